@@ -1,0 +1,57 @@
+// Package proc runs child processes that leave nothing behind.
+//
+// Start gives a [Process] whose standard streams are pipes of ours, for a
+// server that is spoken to over stdio; Close ends it. Run runs a command to
+// its end, for a shell. Environ says what a child may know of our environment.
+//
+//	p, err := proc.Start(ctx, proc.Command{
+//		Path: "npx",
+//		Args: []string{"-y", "weather-server"},
+//		Env:  proc.Environ(os.Environ(), []string{"API_KEY=…"}, false),
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	defer p.Close()
+//
+// # What ends, and when
+//
+// A child leads a session, and so a process group, of its own: a Ctrl-C in our
+// terminal does not reach it, and it cannot ask its questions there. Close
+// closes its stdin, waits, sends the group SIGTERM, waits, sends the group
+// SIGKILL. A leader that exits by itself takes its group along: whoever still
+// holds stdout or stderr is given SIGTERM and time, then all are killed. The
+// group is always killed before the leader is reaped, for until then nothing
+// else can have got its number.
+//
+// When our own process dies without a word (kill -9, a crash, os.Exit), the
+// watcher kills what is left: one /bin/sh for the whole program, in a session
+// of its own, which is told over a pipe which groups live and acts when the
+// pipe ends. It holds none of our streams and runs until we end. It is started
+// by the first Start, and again by the next Start or exit of a child if
+// something killed it. Without /bin/sh children run unwatched;
+// [Process.Watched] tells.
+//
+// # Limits
+//
+// A descendant that leaves the group (setsid, setpgid: daemons, shells with
+// job control) is out of reach, and so is one that runs as another user. A
+// kill -9 in the instant between the birth of a child and its registration
+// leaves that child with its stdin closed and nothing more. Grandchildren that
+// hold neither stdout nor stderr are killed without a SIGTERM when their leader
+// exits by itself. A program that is PID 1 of a container inherits the zombies
+// of killed grandchildren, as every PID 1 does: run it with an init.
+//
+// On systems other than Linux, macOS and the BSDs there are no groups and no
+// watcher: the child alone is killed, and its pipes may have no deadlines.
+//
+// # Concurrency
+//
+// Everything may be called by several goroutines at once. A Process has two
+// goroutines, which end with the child: Done says when. The watcher has none.
+//
+// # Testing
+//
+// Goroutine-leak checks need no exception. A check for left-over children
+// meets the watcher, "sh -c … indus-watcher": it is a child of ours that stays.
+package proc

@@ -1,0 +1,47 @@
+package proc
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Environ makes a child's environment from ours (parent, as of os.Environ) and
+// what is named for it (extra, "KEY=value"), which wins. Of ours the child gets
+// only what a program needs to find its home and its language: PATH, HOME, the
+// user, SHELL, TERM, TMPDIR, TZ, the locale; on Windows the folders of the
+// system and the user. With inherit it gets all of it. Entries without "=" are
+// left out, and so, unless inherited, are the functions that bash exports. The
+// result is sorted by key and never nil.
+func Environ(parent, extra []string, inherit bool) []string {
+	chosen := map[string]string{} // folded key to entry
+	for _, entry := range parent {
+		key, value, ok := cutEntry(entry)
+		if ok && (inherit || isBasic(foldKey(key)) && !strings.HasPrefix(value, "()")) {
+			chosen[foldKey(key)] = entry
+		}
+	}
+	for _, entry := range extra {
+		if key, _, ok := cutEntry(entry); ok {
+			chosen[foldKey(key)] = entry
+		}
+	}
+	env := make([]string, 0, len(chosen))
+	for _, key := range slices.Sorted(maps.Keys(chosen)) {
+		env = append(env, chosen[key])
+	}
+	return env
+}
+
+// cutEntry splits "KEY=value". Windows has keys that begin with "=".
+func cutEntry(entry string) (key, value string, ok bool) {
+	if entry == "" {
+		return "", "", false
+	}
+	key, value, ok = strings.Cut(entry[1:], "=")
+	return entry[:1] + key, value, ok
+}
+
+func isBasic(key string) bool {
+	return strings.HasPrefix(key, "LC_") || slices.Contains(basic(), key)
+}

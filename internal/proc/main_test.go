@@ -1,0 +1,155 @@
+//go:build linux || darwin
+
+package proc_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/indusagi/indus/internal/proc"
+)
+
+// fixture names the variable that turns the test binary into a child.
+const fixture = "INDUS_PROC_FIXTURE"
+
+// deadline is how long a test waits for an event that must come.
+const deadline = 15 * time.Second
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(fixture) {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "parent":
+		parent(func(*proc.Process) {})
+	case "parent whose watcher dies":
+		parent(func(p *proc.Process) {
+			for syscall.Kill(proc.WatcherPid(), syscall.SIGKILL); p.Watched(); {
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+}
+
+// stubborn is a server with a descendant; neither minds SIGTERM or the end of
+// stdin, and both hold the pipes. It prints both numbers.
+const stubborn = `trap '' TERM HUP INT; sleep 1000 & echo $$ $!; wait; while :; do sleep 1000; done`
+
+// parent starts stubborn children, prints their numbers and its watcher's, and
+// waits to be killed.
+func parent(between func(*proc.Process)) {
+	var pids []string
+	for range 3 {
+		p, err := proc.Start(background, sh(stubborn))
+		if err != nil {
+			fmt.Println("error:", err)
+			os.Exit(1)
+		}
+		pids = append(pids, strings.Fields(line(p))...)
+		between(p)
+	}
+	p, err := proc.Start(background, sh("cat"))
+	if err != nil || !p.Watched() {
+		fmt.Println("error: unwatched", err)
+		os.Exit(1)
+	}
+	fmt.Println(strings.Join(append(pids, strconv.Itoa(p.Pid()), strconv.Itoa(proc.WatcherPid())), " "))
+	select {}
+}
+
+// sh is a command that runs a script.
+func sh(script string, args ...string) proc.Command {
+	return proc.Command{
+		Path:  "sh",
+		Args:  append([]string{"-c", script, "sh"}, args...),
+		Env:   proc.Environ(os.Environ(), nil, false),
+		Grace: proc.Grace{Stdin: 100 * time.Millisecond, Term: 100 * time.Millisecond},
+	}
+}
+
+// patient gives a command so much grace that a test which needs it fails.
+func patient(c proc.Command) proc.Command {
+	c.Grace = proc.Grace{Stdin: time.Hour, Term: time.Hour}
+	return c
+}
+
+// line reads one line of a child's stdout, which has no more to say for now.
+func line(p *proc.Process) string {
+	s, err := bufio.NewReader(p.Stdout()).ReadString('\n')
+	if err != nil {
+		panic(fmt.Sprintf("child said %q: %v", s, err))
+	}
+	return strings.TrimSpace(s)
+}
+
+func start(t *testing.T, c proc.Command) *proc.Process {
+	t.Helper()
+	p, err := proc.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+func waitDone(t *testing.T, p *proc.Process) {
+	t.Helper()
+	select {
+	case <-p.Done():
+	case <-time.After(deadline):
+		t.Fatal("the child does not end")
+	}
+}
+
+func waitGone(t *testing.T, pids ...int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("processes %v are gone", pids), func() bool {
+		for _, pid := range pids {
+			if alive(pid) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(deadline); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// alive counts a zombie as gone: whose it is depends on the system's init.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) == syscall.ESRCH {
+		return false
+	}
+	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return syscall.Kill(pid, 0) != syscall.ESRCH
+	}
+	return !strings.HasPrefix(strings.TrimSpace(string(state)), "Z")
+}
+
+func numbers(t *testing.T, s string) (pids []int) {
+	t.Helper()
+	for field := range strings.FieldsSeq(s) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatalf("not numbers: %q", s)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}

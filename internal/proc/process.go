@@ -1,0 +1,259 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+const (
+	// settleWait is how long the rest of a group may go on by itself after
+	// its leader: the tail of a pipeline that is still printing.
+	settleWait = 100 * time.Millisecond
+	// drainWait is how long we go on reading after the end of a group when
+	// someone outside it holds a pipe open.
+	drainWait = 200 * time.Millisecond
+	// reapWait is how long Close waits after SIGKILL. Only a process that
+	// hangs in the kernel takes longer; its goroutines stay until it ends.
+	reapWait = 5 * time.Second
+)
+
+// A Process is a running child and the group it leads. It holds files until
+// Close is called, whether or not the child has ended.
+type Process struct {
+	leader leader
+	grace  Grace
+	stdin  *os.File   // our ends of the pipes; nil when Run needs none
+	stdout *os.File   // likewise
+	ends   []*os.File // those we read from: who holds the other side of one belongs to us
+	stderr tail
+
+	exited chan struct{} // closed when the leader has exited, before it is reaped
+	killed chan struct{} // closed by Kill
+	done   chan struct{}
+	state  *os.ProcessState // set before done is closed
+	err    error            // likewise
+
+	killing, closing sync.Once
+
+	mu     sync.Mutex
+	gone   bool      // the leader's number is no longer ours: send no signals
+	termed time.Time // when SIGTERM was sent, once
+}
+
+// Start starts a command. The context is for the start alone: the process
+// lives until Close. An error names the command; it is [exec.ErrNotFound] for
+// a name that is not in the PATH, [fs.ErrNotExist] for a path or a directory
+// that does not exist, [fs.ErrPermission] for what cannot be executed.
+func Start(ctx context.Context, c Command) (*Process, error) {
+	p := newProcess(c)
+	var s streams
+	defer s.closeTheirs()
+	p.stdin = s.writer(&s.in)
+	p.stdout = s.reader(&s.out)
+	stderr := s.reader(&s.err)
+	p.ends = []*os.File{p.stdout, stderr}
+	if err := p.launch(ctx, c, &s); err != nil {
+		s.closeOurs()
+		return nil, err
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		io.Copy(&p.stderr, stderr)
+	}()
+	go p.supervise(func() {
+		drain(stderr)
+		<-read
+		stderr.Close()
+	})
+	return p, nil
+}
+
+func newProcess(c Command) *Process {
+	return &Process{
+		grace:  c.Grace.orDefaults(),
+		exited: make(chan struct{}),
+		killed: make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+}
+
+// launch starts the leader and has its group watched.
+func (p *Process) launch(ctx context.Context, c Command, s *streams) error {
+	if s.fault != nil {
+		return c.fail(s.fault)
+	}
+	if err := ctx.Err(); err != nil {
+		return c.fail(err)
+	}
+	path, dir, err := c.resolve()
+	if err != nil {
+		return c.fail(err)
+	}
+	processWatcher.prepare()
+	child, err := os.StartProcess(path, append([]string{c.Path}, c.Args...), &os.ProcAttr{
+		Dir:   dir,
+		Env:   Environ(nil, c.Env, false), // never nil: that would be ours
+		Files: []*os.File{s.in, s.out, s.err},
+		Sys:   ownGroup(),
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		// The file was there a moment ago.
+		err = fmt.Errorf("its interpreter does not exist: %w", err)
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	processWatcher.add(child.Pid)
+	p.leader = leader{Process: child}
+	return nil
+}
+
+// supervise is the one goroutine that sees the leader end and reaps it;
+// collect ends whatever reads the pipes.
+func (p *Process) supervise(collect func()) {
+	defer close(p.done)
+	p.leader.await()
+	close(p.exited)
+	p.outlast()
+	p.signal(kill)
+	p.mu.Lock()
+	p.gone = true
+	p.mu.Unlock()
+	processWatcher.remove(p.Pid())
+	p.state, p.err = p.leader.reap()
+	if p.err == nil && !p.state.Success() {
+		p.err = &exec.ExitError{ProcessState: p.state}
+	}
+	if p.stdin != nil {
+		p.stdin.Close() // nobody reads it: a blocked writer must hear of it
+	}
+	collect()
+}
+
+// outlast waits for what is left of the group after its leader, as long as it
+// holds a pipe: first for it to end by itself, then after SIGTERM.
+func (p *Process) outlast() {
+	if released(p.ends, settleWait, p.killed) {
+		return
+	}
+	termed := p.terminate()
+	released(p.ends, p.grace.Term-time.Since(termed), p.killed)
+}
+
+// terminate sends SIGTERM to the group, once, and says when that was.
+func (p *Process) terminate() time.Time {
+	p.mu.Lock()
+	first := p.termed.IsZero()
+	if first {
+		p.termed = time.Now()
+	}
+	at := p.termed
+	p.mu.Unlock()
+	if first {
+		p.signal(term)
+	}
+	return at
+}
+
+// signal sends a signal to the group, while its number is surely its own.
+func (p *Process) signal(s signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gone {
+		p.leader.signalGroup(s)
+	}
+}
+
+// Stdin is the end that writes to the child; it takes a write deadline. A
+// write after the child has ended is an error, never a signal. Closing it is
+// the first step of Close.
+func (p *Process) Stdin() *os.File { return p.stdin }
+
+// Stdout is the end that reads from the child. What the child wrote before it
+// ended can be read until Close closes it; then comes EOF, unless a process
+// outside the group holds the pipe: whoever reads past Done sets a deadline.
+func (p *Process) Stdout() *os.File { return p.stdout }
+
+// Stderr is the last 8 KiB that the child has written to stderr so far, from
+// the start of a line, without terminal controls: fit for a message. After
+// Done it is complete.
+func (p *Process) Stderr() string { return p.stderr.String() }
+
+// Pid is the number of the child, and of its group. Signals are sent by Close
+// and Kill only: after Done the number may be someone else's.
+func (p *Process) Pid() int { return p.leader.Pid }
+
+// Done is closed when the child has exited, its group was killed and it was
+// reaped.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err says how the child ended, once Done is closed: nil for exit status 0,
+// else an [exec.ExitError], "exit status 3" or "signal: killed". Before, it is
+// nil.
+func (p *Process) Err() error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+		return nil
+	}
+}
+
+// Watched reports whether the group will be killed if our own process dies
+// without closing it. It is false without /bin/sh, and after Done.
+func (p *Process) Watched() bool { return processWatcher.watches(p.Pid()) }
+
+// Close ends the child with its group, gently at first (see [Grace]), and
+// closes the pipes. It returns when the child is reaped, also if others call
+// it or Kill meanwhile, or if the child has long ended.
+func (p *Process) Close() {
+	p.closing.Do(func() {
+		p.stdin.Close()
+		if !within(p.exited, p.grace.Stdin) {
+			p.terminate()
+		}
+		p.finish()
+		p.stdout.Close()
+	})
+}
+
+// Kill kills the group at once and does not wait: Done says when it is over.
+// Close must still be called.
+func (p *Process) Kill() {
+	p.killing.Do(func() { close(p.killed) })
+	p.signal(kill)
+}
+
+// finish waits for the end of a child that was asked to end, and sees to it.
+func (p *Process) finish() {
+	if !within(p.exited, p.grace.Term) {
+		p.Kill()
+	}
+	// Of the leader's own time in outlast too.
+	within(p.done, settleWait+max(0, p.grace.Term)+drainWait+reapWait)
+}
+
+// within waits for an event and reports whether it came in time.
+func within(event <-chan struct{}, limit time.Duration) bool {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-event:
+		return true
+	case <-t.C:
+	}
+	select {
+	case <-event: // both at once
+		return true
+	default:
+		return false
+	}
+}

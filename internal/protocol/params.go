@@ -1,0 +1,187 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// ParamHeader is one x-mcp-header annotation of a tool's input schema: the
+// argument at path goes into the header Mcp-Param-name as well (2026-07-28,
+// basic/transports/streamable-http, "Custom Headers from Tool Parameters").
+type ParamHeader struct {
+	Path []string
+	Name string
+}
+
+const (
+	keyParamHeader  = "x-mcp-header"
+	MaxParamHeaders = 64 // more would not fit a server's header limits anyway
+	maxSafeInteger  = 1<<53 - 1
+)
+
+// ParamHeaders finds the annotations of an input schema. An error says why the
+// tool must not be offered over HTTP.
+func ParamHeaders(schema json.RawMessage) ([]ParamHeader, error) {
+	if !bytes.Contains(schema, []byte("mcp-header")) && !bytes.Contains(schema, []byte(`\u`)) {
+		return nil, nil
+	}
+	var root any
+	if err := json.Unmarshal(schema, &root); err != nil {
+		return nil, err
+	}
+	var w paramWalk
+	if err := w.visit(root, nil, true); err != nil {
+		return nil, err
+	}
+	return w.found, nil
+}
+
+type paramWalk struct{ found []ParamHeader }
+
+// visit looks at one schema. Annotations count only where a chain of
+// "properties" alone leads to them; anywhere else they make the tool invalid.
+func (w *paramWalk) visit(schema any, path []string, reachable bool) error {
+	s, ok := schema.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if header, ok := s[keyParamHeader]; ok {
+		if !reachable || len(path) == 0 {
+			return errors.New("x-mcp-header where no argument can be named")
+		}
+		if err := w.add(header, s["type"], path); err != nil {
+			return fmt.Errorf("x-mcp-header of %s: %w", Printable(strings.Join(path, "."), 80), err)
+		}
+	}
+	if properties, ok := s["properties"].(map[string]any); ok {
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			if err := w.visit(properties[name], append(slices.Clip(path), name), reachable); err != nil {
+				return err
+			}
+		}
+	}
+	for key, value := range s {
+		for _, sub := range otherSubschemas(key, value) {
+			if err := w.visit(sub, path, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// otherSubschemas is the schemas in a keyword other than "properties".
+func otherSubschemas(key string, value any) []any {
+	switch key {
+	case "items", "prefixItems", "additionalItems", "contains", "additionalProperties", "unevaluatedProperties",
+		"unevaluatedItems", "propertyNames", "contentSchema", "oneOf", "anyOf", "allOf", "not", "if", "then", "else":
+		if list, ok := value.([]any); ok {
+			return list
+		}
+		return []any{value}
+	case "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions":
+		if named, ok := value.(map[string]any); ok {
+			return slices.Collect(maps.Values(named))
+		}
+	}
+	return nil
+}
+
+func (w *paramWalk) add(header, typ any, path []string) error {
+	name, ok := header.(string)
+	if !ok || name == "" {
+		return errors.New("not a string, or empty")
+	}
+	for i := range len(name) {
+		if !tokenByte(name[i]) {
+			return fmt.Errorf("%q is no header name", Printable(name, 80))
+		}
+	}
+	if !primitiveType(typ) {
+		return errors.New("only a string, an integer or a boolean can be a header")
+	}
+	for _, other := range w.found {
+		if strings.EqualFold(other.Name, name) {
+			return fmt.Errorf("%q is used twice", name)
+		}
+	}
+	if len(w.found) == MaxParamHeaders {
+		return fmt.Errorf("more than %d headers", MaxParamHeaders)
+	}
+	w.found = append(w.found, ParamHeader{Path: path, Name: name})
+	return nil
+}
+
+// primitiveType reports whether a schema's type is one that a header can
+// carry; null beside it is good, because a null argument has no header.
+func primitiveType(typ any) bool {
+	list, ok := typ.([]any)
+	if !ok {
+		return typ == "string" || typ == "integer" || typ == "boolean"
+	}
+	good := 0
+	for _, t := range list {
+		if t == "null" {
+			continue
+		}
+		if !primitiveType(t) {
+			return false
+		}
+		good++
+	}
+	return good > 0
+}
+
+// tokenByte reports what a header's name may consist of (RFC 9110, section 5.6.2).
+func tokenByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+}
+
+// PrimitiveText is a string, a boolean or a safe integer as a header says it.
+func PrimitiveText(raw json.RawMessage) (string, bool) {
+	if len(raw) == 0 {
+		return "", false
+	}
+	switch c := raw[0]; {
+	case c == '"':
+		return wire.Unquote(raw)
+	case string(raw) == "true" || string(raw) == "false":
+		return string(raw), true
+	case c == '-' || c >= '0' && c <= '9':
+		f, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil || f > maxSafeInteger || f < -maxSafeInteger || f != float64(int64(f)) {
+			return "", false
+		}
+		return strconv.FormatInt(int64(f), 10), true
+	}
+	return "", false
+}
+
+const (
+	SentinelPrefix = "=?base64?"
+	SentinelSuffix = "?="
+)
+
+// HeaderText is s as the value of Mcp-Name or Mcp-Param-*: itself where every
+// hop leaves it alone, else in base64 (2026-07-28, "Value Encoding"). An empty
+// value is encoded too: many servers cannot tell an empty header from none.
+func HeaderText(s string) string {
+	plain := s != "" && s[0] != ' ' && s[len(s)-1] != ' ' &&
+		!(strings.HasPrefix(s, SentinelPrefix) && strings.HasSuffix(s, SentinelSuffix))
+	for i := 0; plain && i < len(s); i++ {
+		plain = s[i] >= ' ' && s[i] <= '~'
+	}
+	if plain {
+		return s
+	}
+	return SentinelPrefix + base64.StdEncoding.EncodeToString([]byte(s)) + SentinelSuffix
+}

@@ -1,0 +1,51 @@
+// Package protocol is what both sides of the bridge know of MCP: its names, its
+// revisions, its error codes, what they read of a tool and of an option. It holds
+// no state.
+package protocol
+
+// The names of the protocol that both sides of the bridge know. FormatLegacy and
+// FormatModern are our own names for its bytes.
+const (
+	MethodInitialize  = "initialize"
+	MethodDiscover    = "server/discover"
+	MethodPing        = "ping"
+	MethodToolsList   = "tools/list"
+	MethodToolsCall   = "tools/call"
+	MethodListen      = "subscriptions/listen"
+	MethodSetLevel    = "logging/setLevel"
+	NoteInitialized   = "notifications/initialized"
+	NoteCancelled     = "notifications/cancelled"
+	NoteProgress      = "notifications/progress"
+	NoteToolsChanged  = "notifications/tools/list_changed"
+	NoteAcknowledged  = "notifications/subscriptions/acknowledged"
+	MetaPrefix        = "io.modelcontextprotocol/"
+	MetaVersion       = MetaPrefix + "protocolVersion"
+	MetaClientInfo    = MetaPrefix + "clientInfo"
+	MetaClientCaps    = MetaPrefix + "clientCapabilities"
+	MetaServerInfo    = MetaPrefix + "serverInfo"
+	MetaSubscription  = MetaPrefix + "subscriptionId"
+	VersionModern     = "2026-07-28"
+	VersionLegacy     = "2025-11-25"
+	FormatLegacy      = "mcp/legacy"
+	FormatModern      = "mcp/modern"
+	HeaderVersion     = "MCP-Protocol-Version"
+	HeaderSession     = "Mcp-Session-Id"
+	HeaderMethod      = "Mcp-Method"
+	HeaderName        = "Mcp-Name"
+	HeaderParam       = "Mcp-Param-"
+	HeaderLastEventID = "Last-Event-ID"
+)
+
+// Error codes of 2026-07-28 (basic/index, "Error codes"), and the one before it
+// for a resource that is not there.
+const (
+	CodeLegacyNotFound     = -32002
+	CodeHeaderMismatch     = -32020
+	CodeMissingCapability  = -32021
+	CodeUnsupportedVersion = -32022
+)
+
+// LegacyVersions is what we take of the revisions before 2026-07-28, newest first.
+func LegacyVersions() []string {
+	return []string{VersionLegacy, "2025-06-18", "2025-03-26", "2024-11-05"}
+}

@@ -1,0 +1,72 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// Unpublishable says why clients would refuse a whole list for this schema.
+func Unpublishable(input json.RawMessage) string {
+	switch {
+	case input == nil:
+		return "it has no inputSchema"
+	case input[0] != '{':
+		return "its inputSchema is no object: " + Printable(string(input), 60)
+	}
+	typ, _ := wire.Lookup(input, "type")
+	if s, ok := wire.Unquote(typ); !ok || s != "object" {
+		return fmt.Sprintf("its inputSchema is not of type \"object\" (%s)", Printable(string(typ), 60))
+	}
+	return ""
+}
+
+// Declares reports whether capabilities hold feature, with flag set to true.
+func Declares(capabilities json.RawMessage, feature, flag string) bool {
+	var caps map[string]json.RawMessage
+	if json.Unmarshal(capabilities, &caps) != nil {
+		return false
+	}
+	var features map[string]json.RawMessage
+	if json.Unmarshal(caps[feature], &features) != nil {
+		return false
+	}
+	return string(features[flag]) == "true"
+}
+
+// LookupString is the string under a key of an object; "" and false where there is none.
+func LookupString(obj json.RawMessage, key string) (string, bool) {
+	raw, ok := wire.Lookup(obj, key)
+	if !ok {
+		return "", false
+	}
+	return wire.Unquote(raw)
+}
+
+// Reserved reports a key of _meta that belongs to the protocol, and so to one hop.
+func Reserved(key string) bool {
+	return len(key) > len(MetaPrefix) && key[:len(MetaPrefix)] == MetaPrefix
+}
+
+// Printable is s without what a terminal would act on, cut to about limit bytes.
+func Printable(s string, limit int) string {
+	cut := len(s) > limit
+	if cut {
+		s = s[:limit]
+	}
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case r < ' ' || r >= 0x7f && r <= 0x9f || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\ufffd':
+			return -1
+		}
+		return r
+	}, s)
+	if s = strings.Join(strings.Fields(s), " "); cut {
+		s += "…"
+	}
+	return s
+}

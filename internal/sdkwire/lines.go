@@ -1,0 +1,84 @@
+package sdkwire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// lines is lines over an injected [mcp.IOTransport]. They are ours, not the
+// SDK's: its codec rewrites strings, and takes the first odd line for the end.
+type lines struct {
+	t    *mcp.IOTransport
+	came chan lineRead
+	gate gate
+	ctx  context.Context // ends with close, and its cause is why
+	stop context.CancelCauseFunc
+	once sync.Once
+}
+
+type lineRead struct {
+	env wire.Envelope
+	err error
+}
+
+var _ Conn = (*lines)(nil)
+
+func newLines(t *mcp.IOTransport, max int) *lines {
+	if t.MaxLineLength > 0 {
+		max = t.MaxLineLength
+	}
+	f := &lines{t: t, came: make(chan lineRead), gate: newGate()}
+	f.ctx, f.stop = context.WithCancelCause(context.Background())
+	go f.readAll(wire.NewLines(t.Reader, max))
+	return f
+}
+
+// readAll reads beside read, for there are readers that Close does not wake.
+func (f *lines) readAll(in *wire.Lines) {
+	for {
+		env, err := wire.ReadEnvelope(in)
+		select {
+		case f.came <- lineRead{env, err}:
+		case <-f.ctx.Done():
+			return
+		}
+		var bad *wire.BadFrame
+		if err != nil && !errors.As(err, &bad) {
+			return
+		}
+	}
+}
+
+func (f *lines) Read() (wire.Envelope, error) {
+	select {
+	case l := <-f.came:
+		return l.env, l.err
+	case <-f.ctx.Done():
+		return wire.Envelope{}, context.Cause(f.ctx)
+	}
+}
+
+func (f *lines) Write(ctx context.Context, e wire.Envelope) error {
+	return f.gate.through(ctx, f.ctx, func() error {
+		_, err := f.t.Writer.Write(wire.Line(e))
+		if err != nil { // what follows half a line is no message
+			f.end(err)
+		}
+		return err
+	})
+}
+
+func (f *lines) Close() { f.end(io.EOF) }
+
+func (f *lines) end(cause error) {
+	f.once.Do(func() {
+		f.stop(cause)
+		_ = f.t.Reader.Close()
+		_ = f.t.Writer.Close()
+	})
+}

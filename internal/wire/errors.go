@@ -1,0 +1,90 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// SyntaxError says that bytes are not what they should be: one JSON object,
+// for Scan.
+type SyntaxError struct {
+	Offset int    // of the offending byte; the length of the input if it ended too soon
+	Reason string // a phrase: "unexpected '}'", "nested deeper than 10000"
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("wire: %s at byte %d", e.Reason, e.Offset)
+}
+
+// KeyError says that well-formed JSON can be read in two ways: a key stands
+// twice, or passes for an envelope key with some readers only.
+type KeyError struct {
+	Key    string // as it stands there, decoded
+	Like   string // the key it repeats or resembles
+	Offset int    // of the offending key
+}
+
+func (e *KeyError) Error() string {
+	if e.Key == e.Like {
+		return fmt.Sprintf("wire: key %q stands twice, again at byte %d", e.Key, e.Offset)
+	}
+	return fmt.Sprintf("wire: key %q can be taken for %q, at byte %d", e.Key, e.Like, e.Offset)
+}
+
+// TooLong says that a message exceeded the limit of its [Lines] or [Events]
+// and was discarded. Reading can go on.
+type TooLong struct {
+	Prefix []byte // the first 4 KiB
+	Suffix []byte // the last 1 KiB
+	Size   int64  // of the whole message in bytes
+	Limit  int
+}
+
+func (e *TooLong) Error() string {
+	return fmt.Sprintf("wire: message of %d bytes is over the limit of %d", e.Size, e.Limit)
+}
+
+// ID returns the id of the discarded message where it can be told from
+// its beginning, as by [ProbeID], or from its end: servers on the TypeScript
+// SDK put the result first and the id last.
+func (e *TooLong) ID() (id json.RawMessage, ok bool) {
+	if id, ok := ProbeID(e.Prefix); ok {
+		return id, true
+	}
+	return probeTail(e.Suffix)
+}
+
+// why is the scanner's verdict, fine unless it stopped.
+type why uint8
+
+const (
+	fine why = iota
+	unexpected
+	tooDeep
+	badControl
+	badEscape
+)
+
+// syntax makes the error for a scan of b that stopped at i.
+func syntax(b []byte, i int, w why) *SyntaxError {
+	reason := "unexpected end"
+	switch {
+	case w == tooDeep:
+		reason = fmt.Sprintf("nested deeper than %d", maxDepth)
+	case i >= len(b):
+	case w == badControl:
+		reason = fmt.Sprintf("control character 0x%02x in a string", b[i])
+	case w == badEscape:
+		reason = fmt.Sprintf("invalid escape with %s", name(b[i]))
+	default:
+		reason = "unexpected " + name(b[i])
+	}
+	return &SyntaxError{Offset: i, Reason: reason}
+}
+
+func name(c byte) string {
+	if c < ' ' || c > '~' {
+		return fmt.Sprintf("byte 0x%02x", c)
+	}
+	return fmt.Sprintf("%q", c)
+}

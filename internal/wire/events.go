@@ -1,0 +1,139 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+	"math"
+)
+
+// Event is one Server-Sent Event.
+type Event struct {
+	Name  string // "message" unless the event names another
+	ID    string // the stream's last event id so far, this event's included
+	Data  []byte // the data lines joined by LF; nil if there was none
+	Retry int    // milliseconds; -1 if absent
+}
+
+// Events reads a stream of Server-Sent Events as the WHATWG's HTML standard
+// parses it (section 9.2.6), with two exceptions. Bytes that are not UTF-8 stay
+// as they are. And an event without data surfaces if it has an id or a retry:
+// an MCP server primes a stream so (2025-11-25, basic/transports).
+type Events struct {
+	feed   feed
+	held   held
+	lastID string
+	begun  bool
+}
+
+// NewEvents returns a reader of events with up to max bytes of data. It
+// reads ahead.
+func NewEvents(r io.Reader, max int) *Events {
+	return &Events{feed: feed{src: r, cr: true}, held: held{limit: max}}
+}
+
+// Next returns the next event as soon as the empty line behind it has been
+// read. Its data are the caller's. For an event with more data it returns the
+// event without data and a [TooLong]; the next call goes on behind it. A line
+// for another field that is 64 KiB or more is ignored. At the end of the stream
+// an unterminated event is discarded. Errors of the stream are final.
+func (e *Events) Next() (Event, error) {
+	ev := Event{Name: "message", Retry: -1}
+	var data, seen bool // a data field | an id or retry field
+	for {
+		line, end, err := e.feed.fragment()
+		if err != nil {
+			e.held = held{}
+			return Event{}, err
+		}
+		if !e.begun {
+			e.begun = true
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		if end && len(line) == 0 {
+			if data || seen {
+				return e.dispatch(ev, data)
+			}
+			ev.Name = "message"
+			continue
+		}
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		if string(field) == "data" {
+			if data {
+				e.held.add([]byte("\n"))
+			}
+			data = true
+			e.held.add(value)
+		} else if end {
+			seen = e.set(&ev, string(field), value) || seen
+		}
+		if !end {
+			if err := e.rest(string(field) == "data"); err != nil {
+				return Event{}, err
+			}
+		}
+	}
+}
+
+// rest reads what is left of a long line.
+func (e *Events) rest(data bool) error {
+	for {
+		p, end, err := e.feed.fragment()
+		if err != nil {
+			e.held = held{}
+			return err
+		}
+		if data {
+			e.held.add(p)
+		}
+		if end {
+			return nil
+		}
+	}
+}
+
+// set sets a field other than data and reports whether the event must
+// surface for it.
+func (e *Events) set(ev *Event, field string, value []byte) bool {
+	switch field {
+	case "event":
+		ev.Name = string(value)
+		if ev.Name == "" {
+			ev.Name = "message"
+		}
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 {
+			e.lastID = string(value)
+			return true
+		}
+	case "retry":
+		if n, ok := decimal(value); ok {
+			ev.Retry = n
+			return true
+		}
+	}
+	return false
+}
+
+// dispatch completes an event.
+func (e *Events) dispatch(ev Event, data bool) (Event, error) {
+	ev.ID = e.lastID
+	if !data {
+		return ev, nil
+	}
+	var err error
+	ev.Data, err = e.held.take()
+	return ev, err
+}
+
+// decimal reads digits; it stops counting at some 24 days.
+func decimal(b []byte) (int, bool) {
+	n := int64(0)
+	for _, c := range b {
+		if c-'0' >= 10 {
+			return 0, false
+		}
+		n = min(n*10+int64(c-'0'), math.MaxInt32)
+	}
+	return int(n), len(b) > 0
+}

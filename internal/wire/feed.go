@@ -1,0 +1,105 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+)
+
+const (
+	smallBuffer = 4 << 10  // what an idle stream costs
+	largeBuffer = 64 << 10 // once a line was longer: a pipe holds as much
+	emptyReads  = 100      // in a row, before a reader counts as broken
+)
+
+// feed cuts a stream into lines, and lines that are longer than its buffer
+// into fragments.
+type feed struct {
+	src  io.Reader
+	buf  []byte
+	r, w int   // buf[r:w] is unread
+	lf   int   // no LF is in buf[r:lf]; one is at lf, or lf is w
+	seen int   // no line end is in buf[r:seen]
+	err  error // of src
+	cr   bool  // CR and CRLF end lines too
+	skip bool  // an LF that comes next belongs to the CR before it
+}
+
+// fragment returns the next piece of a line, without the line end, and
+// whether the line ends there. One that does not end its line is 64 KiB, or the
+// last of the stream. The piece is valid until the next call.
+func (f *feed) fragment() (p []byte, end bool, err error) {
+	for {
+		if f.skip && f.r < f.w {
+			if f.buf[f.r] == '\n' {
+				f.r++
+			}
+			f.skip = false
+		}
+		if i := f.find(); i >= 0 {
+			p = f.buf[f.r:i]
+			f.skip = f.buf[i] == '\r'
+			f.r = i + 1
+			return p, true, nil
+		}
+		if f.err != nil || f.w-f.r == largeBuffer {
+			p = f.buf[f.r:f.w]
+			f.r = f.w
+			if len(p) == 0 {
+				return nil, false, f.err
+			}
+			return p, false, nil
+		}
+		f.fill()
+	}
+}
+
+// find returns the index of the first line end in buf[r:w], or -1. It looks
+// at each byte once for each sort of line end.
+func (f *feed) find() int {
+	f.lf, f.seen = max(f.lf, f.r), max(f.seen, f.r)
+	if f.lf < f.w && f.buf[f.lf] != '\n' {
+		if n := bytes.IndexByte(f.buf[f.lf:f.w], '\n'); n >= 0 {
+			f.lf += n
+		} else {
+			f.lf = f.w
+		}
+	}
+	if f.cr {
+		if n := bytes.IndexByte(f.buf[f.seen:f.lf], '\r'); n >= 0 {
+			return f.seen + n
+		}
+		f.seen = f.lf
+	}
+	if f.lf < f.w {
+		return f.lf
+	}
+	return -1
+}
+
+// fill makes room behind w and reads once.
+func (f *feed) fill() {
+	switch {
+	case f.buf == nil:
+		f.buf = make([]byte, smallBuffer)
+	case f.r > 0 && (f.r == f.w || f.w == len(f.buf)):
+		f.shift(f.buf)
+	case f.w == len(f.buf):
+		f.shift(make([]byte, largeBuffer))
+	}
+	for range emptyReads {
+		n, err := f.src.Read(f.buf[f.w:])
+		f.w += n
+		f.err = err
+		if n > 0 || err != nil {
+			return
+		}
+	}
+	f.err = io.ErrNoProgress
+}
+
+// shift moves what is unread to the beginning of buf.
+func (f *feed) shift(buf []byte) {
+	f.w = copy(buf, f.buf[f.r:f.w])
+	f.lf, f.seen = max(f.lf-f.r, 0), max(f.seen-f.r, 0)
+	f.r, f.buf = 0, buf
+}

@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+)
+
+// Lines reads newline-delimited messages.
+type Lines struct {
+	feed feed
+	held held
+	cr   bool // a CR that a fragment ended with, which may be the line's
+}
+
+// NewLines returns a reader of lines of up to max bytes. It reads ahead.
+func NewLines(r io.Reader, max int) *Lines {
+	return &Lines{feed: feed{src: r}, held: held{limit: max}}
+}
+
+// Next returns the next line that is not empty, without its LF or CRLF. The
+// line is the caller's. A longer line is discarded and returned as a [TooLong];
+// the next call goes on behind it. At the end of the stream an unterminated
+// line is returned as a line, and then io.EOF; at another error it is dropped.
+// Such errors are final.
+func (l *Lines) Next() ([]byte, error) {
+	for {
+		p, end, err := l.feed.fragment()
+		if err != nil && (err != io.EOF || l.held.size == 0) {
+			l.held = held{}
+			return nil, err
+		}
+		if end && l.held.size == 0 && !l.cr {
+			line := bytes.TrimSuffix(p, []byte("\r"))
+			if len(line) == 0 {
+				continue
+			}
+			if len(line) <= l.held.limit {
+				return append([]byte(nil), line...), nil
+			}
+		}
+		l.add(p)
+		if end || err != nil {
+			l.cr = false
+			if line, err := l.held.take(); err != nil || len(line) > 0 {
+				return line, err
+			}
+		}
+	}
+}
+
+// add gathers a fragment but for a CR at its end, which waits for what
+// follows.
+func (l *Lines) add(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	if l.cr {
+		l.held.add([]byte("\r"))
+	}
+	p, l.cr = bytes.CutSuffix(p, []byte("\r"))
+	l.held.add(p)
+}

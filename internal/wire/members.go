@@ -1,0 +1,197 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Member is one key and value of an object, as extents of it.
+type Member struct {
+	Key           string // decoded
+	RawKey, Value json.RawMessage
+	Start, End    int // the whole member in the object's bytes, without commas
+}
+
+// MaxParts bounds what [Members] and [Elements] return: a list of them takes up to
+// forty times the bytes that they stand in.
+const MaxParts = 100_000
+
+// ErrCrowded is an object or an array of more than [MaxParts].
+var ErrCrowded = fmt.Errorf("more than %d members or elements", MaxParts)
+
+// Members returns the members of a valid JSON object in their order,
+// duplicates included. Values are skipped at the speed of memory.
+func Members(obj json.RawMessage) ([]Member, error) {
+	c, ok := enter(obj, '{')
+	if !ok {
+		return nil, c.fail()
+	}
+	list := make([]Member, 0, 4)
+	for c.next() {
+		if len(list) == MaxParts {
+			return nil, ErrCrowded
+		}
+		m := c.span
+		raw := obj[m.start:m.keyEnd:m.keyEnd]
+		list = append(list, Member{
+			Key: decode(raw[1 : len(raw)-1]), RawKey: raw, Value: obj[m.value:m.end:m.end],
+			Start: m.start, End: m.end,
+		})
+	}
+	if c.bad {
+		return nil, c.fail()
+	}
+	return list, nil
+}
+
+// Elements returns the elements of a valid JSON array.
+func Elements(arr json.RawMessage) ([]json.RawMessage, error) {
+	c, ok := enter(arr, '[')
+	if !ok {
+		return nil, c.fail()
+	}
+	var list []json.RawMessage
+	for c.next() {
+		if len(list) == MaxParts {
+			return nil, ErrCrowded
+		}
+		list = append(list, arr[c.value:c.end:c.end])
+	}
+	if c.bad {
+		return nil, c.fail()
+	}
+	return list, nil
+}
+
+// Lookup returns the value of a key in a valid JSON object; false if it is
+// not there or obj is not an object. Of duplicates the last counts, as in
+// encoding/json, JavaScript and Python. Where a duplicate is a danger, use
+// [Members] and [Unique]. It allocates only to decode keys with escapes.
+func Lookup(obj json.RawMessage, key string) (json.RawMessage, bool) {
+	c, ok := enter(obj, '{')
+	if !ok {
+		return nil, false
+	}
+	var found json.RawMessage
+	for c.next() {
+		if keyIs(obj[c.start:c.keyEnd], key) {
+			found = obj[c.value:c.end:c.end]
+		}
+	}
+	if c.bad {
+		return nil, false
+	}
+	return found, found != nil
+}
+
+// Unique returns a [KeyError] for the first member whose key, decoded, stands
+// before it already.
+func Unique(members []Member) error {
+	if len(members) <= 16 {
+		for i := range members {
+			for k := range i {
+				if members[k].Key == members[i].Key {
+					return twice(&members[i])
+				}
+			}
+		}
+		return nil
+	}
+	seen := make(map[string]struct{}, len(members))
+	for i := range members {
+		seen[members[i].Key] = struct{}{}
+		if len(seen) == i {
+			return twice(&members[i])
+		}
+	}
+	return nil
+}
+
+func twice(m *Member) error {
+	return &KeyError{Key: m.Key, Like: m.Key, Offset: m.Start}
+}
+
+// keyIs reports whether a quoted key decodes to key.
+func keyIs(raw []byte, key string) bool {
+	in := raw[1 : len(raw)-1]
+	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
+		return string(in) == key
+	}
+	return decode(in) == key
+}
+
+// cursor steps through a container that is valid JSON, by its quotes and
+// brackets alone.
+type cursor struct {
+	span  // the current member; of an element, value and end only
+	b     []byte
+	close byte // what ends the container
+	i     int  // where the next step begins
+	first bool
+	bad   bool // the container is not valid after all, at i
+}
+
+// enter returns a cursor before the first member of the container in b.
+func enter(b []byte, open byte) (cursor, bool) {
+	i := space(b, 0)
+	c := cursor{b: b, close: open + 2, i: i + 1, first: true}
+	if i == len(b) || b[i] != open {
+		c.i, c.bad = i, true
+	}
+	return c, !c.bad
+}
+
+// next goes to the next member or element; when it returns false, i is at
+// the closing bracket, or bad is set.
+func (c *cursor) next() bool {
+	c.i = space(c.b, c.i)
+	if c.i < len(c.b) && c.b[c.i] == c.close {
+		if end := space(c.b, c.i+1); end < len(c.b) {
+			c.i, c.bad = end, true
+		}
+		return false
+	}
+	if !c.first {
+		if c.i >= len(c.b) || c.b[c.i] != ',' {
+			c.bad = true
+			return false
+		}
+		c.i = space(c.b, c.i+1)
+	}
+	c.first = false
+	c.start = c.i
+	if c.close == '}' && !c.key() {
+		c.bad = true
+		return false
+	}
+	c.value = c.i
+	c.end = skip(c.b, c.i)
+	if c.end < 0 {
+		c.bad = true
+		return false
+	}
+	c.i = c.end
+	return true
+}
+
+// key steps over a key and its colon.
+func (c *cursor) key() bool {
+	if c.i >= len(c.b) || c.b[c.i] != '"' {
+		return false
+	}
+	end := skipText(c.b, c.i+1)
+	if end < 0 {
+		return false
+	}
+	c.keyEnd = end
+	c.i = space(c.b, end)
+	if c.i >= len(c.b) || c.b[c.i] != ':' {
+		return false
+	}
+	c.i = space(c.b, c.i+1)
+	return true
+}
+
+func (c *cursor) fail() error { return syntax(c.b, c.i, unexpected) }

@@ -1,0 +1,118 @@
+package wire_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+func ExampleProbeID() {
+	id, ok := wire.ProbeID([]byte(`{"jsonrpc":"2.0","id":42,"result":{"content":[{"type":"te`))
+	fmt.Println(string(id), ok)
+	// Output: 42 true
+}
+
+func TestProbeID(t *testing.T) {
+	for _, c := range []struct{ prefix, want string }{
+		{`{"id":1,`, `1`},
+		{`{"id":1}`, `1`},
+		{` { "jsonrpc" : "2.0" , "\u0069d" : "a\"b" , "result" : {"id":2`, `"a\"b"`},
+		{`{"result":{"id":2},"id":-1.5e3 `, `-1.5e3`},
+		{`{"id":1,"result":{broken`, `1`},
+		{`{"id":1} trailing`, `1`},
+		{`{"id":1,"id`, `1`},
+		{`{"id":1,"id":2,`, ``},
+		{`{"id":1,"ID":2,`, ``},
+		{`{"id":12`, ``},
+		{`{"id":"12`, ``},
+		{`{"id":null,`, ``},
+		{`{"id":[1],`, ``},
+		{`{"result":{"id":2,`, ``},
+		{`{"result":"\",\"id\":2,`, ``},
+		{`[{"id":1,`, ``},
+		{`"id":1,`, ``},
+		{`{`, ``}, {``, ``}, {`{"id"`, ``}, {`{"id":`, ``}, {`{id:1,`, ``},
+	} {
+		if id, ok := wire.ProbeID([]byte(c.prefix)); string(id) != c.want || ok != (c.want != "") {
+			t.Errorf("ProbeID(%s) = %s, %v, want %s", c.prefix, id, ok, c.want)
+		}
+	}
+}
+
+func TestTooLongTellsTheIDFromEitherEnd(t *testing.T) {
+	for _, c := range []struct{ prefix, suffix, want string }{
+		{`{"id":1,"res`, `}}`, `1`},
+		{`{"result":{`, `xx"}]},"jsonrpc":"2.0","id":17}`, `17`},
+		{`{"result":{`, "]} , \"id\" : \"a\\\"\\\\\" , \"x\" : true } \r", `"a\"\\"`},
+		{`{"result":{`, `]},"i\u0064":17}`, `17`},
+		{`{"result":{`, `]},"id":17},"x":{}}`, ``},
+		{`{"result":{`, `"id":17,"x":"y"}}`, ``},
+		{`{"result":"`, `\"id\":17}"}`, ``},
+		{`{"result":"`, `,"id":17}x`, ``},
+		{`{"result":"`, `,"id":null}`, ``},
+		{`{"result":"`, `,"id":0x7}`, ``},
+		{`{"result":"`, `,"id":}`, ``},
+		{`{"result":"`, `\\"id":5}`, ``},
+		{`{"result":"`, `id":5}`, ``},
+		{`{"result":"`, `"id":5}`, ``}, // in full: {"x\"id":5}
+		{`{"result":"`, `5}`, ``},
+		{`{"result":"`, `}`, ``}, {`{`, ``, ``},
+	} {
+		e := &wire.TooLong{Prefix: []byte(c.prefix), Suffix: []byte(c.suffix)}
+		if id, ok := e.ID(); string(id) != c.want || ok != (c.want != "") {
+			t.Errorf("%s … %s: %s, %v, want %s", c.prefix, c.suffix, id, ok, c.want)
+		}
+	}
+}
+
+func TestProbeAgreesWithScan(t *testing.T) {
+	for i, s := range append(corpus(), deep()...) {
+		for _, cut := range []int{0, i, len(s) / 2, len(s) - 1, len(s)} {
+			checkProbe(t, []byte(s), min(max(cut, 0), len(s)))
+		}
+	}
+}
+
+func FuzzProbeID(f *testing.F) {
+	for i, s := range corpus() {
+		f.Add([]byte(s), uint16(i))
+		f.Add([]byte(s), uint16(len(s)))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
+		checkProbe(t, b, min(int(cut), len(b)))
+	})
+}
+
+// checkProbe cuts a message in two: what is told from either part must be
+// its id, and from the first part it must be told if the id is well within.
+func checkProbe(t *testing.T, b []byte, cut int) {
+	head, ok := wire.ProbeID(b[:cut])
+	tail, tailOK := (&wire.TooLong{Suffix: b[cut:]}).ID()
+	e, err := wire.Scan(b)
+	if err != nil {
+		return
+	}
+	if ok && string(head) != string(e.ID) || !ok && head != nil {
+		t.Fatalf("ProbeID(%s) = %s, %v, the id is %s", clip(b[:cut]), head, ok, e.ID)
+	}
+	if tailOK && string(tail) != string(e.ID) || !tailOK && tail != nil {
+		t.Fatalf("from %s: %s, %v, the id is %s", clip(b[cut:]), tail, tailOK, e.ID)
+	}
+	named := len(e.ID) > 0 && strings.IndexByte(`"-0123456789`, e.ID[0]) >= 0
+	end := len(b) - cap(tailOf(b, e.ID))
+	if !ok && named && end < cut {
+		t.Fatalf("ProbeID(%s) does not find %s", clip(b[:cut]), e.ID)
+	}
+}
+
+// tailOf returns b from the end of the extent x on.
+func tailOf(b, x []byte) []byte {
+	for i := range b {
+		if len(x) > 0 && &b[i] == &x[0] {
+			return b[i+len(x) : len(b) : len(b)]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/bits"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Quote returns s as a JSON string, with the bytes that an
+// encoding/json.Encoder writes when it does not escape HTML. Invalid UTF-8
+// becomes U+FFFD.
+func Quote(s string) json.RawMessage {
+	return AppendQuote(make([]byte, 0, len(s)+2), s)
+}
+
+// AppendQuote appends what [Quote] returns to dst.
+func AppendQuote(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	done := 0 // s before that is written
+	for i := ascii(s, 0); i < len(s); i = ascii(s, i) {
+		r, size := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+			if r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || size > 1) {
+				i += size
+				continue
+			}
+		}
+		dst = appendEscape(append(dst, s[done:i]...), r)
+		i += size
+		done = i
+	}
+	return append(append(dst, s[done:]...), '"')
+}
+
+// ascii returns the index of the first byte from i that is not plain ASCII.
+func ascii(s string, i int) int {
+	for ; i+8 <= len(s); i += 8 {
+		p := s[i : i+8]
+		x := uint64(p[0]) | uint64(p[1])<<8 | uint64(p[2])<<16 | uint64(p[3])<<24 |
+			uint64(p[4])<<32 | uint64(p[5])<<40 | uint64(p[6])<<48 | uint64(p[7])<<56 // one load
+		if m := (marks(x) | x) & tops; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for i < len(s) && s[i] >= ' ' && s[i] < utf8.RuneSelf && s[i] != '"' && s[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+func appendEscape(dst []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	switch r {
+	case '"', '\\':
+		return append(dst, '\\', byte(r))
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	return append(dst, '\\', 'u', hex[r>>12], hex[r>>8&0xf], hex[r>>4&0xf], hex[r&0xf])
+}
+
+// Unquote decodes a JSON string as encoding/json does (invalid UTF-8 and
+// lone surrogates become U+FFFD), and reports whether raw is exactly one.
+func Unquote(raw json.RawMessage) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	if end, w := text(raw, 1); w != fine || end != len(raw) {
+		return "", false
+	}
+	return decode(raw[1 : len(raw)-1]), true
+}
+
+// decode decodes the inside of a string. It is total: what is not a valid
+// escape stands for itself.
+func decode(in []byte) string {
+	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
+		return string(in)
+	}
+	var out strings.Builder
+	out.Grow(len(in))
+	for len(in) > 0 {
+		n := bytes.IndexByte(in, '\\')
+		if n < 0 {
+			n = len(in)
+		}
+		if plain := in[:n]; utf8.Valid(plain) {
+			out.Write(plain)
+		} else {
+			for len(plain) > 0 {
+				r, size := utf8.DecodeRune(plain)
+				out.WriteRune(r)
+				plain = plain[size:]
+			}
+		}
+		if in = in[n:]; len(in) > 0 {
+			r, size := char(in)
+			out.WriteRune(r)
+			in = in[size:]
+		}
+	}
+	return out.String()
+}
+
+// char decodes the first character of the inside of a string.
+func char(in []byte) (r rune, size int) {
+	if in[0] != '\\' {
+		return utf8.DecodeRune(in)
+	}
+	if len(in) < 2 {
+		return '\\', 1
+	}
+	switch in[1] {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		first := unit(in)
+		if first < 0 {
+			return utf8.RuneError, 2
+		}
+		if !utf16.IsSurrogate(first) {
+			return first, 6
+		}
+		if pair := utf16.DecodeRune(first, unit(in[6:])); pair != utf8.RuneError {
+			return pair, 12
+		}
+		return utf8.RuneError, 6
+	}
+	return rune(in[1]), 2
+}
+
+// unit returns the code unit of the escape \uXXXX that in begins with, or -1.
+func unit(in []byte) rune {
+	if len(in) < 6 || in[0] != '\\' || in[1] != 'u' {
+		return -1
+	}
+	var u rune
+	for _, c := range in[2:6] {
+		d := hexDigit(c)
+		if d < 0 {
+			return -1
+		}
+		u = u<<4 | d
+	}
+	return u
+}

@@ -1,0 +1,134 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Edit is a change to one top-level member of an object.
+type Edit struct {
+	Key   string          // decoded
+	Value json.RawMessage // one valid JSON value, written as it is; nil: delete
+}
+
+// Rewrite returns a valid JSON object with some members changed: replaced in
+// place (the key keeps its spelling), deleted with their comma, or appended at
+// the end in the order of the edits. All else keeps its bytes and its order. To
+// delete what is absent is no error. Of several edits of one key the last
+// counts. A key that is edited and stands twice in obj is a [KeyError].
+func Rewrite(obj json.RawMessage, edits ...Edit) (json.RawMessage, error) {
+	size := len(obj)
+	for i := range edits {
+		size += len(edits[i].Key) + len(edits[i].Value) + len(`,"":`)
+	}
+	out, err := AppendRewrite(make([]byte, 0, size), obj, edits...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// AppendRewrite appends what [Rewrite] returns to dst, which must not overlap
+// obj. After an error dst is returned as it was.
+func AppendRewrite(dst []byte, obj json.RawMessage, edits ...Edit) ([]byte, error) {
+	for i := range edits {
+		if v := edits[i].Value; v != nil && len(v) == 0 {
+			return dst, fmt.Errorf("wire: rewrite: empty value for key %q", edits[i].Key)
+		}
+	}
+	c, ok := enter(obj, '{')
+	if !ok {
+		return dst, c.fail()
+	}
+	p := patch{out: dst, obj: obj, edits: edits, done: make([]bool, len(edits))}
+	for c.next() {
+		if err := p.member(c.span); err != nil {
+			return dst, err
+		}
+	}
+	if c.bad {
+		return dst, c.fail()
+	}
+	return p.finish(c.i), nil
+}
+
+// patch is a rewrite under way: obj before from is dealt with.
+type patch struct {
+	out   []byte
+	obj   []byte
+	edits []Edit
+	done  []bool // which edits found their member
+	from  int
+	last  int  // end of the last member seen
+	kept  bool // some member before from remains
+}
+
+// member deals with the next member of the object.
+func (p *patch) member(m span) error {
+	e := p.edit(p.obj[m.start:m.keyEnd])
+	if !p.kept && p.last > 0 {
+		p.from = m.start // all before were deleted, and this one's comma with them
+	}
+	last := p.last
+	p.last = m.end
+	if e < 0 {
+		p.kept = true
+		return nil
+	}
+	switch {
+	case p.done[e]:
+		return &KeyError{Key: p.edits[e].Key, Like: p.edits[e].Key, Offset: m.start}
+	case p.edits[e].Value != nil:
+		p.out = append(append(p.out, p.obj[p.from:m.value]...), p.edits[e].Value...)
+		p.kept = true
+	case p.kept:
+		p.out = append(p.out, p.obj[p.from:last]...)
+	default:
+		p.out = append(p.out, p.obj[p.from:m.start]...)
+	}
+	p.from = m.end
+	p.done[e] = true
+	return nil
+}
+
+// edit returns the index of the last edit of a quoted key, or -1.
+func (p *patch) edit(raw []byte) int {
+	for i := len(p.edits) - 1; i >= 0; i-- {
+		if keyIs(raw, p.edits[i].Key) {
+			return i
+		}
+	}
+	return -1
+}
+
+// finish appends the edits that found no member and the rest of the object,
+// whose closing brace is at end.
+func (p *patch) finish(end int) []byte {
+	at := max(p.from, p.last)
+	if at == 0 {
+		at = end // the object is empty
+	}
+	p.out = append(p.out, p.obj[p.from:at]...)
+	for i := range p.edits {
+		if p.done[i] || p.edits[i].Value == nil || p.superseded(i) {
+			continue
+		}
+		if p.kept {
+			p.out = append(p.out, ',')
+		}
+		p.kept = true
+		p.out = append(AppendQuote(p.out, p.edits[i].Key), ':')
+		p.out = append(p.out, p.edits[i].Value...)
+	}
+	return append(p.out, p.obj[at:]...)
+}
+
+// superseded reports whether a later edit has the same key.
+func (p *patch) superseded(i int) bool {
+	for _, e := range p.edits[i+1:] {
+		if e.Key == p.edits[i].Key {
+			return true
+		}
+	}
+	return false
+}

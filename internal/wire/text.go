@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// text validates a string whose first byte within the quotes is at i. It
+// looks at eight bytes at a time (SIMD within a register), and at more once the
+// text runs long without an escape.
+func text(b []byte, i int) (int, why) {
+	for run := 0; i+8 <= len(b); {
+		m := marks(binary.LittleEndian.Uint64(b[i:])) & tops
+		if m == 0 {
+			i += 8
+			if run++; run == 4 {
+				i, run = plain(b, i), 0
+			}
+			continue
+		}
+		i += bits.TrailingZeros64(m) >> 3
+		switch {
+		case b[i] == '"':
+			return i + 1, fine
+		case b[i] != '\\':
+			return i, badControl
+		case i+1 < len(b) && simpleEscape(b[i+1]):
+			i += 2
+			for i+1 < len(b) && b[i] == '\\' && simpleEscape(b[i+1]) {
+				i += 2
+			}
+		default:
+			var w why
+			if i, w = escape(b, i); w != fine {
+				return i, w
+			}
+		}
+		run = 0
+	}
+	return textEnd(b, i)
+}
+
+// textEnd is text for the last few bytes.
+func textEnd(b []byte, i int) (int, why) {
+	for i < len(b) {
+		switch {
+		case b[i] == '"':
+			return i + 1, fine
+		case b[i] < ' ':
+			return i, badControl
+		case b[i] == '\\':
+			var w why
+			if i, w = escape(b, i); w != fine {
+				return i, w
+			}
+		default:
+			i++
+		}
+	}
+	return i, unexpected
+}
+
+// escape validates the escape sequence whose backslash is at i.
+func escape(b []byte, i int) (int, why) {
+	if i+1 >= len(b) {
+		return len(b), unexpected
+	}
+	switch c := b[i+1]; {
+	case simpleEscape(c):
+		return i + 2, fine
+	case c == 'u':
+		for k := i + 2; k < i+6; k++ {
+			if k >= len(b) {
+				return len(b), unexpected
+			}
+			if hexDigit(b[k]) < 0 {
+				return k, badEscape
+			}
+		}
+		return i + 6, fine
+	}
+	return i + 1, badEscape
+}
+
+// simpleEscape reports whether c stands for a character behind a backslash.
+func simpleEscape(c byte) bool {
+	const (
+		low  = 1<<'"' | 1<<'/'
+		high = 1<<('\\'-64) | 1<<('b'-64) | 1<<('f'-64) | 1<<('n'-64) | 1<<('r'-64) | 1<<('t'-64)
+	)
+	if c < 64 {
+		return uint64(low)>>c&1 != 0
+	}
+	return uint64(high)>>(c-64)&1 != 0 // a shift by more than 63 leaves 0
+}
+
+func hexDigit(c byte) rune {
+	switch {
+	case c-'0' < 10:
+		return rune(c - '0')
+	case c|0x20-'a' < 6:
+		return rune(c|0x20-'a') + 10
+	}
+	return -1
+}
+
+// plain skips blocks of 32 bytes of plain text.
+func plain(b []byte, i int) int {
+	for ; i+32 <= len(b); i += 32 {
+		p := b[i : i+32 : i+32]
+		m := marks(binary.LittleEndian.Uint64(p)) |
+			marks(binary.LittleEndian.Uint64(p[8:])) |
+			marks(binary.LittleEndian.Uint64(p[16:])) |
+			marks(binary.LittleEndian.Uint64(p[24:]))
+		if m&tops != 0 {
+			break
+		}
+	}
+	return i
+}
+
+const (
+	ones = 0x0101010101010101
+	tops = 0x80 * ones
+)
+
+// marks sets the top bit of the lowest byte of x that ends plain text. (Bits
+// above that may be wrong, by borrows; those below are not, but for the tops.)
+// Flipping bit 1 moves the quote, 0x22, to 0x20, right above the control
+// characters, and leaves nothing else there.
+func marks(x uint64) uint64 {
+	quote := x ^ 0x02*ones
+	slash := x ^ '\\'*ones
+	return ((quote - 0x21*ones) | (slash - ones)) &^ x
+}
