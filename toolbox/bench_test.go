@@ -1,0 +1,105 @@
+package toolbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// thousand is a box with 1,000 tools of ten sources, and a source to change.
+func thousand() (*toolbox.Box, *toolbox.Registry) {
+	var sources []toolbox.Source
+	for s := range 10 {
+		var tools []toolbox.Tool
+		for i := range 100 {
+			tool := says(fmt.Sprintf("s%d__t%d", s, i), "")
+			tool.Schema = json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"where"},"depth":{"type":"integer"}},"required":["path"]}`)
+			tools = append(tools, tool)
+		}
+		sources = append(sources, registry(tools...))
+	}
+	return toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Seed}, sources...), sources[0].(*toolbox.Registry)
+}
+
+func BenchmarkBoxDo(b *testing.B) {
+	box, _ := thousand()
+	for _, p := range []toolbox.Principal{"", "ann"} {
+		b.Run("caller="+string(p), func(b *testing.B) {
+			b.ReportAllocs()
+			call := toolbox.Call{Name: "s9__t99", Caller: p}
+			for b.Loop() {
+				if _, err := box.Do(b.Context(), call); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkBoxDoAlone has a source that does nothing: it is what the box costs a call.
+func BenchmarkBoxDoAlone(b *testing.B) {
+	all := &toolbox.Snapshot{Version: 1}
+	for i := range 1000 {
+		all.Tools = append(all.Tools, described(fmt.Sprint("t", i)))
+	}
+	r := toolbox.NewResult()
+	box := toolbox.NewBox(nil, newFleet(all, func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil }))
+	b.ReportAllocs()
+	ctx, call := b.Context(), toolbox.Call{Name: "t999"}
+	for b.Loop() {
+		if _, err := box.Do(ctx, call); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkBoxDoParallel(b *testing.B) {
+	box, _ := thousand()
+	call := toolbox.Call{Name: "s9__t99"}
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			_, _ = box.Do(b.Context(), call)
+		}
+	})
+}
+
+func BenchmarkBoxSnapshot(b *testing.B) {
+	box, _ := thousand()
+	b.ReportAllocs()
+	for b.Loop() {
+		box.Snapshot("")
+	}
+}
+
+// BenchmarkBoxMerge is what one changed tool of a thousand costs.
+func BenchmarkBoxMerge(b *testing.B) {
+	box, first := thousand()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		tool := says("s0__t0", "")
+		tool.Description = fmt.Sprint(i)
+		first.Add(tool)
+		box.Snapshot("")
+	}
+}
+
+func BenchmarkBoxDescriptors(b *testing.B) {
+	box, _ := thousand()
+	b.ReportAllocs()
+	for b.Loop() {
+		box.Descriptors()
+	}
+}
+
+func BenchmarkBoxRun(b *testing.B) {
+	box, _ := thousand()
+	b.ReportAllocs()
+	call := toolbox.Call{Name: "s9__t99", Input: json.RawMessage(`{"path":"."}`)}
+	for b.Loop() {
+		box.Run(b.Context(), call)
+	}
+}

@@ -1,0 +1,125 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/indusagi/indus/schema"
+)
+
+// BoxOptions say how a [Box] shows tools to models. nil and the zero value are good.
+type BoxOptions struct {
+	// Profile shapes the schemas that models see; nil is [schema.Original].
+	Profile *schema.Profile
+	// Around wraps every call, from Do and from Run alike: the place to name, time,
+	// count or refuse it. The first is the outermost.
+	Around []func(next Do) Do
+	// Budget is how many bytes of one call's output a model is shown; what is
+	// beyond is cut from the middle. 0 is [DefaultBudget], negative cuts nothing.
+	Budget int
+}
+
+// Box is the tools of several sources as one set, and the two doors to them: Do is
+// exact, Run is for models. It is live: what its sources gain and lose, it gains
+// and loses. It is a [Source] itself, so that boxes compose.
+//
+// Of two tools with one name the first source's is taken, and the other cannot be
+// seen or called. All methods are safe for concurrent use.
+type Box struct {
+	profile *schema.Profile
+	budget  int
+	around  Do
+	sources []Source
+
+	local  atomic.Pointer[view] // what the local user sees
+	others sync.Map             // Principal → *view
+
+	mu        sync.Mutex // one merge at a time
+	version   uint64     // of the newest snapshot
+	recent    []*view    // the newest first, for principals to share
+	kept      int        // how many are in others
+	forgotten uint64     // the newest version that was seen by who is not kept any more
+}
+
+var _ Source = (*Box)(nil)
+
+// NewBox is a box over sources, in order of precedence. It asks nothing of them
+// before somebody asks it.
+func NewBox(o *BoxOptions, sources ...Source) *Box {
+	if o == nil {
+		o = &BoxOptions{}
+	}
+	b := &Box{profile: o.Profile, budget: o.Budget, sources: slices.Clone(sources)}
+	if b.budget == 0 {
+		b.budget = DefaultBudget
+	}
+	b.around = b.do
+	for _, wrap := range slices.Backward(o.Around) {
+		b.around = wrap(b.around)
+	}
+	return b
+}
+
+// Snapshot implements [Source]. Parameters are filled by the box's profile. A tool that
+// no model can be shown is in it all the same, with the reason in Unfit.
+func (b *Box) Snapshot(p Principal) *Snapshot { return b.view(p).all }
+
+// Descriptors are the tools to show a model that works for the local user: those of
+// Snapshot that are fit, in order. The slice is the caller's own. Give the model
+// Name, Description and Parameters.
+func (b *Box) Descriptors() []Descriptor {
+	all := b.Snapshot("").Tools
+	fit := make([]Descriptor, 0, len(all))
+	for _, d := range all {
+		if d.Unfit == "" {
+			fit = append(fit, d)
+		}
+	}
+	return fit
+}
+
+// Watch implements [Source]. It cannot know who looks, so it tells of every source's
+// change, even where what a principal sees stays as it was: then the Version of
+// their Snapshot stays too.
+func (b *Box) Watch(changed func()) (stop func()) {
+	stops := make([]func(), len(b.sources))
+	for i, s := range b.sources {
+		stops[i] = s.Watch(changed)
+	}
+	return sync.OnceFunc(func() {
+		for _, stop := range stops {
+			stop()
+		}
+	})
+}
+
+// Do implements [Source]: the exact door. The call goes to the source whose tool the
+// caller's Snapshot shows. A name that is not there is asked of those sources that have
+// servers not heard yet, in order, because it may be theirs; each may wait for its
+// servers, within ctx.
+func (b *Box) Do(ctx context.Context, c Call) (*Result, error) { return b.around(ctx, c) }
+
+func (b *Box) do(ctx context.Context, c Call) (*Result, error) {
+	v := b.view(c.Caller)
+	if t, ok := v.tools[c.Name]; ok {
+		return t.source.Do(ctx, c)
+	}
+	for i, s := range b.sources {
+		if v.snapshots[i] == nil || len(v.snapshots[i].Pending) == 0 {
+			continue
+		}
+		if r, err := s.Do(ctx, c); !isUnknown(err, c.Name) {
+			return r, err
+		}
+	}
+	return nil, &UnknownTool{Name: c.Name}
+}
+
+// isUnknown reports whether err says that the source has no tool of that name.
+func isUnknown(err error, name string) bool {
+	unknown := (*UnknownTool)(nil)
+	return errors.As(err, &unknown) && unknown.Name == name
+}

@@ -1,0 +1,182 @@
+package toolbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+// inside runs a function as a tool of tc.
+func inside(t *testing.T, tc *toolbox.Context, c toolbox.Call, run func(*toolbox.Context)) {
+	t.Helper()
+	r := toolbox.NewRegistry(tc)
+	r.Add(toolbox.Tool{Name: "t", Run: func(_ context.Context, tc *toolbox.Context, _ json.RawMessage) (*toolbox.Result, error) {
+		run(tc)
+		return nil, nil
+	}})
+	c.Name = "t"
+	if r, err := r.Do(t.Context(), c); err != nil || r.IsError() {
+		t.Fatal(r, err)
+	}
+}
+
+func TestContextZeroRefusesEverything(t *testing.T) {
+	for _, tc := range []*toolbox.Context{nil, {}, {FS: toolbox.NoFS{}, Shell: toolbox.NoShell{}}} {
+		inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
+			_, openErr := tc.FS.Open("a")
+			_, statErr := tc.FS.Stat("a")
+			for _, err := range []error{openErr, statErr, tc.FS.WriteFile("a", nil, 0o644), tc.FS.MkdirAll("a", 0o755), tc.FS.Remove("a")} {
+				if !errors.Is(err, toolbox.ErrNoFS) {
+					t.Errorf("%v", err)
+				}
+			}
+			if exit, err := tc.Shell.Run(t.Context(), toolbox.Command{Line: "true"}); exit != -1 || !errors.Is(err, toolbox.ErrNoShell) {
+				t.Errorf("%d, %v", exit, err)
+			}
+		})
+	}
+}
+
+func TestContextPathStaysInTheDirectory(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip(err)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tc := &toolbox.Context{Dir: link}
+	tests := []struct{ path, want string }{
+		{"", "."},
+		{".", "."},
+		{"a", "a"},
+		{"./a//b/", "a/b"},
+		{"a/../b", "b"},
+		{"a b\n", "a b\n"},
+		{"..a", "..a"},
+		{"../" + filepath.Base(link) + "/a", "a"},
+		{link, "."},
+		{link + "/a", "a"},
+		{real + "/a/../b", "b"},
+		{"..", ""},
+		{"../a", ""},
+		{"a/../../b", ""},
+		{link + "/../a", ""},
+		{link + "x", ""},
+		{"/", ""},
+		{"/etc/passwd", ""},
+	}
+	for _, tt := range tests {
+		got, err := tc.Path(tt.path)
+		if got != tt.want || (tt.want == "") != errors.Is(err, toolbox.ErrOutside) {
+			t.Errorf("%q is %q, %v; want %q", tt.path, got, err, tt.want)
+		}
+	}
+	if _, err := tc.Path("a\x00b"); err == nil {
+		t.Error("a name with NUL was taken")
+	}
+	if _, err := (&toolbox.Context{}).Path(dir); !errors.Is(err, toolbox.ErrOutside) {
+		t.Errorf("an absolute path without a directory: %v", err)
+	}
+	if got, err := (&toolbox.Context{}).Path("a/b"); got != "a/b" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestContextRemembersWhatWasReadAcrossCallsAndRegistries(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a", "one")
+	tc, err := toolbox.NewContext(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat := func() os.FileInfo {
+		info, err := tc.FS.Stat("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
+		if _, ok := tc.LastRead("a"); ok {
+			t.Error("a is read before it was read")
+		}
+		tc.MarkRead("a", stat())
+	})
+	inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
+		mark, ok := tc.LastRead("a")
+		if !ok || !mark.Fresh(stat()) {
+			t.Errorf("%v, %v", mark, ok)
+		}
+		write(t, dir, "a", "another")
+		if mark.Fresh(stat()) {
+			t.Error("the file changed")
+		}
+	})
+}
+
+func TestContextKnowsItsCall(t *testing.T) {
+	tc := &toolbox.Context{ID: "session", Dir: "/d", Budget: 7}
+	inside(t, tc, toolbox.Call{ID: "1", Caller: "ann"}, func(tc *toolbox.Context) {
+		got := []any{tc.ID, tc.Dir, tc.Budget, tc.Call().ID, tc.Call().Caller}
+		if diff := cmp.Diff([]any{"session", "/d", 7, "1", toolbox.Principal("ann")}, got); diff != "" {
+			t.Error(diff)
+		}
+		tc.Report(toolbox.Progress{Done: 1}) // nobody listens
+	})
+}
+
+func TestContextReportsInTurnAndNeverAfterTheCall(t *testing.T) {
+	var heard []float64 // without a lock: the race detector sees whether two report at once
+	listen := func(p toolbox.Progress) { heard = append(heard, p.Done) }
+	var left *toolbox.Context
+	inside(t, nil, toolbox.Call{Progress: listen}, func(tc *toolbox.Context) {
+		left = tc
+		var wait sync.WaitGroup
+		for range 10 {
+			wait.Go(func() { tc.Report(toolbox.Progress{Done: 1}) })
+		}
+		wait.Wait()
+	})
+	left.Report(toolbox.Progress{Done: 2})
+	left.Call().Progress(toolbox.Progress{Done: 3})
+	if diff := cmp.Diff([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, heard); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestContextLimit(t *testing.T) {
+	for budget, want := range map[int]int{0: 64 << 10, 5: 5, -1: math.MaxInt} {
+		if got := (&toolbox.Context{Budget: budget}).Limit(); got != want {
+			t.Errorf("%d: %d, want %d", budget, got, want)
+		}
+	}
+}
+
+func TestNewContextWantsADirectory(t *testing.T) {
+	if _, err := toolbox.NewContext(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

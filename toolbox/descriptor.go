@@ -1,0 +1,51 @@
+package toolbox
+
+import "encoding/json"
+
+// Principal is who calls. It is opaque: nothing in this module reads it, it is
+// only compared. "" is the local user.
+type Principal string
+
+// Wire is bytes that toolbox carries and never reads. Format names their
+// grammar and its era, for example "mcp/2025-11-25"; the zero Wire is absent.
+type Wire struct {
+	Format string
+	JSON   json.RawMessage
+}
+
+// IsZero reports whether w carries nothing.
+func (w Wire) IsZero() bool { return w.Format == "" && w.JSON == nil }
+
+// Descriptor says what one tool is called and takes.
+//
+// The slices it holds are shared: treat them as read-only.
+type Descriptor struct {
+	// Name is what callers use: unique within a [Snapshot].
+	Name string
+	// Description is the owner's text, "" where it gave none.
+	Description string
+	// Server and Tool are the owner's id and its own name for the tool. For a
+	// local tool Server is "" and Tool is Name.
+	Server, Tool string
+	// Schema is the owner's input schema, byte for byte.
+	Schema json.RawMessage
+	// Parameters is the schema a model sees: the [Box] fills it by its profile.
+	// nil in the snapshots of other sources.
+	Parameters json.RawMessage
+	// Wire is the owner's whole tool object, byte for byte; zero for local tools.
+	Wire Wire
+	// Unfit is the reason why models are not shown this tool, "" where they are.
+	// Such a tool is published and callable all the same.
+	Unfit string
+}
+
+// Snapshot is the tools of a [Source] at one moment. It is immutable and
+// shared: treat it and all it holds as read-only.
+type Snapshot struct {
+	// Version grows with each new snapshot that one source gives one principal.
+	Version uint64
+	// Tools stand in configuration order, then in their owner's order.
+	Tools []Descriptor
+	// Pending names the servers that have not been heard yet, in order.
+	Pending []string
+}

@@ -1,0 +1,122 @@
+package toolbox
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// dirFS is an FS over one directory of this machine.
+type dirFS struct{ root *os.Root }
+
+var _ FS = dirFS{}
+
+// DirFS is the files below dir, which must exist. Nothing outside dir can be
+// reached through it: the kernel resolves each name from the open directory, a
+// symlink that leaves it is refused, and so is an absolute one. See [os.Root].
+//
+// It holds dir open for as long as it is in use; it is also an [io.Closer] for those
+// who cannot wait for the garbage collector.
+func DirFS(dir string) (FS, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("toolbox: %w", err)
+	}
+	return dirFS{root}, nil
+}
+
+func (d dirFS) Close() error { return d.root.Close() }
+
+func (d dirFS) Open(name string) (fs.File, error) {
+	// Without nonBlocking a pipe would wait for its writer, maybe for ever.
+	file, err := d.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, inside("open", name, err)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = errors.New("neither a file nor a directory")
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, inside("open", name, err)
+	}
+	return file, nil
+}
+
+func (d dirFS) Stat(name string) (fs.FileInfo, error) {
+	info, err := d.root.Stat(filepath.FromSlash(name))
+	return info, inside("stat", name, err)
+}
+
+func (d dirFS) MkdirAll(name string, perm fs.FileMode) error {
+	return inside("mkdir", name, d.root.MkdirAll(filepath.FromSlash(name), perm))
+}
+
+func (d dirFS) Remove(name string) error {
+	return inside("remove", name, d.root.Remove(filepath.FromSlash(name)))
+}
+
+func (d dirFS) WriteFile(name string, data []byte, perm fs.FileMode) error {
+	return inside("write", name, d.write(name, data, perm))
+}
+
+// write puts a new file beside the old one and renames it, which is the only way
+// to replace a file at once. What is not a regular file, a symlink above all, is
+// written through instead: a rename would replace the link and leave the file.
+func (d dirFS) write(name string, data []byte, perm fs.FileMode) error {
+	target := filepath.FromSlash(name)
+	old, err := d.root.Lstat(target)
+	switch {
+	case err == nil && !old.Mode().IsRegular():
+		return d.root.WriteFile(target, data, perm)
+	case err == nil:
+		perm = old.Mode().Perm()
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	beside := filepath.FromSlash(path.Join(path.Dir(name), ".indus-"+rand.Text()))
+	if err := d.create(beside, data, perm, old != nil); err != nil {
+		_ = d.root.Remove(beside)
+		return err
+	}
+	if err := d.root.Rename(beside, target); err != nil {
+		_ = d.root.Remove(beside)
+		return err
+	}
+	return nil
+}
+
+// create writes a file that must be new. exact sets perm whatever the umask says.
+func (d dirFS) create(name string, data []byte, perm fs.FileMode, exact bool) error {
+	file, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if exact && err == nil {
+		err = file.Chmod(perm)
+	}
+	return errors.Join(err, file.Close())
+}
+
+// escapes is how os.Root says that a name leaves it; it exports no error for that.
+const escapes = "path escapes from parent"
+
+// inside gives err the name that was asked for, and ErrOutside its type.
+func inside(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	if err.Error() == escapes {
+		err = ErrOutside
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}

@@ -1,0 +1,59 @@
+package toolbox
+
+import (
+	"errors"
+	"io/fs"
+)
+
+// ErrOutside is the error of a path that leads out of the directory.
+var ErrOutside = errors.New("the path leads outside the directory")
+
+// ErrNoFS is the error of every method of [NoFS].
+var ErrNoFS = errors.New("there are no files here")
+
+// FS is the files that a tool may touch.
+//
+// Names are relative to the root and divided by slashes, as in [fs.FS], but need not be
+// valid UTF-8, because files' names need not; "." is the root. An FS is an [fs.FS]:
+// [fs.ReadDir] and [fs.WalkDir] take one.
+//
+// Implementers keep every name inside the root: one that leaves it, through a
+// symlink too, is an error that is [ErrOutside]. Errors are [*fs.PathError], with the
+// name the method was given. All methods are safe for concurrent use.
+type FS interface {
+	// Open opens a regular file or a directory for reading; a directory is an
+	// [fs.ReadDirFile]. Anything else (a pipe, a device) is refused without waiting for it.
+	Open(name string) (fs.File, error)
+	// Stat follows symlinks.
+	Stat(name string) (fs.FileInfo, error)
+	// WriteFile puts data in place of the file as a whole: who reads it meanwhile
+	// sees the old or the new, never half. A file that is there keeps its permissions,
+	// a new one gets perm.
+	WriteFile(name string, data []byte, perm fs.FileMode) error
+	// MkdirAll makes a directory and those above it.
+	MkdirAll(name string, perm fs.FileMode) error
+	// Remove removes one file, one symlink or one empty directory.
+	Remove(name string) error
+}
+
+// NoFS is an [FS] that refuses everything with [ErrNoFS].
+type NoFS struct{}
+
+var _ FS = NoFS{}
+
+// Open refuses.
+func (NoFS) Open(name string) (fs.File, error) { return nil, noFS("open", name) }
+
+// Stat refuses.
+func (NoFS) Stat(name string) (fs.FileInfo, error) { return nil, noFS("stat", name) }
+
+// WriteFile refuses.
+func (NoFS) WriteFile(name string, _ []byte, _ fs.FileMode) error { return noFS("write", name) }
+
+// MkdirAll refuses.
+func (NoFS) MkdirAll(name string, _ fs.FileMode) error { return noFS("mkdir", name) }
+
+// Remove refuses.
+func (NoFS) Remove(name string) error { return noFS("remove", name) }
+
+func noFS(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: ErrNoFS} }

@@ -1,0 +1,179 @@
+package toolbox_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+// directory is a DirFS and the directory it is over.
+func directory(t *testing.T) (toolbox.FS, string) {
+	t.Helper()
+	dir := t.TempDir()
+	files, err := toolbox.DirFS(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.(io.Closer).Close() })
+	return files, dir
+}
+
+func content(t *testing.T, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestDirFSReadsWritesAndRemoves(t *testing.T) {
+	files, dir := directory(t)
+	if err := files.MkdirAll("a/b", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"one", "two"} {
+		if err := files.WriteFile("a/b/c", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := fs.ReadFile(files, "a/b/c"); string(got) != text || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	var seen []string
+	err := fs.WalkDir(files, ".", func(name string, _ fs.DirEntry, err error) error {
+		seen = append(seen, name)
+		return err
+	})
+	if diff := cmp.Diff([]string{".", "a", "a/b", "a/b/c"}, seen); diff != "" || err != nil {
+		t.Error(err, diff) // and no file that writing left behind
+	}
+	info, err := files.Stat("a/b/c")
+	if err != nil || info.Size() != 3 || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := files.Remove("a/b/c"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a/b/c")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestDirFSWritingKeepsPermissionsAndLinks(t *testing.T) {
+	files, dir := directory(t)
+	write(t, dir, "script", "#!/bin/sh\n")
+	if err := os.Chmod(filepath.Join(dir, "script"), 0o775); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("script", filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{"script", "link"} {
+		if err := files.WriteFile(name, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := content(t, dir, "script"); got != name {
+			t.Errorf("through %s came %q", name, got)
+		}
+	}
+	script, _ := os.Lstat(filepath.Join(dir, "script"))
+	link, _ := os.Lstat(filepath.Join(dir, "link"))
+	if script.Mode().Perm() != 0o775 || link.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("%v, %v", script.Mode(), link.Mode())
+	}
+}
+
+func TestDirFSCannotBeLeft(t *testing.T) {
+	files, dir := directory(t)
+	outside := t.TempDir()
+	write(t, outside, "secret", "secret")
+	write(t, dir, "sub/file", "mine")
+	for link, to := range map[string]string{
+		"out": outside, "up": "..", "sub/up": "../..", "file": filepath.Join(outside, "secret"),
+		"new": filepath.Join(outside, "new"), "hop": "sub/up",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, name := range []string{
+		"..", "../x", "sub/../..", "/etc/passwd", outside, "out", "out/secret", "up", "sub/up", "file", "hop/x", "new",
+	} {
+		_, openErr := files.Open(name)
+		_, statErr := files.Stat(name)
+		for op, err := range map[string]error{
+			"open": openErr, "stat": statErr,
+			"write": files.WriteFile(name, []byte("pwned"), 0o644),
+		} {
+			if wrapped, ok := errors.AsType[*fs.PathError](err); !errors.Is(err, toolbox.ErrOutside) || !ok || wrapped.Path != name {
+				t.Errorf("%s %s: %v", op, name, err)
+			}
+		}
+	}
+	for _, name := range []string{"../x", "out/x", "hop/x"} {
+		if err := files.MkdirAll(name, 0o755); !errors.Is(err, toolbox.ErrOutside) {
+			t.Errorf("mkdir %s: %v", name, err)
+		}
+		if err := files.Remove(name); !errors.Is(err, toolbox.ErrOutside) {
+			t.Errorf("remove %s: %v", name, err)
+		}
+	}
+	if got := content(t, outside, "secret"); got != "secret" {
+		t.Errorf("the secret is %q", got)
+	}
+	if list, _ := os.ReadDir(outside); len(list) != 1 {
+		t.Errorf("outside there is %v", list)
+	}
+	// A link that stays inside is a file like any other.
+	if err := os.Symlink("sub/file", filepath.Join(dir, "near")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fs.ReadFile(files, "near"); string(got) != "mine" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestDirFSDoesNotWaitForAPipe(t *testing.T) {
+	files, dir := directory(t)
+	if err := mkfifo(filepath.Join(dir, "pipe")); err != nil {
+		t.Skip(err)
+	}
+	if _, err := files.Open("pipe"); err == nil {
+		t.Error("a pipe was opened")
+	}
+}
+
+func TestDirFSErrorsNameWhatWasAsked(t *testing.T) {
+	files, _ := directory(t)
+	_, err := files.Open("missing/file")
+	if !errors.Is(err, fs.ErrNotExist) || err.Error() != "open missing/file: "+syscall.ENOENT.Error() {
+		t.Error(err)
+	}
+	if err := files.WriteFile("missing/file", nil, 0o644); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := toolbox.DirFS(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestDirFSTakesNamesThatAreNotUTF8(t *testing.T) {
+	files, dir := directory(t)
+	name := "a\xff\nb"
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644); err != nil {
+		t.Skip(err)
+	}
+	if got, err := fs.ReadFile(files, name); string(got) != "x" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}

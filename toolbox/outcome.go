@@ -1,0 +1,144 @@
+package toolbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// Outcome is what a model is told of a call.
+//
+// Output is projected from the result's blocks: a lone text block is a JSON string, a
+// lone JSON block is its value, several blocks are an array of
+// {"kind":"text","text":…} and {"kind":"json","value":…}. A block in its owner's
+// grammar (an image, a link) counts as JSON with its own bytes for the value. Where there
+// are no blocks it is the structured value, and where there is none either, "".
+type Outcome struct {
+	// ID and Name are the call's.
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name"`
+	// Output is one JSON value in UTF-8, whatever the tool gave. Numbers keep
+	// their digits. If it exceeded the budget it is a string: the text, or the JSON
+	// text without its whitespace, with the middle cut out.
+	Output json.RawMessage `json:"output"`
+	// IsError: the tool ran and failed, or never ran.
+	IsError bool `json:"isError"`
+	// Cut is how many bytes were cut out of the text; 0 where all is there.
+	Cut int `json:"cut,omitempty"`
+	// Result is what the tool gave, whole; nil where Err is set.
+	Result *Result `json:"-"`
+	// Err is why there is no result: an unknown name, a fault of a server, a
+	// context that ended, arguments that are not JSON. A tool that ran and failed has none.
+	Err error `json:"-"`
+}
+
+// Text is Output for a reader: the content of a string, of any other value its JSON.
+func (o Outcome) Text() string {
+	if s, ok := stringOf(o.Output); ok {
+		return s
+	}
+	return string(o.Output)
+}
+
+// value is a projection: one JSON value, which a text is only written as in the end.
+type value struct {
+	json   json.RawMessage
+	text   string
+	isText bool
+}
+
+func textValue(s string) value { return value{text: s, isText: true} }
+
+func project(r *Result) value {
+	blocks := r.Blocks()
+	switch {
+	case len(blocks) == 1 && blocks[0].Text != nil:
+		return textValue(*blocks[0].Text)
+	case len(blocks) == 1:
+		return value{json: blocks[0].value()}
+	case len(blocks) > 1:
+		return value{json: list(blocks)}
+	case r.Structured() != nil:
+		return value{json: sound(r.Structured())}
+	}
+	return textValue("")
+}
+
+func list(blocks []Block) json.RawMessage {
+	var out bytes.Buffer
+	out.WriteByte('[')
+	for i, b := range blocks {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		if b.Text != nil {
+			out.WriteString(`{"kind":"text","text":`)
+			out.Write(quote(*b.Text))
+		} else {
+			out.WriteString(`{"kind":"json","value":`)
+			out.Write(b.value())
+		}
+		out.WriteByte('}')
+	}
+	out.WriteByte(']')
+	return out.Bytes()
+}
+
+// value is the block as JSON.
+func (b Block) value() json.RawMessage {
+	if b.JSON != nil {
+		return sound(b.JSON)
+	}
+	return sound(b.Wire.JSON)
+}
+
+// sound is raw if it is JSON in UTF-8, else the nearest thing that is: nobody checked
+// what a tool called JSON.
+func sound(raw json.RawMessage) json.RawMessage {
+	switch {
+	case len(raw) == 0:
+		return json.RawMessage("null")
+	case !json.Valid(raw):
+		return quote(string(raw))
+	case !utf8.Valid(raw):
+		return bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	}
+	return raw
+}
+
+// within writes the value in at most budget bytes of text, and says how much it cut.
+func (v value) within(budget int) (json.RawMessage, int) {
+	if !v.isText {
+		if budget < 0 || len(v.json) <= budget {
+			return v.json, 0
+		}
+		if s, ok := stringOf(v.json); ok {
+			return textValue(s).within(budget)
+		}
+		var compact bytes.Buffer
+		_ = json.Compact(&compact, v.json) // it is sound
+		if compact.Len() <= budget {
+			return compact.Bytes(), 0
+		}
+		v.text = compact.String()
+	}
+	text, n := cut(strings.ToValidUTF8(v.text, "\uFFFD"), budget)
+	return quote(text), n
+}
+
+func quote(s string) json.RawMessage {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always can be
+	return bytes.TrimRight(out.Bytes(), "\n")
+}
+
+func stringOf(raw json.RawMessage) (s string, ok bool) {
+	trimmed := bytes.TrimLeft(raw, space)
+	if len(trimmed) == 0 || trimmed[0] != '"' {
+		return "", false
+	}
+	return s, json.Unmarshal(trimmed, &s) == nil
+}

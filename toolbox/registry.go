@@ -1,0 +1,162 @@
+package toolbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Registry holds local tools and runs them. It is a [Source] that shows the same
+// tools to every principal.
+//
+// Tools stand in the order in which their names were first added. All methods
+// are safe for concurrent use.
+type Registry struct {
+	context  *Context
+	watchers Watchers
+	now      atomic.Pointer[shelf]
+
+	mu sync.Mutex // one change at a time
+}
+
+// shelf is a Registry at one moment; it never changes.
+type shelf struct {
+	snapshot *Snapshot
+	tools    map[string]Tool
+}
+
+var _ Source = (*Registry)(nil)
+
+// NewRegistry is an empty registry whose tools run against tc. nil is a context
+// whose FS and Shell refuse everything.
+func NewRegistry(tc *Context) *Registry {
+	if tc == nil {
+		tc = &Context{}
+	}
+	r := &Registry{context: tc}
+	r.now.Store(&shelf{snapshot: &Snapshot{}, tools: map[string]Tool{}})
+	return r
+}
+
+// Add puts tools on the shelf as one change. A name that is there already gets the
+// new tool and keeps its place; of two tools with one name the later wins.
+// Calls under way end with the tool they began with.
+//
+// Add panics on a tool that cannot work ([Tool.Check] says why), as [http.Handle] does.
+//
+// [http.Handle]: https://pkg.go.dev/net/http#Handle
+func (r *Registry) Add(tools ...Tool) {
+	for _, t := range tools {
+		if err := t.Check(); err != nil {
+			panic(err)
+		}
+	}
+	if len(tools) == 0 {
+		return
+	}
+	r.change(func(all map[string]Tool, list []Descriptor) []Descriptor {
+		for _, t := range tools {
+			if _, known := all[t.Name]; known {
+				list[place(list, t.Name)] = t.descriptor()
+			} else {
+				list = append(list, t.descriptor())
+			}
+			all[t.Name] = t
+		}
+		return list
+	})
+}
+
+// Remove takes tools off the shelf as one change; names it does not have are ignored.
+// Calls under way are not disturbed.
+func (r *Registry) Remove(names ...string) {
+	r.change(func(all map[string]Tool, list []Descriptor) []Descriptor {
+		rest := slices.DeleteFunc(list, func(d Descriptor) bool { return slices.Contains(names, d.Name) })
+		if len(rest) == len(all) {
+			return nil
+		}
+		for _, name := range names {
+			delete(all, name)
+		}
+		return rest
+	})
+}
+
+// place finds a name in a list that has it.
+func place(list []Descriptor, name string) int {
+	return slices.IndexFunc(list, func(d Descriptor) bool { return d.Name == name })
+}
+
+// change lets edit work on copies of what is on the shelf, puts its list in place
+// and tells the watchers. A nil list is no change.
+func (r *Registry) change(edit func(map[string]Tool, []Descriptor) []Descriptor) {
+	if r.swap(edit) {
+		r.watchers.Notify()
+	}
+}
+
+func (r *Registry) swap(edit func(map[string]Tool, []Descriptor) []Descriptor) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := r.now.Load()
+	tools := maps.Clone(old.tools)
+	list := edit(tools, append([]Descriptor{}, old.snapshot.Tools...))
+	if list == nil {
+		return false
+	}
+	r.now.Store(&shelf{
+		snapshot: &Snapshot{Version: old.snapshot.Version + 1, Tools: list},
+		tools:    tools,
+	})
+	return true
+}
+
+// Snapshot implements [Source].
+func (r *Registry) Snapshot(Principal) *Snapshot { return r.now.Load().snapshot }
+
+// Watch implements [Source].
+func (r *Registry) Watch(changed func()) (stop func()) { return r.watchers.Watch(changed) }
+
+// Do implements [Source]. Of a local tool the error is an [*UnknownTool] or ctx's own;
+// all else that goes wrong is a result.
+func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
+	t, ok := r.now.Load().tools[c.Name]
+	if !ok {
+		return nil, &UnknownTool{Name: c.Name}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	tc, done := r.context.during(c)
+	defer done()
+	result, err := t.run(ctx, tc, orEmptyObject(c.Input))
+	switch {
+	case err != nil && isOwn(ctx, err):
+		return nil, ctx.Err()
+	case err != nil:
+		return ErrorResult(err.Error()), nil
+	case result == nil:
+		return NewResult(), nil
+	}
+	return result, nil
+}
+
+// run catches a panic: one tool must not take the others with it.
+func (t Tool) run(ctx context.Context, tc *Context, input json.RawMessage) (r *Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			r, err = nil, fmt.Errorf("%s: panic: %v", t.Name, v)
+		}
+	}()
+	return t.Run(ctx, tc, input)
+}
+
+// isOwn reports whether err says no more than that ctx is over.
+func isOwn(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
+}

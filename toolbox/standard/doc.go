@@ -1,0 +1,65 @@
+// Package standard is the tools that a coding agent expects: [Read], [Ls], [Grep]
+// and [Find]. Add them to a registry, all at once with [Tools], or without those that change
+// anything with [ReadOnly] (so far there are no others):
+//
+//	package main
+//
+//	import (
+//		"context"
+//		"encoding/json"
+//		"fmt"
+//		"log"
+//
+//		"github.com/indusagi/indus/toolbox"
+//		"github.com/indusagi/indus/toolbox/standard"
+//	)
+//
+//	func main() {
+//		here, err := toolbox.NewContext(".")
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		files := toolbox.NewRegistry(here)
+//		files.Add(standard.ReadOnly()...)
+//		box := toolbox.NewBox(nil, files)
+//		out := box.Run(context.Background(), toolbox.Call{
+//			Name:  "grep",
+//			Input: json.RawMessage(`{"pattern":"func main","glob":"*.go"}`),
+//		})
+//		fmt.Println(out.Text())
+//	}
+//
+// # What they touch
+//
+// Nothing but the [toolbox.FS] of their context. Paths are relative to its directory, or
+// absolute and inside it; a path that leads out, and a symlink that does, is an error
+// that says so. Searches follow no symlinks.
+//
+// # Bounds
+//
+// Everything is bounded: lines, their length, files, directories, depth, and the whole by
+// the context's budget, a little below it, so that a box has nothing to cut. What is
+// left out is said, with how much it is, in a last line in parentheses. Searches
+// enter neither .git, .hg, .svn, .jj (not worth a word) nor node_modules (which
+// is said), unless they start there. What .gitignore names is searched: an agent often
+// looks for just that.
+//
+// A name that cannot stand on one line (line breaks, control characters, bytes that are
+// not UTF-8) is shown quoted as in Go, and text that is not UTF-8 with U+FFFD.
+//
+// # Concurrency
+//
+// The tools keep nothing between calls and may run in many goroutines at once. Each
+// ends soon after its context, whatever it is in the middle of, but for a file system
+// that hangs.
+//
+// # Errors
+//
+// What goes wrong is an error result in words meant for a model, with names that are
+// near a missing one. Finding nothing is not an error. A context that ends is the
+// call's error.
+//
+// # Testing
+//
+// [toolbox.NewContext] over t.TempDir is all it takes.
+package standard

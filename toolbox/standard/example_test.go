@@ -1,0 +1,116 @@
+package standard_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/standard"
+)
+
+// project is a box with tools over a small project, and what removes it.
+func project(tools ...toolbox.Tool) (*toolbox.Box, func()) {
+	dir, err := os.MkdirTemp("", "project")
+	if err != nil {
+		panic(err)
+	}
+	for name, text := range map[string]string{
+		"README.md":   "# Weather\n\nTells of rain.\n",
+		"main.go":     "package main\n\nfunc main() { rain() }\n",
+		"rain.go":     "package main\n\n// rain falls.\nfunc rain() {}\n",
+		"docs/use.md": "Call rain.\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			panic(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			panic(err)
+		}
+	}
+	tc, err := toolbox.NewContext(dir)
+	if err != nil {
+		panic(err)
+	}
+	r := toolbox.NewRegistry(tc)
+	r.Add(tools...)
+	return toolbox.NewBox(nil, r), func() { os.RemoveAll(dir) }
+}
+
+func show(box *toolbox.Box, name, input string) {
+	fmt.Println(box.Run(context.Background(), toolbox.Call{Name: name, Input: json.RawMessage(input)}).Text())
+}
+
+func ExampleTools() {
+	for _, t := range standard.Tools() {
+		fmt.Println(t.Name)
+	}
+	// Output:
+	// read
+	// ls
+	// grep
+	// find
+}
+
+func ExampleReadOnly() {
+	box, remove := project(standard.ReadOnly()...)
+	defer remove()
+	show(box, "read", `{"path":"README.md","limit":1}`)
+	show(box, "read", `{"path":"readme.md"}`)
+	show(box, "read", `{"path":"../secret"}`)
+	// Output:
+	// 1	# Weather
+	// (lines 1 to 1 of 3; go on with offset 2)
+	// read: readme.md does not exist; did you mean README.md?
+	// read: ../secret: the path leads outside the directory
+}
+
+func ExampleRead() {
+	box, remove := project(standard.Read())
+	defer remove()
+	show(box, "read", `{"path":"rain.go","offset":3}`)
+	// Output:
+	// 3	// rain falls.
+	// 4	func rain() {}
+	// (lines 3 to 4 of 4)
+}
+
+func ExampleLs() {
+	box, remove := project(standard.Ls())
+	defer remove()
+	show(box, "ls", `{}`)
+	// Output:
+	// docs/
+	// README.md	26
+	// main.go	37
+	// rain.go	44
+}
+
+func ExampleGrep() {
+	box, remove := project(standard.Grep())
+	defer remove()
+	show(box, "grep", `{"pattern":"rain\\(","glob":"*.go","context":1}`)
+	// Output:
+	// main.go
+	// 2-
+	// 3:func main() { rain() }
+	//
+	// rain.go
+	// 3-// rain falls.
+	// 4:func rain() {}
+}
+
+func ExampleFind() {
+	box, remove := project(standard.Find())
+	defer remove()
+	show(box, "find", `{"pattern":"*.md"}`)
+	show(box, "find", `{"pattern":"docs/**"}`)
+	// Output:
+	// README.md
+	// docs/use.md
+	// docs/
+	// docs/use.md
+}

@@ -1,0 +1,134 @@
+package standard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// sniffed is how much of a file decides whether it is text, as in git.
+	sniffed = 8000
+	// maxEntries is how many entries of one directory are looked at.
+	maxEntries = 100_000
+	// batch is how many are read between two looks at the context.
+	batch = 1000
+)
+
+// open opens a file or directory, or says what a model could ask for instead.
+func open(tc *toolbox.Context, name string) (fs.File, fs.FileInfo, error) {
+	file, err := tc.FS.Open(name)
+	if err != nil {
+		return nil, nil, explain(tc, name, err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		_ = file.Close()
+		return nil, nil, explain(tc, name, err)
+	}
+	return file, info, nil
+}
+
+// explain says what went wrong with name, and names that are near it.
+func explain(tc *toolbox.Context, name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		near := nearby(tc, name)
+		for i := range near {
+			near[i] = show(near[i])
+		}
+		if len(near) > 0 {
+			return fmt.Errorf("%s does not exist; did you mean %s?", show(name), strings.Join(near, " or "))
+		}
+		return fmt.Errorf("%s does not exist", show(name))
+	}
+	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return fmt.Errorf("%s: %w", show(name), err)
+}
+
+// outside says the same of a path that has no name.
+func outside(p string, err error) error {
+	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return fmt.Errorf("%s: %w", show(p), err)
+}
+
+// isBinary: text has no NUL byte.
+func isBinary(head []byte) bool {
+	return bytes.IndexByte(head[:min(len(head), sniffed)], 0) >= 0
+}
+
+// kind is what a file that is not text seems to be.
+func kind(head []byte) string { return http.DetectContentType(head) }
+
+// entries are those of an open directory by name, directories and all else alike;
+// more is whether there are others than these.
+func entries(ctx context.Context, dir fs.File) (list []fs.DirEntry, more bool, err error) {
+	reader, ok := dir.(fs.ReadDirFile)
+	if !ok {
+		return nil, false, errors.New("not a directory")
+	}
+	for len(list) < maxEntries {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		some, err := reader.ReadDir(batch)
+		list = append(list, some...)
+		if errors.Is(err, io.EOF) {
+			return byName(list), false, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	rest, _ := reader.ReadDir(1)
+	return byName(list), len(rest) > 0, nil
+}
+
+func byName(list []fs.DirEntry) []fs.DirEntry {
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list
+}
+
+// patient is a reader that ends when its context does.
+type patient struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return p.from.Read(b)
+}
+
+// join is path.Join for names that are clean already.
+func join(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// below is name as seen from dir, which is above it.
+func below(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(name, dir), "/")
+}
+
+// base is the last element of a name.
+func base(name string) string { return path.Base(name) }

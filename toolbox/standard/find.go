@@ -1,0 +1,129 @@
+package standard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// findLimit is how many names find shows where it is not told, findMost the most it
+	// does, findCount how far it counts what it does not show.
+	findLimit = 200
+	findMost  = 10_000
+	findCount = 100_000
+)
+
+// Find is the tool "find": the files and directories below a directory whose names match a glob.
+//
+// A pattern without a slash is matched against the last element of each name, one with a
+// slash against the whole, seen from path. Results are relative to the context's directory and
+// sorted; directories end in "/". It enters neither .git, .hg, .svn and .jj nor
+// node_modules unless path is one or is inside one, and follows no symlinks.
+func Find() toolbox.Tool {
+	return toolbox.Define("find",
+		"Find files and directories by name. A pattern without a slash is matched against names at any depth (*.go); "+
+			"one with a slash against the path below the directory (src/**/*.ts, **/test/*). "+
+			"Results are sorted paths; directories end in /. .git and node_modules are left out. Use grep to search contents.",
+		`{"type":"object","properties":{`+
+			`"pattern":{"type":"string","description":"A glob: *, **, ?, [a-z], {one,two}."},`+
+			`"path":{"type":"string","description":"The directory to search, relative to the working directory or absolute inside it; the working directory by default."},`+
+			`"type":{"type":"string","enum":["any","file","directory"],"description":"What to find, any by default."},`+
+			`"limit":{"type":"integer","minimum":1,"maximum":10000,"description":"How many results to show, 200 by default."}`+
+			`},"required":["pattern"],"additionalProperties":false}`,
+		find)
+}
+
+type findInput struct {
+	Pattern string `json:"pattern"`
+	Path    string `json:"path"`
+	Type    string `json:"type"`
+	Limit   *int   `json:"limit"`
+}
+
+// finding is one run of the tool.
+type finding struct {
+	root  string
+	glob  glob
+	kind  string
+	limit int
+	page  *page
+	shown int
+	found int
+}
+
+func find(ctx context.Context, tc *toolbox.Context, in findInput) (*toolbox.Result, error) {
+	f, dir, err := in.open(tc)
+	if err != nil {
+		return nil, fmt.Errorf("find: %w", err)
+	}
+	w := &walk{ctx: ctx, tc: tc, visit: f.visit}
+	if err := w.below(f.root, dir, 1); err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	f.notes()
+	w.notes(f.page)
+	return f.page.result(), nil
+}
+
+func (in findInput) open(tc *toolbox.Context) (f *finding, dir fs.File, err error) {
+	f = &finding{kind: in.Type, page: newPage(tc)}
+	switch in.Type {
+	case "", "any", "file", "directory":
+	default:
+		return nil, nil, fmt.Errorf("type is any, file or directory, not %q", in.Type)
+	}
+	if in.Pattern == "" {
+		return nil, nil, errors.New("pattern is missing")
+	}
+	if f.limit, err = bounded("limit", in.Limit, findLimit, 1, findMost); err != nil {
+		return nil, nil, err
+	}
+	if f.glob, err = newGlob(in.Pattern); err != nil {
+		return nil, nil, err
+	}
+	if f.root, err = tc.Path(in.Path); err != nil {
+		return nil, nil, outside(in.Path, err)
+	}
+	dir, info, err := open(tc, f.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.IsDir() {
+		_ = dir.Close()
+		return nil, nil, fmt.Errorf("%s is not a directory", show(f.root))
+	}
+	return f, dir, nil
+}
+
+func (f *finding) visit(name string, e fs.DirEntry) error {
+	if f.kind == "file" && e.IsDir() || f.kind == "directory" && !e.IsDir() || !f.glob.matches(below(f.root, name)) {
+		return nil
+	}
+	if f.found++; f.found > findCount {
+		return errEnough
+	}
+	if e.IsDir() {
+		name = show(name) + "/"
+	} else {
+		name = show(name)
+	}
+	if f.shown < f.limit && f.page.add(name) {
+		f.shown++
+	}
+	return nil
+}
+
+func (f *finding) notes() {
+	switch {
+	case f.found == 0:
+		f.page.note("nothing matches")
+	case f.found > findCount:
+		f.page.note("%d of more than %d results; narrow the pattern or the path", f.shown, findCount)
+	case f.shown < f.found:
+		f.page.note("%d of %d results; narrow the pattern or the path", f.shown, f.found)
+	}
+}

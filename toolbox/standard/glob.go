@@ -1,0 +1,60 @@
+package standard
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+const (
+	// maxGlob is the longest pattern in bytes.
+	maxGlob = 1000
+	// maxWays bounds how many patterns one with braces stands for, each of which may have
+	// to be tried.
+	maxWays = 1000
+)
+
+// glob is a pattern for names below a directory. Without a slash it is matched
+// against the last element, so that *.go finds them all; with one against the whole.
+type glob struct {
+	pattern string
+	whole   bool
+}
+
+func newGlob(pattern string) (glob, error) {
+	pattern = strings.TrimPrefix(pattern, "./")
+	if len(pattern) > maxGlob {
+		return glob{}, fmt.Errorf("the pattern has more than %d bytes", maxGlob)
+	}
+	if err := relative(pattern); err != nil {
+		return glob{}, err
+	}
+	if !doublestar.ValidatePattern(pattern) {
+		return glob{}, errors.New("the pattern is malformed: " +
+			"it knows *, **, ?, [a-z], [^a-z] and {one,two}, and \\ before one of those")
+	}
+	if ways(pattern) > maxWays {
+		return glob{}, errors.New("the pattern has too many alternatives in braces")
+	}
+	return glob{pattern: pattern, whole: strings.Contains(pattern, "/")}, nil
+}
+
+// ways is at least as many as the patterns without braces that pattern stands for.
+func ways(pattern string) int {
+	n, each := 1, strings.Count(pattern, ",")+1
+	for range strings.Count(pattern, "{") {
+		if n *= each; n > maxWays {
+			break
+		}
+	}
+	return n
+}
+
+func (g glob) matches(name string) bool {
+	if !g.whole {
+		name = base(name)
+	}
+	return doublestar.MatchUnvalidated(g.pattern, name)
+}

@@ -1,0 +1,136 @@
+package standard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// grepLimit is how many lines grep shows where it is not told, grepMost the most it
+	// does, grepCount how far it counts what it does not show.
+	grepLimit = 100
+	grepMost  = 10_000
+	grepCount = 10_000
+	// grepContext is the most lines around a match.
+	grepContext = 20
+	// grepFile is the largest file that is searched.
+	grepFile = 32 << 20
+	// maxPattern is the longest pattern in bytes; compiled it takes a hundred times that.
+	maxPattern = 10_000
+	// grepWidth is how many bytes of a line are shown.
+	grepWidth = 500
+)
+
+// Grep is the tool "grep": the lines of text files that match a regular expression.
+//
+// The expression is Go's (RE2: no back-references, no look-around, and no
+// input on which it takes exponential time) and is matched against one line at a time. What
+// is found stands under the file's name, "12:text" for a match and "11-text" for a line
+// around one, "--" between lines that are not neighbours.
+//
+// It passes over files that have a NUL byte near their beginning or more than
+// 32 MiB, and says how many; it enters neither .git, .hg, .svn and .jj nor node_modules
+// unless path is one or is inside one, and follows no symlinks.
+func Grep() toolbox.Tool {
+	return toolbox.Define("grep",
+		"Search the contents of text files with a regular expression (RE2 syntax), line by line. "+
+			"Matches stand under their file's path as LINE:text, lines around them as LINE-text. "+
+			"Binary files, .git and node_modules are left out. Use find to search names.",
+		`{"type":"object","properties":{`+
+			`"pattern":{"type":"string","description":"A regular expression in RE2 syntax, or plain text with literal."},`+
+			`"path":{"type":"string","description":"The file or directory to search, relative to the working directory or absolute inside it; the working directory by default."},`+
+			`"glob":{"type":"string","description":"Only files whose name matches: *.go at any depth, src/**/*.ts below path."},`+
+			`"ignore_case":{"type":"boolean","description":"Upper and lower case are the same; false by default."},`+
+			`"literal":{"type":"boolean","description":"The pattern is plain text; false by default."},`+
+			`"context":{"type":"integer","minimum":0,"maximum":20,"description":"How many lines to show before and after each match, 0 by default."},`+
+			`"limit":{"type":"integer","minimum":1,"maximum":10000,"description":"How many matching lines to show, 100 by default."}`+
+			`},"required":["pattern"],"additionalProperties":false}`,
+		grep)
+}
+
+type grepInput struct {
+	Pattern    string `json:"pattern"`
+	Path       string `json:"path"`
+	Glob       string `json:"glob"`
+	IgnoreCase bool   `json:"ignore_case"`
+	Literal    bool   `json:"literal"`
+	Context    *int   `json:"context"`
+	Limit      *int   `json:"limit"`
+}
+
+func grep(ctx context.Context, tc *toolbox.Context, in grepInput) (*toolbox.Result, error) {
+	g, err := in.prepare(ctx, tc)
+	if err != nil {
+		return nil, fmt.Errorf("grep: %w", err)
+	}
+	start, info, err := open(tc, g.root)
+	if err != nil {
+		return nil, fmt.Errorf("grep: %w", err)
+	}
+	w := &walk{ctx: ctx, tc: tc, visit: g.visit}
+	if info.IsDir() {
+		err = w.below(g.root, start, 1)
+	} else {
+		err = g.file(g.root, start, info)
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	w.unreadable += g.unreadable
+	g.notes()
+	w.notes(g.page)
+	return g.page.result(), nil
+}
+
+func (in grepInput) prepare(ctx context.Context, tc *toolbox.Context) (*grepping, error) {
+	g := &grepping{ctx: ctx, tc: tc, page: newPage(tc)}
+	if in.Pattern == "" {
+		return nil, errors.New("pattern is missing")
+	}
+	around, err := bounded("context", in.Context, 0, 0, grepContext)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := bounded("limit", in.Limit, grepLimit, 1, grepMost)
+	if err != nil {
+		return nil, err
+	}
+	expr, err := in.expression()
+	if err != nil {
+		return nil, err
+	}
+	if in.Glob != "" {
+		only, err := newGlob(in.Glob)
+		if err != nil {
+			return nil, fmt.Errorf("glob: %w", err)
+		}
+		g.glob = &only
+	}
+	if g.root, err = tc.Path(in.Path); err != nil {
+		return nil, outside(in.Path, err)
+	}
+	g.search = newSearch(ctx, expr, around, limit, g.page)
+	return g, nil
+}
+
+func (in grepInput) expression() (*regexp.Regexp, error) {
+	pattern := in.Pattern
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("the pattern has more than %d bytes", maxPattern)
+	}
+	if in.Literal {
+		pattern = regexp.QuoteMeta(pattern)
+	}
+	if in.IgnoreCase {
+		pattern = "(?i:" + pattern + ")"
+	}
+	expr, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("the pattern is not RE2: %w", err)
+	}
+	return expr, nil
+}

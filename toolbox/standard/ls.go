@@ -1,0 +1,113 @@
+package standard
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// lsLimit is how many entries ls shows where it is not told, lsMost the most it does.
+	lsLimit = 500
+	lsMost  = 10_000
+)
+
+// Ls is the tool "ls": what is in a directory, directories first, each group by name.
+//
+// Directories end in "/" and symlinks in "@"; files have their size in bytes after a tab. Names
+// that begin with a dot are shown unless hidden is false. Of more than 500 entries, or
+// of those that the budget has no room for, it says how many there are.
+func Ls() toolbox.Tool {
+	return toolbox.Define("ls",
+		"List a directory: directories first (name/), then files with their size in bytes; name@ is a symlink. "+
+			"Hidden entries are shown too. Use find to search below it.",
+		`{"type":"object","properties":{`+
+			`"path":{"type":"string","description":"The directory, relative to the working directory or absolute inside it; the working directory by default."},`+
+			`"hidden":{"type":"boolean","description":"false leaves out names that begin with a dot; true by default."},`+
+			`"limit":{"type":"integer","minimum":1,"maximum":10000,"description":"How many entries to show, 500 by default."}`+
+			`},"additionalProperties":false}`,
+		ls)
+}
+
+type lsInput struct {
+	Path   string `json:"path"`
+	Hidden *bool  `json:"hidden"`
+	Limit  *int   `json:"limit"`
+}
+
+func ls(ctx context.Context, tc *toolbox.Context, in lsInput) (*toolbox.Result, error) {
+	limit, err := bounded("limit", in.Limit, lsLimit, 1, lsMost)
+	if err != nil {
+		return nil, fmt.Errorf("ls: %w", err)
+	}
+	name, err := tc.Path(in.Path)
+	if err != nil {
+		return nil, fmt.Errorf("ls: %w", outside(in.Path, err))
+	}
+	dir, info, err := open(tc, name)
+	if err != nil {
+		return nil, fmt.Errorf("ls: %w", err)
+	}
+	defer dir.Close()
+	if !info.IsDir() {
+		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s\t%d", show(base(name)), info.Size()))), nil
+	}
+	list, more, err := entries(ctx, dir)
+	if err != nil {
+		return nil, fmt.Errorf("ls: %w", explain(tc, name, err))
+	}
+	return listing(tc, list, limit, in.Hidden == nil || *in.Hidden, more), nil
+}
+
+func listing(tc *toolbox.Context, list []fs.DirEntry, limit int, hidden, more bool) *toolbox.Result {
+	p := newPage(tc)
+	all := len(list)
+	if !hidden {
+		list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
+	}
+	slices.SortStableFunc(list, func(a, b fs.DirEntry) int { return rank(a) - rank(b) })
+	shown := 0
+	for _, e := range list[:min(limit, len(list))] {
+		if !p.add(entry(e)) {
+			break
+		}
+		shown++
+	}
+	if all == 0 {
+		p.note("the directory is empty")
+	}
+	if shown < len(list) {
+		p.note("%d of %d entries; use find to narrow it", shown, len(list))
+	}
+	p.count(all-len(list), "hidden entry is not shown", "hidden entries are not shown")
+	if more {
+		p.note("the directory has more than %d entries; the rest was not looked at", maxEntries)
+	}
+	return p.result()
+}
+
+// rank puts directories first.
+func rank(e fs.DirEntry) int {
+	if e.IsDir() {
+		return 0
+	}
+	return 1
+}
+
+func entry(e fs.DirEntry) string {
+	switch {
+	case e.IsDir():
+		return show(e.Name()) + "/"
+	case e.Type()&fs.ModeSymlink != 0:
+		return show(e.Name()) + "@"
+	}
+	info, err := e.Info()
+	if err != nil {
+		return show(e.Name())
+	}
+	return fmt.Sprintf("%s\t%d", show(e.Name()), info.Size())
+}

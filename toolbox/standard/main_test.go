@@ -1,0 +1,96 @@
+package standard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/standard"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// tree makes a directory with files; a name that ends in "/" is a directory.
+func tree(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		parent := filepath.Dir(path)
+		if name[len(name)-1] == '/' {
+			parent = path
+		}
+		if err := os.MkdirAll(parent, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if parent == path {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// in is the tools over dir.
+func in(t testing.TB, dir string) (*toolbox.Context, *toolbox.Registry) {
+	t.Helper()
+	tc, err := toolbox.NewContext(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := toolbox.NewRegistry(tc)
+	r.Add(standard.ReadOnly()...)
+	return tc, r
+}
+
+// call runs a tool; its error results begin with "error: ".
+func call(t testing.TB, r *toolbox.Registry, name, input string) string {
+	t.Helper()
+	result, err := r.Do(context.Background(), toolbox.Call{Name: name, Input: json.RawMessage(input)})
+	if err != nil {
+		t.Fatalf("%s %s: %v", name, input, err)
+	}
+	text := *result.Blocks()[0].Text
+	if result.IsError() {
+		return "error: " + text
+	}
+	return text
+}
+
+// cancelled is a context that is over after some looks at it.
+type cancelled struct {
+	context.Context
+	looks int
+}
+
+func (c *cancelled) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// endsWith checks that a tool ends with its context, however far it has come.
+func endsWith(t *testing.T, r *toolbox.Registry, most int, name, input string) {
+	t.Helper()
+	for looks := range most {
+		_, err := r.Do(&cancelled{t.Context(), looks}, toolbox.Call{Name: name, Input: json.RawMessage(input)})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("after %d looks at the context: %v", looks, err)
+		}
+	}
+}
+
+func link(t testing.TB, to, at string) {
+	t.Helper()
+	if err := os.Symlink(to, at); err != nil {
+		t.Skip(err)
+	}
+}

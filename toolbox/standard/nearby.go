@@ -1,0 +1,61 @@
+package standard
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// suggested is how many names a missing one is answered with.
+	suggested = 3
+	// compared is how many names of one directory it is compared with.
+	compared = 5000
+)
+
+// nearby are names that exist and that the caller may have meant by name: it finds the
+// element where the name goes wrong, and what in that directory is written almost
+// like it.
+func nearby(tc *toolbox.Context, name string) []string {
+	parent, wrong, rest := ".", "", name
+	for rest != "" {
+		wrong, rest, _ = strings.Cut(rest, "/")
+		if _, err := tc.FS.Stat(join(parent, wrong)); err != nil {
+			break
+		}
+		parent = join(parent, wrong)
+	}
+	near := alike(tc, parent, wrong)
+	for i, n := range near {
+		near[i] = join(parent, n)
+		if whole := path.Join(near[i], rest); rest != "" {
+			if _, err := tc.FS.Stat(whole); err == nil {
+				near[i] = whole
+			}
+		}
+	}
+	return near
+}
+
+// alike are the names in dir that are written like name, the nearest first.
+func alike(tc *toolbox.Context, dir, name string) []string {
+	file, err := tc.FS.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	list, _, err := entries(context.Background(), file)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range list[:min(len(list), compared)] {
+		if e.Name() != name { // a symlink to nowhere is there
+			names = append(names, e.Name())
+		}
+	}
+	return nearest.Names(name, names, suggested)
+}

@@ -1,0 +1,114 @@
+package standard
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+// page is the text of a result: lines up to the context's budget, then notes about what
+// is not there.
+type page struct {
+	lines strings.Builder
+	notes []string
+	room  int
+	full  bool
+}
+
+const (
+	// forNotes is how much of the budget is kept for notes.
+	forNotes = 1024
+	// leastRoom is what a page has under the smallest budget: enough for some line.
+	leastRoom = 512
+)
+
+func newPage(tc *toolbox.Context) *page {
+	limit := tc.Limit()
+	return &page{room: max(leastRoom, limit-min(forNotes, limit/4))}
+}
+
+// add appends a line, or all of several lines; once one has not fitted, none does.
+func (p *page) add(text string) bool {
+	if p.full || len(text) >= p.room-p.lines.Len() {
+		p.full = true
+		return false
+	}
+	p.lines.WriteString(text)
+	p.lines.WriteByte('\n')
+	return true
+}
+
+func (p *page) isEmpty() bool { return p.lines.Len() == 0 }
+
+func (p *page) note(format string, args ...any) {
+	p.notes = append(p.notes, "("+fmt.Sprintf(format, args...)+")\n")
+}
+
+// count notes n things of which there may be none.
+func (p *page) count(n int, one, several string) {
+	switch {
+	case n == 1:
+		p.note("1 %s", one)
+	case n > 1:
+		p.note("%d %s", n, several)
+	}
+}
+
+func (p *page) result() *toolbox.Result {
+	text := p.lines.String() + strings.Join(p.notes, "")
+	return toolbox.NewResult(toolbox.Text(strings.TrimSuffix(text, "\n")))
+}
+
+// show is a file's name on one line: a name with line breaks, control characters or
+// bytes that are not UTF-8 is quoted as Go quotes it.
+func show(name string) string {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// clip shows at most width bytes of a line around the byte at, and how much is not
+// there on either side.
+func clip(line []byte, at, width int) string {
+	if len(line) <= width {
+		return strings.ToValidUTF8(string(line), "\uFFFD")
+	}
+	from := max(0, min(at-width/4, len(line)-width))
+	to := from + width
+	for range utf8.UTFMax - 1 { // what is not UTF-8 may be cut anywhere
+		if from > 0 && !utf8.RuneStart(line[from]) {
+			from++
+		}
+		if to < len(line) && !utf8.RuneStart(line[to]) {
+			to--
+		}
+	}
+	text := strings.ToValidUTF8(string(line[from:to]), "\uFFFD")
+	if from > 0 {
+		text = fmt.Sprintf("…%d bytes… %s", from, text)
+	}
+	if to < len(line) {
+		text = fmt.Sprintf("%s …%d bytes…", text, len(line)-to)
+	}
+	return text
+}
+
+// bounded is n where the caller gave one, else standard; beyond the ends it is an error
+// rather than another number.
+func bounded(name string, n *int, standard, low, high int) (int, error) {
+	switch {
+	case n == nil:
+		return standard, nil
+	case *n < low:
+		return 0, fmt.Errorf("%s cannot be less than %d", name, low)
+	case *n > high:
+		return 0, fmt.Errorf("%s cannot be more than %d", name, high)
+	}
+	return *n, nil
+}

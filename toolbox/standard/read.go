@@ -1,0 +1,188 @@
+package standard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// readLines is how many lines read shows where it is not told.
+	readLines = 2000
+	// readWidth is how many bytes of one line it shows.
+	readWidth = 2000
+	// readAhead is how far behind the last line shown it counts the rest.
+	readAhead = 64 << 20
+)
+
+// Read is the tool "read": a text file, or some of its lines, each with its number.
+//
+// It shows 2,000 lines where it is not told how many, 2,000 bytes of each line, and
+// in all what the context's budget allows; a note says what is not there and where to go
+// on. A file that is not text (that has a NUL byte near its beginning) is
+// described. Bytes that are not UTF-8 become U+FFFD. What was shown is marked as
+// read, see [toolbox.Context.LastRead].
+func Read() toolbox.Tool {
+	return toolbox.Define("read",
+		"Read a text file. Each line comes with its number and a tab, which are not part of the file. "+
+			"Without a limit it shows 2000 lines; for a long file pass offset and limit. "+
+			"Lines over 2000 bytes are cut, and it says by how much. A binary file is only described. "+
+			"Use ls for directories.",
+		`{"type":"object","properties":{`+
+			`"path":{"type":"string","description":"The file, relative to the working directory or absolute inside it."},`+
+			`"offset":{"type":"integer","minimum":1,"description":"The first line to show; the file's first line is 1."},`+
+			`"limit":{"type":"integer","minimum":1,"description":"How many lines to show, 2000 by default."}`+
+			`},"required":["path"],"additionalProperties":false}`,
+		read)
+}
+
+type readInput struct {
+	Path   string `json:"path"`
+	Offset *int   `json:"offset"`
+	Limit  *int   `json:"limit"`
+}
+
+func read(ctx context.Context, tc *toolbox.Context, in readInput) (*toolbox.Result, error) {
+	if in.Path == "" {
+		return nil, errors.New("read: path is missing")
+	}
+	r, err := in.open(ctx, tc)
+	if err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	defer r.file.Close()
+	head, err := r.lines.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read: %w", explain(tc, r.name, err))
+	}
+	if isBinary(head) {
+		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is not text: %s, %d bytes. Its content is not shown.",
+			show(r.name), kind(head), r.info.Size()))), nil
+	}
+	if bytes.HasPrefix(head, []byte("\uFEFF")) {
+		_, _ = r.lines.Discard(len("\uFEFF"))
+	}
+	if err := r.show(); err != nil {
+		return nil, fmt.Errorf("read: %s: %w", show(r.name), err)
+	}
+	tc.MarkRead(r.name, r.info)
+	return r.page.result(), nil
+}
+
+// reading is one run of the tool.
+type reading struct {
+	name          string
+	offset, limit int
+	file          fs.File
+	info          fs.FileInfo
+	lines         *lines
+	page          *page
+
+	last          int // the last line on the page
+	crlf, notUTF8 bool
+}
+
+func (in readInput) open(ctx context.Context, tc *toolbox.Context) (*reading, error) {
+	r := &reading{page: newPage(tc)}
+	var err error
+	if r.offset, err = bounded("offset", in.Offset, 1, 1, math.MaxInt32); err != nil {
+		return nil, err
+	}
+	if r.limit, err = bounded("limit", in.Limit, readLines, 1, math.MaxInt32); err != nil {
+		return nil, err
+	}
+	if r.name, err = tc.Path(in.Path); err != nil {
+		return nil, outside(in.Path, err)
+	}
+	if r.file, r.info, err = open(tc, r.name); err != nil {
+		return nil, err
+	}
+	if r.info.IsDir() {
+		_ = r.file.Close()
+		return nil, fmt.Errorf("%s is a directory: use ls to see what is in it", show(r.name))
+	}
+	r.lines = newLines(ctx, r.file)
+	return r, nil
+}
+
+// show puts the lines that were asked for on the page, and says what is not there.
+func (r *reading) show() error {
+	skipped, err := r.lines.skip(r.offset-1, math.MaxInt64)
+	if err == nil && r.offset > 1 {
+		_, err = r.lines.Peek(1)
+	}
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("offset %d is past the end: there are %d lines", r.offset, skipped)
+	}
+	for r.last = skipped; err == nil && r.last-skipped < r.limit; r.last++ {
+		var line []byte
+		var cut int
+		line, cut, err = r.lines.next(min(readWidth, r.page.room/2))
+		if err != nil || !r.page.add(r.text(line, cut)) {
+			break
+		}
+	}
+	total, more := r.last, false
+	if err == nil {
+		total, more, err = r.rest()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	r.notes(total, more)
+	return nil
+}
+
+// rest counts the lines of the file; more is whether there are others than those.
+func (r *reading) rest() (total int, more bool, err error) {
+	total = r.last
+	if r.page.full {
+		total++ // the line that did not fit
+	}
+	n, err := r.lines.skip(math.MaxInt, readAhead)
+	return total + n, err == nil, err
+}
+
+// text is one line as it is shown.
+func (r *reading) text(line []byte, cut int) string {
+	if cut == 0 && bytes.HasSuffix(line, []byte("\r")) {
+		line, r.crlf = line[:len(line)-1], true
+	}
+	text := string(line)
+	if !utf8.Valid(line) {
+		text, r.notUTF8 = strings.ToValidUTF8(text, "\uFFFD"), true
+	}
+	text = strconv.Itoa(r.last+1) + "\t" + text
+	if cut > 0 {
+		text += fmt.Sprintf(" …%d bytes…", cut)
+	}
+	return text
+}
+
+func (r *reading) notes(total int, more bool) {
+	switch {
+	case total == 0:
+		r.page.note("the file is empty")
+	case more:
+		r.page.note("lines %d to %d of more than %d; go on with offset %d", r.offset, r.last, total, r.last+1)
+	case r.last < total:
+		r.page.note("lines %d to %d of %d; go on with offset %d", r.offset, r.last, total, r.last+1)
+	case r.offset > 1:
+		r.page.note("lines %d to %d of %d", r.offset, r.last, total)
+	}
+	if r.crlf {
+		r.page.note("lines end in CRLF")
+	}
+	if r.notUTF8 {
+		r.page.note("not all of it is UTF-8; other bytes are shown as U+FFFD")
+	}
+}

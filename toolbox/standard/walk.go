@@ -1,0 +1,121 @@
+package standard
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// maxVisits is how many files and directories one search looks at: ten times a
+	// large repository, and still an end.
+	maxVisits = 1_000_000
+	// maxLevels is how deep below its start a search goes.
+	maxLevels = 100
+)
+
+// errEnough ends a walk early; what it saw so far is good.
+var errEnough = errors.New("enough")
+
+// walk is one search through a directory and what it left out. It follows no symlinks,
+// and enters neither what version control keeps for itself nor node_modules, unless it
+// starts there.
+type walk struct {
+	ctx   context.Context
+	tc    *toolbox.Context
+	visit func(name string, e fs.DirEntry) error
+
+	visits     int
+	modules    int // node_modules
+	unreadable int
+	deep       int
+	crowded    int // directories with more than maxEntries
+	stopped    bool
+}
+
+// below visits all that is in the open directory called name, and below it, by name.
+func (w *walk) below(name string, dir fs.File, level int) error {
+	list, more, err := entries(w.ctx, dir)
+	_ = dir.Close() // before its children are opened: a tree is deeper than there are descriptors
+	if w.ctx.Err() != nil {
+		return w.ctx.Err()
+	}
+	if err != nil {
+		w.unreadable++
+		return nil
+	}
+	if more {
+		w.crowded++
+	}
+	for _, e := range list {
+		if err := w.one(join(name, e.Name()), e, level); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) one(name string, e fs.DirEntry, level int) error {
+	if w.visits++; w.visits > maxVisits {
+		w.stopped = true
+		return errEnough
+	}
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	if e.IsDir() && w.isSkipped(e.Name()) {
+		return nil
+	}
+	if err := w.visit(name, e); err != nil || !e.IsDir() {
+		return err
+	}
+	if level >= maxLevels {
+		w.deep++
+		return nil
+	}
+	dir, err := w.tc.FS.Open(name)
+	if err != nil {
+		w.unreadable++
+		return nil
+	}
+	return w.below(name, dir, level+1)
+}
+
+func (w *walk) isSkipped(name string) bool {
+	switch name {
+	case "node_modules":
+		w.modules++
+		return true
+	case ".git", ".hg", ".svn", ".jj":
+		return true
+	}
+	return false
+}
+
+// notes says what the walk left out, but for version control's own.
+func (w *walk) notes(p *page) {
+	p.count(w.modules, "node_modules was left out; give it as path to search it",
+		"directories called node_modules were left out; give one as path to search it")
+	p.count(w.unreadable, "file or directory could not be read", "files or directories could not be read")
+	p.count(w.deep, "directory is too deep to be entered", "directories are too deep to be entered")
+	p.count(w.crowded, "directory has too many entries to look at all", "directories have too many entries to look at all")
+	if w.stopped {
+		p.note("stopped after %d files and directories: give a path further down", maxVisits)
+	}
+}
+
+// relative checks a glob that is matched against names below a directory.
+func relative(glob string) error {
+	for part := range strings.SplitSeq(glob, "/") {
+		if part == ".." {
+			return errors.New("the pattern cannot contain ..: give the directory as path")
+		}
+	}
+	if strings.HasPrefix(glob, "/") {
+		return errors.New("the pattern is relative to path and cannot begin with /")
+	}
+	return nil
+}
