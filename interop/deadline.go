@@ -1,0 +1,78 @@
+package interop
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+// Defaults of [Timeouts].
+const (
+	defaultConnect = 30 * time.Second // a cold npx downloads first
+	defaultList    = 30 * time.Second
+	defaultCall    = 60 * time.Second // since the last sign of life
+	defaultTotal   = 10 * time.Minute
+)
+
+// deadlineError says that a deadline of ours passed, and which.
+type deadlineError struct {
+	after time.Duration
+	what  string // "no answer", "no result in all"
+}
+
+func (e *deadlineError) Error() string {
+	return fmt.Sprintf("%s within %v", e.what, e.after)
+}
+
+// withDeadline is ctx with a deadline of ours, told apart by its cause.
+func withDeadline(ctx context.Context, d, byDefault time.Duration) (context.Context, context.CancelFunc) {
+	if d = protocol.Duration(d, byDefault); d == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, d, &deadlineError{d, "no answer"})
+}
+
+// patience ends a context when a call has been silent for too long, or has
+// taken too long in all.
+type patience struct {
+	cancel context.CancelCauseFunc
+	idle   time.Duration
+	silent *time.Timer // nil: no such deadline
+	total  *time.Timer // nil: likewise
+}
+
+// withPatience is ctx under both deadlines of a call. Zero is the default,
+// negative none. The returned patience must be stopped.
+func withPatience(ctx context.Context, t Timeouts) (context.Context, *patience) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p := &patience{cancel: cancel, idle: protocol.Duration(t.Call, defaultCall)}
+	if p.idle > 0 {
+		p.silent = time.AfterFunc(p.idle, func() {
+			cancel(&deadlineError{p.idle, "no answer and no progress"})
+		})
+	}
+	if total := protocol.Duration(t.Total, defaultTotal); total > 0 {
+		p.total = time.AfterFunc(total, func() {
+			cancel(&deadlineError{total, "no result in all"})
+		})
+	}
+	return ctx, p
+}
+
+// heard is a sign of life.
+func (p *patience) heard() {
+	if p.silent != nil {
+		p.silent.Reset(p.idle)
+	}
+}
+
+func (p *patience) stop() {
+	for _, t := range [...]*time.Timer{p.silent, p.total} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+	p.cancel(nil)
+}

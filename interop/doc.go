@@ -1,0 +1,72 @@
+// Package interop is the bridge to MCP servers: it connects them, lists their
+// tools, and calls them, in both eras of the protocol and over every transport.
+//
+// Begin with [Mount], which connects any number of servers and gives their tools
+// as one [toolbox.Box]:
+//
+//	servers, notes := mcpconfig.Load(ctx, ".")
+//	mounted := interop.Mount(ctx, servers, nil)
+//	defer mounted.Close()
+//	for _, d := range mounted.Box.Descriptors() {
+//		fmt.Println(d.Name) // fs__read_file …
+//	}
+//	out := mounted.Box.Run(ctx, toolbox.Call{Name: "fs__read_file", Input: args})
+//
+// Below it stand [Fleet], many servers that are kept connected, and [Endpoint],
+// one connection to one server. Package host goes the other way and publishes a
+// toolbox to MCP clients.
+//
+// # Names
+//
+// A tool is mounted as server__tool where that is a name which every model
+// provider takes, and under a shortened one otherwise: [QualifiedName]. What a
+// server lists and cannot be mounted stands in [Fleet.Quarantined], with the
+// reason; nothing is dropped in silence.
+//
+// # Bytes
+//
+// Schemas, arguments, results and errors pass as they are: [toolbox.Do] and
+// [Endpoint.Invoke] give every byte that the server sent. What belongs to the hop
+// (ids, progress tokens, the keys of _meta under io.modelcontextprotocol/) is
+// replaced.
+//
+// # Eras
+//
+// MCP before 2026-07-28 is a session with a handshake ([Legacy]); from then on it
+// is stateless ([Modern]). Which one a server speaks is found out when it is
+// connected, and remembered while the fleet lives.
+//
+// # Faults
+//
+// Every failure is a [*Fault] of one of six kinds, which say where it happened:
+//
+//	connecting a process       SpawnFailed
+//	connecting a URL           Transport
+//	listing                    Protocol
+//	calling                    ToolError
+//	before ready, after close  NotConnected
+//	a deadline of ours         Timeout
+//
+// The caller's own cancellation or deadline is never a fault: it comes back as
+// the context's error. A tool that ran and failed is a result. errors.Is knows
+// the kind and everything in the cause chain; errors.As finds an [*RPCError], a
+// server's own answer, and an [*HTTPError].
+//
+// # Concurrency
+//
+// Everything may be called from any goroutine. Calls to one server run side by
+// side. What an endpoint hears of one call reaches its caller in wire order, from
+// the goroutine that waits for the result. Close is bounded, waits for all that
+// was started, and may be called twice.
+//
+// # Processes
+//
+// A server's process has a minimal environment, a group of its own, and does not
+// outlive us: after exit, and after kill -9, no process of its group remains. One
+// that starts a session of its own (setsid) is out of reach.
+//
+// # Testing
+//
+// Package interop/interoptest has servers in memory, and a suite that every
+// transport passes.
+package interop

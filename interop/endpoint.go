@@ -1,0 +1,371 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// EndpointOptions tune one endpoint. nil and the zero value are good.
+type EndpointOptions struct {
+	// Receive takes what the server asks and tells. A request for which it returns
+	// neither result nor error is refused; its context ends when the server no
+	// longer wants the answer. nil: notifications are dropped, requests are
+	// refused, and ping is answered in any case.
+	Receive Peer
+	// Around wraps everything that is sent, tools and all else; the first is outermost.
+	Around []func(next Peer) Peer
+	// Transport replaces the server's configured transport, which is then never
+	// used (tests, in-process servers). For HTTP, inject HTTPClient. nil: none.
+	Transport mcp.Transport
+	// HTTPClient sends every HTTP request. nil: a client of the endpoint's own.
+	HTTPClient *http.Client
+	// Era is what the server spoke when it was last seen: tried first. "": not known.
+	Era Era
+	// Info is how we name ourselves. Zero: [ClientInfo].
+	Info Info
+	// MaxMessage bounds each message from the server, in bytes. 0: [MaxMessage].
+	MaxMessage int
+	// MaxPages bounds one listing. 0: 1,000.
+	MaxPages int
+	// Limits bound each tool's input schema; beyond them the tool is quarantined.
+	// Zero: 64 levels, 10,000 nodes, 1 MiB.
+	Limits schema.Limits
+	// CancelBeforeCallOnly is the seeds' way: a call looks at its context before it
+	// goes out, and is then left to end by itself or by our own deadlines.
+	CancelBeforeCallOnly bool
+	// Logger hears of what goes wrong out of sight. nil: silent.
+	Logger *slog.Logger
+
+	toolsChanged func() // the fleet's: the cached listing is stale
+	probeWait    time.Duration
+}
+
+// EndpointStatus is an endpoint's health at one moment.
+type EndpointStatus struct {
+	Server  string
+	Phase   Phase
+	Era     Era           // "" before ready
+	Version string        // the revision that was agreed on; "" before ready
+	Tools   int           // in the cached listing; 0 before the first
+	Fault   *Fault        // why it is faulted; nil otherwise
+	Took    time.Duration // from Open to ready; 0 before
+	Noise   int           // lines on stdout that were no messages
+}
+
+// Endpoint is one connection to one MCP server. It is single-shot: once Closed
+// or Faulted it stays so, and a [Fleet] mints a new one. All methods may be
+// called from any goroutine.
+type Endpoint struct {
+	server Server
+	opts   EndpointOptions
+	do     Peer // send, with all of Around about it
+
+	tokens  atomic.Int64
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	gone    chan struct{} // closed when the phase is terminal
+
+	mu      sync.Mutex
+	phase   Phase
+	fault   *Fault
+	attempt *attempt // of Open
+	conn    conn
+	shake   handshake
+	took    time.Duration
+	list    *listing // the last one that is still good
+	listing *listAttempt
+	changes uint64 // how often the server said list_changed
+}
+
+type attempt struct {
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+// NewEndpoint is an idle endpoint; nothing is started before [Endpoint.Open].
+func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
+	e := &Endpoint{server: s, phase: Idle, gone: make(chan struct{})}
+	if opts != nil {
+		e.opts = *opts
+	}
+	if e.opts.Info == (Info{}) {
+		e.opts.Info = ClientInfo()
+	}
+	if e.opts.MaxMessage == 0 {
+		e.opts.MaxMessage = MaxMessage
+	}
+	if e.opts.MaxPages == 0 {
+		e.opts.MaxPages = 1000
+	}
+	if e.opts.Logger == nil {
+		e.opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if e.opts.probeWait == 0 {
+		e.opts.probeWait = probeWait
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.do = e.send
+	for i := len(e.opts.Around) - 1; i >= 0; i-- {
+		e.do = e.opts.Around[i](e.do)
+	}
+	return e
+}
+
+// Server is the configuration that the endpoint was made with.
+func (e *Endpoint) Server() Server { return e.server }
+
+// Phase is where the endpoint stands.
+func (e *Endpoint) Phase() Phase {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.phase
+}
+
+// Era is what the server turned out to speak; "" before ready.
+func (e *Endpoint) Era() Era {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.shake.era
+}
+
+// Capabilities is what the server says it can do, as it wrote it; nil before ready.
+func (e *Endpoint) Capabilities() json.RawMessage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.shake.capabilities
+}
+
+// Instructions is what the server says to whoever uses it; "" before ready.
+func (e *Endpoint) Instructions() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.shake.instructions
+}
+
+// Done is closed once the endpoint is Closed or Faulted.
+func (e *Endpoint) Done() <-chan struct{} { return e.gone }
+
+// Status is a snapshot of the endpoint's health.
+func (e *Endpoint) Status() EndpointStatus {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := EndpointStatus{
+		Server: e.server.ID, Phase: e.phase, Era: e.shake.era, Version: e.shake.version,
+		Fault: e.fault, Took: e.took,
+	}
+	if e.list != nil {
+		s.Tools = len(e.list.tools)
+	}
+	if c, ok := e.conn.(*streamConn); ok {
+		s.Noise = int(c.noise.Load())
+	}
+	return s
+}
+
+// to is the one place where the phase changes. It reports whether the step is
+// one that the life of an endpoint has. Call it with mu held.
+func (e *Endpoint) to(next Phase) bool {
+	ok := false
+	switch next {
+	case Connecting:
+		ok = e.phase == Idle
+	case Ready:
+		ok = e.phase == Connecting
+	case Closing:
+		ok = !e.phase.Terminal() && e.phase != Closing
+	case Closed:
+		ok = e.phase == Closing
+	case Faulted:
+		ok = e.phase == Connecting || e.phase == Ready
+	}
+	if ok {
+		e.phase = next
+		if next.Terminal() {
+			close(e.gone)
+		}
+	}
+	return ok
+}
+
+// Open connects and shakes hands. Concurrent callers share one attempt and its
+// result; a caller whose context ends gets its error and leaves the attempt to
+// the others. Open on a ready endpoint is nil, on a faulted one the fault that
+// is stored, on a closed one NotConnected.
+func (e *Endpoint) Open(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	switch e.phase {
+	case Ready:
+		e.mu.Unlock()
+		return nil
+	case Faulted, Closing, Closed:
+		defer e.mu.Unlock()
+		if e.fault != nil {
+			return e.fault
+		}
+		return e.notConnected()
+	case Idle:
+		e.to(Connecting)
+		e.attempt = &attempt{done: make(chan struct{})}
+		e.running.Add(1)
+		go func() { defer e.running.Done(); e.connect(e.attempt) }()
+	}
+	a := e.attempt
+	e.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// connect is the one attempt of the endpoint's life.
+func (e *Endpoint) connect(a *attempt) {
+	start := time.Now()
+	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, defaultConnect)
+	c, shake, err := e.dial(ctx)
+	if err != nil {
+		err = e.connectFault(ctx, err)
+	}
+	cancel()
+
+	e.mu.Lock()
+	switch {
+	case err == nil && e.to(Ready):
+		e.conn, e.shake, e.took = c, shake, time.Since(start)
+		e.running.Add(1)
+		go func() { defer e.running.Done(); e.attend(c, shake) }()
+	case err == nil: // closed meanwhile
+		err = e.notConnected()
+		defer c.close()
+	default:
+		if e.to(Faulted) {
+			errors.As(err, &e.fault)
+		}
+	}
+	e.mu.Unlock()
+	a.err = err
+	close(a.done)
+}
+
+// connectFault gives a failure to connect its kind: by the transport that was
+// tried, or Timeout where our own deadline ended it.
+func (e *Endpoint) connectFault(ctx context.Context, err error) error {
+	if e.ctx.Err() != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.notConnected()
+	}
+	var late *deadlineError
+	if errors.As(context.Cause(ctx), &late) {
+		if !errors.As(err, &late) { // else it says more than late alone
+			err = late
+		}
+		return NewFault(Timeout, e.server.ID, "connect", err)
+	}
+	kind := Transport
+	if _, ok := e.server.Transport.(Stdio); ok && e.opts.Transport == nil {
+		kind = SpawnFailed
+	}
+	return NewFault(kind, e.server.ID, "connect", err)
+}
+
+// attend waits for the connection's death, and keeps a modern server's
+// subscription while it lives.
+func (e *Endpoint) attend(c conn, shake handshake) {
+	if shake.era == Modern && protocol.Declares(shake.capabilities, "tools", "listChanged") {
+		e.running.Add(1)
+		go func() { defer e.running.Done(); e.listen(c) }()
+	}
+	<-c.done()
+	cause := c.err()
+	e.mu.Lock()
+	lost := e.to(Faulted)
+	if lost {
+		e.fault = NewFault(Transport, e.server.ID, "connection lost", cause)
+	}
+	e.mu.Unlock()
+	if lost {
+		e.opts.Logger.Warn("connection lost", "server", e.server.ID, "kind", Transport, "err", cause)
+	}
+	c.close()
+}
+
+// Close ends the connection in bounded time and waits for all that the
+// endpoint started, its process included, and for Receive to return. It never
+// fails and may be called twice, but not from within Receive or Around. A
+// faulted endpoint stays faulted, with its fault.
+func (e *Endpoint) Close() {
+	e.mu.Lock()
+	mine := e.to(Closing)
+	c := e.conn
+	e.mu.Unlock()
+	e.cancel()
+	if c != nil {
+		c.close()
+	}
+	e.running.Wait()
+	if mine {
+		e.mu.Lock()
+		e.to(Closed)
+		e.mu.Unlock()
+		return
+	}
+	<-e.gone
+}
+
+// notConnected is the fault of whatever needs a ready endpoint. Call it with mu held.
+func (e *Endpoint) notConnected() *Fault {
+	var cause error
+	if e.fault != nil {
+		cause = e.fault
+	}
+	return NewFault(NotConnected, e.server.ID, fmt.Sprintf("not connected (%s)", e.phase), cause)
+}
+
+// ready is the connection of a ready endpoint.
+func (e *Endpoint) ready() (conn, handshake, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.phase.Usable() {
+		return nil, handshake{}, e.notConnected()
+	}
+	return e.conn, e.shake, nil
+}
+
+// received takes what the server says outside of any exchange.
+func (e *Endpoint) received(ctx context.Context, m Message) (json.RawMessage, error) {
+	switch m.Method {
+	case protocol.NoteToolsChanged:
+		e.stale()
+	case protocol.NoteAcknowledged: // late: the subscription is the endpoint's own
+		return nil, nil
+	}
+	if e.opts.Receive != nil {
+		return e.opts.Receive(ctx, m)
+	}
+	return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
+}
+
+// Invoke calls one of the server's tools by the server's own name for it.
+// Where the tool ran and failed, the result's IsError is true and err is nil.
+// The caller's own cancellation or deadline comes back as ctx.Err().
+func (e *Endpoint) Invoke(ctx context.Context, tool string, args json.RawMessage) (*toolbox.Result, error) {
+	return e.callTool(ctx, tool, toolbox.Call{Name: tool, Input: args})
+}

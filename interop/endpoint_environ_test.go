@@ -1,0 +1,45 @@
+package interop_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/interop"
+)
+
+// A server's process knows what the configuration names, and of ours only what
+// every program needs; with InheritEnv, the seeds' way, it knows all.
+func TestAServersEnvironment(t *testing.T) {
+	t.Setenv("INDUS_TEST_OURS", "secret")
+	t.Setenv("INDUS_TEST_BOTH", "ours")
+	f := fixture.New(t)
+	for _, inherit := range []bool{false, true} {
+		e := interop.NewEndpoint(interop.Server{ID: "s", Transport: interop.Stdio{
+			Command: f.Path, Args: f.Args, InheritEnv: inherit,
+			Env: []interop.Pair{{Name: "INDUS_TEST_BOTH", Value: "theirs"}},
+		}}, nil)
+		defer e.Close()
+		if err := e.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := e.Invoke(t.Context(), "process", json.RawMessage(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var process struct{ Env []string }
+		if err := json.Unmarshal([]byte(*r.Blocks()[0].Text), &process); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(process.Env, "INDUS_TEST_OURS=secret"); got != inherit {
+			t.Errorf("with InheritEnv %v it knows our secret: %v", inherit, got)
+		}
+		if !slices.Contains(process.Env, "INDUS_TEST_BOTH=theirs") {
+			t.Errorf("with InheritEnv %v it does not know what was configured", inherit)
+		}
+		if !slices.ContainsFunc(process.Env, func(s string) bool { return len(s) > 5 && s[:5] == "PATH=" }) {
+			t.Errorf("with InheritEnv %v it has no PATH", inherit)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package interop_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/interop"
+)
+
+// methods is what the fixture was asked, in order, up to now.
+func (r *rig) methods() string {
+	var all []string
+	for _, e := range r.Events("recv ") {
+		all = append(all, strings.Fields(e)[1])
+	}
+	return strings.Join(all, " ")
+}
+
+func TestEndpointFindsTheEraOverStdio(t *testing.T) {
+	const probed = "server/discover initialize"
+	for _, c := range []struct {
+		name    string
+		flags   []string
+		known   interop.Era
+		wait    time.Duration // before initialize goes out beside the probe
+		era     interop.Era
+		version string
+		starts  int
+		methods string
+	}{
+		{"modern", []string{"-era", "modern"}, "", time.Hour, interop.Modern, "2026-07-28", 1, "server/discover"},
+		{"dual", nil, "", time.Hour, interop.Modern, "2026-07-28", 1, "server/discover"},
+		{"legacy", []string{"-era", "legacy"}, "", time.Hour, interop.Legacy, "2025-11-25", 1, probed},
+		{"old", []string{"-era", "legacy", "-legacy-version", "2024-11-05"}, "", time.Hour, interop.Legacy, "2024-11-05", 1, probed},
+		{"an error of its own", []string{"-era", "legacy", "-probe", "error"}, "", time.Hour, interop.Legacy, "2025-11-25", 1, probed},
+		{"an empty result", []string{"-era", "legacy", "-probe", "empty"}, "", time.Hour, interop.Legacy, "2025-11-25", 1, probed},
+		{"a broken answer", []string{"-era", "legacy", "-malformed", "server/discover"}, "", time.Hour, interop.Legacy, "2025-11-25", 1, probed},
+		{"hangs on the probe", []string{"-era", "legacy", "-probe", "ignore"}, "", brief / 3, interop.Legacy, "2025-11-25", 1, probed},
+		{"exits on the probe", []string{"-era", "legacy", "-probe", "exit"}, "", time.Hour, interop.Legacy, "2025-11-25", 2, probed},
+		{"modern and hangs on initialize", []string{"-era", "modern", "-hang", "initialize", "-delay", "500ms", "-delay-on", "server/discover"}, "", brief / 3, interop.Modern, "2026-07-28", 1, probed},
+		{"remembered legacy", []string{"-era", "dual"}, interop.Legacy, time.Hour, interop.Legacy, "2025-11-25", 1, "initialize"},
+		{"remembered modern", []string{"-era", "legacy"}, interop.Modern, time.Hour, interop.Legacy, "2025-11-25", 1, probed},
+		{"noise around all", []string{"-era", "legacy", "-noise"}, "", time.Hour, interop.Legacy, "2025-11-25", 1, probed},
+		{"a long line first", []string{"-bigline", "2000000"}, "", time.Hour, interop.Modern, "2026-07-28", 1, "server/discover"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			opts := &interop.EndpointOptions{Era: c.known, MaxMessage: 1 << 20}
+			interop.SetProbeWait(opts, c.wait)
+			r := onFixture(t, opts, interop.Timeouts{}, append([]string{"-no-list-changed"}, c.flags...)...)
+			mustOpen(t, r.Endpoint)
+			if s := r.Status(); s.Era != c.era || s.Version != c.version || r.Era() != c.era {
+				t.Errorf("era %s, version %s; want %s, %s", s.Era, s.Version, c.era, c.version)
+			}
+			r.WaitN("start ", c.starts)
+			r.fence()
+			if n := len(r.Events("start ")); n != c.starts {
+				t.Errorf("%d processes, want %d", n, c.starts)
+			}
+			if got := r.methods(); got != c.methods {
+				t.Errorf("it was asked %s, want %s", got, c.methods)
+			}
+			wantReady(t, r.Endpoint)
+			if n := len(r.Events("cancelled ")); n != 0 {
+				t.Error("a question of the handshake was cancelled")
+			}
+			if c.era == interop.Legacy {
+				r.Wait("notified notifications/initialized")
+			}
+		})
+	}
+}
+
+func TestEndpointDropsTheProbesLateAnswer(t *testing.T) {
+	opts := &interop.EndpointOptions{}
+	interop.SetProbeWait(opts, brief/3)
+	r := onFixture(t, opts, interop.Timeouts{}, "-hang", "server/discover")
+	mustOpen(t, r.Endpoint)
+	if r.Era() != interop.Legacy {
+		t.Fatalf("era %s", r.Era())
+	}
+	r.Send("release server/discover")
+	r.Wait("handled 1")
+	wantReady(t, r.Endpoint)
+	if s := r.Status(); s.Era != interop.Legacy || s.Noise != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// shell is a server that is a shell script, in which ANSWER begins an answer.
+func shell(script string) interop.Server {
+	script = strings.ReplaceAll(script, "ANSWER", `"jsonrpc":"2.0","id"`)
+	return interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: []string{"-c", script}}}
+}
+
+func TestEndpointSaysWhichVersionsAServerSpeaks(t *testing.T) {
+	const refusal = `read line; echo '{ANSWER:2,"error":{"code":-32601,"message":"method not found: initialize"}}'; cat >/dev/null`
+	for name, probe := range map[string]string{
+		"an error":  `{ANSWER:1,"error":{"code":-32022,"message":"no","data":{"supported":["2031-01-01"]}}}`,
+		"a result":  `{ANSWER:1,"result":{"supportedVersions":["2031-01-01"],"capabilities":{}}}`,
+		"an answer": `{ANSWER:1,"error":{"code":-32601,"message":"what?"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			says := "2031-01-01"
+			if name == "an answer" {
+				says = "initialize: method not found: initialize (-32601)"
+			}
+			faultCase{kind: interop.SpawnFailed, says: []string{says}}.
+				check(t, newEndpoint(t, shell(fmt.Sprintf(`read line; echo '%s'; `, probe)+refusal), nil))
+		})
+	}
+	t.Run("to initialize", func(t *testing.T) {
+		faultCase{kind: interop.SpawnFailed, says: []string{"2031-01-01"}}.check(t, newEndpoint(t,
+			shell(`read line; echo '{ANSWER:1,"result":{}}'; read line; echo '{ANSWER:2,"result":{"protocolVersion":"2031-01-01"}}'; cat >/dev/null`), nil))
+	})
+}
+
+func TestEndpointKeepsTheStderrOfASlowServer(t *testing.T) {
+	for range 5 { // however the race of the two deadlines ends
+		s := shell(`echo 'downloading the internet' >&2; cat >/dev/null`)
+		s.Timeouts.Connect = brief
+		faultCase{kind: interop.Timeout, says: []string{"connect: no answer within 300ms; its stderr ends: \"downloading the internet\""}}.
+			check(t, newEndpoint(t, s, nil))
+	}
+}
+
+func TestEndpointGivesAServerItsEnvironment(t *testing.T) {
+	t.Setenv("INDUS_TEST_OWN", "private")
+	f := fixture.New(t)
+	s := interop.Server{ID: "fx", Transport: interop.Stdio{
+		Command: f.Path, Args: f.Args, Dir: t.TempDir(),
+		Env: []interop.Pair{{Name: "TOKEN", Value: "one"}, {Name: "TOKEN", Value: "two"}},
+	}}
+	r := &rig{newEndpoint(t, s, nil), f.Control, t}
+	mustOpen(t, r.Endpoint)
+	told := r.invoke("process", "")
+	for part, want := range map[string]bool{`"TOKEN=two"`: true, "TOKEN=one": false, "INDUS_TEST_OWN": false, s.Transport.(interop.Stdio).Dir: true} {
+		if strings.Contains(told, part) != want {
+			t.Errorf("%s: %v, want %v in %s", part, !want, want, told)
+		}
+	}
+}

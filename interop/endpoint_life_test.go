@@ -1,0 +1,263 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+)
+
+func TestEndpointLife(t *testing.T) {
+	r := onFixture(t, nil, interop.Timeouts{}, "-noise")
+	if s := r.Status(); s != (interop.EndpointStatus{Server: "fx", Phase: interop.Idle}) {
+		t.Errorf("idle: %+v", s)
+	}
+	if r.Era() != "" || r.Capabilities() != nil || r.Instructions() != "" {
+		t.Error("an idle endpoint knows its server")
+	}
+	mustOpen(t, r.Endpoint)
+	if _, err := r.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := r.Status()
+	if s.Phase != interop.Ready || s.Era != interop.Modern || s.Version != "2026-07-28" || s.Fault != nil {
+		t.Errorf("ready: %+v", s)
+	}
+	if s.Took <= 0 || s.Tools < 10 || s.Noise < 9 {
+		t.Errorf("took %v, %d tools, %d lines of noise", s.Took, s.Tools, s.Noise)
+	}
+	if got := string(r.Capabilities()); got != `{"tools":{"listChanged":true}}` {
+		t.Errorf("capabilities %s", got)
+	}
+	if r.Instructions() != "Be careful." {
+		t.Errorf("instructions %q", r.Instructions())
+	}
+	mustOpen(t, r.Endpoint) // again, to no effect
+	select {
+	case <-r.Done():
+		t.Error("done while ready")
+	default:
+	}
+	r.Close()
+	r.Close()
+	soon(t, r.Done(), "the end")
+	if s := r.Status(); s.Phase != interop.Closed || s.Fault != nil {
+		t.Errorf("closed: %+v", s)
+	}
+	if n := len(r.Events("start ")); n != 1 {
+		t.Errorf("%d processes", n)
+	}
+}
+
+func TestEndpointOpenIsSingleFlight(t *testing.T) {
+	r := onFixture(t, nil, interop.Timeouts{}, "-hang", "server/discover")
+	impatient, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() { left <- r.Open(impatient) }()
+	r.Wait("recv server/discover")
+	results := make(chan error, 100)
+	for range cap(results) {
+		go func() { results <- r.Open(context.Background()) }()
+	}
+	leave()
+	if err := soon(t, left, "the one who left"); err != context.Canceled {
+		t.Errorf("the one who left got %v", err)
+	}
+	r.Send("release server/discover")
+	for range cap(results) {
+		if err := soon(t, results, "Open"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(r.Events("start ")); n != 1 {
+		t.Errorf("%d processes", n)
+	}
+	wantReady(t, r.Endpoint)
+}
+
+func TestEndpointOpenWithAnEndedContextStartsNothing(t *testing.T) {
+	r := onFixture(t, nil, interop.Timeouts{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Open(ctx); err != context.Canceled {
+		t.Error(err)
+	}
+	if p := r.Phase(); p != interop.Idle {
+		t.Errorf("phase %s", p)
+	}
+}
+
+func TestEndpointFaultedGivesTheVerySameFault(t *testing.T) {
+	r := onFixture(t, nil, interop.Timeouts{}, "-exit")
+	var faults [20]error
+	var wg sync.WaitGroup
+	for i := range faults {
+		wg.Go(func() { faults[i] = r.Open(context.Background()) })
+	}
+	wg.Wait()
+	stored := r.Status().Fault
+	if stored == nil {
+		t.Fatal("no fault is stored")
+	}
+	soon(t, r.Done(), "the end")
+	r.Close()
+	r.Close()
+	for _, err := range append(faults[:], r.Open(t.Context())) {
+		if err != error(stored) {
+			t.Errorf("Open gave %v, not the stored fault", err)
+		}
+	}
+	if s := r.Status(); s.Phase != interop.Faulted || s.Fault != stored {
+		t.Errorf("after Close: %+v", s)
+	}
+	_, err := r.Tools(t.Context())
+	if wantFault(t, err, interop.NotConnected); !errors.Is(err, interop.SpawnFailed) || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("the reason is lost: %v", err)
+	}
+}
+
+func TestEndpointCloseDuringConnect(t *testing.T) {
+	r := onFixture(t, nil, interop.Timeouts{}, "-hang", "server/discover,initialize")
+	opened := make(chan error, 1)
+	go func() { opened <- r.Open(context.Background()) }()
+	r.Wait("recv server/discover")
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(r.Close)
+	}
+	wg.Wait()
+	wantFault(t, soon(t, opened, "Open"), interop.NotConnected)
+	if p := r.Phase(); p != interop.Closed {
+		t.Errorf("phase %s", p)
+	}
+	wantFault(t, r.Open(t.Context()), interop.NotConnected)
+}
+
+func TestEndpointCloseDuringCallsAndAListing(t *testing.T) {
+	r := openFixture(t, nil, "-hang", "tools/list")
+	listed := make(chan error, 1)
+	go func() { _, err := r.Tools(context.Background()); listed <- err }()
+	calls := []<-chan call{r.start(t.Context(), "hang", `{"key":"a"}`), r.start(t.Context(), "hang", `{"key":"b"}`)}
+	r.WaitN("call hang", 2)
+	r.Wait("recv tools/list")
+	r.Close()
+	for _, c := range calls {
+		// Never NotConnected: the call has gone out and must not be repeated.
+		wantFault(t, soon(t, c, "the call").err, interop.ToolError)
+	}
+	wantFault(t, soon(t, listed, "the listing"), interop.NotConnected)
+	if s := r.Status(); s.Phase != interop.Closed || s.Fault != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestEndpointCloseBeforeOpen(t *testing.T) {
+	r := onFixture(t, nil, interop.Timeouts{})
+	r.Close()
+	wantFault(t, r.Open(t.Context()), interop.NotConnected)
+	if n := len(r.Events("start ")); n != 0 {
+		t.Errorf("%d processes", n)
+	}
+}
+
+func TestEndpointCloseEndsAStubbornServerAndItsChildren(t *testing.T) {
+	r := openFixture(t, nil, "-stubborn", "-grandchild")
+	start := time.Now()
+	r.Close()
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	for _, event := range []string{r.Wait("start "), r.Wait("grandchild ")} {
+		waitGone(t, event[strings.LastIndexByte(event, ' ')+1:])
+	}
+}
+
+// waitGone waits until no process has the number, or only a zombie that is another's to reap.
+func waitGone(t *testing.T, pid string) {
+	t.Helper()
+	for end := time.Now().Add(eventWait); ; time.Sleep(5 * time.Millisecond) {
+		stat, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
+		if err != nil || strings.HasPrefix(strings.TrimSpace(string(stat)), "Z") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("process %s is left", pid)
+		}
+	}
+}
+
+func TestEndpointOfADeadProcessIsFaulted(t *testing.T) {
+	r := openFixture(t, nil)
+	hanging := r.start(t.Context(), "hang", `{"key":"k"}`)
+	r.Wait("call hang")
+	died := time.Now()
+	_, err := r.Invoke(t.Context(), "die", nil)
+	if took := time.Since(died); took > time.Second {
+		t.Errorf("the call failed after %v", took)
+	}
+	soon(t, r.Done(), "the end")
+	for _, err := range []error{err, soon(t, hanging, "the call beside").err, r.Status().Fault, r.Open(t.Context())} {
+		if !isExit(7)(err) || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "died in mid-call") {
+			t.Errorf("how it ended is lost: %v", err)
+		}
+	}
+	wantFault(t, err, interop.ToolError)
+	wantFault(t, r.Open(t.Context()), interop.Transport)
+	_, err = r.Invoke(t.Context(), "echo", nil)
+	wantFault(t, err, interop.NotConnected)
+	r.Wait("call die")
+	if got := r.Events("call die"); len(got) != 1 {
+		t.Errorf("the call was repeated: %q", got)
+	}
+}
+
+func TestEndpointOfAServerThatClosesItsStdoutIsFaulted(t *testing.T) {
+	s := interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: []string{"-c",
+		`read line; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'; read line; exec >&-; cat >&2`}}}
+	e := newEndpoint(t, s, nil)
+	mustOpen(t, e)
+	_, err := e.Invoke(t.Context(), "echo", nil)
+	if wantFault(t, err, interop.ToolError); !strings.Contains(err.Error(), "closed its stdout") {
+		t.Error(err)
+	}
+	soon(t, e.Done(), "the end")
+}
+
+func TestEndpointOfAServerThatClosesItsStdinIsFaulted(t *testing.T) {
+	s := interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: []string{"-c",
+		`read line; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'; exec <&-; echo '{"jsonrpc":"2.0","method":"notifications/deaf"}'; while :; do sleep 1; done`}}}
+	deaf := make(chan struct{}, 1)
+	e := newEndpoint(t, s, &interop.EndpointOptions{Receive: func(context.Context, interop.Message) (json.RawMessage, error) {
+		deaf <- struct{}{}
+		return nil, nil
+	}})
+	mustOpen(t, e)
+	soon(t, deaf, "the end of its stdin")
+	_, err := e.Invoke(t.Context(), "echo", nil)
+	if wantFault(t, err, interop.ToolError); !strings.Contains(err.Error(), "closed its stdin") {
+		t.Error(err)
+	}
+	soon(t, e.Done(), "the end")
+}
+
+func TestEndpointKnowsHowAServerEndedThoughItsChildrenHoldThePipes(t *testing.T) {
+	r := openFixture(t, nil, "-grandchild")
+	r.Send("die") // the leader alone
+	var err error
+	until(t, "a call fails", func() bool {
+		_, err = r.Invoke(t.Context(), "echo", nil)
+		return err != nil
+	})
+	soon(t, r.Done(), "the end")
+	for _, err := range []error{err, r.Status().Fault} {
+		if !isExit(7)(err) {
+			t.Errorf("how it ended is lost: %v", err)
+		}
+	}
+}

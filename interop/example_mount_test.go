@@ -1,0 +1,163 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// greeter is an MCP server in this process, made with the official SDK: each
+// call connects a new session of it and gives the client's end.
+func greeter(ctx context.Context) mcp.Transport {
+	server := mcp.NewServer(&mcp.Implementation{Name: "greeter", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{
+		Name:        "greet",
+		Description: "Greets somebody.",
+		InputSchema: json.RawMessage(`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"name":{"type":"string","default":"you"}}}`),
+	}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in struct{ Name string }
+		if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
+			return nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello " + in.Name}}}, nil
+	})
+	client, end := mcp.NewInMemoryTransports()
+	if _, err := server.Connect(ctx, end, nil); err != nil {
+		panic(err)
+	}
+	return client
+}
+
+// inProcess gives an endpoint of the server "greeter" that session, and all others
+// their configured transport.
+func inProcess(ctx context.Context) func(interop.Server) *interop.EndpointOptions {
+	return func(s interop.Server) *interop.EndpointOptions {
+		if s.ID != "greeter" {
+			return nil
+		}
+		return &interop.EndpointOptions{Transport: greeter(ctx)}
+	}
+}
+
+func ExampleMount() {
+	ctx := context.Background()
+	mounted := interop.Mount(ctx, []interop.Server{
+		{ID: "greeter"}, // its transport is given below
+		{ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}},
+	}, &interop.MountOptions{Endpoint: inProcess(ctx)})
+	defer mounted.Close()
+
+	for _, d := range mounted.Box.Descriptors() {
+		fmt.Println(d.Name+":", d.Description)
+	}
+	out := mounted.Box.Run(ctx, toolbox.Call{Name: "greeter__greet", Input: json.RawMessage(`{"name":"world"}`)})
+	fmt.Println(out.Text())
+	for _, st := range mounted.Fleet.Status() {
+		if st.Fault != nil {
+			fmt.Printf("%s: %s\n", st.Server, st.Fault.Kind)
+		}
+	}
+	// Output:
+	// greeter__greet: Greets somebody.
+	// hello world
+	// typo: spawn_failed
+}
+
+// Every provider takes what the seeds' profile leaves of a schema.
+func ExampleMount_profile() {
+	ctx := context.Background()
+	for _, profile := range []*schema.Profile{schema.Original, schema.Seed} {
+		mounted := interop.Mount(ctx, []interop.Server{{ID: "greeter"}}, &interop.MountOptions{
+			Profile: profile, Endpoint: inProcess(ctx),
+		})
+		fmt.Printf("%s: %s\n", profile.Name(), mounted.Box.Descriptors()[0].Parameters)
+		mounted.Close()
+	}
+	// Output:
+	// original: {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"name":{"type":"string","default":"you"}}}
+	// seed: {"type":"object","properties":{"name":{"type":"string"}}}
+}
+
+func ExampleFleet_Apply() {
+	ctx := context.Background()
+	fleet := interop.NewFleet(&interop.FleetOptions{Endpoint: inProcess(ctx), Restart: interop.Restart{Off: true}})
+	defer fleet.Close()
+
+	show := func() {
+		if err := fleet.Settle(ctx); err != nil {
+			fmt.Println(err)
+		}
+		for _, st := range fleet.Status() {
+			fmt.Printf("%s: %s, %d tools\n", st.Server, st.Phase, st.Tools)
+		}
+	}
+	fleet.Apply([]interop.Server{{ID: "greeter"}})
+	show()
+	// The greeter keeps its connection.
+	fleet.Apply([]interop.Server{{ID: "greeter"}, {ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}}})
+	show()
+	fleet.Apply(nil)
+	fmt.Println(len(fleet.Status()), "servers")
+	// Output:
+	// greeter: ready, 1 tools
+	// greeter: ready, 1 tools
+	// typo: faulted, 0 tools
+	// 0 servers
+}
+
+func ExampleFleet_Status() {
+	fleet := interop.NewFleet(&interop.FleetOptions{Restart: interop.Restart{Off: true}})
+	defer fleet.Close()
+	fleet.Apply([]interop.Server{{ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}}})
+	if err := fleet.Settle(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	for _, st := range fleet.Status() {
+		fmt.Println(st.Server, "is", st.Phase)
+		fmt.Println("what to try:", st.Fault.Kind.Advice())
+		fmt.Println(errors.Is(st.Fault, interop.SpawnFailed))
+	}
+	// Output:
+	// typo is faulted
+	// what to try: run the command by hand: is it installed, and does it start an MCP server?
+	// true
+}
+
+func ExampleFleet_Events() {
+	ctx := context.Background()
+	fleet := interop.NewFleet(&interop.FleetOptions{Endpoint: inProcess(ctx), Restart: interop.Restart{Off: true}})
+	fleet.Events(func(e interop.Event) {
+		switch e.Kind {
+		case interop.ServerAdded, interop.ServerRemoved:
+			fmt.Println(e)
+		case interop.ServerFaulted:
+			fmt.Println(e.Server, "failed:", e.Status.Fault.Kind)
+		}
+	})
+	fleet.Apply([]interop.Server{{ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}}})
+	if err := fleet.Settle(ctx); err != nil {
+		fmt.Println(err)
+	}
+	fleet.Apply(nil)
+	fleet.Close() // waits until all is told
+	// Output:
+	// typo: added
+	// typo failed: spawn_failed
+	// typo: removed
+}
+
+func ExampleQualifiedName() {
+	fmt.Println(interop.QualifiedName("fs", "read_file"))
+	fmt.Println(interop.QualifiedName("my server", "read file")) // no provider takes spaces
+	fmt.Println(interop.QualifiedName("a__b", "c"))              // could be taken for "b__c" of "a"
+	// Output:
+	// fs__read_file
+	// my_server__read_file_30e156b4
+	// a__b__c_a92700ce
+}

@@ -1,0 +1,271 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Do sends one request of any method and waits for its result: the raw door of
+// an endpoint, of which [Endpoint.Tools] and [Endpoint.Invoke] are uses. What
+// the server tells or asks meanwhile goes to EndpointOptions.Receive, with m.Of.
+//
+// The reserved keys of _meta are set for the server's era; everything else in
+// the params goes out as it is. A failed request leaves the endpoint ready. The
+// caller's own cancellation or deadline comes back as ctx.Err(), every other
+// failure as a [*Fault], in whose chain an [*RPCError] is the server's answer.
+func (e *Endpoint) Do(ctx context.Context, m Message) (json.RawMessage, error) {
+	if m.Params != nil && !wire.Valid(m.Params) {
+		return nil, NewFault(siteKind(m.Method), e.server.ID, m.Method, errors.New("the params are not valid JSON"))
+	}
+	if m.back == nil {
+		m.back = e.opts.Receive
+	}
+	return e.do(ctx, m)
+}
+
+// send is the innermost [Peer]: what Around wraps.
+func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c, shake, err := e.ready()
+	if err != nil {
+		return nil, err
+	}
+	x := exchange{method: m.Method, back: m.back, of: m.Of}
+	if m.Method == protocol.MethodToolsCall {
+		x.token = e.tokens.Add(1) // also where nobody listens: progress is a sign of life
+	}
+	name := paramName(m)
+	if shake.era == Modern {
+		x.name = name
+	}
+	if m.tool != nil && shake.era == Modern {
+		args, _ := wire.Lookup(m.Params, "arguments")
+		x.header = headersFor(m.tool.params, args)
+	}
+	if x.params, err = hopParams(m.Params, e.opts.Info, shake.era, x.token); err != nil {
+		return nil, NewFault(siteKind(m.Method), e.server.ID, m.Method, err)
+	}
+	if m.patient { // ctx is our own, with its deadline
+		x.back = e.hearing(x.back, func() {})
+		result, err := c.call(ctx, x)
+		return result, e.sendFault(ctx, ctx, m, name, err)
+	}
+	outer := ctx
+	if e.opts.CancelBeforeCallOnly {
+		outer = context.WithoutCancel(ctx)
+	}
+	inner, p := withPatience(outer, e.server.Timeouts)
+	defer p.stop()
+	x.back = e.hearing(x.back, p.heard)
+	result, err := c.call(inner, x)
+	return result, e.sendFault(outer, inner, m, name, err)
+}
+
+// hearing is back with a look at what passes: each message is a sign of life,
+// and some servers tell of a new list on the stream of whatever runs.
+func (e *Endpoint) hearing(back Peer, heard func()) Peer {
+	return func(ctx context.Context, m Message) (json.RawMessage, error) {
+		heard()
+		if m.Method == protocol.NoteToolsChanged {
+			e.stale()
+		}
+		if back == nil {
+			return nil, nil
+		}
+		return back(ctx, m)
+	}
+}
+
+// sendFault makes of a connection's error what a caller is to see.
+func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if outer.Err() != nil && !isAnswer(err) {
+		return outer.Err()
+	}
+	doing := m.Method
+	if name != "" {
+		doing += " " + protocol.Printable(name, 80)
+	}
+	kind := siteKind(m.Method)
+	var late *deadlineError
+	var bad *protocolError
+	var unsent *unsentError
+	switch {
+	case inner.Err() != nil && !isAnswer(err) && errors.As(context.Cause(inner), &late):
+		kind, err = Timeout, late
+	case errors.As(err, &bad):
+		kind = Protocol
+	case errors.As(err, &unsent):
+		kind = NotConnected
+	}
+	f := NewFault(kind, e.server.ID, doing, err)
+	if m.Method == protocol.MethodToolsCall {
+		f.Tool = name
+	}
+	return f
+}
+
+func isAnswer(err error) bool {
+	var rpc *RPCError
+	return errors.As(err, &rpc)
+}
+
+// siteKind is the kind of a failure by where it happens.
+func siteKind(method string) Kind {
+	if method == protocol.MethodToolsCall {
+		return ToolError
+	}
+	return Protocol
+}
+
+// paramName is what a request is about: a tool's or a prompt's name, a resource's URI.
+func paramName(m Message) string {
+	key := ""
+	switch m.Method {
+	case protocol.MethodToolsCall, "prompts/get":
+		key = "name"
+	case "resources/read":
+		key = "uri"
+	default:
+		return ""
+	}
+	raw, _ := wire.Lookup(m.Params, key)
+	name, _ := wire.Unquote(raw)
+	return name
+}
+
+// hopParams is params for one server: of _meta the reserved keys are ours, the
+// others stay.
+func hopParams(params json.RawMessage, info Info, era Era, token int64) (json.RawMessage, error) {
+	if params == nil {
+		params = json.RawMessage(`{}`)
+	}
+	meta, has := wire.Lookup(params, "_meta")
+	if !has && era == Legacy && token == 0 {
+		return params, nil
+	}
+	edits := []wire.Edit{}
+	if has && len(meta) > 0 && meta[0] == '{' {
+		members, err := wire.Members(meta)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range members {
+			if protocol.Reserved(m.Key) || m.Key == "progressToken" {
+				edits = append(edits, wire.Edit{Key: m.Key})
+			}
+		}
+	} else {
+		meta = json.RawMessage(`{}`)
+	}
+	if token != 0 {
+		edits = append(edits, wire.Edit{Key: "progressToken", Value: fmt.Appendf(nil, "%d", token)})
+	}
+	if era == Modern {
+		ours, err := wire.Members(modernMeta(info))
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range ours {
+			edits = append(edits, wire.Edit{Key: m.Key, Value: m.Value})
+		}
+	}
+	meta, err := wire.Rewrite(meta, edits...)
+	if err != nil {
+		return nil, err
+	}
+	if !has && string(meta) == "{}" {
+		return params, nil
+	}
+	return wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
+}
+
+// callTool calls a tool by the server's own name for it. c.Wire, where it is
+// set, is the params of the request that asked: what we do not know in it goes on.
+func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*toolbox.Result, error) {
+	params, err := callParams(name, c)
+	if err != nil {
+		f := NewFault(ToolError, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(name, 80), &RPCError{Code: CodeInvalidParams, Message: err.Error()})
+		f.Tool = name
+		return nil, f
+	}
+	m := Message{Method: protocol.MethodToolsCall, Params: params, Caller: c.Caller, back: e.opts.Receive}
+	if c.Progress != nil {
+		m.back = progressTo(c.Progress, e.format(), e.opts.Receive)
+	}
+	m.tool = e.toolNamed(name)
+	result, err := e.do(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := completeResult(result); err != nil {
+		f := NewFault(Protocol, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(name, 80), err)
+		f.Tool = name
+		return nil, f
+	}
+	return toolbox.WireResult(toolbox.Wire{Format: e.format(), JSON: result}, decodeResult), nil
+}
+
+// toolNamed is the tool as it was last listed; nil where it never was.
+func (e *Endpoint) toolNamed(name string) *tool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.list == nil {
+		return nil
+	}
+	if i, ok := e.list.byName[name]; ok {
+		return &e.list.tools[i]
+	}
+	return nil
+}
+
+// callParams is the params of tools/call, with the arguments as they came.
+func callParams(name string, c toolbox.Call) (json.RawMessage, error) {
+	if c.Wire.JSON != nil {
+		return wire.Rewrite(c.Wire.JSON, wire.Edit{Key: "name", Value: wire.Quote(name)})
+	}
+	args := c.Input
+	if len(args) == 0 {
+		args = json.RawMessage(`{}`)
+	}
+	if !wire.Valid(args) {
+		return nil, errors.New("the arguments are not valid JSON")
+	}
+	b := make([]byte, 0, len(args)+len(name)+32)
+	b = append(append(b, `{"name":`...), wire.Quote(name)...)
+	b = append(append(b, `,"arguments":`...), args...)
+	return append(b, '}'), nil
+}
+
+// progressTo hears a call's progress and hands all else on.
+func progressTo(progress func(toolbox.Progress), format string, rest Peer) Peer {
+	return func(ctx context.Context, m Message) (json.RawMessage, error) {
+		if m.Method != protocol.NoteProgress {
+			if rest == nil {
+				return nil, nil
+			}
+			return rest(ctx, m)
+		}
+		var p struct {
+			Progress float64 `json:"progress"`
+			Total    float64 `json:"total"`
+			Message  string  `json:"message"`
+		}
+		_ = json.Unmarshal(m.Params, &p) // what it cannot read stays in the bytes
+		progress(toolbox.Progress{
+			Done: p.Progress, Total: p.Total, Message: p.Message,
+			Wire: toolbox.Wire{Format: format, JSON: m.Params},
+		})
+		return nil, nil
+	}
+}

@@ -1,0 +1,132 @@
+package interop
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// Kind is the class of a [Fault]: a closed set of six. A kind is itself an
+// error, so that errors.Is(err, interop.Timeout) holds on a fault of that kind.
+//
+// The kind says where a failure happened, not what the failure looked like.
+type Kind string
+
+// The six kinds.
+const (
+	// Transport: a server behind a URL could not be reached, or the host could not start.
+	Transport Kind = "transport"
+	// Protocol: a listing failed, or a server sent what the protocol does not allow.
+	Protocol Kind = "protocol"
+	// Timeout: a deadline of ours passed; the caller's own is its context's error.
+	Timeout Kind = "timeout"
+	// ToolError: a call failed on its way or at its server. A tool that ran and
+	// reports failure is a result, not a fault.
+	ToolError Kind = "tool_error"
+	// NotConnected: the endpoint was not ready.
+	NotConnected Kind = "not_connected"
+	// SpawnFailed: a server's process did not start, or did not shake hands.
+	SpawnFailed Kind = "spawn_failed"
+)
+
+// Kinds is all six, in a fixed order.
+func Kinds() []Kind {
+	return []Kind{Transport, Protocol, Timeout, ToolError, NotConnected, SpawnFailed}
+}
+
+func (k Kind) Error() string { return string(k) }
+
+// Advice is the sentence for a person: what to try. The command, the status
+// page and the documents all take it from here.
+func (k Kind) Advice() string {
+	switch k {
+	case Transport:
+		return "check that the server runs, and that its URL and headers are right"
+	case Protocol:
+		return "the server breaks the protocol: update it, or report this to its authors"
+	case Timeout:
+		return "try again, or raise this server's timeout"
+	case ToolError:
+		return "check the arguments against the tool's schema, then try again"
+	case NotConnected:
+		return "wait until the server is ready, or see why it is not: indus mcp ls"
+	case SpawnFailed:
+		return "run the command by hand: is it installed, and does it start an MCP server?"
+	}
+	return ""
+}
+
+// Fault is every failure of the bridge. Its kind and its cause both answer
+// errors.Is and errors.As. A Fault is immutable and may be shared.
+type Fault struct {
+	Kind   Kind
+	Server string // the server's id, "" where none is concerned
+	Tool   string // the server's own name of the tool, "" where none is concerned
+	// Message is what happened, without the kind: "weather: connect: dial tcp …".
+	Message string
+	Cause   error // nil where the fault is the first to know
+}
+
+// NewFault is a fault whose message is "server: doing: cause".
+func NewFault(kind Kind, server, doing string, cause error) *Fault {
+	msg := doing
+	if server != "" {
+		msg = server + ": " + doing
+	}
+	if cause != nil {
+		msg += ": " + cause.Error()
+	}
+	return &Fault{Kind: kind, Server: server, Message: msg, Cause: cause}
+}
+
+// Error is the message, without the kind.
+func (f *Fault) Error() string { return f.Message }
+
+// Unwrap gives the kind and the cause.
+func (f *Fault) Unwrap() []error {
+	if f.Cause == nil {
+		return []error{f.Kind}
+	}
+	return []error{f.Kind, f.Cause}
+}
+
+// RPCError is the error of a JSON-RPC response, as its sender wrote it.
+type RPCError struct {
+	Code    int64
+	Message string
+	Data    json.RawMessage // nil where there is none
+}
+
+func (e *RPCError) Error() string {
+	return fmt.Sprintf("%s (%d)", e.Message, e.Code)
+}
+
+// Error codes of JSON-RPC 2.0 and of MCP 2026-07-28 (basic/index, "Error codes").
+const (
+	CodeParse          = -32700
+	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternal       = -32603
+)
+
+// HTTPError is an HTTP answer that was not what the protocol asks for. It
+// stands in the cause chain of a fault, so that a 401 can be told.
+type HTTPError struct {
+	Status int    // for example 401
+	Body   string // the beginning of the body, made safe to print
+	// Header is the answer's header, for WWW-Authenticate and the like.
+	Header http.Header
+}
+
+func (e *HTTPError) Error() string {
+	s := "HTTP " + strconv.Itoa(e.Status)
+	if t := http.StatusText(e.Status); t != "" {
+		s += " " + t
+	}
+	if e.Body != "" {
+		s += ": " + e.Body
+	}
+	return s
+}

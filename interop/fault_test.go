@@ -1,0 +1,107 @@
+package interop_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/interop"
+)
+
+func TestAFaultAnswersForItsKindAndItsCause(t *testing.T) {
+	cause := fmt.Errorf("read: %w", io.EOF)
+	var err error = interop.NewFault(interop.Timeout, "weather", "connect", cause)
+	if !errors.Is(err, interop.Timeout) || !errors.Is(err, io.EOF) {
+		t.Errorf("errors.Is(Timeout) = %v, errors.Is(io.EOF) = %v, want both", errors.Is(err, interop.Timeout), errors.Is(err, io.EOF))
+	}
+	if errors.Is(err, interop.Transport) {
+		t.Error("it claims to be of another kind")
+	}
+	var fault *interop.Fault
+	if !errors.As(fmt.Errorf("outer: %w", err), &fault) || fault.Server != "weather" {
+		t.Errorf("errors.As gives %v", fault)
+	}
+	if got, want := err.Error(), "weather: connect: read: EOF"; got != want {
+		t.Errorf("Error() = %q, want %q: the message, without the kind", got, want)
+	}
+}
+
+func TestKindsAreClosedAndEachHasAdvice(t *testing.T) {
+	kinds := interop.Kinds()
+	if len(kinds) != 6 {
+		t.Fatalf("%d kinds, want 6", len(kinds))
+	}
+	seen := map[string]bool{}
+	for _, k := range kinds {
+		if k.Advice() == "" || seen[k.Advice()] {
+			t.Errorf("%s: advice %q is missing or another kind's", k, k.Advice())
+		}
+		seen[k.Advice()] = true
+	}
+}
+
+func TestPhases(t *testing.T) {
+	var usable, terminal []interop.Phase
+	for _, p := range interop.Phases() {
+		if p.Usable() {
+			usable = append(usable, p)
+		}
+		if p.Terminal() {
+			terminal = append(terminal, p)
+		}
+	}
+	if fmt.Sprint(usable) != "[ready]" || fmt.Sprint(terminal) != "[closed faulted]" {
+		t.Errorf("usable %v, terminal %v", usable, terminal)
+	}
+}
+
+func TestASecretIsNeverPrinted(t *testing.T) {
+	const plain = "hunter2"
+	server := interop.Server{ID: "x", Transport: interop.HTTP{
+		URL: "http://user:hunter2@127.0.0.1/?key=hunter2", Headers: []interop.Pair{{Name: "Authorization", Value: plain}},
+	}}
+	var out bytes.Buffer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
+		fmt.Fprintf(&out, verb+"\n", server)
+		fmt.Fprintf(&out, verb+"\n", interop.Secret(plain))
+		fmt.Fprintf(&out, verb+"\n", interop.Server{ID: "y", Transport: interop.Stdio{Command: "c", Args: []string{plain}}})
+	}
+	b, err := json.Marshal(interop.Pair{Name: "Authorization", Value: plain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(b)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "secret", interop.Secret(plain), "server", server)
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "secret", interop.Secret(plain))
+	if s := out.String(); strings.Contains(s, plain) || strings.Contains(strings.ToLower(s), "68756e74657232") {
+		t.Errorf("the secret stands in:\n%s", s)
+	}
+	if got := interop.Secret(plain).Reveal(); got != plain {
+		t.Errorf("Reveal() = %q", got)
+	}
+}
+
+func TestServersAreEqualByHowTheyAreReached(t *testing.T) {
+	base := func() interop.Server {
+		return interop.Server{ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"1"}, Env: []interop.Pair{{Name: "K", Value: "V"}}}}
+	}
+	if !base().Equal(base()) {
+		t.Error("a server differs from itself")
+	}
+	for name, other := range map[string]interop.Server{
+		"id":        {ID: "b", Transport: base().Transport},
+		"transport": {ID: "a", Transport: interop.HTTP{URL: "x"}},
+		"args":      {ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"2"}, Env: []interop.Pair{{Name: "K", Value: "V"}}}},
+		"secret":    {ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"1"}, Env: []interop.Pair{{Name: "K", Value: "W"}}}},
+		"timeout":   {ID: "a", Transport: base().Transport, Timeouts: interop.Timeouts{Call: 1}},
+	} {
+		if base().Equal(other) {
+			t.Errorf("a server with another %s is taken for the same", name)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// giveUp is how long an event may take before a test fails. A test that passes
+// never waits for it.
+const giveUp = 60 * time.Second
+
+// child is the fixture as a server of a fleet.
+func child(id string, f *fixture.Server) interop.Server {
+	return interop.Server{ID: id, Transport: interop.Stdio{Command: f.Path, Args: f.Args}}
+}
+
+// newFleet is a fleet that ends with the test, and what happens in it.
+func newFleet(t testing.TB, opts *interop.FleetOptions) (*interop.Fleet, *diary) {
+	t.Helper()
+	f := interop.NewFleet(opts)
+	t.Cleanup(f.Close)
+	d := newDiary(t)
+	f.Events(d.hear)
+	return f, d
+}
+
+// diary keeps all events of a fleet.
+type diary struct {
+	t testing.TB
+
+	mu     sync.Mutex
+	events []interop.Event
+	more   chan struct{}
+}
+
+func newDiary(t testing.TB) *diary { return &diary{t: t, more: make(chan struct{})} }
+
+func (d *diary) hear(e interop.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events = append(d.events, e)
+	close(d.more)
+	d.more = make(chan struct{})
+}
+
+// wait blocks until a kind of event has happened to a server n times, and
+// returns the nth.
+func (d *diary) wait(server string, kind interop.EventKind, n int) interop.Event {
+	d.t.Helper()
+	late := time.After(giveUp)
+	for {
+		d.mu.Lock()
+		more, count := d.more, 0
+		for _, e := range d.events {
+			if e.Server == server && e.Kind == kind {
+				if count++; count == n {
+					d.mu.Unlock()
+					return e
+				}
+			}
+		}
+		d.mu.Unlock()
+		select {
+		case <-more:
+		case <-late:
+			d.t.Fatalf("%s is not %s for the %dth time; there were %v", server, kind, n, d.all(""))
+		}
+	}
+}
+
+// all are the events of a server, or of all, as words.
+func (d *diary) all(server string) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []string
+	for _, e := range d.events {
+		switch server {
+		case "":
+			out = append(out, e.String())
+		case e.Server:
+			out = append(out, string(e.Kind))
+		}
+	}
+	return out
+}
+
+// snapshotWhen waits for a snapshot of which ok is true, and returns it.
+func snapshotWhen(t testing.TB, src toolbox.Source, ok func(*toolbox.Snapshot) bool) *toolbox.Snapshot {
+	t.Helper()
+	changed := make(chan struct{}, 1)
+	stop := src.Watch(func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	defer stop()
+	late := time.After(giveUp)
+	for {
+		if s := src.Snapshot(""); ok(s) {
+			return s
+		}
+		select {
+		case <-changed:
+		case <-late:
+			s := src.Snapshot("")
+			t.Fatalf("no such snapshot; the last one has %v, pending %v", mountedNames(s), s.Pending)
+		}
+	}
+}
+
+func offers(name string) func(*toolbox.Snapshot) bool {
+	return func(s *toolbox.Snapshot) bool { return slices.Contains(mountedNames(s), name) }
+}
+
+func offersNo(name string) func(*toolbox.Snapshot) bool {
+	return func(s *toolbox.Snapshot) bool { return !slices.Contains(mountedNames(s), name) }
+}
+
+func mountedNames(s *toolbox.Snapshot) []string {
+	var out []string
+	for _, d := range s.Tools {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
+// owners are the servers of a snapshot's tools, in order, each once.
+func ownersOf(s *toolbox.Snapshot) []string {
+	var out []string
+	for _, d := range s.Tools {
+		out = append(out, d.Server)
+	}
+	return slices.Compact(out)
+}
+
+// say calls a tool through the exact door and gives the text of its answer.
+func say(ctx context.Context, src toolbox.Source, tool, args string) (string, error) {
+	r, err := src.Do(ctx, toolbox.Call{Name: tool, Input: json.RawMessage(args)})
+	if err != nil {
+		return "", err
+	}
+	if b := r.Blocks(); len(b) == 1 && b[0].Text != nil {
+		return *b[0].Text, nil
+	}
+	return string(r.Wire().JSON), nil
+}
+
+// wantEcho calls the echo of a server.
+func wantEcho(t testing.TB, src toolbox.Source, server string) {
+	t.Helper()
+	got, err := say(t.Context(), src, server+"__echo", `{"message":"hi"}`)
+	if err != nil || got != "hi" {
+		t.Errorf("%s: echo says %q, %v", server, got, err)
+	}
+}
+
+// wantFault checks an error's kind, server and tool, and that its message says why.
+func wantFleetFault(t testing.TB, err error, kind interop.Kind, server, tool, why string) {
+	t.Helper()
+	var f *interop.Fault
+	if !errors.As(err, &f) {
+		t.Errorf("%v is no fault, want %s", err, kind)
+		return
+	}
+	if f.Kind != kind || f.Server != server || f.Tool != tool || !strings.Contains(f.Message, why) {
+		t.Errorf("fault %s of %q, tool %q: %v; want %s of %q, tool %q: …%s…", f.Kind, f.Server, f.Tool, f, kind, server, tool, why)
+	}
+}
+
+// later runs a call in a goroutine of its own.
+func later(ctx context.Context, src toolbox.Source, tool, args string) <-chan spoken {
+	c := make(chan spoken, 1)
+	go func() {
+		text, err := say(ctx, src, tool, args)
+		c <- spoken{text, err}
+	}()
+	return c
+}
+
+type spoken struct {
+	text string
+	err  error
+}
+
+func (c spoken) String() string { return fmt.Sprintf("%q, %v", c.text, c.err) }
+
+// result waits for a call.
+func finished(t testing.TB, c <-chan spoken) spoken {
+	t.Helper()
+	select {
+	case got := <-c:
+		return got
+	case <-time.After(giveUp):
+		t.Fatal("the call does not return")
+		return spoken{}
+	}
+}
+
+// pidOf is the process id of the nth start of a fixture.
+func pidOf(t testing.TB, f *fixture.Server, n int) int {
+	t.Helper()
+	var pid int
+	if _, err := fmt.Sscanf(f.WaitN("start ", n), "start %d", &pid); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// kill9 kills one process.
+func kill9(t testing.TB, pid int) {
+	t.Helper()
+	p, err := os.FindProcess(pid)
+	if err == nil {
+		err = p.Kill()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,287 @@
+package interop_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// A server that says its list has changed is listed anew, in both eras, over
+// streams and over HTTP.
+func TestListChanged(t *testing.T) {
+	for _, c := range []struct{ transport, era, ready string }{
+		{"stdio", "legacy", "notified notifications/initialized"},
+		{"stdio", "modern", "listening "},
+		{"http", "legacy", "standing "},
+		{"http", "modern", "listening "},
+		{"sse", "legacy", "notified notifications/initialized"},
+	} {
+		t.Run(c.transport+" "+c.era, func(t *testing.T) {
+			t.Parallel()
+			flags := []string{"-era", c.era}
+			if c.transport == "sse" {
+				flags = append(flags, "-sse")
+			}
+			f := fixture.New(t, flags...)
+			server := child("a", f)
+			switch c.transport {
+			case "http":
+				server.Transport = interop.HTTP{URL: f.HTTP()}
+			case "sse":
+				server.Transport = interop.SSE{URL: f.HTTP()}
+			}
+			fleet, d := newFleet(t, nil)
+			fleet.Apply([]interop.Server{server})
+			d.wait("a", interop.ServerReady, 1)
+			f.Wait(c.ready)
+			before := fleet.Snapshot("")
+			f.Send("change")
+			with := snapshotWhen(t, fleet, offers("a__changed")) // by Watch
+			if with.Version <= before.Version {
+				t.Errorf("version %d after %d", with.Version, before.Version)
+			}
+			if got, err := say(t.Context(), fleet, "a__changed", "{}"); err != nil || got != "changed" {
+				t.Errorf("the new tool says %q, %v", got, err)
+			}
+			f.Send("change")
+			without := snapshotWhen(t, fleet, offersNo("a__changed"))
+			if without.Version <= with.Version {
+				t.Errorf("version %d after %d", without.Version, with.Version)
+			}
+			if diff := cmp.Diff(mountedNames(before), mountedNames(without)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A listing that gives what was there before is no news, however often a server
+// says it is; and it is asked less and less often.
+func TestAListThatDidNotChangeIsNoNews(t *testing.T) {
+	s := newPuppet("t")
+	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		fleet.Apply(named("a"))
+		d.wait("a", interop.ServerReady, 1)
+		synctest.Wait()
+		before := fleet.Snapshot("")
+		var changes atomic.Int64
+		defer fleet.Watch(func() { changes.Add(1) })()
+		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			s.tellChanged()
+		}
+		if n := changes.Load(); n != 0 || fleet.Snapshot("") != before {
+			t.Errorf("told of %d changes", n)
+		}
+		if n := s.heard("tools/list"); n < 10 || n > 60 {
+			t.Errorf("listed %d times in 5 minutes", n)
+		}
+		s.list("t", "u")
+		s.tellChanged()
+		now := snapshotWhen(t, fleet, offers("a__u"))
+		if n := changes.Load(); n != 1 || now.Version != before.Version+1 {
+			t.Errorf("told of %d changes, version %d after %d", n, now.Version, before.Version)
+		}
+	})
+}
+
+// A server whose listing fails is ready and says why it has no tools; it is
+// asked again, and what was listed before stays.
+func TestAFailedListing(t *testing.T) {
+	s := newPuppet("t")
+	s.listRaw("") // an error
+	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		fleet.Apply(named("a"))
+		if err := fleet.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		e := d.wait("a", interop.ServerReady, 1)
+		if e.Status.Phase != interop.Ready || e.Quarantined != nil {
+			t.Errorf("it is %s, quarantined %v", e.Status.Phase, e.Quarantined)
+		}
+		wantFleetFault(t, e.Status.Fault, interop.Protocol, "a", "", "no tools/list")
+		wantFleetFault(t, fleet.Status()[0].Fault, interop.Protocol, "a", "", "no tools/list")
+		_, err := say(t.Context(), fleet, "a__t", "{}")
+		wantFleetFault(t, err, interop.Protocol, "a", "", "no tools/list")
+		var unknown *toolbox.UnknownTool
+		if _, err := say(t.Context(), fleet, "b__t", "{}"); !errors.As(err, &unknown) {
+			t.Errorf("a tool of no server: %v", err)
+		}
+		time.Sleep(time.Hour)
+		if n := s.heard("tools/list"); n < 100 || n > 300 {
+			t.Errorf("asked %d times in an hour", n)
+		}
+		s.list("t")
+		snapshotWhen(t, fleet, offers("a__t"))
+		synctest.Wait()
+		if st := fleet.Status()[0]; st.Fault != nil || st.Tools != 1 {
+			t.Errorf("%d tools, fault %v", st.Tools, st.Fault)
+		}
+
+		before := fleet.Snapshot("")
+		s.listRaw("17")
+		s.tellChanged()
+		time.Sleep(time.Second) // of the bubble: a list is not asked for again at once
+		synctest.Wait()
+		if fleet.Snapshot("") != before {
+			t.Error("a failed listing took away what was there")
+		}
+		wantFleetFault(t, fleet.Status()[0].Fault, interop.Protocol, "a", "", "no array")
+		if got, err := say(t.Context(), fleet, "a__t", "{}"); err != nil || got != "t" {
+			t.Errorf("the tool says %q, %v", got, err)
+		}
+		if got := d.all("a"); fmt.Sprint(got[:3]) != "[added connecting ready]" || len(s.dials()) != 1 {
+			t.Errorf("it was connected %d times: %v", len(s.dials()), got[:3])
+		}
+	})
+}
+
+// A listing that hangs is ended by the server's own deadline.
+func TestAListingThatHangs(t *testing.T) {
+	s := newPuppet("t")
+	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		release := s.hold("tools/list")
+		servers := named("a")
+		servers[0].Timeouts.List = 7 * time.Second
+		start := time.Now()
+		fleet.Apply(servers)
+		if err := fleet.Settle(t.Context()); err != nil || time.Since(start) != 7*time.Second {
+			t.Errorf("settled after %v, %v", time.Since(start), err)
+		}
+		wantFleetFault(t, fleet.Status()[0].Fault, interop.Timeout, "a", "", "7s")
+		release()
+		snapshotWhen(t, fleet, offers("a__t"))
+	})
+}
+
+// A connection that dies while it is listed is lost like any other.
+func TestAServerThatDiesWhileItIsListed(t *testing.T) {
+	s := newPuppet("t")
+	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		release := s.hold("tools/list")
+		fleet.Apply(named("a"))
+		synctest.Wait()
+		s.die()
+		d.wait("a", interop.ServerFaulted, 1)
+		release()
+		d.wait("a", interop.ServerReady, 1)
+		synctest.Wait()
+		if got := fmt.Sprint(d.all("a")); got != "[added connecting faulted connecting ready]" {
+			t.Error(got)
+		}
+		if n := s.heard("server/discover"); n != 1 {
+			t.Errorf("its era was forgotten: asked %d times", n)
+		}
+	})
+}
+
+func legacyRow(raw string) toolbox.Wire {
+	return toolbox.Wire{Format: "mcp/legacy", JSON: []byte(raw)}
+}
+
+const rowT = `{"name":"t","inputSchema":{"type":"object"}}`
+
+// What a server had when it last ran is listed at once and callable, and then
+// gives way to what it has now.
+func TestKnownToolsAreListedUntilTheServerAnswers(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		s := newPuppet("t", "new")
+		opts := interop.FleetOptions{Hold: hold, Known: func(id string) []toolbox.Wire {
+			return []toolbox.Wire{legacyRow(rowT), legacyRow(`{"name":"old","inputSchema":{"type":"object"}}`), legacyRow(`{"name":"odd"}`), legacyRow("7")}
+		}}
+		bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+			release := s.hold("initialize")
+			fleet.Apply(named("a"))
+			now := fleet.Snapshot("")
+			if diff := cmp.Diff([]string{"a__t", "a__old"}, mountedNames(now)); diff != "" {
+				t.Error("at once:", diff)
+			}
+			if diff := cmp.Diff([]string{"a"}, now.Pending); diff != "" {
+				t.Error(diff)
+			}
+			if got := fleet.Quarantined(); len(got) != 2 {
+				t.Errorf("quarantined: %v", got)
+			}
+			call, old := later(t.Context(), fleet, "a__t", "{}"), later(t.Context(), fleet, "a__old", "{}")
+			synctest.Wait()
+			release()
+			for tool, c := range map[string]<-chan spoken{"t": call, "old": old} { // the server has the last word
+				if got := finished(t, c); got.err != nil || got.text != tool {
+					t.Errorf("the call of %s gives %v", tool, got)
+				}
+			}
+			if diff := cmp.Diff([]string{"a__t", "a__new"}, mountedNames(fleet.Snapshot(""))); diff != "" {
+				t.Error("in the end:", diff)
+			}
+			if got := fleet.Snapshot(""); got.Pending != nil || fleet.Quarantined() != nil {
+				t.Errorf("pending %v, quarantined %v", got.Pending, fleet.Quarantined())
+			}
+		})
+	}
+}
+
+// What is known of a server that cannot be reached is withdrawn like the tools
+// of one that was lost.
+func TestKnownToolsAreWithdrawnWhenTheServerCannotBeReached(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		s := newPuppet("t")
+		s.refuseWith(errors.New("moved away"))
+		opts := interop.FleetOptions{
+			Restart: interop.Restart{Off: off},
+			Known:   func(string) []toolbox.Wire { return []toolbox.Wire{legacyRow(rowT)} },
+		}
+		bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+			start := time.Now()
+			fleet.Apply(named("a"))
+			call := later(t.Context(), fleet, "a__t", "{}")
+			e := d.wait("a", interop.ServerWithdrawn, 1)
+			want := 10 * time.Second
+			if off {
+				want = 0
+			}
+			if got := time.Since(start); got != want {
+				t.Errorf("withdrawn after %v, want %v", got, want)
+			}
+			wantFleetFault(t, e.Status.Fault, interop.Transport, "a", "", "moved away")
+			if got := finished(t, call); !errors.Is(got.err, interop.NotConnected) || !strings.Contains(got.err.Error(), "moved away") {
+				t.Errorf("the call gives %v", got)
+			}
+			if got := mountedNames(fleet.Snapshot("")); got != nil {
+				t.Errorf("still listed: %v", got)
+			}
+		})
+	}
+}
+
+// Known tools keep the grammar in which they were listed, and a server that
+// lists the same again changes none of them.
+func TestKnownToolsKeepTheirGrammar(t *testing.T) {
+	s := newPuppet("t")
+	for _, format := range []string{"mcp/legacy", "mcp/modern"} {
+		opts := interop.FleetOptions{Known: func(string) []toolbox.Wire {
+			return []toolbox.Wire{{Format: format, JSON: []byte(rowT)}}
+		}}
+		bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+			release := s.hold("initialize")
+			fleet.Apply(named("a"))
+			known := fleet.Snapshot("").Tools[0]
+			release()
+			if known.Wire.Format != format || string(known.Wire.JSON) != rowT {
+				t.Errorf("known as %s %s", known.Wire.Format, known.Wire.JSON)
+			}
+			d.wait("a", interop.ServerReady, 1)
+			diff := cmp.Diff(known, fleet.Snapshot("").Tools[0])
+			if same := format == "mcp/legacy"; same != (diff == "") {
+				t.Errorf("known as %s, listed as mcp/legacy: %s", format, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,225 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// puppet is an MCP server in memory, of the legacy era: what it lists and
+// refuses can be changed while it runs. As a transport it can be dialled again
+// and again, and takes no goroutine.
+type puppet struct {
+	mu     sync.Mutex
+	tools  string                   // the array that tools/list answers; "" is an error
+	refuse error                    // what dialling gives
+	gates  map[string]chan struct{} // by method: its answers wait
+	dialed []time.Time
+	asked  []string // methods, and tools called
+	live   []*puppetConn
+}
+
+func newPuppet(tools ...string) *puppet {
+	s := &puppet{gates: map[string]chan struct{}{}}
+	s.list(tools...)
+	return s
+}
+
+// list changes what is listed, and tells nobody.
+func (s *puppet) list(tools ...string) {
+	rows := make([]string, len(tools))
+	for i, name := range tools {
+		rows[i] = fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name)
+	}
+	s.listRaw("[" + strings.Join(rows, ",") + "]")
+}
+
+func (s *puppet) listRaw(tools string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools = tools
+}
+
+func (s *puppet) refuseWith(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = err
+}
+
+// hold makes answers to a method wait until the returned function is called.
+func (s *puppet) hold(method string) (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gates[method] = make(chan struct{})
+	return func() { s.open(method) }
+}
+
+// open lets through what waits, and what comes.
+func (s *puppet) open(method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if gate, ok := s.gates[method]; ok {
+		delete(s.gates, method)
+		close(gate)
+	}
+}
+
+// tellChanged says that the list has changed, whether or not it has.
+func (s *puppet) tellChanged() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.live {
+		c.out <- &jsonrpc.Request{Method: "notifications/tools/list_changed"}
+	}
+}
+
+// die ends every connection.
+func (s *puppet) die() {
+	s.mu.Lock()
+	live := s.live
+	s.live = nil
+	s.mu.Unlock()
+	for _, c := range live {
+		c.Close()
+	}
+}
+
+func (s *puppet) dials() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.dialed)
+}
+
+// heard counts how often a method was asked, or "call NAME".
+func (s *puppet) heard(what string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, a := range s.asked {
+		if a == what {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *puppet) Connect(context.Context) (mcp.Connection, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dialed = append(s.dialed, time.Now())
+	if s.refuse != nil {
+		return nil, s.refuse
+	}
+	c := &puppetConn{puppet: s, out: make(chan jsonrpc.Message, 1000), dead: make(chan struct{})}
+	s.live = append(s.live, c)
+	return c, nil
+}
+
+type puppetConn struct {
+	puppet *puppet
+	out    chan jsonrpc.Message
+	dead   chan struct{}
+	once   sync.Once
+}
+
+func (c *puppetConn) SessionID() string { return "" }
+
+func (c *puppetConn) Close() error {
+	c.once.Do(func() { close(c.dead) })
+	return nil
+}
+
+func (c *puppetConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case <-c.dead:
+		return nil, io.EOF
+	default:
+	}
+	select {
+	case m := <-c.out:
+		return m, nil
+	case <-c.dead:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c *puppetConn) Write(_ context.Context, m jsonrpc.Message) error {
+	r, ok := m.(*jsonrpc.Request)
+	if !ok || !r.ID.IsValid() {
+		return nil
+	}
+	select {
+	case <-c.dead:
+		return io.ErrClosedPipe
+	default:
+	}
+	answer, gate := c.puppet.answer(r)
+	if gate == nil {
+		c.out <- answer
+		return nil
+	}
+	go func() {
+		select {
+		case <-gate:
+			c.out <- answer
+		case <-c.dead:
+		}
+	}()
+	return nil
+}
+
+func (s *puppet) answer(r *jsonrpc.Request) (*jsonrpc.Response, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gate := s.gates[r.Method]
+	s.asked = append(s.asked, r.Method)
+	result := ""
+	switch r.Method {
+	case "initialize":
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"puppet","version":"1"}}`
+	case "tools/list":
+		if s.tools != "" {
+			result = `{"tools":` + s.tools + `}`
+		}
+	case "tools/call":
+		var p struct{ Name string }
+		_ = json.Unmarshal(r.Params, &p)
+		s.asked = append(s.asked, "call "+p.Name)
+		result = fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, p.Name)
+	}
+	if result == "" {
+		return &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: -32601, Message: "no " + r.Method}}, gate
+	}
+	return &jsonrpc.Response{ID: r.ID, Result: json.RawMessage(result)}, gate
+}
+
+// puppets gives each server of a fleet its own.
+func puppets(by map[string]*puppet) func(interop.Server) *interop.EndpointOptions {
+	return func(s interop.Server) *interop.EndpointOptions {
+		one, ok := by[s.ID]
+		if !ok {
+			return nil
+		}
+		return &interop.EndpointOptions{Transport: one}
+	}
+}
+
+// named are servers without a transport, for puppets.
+func named(ids ...string) []interop.Server {
+	out := make([]interop.Server, len(ids))
+	for i, id := range ids {
+		out[i] = interop.Server{ID: id}
+	}
+	return out
+}

@@ -1,0 +1,29 @@
+package interop_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// A server that changes its list without end is not asked without end.
+func TestAStormOfChangesIsNoStormOfListings(t *testing.T) {
+	s := newPuppet("t")
+	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		fleet.Apply(named("a"))
+		if err := fleet.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := s.heard("tools/list")
+		for i := range 10_000 { // ten seconds of the bubble
+			s.list(fmt.Sprintf("t%d", i))
+			s.tellChanged()
+			time.Sleep(time.Millisecond)
+		}
+		if n := s.heard("tools/list") - before; n < 10 || n > 110 {
+			t.Errorf("10,000 changes in ten seconds were %d listings", n)
+		}
+	})
+}

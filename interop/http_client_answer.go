@@ -1,0 +1,226 @@
+package interop
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+const (
+	httpErrorBytes = 256 << 10 // read of a body that is an error
+	httpExcerpt    = 300       // shown of it
+	httpFirstRead  = 8 << 10   // room for a body whose length is not told
+	httpKeptBuffer = 1 << 20   // of such room, to be used again
+)
+
+// cutError is a stream or a body that ended before the answer did.
+type cutError struct{ cause error }
+
+func (e *cutError) Error() string {
+	if e.cause == nil || errors.Is(e.cause, io.EOF) || errors.Is(e.cause, io.ErrUnexpectedEOF) {
+		return "the connection ended before the answer"
+	}
+	return "the connection broke before the answer ended: " + e.cause.Error()
+}
+
+func (e *cutError) Unwrap() error {
+	if e.cause == nil || e.cause == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return e.cause
+}
+
+// answeredError is a server's own JSON-RPC error that came with an HTTP status
+// of failure. Both can be found in it.
+type answeredError struct {
+	rpc  *RPCError
+	http *HTTPError
+}
+
+func (e *answeredError) Error() string   { return e.rpc.Error() }
+func (e *answeredError) Unwrap() []error { return []error{e.rpc, e.http} }
+
+// response reads the whole body as one message that answers the request id.
+func (s *httpServer) response(r *httpReply, id int64) (json.RawMessage, error) {
+	body, err := s.scratch.readBounded(&r.body, r.ContentLength, s.max)
+	if err != nil {
+		return nil, err
+	}
+	env, err := wire.Scan(body)
+	if err != nil {
+		return nil, &protocolError{"a broken answer", err}
+	}
+	if env.Kind() != wire.Response {
+		return nil, &protocolError{"an answer that is no response", nil}
+	}
+	return httpResult(&env, id)
+}
+
+// httpResult is what a response says, if it is the response to the request id.
+// An error without an id can only mean the request whose answer it came as.
+func httpResult(env *wire.Envelope, id int64) (json.RawMessage, error) {
+	var digits [20]byte
+	if !bytes.Equal(env.ID, strconv.AppendInt(digits[:0], id, 10)) && (env.Error == nil || string(env.ID) != "null") {
+		return nil, &protocolError{fmt.Sprintf("an answer to %s, where %d was asked", protocol.Printable(string(env.ID), 40), id), nil}
+	}
+	if env.Error != nil {
+		return nil, parseRPCError(env.Error)
+	}
+	return env.Result, nil
+}
+
+// scratch keeps buffers in which bodies of unknown length are gathered: what is
+// returned of them is a copy of the right size.
+type scratch struct{ pool sync.Pool }
+
+// readBounded reads a body of at most limit bytes, in one allocation of the
+// right size. length is -1 where it is not told.
+func (s *scratch) readBounded(r io.Reader, length int64, limit int) ([]byte, error) {
+	if length > int64(limit) {
+		return nil, tooLong(limit)
+	}
+	if length >= 0 {
+		b := make([]byte, length)
+		if n, err := io.ReadFull(r, b); err != nil && length > 0 {
+			return b[:n], &cutError{err}
+		}
+		return b, nil
+	}
+	buf, _ := s.pool.Get().(*[]byte)
+	if buf == nil {
+		buf = new(make([]byte, 0, httpFirstRead))
+	}
+	b, err := readAll((*buf)[:0], r, limit)
+	out := append(make([]byte, 0, len(b)), b...)
+	if cap(b) <= httpKeptBuffer {
+		*buf = b
+		s.pool.Put(buf)
+	}
+	return out, err
+}
+
+// readAll reads r to its end into b, which grows as it must.
+func readAll(b []byte, r io.Reader, limit int) ([]byte, error) {
+	for {
+		if len(b) == cap(b) {
+			b = slices.Grow(b, min(len(b), limit+1-len(b)))
+		}
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case len(b) > limit:
+			return b[:limit], tooLong(limit)
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return b, &cutError{err}
+		}
+	}
+}
+
+func tooLong(limit int) error {
+	return &protocolError{fmt.Sprintf("an answer of more than %d bytes", limit), nil}
+}
+
+// failure makes an error of an answer whose status is not 2xx: an
+// [*HTTPError], or the JSON-RPC error in its body where the status lets that
+// be the server's own answer and not that of something before it.
+func (s *httpServer) failure(r *httpReply) error {
+	body, _ := s.scratch.readBounded(&r.body, r.ContentLength, min(httpErrorBytes, s.max))
+	if len(body) == 0 { // longer than that by its own account: its beginning will do
+		body, _ = io.ReadAll(io.LimitReader(&r.body, httpErrorBytes))
+	}
+	he := &HTTPError{Status: r.StatusCode, Body: protocol.Printable(string(body), httpExcerpt), Header: r.Header}
+	if to := r.Header.Get("Location"); r.StatusCode/100 == 3 && to != "" {
+		if u, err := r.Request.URL.Parse(to); err == nil {
+			he.Body = "redirects to " + originText(u) + protocol.Printable(u.EscapedPath(), 200) + ", which is not followed"
+		}
+	}
+	if !ownStatus(r.StatusCode) {
+		return he
+	}
+	if env, err := wire.Scan(body); err == nil && env.Error != nil && env.Result == nil && env.Method == nil {
+		return &answeredError{parseRPCError(env.Error), he}
+	}
+	return he
+}
+
+// ownStatus reports a status with which an MCP server itself may answer a
+// request. The others speak of access, load and what stands in between.
+func ownStatus(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return false
+	}
+	return status >= 400
+}
+
+// odd is the error of a 2xx that is neither of the two types that may answer.
+func (s *httpServer) odd(r *httpReply) error {
+	if r.StatusCode == http.StatusAccepted || r.StatusCode == http.StatusNoContent {
+		return &protocolError{fmt.Sprintf("HTTP %d in place of an answer", r.StatusCode), nil}
+	}
+	body, _ := s.scratch.readBounded(&r.body, -1, httpExcerpt)
+	return &protocolError{
+		fmt.Sprintf("an answer of type %q", protocol.Printable(r.Header.Get(httpKeyType), 80)),
+		&HTTPError{Status: r.StatusCode, Body: protocol.Printable(string(body), httpExcerpt), Header: r.Header},
+	}
+}
+
+// answerKind is how a reply answers a request.
+type answerKind int
+
+const (
+	answerJSON answerKind = iota
+	answerEvents
+	answerFailed // not 2xx
+	answerOdd    // 2xx, and yet no answer
+)
+
+func (r *httpReply) kind() answerKind {
+	if r.StatusCode/100 != 2 {
+		return answerFailed
+	}
+	switch r.mediaType() {
+	case "application/json":
+		return answerJSON
+	case "text/event-stream":
+		return answerEvents
+	case "":
+		if r.StatusCode == http.StatusOK { // a server that names no type means the usual one
+			return answerJSON
+		}
+	}
+	return answerOdd
+}
+
+// once reads an answer that is no stream, and ends the reply.
+func (s *httpServer) once(ctx context.Context, l *httpLife, r *httpReply, id int64) (json.RawMessage, error) {
+	defer r.close()
+	var result json.RawMessage
+	var err error
+	switch r.kind() {
+	case answerJSON:
+		result, err = s.response(r, id)
+	case answerFailed:
+		err = s.failure(r)
+	default:
+		err = s.odd(r)
+	}
+	var cut *cutError
+	if errors.As(err, &cut) || ctx.Err() != nil && err != nil && !isAnswer(err) {
+		err = orContext(ctx, l, err)
+	}
+	return result, err
+}

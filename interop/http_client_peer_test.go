@@ -1,0 +1,150 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+func TestHTTPPeers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		url     func(testing.TB) string
+		dial    func(context.Context, httpOptions) (conn, handshake, error)
+		version string
+		tool    string
+		args    string
+	}{
+		"everything":          {peers.EverythingHTTP, dialHTTP, protocol.VersionLegacy, "echo", `{"message":"münze"}`},
+		"everything SSE":      {peers.EverythingSSE, dialHTTP, protocol.VersionLegacy, "echo", `{"message":"münze"}`},
+		"everything SSE only": {peers.EverythingSSE, dialSSE, protocol.VersionLegacy, "echo", `{"message":"münze"}`},
+		"sdk modern":          {func(t testing.TB) string { return peers.SDKEverythingHTTP(t, true) }, dialHTTP, protocol.VersionModern, "test_simple_text", `{}`},
+		"sdk legacy":          {func(t testing.TB) string { return peers.SDKEverythingHTTP(t, false) }, dialHTTP, protocol.VersionLegacy, "test_simple_text", `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			noLeaks(t)
+			n := newNotes()
+			c, h, err := tt.dial(t.Context(), httpOptions{url: tt.url(t), info: ClientInfo(), receive: n.take})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.close()
+			if h.version != tt.version || len(h.serverInfo) == 0 || len(h.capabilities) == 0 {
+				t.Errorf("%+v", h)
+			}
+			list := toolCall(h.era, "", `{}`, 0)
+			list.method, list.name = protocol.MethodToolsList, ""
+			var tools struct{ Tools []struct{ Name string } }
+			got, err := c.call(t.Context(), list)
+			if err != nil || json.Unmarshal(got, &tools) != nil || len(tools.Tools) == 0 {
+				t.Fatalf("%s, %v", got, err)
+			}
+			if got, err = c.call(t.Context(), toolCall(h.era, tt.tool, tt.args, 0)); err != nil || tt.tool == "echo" && !strings.Contains(string(got), "münze") {
+				t.Errorf("%v: %s, %v", tools.Tools, got, err)
+			}
+		})
+	}
+}
+
+func TestHTTPFixture(t *testing.T) {
+	for flags, want := range map[string]struct {
+		era  Era
+		tool string
+		text string // in the result, or in the error
+	}{
+		"-era modern":                                    {Modern, "echo_raw", "clientCapabilities"},
+		"-era modern -sse-answers":                       {Modern, "progress", "done"},
+		"-era dual":                                      {Modern, "echo", "content"},
+		"-era legacy -probe method":                      {Legacy, "progress", "done"},
+		"-era legacy -probe error -sse-answers":          {Legacy, "progress", "done"},
+		"-era legacy -probe empty":                       {Legacy, "echo", "content"},
+		"-era legacy -probe text":                        {Legacy, "echo", "content"},
+		"-era legacy -probe ignore":                      {Legacy, "echo", "content"},
+		"-era legacy -legacy-version 2024-11-05":         {Legacy, "echo", "content"},
+		"-era legacy -resume":                            {Legacy, "progress", "done"},
+		"-era legacy -sse":                               {Legacy, "progress", "done"},
+		"-era legacy -pings 5ms":                         {Legacy, "sleep", "awake"},
+		"-era legacy -sse -pings 5ms":                    {Legacy, "sleep", "awake"},
+		"-era modern -malformed tools/call":              {Modern, "echo", "broken"},
+		"-era legacy -malformed tools/call":              {Legacy, "echo", "broken"},
+		"-era legacy -sse -malformed tools/call":         {Legacy, "echo", "broken"},
+		"-era modern -sse-answers -malformed tools/call": {Modern, "echo", "broken"},
+		"-era modern -bare":                              {Modern, "rpcerror", "no such luck"},
+		"-era legacy -bare":                              {Legacy, "rpcerror", "no such luck"},
+		"-era modern -no-list-changed":                   {Modern, "die", ""},
+		"-era legacy -no-list-changed":                   {Legacy, "die", ""},
+		"-era legacy -no-list-changed -sse":              {Legacy, "die", ""},
+		"-era legacy -drop-session 2":                    {Legacy, "echo", "the session is gone"},
+		"-era modern -delay 100ms":                       {Modern, "headers", "Mcp-Name"},
+	} {
+		t.Run(flags, func(t *testing.T) {
+			noLeaks(t)
+			f := fixture.New(t, strings.Fields(flags)...)
+			o := httpOptions{url: f.HTTP()}
+			if strings.Contains(flags, "ignore") {
+				o.probe = 50 * time.Millisecond
+			}
+			c, h := dialed(t, o)
+			if h.era != want.era {
+				t.Errorf("%+v", h)
+			}
+			args := `{"message":"x"}`
+			if want.tool == "sleep" {
+				args = `{"ms":100}`
+			}
+			x := toolCall(h.era, want.tool, args, 5)
+			n := newNotes()
+			x.back = n.take
+			got, err := c.call(t.Context(), x)
+			for strings.Contains(flags, "drop") && err == nil {
+				got, err = c.call(t.Context(), x)
+			}
+			if err != nil {
+				got = []byte(err.Error())
+			}
+			if !strings.Contains(string(got), want.text) || want.tool == "die" && err == nil {
+				t.Errorf("%s", got)
+			}
+			if want.tool == "progress" && len(n.list) != 3 {
+				t.Errorf("%d reports", len(n.list))
+			}
+			if strings.Contains(flags, "-pings") {
+				f.Wait("pong {}")
+			}
+			if err == nil && h.era == Legacy && !slices.Contains(f.Args, "-sse") {
+				c.close()
+				f.Wait("deleted")
+			}
+		})
+	}
+}
+
+func TestHTTPFixtureCancels(t *testing.T) {
+	for _, flags := range []string{"-era modern", "-era modern -sse-answers", "-era legacy", "-era legacy -sse-answers", "-era legacy -resume", "-era legacy -sse"} {
+		t.Run(flags, func(t *testing.T) {
+			noLeaks(t)
+			f := fixture.New(t, strings.Fields(flags)...)
+			c, h := dialed(t, httpOptions{url: f.HTTP()})
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				f.Wait("call hang")
+				cancel()
+			}()
+			if _, err := c.call(ctx, toolCall(h.era, "hang", `{"key":"never"}`, 0)); !errors.Is(err, context.Canceled) {
+				t.Errorf("err = %v", err)
+			}
+			if h.era == Modern {
+				f.Wait("disconnected")
+			} else {
+				f.Wait("cancelled")
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package interop
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// Values and canonical keys of headers; the slices are shared and never changed.
+var (
+	httpAcceptBoth   = []string{"application/json, text/event-stream"}
+	httpAcceptEvents = []string{"text/event-stream"}
+	httpTypeJSON     = []string{"application/json"}
+)
+
+const (
+	httpKeyVersion   = "Mcp-Protocol-Version" // headerVersion as http.Header spells it
+	httpKeyLastEvent = "Last-Event-Id"        // likewise
+	httpKeyAccept    = "Accept"
+	httpKeyType      = "Content-Type"
+
+	httpDrainBytes = 32 << 10
+	// httpDrainTime is what the end of a stream may take after its final message,
+	// so that the connection can be used again.
+	httpDrainTime = time.Second
+)
+
+// headers is a new header with what is configured, and room for more.
+func (s *httpServer) headers() http.Header {
+	h := make(http.Header, len(s.header)+8)
+	maps.Copy(h, s.header)
+	return h
+}
+
+// httpReply is an answer whose body is open. Until it is closed or detached,
+// the end of the caller's context ends it.
+type httpReply struct {
+	*http.Response
+	body   endReader
+	cancel context.CancelFunc
+	leave  func() bool // the caller's context no longer ends it
+	forget func() bool // likewise the connection's
+}
+
+// endReader knows whether its end was seen.
+type endReader struct {
+	io.ReadCloser
+	ended bool
+}
+
+func (r *endReader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err == io.EOF {
+		r.ended = true
+	}
+	return n, err
+}
+
+// send makes one request, which ends when ctx or the connection does. It has a
+// context of its own, so that drain can let go of the caller's.
+func (s *httpServer) send(ctx context.Context, l *httpLife, method string, h http.Header, body []byte) (*httpReply, error) {
+	rctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r := &httpReply{cancel: cancel, leave: context.AfterFunc(ctx, cancel), forget: context.AfterFunc(l.ctx, cancel)}
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(rctx, method, s.url.String(), reader)
+	if err == nil {
+		req.Header = h
+		if s.host != "" {
+			req.Host = s.host
+		}
+		r.Response, err = s.client.Do(req)
+	}
+	if err != nil {
+		r.release()
+		return nil, orContext(ctx, l, newNetError(method, s.url, err))
+	}
+	r.body.ReadCloser = r.Response.Body
+	return r, nil
+}
+
+func (r *httpReply) release() {
+	r.leave()
+	r.forget()
+	r.cancel()
+}
+
+// close ends the reply where it stands.
+func (r *httpReply) close() {
+	_ = r.body.Close()
+	r.release()
+}
+
+// drain lets the connection be used again, if the stream ends soon.
+func (r *httpReply) drain(l *httpLife) {
+	if r.body.ended || r.ContentLength == 0 {
+		r.close()
+		return
+	}
+	r.leave()
+	ok := l.spawn(func(context.Context) {
+		late := time.AfterFunc(httpDrainTime, r.cancel)
+		_, _ = io.CopyN(io.Discard, &r.body, httpDrainBytes)
+		late.Stop()
+		r.close()
+	})
+	if !ok {
+		r.close()
+	}
+}
+
+// mediaType is the type of the answer, in lower case and without parameters.
+func (r *httpReply) mediaType() string {
+	t, _, _ := strings.Cut(r.Header.Get(httpKeyType), ";")
+	return strings.ToLower(strings.TrimSpace(t))
+}
+
+// request builds the envelope of a request; params go in as they are.
+func httpRequestBody(id int64, method string, params json.RawMessage) []byte {
+	var digits [20]byte
+	e := wire.Envelope{ID: strconv.AppendInt(digits[:0], id, 10), Method: wire.Quote(method), Params: params}
+	return wire.EncodeEnvelope(e)
+}
+
+// httpNoteBody builds the envelope of a notification.
+func httpNoteBody(method string, params json.RawMessage) []byte {
+	e := wire.Envelope{Method: wire.Quote(method), Params: params}
+	return wire.EncodeEnvelope(e)
+}

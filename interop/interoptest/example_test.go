@@ -1,0 +1,172 @@
+package interoptest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/interoptest"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// forecast is a tool as a test writes one.
+func forecast() toolbox.Tool {
+	return toolbox.Define("forecast", "Tells tomorrow's weather.", `{"type":"object","properties":{"city":{"type":"string"}}}`,
+		func(_ context.Context, _ *toolbox.Context, in struct{ City string }) (*toolbox.Result, error) {
+			return toolbox.NewResult(toolbox.Text("sun in " + in.City)), nil
+		})
+}
+
+// An agent's tools, against a real server that needs no process.
+func ExampleNewServer() {
+	weather := interoptest.NewServer("weather", forecast())
+	defer weather.Close()
+	mounted := interoptest.Mount(context.Background(), weather)
+	defer mounted.Close()
+	out := mounted.Box.Run(context.Background(), toolbox.Call{Name: "weather__forecast", Input: json.RawMessage(`{"city":"Oslo"}`)})
+	fmt.Println(out.Text())
+	// Output:
+	// sun in Oslo
+}
+
+// Several servers in memory make one toolbox, in the order in which they are given.
+func ExampleMount() {
+	weather := interoptest.NewServer("weather", forecast())
+	defer weather.Close()
+	seas := interoptest.NewServer("seas", toolbox.Tool{Name: "tides", Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
+		return toolbox.NewResult(toolbox.Text("low")), nil
+	}})
+	defer seas.Close()
+	seas.Era = interop.Legacy
+	mounted := interoptest.Mount(context.Background(), weather, seas)
+	defer mounted.Close()
+	for _, d := range mounted.Box.Descriptors() {
+		fmt.Println(d.Name)
+	}
+	for _, s := range mounted.Fleet.Status() {
+		fmt.Println(s.Server, s.Phase, s.Era)
+	}
+	// Output:
+	// weather__forecast
+	// seas__tides
+	// weather ready modern
+	// seas ready legacy
+}
+
+// What a client sees of a toolbox of one's own.
+func ExamplePublish() {
+	shelf := toolbox.NewRegistry(nil)
+	shelf.Add(forecast())
+	server := interoptest.Publish("mine", shelf)
+	defer server.Close()
+
+	ctx := context.Background()
+	client := server.Endpoint(nil)
+	defer client.Close()
+	if err := client.Open(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	tools, err := client.Tools(ctx)
+	fmt.Printf("%s %v\n", tools[0].Wire.JSON, err)
+	result, err := client.Invoke(ctx, "forecast", json.RawMessage(`{"city":"Oslo"}`))
+	fmt.Println(*result.Blocks()[0].Text, err)
+	// Output:
+	// {"name":"forecast","description":"Tells tomorrow's weather.","inputSchema":{"type":"object","properties":{"city":{"type":"string"}}}} <nil>
+	// sun in Oslo <nil>
+}
+
+// A client hears what the server tells.
+func ExampleServer_Endpoint() {
+	shelf := toolbox.NewRegistry(nil)
+	server := interoptest.Publish("mine", shelf)
+	defer server.Close()
+	server.Era = interop.Legacy // in which news need no subscription
+
+	news := make(chan string, 1)
+	client := server.Endpoint(&interop.EndpointOptions{
+		Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
+			news <- m.Method
+			return nil, nil
+		},
+	})
+	defer client.Close()
+	if err := client.Open(context.Background()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	// The server has taken note of the handshake once it answers anything.
+	if _, err := client.Tools(context.Background()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	shelf.Add(forecast())
+	fmt.Println(<-news)
+	// Output:
+	// notifications/tools/list_changed
+}
+
+// A client of another make is given a transport: here the SDK's.
+func ExampleServer_Transport() {
+	server := interoptest.NewServer("weather", forecast())
+	defer server.Close()
+	ctx := context.Background()
+	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1.0"}, nil)
+	session, err := client.Connect(ctx, server.Transport(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer session.Close()
+	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "forecast", Arguments: map[string]any{"city": "Oslo"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Content[0].(*mcp.TextContent).Text)
+	// Output:
+	// sun in Oslo
+}
+
+// Servers in memory stand beside others, under options of one's own.
+func ExampleEndpoints() {
+	weather := interoptest.NewServer("weather", forecast())
+	defer weather.Close()
+	mounted := interop.Mount(context.Background(), []interop.Server{
+		weather.Config(),
+		{ID: "absent", Transport: interop.Stdio{Command: "no-such-program"}},
+	}, &interop.MountOptions{Endpoint: interoptest.Endpoints(weather), Restart: interop.Restart{Off: true}})
+	defer mounted.Close()
+	for _, s := range mounted.Fleet.Status() {
+		fmt.Println(s.Server, s.Phase, s.Tools)
+	}
+	// Output:
+	// weather ready 1
+	// absent faulted 0
+}
+
+// The suite's toolbox is for a server that the suite does not start.
+func ExampleTools() {
+	for _, d := range interoptest.Tools().Snapshot("").Tools[:3] {
+		fmt.Println(d.Name, "-", d.Description)
+	}
+	// Output:
+	// echo - returns the message
+	// echo_raw - returns the bytes of the request's params as text
+	// fidelity - returns the same odd bytes every time
+}
+
+// A test of a transport is one call. Here the transport is the one in memory.
+func ExampleTestTransport() {
+	_ = func(t *testing.T) { // func TestMyTransport(t *testing.T) {
+		interoptest.TestTransport(t, func(t *testing.T, opts *interop.EndpointOptions) *interop.Endpoint {
+			server := interoptest.Publish("mine", interoptest.Tools())
+			t.Cleanup(server.Close)
+			opts.Transport = server.Transport() // yours
+			return interop.NewEndpoint(server.Config(), opts)
+		})
+	}
+}

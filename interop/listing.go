@@ -1,0 +1,306 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Quarantine is a tool that a server listed and that is not mounted, and why.
+type Quarantine struct {
+	Server string
+	Tool   string // the server's own name; "" where the row has none
+	Reason string
+	// Published: only models are not shown the tool; a [Host] publishes it.
+	Published bool
+}
+
+func (q Quarantine) String() string {
+	return fmt.Sprintf("%s: tool %q is quarantined: %s", q.Server, q.Tool, q.Reason)
+}
+
+// listing is one server's tools, as it listed them.
+type listing struct {
+	tools    []tool
+	byName   map[string]int // index in tools, by the server's own name
+	rejected []Quarantine
+	at       uint64 // Endpoint.changes when it was asked for
+}
+
+type tool struct {
+	toolbox.Descriptor
+	params []protocol.ParamHeader // what modern HTTP repeats in headers
+}
+
+func (l *listing) descriptors() []toolbox.Descriptor {
+	out := make([]toolbox.Descriptor, len(l.tools))
+	for i := range l.tools {
+		out[i] = l.tools[i].Descriptor
+	}
+	return out
+}
+
+// listAttempt is a listing under way, shared by all who ask meanwhile.
+type listAttempt struct {
+	done chan struct{}
+	at   uint64 // Endpoint.changes when it began
+	list *listing
+	err  error
+}
+
+// Tools is what the server lists, in its order, all pages. The first success is
+// kept until the server says that its list changed. Rows that cannot be used
+// are left out, and stand in [Endpoint.Quarantined].
+func (e *Endpoint) Tools(ctx context.Context) ([]toolbox.Descriptor, error) {
+	l, err := e.listed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.descriptors(), nil
+}
+
+// Quarantined is what the last listing left out.
+func (e *Endpoint) Quarantined() []Quarantine {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.list == nil {
+		return nil
+	}
+	return append([]Quarantine(nil), e.list.rejected...)
+}
+
+// stale forgets the listing, and tells the fleet.
+func (e *Endpoint) stale() {
+	e.mu.Lock()
+	e.changes++
+	e.mu.Unlock()
+	if e.opts.toolsChanged != nil {
+		e.opts.toolsChanged()
+	}
+}
+
+// listed is the kept listing, or the one that is under way, or a new one.
+func (e *Endpoint) listed(ctx context.Context) (*listing, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	if !e.phase.Usable() {
+		defer e.mu.Unlock()
+		return nil, e.notConnected()
+	}
+	a := e.listing
+	switch {
+	case a == nil || a.at != e.changes:
+		a = &listAttempt{done: make(chan struct{}), at: e.changes}
+		e.listing = a
+		e.running.Add(1)
+		go func() { defer e.running.Done(); e.drain(a) }()
+	default:
+	}
+	e.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.list, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// drain runs a listing to its end. A failure is not kept.
+func (e *Endpoint) drain(a *listAttempt) {
+	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.List, defaultList)
+	defer cancel()
+	a.list, a.err = e.pages(ctx)
+	if a.err != nil {
+		a.err = e.listFault(ctx, a.err)
+	}
+	e.mu.Lock()
+	switch {
+	case a.err != nil && e.listing == a:
+		e.listing = nil
+	case a.err == nil && (e.list == nil || e.list.at <= a.at):
+		a.list.at = a.at
+		e.list = a.list
+	}
+	e.mu.Unlock()
+	close(a.done)
+}
+
+func (e *Endpoint) listFault(ctx context.Context, err error) error {
+	var late *deadlineError
+	var f *Fault
+	switch {
+	case errors.As(context.Cause(ctx), &late):
+		return NewFault(Timeout, e.server.ID, protocol.MethodToolsList, late)
+	case e.ctx.Err() != nil:
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.notConnected()
+	case errors.As(err, &f):
+		return f
+	}
+	return NewFault(Protocol, e.server.ID, protocol.MethodToolsList, err)
+}
+
+// pages asks for page after page. It stops, with a note, where a server repeats
+// a cursor or has no end.
+func (e *Endpoint) pages(ctx context.Context) (*listing, error) {
+	l := &listing{byName: map[string]int{}}
+	seen := map[string]bool{}
+	size, count := 0, 0
+	for page, params := 1, json.RawMessage(nil); ; page++ {
+		result, err := e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, patient: true})
+		if err != nil {
+			var rpc *RPCError
+			if page == 1 && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !e.hasTools() {
+				return l, nil
+			}
+			return nil, err
+		}
+		members, err := wire.Members(result)
+		if err != nil {
+			return nil, &protocolError{"a tools/list result that is no object", err}
+		}
+		rows, cursor, err := readPage(members)
+		if err != nil {
+			return nil, err
+		}
+		if count += len(rows); count > wire.MaxParts {
+			l.reject(e.server.ID, "", fmt.Sprintf("tools/list has more than %d rows: from page %d on they are not read", wire.MaxParts, page))
+			return l, nil
+		}
+		for _, row := range rows {
+			e.admit(l, row)
+		}
+		size += len(result)
+		if cursor == nil {
+			return l, nil
+		}
+		switch key := string(cursor); {
+		case seen[key]:
+			l.reject(e.server.ID, "", fmt.Sprintf("tools/list repeats the cursor %s: reading stopped after page %d", protocol.Printable(key, 60), page))
+			return l, nil
+		case page >= e.opts.MaxPages:
+			l.reject(e.server.ID, "", fmt.Sprintf("tools/list goes on after %d pages: the rest is not read", page))
+			return l, nil
+		case size > e.opts.MaxMessage:
+			l.reject(e.server.ID, "", fmt.Sprintf("tools/list is over %d bytes: the rest is not read", e.opts.MaxMessage))
+			return l, nil
+		default:
+			seen[key] = true
+		}
+		params = append(append([]byte(`{"cursor":`), cursor...), '}')
+	}
+}
+
+func (e *Endpoint) hasTools() bool {
+	caps, _ := object(e.Capabilities())
+	_, ok := caps["tools"]
+	return ok
+}
+
+// readPage takes a page apart. cursor is nil on the last one.
+func readPage(members []wire.Member) (rows []json.RawMessage, cursor json.RawMessage, err error) {
+	found := false
+	for _, m := range members {
+		switch m.Key {
+		case "tools":
+			if rows, err = wire.Elements(m.Value); err != nil {
+				return nil, nil, &protocolError{"tools/list whose tools are no array", err}
+			}
+			found = true
+		case "nextCursor":
+			if cursor = m.Value; cursor[0] != '"' {
+				cursor = nil
+			}
+		}
+	}
+	if !found {
+		return nil, nil, &protocolError{"a tools/list result without tools", nil}
+	}
+	return rows, cursor, nil
+}
+
+func (l *listing) reject(server, name, reason string) {
+	l.rejected = append(l.rejected, Quarantine{Server: server, Tool: name, Reason: reason})
+}
+
+// admit reads one row of a listing, or says why it cannot be used.
+func (e *Endpoint) admit(l *listing, row json.RawMessage) {
+	id := e.server.ID
+	members, err := wire.Members(row)
+	if err != nil {
+		l.reject(id, "", "the row is no object: "+protocol.Printable(string(row), 60))
+		return
+	}
+	if err := wire.Unique(members); err != nil {
+		l.reject(id, "", "the row is ambiguous: "+err.Error())
+		return
+	}
+	var name, description string
+	var input json.RawMessage
+	for _, m := range members {
+		switch m.Key {
+		case "name":
+			name, _ = wire.Unquote(m.Value)
+		case "description":
+			description, _ = wire.Unquote(m.Value)
+		case "inputSchema":
+			input = m.Value
+		}
+	}
+	if name == "" {
+		l.reject(id, "", "the row has no name: "+protocol.Printable(string(row), 60))
+		return
+	}
+	if i, ok := l.byName[name]; ok {
+		if string(l.tools[i].Wire.JSON) != string(row) {
+			l.reject(id, name, "the server lists this name twice; the first one stands")
+		}
+		return
+	}
+	reason := protocol.Unpublishable(input)
+	if reason == "" {
+		reason = protocol.Misfit(row, input)
+	}
+	if reason != "" {
+		l.reject(id, name, reason)
+		return
+	}
+	t := tool{Descriptor: toolbox.Descriptor{
+		Name: QualifiedName(id, name), Description: description, Server: id, Tool: name,
+		Schema: input, Wire: toolbox.Wire{Format: e.format(), JSON: row},
+	}}
+	if err := schema.Measure(input, e.opts.Limits); err != nil {
+		t.Unfit = err.Error()
+		l.rejected = append(l.rejected, Quarantine{Server: id, Tool: name, Reason: t.Unfit, Published: true})
+	} else if t.params, err = protocol.ParamHeaders(input); err != nil {
+		if e.speaksModernHTTP() {
+			l.reject(id, name, err.Error())
+			return
+		}
+		t.params = nil
+	}
+	l.byName[name] = len(l.tools)
+	l.tools = append(l.tools, t)
+}
+
+func (e *Endpoint) speaksModernHTTP() bool {
+	_, ok := e.server.Transport.(HTTP)
+	return ok && e.opts.Transport == nil && e.Era() == Modern
+}
+
+// format names the grammar of this server's bytes.
+func (e *Endpoint) format() string {
+	if e.Era() == Modern {
+		return protocol.FormatModern
+	}
+	return protocol.FormatLegacy
+}

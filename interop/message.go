@@ -1,0 +1,53 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Era is the family of revisions that a message, a server or a client speaks.
+type Era string
+
+const (
+	// Legacy is MCP up to 2025-11-25: a handshake, then a session.
+	Legacy Era = "legacy"
+	// Modern is MCP from 2026-07-28 on: stateless requests.
+	Modern Era = "modern"
+)
+
+// Message is one request or notification, in either direction, its params
+// untouched bytes. A notification has a nil ID.
+type Message struct {
+	ID, Params json.RawMessage
+	Method     string
+	Era        Era
+	Caller     toolbox.Principal
+	// Of is the exchange that the message belongs to; 0 where it belongs to none.
+	// Who sets it on [Endpoint.Do] finds it again on what the server tells and
+	// asks meanwhile.
+	Of uint64
+
+	back    Peer  // takes what belongs to the exchange; nil: Receive does
+	tool    *tool // the tool that is called, where it is known
+	patient bool  // ctx carries the deadline: none is added
+}
+
+// Peer takes a message. For a request it returns the result's bytes or an
+// error, of which an [*RPCError] reaches the asker as it is. For a
+// notification what it returns is ignored.
+type Peer func(context.Context, Message) (result json.RawMessage, err error)
+
+// MaxMessage is the default bound of one message at every inlet, in bytes.
+const MaxMessage = 64 << 20
+
+// Info is how a client or a host names itself.
+type Info struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+// ClientInfo is how the bridge names itself to servers.
+func ClientInfo() Info { return Info{Name: "indus-protocol-bridge", Version: "0.1.0"} }

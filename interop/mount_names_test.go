@@ -1,0 +1,174 @@
+package interop_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Ids that differ only in what no provider takes, or in where they end, keep
+// their tools apart, and each call reaches its own server.
+func TestServersWithNamesAlikeDoNotMeet(t *testing.T) {
+	ids := []string{"a.b", "a b", "a/b", "a_b", "a__b", "a_", "a", "ä", "9", "", "-", strings.Repeat("long", 20), strings.Repeat("long", 21)}
+	tools := []string{"t", "b__t", "_t", "t.t", "t t", strings.Repeat("x", 80), strings.Repeat("x", 81)}
+	by := map[string]*puppet{}
+	for _, id := range ids {
+		by[id] = newPuppet(tools...)
+	}
+	m := mount(t, t.Context(), named(ids...), &interop.MountOptions{Endpoint: puppets(by)})
+	all := m.Box.Descriptors()
+	if len(all) != len(ids)*len(tools) || m.Fleet.Quarantined() != nil {
+		t.Fatalf("%d tools are mounted of %d; quarantined: %v", len(all), len(ids)*len(tools), m.Fleet.Quarantined())
+	}
+	for i, d := range all {
+		id, tool := ids[i/len(tools)], tools[i%len(tools)]
+		if d.Server != id || d.Tool != tool || d.Name != interop.QualifiedName(id, tool) {
+			t.Errorf("%s is %q of %q, want %q of %q", d.Name, d.Tool, d.Server, tool, id)
+		}
+		before := by[id].heard("call " + tool)
+		if got, err := say(t.Context(), m.Box, d.Name, "{}"); got != tool {
+			t.Errorf("%s says %q, %v", d.Name, got, err)
+		}
+		if by[id].heard("call "+tool) != before+1 {
+			t.Errorf("the call of %s did not reach %q", d.Name, id)
+		}
+	}
+}
+
+// rivals are two servers of which a tool's own name makes the mounted name of
+// the other's tool.
+func rivals() (by map[string]*puppet, name string) {
+	name = interop.QualifiedName("a.b", "t")
+	rival := strings.TrimPrefix(name, "a_b"+interop.Qualifier)
+	return map[string]*puppet{"a.b": newPuppet("t", "first"), "a_b": newPuppet(rival, "second")}, name
+}
+
+// Of two tools with one mounted name the one that comes first in the
+// configuration stands, whoever connects first; the other is quarantined.
+func TestACollisionIsDecidedByTheConfiguration(t *testing.T) {
+	for _, order := range [][]string{{"a.b", "a_b"}, {"a_b", "a.b"}} {
+		for _, slow := range order {
+			synctest.Test(t, func(t *testing.T) {
+				by, name := rivals()
+				release := by[slow].hold("initialize")
+				m := interop.Mount(t.Context(), named(order...), &interop.MountOptions{Wait: -1, Endpoint: puppets(by)})
+				defer m.Close()
+				synctest.Wait()
+				if d := m.Box.Descriptors(); len(d) != 2 || d[0].Name != name || d[0].Server == slow {
+					t.Errorf("while %s connects: %v", slow, d)
+				}
+				release()
+				synctest.Wait()
+				first, second := order[0], order[1]
+				if got := ownersOf(m.Box.Snapshot("")); len(m.Box.Descriptors()) != 3 || cmp.Diff(order, got) != "" {
+					t.Errorf("mounted of %v", got)
+				}
+				if d := m.Box.Descriptors()[0]; d.Name != name || d.Server != first {
+					t.Errorf("%s is of %s", d.Name, d.Server)
+				}
+				q := m.Fleet.Quarantined()
+				if len(q) != 1 || q[0].Server != second || q[0].Published || !strings.Contains(q[0].Reason, first) || !strings.Contains(q[0].Reason, name) {
+					t.Errorf("quarantined: %v", q)
+				}
+				if got, err := say(t.Context(), m.Box, name, "{}"); err != nil || by[first].heard("call "+got) != 1 {
+					t.Errorf("%s says %q, %v", name, got, err)
+				}
+				// Who was in the way goes: the other takes the name, and is quarantined no more.
+				m.Fleet.Apply(named(second))
+				if d := m.Box.Descriptors(); len(d) != 2 || d[0].Name != name || d[0].Server != second {
+					t.Errorf("after %s has gone: %v", first, d)
+				}
+				if q := m.Fleet.Quarantined(); q != nil {
+					t.Errorf("still quarantined: %v", q)
+				}
+			})
+		}
+	}
+}
+
+// A quarantine that changes while the tools do not is not lost.
+func TestQuarantineFollowsEachListing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		by, name := rivals()
+		rival := strings.TrimPrefix(name, "a_b"+interop.Qualifier)
+		by["a_b"].list("second")
+		m := interop.Mount(t.Context(), named("a.b", "a_b"), &interop.MountOptions{Endpoint: puppets(by)})
+		defer m.Close()
+		before := m.Box.Snapshot("")
+		for range 2 {
+			by["a_b"].list(rival, "second")
+			by["a_b"].tellChanged()
+			time.Sleep(time.Second) // of the bubble: a list is not asked for again at once
+			if q := m.Fleet.Quarantined(); len(q) != 1 || q[0].Tool != rival {
+				t.Errorf("quarantined: %v", q)
+			}
+			by["a_b"].list("second")
+			by["a_b"].tellChanged()
+			time.Sleep(time.Second)
+			if q := m.Fleet.Quarantined(); q != nil {
+				t.Errorf("still quarantined: %v", q)
+			}
+		}
+		if m.Box.Snapshot("") != before {
+			t.Error("a tool that is not mounted shows in the snapshot")
+		}
+	})
+}
+
+// A held call finds its server by the name alone, also where that is cut.
+func TestHeldCallsFindTheirServer(t *testing.T) {
+	long, longer := "a-server-with-quite-a-long-name", "a-server-with-quite-a-long-name-too"
+	for _, c := range []struct{ server, tool string }{
+		{"plain", "t"}, {"a.b", "t"}, {"a b", "t"}, {"a__b", "t"}, {"9", "t"}, {"ä", "tool.name"},
+		{long, "t"}, {long, strings.Repeat("y", 60)}, {longer, "x__x"}, {longer, strings.Repeat("x", 90)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			// All that could have a tool of this name are pending; one of them has it.
+			ids := []string{"a.b", "a b", "a__b", "plain", "9", "ä", long, longer}
+			by := map[string]*puppet{}
+			for _, id := range ids {
+				by[id] = newPuppet("other")
+				by[id].hold("initialize")
+			}
+			by[c.server].list(c.tool)
+			m := interop.Mount(t.Context(), named(ids...), &interop.MountOptions{Wait: -1, Endpoint: puppets(by)})
+			defer m.Close()
+			call := later(t.Context(), m.Box, interop.QualifiedName(c.server, c.tool), "{}")
+			synctest.Wait()
+			for _, id := range ids {
+				by[id].open("initialize")
+			}
+			if got := finished(t, call); got.text != c.tool {
+				t.Errorf("%q of %q: %v", c.tool, c.server, got)
+			}
+		})
+	}
+}
+
+// What a model must not be shown is not shown to it, is listed with the reason,
+// and can be called by who knows it: the host publishes it.
+func TestUnfitToolsArePublishedAndQuarantined(t *testing.T) {
+	deep := `{"type":"object","properties":{"a":` + strings.Repeat(`{"type":"array","items":`, 100) + `{}` + strings.Repeat("}", 100) + `}}`
+	s := newPuppet()
+	s.listRaw(`[{"name":"deep","inputSchema":` + deep + `},{"name":"fit","inputSchema":{"type":"object"}}]`)
+	m := mount(t, t.Context(), named("a"), &interop.MountOptions{Endpoint: puppets(map[string]*puppet{"a": s})})
+	if got := m.Box.Descriptors(); len(got) != 1 || got[0].Tool != "fit" {
+		t.Errorf("models are shown %v", got)
+	}
+	all := m.Box.Snapshot("").Tools
+	if len(all) != 2 || all[0].Unfit == "" || string(all[0].Schema) != deep {
+		t.Errorf("published: %v", mountedNames(&toolbox.Snapshot{Tools: all}))
+	}
+	q := m.Fleet.Quarantined()
+	if len(q) != 1 || q[0].Tool != "deep" || !q[0].Published || q[0].Reason != all[0].Unfit {
+		t.Errorf("quarantined: %v", q)
+	}
+	if got, err := say(t.Context(), m.Box, "a__deep", "{}"); got != "deep" {
+		t.Errorf("it says %q, %v", got, err)
+	}
+}

@@ -1,0 +1,230 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// mount is a mount that ends with the test.
+func mount(t testing.TB, ctx context.Context, servers []interop.Server, opts *interop.MountOptions) *interop.Mounted {
+	t.Helper()
+	m := interop.Mount(ctx, servers, opts)
+	t.Cleanup(m.Close)
+	return m
+}
+
+// Whatever the configuration says, Mount gives what there is, and says of the
+// rest why it is not there.
+func TestMountNeverFailsAsAWhole(t *testing.T) {
+	good := fixture.New(t)
+	servers := []interop.Server{
+		{ID: "nothing"},
+		{ID: "no command", Transport: interop.Stdio{}},
+		{ID: "not found", Transport: interop.Stdio{Command: "no-such-command-anywhere"}},
+		{ID: "no directory", Transport: interop.Stdio{Command: good.Path, Dir: "/no/such/directory"}},
+		child("exits", fixture.New(t, "-exit", "-stderr", "out of order")),
+		{ID: "no url", Transport: interop.HTTP{}},
+		{ID: "bad url", Transport: interop.HTTP{URL: "http://[::1]:namedport/"}},
+		{ID: "refused", Transport: interop.SSE{URL: "http://127.0.0.1:1/sse"}},
+		child("good", good),
+	}
+	m := mount(t, t.Context(), servers, &interop.MountOptions{Restart: interop.Restart{Off: true}})
+	if diff := cmp.Diff([]string{"good"}, ownersOf(m.Box.Snapshot(""))); diff != "" {
+		t.Error(diff)
+	}
+	wantEcho(t, m.Box, "good")
+	for i, st := range m.Fleet.Status() {
+		if st.Server != servers[i].ID {
+			t.Errorf("status %d is of %q", i, st.Server)
+		}
+		if down := st.Server != "good"; down != (st.Fault != nil) || down != (st.Phase == interop.Faulted) {
+			t.Errorf("%s is %s with fault %v", st.Server, st.Phase, st.Fault)
+		}
+		if st.Fault != nil && (st.Fault.Server != st.Server || st.Fault.Kind.Advice() == "" || !strings.HasPrefix(st.Fault.Message, st.Server+": ")) {
+			t.Errorf("%s: an unclear fault %q", st.Server, st.Fault.Message)
+		}
+	}
+	wantFleetFault(t, m.Fleet.Status()[4].Fault, interop.SpawnFailed, "exits", "", "out of order")
+	if none := mount(t, t.Context(), nil, nil); len(none.Box.Descriptors()) != 0 || len(none.Fleet.Status()) != 0 {
+		t.Error("nothing mounted is something")
+	}
+}
+
+// Wait: zero until all are heard, positive for a while, negative not at all.
+func TestMountWaits(t *testing.T) {
+	for _, c := range []struct {
+		wait, late, want time.Duration // late: when the server answers
+	}{
+		{0, 20 * time.Second, 20 * time.Second},
+		{0, time.Hour, 30 * time.Second}, // the deadline to connect
+		{5 * time.Second, 2 * time.Second, 2 * time.Second},
+		{5 * time.Second, 20 * time.Second, 5 * time.Second},
+		{-1, 20 * time.Second, 0},
+	} {
+		t.Run(fmt.Sprint(c.wait, " late ", c.late), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newPuppet("t")
+				release := s.hold("initialize")
+				late := time.AfterFunc(c.late, release)
+				defer late.Stop()
+				start := time.Now()
+				m := interop.Mount(t.Context(), named("good", "a"), &interop.MountOptions{
+					Wait: c.wait, Restart: interop.Restart{Off: true},
+					Endpoint: puppets(map[string]*puppet{"a": s, "good": newPuppet("u")}),
+				})
+				defer m.Close()
+				if got := time.Since(start); got != c.want {
+					t.Errorf("it waited %v, want %v", got, c.want)
+				}
+				synctest.Wait()
+				now := m.Box.Snapshot("")
+				up := c.late <= c.want
+				if !offers("good__u")(now) || offers("a__t")(now) != up || (len(now.Pending) == 0) != (up || c.want == 30*time.Second) {
+					t.Errorf("mounted: %v, pending %v", mountedNames(now), now.Pending)
+				}
+				if c.late < 30*time.Second {
+					snapshotWhen(t, m.Box, offers("a__t")) // the box is live
+				}
+			})
+		})
+	}
+}
+
+// A context bounds the wait, and nothing else.
+func TestTheContextOfMountBoundsItsWaitOnly(t *testing.T) {
+	s := newPuppet("t")
+	release := s.hold("initialize")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := mount(t, ctx, named("a"), &interop.MountOptions{Endpoint: puppets(map[string]*puppet{"a": s})})
+	if diff := cmp.Diff([]string{"a"}, m.Box.Snapshot("").Pending); diff != "" {
+		t.Error(diff)
+	}
+	release()
+	snapshotWhen(t, m.Box, offers("a__t"))
+	if got, err := say(t.Context(), m.Box, "a__t", "{}"); got != "t" {
+		t.Errorf("it says %q, %v", got, err)
+	}
+}
+
+// Calls to a server that is not ready: in a library mount they are NotConnected,
+// as in the seeds; where nobody waits for servers, they wait.
+func TestCallsToAServerThatIsNotReady(t *testing.T) {
+	for _, wait := range []time.Duration{time.Second, -1} {
+		synctest.Test(t, func(t *testing.T) {
+			by := map[string]*puppet{"slow": newPuppet("t"), "dead": newPuppet("t")}
+			by["dead"].refuseWith(errors.New("gone"))
+			release := by["slow"].hold("initialize")
+			m := interop.Mount(t.Context(), named("slow", "dead"), &interop.MountOptions{Wait: wait, Endpoint: puppets(by)})
+			defer m.Close()
+			synctest.Wait()
+			if wait > 0 {
+				_, err := say(t.Context(), m.Box, "slow__t", "{}")
+				wantFleetFault(t, err, interop.NotConnected, "slow", "", "not connected")
+			} else {
+				call, unknown := later(t.Context(), m.Box, "slow__t", "{}"), later(t.Context(), m.Box, "slow__nope", "{}")
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if _, err := say(ctx, m.Box, "slow__t", "{}"); err != context.DeadlineExceeded { //nolint:errorlint // it is exactly this
+					t.Errorf("a caller's own deadline is %v", err)
+				}
+				release()
+				if got := finished(t, call); got.text != "t" {
+					t.Errorf("the call that waited gives %v", got)
+				}
+				var no *toolbox.UnknownTool
+				if got := finished(t, unknown); !errors.As(got.err, &no) {
+					t.Errorf("the call of a tool that is not there gives %v", got)
+				}
+			}
+			_, err := say(t.Context(), m.Fleet, "dead__t", "{}")
+			wantFleetFault(t, err, interop.NotConnected, "dead", "", "gone")
+		})
+	}
+}
+
+// A held call waits no longer than the server may take to connect.
+func TestHeldCallsHaveADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPuppet("t")
+		s.hold("initialize")
+		m := interop.Mount(t.Context(), named("a"), &interop.MountOptions{Wait: -1, Endpoint: puppets(map[string]*puppet{"a": s})})
+		defer m.Close()
+		start := time.Now()
+		_, err := say(t.Context(), m.Box, "a__t", "{}")
+		wantFleetFault(t, err, interop.NotConnected, "a", "", "30s")
+		if got := time.Since(start); got != 30*time.Second {
+			t.Errorf("it waited %v", got)
+		}
+	})
+}
+
+// The seeds' way with schemas, and our own: as their owners wrote them.
+func TestMountProfile(t *testing.T) {
+	const row = `{"name":"t","inputSchema":{"$schema":"x","type":"object","properties":{"a":{"type":"string","default":"b"}},"required":["a","zz"]}}`
+	original := `{"$schema":"x","type":"object","properties":{"a":{"type":"string","default":"b"}},"required":["a","zz"]}`
+	for _, c := range []struct {
+		profile *schema.Profile
+		want    string
+	}{{nil, original}, {schema.Original, original}, {schema.Seed, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`}} {
+		s := newPuppet()
+		s.listRaw("[" + row + "]")
+		m := mount(t, t.Context(), named("a"), &interop.MountOptions{Profile: c.profile, Endpoint: puppets(map[string]*puppet{"a": s})})
+		d := m.Box.Descriptors()[0]
+		if string(d.Parameters) != c.want {
+			t.Errorf("%s: a model sees %s, want %s", c.profile.Name(), d.Parameters, c.want)
+		}
+		if string(d.Schema) != original || string(d.Wire.JSON) != row {
+			t.Errorf("%s: the owner's bytes are %s in %s", c.profile.Name(), d.Schema, d.Wire.JSON)
+		}
+	}
+}
+
+// Around sees every call, Budget bounds what a model is given, and Do is exact.
+func TestMountAroundAndBudget(t *testing.T) {
+	var seen []string
+	f := fixture.New(t)
+	m := mount(t, t.Context(), []interop.Server{child("a", f)}, &interop.MountOptions{
+		Budget: 100,
+		Around: []func(toolbox.Do) toolbox.Do{func(next toolbox.Do) toolbox.Do {
+			return func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+				seen = append(seen, c.Name)
+				return next(ctx, c)
+			}
+		}},
+	})
+	call := toolbox.Call{Name: "a__block", Input: json.RawMessage(`{"bytes":1000}`)}
+	out := m.Box.Run(t.Context(), call)
+	if out.IsError || len(out.Text()) > 100 || out.Cut < 900 {
+		t.Errorf("a model is given %d bytes, cut %d", len(out.Text()), out.Cut)
+	}
+	if got, err := say(t.Context(), m.Box, "a__block", `{"bytes":1000}`); err != nil || len(got) != 1000 {
+		t.Errorf("the exact door gives %d bytes, %v", len(got), err)
+	}
+	if diff := cmp.Diff([]string{"a__block", "a__block"}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A remote tool has nothing of this machine to run against: what its server asks
+// of its client is refused.
+func TestRemoteToolsRunAgainstNothingLocal(t *testing.T) {
+	f := fixture.New(t, "-era", "legacy")
+	m := mount(t, t.Context(), []interop.Server{child("a", f)}, nil)
+	got, err := say(t.Context(), m.Box, "a__ask", "{}")
+	if err != nil || !strings.Contains(got, "-32601") {
+		t.Errorf("its question was answered: %s, %v", got, err)
+	}
+}

@@ -1,0 +1,81 @@
+package interop
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// Qualifier stands between a server's id and a tool's name.
+const Qualifier = "__"
+
+const (
+	maxName   = 64 // every provider takes 64 characters
+	hashChars = 8
+	maxServer = 24 // of a shortened name, so that some of the tool's own name stays
+)
+
+// QualifiedName is the name under which a server's tool is mounted: a pure
+// function of the pair, in the grammar that every model provider takes,
+// ^[a-zA-Z][a-zA-Z0-9_-]{0,63}$.
+//
+// It is server__tool unchanged where that fits. Otherwise illegal characters
+// become "_", the whole is cut, and "_" and 8 hex digits of a hash of the pair
+// follow. A server id that contains "__", ends in "_" or is no legal name by
+// itself always takes the hash, so that ("a", "b__c") and ("a__b", "c") cannot
+// meet. A name is never parsed back: a [Fleet] keeps the map.
+func QualifiedName(server, tool string) string {
+	name := server + Qualifier + tool
+	if len(name) <= maxName && plainServer(server) && tool != "" && legal(tool) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(server + "\x00" + tool))
+	s := sanitise(server)
+	if s == "" || !letter(s[0]) {
+		s = "s" + s
+	}
+	if len(s) > maxServer {
+		s = s[:maxServer]
+	}
+	base := s + Qualifier + sanitise(tool)
+	if limit := maxName - 1 - hashChars; len(base) > limit {
+		base = base[:limit]
+	}
+	return base + "_" + hex.EncodeToString(sum[:])[:hashChars]
+}
+
+// plainServer reports whether the first "__" after id is where id ends.
+func plainServer(id string) bool {
+	return id != "" && letter(id[0]) && legal(id) &&
+		!strings.Contains(id, Qualifier) && !strings.HasSuffix(id, "_")
+}
+
+func legal(s string) bool {
+	for i := range len(s) {
+		if !legalByte(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sanitise(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r < 0x80 && legalByte(byte(r)) {
+			b.WriteByte(byte(r))
+		} else {
+			b.WriteByte('_')
+		}
+		if b.Len() >= maxName {
+			break
+		}
+	}
+	return b.String()
+}
+
+func legalByte(c byte) bool {
+	return letter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

@@ -1,0 +1,116 @@
+package interop
+
+import (
+	"context"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+// ready is the server's endpoint, waited for while there is hope: as long as the
+// server's tools are listed, and, where the fleet holds calls, until it was heard.
+func (s *slot) ready(ctx context.Context, tool string) (*Endpoint, error) {
+	var late <-chan time.Time
+	for {
+		e, hope, changed, fault := s.look()
+		switch {
+		case e != nil:
+			return e, nil
+		case !hope:
+			return nil, s.refusal(tool, "not connected", fault)
+		}
+		if late == nil {
+			if wait := protocol.Duration(s.server.Timeouts.Connect, defaultConnect); wait > 0 {
+				t := time.NewTimer(wait)
+				defer t.Stop()
+				late = t.C
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-late:
+			return nil, s.refusal(tool, "still not connected", fault)
+		}
+	}
+}
+
+// look is the endpoint of a server that is up, else nil, whether to wait for it,
+// and why it is not up.
+func (s *slot) look() (e *Endpoint, hope bool, changed <-chan struct{}, fault *Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.up && s.endpoint.Phase().Usable() {
+		return s.endpoint, true, nil, nil
+	}
+	hope = s.coming && (s.list != nil || !s.heard && s.fleet.opts.Hold)
+	return nil, hope, s.changed, s.statusNow().Fault
+}
+
+// refusal is the fault of a call that did not go out.
+func (s *slot) refusal(tool, why string, fault *Fault) *Fault {
+	var cause error // not a nil *Fault
+	if fault != nil {
+		cause = fault
+	}
+	f := NewFault(NotConnected, s.server.ID, why, cause)
+	f.Tool = tool
+	return f
+}
+
+// settled waits until the server was heard.
+func (s *slot) settled(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		over, changed := s.heard || s.retired, s.changed
+		s.mu.Unlock()
+		if over {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *slot) current() *Endpoint {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.endpoint
+}
+
+func (s *slot) status() EndpointStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.statusNow()
+}
+
+// statusNow is the endpoint's, with the tools that are listed, and the fault
+// that explains what is not. Call it with mu or Fleet.mu held.
+func (s *slot) statusNow() EndpointStatus {
+	st := s.endpoint.Status()
+	st.Tools = 0
+	if s.list != nil {
+		st.Tools = len(s.list.tools)
+	}
+	switch {
+	case st.Fault != nil:
+	case !s.up:
+		st.Fault = s.lastFault
+	default:
+		st.Fault = s.listFault
+	}
+	return st
+}
+
+func (s *slot) quarantined() []Quarantine {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.list == nil {
+		return nil
+	}
+	return s.list.rejected
+}

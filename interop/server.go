@@ -1,0 +1,152 @@
+package interop
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// Server says how one MCP server is reached: an id, and exactly one transport.
+type Server struct {
+	// ID names the server; its tools are mounted under it. Not "".
+	ID string
+	// Transport is [Stdio], [HTTP] or [SSE].
+	Transport TransportConfig
+	// Timeouts of each remote step; the zero value is the defaults.
+	Timeouts Timeouts
+}
+
+// TransportConfig is a closed union: [Stdio], [HTTP] or [SSE].
+type TransportConfig interface{ Kind() TransportKind }
+
+// TransportKind names a transport, as configurations spell it.
+type TransportKind string
+
+// The transports.
+const (
+	KindStdio TransportKind = "stdio"
+	KindSSE   TransportKind = "sse"
+	KindHTTP  TransportKind = "streamable-http"
+)
+
+// Stdio is a server that is a child process.
+type Stdio struct {
+	// Command is looked up in the PATH that the child gets.
+	Command string
+	Args    []string
+	// Env is added to the minimal environment (PATH, HOME, locale, TMPDIR); of
+	// two entries with one name the later wins.
+	Env []Pair
+	// Dir is the working directory; "" is this process's own.
+	Dir string
+	// InheritEnv gives the child this process's whole environment below Env.
+	InheritEnv bool
+}
+
+// HTTP is a server at a URL that speaks streamable HTTP: of 2026-07-28, else of
+// the revisions before, else HTTP+SSE.
+type HTTP struct {
+	URL     string
+	Headers []Pair
+}
+
+// SSE is a server that speaks HTTP+SSE, the transport of 2024-11-05, and nothing else.
+type SSE struct {
+	URL     string
+	Headers []Pair
+}
+
+// Kind is [KindStdio].
+func (Stdio) Kind() TransportKind { return KindStdio }
+
+// Kind is [KindHTTP].
+func (HTTP) Kind() TransportKind { return KindHTTP }
+
+// Kind is [KindSSE].
+func (SSE) Kind() TransportKind { return KindSSE }
+
+// String names the command, without its arguments, which may hold secrets.
+func (s Stdio) String() string { return s.Command }
+
+// Format is what every verb of package fmt prints: [Stdio.String].
+func (s Stdio) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// String is the URL without user, query and fragment, which may hold secrets.
+func (h HTTP) String() string { return bareURL(h.URL) }
+
+// Format is what every verb of package fmt prints: [HTTP.String].
+func (h HTTP) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, h.String()) }
+
+// String is the URL without user, query and fragment, which may hold secrets.
+func (s SSE) String() string { return bareURL(s.URL) }
+
+// Format is what every verb of package fmt prints: [SSE.String].
+func (s SSE) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+func bareURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "<unreadable URL>"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// Pair is one environment variable or header. Lists of pairs keep their order.
+type Pair struct {
+	Name  string
+	Value Secret
+}
+
+// Secret is text that prints as "<secret>" in every format, log and encoding.
+type Secret string
+
+// String is "<secret>", or "" for the empty secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "<secret>"
+}
+
+// Format is what every verb of package fmt prints: "<secret>".
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// LogValue is what slog prints: "<secret>".
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText is what encodings write: "<secret>".
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Reveal is the text itself, for the one place that sends it.
+func (s Secret) Reveal() string { return string(s) }
+
+// Timeouts bound each remote step. Zero is the default, negative is none.
+type Timeouts struct {
+	Connect time.Duration // from start to ready; 30 s
+	List    time.Duration // a whole listing; 30 s
+	Call    time.Duration // since the call's last progress; 60 s
+	Total   time.Duration // a call in all, whatever its progress; 10 min
+}
+
+// Equal reports whether two servers are reached in the same way.
+func (s Server) Equal(o Server) bool {
+	if s.ID != o.ID || s.Timeouts != o.Timeouts {
+		return false
+	}
+	switch a := s.Transport.(type) {
+	case Stdio:
+		b, ok := o.Transport.(Stdio)
+		return ok && a.Command == b.Command && slices.Equal(a.Args, b.Args) &&
+			slices.Equal(a.Env, b.Env) && a.Dir == b.Dir && a.InheritEnv == b.InheritEnv
+	case HTTP:
+		b, ok := o.Transport.(HTTP)
+		return ok && a.URL == b.URL && slices.Equal(a.Headers, b.Headers)
+	case SSE:
+		b, ok := o.Transport.(SSE)
+		return ok && a.URL == b.URL && slices.Equal(a.Headers, b.Headers)
+	}
+	return s.Transport == nil && o.Transport == nil
+}
