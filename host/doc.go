@@ -1,0 +1,46 @@
+// Package host is the bridge to MCP clients: it publishes a toolbox as an MCP
+// server, to clients of both eras at once.
+//
+// Begin with [New], which takes any [toolbox.Source]: a registry of your own
+// tools, a mounted fleet, a box of both. Then serve it where your clients are:
+//
+//	h := host.New(tools, nil)
+//	defer h.Close()
+//	http.ListenAndServe("127.0.0.1:7332", h.Handler()) // one URL, 2026-07-28 and everything before
+//	h.ServeStdio(ctx)                                   // or the child process of a client
+//	h.Serve(ctx, transport)                             // or in memory
+//
+// What another program wants to publish beside tools stands behind the same
+// front: a [Backend] answers requests of any method, [NewFront] serves it, and
+// [Tools] is the backend over a toolbox.
+//
+// # Bytes
+//
+// Tools, schemas, results and errors go out as their owner wrote them. What
+// belongs to this hop is ours: ids, tool names, resultType, ttlMs, cacheScope,
+// progress tokens, and the keys of _meta under io.modelcontextprotocol/.
+//
+// # Faults
+//
+// A tool that failed is a result whose isError is true. So is a server that
+// could not be reached: the text says what happened and what to try. A server's
+// own JSON-RPC error passes on with code, message and data; an unknown tool is
+// -32602.
+//
+// # Security
+//
+// On a loopback address only loopback names are taken as Host, and only loopback
+// origins as Origin, so that no web page reaches the host by way of a browser.
+// Every message is bounded. There is no authorization here: Options.Principal
+// says who a request is, or refuses it.
+//
+// # Concurrency
+//
+// Everything may be called from any goroutine. Requests of one client run
+// concurrently; progress of one call goes out in order, before its result. A
+// modern client that goes away cancels its calls, a legacy one does not.
+//
+// # Testing
+//
+// Package interop/interoptest connects a real client endpoint to a host in memory.
+package host

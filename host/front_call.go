@@ -1,0 +1,186 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// call runs one tool. What is wrong with the request is an error, what goes
+// wrong with the tool a result, except where its server answered with an error
+// of its own, which passes on.
+func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	c, meta, err := readCall(m)
+	if err != nil {
+		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: "tools/call: " + err.Error()}
+	}
+	if token := progressToken(meta); token != nil && back != nil {
+		c.Progress = func(p toolbox.Progress) {
+			if params := progressParams(p, token); params != nil {
+				_, _ = back(ctx, interop.Message{Method: protocol.NoteProgress, Params: params})
+			}
+		}
+	}
+	r, err := t.src.Do(ctx, c)
+	if err != nil {
+		return callFailed(ctx, err)
+	}
+	if r == nil {
+		r = toolbox.NewResult()
+	}
+	if w := r.Wire(); ours(w) {
+		return w.JSON, nil
+	}
+	return localResult(r, m.Era)
+}
+
+// readCall takes the params of tools/call apart. The arguments stay as they are.
+func readCall(m interop.Message) (c toolbox.Call, meta json.RawMessage, err error) {
+	if len(m.Params) == 0 {
+		return c, nil, errors.New("no params")
+	}
+	members, err := wire.Members(m.Params)
+	if err != nil {
+		return c, nil, err
+	}
+	if err := wire.Unique(members); err != nil {
+		return c, nil, err
+	}
+	named := false
+	for i := range members {
+		switch v := members[i].Value; members[i].Key {
+		case "name":
+			c.Name, named = wire.Unquote(v)
+		case "arguments":
+			c.Input = v
+		case "_meta":
+			meta = v
+		}
+	}
+	if !named {
+		return c, nil, errors.New("no name")
+	}
+	c.Wire = toolbox.Wire{Format: protocol.FormatLegacy, JSON: m.Params}
+	if m.Era == interop.Modern {
+		c.Wire.Format = protocol.FormatModern
+	}
+	if s, ok := wire.Unquote(m.ID); ok {
+		c.ID = s
+	} else {
+		c.ID = string(m.ID)
+	}
+	c.Caller = m.Caller
+	return c, meta, nil
+}
+
+// callFailed is what a client sees of a call that gave no result.
+func callFailed(ctx context.Context, err error) (json.RawMessage, error) {
+	var unknown *toolbox.UnknownTool
+	var rpc *interop.RPCError
+	var fault *interop.Fault
+	switch {
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return nil, err
+	case errors.As(err, &unknown):
+		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: unknown.Error()}
+	case errors.As(err, &rpc):
+		return nil, rpc
+	case errors.As(err, &fault) && fault.Kind == interop.Protocol:
+		return nil, fault
+	case errors.As(err, &fault):
+		return failedResult(faultText(fault)), nil
+	}
+	return failedResult(err.Error()), nil
+}
+
+// failedResult is the result of a tool that failed.
+func failedResult(text string) json.RawMessage {
+	b := append([]byte(`{"content":[{"type":"text","text":`), wire.Quote(text)...)
+	return append(b, `}],"isError":true}`...)
+}
+
+// localResult is the result of a tool that is no server's.
+func localResult(r *toolbox.Result, era interop.Era) (json.RawMessage, error) {
+	b := []byte(`{"content":[`)
+	for i, block := range r.Blocks() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch {
+		case block.Text != nil:
+			b = appendText(b, *block.Text)
+		case ours(block.Wire):
+			if !wire.Valid(block.Wire.JSON) {
+				return nil, errors.New("the tool gave a block that is not valid JSON")
+			}
+			b = append(b, block.Wire.JSON...)
+		default:
+			b = appendText(b, string(block.JSON))
+		}
+	}
+	b = append(b, ']')
+	if s := r.Structured(); s != nil {
+		if !wire.Valid(s) {
+			return nil, errors.New("the tool gave a structured result that is not valid JSON")
+		}
+		// Before 2026-07-28 a structured result is an object (SEP-2106).
+		if era == interop.Modern || s[0] == '{' {
+			b = append(append(b, `,"structuredContent":`...), s...)
+		}
+	}
+	if r.IsError() {
+		b = append(b, `,"isError":true`...)
+	}
+	return append(b, '}'), nil
+}
+
+func appendText(b []byte, s string) []byte {
+	b = append(b, `{"type":"text","text":`...)
+	return append(wire.AppendQuote(b, s), '}')
+}
+
+// progressToken is a request's wish to hear of its progress; nil where it has
+// none. It is a string or a number, and is given back as it came.
+func progressToken(meta json.RawMessage) json.RawMessage {
+	token, _ := wire.Lookup(meta, "progressToken")
+	if len(token) == 0 || token[0] != '"' && token[0] != '-' && (token[0] < '0' || token[0] > '9') {
+		return nil
+	}
+	return token
+}
+
+// progressParams is a report for the one who gave the token. A server's own
+// keeps all else that it says.
+func progressParams(p toolbox.Progress, token json.RawMessage) json.RawMessage {
+	if ours(p.Wire) {
+		params, err := wire.Rewrite(p.Wire.JSON, wire.Edit{Key: "progressToken", Value: token})
+		if err != nil {
+			return nil
+		}
+		return params
+	}
+	b := append([]byte(`{"progressToken":`), token...)
+	b = append(append(b, `,"progress":`...), number(p.Done)...)
+	if p.Total != 0 {
+		b = append(append(b, `,"total":`...), number(p.Total)...)
+	}
+	if p.Message != "" {
+		b = append(append(b, `,"message":`...), wire.Quote(p.Message)...)
+	}
+	return append(b, '}')
+}
+
+// number is a float as JSON, which has no infinities.
+func number(f float64) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		f = 0
+	}
+	return strconv.AppendFloat(nil, f, 'f', -1, 64)
+}

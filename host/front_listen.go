@@ -1,0 +1,193 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+// maxNews bounds what may wait for a slow listener.
+const maxNews = 1024
+
+// noteBox holds what one listener has yet to be told. It never blocks who puts
+// something in; the same news waits once, however often it is put.
+type noteBox struct {
+	signal chan struct{} // one slot: something is there
+
+	mu    sync.Mutex
+	notes []interop.Message
+}
+
+func newNoteBox() *noteBox { return &noteBox{signal: make(chan struct{}, 1)} }
+
+func (b *noteBox) put(notes ...interop.Message) {
+	b.mu.Lock()
+	for _, m := range notes {
+		if len(b.notes) < maxNews && !slices.ContainsFunc(b.notes, func(o interop.Message) bool {
+			return o.Method == m.Method && string(o.Params) == string(m.Params)
+		}) {
+			b.notes = append(b.notes, m)
+		}
+	}
+	b.mu.Unlock()
+	select {
+	case b.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (b *noteBox) take() []interop.Message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	notes := b.notes
+	b.notes = nil
+	return notes
+}
+
+// attend lets a box hear the backend's notifications that wanted takes; nil
+// takes all. The first one makes the front watch the backend.
+func (f *front) attend(box *noteBox, wanted func(method string) bool) {
+	f.mu.Lock()
+	start := !f.watching && !f.closed
+	if !f.closed {
+		f.listeners[box] = wanted
+		f.watching = true
+	}
+	f.mu.Unlock()
+	if !start {
+		return
+	}
+	stop := f.backend.Watch(f.tell)
+	f.mu.Lock()
+	closed := f.closed
+	if !closed {
+		f.stop = stop
+	}
+	f.mu.Unlock()
+	if closed {
+		stop()
+	}
+}
+
+func (f *front) dismiss(box *noteBox) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.listeners, box)
+}
+
+// tell puts a notification into the box of everyone who wants it.
+func (f *front) tell(m interop.Message) {
+	f.mu.Lock()
+	var boxes []*noteBox
+	for box, wanted := range f.listeners {
+		if wanted == nil || wanted(m.Method) {
+			boxes = append(boxes, box)
+		}
+	}
+	f.mu.Unlock()
+	for _, box := range boxes {
+		box.put(m)
+	}
+}
+
+// close stops watching the backend.
+func (f *front) close() {
+	f.mu.Lock()
+	stop := f.stop
+	f.closed, f.stop = true, nil
+	f.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// listChanges is the notifications that a client may subscribe to, by the field
+// of the filter that asks for each and the feature that must declare listChanged.
+func listChanges() []struct{ field, feature, method string } {
+	return []struct{ field, feature, method string }{
+		{"toolsListChanged", "tools", protocol.NoteToolsChanged},
+		{"promptsListChanged", "prompts", "notifications/prompts/list_changed"},
+		{"resourcesListChanged", "resources", "notifications/resources/list_changed"},
+	}
+}
+
+// agreeOn is the part of a filter that the capabilities declare, and the
+// notifications that it stands for.
+func agreeOn(filter, capabilities json.RawMessage) (agreed []byte, methods []string) {
+	agreed = []byte("{")
+	for _, c := range listChanges() {
+		if want, _ := wire.Lookup(filter, c.field); string(want) == "true" && protocol.Declares(capabilities, c.feature, "listChanged") {
+			if len(methods) > 0 {
+				agreed = append(agreed, ',')
+			}
+			agreed = append(append(append(agreed, '"'), c.field...), `":true`...)
+			methods = append(methods, c.method)
+		}
+	}
+	return append(agreed, '}'), methods
+}
+
+// listen answers subscriptions/listen when the subscription ends: with a result
+// where the host ends it, else not at all (2026-07-28, basic/patterns/subscriptions).
+func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
+	filter, _ := wire.Lookup(r.params, "notifications")
+	if len(filter) == 0 || filter[0] != '{' {
+		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "subscriptions/listen lacks notifications")
+	}
+	d, err := f.describe(ctx, r)
+	if err != nil {
+		return f.failure(ctx, r.method, err)
+	}
+	agreed, methods := agreeOn(filter, d.capabilities)
+	box := newNoteBox()
+	f.attend(box, func(method string) bool { return slices.Contains(methods, method) })
+	defer f.dismiss(box)
+	tag := append([]byte(`"_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
+	tag = append(tag, '}')
+	ack := append(append(append(append([]byte("{"), tag...), `,"notifications":`...), agreed...), '}')
+	if err := r.note(ctx, protocol.NoteAcknowledged, ack); err != nil {
+		return frontAnswer{}
+	}
+	for {
+		select {
+		case <-box.signal:
+		case <-ctx.Done():
+			if context.Cause(ctx) != errHostClosed {
+				return frontAnswer{}
+			}
+			end := append([]byte(`{"resultType":"complete","_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
+			end = append(append(end, `,"`+protocol.MetaServerInfo+`":`...), f.info...)
+			return frontAnswer{result: [][]byte{append(end, "}}"...)}}
+		}
+		for _, m := range box.take() {
+			if err := r.note(ctx, m.Method, tagged(m.Params, r.id)); err != nil {
+				return frontAnswer{}
+			}
+		}
+	}
+}
+
+// tagged is the params of a notification for the subscription id.
+func tagged(params, id json.RawMessage) json.RawMessage {
+	if len(params) == 0 || params[0] != '{' {
+		params = json.RawMessage(`{}`)
+	}
+	meta := metaOf(params)
+	if meta == nil {
+		meta = json.RawMessage(`{}`)
+	}
+	meta, err := wire.Rewrite(meta, wire.Edit{Key: protocol.MetaSubscription, Value: id})
+	if err == nil {
+		params, err = wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
+	}
+	if err != nil { // a key stands twice: only the tag is sure
+		return append(append([]byte(`{"_meta":{"`+protocol.MetaSubscription+`":`), id...), "}}"...)
+	}
+	return params
+}

@@ -1,0 +1,235 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// direct sends a request to a handler without a network, as if it listened at local.
+func direct(h http.Handler, local, host string, r request) *httptest.ResponseRecorder {
+	if r.method == "" {
+		r.method = http.MethodPost
+	}
+	req := httptest.NewRequest(r.method, "/mcp", strings.NewReader(r.body))
+	req.Header.Set("Content-Type", "application/json")
+	for k, v := range r.header {
+		req.Header.Set(k, v)
+	}
+	if host != "" {
+		req.Host = host
+	}
+	if local != "" {
+		addr, err := net.ResolveTCPAddr("tcp", local)
+		if err != nil {
+			panic(err)
+		}
+		req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, net.Addr(addr)))
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w
+}
+
+func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
+	open := newHost(t, echoTool(), nil).Handler()
+	closed := newHost(t, echoTool(), &host.Options{AllowedHosts: []string{"mcp.example", "Other.example:99"}, AllowedOrigins: []string{"https://app.example"}}).Handler()
+	const loop, public = "127.0.0.1:7332", "192.0.2.1:80"
+	tests := []struct {
+		h                   http.Handler
+		local, host, origin string
+		ok                  bool
+	}{
+		{open, loop, "localhost:7332", "", true},
+		{open, loop, "LOCALHOST", "", true},
+		{open, loop, "127.0.0.1:7332", "", true},
+		{open, loop, "127.9.9.9", "", true},
+		{open, loop, "[::1]:7332", "", true},
+		{open, "[::1]:1", "[::1]", "", true},
+		{open, loop, "evil.example", "", false},
+		{open, loop, "localhost.evil.example", "", false},
+		{open, loop, "127.0.0.1.evil.example:7332", "", false},
+		{open, loop, "192.0.2.1", "", false},
+		{open, loop, "mcp.example", "", false},
+		{open, public, "anything.example", "", true},
+		{open, "", "anything.example", "", true},
+		{closed, loop, "localhost", "", true},
+		{closed, loop, "MCP.example:8080", "", true},
+		{closed, public, "mcp.example", "", true},
+		{closed, public, "other.example:99", "", true},
+		{closed, public, "other.example:98", "", false},
+		{closed, public, "192.0.2.1", "", false},
+		{open, loop, "localhost:7332", "http://localhost:7332", true},
+		{open, loop, "localhost:7332", "http://localhost:6274", true},
+		{open, loop, "localhost:7332", "https://127.0.0.1", true},
+		{open, loop, "localhost:7332", "http://[::1]:1", true},
+		{open, loop, "localhost:7332", "https://evil.example", false},
+		{open, loop, "localhost:7332", "https://localhost.evil.example", false},
+		{open, loop, "localhost:7332", "null", false},
+		{open, loop, "localhost:7332", "file://", false},
+		{open, loop, "localhost:7332", "chrome-extension://localhost", false},
+		{open, loop, "localhost:7332", "http://", false},
+		{closed, public, "mcp.example", "https://mcp.example", true},
+		{closed, public, "mcp.example", "https://mcp.example:444", false},
+		{open, public, "192.0.2.1:7332", "http://192.0.2.1:7332", true},
+		{open, public, "[2001:db8::1]:7332", "http://[2001:db8::1]:7332", true},
+		{open, public, "rebound.example:7332", "http://rebound.example:7332", false},
+		{closed, public, "mcp.example", "https://app.example", true},
+		{closed, public, "mcp.example", "http://app.example", false},
+	}
+	for _, tt := range tests {
+		r := modern("server/discover", "", "")
+		if tt.origin != "" {
+			r = r.with("Origin", tt.origin)
+		}
+		for _, method := range []string{"POST", "GET"} {
+			r.method = method
+			w := direct(tt.h, tt.local, tt.host, r)
+			if (w.Code == 403) == tt.ok || tt.ok && method == "POST" && w.Code != 200 {
+				t.Errorf("%s at %q, host %q, origin %q: %d", method, tt.local, tt.host, tt.origin, w.Code)
+			}
+		}
+	}
+}
+
+func TestASessionBelongsToItsPrincipal(t *testing.T) {
+	var callers []toolbox.Principal
+	src := oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		callers = append(callers, c.Caller)
+		return nil, nil
+	})
+	h := newHost(t, src, &host.Options{Principal: func(r *http.Request) (toolbox.Principal, error) {
+		switch user := r.Header.Get("X-User"); user {
+		case "":
+			return "", errors.New("who are you?")
+		case "banned":
+			return "", fmt.Errorf("list: %w", &interop.HTTPError{Status: 403, Body: "not you", Header: http.Header{"Www-Authenticate": {"Bearer"}}})
+		default:
+			return toolbox.Principal(user), nil
+		}
+	}}).Handler()
+	as := func(user string, r request) *httptest.ResponseRecorder {
+		return direct(h, "", "", r.with("X-User", user))
+	}
+	opened := as("ann", request{body: fmt.Sprintf(initializeLine, "2025-06-18")})
+	call := legacyCall(map[string]string{"Mcp-Session-Id": opened.Header().Get("Mcp-Session-Id")}, "1", "")
+	if w := as("ann", call); w.Code != 200 {
+		t.Errorf("ann: %d %s", w.Code, w.Body)
+	}
+	if w := as("bob", call); w.Code != 404 {
+		t.Errorf("bob: %d %s", w.Code, w.Body)
+	}
+	if w := direct(h, "", "", call); w.Code != 401 || w.Body.String() != `{"jsonrpc":"2.0","error":{"code":-32600,"message":"unauthorized"}}` {
+		t.Errorf("nobody: %d %s", w.Code, w.Body)
+	}
+	if w := as("banned", call); w.Code != 403 || w.Header().Get("Www-Authenticate") != "Bearer" || !strings.Contains(w.Body.String(), "not you") {
+		t.Errorf("banned: %d %s", w.Code, w.Body)
+	}
+	if w := as("bob", modern("tools/call", "t", `"name":"t"`)); w.Code != 200 {
+		t.Errorf("modern: %d %s", w.Code, w.Body)
+	}
+	if w := as("bob", modern("tools/list", "", "")); !strings.Contains(w.Body.String(), `"cacheScope":"private"`) {
+		t.Error(w.Body)
+	}
+	if len(callers) != 2 || callers[0] != "ann" || callers[1] != "bob" {
+		t.Error(callers)
+	}
+}
+
+// open opens a session without a network.
+func open(h http.Handler) map[string]string {
+	w := direct(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")})
+	return map[string]string{"Mcp-Session-Id": w.Header().Get("Mcp-Session-Id")}
+}
+
+func alive(h http.Handler, header map[string]string) bool {
+	return direct(h, "", "", request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header: header}).Code == 200
+}
+
+func TestIdleSessionsExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newHeldTool()
+		host := host.New(g, &host.Options{KeepAlive: -1})
+		defer host.Close()
+		h := host.Handler()
+		idle, used, busy, streaming := open(h), open(h), open(h), open(h)
+		done := make(chan int, 2)
+		go func() { done <- direct(h, "", "", legacyCall(busy, "7", "")).Code }()
+		<-g.begun
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+			req.Header.Set("Mcp-Session-Id", streaming["Mcp-Session-Id"])
+			h.ServeHTTP(httptest.NewRecorder(), req)
+			done <- 0
+		}()
+		time.Sleep(40 * time.Minute)
+		if !alive(h, used) {
+			t.Error("it was used")
+		}
+		time.Sleep(40 * time.Minute)
+		if alive(h, idle) {
+			t.Error("idle for longer than an hour")
+		}
+		if !alive(h, used) {
+			t.Error("used 40 minutes ago")
+		}
+		time.Sleep(2 * time.Hour)
+		close(g.free)
+		leave()
+		<-done
+		<-done
+		if !alive(h, busy) || !alive(h, streaming) {
+			t.Error("not idle: they had a call, a stream")
+		}
+		if alive(h, used) {
+			t.Error("idle for two hours")
+		}
+		time.Sleep(61 * time.Minute)
+		if alive(h, busy) || alive(h, streaming) {
+			t.Error("idle since their call, their stream ended")
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		host := host.New(echoTool(), &host.Options{SessionIdle: -1})
+		defer host.Close()
+		h := host.Handler()
+		s := open(h)
+		time.Sleep(1000 * time.Hour)
+		if !alive(h, s) {
+			t.Error("it was to live for good")
+		}
+	})
+}
+
+func TestTheStalestSessionMakesRoom(t *testing.T) {
+	g := newHeldTool()
+	h := newHost(t, g, &host.Options{MaxSessions: 3}).Handler()
+	a, b, c := open(h), open(h), open(h)
+	if !alive(h, a) {
+		t.Fatal()
+	}
+	d := open(h)
+	if alive(h, b) || !alive(h, a) || !alive(h, c) || !alive(h, d) {
+		t.Error("b was idle for longest")
+	}
+	for _, s := range []map[string]string{a, c, d} {
+		go direct(h, "", "", legacyCall(s, "7", ""))
+		<-g.begun
+	}
+	if w := direct(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")}); w.Code != 503 || w.Header().Get("Mcp-Session-Id") != "" {
+		t.Errorf("all are busy: %d", w.Code)
+	}
+	close(g.free)
+}

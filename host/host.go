@@ -1,0 +1,211 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sdkwire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Defaults of [Options].
+const (
+	defaultSessionIdle = time.Hour
+	defaultMaxSessions = 10_000
+	defaultKeepAlive   = 25 * time.Second // below the half minute that proxies wait for a header
+	defaultListWait    = 5 * time.Second
+)
+
+// HostOptions tune a [Host]. nil and the zero value are good.
+type Options struct {
+	// Info is how the host names itself. Zero: [DefaultInfo].
+	Info interop.Info
+	// Instructions tell a client's model how to use the host. "": the backend's own.
+	Instructions string
+	// MaxMessage bounds each message from a client, in bytes. 0: [interop.MaxMessage].
+	MaxMessage int64
+	// Logger hears of what goes wrong out of sight. nil: silent.
+	Logger *slog.Logger
+	// Principal says who sends an HTTP request. Its error refuses the request: with
+	// the status, header and body of an [*interop.HTTPError] in its chain, otherwise with
+	// 401 and no reason. A session belongs to who opened it. nil: everyone is "".
+	Principal func(*http.Request) (toolbox.Principal, error)
+	// AllowedHosts are Host headers taken beside the loopback names: a name, or
+	// name:port. nil: on a loopback address none, on others any.
+	AllowedHosts []string
+	// AllowedOrigins are Origin headers taken beside loopback origins and the
+	// server's own, which is an address or one of AllowedHosts: "https://app.example".
+	// nil: none.
+	AllowedOrigins []string
+	// SessionIdle is how long a legacy HTTP session without stream and call lives.
+	// 0: an hour, negative: for good.
+	SessionIdle time.Duration
+	// MaxSessions bounds the legacy HTTP sessions; the one idle for longest makes
+	// room. 0: 10,000, negative: no bound.
+	MaxSessions int
+	// KeepAlive is the silence on an open HTTP answer after which a comment is
+	// sent, for which a pending answer becomes an event stream. 0: 25 s, negative: never.
+	KeepAlive time.Duration
+	// ListWait bounds how long the first tools/list on stdio waits for servers
+	// that have not been heard yet: many clients list once. 0: 5 s, negative: not at all.
+	ListWait time.Duration
+	// Parameters is the seeds' way: tools are published with the schema that
+	// models see instead of their owner's. It concerns [New] alone.
+	Parameters bool
+}
+
+// DefaultInfo is how a host names itself, unless its options say otherwise.
+func DefaultInfo() interop.Info {
+	return interop.Info{Name: "indus-provider-host", Version: "0.1.0"}
+}
+
+// Host publishes a [Backend] to MCP clients: over HTTP, stdio, or a transport
+// that is handed to it, of which one host may serve any number at once.
+//
+// Every client is answered in its own era: a request with the modern _meta is
+// served by itself, an initialize opens a legacy session.
+type Host struct {
+	front    *front
+	opts     Options
+	sessions *hostSessions
+	ctx      context.Context // ends with the host, cause errHostClosed
+	cancel   context.CancelCauseFunc
+
+	mu     sync.Mutex
+	idle   *sync.Cond
+	active int // requests and connections that Close waits for
+	closed bool
+}
+
+// The causes for which the host itself ends a call.
+var (
+	errHostClosed   = errors.New("the host is closing")
+	errSessionEnded = errors.New("the session has ended")
+	errCallDropped  = errors.New("cancelled by the client")
+)
+
+// NewHost publishes the tools of src. It starts nothing.
+func New(src toolbox.Source, opts *Options) *Host {
+	b := newToolsBackend(src)
+	if opts != nil {
+		b.parameters = opts.Parameters
+		b.log = opts.Logger
+	}
+	return NewFront(b, opts)
+}
+
+// NewFront publishes any backend. It starts nothing. What a backend returns is
+// valid JSON that it does not change any more: the front keeps lists.
+//
+// A backend may have two more methods, which [Tools] has too. With
+//
+//	Settle(ctx context.Context, p toolbox.Principal)
+//
+// it blocks until what p is shown is complete, or ctx ends: the first
+// tools/list of a stdio client waits for that. With
+//
+//	CheckHeader(m Message, h http.Header) error
+//
+// it says why the Mcp-Param-* headers of a modern request do not match its
+// params (2026-07-28, streamable HTTP, "Server Validation").
+func NewFront(b Backend, opts *Options) *Host {
+	h := &Host{}
+	if opts != nil {
+		h.opts = *opts
+	}
+	o := &h.opts
+	if o.Info == (interop.Info{}) {
+		o.Info = DefaultInfo()
+	}
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = interop.MaxMessage
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxSessions == 0 {
+		o.MaxSessions = defaultMaxSessions
+	}
+	o.SessionIdle = protocol.Duration(o.SessionIdle, defaultSessionIdle)
+	o.KeepAlive = protocol.Duration(o.KeepAlive, defaultKeepAlive)
+	o.ListWait = protocol.Duration(o.ListWait, defaultListWait)
+	h.idle = sync.NewCond(&h.mu)
+	h.ctx, h.cancel = context.WithCancelCause(context.Background())
+	h.front = newFront(b, o)
+	h.sessions = newHostSessions(h.front, o.SessionIdle, o.MaxSessions)
+	return h
+}
+
+// ServeStdio serves one client on this process's stdin and stdout, in either
+// era. It blocks until stdin ends, which is no error, or ctx does; see [Host.ServeIO].
+func (h *Host) ServeStdio(ctx context.Context) error {
+	return h.ServeIO(ctx, struct{ io.Reader }{os.Stdin}, struct{ io.Writer }{os.Stdout})
+}
+
+// ServeIO serves one client on a pair of streams with a message on each line.
+// It blocks until r ends, ctx does or the host is closed: all three return nil.
+// When r has ended, calls in flight have ten seconds to finish; otherwise they
+// are cancelled. Subscriptions end with their result. A w that fails is a
+// [*interop.Fault] of kind [interop.Transport].
+//
+// r and w are closed on return if they can be; a reader that cannot be closed
+// stays in its last Read.
+func (h *Host) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
+	return h.servePipe(ctx, newLineWire(r, w, int(h.opts.MaxMessage)), h.opts.ListWait)
+}
+
+// Serve serves one client on a transport of the SDK's: in memory, or IO. It
+// ends as [Host.ServeIO] does. The first tools/list does not wait for servers.
+func (h *Host) Serve(ctx context.Context, t mcp.Transport) error {
+	c, err := sdkwire.Dial(ctx, t, int(h.opts.MaxMessage))
+	if err != nil {
+		return interop.NewFault(interop.Transport, "", "serve", err)
+	}
+	return h.servePipe(ctx, sdkWire{c}, 0)
+}
+
+// Close ends all sessions and streams, cancels the calls in flight and waits
+// for everything that the host has started; what comes later is refused. It may
+// be called twice. It does not wait for a reader that cannot be interrupted,
+// such as a terminal's stdin.
+func (h *Host) Close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.cancel(errHostClosed)
+	h.sessions.close(errHostClosed)
+	h.mu.Lock()
+	for h.active > 0 {
+		h.idle.Wait()
+	}
+	h.mu.Unlock()
+	h.front.close()
+}
+
+// enter counts one that Close must wait for; false after Close.
+func (h *Host) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.active++
+	return true
+}
+
+func (h *Host) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.active--; h.active == 0 {
+		h.idle.Broadcast()
+	}
+}

@@ -1,0 +1,138 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/toolbox"
+)
+
+func TestCloseDoesNotWaitForClientsThatDoNotRead(t *testing.T) {
+	text := strings.Repeat("x", 60<<10)
+	h := host.New(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) {
+		return toolbox.NewResult(toolbox.Text(text)), nil
+	}), nil)
+	site := serveSite(t, h)
+	c, err := net.Dial("tcp", site.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r := modern("tools/call", "t", `"name":"t"`)
+	one := fmt.Sprintf("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
+		"Mcp-Method: tools/call\r\nMcp-Name: t\r\nContent-Length: %d\r\n\r\n%s", len(r.body), r.body)
+	_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second)) // the server takes no more
+	_, _ = io.WriteString(c, strings.Repeat(one, 1000))
+	closed := make(chan struct{})
+	go func() { h.Close(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Fatal("Close waits for a client that sends and does not read")
+	}
+}
+
+func TestASessionHasAThousandCallsInFlight(t *testing.T) {
+	g := newHeldTool()
+	g.begun = make(chan toolbox.Call, 2000)
+	g.ended = make(chan error, 2000)
+	src := newHost(t, g, nil)
+	h := src.Handler()
+	opened := direct(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")})
+	legacy := map[string]string{"Mcp-Session-Id": opened.Header().Get("Mcp-Session-Id")}
+	for i := range 1000 {
+		go direct(h, "", "", legacyCall(legacy, fmt.Sprint(i+10), ""))
+	}
+	for range 1000 {
+		<-g.begun
+	}
+	if w := direct(h, "", "", legacyCall(legacy, `"more"`, "")); w.Code != http.StatusTooManyRequests {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	close(g.free)
+	for range 1000 {
+		<-g.ended
+	}
+}
+
+func TestAHopsFieldStandsOnce(t *testing.T) {
+	for _, raw := range []string{
+		`{"resultType":"input_required","inputRequests":{},"resultType":"complete"}`,
+		`{"resultType":"input_required","result\u0054ype":"complete"}`,
+		`{"_meta":{"a":1},"_meta":{}}`,
+	} {
+		site := newSite(t, oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return wireResult(raw), nil }), nil)
+		legacy := session(t, site)
+		for _, r := range []request{modern("tools/call", "t", `"name":"t"`), legacyCall(legacy, "7", "")} {
+			if _, body := r.send(t, site); !strings.Contains(body, `"code":-32603`) {
+				t.Errorf("%s became %s", raw, body)
+			}
+		}
+	}
+}
+
+func TestOneToolDoesNotSpoilTheList(t *testing.T) {
+	var tools []toolbox.Descriptor
+	for i, fields := range []string{
+		`"description":5`, `"title":{}`, `"icons":{}`, `"annotations":"x"`, `"annotations":{"readOnlyHint":"yes"}`, `"annotations":{"title":1}`,
+		`"execution":[]`, `"_meta":7`, "\"description\":\"\xff\"",
+	} {
+		tools = append(tools, wired(fmt.Sprintf("bad%d", i), `{"name":"x","inputSchema":{"type":"object"},`+fields+`}`))
+	}
+	tools = append(tools,
+		wired("bad-properties", `{"name":"x","inputSchema":{"type":"object","properties":5}}`),
+		wired("bad-required", `{"name":"x","inputSchema":{"type":"object","required":"x"}}`),
+		wired("good", `{"name":"x","inputSchema":{"type":"object","properties":{},"required":[]},"title":null,"annotations":{"readOnlyHint":true,"x":1}}`))
+	src := oneTool(nil)
+	snap := &toolbox.Snapshot{Tools: tools}
+	src.snapshot = func(toolbox.Principal) *toolbox.Snapshot { return snap }
+	site := newSite(t, src, nil)
+	_, body := modern("tools/list", "", "").send(t, site)
+	var got struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Result.Tools) != 1 || got.Result.Tools[0].Name != "good" {
+		t.Errorf("%v: %s", err, body)
+	}
+}
+
+// clocked is an answer whose connection's read deadlines are kept.
+type clocked struct {
+	*httptest.ResponseRecorder
+	deadlines []time.Time
+}
+
+func (c *clocked) SetReadDeadline(d time.Time) error {
+	c.deadlines = append(c.deadlines, d)
+	return nil
+}
+
+func TestABodyMustCome(t *testing.T) {
+	for _, length := range []int64{-1, 3 << 20} {
+		body := io.MultiReader(strings.NewReader(strings.Repeat(" ", 1<<20)), strings.NewReader("{}"))
+		r := httptest.NewRequest(http.MethodPost, "/", body)
+		r.ContentLength = length
+		r.Header.Set("Content-Type", "application/json")
+		w := &clocked{ResponseRecorder: httptest.NewRecorder()}
+		newHost(t, oneTool(nil), nil).Handler().ServeHTTP(w, r)
+		n := len(w.deadlines)
+		if n < 3 || time.Until(w.deadlines[0]) > 30*time.Second {
+			t.Fatalf("%d: %v", length, w.deadlines)
+		}
+		if more := w.deadlines[n-2].Sub(w.deadlines[0]); more < time.Minute || more > 2*time.Minute {
+			t.Errorf("%d: a megabyte gave %v more", length, more)
+		}
+		if !w.deadlines[n-1].IsZero() {
+			t.Errorf("%d: the deadline stays", length)
+		}
+	}
+}

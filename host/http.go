@@ -1,0 +1,175 @@
+package host
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// hostKeyVersion is the form under which net/http keeps headerVersion.
+const hostKeyVersion = "Mcp-Protocol-Version"
+
+// Handler serves MCP over streamable HTTP, both eras, on whatever path it is
+// mounted at. All handlers of one host share its sessions.
+//
+// A server that serves it must have neither a ReadTimeout nor a WriteTimeout,
+// which would end streams; a ReadHeaderTimeout is good. To stop, close the host
+// first and then shut the server down: a server waits for open streams.
+func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.serveHTTP) }
+
+func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	caller, ok := h.admit(w, r)
+	if !ok {
+		return
+	}
+	var m *posted
+	switch {
+	case r.Method == http.MethodPost:
+		if m = h.receive(w, r); m == nil { // Close does not wait for a body
+			return
+		}
+		m.caller = caller
+	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		refuse(w, http.StatusMethodNotAllowed, interop.CodeInvalidRequest, "method not allowed: "+r.Method)
+		return
+	case modernVersion(r.Header):
+		w.Header().Set("Allow", "POST")
+		refuse(w, http.StatusMethodNotAllowed, interop.CodeInvalidRequest, "since "+protocol.VersionModern+" there is only POST")
+		return
+	}
+	if !h.enter() {
+		refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, errHostClosed.Error())
+		return
+	}
+	defer h.leave()
+	defer h.hurry(w)()
+	switch {
+	case m == nil:
+		h.serveSession(w, r, caller)
+	case m.modern:
+		h.postModern(w, r, m)
+	default:
+		h.postLegacy(w, r, m)
+	}
+}
+
+// admit says who sends a request; false after a refusal.
+func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Principal, ok bool) {
+	if err := h.guard(r); err != nil {
+		refuse(w, http.StatusForbidden, interop.CodeInvalidRequest, err.Error())
+		return "", false
+	}
+	if h.opts.Principal == nil {
+		return "", true
+	}
+	caller, err := h.opts.Principal(r)
+	if err != nil {
+		h.refuseCaller(w, err)
+		return "", false
+	}
+	return caller, true
+}
+
+// serveSession serves a legacy session's GET or DELETE.
+func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) {
+	s := h.session(w, r, caller)
+	if s == nil {
+		return
+	}
+	defer h.sessions.release(s)
+	if r.Method == http.MethodGet {
+		h.get(w, r, s)
+		return
+	}
+	h.sessions.drop(s)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// modernVersion reports whether a request names a revision after the legacy ones.
+func modernVersion(h http.Header) bool {
+	v, _ := headerValue(h, hostKeyVersion)
+	return v > protocol.VersionLegacy
+}
+
+// session is the legacy session that a request names, busy until it is
+// released; nil after a refusal.
+func (h *Host) session(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) *hostSession {
+	if v, ok := headerValue(r.Header, hostKeyVersion); len(r.Header[hostKeyVersion]) > 0 && (!ok || !slices.Contains(protocol.LegacyVersions(), v)) {
+		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "unsupported "+protocol.HeaderVersion)
+		return nil
+	}
+	id, ok := headerValue(r.Header, protocol.HeaderSession)
+	if !ok {
+		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "the "+protocol.HeaderSession+" header is missing: send initialize first")
+		return nil
+	}
+	s := h.sessions.use(id, caller)
+	if s == nil {
+		refuse(w, http.StatusNotFound, interop.CodeInvalidRequest, "session not found")
+	}
+	return s
+}
+
+// get streams a session's news. Of several streams each piece of news goes to
+// one (2025-11-25, basic/transports, "Multiple Connections").
+func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) {
+	if !accepted(r.Header).stream {
+		refuse(w, http.StatusNotAcceptable, interop.CodeInvalidRequest, "GET needs Accept: text/event-stream")
+		return
+	}
+	if !h.sessions.stream(s, 1) {
+		refuse(w, http.StatusConflict, interop.CodeInvalidRequest, "too many streams in this session")
+		return
+	}
+	defer h.sessions.stream(s, -1)
+	beginStream(w)
+	if writeStream(w, []byte(":\n\n")) != nil {
+		return
+	}
+	var beat <-chan time.Time
+	if h.opts.KeepAlive > 0 {
+		t := time.NewTicker(h.opts.KeepAlive)
+		defer t.Stop()
+		beat = t.C
+	}
+	for {
+		var err error
+		select {
+		case <-s.news.signal:
+			err = h.sendNews(w, s)
+		case <-beat:
+			err = writeStream(w, []byte(":\n\n"))
+		case <-r.Context().Done():
+			return
+		case <-s.done:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// sendNews sends what waits for a session; what cannot be sent waits on.
+func (h *Host) sendNews(w http.ResponseWriter, s *hostSession) error {
+	notes := s.news.take()
+	for i, m := range notes {
+		if err := writeStream(w, eventOf(noteFrame(m.Method, [][]byte{m.Params}))...); err != nil {
+			s.news.put(notes[i:]...)
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse answers an HTTP request that is not served. Its error has no id,
+// because it does not concern the message (2025-11-25, basic/transports).
+func refuse(w http.ResponseWriter, status int, code int64, message string) {
+	body := append([]byte(`{"jsonrpc":"2.0","error":`), protocol.EncodeError(code, message, nil)...)
+	writeJSON(w, status, [][]byte{append(body, '}')})
+}

@@ -1,0 +1,173 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// posted is one message that came over HTTP.
+type posted struct {
+	wire.Envelope
+	method  string
+	version string // that _meta states; "" where it states none
+	modern  bool
+	takes   acceptance
+	caller  toolbox.Principal
+}
+
+// acceptance is what a client takes as an answer.
+type acceptance struct{ json, stream bool }
+
+// receive reads one message; nil after a refusal.
+func (h *Host) receive(w http.ResponseWriter, r *http.Request) *posted {
+	if !jsonBody(r.Header) {
+		refuse(w, http.StatusUnsupportedMediaType, interop.CodeInvalidRequest, "Content-Type must be application/json")
+		return nil
+	}
+	m := &posted{takes: accepted(r.Header)}
+	if !m.takes.json && !m.takes.stream {
+		refuse(w, http.StatusNotAcceptable, interop.CodeInvalidRequest, "Accept must name application/json or text/event-stream")
+		return nil
+	}
+	body, err := h.body(w, r)
+	if err != nil {
+		var big *http.MaxBytesError
+		if errors.As(err, &big) {
+			refuse(w, http.StatusRequestEntityTooLarge, interop.CodeInvalidRequest, "the message is too large")
+		} else {
+			refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "the body could not be read")
+		}
+		return nil
+	}
+	var bad *wire.BadFrame
+	if m.Envelope, bad = readMessage(body); bad != nil {
+		writeJSON(w, http.StatusBadRequest, answerFrame(bad.ID, frontAnswer{err: badFrameError(bad)}))
+		return nil
+	}
+	m.method = m.MethodName()
+	m.version, m.modern = protocol.LookupString(metaOf(m.Params), protocol.MetaVersion)
+	// A handshake is legacy whatever its header says, as the revision is yet to be agreed on.
+	m.modern = m.modern || modernVersion(r.Header) && m.method != protocol.MethodInitialize
+	return m
+}
+
+func jsonBody(h http.Header) bool {
+	v, _ := headerValue(h, "Content-Type")
+	if v == "application/json" {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(v)
+	return err == nil && kind == "application/json"
+}
+
+// accepted reads the Accept header leniently: none takes everything.
+func accepted(h http.Header) acceptance {
+	values := h["Accept"]
+	if len(values) == 0 {
+		return acceptance{true, true}
+	}
+	var a acceptance
+	for _, value := range values {
+		for item := range strings.SplitSeq(value, ",") {
+			kind, _, _ := strings.Cut(item, ";")
+			switch strings.ToLower(strings.TrimSpace(kind)) {
+			case "application/json", "application/*":
+				a.json = true
+			case "text/event-stream", "text/*":
+				a.stream = true
+			case "*/*":
+				return acceptance{true, true}
+			}
+		}
+	}
+	return a
+}
+
+const (
+	// bodyWait is what any body may take, and bodyRate how many bytes a second it
+	// must bring beyond that: who sends less only holds our memory.
+	bodyWait = 30 * time.Second
+	bodyRate = 16 << 10
+)
+
+// dueBody is a body with a deadline that moves on with what has come.
+type dueBody struct {
+	io.Reader
+	c     *http.ResponseController
+	start time.Time
+	got   int64
+}
+
+func (b *dueBody) Read(p []byte) (int, error) {
+	_ = b.c.SetReadDeadline(b.start.Add(bodyWait + time.Duration(b.got/bodyRate)*time.Second))
+	n, err := b.Reader.Read(p)
+	b.got += int64(n)
+	return n, err
+}
+
+// firstBody is what is set aside on a client's word for the length of its body.
+const firstBody = 1 << 20
+
+// body reads the whole body before anything else is done.
+func (h *Host) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	limit := h.opts.MaxMessage
+	n := r.ContentLength
+	if n > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
+	c := http.NewResponseController(w)
+	due := &dueBody{Reader: r.Body, c: c, start: time.Now()}
+	defer func() { _ = c.SetReadDeadline(time.Time{}) }() // the connection is used again
+	if n < 0 {
+		due.Reader = http.MaxBytesReader(w, r.Body, limit)
+		return io.ReadAll(due)
+	}
+	b := make([]byte, min(n, firstBody))
+	for at := 0; ; {
+		k, err := io.ReadFull(due, b[at:])
+		if at += k; err != nil || int64(at) == n {
+			return b, err
+		}
+		b = append(make([]byte, 0, min(n, 2*int64(at))), b...)
+		b = b[:cap(b)]
+	}
+}
+
+// errNoMessage is JSON that is no message.
+var errNoMessage = errors.New("neither a request, nor a notification, nor a response of JSON-RPC 2.0")
+
+// readMessage scans one message of a client.
+func readMessage(b []byte) (wire.Envelope, *wire.BadFrame) {
+	env, err := wire.Scan(b)
+	switch {
+	case err == nil && string(env.Version) == `"2.0"` && env.Kind() != wire.Invalid:
+		return env, nil
+	case err != nil && bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("[")):
+		err = errors.New("batches are not supported")
+	case err == nil, wire.Valid(b) && !bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{")):
+		err = errNoMessage
+	}
+	id, _ := wire.ProbeID(b)
+	return env, &wire.BadFrame{ID: id, Err: err}
+}
+
+// badFrameError is the answer to what is no message: a parse error where it is
+// no JSON, else an invalid request.
+func badFrameError(bad *wire.BadFrame) *interop.RPCError {
+	e := &interop.RPCError{Code: interop.CodeInvalidRequest, Message: bad.Err.Error()}
+	var syntax *wire.SyntaxError
+	if errors.As(bad.Err, &syntax) {
+		e.Code, bad.ID = interop.CodeParse, nil
+	}
+	return e
+}

@@ -1,0 +1,292 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+const (
+	// maxInFlight bounds the requests of one connection that are served at once;
+	// then it is not read any further. Subscriptions do not count.
+	maxInFlight = 1000
+	// maxListens bounds the subscriptions of one connection.
+	maxListens = 100
+	// lastAnswers is how long calls may go on after their client has closed its
+	// side: what was piped in is answered, even where the servers come up first.
+	lastAnswers = 10 * time.Second
+	// lastWrites is how long a client that does not read can hold up the end.
+	lastWrites = 2 * time.Second
+)
+
+// hostWire is a client on a duplex stream. Writes are not concurrent.
+type hostWire interface {
+	// read is [framer]'s.
+	read() (wire.Envelope, error)
+	answer(id json.RawMessage, a frontAnswer) error
+	note(method string, params [][]byte) error
+	// close unblocks read and the writes; false where it cannot.
+	close() bool
+}
+
+// hostPipe is one client on a duplex stream.
+type hostPipe struct {
+	host    *Host
+	wire    hostWire
+	session *frontSession
+	ctx     context.Context // of its calls: carries values and has no end
+	slots   chan struct{}
+	listens chan struct{}
+	quit    context.Context // ends listening for subscriptions
+	stop    context.CancelCauseFunc
+	broken  chan error // one slot: a write has failed
+
+	writing sync.Mutex // held while writing: a frame goes out whole
+
+	mu      sync.Mutex
+	stopped bool // nothing is started any more
+	running sync.WaitGroup
+}
+
+func (h *Host) servePipe(ctx context.Context, w hostWire, patience time.Duration) error {
+	if !h.enter() {
+		w.close()
+		return interop.NewFault(interop.Transport, "", "serve", errHostClosed)
+	}
+	defer h.leave()
+	p := &hostPipe{
+		host: h, wire: w, session: newFrontSession(h.front), ctx: context.WithoutCancel(ctx),
+		slots: make(chan struct{}, maxInFlight), listens: make(chan struct{}, maxListens), broken: make(chan error, 1),
+	}
+	p.session.patience = patience
+	p.quit, p.stop = context.WithCancelCause(p.ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- p.readAll() }()
+	p.begin(p.tellNews)
+	var err error
+	select {
+	case err = <-ended:
+		ended <- nil
+		p.halt()
+		p.wait(lastAnswers, ctx.Done(), h.ctx.Done())
+	case err = <-p.broken:
+	case <-ctx.Done():
+	case <-h.ctx.Done():
+	}
+	p.halt()
+	p.session.end(errHostClosed)
+	p.wait(lastWrites, nil, nil)
+	if w.close() {
+		late := time.After(lastWrites)
+		select {
+		case <-ended:
+		case <-late:
+		}
+		p.wait(lastWrites, nil, nil)
+	}
+	if err != nil {
+		return interop.NewFault(interop.Transport, "", "serve", err)
+	}
+	return nil
+}
+
+// begin starts f, unless the connection is halted.
+func (p *hostPipe) begin(f func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return false
+	}
+	p.running.Add(1)
+	go func() { defer p.running.Done(); f() }()
+	return true
+}
+
+// halt ends the subscriptions; calls go on, but nothing new is started.
+func (p *hostPipe) halt() {
+	p.mu.Lock()
+	p.stopped = true
+	p.mu.Unlock()
+	p.stop(errHostClosed)
+}
+
+// wait waits for what is running, at most d or until either channel is closed.
+func (p *hostPipe) wait(d time.Duration, a, b <-chan struct{}) {
+	done := make(chan struct{})
+	go func() { p.running.Wait(); close(done) }()
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+	case <-a:
+	case <-b:
+	}
+}
+
+// readAll serves message after message until the stream ends.
+func (p *hostPipe) readAll() error {
+	for {
+		env, err := p.wire.read()
+		var bad *wire.BadFrame
+		switch {
+		case err == nil:
+			p.dispatch(&env)
+		case errors.As(err, &bad):
+			e := badFrameError(bad)
+			p.run(p.slots, func() { p.send(nil, bad.ID, frontAnswer{err: e}) })
+		case endOfStream(err):
+			return nil
+		default:
+			return err
+		}
+		if p.session.ended() != nil {
+			return nil
+		}
+	}
+}
+
+// run starts f when there is a slot for it. It is called by the reader alone.
+func (p *hostPipe) run(slots chan struct{}, f func()) {
+	select {
+	case slots <- struct{}{}:
+	case <-p.quit.Done():
+		return
+	}
+	if !p.begin(func() { defer func() { <-slots }(); f() }) {
+		<-slots
+	}
+}
+
+func (p *hostPipe) dispatch(env *wire.Envelope) {
+	method := env.MethodName()
+	switch env.Kind() {
+	case wire.Notification:
+		m := interop.Message{Params: env.Params, Method: method, Era: interop.Legacy}
+		if method == protocol.NoteInitialized || method == protocol.NoteCancelled {
+			p.host.front.hear(p.ctx, p.session, m)
+		} else {
+			p.run(p.slots, func() { p.host.front.hear(p.ctx, p.session, m) })
+		}
+	case wire.Request:
+		p.request(env, method)
+	}
+}
+
+// request serves one request in a goroutine of its own, but for a handshake,
+// whose outcome the next message may already rely on.
+func (p *hostPipe) request(env *wire.Envelope, method string) {
+	r := &pipeReply{pipe: p}
+	q := &frontRequest{id: env.ID, params: env.Params, method: method, era: p.era(env, method), session: p.session, note: r.note}
+	slots := p.slots
+	if method == protocol.MethodListen {
+		if slots = p.listens; len(slots) == cap(slots) {
+			p.run(p.slots, func() { p.send(r, q.id, frontError(0, interop.CodeInternal, "too many subscriptions")) })
+			return
+		}
+	}
+	if q.era == interop.Modern {
+		if a := checkModern(metaOf(q.params)); !a.none() {
+			p.run(p.slots, func() { p.send(r, q.id, a) })
+			return
+		}
+	}
+	key := callKey(q.id)
+	ctx, call, err := p.session.begin(p.ctx, key)
+	if err != nil {
+		p.run(p.slots, func() { p.send(r, q.id, frontError(0, interop.CodeInvalidRequest, "%v", err)) })
+		return
+	}
+	if method == protocol.MethodInitialize {
+		a := p.host.front.answer(ctx, q)
+		p.session.finish(key, call)
+		p.run(p.slots, func() { p.send(r, q.id, a) })
+		return
+	}
+	p.run(slots, func() {
+		if method == protocol.MethodListen {
+			defer context.AfterFunc(p.quit, func() { call.cancel(errHostClosed) })()
+		}
+		a := p.host.front.answer(ctx, q)
+		p.session.finish(key, call) // who reads the answer may use the id again
+		p.send(r, q.id, a)
+	})
+}
+
+// era is modern for what states it, and legacy for what comes with or after a handshake.
+func (p *hostPipe) era(env *wire.Envelope, method string) interop.Era {
+	if _, stated := wire.Lookup(metaOf(env.Params), protocol.MetaVersion); stated {
+		return interop.Modern
+	}
+	if method == protocol.MethodInitialize || method == protocol.MethodPing || p.session.agreed() != "" {
+		return interop.Legacy
+	}
+	return interop.Modern
+}
+
+// tellNews tells a legacy client what has changed.
+func (p *hostPipe) tellNews() {
+	for {
+		select {
+		case <-p.session.news.signal:
+		case <-p.quit.Done():
+			return
+		}
+		for _, m := range p.session.news.take() {
+			p.writing.Lock()
+			err := p.wire.note(m.Method, [][]byte{m.Params})
+			p.writing.Unlock()
+			p.check(err)
+		}
+	}
+}
+
+// send writes an answer, after which nothing more is sent for r; nil: for no request.
+func (p *hostPipe) send(r *pipeReply, id json.RawMessage, a frontAnswer) {
+	p.writing.Lock()
+	if r != nil {
+		r.over = true
+	}
+	var err error
+	if !a.none() {
+		err = p.wire.answer(id, a)
+	}
+	p.writing.Unlock()
+	p.check(err)
+}
+
+// check ends the connection where a write has failed.
+func (p *hostPipe) check(err error) {
+	if err == nil {
+		return
+	}
+	select {
+	case p.broken <- err:
+	default:
+	}
+}
+
+// pipeReply is the way back of one request.
+type pipeReply struct {
+	pipe *hostPipe
+	over bool // guarded by pipe.writing
+}
+
+func (r *pipeReply) note(_ context.Context, method string, params ...[]byte) error {
+	r.pipe.writing.Lock()
+	err := errReplyOver
+	if !r.over {
+		err = r.pipe.wire.note(method, params)
+	}
+	r.pipe.writing.Unlock()
+	if err != errReplyOver {
+		r.pipe.check(err)
+	}
+	return err
+}

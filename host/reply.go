@@ -1,0 +1,230 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+const (
+	// writeWait bounds the write of writeChunk bytes to a client that has
+	// stopped reading.
+	writeWait  = 30 * time.Second
+	writeChunk = 1 << 20
+	// buffered is what a server of net/http holds back until its handler has
+	// returned. Anything more may wait for a client that sends requests and reads
+	// no answers, however small each is.
+	buffered = 2 << 10
+)
+
+// hostReply is the HTTP answer to one request: one JSON object, unless
+// something is to be said before; then it becomes an event stream.
+type hostReply struct {
+	w      http.ResponseWriter
+	id     json.RawMessage
+	beat   time.Duration // the silence after which a comment is sent; 0: never
+	takes  acceptance
+	failed func() // called once, when the client can no longer be written to
+
+	mu     sync.Mutex // held while writing: it orders what is sent
+	stream bool       // the event stream has begun
+	over   bool
+	timer  *time.Timer
+}
+
+var (
+	errReplyOver = errors.New("the answer has been sent")
+	errNoStream  = errors.New("the client does not accept text/event-stream")
+)
+
+// open begins to keep the answer alive.
+func (r *hostReply) open() {
+	if r.beat > 0 && r.takes.stream {
+		r.mu.Lock()
+		r.timer = time.AfterFunc(r.beat, r.keepAlive)
+		r.mu.Unlock()
+	}
+}
+
+func (r *hostReply) keepAlive() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.over {
+		_ = r.send([]byte(":\n\n"))
+	}
+}
+
+// note sends a notification on the request's own stream.
+func (r *hostReply) note(_ context.Context, method string, params ...[]byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.over:
+		return errReplyOver
+	case !r.takes.stream:
+		return errNoStream
+	}
+	return r.send(eventOf(noteFrame(method, params))...)
+}
+
+// send writes to the event stream, which the first call begins. Call it with mu held.
+func (r *hostReply) send(parts ...[]byte) error {
+	if !r.stream {
+		r.stream = true
+		beginStream(r.w)
+	}
+	err := writeStream(r.w, parts...)
+	if err != nil {
+		r.over = true
+		if r.failed != nil {
+			r.failed()
+		}
+	} else if r.timer != nil {
+		r.timer.Reset(r.beat)
+	}
+	return err
+}
+
+// finish sends the answer. Nothing is sent after it.
+func (r *hostReply) finish(a frontAnswer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	if r.over {
+		return
+	}
+	switch {
+	case a.none():
+		if !r.stream {
+			beginStream(r.w)
+			r.stream = true
+			_ = writeStream(r.w)
+		}
+	case r.stream || !r.takes.json:
+		_ = r.send(eventOf(answerFrame(r.id, a))...)
+	default:
+		writeJSON(r.w, a.status, answerFrame(r.id, a))
+	}
+	r.over = true
+	if r.stream { // the connection is used again
+		_ = http.NewResponseController(r.w).SetWriteDeadline(time.Time{})
+	}
+}
+
+// hurry bounds a write that Close waits for, until undo is called.
+func (h *Host) hurry(w http.ResponseWriter) (undo func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(h.ctx, func() {
+		defer close(done)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastWrites))
+	})
+	return func() {
+		if !stop() {
+			<-done // w is not ours after the handler
+		}
+	}
+}
+
+// beginStream sends the header of an event stream.
+func beginStream(w http.ResponseWriter) {
+	h := w.Header()
+	h["Content-Type"] = []string{"text/event-stream"}
+	h["Cache-Control"] = []string{"no-store"}
+	h["X-Accel-Buffering"] = []string{"no"}
+	w.WriteHeader(http.StatusOK)
+}
+
+// writeStream writes and flushes in bounded time.
+func writeStream(w http.ResponseWriter, parts ...[]byte) error {
+	c := http.NewResponseController(w)
+	if err := writeParts(w, c, parts); err != nil {
+		return err
+	}
+	if err := c.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
+// writeParts writes piece after piece, each part of which has its own deadline;
+// where the server supports none, its own holds.
+func writeParts(w http.ResponseWriter, c *http.ResponseController, parts [][]byte) error {
+	for _, p := range parts {
+		for len(p) > 0 {
+			n := min(len(p), writeChunk)
+			_ = c.SetWriteDeadline(time.Now().Add(writeWait))
+			if _, err := w.Write(p[:n]); err != nil {
+				return err
+			}
+			p = p[n:]
+		}
+	}
+	return nil
+}
+
+// writeJSON writes one JSON object, in pieces, as the whole answer.
+func writeJSON(w http.ResponseWriter, status int, parts [][]byte) {
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	h := w.Header()
+	h["Content-Type"] = []string{"application/json"}
+	h["Content-Length"] = []string{strconv.Itoa(size)}
+	if status == 0 {
+		status = http.StatusOK
+	}
+	w.WriteHeader(status)
+	if size <= buffered { // it goes out when the handler has returned
+		for _, p := range parts {
+			_, _ = w.Write(p)
+		}
+		return
+	}
+	c := http.NewResponseController(w)
+	_ = writeParts(w, c, parts)
+	_ = c.SetWriteDeadline(time.Time{}) // the connection is used again
+}
+
+// answerFrame is an answer as a message, in pieces.
+func answerFrame(id json.RawMessage, a frontAnswer) [][]byte {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	head := append(append(make([]byte, 0, len(id)+40), `{"jsonrpc":"2.0","id":`...), id...)
+	if a.err != nil {
+		head = append(append(head, `,"error":`...), errorJSON(a.err)...)
+		return [][]byte{append(head, '}')}
+	}
+	frame := make([][]byte, 0, len(a.result)+2)
+	frame = append(frame, append(head, `,"result":`...))
+	frame = append(frame, a.result...)
+	return append(frame, []byte("}"))
+}
+
+// noteFrame is a notification as a message, in pieces.
+func noteFrame(method string, params [][]byte) [][]byte {
+	head := append([]byte(`{"jsonrpc":"2.0","method":`), wire.Quote(method)...)
+	if len(params) == 0 || len(params[0]) == 0 {
+		return [][]byte{append(head, '}')}
+	}
+	frame := append([][]byte{append(head, `,"params":`...)}, params...)
+	return append(frame, []byte("}"))
+}
+
+// eventOf is a message as a Server-Sent Event.
+func eventOf(frame [][]byte) [][]byte {
+	event := append(make([][]byte, 0, len(frame)+2), []byte("event: message\ndata: "))
+	for _, p := range frame {
+		event = append(event, wire.OneLine(p))
+	}
+	return append(event, []byte("\n\n"))
+}
