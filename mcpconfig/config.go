@@ -1,0 +1,139 @@
+package mcpconfig
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// Options of [Read]; nil and the zero value are good.
+type Options struct {
+	// Trust starts the servers of a project's file although it was only
+	// discovered. False holds them back.
+	Trust bool
+	// Dir is searched where no path is named; "" is the working directory.
+	Dir string
+	// Env looks up variables, for ${VAR} and for HOME and XDG_CONFIG_HOME; nil is [os.LookupEnv].
+	Env func(name string) (string, bool)
+	// Home is the user's home directory; "" is $HOME (on Windows %USERPROFILE%).
+	// Where neither is set, no file of the user's is searched.
+	Home string
+	// XDG is the user's configuration directory; "" is $XDG_CONFIG_HOME, else .config in Home.
+	XDG string
+}
+
+// Config is what the files say. The caller owns it; nothing is read again.
+type Config struct {
+	// Rows are all rows of all files, those that do not start included, in the
+	// order of the files and of the rows in them.
+	Rows []Row
+	// Notes are about files and rows, in the same order. Every row that is not
+	// [Active] has at least one whose State is the row's.
+	Notes []Note
+	// Searched are the files that were looked for, whether or not they are there.
+	Searched []string
+}
+
+// Load reads what configures MCP servers for target, a file or a directory, and
+// returns those that may start. It never fails: a path that does not exist, a bad
+// row, a server that is held back, each is a note.
+//
+// Naming a file is approving it. In a directory, a project's own file is only
+// discovered: its servers are held back, and [Read] with Options.Trust starts them.
+func Load(ctx context.Context, target string) (servers []interop.Server, notes []Note) {
+	c, err := Read(ctx, []string{target}, nil)
+	if f := (*fault)(nil); errors.As(err, &f) {
+		return nil, []Note{f.note}
+	}
+	if err != nil {
+		return nil, []Note{{File: target, Reason: err.Error()}}
+	}
+	return c.Servers(), c.Notes
+}
+
+// Read reads the files and directories that paths name, or searches Options.Dir
+// where there are none.
+//
+// It returns an error for a path that does not exist and for a named file that
+// cannot be read or parsed at all (the text begins with file:line:column, and
+// errors.Is(err, fs.ErrNotExist) and the like hold), and ctx.Err() once the
+// context is over. All else is a note.
+func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
+	place := newPlace(opts)
+	found, err := place.find(paths)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{Searched: found.searched, Notes: found.notes}
+	for _, s := range found.sources {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := place.read(s); err != nil {
+			return nil, err
+		}
+	}
+	resolve(found.sources)
+	for _, s := range found.sources {
+		for _, e := range s.entries {
+			c.Rows = append(c.Rows, e.Row)
+		}
+		c.Notes = append(c.Notes, s.sorted()...)
+	}
+	return c, nil
+}
+
+// Servers are those that may start, in order; their ids are unique.
+func (c *Config) Servers() []interop.Server {
+	var servers []interop.Server
+	for _, r := range c.Rows {
+		if r.State == Active {
+			servers = append(servers, r.Server)
+		}
+	}
+	return servers
+}
+
+// Held are the rows that only wait for approval, in order. Each Reason says why,
+// each Hint how to approve.
+func (c *Config) Held() []Row {
+	var held []Row
+	for _, r := range c.Rows {
+		if r.State == Held {
+			held = append(held, r)
+		}
+	}
+	return held
+}
+
+// place is where and with what variables a reading happens.
+type place struct {
+	trust     bool
+	dir       string
+	env       func(string) (string, bool)
+	home, xdg string
+	notes     []Note // about the place itself
+}
+
+func newPlace(opts *Options) *place {
+	if opts == nil {
+		opts = &Options{}
+	}
+	p := &place{trust: opts.Trust, dir: opts.Dir, env: os.LookupEnv, home: opts.Home, xdg: opts.XDG}
+	if p.dir == "" {
+		p.dir = "."
+	}
+	if opts.Env != nil {
+		p.env = func(name string) (string, bool) {
+			value, ok := opts.Env(name)
+			if !ok {
+				value = "" // whatever came with it
+			}
+			return value, ok
+		}
+	}
+	p.locate()
+	return p
+}

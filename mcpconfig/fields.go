@@ -1,0 +1,131 @@
+package mcpconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// literal is a field that must be a string, as it stands; if not, the row is skipped.
+func (r *reading) literal(v *hujson.Value, field string) (string, bool) {
+	if v.Value.Kind() != '"' {
+		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where a string is expected", field, kindOf(v.Value)), "")
+		return "", false
+	}
+	return text(*v), true
+}
+
+// text is a field that must be a string, with its variables replaced.
+func (r *reading) text(field string) string {
+	v := r.fields[field]
+	if v == nil {
+		return ""
+	}
+	s, _ := r.literal(v, field)
+	return r.expand(s, v.StartOffset, field)
+}
+
+// expand replaces the variables in a value of the row; field says where, in notes.
+// If it cannot, the row is skipped.
+func (r *reading) expand(s string, at int, field string) string {
+	x := expansion{text: s, env: r.place.env, budget: &r.budget}
+	out := x.run()
+	if x.reason != "" {
+		r.skip(at, field+": "+x.reason, x.hint)
+	}
+	slices.Sort(x.missing)
+	for _, name := range slices.Compact(x.missing) {
+		r.skip(at, field+": the variable "+name+" is not set", "set it, or give a default: ${"+name+":-…}")
+	}
+	if strings.ContainsRune(out, 0) {
+		r.skip(at, field+" holds a NUL character", "")
+	}
+	return out
+}
+
+// texts is a field that must be a list of strings.
+func (r *reading) texts(field string) []string {
+	v := r.fields[field]
+	if v == nil {
+		return nil
+	}
+	list, ok := v.Value.(*hujson.Array)
+	if !ok {
+		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where a list of strings is expected", field, kindOf(v.Value)), "")
+		return nil
+	}
+	var out []string
+	for i := range list.Elements {
+		if s, ok := r.scalar(&list.Elements[i], fmt.Sprintf("%s[%d]", field, i)); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// pairs is a field that must be an object of strings; valid says what is wrong
+// with a name. Of two entries with one name the later counts.
+func (r *reading) pairs(field string, valid func(name string) string) []interop.Pair {
+	v := r.fields[field]
+	if v == nil {
+		return nil
+	}
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where an object is expected", field, kindOf(v.Value)), "")
+		return nil
+	}
+	last := map[string]int{}
+	for i := range object.Members {
+		last[text(object.Members[i].Name)] = i
+	}
+	var out []interop.Pair
+	for i := range object.Members {
+		m := &object.Members[i]
+		name := text(m.Name)
+		where := field + " " + quote(name)
+		if last[name] != i {
+			r.note(m.Name.StartOffset, where+" comes again; the last counts", "")
+		} else if wrong := valid(name); wrong != "" {
+			r.note(m.Name.StartOffset, where+" is left out: "+wrong, "")
+		} else if s, ok := r.scalar(&m.Value, where); ok {
+			out = append(out, interop.Pair{Name: name, Value: interop.Secret(s)})
+		}
+	}
+	return out
+}
+
+// scalar is an element that should be a string. A number or a boolean counts as
+// its text, anything else is left out, and both are noted.
+func (r *reading) scalar(v *hujson.Value, where string) (string, bool) {
+	switch v.Value.Kind() {
+	case '"':
+		return r.expand(text(*v), v.StartOffset, where), true
+	case '0', 't', 'f':
+		r.note(v.StartOffset, where+" is "+kindOf(v.Value)+" and is read as text", "put it in quotes")
+		return v.Value.(hujson.Literal).String(), true
+	}
+	r.note(v.StartOffset, where+" is "+kindOf(v.Value)+", no string, and is left out", "")
+	return "", false
+}
+
+// flag is a field that must be true or false; anything else counts as absent.
+func (r *reading) flag(field string, absent bool) bool {
+	v := r.fields[field]
+	if v == nil {
+		return absent
+	}
+	switch kind := v.Value.Kind(); {
+	case kind == 't' || kind == 'f':
+		return kind == 't'
+	case text(*v) == "true" || text(*v) == "false":
+		r.note(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", field, text(*v)), "remove the quotes")
+		return text(*v) == "true"
+	}
+	r.note(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected, and is left out", field, kindOf(v.Value)), "")
+	return absent
+}

@@ -1,0 +1,144 @@
+package mcpconfig
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/internal/nearest"
+)
+
+const (
+	maxFile   = 1 << 20 // bytes of one file; a thousand servers take a tenth of it
+	maxRows   = 1000    // of one file, because half a million fit into 1 MiB
+	maxNotes  = 100     // on one row, for the same reason
+	maxDepth  = 64      // levels of nesting, because the parser recurses
+	maxExpand = 4 << 20 // bytes that the variables of one file may add, because a short ${PATH} can stand in it often
+)
+
+// file is one source in the course of being read.
+type file struct {
+	*source
+	place  *place
+	text   []byte
+	starts []int // offset of each line
+	budget int   // of maxExpand, what is left
+	cut    bool  // rows beyond maxRows were left out
+}
+
+// read reads the rows of a source. A file that is useless as a whole is an error
+// if it was named, and otherwise a note.
+func (p *place) read(s *source) error {
+	f := &file{source: s, place: p, budget: maxExpand}
+	whole := f.parse()
+	if whole == nil {
+		return nil
+	}
+	if s.scope == Explicit {
+		return whole
+	}
+	s.notes = append(s.notes, whole.note)
+	return nil
+}
+
+func (f *file) parse() *fault {
+	text, err := readLimited(f.path)
+	if err != nil {
+		return &fault{note: Note{File: f.path, Reason: plain(err)}, err: err}
+	}
+	f.index(text)
+	if at, reason, hint := unfit(f.text); reason != "" {
+		return &fault{note: f.noteAt(at, reason, hint)}
+	}
+	// A line comment must end in a line break, which the last one may lack.
+	root, err := hujson.Parse(append(f.text[:len(f.text):len(f.text)], '\n'))
+	if err != nil {
+		at, reason, hint := f.syntax(err)
+		return &fault{note: f.noteAt(at, reason, hint)}
+	}
+	top, ok := root.Value.(*hujson.Object)
+	if !ok {
+		return &fault{note: f.noteAt(root.StartOffset, "holds "+kindOf(root.Value)+" where an object is expected", example)}
+	}
+	f.rows(top)
+	return nil
+}
+
+const example = `begin with {"servers": {"name": {"command": "…"}}}`
+
+func readLimited(path string) ([]byte, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = errors.New("larger than 1 MiB")
+	}
+	return text, err
+}
+
+// rows reads every member that holds servers: of two with one name neither is lost.
+func (f *file) rows(top *hujson.Object) {
+	var names []string
+	held := false
+	for _, m := range top.Members {
+		name := m.Name.Value.(hujson.Literal).String()
+		if name == "servers" || name == "mcpServers" {
+			held = true
+			f.list(name, m.Value)
+		} else if len(names) < 1000 {
+			names = append(names, name)
+		}
+	}
+	if held {
+		return
+	}
+	hint := example
+	for _, want := range []string{"servers", "mcpServers"} {
+		if near := nearest.Names(want, names, 1); len(near) == 1 {
+			hint = fmt.Sprintf("write %q instead of %s", want, quote(near[0]))
+			break
+		}
+	}
+	f.notes = append(f.notes, f.noteAt(0, `holds neither "servers" nor "mcpServers"`, hint))
+}
+
+// list reads the rows of one member.
+func (f *file) list(name string, v hujson.Value) {
+	switch list := v.Value.(type) {
+	case *hujson.Array:
+		for i := range list.Elements {
+			if f.full(list.Elements[i].StartOffset) {
+				break
+			}
+			f.row(nil, &list.Elements[i])
+		}
+	case *hujson.Object:
+		for i := range list.Members {
+			if f.full(list.Members[i].Name.StartOffset) {
+				break
+			}
+			f.row(&list.Members[i].Name, &list.Members[i].Value)
+		}
+	default:
+		reason := fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, kindOf(v.Value))
+		f.notes = append(f.notes, f.noteAt(v.StartOffset, reason, ""))
+	}
+}
+
+// full reports whether no row is to be read any more, and notes it once.
+func (f *file) full(at int) bool {
+	if len(f.entries) < maxRows {
+		return false
+	}
+	if !f.cut {
+		f.cut = true
+		f.notes = append(f.notes, f.noteAt(at, fmt.Sprintf("more than %d rows; from here on they are not read", maxRows), ""))
+	}
+	return true
+}

@@ -1,0 +1,187 @@
+package mcpconfig_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+var update = flag.Bool("update", false, "write what Read returns into testdata/read")
+
+// TestRead runs each case of testdata/read. Its comment has lines "paths: …",
+// "env: NAME=value" and "trust"; its files lie in work/ (the working directory)
+// and home/; its last file, want, is what Read returns.
+func TestRead(t *testing.T) {
+	dir, err := filepath.Abs("testdata/read")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(cases) == 0 {
+		t.Fatal(cases, err)
+	}
+	for _, path := range cases {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, want := splitWant(archive)
+			got := readCase(t, string(archive.Comment), files)
+			if *update {
+				archive.Files = append(files, txtar.File{Name: "want", Data: []byte(got)})
+				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func splitWant(a *txtar.Archive) (files []txtar.File, want string) {
+	for _, f := range a.Files {
+		if f.Name == "want" {
+			want = string(f.Data)
+		} else {
+			files = append(files, f)
+		}
+	}
+	return files, want
+}
+
+// readCase lays the files out, reads them, and renders the outcome with the
+// directories' names replaced.
+func readCase(t *testing.T, comment string, files []txtar.File) string {
+	t.Helper()
+	dir := tempDir(t)
+	work, home := filepath.Join(dir, "work"), filepath.Join(dir, "home")
+	for _, d := range []string{work, home} {
+		mkdir(t, d)
+	}
+	for _, f := range files {
+		write(t, filepath.Join(dir, f.Name), string(f.Data))
+	}
+	t.Chdir(work)
+	env := map[string]string{"HOME": home, "USERPROFILE": home}
+	opts := &mcpconfig.Options{Env: lookup(env)}
+	var paths []string
+	for line := range strings.Lines(comment) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		value = strings.NewReplacer("$HOME", home, "$WORK", work).Replace(value)
+		switch key {
+		case "paths":
+			paths = strings.Fields(value)
+		case "trust":
+			opts.Trust = true
+		case "env":
+			name, v, _ := strings.Cut(value, "=")
+			env[name] = v
+		}
+	}
+	c, err := mcpconfig.Read(t.Context(), paths, opts)
+	return strings.NewReplacer(home, "$HOME", work, "$WORK").Replace(render(t, c, err))
+}
+
+func lookup(env map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := env[name]
+		return v, ok
+	}
+}
+
+func render(t *testing.T, c *mcpconfig.Config, err error) string {
+	t.Helper()
+	if err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	var b strings.Builder
+	for _, r := range c.Rows {
+		fmt.Fprintf(&b, "%s:%d %s %s\n", r.File, r.Line, r.Scope, r)
+	}
+	for _, s := range c.Servers() {
+		fmt.Fprintf(&b, "\n%s\n", revealed(t, s))
+	}
+	if len(c.Notes) > 0 {
+		b.WriteString("\n")
+	}
+	for _, n := range c.Notes {
+		fmt.Fprintf(&b, "%-8s %s\n", n.State, n)
+	}
+	return b.String()
+}
+
+// revealed is a server with its secrets, in the words of a configuration.
+func revealed(t *testing.T, s interop.Server) string {
+	t.Helper()
+	row := []any{s.ID}
+	switch tr := s.Transport.(type) {
+	case interop.Stdio:
+		row = append(row, tr.Kind(), tr.Command, tr.Args, pairs(tr.Env), tr.Dir, tr.InheritEnv)
+	case interop.HTTP:
+		row = append(row, tr.Kind(), tr.URL, pairs(tr.Headers))
+	case interop.SSE:
+		row = append(row, tr.Kind(), tr.URL, pairs(tr.Headers))
+	default:
+		t.Fatalf("%s has no transport", s.ID)
+	}
+	if s.Timeouts != (interop.Timeouts{}) {
+		var steps []string
+		for _, d := range []time.Duration{s.Timeouts.Connect, s.Timeouts.List, s.Timeouts.Call, s.Timeouts.Total} {
+			steps = append(steps, d.String())
+		}
+		row = append(row, steps)
+	}
+	text, err := json.Marshal(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func pairs(list []interop.Pair) []string {
+	out := []string{}
+	for _, p := range list {
+		out = append(out, p.Name+"="+p.Value.Reveal())
+	}
+	return out
+}
+
+// tempDir is without symbolic links, which macOS has in its own.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func mkdir(t *testing.T, path string) {
+	t.Helper()
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	mkdir(t, filepath.Dir(path))
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,77 @@
+package mcpconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/internal/nearest"
+)
+
+// keys are those that a row may have.
+func keys() []string {
+	return []string{
+		"name", "id", "command", "args", "env", "cwd", "inheritEnv", "url", "headers",
+		"transport", "type", "timeout", "enabled", "disabled",
+	}
+}
+
+// collect sorts the members of a row by name; of two the later counts.
+func (r *reading) collect(object *hujson.Object) {
+	known, seen := keys(), map[string]*hujson.Value{}
+	for i := range object.Members {
+		m := &object.Members[i]
+		name := text(m.Name)
+		if before := seen[name]; before != nil {
+			r.twice = append(r.twice, before)
+			delete(r.fields, name)
+		}
+		seen[name] = &m.Name
+		switch {
+		case slices.Contains(known, name):
+			if m.Value.Value.Kind() != 'n' {
+				r.fields[name] = &m.Value
+			}
+		case name == "" || !strings.Contains("$_/#", name[:1]): // those are comments
+			r.extra = append(r.extra, &m.Name)
+		}
+	}
+}
+
+// strangers notes the names that do nothing.
+func (r *reading) strangers() {
+	for _, v := range r.twice {
+		r.note(v.StartOffset, quote(text(*v))+" comes again in this row; the last counts", "")
+	}
+	for _, v := range r.extra[:min(len(r.extra), maxNotes+1)] {
+		name, hint := text(*v), ""
+		if meant := meant(name); meant != "" {
+			hint = fmt.Sprintf("did you mean %q?", meant)
+		}
+		r.note(v.StartOffset, "unknown key "+quote(name), hint)
+	}
+}
+
+// meant is the key that a wrong one stands for: mistyped, or another program's word.
+func meant(name string) string {
+	switch strings.ToLower(name) {
+	case "serverurl", "httpurl", "uri", "endpoint":
+		return "url"
+	case "cmd", "executable":
+		return "command"
+	case "arguments":
+		return "args"
+	case "environment", "envs":
+		return "env"
+	case "http_headers":
+		return "headers"
+	case "workdir", "workingdirectory", "working_directory":
+		return "cwd"
+	}
+	if near := nearest.Names(name, keys(), 1); len(near) == 1 {
+		return near[0]
+	}
+	return ""
+}

@@ -1,0 +1,139 @@
+package mcpconfig
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// reading is a row in the course of being read.
+type reading struct {
+	*file
+	entry
+	at     int                      // where the row begins
+	told   int                      // notes on the row so far
+	fields map[string]*hujson.Value // by name; null is the same as absent
+	twice  []*hujson.Value          // names that come again later in the row
+	extra  []*hujson.Value          // names that are not known
+}
+
+// row reads one row: key is its name in an object of rows, and nil in a list.
+func (f *file) row(key, v *hujson.Value) {
+	at := v.StartOffset
+	if key != nil {
+		at = key.StartOffset
+	}
+	line, column := f.position(at)
+	r := &reading{file: f, at: at, fields: map[string]*hujson.Value{}, entry: entry{
+		Row: Row{File: f.path, Line: line, Scope: f.scope, State: Active},
+		n:   len(f.entries) + 1, column: column,
+	}}
+	r.read(key, v)
+	if r.State != Active {
+		r.Server = interop.Server{ID: r.Server.ID}
+	}
+	f.entries = append(f.entries, r.entry)
+}
+
+func (r *reading) read(key, v *hujson.Value) {
+	if key != nil {
+		r.Server.ID = text(*key)
+	}
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		r.skip(v.StartOffset, "the row is "+kindOf(v.Value)+" where an object is expected", "")
+		return
+	}
+	r.collect(object)
+	r.identify(key != nil)
+	r.describe()
+	if !r.enabled() {
+		if r.State == Active {
+			r.settle(&r.entry, Disabled, "disabled", "")
+		}
+		return
+	}
+	r.strangers()
+	r.Server.Timeouts = r.timeouts()
+	r.transport()
+}
+
+// identify finds the row's id: the key, else id, else name.
+func (r *reading) identify(keyed bool) {
+	for _, field := range []string{"id", "name"} {
+		v := r.fields[field]
+		if v == nil {
+			continue
+		}
+		id, ok := r.literal(v, field)
+		switch {
+		case !ok:
+		case keyed && id != r.Server.ID:
+			r.note(v.StartOffset, fmt.Sprintf("%q is not used, because the row's key is its id", field), "")
+		case r.Server.ID == "":
+			r.Server.ID = id
+		case id != r.Server.ID:
+			r.note(v.StartOffset, fmt.Sprintf("%q is not used, because the row has an \"id\"", field), "")
+		}
+	}
+	if strings.TrimSpace(r.Server.ID) == "" && r.State == Active {
+		r.skip(r.at, "the row has no name", `add "name": "…"`)
+	}
+}
+
+func (r *reading) enabled() bool {
+	enabled, disabled := r.flag("enabled", true), r.flag("disabled", false)
+	if v := r.fields["enabled"]; v != nil && enabled && disabled {
+		r.note(v.StartOffset, `the row is both "enabled" and "disabled"; it is disabled`, "remove one of the two")
+	}
+	return enabled && !disabled
+}
+
+// note is advice: the row is read all the same.
+func (r *reading) note(at int, reason, hint string) { r.tell(at, "", reason, hint) }
+
+// skip gives the row up, and says why. What else is wrong with it is still noted.
+func (r *reading) skip(at int, reason, hint string) {
+	if r.State != Skipped {
+		r.State, r.Reason, r.Hint = Skipped, reason, hint
+		r.add(at, Skipped, reason, hint) // never left out
+		return
+	}
+	r.tell(at, Skipped, reason, hint)
+}
+
+// tell adds a note unless the row has had enough of them.
+func (r *reading) tell(at int, state State, reason, hint string) {
+	switch r.told++; {
+	case r.told <= maxNotes:
+		r.add(at, state, reason, hint)
+	case r.told == maxNotes+1:
+		r.add(at, state, fmt.Sprintf("more than %d notes; from here on they are left out", maxNotes), "")
+	}
+}
+
+func (r *reading) add(at int, state State, reason, hint string) {
+	n := r.noteAt(at, reason, hint)
+	n.Server, n.Row, n.State = r.Server.ID, r.n, state
+	r.notes = append(r.notes, n)
+}
+
+// text is a string of the file; "" of what is none.
+func text(v hujson.Value) string {
+	if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '"' {
+		return l.String()
+	}
+	return ""
+}
+
+// quote is a name as a note shows it: printable, and not too long.
+func quote(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		s = string(r[:79]) + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,58 @@
+package mcpconfig
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// remote fills in a server at a URL.
+func (r *reading) remote(declared interop.TransportKind) {
+	address := strings.TrimSpace(r.text("url"))
+	headers := r.pairs("headers", badHeader)
+	for i, h := range headers {
+		// A line break at the end comes from a variable that was read from a file.
+		headers[i].Value = interop.Secret(strings.TrimSpace(h.Value.Reveal()))
+		if strings.ContainsFunc(headers[i].Value.Reveal(), isControl) {
+			r.skip(r.fields["headers"].StartOffset, "headers "+quote(h.Name)+" holds a line break or control character", "")
+		}
+	}
+	if r.State == Active {
+		r.checkURL(address)
+	}
+	if declared == interop.KindSSE {
+		r.Server.Transport, r.Kind = interop.SSE{URL: address, Headers: headers}, interop.KindSSE
+		return
+	}
+	r.Server.Transport, r.Kind = interop.HTTP{URL: address, Headers: headers}, interop.KindHTTP
+}
+
+// checkURL shows nothing of a URL, because a key often stands in it.
+func (r *reading) checkURL(address string) {
+	at := r.fields["url"].StartOffset
+	u, err := url.Parse(address)
+	switch {
+	case err == nil && u.Scheme != "http" && u.Scheme != "https":
+		r.skip(at, `"url" does not begin with http:// or https://`, "")
+	case err != nil:
+		r.skip(at, `"url" is not a valid URL`, "")
+	case u.Hostname() == "":
+		r.skip(at, `"url" has no host`, "")
+	}
+}
+
+// badHeader checks for a token of RFC 9110, section 5.6.2.
+func badHeader(name string) string {
+	for _, c := range []byte(name) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return "no header can have this name"
+		}
+	}
+	if name == "" {
+		return "no header can have this name"
+	}
+	return ""
+}
+
+func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }

@@ -1,0 +1,89 @@
+package mcpconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// State is what becomes of a row.
+type State string
+
+// The states of a row.
+const (
+	// Active rows may start.
+	Active State = "active"
+	// Held rows are in a project's file that was discovered and not approved.
+	Held State = "held"
+	// Disabled rows say so themselves.
+	Disabled State = "disabled"
+	// Shadowed rows lost their id to a row of a file, or of a place in it, that goes first.
+	Shadowed State = "shadowed"
+	// Skipped rows cannot be used; their id goes to the next row that has it.
+	Skipped State = "skipped"
+)
+
+// Scope is where a file was found, in order of precedence.
+type Scope string
+
+// The scopes. All but [Project] are the user's own, and so approved.
+const (
+	// Explicit is a file that was named.
+	Explicit Scope = "file"
+	// Project is .indusvx/mcp.json in the directory that is searched.
+	Project Scope = "project"
+	// User is indusvx/mcp.json in $XDG_CONFIG_HOME, or else in ~/.config.
+	User Scope = "user"
+	// Legacy is ~/.indusvx/agent/mcp.json.
+	Legacy Scope = "legacy"
+	// LegacyAlt is ~/.indusvx/agent/mcp-servers.json.
+	LegacyAlt Scope = "legacy-alt"
+)
+
+// Row is one server as a file has it, and what becomes of it. It prints, in every
+// format of package fmt and as JSON, without any value of a variable, an
+// environment or a header.
+type Row struct {
+	// Server is complete where State is [Active], [Held] or [Shadowed]. Otherwise
+	// it has the id alone, which of a [Skipped] row may be "".
+	Server interop.Server
+	// Kind of transport; "" where the row does not tell.
+	Kind interop.TransportKind
+	// Target is the command line, or the URL without user, query and fragment, as
+	// the file writes it: variables are not replaced. Safe to print on a terminal.
+	Target string
+	// File and Line are where the row begins.
+	File string
+	Line int
+	// Scope of the file.
+	Scope Scope
+	// State of the row.
+	State State
+	// Reason and Hint say why State is not [Active] and what to do; "" where it is.
+	Reason, Hint string
+}
+
+// String is one line: id, state, kind, target.
+func (r Row) String() string {
+	return fmt.Sprintf("%s (%s) %s %s", quote(r.Server.ID), r.State, r.Kind, r.Target)
+}
+
+// Format prints [Row.String] whatever the verb, so that no verb prints the server's values.
+func (r Row) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+
+// MarshalJSON writes id, transport, target, file, line, scope, state, reason and hint.
+func (r Row) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		ID        string                `json:"id"`
+		Transport interop.TransportKind `json:"transport,omitempty"`
+		Target    string                `json:"target,omitempty"`
+		File      string                `json:"file"`
+		Line      int                   `json:"line"`
+		Scope     Scope                 `json:"scope"`
+		State     State                 `json:"state"`
+		Reason    string                `json:"reason,omitempty"`
+		Hint      string                `json:"hint,omitempty"`
+	}{r.Server.ID, r.Kind, r.Target, r.File, r.Line, r.Scope, r.State, r.Reason, r.Hint})
+}

@@ -1,0 +1,181 @@
+package mcpconfig
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/indusagi/indus/internal/nearest"
+)
+
+// source is one file that is there.
+type source struct {
+	path     string
+	info     fs.FileInfo
+	scope    Scope
+	approved bool
+	group    int // which of the named paths led here; a later one wins an id
+	entries  []entry
+	notes    []Note
+}
+
+// found is the outcome of a search.
+type found struct {
+	sources  []*source // in order of precedence within a group
+	searched []string
+	notes    []Note
+}
+
+// locate fills in the home and the configuration directory.
+func (p *place) locate() {
+	if p.home == "" {
+		name := "HOME"
+		if runtime.GOOS == "windows" {
+			name = "USERPROFILE"
+		}
+		p.home, _ = p.env(name)
+	}
+	if p.xdg == "" {
+		p.xdg, _ = p.env("XDG_CONFIG_HOME")
+		if p.xdg != "" && !filepath.IsAbs(p.xdg) { // the XDG specification says to ignore it
+			p.notes = append(p.notes, Note{Reason: "XDG_CONFIG_HOME is not an absolute path and is ignored"})
+			p.xdg = ""
+		}
+	}
+	if p.xdg == "" && p.home != "" {
+		p.xdg = filepath.Join(p.home, ".config")
+	}
+}
+
+// find turns the named paths into files, each once.
+func (p *place) find(paths []string) (*found, error) {
+	f := &found{notes: p.notes}
+	if len(paths) == 0 {
+		f.search(p, p.dir, 0)
+		return f, nil
+	}
+	for group, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case path == "":
+			return nil, &fault{note: Note{Reason: "an empty path names no file"}, err: fs.ErrNotExist}
+		case err != nil:
+			return nil, &fault{note: Note{File: path, Reason: plain(err), Hint: neighbours(path)}, err: err}
+		case info.IsDir():
+			f.directory(p, path, group)
+		default:
+			f.searched = append(f.searched, path)
+			f.add(&source{path: path, info: info, scope: Explicit, approved: true, group: group})
+		}
+	}
+	return f, nil
+}
+
+func (f *found) directory(p *place, dir string, group int) {
+	if ext := filepath.Ext(dir); ext == ".json" || ext == ".jsonc" {
+		f.notes = append(f.notes, Note{File: dir, Reason: "a directory, which is searched as one"})
+	}
+	f.search(p, dir, group)
+}
+
+// search looks in the four conventional places.
+func (f *found) search(p *place, dir string, group int) {
+	f.discover(filepath.Join(dir, ".indusvx", "mcp.json"), Project, p.trust, group)
+	if p.xdg != "" {
+		f.discover(filepath.Join(p.xdg, "indusvx", "mcp.json"), User, true, group)
+	}
+	if p.home != "" {
+		f.discover(filepath.Join(p.home, ".indusvx", "agent", "mcp.json"), Legacy, true, group)
+		f.discover(filepath.Join(p.home, ".indusvx", "agent", "mcp-servers.json"), LegacyAlt, true, group)
+	}
+}
+
+// discover adds a file if it is there.
+func (f *found) discover(path string, scope Scope, approved bool, group int) {
+	if slices.Contains(f.searched, path) && scope != Project {
+		return
+	}
+	f.searched = append(f.searched, path)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(path); err == nil {
+			f.notes = append(f.notes, Note{File: path, Reason: "a symbolic link to nothing"})
+		}
+	case err != nil:
+		f.notes = append(f.notes, Note{File: path, Reason: plain(err)})
+	case !info.Mode().IsRegular(): // opening a pipe could block for good
+		f.notes = append(f.notes, Note{File: path, Reason: "not a file but " + modeName(info.Mode())})
+	default:
+		f.add(&source{path: path, info: info, scope: scope, approved: approved, group: group})
+	}
+}
+
+// add keeps one source for each file, however often and by whatever name it was
+// reached, and its approval if any of the ways to it gives one. The user's own
+// files keep their first place, so that they never go before a project's; all
+// others take their last, because the later path wins.
+func (f *found) add(s *source) {
+	same := func(e *source) bool { return os.SameFile(e.info, s.info) }
+	i := slices.IndexFunc(f.sources, same)
+	if i < 0 {
+		f.sources = append(f.sources, s)
+		return
+	}
+	old, home := f.sources[i], s.scope != Explicit && s.scope != Project
+	s.approved = s.approved || old.approved
+	if old.scope == Explicit {
+		s.scope = Explicit
+	}
+	if home {
+		old.scope, old.approved = s.scope, s.approved
+		return
+	}
+	f.sources = append(slices.Delete(f.sources, i, i+1), s)
+}
+
+func modeName(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}
+
+// plain is what the system says, without the operation and the path.
+func plain(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "no such file or directory"
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return "a part of the path is not a directory"
+	}
+	return err.Error()
+}
+
+// neighbours is a hint with the names that are there and resemble path's.
+func neighbours(path string) string {
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	near := nearest.Names(filepath.Base(path), names, 1)
+	if len(near) == 0 {
+		return ""
+	}
+	return "did you mean " + strings.TrimPrefix(filepath.Join(filepath.Dir(path), near[0]), "./") + "?"
+}

@@ -1,0 +1,93 @@
+package mcpconfig
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// maxTarget bounds what a hostile file can put on a terminal.
+const maxTarget = 4096
+
+// describe fills in Kind and Target from what the file says, before anything is
+// checked or replaced, so that rows which do not start have them too.
+func (r *reading) describe() {
+	declared := interop.KindHTTP
+	for _, field := range []string{"type", "transport"} {
+		if v := r.fields[field]; v != nil {
+			declared, _ = kindNamed(text(*v))
+		}
+	}
+	switch {
+	case r.has("command") && (declared == interop.KindStdio || !r.has("url")):
+		r.Kind, r.Target = interop.KindStdio, r.commandLine()
+	case r.has("url"):
+		r.Kind, r.Target = interop.KindHTTP, plainURL(text(*r.fields["url"]))
+		if declared == interop.KindSSE {
+			r.Kind = interop.KindSSE
+		}
+	}
+	if n := len(r.Target); n > maxTarget {
+		r.Target = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(r.Target[:maxTarget], ""), n)
+	}
+}
+
+func (r *reading) commandLine() string {
+	command := text(*r.fields["command"])
+	if command == "" { // no string: the row will be skipped
+		return ""
+	}
+	words := []string{word(command)}
+	if v := r.fields["args"]; v != nil {
+		if list, ok := v.Value.(*hujson.Array); ok {
+			for _, e := range list.Elements {
+				if l, ok := e.Value.(hujson.Literal); ok && l.Kind() != 'n' {
+					words = append(words, word(l.String()))
+				}
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// word is quoted unless it is plain, so that neither a space nor an escape
+// sequence for the terminal can pass for something else.
+func word(s string) string {
+	plain := func(c rune) bool { return c != ' ' && c != '"' && c != '\'' && strconv.IsPrint(c) }
+	for _, c := range s {
+		if !plain(c) {
+			return strconv.Quote(s)
+		}
+	}
+	if s == "" {
+		return `""`
+	}
+	return s
+}
+
+// plainURL is a URL without user, query and fragment, where secrets stand.
+func plainURL(s string) string {
+	if s == "" {
+		return ""
+	}
+	// Variables would make the parser stumble: they become plain letters.
+	_, err := url.Parse(strings.NewReplacer("${", "x", "}", "x", ":-", "-").Replace(s))
+	shown := s
+	if i := strings.IndexAny(s, "?#"); i >= 0 {
+		shown = s[:i] + s[i:i+1] + "…"
+	}
+	scheme, rest, _ := strings.Cut(shown, "://")
+	authority, path, _ := strings.Cut(rest, "/")
+	switch at := strings.LastIndex(authority, "@"); {
+	case err != nil && strings.Contains(s, "@"): // a password with a slash, say
+		return word(scheme + "://…")
+	case at >= 0:
+		return word(scheme + "://…" + authority[at:] + "/" + path)
+	}
+	return word(shown)
+}
