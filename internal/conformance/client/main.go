@@ -1,0 +1,140 @@
+// Command client is the client that the official conformance suite tests: one
+// interop.Endpoint over HTTP. The suite starts it once for each scenario, with
+// the server's URL as the last argument and MCP_CONFORMANCE_SCENARIO in the
+// environment. The scenario decides which tools it calls and nothing else: what
+// goes over the wire, the era above all, is the endpoint's own choice.
+//
+//	MCP_CONFORMANCE_SCENARIO=tools_call client http://localhost:8080/mcp
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// limit is less than the 30 s after which the suite kills a client that hangs.
+	limit = 25 * time.Second
+	// callTime is what a call may take where nothing is heard: the suite's servers
+	// answer at once, but for one that waits to be asked for the rest of its answer.
+	callTime = 5 * time.Second
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: client URL")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := run(ctx, os.Args[len(os.Args)-1]); err != nil {
+		fmt.Fprintln(os.Stderr, "client:", err)
+		os.Exit(1)
+	}
+}
+
+// run connects, lists the tools, and makes the scenario's calls one after another.
+func run(ctx context.Context, url string) error {
+	server := interop.Server{
+		ID:        "conformance",
+		Transport: interop.HTTP{URL: url},
+		Timeouts:  interop.Timeouts{Call: callTime},
+	}
+	e := interop.NewEndpoint(server, nil)
+	defer e.Close()
+	if err := e.Open(ctx); err != nil {
+		return err
+	}
+	fmt.Println("connected:", e.Status().Era, e.Status().Version)
+	tools, err := e.Tools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tools {
+		fmt.Println("tool:", t.Tool)
+	}
+	for _, q := range e.Quarantined() {
+		fmt.Println(q)
+	}
+	todo, err := calls(os.Getenv("MCP_CONFORMANCE_SCENARIO"), os.Getenv("MCP_CONFORMANCE_CONTEXT"), tools)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, c := range todo {
+		result, err := e.Invoke(ctx, c.Name, c.Arguments)
+		if err != nil {
+			fmt.Println("call:", c.Name, err)
+			failed = err
+			continue
+		}
+		fmt.Printf("call: %s %s\n", c.Name, result.Wire().JSON)
+	}
+	return failed
+}
+
+// call is one tools/call; the suite's context spells it so.
+type call struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// calls is what a scenario wants to see called: what its context says, else what
+// its description says. A scenario that is not named here only wants a listing.
+func calls(scenario, context string, tools []toolbox.Descriptor) ([]call, error) {
+	none := json.RawMessage(`{}`)
+	switch scenario {
+	case "tools_call":
+		return []call{{"add_numbers", json.RawMessage(`{"a":5,"b":3}`)}}, nil
+	case "sse-retry":
+		return []call{{"test_reconnection", none}}, nil
+	case "elicitation-sep1034-client-defaults":
+		return []call{{"test_client_elicitation_defaults", none}}, nil
+	case "sep-2322-client-request-state":
+		return []call{
+			{"test_mrtr_echo_state", none}, {"test_mrtr_no_state", none},
+			{"test_mrtr_unrelated", none}, {"test_mrtr_no_result_type", none},
+		}, nil
+	case "http-custom-headers":
+		var told struct{ ToolCalls []call }
+		err := json.Unmarshal([]byte(context), &told)
+		return told.ToolCalls, err
+	case "http-standard-headers":
+		return every(tools, none), nil
+	case "http-invalid-tool-headers": // "call every tool that was not rejected"
+		return every(tools, json.RawMessage(`{"region":"us-west1"}`)), nil
+	case "json-schema-2020-12-preservation":
+		return echoed(tools), nil
+	}
+	return nil, nil
+}
+
+// every calls all tools that were listed, with the same arguments.
+func every(tools []toolbox.Descriptor, args json.RawMessage) []call {
+	var out []call
+	for _, t := range tools {
+		out = append(out, call{t.Tool, args})
+	}
+	return out
+}
+
+// echoed sends the schema of one tool back, to show how it arrived.
+func echoed(tools []toolbox.Descriptor) []call {
+	for _, t := range tools {
+		if t.Tool == "json_schema_2020_12_tool" {
+			args := append(append([]byte(`{"schema":`), t.Schema...), '}')
+			return []call{{"json_schema_echo", args}}
+		}
+	}
+	return nil
+}
