@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// terminal is the file behind a stream, where it is a terminal that can be
+// drawn on.
+func terminal(stream any) (*os.File, bool) {
+	file, ok := stream.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
+		return nil, false
+	}
+	return file, true
+}
+
+// clean makes text from a server harmless for a terminal: one line, no control
+// characters.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case harmful(r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// cleanLines is clean for text of several lines.
+func cleanLines(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && harmful(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// harmful reports a control or bidirectional character.
+func harmful(r rune) bool {
+	return r < ' ' || r >= 0x7f && r <= 0x9f || r == 0x200e || r == 0x200f || r == 0x61c ||
+		r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+// writeJSON writes one JSON document. In a pipe it is what it is, byte for
+// byte; on a terminal what would move the cursor is written as \u escapes,
+// which mean the same.
+func (s streams) writeJSON(raw json.RawMessage) error {
+	if _, ok := terminal(s.out); ok {
+		raw = escapeHarmful(raw)
+	}
+	_, err := fmt.Fprintf(s.out, "%s\n", bytes.TrimRight(raw, "\n"))
+	return err
+}
+
+// writeText writes a server's text: as it is in a pipe, harmless on a terminal.
+// It ends with a newline in any case.
+func (s streams) writeText(text string) error {
+	if _, ok := terminal(s.out); ok {
+		text = cleanLines(text)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(s.out, text)
+	return err
+}
+
+// escapeHarmful writes the harmful characters of valid JSON as escapes. Such
+// characters stand in strings alone, but for its own whitespace.
+func escapeHarmful(raw []byte) []byte {
+	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= 0x7f && harmful(r) }) {
+		return raw
+	}
+	var b []byte
+	for len(raw) > 0 {
+		r, n := utf8.DecodeRune(raw)
+		if r >= 0x7f && harmful(r) {
+			b = fmt.Appendf(b, `\u%04x`, r)
+		} else {
+			b = append(b, raw[:n]...)
+		}
+		raw = raw[n:]
+	}
+	return b
+}
+
+// indented is v as JSON for a person and a program alike: what is raw in it
+// keeps its keys, their order and its numbers.
+func indented(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}

@@ -1,0 +1,125 @@
+// Package cli is the indus command: one file a command, with its help text.
+// stdout is data, stderr is for the person, and every way to end has its exit
+// code.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// patience is how long an end may take before the person is told that it does.
+const patience = 500 * time.Millisecond
+
+// streams is where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// tell writes a line for the person.
+func (s streams) tell(format string, args ...any) {
+	fmt.Fprintf(s.err, "indus: "+format+"\n", args...)
+}
+
+// Main runs the command line of this process and returns its exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	return run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+}
+
+// run is Main for the arguments args. The context's end is an interruption.
+func run(ctx context.Context, args []string, s streams) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	ended := s.tellSlowEnd(ctx)
+	err := root.ExecuteContext(ctx)
+	ended()
+	if err == nil {
+		return exitOK
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		s.tell("interrupted")
+		return exitInterrupted
+	}
+	var quiet *silentError
+	if !errors.As(err, &quiet) {
+		s.tell("%s", clean(err.Error()))
+	}
+	return exitCode(err)
+}
+
+// tellSlowEnd tells the person what takes so long once ctx has ended.
+func (s streams) tellSlowEnd(ctx context.Context) (ended func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(patience):
+			s.tell("stopping; a second signal does not wait for the servers")
+		case <-done:
+		}
+	})
+	return func() { stop(); close(done) }
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:               "indus",
+		Short:             "MCP servers' tools in, and out again",
+		Long:              rootHelp,
+		Version:           version(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Args:              noSuchCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprintln(s.out, cmd.Long) })
+	root.SetHelpCommand(newHelp())
+	root.SetFlagErrorFunc(badFlag)
+	root.Flags().Bool("version", false, "which indus this is") // or else it is -v too
+	root.SetVersionTemplate("indus {{.Version}}\n")
+	root.AddCommand(newMCP(s), newServe(s), newCompletion(s), newVersion(s))
+	return root
+}
+
+const rootHelp = `indus brings the tools of MCP servers into a terminal or a program, and puts
+them out again to any MCP client: many servers behind one endpoint.
+
+Usage:
+  indus mcp ls                       which servers are configured, and do they work?
+  indus mcp tools [SERVER]           what tools do they have?
+  indus mcp call TOOL [ARGUMENT]...  call one
+  indus serve                        one endpoint for all of them
+  indus completion SHELL             complete commands with Tab
+  indus version                      which indus this is
+  indus COMMAND -h                   all about a command
+
+A session:
+  $ cat servers.json
+  {"servers": {"everything": {"command": "npx",
+    "args": ["-y", "@modelcontextprotocol/server-everything"]}}}
+  $ indus mcp ls --mcp servers.json
+  SERVER      PHASE  ERA     MCP         TOOLS  TIME
+  everything  ready  legacy  2025-11-25  13     361ms
+  $ indus mcp call everything__echo message=hi --mcp servers.json
+  Echo: hi
+  $ indus serve --mcp servers.json
+  indus: serving at http://127.0.0.1:7332/mcp
+
+` + configurationHelp + `
+
+` + exitHelp

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// configFlags are the flags of every command that reads the configuration.
+type configFlags struct {
+	paths []string
+	trust bool
+	mcp   *pflag.Flag // whose value is paths
+}
+
+func (f *configFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.paths, "mcp", nil, "a configuration file, or a directory to search")
+	f.mcp = cmd.Flags().Lookup("mcp")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "start what a project's file configures")
+}
+
+// read reads the configuration; what cannot be read was mistyped.
+func (f *configFlags) read(ctx context.Context) (*mcpconfig.Config, error) {
+	if f.mcp.Changed && len(f.paths) == 0 {
+		return nil, usage("--mcp is empty: name a file or a directory")
+	}
+	c, err := mcpconfig.Read(ctx, f.paths, &mcpconfig.Options{Trust: f.trust})
+	if err != nil && ctx.Err() == nil {
+		err = usage("%w", err)
+	}
+	return c, err
+}
+
+// load is read, and tells the person what is odd: of the notes those that a
+// command cares about.
+func (f *configFlags) load(ctx context.Context, s streams, cares func(mcpconfig.Note) bool) (*mcpconfig.Config, error) {
+	c, err := f.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range c.Notes {
+		if cares(n) {
+			s.tell("%s", clean(n.String()))
+		}
+	}
+	if len(c.Rows) == 0 && len(c.Notes) == 0 {
+		s.tell("no MCP servers are configured: write .indusvx/mcp.json, or name a file with --mcp")
+	}
+	return c, nil
+}
+
+// unlessInRows cares for all that a list of the rows does not say.
+func unlessInRows(n mcpconfig.Note) bool {
+	return n.State == "" || n.State == mcpconfig.Shadowed
+}
+
+// unlessMeant cares for all that somebody may not know: who disabled a server
+// knows, and of those that are held one line is enough (see [tellHeld]).
+func unlessMeant(n mcpconfig.Note) bool {
+	return n.State != mcpconfig.Disabled && n.State != mcpconfig.Held
+}
+
+// about cares for whole files, and for what is odd about rows that concern
+// says yes to and that may start.
+func about(concerns func(interop.Server) bool) func(mcpconfig.Note) bool {
+	return func(n mcpconfig.Note) bool {
+		return n.Row == 0 || n.State == "" && concerns(interop.Server{ID: n.Server})
+	}
+}
+
+// tellHeld says in one line a file who waits for approval, and how to give it.
+func tellHeld(c *mcpconfig.Config, s streams) {
+	type group struct{ file, reason, hint string }
+	var order []group
+	held := map[group][]string{}
+	for _, r := range c.Held() {
+		g := group{r.File, r.Reason, r.Hint}
+		if held[g] == nil {
+			order = append(order, g)
+		}
+		held[g] = append(held[g], r.Server.ID)
+	}
+	for _, g := range order {
+		s.tell("%s", clean(g.file+": not started: "+strings.Join(held[g], ", ")+": "+joinHint(g.reason, g.hint)))
+	}
+}
+
+// notStarted is the error for a server that is configured and may not start.
+func notStarted(r mcpconfig.Row) error {
+	if r.State == mcpconfig.Disabled {
+		return usage("server %q is disabled at %s:%d", r.Server.ID, r.File, r.Line)
+	}
+	return usage("server %q is %s at %s:%d: %s", r.Server.ID, r.State, r.File, r.Line, joinHint(r.Reason, r.Hint))
+}
+
+func joinHint(reason, hint string) string {
+	if hint == "" {
+		return reason
+	}
+	return reason + "; " + hint
+}
+
+// idle is a row that is configured, may not start, and is what wanted says.
+func idle(c *mcpconfig.Config, wanted func(interop.Server) bool) (mcpconfig.Row, bool) {
+	i := slices.IndexFunc(c.Rows, func(r mcpconfig.Row) bool {
+		return r.State != mcpconfig.Active && r.State != mcpconfig.Shadowed && wanted(r.Server)
+	})
+	if i < 0 {
+		return mcpconfig.Row{}, false
+	}
+	return c.Rows[i], true
+}
+
+func ids(servers []interop.Server) []string {
+	out := make([]string, len(servers))
+	for i, s := range servers {
+		out[i] = s.ID
+	}
+	return out
+}
+
+// completeServers offers the ids of the servers that may start, with something
+// after each. It reads files and starts nothing.
+func (f *configFlags) completeServers(after string, d cobra.ShellCompDirective) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		d := d | cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		c, err := f.read(cmd.Context())
+		if err != nil {
+			return nil, d
+		}
+		var offer []string
+		for _, id := range ids(c.Servers()) {
+			if strings.HasPrefix(id+after, typed) {
+				offer = append(offer, id+after)
+			}
+		}
+		return offer, d
+	}
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/indusagi/indus/host"
+)
+
+// defaultAddr is where indus serves: on this machine alone.
+const defaultAddr = "127.0.0.1:7332"
+
+// shutdownWait bounds how long answers that are being written are waited for.
+const shutdownWait = 5 * time.Second
+
+// door is where clients come in.
+type door interface {
+	// serve blocks until ctx ends, or a door of one client is closed.
+	serve(ctx context.Context, h *host.Host, s streams) error
+}
+
+// open is the door that the flags ask for. Whatever is wrong with it is known
+// before any server starts.
+func (f *serveFlags) open(s streams) (door, error) {
+	if f.stdio {
+		return stdioDoor{}, nil
+	}
+	return listen(f.addr, s)
+}
+
+// stdioDoor is stdin and stdout: one client.
+type stdioDoor struct{}
+
+var _ door = stdioDoor{}
+
+func (stdioDoor) serve(ctx context.Context, h *host.Host, s streams) error {
+	if _, ok := terminal(s.in); ok {
+		s.tell("serving on stdin and stdout, which a client is meant to hold; to connect one:\n" +
+			"  claude mcp add indus -- indus serve --stdio\n" +
+			`  {"mcpServers":{"indus":{"command":"indus","args":["serve","--stdio"]}}}`)
+	}
+	return h.ServeStdio(ctx)
+}
+
+// httpDoor is a port: any number of clients.
+type httpDoor struct{ l net.Listener }
+
+var _ door = (*httpDoor)(nil)
+
+func listen(addr string, s streams) (door, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, usage("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
+	}
+	l, err := net.Listen("tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%w; is another indus serving there? --addr takes another HOST:PORT", err)
+	case err != nil:
+		return nil, err
+	}
+	if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() {
+		if host == "" {
+			addr = "every address of this machine, " + addr
+		}
+		s.tell("warning: %s can be reached from other machines, and whoever reaches it may call every tool", addr)
+	}
+	return &httpDoor{l}, nil
+}
+
+func (d *httpDoor) serve(ctx context.Context, h *host.Host, s streams) error {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", h.Handler())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	url := "http://" + reachable(d.l.Addr().(*net.TCPAddr)) + "/mcp"
+	s.tell("serving at %s", url)
+	s.tell("to connect a client:\n  claude mcp add --transport http indus %s\n"+
+		`  {"mcpServers":{"indus":{"type":"http","url":"%s"}}}`, url, url)
+
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		h.Close() // ends the streams, for which Shutdown would wait
+		end, cancel := context.WithTimeout(context.Background(), shutdownWait)
+		defer cancel()
+		if server.Shutdown(end) != nil {
+			_ = server.Close()
+		}
+	})
+	err := server.Serve(d.l)
+	if stop() {
+		return err // nobody asked it to end
+	}
+	<-stopped
+	return nil
+}
+
+// reachable is an address as a client on this machine writes it.
+func reachable(addr *net.TCPAddr) string {
+	if !addr.IP.IsUnspecified() {
+		return addr.String()
+	}
+	return (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: addr.Port}).String()
+}

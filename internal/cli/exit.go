@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Exit codes; exitHelp tells them to the person.
+const (
+	exitOK          = 0
+	exitFault       = 1
+	exitUsage       = 2
+	exitForbidden   = 3
+	exitUnreachable = 4
+	exitToolFailed  = 5
+	exitInterrupted = 130
+)
+
+// exitError is an error that knows its exit code.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// silentError has nothing to say that was not said already.
+type silentError struct{ code int }
+
+func (e *silentError) Error() string { return "" }
+
+func usage(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// exitCode is the one table from errors to exit codes. An interruption is not
+// in it: who was interrupted is known by the context.
+func exitCode(err error) int {
+	var own *exitError
+	var quiet *silentError
+	var unknown *toolbox.UnknownTool
+	var rpc *interop.RPCError
+	var fault *interop.Fault
+	switch {
+	case errors.As(err, &own):
+		return own.code
+	case errors.As(err, &quiet):
+		return quiet.code
+	case errors.As(err, &unknown):
+		return exitUsage
+	case forbidden(err):
+		return exitForbidden
+	case errors.As(err, &rpc):
+		return exitFault
+	case errors.As(err, &fault) && fault.Kind != interop.Protocol:
+		return exitUnreachable
+	}
+	return exitFault
+}
+
+func forbidden(err error) bool {
+	var answer *interop.HTTPError
+	return errors.As(err, &answer) && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
+}
+
+// explain is an error with what to try, where there is advice, and a server's
+// own error with the data that it sent along.
+func explain(err error) error {
+	var rpc *interop.RPCError
+	var fault *interop.Fault
+	switch {
+	case errors.As(err, &rpc) && !forbidden(err):
+		if len(rpc.Data) > 0 {
+			return fmt.Errorf("%w; data: %s", err, brief(rpc.Data))
+		}
+	case errors.As(err, &fault):
+		return &exitError{exitCode(err), fmt.Errorf("%w; %s", err, advice(fault))}
+	}
+	return err
+}
+
+// brief is JSON on one line of bounded length.
+func brief(raw json.RawMessage) string {
+	const most = 500
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		b.Write(raw)
+	}
+	return cutText(b.String(), most)
+}
+
+// cutText is s in at most n runes.
+func cutText(s string, n int) string {
+	if runes := []rune(s); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return s
+}
+
+// advice is what to try after a fault. Of a server that is not connected the
+// reason why it is not says more.
+func advice(f *interop.Fault) string {
+	var why *interop.Fault
+	if f.Kind == interop.NotConnected && errors.As(f.Cause, &why) {
+		return advice(why)
+	}
+	if forbidden(f) {
+		return `the server wants authorization: give it a header, such as "Authorization"`
+	}
+	return f.Kind.Advice()
+}
+
+func didYouMean(name string, known []string) string {
+	near := nearest.Names(name, known, 3)
+	if len(near) == 0 {
+		return ""
+	}
+	return ", did you mean " + strings.Join(near, ", ") + "?"
+}

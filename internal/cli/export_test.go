@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/spf13/cobra"
+)
+
+// Run is the command in this process.
+func Run(ctx context.Context, args []string, in io.Reader, out, err io.Writer) int {
+	return run(ctx, args, streams{in, out, err})
+}
+
+// Root is the tree of commands.
+func Root() *cobra.Command { return newRoot(streams{nil, io.Discard, io.Discard}) }
+
+// Typed is a parameter's value as it goes out.
+func Typed(text, schema string) (string, error) {
+	raw := json.RawMessage(schema)
+	v, err := typed(text, shapeOf(raw).resolved())
+	return string(v), err
+}
+
+// Signature is a tool's with that schema.
+func Signature(schema string) string {
+	return signature(toolbox.Descriptor{Name: "t", Schema: json.RawMessage(schema)})
+}
+
+// Object is what words mean for a tool with that schema.
+func Object(words []string, whole, schema string, read func(string) ([]byte, error)) (object json.RawMessage, doubts []string, err error) {
+	a, err := parseArguments(words, whole, read)
+	if err != nil {
+		return nil, nil, err
+	}
+	object, err = a.object(json.RawMessage(schema))
+	if err != nil {
+		return nil, nil, err
+	}
+	return object, a.doubts(json.RawMessage(schema), object), nil
+}
+
+// IsUsage reports an error with the exit code of mistyped commands.
+func IsUsage(err error) bool { return exitCode(err) == exitUsage }
+
+// FirstSentence, EscapeHarmful and Size are what they are called.
+var (
+	FirstSentence = firstSentence
+	EscapeHarmful = escapeHarmful
+	Size          = size
+)
+
+// Drawing is lines that are drawn anew, for the servers all on each screen.
+type Drawing struct{ d drawing }
+
+func (d *Drawing) Draw(w io.Writer, lines []string, width int) { d.d.draw(w, lines, width) }
+
+// ServerLines are the live lines for servers.
+func ServerLines(all []interop.EndpointStatus, height int) []string {
+	return serverLines(all, 1500*time.Millisecond, height)
+}

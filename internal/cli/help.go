@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// What several help texts share.
+const (
+	configurationHelp = `Configuration:
+  Servers stand in .indusvx/mcp.json of the working directory, in
+  indusvx/mcp.json of the user's configuration directory, or in a file that
+  --mcp names. What a project's file configures is started once it is approved:
+  naming the file approves it, and so does --trust.`
+
+	configFlagsHelp = `
+  --mcp PATH   a file, which is thereby approved, or a directory to search; may
+               be repeated or separated by commas, and the later wins (default:
+               the working directory, then the user's own files)
+  --trust      start what a project's file configures, though nobody named it`
+
+	exitHelp = `Exit codes:
+  0    ok
+  1    a server answers with an error, or something unforeseen
+  2    usage: flags, names and files
+  3    the server wants authorization
+  4    the server cannot be reached
+  5    the tool ran and failed
+  130  interrupted`
+)
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]...",
+		Short: "All about a command",
+		Long:  "All about a command.\n\nUsage:\n  indus help [COMMAND]...\n\nA session:\n  $ indus help mcp call",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of := cmd.Root()
+			for _, a := range args {
+				next := child(of, a)
+				if next == nil {
+					return noSuchCommand(of, []string{a})
+				}
+				of = next
+			}
+			return of.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			of := cmd.Root()
+			for _, a := range args {
+				if of = child(of, a); of == nil {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+			}
+			return commandNames(of), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+func child(of *cobra.Command, name string) *cobra.Command {
+	for _, c := range of.Commands() {
+		if c.Name() == name {
+			return c
+		}
+	}
+	return nil
+}
+
+func commandNames(of *cobra.Command) []string {
+	var names []string
+	for _, c := range of.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// noSuchCommand refuses arguments of a command that only has sub-commands.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usage("no command %q%s; see %s -h", args[0], didYouMean(args[0], commandNames(cmd)), cmd.CommandPath())
+}
+
+// atMost refuses more than n arguments, which are called what.
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		takes := "takes no argument"
+		if n > 0 {
+			takes = "takes one " + what
+		}
+		return usage("%s %s, and %q is too many; see %s -h", ownPath(cmd), takes, args[n], cmd.CommandPath())
+	}
+}
+
+// ownPath is a command without the word indus: "mcp tools".
+func ownPath(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// badFlag is the error for flags that cannot be read.
+func badFlag(cmd *cobra.Command, err error) error {
+	hint := ""
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+		hint = didYouMean("--"+unknown.GetSpecifiedName(), known)
+	}
+	return usage("%w%s; see %s -h", err, hint, cmd.CommandPath())
+}
+
+func newCompletion(s streams) *cobra.Command {
+	shells := map[string]func(*cobra.Command, io.Writer) error{
+		"bash":       func(c *cobra.Command, w io.Writer) error { return c.GenBashCompletionV2(w, true) },
+		"zsh":        (*cobra.Command).GenZshCompletion,
+		"fish":       func(c *cobra.Command, w io.Writer) error { return c.GenFishCompletion(w, true) },
+		"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
+	}
+	known := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:       "completion SHELL",
+		Short:     "Print a script that completes commands with Tab",
+		Long:      completionHelp,
+		ValidArgs: known,
+		Args:      atMost(1, "SHELL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("completion needs a shell: %s", strings.Join(known, ", "))
+			}
+			write := shells[args[0]]
+			if write == nil {
+				return usage("no completion for %q: there is %s", args[0], strings.Join(known, ", "))
+			}
+			if err := write(cmd.Root(), s.out); err != nil {
+				return fmt.Errorf("completion: %w", err)
+			}
+			return nil
+		},
+	}
+}
+
+const completionHelp = `Print a script that completes indus commands, flags, servers and tools with Tab.
+
+Usage:
+  indus completion bash|zsh|fish|powershell
+
+A session:
+  $ source <(indus completion bash)                                   # for this shell
+  $ indus completion bash > ~/.local/share/bash-completion/completions/indus
+  $ indus completion zsh > "${fpath[1]}/_indus"
+  $ indus completion fish > ~/.config/fish/completions/indus.fish
+  $ indus mcp call ev<Tab>
+  $ indus mcp call everything__`

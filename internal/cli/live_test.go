@@ -1,0 +1,103 @@
+package cli_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/cli"
+	"github.com/indusagi/indus/interop"
+)
+
+func TestLiveLinesStandWhereTheyStoodBefore(t *testing.T) {
+	var s screen
+	var d cli.Drawing
+	fmt.Fprint(&s, "$ indus mcp ls\n")
+	d.Draw(&s, []string{"one  connecting  0s", "two  connecting  0s"}, 20)
+	d.Draw(&s, []string{"one  ready  3 tools, and more of it", "two  connecting  100ms"}, 20)
+	if diff := cmp.Diff("$ indus mcp ls\none  ready  3 tool…\ntwo  connecting  1…\n", s.String()); diff != "" {
+		t.Error(diff)
+	}
+	d.Draw(&s, []string{"two  ready"}, 20)
+	fmt.Fprint(&s, "") // nothing comes between
+	d.Draw(&s, nil, 20)
+	d.Draw(&s, nil, 20)
+	if diff := cmp.Diff("$ indus mcp ls\n", s.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLiveLinesOfANarrowerTerminalWereWrapped(t *testing.T) {
+	var d cli.Drawing
+	var b strings.Builder
+	d.Draw(&b, []string{strings.Repeat("x", 50), "short"}, 80)
+	b.Reset()
+	d.Draw(&b, []string{"now"}, 20) // 50 characters are three rows of 20
+	if !strings.Contains(b.String(), "\x1b[4A") {
+		t.Errorf("%q", b.String())
+	}
+}
+
+func TestLiveLinesFitTheScreen(t *testing.T) {
+	var all []interop.EndpointStatus
+	for i := range 30 {
+		st := interop.EndpointStatus{Server: fmt.Sprintf("s%02d", i), Phase: interop.Connecting}
+		switch i % 3 {
+		case 0:
+			st.Phase, st.Tools, st.Took = interop.Ready, 1, 1234*time.Millisecond
+		case 1:
+			st.Phase = interop.Faulted
+			st.Fault = interop.NewFault(interop.SpawnFailed, st.Server, "connect", errors.New("two\nlines\x1b[2J"))
+		}
+		all = append(all, st)
+	}
+	want := []string{
+		"s01  faulted     connect: two lines[2J",
+		"s02  connecting  1.5s",
+		"s04  faulted     connect: two lines[2J",
+		"… and 27 more; 10 of 30 are ready",
+	}
+	if diff := cmp.Diff(want, cli.ServerLines(all, 6)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"s00  ready       1 tool, 1.23s", want[0], want[1]}, cli.ServerLines(all[:3], 6)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// screen is as much of a terminal as the live lines need: its lines, the cursor
+// at the start of one of them.
+type screen struct {
+	lines []string
+	row   int
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	text := string(b)
+	for text != "" {
+		switch {
+		case strings.HasPrefix(text, "\x1b[?7l"), strings.HasPrefix(text, "\x1b[?7h"):
+			text = text[5:]
+		case strings.HasPrefix(text, "\x1b[J"):
+			s.lines, text = s.lines[:s.row], text[3:]
+		case strings.HasPrefix(text, "\x1b["):
+			n, final := 0, ' '
+			if _, err := fmt.Sscanf(text, "\x1b[%d%c", &n, &final); err != nil || final != 'A' {
+				return 0, fmt.Errorf("unknown sequence %q", text)
+			}
+			s.row -= n
+			text = text[strings.IndexByte(text, 'A')+1:]
+		case text[0] == '\r':
+			text = text[1:]
+		default:
+			line, rest, _ := strings.Cut(text, "\n")
+			s.lines, s.row, text = append(s.lines[:s.row], line), s.row+1, rest
+		}
+	}
+	return len(b), nil
+}
+
+func (s *screen) String() string { return strings.Join(append(s.lines[:s.row:s.row], ""), "\n") }
