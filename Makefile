@@ -1,0 +1,59 @@
+# make test    the peers are installed, all tests pass
+# make check   format, vet, staticcheck, race, leaks, layers, 5 s for each fuzz target, conformance, other platforms
+# make bench   benchmarks, ready for benchstat
+# make fuzz    FUZZTIME (60s) for each fuzz target
+# make soak    what takes minutes: a load, long fuzzing
+
+GO       ?= go
+FUZZTIME ?= 60s
+COUNT    ?= 6
+PEERS    := testdata/peers/node_modules/.package-lock.json
+
+.PHONY: all build test check format vet staticcheck race platforms fuzz bench soak peers clean
+
+all: build
+
+build:
+	$(GO) build -o bin/indus ./cmd/indus
+
+peers: $(PEERS)
+
+$(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
+	npm ci --prefix testdata/peers --no-audit --no-fund
+
+test: peers
+	$(GO) test ./...
+
+check: format vet staticcheck platforms race
+	$(MAKE) fuzz FUZZTIME=5s
+
+format:
+	@files=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	if [ -n "$$files" ]; then echo "gofmt -w these files:"; echo "$$files"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+staticcheck:
+	cd tools && $(GO) build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	bin/staticcheck ./...
+
+# Windows must compile; macOS must, and cannot be run here.
+platforms:
+	GOOS=windows $(GO) build ./... && GOOS=darwin $(GO) build ./...
+
+race: peers
+	$(GO) test -race ./...
+
+fuzz:
+	scripts/fuzz $(FUZZTIME)
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
+
+soak: peers
+	INDUS_SOAK=1 $(GO) test -timeout 60m -run Soak -v ./...
+	$(MAKE) fuzz FUZZTIME=10m
+
+clean:
+	rm -rf bin out

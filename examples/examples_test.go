@@ -1,0 +1,44 @@
+package examples_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/interop"
+)
+
+func TestMountRuns(t *testing.T) {
+	command, args := peers.Everything(t, "stdio")
+	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"everything": map[string]any{"command": command, "args": args},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := fixture.GoBuild(t, "github.com/indusagi/indus/examples/mount")
+	out, stderr, err := fixture.Run(t, fixture.Command{Path: bin, Args: []string{fixture.File(t, string(config))}}, time.Minute)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	if !strings.Contains(out, "everything__get-sum\n") || !strings.Contains(out, "Echo: hi") {
+		t.Errorf("it prints:\n%s", out)
+	}
+}
+
+func TestPublishRuns(t *testing.T) {
+	bin := fixture.GoBuild(t, "github.com/indusagi/indus/examples/publish")
+	p := fixture.Start(t, fixture.Command{Path: bin, Args: []string{"127.0.0.1:0"}})
+	e := interop.NewEndpoint(interop.Server{ID: "s", Transport: interop.HTTP{URL: p.Line()}}, nil)
+	defer e.Close()
+	if err := e.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Invoke(t.Context(), "shout", json.RawMessage(`{"text":"hi"}`))
+	if err != nil || len(r.Blocks()) != 1 || *r.Blocks()[0].Text != "HI" {
+		t.Errorf("%v, %v", r, err)
+	}
+}

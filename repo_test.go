@@ -1,0 +1,133 @@
+package indus_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/indusagi/indus"
+
+// layer is which of our own packages a package may import, and why no others.
+type layer struct {
+	pkg string
+	may []string
+	why string
+}
+
+var layers = []layer{
+	{"schema", nil, "schemas are pure data: whoever checks one needs nothing of the rest"},
+	{"internal/wire", nil, "bytes of messages: no idea of tools or servers"},
+	{"internal/proc", nil, "processes: no idea of what they speak"},
+	{"internal/nearest", nil, "strings"},
+	{"internal/protocol", []string{"internal/wire"}, "names and readings that both sides of the bridge share"},
+	{"internal/sdkwire", []string{"internal/wire", "internal/protocol"}, "the one place that carries messages over the SDK's transports"},
+	{"toolbox", []string{"schema", "internal/proc"}, "an agent compiles without the bridge"},
+	{"toolbox/standard", []string{"toolbox", "schema", "internal/nearest"}, "the built-in tools stand on toolbox alone"},
+	{"interop", []string{"schema", "toolbox", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire"}, "the bridge to servers knows no configuration, no client and no command"},
+	{"host", []string{"interop", "toolbox", "internal/wire", "internal/protocol", "internal/sdkwire"}, "the bridge to clients publishes whatever it is given"},
+	{"interop/interoptest", []string{"interop", "host", "toolbox", "schema", "internal/wire"}, "for the tests of users, who have the bridge and nothing else"},
+	{"mcpconfig", []string{"interop", "internal/nearest"}, "a configuration says what to connect, and connects nothing"},
+	{"internal/cli", []string{"interop", "host", "toolbox", "toolbox/standard", "mcpconfig", "schema", "internal/nearest", "internal/wire"}, "the command is the top: it may see everything that is public"},
+	{"cmd/indus", []string{"internal/cli"}, "main only calls the command"},
+}
+
+// forTests is what only tests and readers use: it may import everything.
+var forTests = []string{"examples", "internal/bench", "internal/conformance", "internal/fidelity", "internal/fixture", "internal/peers"}
+
+// noSDK is what compiles without the MCP SDK: the seeds' "mcp" feature gate.
+var noSDK = []string{"schema", "toolbox", "toolbox/standard", "internal/wire", "internal/proc", "internal/nearest"}
+
+func TestLayers(t *testing.T) {
+	for _, l := range layers {
+		for _, imp := range goList(t, `{{join .Imports "\n"}}`, "./"+l.pkg) {
+			ours, ok := strings.CutPrefix(imp, module+"/")
+			if ok && !slices.Contains(l.may, ours) {
+				t.Errorf("%s imports %s: %s", l.pkg, ours, l.why)
+			}
+		}
+	}
+}
+
+func TestEveryPackageHasALayer(t *testing.T) {
+	for _, pkg := range goList(t, `{{.ImportPath}}`, "./...") {
+		pkg = strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/")
+		if pkg == "" || slices.ContainsFunc(forTests, func(dir string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }) {
+			continue
+		}
+		if !slices.ContainsFunc(layers, func(l layer) bool { return l.pkg == pkg }) {
+			t.Errorf("%s stands in no layer: add it to layers, with its reason", pkg)
+		}
+	}
+}
+
+func TestWhatCompilesWithoutTheSDK(t *testing.T) {
+	for _, pkg := range noSDK {
+		for _, dep := range goList(t, `{{join .Deps "\n"}}`, "./"+pkg) {
+			if strings.HasPrefix(dep, "github.com/modelcontextprotocol/") || dep == module+"/interop" {
+				t.Errorf("%s depends on %s: a program with tools and without MCP compiles no SDK", pkg, dep)
+			}
+		}
+	}
+}
+
+func TestFilesStayReadable(t *testing.T) {
+	const limit, testLimit = 600, 900
+	out, err := exec.Command("git", "ls-files", "-co", "--exclude-standard", "*.go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range strings.Fields(string(out)) {
+		n := lines(t, file)
+		max := limit
+		if strings.HasSuffix(file, "_test.go") {
+			max = testLimit
+		}
+		if n > max {
+			t.Errorf("%s has %d lines, over %d: cut it where its nouns part", file, n, max)
+		}
+	}
+}
+
+func goList(t *testing.T, format, pattern string) []string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", format, pattern).CombinedOutput()
+	if err != nil {
+		t.Fatalf("go list %s: %v\n%s", pattern, err, out)
+	}
+	return strings.Fields(string(out))
+}
+
+func lines(t *testing.T, file string) int {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if os.IsNotExist(err) {
+		return 0 // deleted, and not committed yet
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Count(b, []byte("\n"))
+}
+
+func TestTheREADMEsProgramIsTheExample(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile("examples/mount/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, program, _ := bytes.Cut(readme, []byte("```go\n"))
+	program, _, _ = bytes.Cut(program, []byte("```"))
+	if !bytes.HasSuffix(example, program) || len(program) == 0 {
+		t.Error("the program in README.md is not examples/mount/main.go")
+	}
+	if n := bytes.Count(program, []byte("\n")); n > 25 {
+		t.Errorf("it has %d lines, over 25", n)
+	}
+}
