@@ -2,7 +2,13 @@ package schema_test
 
 import (
 	"encoding/json"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/indusagi/indus/schema"
 )
@@ -31,6 +37,225 @@ func TestOriginalKeepsWhatIsNoSchema(t *testing.T) {
 	for _, raw := range []json.RawMessage{nil, {}, json.RawMessage("{")} {
 		if got := schema.Original.Apply(raw); string(got) != string(raw) || (got == nil) != (raw == nil) {
 			t.Errorf("%q became %q", raw, got)
+		}
+	}
+}
+
+func TestProfilesAreFoundByName(t *testing.T) {
+	for _, p := range schema.Profiles() {
+		if schema.ProfileNamed(p.Name()) != p || p.About() == "" {
+			t.Errorf("%q: %q", p.Name(), p.About())
+		}
+	}
+	if p := schema.ProfileNamed("nobody"); p != nil {
+		t.Errorf("%v", p.Name())
+	}
+}
+
+// setRules are the rules that a profile sets, but for those of JSON and size, which are everybody's.
+func setRules(p *schema.Profile) []schema.Rule {
+	r := p.Rules()
+	lists := func(k schema.Keywords) bool { return len(k.Only)+len(k.Never) > 0 }
+	set := map[schema.Rule]bool{
+		schema.RuleKeyword: lists(r.Root) || lists(r.Nested),
+		schema.RuleRoot:    r.RootObject,
+		schema.RuleType: len(r.Types) > 0 || r.TypeAlways || r.TypeSingle || r.TypeInBranches || r.UnionAlone ||
+			r.TypedKeywords,
+		schema.RuleBoolean:     !r.Booleans,
+		schema.RuleForm:        r.WellFormed,
+		schema.RuleProperties:  r.ObjectProperties || r.RootProperties,
+		schema.RuleItems:       r.ArrayItems,
+		schema.RuleRequired:    r.RequiredDeclared || r.RequiredFilled || r.RequiredAll,
+		schema.RuleClosed:      r.Closed,
+		schema.RuleEnum:        len(r.Enum) > 0 || r.EnumFilled || r.TypedKeywords,
+		schema.RuleFormat:      len(r.Formats) > 0,
+		schema.RulePattern:     r.PlainPattern,
+		schema.RuleBound:       len(r.Bounds) > 0,
+		schema.RuleRef:         r.Root.Takes("$ref") || r.Nested.Takes("$ref"),
+		schema.RuleRecursion:   r.NoRecursion,
+		schema.RuleKey:         r.Key != schema.Grammar{} || r.RootKey != schema.Grammar{} || len(r.NotKeys) > 0,
+		schema.RuleLimit:       r.Limits != schema.ProviderLimits{},
+		schema.RuleName:        r.Tool.Name != schema.Grammar{},
+		schema.RuleDescription: r.Tool.MinDescription+r.Tool.MaxDescription > 0,
+		schema.RuleCount:       r.Tool.MaxTools > 0,
+	}
+	var all []schema.Rule
+	for rule, isSet := range set {
+		if isSet {
+			all = append(all, rule)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Every rule that a profile sets has a source, and there is no source without a rule.
+func TestRulesHaveSources(t *testing.T) {
+	source := regexp.MustCompile(`^(https://[a-z.-]+/[\w./#-]+|[\w.-]+/[\w.-]+#[0-9]+)$`)
+	for _, p := range withRules() {
+		var sourced []schema.Rule
+		for rule, s := range p.Rules().Sources {
+			sourced = append(sourced, rule)
+			if !source.MatchString(s) {
+				t.Errorf("%s: the source of %s is neither a URL nor a thread: %q", p.Name(), rule, s)
+			}
+		}
+		slices.Sort(sourced)
+		if diff := cmp.Diff(setRules(p), sourced); diff != "" {
+			t.Errorf("%s: -set +sourced:\n%s", p.Name(), diff)
+		}
+	}
+	for _, p := range []*schema.Profile{schema.Original, schema.Seed} {
+		if rules := p.Rules(); !reflect.ValueOf(rules).IsZero() {
+			t.Errorf("%s has rules: %+v", p.Name(), rules)
+		}
+	}
+}
+
+// withRules are all profiles but Original and Seed.
+func withRules() []*schema.Profile {
+	return slices.DeleteFunc(schema.Profiles(), func(p *schema.Profile) bool { return p == schema.Original || p == schema.Seed })
+}
+
+// Whatever Universal and Flat accept, every provider does that they are for.
+func TestIntersections(t *testing.T) {
+	providers := []*schema.Profile{
+		schema.Anthropic, schema.OpenAI, schema.Gemini, schema.GeminiJSONSchema, schema.Bedrock, schema.Mistral, schema.Moonshot,
+		schema.Ollama,
+	}
+	for _, provider := range providers {
+		isWithin(t, schema.Universal, provider)
+	}
+	for _, provider := range append(providers, schema.BedrockNova, schema.Universal) {
+		isWithin(t, schema.Flat, provider)
+	}
+}
+
+// isWithin reports where narrow accepts what wide does not.
+func isWithin(t *testing.T, narrow, wide *schema.Profile) {
+	t.Helper()
+	n, w := narrow.Rules(), wide.Rules()
+	fault := func(format string, args ...any) {
+		t.Errorf("%s is not within %s: "+format, append([]any{narrow.Name(), wide.Name()}, args...)...)
+	}
+	keywordsWithin(n.Root.Only, w.Root, func(k string) { fault("%s at the root", k) })
+	keywordsWithin(n.Nested.Only, w.Nested, func(k string) { fault("%s inside", k) })
+	if w.Types != nil && !isSubset(n.Types, w.Types) {
+		fault("types %v", n.Types)
+	}
+	if w.Enum != nil && !isSubset(n.Enum, w.Enum) {
+		fault("values %v in enum", n.Enum)
+	}
+	for _, name := range demanded(w) {
+		if !slices.Contains(demanded(n), name) {
+			fault("%s is not demanded", name)
+		}
+	}
+	for _, key := range w.NotKeys {
+		if !slices.Contains(n.NotKeys, key) && follows(key, n.Key) {
+			fault("a property %q", key)
+		}
+	}
+	for _, wideKey := range []schema.Grammar{w.Key, w.RootKey} {
+		grammarWithin(n.Key, wideKey, func(what string) { fault("properties: %s", what) })
+	}
+	grammarWithin(n.Tool.Name, w.Tool.Name, func(what string) { fault("names: %s", what) })
+	limitsWithin(n.Limits, w.Limits, func(what string) { fault("limits: %s", what) })
+	if n.Tool.MinDescription < w.Tool.MinDescription || exceeds(n.Tool.MaxDescription, w.Tool.MaxDescription) {
+		fault("descriptions")
+	}
+	if exceeds(n.Tool.MaxTools, w.Tool.MaxTools) {
+		fault("%d tools", n.Tool.MaxTools)
+	}
+	if n.Nested.Takes("$ref") || n.Nested.Takes("format") || n.Nested.Takes("pattern") || len(w.Bounds) > 0 && n.Nested.Takes("minItems") {
+		fault("this test says nothing of references, formats, patterns and bounds")
+	}
+}
+
+// demanded are the names of the rules that are set and demand something: those that are booleans, and no booleans for
+// schemas.
+func demanded(r schema.Rules) []string {
+	var names []string
+	v := reflect.ValueOf(r)
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if field.Type.Kind() == reflect.Bool && field.Name != "Ignores" && v.Field(i).Bool() != (field.Name == "Booleans") {
+			names = append(names, field.Name)
+		}
+	}
+	if !r.Nested.Takes("$ref") { // then nothing is asked of references
+		names = append(names, "RefAlone", "RefDefs", "NoRecursion")
+	}
+	if !r.Nested.Takes("pattern") {
+		names = append(names, "PlainPattern")
+	}
+	return names
+}
+
+func keywordsWithin(narrow []string, wide schema.Keywords, fault func(string)) {
+	if len(narrow) == 0 {
+		fault("any keyword")
+	}
+	for _, k := range narrow {
+		if !wide.Takes(k) {
+			fault(k)
+		}
+	}
+}
+
+func isSubset(narrow, wide []string) bool {
+	return len(narrow) > 0 && !slices.ContainsFunc(narrow, func(s string) bool { return !slices.Contains(wide, s) })
+}
+
+// exceeds reports whether a bound of which 0 is none is wider than another.
+func exceeds(narrow, wide int) bool { return wide > 0 && (narrow == 0 || narrow > wide) }
+
+func grammarWithin(narrow, wide schema.Grammar, fault func(string)) {
+	if wide == (schema.Grammar{}) {
+		return
+	}
+	if exceeds(narrow.Max, wide.Max) {
+		fault("too long")
+	}
+	for c := range rune(128) {
+		if follows(string(c), narrow) && !follows(string(c), wide) {
+			fault("begins with " + string(c))
+		}
+		if first := narrow.First[:1]; follows(first+string(c), narrow) && !follows(first+string(c), wide) {
+			fault("has " + string(c))
+		}
+	}
+}
+
+// follows reports whether a name follows a grammar, as regexp sees it.
+func follows(name string, g schema.Grammar) bool {
+	if g == (schema.Grammar{}) {
+		return true
+	}
+	class := func(c string) string { return "[" + strings.ReplaceAll(c, "-]", `\-]`) + "]" }
+	return len(name) <= g.Max && regexp.MustCompile(`^`+class(g.First)+class(g.Rest)+`*$`).MatchString(name)
+}
+
+func limitsWithin(narrow, wide schema.ProviderLimits, fault func(string)) {
+	n, w := reflect.ValueOf(narrow), reflect.ValueOf(wide)
+	for i := range n.NumField() {
+		if exceeds(int(n.Field(i).Int()), int(w.Field(i).Int())) {
+			fault(n.Type().Field(i).Name)
+		}
+	}
+}
+
+// Names that follow a grammar are those that Check accepts.
+func TestGrammars(t *testing.T) {
+	for _, p := range withRules() {
+		g := p.Rules().Tool.Name
+		for c := range rune(200) {
+			for _, name := range []string{string(c), "a" + string(c), strings.Repeat("a", int(c))} {
+				fault := slices.ContainsFunc(schema.CheckTool(name, "x", p), func(f schema.Finding) bool { return f.Rule == schema.RuleName })
+				if want := follows(name, g); fault == want {
+					t.Errorf("%s: of %q Check finds a fault: %v", p.Name(), name, fault)
+				}
+			}
 		}
 	}
 }

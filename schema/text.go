@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -98,4 +99,14 @@ func unicodeEscape(text []byte) (rune, bool) {
 	}
 	r, err := strconv.ParseUint(string(text[2:6]), 16, 16)
 	return rune(r), err == nil
+}
+
+// quote writes s as a JSON string. What is no UTF-8 becomes U+FFFD.
+func quote(s string) []byte {
+	var out bytes.Buffer
+	out.Grow(len(s) + 2)
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string is always written
+	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'})
 }

@@ -1,0 +1,258 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Adapted is a schema in the shape that a profile accepts.
+type Adapted struct {
+	// Schema is what a model is shown: compact JSON. To be read only.
+	Schema json.RawMessage
+	// Note is what the root's schema could not say, for the end of the tool's description; "" if it says all.
+	Note string
+	// Changes is what was done, in the order of the original. nil if nothing was.
+	Changes []Change
+
+	back *way
+}
+
+// ErrUnfit is what [Adapt] returns, with the reason, for a schema that cannot be brought into the profile's shape.
+var ErrUnfit = errors.New("schema: no shape that the profile accepts")
+
+// Adapt shapes a schema so that the profile's consumer accepts it. What the consumer can say keeps its meaning; what it
+// cannot say goes, short, into descriptions and into the report. Keys stay in their order. Adapting what has been adapted
+// changes nothing. A schema without a change comes back as compact JSON.
+//
+// It fails for what [Measure] refuses under the default limits, before and after, and for a schema that no arguments or
+// nothing of the profile's shape could satisfy: a [*LimitError], or an error that is [ErrMalformed] or [ErrUnfit]. A tool
+// with such a schema is not to be shown.
+//
+// References are followed within the document, and nothing is ever fetched. A reference that leads back into itself is kept
+// where the consumer takes it, and else cut where it begins again.
+func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
+	if p == nil || p == Original {
+		return &Adapted{Schema: raw}, nil
+	}
+	if err := Measure(raw, Limits{}); err != nil {
+		return nil, err
+	}
+	if p.whole != nil {
+		return wholly(raw, p), nil
+	}
+	s := slabs.Get().(*slab)
+	root := buildIn(s, raw)
+	adapted, err := adapt(s, root, raw, p)
+	if err != nil || adapted.back == nil {
+		s.release() // a way back has nodes of it
+	}
+	return adapted, err
+}
+
+func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
+	if root.kind != '{' {
+		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnfit)
+	}
+	var err error
+	for _, levels := range referenceLevels {
+		a := &adapter{slab: s, profile: p, rules: &p.rules, shape: p.shaped(), root: root, size: len(raw), levels: levels}
+		var adapted *Adapted
+		if adapted, err = a.adapt(); err == nil {
+			return adapted, nil
+		}
+		if _, grew := errors.AsType[*LimitError](err); !grew {
+			break
+		}
+	}
+	return nil, err
+}
+
+// referenceLevels is how many references may stand inside one another: where a schema that is full of them grows beyond the
+// bounds, it is tried again with fewer.
+var referenceLevels = []int{DefaultDepth, 3, 1}
+
+func wholly(raw json.RawMessage, p *Profile) *Adapted {
+	a := &Adapted{Schema: p.whole(raw)}
+	if string(a.Schema) != string(build(raw).append(nil)) {
+		a.Changes = []Change{{Rule: RuleType, Did: p.about, Lost: "whatever has no single type"}}
+	}
+	return a
+}
+
+// adapter adapts one schema.
+type adapter struct {
+	*slab
+	profile *Profile
+	rules   *Rules
+	shape   *shape
+	root    *node
+	size    int // of the original, in bytes
+	levels  int
+
+	targets map[string]*node // by reference
+	loops   map[*node]bool   // targets that lead to a loop
+	inside  []*node          // targets whose schemas are being written
+	defs    []*definition    // those that are kept
+	made    int              // values
+	top     *way             // the root's way back; nil where it stands inside another
+	mapped  bool             // something has a way back
+	changes []Change
+	err     error
+}
+
+func (a *adapter) adapt() (*Adapted, error) {
+	top := a.root
+	wrapped := !a.mayBeObject(top, 0)
+	if a.top = (&way{late: true}); wrapped {
+		a.top, a.mapped = nil, true
+		a.change(top, RuleRoot, "wrapped in an object with the property input", "", "")
+		top = newObject(
+			newField(wordType, "type", newString("object")),
+			newField(wordProperties, "properties", newObject(newField(wordOther, "input", without(top, definitionWords)))),
+			newField(wordRequired, "required", newArray(newString("input"))),
+		)
+	}
+	d, ok := a.shaped(top, true)
+	if a.err == nil && !ok {
+		a.err = fmt.Errorf("%w: no arguments satisfy it", ErrUnfit)
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	note := a.describe(d)
+	a.define(d)
+	if a.err != nil {
+		return nil, a.err
+	}
+	out := &Adapted{Note: note, Changes: a.changes, Schema: d.node().append(make([]byte, 0, min(a.size, DefaultBytes)))}
+	if a.mapped {
+		out.back = d.back
+		if a.top != nil {
+			a.top.fill(d.back)
+		}
+		if wrapped {
+			out.back = &way{wrapped: true, inner: d.back}
+		}
+	}
+	return out, a.within(d.node(), out.Schema)
+}
+
+// result is what became of a schema.
+type result struct {
+	node *node // nil: nothing satisfies it
+	back *way  // nil: arguments stay as they are
+	null bool  // it takes null too, which node does not say
+}
+
+// schema adapts a schema below the root.
+func (a *adapter) schema(n *node) result {
+	if a.err != nil {
+		return result{node: trueNode}
+	}
+	if a.rules.Booleans && (n.kind == 't' || n.kind == 'f') {
+		return result{node: n}
+	}
+	if a.isPlain(n) {
+		a.made += 1 + len(n.fields)
+		return result{node: n}
+	}
+	d, ok := a.shaped(n, false)
+	if !ok {
+		return result{null: d != nil && d.null}
+	}
+	a.describe(d)
+	return result{d.node(), d.back, d.null}
+}
+
+// passes are done in this order, each to what the ones before have left. One that reports false says that nothing satisfies
+// the schema.
+func (a *adapter) passes(d *draft) bool {
+	return a.forms(d) && a.references(d) && a.all(d) && a.conditions(d) && a.constants(d) && a.oneOf(d) && a.nulls(d) &&
+		a.unions(d) && a.typed(d) && a.enums(d) && a.ownWords(d) && a.object(d) && a.array(d) && a.leftovers(d)
+}
+
+func (a *adapter) shaped(n *node, root bool) (*draft, bool) {
+	mark := len(a.inside)
+	defer func() { a.inside = a.inside[:mark] }()
+	d := a.open(n, root)
+	if d == nil {
+		return nil, false
+	}
+	ok := a.passes(d)
+	return d, ok || a.err != nil
+}
+
+// open is a draft of n, nil where nothing satisfies it.
+func (a *adapter) open(n *node, root bool) *draft {
+	d := a.draft()
+	d.from, d.root = n, root
+	switch n.kind {
+	case 'f':
+		return nil
+	case 't':
+	case '{':
+		d.fields = a.keep(n.fields, 1)
+		for i := range d.fields {
+			d.has |= d.fields[i].word.set()
+		}
+	default:
+		a.change(n, RuleForm, "took what is no schema for one that takes everything", "", "")
+	}
+	if a.made += 1 + len(d.fields); a.made > DefaultNodes {
+		a.fail(&LimitError{Bound: "nodes", Found: a.made, Limit: DefaultNodes, Pointer: n.path()})
+	}
+	return d
+}
+
+func (a *adapter) fail(err error) {
+	if a.err == nil {
+		a.err = err
+	}
+}
+
+func (a *adapter) takes(d *draft, w word) bool {
+	if d.root {
+		return a.shape.root.has(w)
+	}
+	return a.shape.nested.has(w)
+}
+
+// unions reports whether anyOf can be said inside.
+func (a *adapter) takesUnions() bool { return a.shape.nested.has(wordAnyOf) }
+
+const maxChanges = 1_000 // a report that nobody reads to its end
+
+func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
+	if len(a.changes) >= maxChanges {
+		return
+	}
+	c := Change{Path: n.path(), Rule: rule, Did: did, Lost: lost, Narrowed: narrowed}
+	for i := range a.changes {
+		if len(a.targets) > 0 && a.changes[i] == c { // the same definition, inlined once more
+			return
+		}
+	}
+	a.changes = append(a.changes, c)
+}
+
+var definitionWords = setOf(wordDefs, wordDefinitions, wordSchema)
+
+// without is n without some of its keywords, at the same place.
+func without(n *node, s words) *node {
+	if n.kind != '{' {
+		return n
+	}
+	m := &node{kind: '{', like: n}
+	for _, f := range n.fields {
+		if !s.has(f.word) {
+			m.fields = append(m.fields, f)
+		}
+	}
+	return m
+}
+
+// at is a schema that adapting makes, reported as if it stood where n stands.
+func at(n *node, fields ...field) *node {
+	return &node{kind: '{', fields: fields, like: n}
+}

@@ -1,0 +1,112 @@
+package schema
+
+import "strconv"
+
+// array adapts what an array holds.
+func (a *adapter) array(d *draft) bool {
+	typed := d.has.has(wordType)
+	if d.done || !typed && d.has&arrayWords == 0 || typed && !d.declared().has(typeArray) {
+		return true
+	}
+	if !a.tuple(d) {
+		return false
+	}
+	items := d.get(wordItems)
+	if items == nil {
+		if !a.rules.ArrayItems || !typed {
+			return true
+		}
+		a.change(d.from, RuleItems, "added items", "", "")
+		items = at(d.from)
+	}
+	r := a.schema(items)
+	if r.null {
+		a.change(items, RuleType, "left null out", "", "null")
+		d.note("null")
+	}
+	if r.node == nil {
+		a.change(items, RuleItems, "took what nothing satisfies for anything", "that the array is empty", "")
+		d.note("empty")
+		r = a.schema(at(d.from))
+	}
+	d.set(wordItems, "items", r.node)
+	if r.back != nil {
+		d.back = both(d.back, &way{items: r.back})
+	}
+	return true
+}
+
+// tuple makes one schema of items that have one each.
+func (a *adapter) tuple(d *draft) bool {
+	first, rest := d.get(wordPrefixItems), d.get(wordItems)
+	old := rest != nil && rest.kind == '['
+	if old {
+		first, rest = rest, d.get(wordAdditionalItems)
+	}
+	if first == nil {
+		return true
+	}
+	if a.takes(d, wordPrefixItems) && !a.rules.ArrayItems {
+		return a.prefix(d, first, rest, old)
+	}
+	d.drop(wordPrefixItems, wordAdditionalItems, wordItems)
+	n := len(first.elems)
+	union := &node{kind: '['}
+	for _, e := range first.elems {
+		union.elems = append(union.elems, e)
+	}
+	closed := rest != nil && rest.kind == 'f'
+	if rest != nil && rest.kind == '{' || len(union.elems) == 0 {
+		if rest == nil {
+			rest = trueNode
+		}
+		union.elems = append(union.elems, rest)
+	}
+	text := a.sketchTuple(first)
+	lost := "which item is which: " + text
+	if len(union.elems) == 1 && !closed {
+		lost = "that only the first items are so"
+	}
+	if d.has.has(wordMinItems) && d.has.has(wordMaxItems) || closed {
+		text = strconv.Itoa(n) + " items: " + text
+	}
+	d.note("in this order: " + text)
+	a.change(d.from, RuleItems, "made one schema of the items of a tuple", lost, "")
+	if closed && !d.has.has(wordMaxItems) {
+		d.set(wordMaxItems, "maxItems", &node{kind: '0', text: []byte(strconv.Itoa(n))})
+	}
+	d.set(wordItems, "items", oneOfEach(union.elems))
+	return true
+}
+
+// prefix adapts a tuple that stays one.
+func (a *adapter) prefix(d *draft, first, rest *node, old bool) bool {
+	if len(first.elems) == 0 {
+		d.drop(wordPrefixItems)
+		return true
+	}
+	out := &node{kind: '['}
+	back := &way{}
+	for _, e := range first.elems {
+		r := a.schema(e)
+		if r.node == nil {
+			r.node = falseNode
+		}
+		out.elems = append(out.elems, r.node)
+		back.prefix = append(back.prefix, r.back)
+	}
+	if old {
+		a.change(d.from, RuleForm, "wrote a list of items as prefixItems", "", "")
+		d.drop(wordAdditionalItems)
+		d.rename(wordItems, wordPrefixItems, "prefixItems", out)
+		if rest != nil {
+			d.set(wordItems, "items", rest)
+		}
+	} else {
+		d.set(wordPrefixItems, "prefixItems", out)
+	}
+	if !back.isNothing() {
+		d.back = both(d.back, back)
+	}
+	return true
+}

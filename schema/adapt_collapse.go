@@ -1,0 +1,316 @@
+package schema
+
+import "slices"
+
+// collapse makes one schema of a union where the consumer takes none: the properties of all objects in one, or the first of
+// what cannot be one.
+func (a *adapter) collapse(d *draft, union *node) bool {
+	open := a.opened(d, union)
+	if a.err != nil {
+		return true
+	}
+	base := d.declared()
+	var objects, others []*draft
+	for _, b := range open {
+		switch t := a.typesOfDraft(b) & base; {
+		case t.has(typeObject) && (t == typeObject || d.root || b.has&objectWords != 0):
+			objects = append(objects, b)
+		case t != 0 && !d.root:
+			others = append(others, b)
+		}
+	}
+	all := a.sketchUnion(union)
+	switch {
+	case len(objects) > 0:
+		lost, narrowed := "which properties go together: "+all, ""
+		if len(others) > 0 {
+			narrowed = "what is no object: " + all
+		}
+		if len(objects) == 1 {
+			lost = ""
+		}
+		a.change(d.from, RuleKeyword, "merged the objects of a union", lost, narrowed)
+		if lost != "" || narrowed != "" {
+			d.note("one of: " + all)
+		}
+		return a.mergeObjects(d, objects)
+	case len(others) == 0:
+		return false
+	}
+	first := others[0]
+	if t := a.typesOfDraft(first); t == everyType && len(others) > 1 { // says nothing, where another may
+		first = others[len(others)-1]
+	}
+	if sum, ok := a.sumOf(d, others); ok {
+		first = sum
+	} else if len(others) > 1 {
+		a.change(d.from, RuleKeyword, "took one schema of a union", "", "all but the first of: "+all)
+		d.note("else one of: " + all)
+	}
+	return a.meetFields(d, first) && a.again(d)
+}
+
+// opened are the branches as drafts, with what their references and combinators say; a branch that is a union gives its own.
+func (a *adapter) opened(d *draft, union *node) []*draft {
+	var out []*draft
+	for _, n := range union.elems {
+		b := &draft{from: n, root: d.root}
+		if !a.meet(b, n) || a.err != nil || !a.constants(b) {
+			continue
+		}
+		if b.has.has(wordOneOf) && !b.has.has(wordAnyOf) {
+			b.rename(wordOneOf, wordAnyOf, "anyOf", b.get(wordOneOf))
+		}
+		accepted, left := a.withoutNull(b)
+		if accepted && !d.root {
+			d.null = true
+		}
+		if !left {
+			continue
+		}
+		inner := b.get(wordAnyOf)
+		if inner == nil || len(out) > maxCrossed || a.onlyConstrains(b, inner) {
+			out = append(out, b)
+			continue
+		}
+		b.drop(wordAnyOf)
+		for _, i := range a.opened(d, inner) {
+			if a.meetFields(i, b) {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
+// typesOfDraft are the types that a schema says or suggests.
+func (a *adapter) typesOfDraft(d *draft) types {
+	if d.has.has(wordType) {
+		return d.declared()
+	}
+	return suggested(d)
+}
+
+// suggested are the types whose keywords or values a schema has, everyType if it has none.
+func suggested(d *draft) types {
+	var t types
+	for _, v := range values(d.node()) {
+		t |= typeOfValue(v)
+	}
+	if t != 0 {
+		return t
+	}
+	if d.has&objectWords != 0 {
+		t |= typeObject
+	}
+	if d.has&arrayWords != 0 {
+		t |= typeArray
+	}
+	if d.has&stringWords != 0 {
+		t |= typeString
+	}
+	if d.has&numberWords != 0 {
+		t |= typeNumber | typeInteger
+	}
+	if f := d.get(wordFormat); f != nil && t == 0 {
+		switch f.string() {
+		case "int32", "int64":
+			t = typeInteger
+		case "float", "double":
+			t = typeNumber | typeInteger
+		default:
+			t = typeString
+		}
+	}
+	if t == 0 {
+		return everyType
+	}
+	return t
+}
+
+// mergeObjects makes d an object with the properties of all.
+func (a *adapter) mergeObjects(d *draft, objects []*draft) bool {
+	variants := map[string][]*node{}
+	var order []field
+	required := objects[0].get(wordRequired)
+	closed := true
+	for i, o := range objects {
+		if i > 0 {
+			required = common(required, o.get(wordRequired))
+		}
+		more := o.get(wordAdditionalProperties)
+		closed = closed && more != nil && more.kind == 'f'
+		props := o.get(wordProperties)
+		if props == nil {
+			continue
+		}
+		for _, f := range props.fields {
+			if variants[string(f.name)] == nil {
+				order = append(order, f)
+			}
+			variants[string(f.name)] = append(variants[string(f.name)], f.value)
+		}
+	}
+	merged := &draft{from: d.from}
+	merged.set(wordType, "type", newString("object"))
+	props := &node{kind: '{'}
+	base := d.get(wordProperties)
+	for _, f := range order {
+		f.value = oneOfEach(variants[string(f.name)])
+		if base != nil && base.member(string(f.name)) != nil && len(variants[string(f.name)]) < len(objects) {
+			continue // some branch takes all that the base takes
+		}
+		props.fields = append(props.fields, f)
+	}
+	merged.set(wordProperties, "properties", props)
+	if required != nil && len(required.elems) > 0 {
+		merged.set(wordRequired, "required", required)
+	}
+	if closed && !d.has.has(wordAdditionalProperties) {
+		merged.set(wordAdditionalProperties, "additionalProperties", falseNode)
+	}
+	if len(objects) == 1 {
+		merged = objects[0]
+		merged.set(wordType, "type", newString("object"))
+	}
+	return a.meetFields(d, merged) && a.again(d)
+}
+
+// oneOfEach is a schema that takes what one of the variants takes.
+func oneOfEach(variants []*node) *node {
+	var kept []*node
+	for _, v := range variants {
+		if !slices.ContainsFunc(kept, v.same) {
+			kept = append(kept, v)
+		}
+	}
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	if values := constants(kept); values != nil {
+		return at(kept[0], newField(wordEnum, "enum", values))
+	}
+	return at(kept[0], newField(wordAnyOf, "anyOf", newArray(kept...)))
+}
+
+// constants are the values of schemas that say nothing but which values there are, nil for others.
+func constants(all []*node) *node {
+	out := &node{kind: '['}
+	for _, n := range all {
+		for i := range n.fields {
+			if w := n.fields[i].word; !setOf(wordType, wordConst, wordEnum, wordTitle).has(w) {
+				return nil
+			}
+		}
+		v := values(n)
+		if v == nil {
+			return nil
+		}
+		out = unionOf(out, newArray(v...))
+	}
+	return out
+}
+
+// common are the names that both lists have.
+func common(x, y *node) *node {
+	if x == nil || y == nil {
+		return nil
+	}
+	out := &node{kind: '['}
+	for _, e := range x.elems {
+		if slices.ContainsFunc(y.elems, e.same) {
+			out.elems = append(out.elems, e)
+		}
+	}
+	return out
+}
+
+// sumOf is one schema that takes what any of the branches takes, if that can be said: enums of one type, or a type that
+// contains the others.
+func (a *adapter) sumOf(d *draft, all []*draft) (*draft, bool) {
+	sum := &draft{from: d.from}
+	var t types
+	for _, b := range all {
+		t |= a.typesOfDraft(b)
+	}
+	if t.one() == "" || t.has(typeObject|typeArray) {
+		return nil, false
+	}
+	sum.set(wordType, "type", newString(t.one()))
+	var enum *node
+	for i, b := range all {
+		switch e := b.get(wordEnum); {
+		case e == nil:
+			enum = nil
+		case i == 0:
+			enum = e
+		case enum != nil:
+			enum = unionOf(enum, e)
+		}
+		if enum == nil {
+			break
+		}
+	}
+	if enum != nil {
+		sum.set(wordEnum, "enum", enum)
+	}
+	lost := ""
+	for _, b := range all {
+		if rest := b.has &^ annotations &^ setOf(wordType, wordEnum); rest != 0 || enum == nil && b.has.has(wordEnum) {
+			lost = "what each branch says of the values: " + a.sketchUnion(newArray(nodesOf(all)...))
+		}
+		if text := b.get(wordDescription); text != nil {
+			sum.set(wordDescription, "description", newString(joined(sum.get(wordDescription).string(), text.string())))
+		}
+	}
+	if lost != "" {
+		d.note(lost)
+	}
+	a.change(d.from, RuleKeyword, "made one "+t.one()+" of a union", lost, "")
+	return sum, true
+}
+
+func nodesOf(all []*draft) []*node {
+	nodes := make([]*node, len(all))
+	for i, d := range all {
+		nodes[i] = d.node()
+	}
+	return nodes
+}
+
+// mayBeObject reports whether a schema takes an object.
+func (a *adapter) mayBeObject(n *node, depth int) bool {
+	if n.kind != '{' || depth > 16 {
+		return n.kind != 'f'
+	}
+	if t := n.get(wordType); t != nil && typesOf(t) != 0 && !typesOf(t).has(typeObject) {
+		return false
+	}
+	if ref := n.get(wordRef); ref != nil {
+		if target := a.target(ref.string()); target != nil && !a.mayBeObject(target, depth+1) {
+			return false
+		}
+	}
+	for _, w := range []word{wordAnyOf, wordOneOf} {
+		if u := n.get(w); u != nil && u.kind == '[' && len(u.elems) > 0 &&
+			!slices.ContainsFunc(u.elems, func(e *node) bool { return a.mayBeObject(e, depth+1) }) {
+			return false
+		}
+	}
+	if all := n.get(wordAllOf); all != nil {
+		for _, e := range all.elems {
+			if !a.mayBeObject(e, depth+1) {
+				return false
+			}
+		}
+	}
+	if n.get(wordType) == nil && n.get(wordRef) == nil {
+		for _, v := range values(n) {
+			if v.kind == '{' {
+				return true
+			}
+		}
+		return values(n) == nil
+	}
+	return true
+}

@@ -1,0 +1,407 @@
+package schema
+
+import "slices"
+
+// object adapts what an object has: its properties, their names, and which are required.
+func (a *adapter) object(d *draft) bool {
+	typed := d.has.has(wordType)
+	if d.done || !typed && d.has&objectWords == 0 || typed && !d.declared().has(typeObject) {
+		return true
+	}
+	if more := d.get(wordUnevaluatedProperties); more != nil && !d.has.has(wordAdditionalProperties) && !a.takes(d, wordUnevaluatedProperties) {
+		d.rename(wordUnevaluatedProperties, wordAdditionalProperties, "additionalProperties", more)
+	}
+	if a.rules.Closed && a.isDictionary(d) {
+		return a.dictionary(d)
+	}
+	o := &object{adapter: a, draft: d, out: &node{kind: '{'}, back: &way{}}
+	if !o.properties() || !o.undeclared() {
+		return false
+	}
+	a.patterns(d)
+	if !a.additional(d, o.back) {
+		return false
+	}
+	if o.out.fields != nil || d.has.has(wordProperties) || a.wantsProperties(d) {
+		if !d.has.has(wordProperties) {
+			a.change(d.from, RuleProperties, "added properties", "", "")
+		}
+		d.set(wordProperties, "properties", o.out)
+	}
+	o.required()
+	if !o.back.isNothing() {
+		d.back = both(d.back, o.back)
+	}
+	return true
+}
+
+func (a *adapter) wantsProperties(d *draft) bool {
+	return d.has.has(wordType) && (a.rules.ObjectProperties || d.root && a.rules.RootProperties)
+}
+
+// object is one object's properties while they are adapted.
+type object struct {
+	*adapter
+	*draft
+	out     *node   // the properties
+	needed  []*node // the names that are required now
+	missing []*node // the required names that are not declared, which the others are taken out of
+	back    *way
+}
+
+// properties adapts each property. It reports false where a required one cannot be.
+func (o *object) properties() bool {
+	if r := o.draft.get(wordRequired); r != nil {
+		o.missing = o.keepList(r.elems)
+		o.needed = o.keepList(r.elems)[:0]
+	}
+	props := o.draft.get(wordProperties)
+	if props == nil {
+		return true
+	}
+	o.out.fields = o.keep(nil, len(props.fields))
+	names := o.renamed(props)
+	for i := range props.fields {
+		f := props.fields[i]
+		at := indexOfName(o.missing, f.name)
+		if at >= 0 {
+			o.missing = slices.Delete(o.missing, at, at+1)
+		}
+		r := o.schema(f.value)
+		if o.err != nil {
+			return true
+		}
+		if !o.property(f, names, r, at >= 0) {
+			return false
+		}
+	}
+	return true
+}
+
+func indexOfName(all []*node, name []byte) int {
+	for i := range all {
+		if string(unquote(all[i].text)) == string(name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// property adds one property. What takes null and cannot say so need not be given: not given is null.
+func (o *object) property(f field, names map[string]string, r result, required bool) bool {
+	b := property{key: f.key, name: f.name, step: r.back}
+	if name, ok := names[string(b.name)]; ok {
+		o.change(f.value, RuleKey, "renamed to "+brief(name), "", "")
+		f = newField(wordOther, name, f.value)
+		b.renamed = true
+	}
+	switch {
+	case r.node == nil && r.null: // always null
+		b.fillNull = required
+		if required {
+			o.mapped = true
+			o.back.properties = append(o.back.properties, b.as(f.name))
+		}
+		o.change(f.value, RuleType, "left out: it can only be null", o.ifOpen("that it can only be null"), "")
+		return true
+	case r.node == nil:
+		o.change(f.value, RuleBoolean, "left out: nothing satisfies it", o.ifOpen("that it must not be given"), "")
+		return !required
+	}
+	if r.null && required {
+		required, b.fillNull = false, true
+		o.change(f.value, RuleType, "made optional: what is not given is null", "", "")
+	} else if r.null {
+		o.change(f.value, RuleType, "left null out: not given means the same", "", "")
+	}
+	f.value = r.node
+	if o.rules.RequiredAll && !required {
+		if !takesNull(r.node) {
+			f.value, b.dropNull = withNull(r.node), true
+			o.change(f.value, RuleRequired, "made required, with null for what is not given", "", "")
+		}
+		required = true
+	}
+	o.out.fields = append(o.out.fields, f)
+	if required {
+		o.needed = append(o.needed, &node{kind: '"', text: f.key})
+	}
+	o.mapped = o.mapped || b.renamed || b.dropNull || b.fillNull
+	if b.matters() {
+		o.back.properties = append(o.back.properties, b.as(f.name))
+	}
+	return true
+}
+
+// ifOpen is what is lost where properties that are not declared are taken.
+func (o *object) ifOpen(lost string) string {
+	if o.rules.Closed {
+		return ""
+	}
+	return lost
+}
+
+// undeclared declares what is required and has no schema of its own. It reports false where there can be none.
+func (o *object) undeclared() bool {
+	if len(o.missing) == 0 || !o.rules.RequiredDeclared {
+		return true
+	}
+	more := o.draft.get(wordAdditionalProperties)
+	if o.draft.has.has(wordPatternProperties) {
+		o.change(o.draft.from, RuleRequired, "took what patterns say of required properties for anything", "what patterns say of required properties", "")
+		more = nil
+	}
+	if more != nil && more.kind == 'f' {
+		return false
+	}
+	for _, e := range o.missing {
+		name := e.string()
+		n := at(o.draft.from)
+		if more != nil && more.kind == '{' {
+			n = more
+		}
+		o.change(o.draft.from, RuleRequired, "declared "+brief(name)+", which is required", "", "")
+		props := newObject(newField(wordOther, name, n))
+		r := o.schema(n)
+		if o.err != nil {
+			return true
+		}
+		if !o.property(props.fields[0], o.renamed(props), r, true) {
+			return false
+		}
+	}
+	o.missing = nil
+	return true
+}
+
+// required writes the names that are required, in their old order.
+func (o *object) required() {
+	d := o.draft
+	o.needed = append(o.needed, o.missing...)
+	old := d.get(wordRequired)
+	if !o.rules.RequiredAll && old != nil {
+		o.inOldOrder(old)
+	}
+	switch {
+	case len(o.needed) == 0 && old == nil && !(o.rules.RequiredAll && d.has.has(wordType)):
+	case len(o.needed) == 0 && (o.rules.RequiredFilled || !o.rules.RequiredAll && len(old.elems) > 0):
+		d.drop(wordRequired)
+	default:
+		d.set(wordRequired, "required", &node{kind: '[', elems: o.needed})
+	}
+}
+
+// inOldOrder sorts the names that are required as they stood before.
+func (o *object) inOldOrder(old *node) {
+	if slices.EqualFunc(o.needed, old.elems, func(x, y *node) bool { return string(x.text) == string(y.text) }) {
+		return
+	}
+	order := make(map[string]int, len(old.elems))
+	for i, e := range old.elems {
+		order[e.string()] = i
+	}
+	place := func(n *node) int {
+		name := unquote(n.text)
+		for i := range o.back.properties {
+			if p := &o.back.properties[i]; string(p.adapted) == string(name) {
+				name = p.name
+			}
+		}
+		return order[string(name)]
+	}
+	slices.SortStableFunc(o.needed, func(x, y *node) int { return place(x) - place(y) })
+}
+
+// isNamed reports whether a property is called so already.
+func (o *object) isNamed(name string) bool { return o.out.member(name) != nil }
+
+// takesNull reports whether an adapted schema takes null.
+func takesNull(n *node) bool {
+	if n.kind != '{' {
+		return n.kind == 't'
+	}
+	if union := n.get(wordAnyOf); union != nil {
+		return slices.ContainsFunc(union.elems, takesNull)
+	}
+	if n.get(wordRef) != nil {
+		return false
+	}
+	if t := n.get(wordType); t != nil && !typesOf(t).has(typeNull) {
+		return false
+	}
+	if v := values(n); v != nil {
+		return slices.ContainsFunc(v, isNull)
+	}
+	return true
+}
+
+// withNull is an adapted schema that takes null too.
+func withNull(n *node) *node {
+	out := &node{kind: '{', fields: slices.Clone(n.fields), like: n}
+	alone := newObject(newField(wordType, "type", newString("null")))
+	if union := n.get(wordAnyOf); union != nil {
+		return out.with(wordAnyOf, newArray(append(slices.Clone(union.elems), alone)...))
+	}
+	t := n.get(wordType)
+	if t == nil || n.get(wordConst) != nil || typesOf(t)&(typeObject|typeArray) != 0 {
+		text := n.get(wordDescription)
+		union := newObject()
+		if text != nil {
+			union.fields = append(union.fields, newField(wordDescription, "description", text))
+			out = without(n, wordDescription.set())
+		}
+		union.fields = append(union.fields, newField(wordAnyOf, "anyOf", newArray(out, alone)))
+		return union
+	}
+	out = out.with(wordType, typeNode(typesOf(t)|typeNull))
+	if e := n.get(wordEnum); e != nil {
+		out = out.with(wordEnum, newArray(append(slices.Clone(e.elems), nullNode)...))
+	}
+	return out
+}
+
+// with changes a node that nobody else has seen.
+func (n *node) with(w word, value *node) *node {
+	for i := range n.fields {
+		if n.fields[i].word == w {
+			n.fields[i].value = value
+		}
+	}
+	return n
+}
+
+// patterns takes patternProperties out where it cannot stay: what can be a property's name is not all known.
+func (a *adapter) patterns(d *draft) {
+	p := d.get(wordPatternProperties)
+	if p == nil {
+		return
+	}
+	if !a.takes(d, wordPatternProperties) {
+		text := a.sketchPatterns(p)
+		a.change(d.from, RuleKeyword, "dropped patternProperties", "properties by pattern: "+text, "")
+		d.note("keys by pattern: " + text)
+		d.drop(wordPatternProperties)
+		if more := d.get(wordAdditionalProperties); more != nil && more.kind == 'f' {
+			d.drop(wordAdditionalProperties)
+		}
+		return
+	}
+	out := &node{kind: '{'}
+	for _, f := range p.fields {
+		r := a.schema(f.value)
+		if r.node == nil {
+			r.node = falseNode
+		}
+		f.value = r.node
+		out.fields = append(out.fields, f)
+	}
+	d.set(wordPatternProperties, "patternProperties", out)
+}
+
+// additional adapts additionalProperties.
+func (a *adapter) additional(d *draft, back *way) bool {
+	more := d.get(wordAdditionalProperties)
+	if a.rules.Closed {
+		if more == nil || more.kind != 'f' {
+			a.change(d.from, RuleClosed, "closed", "", "properties that are not declared")
+			d.set(wordAdditionalProperties, "additionalProperties", falseNode)
+		}
+		return true
+	}
+	switch {
+	case more == nil:
+	case !a.takes(d, wordAdditionalProperties):
+		d.drop(wordAdditionalProperties)
+		switch text := a.sketch(more); {
+		case more.kind == 'f':
+			a.change(d.from, RuleKeyword, "dropped additionalProperties", "that no other properties are taken", "")
+		case saysNothing(more):
+			d.note("takes any keys")
+		default:
+			a.change(d.from, RuleKeyword, "dropped additionalProperties", "what other properties hold: "+text, "")
+			if text != "any" {
+				d.note("other keys hold " + text)
+			}
+		}
+	case more.kind == '{':
+		r := a.schema(more)
+		if r.null {
+			a.change(more, RuleType, "left null out", "", "null")
+		}
+		switch {
+		case r.node == nil:
+			r.node = falseNode
+		case r.back != nil:
+			back.others = r.back
+		}
+		d.set(wordAdditionalProperties, "additionalProperties", r.node)
+	}
+	return true
+}
+
+// saysNothing reports a schema that takes everything.
+func saysNothing(n *node) bool {
+	for i := range n.fields {
+		if !annotations.has(n.fields[i].word) {
+			return false
+		}
+	}
+	return n.kind != 'f'
+}
+
+// isDictionary reports an object that has no properties of its own, where only declared ones can be said.
+func (a *adapter) isDictionary(d *draft) bool {
+	if d.root || d.cut {
+		return false
+	}
+	props := d.get(wordProperties)
+	more := d.get(wordAdditionalProperties)
+	return (props == nil || len(props.fields) == 0) && (more == nil || more.kind != 'f')
+}
+
+// dictionary says an object with free keys as a list of entries, which the way back makes an object again.
+func (a *adapter) dictionary(d *draft) bool {
+	value := d.get(wordAdditionalProperties)
+	if p := d.get(wordPatternProperties); p != nil && len(p.fields) == 1 && (value == nil || value.kind == 'f') {
+		value = p.fields[0].value
+		d.note("keys by pattern: " + a.sketchPatterns(p))
+	}
+	if value == nil || value.kind == 't' {
+		value = at(d.from)
+	}
+	r := a.schema(value)
+	if a.err != nil {
+		return true
+	}
+	if r.node == nil {
+		return false
+	}
+	lost := "" // of two entries with one key the last is taken, as in an object
+	if rest := d.has & (objectWords &^ setOf(wordProperties, wordAdditionalProperties, wordRequired)); rest != 0 || len(d.get(wordRequired).list()) > 0 {
+		lost = "what the object says of its keys"
+		d.note("keys: " + a.sketch(d.node()))
+	}
+	a.change(d.from, RuleClosed, "wrote free keys as a list of entries", lost, "")
+	entry := newObject(
+		newField(wordType, "type", newString("object")),
+		newField(wordProperties, "properties", newObject(
+			newField(wordOther, "key", newObject(newField(wordType, "type", newString("string")))),
+			newField(wordOther, "value", r.node))),
+		newField(wordRequired, "required", newArray(newString("key"), newString("value"))),
+		newField(wordAdditionalProperties, "additionalProperties", falseNode),
+	)
+	d.dropSet(objectWords)
+	d.set(wordType, "type", newString("array"))
+	d.set(wordItems, "items", entry)
+	a.mapped = true
+	d.back = both(d.back, &way{entries: true, others: r.back})
+	d.done = true
+	return true
+}
+
+func (n *node) list() []*node {
+	if n == nil {
+		return nil
+	}
+	return n.elems
+}

@@ -1,0 +1,372 @@
+package schema
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// definition is a schema that references lead to, where they are kept.
+type definition struct {
+	name   string
+	target *node
+	node   *node
+	back   *way
+}
+
+// references follows $ref. It is kept where the consumer takes it and nothing beside it has to be said with it, or where it
+// leads back into itself; else what it leads to is merged with what stands beside it.
+func (a *adapter) references(d *draft) bool {
+	for d.has&referenceWords != 0 {
+		ref := a.takeReference(d)
+		target := a.target(ref)
+		if target == nil || a.onlyRefers(target) {
+			a.change(d.from, RuleRef, "dropped a reference that leads nowhere here: "+brief(ref), "what "+brief(ref)+" says", "")
+			d.note("see " + brief(ref))
+			continue
+		}
+		if !d.root && a.shape.nested.has(wordRef) && a.keeps(d, target) {
+			return a.keepRef(d, target, ref)
+		}
+		if !a.enter(d, target, ref) {
+			continue
+		}
+		a.change(d.from, RuleRef, "inlined "+brief(ref), "", "")
+		if !a.meet(d, target) {
+			return false
+		}
+	}
+	return true
+}
+
+var referenceWords = setOf(wordRef, wordDynamicRef, wordRecursiveRef)
+
+// onlyRefers reports a schema that refers to others, in a circle.
+func (a *adapter) onlyRefers(n *node) bool {
+	for range maxLevels {
+		ref := n.get(wordRef)
+		if n.kind != '{' || ref == nil || ref.kind != '"' {
+			return false
+		}
+		if n = a.target(ref.string()); n == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// takeReference takes one reference out of d.
+func (a *adapter) takeReference(d *draft) string {
+	for i := range d.fields {
+		if w := d.fields[i].word; referenceWords.has(w) {
+			ref := d.fields[i].value.string()
+			d.drop(w)
+			return ref
+		}
+	}
+	return ""
+}
+
+// enter notes that target is being written, and reports false, with a note, where it is already, or where too many are.
+func (a *adapter) enter(d *draft, target *node, ref string) bool {
+	again := len(a.inside) >= a.levels
+	for _, t := range a.inside {
+		again = again || t == target
+	}
+	if !again {
+		a.inside = append(a.inside, target)
+		return true
+	}
+	name := lastStep(ref)
+	a.change(d.from, RuleRecursion, "cut the reference "+brief(ref)+", which begins again", "the shape of "+brief(name)+" at this depth", "")
+	d.cut = true
+	if name != "" {
+		d.note("one more " + brief(name) + ", of the same shape")
+	}
+	if t := a.typesFrom(target, 0); t.one() != "" && !d.has.has(wordType) {
+		d.set(wordType, "type", newString(t.one()))
+	}
+	return false
+}
+
+// typesFrom are the types that a schema seems to be of, everyType if that is not plain.
+func (a *adapter) typesFrom(n *node, depth int) types {
+	if n.kind != '{' || depth > 8 {
+		return everyType
+	}
+	if t := n.get(wordType); t != nil {
+		if s := typesOf(t); s != 0 {
+			return s
+		}
+	}
+	if ref := n.get(wordRef); ref != nil {
+		if target := a.target(ref.string()); target != nil {
+			return a.typesFrom(target, depth+1)
+		}
+	}
+	if n.get(wordProperties) != nil {
+		return typeObject
+	}
+	if n.get(wordItems) != nil {
+		return typeArray
+	}
+	return everyType
+}
+
+// keeps reports whether a reference can stay one.
+func (a *adapter) keeps(d *draft, target *node) bool {
+	loops := a.leadsToLoop(target)
+	if loops {
+		return !a.rules.NoRecursion
+	}
+	if a.rules.RefAlone && len(d.fields) > 0 {
+		return false
+	}
+	return a.underDefinitions(target)
+}
+
+func (a *adapter) keepRef(d *draft, target *node, ref string) bool {
+	now, back := a.kept(target, ref)
+	if a.rules.RefAlone && len(d.fields) > 0 {
+		if rest := d.has &^ annotations; rest != 0 {
+			a.change(d.from, RuleRef, "dropped what stands beside a reference", "what stands beside "+brief(ref), "")
+		} else {
+			a.change(d.from, RuleRef, "dropped what stands beside a reference", "", "")
+		}
+		d.fields, d.has = nil, 0
+	}
+	if now != ref {
+		a.change(d.from, RuleRef, "wrote the reference "+brief(ref)+" as "+brief(now), "", "")
+	}
+	d.set(wordRef, "$ref", newString(now))
+	d.back = back
+	return true
+}
+
+// kept is how a reference to target is written now, and the way back of what stands there.
+func (a *adapter) kept(target *node, ref string) (string, *way) {
+	if target == a.root && a.top != nil {
+		return "#", a.top
+	}
+	def := a.definitionOf(target, ref)
+	return "#/$defs/" + escapeStep(def.name), def.back
+}
+
+var definitionName = Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}.read()
+
+// definitionOf is the definition of target, made if it is new.
+func (a *adapter) definitionOf(target *node, ref string) *definition {
+	for _, def := range a.defs {
+		if def.target == target {
+			return def
+		}
+	}
+	name := sanitised(lastStep(ref), &definitionName)
+	if name == "" {
+		name = "root"
+	}
+	for base, i := name, 2; a.isDefined(name); i++ {
+		name = base + "_" + strconv.Itoa(i)
+	}
+	def := &definition{name: name, target: target, back: &way{late: true}}
+	a.defs = append(a.defs, def)
+	return def
+}
+
+func (a *adapter) isDefined(name string) bool {
+	for _, def := range a.defs {
+		if def.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// define writes the definitions of what was kept, and of what they keep in turn.
+func (a *adapter) define(root *draft) {
+	for i := 0; i < len(a.defs) && a.err == nil; i++ {
+		def := a.defs[i]
+		a.inside = a.inside[:0]
+		r := a.schema(def.target)
+		if r.node == nil {
+			a.fail(unfit(def.target, "nothing satisfies the definition"))
+			return
+		}
+		def.node = r.node
+		if r.back != nil {
+			def.back.fill(r.back)
+		}
+	}
+	if a.err != nil || len(a.defs) == 0 {
+		return
+	}
+	used := map[string]bool{}
+	a.uses(root.node(), used)
+	var fields []field
+	for _, def := range a.defs {
+		if used[def.name] {
+			fields = append(fields, newField(wordOther, def.name, def.node))
+		}
+	}
+	if len(fields) > 0 {
+		root.set(wordDefs, "$defs", newObject(fields...))
+	}
+}
+
+// uses notes the definitions that n refers to, and those that they refer to.
+func (a *adapter) uses(n *node, used map[string]bool) {
+	for i := range n.fields {
+		f := &n.fields[i]
+		if f.word == wordRef && f.value.kind == '"' {
+			for _, def := range a.defs {
+				if !used[def.name] && f.value.string() == "#/$defs/"+escapeStep(def.name) {
+					used[def.name] = true
+					a.uses(def.node, used)
+				}
+			}
+		}
+		a.uses(f.value, used)
+	}
+	for _, e := range n.elems {
+		a.uses(e, used)
+	}
+}
+
+// leadsToLoop reports whether following references from target may never end.
+func (a *adapter) leadsToLoop(target *node) bool {
+	if a.loops == nil {
+		a.findLoops()
+	}
+	loops, known := a.loops[target]
+	return loops || !known // an unknown one stands in no loop that was seen: be careful
+}
+
+// findLoops removes what leads to nothing that is left, until nothing more goes: what stays leads to a loop.
+func (a *adapter) findLoops() {
+	edges := map[*node]map[*node]bool{}
+	var visit func(from, n *node)
+	visit = func(from, n *node) {
+		for i := range n.fields {
+			f := &n.fields[i]
+			if referenceWords.has(f.word) && f.value.kind == '"' {
+				if target := a.target(f.value.string()); target != nil {
+					edges[from][target] = true
+				}
+			}
+			visit(from, f.value)
+		}
+		for _, e := range n.elems {
+			visit(from, e)
+		}
+	}
+	todo := []*node{a.root}
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if edges[n] != nil {
+			continue
+		}
+		edges[n] = map[*node]bool{}
+		visit(n, n)
+		for target := range edges[n] {
+			todo = append(todo, target)
+		}
+	}
+	for gone := true; gone; {
+		gone = false
+		for n, targets := range edges {
+			for target := range targets {
+				if edges[target] == nil {
+					delete(targets, target)
+				}
+			}
+			if len(targets) == 0 {
+				delete(edges, n)
+				gone = true
+			}
+		}
+	}
+	a.loops = make(map[*node]bool)
+	for _, target := range a.targets {
+		if target != nil {
+			a.loops[target] = edges[target] != nil
+		}
+	}
+}
+
+func (a *adapter) underDefinitions(n *node) bool {
+	return n.up != nil && (n.up == a.root.get(wordDefs) || n.up == a.root.get(wordDefinitions))
+}
+
+// target is what a reference leads to within the document, nil if nothing.
+func (a *adapter) target(ref string) *node {
+	if n, known := a.targets[ref]; known {
+		return n
+	}
+	if a.targets == nil {
+		a.targets = make(map[string]*node)
+	}
+	n := a.lookUp(ref)
+	if n != nil && !n.isSchema() {
+		n = nil
+	}
+	a.targets[ref] = n
+	return n
+}
+
+func (a *adapter) lookUp(ref string) *node {
+	base, fragment, _ := strings.Cut(ref, "#")
+	from := a.root
+	if base != "" {
+		if from = a.find(a.root, func(f *field) bool { return f.word == wordID && f.value.string() == base }); from == nil {
+			return nil
+		}
+	}
+	if fragment == "" {
+		return from
+	}
+	if plain, err := url.PathUnescape(fragment); err == nil {
+		fragment = plain
+	}
+	if fragment[0] != '/' {
+		return a.find(from, func(f *field) bool { return f.word == wordAnchor && f.value.string() == fragment })
+	}
+	for _, step := range strings.Split(fragment[1:], "/") {
+		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		if from.kind == '[' {
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(from.elems) {
+				return nil
+			}
+			from = from.elems[i]
+		} else if from = from.member(step); from == nil {
+			return nil
+		}
+	}
+	return from
+}
+
+// find is the first object at or below n with a member that is wanted.
+func (a *adapter) find(n *node, wanted func(*field) bool) *node {
+	for i := range n.fields {
+		if wanted(&n.fields[i]) {
+			return n
+		}
+	}
+	for i := range n.fields {
+		if found := a.find(n.fields[i].value, wanted); found != nil {
+			return found
+		}
+	}
+	for _, e := range n.elems {
+		if found := a.find(e, wanted); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func lastStep(ref string) string {
+	_, fragment, _ := strings.Cut(ref, "#")
+	return fragment[strings.LastIndexByte(fragment, '/')+1:]
+}

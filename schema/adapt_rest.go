@@ -1,0 +1,229 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+// conditions takes out what says something under a condition: what it says of properties stays, as optional ones.
+func (a *adapter) conditions(d *draft) bool {
+	if n := d.get(wordNot); n != nil && (n.kind == 't' || n.kind == '{' && len(n.fields) == 0) {
+		return false
+	}
+	for _, w := range []word{wordIf, wordDependentSchemas, wordDependencies} {
+		v := d.get(w)
+		if v == nil || a.takes(d, w) {
+			continue
+		}
+		text := a.sketchCondition(d, w)
+		a.change(d.from, RuleKeyword, "took a condition out", text, "")
+		d.note(text)
+		branches := []*node{d.get(wordThen), d.get(wordElse)}
+		if w != wordIf {
+			branches = nil
+			for _, f := range v.fields {
+				branches = append(branches, f.value)
+			}
+		}
+		d.drop(w)
+		if w == wordIf {
+			d.drop(wordThen, wordElse)
+		}
+		for _, b := range branches {
+			a.optionally(d, b)
+		}
+	}
+	if !d.has.has(wordIf) {
+		d.drop(wordThen, wordElse)
+	}
+	return true
+}
+
+// optionally declares the properties of n that d has not.
+func (a *adapter) optionally(d *draft, n *node) {
+	if n == nil || n.kind != '{' {
+		return
+	}
+	props := n.get(wordProperties)
+	if props == nil || props.kind != '{' {
+		return
+	}
+	own := d.get(wordProperties)
+	if own == nil {
+		own = at(d.from)
+	}
+	merged := &node{kind: '{', fields: slices.Clone(own.fields), like: own}
+	for _, f := range props.fields {
+		if own.member(string(f.name)) == nil && f.value.kind != 'f' {
+			merged.fields = append(merged.fields, f)
+		}
+	}
+	d.set(wordProperties, "properties", merged)
+}
+
+// leftovers drops what the consumer does not take, with a note where it can be told.
+func (a *adapter) leftovers(d *draft) bool {
+	if !d.done {
+		a.values(d)
+	}
+	var room [4]string
+	silent := room[:0]
+	for i := 0; i < len(d.fields); i++ {
+		f := d.fields[i]
+		if a.takes(d, f.word) && (f.word != wordOther || a.takesOther(d)) && !elsewhere(f) {
+			continue
+		}
+		if f.word == wordDescription {
+			continue // for describe
+		}
+		d.fields = slices.Delete(d.fields, i, i+1)
+		d.has &^= f.word.set()
+		i--
+		if f.word == wordDefs || f.word == wordDefinitions {
+			continue
+		}
+		note := a.keywordNote(f)
+		d.note(note)
+		if annotations.has(f.word) {
+			silent = append(silent, string(f.name))
+			continue
+		}
+		a.change(d.from, RuleKeyword, "dropped "+string(f.name), string(f.name)+" "+sketchValue(f.value), "")
+	}
+	switch len(silent) {
+	case 0:
+	case 1:
+		a.change(d.from, RuleKeyword, "dropped "+brief(silent[0]), "", "")
+	default:
+		a.change(d.from, RuleKeyword, "dropped "+briefTo(strings.Join(silent, ", "), 80), "", "")
+	}
+	return true
+}
+
+// elsewhere reports what is not left where it stands: definitions, which go where they are needed, and the name of a draft
+// other than the one that is written here.
+func elsewhere(f field) bool {
+	return f.word == wordDefs || f.word == wordDefinitions ||
+		f.word == wordSchema && f.value.string() != "https://json-schema.org/draft/2020-12/schema"
+}
+
+func (a *adapter) takesOther(d *draft) bool {
+	if d.root {
+		return len(a.rules.Root.Only) == 0
+	}
+	return len(a.rules.Nested.Only) == 0
+}
+
+// values drops the values that the consumer does not take of keywords that it takes, and adapts what else holds schemas.
+func (a *adapter) values(d *draft) {
+	if f := d.get(wordFormat); f != nil && len(a.rules.Formats) > 0 && a.takes(d, wordFormat) && !slices.Contains(a.rules.Formats, f.string()) {
+		a.change(d.from, RuleFormat, "dropped format", "format "+brief(f.string()), "")
+		d.note("format " + brief(f.string()))
+		d.drop(wordFormat)
+	}
+	if p := d.get(wordPattern); p != nil && a.rules.PlainPattern && a.takes(d, wordPattern) && !plainPattern(p.string()) {
+		a.change(d.from, RulePattern, "dropped pattern", "pattern "+brief(p.string()), "")
+		d.note("pattern " + brief(p.string()))
+		d.drop(wordPattern)
+	}
+	for name, allowed := range a.rules.Bounds {
+		w := wordOf([]byte(name))
+		if v := d.get(w); v != nil && a.takes(d, w) && !slices.Contains(allowed, int(number(v))) {
+			a.change(d.from, RuleBound, "dropped "+name, name+" "+sketchValue(v), "")
+			d.note(a.keywordNote(field{name: []byte(name), word: w, value: v}))
+			d.drop(w)
+		}
+	}
+	for _, w := range []word{wordNot, wordIf, wordThen, wordElse, wordContains, wordPropertyNames, wordUnevaluatedItems,
+		wordUnevaluatedProperties, wordAdditionalItems, wordContentSchema} {
+		if v := d.get(w); v != nil && a.takes(d, w) {
+			r := a.schema(v)
+			if r.node == nil {
+				r.node = falseNode
+			}
+			if (w == wordNot || w == wordIf) && !r.node.same(v) {
+				a.change(d.from, RuleKeyword, "changed what stands in "+keywordText(w), keywordText(w)+" "+a.sketch(v), "")
+			}
+			d.set(w, "", r.node)
+		}
+	}
+	if v := d.get(wordDependentSchemas); v != nil && a.takes(d, wordDependentSchemas) {
+		out := &node{kind: '{'}
+		for _, f := range v.fields {
+			if r := a.schema(f.value); r.node != nil {
+				f.value = r.node
+			} else {
+				f.value = falseNode
+			}
+			out.fields = append(out.fields, f)
+		}
+		d.set(wordDependentSchemas, "", out)
+	}
+}
+
+// plainPattern reports a pattern without look-around and back-references.
+func plainPattern(p string) bool {
+	for i := 0; i < len(p); i++ {
+		switch {
+		case p[i] == '\\' && i+1 < len(p):
+			if p[i+1] >= '1' && p[i+1] <= '9' || p[i+1] == 'k' {
+				return false
+			}
+			i++
+		case strings.HasPrefix(p[i:], "(?=") || strings.HasPrefix(p[i:], "(?!") || strings.HasPrefix(p[i:], "(?<=") || strings.HasPrefix(p[i:], "(?<!"):
+			return false
+		}
+	}
+	return true
+}
+
+const maxNotes = 400 // bytes of what one description is given
+
+// describe puts the notes into the description, and reports what the root's has no place for.
+func (a *adapter) describe(d *draft) string {
+	text := d.get(wordDescription).string()
+	notes := ""
+	if len(d.notes) > 0 {
+		notes = "(" + briefTo(strings.Join(d.notes, "; "), maxNotes) + ")"
+	}
+	if text != "" && notes != "" && !strings.Contains(text, notes) {
+		notes = text + " " + notes
+	} else if notes == "" || text != "" {
+		notes = text
+	}
+	if !a.takes(d, wordDescription) {
+		d.drop(wordDescription)
+		return notes
+	}
+	union := d.get(wordAnyOf)
+	if union != nil && a.rules.TypeInBranches {
+		d.dropSet(besideUnions)
+	}
+	if union != nil && a.rules.UnionAlone {
+		d.dropSet(annotations)
+		if notes != "" {
+			first := union.elems[0]
+			said := joined(notes, first.get(wordDescription).string())
+			elems := slices.Clone(union.elems)
+			elems[0] = described(first, said)
+			d.set(wordAnyOf, "", newArray(elems...))
+		}
+		return ""
+	}
+	if notes != text {
+		d.set(wordDescription, "description", newString(notes))
+	}
+	return ""
+}
+
+// besideUnions is what may not stand beside anyOf where types may not.
+var besideUnions = annotations &^ setOf(wordTitle, wordDescription, wordDefault, wordID)
+
+func described(n *node, text string) *node {
+	out := &node{kind: '{', fields: slices.Clone(n.fields)}
+	if n.get(wordDescription) != nil {
+		return out.with(wordDescription, newString(text))
+	}
+	out.fields = append(out.fields, newField(wordDescription, "description", newString(text)))
+	return out
+}

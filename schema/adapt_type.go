@@ -1,0 +1,227 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+// typed gives a schema the types that its consumer wants: one where it takes no list, one where it takes none missing.
+func (a *adapter) typed(d *draft) bool {
+	if d.done || !d.root && d.has&setOf(wordAnyOf, wordRef) != 0 {
+		return true
+	}
+	if d.root {
+		if !d.declared().has(typeObject) {
+			return false
+		}
+		if t := d.get(wordType); t == nil || t.kind == '[' {
+			a.change(d.from, RuleRoot, "made the root an object", "", "")
+			d.set(wordType, "type", newString("object"))
+		}
+		return true
+	}
+	if t := d.get(wordType); t != nil {
+		return a.listed(d, t)
+	}
+	if !a.rules.TypeAlways || d.has.has(wordOneOf) {
+		return true
+	}
+	t := suggested(d)
+	if t != everyType {
+		narrowed := "what is no " + listOf(t)
+		if values(d.node()) != nil {
+			narrowed = ""
+		}
+		a.change(d.from, RuleType, "took the type for "+listOf(t), "", narrowed)
+		return a.split(d, t)
+	}
+	a.change(d.from, RuleType, "took no type for every type", "", "some values: null, and what is nested deep")
+	return a.anything(d)
+}
+
+// ownWords drops what says nothing of values of the type that is given: what holds schemas always, and all of it where the
+// consumer refuses it.
+func (a *adapter) ownWords(d *draft) bool {
+	if d.done || !d.has.has(wordType) {
+		return true
+	}
+	t := d.declared()
+	var dropped []string
+	for i := 0; i < len(d.fields); i++ {
+		f := d.fields[i]
+		if !a.saysNothingOf(f, t) {
+			continue
+		}
+		dropped = append(dropped, string(f.name))
+		d.has &^= f.word.set()
+		d.fields = slices.Delete(d.fields, i, i+1)
+		i--
+	}
+	if dropped != nil {
+		a.change(d.from, RuleType, "dropped what says nothing of its type: "+strings.Join(dropped, ", "), "", "")
+	}
+	return true
+}
+
+func (a *adapter) saysNothingOf(f field, t types) bool {
+	if foreign(f.word, t) {
+		return a.rules.TypedKeywords || (objectWords | arrayWords).has(f.word)
+	}
+	return f.word == wordFormat && a.rules.TypedKeywords && !formatSuits(f.value.string(), t)
+}
+
+func formatSuits(format string, t types) bool {
+	switch format {
+	case "int32", "int64":
+		return t.has(typeInteger)
+	case "float", "double":
+		return t.has(typeNumber)
+	}
+	return t.has(typeString)
+}
+
+// listed handles a type that is given.
+func (a *adapter) listed(d *draft, t *node) bool {
+	all := d.declared()
+	if t.kind == '[' && len(t.elems) == 1 {
+		d.set(wordType, "type", newString(all.one()))
+	}
+	if rest := all & a.shape.types; rest != all {
+		if rest == 0 {
+			return false
+		}
+		d.set(wordType, "type", typeNode(rest))
+		all = rest
+	}
+	if all.one() != "" {
+		if t.kind == '[' {
+			d.set(wordType, "type", newString(all.one()))
+		}
+		return true
+	}
+	if !a.rules.TypeSingle {
+		return true
+	}
+	a.change(d.from, RuleType, "wrote a list of types as a union", "", "")
+	return a.split(d, all)
+}
+
+// split makes a union of the types, each with the keywords that are its own.
+func (a *adapter) split(d *draft, all types) bool {
+	each := all.each()
+	if len(each) == 1 {
+		d.set(wordType, "type", newString(all.one()))
+		return true
+	}
+	union := &node{kind: '['}
+	for _, one := range each {
+		n := at(d.from, newField(wordType, "type", newString(one.one())))
+		for _, f := range d.fields {
+			if f.word != wordType && !annotations.has(f.word) && !foreign(f.word, one) {
+				n.fields = append(n.fields, f)
+			}
+		}
+		union.elems = append(union.elems, n)
+	}
+	d.dropSet(^annotations)
+	if a.takes(d, wordAnyOf) {
+		return a.distribute(d, union)
+	}
+	return a.collapse(d, union) && a.typed(d)
+}
+
+// foreign reports a keyword that says nothing of values of the type.
+func foreign(w word, one types) bool {
+	switch {
+	case objectWords.has(w):
+		return !one.has(typeObject)
+	case arrayWords.has(w):
+		return !one.has(typeArray)
+	case stringWords.has(w):
+		return !one.has(typeString)
+	case numberWords.has(w):
+		return !one.has(typeInteger)
+	}
+	return false
+}
+
+// anything makes the union of all that a consumer can say of any value.
+func (a *adapter) anything(d *draft) bool {
+	text := newObject(newField(wordType, "type", newString("string")))
+	if !a.takes(d, wordAnyOf) {
+		d.note("any JSON value")
+		d.set(wordType, "type", newString("string"))
+		return true
+	}
+	union := newArray(text)
+	for _, name := range []string{"number", "boolean"} {
+		union.elems = append(union.elems, newObject(newField(wordType, "type", newString(name))))
+	}
+	if !a.rules.Closed {
+		union.elems = append(union.elems, newObject(newField(wordType, "type", newString("object"))))
+	}
+	list := newObject(newField(wordType, "type", newString("array")), newField(wordItems, "items", text))
+	union.elems = append(union.elems, list)
+	return a.distribute(d, union)
+}
+
+// listOf names types, for a person.
+func listOf(t types) string {
+	text := ""
+	for _, one := range t.each() {
+		if text != "" {
+			text += " or "
+		}
+		text += one.one()
+	}
+	return text
+}
+
+// enums keeps the values that a consumer can say, each as what it is.
+func (a *adapter) enums(d *draft) bool {
+	e := d.get(wordEnum)
+	if e == nil || d.done || !a.takes(d, wordEnum) {
+		return true
+	}
+	declared := d.declared()
+	possible := slices.DeleteFunc(slices.Clone(e.elems), func(v *node) bool { return typeOfValue(v)&declared == 0 && !isWhole(v, declared) })
+	if len(possible) == 0 {
+		return false
+	}
+	kept := slices.DeleteFunc(slices.Clone(possible), func(v *node) bool {
+		return typeOfValue(v)&a.shape.enum == 0 || a.rules.EnumFilled && string(v.text) == `""`
+	})
+	switch {
+	case len(kept) == len(e.elems):
+		return true
+	case len(kept) == len(possible):
+		a.change(d.from, RuleEnum, "dropped values that the type refuses", "", "")
+	case len(kept) > 0 && d.get(wordType) != nil && d.get(wordType).kind != '[':
+		a.change(d.from, RuleEnum, "dropped values of the enum", "", sketchValues(possible))
+		d.note("else one of " + sketchValues(possible))
+	default:
+		lost := "that it is one of " + sketchValues(possible)
+		if bothBooleans(possible) || len(possible) == 1 && isNull(possible[0]) {
+			lost = ""
+		} else {
+			d.note("one of " + sketchValues(possible))
+		}
+		a.change(d.from, RuleEnum, "dropped enum", lost, "")
+		d.drop(wordEnum)
+		if d.get(wordType) == nil {
+			return true
+		}
+		return a.listed(d, d.get(wordType))
+	}
+	d.set(wordEnum, "enum", newArray(kept...))
+	return true
+}
+
+// isWhole reports a number like 1.0, which is an integer too.
+func isWhole(v *node, t types) bool {
+	return v.kind == '0' && t.has(typeInteger) && number(v) == float64(int64(number(v)))
+}
+
+func bothBooleans(all []*node) bool {
+	return len(all) == 2 && typeOfValue(all[0]) == typeBoolean && typeOfValue(all[1]) == typeBoolean && !all[0].same(all[1])
+}

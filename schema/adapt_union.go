@@ -1,0 +1,380 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+// constants turns const into an enum of one value.
+func (a *adapter) constants(d *draft) bool {
+	c := d.get(wordConst)
+	if c == nil || a.takes(d, wordConst) && !d.has.has(wordEnum) {
+		return ofEnum(d)
+	}
+	if e := d.get(wordEnum); e != nil {
+		if !slices.ContainsFunc(e.elems, func(o *node) bool { return equalNodes(c, o) }) {
+			return false
+		}
+		d.drop(wordEnum)
+	}
+	a.change(d.from, RuleKeyword, "wrote const as enum", "", "")
+	d.rename(wordConst, wordEnum, "enum", newArray(c))
+	return ofEnum(d)
+}
+
+// ofEnum leaves of a list of types those that a value of the enum has. It reports false where none is left.
+func ofEnum(d *draft) bool {
+	t, e := d.get(wordType), d.get(wordEnum)
+	if t == nil || e == nil || t.kind != '[' {
+		return true
+	}
+	var found types
+	for _, v := range e.elems {
+		found |= typeOfValue(v)
+		if isWhole(v, typeInteger) {
+			found |= typeInteger
+		}
+	}
+	declared := d.declared()
+	if found.has(typeInteger) && declared.has(typeNumber) {
+		found |= typeNumber
+	}
+	if found &= declared; found != 0 && found != declared {
+		d.set(wordType, "type", typeNode(found))
+	}
+	return found != 0
+}
+
+// nulls takes null out of a schema whose consumer cannot say it, or says it with nullable.
+func (a *adapter) nulls(d *draft) bool {
+	says := a.shape.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.takesUnions())
+	nullable := a.takes(d, wordNullable) && !d.root
+	if says {
+		return true
+	}
+	accepted, left := a.withoutNull(d)
+	switch {
+	case !accepted:
+		d.drop(wordNullable)
+		return left
+	case left && nullable:
+		d.set(wordNullable, "nullable", trueNode)
+		return true
+	}
+	d.null = true
+	return left
+}
+
+// withoutNull removes null from type, enum and unions. It reports whether d took null, and whether it takes anything else.
+func (a *adapter) withoutNull(d *draft) (accepted, left bool) {
+	if d.has&setOf(wordType, wordEnum, wordConst, wordAnyOf, wordOneOf) == 0 {
+		return false, true
+	}
+	accepted, left = true, true
+	if t := d.get(wordType); t != nil {
+		s := d.declared()
+		accepted = s.has(typeNull)
+		if accepted {
+			left = s != typeNull
+			d.set(wordType, "type", typeNode(s&^typeNull))
+		}
+	}
+	for _, w := range []word{wordEnum, wordAnyOf, wordOneOf} {
+		v := d.get(w)
+		if v == nil {
+			continue
+		}
+		rest := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool {
+			return w == wordEnum && isNull(e) || w != wordEnum && onlyNull(e)
+		})
+		accepted = accepted && len(rest) < len(v.elems)
+		left = left && len(rest) > 0
+		d.set(w, "", newArray(rest...))
+	}
+	if c := d.get(wordConst); c != nil {
+		accepted = accepted && c.kind == 'n'
+		left = left && c.kind != 'n'
+	}
+	return accepted, left
+}
+
+func isNull(n *node) bool { return n.kind == 'n' }
+
+// onlyNull reports a schema that takes null and nothing else.
+func onlyNull(n *node) bool {
+	if n.kind != '{' {
+		return false
+	}
+	if t := n.get(wordType); t != nil {
+		return typesOf(t) == typeNull
+	}
+	if c := n.get(wordConst); c != nil {
+		return c.kind == 'n'
+	}
+	e := n.get(wordEnum)
+	return e != nil && e.kind == '[' && len(e.elems) == 1 && isNull(e.elems[0])
+}
+
+// unions adapts anyOf and oneOf, which become one anyOf where the consumer takes it there, and one schema where it does not.
+func (a *adapter) unions(d *draft) bool {
+	if d.has.has(wordOneOf) && !a.inPlace(d, wordOneOf) {
+		return false
+	}
+	union := d.get(wordAnyOf)
+	if union == nil {
+		return true
+	}
+	takes := a.takes(d, wordAnyOf) && !d.root
+	if a.takes(d, wordAnyOf) && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone {
+		return a.inPlace(d, wordAnyOf)
+	}
+	if len(union.elems) == 1 {
+		d.drop(wordAnyOf)
+		a.change(d.from, RuleKeyword, "unwrapped a union of one", "", "")
+		return a.meet(d, union.elems[0]) && a.again(d)
+	}
+	if a.onlyConstrains(d, union) {
+		d.drop(wordAnyOf)
+		text := a.sketchUnion(union)
+		a.change(d.from, RuleKeyword, "took anyOf out", "that one of these holds: "+text, "")
+		d.note("one of: " + text)
+		return true
+	}
+	if takes {
+		return a.distribute(d, union)
+	}
+	d.drop(wordAnyOf)
+	return a.collapse(d, union)
+}
+
+// again does what earlier passes do, for what has come in since.
+func (a *adapter) again(d *draft) bool {
+	return a.references(d) && a.all(d) && a.conditions(d) && a.constants(d) && a.oneOf(d) && a.nulls(d) && a.unions(d)
+}
+
+// oneOf becomes anyOf where the consumer does not take it.
+func (a *adapter) oneOf(d *draft) bool {
+	one := d.get(wordOneOf)
+	if one == nil || a.takes(d, wordOneOf) {
+		return true
+	}
+	lost := ""
+	if !exclusive(one) {
+		lost = "that no two of the branches may hold"
+	}
+	a.change(d.from, RuleKeyword, "wrote oneOf as anyOf", lost, "")
+	if union := d.get(wordAnyOf); union != nil {
+		d.drop(wordOneOf)
+		if both := crossed(union, one); both != nil {
+			d.set(wordAnyOf, "anyOf", both)
+			return true
+		}
+		a.change(d.from, RuleKeyword, "dropped oneOf beside anyOf", "oneOf", "")
+		return true
+	}
+	d.rename(wordOneOf, wordAnyOf, "anyOf", one)
+	return true
+}
+
+// exclusive reports whether no two of the branches can hold at once, as far as their types and constants show it.
+func exclusive(union *node) bool {
+	for i, x := range union.elems {
+		for _, y := range union.elems[:i] {
+			if !apart(x, y, 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func apart(x, y *node, depth int) bool {
+	if x.kind != '{' || y.kind != '{' || depth > 2 {
+		return x.kind == 'f' || y.kind == 'f'
+	}
+	tx, ty := x.get(wordType), y.get(wordType)
+	if tx != nil && ty != nil && typesOf(tx)&typesOf(ty) == 0 {
+		return true
+	}
+	vx, vy := values(x), values(y)
+	if vx != nil && vy != nil {
+		return !slices.ContainsFunc(vx, func(e *node) bool {
+			return slices.ContainsFunc(vy, func(o *node) bool { return equalNodes(e, o) })
+		})
+	}
+	px, py := x.get(wordProperties), y.get(wordProperties)
+	if px == nil || py == nil || tx == nil || ty == nil {
+		return false
+	}
+	for _, f := range px.fields { // a property that both require, and that is apart
+		o := py.member(string(f.name))
+		if o != nil && requires(x, f.name) && requires(y, f.name) && apart(f.value, o, depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// values are the ones that enum or const allow, nil if any.
+func values(n *node) []*node {
+	if c := n.get(wordConst); c != nil {
+		return []*node{c}
+	}
+	if e := n.get(wordEnum); e != nil {
+		return e.elems
+	}
+	return nil
+}
+
+func requires(n *node, name []byte) bool {
+	r := n.get(wordRequired)
+	return r != nil && slices.ContainsFunc(r.elems, func(e *node) bool { return e.kind == '"' && string(unquote(e.text)) == string(name) })
+}
+
+var shapeWords = setOf(wordType, wordProperties, wordItems, wordPrefixItems, wordEnum, wordConst, wordRef, wordDynamicRef,
+	wordRecursiveRef, wordAnyOf, wordOneOf, wordAllOf, wordFormat, wordAdditionalProperties, wordPatternProperties)
+
+// onlyConstrains reports a union beside a schema of its own that says no more than which properties must be there, or what
+// may not be: no shape, so nothing to say it with.
+func (a *adapter) onlyConstrains(d *draft, union *node) bool {
+	if d.has&^annotations&^wordAnyOf.set() == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(union.elems, func(b *node) bool {
+		if b.kind != '{' {
+			return true
+		}
+		for i := range b.fields {
+			if shapeWords.has(b.fields[i].word) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// distribute puts what stands beside a union into each of its branches, and adapts them.
+func (a *adapter) distribute(d *draft, union *node) bool {
+	aside := annotations | setOf(wordNullable, wordAnyOf)
+	beside := d.has &^ aside
+	inner := without(d.node(), aside)
+	if beside != 0 && (a.rules.TypeInBranches || a.rules.UnionAlone || a.rules.TypeAlways) {
+		a.change(d.from, RuleType, "moved what stands beside anyOf into its branches", "", "")
+	}
+	branches := a.branches(d, union, inner)
+	if a.err != nil {
+		return true
+	}
+	d.dropSet(beside)
+	branches = a.fewer(d, branches)
+	switch len(branches) {
+	case 0:
+		return false
+	case 1:
+		d.drop(wordAnyOf)
+		a.become(d, branches[0])
+		return true
+	}
+	nodes := make([]*node, len(branches))
+	for i, b := range branches {
+		nodes[i] = b.node
+	}
+	d.set(wordAnyOf, "anyOf", newArray(nodes...))
+	d.back = both(d.back, either(branches))
+	return true
+}
+
+// branches adapts the branches of a union, each with inner beside it. A branch that became a union gives its own.
+func (a *adapter) branches(d *draft, union, inner *node) []*branch {
+	var out []*branch
+	for _, b := range union.elems {
+		n := b
+		if len(inner.fields) > 0 {
+			n = at(b, slices.Clone(inner.fields)...)
+			if old := n.get(wordAllOf); old != nil {
+				n = without(n, wordAllOf.set())
+				n.fields = append(n.fields, newField(wordAllOf, "allOf", newArray(append(slices.Clone(old.elems), b)...)))
+			} else {
+				n.fields = append(n.fields, newField(wordAllOf, "allOf", newArray(b)))
+			}
+		}
+		r := a.schema(n)
+		d.null = d.null || r.null
+		if r.node == nil {
+			continue
+		}
+		nested := r.node.get(wordAnyOf)
+		if nested == nil || len(r.node.fields) > 1 {
+			out = append(out, &branch{r.node, r.back})
+			continue
+		}
+		for _, e := range nested.elems {
+			out = append(out, &branch{e, r.back})
+		}
+	}
+	if d.null && a.takes(d, wordNullable) && len(out) > 0 {
+		d.null = false
+	}
+	return out
+}
+
+// fewer leaves out branches that say the same as one before them, and makes one of enums of one type.
+func (a *adapter) fewer(d *draft, all []*branch) []*branch {
+	var out []*branch
+	for _, b := range all {
+		i := slices.IndexFunc(out, func(o *branch) bool { return o.node.same(b.node) })
+		if i >= 0 {
+			continue
+		}
+		i = slices.IndexFunc(out, func(o *branch) bool { return isEnum(o.node) && isEnum(b.node) && sameType(o.node, b.node) })
+		if i < 0 {
+			out = append(out, b)
+			continue
+		}
+		a.change(d.from, RuleKeyword, "made one enum of several", "", "")
+		merged := without(out[i].node, wordEnum.set()|wordDescription.set())
+		merged.fields = append(merged.fields, newField(wordEnum, "enum", unionOf(out[i].node.get(wordEnum), b.node.get(wordEnum))))
+		if text := joined(out[i].node.get(wordDescription).string(), b.node.get(wordDescription).string()); text != "" {
+			merged.fields = append(merged.fields, newField(wordDescription, "description", newString(text)))
+		}
+		out[i] = &branch{node: merged}
+	}
+	return out
+}
+
+func joined(x, y string) string {
+	if x == "" || x == y || strings.Contains(y, x) {
+		return y
+	}
+	if y == "" || strings.Contains(x, y) {
+		return x
+	}
+	return x + " " + y
+}
+
+func sameType(x, y *node) bool {
+	tx, ty := x.get(wordType), y.get(wordType)
+	return tx != nil && ty != nil && tx.same(ty)
+}
+
+// isEnum reports a schema that says which values there are, and no more.
+func isEnum(n *node) bool {
+	var has words
+	for i := range n.fields {
+		has |= n.fields[i].word.set()
+	}
+	return has.has(wordEnum) && has&^setOf(wordType, wordEnum, wordDescription) == 0
+}
+
+// become makes d what one branch is; its annotations stay, where the branch has none of its own.
+func (a *adapter) become(d *draft, b *branch) {
+	for _, f := range b.node.fields {
+		if old := d.get(f.word); f.word == wordDescription && old != nil {
+			d.set(f.word, "description", newString(joined(old.string(), f.value.string())))
+		} else if old == nil || f.word == wordOther {
+			d.add(f)
+		}
+	}
+	d.back = both(d.back, b.back)
+	d.done = true
+}

@@ -1,0 +1,308 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// way is the way back of the arguments that stand where one schema does. nil: they stay as they are.
+type way struct {
+	wrapped    bool       // the value is the property input of an object
+	entries    bool       // the value is a list of entries {key, value}, for an object whose values follow others
+	properties []property // what is to be done to which
+	others     *way       // for all other properties
+	items      *way       // for all items
+	prefix     []*way     // for the first items
+	union      []*branch  // for what follows one of these
+	inner      *way       // of what a wrapped root holds
+	chain      []*way     // one after the other
+	late       bool       // of a definition: the rest is filled in when that is written
+}
+
+// property is what is to be done to one property.
+type property struct {
+	adapted  []byte
+	name     []byte // its own
+	key      []byte // its own, as it is written
+	renamed  bool
+	dropNull bool // null says that it is not given
+	fillNull bool // not given says that it is null
+	step     *way
+}
+
+// branch is one schema of a union.
+type branch struct {
+	node *node
+	back *way
+}
+
+func (p property) matters() bool { return p.renamed || p.dropNull || p.fillNull || p.step != nil }
+
+func (p property) as(adapted []byte) property {
+	p.adapted = adapted
+	return p
+}
+
+func (s *way) isNothing() bool {
+	return s == nil || !s.late && !s.wrapped && len(s.chain) == 0 && !s.entries && len(s.properties) == 0 && s.others == nil && s.items == nil &&
+		len(s.union) == 0 && s.inner == nil && !slices.ContainsFunc(s.prefix, func(p *way) bool { return p != nil })
+}
+
+// fill makes a late way lead where w leads.
+func (s *way) fill(w *way) {
+	if w != nil {
+		s.chain = []*way{w}
+	}
+}
+
+// both is x and then y.
+func both(x, y *way) *way {
+	switch {
+	case x.isNothing():
+		return y
+	case y.isNothing():
+		return x
+	}
+	return &way{chain: []*way{x, y}}
+}
+
+// either is the way back of a union, nil if no branch has one.
+func either(all []*branch) *way {
+	if !slices.ContainsFunc(all, func(b *branch) bool { return b.back != nil }) {
+		return nil
+	}
+	return &way{union: all}
+}
+
+// Restore turns arguments that follow the adapted schema into arguments that follow the original: renamed properties get
+// their names back, a wrapped root is unwrapped, free keys that became a list of entries become an object, and nulls that
+// one of them has and the other has not are dropped or put in. What does not follow the adapted schema stays as it is, and
+// so does what is no JSON. It may return its argument.
+func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
+	if a.back == nil || Measure(arguments, Limits{Nodes: -1, Bytes: -1, Depth: maxLevels}) != nil {
+		return arguments
+	}
+	r := restorer{defs: definitionsOf(a.Schema)}
+	return r.restore(build(arguments), a.back, 0).append(nil)
+}
+
+type restorer struct {
+	defs *node // of the adapted schema
+}
+
+func definitionsOf(adapted json.RawMessage) *node {
+	if !bytes.Contains(adapted, []byte(`"$defs"`)) {
+		return nil
+	}
+	return build(adapted).get(wordDefs)
+}
+
+func (r *restorer) restore(n *node, s *way, level int) *node {
+	if s == nil || level > maxLevels {
+		return n
+	}
+	if s.wrapped {
+		if inner := r.restore(n, s.inner, level).member("input"); inner != nil {
+			return inner
+		}
+		return n
+	}
+	for _, w := range s.chain {
+		n = r.restore(n, w, level+1)
+	}
+	for _, b := range s.union {
+		if r.follows(n, b.node, 0) {
+			n = r.restore(n, b.back, level+1)
+			break
+		}
+	}
+	switch n.kind {
+	case '{':
+		if len(s.properties) > 0 || s.others != nil {
+			n = r.object(n, s, level)
+		}
+	case '[':
+		n = r.array(n, s, level)
+	}
+	return n
+}
+
+func (r *restorer) object(n *node, s *way, level int) *node {
+	out := &node{kind: '{', fields: make([]field, 0, len(n.fields))}
+	seen := make(map[string]bool, len(n.fields))
+	for _, f := range n.fields {
+		p := s.property(f.name)
+		if p == nil {
+			f.value = r.restore(f.value, s.others, level+1)
+			out.fields = append(out.fields, f)
+			continue
+		}
+		seen[string(p.adapted)] = true
+		if p.dropNull && isNull(f.value) {
+			continue
+		}
+		if p.renamed {
+			f.key, f.name = p.key, p.name
+		}
+		f.value = r.restore(f.value, p.step, level+1)
+		out.fields = append(out.fields, f)
+	}
+	for i := range s.properties {
+		if p := &s.properties[i]; p.fillNull && !seen[string(p.adapted)] {
+			out.fields = append(out.fields, field{key: p.key, name: p.name, value: nullNode})
+		}
+	}
+	return out
+}
+
+func (s *way) property(name []byte) *property {
+	for i := range s.properties {
+		if string(s.properties[i].adapted) == string(name) {
+			return &s.properties[i]
+		}
+	}
+	return nil
+}
+
+func (r *restorer) array(n *node, s *way, level int) *node {
+	if s.entries {
+		return r.entries(n, s, level)
+	}
+	if s.items == nil && s.prefix == nil {
+		return n
+	}
+	out := &node{kind: '[', elems: make([]*node, len(n.elems))}
+	for i, e := range n.elems {
+		if i < len(s.prefix) {
+			out.elems[i] = r.restore(e, s.prefix[i], level+1)
+		} else {
+			out.elems[i] = r.restore(e, s.items, level+1)
+		}
+	}
+	return out
+}
+
+func (r *restorer) entries(n *node, s *way, level int) *node {
+	var fields []field
+	for _, e := range n.elems {
+		key, value := e.member("key"), e.member("value")
+		if key == nil || key.kind != '"' || value == nil || len(e.fields) != 2 {
+			return n
+		}
+		fields = append(fields, field{key: key.text, name: unquote(key.text), value: r.restore(value, s.others, level+1)})
+	}
+	return &node{kind: '{', fields: withoutRepeats(fields)}
+}
+
+// follows reports whether a value follows an adapted schema, as far as it is told what belongs to which branch of a union.
+func (r *restorer) follows(v, s *node, level int) bool {
+	if s.kind != '{' || level > maxLevels {
+		return s.kind != 'f'
+	}
+	if t := s.get(wordType); t != nil && typeOfValue(v)&typesOf(t) == 0 && !isWhole(v, typesOf(t)) {
+		return false
+	}
+	if ref := s.get(wordRef); ref != nil && r.defs != nil {
+		if def := r.defs.member(lastStep(ref.string())); def != nil && !r.follows(v, def, level+1) {
+			return false
+		}
+	}
+	if all := values(s); all != nil && !slices.ContainsFunc(all, v.same) {
+		return false
+	}
+	for _, w := range []word{wordAnyOf, wordOneOf} {
+		if u := s.get(w); u != nil && !slices.ContainsFunc(u.elems, func(b *node) bool { return r.follows(v, b, level+1) }) {
+			return false
+		}
+	}
+	switch v.kind {
+	case '{':
+		return r.objectFollows(v, s, level)
+	case '[':
+		if items := s.get(wordItems); items != nil {
+			return !slices.ContainsFunc(v.elems, func(e *node) bool { return !r.follows(e, items, level+1) })
+		}
+	}
+	return true
+}
+
+func (r *restorer) objectFollows(v, s *node, level int) bool {
+	for _, name := range s.get(wordRequired).list() {
+		if v.member(name.string()) == nil {
+			return false
+		}
+	}
+	props, more := s.get(wordProperties), s.get(wordAdditionalProperties)
+	for _, f := range v.fields {
+		of := more
+		if props != nil {
+			if p := props.member(string(f.name)); p != nil {
+				of = p
+			}
+		}
+		if of != nil && !r.follows(f.value, of, level+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// Path turns a path into the original's arguments (RFC 6901) into the path into what the model wrote, as far as it can be
+// told: of a list of entries it is the path of the list.
+func (a *Adapted) Path(original string) string {
+	if a.back == nil {
+		return original
+	}
+	path := original
+	s := a.back
+	out := ""
+	if s.wrapped {
+		_, s, _ = s.inner.forward("input")
+		out = "/input"
+	}
+	for path != "" {
+		step, rest, found := strings.Cut(path[1:], "/")
+		if found {
+			rest = "/" + rest
+		}
+		name := strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		adapted, next, ok := s.forward(name)
+		if !ok {
+			return out
+		}
+		out += "/" + escapeStep(adapted)
+		path, s = rest, next
+	}
+	return out
+}
+
+// forward is what a step of an original path is called in the adapted arguments, and the way that goes on there.
+func (s *way) forward(name string) (adapted string, next *way, ok bool) {
+	if s == nil {
+		return name, nil, true
+	}
+	if s.entries {
+		return "", nil, false
+	}
+	for i := range s.properties {
+		if p := &s.properties[i]; string(p.name) == name {
+			return string(p.adapted), p.step, true
+		}
+	}
+	for _, b := range s.union {
+		if adapted, next, ok = b.back.forward(name); !ok || adapted != name || next != nil {
+			return adapted, next, ok
+		}
+	}
+	for _, w := range s.chain {
+		if adapted, next, ok = w.forward(name); !ok || adapted != name || next != nil {
+			return adapted, next, ok
+		}
+	}
+	if s.items != nil {
+		return name, s.items, true
+	}
+	return name, s.others, true
+}

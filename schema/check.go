@@ -1,0 +1,122 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// What Check tells of one schema at most: enough for a person, and a bound for a stranger's schema.
+const (
+	maxFindings     = 1_000
+	maxFindingsText = 1 << 20 // bytes of all their paths and messages
+)
+
+// Where rules come from that are this package's own or the formats', and no provider's.
+const (
+	sourceJSON = "https://www.rfc-editor.org/rfc/rfc8259"
+	sourceSize = "https://pkg.go.dev/github.com/indusagi/indus/schema#Limits"
+)
+
+// Check finds what the profile's consumer would not accept of a schema, in the order of the document; nil where it accepts
+// all of it. What concerns the schema as a whole, such as how many properties it has, stands at the end, and what a schema
+// lacks stands before what it has.
+//
+// Check is written from [Profile.Rules] and shares no code with [Adapt], so that the one can catch the other. Of a keyword
+// that is refused the inside is only asked for its form. A schema beyond [Limits] is not looked into, and after 1,000
+// findings, or a mebibyte of them, Check stops. [Original] and [Seed] have no rules: they ask for a JSON object within bounds.
+func Check(raw json.RawMessage, p *Profile) []Finding {
+	c := &checker{rules: p.Rules(), circling: map[*tree]bool{}}
+	if err := Measure(raw, Limits{}); err != nil {
+		c.unreadable(err)
+		return c.findings
+	}
+	c.top = readTree(raw)
+	if c.top.kind != '{' {
+		c.findAs(nil, RuleJSON, sourceJSON, "the schema is %s; one JSON object is accepted", c.top.describe())
+		return c.findings
+	}
+	if p == nil || p.whole != nil {
+		return nil
+	}
+	c.anchors = anchorsOf(c.top)
+	if c.rules.NoRecursion {
+		c.cycles = c.findCycles()
+	}
+	c.schema(c.top, nil, position{root: true})
+	c.totals(raw)
+	return c.findings
+}
+
+// checker looks at one schema for one profile.
+type checker struct {
+	rules   Rules
+	top     *tree
+	anchors map[string]*tree // by the name of $anchor
+	cycles  map[*tree]bool   // schemas whose $ref leads back to what they stand in
+
+	circling map[*tree]bool // of the references looked at, whether they end nowhere
+
+	findings []Finding
+	text     int // bytes of their paths and messages
+	sum      sums
+}
+
+// unreadable tells what Measure said.
+func (c *checker) unreadable(err error) {
+	if over := (*LimitError)(nil); errors.As(err, &over) {
+		path := over.Pointer
+		if strings.HasSuffix(path, "…") { // which leads nowhere
+			path = ""
+		}
+		c.add(Finding{Path: path, Rule: RuleSize, Message: oneLine(err), Source: sourceSize})
+		return
+	}
+	c.findAs(nil, RuleJSON, sourceJSON, "%s", oneLine(err))
+}
+
+func oneLine(err error) string { return strings.TrimPrefix(err.Error(), "schema: ") }
+
+// full reports whether enough has been told.
+func (c *checker) full() bool { return len(c.findings) >= maxFindings || c.text >= maxFindingsText }
+
+func (c *checker) find(at *spot, rule Rule, format string, args ...any) {
+	c.findAs(at, rule, c.rules.Sources[rule], format, args...)
+}
+
+func (c *checker) findAs(at *spot, rule Rule, source, format string, args ...any) {
+	if !c.full() { // which saves the work of telling
+		c.add(Finding{Path: at.path(), Rule: rule, Message: fmt.Sprintf(format, args...), Source: source})
+	}
+}
+
+func (c *checker) add(f Finding) {
+	if !c.full() {
+		c.text += len(f.Path) + len(f.Message)
+		c.findings = append(c.findings, f)
+	}
+}
+
+// spot is a place in the schema. nil is the root.
+type spot struct {
+	up   *spot
+	step string
+}
+
+func (s *spot) at(step string) *spot { return &spot{up: s, step: step} }
+
+// path is the JSON Pointer (RFC 6901) of s.
+func (s *spot) path() string {
+	var steps []string
+	for ; s != nil; s = s.up {
+		steps = append(steps, s.step)
+	}
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	var b strings.Builder
+	for i := len(steps) - 1; i >= 0; i-- {
+		b.WriteByte('/')
+		b.WriteString(escape.Replace(steps[i]))
+	}
+	return b.String()
+}

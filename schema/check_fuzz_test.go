@@ -1,0 +1,98 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/schema"
+)
+
+func FuzzCheck(f *testing.F) {
+	n := len(schema.Profiles())
+	for i, seed := range hostile() {
+		f.Add(seed, i%n)
+	}
+	for _, group := range checks {
+		for _, c := range group.cases {
+			if len(c.raw) < 5_000 {
+				f.Add([]byte(c.raw), slices.Index(schema.Profiles(), group.profile))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, input []byte, which int) {
+		p := schema.Profiles()[uint(which)%uint(n)]
+		before := bytes.Clone(input)
+		findings := schema.Check(input, p)
+		if !bytes.Equal(before, input) {
+			t.Fatal("the input was changed")
+		}
+		if again := schema.Check(input, p); !reflect.DeepEqual(findings, again) {
+			t.Fatalf("not deterministic:\n%v\n%v", findings, again)
+		}
+		if len(findings) > 1_000 {
+			t.Fatalf("%d findings", len(findings))
+		}
+		value := numbered(input)
+		for _, one := range findings {
+			sound(t, value, p, one)
+		}
+	})
+}
+
+// sound checks what holds of every finding: it has a source and one line of text, and its path leads somewhere.
+func sound(t *testing.T, value any, p *schema.Profile, f schema.Finding) {
+	t.Helper()
+	if f.Rule == schema.RuleJSON || f.Rule == schema.RuleSize {
+		return
+	}
+	if f.Source != p.Rules().Sources[f.Rule] || f.Source == "" {
+		t.Errorf("%s: %+v has another source than its rule", p.Name(), f)
+	}
+	if f.Message == "" || strings.ContainsAny(f.Message, "\n\r\x00") {
+		t.Errorf("%s: %q is not one line", p.Name(), f.Message)
+	}
+	if f.Ignored && !p.Rules().Ignores {
+		t.Errorf("%s: %+v is ignored", p.Name(), f)
+	}
+	if !leads(f.Path, value) {
+		t.Errorf("%s: %q leads nowhere", p.Name(), f.Path)
+	}
+}
+
+// numbered decodes JSON, whatever numbers are in it; nil if it is none.
+func numbered(input []byte) any {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(input))
+	d.UseNumber()
+	if d.Decode(&value) != nil {
+		return nil
+	}
+	return value
+}
+
+// leads reports whether a JSON Pointer leads to something in a value.
+func leads(pointer string, value any) bool {
+	if pointer == "" {
+		return true
+	}
+	step, rest, more := strings.Cut(pointer[1:], "/")
+	if more {
+		rest = "/" + rest
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		next, ok := v[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+		return ok && leads(rest, next)
+	case []any:
+		for i, e := range v {
+			if digits(i) == step {
+				return leads(rest, e)
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,281 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/indusagi/indus/schema"
+)
+
+func ExampleCheck() {
+	raw := json.RawMessage(`{"type":"object","anyOf":[{"required":["id"]},{"required":["name"]}],
+		"properties":{"id":{"type":"integer","exclusiveMinimum":true},"name":{"type":"string"}}}`)
+	for _, f := range schema.Check(raw, schema.Anthropic) {
+		fmt.Printf("%s: %s (%s)\n", f.Path, f.Message, f.Source)
+	}
+	// Output:
+	// /anyOf: anyOf cannot stand at the root (anthropics/claude-code#5973)
+	// /properties/id/exclusiveMinimum: exclusiveMinimum is true; draft 2020-12 takes a number (Dokploy/mcp#74)
+}
+
+// found is what Check says of a schema: a path and a rule for each finding.
+func found(raw string, p *schema.Profile) []string {
+	return told(schema.Check(json.RawMessage(raw), p))
+}
+
+func told(findings []schema.Finding) []string {
+	var all []string
+	for _, f := range findings {
+		all = append(all, f.Path+" "+string(f.Rule))
+	}
+	return all
+}
+
+// inside is a root with one property, x.
+func inside(property string) string {
+	return `{"type":"object","properties":{"x":` + property + `}}`
+}
+
+func TestCheck(t *testing.T) {
+	for _, group := range checks {
+		for _, c := range group.cases {
+			t.Run(group.profile.Name()+"/"+c.name, func(t *testing.T) {
+				if diff := cmp.Diff(c.want, found(c.raw, group.profile)); diff != "" {
+					t.Errorf("%.500s\n-want +got:\n%s", c.raw, diff)
+				}
+			})
+		}
+	}
+}
+
+func TestCheckOfWhatIsNoSchema(t *testing.T) {
+	tests := []struct{ name, raw, want string }{
+		{"nothing", ``, " json"},
+		{"no JSON", `{"type":`, " json"},
+		{"two values", `{} {}`, " json"},
+		{"no UTF-8", "{\"description\":\"\xff\"}", " json"},
+		{"a list", `[]`, " json"},
+		{"true", `true`, " json"},
+		{"null", `null`, " json"},
+		{"too deep", strings.Repeat(`{"not":`, 65) + `{}` + strings.Repeat(`}`, 65), strings.Repeat("/not", 64) + " size"},
+		{"too many values", `{"enum":[` + strings.Repeat("1,", 10_000) + `1]}`, "/enum/9998 size"},
+		{"too long", `{"description":"` + strings.Repeat("x", 1<<20) + `"}`, " size"},
+	}
+	for _, c := range tests {
+		for _, p := range schema.Profiles() {
+			if diff := cmp.Diff([]string{c.want}, found(c.raw, p)); diff != "" {
+				t.Errorf("%s, %s: -want +got:\n%s", p.Name(), c.name, diff)
+			}
+		}
+	}
+}
+
+func TestCheckWithoutRules(t *testing.T) {
+	const raw = `{"type":"string[]","properties":[],"$ref":"#/nowhere","anyOf":null}`
+	for _, p := range []*schema.Profile{nil, schema.Original, schema.Seed} {
+		if got := found(raw, p); got != nil {
+			t.Errorf("%s: %v", p.Name(), got)
+		}
+		if got := schema.CheckTool("", "\u202e\x00", p); got != nil {
+			t.Errorf("%s: %v", p.Name(), got)
+		}
+		if got := schema.CheckCount(1_000_000, p); got != nil {
+			t.Errorf("%s: %v", p.Name(), got)
+		}
+	}
+}
+
+// What stands where data stands is no schema.
+func TestCheckLeavesDataAlone(t *testing.T) {
+	const bad = `{"type":"string[]","properties":[],"required":null,"$ref":"#/nowhere","exclusiveMinimum":true}`
+	for _, keyword := range []string{"const", "default", "example", "x-data"} {
+		if got := found(inside(`{"`+keyword+`":`+bad+`}`), schema.Anthropic); got != nil {
+			t.Errorf("%s: %v", keyword, got)
+		}
+	}
+	for _, keyword := range []string{"enum", "examples"} {
+		if got := found(inside(`{"`+keyword+`":[`+bad+`]}`), schema.Anthropic); got != nil {
+			t.Errorf("%s: %v", keyword, got)
+		}
+	}
+}
+
+// Of every position that holds schemas, the schema in it is looked at.
+func TestCheckLooksEverywhere(t *testing.T) {
+	const bad = `{"minLength":"1"}`
+	tests := map[string]string{
+		`{"properties":{"a":%s}}`:             "/properties/a",
+		`{"patternProperties":{"a":%s}}`:      "/patternProperties/a",
+		`{"$defs":{"a/b~c":%s}}`:              "/$defs/a~1b~0c",
+		`{"definitions":{"a":%s}}`:            "/definitions/a",
+		`{"dependentSchemas":{"a":%s}}`:       "/dependentSchemas/a",
+		`{"dependencies":{"b":["c"],"a":%s}}`: "/dependencies/a",
+		`{"items":%s}`:                        "/items",
+		`{"prefixItems":[true,%s]}`:           "/prefixItems/1",
+		`{"additionalProperties":%s}`:         "/additionalProperties",
+		`{"additionalItems":%s}`:              "/additionalItems",
+		`{"unevaluatedItems":%s}`:             "/unevaluatedItems",
+		`{"unevaluatedProperties":%s}`:        "/unevaluatedProperties",
+		`{"propertyNames":%s}`:                "/propertyNames",
+		`{"contains":%s}`:                     "/contains",
+		`{"not":%s}`:                          "/not",
+		`{"if":%s}`:                           "/if",
+		`{"then":%s}`:                         "/then",
+		`{"else":%s}`:                         "/else",
+		`{"anyOf":[%s]}`:                      "/anyOf/0",
+		`{"oneOf":[%s]}`:                      "/oneOf/0",
+		`{"allOf":[%s]}`:                      "/allOf/0",
+		`{"contentSchema":%s}`:                "/contentSchema",
+	}
+	for shape, path := range tests {
+		want := []string{"/properties/x" + path + "/minLength form"}
+		if diff := cmp.Diff(want, found(inside(fmt.Sprintf(shape, bad)), schema.Anthropic)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", shape, diff)
+		}
+	}
+	want := []string{"/properties/x/items form", "/properties/x/items/1/minLength form"}
+	if diff := cmp.Diff(want, found(inside(`{"items":[true,`+bad+`]}`), schema.Anthropic)); diff != "" {
+		t.Errorf("items: -want +got:\n%s", diff)
+	}
+}
+
+// Inside of what is refused, forms are all that is asked for.
+func TestCheckInsideOfWhatIsRefused(t *testing.T) {
+	const raw = `{"type":"object","allOf":[{"properties":{"a b":{"type":"string[]"}}}],"properties":{}}`
+	want := []string{"/allOf keyword", "/allOf/0/properties/a b/type form"}
+	if diff := cmp.Diff(want, found(raw, schema.Universal)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	want = []string{"/allOf keyword"}
+	if diff := cmp.Diff(want, found(raw, schema.Ollama)); diff != "" {
+		t.Errorf("what is dropped is not read, -want +got:\n%s", diff)
+	}
+}
+
+func TestCheckOfRepeatedKeys(t *testing.T) {
+	const raw = `{"type":"string","properties":{"a":{"type":"x"},"a":{}},"type":"object"}`
+	if got := found(raw, schema.Anthropic); got != nil {
+		t.Errorf("the last value is not the one that counts: %v", got)
+	}
+}
+
+// A finding's path leads to what it is about, and what it says is one line.
+func TestCheckIsPrintable(t *testing.T) {
+	raw := inside(`{"type":"line\nfeed","` + strings.Repeat("é", 500) + `\u202e":1,"a\nb\u202e":2,"":3,"$ref":"\u0000` + strings.Repeat("x", 500) + `"}`)
+	for _, p := range schema.Profiles() {
+		for _, f := range schema.Check(json.RawMessage(raw), p) {
+			if len(f.Message) > 2_000 || strings.ContainsAny(f.Message, "\n\x00\u202e") {
+				t.Errorf("%s: %q", p.Name(), f.Message)
+			}
+		}
+	}
+}
+
+// times is n elements with commas between them.
+func times(n int, element func(i int) string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = element(i)
+	}
+	return strings.Join(all, ",")
+}
+
+func TestCheckIsBounded(t *testing.T) {
+	long := strings.Repeat("k", 500_000)
+	tests := map[string]string{
+		"many findings": `{"type":"object","properties":{` + times(3_000, func(i int) string { return fmt.Sprintf(`"%d":1`, i) }) + `}}`,
+		"long paths":    `{"type":"object","properties":{"` + long + `":{"enum":[` + times(5_000, func(int) string { return `""` }) + `]}}}`,
+		"references to references": `{"type":"object","$defs":{` +
+			times(3_000, func(i int) string { return fmt.Sprintf(`"%d":{"$ref":"#/$defs/%d"}`, i, (i+1)%3_000) }) + `}}`,
+		"references to what doubles": `{"type":"object","$defs":{"0":{},` + times(1_500, func(i int) string {
+			return fmt.Sprintf(`"%d":{"anyOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i+1, i, i)
+		}) + `}}`,
+	}
+	for name, raw := range tests {
+		for _, p := range schema.Profiles() {
+			begin := time.Now()
+			findings, size := schema.Check(json.RawMessage(raw), p), 0
+			for _, f := range findings {
+				size += len(f.Path) + len(f.Message)
+			}
+			if took := time.Since(begin); took > 5*time.Second || len(findings) > 1_000 || size > 3<<20 {
+				t.Errorf("%s, %s: %d findings of %d bytes in %v", p.Name(), name, len(findings), size, took)
+			}
+		}
+	}
+}
+
+func TestCheckTool(t *testing.T) {
+	long := strings.Repeat("x", 65)
+	tests := []struct {
+		profile           *schema.Profile
+		name, description string
+		want              []string
+	}{
+		{schema.Universal, "a-Good_name9", "Says what it does.\n\tWell.", nil},
+		{schema.Universal, "", "x", []string{`name: the tool's name is empty`}},
+		{schema.Universal, "9lives", "x", []string{`name: the tool's name "9lives" begins with '9'; it must begin with one of a-zA-Z`}},
+		{schema.Universal, "a.b", "x", []string{`name: the tool's name "a.b" has '.'; accepted are a-zA-Z0-9_-`}},
+		{schema.Universal, "aé", "x", []string{`name: the tool's name "aé" has 'é'; accepted are a-zA-Z0-9_-`}},
+		{schema.Universal, long, "x", []string{`name: the tool's name "` + long[1:] + `…" has 65 characters; 64 are accepted`}},
+		{schema.Universal, "a", "", []string{"description: the description is empty; it must have a character at least"}},
+		{schema.Universal, "a", strings.Repeat("é", 1024), nil},
+		{schema.Universal, "a", strings.Repeat("é", 1025), []string{"description: the description has 1025 characters; 1024 are accepted"}},
+		{schema.Universal, "a", "x\x1b[2J", []string{"description: the description has the control character U+001B"}},
+		{schema.Universal, "a", "x\u0085\u202ey\u200e", []string{
+			"description: the description has the control character U+0085",
+			"description: the description has U+202E, which changes the direction of text",
+		}},
+		{schema.Universal, "a", "x\xff", []string{"description: the description is not UTF-8"}},
+		{schema.Gemini, "_a.b:c-d", "", nil},
+		{schema.Moonshot, "21st_magic_component_builder", "x", []string{
+			`name: the tool's name "21st_magic_component_builder" begins with '2'; it must begin with one of a-zA-Z`,
+		}},
+		{schema.OpenAI, "21st_magic_component_builder", "x", nil},
+		{schema.Ollama, "any name", strings.Repeat("x", 100_000), nil},
+	}
+	for _, c := range tests {
+		var got []string
+		for _, f := range schema.CheckTool(c.name, c.description, c.profile) {
+			got = append(got, string(f.Rule)+": "+f.Message)
+			if f.Path != "" || f.Source == "" {
+				t.Errorf("%+v", f)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s, %s: -want +got:\n%s", c.profile.Name(), c.name, diff)
+		}
+	}
+}
+
+func TestCheckToolKnowsEveryCharacterThatTurnsText(t *testing.T) {
+	for _, r := range "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
+		if got := told(schema.CheckTool("a", "a"+string(r), schema.Anthropic)); len(got) != 1 {
+			t.Errorf("%U: %v", r, got)
+		}
+	}
+	for _, r := range "\u200d\u2010\u2029\u2070\u2065é😀 \n\t" {
+		if got := schema.CheckTool("a", "a"+string(r), schema.Anthropic); got != nil {
+			t.Errorf("%U: %v", r, got)
+		}
+	}
+}
+
+func TestCheckCount(t *testing.T) {
+	if got := schema.CheckCount(128, schema.OpenAI); got != nil {
+		t.Errorf("%v", got)
+	}
+	want := []schema.Finding{{
+		Rule:    schema.RuleCount,
+		Message: "there are 239 tools; one request has 128 at most: allow or deny tools for each server, or configure fewer servers",
+		Source:  schema.OpenAI.Rules().Sources[schema.RuleCount],
+	}}
+	if diff := cmp.Diff(want, schema.CheckCount(239, schema.OpenAI)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

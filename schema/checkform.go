@@ -1,0 +1,144 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+// form is what the value of a keyword has to look like.
+type form int
+
+const (
+	formAny form = iota // no form, or no keyword of draft 2020-12
+	formString
+	formBoolean
+	formNumber
+	formPositive
+	formCount
+	formArray
+	formStrings
+	formStringsMap
+	formTypes
+	formSchema
+	formItems
+	formSchemas
+	formSchemaMap
+	formDependencies
+)
+
+// forms are the keywords that draft 2020-12's metaschema describes, those of older drafts that it still knows, and
+// additionalItems, which it does not.
+//
+// https://json-schema.org/draft/2020-12/schema
+var forms = map[string]form{
+	"$schema": formString, "$id": formString, "$ref": formString, "$anchor": formString, "$comment": formString,
+	"$dynamicRef": formString, "$dynamicAnchor": formString,
+	"$defs": formSchemaMap, "definitions": formSchemaMap,
+
+	"properties": formSchemaMap, "patternProperties": formSchemaMap, "dependentSchemas": formSchemaMap,
+	"dependencies": formDependencies, "items": formItems, "prefixItems": formSchemas,
+	"additionalProperties": formSchema, "additionalItems": formSchema, "unevaluatedProperties": formSchema,
+	"unevaluatedItems": formSchema, "propertyNames": formSchema, "contains": formSchema, "contentSchema": formSchema,
+	"not": formSchema, "if": formSchema, "then": formSchema, "else": formSchema,
+	"anyOf": formSchemas, "oneOf": formSchemas, "allOf": formSchemas,
+
+	"type": formTypes, "enum": formArray, "required": formStrings, "dependentRequired": formStringsMap,
+	"multipleOf": formPositive,
+	"minimum":    formNumber, "maximum": formNumber, "exclusiveMinimum": formNumber, "exclusiveMaximum": formNumber,
+	"minLength": formCount, "maxLength": formCount, "minItems": formCount, "maxItems": formCount,
+	"minContains": formCount, "maxContains": formCount, "minProperties": formCount, "maxProperties": formCount,
+	"uniqueItems": formBoolean, "pattern": formString, "format": formString,
+
+	"title": formString, "description": formString, "deprecated": formBoolean, "readOnly": formBoolean,
+	"writeOnly": formBoolean, "examples": formArray, "contentEncoding": formString, "contentMediaType": formString,
+}
+
+// wanted says what a form is, for a message.
+var wanted = map[form]string{
+	formString: "a string", formBoolean: "true or false", formNumber: "a number", formPositive: "a number above 0",
+	formCount: "an integer of 0 or more", formArray: "a list", formStrings: "a list of different strings",
+	formStringsMap: "an object of lists of different strings", formTypes: "a type's name, or a list of different ones",
+	formItems: "one schema; prefixItems is for tuples", formSchemas: "a list of one schema or more",
+	formSchemaMap: "an object of schemas", formDependencies: "an object of schemas",
+}
+
+var sevenTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
+
+// formed reports whether the value of a keyword has its form, and tells if it has not. What stands inside it in the place of
+// a schema is left to those who look there.
+func (c *checker) formed(keyword string, value *tree, at *spot) bool {
+	f := forms[keyword]
+	if f.fits(value) {
+		return true
+	}
+	if !c.rules.WellFormed {
+		return false
+	}
+	message := keyword + " is " + value.describe()
+	switch {
+	case f == formTypes && value.kind == '"':
+		c.find(at, RuleForm, "%s; draft 2020-12 knows %s", message, strings.Join(sevenTypes, ", "))
+	case f == formStrings && value.kind == '[', f == formStringsMap && value.kind == '{', f == formTypes:
+		c.find(at, RuleForm, "%s of something else; draft 2020-12 takes %s", message, wanted[f])
+	case f == formSchemas && value.kind == '[':
+		c.find(at, RuleForm, "%s is empty; draft 2020-12 takes %s", keyword, wanted[f])
+	default:
+		c.find(at, RuleForm, "%s; draft 2020-12 takes %s", message, wanted[f])
+	}
+	return false
+}
+
+func (f form) fits(v *tree) bool {
+	switch f {
+	case formString:
+		return v.kind == '"'
+	case formBoolean:
+		return v.is("tf")
+	case formNumber:
+		return v.kind == '0'
+	case formPositive:
+		return v.kind == '0' && v.number() > 0
+	case formCount:
+		return v.kind == '0' && v.isInteger() && v.number() >= 0
+	case formArray:
+		return v.kind == '['
+	case formStrings:
+		return v.areStrings()
+	case formStringsMap:
+		return v.kind == '{' && !slices.ContainsFunc(v.members, func(m entry) bool { return !m.value.areStrings() })
+	case formTypes:
+		return v.areTypes()
+	case formItems:
+		return v.kind != '['
+	case formSchemas:
+		return v.kind == '[' && len(v.elems) > 0
+	case formSchemaMap, formDependencies:
+		return v.kind == '{'
+	}
+	return true
+}
+
+func (t *tree) areStrings() bool {
+	all := t.strings()
+	return t.kind == '[' && len(all) == len(t.elems) && !hasRepeats(all)
+}
+
+func (t *tree) areTypes() bool {
+	if t.kind == '"' {
+		return slices.Contains(sevenTypes, t.text)
+	}
+	all := t.strings()
+	unknown := func(name string) bool { return !slices.Contains(sevenTypes, name) }
+	return len(all) > 0 && len(all) == len(t.elems) && !hasRepeats(all) && !slices.ContainsFunc(all, unknown)
+}
+
+func hasRepeats(all []string) bool {
+	seen := make(map[string]bool, len(all))
+	for _, s := range all {
+		if seen[s] {
+			return true
+		}
+		seen[s] = true
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+)
+
+// sums are what is counted over the whole schema.
+type sums struct {
+	properties, values, text, optional, unions int
+}
+
+// depth is how deep t stands where it is an object or an array, and tells of the first that stands too deep.
+func (c *checker) depth(t *tree, at *spot, around int) int {
+	types := t.types()
+	if list := t.get("type").is("["); list || t.get("anyOf").is("[") {
+		c.sum.unions++
+	}
+	nests := slices.Contains(types, "object") || slices.Contains(types, "array") ||
+		len(types) == 0 && (t.get("properties") != nil || t.get("items") != nil)
+	if !nests {
+		return around
+	}
+	if limit := c.rules.Limits.Depth; limit > 0 && around == limit {
+		c.find(at, RuleLimit, "an object or array stands %d deep; %d is accepted", around+1, limit)
+	}
+	return around + 1
+}
+
+// branches counts those of a union.
+func (c *checker) branches(m entry, at *spot) {
+	if limit := c.rules.Limits.Branches; limit > 0 && len(m.value.elems) > limit {
+		c.find(at, RuleLimit, "%s has %d branches; %d are accepted", m.name, len(m.value.elems), limit)
+	}
+}
+
+// totals tells of what is too much of in the whole schema.
+func (c *checker) totals(raw []byte) {
+	limits := c.rules.Limits
+	size := 0
+	if limits.Bytes > 0 {
+		var compact bytes.Buffer
+		_ = json.Compact(&compact, raw) // which is valid
+		size = compact.Len()
+	}
+	for _, s := range []struct {
+		found, limit int
+		what         string
+	}{
+		{c.sum.properties, limits.Properties, "properties"},
+		{c.sum.values, limits.EnumValues, "values in all enums"},
+		{c.sum.text, limits.Text, "characters in the names of properties and definitions, enum and const"},
+		{c.sum.optional, limits.Optional, "properties that are not required"},
+		{c.sum.unions, limits.Unions, "schemas with anyOf or a list of types"},
+		{size, limits.Bytes, "bytes"},
+	} {
+		if s.limit > 0 && s.found > s.limit {
+			c.find(nil, RuleLimit, "the schema has %d %s; %d are accepted", s.found, s.what, s.limit)
+		}
+	}
+}
+
+// textOf is how many characters a value of enum or const has.
+func textOf(t *tree) int {
+	n := runes(t.text)
+	for _, e := range t.elems {
+		n += textOf(e)
+	}
+	for _, m := range t.members {
+		n += runes(m.name) + textOf(m.value)
+	}
+	return n
+}
+
+func runes(s string) int { return utf8.RuneCountInString(s) }

@@ -1,0 +1,132 @@
+package schema
+
+import "slices"
+
+// position is where a schema stands.
+type position struct {
+	root     bool
+	depth    int  // objects and arrays around it
+	formOnly bool // inside of what is refused: nothing but forms is asked for
+	closer   bool // the value of additionalProperties and the like, where true and false are no schemas but a yes or no
+}
+
+// schema looks at one schema and at all that stand in it.
+func (c *checker) schema(t *tree, at *spot, p position) {
+	if c.full() {
+		return
+	}
+	switch t.kind {
+	case '{':
+	case 't', 'f':
+		if !c.rules.Booleans && !p.formOnly && !p.closer {
+			c.find(at, RuleBoolean, "%s stands for a schema; an object is accepted", t.describe())
+		}
+		return
+	default:
+		if c.rules.WellFormed {
+			c.find(at, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false", t.describe())
+		}
+		return
+	}
+	if !p.formOnly {
+		c.lacks(t, at, p)
+		p.depth = c.depth(t, at, p.depth)
+	}
+	for _, m := range t.members {
+		c.keyword(t, m, at.at(m.name), p)
+	}
+}
+
+// keyword looks at one member of the schema t.
+func (c *checker) keyword(t *tree, m entry, at *spot, p position) {
+	if !p.formOnly && !c.takes(m, at, p) {
+		if c.rules.Ignores {
+			return
+		}
+		p.formOnly = true
+	} else if c.formed(m.name, m.value, at) && !p.formOnly {
+		c.beside(t, m, at, p)
+		c.value(t, m, at, p)
+	}
+	p.root = false
+	p.closer = slices.Contains(closers, m.name)
+	if m.name == "$defs" || m.name == "definitions" {
+		p.depth = 0
+	}
+	for steps, child := range m.value.held(m.name) {
+		where := at
+		for _, step := range steps {
+			where = where.at(step)
+		}
+		c.schema(child, where, p)
+	}
+}
+
+var closers = []string{"additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems"}
+
+// allowed are the keywords of the position.
+func (c *checker) allowed(p position) Keywords {
+	if p.root {
+		return c.rules.Root
+	}
+	return c.rules.Nested
+}
+
+// takes reports whether the keyword may stand there, and tells if not.
+func (c *checker) takes(m entry, at *spot, p position) bool {
+	allowed, place := c.allowed(p), "there"
+	if allowed.Takes(m.name) {
+		return true
+	}
+	if p.root {
+		place = "at the root"
+	}
+	message := bare(m.name) + " cannot stand " + place
+	if c.rules.Ignores {
+		message = bare(m.name) + " is dropped " + place
+	}
+	if len(allowed.Only) > 0 {
+		message += "; accepted are " + sentence(allowed.Only)
+	}
+	c.add(Finding{Path: at.path(), Rule: RuleKeyword, Message: message, Source: c.rules.Sources[RuleKeyword], Ignored: c.rules.Ignores})
+	return false
+}
+
+// value looks at a keyword whose value has its form.
+func (c *checker) value(t *tree, m entry, at *spot, p position) {
+	switch m.name {
+	case "type":
+		c.typeNamed(m.value, at, p)
+	case "properties":
+		c.properties(t, m.value, at, p)
+	case "required":
+		c.required(t, m.value, at)
+	case "additionalProperties":
+		if c.rules.Closed && m.value.kind != 'f' {
+			c.find(at, RuleClosed, "additionalProperties is %s; it must be false", m.value.describe())
+		}
+	case "items":
+		if c.rules.ArrayItems && m.value.kind == '[' {
+			c.find(at, RuleItems, "items is a list; one schema is accepted")
+		}
+	case "enum":
+		c.enum(t, m.value, at)
+	case "const":
+		c.sum.text += textOf(m.value)
+	case "format":
+		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, m.value.text) {
+			c.find(at, RuleFormat, "the format %s is not accepted; accepted are %s", m.value.describe(), sentence(c.rules.Formats))
+		}
+	case "pattern":
+		c.pattern(m.value, at)
+	case "$ref":
+		c.ref(t, m.value, at)
+	case "anyOf", "oneOf":
+		c.branches(m, at)
+	case "$defs", "definitions":
+		for _, d := range m.value.members {
+			c.sum.text += runes(d.name)
+		}
+	}
+	c.bound(m, at)
+}

@@ -1,0 +1,119 @@
+package schema
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// grammar is a Grammar as adapting reads it. The zero value takes every name.
+type grammar struct {
+	first, rest [256]bool
+	max         int
+}
+
+func (g Grammar) read() grammar {
+	if g == (Grammar{}) {
+		return grammar{}
+	}
+	return grammar{class(g.First), class(g.Rest), g.Max}
+}
+
+func class(of string) (set [256]bool) {
+	exp := regexp.MustCompile("^[" + of + "]$")
+	for c := range 128 {
+		set[c] = exp.MatchString(string(rune(c)))
+	}
+	return set
+}
+
+// takes reports whether a name follows the grammar.
+func (g *grammar) takes(name []byte) bool {
+	if g.max == 0 {
+		return true
+	}
+	if len(name) == 0 || len(name) > g.max || !g.first[name[0]] {
+		return false
+	}
+	for _, c := range name[1:] {
+		if !g.rest[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// sanitised is name in the grammar, cut, and "" if nothing is left of it.
+func sanitised(name string, g *grammar) string {
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case r < 0x80 && b.Len() == 0 && !g.first[r] && g.rest[r] && g.first['_']:
+			b.WriteByte('_')
+			b.WriteRune(r)
+		case r < 0x80 && (b.Len() == 0 && g.first[r] || b.Len() > 0 && g.rest[r]):
+			b.WriteRune(r)
+		case b.Len() == 0 || !strings.HasSuffix(b.String(), "_"):
+			b.WriteByte('_')
+		}
+		if b.Len() >= g.max {
+			break
+		}
+	}
+	return strings.TrimRight(b.String()[:min(b.Len(), g.max)], "_")
+}
+
+// renamed are the new names of the properties whose own the consumer does not take. Each is the name without what is not
+// taken where that is nobody else's, and else, and where little is left, with a hash of the name.
+func (o *object) renamed(props *node) map[string]string {
+	g := &o.shape.key
+	if o.draft.root {
+		g = &o.shape.rootKey
+	}
+	var bad []string
+	for i := range props.fields {
+		if name := props.fields[i].name; !g.takes(name) || o.isNotKey(name) {
+			bad = append(bad, string(name))
+		}
+	}
+	if bad == nil {
+		return nil
+	}
+	if g.max == 0 {
+		g = &anyKey
+	}
+	wanted := make(map[string]int, len(bad))
+	for _, name := range bad {
+		wanted[sanitised(name, g)]++
+	}
+	names := make(map[string]string, len(bad))
+	for _, name := range bad {
+		clean := sanitised(name, g)
+		if wanted[clean] > 1 || len(clean) < 2 || len(name) > g.max || slices.Contains(o.rules.NotKeys, clean) ||
+			props.member(clean) != nil || o.isNamed(clean) {
+			clean = withHash(clean, name, g, props)
+		}
+		names[name] = clean
+	}
+	return names
+}
+
+var anyKey = safeKey.read()
+
+const hashDigits = 8
+
+func withHash(clean, name string, g *grammar, props *node) string {
+	if clean == "" {
+		clean = "key"
+	}
+	for salt := 0; ; salt++ {
+		sum := sha256.Sum256([]byte(name + strings.Repeat("\x00", min(salt, 1)) + strconv.Itoa(salt)))
+		hashed := clean[:min(len(clean), g.max-1-hashDigits)] + "_" + hex.EncodeToString(sum[:])[:hashDigits]
+		if props.member(hashed) == nil {
+			return hashed
+		}
+	}
+}

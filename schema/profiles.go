@@ -1,0 +1,427 @@
+package schema
+
+// The profiles, as data. What a provider's documentation says was read in the autumn of 2026; where it says nothing, the
+// source is a thread in which the provider was seen to refuse. Where the two differ, or refusals were seen on some of its
+// models only, the stricter stands here. docs/schemas.md shows all of it as a table.
+
+// Grammars that several consumers share.
+var (
+	plainName  = Grammar{First: "a-zA-Z0-9_-", Rest: "a-zA-Z0-9_-", Max: 64}
+	safeName   = Grammar{First: "a-zA-Z", Rest: "a-zA-Z0-9_-", Max: 64}
+	geminiName = Grammar{First: "a-zA-Z_", Rest: "a-zA-Z0-9_.:-", Max: 64}
+	safeKey    = Grammar{First: "a-zA-Z_", Rest: "a-zA-Z0-9_", Max: 64}
+	claudeKey  = Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}
+)
+
+// Keywords and values that several consumers share.
+var (
+	combinators = []string{"oneOf", "anyOf", "allOf"}
+	withoutNull = []string{"object", "array", "string", "number", "integer", "boolean"}
+
+	// strictRoot is what the root takes in the strict modes of OpenAI and Anthropic.
+	strictRoot = []string{"type", "title", "description", "properties", "required", "additionalProperties", "$defs"}
+	// strictFormats are what both of them take.
+	strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
+
+	geminiKeywords = []string{
+		"type", "format", "title", "description", "nullable", "enum", "items", "minItems", "maxItems",
+		"properties", "required", "minProperties", "maxProperties", "minLength", "maxLength", "pattern",
+		"minimum", "maximum", "anyOf", "propertyOrdering", "default", "example",
+	}
+	geminiJSONKeywords = []string{
+		"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems",
+		"minItems", "maxItems", "minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required",
+		"propertyOrdering",
+	}
+	moonshotKeywords = []string{
+		"type", "title", "description", "default", "enum", "items", "minItems", "maxItems", "minLength", "maxLength",
+		"minimum", "maximum", "properties", "required", "additionalProperties",
+	}
+)
+
+// Sources that several rules share.
+const (
+	openAIStrict   = "https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas"
+	openAIFunction = "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools"
+	openAIRoot     = "goruck/home-generative-agent#545"
+	openAIObjects  = "spring-projects/spring-ai#4776"
+	openAIArrays   = "streamnative/streamnative-mcp-server#26"
+	openAIText     = "getsentry/sentry-mcp#106"
+	openAICount    = "zed-industries/zed#32946"
+
+	anthropicTools  = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview"
+	anthropicStrict = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
+	anthropicForm   = "Dokploy/mcp#74"
+	anthropicKey    = "anthropics/claude-code#79418"
+	anthropicName   = "anthropics/claude-code#20830"
+
+	geminiSchema   = "https://ai.google.dev/api/caching#Schema"
+	geminiFunction = "https://ai.google.dev/api/caching#FunctionDeclaration"
+	geminiJSON     = "https://ai.google.dev/api/generate-content#FIELDS.response_json_schema"
+	geminiTypes    = "taylorwilsdon/google_workspace_mcp#1099"
+	geminiArrays   = "NousResearch/hermes-agent#71804"
+	geminiRequired = "Kilo-Org/kilocode#11950"
+	geminiEnum     = "directus/directus#27100"
+	geminiNames    = "kaitranntt/ccs#25"
+	geminiCount    = "google-gemini/gemini-cli#19083"
+
+	bedrockTool   = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html"
+	bedrockSchema = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html"
+	bedrockForm   = "hypothesi/mcp-server-tauri#31"
+	novaTool      = "https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html"
+	novaText      = "https://docs.aws.amazon.com/nova-act/latest/APIReference/API_ToolSpec.html"
+
+	moonshotSchema = "https://github.com/MoonshotAI/walle/blob/main/docs/walle.md"
+	moonshotLimits = "https://github.com/MoonshotAI/walle/blob/main/conf.go"
+	moonshotName   = "MoonshotAI/kimi-cli#1773"
+	moonshotTools  = "https://platform.kimi.ai/docs/api/tool-use"
+
+	ollamaTypes = "https://github.com/ollama/ollama/blob/main/api/types.go"
+
+	// references is for those who say that a schema has to be one of draft 2020-12.
+	references = "https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3.1"
+)
+
+var profiles = []*Profile{
+	Universal, Flat,
+	Anthropic, AnthropicStrict, OpenAI, OpenAIStrict, Gemini, GeminiJSONSchema, Bedrock, BedrockNova, Mistral, Moonshot, Ollama,
+	Seed, Original,
+}
+
+// For everybody.
+var (
+	// Universal is what every provider accepts: the intersection of their rules, strict modes and Nova left out. It is what
+	// mounting uses. The source of each of its rules is a provider that demands it.
+	Universal = &Profile{
+		name: "universal", about: "what every provider accepts; the default",
+		rules: Rules{
+			Root:             Keywords{Only: []string{"type", "properties", "required"}},
+			Nested:           Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required", "anyOf"}},
+			RootObject:       true,
+			RootProperties:   true,
+			Types:            withoutNull,
+			TypeAlways:       true,
+			TypeSingle:       true,
+			TypeInBranches:   true,
+			UnionAlone:       true,
+			TypedKeywords:    true,
+			WellFormed:       true,
+			ObjectProperties: true,
+			ArrayItems:       true,
+			RequiredDeclared: true,
+			RequiredFilled:   true,
+			Enum:             []string{"string"},
+			EnumFilled:       true,
+			Key:              safeKey,
+			NotKeys:          []string{"properties", "required", "anyOf", "additionalProperties"},
+			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
+			Tool:             ToolRules{Name: safeName, MinDescription: 1, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
+			Sources: map[Rule]string{
+				RuleKeyword: geminiSchema, RuleRoot: anthropicTools, RuleType: geminiTypes, RuleBoolean: geminiSchema,
+				RuleForm: anthropicForm, RuleProperties: openAIObjects, RuleItems: openAIArrays, RuleRequired: geminiRequired,
+				RuleEnum: geminiEnum, RuleKey: geminiFunction, RuleLimit: moonshotLimits,
+				RuleName: moonshotName, RuleDescription: openAIText, RuleCount: openAICount,
+			},
+		},
+	}
+
+	// Flat is Universal without anyOf, for models and relays that do not know it.
+	Flat = &Profile{
+		name: "flat", about: "universal without anyOf, for Nova and old relays",
+		rules: withNested(Universal.rules, "type", "description", "enum", "items", "properties", "required"),
+	}
+)
+
+// withNested returns rules that take other keywords inside.
+func withNested(r Rules, only ...string) Rules {
+	r.Nested = Keywords{Only: only}
+	return r
+}
+
+// Anthropic's.
+var (
+	// Anthropic is the Messages API with tools that are not strict.
+	Anthropic = &Profile{
+		name: "anthropic", about: "Anthropic's Messages API",
+		rules: Rules{
+			Root:       Keywords{Never: combinators},
+			RootObject: true,
+			WellFormed: true,
+			Booleans:   true,
+			RootKey:    claudeKey,
+			// 128 are accepted in a request, 64 where a search for tools refers to one.
+			Tool: ToolRules{Name: plainName},
+			Sources: map[Rule]string{
+				RuleKeyword: "anthropics/claude-code#5973", RuleRoot: anthropicTools, RuleForm: anthropicForm, RuleRef: references,
+				RuleKey: anthropicKey, RuleName: anthropicName,
+			},
+		},
+	}
+
+	// AnthropicStrict is the Messages API with strict: true. The limits are those of all strict tools of one request.
+	AnthropicStrict = &Profile{
+		name: "anthropic-strict", about: "Anthropic's Messages API with strict tools",
+		rules: Rules{
+			Root: Keywords{Only: strictRoot},
+			Nested: Keywords{Only: []string{
+				"type", "title", "description", "enum", "const", "default", "items", "minItems", "properties", "required",
+				"additionalProperties", "anyOf", "$ref", "format",
+			}},
+			RootObject:       true,
+			RootProperties:   true,
+			WellFormed:       true,
+			TypeAlways:       true,
+			ArrayItems:       true,
+			ObjectProperties: true,
+			RequiredDeclared: true,
+			Closed:           true,
+			Enum:             []string{"string", "number", "boolean", "null"},
+			Formats:          append([]string{"uri"}, strictFormats...),
+			Bounds:           map[string][]int{"minItems": {0, 1}},
+			RefDefs:          true,
+			RefAlone:         true,
+			NoRecursion:      true,
+			RootKey:          claudeKey,
+			Limits:           ProviderLimits{Optional: 24, Unions: 16},
+			Tool:             ToolRules{Name: plainName, MaxTools: 20},
+			Sources: map[Rule]string{
+				RuleKeyword: anthropicStrict, RuleRoot: anthropicTools, RuleType: anthropicStrict, RuleBoolean: anthropicStrict,
+				RuleForm: anthropicForm, RuleItems: anthropicStrict, RuleProperties: "ax-llm/ax#459", RuleRequired: anthropicStrict,
+				RuleClosed: anthropicStrict, RuleEnum: anthropicStrict, RuleFormat: anthropicStrict, RuleBound: anthropicStrict,
+				RuleRef: anthropicStrict, RuleRecursion: anthropicStrict, RuleKey: anthropicKey, RuleLimit: anthropicStrict,
+				RuleName: anthropicName, RuleCount: anthropicStrict,
+			},
+		},
+	}
+)
+
+// OpenAI's.
+var (
+	// OpenAI is chat completions and responses with functions that are not strict. Some of its models take longer
+	// descriptions, and some take allOf.
+	OpenAI = &Profile{
+		name: "openai", about: "OpenAI's chat completions and responses",
+		rules: Rules{
+			Root:             Keywords{Never: append([]string{"enum", "const", "not"}, combinators...)},
+			Nested:           Keywords{Never: []string{"allOf"}},
+			RootObject:       true,
+			Booleans:         true,
+			WellFormed:       true,
+			ObjectProperties: true,
+			RootProperties:   true,
+			ArrayItems:       true,
+			Tool:             ToolRules{Name: plainName, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
+			Sources: map[Rule]string{
+				RuleKeyword: openAIRoot, RuleRoot: openAIRoot, RuleForm: "cbdb-project/cbdb-online-main-server#879",
+				RuleProperties: openAIObjects, RuleItems: openAIArrays, RuleRef: references,
+				RuleName: openAIFunction, RuleDescription: openAIText, RuleCount: openAICount,
+			},
+		},
+	}
+
+	// OpenAIStrict is chat completions and responses with strict: true.
+	OpenAIStrict = &Profile{
+		name: "openai-strict", about: "OpenAI's chat completions and responses with strict functions",
+		rules: Rules{
+			Root: Keywords{Only: strictRoot},
+			Nested: Keywords{Only: []string{
+				"type", "title", "description", "enum", "const", "items", "minItems", "maxItems", "properties", "required",
+				"additionalProperties", "anyOf", "$ref", "format", "pattern",
+				"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+			}},
+			RootObject:       true,
+			RootProperties:   true,
+			WellFormed:       true,
+			TypeAlways:       true,
+			ObjectProperties: true,
+			ArrayItems:       true,
+			RequiredDeclared: true,
+			RequiredAll:      true,
+			Closed:           true,
+			Formats:          strictFormats,
+			PlainPattern:     true,
+			RefDefs:          true,
+			RefAlone:         true,
+			Limits: ProviderLimits{
+				Depth: 10, Properties: 5_000, EnumValues: 1_000, EnumText: 15_000, EnumMany: 250, Text: 120_000,
+			},
+			Tool: ToolRules{Name: plainName, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
+			Sources: map[Rule]string{
+				RuleKeyword: openAIStrict, RuleRoot: openAIStrict, RuleType: openAIStrict, RuleBoolean: openAIStrict,
+				RuleForm: openAIStrict, RuleProperties: openAIObjects, RuleItems: openAIArrays, RuleRequired: openAIStrict,
+				RuleClosed: openAIStrict, RuleFormat: openAIStrict, RulePattern: openAIStrict, RuleRef: openAIStrict,
+				RuleLimit: openAIStrict, RuleName: openAIFunction, RuleDescription: openAIText, RuleCount: openAICount,
+			},
+		},
+	}
+)
+
+// Google's.
+var (
+	// Gemini is FunctionDeclaration.parameters, a subset of OpenAPI 3.0. Its documentation lets names have 128 characters,
+	// its API 64.
+	Gemini = &Profile{
+		name: "gemini", about: "Gemini's parameters, an OpenAPI 3.0 subset",
+		rules: Rules{
+			Root:             Keywords{Only: geminiKeywords},
+			Nested:           Keywords{Only: geminiKeywords},
+			RootObject:       true,
+			RootProperties:   true,
+			Types:            withoutNull,
+			TypeAlways:       true,
+			TypeSingle:       true,
+			TypedKeywords:    true,
+			WellFormed:       true,
+			ObjectProperties: true,
+			ArrayItems:       true,
+			RequiredDeclared: true,
+			Enum:             []string{"string"},
+			EnumFilled:       true,
+			Formats:          []string{"enum", "date-time", "float", "double", "int32", "int64"},
+			Key:              safeKey,
+			Tool:             ToolRules{Name: geminiName, MaxTools: 512, FewTools: 20},
+			Sources: map[Rule]string{
+				RuleKeyword: geminiSchema, RuleRoot: geminiFunction, RuleType: geminiTypes, RuleBoolean: geminiSchema,
+				RuleForm: geminiSchema, RuleProperties: "vercel/ai#3371", RuleItems: geminiArrays, RuleRequired: geminiRequired,
+				RuleEnum: geminiEnum, RuleFormat: "google-gemini/gemini-cli#3178", RuleKey: geminiFunction,
+				RuleName: geminiNames, RuleCount: geminiCount,
+			},
+		},
+	}
+
+	// GeminiJSONSchema is FunctionDeclaration.parametersJsonSchema. Gemini unrolls recursion through properties that are not
+	// required, but only so far.
+	GeminiJSONSchema = &Profile{
+		name: "gemini-jsonschema", about: "Gemini's parametersJsonSchema",
+		rules: Rules{
+			Root:             Keywords{Only: geminiJSONKeywords},
+			Nested:           Keywords{Only: geminiJSONKeywords},
+			RootObject:       true,
+			WellFormed:       true,
+			TypeAlways:       true,
+			ArrayItems:       true,
+			RequiredDeclared: true,
+			Enum:             []string{"string", "number"},
+			EnumFilled:       true,
+			RefAlone:         true,
+			RefDefs:          true,
+			NoRecursion:      true,
+			Key:              safeKey,
+			Tool:             ToolRules{Name: geminiName, MaxTools: 512, FewTools: 20},
+			Sources: map[Rule]string{
+				RuleKeyword: geminiJSON, RuleRoot: geminiFunction, RuleType: "google-gemini/gemini-cli#4400",
+				RuleBoolean: geminiJSON, RuleForm: geminiJSON, RuleItems: geminiArrays, RuleRequired: geminiRequired,
+				RuleEnum: geminiJSON, RuleRef: geminiJSON, RuleRecursion: geminiJSON, RuleKey: geminiFunction,
+				RuleName: geminiNames, RuleCount: geminiCount,
+			},
+		},
+	}
+)
+
+// Amazon's.
+var (
+	// Bedrock is the Converse API with models that take JSON Schema, Claude first, and what relays on it were seen to refuse.
+	Bedrock = &Profile{
+		name: "bedrock", about: "Amazon Bedrock's Converse API",
+		rules: Rules{
+			Root:       Keywords{Never: append([]string{"exclusiveMinimum", "exclusiveMaximum"}, combinators...)},
+			Nested:     Keywords{Never: []string{"exclusiveMinimum", "exclusiveMaximum"}},
+			RootObject: true,
+			TypeSingle: true,
+			WellFormed: true,
+			Booleans:   true,
+			RootKey:    claudeKey,
+			NotKeys:    []string{"properties"},
+			Tool:       ToolRules{Name: plainName, MinDescription: 1},
+			Sources: map[Rule]string{
+				RuleKeyword: bedrockForm, RuleRoot: bedrockSchema, RuleType: bedrockForm, RuleForm: bedrockForm, RuleRef: references,
+				RuleKey:  "aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709",
+				RuleName: bedrockTool, RuleDescription: bedrockTool,
+			},
+		},
+	}
+
+	// BedrockNova is the Converse API with Amazon's Nova models.
+	BedrockNova = &Profile{
+		name: "bedrock-nova", about: "Amazon's Nova models on Bedrock",
+		rules: Rules{
+			Root:             Keywords{Only: []string{"type", "properties", "required"}},
+			Nested:           Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required"}},
+			RootObject:       true,
+			RootProperties:   true,
+			Types:            withoutNull,
+			TypeAlways:       true,
+			TypeSingle:       true,
+			WellFormed:       true,
+			ObjectProperties: true,
+			ArrayItems:       true,
+			RequiredDeclared: true,
+			NotKeys:          []string{"properties"},
+			Tool:             ToolRules{Name: plainName, MinDescription: 1, MaxDescription: 10_000},
+			Sources: map[Rule]string{
+				RuleKeyword: novaTool, RuleRoot: bedrockSchema, RuleType: novaTool, RuleBoolean: novaTool, RuleForm: novaTool,
+				RuleProperties: novaTool, RuleItems: novaTool, RuleRequired: novaTool, RuleKey: bedrockForm,
+				RuleName: bedrockTool, RuleDescription: novaText,
+			},
+		},
+	}
+)
+
+// Others'.
+var (
+	// Mistral is Mistral's chat completions. It asks for JSON Schema, and turns it into a grammar.
+	Mistral = &Profile{
+		name: "mistral", about: "Mistral's chat completions",
+		rules: Rules{
+			Root:       Keywords{Never: []string{"$schema", "$id"}},
+			Nested:     Keywords{Never: []string{"$schema", "$id"}},
+			RootObject: true,
+			Booleans:   true,
+			WellFormed: true,
+			Tool:       ToolRules{Name: plainName},
+			Sources: map[Rule]string{
+				RuleKeyword: "BerriAI/litellm#13389", RuleRoot: "UKGovernmentBEIS/inspect_ai#1562",
+				RuleForm: "SylphxAI/pdf-reader-mcp#63", RuleRef: references, RuleName: "Kochava-Studios/witsy#164",
+			},
+		},
+	}
+
+	// Moonshot is Moonshot's Kimi API, whose validator is published: this is what its documentation takes. What the API runs is
+	// milder with keywords that it does not know, such as $schema, and stricter with $ref.
+	Moonshot = &Profile{
+		name: "moonshot", about: "Moonshot's Kimi models",
+		rules: Rules{
+			Root:             Keywords{Only: append([]string{"$schema", "$id", "$defs"}, moonshotKeywords...)},
+			Nested:           Keywords{Only: append([]string{"anyOf"}, moonshotKeywords...)},
+			RootObject:       true,
+			TypeAlways:       true,
+			TypeSingle:       true,
+			TypeInBranches:   true,
+			TypedKeywords:    true,
+			WellFormed:       true,
+			RequiredDeclared: true,
+			NotKeys:          []string{"$defs", "$ref", "anyOf", "required", "additionalProperties"},
+			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
+			Tool:             ToolRules{Name: safeName, MaxTools: 128},
+			Sources: map[Rule]string{
+				RuleKeyword: moonshotSchema, RuleRoot: moonshotSchema, RuleType: moonshotSchema, RuleBoolean: moonshotSchema,
+				RuleForm: moonshotSchema, RuleRequired: moonshotSchema, RuleEnum: moonshotSchema, RuleKey: moonshotSchema,
+				RuleLimit: moonshotLimits, RuleName: moonshotName, RuleCount: moonshotTools,
+			},
+		},
+	}
+
+	// Ollama is Ollama's chat API, which drops in silence what it has no field for. What stands in items it passes on as it is,
+	// which no rule here says.
+	Ollama = &Profile{
+		name: "ollama", about: "Ollama, which drops what it has no field for",
+		rules: Rules{
+			Root:       Keywords{Only: []string{"type", "$defs", "items", "properties", "required"}},
+			Nested:     Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required", "anyOf"}},
+			Ignores:    true,
+			RootObject: true,
+			WellFormed: true,
+			Sources:    map[Rule]string{RuleKeyword: ollamaTypes, RuleRoot: ollamaTypes, RuleForm: ollamaTypes, RuleBoolean: ollamaTypes},
+		},
+	}
+)

@@ -1,0 +1,289 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/indusagi/indus/schema"
+)
+
+// The properties of Adapt, over the corpus and over generated schemas, for every profile that has rules:
+//
+//   - what it returns is accepted, as Check sees it, or there is an error;
+//   - adapting that again changes nothing;
+//   - the same bytes give the same, and stay as they are;
+//   - a valid instance of the adapted schema, restored, is a valid instance of the original, unless it is refused at a place
+//     of which a change says that something was lost.
+//
+// INDUS_SCHEMAS says how many schemas are generated, INDUS_SEED which is the first.
+const (
+	someSchemas   = 600
+	someInstances = 6
+	enoughFaults  = 12 // of different properties, for one profile
+)
+
+// shaped are the profiles that Adapt shapes by rules.
+func shaped() []*schema.Profile {
+	var out []*schema.Profile
+	for _, p := range schema.Profiles() {
+		if p != schema.Original && p != schema.Seed {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// tally counts what was really tried.
+type tally struct {
+	schemas  int // pairs of a schema and a profile
+	refused  int // of them, those with an error
+	blind    int // of the others, those whose original is a schema in no draft
+	lossless int // those with changes of which none lost anything, and those with none
+	pairs    int // instances that were restored and held against the original
+	exact    int // of them, those where no change lost anything
+	excused  int // of them, those refused where something was lost
+}
+
+// totals are the tallies of tests that run at once.
+type totals struct {
+	mu sync.Mutex
+	tally
+}
+
+func (c *totals) add(d tally) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.schemas += d.schemas
+	c.refused += d.refused
+	c.blind += d.blind
+	c.lossless += d.lossless
+	c.pairs += d.pairs
+	c.exact += d.exact
+	c.excused += d.excused
+}
+
+// fault is a property that does not hold, for one schema and one profile.
+type fault struct {
+	property string // in a word or two
+	detail   string
+}
+
+func (c *totals) String() string {
+	return fmt.Sprintf("%d schemas, %d refused, %d read by no validator, %d lossless; %d instances, %d of them of lossless schemas, %d excused",
+		c.schemas, c.refused, c.blind, c.lossless, c.pairs, c.exact, c.excused)
+}
+
+func (f *fault) String() string { return f.property + ": " + f.detail }
+
+// examine tries every property.
+func examine(input []byte, p *schema.Profile, seed uint64) (*fault, tally) {
+	c := tally{schemas: 1}
+	a, f := examineAlone(input, p)
+	if f != nil {
+		return f, c
+	}
+	if a == nil {
+		c.refused++
+		return nil, c
+	}
+	if lost(a) == nil {
+		c.lossless++
+	}
+	original, err := newOracle(input)
+	if err != nil {
+		c.blind++
+		return nil, c
+	}
+	return examineWayBack(a, original, seed, &c), c
+}
+
+// examineAlone tries what needs no validator. It returns nil for a schema that is refused.
+func examineAlone(input []byte, p *schema.Profile) (*schema.Adapted, *fault) {
+	before := bytes.Clone(input)
+	a, err := schema.Adapt(input, p)
+	if !bytes.Equal(before, input) {
+		return nil, &fault{"the input was changed", string(input)}
+	}
+	if err != nil {
+		if strings.TrimSpace(err.Error()) == "" || strings.Contains(err.Error(), "\n") {
+			return nil, &fault{"the error is not one line with a reason", fmt.Sprintf("%q", err)}
+		}
+		return nil, nil
+	}
+	if err := compactObject(a.Schema); err != nil {
+		return nil, &fault{"no compact JSON object", fmt.Sprintf("%v: %.500s", err, a.Schema)}
+	}
+	if findings := schema.Check(a.Schema, p); len(findings) > 0 {
+		return nil, &fault{"refused " + string(findings[0].Rule), fmt.Sprintf("%+v\nadapted: %s", findings[0], a.Schema)}
+	}
+	again, err := schema.Adapt(before, p)
+	if err != nil || !bytes.Equal(again.Schema, a.Schema) || again.Note != a.Note || fmt.Sprint(again.Changes) != fmt.Sprint(a.Changes) {
+		return nil, &fault{"not deterministic", fmt.Sprintf("%v\n%+v\n%+v", err, again, a)}
+	}
+	twice, err := schema.Adapt(a.Schema, p)
+	if err != nil {
+		return nil, &fault{"its own result is an error", fmt.Sprintf("%v\nadapted: %s", err, a.Schema)}
+	}
+	if !bytes.Equal(twice.Schema, a.Schema) {
+		return nil, &fault{"not idempotent", fmt.Sprintf("once:  %s\ntwice: %s", a.Schema, twice.Schema)}
+	}
+	return a, nil
+}
+
+// compactObject is nil for what is one JSON object with no space between tokens.
+func compactObject(raw []byte) error {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return err
+	}
+	if !bytes.Equal(compact.Bytes(), raw) || raw[0] != '{' {
+		return fmt.Errorf("not compact, or no object")
+	}
+	return nil
+}
+
+// examineWayBack grows instances of the adapted schema and holds them, restored, against the original.
+func examineWayBack(a *schema.Adapted, original *oracle, seed uint64, c *tally) *fault {
+	adapted, err := newOracle(a.Schema)
+	if err != nil {
+		return &fault{"the adapted schema is none", fmt.Sprintf("%v\nadapted: %s", err, a.Schema)}
+	}
+	doc, _ := jsonschema.UnmarshalJSON(bytes.NewReader(a.Schema))
+	paths := lost(a)
+	r := rand.New(rand.NewPCG(seed, 7))
+	for _, x := range instances(r, doc, func(v any) bool { return adapted.refuses(v) == nil }, someInstances) {
+		arguments, _ := json.Marshal(x)
+		restored := a.Restore(bytes.Clone(arguments))
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(restored))
+		if err != nil {
+			return &fault{"restored to no JSON", fmt.Sprintf("%v\nadapted: %s\nfrom: %s\nto: %s", err, a.Schema, arguments, restored)}
+		}
+		c.pairs++
+		if paths == nil {
+			c.exact++
+		}
+		refusals := original.refuses(value)
+		if refusals == nil {
+			continue
+		}
+		c.excused++
+		if places := unexcused(refusals, paths); len(places) > 0 {
+			return &fault{
+				"refused where nothing was lost: " + path.Base(places[0]),
+				fmt.Sprintf("%q\nadapted: %s\nfrom: %s\nto: %s\n%v\nchanges: %+v", places, a.Schema, arguments, restored, refusals[0], a.Changes),
+			}
+		}
+	}
+	return nil
+}
+
+// lost are the paths of which something was lost.
+func lost(a *schema.Adapted) []string {
+	var paths []string
+	for _, change := range a.Changes {
+		if change.Lost != "" {
+			paths = append(paths, change.Path)
+		}
+	}
+	return paths
+}
+
+func TestAdaptKeepsItsPropertiesOverTheCorpus(t *testing.T) {
+	for _, p := range shaped() {
+		t.Run(p.Name(), func(t *testing.T) {
+			t.Parallel()
+			var all totals
+			for i, s := range corpus(t) {
+				for round := range uint64(3) {
+					f, c := examine(s.schema, p, uint64(i)<<8+round)
+					all.add(c)
+					if f != nil {
+						t.Errorf("%s: %v", s.name, f)
+						break
+					}
+				}
+			}
+			t.Log(&all)
+			atLeast(t, "instances", all.pairs, 3*all.schemas)
+			atMost(t, "schemas that the validator cannot read", all.blind, all.schemas/10)
+		})
+	}
+}
+
+func TestAdaptKeepsItsProperties(t *testing.T) {
+	n, first := environment(t, "INDUS_SCHEMAS", someSchemas), environment(t, "INDUS_SEED", 1)
+	var all totals
+	t.Run("profiles", func(t *testing.T) {
+		for _, p := range shaped() {
+			t.Run(p.Name(), func(t *testing.T) {
+				t.Parallel()
+				told := map[string]bool{}
+				for seed := first; seed < first+n && len(told) < enoughFaults; seed++ {
+					f, c := examine(generated(seed).bytes(), p, seed)
+					all.add(c)
+					if f != nil && !told[f.property] {
+						told[f.property] = true
+						t.Errorf("seed %d: %s", seed, minimal(seed, p, f))
+					}
+				}
+			})
+		}
+	})
+	t.Log(&all)
+	atLeast(t, "instances", all.pairs, 3*all.schemas)
+	atLeast(t, "instances of lossless schemas", all.exact, all.schemas/2)
+	atMost(t, "schemas that the validator cannot read", all.blind, all.schemas*3/10)
+	atMost(t, "instances excused", all.excused, all.pairs/2)
+}
+
+// minimal describes a fault of a generated schema by the smallest schema that has it too.
+func minimal(seed uint64, p *schema.Profile, f *fault) string {
+	same := func(t *twig) *fault {
+		if g, _ := examine(t.bytes(), p, seed); g != nil && g.property == f.property {
+			return g
+		}
+		return nil
+	}
+	small := smaller(generated(seed), 2000, func(t *twig) bool { return same(t) != nil })
+	if g := same(small); g != nil {
+		f = g
+	}
+	return fmt.Sprintf("%s\nschema: %s\n%s", f.property, small, f.detail)
+}
+
+func environment(t *testing.T, name string, standard uint64) uint64 {
+	t.Helper()
+	value := os.Getenv(name)
+	if value == "" {
+		return standard
+	}
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+func atLeast(t *testing.T, what string, got, want int) {
+	t.Helper()
+	if got < want {
+		t.Errorf("%s: %d, fewer than %d: the test has nothing to stand on", what, got, want)
+	}
+}
+
+func atMost(t *testing.T, what string, got, want int) {
+	t.Helper()
+	if got > want {
+		t.Errorf("%s: %d, more than %d: the test has nothing to stand on", what, got, want)
+	}
+}

@@ -1,0 +1,78 @@
+package schema
+
+import "sync"
+
+// slab is where the many small parts of a schema stand while it is adapted. Its zero value is good. One that is released is
+// used again, so nothing of what stands in it may be kept then.
+type slab struct {
+	nodes  room[node]
+	fields room[field]
+	lists  room[*node]
+	drafts room[draft]
+	stack  []field
+	list   []*node
+}
+
+var slabs = sync.Pool{New: func() any { return new(slab) }}
+
+func (s *slab) release() {
+	s.nodes.clear()
+	s.fields.clear()
+	s.lists.clear()
+	s.drafts.clear()
+	clear(s.stack[:cap(s.stack)])
+	clear(s.list[:cap(s.list)])
+	slabs.Put(s)
+}
+
+func (s *slab) node() *node   { return &s.nodes.take(1)[0] }
+func (s *slab) draft() *draft { return &s.drafts.take(1)[0] }
+
+// keep copies fields, with room for some more.
+func (s *slab) keep(f []field, more int) []field {
+	if len(f)+more == 0 {
+		return nil
+	}
+	kept := s.fields.take(len(f) + more)
+	return kept[:copy(kept, f)]
+}
+
+func (s *slab) keepList(l []*node) []*node {
+	if len(l) == 0 {
+		return nil
+	}
+	kept := s.lists.take(len(l))
+	copy(kept, l)
+	return kept
+}
+
+// room is memory of which parts are taken. The first block is used again, what does not fit in it is not.
+type room[T any] struct {
+	first, rest []T
+	used        int // of first
+}
+
+const (
+	firstBlock = 128
+)
+
+func (r *room[T]) take(n int) []T {
+	if r.rest == nil && r.used == 0 && r.first == nil {
+		r.first = make([]T, max(firstBlock, n))
+	}
+	if r.used+n <= len(r.first) && r.rest == nil {
+		r.used += n
+		return r.first[r.used-n : r.used : r.used]
+	}
+	if len(r.rest) < n {
+		r.rest = make([]T, max(4*firstBlock, n))
+	}
+	taken := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return taken
+}
+
+func (r *room[T]) clear() {
+	clear(r.first[:r.used])
+	r.used, r.rest = 0, nil
+}

@@ -1,0 +1,220 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/schema"
+)
+
+// pydanticShape is one parameter of a Python function, and the schema that Pydantic makes of the function.
+type pydanticShape struct {
+	title  string
+	python string
+	schema string
+	// universal is what the universal profile must keep: each member stands in the result with that value, null says that
+	// none stands there, and a description has the words that are separated by "…".
+	universal string
+}
+
+const (
+	tagModel  = `"Tag":{"properties":{"name":{"title":"Name","type":"string"},"weight":{"default":1.0,"title":"Weight","type":"number"}},"required":["name"],"title":"Tag","type":"object"}`
+	nodeModel = `"Node":{"properties":{"value":{"title":"Value","type":"integer"},"children":{"default":[],"items":{"$ref":"#/$defs/Node"},"title":"Children","type":"array"}},"required":["value"],"title":"Node","type":"object"}`
+	colorEnum = `"Color":{"enum":["red","green"],"title":"Color","type":"string"}`
+	levelEnum = `"Level":{"enum":[1,2,3],"title":"Level","type":"integer"}`
+	circle    = `"Circle":{"properties":{"kind":{"const":"circle","title":"Kind","type":"string"},"radius":{"title":"Radius","type":"number"}},"required":["kind","radius"],"title":"Circle","type":"object"}`
+	square    = `"Square":{"properties":{"kind":{"const":"square","title":"Kind","type":"string"},"side":{"title":"Side","type":"number"}},"required":["kind","side"],"title":"Square","type":"object"}`
+)
+
+var pydanticShapes = []pydanticShape{
+	{
+		"Optional[str] with a default", `q: Optional[str] = None`,
+		`{"properties":{"q":{"anyOf":[{"type":"string"},{"type":"null"}],"default":null,"title":"Q"}},"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"q":{"type":"string","anyOf":null}},"required":null}`,
+	},
+	{
+		"Optional[str] without a default", `q: Optional[str]`,
+		`{"properties":{"q":{"anyOf":[{"type":"string"},{"type":"null"}],"title":"Q"}},"required":["q"],"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"q":{"type":"string","anyOf":null}},"required":null}`,
+	},
+	{
+		"Optional[Literal]", `mode: Optional[Literal["fast", "safe"]] = None`,
+		`{"properties":{"mode":{"anyOf":[{"enum":["fast","safe"],"type":"string"},{"type":"null"}],"default":null,"title":"Mode"}},"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"mode":{"type":"string","enum":["fast","safe"],"anyOf":null}},"required":null}`,
+	},
+	{
+		"list[Model]", `tags: list[Tag]`,
+		`{"$defs":{` + tagModel + `},"properties":{"tags":{"items":{"$ref":"#/$defs/Tag"},"title":"Tags","type":"array"}},"required":["tags"],"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"tags":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"weight":{"type":"number"}},"required":["name"]}}},"required":["tags"]}`,
+	},
+	{
+		"dict[str, Model]", `tags: dict[str, Tag]`,
+		`{"$defs":{` + tagModel + `},"properties":{"tags":{"additionalProperties":{"$ref":"#/$defs/Tag"},"title":"Tags","type":"object"}},"required":["tags"],"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"tags":{"type":"object","description":"name: string…weight?: number"}},"required":["tags"]}`,
+	},
+	{
+		"Optional[Model]", `tag: Optional[Tag] = None`,
+		`{"$defs":{` + tagModel + `},"properties":{"tag":{"anyOf":[{"$ref":"#/$defs/Tag"},{"type":"null"}],"default":null}},"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"tag":{"type":"object","properties":{"name":{"type":"string"},"weight":{"type":"number"}},"required":["name"],"anyOf":null}},"required":null}`,
+	},
+	{
+		"discriminated union", `shape: Union[Circle, Square] = Field(discriminator="kind")`,
+		`{"$defs":{` + circle + `,` + square + `},"properties":{"shape":{"discriminator":{"mapping":{"circle":"#/$defs/Circle","square":"#/$defs/Square"},"propertyName":"kind"},"oneOf":[{"$ref":"#/$defs/Circle"},{"$ref":"#/$defs/Square"}],"title":"Shape"}},"required":["shape"],"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"shape":{"type":null,"oneOf":null,"anyOf":[` +
+			`{"type":"object","properties":{"kind":{"type":"string","enum":["circle"]},"radius":{"type":"number"}},"required":["kind","radius"]},` +
+			`{"type":"object","properties":{"kind":{"type":"string","enum":["square"]},"side":{"type":"number"}},"required":["kind","side"]}]}},"required":["shape"]}`,
+	},
+	{
+		"union of scalars", `id: Union[int, str]`,
+		`{"properties":{"id":{"anyOf":[{"type":"integer"},{"type":"string"}],"title":"Id"}},"required":["id"],"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"id":{"type":null,"anyOf":[{"type":"integer"},{"type":"string"}]}},"required":["id"]}`,
+	},
+	{
+		"recursive model", `tree: Node`,
+		`{"$defs":{` + nodeModel + `},"properties":{"tree":{"$ref":"#/$defs/Node"}},"required":["tree"],"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"tree":{"type":"object","properties":{"value":{"type":"integer"},` +
+			`"children":{"type":"array","items":{"type":"object","description":"Node"}}},"required":["value"]}},"required":["tree"]}`,
+	},
+	{
+		"enum of strings", `color: Color`,
+		`{"$defs":{` + colorEnum + `},"properties":{"color":{"$ref":"#/$defs/Color"}},"required":["color"],"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"color":{"type":"string","enum":["red","green"]}},"required":["color"]}`,
+	},
+	{
+		"enum of integers", `level: Level`,
+		`{"$defs":{` + levelEnum + `},"properties":{"level":{"$ref":"#/$defs/Level"}},"required":["level"],"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"level":{"type":"integer","enum":null,"description":"1…2…3"}},"required":["level"]}`,
+	},
+	{
+		"Annotated bounds", `limit: Annotated[int, Field(gt=0, le=100)] = 10`,
+		`{"properties":{"limit":{"default":10,"exclusiveMinimum":0,"maximum":100,"title":"Limit","type":"integer"}},"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"limit":{"type":"integer","description":"default 10…greater than 0…100"}},"required":null}`,
+	},
+	{
+		"datetime", `at: datetime`,
+		`{"properties":{"at":{"format":"date-time","title":"At","type":"string"}},"required":["at"],"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"at":{"type":"string","description":"date-time"}},"required":["at"]}`,
+	},
+	{
+		"tuple", `pair: tuple[int, str]`,
+		`{"properties":{"pair":{"maxItems":2,"minItems":2,"prefixItems":[{"type":"integer"},{"type":"string"}],"title":"Pair","type":"array"}},"required":["pair"],"title":"fArguments","type":"object"}`,
+		`{"type":"object","properties":{"pair":{"type":"array","items":{"anyOf":[{"type":"integer"},{"type":"string"}]},"description":"2"}},"required":["pair"]}`,
+	},
+}
+
+// TestUniversalKeepsTypes: of each shape that Pydantic makes, the universal profile keeps the type.
+func TestUniversalKeepsTypes(t *testing.T) {
+	for _, s := range pydanticShapes {
+		t.Run(s.title, func(t *testing.T) {
+			a, err := schema.Adapt([]byte(s.schema), schema.Universal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want, got any
+			if err := json.Unmarshal([]byte(s.universal), &want); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(a.Schema, &got); err != nil {
+				t.Fatal(err)
+			}
+			for _, fault := range unlike(want, got, "") {
+				t.Errorf("%s\nof %s", fault, a.Schema)
+			}
+		})
+	}
+}
+
+// unlike is where got is not what universal says in a pydanticShape.
+func unlike(want, got any, at string) []string {
+	switch want := want.(type) {
+	case nil:
+		if got != nil {
+			return []string{fmt.Sprintf("%s is %v, want none", at, got)}
+		}
+	case map[string]any:
+		members, _ := got.(map[string]any)
+		var out []string
+		for name, value := range want {
+			out = append(out, unlike(value, members[name], at+"/"+name)...)
+		}
+		return out
+	case []any:
+		items, _ := got.([]any)
+		if len(items) != len(want) {
+			return []string{fmt.Sprintf("%s has %d values, want %d", at, len(items), len(want))}
+		}
+		var out []string
+		for i, value := range want {
+			out = append(out, unlike(value, items[i], fmt.Sprintf("%s/%d", at, i))...)
+		}
+		return out
+	case string:
+		if text, _ := got.(string); text != want && !(strings.HasSuffix(at, "/description") && says(text, want)) {
+			return []string{fmt.Sprintf("%s is %v, want %q", at, got, want)}
+		}
+	}
+	return nil
+}
+
+// says reports whether text has the words, which "…" separates, in that order.
+func says(text, words string) bool {
+	for word := range strings.SplitSeq(words, "…") {
+		_, after, found := strings.Cut(text, word)
+		if !found {
+			return false
+		}
+		text = after
+	}
+	return true
+}
+
+// shapesTables has for each shape what each profile shows of it, those that show the same together.
+func shapesTables() string {
+	var out strings.Builder
+	for _, s := range pydanticShapes {
+		fmt.Fprintf(&out, "\n### %s\n\n```python\n%s\n```\n\n%s", s.title, s.python, shapeTable(s))
+	}
+	return out.String() + "\n"
+}
+
+func shapeTable(s pydanticShape) string {
+	type row struct {
+		shown    string
+		profiles []string
+	}
+	var rows []row
+	for _, p := range inTableOrder() {
+		shown := shownAs(s, p)
+		i := slices.IndexFunc(rows, func(r row) bool { return r.shown == shown })
+		if i < 0 {
+			i, rows = len(rows), append(rows, row{shown: shown})
+		}
+		rows[i].profiles = append(rows[i].profiles, p.Name())
+	}
+	out := []string{"| profile | the schema that a model sees |", "| --- | --- |"}
+	for _, r := range rows {
+		out = append(out, "| "+strings.Join(r.profiles, ", ")+" | "+r.shown+" |")
+	}
+	return markdown(out)
+}
+
+func shownAs(s pydanticShape, p *schema.Profile) string {
+	a, err := schema.Adapt([]byte(s.schema), p)
+	if err != nil {
+		return "quarantined: " + textCell(err.Error())
+	}
+	shown := codeCell(string(a.Schema))
+	if a.Note != "" {
+		shown += " and the note: " + textCell(a.Note)
+	}
+	return shown
+}
+
+// inTableOrder are the profiles, those to compare with first.
+func inTableOrder() []*schema.Profile {
+	first := []*schema.Profile{schema.Original, schema.Seed}
+	return append(first, slices.DeleteFunc(schema.Profiles(), func(p *schema.Profile) bool { return slices.Contains(first, p) })...)
+}

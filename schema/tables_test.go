@@ -1,0 +1,146 @@
+package schema_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/indusagi/indus/schema"
+)
+
+var update = flag.Bool("update", false, "write the tables of docs/schemas.md")
+
+const docFile = "../docs/schemas.md"
+
+// docBlock is a part of the document that is made by this test: a comment that says what it is, the part, and the comment
+// "end". Examples say in the comment what they are examples of, so that one more needs nothing here.
+var docBlock = regexp.MustCompile(`(?s)<!-- (profiles|rules|shapes|adapt|restore) ?([^\n]*?) -->\n.*?<!-- end -->`)
+
+// TestTables holds the tables of docs/schemas.md against the profiles and what Adapt does.
+func TestTables(t *testing.T) {
+	content, err := os.ReadFile(docFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := string(content)
+	made := 0
+	is := docBlock.ReplaceAllStringFunc(was, func(part string) string {
+		made++
+		comment, _, _ := strings.Cut(part, "\n")
+		m := docBlock.FindStringSubmatch(part)
+		return comment + "\n" + docTable(t, m[1], m[2]) + "<!-- end -->"
+	})
+	if ends := strings.Count(was, "<!-- end -->"); made == 0 || made != ends {
+		t.Fatalf("%s has %d blocks and %d ends", docFile, made, ends)
+	}
+	if *update {
+		if err := os.WriteFile(docFile, []byte(is), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(strings.Split(was, "\n"), strings.Split(is, "\n")); diff != "" {
+		t.Errorf("%s is stale: go test ./schema -run TestTables -update (-is +should be)\n%s", docFile, diff)
+	}
+}
+
+func docTable(t *testing.T, kind, of string) string {
+	t.Helper()
+	switch kind {
+	case "profiles":
+		return profilesTable(t)
+	case "rules":
+		return rulesTables(t)
+	case "shapes":
+		return shapesTables()
+	}
+	name, given, _ := strings.Cut(of, " ")
+	p := schema.ProfileNamed(name)
+	if p == nil {
+		t.Fatalf("%s: there is no profile %q", docFile, name)
+	}
+	if kind == "restore" {
+		return restoreTable(t, p, given)
+	}
+	return exampleTable(p, []byte(given))
+}
+
+// restoreTable is a schema, what a model sees of it, what it writes, and what the server gets.
+func restoreTable(t *testing.T, p *schema.Profile, of string) string {
+	t.Helper()
+	given, arguments, _ := strings.Cut(of, " with ")
+	a, err := schema.Adapt([]byte(given), p)
+	if err != nil {
+		t.Fatalf("%s: %s: %v", docFile, given, err)
+	}
+	return markdown([]string{
+		"| | |", "| --- | --- |",
+		"| given | " + codeCell(given) + " |",
+		"| " + p.Name() + " | " + codeCell(string(a.Schema)) + " |",
+		"| the model writes | " + codeCell(arguments) + " |",
+		"| the server gets | " + codeCell(string(a.Restore([]byte(arguments)))) + " |",
+	})
+}
+
+// exampleTable is a schema, what became of it, and what the report says.
+func exampleTable(p *schema.Profile, given []byte) string {
+	rows := []string{"| | |", "| --- | --- |", "| given | " + codeCell(string(given)) + " |"}
+	a, err := schema.Adapt(given, p)
+	if err != nil {
+		return markdown(append(rows, fmt.Sprintf("| %s | quarantined: %v |", p.Name(), err)))
+	}
+	rows = append(rows, "| "+p.Name()+" | "+codeCell(string(a.Schema))+" |")
+	if a.Note != "" {
+		rows = append(rows, "| note | "+textCell(a.Note)+" |")
+	}
+	for _, c := range a.Changes {
+		said := fmt.Sprintf("| %s | %s: %s", c.Rule, pathCell(c.Path), textCell(c.Did))
+		if c.Lost != "" {
+			said += ". **Lost**: " + textCell(c.Lost)
+		}
+		if c.Narrowed != "" {
+			said += ". **Narrowed**: " + textCell(c.Narrowed)
+		}
+		rows = append(rows, said+" |")
+	}
+	return markdown(rows)
+}
+
+func pathCell(path string) string {
+	if path == "" {
+		return "the root"
+	}
+	return codeCell(path)
+}
+
+func markdown(all []string) string { return strings.Join(all, "\n") + "\n" }
+
+// codeCell is a cell's text as code, whatever is in it.
+func codeCell(s string) string {
+	ticks := "`"
+	for strings.Contains(s, ticks) {
+		ticks += "`"
+	}
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return ticks + strings.ReplaceAll(s, "|", `\|`) + ticks
+}
+
+func codeCells(all []string) string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = codeCell(s)
+	}
+	return strings.Join(out, ", ")
+}
+
+// textCell is a cell's text, in one line and without markup.
+func textCell(s string) string {
+	return strings.NewReplacer("\n", " ", "|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`).Replace(s)
+}

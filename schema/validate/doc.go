@@ -1,0 +1,37 @@
+// Package validate checks the arguments of a call against the schema of the tool, and says what is wrong so that a model
+// can mend its call.
+//
+//	v, err := validate.New(inputSchema)
+//	if err != nil {
+//		return // err says why; nothing is checked, and the server judges for itself
+//	}
+//	if misfit := (*validate.Error)(nil); errors.As(v.Validate(arguments), &misfit) {
+//		fmt.Println(misfit) // /limit: expected integer, got "ten"
+//	}
+//
+// # What is checked
+//
+// JSON Schema, draft 4 to 2020-12. $schema says which; where it is absent, unknown or wrong the newest draft is taken that
+// accepts the schema: a boolean exclusiveMinimum makes it draft 4, a list under items draft 2019-09. Remote references are
+// never fetched, and a schema that has one is not checked.
+//
+// Whoever refuses a call that the server would have taken does harm, and whoever lets one pass does none, because the
+// server still judges. So what cannot be checked passes: format is an annotation, a pattern that RE2 does not know is
+// skipped (with whatever would turn its absence into a refusal: a not, an if or a oneOf around it), nullable is taken as
+// OpenAPI means it. [Validator.Notes] says what was skipped.
+//
+// # Bounds
+//
+// Schemas come from strangers and arguments from models. Both are measured first: a schema by the default limits of
+// package schema, arguments by [MaxDepth], [MaxNodes] and [MaxBytes]. The work that a validation would take is counted
+// before it is done, over pairs of a schema and a value, so that references that fan out cost nothing. What would take
+// more than about a second is not done, and Validate says so with [ErrUnchecked].
+//
+// # Concurrency
+//
+// A [Validator] is immutable, and any number of goroutines may use it. Nothing here starts one.
+//
+// # Errors
+//
+// New's errors say why a schema cannot be used. Validate's are an [*Error], or wrap [ErrUnchecked].
+package validate

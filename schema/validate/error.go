@@ -1,0 +1,90 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+)
+
+// What a model is told at most.
+const (
+	MaxProblems = 8
+	maxText     = 2000 // bytes
+)
+
+// Error says what is wrong with arguments, for a model to mend its call.
+type Error struct {
+	// Problems stand in the order of their paths. There are at most [MaxProblems].
+	Problems []Problem
+	// More is how many others there are.
+	More int
+}
+
+// Problem is one thing that is wrong. All paths are RFC 6901, into the arguments.
+type Problem struct {
+	// Path leads to what is wrong; to where it should be, if it is missing.
+	Path string
+	// Expected is what the schema asks for, in a few words. "": there should be nothing of this name.
+	Expected string
+	// Got is what is there, shortened. "": there is nothing.
+	Got string
+	// Near is the path of a property that may be meant by one that should not be there; "" where none comes near.
+	Near string
+}
+
+// Error is a line for each problem, about 2 KB at most.
+func (e *Error) Error() string {
+	var b strings.Builder
+	more := e.More
+	for i, p := range e.Problems {
+		line := p.String()
+		if i > 0 && b.Len()+len(line) > maxText {
+			more += len(e.Problems) - i
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(line)
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "\nand %d more", more)
+	}
+	return b.String()
+}
+
+// In is the error with other paths: those that path gives for them. Where arguments were written for another schema,
+// schema.Adapted.Path says where in it a thing stands.
+func (e *Error) In(path func(string) string) *Error {
+	out := &Error{Problems: make([]Problem, len(e.Problems)), More: e.More}
+	for i, p := range e.Problems {
+		p.Path = path(p.Path)
+		if p.Near != "" {
+			p.Near = path(p.Near)
+		}
+		out.Problems[i] = p
+	}
+	return out
+}
+
+// String is one line: /limit: expected integer, got "ten".
+func (p Problem) String() string {
+	parent, name := split(p.Path)
+	at := shorten(show(parent), maxShownPath)
+	switch {
+	case p.Got == "" && p.Expected == anything:
+		return fmt.Sprintf("%s: missing required %s", at, quote(name, maxShownName))
+	case p.Got == "":
+		return fmt.Sprintf("%s: missing required %s (%s)", at, quote(name, maxShownName), p.Expected)
+	case p.Expected == "" && p.Near == "":
+		return fmt.Sprintf("%s: unknown property %s", at, quote(name, maxShownName))
+	case p.Expected == "":
+		_, near := split(p.Near)
+		return fmt.Sprintf("%s: unknown property %s; did you mean %s?", at, quote(name, maxShownName), quote(near, maxShownName))
+	}
+	return fmt.Sprintf("%s: expected %s, got %s", shorten(show(p.Path), maxShownPath), p.Expected, p.Got)
+}
+
+const (
+	maxShownPath = 120
+	maxShownName = 80
+)

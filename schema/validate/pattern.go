@@ -1,0 +1,85 @@
+package validate
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// A regular expression takes memory for each of its instructions, and time for each of them at each character.
+const (
+	maxPattern  = 4 << 10 // bytes of one
+	maxOne      = 10_000  // instructions of one
+	maxTogether = 100_000 // of all in one schema
+)
+
+// pattern is a regular expression that is known to be small.
+type pattern struct {
+	*regexp.Regexp
+	size int // instructions, about
+}
+
+// cost is what it takes to match a text, in the units of [maxWork].
+func (p *pattern) cost(text string) int { return len(text) * p.size / stepsPerUnit }
+
+// patterns are the regular expressions of one schema, by their text; nil stands for one that cannot be used.
+type patterns struct {
+	known map[string]*pattern
+	size  int
+}
+
+func newPatterns() *patterns { return &patterns{known: map[string]*pattern{}} }
+
+// get is the pattern of a text, nil where it cannot be used.
+func (ps *patterns) get(text string) *pattern {
+	p, ok := ps.known[text]
+	if !ok {
+		p = ps.compile(text)
+		ps.known[text] = p
+	}
+	return p
+}
+
+func (ps *patterns) compile(text string) *pattern {
+	if len(text) > maxPattern {
+		return nil
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	size := instructions(parsed)
+	if size > maxOne || ps.size+size > maxTogether {
+		return nil
+	}
+	compiled, err := regexp.Compile(text)
+	if err != nil {
+		return nil
+	}
+	ps.size += size
+	return &pattern{compiled, size}
+}
+
+// engine gives the library the patterns that [loosen] left in the schema.
+func (ps *patterns) engine(text string) (jsonschema.Regexp, error) {
+	if p := ps.get(text); p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("a pattern that cannot be used: %s", shorten(text, 80))
+}
+
+// instructions is about how many a regular expression is compiled to, at most a little over maxOne.
+func instructions(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)/8
+	for _, sub := range re.Sub {
+		if n += instructions(sub); n > maxOne {
+			return n
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return n
+}

@@ -1,0 +1,92 @@
+package validate
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const ellipsis = "…"
+
+// shorten cuts a text to about most bytes, in whole characters, and makes one line of it.
+func shorten(text string, most int) string {
+	if len(text) > most {
+		for most > 0 && !utf8.RuneStart(text[most]) {
+			most--
+		}
+		text = text[:most] + ellipsis
+	}
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+}
+
+// quote is a text as JSON, cut to about most bytes.
+func quote(text string, most int) string {
+	if len(text) > most {
+		for most > 0 && !utf8.RuneStart(text[most]) {
+			most--
+		}
+		text = text[:most] + ellipsis
+	}
+	return encode(text)
+}
+
+// encode is a small value as JSON, with < as it is.
+func encode(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return "null"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// brief is a value as JSON, cut to about most bytes; it looks at no more of the value than it shows.
+func brief(v any, most int) string {
+	var b strings.Builder
+	writeBrief(&b, v, most)
+	if b.Len() > most {
+		return shorten(b.String(), most)
+	}
+	return b.String()
+}
+
+func writeBrief(b *strings.Builder, v any, most int) {
+	if b.Len() > most {
+		return
+	}
+	switch v := v.(type) {
+	case string:
+		b.WriteString(quote(v, most-b.Len()))
+	case map[string]any:
+		b.WriteByte('{')
+		for i, name := range firstNames(v, most) {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(quote(name, maxShownName) + ":")
+			writeBrief(b, v[name], most)
+		}
+		b.WriteByte('}')
+	case []any:
+		b.WriteByte('[')
+		for i, item := range v[:min(len(v), most)] {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeBrief(b, item, most)
+		}
+		b.WriteByte(']')
+	default:
+		b.WriteString(encode(v))
+	}
+}
+
+// firstNames are the names of an object in the alphabet's order, at most n.
+func firstNames(object map[string]any, n int) []string {
+	names := slices.Sorted(maps.Keys(object))
+	return names[:min(len(names), n)]
+}

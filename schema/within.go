@@ -1,0 +1,120 @@
+package schema
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// within reports what an adapted schema exceeds: the bounds of any schema, or those of the profile.
+func (a *adapter) within(root *node, text []byte) error {
+	if len(text) > DefaultBytes {
+		return &LimitError{Bound: "bytes", Found: len(text), Limit: DefaultBytes}
+	}
+	c := counter{enumMany: a.rules.Limits.EnumMany}
+	c.schema(root, 1)
+	if c.nesting > DefaultDepth {
+		return &LimitError{Bound: "depth", Found: c.nesting, Limit: DefaultDepth}
+	}
+	if c.nodes > DefaultNodes {
+		return &LimitError{Bound: "nodes", Found: c.nodes, Limit: DefaultNodes}
+	}
+	l := a.rules.Limits
+	for _, bound := range []struct {
+		what         string
+		found, limit int
+	}{
+		{"levels", c.depth, l.Depth},
+		{"properties", c.properties, l.Properties},
+		{"enum values", c.values, l.EnumValues},
+		{"characters in one enum", c.enumText, l.EnumText},
+		{"characters of names and values", c.text, l.Text},
+		{"optional properties", c.optional, l.Optional},
+		{"unions", c.unions, l.Unions},
+		{"branches of a union", c.branches, l.Branches},
+		{"bytes", len(text), l.Bytes},
+	} {
+		if bound.limit > 0 && bound.found > bound.limit {
+			return fmt.Errorf("%w: %d %s, and %s takes %d", ErrUnfit, bound.found, bound.what, a.profile.name, bound.limit)
+		}
+	}
+	return nil
+}
+
+// counter counts what is limited.
+type counter struct {
+	enumMany                                                              int
+	nodes, nesting                                                        int // JSON values, and how deep they nest
+	depth, properties, values, enumText, text, optional, unions, branches int
+}
+
+func (c *counter) schema(n *node, depth int) {
+	c.depth = max(c.depth, depth)
+	for i := range n.fields {
+		f := &n.fields[i]
+		switch f.word {
+		case wordProperties:
+			c.properties += len(f.value.fields)
+			c.optional += max(0, len(f.value.fields)-len(n.get(wordRequired).list()))
+			fallthrough
+		case wordDefs:
+			for j := range f.value.fields {
+				c.text += utf8.RuneCount(f.value.fields[j].name)
+				c.schema(f.value.fields[j].value, depth+1)
+			}
+		case wordItems, wordAdditionalProperties:
+			if f.value.kind == '{' {
+				c.schema(f.value, depth+1)
+			}
+		case wordAnyOf:
+			c.unions++
+			c.branches = max(c.branches, len(f.value.elems))
+			for _, e := range f.value.elems {
+				c.schema(e, depth)
+			}
+		case wordType:
+			if f.value.kind == '[' {
+				c.unions++
+			}
+		case wordEnum:
+			c.enum(f.value.elems)
+		case wordConst:
+			c.text += utf8.RuneCount(f.value.text)
+		}
+	}
+	if depth == 1 {
+		c.measure(n, 1)
+	}
+}
+
+func (c *counter) enum(all []*node) {
+	c.values += len(all)
+	size := 0
+	for _, v := range all {
+		size += utf8.RuneCount(unquoted(v))
+	}
+	c.text += size
+	if c.enumMany > 0 && len(all) > c.enumMany {
+		c.enumText = max(c.enumText, size)
+	}
+}
+
+func unquoted(v *node) []byte {
+	if v.kind == '"' {
+		return unquote(v.text)
+	}
+	return v.text
+}
+
+func (c *counter) measure(n *node, depth int) {
+	c.nodes++
+	if n.kind != '{' && n.kind != '[' {
+		return
+	}
+	c.nesting = max(c.nesting, depth)
+	for i := range n.fields {
+		c.measure(n.fields[i].value, depth+1)
+	}
+	for _, e := range n.elems {
+		c.measure(e, depth+1)
+	}
+}
