@@ -101,6 +101,9 @@ func (a *adapter) meet(d *draft, n *node) bool {
 	a.forms(m)
 	inner := m.get(wordAllOf)
 	m.drop(wordAllOf, wordNullable)
+	if more := m.get(wordUnevaluatedProperties); more != nil && !m.has.has(wordAdditionalProperties) {
+		m.rename(wordUnevaluatedProperties, wordAdditionalProperties, "additionalProperties", more)
+	}
 	if !a.meetFields(d, m) {
 		return false
 	}
@@ -269,7 +272,7 @@ func unionOf(x, y *node) *node {
 func namesOf(x, y *node) *node {
 	out := &node{kind: '[', elems: slices.Clone(x.elems)}
 	for _, e := range y.elems {
-		if indexOfName(x.elems, unquote(e.text)) < 0 {
+		if indexOfName(out.elems, unquote(e.text)) < 0 {
 			out.elems = append(out.elems, e)
 		}
 	}

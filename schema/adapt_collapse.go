@@ -5,7 +5,11 @@ import "slices"
 // collapse makes one schema of a union where the consumer takes none: the properties of all objects in one, or the first of
 // what cannot be one.
 func (a *adapter) collapse(d *draft, union *node) bool {
+	null := d.null
 	open := a.opened(d, union)
+	if d.has&setOf(wordType, wordEnum, wordConst) != 0 {
+		d.null = null // what stands beside the union takes none, or it would be known
+	}
 	if a.err != nil {
 		return true
 	}
@@ -61,6 +65,7 @@ func (a *adapter) opened(d *draft, union *node) []*draft {
 		if b.has.has(wordOneOf) && !b.has.has(wordAnyOf) {
 			b.rename(wordOneOf, wordAnyOf, "anyOf", b.get(wordOneOf))
 		}
+		takesNull := b.declared().has(typeNull)
 		accepted, left := a.withoutNull(b)
 		if accepted && !d.root {
 			d.null = true
@@ -74,7 +79,9 @@ func (a *adapter) opened(d *draft, union *node) []*draft {
 			continue
 		}
 		b.drop(wordAnyOf)
-		for _, i := range a.opened(d, inner) {
+		within := &draft{from: n, root: d.root}
+		for _, i := range a.opened(within, inner) {
+			d.null = d.null || within.null && takesNull
 			if a.meetFields(i, b) {
 				out = append(out, i)
 			}

@@ -58,8 +58,12 @@ func (a *adapter) form(d *draft, f *field) (ok bool, instead *node) {
 	switch f.word {
 	case wordType:
 		return a.typeForm(d, v)
-	case wordProperties, wordPatternProperties, wordDependentSchemas, wordDefs, wordDefinitions, wordDependencies, wordDependentRequired:
+	case wordProperties, wordPatternProperties, wordDependentSchemas, wordDefs, wordDefinitions:
 		return v.kind == '{', nil
+	case wordDependencies, wordDependentRequired:
+		return v.kind == '{' && !slices.ContainsFunc(v.fields, func(g field) bool {
+			return !isNames(g.value) && !(f.word == wordDependencies && g.value.isSchema())
+		}), nil
 	case wordRequired:
 		return a.requiredForm(d, v)
 	case wordEnum:
@@ -97,6 +101,11 @@ func (a *adapter) form(d *draft, f *field) (ok bool, instead *node) {
 	return true, nil
 }
 
+// isNames reports a list of different strings.
+func isNames(v *node) bool {
+	return v.kind == '[' && !slices.ContainsFunc(v.elems, func(e *node) bool { return e.kind != '"' }) && len(namesOf(newArray(), v).elems) == len(v.elems)
+}
+
 // otherTypeNames are what schemas say that mean another language's types.
 var otherTypeNames = map[string]string{
 	"str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number",
@@ -115,6 +124,8 @@ func (a *adapter) typeForm(d *draft, v *node) (bool, *node) {
 		switch len(names) {
 		case 0:
 			return false, nil
+		case 1:
+			return true, names[0]
 		case len(v.elems):
 			return true, nil
 		}

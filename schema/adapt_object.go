@@ -29,6 +29,7 @@ func (a *adapter) object(d *draft) bool {
 		d.set(wordProperties, "properties", o.out)
 	}
 	o.required()
+	o.counted()
 	if !o.back.isNothing() {
 		d.back = both(d.back, o.back)
 	}
@@ -131,6 +132,16 @@ func (o *object) property(f field, names map[string]string, r result, required b
 		o.back.properties = append(o.back.properties, b.as(f.name))
 	}
 	return true
+}
+
+// counted says what nulls that come and go do to bounds on the number of properties.
+func (o *object) counted() {
+	if o.draft.has&setOf(wordMinProperties, wordMaxProperties) == 0 {
+		return
+	}
+	if slices.ContainsFunc(o.back.properties, func(p property) bool { return p.fillNull || p.dropNull }) {
+		o.change(o.draft.from, RuleRequired, "counted properties with null for what is not given", "minProperties and maxProperties", "")
+	}
 }
 
 // ifOpen is what is lost where properties that are not declared are taken.
@@ -380,6 +391,11 @@ func (a *adapter) dictionary(d *draft) bool {
 	if rest := d.has & (objectWords &^ setOf(wordProperties, wordAdditionalProperties, wordRequired)); rest != 0 || len(d.get(wordRequired).list()) > 0 {
 		lost = "what the object says of its keys"
 		d.note("keys: " + a.sketch(d.node()))
+	}
+	if v := values(d.node()); v != nil {
+		lost = "that it is one of " + sketchValues(v)
+		d.note("one of " + sketchValues(v))
+		d.drop(wordEnum, wordConst)
 	}
 	a.change(d.from, RuleClosed, "wrote free keys as a list of entries", lost, "")
 	entry := newObject(

@@ -88,7 +88,7 @@ func (a *adapter) leftovers(d *draft) bool {
 			silent = append(silent, string(f.name))
 			continue
 		}
-		a.change(d.from, RuleKeyword, "dropped "+string(f.name), string(f.name)+" "+sketchValue(f.value), "")
+		a.change(d.whence(f), RuleKeyword, "dropped "+string(f.name), string(f.name)+" "+sketchValue(f.value), "")
 	}
 	switch len(silent) {
 	case 0:
@@ -98,6 +98,14 @@ func (a *adapter) leftovers(d *draft) bool {
 		a.change(d.from, RuleKeyword, "dropped "+briefTo(strings.Join(silent, ", "), 80), "", "")
 	}
 	return true
+}
+
+// whence is the schema in which a keyword stood before schemas were merged.
+func (d *draft) whence(f field) *node {
+	if f.value.up != nil {
+		return f.value.up
+	}
+	return d.from
 }
 
 // elsewhere reports what is not left where it stands: definitions, which go where they are needed, and the name of a draft

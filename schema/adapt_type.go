@@ -73,7 +73,7 @@ func (a *adapter) saysNothingOf(f field, t types) bool {
 func formatSuits(format string, t types) bool {
 	switch format {
 	case "int32", "int64":
-		return t.has(typeInteger)
+		return t.has(typeInteger) && !t.has(typeNumber)
 	case "float", "double":
 		return t.has(typeNumber)
 	}

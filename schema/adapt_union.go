@@ -125,7 +125,8 @@ func (a *adapter) unions(d *draft) bool {
 		return true
 	}
 	takes := a.takes(d, wordAnyOf) && !d.root
-	if a.takes(d, wordAnyOf) && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone {
+	listed := a.rules.TypeSingle && d.has.has(wordType) && d.get(wordType).kind == '['
+	if a.takes(d, wordAnyOf) && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone {
 		return a.inPlace(d, wordAnyOf)
 	}
 	if len(union.elems) == 1 {

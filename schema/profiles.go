@@ -386,12 +386,12 @@ var (
 		},
 	}
 
-	// Moonshot is Moonshot's Kimi API, whose validator is published: this is what its documentation takes. What the API runs is
-	// milder with keywords that it does not know, such as $schema, and stricter with $ref.
+	// Moonshot is Moonshot's Kimi API, whose validator is published: this is what its documentation takes. The API was seen to
+	// be milder with keywords that it does not know, such as $schema and format, and stricter with $ref.
 	Moonshot = &Profile{
 		name: "moonshot", about: "Moonshot's Kimi models",
 		rules: Rules{
-			Root:             Keywords{Only: append([]string{"$schema", "$id", "$defs"}, moonshotKeywords...)},
+			Root:             Keywords{Only: append([]string{"$id", "$defs"}, moonshotKeywords...)},
 			Nested:           Keywords{Only: append([]string{"anyOf"}, moonshotKeywords...)},
 			RootObject:       true,
 			TypeAlways:       true,

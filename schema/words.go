@@ -253,6 +253,7 @@ func taken(k Keywords) words {
 	}
 	if len(k.Only) == 0 {
 		s |= wordOther.set() | wordNote.set() | wordAnchor.set()
+		s &^= wordNullable.set() // which means something to those alone that name it
 	}
 	return s
 }
