@@ -20,18 +20,19 @@ type layer struct {
 
 var layers = []layer{
 	{"schema", nil, "schemas are pure data: whoever checks one needs nothing of the rest"},
+	{"schema/validate", []string{"schema", "internal/nearest"}, "arguments are checked against a schema, and by nothing else: no idea of tools"},
 	{"internal/wire", nil, "bytes of messages: no idea of tools or servers"},
 	{"internal/proc", nil, "processes: no idea of what they speak"},
 	{"internal/nearest", nil, "strings"},
 	{"internal/protocol", []string{"internal/wire"}, "names and readings that both sides of the bridge share"},
 	{"internal/sdkwire", []string{"internal/wire", "internal/protocol"}, "the one place that carries messages over the SDK's transports"},
-	{"toolbox", []string{"schema", "internal/proc"}, "an agent compiles without the bridge"},
+	{"toolbox", []string{"schema", "schema/validate", "internal/proc"}, "an agent compiles without the bridge"},
 	{"toolbox/standard", []string{"toolbox", "schema", "internal/nearest"}, "the built-in tools stand on toolbox alone"},
 	{"interop", []string{"schema", "toolbox", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire"}, "the bridge to servers knows no configuration, no client and no command"},
 	{"host", []string{"interop", "toolbox", "internal/wire", "internal/protocol", "internal/sdkwire"}, "the bridge to clients publishes whatever it is given"},
 	{"interop/interoptest", []string{"interop", "host", "toolbox", "schema", "internal/wire"}, "for the tests of users, who have the bridge and nothing else"},
 	{"mcpconfig", []string{"interop", "internal/nearest"}, "a configuration says what to connect, and connects nothing"},
-	{"internal/cli", []string{"interop", "host", "toolbox", "toolbox/standard", "mcpconfig", "schema", "internal/nearest", "internal/wire"}, "the command is the top: it may see everything that is public"},
+	{"internal/cli", []string{"interop", "host", "toolbox", "toolbox/standard", "mcpconfig", "schema", "schema/validate", "internal/nearest", "internal/wire"}, "the command is the top: it may see everything that is public"},
 	{"cmd/indus", []string{"internal/cli"}, "main only calls the command"},
 }
 
@@ -39,7 +40,7 @@ var layers = []layer{
 var forTests = []string{"examples", "internal/bench", "internal/conformance", "internal/fidelity", "internal/fixture", "internal/peers"}
 
 // noSDK is what compiles without the MCP SDK: the seeds' "mcp" feature gate.
-var noSDK = []string{"schema", "toolbox", "toolbox/standard", "internal/wire", "internal/proc", "internal/nearest"}
+var noSDK = []string{"schema", "schema/validate", "toolbox", "toolbox/standard", "internal/wire", "internal/proc", "internal/nearest"}
 
 func TestLayers(t *testing.T) {
 	for _, l := range layers {

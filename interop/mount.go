@@ -3,6 +3,7 @@ package interop
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/indusagi/indus/schema"
@@ -15,9 +16,13 @@ type MountOptions struct {
 	// faulted; negative: not at all, and then a call to a server that is still
 	// connecting waits for it.
 	Wait time.Duration
-	// Profile is how schemas are shown to models. nil: as their owners wrote them;
+	// Profile is how tools are shown to models. nil: [schema.Universal], which every
+	// provider takes; [schema.Original] shows them as their owners wrote them, and
 	// [schema.Seed] is the seeds' way.
 	Profile *schema.Profile
+	// Unvalidated lets [toolbox.Box.Run] send arguments that do not fit a tool's
+	// schema, for the server to judge. false: a model is told how to mend its call.
+	Unvalidated bool
 	// Around wraps every call of a tool; the first is outermost.
 	Around []func(next toolbox.Do) toolbox.Do
 	// Budget bounds what [toolbox.Box.Run] gives a model, in bytes. 0: 64 KiB;
@@ -36,7 +41,8 @@ type MountOptions struct {
 	// Events hears of everything that happens to servers, from the first attempt
 	// on, as [Fleet.Events] tells it; it must not block. nil: nobody does.
 	Events func(Event)
-	// Logger hears of servers that come and go. nil: silent.
+	// Logger hears of servers that come and go, and of more tools than the profile's
+	// provider takes in one request ([toolbox.Box.Findings] says so too). nil: silent.
 	Logger *slog.Logger
 }
 
@@ -73,8 +79,51 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 		}
 		_ = fleet.Settle(ctx) // who is late comes later
 	}
-	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: opts.Profile, Around: opts.Around, Budget: opts.Budget}, fleet)
-	return &Mounted{Box: box, Fleet: fleet}
+	m := &Mounted{Box: opts.box(fleet), Fleet: fleet}
+	if opts.Logger != nil {
+		c := &crowd{mounted: m, logger: opts.Logger, limit: opts.profile().Rules().Tool.MaxTools}
+		fleet.Watch(c.look)
+		c.look()
+	}
+	return m
+}
+
+func (o *MountOptions) profile() *schema.Profile {
+	if o.Profile == nil {
+		return schema.Universal
+	}
+	return o.Profile
+}
+
+func (o *MountOptions) box(fleet *Fleet) *toolbox.Box {
+	return toolbox.NewBox(&toolbox.BoxOptions{
+		Profile: o.profile(), Unvalidated: o.Unvalidated, Around: o.Around, Budget: o.Budget,
+	}, fleet)
+}
+
+// crowd says when there are more tools than one request may have, once until there are
+// fewer.
+type crowd struct {
+	mounted *Mounted
+	logger  *slog.Logger
+	limit   int // below it nobody needs to ask the box, which may never be shown to a model
+
+	mu   sync.Mutex
+	told bool
+}
+
+func (c *crowd) look() {
+	var found []schema.Finding
+	if c.limit > 0 && len(c.mounted.Fleet.Snapshot("").Tools) > c.limit {
+		found = c.mounted.Box.Findings()
+	}
+	c.mu.Lock()
+	news := len(found) > 0 && !c.told
+	c.told = len(found) > 0
+	c.mu.Unlock()
+	if news {
+		c.logger.Warn("too many tools", "why", found[0].Message)
+	}
 }
 
 // Close ends every connection and waits for all processes, as [Fleet.Close]

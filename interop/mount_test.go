@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/fixture"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -169,27 +168,6 @@ func TestHeldCallsHaveADeadline(t *testing.T) {
 			t.Errorf("it waited %v", got)
 		}
 	})
-}
-
-// The seeds' way with schemas, and our own: as their owners wrote them.
-func TestMountProfile(t *testing.T) {
-	const row = `{"name":"t","inputSchema":{"$schema":"x","type":"object","properties":{"a":{"type":"string","default":"b"}},"required":["a","zz"]}}`
-	original := `{"$schema":"x","type":"object","properties":{"a":{"type":"string","default":"b"}},"required":["a","zz"]}`
-	for _, c := range []struct {
-		profile *schema.Profile
-		want    string
-	}{{nil, original}, {schema.Original, original}, {schema.Seed, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`}} {
-		s := newPuppet()
-		s.listRaw("[" + row + "]")
-		m := mount(t, t.Context(), named("a"), &interop.MountOptions{Profile: c.profile, Endpoint: puppets(map[string]*puppet{"a": s})})
-		d := m.Box.Descriptors()[0]
-		if string(d.Parameters) != c.want {
-			t.Errorf("%s: a model sees %s, want %s", c.profile.Name(), d.Parameters, c.want)
-		}
-		if string(d.Schema) != original || string(d.Wire.JSON) != row {
-			t.Errorf("%s: the owner's bytes are %s in %s", c.profile.Name(), d.Schema, d.Wire.JSON)
-		}
-	}
 }
 
 // Around sees every call, Budget bounds what a model is given, and Do is exact.

@@ -54,19 +54,32 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 	if root.kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnfit)
 	}
-	var err error
-	for _, levels := range referenceLevels {
-		a := &adapter{slab: s, profile: p, rules: &p.rules, shape: p.shaped(), root: root, size: len(raw), levels: levels}
-		var adapted *Adapted
-		if adapted, err = a.adapt(); err == nil {
-			return adapted, nil
-		}
-		if _, grew := errors.AsType[*LimitError](err); !grew {
-			break
+	a := &adapter{slab: s, profile: p, rules: &p.rules, shape: p.shaped(), root: root, size: len(raw)}
+	wrap := !a.mayBeObject(root, 0)
+	nothing := map[*node]bool{}
+	for level := 0; ; {
+		a := &adapter{slab: s, profile: p, rules: a.rules, shape: a.shape, root: root, size: a.size, levels: referenceLevels[level], nothing: nothing}
+		adapted, err := a.adapt(wrap)
+		_, grew := errors.AsType[*LimitError](err)
+		switch {
+		case grew && level+1 < len(referenceLevels):
+			level++
+		case errors.Is(err, errNothing) && !wrap:
+			wrap = true // no object satisfies it, but something else may
+		case errors.Is(err, errDefinition) && len(nothing) < maxNothing:
+			// it is known now, and may stand where it need not be
+		default:
+			return adapted, err
 		}
 	}
-	return nil, err
 }
+
+const maxNothing = 32 // definitions that nothing satisfies, in one schema
+
+var (
+	errNothing    = fmt.Errorf("%w: no arguments satisfy it", ErrUnfit)
+	errDefinition = fmt.Errorf("%w: nothing satisfies one of its definitions", ErrUnfit)
+)
 
 // referenceLevels is how many references may stand inside one another: where a schema that is full of them grows beyond the
 // bounds, it is tried again with fewer.
@@ -89,6 +102,7 @@ type adapter struct {
 	root    *node
 	size    int // of the original, in bytes
 	levels  int
+	nothing map[*node]bool // targets that nothing satisfies
 
 	targets map[string]*node // by reference
 	loops   map[*node]bool   // targets that lead to a loop
@@ -101,10 +115,10 @@ type adapter struct {
 	err     error
 }
 
-func (a *adapter) adapt() (*Adapted, error) {
+// adapt adapts the schema as it is, or wrapped in an object.
+func (a *adapter) adapt(wrap bool) (*Adapted, error) {
 	top := a.root
-	wrapped := !a.mayBeObject(top, 0)
-	if a.top = (&way{late: true}); wrapped {
+	if a.top = (&way{late: true}); wrap {
 		a.top, a.mapped = nil, true
 		a.change(top, RuleRoot, "wrapped in an object with the property input", "", "")
 		top = newObject(
@@ -115,7 +129,7 @@ func (a *adapter) adapt() (*Adapted, error) {
 	}
 	d, ok := a.shaped(top, true)
 	if a.err == nil && !ok {
-		a.err = fmt.Errorf("%w: no arguments satisfy it", ErrUnfit)
+		a.err = errNothing
 	}
 	if a.err != nil {
 		return nil, a.err
@@ -131,11 +145,14 @@ func (a *adapter) adapt() (*Adapted, error) {
 		if a.top != nil {
 			a.top.fill(d.back)
 		}
-		if wrapped {
+		if wrap {
 			out.back = &way{wrapped: true, inner: d.back}
 		}
 	}
-	return out, a.within(d.node(), out.Schema)
+	if err := a.within(d.node(), out.Schema); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // result is what became of a schema.
@@ -143,6 +160,7 @@ type result struct {
 	node *node // nil: nothing satisfies it
 	back *way  // nil: arguments stay as they are
 	null bool  // it takes null too, which node does not say
+	cut  bool  // a reference was cut there
 }
 
 // schema adapts a schema below the root.
@@ -162,7 +180,7 @@ func (a *adapter) schema(n *node) result {
 		return result{null: d != nil && d.null}
 	}
 	a.describe(d)
-	return result{d.node(), d.back, d.null}
+	return result{d.node(), d.back, d.null, d.cut}
 }
 
 // passes are done in this order, each to what the ones before have left. One that reports false says that nothing satisfies

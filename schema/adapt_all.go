@@ -1,13 +1,10 @@
 package schema
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 )
-
-func unfit(n *node, why string) error { return fmt.Errorf("%w: at %q: %s", ErrUnfit, n.path(), why) }
 
 // all merges allOf into what stands beside it.
 func (a *adapter) all(d *draft) bool {
@@ -68,19 +65,14 @@ func (a *adapter) inPlace(d *draft, w word) bool {
 		}
 		return true
 	}
-	d.back = both(d.back, either(backs))
+	d.back = both(d.back, a.either(d, backs))
 	return true
 }
 
 // meet makes d say what n says too. It reports false where nothing satisfies both.
 func (a *adapter) meet(d *draft, n *node) bool {
-	for n.kind == '{' {
-		other, ok := a.dereferenced(d, n)
-		if !ok {
-			return true
-		}
-		n = other
-		break
+	if n.kind == '{' {
+		n = a.dereferenced(d, n)
 	}
 	switch n.kind {
 	case 'f':
@@ -120,23 +112,23 @@ func (a *adapter) meet(d *draft, n *node) bool {
 	return true
 }
 
-// dereferenced is n with what its reference leads to as one more branch of its allOf. It reports false where that was cut.
-func (a *adapter) dereferenced(d *draft, n *node) (*node, bool) {
+// dereferenced is n with what its reference leads to as one more branch of its allOf, unless that was cut.
+func (a *adapter) dereferenced(d *draft, n *node) *node {
 	ref := n.get(wordRef)
 	if ref == nil {
 		ref = n.get(wordDynamicRef)
 	}
 	if ref == nil || ref.kind != '"' {
-		return n, true
+		return n
 	}
 	rest := without(n, referenceWords)
 	target := a.target(ref.string())
 	if target == nil {
 		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+brief(ref.string()), "what "+brief(ref.string())+" says", "")
-		return rest, true
+		return rest
 	}
 	if !a.enter(d, target, ref.string()) {
-		return rest, true
+		return rest
 	}
 	if len(rest.fields) == 0 {
 		return a.dereferenced(d, target)
@@ -144,10 +136,10 @@ func (a *adapter) dereferenced(d *draft, n *node) (*node, bool) {
 	if inner := rest.get(wordAllOf); inner != nil && inner.kind == '[' {
 		rest = without(rest, wordAllOf.set())
 		rest.fields = append(rest.fields, newField(wordAllOf, "allOf", newArray(append([]*node{target}, inner.elems...)...)))
-		return rest, true
+		return rest
 	}
 	rest.fields = append(rest.fields, newField(wordAllOf, "allOf", newArray(target)))
-	return rest, true
+	return rest
 }
 
 func (a *adapter) meetFields(d, m *draft) bool {
@@ -179,7 +171,7 @@ func (a *adapter) meetFields(d, m *draft) bool {
 // meetValues is the value of a keyword that says what both values say, nil for the old one.
 func (a *adapter) meetValues(d *draft, f field, old *node) (value *node, ok bool) {
 	v := f.value
-	if annotations.has(f.word) || equalNodes(old, v) {
+	if annotations.has(f.word) || old.same(v) {
 		return nil, true
 	}
 	switch f.word {
@@ -193,7 +185,7 @@ func (a *adapter) meetValues(d *draft, f field, old *node) (value *node, ok bool
 	case wordEnum:
 		common := &node{kind: '['}
 		for _, e := range old.elems {
-			if slices.ContainsFunc(v.elems, func(o *node) bool { return equalNodes(e, o) }) {
+			if slices.ContainsFunc(v.elems, func(o *node) bool { return e.same(o) }) {
 				common.elems = append(common.elems, e)
 			}
 		}
@@ -261,7 +253,7 @@ func meetProperties(x, y *node) *node {
 func unionOf(x, y *node) *node {
 	out := &node{kind: '[', elems: slices.Clone(x.elems)}
 	for _, e := range y.elems {
-		if !slices.ContainsFunc(out.elems, func(o *node) bool { return equalNodes(e, o) }) {
+		if !slices.ContainsFunc(out.elems, func(o *node) bool { return e.same(o) }) {
 			out.elems = append(out.elems, e)
 		}
 	}

@@ -1,6 +1,9 @@
 package schema
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // array adapts what an array holds.
 func (a *adapter) array(d *draft) bool {
@@ -29,6 +32,7 @@ func (a *adapter) array(d *draft) bool {
 		d.note("empty")
 		r = a.schema(at(d.from))
 	}
+	d.cut = d.cut || r.cut
 	d.set(wordItems, "items", r.node)
 	if r.back != nil {
 		d.back = both(d.back, &way{items: r.back})
@@ -51,10 +55,7 @@ func (a *adapter) tuple(d *draft) bool {
 	}
 	d.drop(wordPrefixItems, wordAdditionalItems, wordItems)
 	n := len(first.elems)
-	union := &node{kind: '['}
-	for _, e := range first.elems {
-		union.elems = append(union.elems, e)
-	}
+	union := &node{kind: '[', elems: slices.Clone(first.elems)}
 	closed := rest != nil && rest.kind == 'f'
 	if rest != nil && rest.kind == '{' || len(union.elems) == 0 {
 		if rest == nil {
@@ -67,11 +68,15 @@ func (a *adapter) tuple(d *draft) bool {
 	if len(union.elems) == 1 && !closed {
 		lost = "that only the first items are so"
 	}
+	narrowed := ""
+	if rest == nil || rest.kind == 't' {
+		narrowed = "other items behind the first"
+	}
 	if d.has.has(wordMinItems) && d.has.has(wordMaxItems) || closed {
 		text = strconv.Itoa(n) + " items: " + text
 	}
 	d.note("in this order: " + text)
-	a.change(d.from, RuleItems, "made one schema of the items of a tuple", lost, "")
+	a.change(d.from, RuleItems, "made one schema of the items of a tuple", lost, narrowed)
 	if closed && !d.has.has(wordMaxItems) {
 		d.set(wordMaxItems, "maxItems", &node{kind: '0', text: []byte(strconv.Itoa(n))})
 	}

@@ -27,8 +27,11 @@ func (a *adapter) collapse(d *draft, union *node) bool {
 	switch {
 	case len(objects) > 0:
 		lost, narrowed := "which properties go together: "+all, ""
-		if len(others) > 0 {
+		switch {
+		case len(others) > 0:
 			narrowed = "what is no object: " + all
+		case declareApart(objects):
+			narrowed = "other values under names that only some branches declare"
 		}
 		if len(objects) == 1 {
 			lost = ""
@@ -52,6 +55,24 @@ func (a *adapter) collapse(d *draft, union *node) bool {
 		d.note("else one of: " + all)
 	}
 	return a.meetFields(d, first) && a.again(d)
+}
+
+// declareApart reports whether a property is declared by one object and left open by another.
+func declareApart(objects []*draft) bool {
+	declared := map[string]int{}
+	for _, o := range objects {
+		if props := o.get(wordProperties); props != nil {
+			for i := range props.fields {
+				declared[string(props.fields[i].name)]++
+			}
+		}
+	}
+	for _, n := range declared {
+		if n < len(objects) {
+			return true
+		}
+	}
+	return false
 }
 
 // opened are the branches as drafts, with what their references and combinators say; a branch that is a union gives its own.

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 )
@@ -169,8 +168,9 @@ func (a *adapter) requiredForm(d *draft, v *node) (bool, *node) {
 	var names []*node
 	seen := make(map[string]bool, len(v.elems))
 	for _, e := range v.elems {
-		if e.kind == '"' && !seen[string(unquote(e.text))] {
-			seen[string(unquote(e.text))] = true
+		name := strings.ToValidUTF8(e.string(), "\uFFFD") // as whoever reads it with Go has it
+		if e.kind == '"' && !seen[name] {
+			seen[name] = true
 			names = append(names, e)
 		}
 	}
@@ -218,5 +218,3 @@ func (a *adapter) draft4Bound(d *draft, exclusive, bound word, name string) {
 
 // less compares two numbers as they are written.
 func less(x, y *node) bool { return number(x) < number(y) }
-
-func equalNodes(x, y *node) bool { return bytes.Equal(x.append(nil), y.append(nil)) }

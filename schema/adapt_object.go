@@ -109,6 +109,11 @@ func (o *object) property(f field, names map[string]string, r result, required b
 		o.change(f.value, RuleBoolean, "left out: nothing satisfies it", o.ifOpen("that it must not be given"), "")
 		return !required
 	}
+	if r.cut && o.rules.Closed && !required {
+		o.change(f.value, RuleRecursion, "left out", "", "what is nested deeper")
+		o.draft.note("no " + brief(string(f.name)) + " at this depth")
+		return true
+	}
 	if r.null && required {
 		required, b.fillNull = false, true
 		o.change(f.value, RuleType, "made optional: what is not given is null", "", "")

@@ -25,6 +25,9 @@ func (a *adapter) references(d *draft) bool {
 			d.note("see " + brief(ref))
 			continue
 		}
+		if a.nothing[target] {
+			return false
+		}
 		if !d.root && a.shape.nested.has(wordRef) && a.keeps(d, target) {
 			return a.keepRef(d, target, ref)
 		}
@@ -189,7 +192,8 @@ func (a *adapter) define(root *draft) {
 		a.inside = a.inside[:0]
 		r := a.schema(def.target)
 		if r.node == nil {
-			a.fail(unfit(def.target, "nothing satisfies the definition"))
+			a.nothing[def.target] = true
+			a.fail(errDefinition)
 			return
 		}
 		def.node = r.node
@@ -241,11 +245,17 @@ func (a *adapter) leadsToLoop(target *node) bool {
 	return loops || !known // an unknown one stands in no loop that was seen: be careful
 }
 
+const maxVisited = 100 * DefaultNodes // of a schema whose references lead into one another over and over
+
 // findLoops removes what leads to nothing that is left, until nothing more goes: what stays leads to a loop.
 func (a *adapter) findLoops() {
 	edges := map[*node]map[*node]bool{}
+	visited := 0
 	var visit func(from, n *node)
 	visit = func(from, n *node) {
+		if visited++; visited > maxVisited {
+			return
+		}
 		for i := range n.fields {
 			f := &n.fields[i]
 			if referenceWords.has(f.word) && f.value.kind == '"' {
@@ -289,7 +299,7 @@ func (a *adapter) findLoops() {
 	a.loops = make(map[*node]bool)
 	for _, target := range a.targets {
 		if target != nil {
-			a.loops[target] = edges[target] != nil
+			a.loops[target] = edges[target] != nil || visited > maxVisited
 		}
 	}
 }

@@ -1,13 +1,14 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
 
 // conditions takes out what says something under a condition: what it says of properties stays, as optional ones.
 func (a *adapter) conditions(d *draft) bool {
-	if n := d.get(wordNot); n != nil && (n.kind == 't' || n.kind == '{' && len(n.fields) == 0) {
+	if n := d.get(wordNot); n != nil && saysNothing(n) {
 		return false
 	}
 	for _, w := range []word{wordIf, wordDependentSchemas, wordDependencies} {
@@ -70,7 +71,7 @@ func (a *adapter) leftovers(d *draft) bool {
 	silent := room[:0]
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
-		if a.takes(d, f.word) && (f.word != wordOther || a.takesOther(d)) && !elsewhere(f) {
+		if a.takes(d, f.word) && (f.word != wordOther || a.takesOther(d)) && !a.goes(f) {
 			continue
 		}
 		if f.word == wordDescription {
@@ -88,7 +89,7 @@ func (a *adapter) leftovers(d *draft) bool {
 			silent = append(silent, string(f.name))
 			continue
 		}
-		a.change(d.whence(f), RuleKeyword, "dropped "+string(f.name), string(f.name)+" "+sketchValue(f.value), "")
+		a.change(d.whence(f), RuleKeyword, "dropped "+string(f.name), string(f.name)+" "+plainly(f.value), "")
 	}
 	switch len(silent) {
 	case 0:
@@ -108,11 +109,18 @@ func (d *draft) whence(f field) *node {
 	return d.from
 }
 
-// elsewhere reports what is not left where it stands: definitions, which go where they are needed, and the name of a draft
-// other than the one that is written here.
-func elsewhere(f field) bool {
-	return f.word == wordDefs || f.word == wordDefinitions ||
-		f.word == wordSchema && f.value.string() != "https://json-schema.org/draft/2020-12/schema"
+// goes reports what is not left where it stands: definitions, which go where they are needed, the name of a draft other than
+// the one that is written here, and a null that cannot be given.
+func (a *adapter) goes(f field) bool {
+	switch f.word {
+	case wordDefs, wordDefinitions:
+		return true
+	case wordSchema:
+		return f.value.string() != "https://json-schema.org/draft/2020-12/schema"
+	case wordDefault:
+		return isNull(f.value) && !a.shape.types.has(typeNull)
+	}
+	return false
 }
 
 func (a *adapter) takesOther(d *draft) bool {
@@ -152,6 +160,10 @@ func (a *adapter) values(d *draft) {
 			if (w == wordNot || w == wordIf) && !r.node.same(v) {
 				a.change(d.from, RuleKeyword, "changed what stands in "+keywordText(w), keywordText(w)+" "+a.sketch(v), "")
 			}
+			if w == wordNot && saysNothing(r.node) {
+				d.drop(w)
+				continue
+			}
 			d.set(w, "", r.node)
 		}
 	}
@@ -189,10 +201,13 @@ const maxNotes = 400 // bytes of what one description is given
 
 // describe puts the notes into the description, and reports what the root's has no place for.
 func (a *adapter) describe(d *draft) string {
+	a.clean(d, wordTitle)
+	a.clean(d, wordDescription)
 	text := d.get(wordDescription).string()
 	notes := ""
+	d.notes = slices.DeleteFunc(d.notes, func(note string) bool { return says(text, note) })
 	if len(d.notes) > 0 {
-		notes = "(" + briefTo(strings.Join(d.notes, "; "), maxNotes) + ")"
+		notes = "(" + cleanText(briefTo(strings.Join(d.notes, "; "), maxNotes), func(string, ...any) {}) + ")"
 	}
 	if text != "" && notes != "" && !strings.Contains(text, notes) {
 		notes = text + " " + notes
@@ -222,6 +237,27 @@ func (a *adapter) describe(d *draft) string {
 		d.set(wordDescription, "description", newString(notes))
 	}
 	return ""
+}
+
+// clean takes out of a text what no reader sees.
+func (a *adapter) clean(d *draft, w word) {
+	v := d.get(w)
+	if v == nil {
+		return
+	}
+	text := v.string()
+	cleaned := cleanText(text, func(format string, args ...any) {
+		a.change(v, RuleDescription, fmt.Sprintf(format, args...), "", "")
+	})
+	if cleaned != text {
+		d.set(w, "", newString(cleaned))
+	}
+}
+
+// says reports whether a text says already what a note of a default would.
+func says(text, note string) bool {
+	value, ok := strings.CutPrefix(note, "default ")
+	return ok && strings.Contains(strings.ToLower(text), "default") && strings.Contains(text, strings.Trim(value, `"`))
 }
 
 // besideUnions is what may not stand beside anyOf where types may not.

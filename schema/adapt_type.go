@@ -33,7 +33,7 @@ func (a *adapter) typed(d *draft) bool {
 			narrowed = ""
 		}
 		a.change(d.from, RuleType, "took the type for "+listOf(t), "", narrowed)
-		return a.split(d, t)
+		return a.split(d, t, t.each())
 	}
 	a.change(d.from, RuleType, "took no type for every type", "", "some values: null, and what is nested deep")
 	return a.anything(d)
@@ -103,12 +103,21 @@ func (a *adapter) listed(d *draft, t *node) bool {
 		return true
 	}
 	a.change(d.from, RuleType, "wrote a list of types as a union", "", "")
-	return a.split(d, all)
+	return a.split(d, all, all.inOrder(t))
+}
+
+// inOrder is each, in the order of a list.
+func (t types) inOrder(list *node) []types {
+	each := t.each()
+	place := func(one types) int {
+		return slices.IndexFunc(list.elems, func(e *node) bool { return e.string() == one.one() })
+	}
+	slices.SortStableFunc(each, func(x, y types) int { return place(x) - place(y) })
+	return each
 }
 
 // split makes a union of the types, each with the keywords that are its own.
-func (a *adapter) split(d *draft, all types) bool {
-	each := all.each()
+func (a *adapter) split(d *draft, all types, each []types) bool {
 	if len(each) == 1 {
 		d.set(wordType, "type", newString(all.one()))
 		return true
@@ -147,7 +156,7 @@ func foreign(w word, one types) bool {
 
 // anything makes the union of all that a consumer can say of any value.
 func (a *adapter) anything(d *draft) bool {
-	text := newObject(newField(wordType, "type", newString("string")))
+	text := at(d.from, newField(wordType, "type", newString("string")))
 	if !a.takes(d, wordAnyOf) {
 		d.note("any JSON value")
 		d.set(wordType, "type", newString("string"))
@@ -155,12 +164,16 @@ func (a *adapter) anything(d *draft) bool {
 	}
 	union := newArray(text)
 	for _, name := range []string{"number", "boolean"} {
-		union.elems = append(union.elems, newObject(newField(wordType, "type", newString(name))))
+		union.elems = append(union.elems, at(d.from, newField(wordType, "type", newString(name))))
 	}
 	if !a.rules.Closed {
-		union.elems = append(union.elems, newObject(newField(wordType, "type", newString("object"))))
+		object := at(d.from, newField(wordType, "type", newString("object")))
+		if a.rules.ObjectProperties {
+			object.fields = append(object.fields, newField(wordProperties, "properties", newObject()))
+		}
+		union.elems = append(union.elems, object)
 	}
-	list := newObject(newField(wordType, "type", newString("array")), newField(wordItems, "items", text))
+	list := at(d.from, newField(wordType, "type", newString("array")), newField(wordItems, "items", text))
 	union.elems = append(union.elems, list)
 	return a.distribute(d, union)
 }

@@ -12,7 +12,7 @@ func (a *adapter) constants(d *draft) bool {
 		return ofEnum(d)
 	}
 	if e := d.get(wordEnum); e != nil {
-		if !slices.ContainsFunc(e.elems, func(o *node) bool { return equalNodes(c, o) }) {
+		if !slices.ContainsFunc(e.elems, func(o *node) bool { return c.same(o) }) {
 			return false
 		}
 		d.drop(wordEnum)
@@ -47,6 +47,9 @@ func ofEnum(d *draft) bool {
 
 // nulls takes null out of a schema whose consumer cannot say it, or says it with nullable.
 func (a *adapter) nulls(d *draft) bool {
+	if union := d.get(wordAnyOf); union != nil && len(union.elems) == 1 && !a.staysInPlace(d) {
+		return a.unwrap(d) && a.again(d) // it may say whether null is accepted
+	}
 	says := a.shape.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.takesUnions())
 	nullable := a.takes(d, wordNullable) && !d.root
 	if says {
@@ -54,10 +57,13 @@ func (a *adapter) nulls(d *draft) bool {
 	}
 	accepted, left := a.withoutNull(d)
 	switch {
+	case !accepted && d.said:
+		return left
 	case !accepted:
 		d.drop(wordNullable)
 		return left
 	case left && nullable:
+		d.said = true
 		d.set(wordNullable, "nullable", trueNode)
 		return true
 	}
@@ -125,14 +131,11 @@ func (a *adapter) unions(d *draft) bool {
 		return true
 	}
 	takes := a.takes(d, wordAnyOf) && !d.root
-	listed := a.rules.TypeSingle && d.has.has(wordType) && d.get(wordType).kind == '['
-	if a.takes(d, wordAnyOf) && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone {
+	if a.staysInPlace(d) {
 		return a.inPlace(d, wordAnyOf)
 	}
 	if len(union.elems) == 1 {
-		d.drop(wordAnyOf)
-		a.change(d.from, RuleKeyword, "unwrapped a union of one", "", "")
-		return a.meet(d, union.elems[0]) && a.again(d)
+		return a.unwrap(d) && a.again(d)
 	}
 	if a.onlyConstrains(d, union) {
 		d.drop(wordAnyOf)
@@ -146,6 +149,20 @@ func (a *adapter) unions(d *draft) bool {
 	}
 	d.drop(wordAnyOf)
 	return a.collapse(d, union)
+}
+
+// staysInPlace reports whether anyOf may stand beside what stands beside it.
+func (a *adapter) staysInPlace(d *draft) bool {
+	listed := a.rules.TypeSingle && d.has.has(wordType) && d.get(wordType).kind == '['
+	return a.takes(d, wordAnyOf) && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone
+}
+
+// unwrap merges the only branch of a union.
+func (a *adapter) unwrap(d *draft) bool {
+	only := d.get(wordAnyOf).elems[0]
+	d.drop(wordAnyOf)
+	a.change(d.from, RuleKeyword, "unwrapped a union of one", "", "")
+	return a.meet(d, only)
 }
 
 // again does what earlier passes do, for what has come in since.
@@ -177,8 +194,13 @@ func (a *adapter) oneOf(d *draft) bool {
 	return true
 }
 
+const maxCompared = 200 // branches that are compared in pairs
+
 // exclusive reports whether no two of the branches can hold at once, as far as their types and constants show it.
 func exclusive(union *node) bool {
+	if len(union.elems) > maxCompared {
+		return false
+	}
 	for i, x := range union.elems {
 		for _, y := range union.elems[:i] {
 			if !apart(x, y, 0) {
@@ -200,7 +222,7 @@ func apart(x, y *node, depth int) bool {
 	vx, vy := values(x), values(y)
 	if vx != nil && vy != nil {
 		return !slices.ContainsFunc(vx, func(e *node) bool {
-			return slices.ContainsFunc(vy, func(o *node) bool { return equalNodes(e, o) })
+			return slices.ContainsFunc(vy, func(o *node) bool { return e.same(o) })
 		})
 	}
 	px, py := x.get(wordProperties), y.get(wordProperties)
@@ -281,7 +303,7 @@ func (a *adapter) distribute(d *draft, union *node) bool {
 		nodes[i] = b.node
 	}
 	d.set(wordAnyOf, "anyOf", newArray(nodes...))
-	d.back = both(d.back, either(branches))
+	d.back = both(d.back, a.either(d, branches))
 	return true
 }
 
@@ -301,6 +323,10 @@ func (a *adapter) branches(d *draft, union, inner *node) []*branch {
 		}
 		r := a.schema(n)
 		d.null = d.null || r.null
+		if r.cut && a.rules.Closed && len(union.elems) > 1 {
+			a.change(b, RuleRecursion, "left out", "", "what is nested deeper")
+			continue
+		}
 		if r.node == nil {
 			continue
 		}

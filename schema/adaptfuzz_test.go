@@ -52,7 +52,7 @@ func FuzzAdaptGenerated(f *testing.F) {
 	profiles := shaped()
 	f.Fuzz(func(t *testing.T, seed uint64, profile int) {
 		p := profiles[(profile%len(profiles)+len(profiles))%len(profiles)]
-		if fault, _ := examine(generated(seed).bytes(), p, seed); fault != nil {
+		if fault, _ := examine(newSubject(generated(seed).bytes()), p, seed); fault != nil {
 			t.Fatalf("%s: %s", p.Name(), minimal(seed, p, fault))
 		}
 	})
@@ -89,6 +89,9 @@ func FuzzRestore(f *testing.F) {
 		}
 		if json.Valid(arguments) != json.Valid(restored) {
 			t.Fatalf("%s, %s: %q became %q", specimens[key[0]].name, profiles[key[1]].Name(), arguments, restored)
+		}
+		if a.Changes == nil && !bytes.Equal(arguments, restored) {
+			t.Fatalf("%s, %s, which nothing changed: %q became %q", specimens[key[0]].name, profiles[key[1]].Name(), arguments, restored)
 		}
 	})
 }

@@ -69,9 +69,12 @@ func both(x, y *way) *way {
 }
 
 // either is the way back of a union, nil if no branch has one.
-func either(all []*branch) *way {
+func (a *adapter) either(d *draft, all []*branch) *way {
 	if !slices.ContainsFunc(all, func(b *branch) bool { return b.back != nil }) {
 		return nil
+	}
+	if slices.ContainsFunc(all, func(b *branch) bool { return !canBeTold(b.node) }) {
+		a.change(d.from, RuleKeyword, "changed a union", "which branch some arguments follow", "")
 	}
 	return &way{union: all}
 }
@@ -196,59 +199,6 @@ func (r *restorer) entries(n *node, s *way, level int) *node {
 	return &node{kind: '{', fields: withoutRepeats(fields)}
 }
 
-// follows reports whether a value follows an adapted schema, as far as it is told what belongs to which branch of a union.
-func (r *restorer) follows(v, s *node, level int) bool {
-	if s.kind != '{' || level > maxLevels {
-		return s.kind != 'f'
-	}
-	if t := s.get(wordType); t != nil && typeOfValue(v)&typesOf(t) == 0 && !isWhole(v, typesOf(t)) {
-		return false
-	}
-	if ref := s.get(wordRef); ref != nil && r.defs != nil {
-		if def := r.defs.member(lastStep(ref.string())); def != nil && !r.follows(v, def, level+1) {
-			return false
-		}
-	}
-	if all := values(s); all != nil && !slices.ContainsFunc(all, v.same) {
-		return false
-	}
-	for _, w := range []word{wordAnyOf, wordOneOf} {
-		if u := s.get(w); u != nil && !slices.ContainsFunc(u.elems, func(b *node) bool { return r.follows(v, b, level+1) }) {
-			return false
-		}
-	}
-	switch v.kind {
-	case '{':
-		return r.objectFollows(v, s, level)
-	case '[':
-		if items := s.get(wordItems); items != nil {
-			return !slices.ContainsFunc(v.elems, func(e *node) bool { return !r.follows(e, items, level+1) })
-		}
-	}
-	return true
-}
-
-func (r *restorer) objectFollows(v, s *node, level int) bool {
-	for _, name := range s.get(wordRequired).list() {
-		if v.member(name.string()) == nil {
-			return false
-		}
-	}
-	props, more := s.get(wordProperties), s.get(wordAdditionalProperties)
-	for _, f := range v.fields {
-		of := more
-		if props != nil {
-			if p := props.member(string(f.name)); p != nil {
-				of = p
-			}
-		}
-		if of != nil && !r.follows(f.value, of, level+1) {
-			return false
-		}
-	}
-	return true
-}
-
 // Path turns a path into the original's arguments (RFC 6901) into the path into what the model wrote, as far as it can be
 // told: of a list of entries it is the path of the list.
 func (a *Adapted) Path(original string) string {
@@ -259,7 +209,7 @@ func (a *Adapted) Path(original string) string {
 	s := a.back
 	out := ""
 	if s.wrapped {
-		_, s, _ = s.inner.forward("input")
+		_, s, _ = s.inner.forward("input", 0)
 		out = "/input"
 	}
 	for path != "" {
@@ -268,7 +218,7 @@ func (a *Adapted) Path(original string) string {
 			rest = "/" + rest
 		}
 		name := strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		adapted, next, ok := s.forward(name)
+		adapted, next, ok := s.forward(name, 0)
 		if !ok {
 			return out
 		}
@@ -278,9 +228,11 @@ func (a *Adapted) Path(original string) string {
 	return out
 }
 
+const maxForward = 64 // ways that follow one another without a step
+
 // forward is what a step of an original path is called in the adapted arguments, and the way that goes on there.
-func (s *way) forward(name string) (adapted string, next *way, ok bool) {
-	if s == nil {
+func (s *way) forward(name string, level int) (adapted string, next *way, ok bool) {
+	if s == nil || level > maxForward {
 		return name, nil, true
 	}
 	if s.entries {
@@ -292,12 +244,12 @@ func (s *way) forward(name string) (adapted string, next *way, ok bool) {
 		}
 	}
 	for _, b := range s.union {
-		if adapted, next, ok = b.back.forward(name); !ok || adapted != name || next != nil {
+		if adapted, next, ok = b.back.forward(name, level+1); !ok || adapted != name || next != nil {
 			return adapted, next, ok
 		}
 	}
 	for _, w := range s.chain {
-		if adapted, next, ok = w.forward(name); !ok || adapted != name || next != nil {
+		if adapted, next, ok = w.forward(name, level+1); !ok || adapted != name || next != nil {
 			return adapted, next, ok
 		}
 	}

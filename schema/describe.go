@@ -89,15 +89,15 @@ func cleanText(text string, did func(string, ...any)) string {
 		return r
 	}, text)
 	if controls > 0 {
-		did("took out %s", counted(controls, "control character"))
+		did("took out %s", howMany(controls, "control character"))
 	}
 	if turns > 0 {
-		did("took out %s that change the direction of text", counted(turns, "character"))
+		did("took out %s that change the direction of text", howMany(turns, "character"))
 	}
 	return text
 }
 
-func counted(n int, noun string) string {
+func howMany(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -11,7 +11,8 @@ type draft struct {
 	notes  []string // for the description
 	null   bool     // null is accepted too, which the schema does not say
 	done   bool     // it is one branch of a union, which has been adapted
-	cut    bool     // a reference that it had was cut
+	cut    bool     // a reference that it had, or that its items had, was cut
+	said   bool     // that null is accepted too is said
 	back   *way
 }
 

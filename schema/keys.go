@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // grammar is a Grammar as adapting reads it. The zero value takes every name.
@@ -75,7 +76,7 @@ func (o *object) renamed(props *node) map[string]string {
 	}
 	var bad []string
 	for i := range props.fields {
-		if name := props.fields[i].name; !g.takes(name) || o.isNotKey(name) {
+		if name := props.fields[i].name; !g.takes(name) || o.isNotKey(name) || !utf8.Valid(name) {
 			bad = append(bad, string(name))
 		}
 	}

@@ -14,10 +14,22 @@ import (
 )
 
 // oracle is a validator nobody here wrote. It reads a schema in the draft that it names, else in 2020-12, else in the
-// newest in which it can be read; where nullable stands, as OpenAPI too. Formats are not asserted, a pattern that RE2 does not
+// newest in which it can be read, if no word of 2020-12 stands in it; where nullable stands, as OpenAPI too. Formats are not asserted, a pattern that RE2 does not
 // know takes everything, and so does what stands behind a reference to elsewhere.
 type oracle struct {
-	readings []*jsonschema.Schema
+	readings []reading
+}
+
+// reading is a schema as it is read one way.
+type reading struct {
+	schema *jsonschema.Schema
+	moved  []string // the places of what stands deeper than in the original, by "/anyOf/0"
+}
+
+// disagreement is why one of the readings does not take a value.
+type disagreement struct {
+	error
+	reading
 }
 
 // newOracle returns an error for what is a schema in no draft.
@@ -26,39 +38,38 @@ func newOracle(raw []byte) (*oracle, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := compileAny(doc)
+	drafts := []*jsonschema.Draft{jsonschema.Draft2020, jsonschema.Draft7, jsonschema.Draft4}
+	if bytes.Contains(raw, []byte(`"$schema"`)) || bytes.Contains(raw, []byte(`"prefixItems"`)) {
+		drafts = drafts[:1]
+	}
+	plain, err := compileAny(doc, drafts)
 	if err != nil {
 		return nil, err
 	}
-	o := &oracle{[]*jsonschema.Schema{plain}}
+	o := &oracle{[]reading{{schema: plain}}}
 	if bytes.Contains(raw, []byte(`"nullable"`)) {
-		if open, err := compileAny(openAPI(doc)); err == nil {
-			o.readings = append(o.readings, open)
+		var moved []string
+		if open, err := compileAny(openAPI(doc, "", &moved), drafts); err == nil {
+			o.readings = append(o.readings, reading{open, moved})
 		}
 	}
 	return o, nil
 }
 
 // refuses is nil where a reading takes the value, and else every reading's reason.
-func (o *oracle) refuses(value any) []error {
-	var reasons []error
-	for _, s := range o.readings {
-		err := s.Validate(value)
+func (o *oracle) refuses(value any) []disagreement {
+	var reasons []disagreement
+	for _, r := range o.readings {
+		err := r.schema.Validate(value)
 		if err == nil {
 			return nil
 		}
-		reasons = append(reasons, err)
+		reasons = append(reasons, disagreement{err, r})
 	}
 	return reasons
 }
 
-func compileAny(doc any) (*jsonschema.Schema, error) {
-	drafts := []*jsonschema.Draft{jsonschema.Draft2020, jsonschema.Draft7, jsonschema.Draft4}
-	if m, ok := doc.(map[string]any); ok {
-		if _, ok := m["$schema"]; ok {
-			drafts = drafts[:1] // the schema's own is taken
-		}
-	}
+func compileAny(doc any, drafts []*jsonschema.Draft) (*jsonschema.Schema, error) {
 	var errs []error
 	for _, d := range drafts {
 		s, err := compile(doc, d)
@@ -105,67 +116,83 @@ func lenient(pattern string) (jsonschema.Regexp, error) {
 	return regexp.MustCompile(""), nil
 }
 
-// openAPI returns the schema with nullable said as JSON Schema says it. Maps under the keywords that hold no schemas are left.
-func openAPI(doc any) any {
+// openAPI returns the schema that stands at a path with nullable said as JSON Schema says it.
+func openAPI(doc any, at string, moved *[]string) any {
 	switch v := doc.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = openAPI(v[i])
+			out[i] = openAPI(v[i], fmt.Sprintf("%s/%d", at, i), moved)
 		}
 		return out
 	case map[string]any:
-		return openAPIObject(v)
+		return openAPIObject(v, at, moved)
 	}
 	return doc
 }
 
-func openAPIObject(v map[string]any) any {
+func openAPIObject(v map[string]any, at string, moved *[]string) any {
+	null, _ := v["nullable"].(bool)
+	one, typed := v["type"].(string)
+	outer := at
+	if null && !typed {
+		at += "/anyOf/0"
+		*moved = append(*moved, at)
+	}
 	out := maps.Clone(v)
+	delete(out, "nullable")
 	for k, inner := range v {
 		switch k {
-		case "enum", "const", "default", "example", "examples", "required":
+		case "enum", "const", "default", "example", "examples", "required", "nullable":
 		case "properties", "$defs", "definitions", "patternProperties", "dependentSchemas":
-			if named, ok := inner.(map[string]any); ok {
-				out[k] = mapped(named, openAPI)
-			}
+			out[k] = openAPINamed(inner, step(at, k), moved)
 		default:
-			out[k] = openAPI(inner)
+			out[k] = openAPI(inner, step(at, k), moved)
 		}
 	}
-	if null, _ := v["nullable"].(bool); !null {
-		return out
-	}
-	delete(out, "nullable")
-	one, ok := v["type"].(string)
-	if !ok {
+	switch {
+	case !null:
+	case outer != at:
 		return map[string]any{"anyOf": []any{out, map[string]any{"type": "null"}}}
-	}
-	out["type"] = []any{one, "null"}
-	if of, ok := v["enum"].([]any); ok && !slices.Contains(of, nil) {
-		out["enum"] = append(slices.Clone(of), nil)
+	default:
+		out["type"] = []any{one, "null"}
+		if of, ok := v["enum"].([]any); ok && !slices.Contains(of, nil) {
+			out["enum"] = append(slices.Clone(of), nil)
+		}
 	}
 	return out
 }
 
-func mapped(m map[string]any, f func(any) any) map[string]any {
+// openAPINamed does so with the schemas of an object of schemas.
+func openAPINamed(named any, at string, moved *[]string) any {
+	m, ok := named.(map[string]any)
+	if !ok {
+		return named
+	}
 	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = f(v)
+	for k, s := range m {
+		out[k] = openAPI(s, step(at, k), moved)
 	}
 	return out
+}
+
+func step(at, name string) string {
+	return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // unexcused are the places of the schema that refuse a value although nothing was lost there: not of the place itself, not of
 // what is around it, not of what is inside. It is empty where one of the readings has an excuse for all of its reasons.
-func unexcused(refusals []error, lost []string) []string {
+func unexcused(refusals []disagreement, lost []string) []string {
+	for i := range lost {
+		lost[i] = merged(lost[i])
+	}
 	var first []string
-	for _, err := range refusals {
+	for _, d := range refusals {
 		refused := (*jsonschema.ValidationError)(nil)
-		if !errors.As(err, &refused) {
-			return []string{err.Error()}
+		if !errors.As(d.error, &refused) {
+			return []string{d.Error()}
 		}
-		places := uncovered(refused, lost)
+		places := d.uncovered(refused, lost)
 		if len(places) == 0 {
 			return nil
 		}
@@ -177,8 +204,8 @@ func unexcused(refusals []error, lost []string) []string {
 	return slices.Compact(first)
 }
 
-func uncovered(e *jsonschema.ValidationError, lost []string) []string {
-	at := place(e)
+func (r reading) uncovered(e *jsonschema.ValidationError, lost []string) []string {
+	at := merged(r.place(e))
 	for _, loss := range lost {
 		if within(at, loss) || within(loss, at) && wide(e) {
 			return nil
@@ -194,7 +221,7 @@ func uncovered(e *jsonschema.ValidationError, lost []string) []string {
 	}
 	var places []string
 	for _, cause := range e.Causes {
-		inner := uncovered(cause, lost)
+		inner := r.uncovered(cause, lost)
 		if union && len(inner) == 0 {
 			return nil
 		}
@@ -205,6 +232,12 @@ func uncovered(e *jsonschema.ValidationError, lost []string) []string {
 	}
 	return places
 }
+
+var branches = regexp.MustCompile(`/(allOf|anyOf|oneOf)/\d+`)
+
+// merged is a path without the branches that it leads through, because Adapt makes one schema of several, and tells of it at
+// the place of one of them.
+func merged(path string) string { return branches.ReplaceAllString(path, "") }
 
 // wide says that what is refused depends on the schemas inside, each of which may have lost something.
 func wide(e *jsonschema.ValidationError) bool {
@@ -217,12 +250,17 @@ func wide(e *jsonschema.ValidationError) bool {
 	return len(e.Causes) == 0
 }
 
-// place is the path of the keyword that refuses, in the schema (RFC 6901).
-func place(e *jsonschema.ValidationError) string {
+// place is the path of the keyword that refuses, in the original (RFC 6901).
+func (r reading) place(e *jsonschema.ValidationError) string {
 	_, at, _ := strings.Cut(e.SchemaURL, "#")
 	at = unescapePercent(at)
-	for _, step := range e.ErrorKind.KeywordPath() {
-		at += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step)
+	for _, name := range e.ErrorKind.KeywordPath() {
+		at = step(at, name)
+	}
+	for _, deeper := range slices.Backward(r.moved) {
+		if within(at, deeper) {
+			at = strings.TrimSuffix(deeper, "/anyOf/0") + at[len(deeper):]
+		}
 	}
 	return at
 }

@@ -19,7 +19,7 @@ func (a *adapter) isPlain(n *node) bool {
 			return false
 		}
 		has |= f.word.set()
-		if f.word == wordDescription && f.value.kind != '"' {
+		if f.word == wordDescription && (f.value.kind != '"' || !isPlainString(f.value.text)) {
 			return false
 		}
 	}
@@ -87,6 +87,21 @@ func isPlainEnum(e *node) bool {
 	for i, v := range e.elems {
 		if v.kind != '"' || len(v.text) == 2 || bytes.IndexByte(v.text, '\\') >= 0 || contains(e.elems[:i], v) {
 			return false
+		}
+	}
+	return true
+}
+
+// isPlainString reports a string of ASCII with no escapes but those of quotes, line feeds and tabs.
+func isPlainString(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c >= 0x7F:
+			return false
+		case c == '\\':
+			if i++; text[i] != '"' && text[i] != 'n' && text[i] != 't' && text[i] != '\\' && text[i] != '/' {
+				return false
+			}
 		}
 	}
 	return true

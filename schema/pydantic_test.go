@@ -90,20 +90,43 @@ func TestPydanticsAliasesComeBack(t *testing.T) {
 	if got := parse(a.Restore(given.bytes())); got.String() != want.String() {
 		t.Errorf("%s became %s, want %s", given, got, want)
 	}
+	for i, name := range names {
+		if got, want := a.Path("/"+name), "/"+strings.Trim(properties.keys[i], `"`); got != want {
+			t.Errorf("the path /%s is %s for the model, want %s", name, got, want)
+		}
+	}
+}
+
+// TestAWrappedRootComesBack: what is no object stands in one for the model.
+func TestAWrappedRootComesBack(t *testing.T) {
+	a, doc := universal(t, json.RawMessage(`{"type":"array","items":{"type":"object","properties":{"a.b":{"type":"integer"}},"required":["a.b"]}}`))
+	m := regexp.MustCompile(`^\{(\w+): \[\]\{(\w+): integer\}\}$`).FindStringSubmatch(signature(doc))
+	if m == nil {
+		t.Fatalf("%s in %s", signature(doc), a.Schema)
+	}
+	given := fmt.Sprintf(`{ %q : [ {%q: 1.50}, {} ]}`, m[1], m[2])
+	if got, want := string(a.Restore(json.RawMessage(given))), `[{"a.b":1.50},{}]`; strings.ReplaceAll(got, " ", "") != want {
+		t.Errorf("%s became %s, want %s", given, got, want)
+	}
+	if got, want := a.Path("/0/a.b"), "/"+m[1]+"/0/"+m[2]; got != want {
+		t.Errorf("the path /0/a.b is %s for the model, want %s", got, want)
+	}
 }
 
 // TestNullsComeBack: what has to be there and may be null is left out by the model, and is null for the server.
 func TestNullsComeBack(t *testing.T) {
 	a, _ := universal(t, read(t, filepath.Join("testdata", "corpus", "pydantic", "optional-str.json")))
 	for given, want := range map[string]string{
-		`{"query":"x"}`:                          `{"query":"x","cursor":null}`,
-		`{"query":"x","cursor":"y"}`:             `{"query":"x","cursor":"y"}`,
-		`{"query":"x","cursor":null}`:            `{"query":"x","cursor":null}`,
-		`{"query":"x","lang":"de","cursor":"y"}`: `{"query":"x","lang":"de","cursor":"y"}`,
-		`{"query":"x","lang":null,"cursor":"y"}`: `{"query":"x","lang":null,"cursor":"y"}`,
+		`{"query":"x"}`:                                        `{"query":"x","cursor":null}`,
+		`{"query":"x","cursor":"y"}`:                           `{"query":"x","cursor":"y"}`,
+		`{"query":"x","cursor":null}`:                          `{"query":"x","cursor":null}`,
+		`{"query":"x","lang":"de","cursor":"y"}`:               `{"query":"x","lang":"de","cursor":"y"}`,
+		`{"query":"x","lang":null,"cursor":"y"}`:               `{"query":"x","lang":null,"cursor":"y"}`,
+		` { "cursor" : "y", "query":"\u0078" , "n":1.50e+1 } `: `{"cursor":"y","query":"\u0078","n":1.50e+1}`,
 	} {
-		if got := string(a.Restore(json.RawMessage(given))); got != want {
-			t.Errorf("%s became %s, want %s", given, got, want)
+		var got bytes.Buffer
+		if err := json.Compact(&got, a.Restore(json.RawMessage(given))); err != nil || got.String() != want {
+			t.Errorf("%s became %s, want %s: %v", given, &got, want, err)
 		}
 	}
 }

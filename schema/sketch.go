@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -160,6 +161,14 @@ func (a *adapter) sketchCondition(d *draft, w word) string {
 	return briefTo(strings.Join(parts, ", "), maxSketch)
 }
 
+// plainly is a value as one says it: a string without its quotes.
+func plainly(v *node) string {
+	if v.kind == '"' {
+		return brief(v.string())
+	}
+	return sketchValue(v)
+}
+
 // sketchValue is a JSON value, cut.
 func sketchValue(v *node) string { return briefTo(string(v.appendUpTo(nil, maxValue+4)), maxValue) }
 
@@ -216,17 +225,17 @@ func (a *adapter) keywordNote(f field) string {
 	case wordMultipleOf:
 		return "a multiple of " + v
 	case wordMinLength:
-		return "at least " + v + " characters"
+		return "at least " + countOf(v, "character")
 	case wordMaxLength:
-		return "at most " + v + " characters"
+		return "at most " + countOf(v, "character")
 	case wordMinItems:
-		return "at least " + v + " items"
+		return "at least " + countOf(v, "item")
 	case wordMaxItems:
-		return "at most " + v + " items"
+		return "at most " + countOf(v, "item")
 	case wordMinProperties:
-		return "at least " + v + " keys"
+		return "at least " + countOf(v, "key")
 	case wordMaxProperties:
-		return "at most " + v + " keys"
+		return "at most " + countOf(v, "key")
 	case wordUniqueItems:
 		if f.value.kind == 't' {
 			return "no item twice"
@@ -258,6 +267,13 @@ func (a *adapter) keywordNote(f field) string {
 		return a.sketchCondition(&draft{fields: []field{f}, has: f.word.set()}, f.word)
 	}
 	return ""
+}
+
+func countOf(n, what string) string {
+	if n != "1" {
+		what += "s"
+	}
+	return n + " " + what
 }
 
 func (a *adapter) sketchConstraint(n *node) string {
@@ -295,7 +311,7 @@ func wordText(w word) string {
 func brief(s string) string {
 	s = briefTo(s, maxValue)
 	for _, r := range s {
-		if r < ' ' || r == 0x7F || r == utf8.RuneError {
+		if !unicode.IsPrint(r) {
 			return strconv.Quote(s)
 		}
 	}

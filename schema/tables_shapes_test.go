@@ -108,22 +108,47 @@ var pydanticShapes = []pydanticShape{
 // TestUniversalKeepsTypes: of each shape that Pydantic makes, the universal profile keeps the type.
 func TestUniversalKeepsTypes(t *testing.T) {
 	for _, s := range pydanticShapes {
-		t.Run(s.title, func(t *testing.T) {
-			a, err := schema.Adapt([]byte(s.schema), schema.Universal)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(s.title, func(t *testing.T) { keeps(t, s, schema.Universal, s.universal) })
+	}
+}
+
+// TestProvidersKeepNull: who has a word for null keeps it.
+func TestProvidersKeepNull(t *testing.T) {
+	const nullable, union, required = `{"properties":{%q:{"nullable":true}}}`, `{"properties":{%q:{"anyOf":[{},{"type":"null"}]}}}`,
+		`{"properties":{%[1]q:{"anyOf":[{},{"type":"null"}]}},"required":[%[1]q]}`
+	for _, c := range []struct {
+		profile *schema.Profile
+		want    string
+	}{
+		{schema.Gemini, nullable}, {schema.GeminiJSONSchema, union}, {schema.Anthropic, union}, {schema.AnthropicStrict, union},
+		{schema.OpenAI, union}, {schema.OpenAIStrict, required}, {schema.Bedrock, union}, {schema.Mistral, union},
+		{schema.Moonshot, union}, {schema.Ollama, union},
+	} {
+		for _, s := range pydanticShapes {
+			name, _, _ := strings.Cut(s.python, ":")
+			if strings.Contains(s.python, "Optional[") {
+				t.Run(c.profile.Name()+"/"+s.title, func(t *testing.T) { keeps(t, s, c.profile, fmt.Sprintf(c.want, name)) })
 			}
-			var want, got any
-			if err := json.Unmarshal([]byte(s.universal), &want); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(a.Schema, &got); err != nil {
-				t.Fatal(err)
-			}
-			for _, fault := range unlike(want, got, "") {
-				t.Errorf("%s\nof %s", fault, a.Schema)
-			}
-		})
+		}
+	}
+}
+
+// keeps checks that a profile shows of a shape what is wanted, in the way of pydanticShape.universal.
+func keeps(t *testing.T, s pydanticShape, p *schema.Profile, wanted string) {
+	t.Helper()
+	a, err := schema.Adapt([]byte(s.schema), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got any
+	if err := json.Unmarshal([]byte(wanted), &want); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(a.Schema, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range unlike(want, got, "") {
+		t.Errorf("%s\nof %s", fault, a.Schema)
 	}
 }
 
@@ -154,6 +179,10 @@ func unlike(want, got any, at string) []string {
 	case string:
 		if text, _ := got.(string); text != want && !(strings.HasSuffix(at, "/description") && says(text, want)) {
 			return []string{fmt.Sprintf("%s is %v, want %q", at, got, want)}
+		}
+	default:
+		if got != want {
+			return []string{fmt.Sprintf("%s is %v, want %v", at, got, want)}
 		}
 	}
 	return nil

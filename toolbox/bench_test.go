@@ -75,6 +75,25 @@ func BenchmarkBoxSnapshot(b *testing.B) {
 	}
 }
 
+// BenchmarkBoxFirstLook is what it takes to bring 1,000 tools into the shape for models.
+func BenchmarkBoxFirstLook(b *testing.B) {
+	all := &toolbox.Snapshot{Version: 1}
+	for i := range 1000 {
+		d := described(fmt.Sprint("t", i))
+		d.Schema = json.RawMessage(awkward)
+		all.Tools = append(all.Tools, d)
+	}
+	source := newFleet(all, nil)
+	for _, p := range []*schema.Profile{schema.Original, schema.Seed, schema.Universal} {
+		b.Run(p.Name(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				toolbox.NewBox(&toolbox.BoxOptions{Profile: p}, source).Snapshot("")
+			}
+		})
+	}
+}
+
 // BenchmarkBoxMerge is what one changed tool of a thousand costs.
 func BenchmarkBoxMerge(b *testing.B) {
 	box, first := thousand()

@@ -12,8 +12,12 @@ import (
 
 // BoxOptions say how a [Box] shows tools to models. nil and the zero value are good.
 type BoxOptions struct {
-	// Profile shapes the schemas that models see; nil is [schema.Original].
+	// Profile shapes the schemas and descriptions that models see; nil is
+	// [schema.Original].
 	Profile *schema.Profile
+	// Unvalidated lets [Box.Run] send arguments that do not fit the tool's schema,
+	// for the tool to judge. false: they are refused.
+	Unvalidated bool
 	// Around wraps every call, from Do and from Run alike: the place to name, time,
 	// count or refuse it. The first is the outermost.
 	Around []func(next Do) Do
@@ -29,10 +33,11 @@ type BoxOptions struct {
 // Of two tools with one name the first source's is taken, and the other cannot be
 // seen or called. All methods are safe for concurrent use.
 type Box struct {
-	profile *schema.Profile
-	budget  int
-	around  Do
-	sources []Source
+	profile   *schema.Profile
+	validates bool
+	budget    int
+	around    Do
+	sources   []Source
 
 	local  atomic.Pointer[view] // what the local user sees
 	others sync.Map             // Principal → *view
@@ -52,7 +57,7 @@ func NewBox(o *BoxOptions, sources ...Source) *Box {
 	if o == nil {
 		o = &BoxOptions{}
 	}
-	b := &Box{profile: o.Profile, budget: o.Budget, sources: slices.Clone(sources)}
+	b := &Box{profile: o.Profile, validates: !o.Unvalidated, budget: o.Budget, sources: slices.Clone(sources)}
 	if b.budget == 0 {
 		b.budget = DefaultBudget
 	}
@@ -63,22 +68,37 @@ func NewBox(o *BoxOptions, sources ...Source) *Box {
 	return b
 }
 
-// Snapshot implements [Source]. Parameters are filled by the box's profile. A tool that
-// no model can be shown is in it all the same, with the reason in Unfit.
+// Snapshot implements [Source]. Parameters and Changes are filled by the box's profile;
+// Description is the owner's, for whoever publishes it. A tool that no model can be
+// shown is in it all the same, with the reason in Unfit.
 func (b *Box) Snapshot(p Principal) *Snapshot { return b.view(p).all }
 
 // Descriptors are the tools to show a model that works for the local user: those of
-// Snapshot that are fit, in order. The slice is the caller's own. Give the model
-// Name, Description and Parameters.
+// Snapshot that are fit, in order, with the descriptions for models. The slice is the
+// caller's own. Give the model Name, Description and Parameters.
 func (b *Box) Descriptors() []Descriptor {
-	all := b.Snapshot("").Tools
-	fit := make([]Descriptor, 0, len(all))
-	for _, d := range all {
+	v := b.view("")
+	fit := make([]Descriptor, 0, len(v.all.Tools))
+	for i, d := range v.all.Tools {
 		if d.Unfit == "" {
+			d.Description = v.fits[i].description
 			fit = append(fit, d)
 		}
 	}
 	return fit
+}
+
+// Findings are what the profile's provider would refuse of Descriptors as a whole: more
+// tools than one request may have. nil: nothing. Show a model fewer then: those that
+// it needs of Descriptors, or a box over fewer sources.
+func (b *Box) Findings() []schema.Finding {
+	fit := 0
+	for _, d := range b.Snapshot("").Tools {
+		if d.Unfit == "" {
+			fit++
+		}
+	}
+	return schema.CheckCount(fit, b.profile)
 }
 
 // Watch implements [Source]. It cannot know who looks, so it tells of every source's

@@ -1,6 +1,10 @@
 package toolbox
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/indusagi/indus/schema"
+)
 
 // Principal is who calls. It is opaque: nothing in this module reads it, it is
 // only compared. "" is the local user.
@@ -22,7 +26,8 @@ func (w Wire) IsZero() bool { return w.Format == "" && w.JSON == nil }
 type Descriptor struct {
 	// Name is what callers use: unique within a [Snapshot].
 	Name string
-	// Description is the owner's text, "" where it gave none.
+	// Description is the owner's text, "" where it gave none. In what
+	// [Box.Descriptors] gives it is the text for models.
 	Description string
 	// Server and Tool are the owner's id and its own name for the tool. For a
 	// local tool Server is "" and Tool is Name.
@@ -32,6 +37,10 @@ type Descriptor struct {
 	// Parameters is the schema a model sees: the [Box] fills it by its profile.
 	// nil in the snapshots of other sources.
 	Parameters json.RawMessage
+	// Changes are what the [Box] did to the schema and the description so that a
+	// model's provider takes them; nil where it did nothing, and in the snapshots of
+	// other sources.
+	Changes []schema.Change
 	// Wire is the owner's whole tool object, byte for byte; zero for local tools.
 	Wire Wire
 	// Unfit is the reason why models are not shown this tool, "" where they are.

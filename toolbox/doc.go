@@ -45,9 +45,21 @@
 // owner's, undecoded until somebody looks inside. An unknown name and a fault are
 // errors.
 //
-// Run is for models: arguments that came as a string are parsed, none at all are {}, what the
-// tool gave is projected to one JSON value and cut in the middle to the budget, and
-// whatever goes wrong is an [Outcome] that says so.
+// Run is for models: arguments that came as a string are parsed, none at all are {}. They
+// are turned from what the model was shown into what the owner's schema asks for, and
+// checked against that: an error says what to mend. What the tool gave is projected to
+// one JSON value and cut in the middle to the budget, and whatever goes wrong is an
+// [Outcome] that says so.
+//
+// # For models
+//
+// [BoxOptions.Profile] says which provider's rules a tool has to keep. A Box brings the
+// schemas and the descriptions into that shape: [Descriptor.Parameters] and what
+// [Box.Descriptors] gives are for models, [Descriptor.Schema] and the descriptions of
+// [Box.Snapshot] are the owner's, and [Descriptor.Changes] is what parts them. A tool that
+// cannot be brought into the shape is not shown to models, for one such tool makes a
+// provider refuse the whole request; Unfit has the reason. [Box.Findings] says whether
+// there are too many.
 //
 // # Live
 //

@@ -57,8 +57,8 @@ func ExampleBox_Run() {
 	}
 	// Output:
 	// false "rain in Ulm"
-	// true "weather: city is missing"
-	// true "weather: bad arguments: json: unknown field \"town\""
+	// true "the arguments of weather do not fit:\n/: missing required \"city\" (string)"
+	// true "the arguments of weather do not fit:\n/: missing required \"city\" (string)"
 	// true "no tool named \"whether\" is available"
 }
 

@@ -2,51 +2,131 @@ package toolbox
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"strings"
+	"sync"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/validate"
 )
 
-// fit fills what a model sees of d, or why it sees nothing. Of a tool that was there
-// before with the same schema it is known already.
-func (b *Box) fit(d Descriptor, before *view) Descriptor {
-	d.Parameters = nil
-	if d.Unfit != "" {
-		return d
+// fit is what a Box made of one tool for models. It never changes, and is kept as long
+// as the tool is the same.
+type fit struct {
+	// What its source shows of the tool.
+	name, server, prose, refused string
+	schema                       json.RawMessage
+
+	unfit       string // why models are not shown it
+	adapted     *schema.Adapted
+	description string // for models
+	changes     []schema.Change
+	validator   func() *validate.Validator // which gives nil where the schema cannot be used
+}
+
+// fit is what models see of d, or why they see nothing. Of a tool that was there before
+// much is known already.
+func (b *Box) fit(d Descriptor, before *fit) *fit {
+	same := before != nil && bytes.Equal(before.schema, d.Schema)
+	if same && before.isOf(&d) {
+		return before
 	}
-	if known, ok := before.find(d.Name); ok && known.Unfit == "" && bytes.Equal(known.Schema, d.Schema) {
-		d.Parameters = known.Parameters
-		return d
+	return b.newFit(&d, before, same)
+}
+
+func (b *Box) newFit(d *Descriptor, before *fit, same bool) *fit {
+	f := &fit{name: d.Name, server: d.Server, prose: d.Description, refused: d.Unfit, schema: d.Schema, unfit: d.Unfit}
+	if same {
+		f.validator, f.adapted = before.validator, before.adapted
+	} else {
+		f.validator = sync.OnceValue(func() *validate.Validator {
+			v, _ := validate.New(f.schema) // what cannot be used is not checked
+			return v
+		})
 	}
-	if d.Unfit = unfit(d); d.Unfit == "" {
-		d.Parameters = b.profile.Apply(d.Schema)
+	if f.unfit == "" && !isPlainName(d.Name) {
+		f.unfit = "its name is not a letter and up to 63 letters, digits, _ and -"
+	}
+	if f.unfit == "" && f.adapted == nil {
+		f.adapted, f.unfit = b.adapt(d.Schema)
+	}
+	if f.unfit == "" {
+		f.describe(b.profile)
+	}
+	return f
+}
+
+// isOf reports whether f was made of d; of the schema it is known.
+func (f *fit) isOf(d *Descriptor) bool {
+	return f.name == d.Name && f.prose == d.Description && f.server == d.Server && f.refused == d.Unfit
+}
+
+// adapt shapes a schema for models, or says why no provider would take it.
+func (b *Box) adapt(raw json.RawMessage) (*schema.Adapted, string) {
+	adapted, err := schema.Adapt(raw, b.profile)
+	if err == nil && (b.profile == nil || b.profile == schema.Original) {
+		err = schema.Measure(raw, schema.Limits{})
+	}
+	switch {
+	case err != nil:
+		return nil, strings.TrimPrefix(err.Error(), "schema: ")
+	case bytes.TrimLeft(raw, space)[0] != '{':
+		return nil, "its schema is not a JSON object"
+	}
+	return adapted, ""
+}
+
+// describe writes the description for models.
+func (f *fit) describe(p *schema.Profile) {
+	text, changes := schema.Describe(f.prose, p)
+	if strings.TrimSpace(text) == "" && p.Rules().Tool.MinDescription > 0 {
+		text = f.name + ", a tool"
+		if f.server != "" {
+			text += " of " + f.server
+		}
+		changes = append(changes, schema.Change{Rule: schema.RuleDescription, Did: "gave it a description, for it has none"})
+	}
+	whole, more := f.adapted.Describe(text, p)
+	f.description = whole
+	f.changes = append(append(changes, more...), f.adapted.Changes...)
+}
+
+// fill is d with what f knows.
+func (f *fit) fill(d Descriptor) Descriptor {
+	d.Unfit, d.Parameters, d.Changes = f.unfit, nil, nil
+	if f.unfit == "" {
+		d.Parameters, d.Changes = f.adapted.Schema, f.changes
 	}
 	return d
 }
 
-func (v *view) find(name string) (Descriptor, bool) {
-	if v == nil {
-		return Descriptor{}, false
+// restore turns arguments for the model's schema into arguments for the owner's.
+func (f *fit) restore(input json.RawMessage) json.RawMessage {
+	if f.adapted == nil {
+		return input
 	}
-	t, ok := v.tools[name]
-	if !ok {
-		return Descriptor{}, false
-	}
-	return v.all.Tools[t.at], true
+	return f.adapted.Restore(input)
 }
 
-// unfit says why no model provider would take d.
-func unfit(d Descriptor) string {
-	if !isPlainName(d.Name) {
-		return "its name is not a letter and up to 63 letters, digits, _ and -"
+// check says what is wrong with arguments for the owner's schema, in the terms of the
+// model's; nil also where nobody can tell.
+func (f *fit) check(input json.RawMessage, wanted bool) error {
+	if !wanted {
+		return nil
 	}
-	if err := schema.Measure(d.Schema, schema.Limits{}); err != nil {
-		return strings.TrimPrefix(err.Error(), "schema: ")
+	v := f.validator()
+	if v == nil {
+		return nil
 	}
-	if !isObject(d.Schema) {
-		return "its schema is not a JSON object"
+	misfit, ok := errors.AsType[*validate.Error](v.Validate(input))
+	switch {
+	case !ok:
+		return nil
+	case f.adapted == nil:
+		return misfit
 	}
-	return ""
+	return misfit.In(f.adapted.Path)
 }
 
 func isPlainName(name string) bool {

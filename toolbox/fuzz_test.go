@@ -18,7 +18,7 @@ func FuzzCoerce(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	var got json.RawMessage
-	box := toolbox.NewBox(nil, newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{described("a")}}, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	box := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{described("a")}}, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		got = c.Input
 		return nil, nil
 	}))

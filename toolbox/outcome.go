@@ -29,7 +29,8 @@ type Outcome struct {
 	// Result is what the tool gave, whole; nil where Err is set.
 	Result *Result `json:"-"`
 	// Err is why there is no result: an unknown name, a fault of a server, a
-	// context that ended, arguments that are not JSON. A tool that ran and failed has none.
+	// context that ended, arguments that are not JSON, or a [*validate.Error] where they
+	// do not fit the tool. A tool that ran and failed has none.
 	Err error `json:"-"`
 }
 

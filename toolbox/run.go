@@ -8,8 +8,13 @@ import (
 )
 
 // Run is the model's door: it takes what a model wrote and gives what a model can read, and
-// never an error. Loose input is put right, the call goes through Do, and the
-// result is projected to one JSON value within the budget. See [Outcome].
+// never an error. Loose input is put right and turned from what the model was shown into
+// what the owner's schema asks for; if it does not fit that, an error says how to mend
+// it. Then the call goes through Do, and the result is projected to one JSON value
+// within the budget. See [Outcome].
+//
+// Tools whose schema cannot be used are not checked ([validate.New] says why), nor are
+// those that are not listed yet.
 func (b *Box) Run(ctx context.Context, c Call) Outcome {
 	if err := ctx.Err(); err != nil {
 		return b.failed(c, "Cancelled before "+c.Name+" could begin.", err)
@@ -19,6 +24,12 @@ func (b *Box) Run(ctx context.Context, c Call) Outcome {
 		return b.failed(c, fmt.Sprintf("the arguments of %s are not JSON: %v", c.Name, err), err)
 	}
 	c.Input = input
+	if f := b.view(c.Caller).find(c.Name); f != nil {
+		c.Input = f.restore(input)
+		if err := f.check(c.Input, b.validates); err != nil {
+			return b.failed(c, fmt.Sprintf("the arguments of %s do not fit:\n%v", c.Name, err), err)
+		}
+	}
 	r, err := b.Do(ctx, c)
 	if err != nil {
 		return b.failed(c, err.Error(), err)

@@ -36,7 +36,7 @@ func TestRunPutsLooseInputRight(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got string
-		box := toolbox.NewBox(nil, newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{described("a")}}, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		box := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{described("a")}}, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 			got = string(c.Input)
 			return nil, nil
 		}))

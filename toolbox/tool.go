@@ -23,8 +23,8 @@ type Tool struct {
 	Schema json.RawMessage
 	// Run does the work. It may run in many goroutines at once and must end
 	// soon after ctx does. input is what the caller sent, `{}` where that was
-	// nothing or null; nobody has checked it against Schema. tc is this call's own and
-	// ends with it.
+	// nothing or null. [Box.Run] has checked it against Schema, [Box.Do] has not. tc
+	// is this call's own and ends with it.
 	//
 	// An error is shown to the caller as the result of a tool that ran and
 	// failed; only ctx's own error ends the call as an error. A panic in Run's own

@@ -18,6 +18,7 @@ const (
 type view struct {
 	snapshots []*Snapshot // in the order of the sources
 	all       *Snapshot
+	fits      []*fit // of each of all's tools
 	tools     map[string]shown
 }
 
@@ -131,9 +132,10 @@ func (b *Box) build(snapshots []*Snapshot, last *view) *view {
 	}
 	v := &view{snapshots: snapshots, all: &Snapshot{}, tools: make(map[string]shown, reuse.size())}
 	v.all.Tools = make([]Descriptor, 0, reuse.size())
+	v.fits = make([]*fit, 0, reuse.size())
 	for i, s := range snapshots {
 		if s != nil {
-			v.add(b.sources[i], s, func(d Descriptor) Descriptor { return b.fit(d, reuse) })
+			v.add(b.sources[i], s, func(d Descriptor) *fit { return b.fit(d, reuse.find(d.Name)) })
 		}
 	}
 	if last != nil && equal(v.all, last.all) {
@@ -146,18 +148,32 @@ func (b *Box) build(snapshots []*Snapshot, last *view) *view {
 }
 
 // add appends what a source shows and nobody before it has claimed.
-func (v *view) add(source Source, s *Snapshot, fit func(Descriptor) Descriptor) {
+func (v *view) add(source Source, s *Snapshot, fitting func(Descriptor) *fit) {
 	for _, d := range s.Tools {
-		if _, claimed := v.tools[d.Name]; !claimed {
-			v.tools[d.Name] = shown{source: source, at: len(v.all.Tools)}
-			v.all.Tools = append(v.all.Tools, fit(d))
+		if _, claimed := v.tools[d.Name]; claimed {
+			continue
 		}
+		v.tools[d.Name] = shown{source: source, at: len(v.all.Tools)}
+		f := fitting(d)
+		v.all.Tools = append(v.all.Tools, f.fill(d))
+		v.fits = append(v.fits, f)
 	}
 	for _, server := range s.Pending {
 		if !slices.Contains(v.all.Pending, server) {
 			v.all.Pending = append(v.all.Pending, server)
 		}
 	}
+}
+
+// find is what was made of the tool of that name, nil where there was none.
+func (v *view) find(name string) *fit {
+	if v == nil {
+		return nil
+	}
+	if t, ok := v.tools[name]; ok {
+		return v.fits[t.at]
+	}
+	return nil
 }
 
 // size is about how many tools the next view has.
@@ -168,7 +184,7 @@ func (v *view) size() int {
 	return len(v.all.Tools)
 }
 
-// equal compares all but the versions.
+// equal compares all but the versions, and Changes, which follow from the rest.
 func equal(a, b *Snapshot) bool {
 	return slices.Equal(a.Pending, b.Pending) && slices.EqualFunc(a.Tools, b.Tools, func(x, y Descriptor) bool {
 		return x.Name == y.Name && x.Description == y.Description &&

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/internal/wire"
@@ -135,9 +134,9 @@ func declared(params []parameter, name string) (shape, bool) {
 	return params[i].shape, true
 }
 
-// doubts is what a person may want to know before the server complains: keys
-// that the schema does not name, and required ones that are not there.
-func (a *arguments) doubts(schema, object json.RawMessage) []string {
+// unknown is what a person may want to know of the keys that a schema does not
+// name, though it takes them.
+func (a *arguments) unknown(schema json.RawMessage) []string {
 	s := shapeOf(schema).resolved()
 	params := s.parameters()
 	var out []string
@@ -145,15 +144,6 @@ func (a *arguments) doubts(schema, object json.RawMessage) []string {
 		if _, known := declared(params, p.key); !known && !s.open() {
 			out = append(out, fmt.Sprintf("the tool declares no argument %q%s", p.key, didYouMean(p.key, names(params))))
 		}
-	}
-	var missing []string
-	for _, p := range params {
-		if _, given := wire.Lookup(object, p.name); p.required && !given {
-			missing = append(missing, strconv.Quote(p.name))
-		}
-	}
-	if missing != nil {
-		out = append(out, "the tool requires "+strings.Join(missing, ", "))
 	}
 	return out
 }

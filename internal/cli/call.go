@@ -2,41 +2,50 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/validate"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
 
+type callFlags struct {
+	configFlags
+	whole              string
+	asJSON, noValidate bool
+}
+
 func newCall(s streams) *cobra.Command {
-	var flags configFlags
-	var whole string
-	var asJSON bool
+	var f callFlags
 	cmd := &cobra.Command{
 		Use:               "call TOOL [ARGUMENT]...",
 		Short:             "Call a tool and print what it gives",
 		Long:              callHelp,
-		ValidArgsFunction: flags.completeServers(interop.Qualifier, cobra.ShellCompDirectiveNoSpace),
+		ValidArgsFunction: f.completeServers(interop.Qualifier, cobra.ShellCompDirectiveNoSpace),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("mcp call needs the name of a tool: indus mcp tools lists them")
 			}
-			if whole == "" && cmd.Flags().Changed("args") {
+			if f.whole == "" && cmd.Flags().Changed("args") {
 				return usage("--args is empty: no arguments at all are '{}'")
 			}
-			a, err := parseArguments(args[1:], whole, inlet(cmd.Context(), s.in))
+			a, err := parseArguments(args[1:], f.whole, inlet(cmd.Context(), s.in))
 			if err != nil {
 				return err
 			}
-			return call(cmd.Context(), &flags, args[0], a, asJSON, s)
+			return f.call(cmd.Context(), args[0], a, s)
 		},
 	}
-	flags.add(cmd)
-	cmd.Flags().StringVar(&whole, "args", "", "all arguments as one JSON object")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as the server sent it")
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.whole, "args", "", "all arguments as one JSON object")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "send arguments that do not fit the tool's schema too")
 	return cmd
 }
 
@@ -54,24 +63,31 @@ Arguments:
   -            a whole JSON object from stdin
   Keys that are given one by one replace those of a whole object.
 
+  What does not fit the tool's schema is refused before the server is asked.
+
 Flags:
   --args JSON  a whole JSON object
-  --json       print the result as the server sent it, byte for byte` + configFlagsHelp + `
+  --json       print the result as the server sent it, byte for byte
+  --no-validate
+               send arguments that do not fit the schema too: the server judges` + configFlagsHelp + `
 
 A session:
   $ indus mcp call everything__echo message=hi
   Echo: hi
   $ indus mcp call everything__get-sum a=2 b=40
   The sum of 2 and 40 is 42.
+  $ indus mcp call everything__get-sum a=2
+  indus: everything__get-sum: the arguments do not fit; --no-validate sends them all the same
+    /: missing required "b" (number)
   $ indus mcp call fs__read_multiple_files 'paths:=["a.txt","b.txt"]'
   $ echo '{"message":"hi"}' | indus mcp call everything__echo -
   $ indus mcp call everything__get-tiny-image --json | jq -r .content[1].data | base64 -d >a.png
 
 ` + exitHelp
 
-func call(ctx context.Context, flags *configFlags, name string, a *arguments, asJSON bool, s streams) error {
+func (f *callFlags) call(ctx context.Context, name string, a *arguments, s streams) error {
 	mayOwn := func(o interop.Server) bool { return o.MayOwn(name) }
-	c, err := flags.load(ctx, s, about(mayOwn))
+	c, err := f.load(ctx, s, about(mayOwn))
 	if err != nil {
 		return err
 	}
@@ -79,7 +95,7 @@ func call(ctx context.Context, flags *configFlags, name string, a *arguments, as
 	if err != nil {
 		return err
 	}
-	mounted, err := connect(ctx, servers, s)
+	mounted, err := connect(ctx, servers, schema.Original, s)
 	if err != nil {
 		return err
 	}
@@ -92,24 +108,47 @@ func call(ctx context.Context, flags *configFlags, name string, a *arguments, as
 	if err != nil {
 		return err
 	}
-	for _, doubt := range a.doubts(tool.Schema, input) {
+	for _, doubt := range a.unknown(tool.Schema) {
 		s.tell("%s: %s", clean(name), clean(doubt))
 	}
 	report, stop := watchProgress(s)
-	out := mounted.Box.Run(ctx, toolbox.Call{Name: name, Input: input, Progress: report})
+	r, err := f.run(ctx, mounted.Box, toolbox.Call{Name: name, Input: input, Progress: report})
 	stop()
-	if out.Err != nil {
-		return explain(out.Err)
+	if misfit, ok := errors.AsType[*validate.Error](err); ok {
+		return s.misfit(name, misfit)
 	}
-	if asJSON {
-		err = s.writeJSON(out.Result.Wire().JSON)
+	if err != nil {
+		return explain(err)
+	}
+	if f.asJSON {
+		err = s.writeJSON(r.Wire().JSON)
 	} else {
-		err = s.writeResult(out.Result)
+		err = s.writeResult(r)
 	}
-	if err == nil && out.IsError {
+	if err == nil && r.IsError() {
 		return &exitError{exitToolFailed, fmt.Errorf("%s: the tool failed", name)}
 	}
 	return err
+}
+
+// run calls the tool: by the door that validates, or the one that leaves that to
+// the server.
+func (f *callFlags) run(ctx context.Context, box *toolbox.Box, c toolbox.Call) (*toolbox.Result, error) {
+	if f.noValidate {
+		return box.Do(ctx, c)
+	}
+	out := box.Run(ctx, c)
+	return out.Result, out.Err
+}
+
+// misfit tells what is wrong with the arguments, a line each.
+func (s streams) misfit(name string, e *validate.Error) error {
+	var b strings.Builder
+	for line := range strings.Lines(e.Error()) {
+		b.WriteString("\n  " + clean(strings.TrimRight(line, "\n")))
+	}
+	s.tell("%s: the arguments do not fit; --no-validate sends them all the same%s", clean(name), b.String())
+	return &silentError{exitUsage}
 }
 
 // owners are the servers that may have a tool: one call need not wait for all

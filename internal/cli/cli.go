@@ -103,6 +103,7 @@ Usage:
   indus mcp ls                       which servers are configured, and do they work?
   indus mcp tools [SERVER]           what tools do they have?
   indus mcp call TOOL [ARGUMENT]...  call one
+  indus mcp lint [SERVER]...         does every model provider take them?
   indus serve                        one endpoint for all of them
   indus completion SHELL             complete commands with Tab
   indus version                      which indus this is

@@ -116,6 +116,60 @@ func idle(c *mcpconfig.Config, wanted func(interop.Server) bool) (mcpconfig.Row,
 	return c.Rows[i], true
 }
 
+// matcher reports whether a word that somebody typed is about a server.
+type matcher func(o interop.Server, word string) bool
+
+func isServer(o interop.Server, word string) bool { return o.ID == word }
+
+// ownsTool is for words that may be a tool's name too.
+func ownsTool(o interop.Server, word string) bool { return o.ID == word || o.MayOwn(word) }
+
+// choose loads the configuration, and is the servers that words are about; all
+// that may start where there is no word. A server that has a word for its name
+// goes before those that the word is about otherwise.
+func (f *configFlags) choose(ctx context.Context, words []string, is matcher, s streams) ([]interop.Server, error) {
+	cares := unlessMeant
+	if len(words) > 0 {
+		cares = about(func(o interop.Server) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return is(o, w) })
+		})
+	}
+	c, err := f.load(ctx, s, cares)
+	if err != nil {
+		return nil, err
+	}
+	all := c.Servers()
+	if len(words) == 0 {
+		tellHeld(c, s)
+		return all, nil
+	}
+	var chosen []string
+	for _, w := range words {
+		meant := func(o interop.Server) bool { return is(o, w) }
+		if slices.Contains(ids(all), w) {
+			meant = func(o interop.Server) bool { return isServer(o, w) }
+		}
+		found := slices.DeleteFunc(slices.Clone(all), func(o interop.Server) bool { return !meant(o) })
+		if len(found) == 0 {
+			return nil, noServer(c, w, meant)
+		}
+		chosen = append(chosen, ids(found)...)
+	}
+	return slices.DeleteFunc(all, func(o interop.Server) bool { return !slices.Contains(chosen, o.ID) }), nil
+}
+
+// noServer is the error for a word that is about no server that may start.
+func noServer(c *mcpconfig.Config, id string, wanted func(interop.Server) bool) error {
+	if row, ok := idle(c, wanted); ok {
+		return notStarted(row)
+	}
+	near := didYouMean(id, ids(c.Servers()))
+	if near == "" {
+		near = "; indus mcp ls shows them all"
+	}
+	return usage("no server %q is configured%s", id, near)
+}
+
 func ids(servers []interop.Server) []string {
 	out := make([]string, len(servers))
 	for i, s := range servers {

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/schema"
 )
 
 // connect mounts servers once, without anybody who would connect them again,
 // and waits until each is ready or faulted. On a terminal it shows them live.
-func connect(ctx context.Context, servers []interop.Server, s streams) (*interop.Mounted, error) {
+func connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s streams) (*interop.Mounted, error) {
 	mounted := interop.Mount(ctx, servers, &interop.MountOptions{
-		Wait: -1, Budget: -1, Restart: interop.Restart{Off: true},
+		Wait: -1, Budget: -1, Profile: p, Restart: interop.Restart{Off: true},
 	})
 	stop := watchLive(mounted.Fleet, s)
 	err := mounted.Fleet.Settle(ctx)

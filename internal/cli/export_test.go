@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/indusagi/indus/interop"
@@ -41,11 +42,48 @@ func Object(words []string, whole, schema string, read func(string) ([]byte, err
 	if err != nil {
 		return nil, nil, err
 	}
-	return object, a.doubts(json.RawMessage(schema), object), nil
+	return object, a.unknown(json.RawMessage(schema)), nil
 }
 
 // IsUsage reports an error with the exit code of mistyped commands.
 func IsUsage(err error) bool { return exitCode(err) == exitUsage }
+
+// ToolList is the rows that a file of tools holds.
+func ToolList(raw []byte) ([]string, error) {
+	l, err := readToolList("f.json", raw)
+	if err != nil {
+		return nil, err
+	}
+	var rows []string
+	for _, row := range l.rows {
+		rows = append(rows, string(row))
+	}
+	return rows, nil
+}
+
+// CheckClients is path and message of what clients find in a tool.
+func CheckClients(tool string) (said []string) {
+	for _, f := range checkClients(json.RawMessage(tool)) {
+		said = append(said, f.Path+" "+f.Message)
+	}
+	return said
+}
+
+// Remarks is what lint prints of the tools of a --json document: what mounting
+// makes of them, or what the providers say of them.
+func Remarks(tools string, asked bool) (string, error) {
+	var all []toolReport
+	if err := json.Unmarshal([]byte(tools), &all); err != nil {
+		return "", err
+	}
+	of := mounting(false)
+	if asked {
+		of = asItIs(true, false)
+	}
+	var b strings.Builder
+	err := printRemarks(&b, all, of)
+	return b.String(), err
+}
 
 // FirstSentence, EscapeHarmful and Size are what they are called.
 var (

@@ -27,12 +27,29 @@ const (
 	exitHelp = `Exit codes:
   0    ok
   1    a server answers with an error, or something unforeseen
-  2    usage: flags, names and files
+  2    usage: flags, names, arguments and files
   3    the server wants authorization
   4    the server cannot be reached
   5    the tool ran and failed
   130  interrupted`
 )
+
+// filled is words with commas on lines of a width, some columns in.
+func filled(words []string, in, width int) string {
+	indent := strings.Repeat(" ", in)
+	line, out := indent, ""
+	for i, w := range words {
+		if i < len(words)-1 {
+			w += ","
+		}
+		if len(line)+len(w) > width {
+			out += strings.TrimRight(line, " ") + "\n"
+			line = indent
+		}
+		line += w + " "
+	}
+	return out + strings.TrimRight(line, " ")
+}
 
 func newHelp() *cobra.Command {
 	return &cobra.Command{

@@ -32,6 +32,10 @@ func TestNoGoroutineOutlivesACommand(t *testing.T) {
 	}{
 		{"mcp ls", "", 0},
 		{"mcp tools --json", "", 0},
+		{"mcp tools --schema web__echo", "", 0},
+		{"mcp lint one web", "", 0},
+		{"mcp lint", "", 4},
+		{"mcp lint --file testdata/readme/tools.json", "", 0},
 		{"mcp call web__echo message=hi", "", 0},
 		{"mcp call one__rpcerror", "", 1},
 		{"mcp call dead__echo", "", 4},
@@ -42,10 +46,14 @@ func TestNoGoroutineOutlivesACommand(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		var out, errs transcript
 		done, code := make(chan struct{}), 0
+		args := strings.Fields(c.line)
+		if !strings.Contains(c.line, "--file") {
+			args = append(args, "--mcp", file)
+		}
 		hung := len(f.Events("call hang"))
 		go func() {
 			defer close(done)
-			code = cli.Run(ctx, append(strings.Fields(c.line), "--mcp", file), strings.NewReader(""), &out, &errs)
+			code = cli.Run(ctx, args, strings.NewReader(""), &out, &errs)
 		}()
 		if event, ok := strings.CutPrefix(c.until, "event "); ok {
 			f.WaitN(event, hung+1)

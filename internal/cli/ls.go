@@ -10,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/schema"
 	"github.com/spf13/cobra"
 )
 
@@ -81,7 +82,7 @@ func ls(ctx context.Context, flags *configFlags, asJSON bool, s streams) error {
 	if err != nil {
 		return err
 	}
-	mounted, err := connect(ctx, c.Servers(), s)
+	mounted, err := connect(ctx, c.Servers(), schema.Original, s)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ func newMCP(s streams) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLs(s), newTools(s), newCall(s))
+	cmd.AddCommand(newLs(s), newTools(s), newCall(s), newLint(s))
 	return cmd
 }
 
@@ -19,10 +19,12 @@ const mcpHelp = `Look at the configured MCP servers, and call their tools.
 Usage:
   indus mcp ls                       which servers are configured, and do they work?
   indus mcp tools [SERVER]           what tools do they have?
+  indus mcp tools --schema [TOOL]    what does a model see of them?
+  indus mcp lint [SERVER]...         does every model provider take them?
   indus mcp call TOOL [ARGUMENT]...  call one
   indus mcp COMMAND -h               all about a command
 
-Flags of all three:
+Flags of all four:
   --json       print JSON` + configFlagsHelp + `
 
 ` + configurationHelp + `

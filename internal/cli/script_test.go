@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"github.com/indusagi/indus/internal/peers"
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+var update = flag.Bool("update", false, "write what commands print into the files that scripts compare it with")
 
 // TestScripts runs testdata/*.txtar. Configurations name the servers by variables:
 //
@@ -22,6 +25,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
 		Setup:               setup,
 		Cmds:                commands(),
 	})

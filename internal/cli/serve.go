@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/standard"
 	"github.com/spf13/cobra"
@@ -110,7 +111,10 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 	if f.verbose {
 		logger = slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	mounted := interop.Mount(ctx, c.Servers(), &interop.MountOptions{Wait: -1, Logger: logger, Events: tellEvents(s)})
+	mounted := interop.Mount(ctx, c.Servers(), &interop.MountOptions{
+		Wait: -1, Logger: logger, Events: tellEvents(s),
+		Profile: schema.Original, // a client adapts for its own provider
+	})
 	defer mounted.Close()
 	box, err := published(c, f, mounted, s)
 	if err != nil {

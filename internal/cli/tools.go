@@ -10,26 +10,35 @@ import (
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
 
+type toolsFlags struct {
+	configFlags
+	asJSON, schema, original bool
+	provider                 string
+}
+
 func newTools(s streams) *cobra.Command {
-	var flags configFlags
-	var asJSON bool
+	var f toolsFlags
 	cmd := &cobra.Command{
-		Use:               "tools [SERVER]",
+		Use:               "tools [SERVER|TOOL]",
 		Short:             "List the tools of every server, or of one",
 		Long:              toolsHelp,
 		Args:              atMost(1, "SERVER"),
-		ValidArgsFunction: flags.completeServers("", cobra.ShellCompDirectiveDefault),
+		ValidArgsFunction: f.completeServers("", cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return tools(cmd.Context(), &flags, args, asJSON, s)
+			return f.run(cmd.Context(), args, s)
 		},
 	}
-	flags.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&f.schema, "schema", false, "print what a model sees")
+	cmd.Flags().StringVar(&f.provider, "provider", "", "for whom schemas are shaped")
+	cmd.Flags().BoolVar(&f.original, "original", false, "print the owner's schema too, and what was changed")
+	_ = cmd.RegisterFlagCompletionFunc("provider", completeProfiles())
 	return cmd
 }
 
@@ -37,12 +46,25 @@ const toolsHelp = `List the tools of every configured server, or of one: the nam
 what it takes (a "?" marks what may be left out) and what it does. What is wrong
 with a server, and what a server lists that cannot be used, stands on stderr.
 
+With --schema it prints what a model sees of each tool instead: its name, its
+description, and the schema of its parameters as it is shaped for the model's
+provider.
+
 Usage:
-  indus mcp tools [FLAG]... [SERVER]
+  indus mcp tools [FLAG]... [SERVER|TOOL]
+  indus mcp tools --schema [--provider P] [--original] [FLAG]... [SERVER|TOOL]
 
 Flags:
-  --json       print a JSON array: an object a tool, with name, server and tool,
-               which is the tool as its server wrote it` + configFlagsHelp + `
+  --schema      print what a model sees
+  --provider P  with --schema, whose rules shape it (default: universal, which
+                every provider accepts); "original" shapes nothing; others are in
+                indus mcp lint -h
+  --original    with --schema, print the owner's schema too, and what was changed
+  --json        print a JSON array: an object a tool, with name, server and tool,
+                which is the tool as its server wrote it; with --schema name,
+                server, description, parameters, changes [{path, rule, did, lost,
+                narrowed}], with --original original, and quarantined, the reason,
+                where no model is shown it` + configFlagsHelp + `
 
 A session:
   $ indus mcp tools --mcp servers.json
@@ -53,71 +75,83 @@ A session:
         Returns the sum of two numbers
     …
   $ indus mcp tools --json | jq -r '.[].name'
+  $ indus mcp tools --schema --original everything__get-sum
 
 Exit codes:
   0    ok, though servers may be faulted; stderr names them
   1    the one SERVER, or every server, fails to list its tools
-  2    usage: flags, files, and no such SERVER
+  2    usage: flags, files, and no such SERVER or TOOL
   3    the one SERVER, or every server, wants authorization
   4    the one SERVER, or every server, cannot be reached
   130  interrupted`
 
-func tools(ctx context.Context, flags *configFlags, only []string, asJSON bool, s streams) error {
-	cares, wanted := unlessMeant, func(interop.Server) bool { return true }
-	if len(only) > 0 {
-		wanted = func(o interop.Server) bool { return o.ID == only[0] }
-		cares = about(wanted)
-	}
-	c, err := flags.load(ctx, s, cares)
+func (f *toolsFlags) run(ctx context.Context, words []string, s streams) error {
+	p, err := f.profile()
 	if err != nil {
 		return err
 	}
-	servers := slices.DeleteFunc(c.Servers(), func(o interop.Server) bool { return !wanted(o) })
-	if len(only) == 0 {
-		tellHeld(c, s)
-	} else if len(servers) == 0 {
-		return noServer(c, only[0], wanted)
+	servers, err := f.choose(ctx, words, ownsTool, s)
+	if err != nil {
+		return err
 	}
-	mounted, err := connect(ctx, servers, s)
+	mounted, err := connect(ctx, servers, p, s)
 	if err != nil {
 		return err
 	}
 	defer mounted.Close()
-	down := tellFaults(mounted.Fleet, s)
+	down := tellDown(mounted.Fleet, s)
+	tellQuarantined(mounted.Fleet, s)
 	all := mounted.Box.Snapshot("").Tools
 	if len(all) == 0 && down != nil {
 		return &silentError{exitCode(down)}
 	}
-	if asJSON {
+	if len(words) > 0 && !slices.Contains(ids(servers), words[0]) {
+		one, err := find(mounted, words[0])
+		if err != nil {
+			return err
+		}
+		all = []toolbox.Descriptor{one}
+	}
+	switch {
+	case f.schema:
+		return f.printSchemas(s, mounted.Box, p, all)
+	case f.asJSON:
 		return printToolsJSON(s, all)
 	}
 	return printSignatures(s, all)
 }
 
-func noServer(c *mcpconfig.Config, id string, wanted func(interop.Server) bool) error {
-	if row, ok := idle(c, wanted); ok {
-		return notStarted(row)
+// profile is what tools are shown with: as their owners wrote them, unless
+// schemas are asked for.
+func (f *toolsFlags) profile() (*schema.Profile, error) {
+	switch {
+	case f.schema && f.provider == "":
+		return schema.Universal, nil
+	case f.schema:
+		return profileNamed(f.provider)
+	case f.provider != "" || f.original:
+		return nil, usage("--provider and --original are about schemas: add --schema")
 	}
-	near := didYouMean(id, ids(c.Servers()))
-	if near == "" {
-		near = "; indus mcp ls shows them all"
-	}
-	return usage("no server %q is configured%s", id, near)
+	return schema.Original, nil
 }
 
-// tellFaults tells the person of the servers that are down, and of what was
-// listed and cannot be used. It returns a fault if there is one.
-func tellFaults(fleet *interop.Fleet, s streams) (down error) {
+// tellDown tells the person of the servers that are down. It returns a fault if
+// there is one.
+func tellDown(fleet *interop.Fleet, s streams) (down error) {
 	for _, st := range fleet.Status() {
 		if st.Fault != nil {
 			down = explain(st.Fault)
 			s.tell("%s", clean(down.Error()))
 		}
 	}
+	return down
+}
+
+// tellQuarantined tells the person of what was listed and cannot be used.
+func tellQuarantined(fleet *interop.Fleet, s streams) {
 	for _, q := range fleet.Quarantined() {
 		s.tell("%s", clean(unfit(q)))
 	}
-	return down
 }
 
 // unfit says what a quarantine means: some tools cannot be called, others are

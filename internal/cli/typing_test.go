@@ -147,9 +147,9 @@ func TestWhatIsOddAboutArguments(t *testing.T) {
 		doubts []string
 	}{
 		{open, `message=a`, `{"message":"a"}`, nil},
-		{open, `mesage=a`, `{"mesage":"a"}`, []string{`the tool declares no argument "mesage", did you mean message?`, `the tool requires "message"`}},
+		{open, `mesage=a`, `{"mesage":"a"}`, []string{`the tool declares no argument "mesage", did you mean message?`}},
 		{open, `a:b=c message=`, `{"a:b":"c","message":""}`, []string{`the tool declares no argument "a:b"`}},
-		{open, ``, `{}`, []string{`the tool requires "message"`}},
+		{open, ``, `{}`, nil}, // what is missing is found when it is validated
 		{`{}`, `x:=[1,{}] é==`, `{"x":[1,{}],"é":"="}`, []string{`the tool declares no argument "x"`, `the tool declares no argument "é"`}},
 		{`{"additionalProperties":true}`, `x=1`, `{"x":"1"}`, nil},
 		{`{"additionalProperties":{"type":"integer"}}`, `x=1`, `{"x":1}`, nil},

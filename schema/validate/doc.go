@@ -12,8 +12,8 @@
 // # What is checked
 //
 // JSON Schema, draft 4 to 2020-12. $schema says which; where it is absent, unknown or wrong the newest draft is taken that
-// accepts the schema: a boolean exclusiveMinimum makes it draft 4, a list under items draft 2019-09. Remote references are
-// never fetched, and a schema that has one is not checked.
+// accepts the schema: a list under items makes it draft 2019-09. Draft 4's boolean exclusiveMinimum is understood in
+// every draft. Remote references are never fetched, and a schema that has one is not checked.
 //
 // Whoever refuses a call that the server would have taken does harm, and whoever lets one pass does none, because the
 // server still judges. So what cannot be checked passes: format is an annotation, a pattern that RE2 does not know is

@@ -31,7 +31,12 @@ func TestDrafts(t *testing.T) {
 		{"", `"minimum":1,"exclusiveMinimum":true`, `1.1`, `1`},
 		{"http://json-schema.org/draft-03/schema#", `"type":"string"`, `"a"`, `1`},
 		{"https://example.com/my-own", `"type":"string"`, `"a"`, `1`},
-		{draft7, `"minimum":1,"exclusiveMinimum":true`, `1.1`, `1`}, // as many generators write it
+		// As many generators write it.
+		{draft7, `"minimum":1,"exclusiveMinimum":true`, `1.1`, `1`},
+		{"", `"maximum":1,"exclusiveMaximum":true,"not":{"const":0}`, `0.9`, `0`},
+		{"", `"minimum":1,"exclusiveMaximum":false,"maximum":2`, `2`, `0`},
+		{"", `"minimum":1,"exclusiveMaximum":true`, `2`, `0`},
+		{"", `"oneOf":[{"properties":{"k":{"const":"a"},"n":{"minimum":1,"exclusiveMinimum":true}}},{"properties":{"k":{"const":"b"}}}]`, `{"k":"b","n":1}`, `{"k":"a","n":1}`},
 		{draft2020, `"items":[{"type":"string"}]`, `["a"]`, `[1]`},
 	} {
 		schema := "{" + tt.body + "}"
@@ -95,7 +100,8 @@ func TestWhatCannotBeCheckedPasses(t *testing.T) {
 		{`{"const":{"format":"x"}}`, `{"format":"x"}`, `{}`, ""},
 		{`{"$schema":1,"type":"string"}`, `"a"`, `1`, ""},
 		{`{"type":"string","properties":{"a":{"$schema":"nonsense"}}}`, `"a"`, `1`, ""},
-		{`{"$schema":"http://json-schema.org/draft-07/schema","exclusiveMinimum":true,"minimum":1}`, `2`, `1`, "it is no valid draft 7, and is read as draft 4"},
+		{`{"$schema":"http://json-schema.org/draft-07/schema","$defs":{"a":{"$id":"#a"}},"type":"string"}`, `"a"`, `1`, ""},
+		{`{"items":[{"type":"string"}]}`, `["a"]`, `[1]`, "it is no valid draft 2020-12, and is read as draft 2019-09"},
 	} {
 		v := open(t, tt.schema)
 		if got := told(t, v, tt.good); got != "" {

@@ -47,9 +47,13 @@ func (v *Validator) explain(e *jsonschema.ValidationError, root *value) *Error {
 	return out
 }
 
-// compareFaults puts what is missing first, then goes by the paths.
+// compareFaults goes by the paths, which puts what a whole lacks before what is wrong within it.
 func compareFaults(a, b fault) int {
-	return cmp.Or(slices.CompareFunc(a.path(), b.path(), compareTokens), strings.Compare(a.name, b.name))
+	return cmp.Or(
+		slices.CompareFunc(a.path(), b.path(), compareTokens),
+		strings.Compare(a.name, b.name),
+		strings.Compare(a.errors[0].SchemaURL, b.errors[0].SchemaURL),
+	)
 }
 
 // compareTokens has numbers, which may be places in an array, by their size.
@@ -109,7 +113,7 @@ func named(e *jsonschema.ValidationError, names []string) []fault {
 func (x *explainer) closest(e *jsonschema.ValidationError) []fault {
 	var branches [][]fault
 	for _, cause := range e.Causes {
-		if faults := x.faults(cause); !x.isForeign(faults, e.InstanceLocation) {
+		if faults := x.faults(cause); !isForeign(faults, e.InstanceLocation) {
 			branches = append(branches, faults)
 		}
 	}
@@ -125,7 +129,7 @@ func (x *explainer) closest(e *jsonschema.ValidationError) []fault {
 }
 
 // isForeign reports whether a branch is for values of another kind than that which stands at a place.
-func (x *explainer) isForeign(faults []fault, place []string) bool {
+func isForeign(faults []fault, place []string) bool {
 	return slices.ContainsFunc(faults, func(f fault) bool {
 		return isChoice(f) && len(f.path()) == len(place)
 	})
@@ -180,36 +184,40 @@ func discriminated(branches [][]fault) (fault, bool) {
 func (x *explainer) problem(f fault) Problem {
 	e := f.errors[0]
 	s := x.places[e.SchemaURL]
+	if f.name != "" {
+		return x.propertyProblem(f, s)
+	}
 	p := Problem{Path: pointer(e.InstanceLocation)}
 	switch k := e.ErrorKind.(type) {
-	case *kind.Required, *kind.Dependency, *kind.DependentRequired:
-		p.Path += "/" + escape(f.name)
-		p.Expected = anything
-		if s != nil {
-			p.Expected = phrase(s.Properties[f.name])
-		}
-		return p
-	case *kind.AdditionalProperties:
-		p.Near = near(s, p.Path, f.name)
-		p.Path += "/" + escape(f.name)
-		p.Got = x.got(f, e)
-		return p
 	case *kind.PropertyNames:
 		p.Path += "/" + escape(k.Property)
-		p.Expected = "another name"
+		p.Expected, p.Got = "another name", quote(k.Property, maxGot)
 		if text := phrase(s); text != anything {
 			p.Expected = "a name that is " + text
 		}
-		p.Got = quote(k.Property, maxGot)
 		return p
 	case *kind.FalseSchema:
-		if len(e.InstanceLocation) > 0 && !isDigits(e.InstanceLocation[len(e.InstanceLocation)-1]) {
-			p.Got = x.got(f, e)
+		if n := len(e.InstanceLocation); n > 0 && !isDigits(e.InstanceLocation[n-1]) {
+			p.Got = x.got(f)
 			return p
 		}
 	}
-	p.Expected = x.expected(f, s)
-	p.Got = x.got(f, e)
+	p.Expected, p.Got = x.expected(f, s), x.got(f)
+	return p
+}
+
+// propertyProblem is about a property that is missing, or that should not be there.
+func (x *explainer) propertyProblem(f fault, s *jsonschema.Schema) Problem {
+	parent := pointer(f.path())
+	p := Problem{Path: parent + "/" + escape(f.name)}
+	if _, unknown := f.errors[0].ErrorKind.(*kind.AdditionalProperties); unknown {
+		p.Near, p.Got = near(s, parent, f.name), x.got(f)
+		return p
+	}
+	p.Expected = anything
+	if s != nil {
+		p.Expected = phrase(s.Properties[f.name])
+	}
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 // loosener takes out of a schema what cannot be checked, in such a way that nothing is refused for it.
 type loosener struct {
 	patterns *patterns
+	isDraft4 bool // it says so
 	notes    []string
 }
 
@@ -18,7 +19,8 @@ func (l *loosener) engine() jsonschema.RegexpEngine { return l.patterns.engine }
 
 // loosen changes doc in place.
 func loosen(doc any) *loosener {
-	l := &loosener{patterns: newPatterns()}
+	root, _ := doc.(map[string]any)
+	l := &loosener{patterns: newPatterns(), isDraft4: draftOf(root["$schema"]) == jsonschema.Draft4}
 	lossy := false
 	walk(doc, func(s map[string]any) { lossy = lossy || l.misses(s) })
 	if lossy {
@@ -113,6 +115,10 @@ func (l *loosener) strip(s map[string]any) {
 		l.stripNames(named)
 	}
 	allowNull(s)
+	if !l.isDraft4 {
+		bound(s, "minimum", "exclusiveMinimum")
+		bound(s, "maximum", "exclusiveMaximum")
+	}
 	for _, key := range counts {
 		if n, ok := s[key].(json.Number); ok {
 			s[key] = atMost(n, maxCount)
@@ -139,6 +145,20 @@ var counts = []string{
 }
 
 const maxCount = 1 << 40
+
+// bound writes draft 4's exclusive bound, which many generators add to newer drafts, as those have it: to read the whole
+// as draft 4 would lose const and more.
+func bound(s map[string]any, inclusive, exclusive string) {
+	strict, ok := s[exclusive].(bool)
+	if !ok {
+		return
+	}
+	delete(s, exclusive)
+	if limit, ok := s[inclusive].(json.Number); ok && strict {
+		s[exclusive] = limit
+		delete(s, inclusive)
+	}
+}
 
 // allowNull takes nullable as OpenAPI 3.0 means it: many servers make their schemas from one of those.
 func allowNull(s map[string]any) {

@@ -124,9 +124,9 @@ func number(r *big.Rat) string {
 	return fmt.Sprint(f)
 }
 
-// got is what stands where e is.
-func (x *explainer) got(f fault, e *jsonschema.ValidationError) string {
-	path := e.InstanceLocation
+// got is what stands where f is.
+func (x *explainer) got(f fault) string {
+	e, path := f.errors[0], f.path()
 	if f.name != "" {
 		path = append(path[:len(path):len(path)], f.name)
 	}

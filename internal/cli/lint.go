@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/schema"
+	"github.com/spf13/cobra"
+)
+
+type lintFlags struct {
+	configFlags
+	files     []string
+	providers []string
+	asJSON    bool
+	verbose   bool
+}
+
+func newLint(s streams) *cobra.Command {
+	var f lintFlags
+	cmd := &cobra.Command{
+		Use:   "lint [SERVER]...",
+		Short: "Find what model providers refuse in tools, and what mounting makes of them",
+		Long:  lintHelp,
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return f.completeServers("", cobra.ShellCompDirectiveDefault)(cmd, nil, typed)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return lint(cmd, &f, args, s)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringSliceVar(&f.providers, "provider", nil, "who is asked about the tools as they are")
+	cmd.Flags().StringArrayVar(&f.files, "file", nil, "lint a file of tools; - is stdin")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print what does no harm too")
+	_ = cmd.RegisterFlagCompletionFunc("provider", completeProfiles(everyProvider+"\tevery provider, strict modes left out"))
+	return cmd
+}
+
+var lintHelp = `Find out whether model providers take the tools of the configured servers, or of
+the named ones, or those in a file. For one tool that it does not like a provider
+refuses the whole request.
+
+Without --provider it says what mounting makes of the tools, which shapes them so
+that every provider takes them: what a schema then no longer says ("lost"), and
+what a model can no longer ask for ("narrowed"). It fails if a tool would be
+quarantined, or be refused even so; changes are no failure.
+
+With --provider it says what that provider refuses in the tools as they are, and
+fails if it refuses any. That is for who writes a server, in CI: whoever uses the
+server without indus meets those refusals. What a provider drops in silence is
+told, and is no failure.
+
+Either way it tells what makes clients on the TypeScript SDK refuse the server's
+whole list; with --provider that is a failure too.
+
+Usage:
+  indus mcp lint [FLAG]... [SERVER]...
+  indus mcp lint --file tools.json [FLAG]...
+
+Flags:
+  --provider P  ask provider P, or several, with commas; "all" is every provider,
+                strict modes left out. Known are:
+` + filled(profileNames(), 16, 80) + `
+  --file FILE   lint a file instead of servers: a tools/list result, an array of
+                tools, one tool, or one JSON Schema; "-" is stdin; may be repeated
+  -v, --verbose
+                print changes that lose nothing too, and what one of several
+                providers drops in silence
+  --json        print a JSON object with all of it: profile (what is mounted
+                with), providers (who is asked), summary, counts, faults, and
+                tools, each with name, server, tool,
+                  findings     [{provider, path, rule, message, source, ignored}]
+                  changes      [{path, rule, did, lost, narrowed}]
+                  refused      findings that are left after the changes
+                  quarantined  the reason, if it is` + configFlagsHelp + `
+
+A session:
+  $ indus mcp lint --mcp servers.json
+  everything  13 tools
+    everything__get-resource-links
+        /properties/count: lost minimum 1
+        /properties/count: lost maximum 10
+    everything__gzip-file-as-resource
+        /properties/data: lost format "uri"
+
+  13 tools, mounted for universal: 0 as they are, 13 changed (2 with a loss), 0 quarantined
+  as they are, they would be refused by: gemini 13, …
+  $ indus mcp lint --file tools.json --provider anthropic,openai || exit
+  tools.json  3 tools
+    add_comment
+        /anyOf: anyOf cannot stand at the root (anthropic, openai)
+
+  3 tools
+    anthropic  refuses 1
+    openai     refuses 1
+  indus: refused or quarantined: 1 of 3 tools
+  $ indus mcp tools --json | indus mcp lint --file - --provider all --json | jq .summary
+
+Exit codes:
+  0    every tool is taken
+  1    a tool is refused or quarantined, or a server fails to list its tools
+  2    usage: flags, files, and no such SERVER
+  3    a server wants authorization
+  4    a server cannot be reached
+  130  interrupted`
+
+func lint(cmd *cobra.Command, f *lintFlags, args []string, s streams) error {
+	ctx := cmd.Context()
+	x, err := f.examiner(cmd)
+	if err != nil {
+		return err
+	}
+	var mounted *interop.Mounted
+	if f.files != nil {
+		if len(args) > 0 || f.mcp.Changed || f.trust {
+			return usage("--file lints files alone: leave out SERVER, --mcp and --trust")
+		}
+		mounted, err = f.mountFiles(ctx, x, s)
+	} else {
+		mounted, err = f.mountServers(ctx, x, args, s)
+	}
+	if err != nil {
+		return err
+	}
+	defer mounted.Close()
+	var down error
+	if f.files == nil {
+		down = tellDown(mounted.Fleet, s)
+	}
+	r, err := x.examine(ctx, mounted)
+	if err != nil {
+		return err
+	}
+	if err := f.print(r, s); err != nil {
+		return err
+	}
+	return f.verdict(r, down)
+}
+
+// examiner is who is asked, and what is mounted with: the one provider that was
+// named, or what all of them take.
+func (f *lintFlags) examiner(cmd *cobra.Command) (*examiner, error) {
+	x := &examiner{profile: schema.Universal, asked: providers()}
+	if !cmd.Flags().Changed("provider") {
+		return x, nil
+	}
+	var err error
+	if x.asked, err = profilesNamed(f.providers); err != nil {
+		return nil, err
+	}
+	switch len(x.asked) {
+	case 0:
+		return nil, usage("--provider is empty: name one, or %s", everyProvider)
+	case 1:
+		x.profile = x.asked[0]
+	}
+	return x, nil
+}
+
+func (f *lintFlags) mountServers(ctx context.Context, x *examiner, only []string, s streams) (*interop.Mounted, error) {
+	servers, err := f.choose(ctx, only, isServer, s)
+	if err != nil {
+		return nil, err
+	}
+	return connect(ctx, servers, x.profile, s)
+}
+
+func (f *lintFlags) mountFiles(ctx context.Context, x *examiner, s streams) (*interop.Mounted, error) {
+	read := inlet(ctx, s.in)
+	x.bare, x.owners = map[string]bool{}, map[string]string{}
+	var lists []toolList
+	for i, name := range f.files {
+		raw, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		if name == "-" {
+			name = "stdin"
+		}
+		l, err := readToolList(name, raw)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, l)
+		x.bare[listID(i)], x.owners[listID(i)] = l.bare, l.from
+	}
+	return mountLists(ctx, lists, x.profile), nil
+}
+
+func (f *lintFlags) asked() bool { return len(f.providers) > 0 }
+
+func (f *lintFlags) print(r *report, s streams) error {
+	if f.asJSON {
+		raw, err := indented(r)
+		if err != nil {
+			return err
+		}
+		return s.writeJSON(raw)
+	}
+	of := mounting(f.verbose)
+	if f.asked() {
+		of = asItIs(len(r.Providers) > 1, f.verbose)
+	}
+	if err := printRemarks(s.out, r.Tools, of); err != nil {
+		return err
+	}
+	if f.asked() {
+		return r.printTaken(s.out)
+	}
+	return r.printMounted(s.out)
+}
+
+// verdict is the error with which lint ends, nil where all is well. down is why a
+// server could not be asked, which was told.
+func (f *lintFlags) verdict(r *report, down error) error {
+	bad := 0
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		found := t.Refused
+		if f.asked() {
+			found = t.Findings
+		}
+		if t.Quarantined != "" || slices.ContainsFunc(found, refuses) {
+			bad++
+		}
+	}
+	switch {
+	case bad > 0:
+		return &exitError{exitFault, fmt.Errorf("refused or quarantined: %d of %s", bad, plural(len(r.Tools), "tool"))}
+	case slices.ContainsFunc(r.Counts, func(c finding) bool { return refuses(c) && (f.asked() || c.Provider == r.Profile) }):
+		return &exitError{exitFault, errors.New("too many tools for one request")}
+	case down != nil:
+		return &silentError{exitCode(down)}
+	}
+	return nil
+}

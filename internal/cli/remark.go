@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/schema"
+)
+
+// remark is one thing to say of a tool, with every place in it where it is so.
+type remark struct {
+	places []string
+	text   string
+}
+
+func (m *remark) String() string {
+	if len(m.places) == 0 {
+		return m.text
+	}
+	return some(m.places, maxPlaces, "places") + ": " + m.text
+}
+
+// remarks are what there is to say of a tool, from one point of view.
+type remarks func(*toolReport) []*remark
+
+// mounting is about what becomes of a tool when it is mounted: what is wrong, what
+// is lost, and where all is wanted every change.
+func mounting(all bool) remarks {
+	return func(t *toolReport) []*remark {
+		n := notes{}
+		n.quarantine(t)
+		for _, o := range objections(t.Refused) {
+			n.add(o.place, "refused even so: "+o.text())
+		}
+		for _, c := range t.Changes {
+			if all || lossy(c) {
+				n.change(c)
+			}
+		}
+		for _, f := range t.Findings {
+			if f.Provider == typeScriptSDK {
+				n.add(f.Path, f.Message)
+			}
+		}
+		return n.all
+	}
+}
+
+// changes are what was done to one tool.
+func changes(all []schema.Change) []*remark {
+	n := notes{}
+	for _, c := range all {
+		n.change(c)
+	}
+	return n.all
+}
+
+// asItIs is about what providers refuse of a tool that nobody rewrites for them.
+// Where there are several they are named; what is only dropped is then told where
+// all is wanted.
+func asItIs(several, all bool) remarks {
+	return func(t *toolReport) []*remark {
+		n := notes{}
+		n.quarantine(t)
+		for _, o := range objections(t.Findings) {
+			text := o.text()
+			if several {
+				text += " (" + o.who() + ")"
+			}
+			if !several || all || o.refuse != nil {
+				n.add(o.place, text)
+			}
+		}
+		return n.all
+	}
+}
+
+// notes are remarks, each text once.
+type notes struct {
+	all    []*remark
+	byText map[string]*remark
+}
+
+func (n *notes) quarantine(t *toolReport) {
+	if t.Quarantined != "" {
+		n.add("", "quarantined: "+t.Quarantined)
+	}
+}
+
+func (n *notes) change(c schema.Change) {
+	said := []string{c.Did}
+	if what, ok := strings.CutPrefix(c.Did, "dropped "); ok && strings.HasPrefix(c.Lost, what) {
+		said = []string{"lost " + c.Lost} // or else it is said twice
+	} else if c.Lost != "" {
+		said = append(said, "lost: "+c.Lost)
+	}
+	if c.Narrowed != "" {
+		said = append(said, "narrowed: "+c.Narrowed)
+	}
+	n.add(place(c.Path, c.Rule), strings.Join(said, "; "))
+}
+
+// add adds a remark, or a place to the one of that text.
+func (n *notes) add(place, text string) {
+	m := n.byText[text]
+	if m == nil {
+		m = &remark{text: text}
+		if n.byText == nil {
+			n.byText = map[string]*remark{}
+		}
+		n.byText[text] = m
+		n.all = append(n.all, m)
+	}
+	if place = cutText(place, maxPlace); place != "" && !slices.Contains(m.places, place) {
+		m.places = append(m.places, place)
+	}
+}
+
+// place is where in a tool something is; "" where what it is says that.
+func place(path string, rule schema.Rule) string {
+	if path == "" && rule != schema.RuleName && rule != schema.RuleDescription {
+		return "root"
+	}
+	return path
+}
+
+// objection is what several providers have to say about one place.
+type objection struct {
+	spot
+	accepted     string   // what each of them accepts there; "" where they differ
+	refuse, drop []string // who
+}
+
+// spot is what is wrong, and where. Whoever drops something says it in words of
+// their own.
+type spot struct {
+	place string
+	rule  schema.Rule
+	wrong string
+}
+
+// maxAccepted is how long a list of what is accepted may be for a person to read.
+const maxAccepted = 64
+
+func objections(all []finding) []*objection {
+	var out []*objection
+	known := map[spot]*objection{}
+	for _, f := range all {
+		wrong, accepted, _ := strings.Cut(f.Message, "; ")
+		at := spot{place(f.Path, f.Rule), f.Rule, wrong}
+		anyhow := spot{place: at.place, rule: f.Rule}
+		o := known[at]
+		if o == nil && f.Ignored {
+			o = known[anyhow]
+		}
+		if o == nil {
+			o = &objection{spot: at, accepted: accepted}
+			known[at], known[anyhow] = o, o
+			out = append(out, o)
+		}
+		if o.accepted != accepted {
+			o.accepted = ""
+		}
+		if f.Ignored {
+			o.drop = append(o.drop, f.Provider)
+		} else {
+			o.refuse = append(o.refuse, f.Provider)
+		}
+	}
+	return out
+}
+
+// text is what is wrong, and what is accepted where that is short.
+func (o *objection) text() string {
+	if o.accepted == "" || len(o.accepted) > maxAccepted {
+		return o.wrong
+	}
+	return o.wrong + "; " + o.accepted
+}
+
+func (o *objection) who() string {
+	switch who, drop := strings.Join(o.refuse, ", "), strings.Join(o.drop, ", "); {
+	case drop == "":
+		return who
+	case who == "":
+		return drop
+	default:
+		return who + "; " + drop + " drops it"
+	}
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// shownTool is a tool as a model sees it, as --json prints it.
+type shownTool struct {
+	Name        string          `json:"name"`
+	Server      string          `json:"server"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // null where no model is shown it
+	Original    json.RawMessage `json:"original,omitempty"`
+	Changes     []schema.Change `json:"changes"`
+	Quarantined string          `json:"quarantined,omitempty"`
+}
+
+// printSchemas prints tools of a box as models see them.
+func (f *toolsFlags) printSchemas(s streams, box *toolbox.Box, p *schema.Profile, all []toolbox.Descriptor) error {
+	descriptions := forModels(box)
+	shown := make([]shownTool, len(all))
+	for i, d := range all {
+		shown[i] = show(d, descriptions[d.Name])
+		if f.original {
+			shown[i].Original = d.Schema
+		}
+	}
+	if f.asJSON {
+		raw, err := indented(shown)
+		if err != nil {
+			return err
+		}
+		return s.writeJSON(raw)
+	}
+	var b strings.Builder
+	for i, t := range shown {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		t.write(&b, p)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return s.writeText(b.String())
+}
+
+// show is what becomes of a tool, with the description that models are shown.
+func show(d toolbox.Descriptor, description string) shownTool {
+	return shownTool{
+		Name: d.Name, Server: d.Server, Description: description, Parameters: d.Parameters,
+		Changes: append([]schema.Change{}, d.Changes...), Quarantined: reason(d.Unfit),
+	}
+}
+
+// write is a tool for a person. The schemas are JSON that cannot drive a terminal.
+func (t shownTool) write(b *strings.Builder, p *schema.Profile) {
+	fmt.Fprintln(b, clean(t.Name))
+	for line := range strings.Lines(strings.TrimSpace(cleanLines(t.Description))) {
+		fmt.Fprintf(b, "    %s\n", strings.TrimRight(line, " \t\n"))
+	}
+	if t.Quarantined != "" {
+		fmt.Fprintf(b, "  no model is shown it: %s\n", clean(t.Quarantined))
+	} else {
+		fmt.Fprintf(b, "  parameters (%s)\n%s", p.Name(), block4(t.Parameters))
+	}
+	if t.Original == nil {
+		return
+	}
+	fmt.Fprintf(b, "  original\n%s", block4(t.Original))
+	for i, m := range changes(t.Changes) {
+		if i == 0 {
+			b.WriteString("  changes\n")
+		}
+		fmt.Fprintf(b, "    %s\n", clean(m.String()))
+	}
+}
+
+// block4 is JSON on lines of its own, four columns in.
+func block4(raw json.RawMessage) string {
+	return "    " + strings.ReplaceAll(pretty(escapeHarmful(raw)), "\n", "\n    ") + "\n"
+}

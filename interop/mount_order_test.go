@@ -1,0 +1,148 @@
+package interop_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Names that are cut, and whose hashes of 32 bits are the same: found by trying.
+var (
+	longTool  = strings.Repeat("x", 60)
+	twinsOf   = "srv" // has both
+	twins     = [2]string{longTool + "36750", longTool + "97678"}
+	twinsName = "srv__" + strings.Repeat("x", 50) + "_331ec5e1"
+
+	cousins     = [2][2]string{{"a.b", longTool + "9290"}, {"a b", longTool + "22358"}}
+	cousinsName = "a_b__" + strings.Repeat("x", 50) + "_aa442f68"
+)
+
+func TestNamesWhoseHashesCollide(t *testing.T) {
+	for _, c := range []struct{ server, tool, want string }{
+		{twinsOf, twins[0], twinsName},
+		{twinsOf, twins[1], twinsName},
+		{cousins[0][0], cousins[0][1], cousinsName},
+		{cousins[1][0], cousins[1][1], cousinsName},
+	} {
+		if got := interop.QualifiedName(c.server, c.tool); got != c.want || len(got) != 64 {
+			t.Errorf("QualifiedName(%q, %q) = %q, want %q", c.server, c.tool, got, c.want)
+		}
+	}
+}
+
+// Of one server's two tools with one mounted name the first that it lists stands, and
+// the other is quarantined with the reason.
+func TestATwinInOneListIsQuarantined(t *testing.T) {
+	s := newPuppet(twins[1], "other", twins[0])
+	m := mount(t, t.Context(), named(twinsOf), &interop.MountOptions{Endpoint: puppets(map[string]*puppet{twinsOf: s})})
+	all := m.Box.Descriptors()
+	if len(all) != 2 || all[0].Name != twinsName || all[0].Tool != twins[1] {
+		t.Errorf("mounted: %v", mountedNames(m.Box.Snapshot("")))
+	}
+	q := m.Fleet.Quarantined()
+	if len(q) != 1 || q[0].Tool != twins[0] || q[0].Server != twinsOf || q[0].Published || !strings.Contains(q[0].Reason, twinsName) {
+		t.Errorf("quarantined: %v", q)
+	}
+	if got, err := say(t.Context(), m.Box, twinsName, "{}"); got != twins[1] {
+		t.Errorf("it says %q, %v", got, err)
+	}
+	// A tool that a server lists under one name twice: the first stands, too.
+	s.listRaw(`[{"name":"a","inputSchema":{"type":"object"}},{"name":"a","description":"other","inputSchema":{"type":"object"}}]`)
+	if err := m.Fleet.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if q := m.Fleet.Quarantined(); len(q) != 1 || q[0].Tool != "a" || !strings.Contains(q[0].Reason, "twice") {
+		t.Errorf("quarantined: %v", q)
+	}
+}
+
+// outcome is all that can be seen of a mount, whoever looks.
+type outcome struct {
+	Tools, Models []toolbox.Descriptor
+	Quarantined   []interop.Quarantine
+	Pending       []string
+}
+
+func outcomeOf(m *interop.Mounted) outcome {
+	s := m.Box.Snapshot("")
+	return outcome{s.Tools, m.Box.Descriptors(), m.Fleet.Quarantined(), s.Pending}
+}
+
+// quarrel are servers whose tools' names meet in every way there is.
+func quarrel() (ids []string, by map[string]*puppet) {
+	rival := strings.TrimPrefix(interop.QualifiedName("a.b", "t"), "a_b"+interop.Qualifier)
+	by = map[string]*puppet{
+		cousins[0][0]: newPuppet("t", cousins[0][1], "first"),
+		cousins[1][0]: newPuppet(cousins[1][1], "t", "second"),
+		"a_b":         newPuppet(rival, "third"),
+		twinsOf:       newPuppet(twins[0], twins[1]),
+	}
+	by[twinsOf].listRaw(`[{"name":"` + twins[1] + `","inputSchema":{"type":"object"}},{"name":"` + twins[0] +
+		`","inputSchema":{"type":"object"}},{"name":"un fit","inputSchema":{"type":"object","properties":` + strings.Repeat(`{"a":`, 100) + "{}" + strings.Repeat("}", 100) + `}}]`)
+	return []string{cousins[0][0], cousins[1][0], "a_b", twinsOf}, by
+}
+
+// What is mounted follows from the configuration and from what servers list, and not
+// from who connects first.
+func TestAMountIsTheSameInWhateverOrderServersConnect(t *testing.T) {
+	for _, configured := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}} {
+		var first outcome
+		for i, order := range permutations(4) {
+			synctest.Test(t, func(t *testing.T) {
+				ids, by := quarrel()
+				servers := make([]interop.Server, len(ids))
+				for at, which := range configured {
+					servers[at] = named(ids[which])[0]
+				}
+				for _, s := range by {
+					s.hold("initialize")
+				}
+				m := interop.Mount(t.Context(), servers, &interop.MountOptions{Wait: -1, Endpoint: puppets(by)})
+				defer m.Close()
+				for n, which := range order {
+					synctest.Wait()
+					if pending := m.Box.Snapshot("").Pending; len(pending) != len(order)-n {
+						t.Errorf("%v: pending %v", order, pending)
+					}
+					by[ids[which]].open("initialize")
+				}
+				synctest.Wait()
+				got := outcomeOf(m)
+				if i == 0 {
+					first = got
+				}
+				if diff := cmp.Diff(first, got); diff != "" {
+					t.Errorf("servers connected in the order %v: %s", order, diff)
+				}
+			})
+		}
+		if len(first.Tools) != 8 || len(first.Models) != 7 || len(first.Quarantined) != 4 || first.Pending != nil {
+			t.Errorf("%d tools, %d for models, quarantined: %v", len(first.Tools), len(first.Models), first.Quarantined)
+		}
+		cousin := cousins[0][0]
+		if configured[0] != 0 { // the other one comes first
+			cousin = cousins[1][0]
+		}
+		if i := slices.IndexFunc(first.Tools, func(d toolbox.Descriptor) bool { return d.Name == cousinsName }); i < 0 || first.Tools[i].Server != cousin {
+			t.Errorf("the first in the configuration has not the name: %v", first.Tools)
+		}
+	}
+}
+
+func permutations(n int) [][]int {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	var all [][]int
+	for _, rest := range permutations(n - 1) {
+		for at := range n {
+			all = append(all, slices.Insert(slices.Clone(rest), at, n-1))
+		}
+	}
+	return all
+}

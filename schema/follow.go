@@ -1,0 +1,125 @@
+package schema
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// follows reports whether a value follows an adapted schema, as far as it is told what belongs to which branch of a union.
+func (r *restorer) follows(v, s *node, level int) bool {
+	if s.kind != '{' || level > maxLevels {
+		return s.kind != 'f'
+	}
+	if t := s.get(wordType); t != nil && typeOfValue(v)&typesOf(t) == 0 && !isWhole(v, typesOf(t)) {
+		return false
+	}
+	if ref := s.get(wordRef); ref != nil && r.defs != nil {
+		if def := r.defs.member(lastStep(ref.string())); def != nil && !r.follows(v, def, level+1) {
+			return false
+		}
+	}
+	if all := values(s); all != nil && !slices.ContainsFunc(all, v.same) {
+		return false
+	}
+	for _, w := range []word{wordAnyOf, wordOneOf} {
+		if u := s.get(w); u != nil && !slices.ContainsFunc(u.elems, func(b *node) bool { return r.follows(v, b, level+1) }) {
+			return false
+		}
+	}
+	switch v.kind {
+	case '{':
+		return within(s, len(v.fields), wordMinProperties, wordMaxProperties) && r.objectFollows(v, s, level)
+	case '[':
+		if !within(s, len(v.elems), wordMinItems, wordMaxItems) {
+			return false
+		}
+		if items := s.get(wordItems); items != nil {
+			return !slices.ContainsFunc(v.elems, func(e *node) bool { return !r.follows(e, items, level+1) })
+		}
+	case '"':
+		return within(s, utf8.RuneCount(unquote(v.text)), wordMinLength, wordMaxLength)
+	case '0':
+		return numberFollows(v, s)
+	}
+	return true
+}
+
+// within reports whether a count keeps the bounds that two keywords give.
+func within(s *node, count int, least, most word) bool {
+	if bound := s.get(least); bound != nil && float64(count) < number(bound) {
+		return false
+	}
+	bound := s.get(most)
+	return bound == nil || float64(count) <= number(bound)
+}
+
+func numberFollows(v, s *node) bool {
+	for i := range s.fields {
+		bound := s.fields[i].value
+		switch s.fields[i].word {
+		case wordMinimum:
+			if less(v, bound) {
+				return false
+			}
+		case wordMaximum:
+			if less(bound, v) {
+				return false
+			}
+		case wordExclusiveMinimum:
+			if !less(bound, v) {
+				return false
+			}
+		case wordExclusiveMaximum:
+			if !less(v, bound) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// followed is what follows looks at.
+var followed = annotations | setOf(wordType, wordRef, wordEnum, wordConst, wordAnyOf, wordMinProperties, wordMaxProperties, wordMinItems,
+	wordMaxItems, wordItems, wordMinLength, wordMaxLength, wordMinimum, wordMaximum, wordExclusiveMinimum,
+	wordExclusiveMaximum, wordRequired, wordProperties, wordAdditionalProperties, wordFormat, wordNullable)
+
+// canBeTold reports whether follows can say of every value whether it follows s.
+func canBeTold(s *node) bool {
+	for i := range s.fields {
+		f := &s.fields[i]
+		told := followed.has(f.word)
+		switch f.word {
+		case wordProperties:
+			told = !slices.ContainsFunc(f.value.fields, func(p field) bool { return !canBeTold(p.value) })
+		case wordItems, wordAdditionalProperties:
+			told = canBeTold(f.value)
+		case wordAnyOf:
+			told = !slices.ContainsFunc(f.value.elems, func(e *node) bool { return !canBeTold(e) })
+		}
+		if !told {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *restorer) objectFollows(v, s *node, level int) bool {
+	for _, name := range s.get(wordRequired).list() {
+		if v.member(name.string()) == nil {
+			return false
+		}
+	}
+	props, more := s.get(wordProperties), s.get(wordAdditionalProperties)
+	for _, f := range v.fields {
+		of := more
+		if props != nil {
+			if p := props.member(string(f.name)); p != nil {
+				of = p
+			}
+		}
+		if of != nil && !r.follows(f.value, of, level+1) {
+			return false
+		}
+	}
+	return true
+}
