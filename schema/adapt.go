@@ -104,15 +104,19 @@ type adapter struct {
 	levels  int
 	nothing map[*node]bool // targets that nothing satisfies
 
-	targets map[string]*node // by reference
-	loops   map[*node]bool   // targets that lead to a loop
-	inside  []*node          // targets whose schemas are being written
-	defs    []*definition    // those that are kept
-	made    int              // values
-	top     *way             // the root's way back; nil where it stands inside another
-	mapped  bool             // something has a way back
-	changes []Change
-	err     error
+	targets     map[string]*node // by reference
+	loops       map[*node]bool   // targets that lead to a loop
+	inside      []*node          // targets whose schemas are being written
+	names       map[naming]*node // by $id and $anchor
+	defs        []*definition    // those that are kept, and by what they are of, and by name
+	defined     map[*node]*definition
+	definitions map[string]*definition
+	made        int  // values
+	written     int  // bytes
+	top         *way // the root's way back; nil where it stands inside another
+	mapped      bool // something has a way back
+	changes     []Change
+	err         error
 }
 
 // adapt adapts the schema as it is, or wrapped in an object.
@@ -173,6 +177,9 @@ func (a *adapter) schema(n *node) result {
 	}
 	if a.isPlain(n) {
 		a.made += 1 + len(n.fields)
+		if a.written += n.size; a.written > mostWritten {
+			a.fail(&LimitError{Bound: "bytes", Found: a.written, Limit: DefaultBytes, Pointer: n.path()})
+		}
 		return result{node: n}
 	}
 	d, ok := a.shaped(n, false)
@@ -217,11 +224,34 @@ func (a *adapter) open(n *node, root bool) *draft {
 	default:
 		a.change(n, RuleForm, "took what is no schema for one that takes everything", "", "")
 	}
-	if a.made += 1 + len(d.fields); a.made > DefaultNodes {
-		a.fail(&LimitError{Bound: "nodes", Found: a.made, Limit: DefaultNodes, Pointer: n.path()})
-	}
+	a.count(n, d.fields)
 	return d
 }
+
+// mostWritten bounds what is written while adapting, before it is known what stays.
+const mostWritten = 4 * DefaultBytes
+
+// count notes that fields are taken into a schema, and fails where that grows beyond the bounds.
+func (a *adapter) count(n *node, fields []field) {
+	a.made += 1 + len(fields)
+	for i := range fields {
+		a.written += len(fields[i].key)
+		if !schemaWords.has(fields[i].word) {
+			a.written += fields[i].value.size
+		}
+	}
+	switch {
+	case a.made > DefaultNodes:
+		a.fail(&LimitError{Bound: "nodes", Found: a.made, Limit: DefaultNodes, Pointer: n.path()})
+	case a.written > mostWritten:
+		a.fail(&LimitError{Bound: "bytes", Found: a.written, Limit: DefaultBytes, Pointer: n.path()})
+	}
+}
+
+// schemaWords are the keywords whose schemas are counted when they are opened.
+var schemaWords = setOf(wordProperties, wordPatternProperties, wordItems, wordPrefixItems, wordAnyOf, wordOneOf, wordAllOf,
+	wordAdditionalProperties, wordAdditionalItems, wordUnevaluatedItems, wordUnevaluatedProperties, wordNot, wordIf, wordThen,
+	wordElse, wordContains, wordPropertyNames, wordDependentSchemas, wordDefs, wordDefinitions)
 
 func (a *adapter) fail(err error) {
 	if a.err == nil {

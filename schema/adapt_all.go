@@ -85,9 +85,7 @@ func (a *adapter) meet(d *draft, n *node) bool {
 	for i := range m.fields {
 		m.has |= m.fields[i].word.set()
 	}
-	a.made += len(m.fields)
-	if a.made > DefaultNodes {
-		a.fail(&LimitError{Bound: "nodes", Found: a.made, Limit: DefaultNodes, Pointer: n.path()})
+	if a.count(n, m.fields); a.err != nil {
 		return true
 	}
 	a.forms(m)
@@ -263,8 +261,13 @@ func unionOf(x, y *node) *node {
 // namesOf are the names that one list has or the other, however they are spelled.
 func namesOf(x, y *node) *node {
 	out := &node{kind: '[', elems: slices.Clone(x.elems)}
+	seen := make(map[string]bool, len(x.elems)+len(y.elems))
+	for _, e := range x.elems {
+		seen[e.string()] = true
+	}
 	for _, e := range y.elems {
-		if indexOfName(out.elems, unquote(e.text)) < 0 {
+		if name := e.string(); !seen[name] {
+			seen[name] = true
 			out.elems = append(out.elems, e)
 		}
 	}

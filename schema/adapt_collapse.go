@@ -282,16 +282,20 @@ func (a *adapter) sumOf(d *draft, all []*draft) (*draft, bool) {
 	if enum != nil {
 		sum.set(wordEnum, "enum", enum)
 	}
-	lost := ""
+	lost, said := "", ""
 	for _, b := range all {
 		if rest := b.has &^ annotations &^ setOf(wordType, wordEnum); rest != 0 || enum == nil && b.has.has(wordEnum) {
-			lost = "what each branch says of the values: " + a.sketchUnion(newArray(nodesOf(all)...))
+			lost = "what each branch says of the values: "
 		}
 		if text := b.get(wordDescription); text != nil {
-			sum.set(wordDescription, "description", newString(joined(sum.get(wordDescription).string(), text.string())))
+			said = joined(said, text.string())
 		}
 	}
+	if said != "" {
+		sum.set(wordDescription, "description", newString(said))
+	}
 	if lost != "" {
+		lost += a.sketchUnion(newArray(nodesOf(all)...))
 		d.note(lost)
 	}
 	a.change(d.from, RuleKeyword, "made one "+t.one()+" of a union", lost, "")

@@ -44,48 +44,66 @@ func (a *adapter) wantsProperties(d *draft) bool {
 type object struct {
 	*adapter
 	*draft
-	out     *node   // the properties
-	needed  []*node // the names that are required now
-	missing []*node // the required names that are not declared, which the others are taken out of
+	out     *node           // the properties
+	taken   map[string]bool // their names, once somebody asks
+	needed  []*node         // the names that are required now
+	missing []*node         // the required names that are not declared
 	back    *way
 }
 
 // properties adapts each property. It reports false where a required one cannot be.
 func (o *object) properties() bool {
-	if r := o.draft.get(wordRequired); r != nil {
-		o.missing = o.keepList(r.elems)
-		o.needed = o.keepList(r.elems)[:0]
-	}
+	required := o.draft.get(wordRequired).list()
+	o.needed = o.keepList(required)[:0]
 	props := o.draft.get(wordProperties)
 	if props == nil {
+		o.missing = required
 		return true
 	}
 	o.out.fields = o.keep(nil, len(props.fields))
-	names := o.renamed(props)
-	for i := range props.fields {
-		f := props.fields[i]
-		at := indexOfName(o.missing, f.name)
-		if at >= 0 {
-			o.missing = slices.Delete(o.missing, at, at+1)
-		}
+	names, isRequired := o.renamed(props), lookUpNames(required)
+	for _, f := range props.fields {
 		r := o.schema(f.value)
 		if o.err != nil {
 			return true
 		}
-		if !o.property(f, names, r, at >= 0) {
+		if !o.property(f, names, r, isRequired(f.name)) {
 			return false
+		}
+	}
+	isDeclared := lookUpFields(props.fields)
+	for _, e := range required {
+		if !isDeclared(unquote(e.text)) {
+			o.missing = append(o.missing, e)
 		}
 	}
 	return true
 }
 
-func indexOfName(all []*node, name []byte) int {
-	for i := range all {
-		if string(unquote(all[i].text)) == string(name) {
-			return i
+// lookUpNames tells which names a list of strings has.
+func lookUpNames(list []*node) func([]byte) bool {
+	if len(list) <= few {
+		return func(name []byte) bool {
+			return slices.ContainsFunc(list, func(e *node) bool { return string(unquote(e.text)) == string(name) })
 		}
 	}
-	return -1
+	set := make(map[string]bool, len(list))
+	for _, e := range list {
+		set[string(unquote(e.text))] = true
+	}
+	return func(name []byte) bool { return set[string(name)] }
+}
+
+// lookUpFields tells which names fields have.
+func lookUpFields(fields []field) func([]byte) bool {
+	if len(fields) <= few {
+		return func(name []byte) bool { return indexOf(fields, name) >= 0 }
+	}
+	set := make(map[string]bool, len(fields))
+	for i := range fields {
+		set[string(fields[i].name)] = true
+	}
+	return func(name []byte) bool { return set[string(name)] }
 }
 
 // property adds one property. What takes null and cannot say so need not be given: not given is null.
@@ -129,6 +147,9 @@ func (o *object) property(f field, names map[string]string, r result, required b
 		required = true
 	}
 	o.out.fields = append(o.out.fields, f)
+	if o.taken != nil {
+		o.taken[string(f.name)] = true
+	}
 	if required {
 		o.needed = append(o.needed, &node{kind: '"', text: f.key})
 	}
@@ -216,12 +237,14 @@ func (o *object) inOldOrder(old *node) {
 	for i, e := range old.elems {
 		order[e.string()] = i
 	}
+	original := make(map[string][]byte, len(o.back.properties))
+	for i := range o.back.properties {
+		original[string(o.back.properties[i].adapted)] = o.back.properties[i].name
+	}
 	place := func(n *node) int {
 		name := unquote(n.text)
-		for i := range o.back.properties {
-			if p := &o.back.properties[i]; string(p.adapted) == string(name) {
-				name = p.name
-			}
+		if before, ok := original[string(name)]; ok {
+			name = before
 		}
 		return order[string(name)]
 	}
@@ -229,7 +252,15 @@ func (o *object) inOldOrder(old *node) {
 }
 
 // isNamed reports whether a property is called so already.
-func (o *object) isNamed(name string) bool { return o.out.member(name) != nil }
+func (o *object) isNamed(name string) bool {
+	if o.taken == nil {
+		o.taken = make(map[string]bool, len(o.out.fields))
+		for i := range o.out.fields {
+			o.taken[string(o.out.fields[i].name)] = true
+		}
+	}
+	return o.taken[name]
+}
 
 // takesNull reports whether an adapted schema takes null.
 func takesNull(n *node) bool {

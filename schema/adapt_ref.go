@@ -159,30 +159,23 @@ var definitionName = Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 6
 
 // definitionOf is the definition of target, made if it is new.
 func (a *adapter) definitionOf(target *node, ref string) *definition {
-	for _, def := range a.defs {
-		if def.target == target {
-			return def
-		}
+	if def := a.defined[target]; def != nil {
+		return def
 	}
 	name := sanitised(lastStep(ref), &definitionName)
 	if name == "" {
 		name = "root"
 	}
-	for base, i := name, 2; a.isDefined(name); i++ {
+	for base, i := name, 2; a.definitions[name] != nil; i++ {
 		name = base + "_" + strconv.Itoa(i)
 	}
 	def := &definition{name: name, target: target, back: &way{late: true}}
 	a.defs = append(a.defs, def)
-	return def
-}
-
-func (a *adapter) isDefined(name string) bool {
-	for _, def := range a.defs {
-		if def.name == name {
-			return true
-		}
+	if a.defined == nil {
+		a.defined, a.definitions = map[*node]*definition{}, map[string]*definition{}
 	}
-	return false
+	a.defined[target], a.definitions[name] = def, def
+	return def
 }
 
 // define writes the definitions of what was kept, and of what they keep in turn.
@@ -222,11 +215,10 @@ func (a *adapter) uses(n *node, used map[string]bool) {
 	for i := range n.fields {
 		f := &n.fields[i]
 		if f.word == wordRef && f.value.kind == '"' {
-			for _, def := range a.defs {
-				if !used[def.name] && f.value.string() == "#/$defs/"+escapeStep(def.name) {
-					used[def.name] = true
-					a.uses(def.node, used)
-				}
+			name, _ := strings.CutPrefix(f.value.string(), "#/$defs/")
+			if def := a.definitions[name]; def != nil && !used[name] { // no name needs escaping
+				used[name] = true
+				a.uses(def.node, used)
 			}
 		}
 		a.uses(f.value, used)
@@ -328,7 +320,7 @@ func (a *adapter) lookUp(ref string) *node {
 	base, fragment, _ := strings.Cut(ref, "#")
 	from := a.root
 	if base != "" {
-		if from = a.find(a.root, func(f *field) bool { return f.word == wordID && f.value.string() == base }); from == nil {
+		if from = a.named(wordID, base); from == nil {
 			return nil
 		}
 	}
@@ -339,7 +331,7 @@ func (a *adapter) lookUp(ref string) *node {
 		fragment = plain
 	}
 	if fragment[0] != '/' {
-		return a.find(from, func(f *field) bool { return f.word == wordAnchor && f.value.string() == fragment })
+		return a.named(wordAnchor, fragment)
 	}
 	for _, step := range strings.Split(fragment[1:], "/") {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
@@ -356,24 +348,32 @@ func (a *adapter) lookUp(ref string) *node {
 	return from
 }
 
-// find is the first object at or below n with a member that is wanted.
-func (a *adapter) find(n *node, wanted func(*field) bool) *node {
-	for i := range n.fields {
-		if wanted(&n.fields[i]) {
-			return n
-		}
+// named is the first schema with that $id, or that $anchor.
+func (a *adapter) named(w word, name string) *node {
+	if a.names == nil {
+		a.names = map[naming]*node{}
+		a.findNames(a.root)
 	}
+	return a.names[naming{w, name}]
+}
+
+// naming is how a schema says what it is called.
+type naming struct {
+	word word
+	name string
+}
+
+func (a *adapter) findNames(n *node) {
 	for i := range n.fields {
-		if found := a.find(n.fields[i].value, wanted); found != nil {
-			return found
+		f := &n.fields[i]
+		if name := (naming{f.word, f.value.string()}); (f.word == wordID || f.word == wordAnchor) && name.name != "" && a.names[name] == nil {
+			a.names[name] = n
 		}
+		a.findNames(f.value)
 	}
 	for _, e := range n.elems {
-		if found := a.find(e, wanted); found != nil {
-			return found
-		}
+		a.findNames(e)
 	}
-	return nil
 }
 
 func lastStep(ref string) string {

@@ -348,40 +348,55 @@ func (a *adapter) branches(d *draft, union, inner *node) []*branch {
 // fewer leaves out branches that say the same as one before them, and makes one of enums of one type.
 func (a *adapter) fewer(d *draft, all []*branch) []*branch {
 	var out []*branch
+	known := make(map[string]bool, len(all))
+	enums := map[string]int{} // by their type, where they stand in out
 	for _, b := range all {
-		i := slices.IndexFunc(out, func(o *branch) bool { return o.node.same(b.node) })
-		if i >= 0 {
+		text := string(b.node.append(nil))
+		if known[text] {
 			continue
 		}
-		i = slices.IndexFunc(out, func(o *branch) bool { return isEnum(o.node) && isEnum(b.node) && sameType(o.node, b.node) })
-		if i < 0 {
+		known[text] = true
+		if !isEnum(b.node) {
 			out = append(out, b)
 			continue
 		}
-		a.change(d.from, RuleKeyword, "made one enum of several", "", "")
-		merged := without(out[i].node, wordEnum.set()|wordDescription.set())
-		merged.fields = append(merged.fields, newField(wordEnum, "enum", unionOf(out[i].node.get(wordEnum), b.node.get(wordEnum))))
-		if text := joined(out[i].node.get(wordDescription).string(), b.node.get(wordDescription).string()); text != "" {
-			merged.fields = append(merged.fields, newField(wordDescription, "description", newString(text)))
+		kind := b.node.get(wordType)
+		if kind == nil {
+			out = append(out, b)
+			continue
 		}
-		out[i] = &branch{node: merged}
+		i, ok := enums[string(kind.append(nil))]
+		if !ok {
+			enums[string(kind.append(nil))] = len(out)
+			out = append(out, b)
+			continue
+		}
+		out[i] = &branch{node: a.oneEnum(d, out[i].node, b.node)}
 	}
 	return out
 }
+
+// oneEnum is the enum with the values of two.
+func (a *adapter) oneEnum(d *draft, x, y *node) *node {
+	a.change(d.from, RuleKeyword, "made one enum of several", "", "")
+	merged := without(x, wordEnum.set()|wordDescription.set())
+	merged.fields = append(merged.fields, newField(wordEnum, "enum", unionOf(x.get(wordEnum), y.get(wordEnum))))
+	if text := joined(x.get(wordDescription).string(), y.get(wordDescription).string()); text != "" {
+		merged.fields = append(merged.fields, newField(wordDescription, "description", newString(text)))
+	}
+	return merged
+}
+
+const maxJoined = 1_000 // bytes of a description that other descriptions are added to
 
 func joined(x, y string) string {
 	if x == "" || x == y || strings.Contains(y, x) {
 		return y
 	}
-	if y == "" || strings.Contains(x, y) {
+	if y == "" || len(x) > maxJoined || strings.Contains(x, y) {
 		return x
 	}
 	return x + " " + y
-}
-
-func sameType(x, y *node) bool {
-	tx, ty := x.get(wordType), y.get(wordType)
-	return tx != nil && ty != nil && tx.same(ty)
 }
 
 // isEnum reports a schema that says which values there are, and no more.

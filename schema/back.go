@@ -87,12 +87,13 @@ func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
 	if a.back == nil || Measure(arguments, Limits{Nodes: -1, Bytes: -1, Depth: maxLevels}) != nil {
 		return arguments
 	}
-	r := restorer{defs: definitionsOf(a.Schema)}
+	r := restorer{defs: definitionsOf(a.Schema), told: map[pairing]bool{}}
 	return r.restore(build(arguments), a.back, 0).append(nil)
 }
 
 type restorer struct {
-	defs *node // of the adapted schema
+	defs *node            // of the adapted schema
+	told map[pairing]bool // what follows has found
 }
 
 func definitionsOf(adapted json.RawMessage) *node {

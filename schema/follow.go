@@ -7,6 +7,19 @@ import (
 
 // follows reports whether a value follows an adapted schema, as far as it is told what belongs to which branch of a union.
 func (r *restorer) follows(v, s *node, level int) bool {
+	told, known := r.told[pairing{v, s}]
+	if !known {
+		r.told[pairing{v, s}] = true // what leads back to itself asks nothing more
+		told = r.follow(v, s, level)
+		r.told[pairing{v, s}] = told
+	}
+	return told
+}
+
+// pairing is a value and a schema.
+type pairing struct{ value, schema *node }
+
+func (r *restorer) follow(v, s *node, level int) bool {
 	if s.kind != '{' || level > maxLevels {
 		return s.kind != 'f'
 	}

@@ -69,7 +69,11 @@ func (g *generator) document() *twig {
 	if len(g.names) > 0 && root.kind == '{' {
 		defs := obj()
 		for _, name := range g.names {
-			defs.set(name, g.schema(1))
+			def := g.schema(1)
+			if def.get("$ref") != nil && !g.wild {
+				def = g.leaf() // a circle of nothing but references says nothing
+			}
+			defs.set(name, def)
 		}
 		root.set(g.defs, defs)
 	}

@@ -86,6 +86,8 @@ func (o *object) renamed(props *node) map[string]string {
 	if g.max == 0 {
 		g = &anyKey
 	}
+	isDeclared := lookUpFields(props.fields)
+	isTaken := func(name string) bool { return isDeclared([]byte(name)) || o.isNamed(name) }
 	wanted := make(map[string]int, len(bad))
 	for _, name := range bad {
 		wanted[sanitised(name, g)]++
@@ -93,9 +95,8 @@ func (o *object) renamed(props *node) map[string]string {
 	names := make(map[string]string, len(bad))
 	for _, name := range bad {
 		clean := sanitised(name, g)
-		if wanted[clean] > 1 || len(clean) < 2 || len(name) > g.max || slices.Contains(o.rules.NotKeys, clean) ||
-			props.member(clean) != nil || o.isNamed(clean) {
-			clean = withHash(clean, name, g, props)
+		if wanted[clean] > 1 || len(clean) < 2 || len(name) > g.max || slices.Contains(o.rules.NotKeys, clean) || isTaken(clean) {
+			clean = withHash(clean, name, g, isTaken)
 		}
 		names[name] = clean
 	}
@@ -106,14 +107,14 @@ var anyKey = safeKey.read()
 
 const hashDigits = 8
 
-func withHash(clean, name string, g *grammar, props *node) string {
+func withHash(clean, name string, g *grammar, isTaken func(string) bool) string {
 	if clean == "" {
 		clean = "key"
 	}
 	for salt := 0; ; salt++ {
 		sum := sha256.Sum256([]byte(name + strings.Repeat("\x00", min(salt, 1)) + strconv.Itoa(salt)))
 		hashed := clean[:min(len(clean), g.max-1-hashDigits)] + "_" + hex.EncodeToString(sum[:])[:hashDigits]
-		if props.member(hashed) == nil {
+		if !isTaken(hashed) {
 			return hashed
 		}
 	}

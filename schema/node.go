@@ -13,6 +13,7 @@ type node struct {
 	fields []field
 	elems  []*node
 
+	size int   // of its text in the original, 0 for what adapting made
 	up   *node // what it stands in, in the original; nil for the root
 	like *node // of what adapting made: the original that it stands for, if there is one
 }
@@ -174,21 +175,23 @@ func (b *builder) space(i int) int {
 // value reads the value at i, and returns the offset behind it.
 func (b *builder) value(i int) (*node, int) {
 	n := b.node()
+	end := 0
 	switch n.kind = b.text[i]; n.kind {
 	case '{':
-		return n, b.object(n, i)
+		end = b.object(n, i)
 	case '[':
-		return n, b.array(n, i)
+		end = b.array(n, i)
 	case '"':
-		end := endOfString(b.text, i)
+		end = endOfString(b.text, i)
 		n.text = b.text[i:end]
-		return n, end
-	case 't', 'f', 'n':
 	default:
-		n.kind = '0'
+		if n.kind != 't' && n.kind != 'f' && n.kind != 'n' {
+			n.kind = '0'
+		}
+		end = endOfLiteral(b.text, i)
+		n.text = b.text[i:end]
 	}
-	end := endOfLiteral(b.text, i)
-	n.text = b.text[i:end]
+	n.size = end - i
 	return n, end
 }
 

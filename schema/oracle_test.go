@@ -220,15 +220,20 @@ func (r reading) uncovered(e *jsonschema.ValidationError, lost []string) []strin
 		union = true
 	}
 	var places []string
+	excused := false
 	for _, cause := range e.Causes {
 		inner := r.uncovered(cause, lost)
 		if union && len(inner) == 0 {
 			return nil
 		}
+		excused = excused || len(inner) == 0
 		places = append(places, inner...)
 	}
 	if union {
 		return []string{at}
+	}
+	if excused { // what is refused counts as not evaluated
+		places = slices.DeleteFunc(places, func(at string) bool { return strings.Contains(at, "/unevaluated") })
 	}
 	return places
 }
