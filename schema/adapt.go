@@ -106,7 +106,7 @@ type adapter struct {
 
 	targets     map[string]*node // by reference
 	loops       map[*node]bool   // targets that lead to a loop
-	inside      []*node          // targets whose schemas are being written
+	inside      []*frame         // what references led to, of what is being written
 	names       map[naming]*node // by $id and $anchor
 	defs        []*definition    // those that are kept, and by what they are of, and by name
 	defined     map[*node]*definition

@@ -91,6 +91,9 @@ func (a *adapter) meet(d *draft, n *node) bool {
 	a.forms(m)
 	inner := m.get(wordAllOf)
 	m.drop(wordAllOf, wordNullable)
+	if m.has.has(wordIf) {
+		d.conditions = append(d.conditions, m.condition())
+	}
 	if more := m.get(wordUnevaluatedProperties); more != nil && !m.has.has(wordAdditionalProperties) {
 		m.rename(wordUnevaluatedProperties, wordAdditionalProperties, "additionalProperties", more)
 	}
@@ -125,7 +128,7 @@ func (a *adapter) dereferenced(d *draft, n *node) *node {
 		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+brief(ref.string()), "what "+brief(ref.string())+" says", "")
 		return rest
 	}
-	if !a.enter(d, target, ref.string()) {
+	if !a.enter(d, n, target, ref.string()) {
 		return rest
 	}
 	if len(rest.fields) == 0 {
@@ -142,6 +145,7 @@ func (a *adapter) dereferenced(d *draft, n *node) *node {
 
 func (a *adapter) meetFields(d, m *draft) bool {
 	a.meetClosed(d, m)
+	d.conditions = append(d.conditions, m.conditions...)
 	for i := range m.fields {
 		f := m.fields[i]
 		if f.word == wordOther || f.word == wordNote {
@@ -201,7 +205,9 @@ func (a *adapter) meetValues(d *draft, f field, old *node) (value *node, ok bool
 		}
 		return nil, true
 	case wordItems, wordAdditionalProperties, wordAdditionalItems, wordPropertyNames, wordUnevaluatedItems, wordUnevaluatedProperties:
-		return a.meetSchemas(old, v), true
+		if old.kind != '[' && v.kind != '[' {
+			return a.meetSchemas(old, v), true
+		}
 	case wordUniqueItems:
 		return trueNode, true
 	case wordNullable:

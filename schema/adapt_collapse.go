@@ -166,6 +166,9 @@ func (a *adapter) mergeObjects(d *draft, objects []*draft) bool {
 		if i > 0 {
 			required = common(required, o.get(wordRequired))
 		}
+		if len(objects) > 1 {
+			d.conditions = append(d.conditions, o.conditions...)
+		}
 		more := o.get(wordAdditionalProperties)
 		closed = closed && more != nil && more.kind == 'f'
 		props := o.get(wordProperties)
@@ -284,7 +287,7 @@ func (a *adapter) sumOf(d *draft, all []*draft) (*draft, bool) {
 	}
 	lost, said := "", ""
 	for _, b := range all {
-		if rest := b.has &^ annotations &^ setOf(wordType, wordEnum); rest != 0 || enum == nil && b.has.has(wordEnum) {
+		if rest := b.has &^ annotations &^ setOf(wordType, wordEnum); rest != 0 || b.conditions != nil || enum == nil && b.has.has(wordEnum) {
 			lost = "what each branch says of the values: "
 		}
 		if text := b.get(wordDescription); text != nil {

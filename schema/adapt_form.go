@@ -44,6 +44,11 @@ func (a *adapter) nullable(d *draft) {
 	case union != nil:
 		alone := newObject(newField(wordType, "type", newString("null")))
 		d.set(wordAnyOf, "anyOf", newArray(append(slices.Clone(union.elems), alone)...))
+	case d.has&(referenceWords|setOf(wordAllOf, wordOneOf)) != 0 && !d.root:
+		alone := newObject(newField(wordType, "type", newString("null")))
+		inner := without(d.node(), annotations|wordNullable.set())
+		d.dropSet(^(annotations | wordNullable.set()))
+		d.set(wordAnyOf, "anyOf", newArray(at(d.from, inner.fields...), alone))
 	}
 	if v.kind == 'f' || !a.takes(d, wordNullable) {
 		a.change(d.from, RuleKeyword, "wrote nullable as the type null", "", "")

@@ -12,6 +12,9 @@ func (a *adapter) object(d *draft) bool {
 		d.rename(wordUnevaluatedProperties, wordAdditionalProperties, "additionalProperties", more)
 	}
 	if a.rules.Closed && a.isDictionary(d) {
+		if all := d.declared(); typed && all != typeObject {
+			return a.split(d, all, all.inOrder(d.get(wordType)))
+		}
 		return a.dictionary(d)
 	}
 	o := &object{adapter: a, draft: d, out: &node{kind: '{'}, back: &way{}}
@@ -191,19 +194,22 @@ func (o *object) undeclared() bool {
 	if more != nil && more.kind == 'f' {
 		return false
 	}
+	n := at(o.draft.from)
+	if more != nil && more.kind == '{' {
+		n = more
+	}
+	props := newObject()
 	for _, e := range o.missing {
-		name := e.string()
-		n := at(o.draft.from)
-		if more != nil && more.kind == '{' {
-			n = more
-		}
-		o.change(o.draft.from, RuleRequired, "declared "+brief(name)+", which is required", "", "")
-		props := newObject(newField(wordOther, name, n))
+		props.fields = append(props.fields, field{key: e.text, name: unquote(e.text), value: n})
+	}
+	names := o.renamed(props)
+	for _, f := range props.fields {
+		o.change(o.draft.from, RuleRequired, "declared "+brief(string(f.name))+", which is required", "", "")
 		r := o.schema(n)
 		if o.err != nil {
 			return true
 		}
-		if !o.property(props.fields[0], o.renamed(props), r, true) {
+		if !o.property(f, names, r, true) {
 			return false
 		}
 	}
@@ -403,20 +409,12 @@ func (a *adapter) isDictionary(d *draft) bool {
 	}
 	props := d.get(wordProperties)
 	more := d.get(wordAdditionalProperties)
-	return (props == nil || len(props.fields) == 0) && (more == nil || more.kind != 'f')
+	return (props == nil || len(props.fields) == 0) && (more == nil || more.kind != 'f' || d.has.has(wordPatternProperties))
 }
 
 // dictionary says an object with free keys as a list of entries, which the way back makes an object again.
 func (a *adapter) dictionary(d *draft) bool {
-	value := d.get(wordAdditionalProperties)
-	if p := d.get(wordPatternProperties); p != nil && len(p.fields) == 1 && (value == nil || value.kind == 'f') {
-		value = p.fields[0].value
-		d.note("keys by pattern: " + a.sketchPatterns(p))
-	}
-	if value == nil || value.kind == 't' {
-		value = at(d.from)
-	}
-	r := a.schema(value)
+	r := a.schema(a.entryValue(d))
 	if a.err != nil {
 		return true
 	}
@@ -426,7 +424,9 @@ func (a *adapter) dictionary(d *draft) bool {
 	lost := "" // of two entries with one key the last is taken, as in an object
 	if rest := d.has & (objectWords &^ setOf(wordProperties, wordAdditionalProperties, wordRequired)); rest != 0 || len(d.get(wordRequired).list()) > 0 {
 		lost = "what the object says of its keys"
-		d.note("keys: " + a.sketch(d.node()))
+		if !rest.only(wordPatternProperties) {
+			d.note("keys: " + a.sketch(d.node()))
+		}
 	}
 	if v := values(d.node()); v != nil {
 		lost = "that it is one of " + sketchValues(v)
@@ -449,6 +449,29 @@ func (a *adapter) dictionary(d *draft) bool {
 	d.back = both(d.back, &way{entries: true, others: r.back})
 	d.done = true
 	return true
+}
+
+// entryValue is the schema of what stands under free keys.
+func (a *adapter) entryValue(d *draft) *node {
+	more, patterns := d.get(wordAdditionalProperties), d.get(wordPatternProperties)
+	if patterns == nil || len(patterns.fields) == 0 {
+		if more == nil || more.kind != '{' {
+			return at(d.from)
+		}
+		return more
+	}
+	d.note("keys by pattern: " + a.sketchPatterns(patterns))
+	var values []*node
+	for i := range patterns.fields {
+		values = append(values, patterns.fields[i].value)
+	}
+	if more == nil || more.kind == 't' {
+		more = at(d.from)
+	}
+	if more.kind != 'f' {
+		values = append(values, more)
+	}
+	return oneOfEach(values)
 }
 
 func (n *node) list() []*node {

@@ -31,7 +31,7 @@ func (a *adapter) references(d *draft) bool {
 		if !d.root && a.shape.nested.has(wordRef) && a.keeps(d, target) {
 			return a.keepRef(d, target, ref)
 		}
-		if !a.enter(d, target, ref) {
+		if !a.enter(d, d.from, target, ref) {
 			continue
 		}
 		a.change(d.from, RuleRef, "inlined "+brief(ref), "", "")
@@ -70,14 +70,43 @@ func (a *adapter) takeReference(d *draft) string {
 	return ""
 }
 
-// enter notes that target is being written, and reports false, with a note, where it is already, or where too many are.
-func (a *adapter) enter(d *draft, target *node, ref string) bool {
-	again := len(a.inside) >= a.levels
-	for _, t := range a.inside {
-		again = again || t == target
+// frame is what a reference led to, and the frame that the reference stands in.
+type frame struct {
+	target *node
+	up     *frame
+	depth  int
+}
+
+// around is the frame that n stands in, nil for the document. What was merged beside n is none of it.
+func (a *adapter) around(n *node) *frame {
+	for n.like != nil {
+		n = n.like
+	}
+	for i := len(a.inside) - 1; i >= 0; i-- {
+		f := a.inside[i]
+		for at := n; at != nil; at = at.up {
+			if at == f.target {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// enter notes that target is written for the reference that stands at from, and reports false, with a note, where that is
+// inside of target already, or where too many are inside one another.
+func (a *adapter) enter(d *draft, from, target *node, ref string) bool {
+	around := a.around(from)
+	f := &frame{target: target, up: around, depth: 1}
+	if around != nil {
+		f.depth = around.depth + 1
+	}
+	again := f.depth > a.levels
+	for ; around != nil; around = around.up {
+		again = again || around.target == target
 	}
 	if !again {
-		a.inside = append(a.inside, target)
+		a.inside = append(a.inside, f)
 		return true
 	}
 	name := lastStep(ref)

@@ -11,28 +11,26 @@ func (a *adapter) conditions(d *draft) bool {
 	if n := d.get(wordNot); n != nil && saysNothing(n) {
 		return false
 	}
-	for _, w := range []word{wordIf, wordDependentSchemas, wordDependencies} {
+	if d.has.has(wordIf) && !a.takes(d, wordIf) {
+		d.conditions = append([]*draft{d.condition()}, d.conditions...)
+	}
+	for _, c := range d.conditions {
+		a.takeOut(d, c, wordIf, c.get(wordThen), c.get(wordElse))
+	}
+	d.conditions = nil
+	for _, w := range []word{wordDependentSchemas, wordDependencies} {
 		v := d.get(w)
 		if v == nil || a.takes(d, w) {
 			continue
 		}
-		text := a.sketchCondition(d, w)
-		a.change(d.from, RuleKeyword, "took a condition out", text, "")
-		d.note(text)
-		branches := []*node{d.get(wordThen), d.get(wordElse)}
-		if w != wordIf {
-			branches = nil
-			for _, f := range v.fields {
-				branches = append(branches, f.value)
-			}
+		var branches []*node
+		for _, f := range v.fields {
+			branches = append(branches, f.value)
 		}
+		c := &draft{from: d.from}
+		c.add(newField(w, "", v))
 		d.drop(w)
-		if w == wordIf {
-			d.drop(wordThen, wordElse)
-		}
-		for _, b := range branches {
-			a.optionally(d, b)
-		}
+		a.takeOut(d, c, w, branches...)
 	}
 	if !d.has.has(wordIf) {
 		d.drop(wordThen, wordElse)
@@ -40,10 +38,33 @@ func (a *adapter) conditions(d *draft) bool {
 	return true
 }
 
+// takeOut tells of the condition c, which d has no longer, and declares what it says of properties.
+func (a *adapter) takeOut(d, c *draft, w word, branches ...*node) {
+	text := a.sketchCondition(c, w)
+	a.change(c.from, RuleKeyword, "took a condition out", text, "")
+	d.note(text)
+	for _, b := range branches {
+		a.optionally(d, b, 0)
+	}
+}
+
+const mostIndirect = 8 // references and combinators between a condition and the properties that it speaks of
+
 // optionally declares the properties of n that d has not.
-func (a *adapter) optionally(d *draft, n *node) {
-	if n == nil || n.kind != '{' {
+func (a *adapter) optionally(d *draft, n *node, depth int) {
+	if n == nil || n.kind != '{' || depth > mostIndirect {
 		return
+	}
+	if ref := n.get(wordRef); ref != nil {
+		a.optionally(d, a.target(ref.string()), depth+1)
+	}
+	for _, w := range []word{wordAllOf, wordAnyOf, wordOneOf} {
+		for _, b := range n.get(w).list() {
+			a.optionally(d, b, depth+1)
+		}
+	}
+	for _, w := range []word{wordThen, wordElse} {
+		a.optionally(d, n.get(w), depth+1)
 	}
 	props := n.get(wordProperties)
 	if props == nil || props.kind != '{' {
@@ -53,13 +74,16 @@ func (a *adapter) optionally(d *draft, n *node) {
 	if own == nil {
 		own = at(d.from)
 	}
+	isDeclared := lookUpFields(own.fields)
 	merged := &node{kind: '{', fields: slices.Clone(own.fields), like: own}
 	for _, f := range props.fields {
-		if own.member(string(f.name)) == nil && f.value.kind != 'f' {
+		if !isDeclared(f.name) && f.value.kind != 'f' {
 			merged.fields = append(merged.fields, f)
 		}
 	}
-	d.set(wordProperties, "properties", merged)
+	if a.count(n, merged.fields[len(own.fields):]); a.err == nil {
+		d.set(wordProperties, "properties", merged)
+	}
 }
 
 // leftovers drops what the consumer does not take, with a note where it can be told.

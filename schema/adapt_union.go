@@ -341,6 +341,10 @@ func (a *adapter) branches(d *draft, union, inner *node) []*branch {
 	}
 	if d.null && a.takes(d, wordNullable) && len(out) > 0 {
 		d.null = false
+		if !slices.ContainsFunc(out, func(b *branch) bool { return b.node.get(wordNullable) != nil }) {
+			nullable := &node{kind: '{', fields: append(slices.Clone(out[0].node.fields), newField(wordNullable, "nullable", trueNode))}
+			out[0] = &branch{nullable, out[0].back}
+		}
 	}
 	return out
 }

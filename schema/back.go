@@ -116,11 +116,8 @@ func (r *restorer) restore(n *node, s *way, level int) *node {
 	for _, w := range s.chain {
 		n = r.restore(n, w, level+1)
 	}
-	for _, b := range s.union {
-		if r.follows(n, b.node, 0) {
-			n = r.restore(n, b.back, level+1)
-			break
-		}
+	if b := r.meant(n, s.union); b != nil {
+		n = r.restore(n, b.back, level+1)
 	}
 	switch n.kind {
 	case '{':
@@ -133,9 +130,34 @@ func (r *restorer) restore(n *node, s *way, level int) *node {
 	return n
 }
 
+// meant is the branch that a value follows; of several, the first that declares most of its properties.
+func (r *restorer) meant(n *node, union []*branch) *branch {
+	var best *branch
+	most := -1
+	for _, b := range union {
+		if !r.follows(n, b.node, 0) {
+			continue
+		}
+		declared := 0
+		if props := b.node.get(wordProperties); props != nil {
+			isDeclared := lookUpFields(props.fields)
+			for i := range n.fields {
+				if isDeclared(n.fields[i].name) {
+					declared++
+				}
+			}
+		}
+		if declared > most {
+			best, most = b, declared
+		}
+	}
+	return best
+}
+
 func (r *restorer) object(n *node, s *way, level int) *node {
 	out := &node{kind: '{', fields: make([]field, 0, len(n.fields))}
 	seen := make(map[string]bool, len(n.fields))
+	isGiven := lookUpFields(n.fields)
 	for _, f := range n.fields {
 		p := s.property(f.name)
 		if p == nil {
@@ -147,7 +169,7 @@ func (r *restorer) object(n *node, s *way, level int) *node {
 		if p.dropNull && isNull(f.value) {
 			continue
 		}
-		if p.renamed {
+		if p.renamed && !isGiven(p.name) {
 			f.key, f.name = p.key, p.name
 		}
 		f.value = r.restore(f.value, p.step, level+1)

@@ -14,6 +14,8 @@ type draft struct {
 	cut    bool     // a reference that it had, or that its items had, was cut
 	said   bool     // that null is accepted too is said
 	back   *way
+
+	conditions []*draft // if, then and else of what was merged
 }
 
 func (d *draft) get(w word) *node {
@@ -71,6 +73,18 @@ func (d *draft) note(text string) {
 	if text != "" && !slices.Contains(d.notes, text) {
 		d.notes = append(d.notes, text)
 	}
+}
+
+// condition takes if, then and else out of d.
+func (d *draft) condition() *draft {
+	c := &draft{from: d.from}
+	for _, f := range d.fields {
+		if f.word == wordIf || f.word == wordThen || f.word == wordElse {
+			c.add(f)
+		}
+	}
+	d.drop(wordIf, wordThen, wordElse)
+	return c
 }
 
 func (d *draft) node() *node { return &node{kind: '{', fields: d.fields} }

@@ -203,7 +203,8 @@ func setOf(all ...word) words {
 	return s
 }
 
-func (s words) has(w word) bool { return s&w.set() != 0 }
+func (s words) has(w word) bool  { return s&w.set() != 0 }
+func (s words) only(w word) bool { return s == w.set() }
 
 // What says something of one type only.
 var (
