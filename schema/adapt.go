@@ -60,9 +60,8 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 	for level := 0; ; {
 		a := &adapter{slab: s, profile: p, rules: a.rules, shape: a.shape, root: root, size: a.size, levels: referenceLevels[level], nothing: nothing}
 		adapted, err := a.adapt(wrap)
-		_, grew := errors.AsType[*LimitError](err)
 		switch {
-		case grew && level+1 < len(referenceLevels):
+		case a.grew(err) && level+1 < len(referenceLevels):
 			level++
 		case errors.Is(err, errNothing) && !wrap:
 			wrap = true // no object satisfies it, but something else may
@@ -74,10 +73,17 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 	}
 }
 
+// grew reports whether fewer references inside one another may mend an error.
+func (a *adapter) grew(err error) bool {
+	_, beyond := errors.AsType[*LimitError](err)
+	return beyond || errors.Is(err, errLimits) && a.targets != nil
+}
+
 const maxNothing = 32 // definitions that nothing satisfies, in one schema
 
 var (
 	errNothing    = fmt.Errorf("%w: no arguments satisfy it", ErrUnfit)
+	errLimits     = fmt.Errorf("%w", ErrUnfit)
 	errDefinition = fmt.Errorf("%w: nothing satisfies one of its definitions", ErrUnfit)
 )
 
@@ -111,10 +117,11 @@ type adapter struct {
 	defs        []*definition    // those that are kept, and by what they are of, and by name
 	defined     map[*node]*definition
 	definitions map[string]*definition
-	made        int  // values
-	written     int  // bytes
-	top         *way // the root's way back; nil where it stands inside another
-	mapped      bool // something has a way back
+	made        int     // values
+	written     int     // bytes
+	top         *way    // the root's way back; nil where it stands inside another
+	mapped      bool    // something has a way back
+	untold      []*node // schemas with a union whose branches may not be told apart
 	changes     []Change
 	err         error
 }
@@ -140,11 +147,13 @@ func (a *adapter) adapt(wrap bool) (*Adapted, error) {
 	}
 	note := a.describe(d)
 	a.define(d)
+	a.tellAnyhow(a.root, d.node(), 0)
 	if a.err != nil {
 		return nil, a.err
 	}
 	out := &Adapted{Note: note, Changes: a.changes, Schema: d.node().append(make([]byte, 0, min(a.size, DefaultBytes)))}
 	if a.mapped {
+		a.tellUntold(out)
 		out.back = d.back
 		if a.top != nil {
 			a.top.fill(d.back)
@@ -157,6 +166,13 @@ func (a *adapter) adapt(wrap bool) (*Adapted, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// tellAnyhow tells of a change where nothing has been told of one.
+func (a *adapter) tellAnyhow(n, now *node, told int) {
+	if len(a.changes) == told && n.like == nil && !now.same(n) {
+		a.change(n, RuleForm, "wrote it in another way", "", "")
+	}
 }
 
 // result is what became of a schema.
@@ -182,12 +198,15 @@ func (a *adapter) schema(n *node) result {
 		}
 		return result{node: n}
 	}
+	told := len(a.changes)
 	d, ok := a.shaped(n, false)
 	if !ok {
 		return result{null: d != nil && d.null}
 	}
 	a.describe(d)
-	return result{d.node(), d.back, d.null, d.cut}
+	r := result{d.node(), d.back, d.null, d.cut}
+	a.tellAnyhow(n, r.node, told)
+	return r
 }
 
 // passes are done in this order, each to what the ones before have left. One that reports false says that nothing satisfies

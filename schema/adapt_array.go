@@ -25,7 +25,6 @@ func (a *adapter) array(d *draft) bool {
 	r := a.schema(items)
 	if r.null {
 		a.change(items, RuleType, "left null out", "", "null")
-		d.note("null")
 	}
 	if r.node == nil {
 		a.change(items, RuleItems, "took what nothing satisfies for anything", "that the array is empty", "")
@@ -64,9 +63,13 @@ func (a *adapter) tuple(d *draft) bool {
 		union.elems = append(union.elems, rest)
 	}
 	text := a.sketchTuple(first)
+	equal := closed && len(union.elems) > 0 && !slices.ContainsFunc(union.elems, func(e *node) bool { return !e.same(union.elems[0]) })
 	lost := "which item is which: " + text
-	if len(union.elems) == 1 && !closed {
+	switch {
+	case len(union.elems) == 1 && !closed:
 		lost = "that only the first items are so"
+	case equal:
+		lost = ""
 	}
 	narrowed := ""
 	if rest == nil || rest.kind == 't' {
@@ -75,7 +78,9 @@ func (a *adapter) tuple(d *draft) bool {
 	if d.has.has(wordMinItems) && d.has.has(wordMaxItems) || closed {
 		text = strconv.Itoa(n) + " items: " + text
 	}
-	d.note("in this order: " + text)
+	if !equal {
+		d.note("in this order: " + text)
+	}
 	a.change(d.from, RuleItems, "made one schema of the items of a tuple", lost, narrowed)
 	if closed && !d.has.has(wordMaxItems) {
 		d.set(wordMaxItems, "maxItems", &node{kind: '0', text: []byte(strconv.Itoa(n))})

@@ -16,7 +16,11 @@ func (a *adapter) collapse(d *draft, union *node) bool {
 	base := d.declared()
 	var objects, others []*draft
 	for _, b := range open {
-		switch t := a.typesOfDraft(b) & base; {
+		t := a.typesOfDraft(b) & base
+		if !b.has.has(wordType) && d.has.has(wordType) && values(b.node()) == nil {
+			t = base // what it says of other types says nothing here
+		}
+		switch {
 		case t.has(typeObject) && (t == typeObject || d.root || b.has&objectWords != 0):
 			objects = append(objects, b)
 		case t != 0 && !d.root:

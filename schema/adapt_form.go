@@ -161,9 +161,6 @@ func (a *adapter) typeForm(d *draft, v *node) (bool, *node) {
 }
 
 func (a *adapter) requiredForm(d *draft, v *node) (bool, *node) {
-	if v.kind == 't' || v.kind == 'f' { // draft 3: of a property, which its parent reads
-		return false, nil
-	}
 	if v.kind != '[' {
 		return false, nil
 	}

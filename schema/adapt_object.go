@@ -17,6 +17,10 @@ func (a *adapter) object(d *draft) bool {
 		}
 		return a.dictionary(d)
 	}
+	if a.rules.Closed && d.root && a.hasOnlyFreeKeys(d) {
+		a.fail(errNothing) // wrapped, it can be said
+		return true
+	}
 	o := &object{adapter: a, draft: d, out: &node{kind: '{'}, back: &way{}}
 	if !o.properties() || !o.undeclared() {
 		return false
@@ -141,11 +145,14 @@ func (o *object) property(f field, names map[string]string, r result, required b
 	} else if r.null {
 		o.change(f.value, RuleType, "left null out: not given means the same", "", "")
 	}
+	original := f.value
 	f.value = r.node
 	if o.rules.RequiredAll && !required {
 		if !takesNull(r.node) {
+			o.change(original, RuleRequired, "made required, with null for what is not given", "", "")
 			f.value, b.dropNull = withNull(r.node), true
-			o.change(f.value, RuleRequired, "made required, with null for what is not given", "", "")
+		} else {
+			o.change(original, RuleRequired, "made required: it takes null", "", "")
 		}
 		required = true
 	}
@@ -368,6 +375,7 @@ func (a *adapter) additional(d *draft, back *way) bool {
 		switch text := a.sketch(more); {
 		case more.kind == 'f':
 			a.change(d.from, RuleKeyword, "dropped additionalProperties", "that no other properties are taken", "")
+		case saysNothing(more) && len(d.get(wordProperties).fieldsOf()) > 0:
 		case saysNothing(more):
 			d.note("takes any keys")
 		default:
@@ -407,9 +415,19 @@ func (a *adapter) isDictionary(d *draft) bool {
 	if d.root || d.cut {
 		return false
 	}
+	return a.hasFreeKeys(d)
+}
+
+func (a *adapter) hasFreeKeys(d *draft) bool {
 	props := d.get(wordProperties)
 	more := d.get(wordAdditionalProperties)
 	return (props == nil || len(props.fields) == 0) && (more == nil || more.kind != 'f' || d.has.has(wordPatternProperties))
+}
+
+// hasOnlyFreeKeys reports an object that says what its free keys hold, and has no others.
+func (a *adapter) hasOnlyFreeKeys(d *draft) bool {
+	more := d.get(wordAdditionalProperties)
+	return a.hasFreeKeys(d) && (d.has.has(wordPatternProperties) || more != nil && more.kind == '{')
 }
 
 // dictionary says an object with free keys as a list of entries, which the way back makes an object again.
@@ -442,7 +460,7 @@ func (a *adapter) dictionary(d *draft) bool {
 		newField(wordRequired, "required", newArray(newString("key"), newString("value"))),
 		newField(wordAdditionalProperties, "additionalProperties", falseNode),
 	)
-	d.dropSet(objectWords)
+	d.dropSet(^(annotations | wordType.set()))
 	d.set(wordType, "type", newString("array"))
 	d.set(wordItems, "items", entry)
 	a.mapped = true

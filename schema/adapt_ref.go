@@ -18,8 +18,12 @@ type definition struct {
 // leads back into itself; else what it leads to is merged with what stands beside it.
 func (a *adapter) references(d *draft) bool {
 	for d.has&referenceWords != 0 {
-		ref := a.takeReference(d)
+		w, ref := firstReference(d)
 		target := a.target(ref)
+		if target != nil && !a.onlyRefers(target) && !a.nothing[target] && !d.root && a.shape.nested.has(wordRef) && a.keeps(d, w, target) {
+			return a.keepRef(d, w, target, ref)
+		}
+		d.drop(w)
 		if target == nil || a.onlyRefers(target) {
 			a.change(d.from, RuleRef, "dropped a reference that leads nowhere here: "+brief(ref), "what "+brief(ref)+" says", "")
 			d.note("see " + brief(ref))
@@ -27,9 +31,6 @@ func (a *adapter) references(d *draft) bool {
 		}
 		if a.nothing[target] {
 			return false
-		}
-		if !d.root && a.shape.nested.has(wordRef) && a.keeps(d, target) {
-			return a.keepRef(d, target, ref)
 		}
 		if !a.enter(d, d.from, target, ref) {
 			continue
@@ -58,16 +59,14 @@ func (a *adapter) onlyRefers(n *node) bool {
 	return true
 }
 
-// takeReference takes one reference out of d.
-func (a *adapter) takeReference(d *draft) string {
+// firstReference is the first of the references that d has.
+func firstReference(d *draft) (word, string) {
 	for i := range d.fields {
 		if w := d.fields[i].word; referenceWords.has(w) {
-			ref := d.fields[i].value.string()
-			d.drop(w)
-			return ref
+			return w, d.fields[i].value.string()
 		}
 	}
-	return ""
+	return wordOther, ""
 }
 
 // frame is what a reference led to, and the frame that the reference stands in.
@@ -142,36 +141,50 @@ func (a *adapter) typesFrom(n *node, depth int) types {
 	if n.get(wordItems) != nil {
 		return typeArray
 	}
-	return everyType
+	all := everyType
+	for _, b := range n.get(wordAllOf).list() {
+		all &= a.typesFrom(b, depth+1)
+	}
+	for _, w := range []word{wordAnyOf, wordOneOf} {
+		var some types
+		for _, b := range n.get(w).list() {
+			some |= a.typesFrom(b, depth+1)
+		}
+		if some != 0 {
+			all &= some
+		}
+	}
+	return all
 }
 
 // keeps reports whether a reference can stay one.
-func (a *adapter) keeps(d *draft, target *node) bool {
+func (a *adapter) keeps(d *draft, w word, target *node) bool {
 	loops := a.leadsToLoop(target)
 	if loops {
 		return !a.rules.NoRecursion
 	}
-	if a.rules.RefAlone && len(d.fields) > 0 {
+	if a.rules.RefAlone && d.has != w.set() {
 		return false
 	}
 	return a.underDefinitions(target)
 }
 
-func (a *adapter) keepRef(d *draft, target *node, ref string) bool {
+func (a *adapter) keepRef(d *draft, w word, target *node, ref string) bool {
 	now, back := a.kept(target, ref)
-	if a.rules.RefAlone && len(d.fields) > 0 {
-		if rest := d.has &^ annotations; rest != 0 {
+	if a.rules.RefAlone && d.has != w.set() {
+		if rest := d.has &^ annotations &^ w.set(); rest != 0 {
 			a.change(d.from, RuleRef, "dropped what stands beside a reference", "what stands beside "+brief(ref), "")
 		} else {
 			a.change(d.from, RuleRef, "dropped what stands beside a reference", "", "")
 		}
-		d.fields, d.has = nil, 0
+		d.dropSet(^w.set())
 	}
 	if now != ref {
 		a.change(d.from, RuleRef, "wrote the reference "+brief(ref)+" as "+brief(now), "", "")
 	}
-	d.set(wordRef, "$ref", newString(now))
-	d.back = back
+	if d.back = back; now != ref || w != wordRef {
+		d.rename(w, wordRef, "$ref", newString(now))
+	}
 	return true
 }
 
@@ -224,6 +237,7 @@ func (a *adapter) define(root *draft) {
 		}
 	}
 	if a.err != nil || len(a.defs) == 0 {
+		root.drop(wordDefs, wordDefinitions)
 		return
 	}
 	used := map[string]bool{}
@@ -234,9 +248,15 @@ func (a *adapter) define(root *draft) {
 			fields = append(fields, newField(wordOther, def.name, def.node))
 		}
 	}
-	if len(fields) > 0 {
-		root.set(wordDefs, "$defs", newObject(fields...))
+	if len(fields) == 0 {
+		root.drop(wordDefs, wordDefinitions)
+		return
 	}
+	if !root.has.has(wordDefs) && root.has.has(wordDefinitions) {
+		root.rename(wordDefinitions, wordDefs, "$defs", newObject(fields...))
+	}
+	root.set(wordDefs, "$defs", newObject(fields...))
+	root.drop(wordDefinitions)
 }
 
 // uses notes the definitions that n refers to, and those that they refer to.

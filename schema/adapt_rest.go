@@ -41,11 +41,16 @@ func (a *adapter) conditions(d *draft) bool {
 // takeOut tells of the condition c, which d has no longer, and declares what it says of properties.
 func (a *adapter) takeOut(d, c *draft, w word, branches ...*node) {
 	text := a.sketchCondition(c, w)
-	a.change(c.from, RuleKeyword, "took a condition out", text, "")
-	d.note(text)
+	before := len(d.get(wordProperties).fieldsOf())
 	for _, b := range branches {
 		a.optionally(d, b, 0)
 	}
+	narrowed := ""
+	if len(d.get(wordProperties).fieldsOf()) > before {
+		narrowed = "other values under names that only the condition declares"
+	}
+	a.change(c.from, RuleKeyword, "took a condition out", text, narrowed)
+	d.note(text)
 }
 
 const mostIndirect = 8 // references and combinators between a condition and the properties that it speaks of
@@ -98,6 +103,9 @@ func (a *adapter) leftovers(d *draft) bool {
 		if a.takes(d, f.word) && (f.word != wordOther || a.takesOther(d)) && !a.goes(f) {
 			continue
 		}
+		if d.root && (f.word == wordDefs || f.word == wordDefinitions) {
+			continue // for define
+		}
 		if f.word == wordDescription {
 			continue // for describe
 		}
@@ -137,7 +145,7 @@ func (d *draft) whence(f field) *node {
 // the one that is written here, and a null that cannot be given.
 func (a *adapter) goes(f field) bool {
 	switch f.word {
-	case wordDefs, wordDefinitions:
+	case wordDefs, wordDefinitions, wordID:
 		return true
 	case wordSchema:
 		return f.value.string() != "https://json-schema.org/draft/2020-12/schema"

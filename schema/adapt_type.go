@@ -204,6 +204,9 @@ func (a *adapter) enums(d *draft) bool {
 	kept := slices.DeleteFunc(slices.Clone(possible), func(v *node) bool {
 		return typeOfValue(v)&a.shape.enum == 0 || a.rules.EnumFilled && string(v.text) == `""`
 	})
+	if limit := a.rules.Limits.EnumValues; limit > 0 && len(kept) > limit {
+		kept = nil
+	}
 	switch {
 	case len(kept) == len(e.elems):
 		return true

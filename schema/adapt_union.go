@@ -141,7 +141,7 @@ func (a *adapter) unions(d *draft) bool {
 		d.drop(wordAnyOf)
 		text := a.sketchUnion(union)
 		a.change(d.from, RuleKeyword, "took anyOf out", "that one of these holds: "+text, "")
-		d.note("one of: " + text)
+		d.note("needs one of: " + text)
 		return true
 	}
 	if takes {
@@ -177,7 +177,7 @@ func (a *adapter) oneOf(d *draft) bool {
 		return true
 	}
 	lost := ""
-	if !exclusive(one) {
+	if !exclusive(one, d.declared() == typeObject) {
 		lost = "that no two of the branches may hold"
 	}
 	a.change(d.from, RuleKeyword, "wrote oneOf as anyOf", lost, "")
@@ -197,13 +197,13 @@ func (a *adapter) oneOf(d *draft) bool {
 const maxCompared = 200 // branches that are compared in pairs
 
 // exclusive reports whether no two of the branches can hold at once, as far as their types and constants show it.
-func exclusive(union *node) bool {
+func exclusive(union *node, objects bool) bool {
 	if len(union.elems) > maxCompared {
 		return false
 	}
 	for i, x := range union.elems {
 		for _, y := range union.elems[:i] {
-			if !apart(x, y, 0) {
+			if !apart(x, y, objects, 0) {
 				return false
 			}
 		}
@@ -211,7 +211,7 @@ func exclusive(union *node) bool {
 	return true
 }
 
-func apart(x, y *node, depth int) bool {
+func apart(x, y *node, objects bool, depth int) bool {
 	if x.kind != '{' || y.kind != '{' || depth > 2 {
 		return x.kind == 'f' || y.kind == 'f'
 	}
@@ -226,12 +226,12 @@ func apart(x, y *node, depth int) bool {
 		})
 	}
 	px, py := x.get(wordProperties), y.get(wordProperties)
-	if px == nil || py == nil || tx == nil || ty == nil {
+	if px == nil || py == nil || !objects && (tx == nil || ty == nil) {
 		return false
 	}
 	for _, f := range px.fields { // a property that both require, and that is apart
 		o := py.member(string(f.name))
-		if o != nil && requires(x, f.name) && requires(y, f.name) && apart(f.value, o, depth+1) {
+		if o != nil && requires(x, f.name) && requires(y, f.name) && apart(f.value, o, false, depth+1) {
 			return true
 		}
 	}
@@ -254,8 +254,8 @@ func requires(n *node, name []byte) bool {
 	return r != nil && slices.ContainsFunc(r.elems, func(e *node) bool { return e.kind == '"' && string(unquote(e.text)) == string(name) })
 }
 
-var shapeWords = setOf(wordType, wordProperties, wordItems, wordPrefixItems, wordEnum, wordConst, wordRef, wordDynamicRef,
-	wordRecursiveRef, wordAnyOf, wordOneOf, wordAllOf, wordFormat, wordAdditionalProperties, wordPatternProperties)
+// constraints say of an object which properties there may be together, and not how they are.
+var constraints = annotations | setOf(wordRequired, wordNot, wordDependentRequired, wordMinProperties, wordMaxProperties)
 
 // onlyConstrains reports a union beside a schema of its own that says no more than which properties must be there, or what
 // may not be: no shape, so nothing to say it with.
@@ -268,7 +268,7 @@ func (a *adapter) onlyConstrains(d *draft, union *node) bool {
 			return true
 		}
 		for i := range b.fields {
-			if shapeWords.has(b.fields[i].word) {
+			if !constraints.has(b.fields[i].word) {
 				return true
 			}
 		}
@@ -420,6 +420,10 @@ func (a *adapter) become(d *draft, b *branch) {
 		} else if old == nil || f.word == wordOther {
 			d.add(f)
 		}
+	}
+	if a.rules.RefAlone && d.has.has(wordRef) && d.has != wordRef.set() {
+		a.change(d.from, RuleRef, "dropped what stands beside a reference", "", "")
+		d.dropSet(^wordRef.set())
 	}
 	d.back = both(d.back, b.back)
 	d.done = true

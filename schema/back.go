@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -74,9 +75,17 @@ func (a *adapter) either(d *draft, all []*branch) *way {
 		return nil
 	}
 	if slices.ContainsFunc(all, func(b *branch) bool { return !canBeTold(b.node) }) {
-		a.change(d.from, RuleKeyword, "changed a union", "which branch some arguments follow", "")
+		a.untold = append(a.untold, d.from)
 	}
 	return &way{union: all}
+}
+
+// tellUntold tells of unions whose way back cannot always be found.
+func (a *adapter) tellUntold(out *Adapted) {
+	for _, n := range a.untold {
+		a.change(n, RuleKeyword, "changed a union", "which branch some arguments follow", "")
+	}
+	out.Changes = a.changes
 }
 
 // Restore turns arguments that follow the adapted schema into arguments that follow the original: renamed properties get
@@ -87,20 +96,20 @@ func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
 	if a.back == nil || Measure(arguments, Limits{Nodes: -1, Bytes: -1, Depth: maxLevels}) != nil {
 		return arguments
 	}
-	r := restorer{defs: definitionsOf(a.Schema), told: map[pairing]bool{}}
+	r := restorer{root: referred(a.Schema), told: map[pairing]bool{}}
 	return r.restore(build(arguments), a.back, 0).append(nil)
 }
 
 type restorer struct {
-	defs *node            // of the adapted schema
+	root *node            // the adapted schema, if there are references in it
 	told map[pairing]bool // what follows has found
 }
 
-func definitionsOf(adapted json.RawMessage) *node {
-	if !bytes.Contains(adapted, []byte(`"$defs"`)) {
+func referred(adapted json.RawMessage) *node {
+	if !bytes.Contains(adapted, []byte(`"$ref"`)) {
 		return nil
 	}
-	return build(adapted).get(wordDefs)
+	return build(adapted)
 }
 
 func (r *restorer) restore(n *node, s *way, level int) *node {
@@ -130,15 +139,16 @@ func (r *restorer) restore(n *node, s *way, level int) *node {
 	return n
 }
 
-// meant is the branch that a value follows; of several, the first that declares most of its properties.
+// meant is the branch that a value follows; of several, the first that declares most of its properties. Where it follows
+// none, it is the one that declares most, so that what is said of the value is said of what was meant.
 func (r *restorer) meant(n *node, union []*branch) *branch {
 	var best *branch
-	most := -1
+	most := 0
 	for _, b := range union {
-		if !r.follows(n, b.node, 0) {
-			continue
-		}
 		declared := 0
+		if r.follows(n, b.node, 0) {
+			declared = 1 + len(n.fields)
+		}
 		if props := b.node.get(wordProperties); props != nil {
 			isDeclared := lookUpFields(props.fields)
 			for i := range n.fields {
@@ -275,6 +285,9 @@ func (s *way) forward(name string, level int) (adapted string, next *way, ok boo
 		if adapted, next, ok = w.forward(name, level+1); !ok || adapted != name || next != nil {
 			return adapted, next, ok
 		}
+	}
+	if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(s.prefix) {
+		return name, s.prefix[i], true
 	}
 	if s.items != nil {
 		return name, s.items, true

@@ -32,12 +32,18 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 		changes = append(changes, Change{Rule: RuleDescription, Did: fmt.Sprintf(format, args...)})
 	}
 	prose := cleanText(description, did)
-	limit, note := p.rules.Tool.MaxDescription, cleanText(a.Note, func(string, ...any) {}) // it quotes the schema
-	if note != "" {
-		prose = strings.TrimSuffix(strings.TrimSuffix(prose, note), noteGap)
-		if prose != "" {
-			note = noteGap + note
-		}
+	limit, note := p.rules.Tool.MaxDescription, strings.TrimSpace(cleanText(a.Note, func(string, ...any) {})) // it quotes the schema
+	switch {
+	case strings.Contains(prose, note):
+		note = "" // it is said
+	case strings.HasPrefix(note, strings.TrimSpace(prose)):
+		prose = ""
+	}
+	if limit > 0 && prose != "" {
+		note = cutAtWord(note, limit/2)
+	}
+	if prose != "" && note != "" {
+		note = noteGap + note
 	}
 	if limit == 0 {
 		return prose + note, changes
@@ -47,13 +53,7 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 		did("cut to %d characters", limit)
 		changes[len(changes)-1].Lost = "the end of the description"
 	}
-	if prose == "" {
-		note = strings.TrimPrefix(note, noteGap)
-	}
-	if whole := prose + note; fits(whole, limit) {
-		return whole, changes
-	}
-	return cutAtWord(note, limit), changes
+	return cutAtWord(prose+note, limit), changes
 }
 
 // isPlainText reports whether nothing in a text needs a look: the most there are.

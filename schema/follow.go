@@ -23,15 +23,18 @@ func (r *restorer) follow(v, s *node, level int) bool {
 	if s.kind != '{' || level > maxLevels {
 		return s.kind != 'f'
 	}
+	if nullable := s.get(wordNullable); nullable != nil && nullable.kind == 't' && isNull(v) {
+		return true
+	}
 	if t := s.get(wordType); t != nil && typeOfValue(v)&typesOf(t) == 0 && !isWhole(v, typesOf(t)) {
 		return false
 	}
-	if ref := s.get(wordRef); ref != nil && r.defs != nil {
-		if def := r.defs.member(lastStep(ref.string())); def != nil && !r.follows(v, def, level+1) {
+	if ref := s.get(wordRef); ref != nil {
+		if target := r.target(ref.string()); target != nil && !r.follows(v, target, level+1) {
 			return false
 		}
 	}
-	if all := values(s); all != nil && !slices.ContainsFunc(all, v.same) {
+	if all := values(s); all != nil && !slices.ContainsFunc(all, v.equal) {
 		return false
 	}
 	for _, w := range []word{wordAnyOf, wordOneOf} {
@@ -55,6 +58,25 @@ func (r *restorer) follow(v, s *node, level int) bool {
 		return numberFollows(v, s)
 	}
 	return true
+}
+
+// target is what a reference of an adapted schema leads to.
+func (r *restorer) target(ref string) *node {
+	if r.root == nil || ref == "#" {
+		return r.root
+	}
+	if defs := r.root.get(wordDefs); defs != nil {
+		return defs.member(lastStep(ref))
+	}
+	return nil
+}
+
+// equal reports whether two values are the same, however their strings are written.
+func (n *node) equal(o *node) bool {
+	if n.kind == '"' && o.kind == '"' {
+		return string(unquote(n.text)) == string(unquote(o.text))
+	}
+	return n.same(o)
 }
 
 // within reports whether a count keeps the bounds that two keywords give.

@@ -87,7 +87,11 @@ func (o *object) renamed(props *node) map[string]string {
 		g = &anyKey
 	}
 	isDeclared := lookUpFields(props.fields)
-	isTaken := func(name string) bool { return isDeclared([]byte(name)) || o.isNamed(name) }
+	isRequired := lookUpNames(o.draft.get(wordRequired).list())
+	given := map[string]bool{}
+	isTaken := func(name string) bool {
+		return given[name] || isDeclared([]byte(name)) || isRequired([]byte(name)) || o.isNamed(name)
+	}
 	wanted := make(map[string]int, len(bad))
 	for _, name := range bad {
 		wanted[sanitised(name, g)]++
@@ -99,6 +103,7 @@ func (o *object) renamed(props *node) map[string]string {
 			clean = withHash(clean, name, g, isTaken)
 		}
 		names[name] = clean
+		given[clean] = true
 	}
 	return names
 }

@@ -44,6 +44,14 @@ func (n *node) member(name string) *node {
 	return nil
 }
 
+// fieldsOf are the members of an object, none of nil.
+func (n *node) fieldsOf() []field {
+	if n == nil {
+		return nil
+	}
+	return n.fields
+}
+
 func (n *node) isSchema() bool { return n.kind == '{' || n.kind == 't' || n.kind == 'f' }
 
 // string is what a string stands for, "" for all else.

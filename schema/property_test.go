@@ -32,7 +32,7 @@ import (
 //
 // INDUS_SCHEMAS says how many schemas are generated, INDUS_SEED which is the first.
 const (
-	someSchemas   = 600
+	someSchemas   = 1000
 	someInstances = 6
 )
 
@@ -94,7 +94,8 @@ func (f *fault) String() string { return f.property + ": " + f.detail }
 // subject is a schema that is tried with every profile.
 type subject struct {
 	schema   []byte
-	original *oracle // nil for what is a schema in no draft
+	original *oracle            // nil for what is a schema in no draft
+	adapted  map[string]*oracle // by what is adapted, which is often the same for several profiles
 }
 
 func newSubject(raw []byte) subject {
@@ -102,7 +103,18 @@ func newSubject(raw []byte) subject {
 	if err != nil {
 		original = nil
 	}
-	return subject{raw, original}
+	return subject{raw, original, map[string]*oracle{}}
+}
+
+func (s subject) oracle(adapted []byte) (*oracle, error) {
+	if o, ok := s.adapted[string(adapted)]; ok {
+		return o, nil
+	}
+	o, err := newOracle(adapted)
+	if err == nil {
+		s.adapted[string(adapted)] = o
+	}
+	return o, err
 }
 
 // examine tries every property.
@@ -121,7 +133,7 @@ func examine(s subject, p *schema.Profile, seed uint64) (*fault, tally) {
 	case lost(a) == nil:
 		c.lossless++
 	}
-	adapted, err := newOracle(a.Schema)
+	adapted, err := s.oracle(a.Schema)
 	if err != nil {
 		return &fault{"the adapted schema is none", fmt.Sprintf("%v\nadapted: %s", err, a.Schema)}, c
 	}
@@ -281,7 +293,7 @@ func TestAdaptKeepsItsPropertiesOverTheCorpus(t *testing.T) {
 	eachAtOnce(corpus(t), func(s specimen) {
 		subject := newSubject(s.schema)
 		for _, p := range shaped() {
-			for round := range uint64(3) {
+			for round := range uint64(2) {
 				f, c := examine(subject, p, round)
 				all.add(c)
 				if f != nil {

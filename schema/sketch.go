@@ -59,14 +59,18 @@ func (a *adapter) sketchType(n *node, deep int) string {
 	case n.get(wordProperties) != nil && (kind == "" || kind == "object"):
 		return a.sketchObject(n, deep)
 	case kind == "array" && n.get(wordItems) != nil:
-		return "list of " + a.sketched(n.get(wordItems), deep-1)
+		item := a.sketched(n.get(wordItems), deep-1)
+		if strings.Contains(item, " | ") && item[0] != '{' {
+			item = "(" + item + ")"
+		}
+		return "list of " + item
 	case kind == "object":
 		if more := n.get(wordAdditionalProperties); more != nil && more.kind == '{' {
 			return "object of " + a.sketched(more, deep-1)
 		}
 	case kind == "":
 		if r := n.get(wordRequired); r != nil && len(r.elems) > 0 {
-			return sketchEach(r.elems, " with ", func(e *node) string { return brief(e.string()) })
+			return "{" + sketchEach(r.elems, ", ", func(e *node) string { return a.shown(e.string()) }) + "}"
 		}
 		return "any"
 	}
@@ -86,7 +90,7 @@ func (a *adapter) sketchObject(n *node, deep int) string {
 			break
 		}
 		f := &props.fields[i]
-		b.WriteString(brief(string(f.name)))
+		b.WriteString(a.shown(string(f.name)))
 		if !requires(n, f.name) {
 			b.WriteByte('?')
 		}
@@ -94,8 +98,26 @@ func (a *adapter) sketchObject(n *node, deep int) string {
 			b.WriteString(": " + text)
 		}
 	}
+	for _, e := range n.get(wordRequired).list() {
+		if props.member(e.string()) == nil && b.Len() < maxSketch {
+			if len(props.fields) > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(a.shown(e.string()))
+		}
+	}
 	b.WriteByte('}')
 	return b.String()
+}
+
+// shown is a property's name as the model most likely knows it.
+func (a *adapter) shown(name string) string {
+	if g := &a.shape.key; !g.takes([]byte(name)) {
+		if clean := sanitised(name, g); clean != "" {
+			return clean
+		}
+	}
+	return brief(name)
 }
 
 func sketchEach(all []*node, between string, one func(*node) string) string {
@@ -119,7 +141,15 @@ func (a *adapter) sketchUnion(union *node) string {
 }
 
 func (a *adapter) sketchTuple(first *node) string {
-	return briefTo(sketchEach(first.elems, ", ", func(e *node) string { return a.sketched(e, maxDeep-1) }), maxSketch)
+	var parts []string
+	for i, e := range first.elems {
+		if i == maxShown {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, a.sketched(e, maxDeep-1))
+	}
+	return briefTo(strings.Join(parts, ", "), maxSketch)
 }
 
 func (a *adapter) sketchPatterns(p *node) string {

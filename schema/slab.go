@@ -20,6 +20,9 @@ func (s *slab) release() {
 	s.fields.clear()
 	s.lists.clear()
 	s.drafts.clear()
+	if cap(s.stack) > mostKept || cap(s.list) > mostKept {
+		s.stack, s.list = nil, nil
+	}
 	clear(s.stack[:cap(s.stack)])
 	clear(s.list[:cap(s.list)])
 	slabs.Put(s)
@@ -54,6 +57,7 @@ type room[T any] struct {
 
 const (
 	firstBlock = 128
+	mostKept   = 512 // of what a pooled slab clears each time
 )
 
 func (r *room[T]) take(n int) []T {

@@ -34,7 +34,7 @@ func (a *adapter) within(root *node, text []byte) error {
 		{"bytes", len(text), l.Bytes},
 	} {
 		if bound.limit > 0 && bound.found > bound.limit {
-			return fmt.Errorf("%w: %d %s, and %s takes %d", ErrUnfit, bound.found, bound.what, a.profile.name, bound.limit)
+			return fmt.Errorf("%w: %d %s, and %s takes %d", errLimits, bound.found, bound.what, a.profile.name, bound.limit)
 		}
 	}
 	return nil
