@@ -121,6 +121,11 @@ func TestPathCases(t *testing.T) {
 			[][2]string{{"/x/y-z", "/x/y_z"}},
 		},
 		{
+			"in a tuple", schema.Bedrock,
+			`{"type":"object","properties":{"t":{"type":"array","prefixItems":[{"type":"string"},{"type":"object","properties":{"properties":{"type":"string"}}}]}}}`,
+			[][2]string{{"/t/1/properties", "/t/1/properties_648cdd14"}, {"/t/0", "/t/0"}, {"/t/2/properties", "/t/2/properties"}},
+		},
+		{
 			"a wrapped root", schema.Universal,
 			`{"type":"array","items":{"type":"object","properties":{"a-b":{"type":"string"}}}}`,
 			[][2]string{{"", "/input"}, {"/0", "/input/0"}, {"/0/a-b", "/input/0/a_b"}},
@@ -193,11 +198,11 @@ var pydanticCases = []adaptCase{
 	}},
 	{"Enum of integers", `{"properties":{"level":{"$ref":"#/$defs/Level"}},"required":["level"],"type":"object","$defs":{"Level":{"enum":[1,2,3],"title":"Level","type":"integer"}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"properties":{"level":{"type":"integer","description":"(one of 1, 2, 3)"}},"required":["level"],"type":"object"}`, told: "lost", calls: []call{{`{"level":2}`, `{"level":2}`}}},
-		{profile: schema.OpenAIStrict, adapted: `{"properties":{"level":{"$ref":"#/$defs/Level"}},"required":["level"],"type":"object","additionalProperties":false,"$defs":{"Level":{"enum":[1,2,3],"title":"Level","type":"integer"}}}`, told: "narrowed", calls: []call{{`{"level":2}`, `{"level":2}`}}},
+		{profile: schema.OpenAIStrict, adapted: `{"properties":{"level":{"$ref":"#/$defs/Level"}},"required":["level"],"type":"object","$defs":{"Level":{"enum":[1,2,3],"title":"Level","type":"integer"}},"additionalProperties":false}`, told: "narrowed", calls: []call{{`{"level":2}`, `{"level":2}`}}},
 	}},
 	{"list[Model]", `{"properties":{"tags":{"items":{"$ref":"#/$defs/Tag"},"type":"array"}},"required":["tags"],"type":"object","$defs":{"Tag":{"properties":{"name":{"type":"string"},"weight":{"default":1.0,"type":"number"}},"required":["name"],"type":"object"}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"properties":{"tags":{"items":{"properties":{"name":{"type":"string"},"weight":{"type":"number","description":"(default 1.0)"}},"required":["name"],"type":"object"},"type":"array"}},"required":["tags"],"type":"object"}`, calls: []call{{`{"tags":[{"name":"a","weight":null},{"name":"b","weight":2.50}]}`, `{"tags":[{"name":"a","weight":null},{"name":"b","weight":2.50}]}`}}},
-		{profile: schema.OpenAIStrict, adapted: `{"properties":{"tags":{"items":{"$ref":"#/$defs/Tag"},"type":"array"}},"required":["tags"],"type":"object","additionalProperties":false,"$defs":{"Tag":{"properties":{"name":{"type":"string"},"weight":{"type":["number","null"],"description":"(default 1.0)"}},"required":["name","weight"],"type":"object","additionalProperties":false}}}`, told: "narrowed", calls: []call{{`{"tags":[{"name":"a","weight":null},{"name":"b","weight":2.50}]}`, `{"tags":[{"name":"a"},{"name":"b","weight":2.50}]}`}}},
+		{profile: schema.OpenAIStrict, adapted: `{"properties":{"tags":{"items":{"$ref":"#/$defs/Tag"},"type":"array"}},"required":["tags"],"type":"object","$defs":{"Tag":{"properties":{"name":{"type":"string"},"weight":{"type":["number","null"],"description":"(default 1.0)"}},"required":["name","weight"],"type":"object","additionalProperties":false}},"additionalProperties":false}`, told: "narrowed", calls: []call{{`{"tags":[{"name":"a","weight":null},{"name":"b","weight":2.50}]}`, `{"tags":[{"name":"a"},{"name":"b","weight":2.50}]}`}}},
 	}},
 	{"Optional[list[Model]] = None", `{"$defs":{"Tag":{"properties":{"name":{"type":"string"}},"required":["name"],"type":"object"}},"properties":{"tags":{"anyOf":[{"items":{"$ref":"#/$defs/Tag"},"type":"array"},{"type":"null"}],"default":null}},"type":"object"}`, []shown{
 		{profile: schema.Universal, adapted: `{"properties":{"tags":{"items":{"properties":{"name":{"type":"string"}},"required":["name"],"type":"object"},"type":"array"}},"type":"object"}`},
@@ -211,7 +216,7 @@ var pydanticCases = []adaptCase{
 	}},
 	{"recursive model", `{"properties":{"tree":{"$ref":"#/$defs/Node"}},"required":["tree"],"type":"object","$defs":{"Node":{"properties":{"value":{"type":"integer"},"children":{"items":{"$ref":"#/$defs/Node"},"type":"array"}},"required":["value"],"type":"object"}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"properties":{"tree":{"properties":{"value":{"type":"integer"},"children":{"items":{"type":"object","properties":{},"description":"(one more Node, of the same shape)"},"type":"array"}},"required":["value"],"type":"object"}},"required":["tree"],"type":"object"}`, told: "lost", calls: []call{{`{"tree":{"value":1,"children":[{"value":2,"children":null}]}}`, `{"tree":{"value":1,"children":[{"value":2,"children":null}]}}`}}},
-		{profile: schema.OpenAIStrict, adapted: `{"properties":{"tree":{"$ref":"#/$defs/Node"}},"required":["tree"],"type":"object","additionalProperties":false,"$defs":{"Node":{"properties":{"value":{"type":"integer"},"children":{"anyOf":[{"items":{"$ref":"#/$defs/Node"},"type":"array"},{"type":"null"}]}},"required":["value","children"],"type":"object","additionalProperties":false}}}`, told: "narrowed", calls: []call{{`{"tree":{"value":1,"children":[{"value":2,"children":null}]}}`, `{"tree":{"value":1,"children":[{"value":2}]}}`}}},
+		{profile: schema.OpenAIStrict, adapted: `{"properties":{"tree":{"$ref":"#/$defs/Node"}},"required":["tree"],"type":"object","$defs":{"Node":{"properties":{"value":{"type":"integer"},"children":{"anyOf":[{"items":{"$ref":"#/$defs/Node"},"type":"array"},{"type":"null"}]}},"required":["value","children"],"type":"object","additionalProperties":false}},"additionalProperties":false}`, told: "narrowed", calls: []call{{`{"tree":{"value":1,"children":[{"value":2,"children":null}]}}`, `{"tree":{"value":1,"children":[{"value":2}]}}`}}},
 		{profile: schema.GeminiJSONSchema, adapted: `{"properties":{"tree":{"properties":{"value":{"type":"integer"},"children":{"items":{"type":"object","description":"(one more Node, of the same shape)"},"type":"array"}},"required":["value"],"type":"object"}},"required":["tree"],"type":"object"}`, told: "lost", calls: []call{{`{"tree":{"value":1,"children":[{"value":2,"children":null}]}}`, `{"tree":{"value":1,"children":[{"value":2,"children":null}]}}`}}},
 	}},
 	{"Annotated bounds", `{"properties":{"limit":{"default":10,"exclusiveMinimum":0,"maximum":100,"type":"integer"}},"type":"object"}`, []shown{
@@ -397,6 +402,9 @@ var keyCases = []adaptCase{
 	{"required and not declared", `{"type":"object","required":["a-b","a_b"],"additionalProperties":{"type":"integer"}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","required":["a_b_96a1ab06","a_b"],"properties":{"a_b_96a1ab06":{"type":"integer"},"a_b":{"type":"integer"}}}`, note: `(other keys hold integer)`, told: "lost", calls: []call{{`{"a_b":1,"a_b_96a1ab06":2}`, `{"a_b":1,"a-b":2}`}}},
 	}},
+	{"what follows no branch", `{"type":"object","properties":{"d":{"anyOf":[{"type":"object","properties":{"e.f":{"type":"integer"}},"required":["e.f"]},{"type":"object","properties":{"g.h":{"type":"string","enum":["x"]}},"required":["g.h"]}]}}}`, []shown{
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"d":{"anyOf":[{"type":"object","properties":{"e_f":{"type":"integer"}},"required":["e_f"]},{"type":"object","properties":{"g_h":{"type":"string","enum":["x"]}},"required":["g_h"]}]}}}`, calls: []call{{`{"d":{"g_h":"wrong"}}`, `{"d":{"g.h":"wrong"}}`}, {`{"d":"other"}`, `{"d":"other"}`}}},
+	}},
 	{"the old name beside the new one", `{"type":"object","properties":{"a-b":{"type":"string"},"c":{"type":"string"}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a_b":{"type":"string"},"c":{"type":"string"}}}`, calls: []call{{`{"a-b":"old","a_b":"new"}`, `{"a-b":"old","a_b":"new"}`}, {`{"a-b":"old"}`, `{"a-b":"old"}`}}},
 	}},
@@ -463,7 +471,7 @@ var typeCases = []adaptCase{
 	{"null behind a reference", `{"type":"object","properties":{"x":{"anyOf":[{"$ref":"#/$defs/None"},{"type":"string"}]}},"required":["x"],"$defs":{"None":{"type":"null"}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"x":{"type":"string"}}}`, calls: []call{{`{}`, `{"x":null}`}, {`{"x":"a"}`, `{"x":"a"}`}}},
 		{profile: schema.Gemini, adapted: `{"type":"object","properties":{"x":{"type":"string","nullable":true}},"required":["x"]}`, calls: []call{{`{}`, `{}`}, {`{"x":"a"}`, `{"x":"a"}`}}},
-		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"x":{"anyOf":[{"$ref":"#/$defs/None"},{"type":"string"}]}},"required":["x"],"additionalProperties":false,"$defs":{"None":{"type":"null"}}}`, told: "narrowed", calls: []call{{`{}`, `{}`}, {`{"x":"a"}`, `{"x":"a"}`}}},
+		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"x":{"anyOf":[{"$ref":"#/$defs/None"},{"type":"string"}]}},"required":["x"],"$defs":{"None":{"type":"null"}},"additionalProperties":false}`, told: "narrowed", calls: []call{{`{}`, `{}`}, {`{"x":"a"}`, `{"x":"a"}`}}},
 	}},
 	{"no schema", `{"type":"object","properties":{"a":null,"b":{"type":"string"}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"},{"type":"boolean"},{"type":"object","properties":{}},{"type":"array","items":{"type":"string"}}]},"b":{"type":"string"}}}`, told: "narrowed"},
@@ -495,7 +503,7 @@ var objectCases = []adaptCase{
 		{profile: schema.OpenAI, adapted: `{"type":"object","properties":{"kind":{"type":"string","enum":["a","b"]}},"required":["kind"],"if":{"properties":{"kind":{"const":"a"}}},"then":{"properties":{"x":{"type":"string"}}},"else":{"properties":{"y":{"type":"integer"}}}}`, calls: []call{{`{"kind":"a","x":"s"}`, `{"kind":"a","x":"s"}`}}},
 	}},
 	{"allOf of conditions", `{"type":"object","properties":{"k":{"type":"string","enum":["a","b"]}},"required":["k"],"allOf":[{"if":{"properties":{"k":{"const":"a"}}},"then":{"properties":{"x":{"type":"string"}},"required":["x"]}},{"if":{"properties":{"k":{"const":"b"}}},"then":{"properties":{"y":{"type":"integer"}},"required":["y"]}}]}`, []shown{
-		{profile: schema.Universal, adapted: `{"type":"object","properties":{"k":{"type":"string","enum":["a","b"]},"x":{"type":"string"},"y":{"type":"integer"}},"required":["k"]}`, note: `(if {k?: "a"} then {x: string}; if {k?: "b"} then {y: integer})`, told: "lost", calls: []call{{`{"k":"b","x":null,"y":1}`, `{"k":"b","x":null,"y":1}`}}},
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"k":{"type":"string","enum":["a","b"]},"x":{"type":"string"},"y":{"type":"integer"}},"required":["k"]}`, note: `(if {k?: "a"} then {x: string}; if {k?: "b"} then {y: integer})`, told: "lost, narrowed", calls: []call{{`{"k":"b","x":null,"y":1}`, `{"k":"b","x":null,"y":1}`}}},
 		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"k":{"type":"string","enum":["a","b"]},"x":{"type":["string","null"]},"y":{"type":["integer","null"]}},"required":["k","x","y"],"additionalProperties":false,"description":"(if {k?: \"a\"} then {x: string}; if {k?: \"b\"} then {y: integer})"}`, told: "lost, narrowed", calls: []call{{`{"k":"b","x":null,"y":1}`, `{"k":"b","y":1}`}}},
 	}},
 	{"a nullable dictionary", `{"type":"object","properties":{"d":{"type":["null","object"],"additionalProperties":{"type":"string"}}},"required":["d"]}`, []shown{
@@ -550,7 +558,7 @@ var referenceCases = []adaptCase{
 	}},
 	{"twice", `{"type":"object","properties":{"a":{"$ref":"#/$defs/P"},"b":{"$ref":"#/$defs/P"}},"required":["a","b"],"$defs":{"P":{"type":"object","properties":{"x":{"type":"number"}},"required":["x"],"additionalProperties":false}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a":{"type":"object","properties":{"x":{"type":"number"}},"required":["x"]},"b":{"type":"object","properties":{"x":{"type":"number"}},"required":["x"]}},"required":["a","b"]}`, told: "lost"},
-		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"a":{"$ref":"#/$defs/P"},"b":{"$ref":"#/$defs/P"}},"required":["a","b"],"additionalProperties":false,"$defs":{"P":{"type":"object","properties":{"x":{"type":"number"}},"required":["x"],"additionalProperties":false}}}`, told: "narrowed"},
+		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"a":{"$ref":"#/$defs/P"},"b":{"$ref":"#/$defs/P"}},"required":["a","b"],"$defs":{"P":{"type":"object","properties":{"x":{"type":"number"}},"required":["x"],"additionalProperties":false}},"additionalProperties":false}`, told: "narrowed"},
 	}},
 }
 

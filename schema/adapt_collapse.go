@@ -44,7 +44,14 @@ func (a *adapter) collapse(d *draft, union *node) bool {
 		if lost != "" || narrowed != "" {
 			d.note("one of: " + all)
 		}
-		return a.mergeObjects(d, objects)
+		before := *d
+		before.fields = slices.Clone(d.fields)
+		if a.mergeObjects(d, objects) {
+			return true
+		}
+		if *d = before; len(others) == 0 {
+			return false
+		}
 	case len(others) == 0:
 		return false
 	}
@@ -305,7 +312,11 @@ func (a *adapter) sumOf(d *draft, all []*draft) (*draft, bool) {
 		lost += a.sketchUnion(newArray(nodesOf(all)...))
 		d.note(lost)
 	}
-	a.change(d.from, RuleKeyword, "made one "+t.one()+" of a union", lost, "")
+	narrowed := ""
+	if slices.ContainsFunc(all, func(b *draft) bool { return !b.has.has(wordType) && values(b.node()) == nil }) {
+		narrowed = "what is no " + t.one()
+	}
+	a.change(d.from, RuleKeyword, "made one "+t.one()+" of a union", lost, narrowed)
 	return sum, true
 }
 

@@ -190,7 +190,7 @@ func (a *adapter) values(d *draft) {
 				r.node = falseNode
 			}
 			if (w == wordNot || w == wordIf) && !r.node.same(v) {
-				a.change(d.from, RuleKeyword, "changed what stands in "+keywordText(w), keywordText(w)+" "+a.sketch(v), "")
+				a.change(d.from, RuleKeyword, "changed what stands in "+keywordText(w), keywordText(w)+" "+a.sketch(v), "what "+keywordText(w)+" let pass")
 			}
 			if w == wordNot && saysNothing(r.node) {
 				d.drop(w)

@@ -216,6 +216,9 @@ func apart(x, y *node, objects bool, depth int) bool {
 		return x.kind == 'f' || y.kind == 'f'
 	}
 	tx, ty := x.get(wordType), y.get(wordType)
+	if isNullable(x) && isNullable(y) {
+		return false
+	}
 	if tx != nil && ty != nil && typesOf(tx)&typesOf(ty) == 0 {
 		return true
 	}
@@ -236,6 +239,11 @@ func apart(x, y *node, objects bool, depth int) bool {
 		}
 	}
 	return false
+}
+
+func isNullable(n *node) bool {
+	v := n.get(wordNullable)
+	return v != nil && v.kind == 't'
 }
 
 // values are the ones that enum or const allow, nil if any.

@@ -39,7 +39,7 @@ func newOracle(raw []byte) (*oracle, error) {
 		return nil, err
 	}
 	drafts := []*jsonschema.Draft{jsonschema.Draft2020, jsonschema.Draft7, jsonschema.Draft4}
-	if bytes.Contains(raw, []byte(`"$schema"`)) || bytes.Contains(raw, []byte(`"prefixItems"`)) {
+	if of2020.Match(raw) {
 		drafts = drafts[:1]
 	}
 	plain, err := compileAny(doc, drafts)
@@ -68,6 +68,9 @@ func (o *oracle) refuses(value any) []disagreement {
 	}
 	return reasons
 }
+
+// of2020 finds a draft that is named, and words that older drafts do not know.
+var of2020 = regexp.MustCompile(`"(\$schema|\$defs|prefixItems)"`)
 
 func compileAny(doc any, drafts []*jsonschema.Draft) (*jsonschema.Schema, error) {
 	var errs []error
@@ -153,7 +156,14 @@ func openAPIObject(v map[string]any, at string, moved *[]string) any {
 	switch {
 	case !null:
 	case outer != at:
-		return map[string]any{"anyOf": []any{out, map[string]any{"type": "null"}}}
+		wrapper := map[string]any{"anyOf": []any{out, map[string]any{"type": "null"}}}
+		for _, stays := range []string{"$schema", "$id", "$defs", "definitions"} { // references lead there
+			if v, ok := out[stays]; ok {
+				wrapper[stays] = v
+				delete(out, stays)
+			}
+		}
+		return wrapper
 	default:
 		out["type"] = []any{one, "null"}
 		if of, ok := v["enum"].([]any); ok && !slices.Contains(of, nil) {

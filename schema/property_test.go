@@ -31,10 +31,8 @@ import (
 //     the adapted schema, nulls left out, which the ways of saying optional differ in.
 //
 // INDUS_SCHEMAS says how many schemas are generated, INDUS_SEED which is the first.
-const (
-	someSchemas   = 1000
-	someInstances = 6
-)
+
+const someInstances = 6 // of each schema
 
 // shaped are the profiles that Adapt shapes by rules.
 func shaped() []*schema.Profile {

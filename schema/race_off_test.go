@@ -1,0 +1,6 @@
+//go:build !race
+
+package schema_test
+
+// someSchemas is how many schemas are generated.
+const someSchemas = 600
