@@ -44,9 +44,10 @@ func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 	s := slabs.Get().(*slab)
 	root := buildIn(s, raw)
 	adapted, err := adapt(s, root, raw, p)
-	if err != nil || adapted.back == nil {
-		s.release() // a way back has nodes of it
+	if err == nil {
+		adapted.back.detach(map[*way]bool{})
 	}
+	s.release()
 	return adapted, err
 }
 
@@ -55,7 +56,7 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnfit)
 	}
 	a := &adapter{slab: s, profile: p, rules: &p.rules, shape: p.shaped(), root: root, size: len(raw)}
-	wrap := !a.mayBeObject(root, 0)
+	wrap := !a.mayBeObject(root, map[*node]bool{})
 	nothing := map[*node]bool{}
 	for level := 0; ; {
 		a := &adapter{slab: s, profile: p, rules: a.rules, shape: a.shape, root: root, size: a.size, levels: referenceLevels[level], nothing: nothing}
@@ -79,7 +80,7 @@ func (a *adapter) grew(err error) bool {
 	return beyond || errors.Is(err, errLimits) && a.targets != nil
 }
 
-const maxNothing = 32 // definitions that nothing satisfies, in one schema
+const maxNothing = 8 // definitions that nothing satisfies, in one schema
 
 var (
 	errNothing    = fmt.Errorf("%w: no arguments satisfy it", ErrUnfit)
@@ -223,7 +224,11 @@ func (a *adapter) shaped(n *node, root bool) (*draft, bool) {
 	if d == nil {
 		return nil, false
 	}
+	d.mark = mark
 	ok := a.passes(d)
+	for _, f := range a.inside[mark:] {
+		f.back.fill(d.back)
+	}
 	return d, ok || a.err != nil
 }
 

@@ -328,28 +328,37 @@ func nodesOf(all []*draft) []*node {
 	return nodes
 }
 
-// mayBeObject reports whether a schema takes an object.
-func (a *adapter) mayBeObject(n *node, depth int) bool {
-	if n.kind != '{' || depth > 16 {
+// mayBeObject reports whether a schema takes an object. Each schema is asked once, however many references lead to it.
+func (a *adapter) mayBeObject(n *node, asked map[*node]bool) bool {
+	if n.kind != '{' {
 		return n.kind != 'f'
 	}
+	if may, known := asked[n]; known {
+		return may
+	}
+	asked[n] = true // what leads back to itself
+	asked[n] = a.asksForObject(n, asked)
+	return asked[n]
+}
+
+func (a *adapter) asksForObject(n *node, asked map[*node]bool) bool {
 	if t := n.get(wordType); t != nil && typesOf(t) != 0 && !typesOf(t).has(typeObject) {
 		return false
 	}
 	if ref := n.get(wordRef); ref != nil {
-		if target := a.target(ref.string()); target != nil && !a.mayBeObject(target, depth+1) {
+		if target := a.target(ref.string()); target != nil && !a.mayBeObject(target, asked) {
 			return false
 		}
 	}
 	for _, w := range []word{wordAnyOf, wordOneOf} {
 		if u := n.get(w); u != nil && u.kind == '[' && len(u.elems) > 0 &&
-			!slices.ContainsFunc(u.elems, func(e *node) bool { return a.mayBeObject(e, depth+1) }) {
+			!slices.ContainsFunc(u.elems, func(e *node) bool { return a.mayBeObject(e, asked) }) {
 			return false
 		}
 	}
 	if all := n.get(wordAllOf); all != nil {
 		for _, e := range all.elems {
-			if !a.mayBeObject(e, depth+1) {
+			if !a.mayBeObject(e, asked) {
 				return false
 			}
 		}

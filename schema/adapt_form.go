@@ -9,12 +9,12 @@ import (
 // spellings of older drafts become those of draft 2020-12.
 func (a *adapter) forms(d *draft) bool {
 	for i := 0; i < len(d.fields); i++ {
-		f := &d.fields[i]
+		f := d.fields[i]
 		if f.word == wordOther || f.word == wordNote {
 			continue
 		}
-		if wellFormed, value := a.form(d, f); value != nil {
-			f.value = value
+		if wellFormed, value := a.form(d, &f); value != nil {
+			d.fields[i].value = value
 		} else if !wellFormed {
 			a.change(d.from, RuleForm, "dropped "+string(f.name)+", whose value has not its form", string(f.name), "")
 			d.drop(f.word)

@@ -143,16 +143,17 @@ func (o *object) property(f field, names map[string]string, r result, required b
 		required, b.fillNull = false, true
 		o.change(f.value, RuleType, "made optional: what is not given is null", "", "")
 	} else if r.null {
-		o.change(f.value, RuleType, "left null out: not given means the same", "", "")
+		o.change(f.value, RuleType, "left null out: it need not be given", "", nullUnlessDefault(f.value))
 	}
 	original := f.value
 	f.value = r.node
 	if o.rules.RequiredAll && !required {
-		if !takesNull(r.node) {
-			o.change(original, RuleRequired, "made required, with null for what is not given", "", "")
-			f.value, b.dropNull = withNull(r.node), true
+		b.dropNull = true
+		if takesNull(r.node) {
+			o.change(original, RuleRequired, "made required, with null for what is not given", "", nullUnlessDefault(original))
 		} else {
-			o.change(original, RuleRequired, "made required: it takes null", "", "")
+			o.change(original, RuleRequired, "made required, with null for what is not given", "", "")
+			f.value = withNull(r.node)
 		}
 		required = true
 	}
@@ -178,6 +179,16 @@ func (o *object) counted() {
 	if slices.ContainsFunc(o.back.properties, func(p property) bool { return p.fillNull || p.dropNull }) {
 		o.change(o.draft.from, RuleRequired, "counted properties with null for what is not given", "minProperties and maxProperties", "")
 	}
+}
+
+// nullUnlessDefault is what is narrowed where null can only say that a property is not given.
+func nullUnlessDefault(n *node) string {
+	if n.kind == '{' {
+		if v := n.get(wordDefault); v != nil && isNull(v) {
+			return ""
+		}
+	}
+	return "null, where that is not the same as not given"
 }
 
 // ifOpen is what is lost where properties that are not declared are taken.

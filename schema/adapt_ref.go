@@ -2,6 +2,7 @@ package schema
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -74,6 +75,7 @@ type frame struct {
 	target *node
 	up     *frame
 	depth  int
+	back   *way // of what is written for it
 }
 
 // around is the frame that n stands in, nil for the document. What was merged beside n is none of it.
@@ -96,13 +98,19 @@ func (a *adapter) around(n *node) *frame {
 // inside of target already, or where too many are inside one another.
 func (a *adapter) enter(d *draft, from, target *node, ref string) bool {
 	around := a.around(from)
-	f := &frame{target: target, up: around, depth: 1}
+	f := &frame{target: target, up: around, depth: 1, back: &way{late: true}}
 	if around != nil {
 		f.depth = around.depth + 1
 	}
 	again := f.depth > a.levels
 	for ; around != nil; around = around.up {
-		again = again || around.target == target
+		if around.target == target {
+			again = true
+			if !slices.Contains(a.inside[d.mark:], around) {
+				d.back = both(d.back, around.back) // as the one around goes back, so does this
+			}
+			break
+		}
 	}
 	if !again {
 		a.inside = append(a.inside, f)
@@ -114,17 +122,26 @@ func (a *adapter) enter(d *draft, from, target *node, ref string) bool {
 	if name != "" {
 		d.note("one more " + brief(name) + ", of the same shape")
 	}
-	if t := a.typesFrom(target, 0); t.one() != "" && !d.has.has(wordType) {
+	if t := a.typesFrom(target, map[*node]types{}); t.one() != "" && !d.has.has(wordType) {
 		d.set(wordType, "type", newString(t.one()))
 	}
 	return false
 }
 
-// typesFrom are the types that a schema seems to be of, everyType if that is not plain.
-func (a *adapter) typesFrom(n *node, depth int) types {
-	if n.kind != '{' || depth > 8 {
+// typesFrom are the types that a schema seems to be of, everyType if that is not plain. Each schema is asked once.
+func (a *adapter) typesFrom(n *node, asked map[*node]types) types {
+	if n.kind != '{' {
 		return everyType
 	}
+	if t, known := asked[n]; known {
+		return t
+	}
+	asked[n] = everyType // what leads back to itself
+	asked[n] = a.typesOfSchema(n, asked)
+	return asked[n]
+}
+
+func (a *adapter) typesOfSchema(n *node, asked map[*node]types) types {
 	if t := n.get(wordType); t != nil {
 		if s := typesOf(t); s != 0 {
 			return s
@@ -132,7 +149,7 @@ func (a *adapter) typesFrom(n *node, depth int) types {
 	}
 	if ref := n.get(wordRef); ref != nil {
 		if target := a.target(ref.string()); target != nil {
-			return a.typesFrom(target, depth+1)
+			return a.typesFrom(target, asked)
 		}
 	}
 	if n.get(wordProperties) != nil {
@@ -143,12 +160,12 @@ func (a *adapter) typesFrom(n *node, depth int) types {
 	}
 	all := everyType
 	for _, b := range n.get(wordAllOf).list() {
-		all &= a.typesFrom(b, depth+1)
+		all &= a.typesFrom(b, asked)
 	}
 	for _, w := range []word{wordAnyOf, wordOneOf} {
 		var some types
 		for _, b := range n.get(w).list() {
-			some |= a.typesFrom(b, depth+1)
+			some |= a.typesFrom(b, asked)
 		}
 		if some != 0 {
 			all &= some

@@ -42,8 +42,9 @@ func (a *adapter) conditions(d *draft) bool {
 func (a *adapter) takeOut(d, c *draft, w word, branches ...*node) {
 	text := a.sketchCondition(c, w)
 	before := len(d.get(wordProperties).fieldsOf())
+	asked := map[*node]bool{}
 	for _, b := range branches {
-		a.optionally(d, b, 0)
+		a.optionally(d, b, asked)
 	}
 	narrowed := ""
 	if len(d.get(wordProperties).fieldsOf()) > before {
@@ -53,23 +54,22 @@ func (a *adapter) takeOut(d, c *draft, w word, branches ...*node) {
 	d.note(text)
 }
 
-const mostIndirect = 8 // references and combinators between a condition and the properties that it speaks of
-
-// optionally declares the properties of n that d has not.
-func (a *adapter) optionally(d *draft, n *node, depth int) {
-	if n == nil || n.kind != '{' || depth > mostIndirect {
+// optionally declares the properties of n that d has not, and of what n refers to.
+func (a *adapter) optionally(d *draft, n *node, asked map[*node]bool) {
+	if n == nil || n.kind != '{' || asked[n] {
 		return
 	}
+	asked[n] = true
 	if ref := n.get(wordRef); ref != nil {
-		a.optionally(d, a.target(ref.string()), depth+1)
+		a.optionally(d, a.target(ref.string()), asked)
 	}
 	for _, w := range []word{wordAllOf, wordAnyOf, wordOneOf} {
 		for _, b := range n.get(w).list() {
-			a.optionally(d, b, depth+1)
+			a.optionally(d, b, asked)
 		}
 	}
 	for _, w := range []word{wordThen, wordElse} {
-		a.optionally(d, n.get(w), depth+1)
+		a.optionally(d, n.get(w), asked)
 	}
 	props := n.get(wordProperties)
 	if props == nil || props.kind != '{' {

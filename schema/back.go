@@ -58,6 +58,26 @@ func (s *way) fill(w *way) {
 	}
 }
 
+// detach takes what a way knows of schemas out of the memory in which they were adapted.
+func (s *way) detach(done map[*way]bool) {
+	if s == nil || done[s] {
+		return
+	}
+	done[s] = true
+	for _, b := range s.union {
+		b.node = b.node.clone()
+		b.back.detach(done)
+	}
+	for i := range s.properties {
+		s.properties[i].step.detach(done)
+	}
+	for _, w := range [][]*way{{s.others, s.items, s.inner}, s.prefix, s.chain} {
+		for _, next := range w {
+			next.detach(done)
+		}
+	}
+}
+
 // both is x and then y.
 func both(x, y *way) *way {
 	switch {
@@ -289,7 +309,7 @@ func (s *way) forward(name string, level int) (adapted string, next *way, ok boo
 	if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(s.prefix) {
 		return name, s.prefix[i], true
 	}
-	if s.items != nil {
+	if _, err := strconv.Atoi(name); err == nil && s.items != nil {
 		return name, s.items, true
 	}
 	return name, s.others, true

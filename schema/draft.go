@@ -14,6 +14,7 @@ type draft struct {
 	cut    bool     // a reference that it had, or that its items had, was cut
 	said   bool     // that null is accepted too is said
 	back   *way
+	mark   int // where the frames begin that it has entered
 
 	conditions []*draft // if, then and else of what was merged
 }

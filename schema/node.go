@@ -135,6 +135,21 @@ func (n *node) append(out []byte) []byte {
 	return append(out, n.text...)
 }
 
+// clone is a copy that shares nothing but the text.
+func (n *node) clone() *node {
+	c := &node{kind: n.kind, text: n.text}
+	if n.fields != nil {
+		c.fields = slices.Clone(n.fields)
+		for i := range c.fields {
+			c.fields[i].value = c.fields[i].value.clone()
+		}
+	}
+	for _, e := range n.elems {
+		c.elems = append(c.elems, e.clone())
+	}
+	return c
+}
+
 // same reports whether two values are written alike.
 func (n *node) same(o *node) bool {
 	if n == o {

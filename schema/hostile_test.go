@@ -1,0 +1,58 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/schema"
+)
+
+// Schemas of a few kB that take a day where a reference is followed once more for each way that leads to it.
+func TestReferencesThatFanOut(t *testing.T) {
+	repeat := func(n int, s string) string { return strings.TrimSuffix(strings.Repeat(s+",", n), ",") }
+	for name, raw := range map[string]string{
+		"to the root":        `{"allOf":[` + repeat(200, `{"$ref":"#"}`) + `]}`,
+		"unions of a union":  `{"properties":{"x":{"$ref":"#/$defs/A"}},"$defs":{"A":{"properties":{"y":{"$ref":"#/$defs/B"}}},"B":{"anyOf":[` + repeat(400, `{"$ref":"#/$defs/B"}`) + `,{"$ref":"#/$defs/A"}]}}}`,
+		"under a condition":  `{"type":"object","if":{},"then":{"$ref":"#/$defs/A"},"$defs":{"A":{"anyOf":[` + repeat(1000, `{"$ref":"#/$defs/A"}`) + `]}}}`,
+		"a chain of doubles": chainOfDoubles(40),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, p := range shaped() {
+				a, err := schema.Adapt(json.RawMessage(raw), p)
+				if err == nil && len(a.Schema) > schema.DefaultBytes {
+					t.Errorf("%s: %d bytes", p.Name(), len(a.Schema))
+				}
+			}
+		})
+	}
+}
+
+// chainOfDoubles is a schema in which each definition is twice the next.
+func chainOfDoubles(n int) string {
+	var defs []string
+	for i := range n {
+		defs = append(defs, fmt.Sprintf(`"D%d":{"allOf":[{"$ref":"#/$defs/D%d"},{"$ref":"#/$defs/D%d"}]}`, i, i+1, i+1))
+	}
+	defs = append(defs, fmt.Sprintf(`"D%d":{"type":"object"}`, n))
+	return `{"$ref":"#/$defs/D0","$defs":{` + strings.Join(defs, ",") + `}}`
+}
+
+// On the way back of a recursive union a value is held against each branch once, however deep it is.
+func TestRestoreOfADeepUnion(t *testing.T) {
+	const expression = `{"type":"object","properties":{"e":{"$ref":"#/$defs/E"}},"required":["e"],"$defs":{"E":{"anyOf":[
+		{"type":"object","properties":{"arg":{"$ref":"#/$defs/E"},"kind":{"const":"not"},"note":{"type":"string"}},"required":["arg","kind"]},
+		{"type":"object","properties":{"arg":{"$ref":"#/$defs/E"},"kind":{"const":"neg"},"note":{"type":"string"}},"required":["arg","kind"]},
+		{"type":"object","properties":{"value":{"type":"number"}},"required":["value"]}]}}}`
+	a, err := schema.Adapt(json.RawMessage(expression), schema.OpenAIStrict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const deep = 200
+	arguments := `{"e":` + strings.Repeat(`{"arg":`, deep) + `{"value":1}` + strings.Repeat(`,"kind":"neg","note":null}`, deep) + `}`
+	want := `{"e":` + strings.Repeat(`{"arg":`, deep) + `{"value":1}` + strings.Repeat(`,"kind":"neg"}`, deep) + `}`
+	if got := string(a.Restore(json.RawMessage(arguments))); got != want {
+		t.Errorf("restored to %.200s", got)
+	}
+}
