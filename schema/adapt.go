@@ -118,11 +118,12 @@ type adapter struct {
 	defs        []*definition    // those that are kept, and by what they are of, and by name
 	defined     map[*node]*definition
 	definitions map[string]*definition
-	made        int     // values
-	written     int     // bytes
-	top         *way    // the root's way back; nil where it stands inside another
-	mapped      bool    // something has a way back
-	untold      []*node // schemas with a union whose branches may not be told apart
+	made        int             // values
+	written     int             // bytes
+	top         *way            // the root's way back; nil where it stands inside another
+	mapped      bool            // something has a way back
+	typesOf     map[*node]types // that schemas seem to be of
+	untold      []*node         // schemas with a union whose branches may not be told apart
 	changes     []Change
 	err         error
 }

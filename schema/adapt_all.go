@@ -55,7 +55,7 @@ func (a *adapter) inPlace(d *draft, w word) bool {
 	if len(out.elems) == 0 {
 		return false
 	}
-	if w == wordOneOf && changed && !exclusive(branches, d.declared() == typeObject) {
+	if w == wordOneOf && changed && !a.exclusive(branches, d.declared() == typeObject) {
 		a.change(d.from, RuleKeyword, "changed the branches of oneOf", "that no two of the branches may hold", "what two branches take now")
 	}
 	d.set(w, "", out)

@@ -121,6 +121,16 @@ func TestPathCases(t *testing.T) {
 			[][2]string{{"/x/y-z", "/x/y_z"}},
 		},
 		{
+			"in a list or an object", schema.Universal,
+			`{"type":"object","properties":{"x":{"anyOf":[{"type":"array","items":{"type":"object","properties":{"k-1":{"type":"string"}}}},{"type":"object","properties":{"k-2":{"type":"string"}}}]}}}`,
+			[][2]string{{"/x/0/k-1", "/x/0/k_1"}, {"/x/k-2", "/x/k_2"}},
+		},
+		{
+			"below a reference that is cut", schema.Universal,
+			`{"type":"object","properties":{"f":{"$ref":"#/$defs/F"}},"$defs":{"F":{"type":"object","properties":{"$and":{"type":"array","items":{"$ref":"#/$defs/F"}}}}}}`,
+			[][2]string{{"/f/$and/0/$and/1/$and", "/f/_and/0/_and/1/_and"}},
+		},
+		{
 			"in a tuple", schema.Bedrock,
 			`{"type":"object","properties":{"t":{"type":"array","prefixItems":[{"type":"string"},{"type":"object","properties":{"properties":{"type":"string"}}}]}}}`,
 			[][2]string{{"/t/1/properties", "/t/1/properties_648cdd14"}, {"/t/0", "/t/0"}, {"/t/2/properties", "/t/2/properties"}},
@@ -183,6 +193,10 @@ var pydanticCases = []adaptCase{
 		{profile: schema.Universal, adapted: `{"properties":{"q":{"type":"string"}},"type":"object"}`, calls: []call{{`{"q":"x"}`, `{"q":"x"}`}, {`{}`, `{}`}}},
 		{profile: schema.OpenAIStrict, adapted: `{"properties":{"q":{"anyOf":[{"type":"string"},{"type":"null"}],"title":"Q"}},"title":"fArguments","type":"object","additionalProperties":false,"required":["q"]}`, told: "narrowed", calls: []call{{`{"q":"x"}`, `{"q":"x"}`}, {`{}`, `{}`}}},
 		{profile: schema.Gemini, adapted: `{"properties":{"q":{"title":"Q","nullable":true,"type":"string"}},"title":"fArguments","type":"object"}`, calls: []call{{`{"q":"x"}`, `{"q":"x"}`}, {`{}`, `{}`}}},
+	}},
+	{"Optional[str] with a default of its own", `{"properties":{"q":{"anyOf":[{"type":"string"},{"type":"null"}],"default":"abc"}},"type":"object"}`, []shown{
+		{profile: schema.Universal, adapted: `{"properties":{"q":{"type":"string","description":"(default \"abc\")"}},"type":"object"}`, told: "narrowed", calls: []call{{`{"q":null}`, `{"q":null}`}, {`{"q":"x"}`, `{"q":"x"}`}}},
+		{profile: schema.OpenAIStrict, adapted: `{"properties":{"q":{"anyOf":[{"type":"string"},{"type":"null"}],"description":"(default \"abc\")"}},"type":"object","additionalProperties":false,"required":["q"]}`, told: "narrowed", calls: []call{{`{"q":null}`, `{}`}, {`{"q":"x"}`, `{"q":"x"}`}}},
 	}},
 	{"Optional[int], required", `{"properties":{"n":{"anyOf":[{"type":"integer"},{"type":"null"}],"title":"N"}},"required":["n"],"type":"object"}`, []shown{
 		{profile: schema.Universal, adapted: `{"properties":{"n":{"type":"integer"}},"type":"object"}`, calls: []call{{`{"n":1}`, `{"n":1}`}, {`{}`, `{"n":null}`}}},
@@ -402,6 +416,10 @@ var keyCases = []adaptCase{
 	{"required and not declared", `{"type":"object","required":["a-b","a_b"],"additionalProperties":{"type":"integer"}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","required":["a_b_96a1ab06","a_b"],"properties":{"a_b_96a1ab06":{"type":"integer"},"a_b":{"type":"integer"}}}`, note: `(other keys hold integer)`, told: "lost", calls: []call{{`{"a_b":1,"a_b_96a1ab06":2}`, `{"a_b":1,"a-b":2}`}}},
 	}},
+	{"below a reference that is cut", `{"type":"object","properties":{"f":{"$ref":"#/$defs/F"}},"$defs":{"F":{"type":"object","properties":{"$and":{"type":"array","items":{"$ref":"#/$defs/F"}},"field":{"type":"string"}}}}}`, []shown{
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"f":{"type":"object","properties":{"_and":{"type":"array","items":{"type":"object","properties":{},"description":"(one more F, of the same shape)"}},"field":{"type":"string"}}}}}`, told: "lost", calls: []call{{`{"f":{"_and":[{"_and":[{"field":"a"}]},{"field":"b"}]}}`, `{"f":{"$and":[{"$and":[{"field":"a"}]},{"field":"b"}]}}`}}},
+		{profile: schema.Gemini, adapted: `{"type":"object","properties":{"f":{"type":"object","properties":{"_and":{"type":"array","items":{"type":"object","properties":{},"description":"(one more F, of the same shape)"}},"field":{"type":"string"}}}}}`, told: "lost", calls: []call{{`{"f":{"_and":[{"_and":[{"field":"a"}]},{"field":"b"}]}}`, `{"f":{"$and":[{"$and":[{"field":"a"}]},{"field":"b"}]}}`}}},
+	}},
 	{"what follows no branch", `{"type":"object","properties":{"d":{"anyOf":[{"type":"object","properties":{"e.f":{"type":"integer"}},"required":["e.f"]},{"type":"object","properties":{"g.h":{"type":"string","enum":["x"]}},"required":["g.h"]}]}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"d":{"anyOf":[{"type":"object","properties":{"e_f":{"type":"integer"}},"required":["e_f"]},{"type":"object","properties":{"g_h":{"type":"string","enum":["x"]}},"required":["g_h"]}]}}}`, calls: []call{{`{"d":{"g_h":"wrong"}}`, `{"d":{"g.h":"wrong"}}`}, {`{"d":"other"}`, `{"d":"other"}`}}},
 	}},
@@ -449,6 +467,11 @@ var typeCases = []adaptCase{
 	}},
 	{"names of other languages", `{"type":"object","properties":{"a":{"type":"string[]"},"b":{"type":"int"},"c":{"type":"Boolean"}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}},"b":{"type":"integer"},"c":{"type":"boolean"}}}`},
+	}},
+	{"a list of strings behind a reference", `{"type":"object","properties":{"x":{"$ref":"#/$defs/L"},"y":{"anyOf":[{"type":"string[]"},{"type":"null"}]}},"$defs":{"L":{"type":"string[]"}}}`, []shown{
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"x":{"type":"array","items":{"type":"string"}},"y":{"type":"array","items":{"type":"string"}}}}`, told: "narrowed"},
+		{profile: schema.Flat, adapted: `{"type":"object","properties":{"x":{"type":"array","items":{"type":"string"}},"y":{"type":"array","items":{"type":"string"}}}}`, told: "narrowed"},
+		{profile: schema.Gemini, adapted: `{"type":"object","properties":{"x":{"type":"array","items":{"type":"string"}},"y":{"nullable":true,"type":"array","items":{"type":"string"}}}}`},
 	}},
 	{"mixed enum", `{"type":"object","properties":{"x":{"enum":["auto",0,1,true]}},"required":["x"]}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"x":{"anyOf":[{"type":"string","enum":["auto"]},{"type":"integer","description":"(one of 0, 1)"},{"type":"boolean","description":"(one of true)"}]}},"required":["x"]}`, told: "lost"},

@@ -122,10 +122,18 @@ func (a *adapter) enter(d *draft, from, target *node, ref string) bool {
 	if name != "" {
 		d.note("one more " + brief(name) + ", of the same shape")
 	}
-	if t := a.typesFrom(target, map[*node]types{}); t.one() != "" && !d.has.has(wordType) {
+	if t := a.typesFrom(target, a.typesKnown()); t.one() != "" && !d.has.has(wordType) {
 		d.set(wordType, "type", newString(t.one()))
 	}
 	return false
+}
+
+// typesKnown is what typesFrom has found.
+func (a *adapter) typesKnown() map[*node]types {
+	if a.typesOf == nil {
+		a.typesOf = map[*node]types{}
+	}
+	return a.typesOf
 }
 
 // typesFrom are the types that a schema seems to be of, everyType if that is not plain. Each schema is asked once.

@@ -177,7 +177,7 @@ func (a *adapter) oneOf(d *draft) bool {
 		return true
 	}
 	lost := ""
-	if !exclusive(one, d.declared() == typeObject) {
+	if !a.exclusive(one, d.declared() == typeObject) {
 		lost = "that no two of the branches may hold"
 	}
 	a.change(d.from, RuleKeyword, "wrote oneOf as anyOf", lost, "")
@@ -197,19 +197,37 @@ func (a *adapter) oneOf(d *draft) bool {
 const maxCompared = 200 // branches that are compared in pairs
 
 // exclusive reports whether no two of the branches can hold at once, as far as their types and constants show it.
-func exclusive(union *node, objects bool) bool {
+func (a *adapter) exclusive(union *node, objects bool) bool {
 	if len(union.elems) > maxCompared {
 		return false
 	}
 	for i, x := range union.elems {
 		for _, y := range union.elems[:i] {
-			if !apart(x, y, objects, 0) {
+			if !apart(a.followed(x), a.followed(y), objects, 0) {
 				return false
 			}
 		}
 	}
 	return true
 }
+
+// followed is what a schema that is only a reference leads to.
+func (a *adapter) followed(n *node) *node {
+	for range mostFollowed {
+		ref := n.get(wordRef)
+		if n.kind != '{' || ref == nil || len(n.fields) > 1 {
+			return n
+		}
+		target := a.target(ref.string())
+		if target == nil {
+			return n
+		}
+		n = target
+	}
+	return n
+}
+
+const mostFollowed = 8 // references to a reference
 
 func apart(x, y *node, objects bool, depth int) bool {
 	if x.kind != '{' || y.kind != '{' || depth > 2 {

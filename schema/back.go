@@ -117,7 +117,7 @@ func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
 		return arguments
 	}
 	r := restorer{root: referred(a.Schema), told: map[pairing]bool{}}
-	return r.restore(build(arguments), a.back, 0).append(nil)
+	return r.restore(build(arguments), a.back, 0, nil).append(nil)
 }
 
 type restorer struct {
@@ -132,21 +132,29 @@ func referred(adapted json.RawMessage) *node {
 	return build(adapted)
 }
 
-func (r *restorer) restore(n *node, s *way, level int) *node {
-	if s == nil || level > maxLevels {
+// restore goes the way s with the value n, and each way once, for a reference may lead back without a step: gone are those
+// that n has gone.
+func (r *restorer) restore(n *node, s *way, level int, gone map[*way]bool) *node {
+	if s == nil || level > maxLevels || gone[s] {
 		return n
 	}
+	if gone == nil && (len(s.chain) > 0 || len(s.union) > 0) {
+		gone = map[*way]bool{}
+	}
+	if gone != nil {
+		gone[s] = true
+	}
 	if s.wrapped {
-		if inner := r.restore(n, s.inner, level).member("input"); inner != nil {
+		if inner := r.restore(n, s.inner, level, nil).member("input"); inner != nil {
 			return inner
 		}
 		return n
 	}
 	for _, w := range s.chain {
-		n = r.restore(n, w, level+1)
+		n = r.restore(n, w, level, gone)
 	}
-	if b := r.meant(n, s.union); b != nil {
-		n = r.restore(n, b.back, level+1)
+	if b := r.meant(n, s.union, gone); b != nil {
+		n = r.restore(n, b.back, level, gone)
 	}
 	switch n.kind {
 	case '{':
@@ -161,10 +169,13 @@ func (r *restorer) restore(n *node, s *way, level int) *node {
 
 // meant is the branch that a value follows; of several, the first that declares most of its properties. Where it follows
 // none, it is the one that declares most, so that what is said of the value is said of what was meant.
-func (r *restorer) meant(n *node, union []*branch) *branch {
+func (r *restorer) meant(n *node, union []*branch, gone map[*way]bool) *branch {
 	var best *branch
 	most := 0
 	for _, b := range union {
+		if gone[b.back] {
+			continue
+		}
 		declared := 0
 		if r.follows(n, b.node, 0) {
 			declared = 1 + len(n.fields)
@@ -191,7 +202,7 @@ func (r *restorer) object(n *node, s *way, level int) *node {
 	for _, f := range n.fields {
 		p := s.property(f.name)
 		if p == nil {
-			f.value = r.restore(f.value, s.others, level+1)
+			f.value = r.restore(f.value, s.others, level+1, nil)
 			out.fields = append(out.fields, f)
 			continue
 		}
@@ -202,7 +213,7 @@ func (r *restorer) object(n *node, s *way, level int) *node {
 		if p.renamed && !isGiven(p.name) {
 			f.key, f.name = p.key, p.name
 		}
-		f.value = r.restore(f.value, p.step, level+1)
+		f.value = r.restore(f.value, p.step, level+1, nil)
 		out.fields = append(out.fields, f)
 	}
 	for i := range s.properties {
@@ -232,9 +243,9 @@ func (r *restorer) array(n *node, s *way, level int) *node {
 	out := &node{kind: '[', elems: make([]*node, len(n.elems))}
 	for i, e := range n.elems {
 		if i < len(s.prefix) {
-			out.elems[i] = r.restore(e, s.prefix[i], level+1)
+			out.elems[i] = r.restore(e, s.prefix[i], level+1, nil)
 		} else {
-			out.elems[i] = r.restore(e, s.items, level+1)
+			out.elems[i] = r.restore(e, s.items, level+1, nil)
 		}
 	}
 	return out
@@ -247,7 +258,7 @@ func (r *restorer) entries(n *node, s *way, level int) *node {
 		if key == nil || key.kind != '"' || value == nil || len(e.fields) != 2 {
 			return n
 		}
-		fields = append(fields, field{key: key.text, name: unquote(key.text), value: r.restore(value, s.others, level+1)})
+		fields = append(fields, field{key: key.text, name: unquote(key.text), value: r.restore(value, s.others, level+1, nil)})
 	}
 	return &node{kind: '{', fields: withoutRepeats(fields)}
 }
@@ -262,7 +273,7 @@ func (a *Adapted) Path(original string) string {
 	s := a.back
 	out := ""
 	if s.wrapped {
-		_, s, _ = s.inner.forward("input", 0)
+		_, s, _ = s.inner.forward("input", map[*way]bool{})
 		out = "/input"
 	}
 	for path != "" {
@@ -271,7 +282,7 @@ func (a *Adapted) Path(original string) string {
 			rest = "/" + rest
 		}
 		name := strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		adapted, next, ok := s.forward(name, 0)
+		adapted, next, ok := s.forward(name, map[*way]bool{})
 		if !ok {
 			return out
 		}
@@ -281,13 +292,12 @@ func (a *Adapted) Path(original string) string {
 	return out
 }
 
-const maxForward = 64 // ways that follow one another without a step
-
 // forward is what a step of an original path is called in the adapted arguments, and the way that goes on there.
-func (s *way) forward(name string, level int) (adapted string, next *way, ok bool) {
-	if s == nil || level > maxForward {
+func (s *way) forward(name string, asked map[*way]bool) (adapted string, next *way, ok bool) {
+	if s == nil || asked[s] {
 		return name, nil, true
 	}
+	asked[s] = true
 	if s.entries {
 		return "", nil, false
 	}
@@ -297,12 +307,12 @@ func (s *way) forward(name string, level int) (adapted string, next *way, ok boo
 		}
 	}
 	for _, b := range s.union {
-		if adapted, next, ok = b.back.forward(name, level+1); !ok || adapted != name || next != nil {
+		if adapted, next, ok = b.back.forward(name, asked); !ok || adapted != name || next != nil {
 			return adapted, next, ok
 		}
 	}
 	for _, w := range s.chain {
-		if adapted, next, ok = w.forward(name, level+1); !ok || adapted != name || next != nil {
+		if adapted, next, ok = w.forward(name, asked); !ok || adapted != name || next != nil {
 			return adapted, next, ok
 		}
 	}

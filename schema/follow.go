@@ -9,7 +9,7 @@ import (
 func (r *restorer) follows(v, s *node, level int) bool {
 	told, known := r.told[pairing{v, s}]
 	if !known {
-		r.told[pairing{v, s}] = true // what leads back to itself asks nothing more
+		r.told[pairing{v, s}] = false // what leads back to itself says nothing
 		told = r.follow(v, s, level)
 		r.told[pairing{v, s}] = told
 	}

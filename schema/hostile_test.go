@@ -56,3 +56,34 @@ func TestRestoreOfADeepUnion(t *testing.T) {
 		t.Errorf("restored to %.200s", got)
 	}
 }
+
+// Ways back that lead into one another without a step are gone once for each value.
+func TestWaysThatLeadIntoOneAnother(t *testing.T) {
+	const unions = `{"properties":{"x":{"$ref":"#/$defs/E"}},"$defs":{"E":{"anyOf":[{"$ref":"#/$defs/F"},{"$ref":"#/$defs/G"}]},
+		"F":{"anyOf":[{"$ref":"#/$defs/E"},{"$ref":"#/$defs/G"}]},
+		"G":{"anyOf":[{"$ref":"#/$defs/E"},{"$ref":"#/$defs/F"},{"type":"object","properties":{"o":{"type":"string"}}}]}}}`
+	const merged = `{"properties":{"x":{"properties":{"b-2":{"$ref":"#/$defs/D1"}}}},"$defs":{"D0":{"allOf":[{"$ref":"#/$defs/D1"},{"$ref":"#/$defs/D1"}]},
+		"D1":{"additionalProperties":{},"oneOf":[{"$ref":"#/$defs/D0"},{"$ref":"#/$defs/D0"}]}}}`
+	for _, p := range shaped() {
+		for _, raw := range []string{unions, merged} {
+			a, err := schema.Adapt(json.RawMessage(raw), p)
+			if err != nil {
+				continue
+			}
+			for _, arguments := range []string{`{"x":{"o":null}}`, `{"x":{"b_2":{}}}`} {
+				if got := a.Restore(json.RawMessage(arguments)); !json.Valid(got) {
+					t.Errorf("%s: %s became %s", p.Name(), arguments, got)
+				}
+			}
+			_ = a.Path("/x/o")
+			_ = a.Path("/x/b-2/c")
+		}
+	}
+	a, err := schema.Adapt(json.RawMessage(unions), schema.OpenAIStrict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(a.Restore(json.RawMessage(`{"x":{"o":null}}`))); got != `{"x":{}}` {
+		t.Errorf("restored to %s", got)
+	}
+}
