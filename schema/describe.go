@@ -33,14 +33,17 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	}
 	prose := cleanText(description, did)
 	limit, note := p.rules.Tool.MaxDescription, strings.TrimSpace(cleanText(a.Note, func(string, ...any) {})) // it quotes the schema
-	switch {
-	case strings.Contains(prose, note):
-		note = "" // it is said
-	case strings.HasPrefix(note, strings.TrimSpace(prose)):
-		prose = ""
+	short := note                                                                                             // as it stands beside a description
+	if limit > 0 {
+		short = cutAtWord(note, limit/2)
 	}
-	if limit > 0 && prose != "" {
-		note = cutAtWord(note, limit/2)
+	switch {
+	case strings.Contains(prose, short):
+		note = "" // it is said
+	case strings.HasPrefix(note, strings.TrimSpace(strings.TrimSuffix(prose, cutMark))):
+		prose = ""
+	default:
+		note = short
 	}
 	if prose != "" && note != "" {
 		note = noteGap + note
