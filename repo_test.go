@@ -32,6 +32,7 @@ var layers = []layer{
 	{"host", []string{"interop", "toolbox", "internal/wire", "internal/protocol", "internal/sdkwire"}, "the bridge to clients publishes whatever it is given"},
 	{"interop/interoptest", []string{"interop", "host", "toolbox", "schema", "internal/wire"}, "for the tests of users, who have the bridge and nothing else"},
 	{"mcpconfig", []string{"interop", "internal/nearest"}, "a configuration says what to connect, and connects nothing"},
+	{"ledger", []string{"interop", "toolbox", "schema", "internal/wire"}, "the ledger knows servers and their tools, and neither configuration files nor clients"},
 	{"internal/cli", []string{"interop", "host", "toolbox", "toolbox/standard", "mcpconfig", "schema", "schema/validate", "internal/nearest", "internal/wire"}, "the command is the top: it may see everything that is public"},
 	{"cmd/indus", []string{"internal/cli"}, "main only calls the command"},
 }

@@ -1,0 +1,322 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Options tune an attachment. nil and the zero value are good.
+type Options struct {
+	// Mount says how the servers are connected and their tools shown. nil: the zero
+	// options.
+	Mount *interop.MountOptions
+	// Log keeps what happens; it stays its owner's to close. nil: nothing is kept,
+	// and approvals last as long as the attachment.
+	Log Log
+	// Policy is what becomes of tools that are not as they were approved. "":
+	// [AcceptChanges].
+	Policy Policy
+	// Warm lists what the log knows of a server until it answers itself, unless Mount
+	// says what is known. false: only what servers list is listed.
+	Warm bool
+	// By is who runs this, for who reads the log.
+	By string
+	// Poll is how often the log is asked for approvals while a tool is held. 0: 2 s.
+	Poll time.Duration
+}
+
+const defaultPoll = 2 * time.Second
+
+// Attachment is servers whose live tools are a [Ledger]: what they list, lose and
+// change is enrolled and retired, as it happens, and written to the log.
+type Attachment struct {
+	// Box has the live tools, and those that are listed because they are known. It is
+	// live.
+	Box *toolbox.Box
+	// Fleet has each server's health. Its Apply brings and takes servers.
+	Fleet *interop.Fleet
+	// Run is the ULID of this run, by which the log knows it.
+	Run string
+	// Enrolled is how many tools Attach has enrolled before it returned.
+	Enrolled int
+
+	opts     Options
+	logger   *slog.Logger
+	config   string
+	recorder *recorder
+	watchers toolbox.Watchers
+	stops    []func()
+	polling  sync.WaitGroup
+	release  func() // ends the run's lease
+	closing  sync.Once
+	done     chan struct{}
+
+	mu       sync.Mutex
+	ledger   Ledger
+	seen     *toolbox.Snapshot // of the fleet, as it was last looked at
+	shown    *toolbox.Snapshot // what of it is let through
+	mine     map[string]bool   // every server that the fleet had
+	held     map[tool]Entry    // what is not, and was recorded
+	kept     map[string]tool   // what is not, by name
+	approved approvals
+	blind    bool // nothing is known of what was approved
+	marks    map[string]marked
+	health   map[string]string // of each server that was lost, or never up, what was said
+	read     uint64            // the log up to there is in approved
+	begun    bool
+	settling bool // Attach has not returned: what comes is enrolled in the end, in configuration order
+	closed   bool
+	news     chan struct{} // closed and replaced after each look
+}
+
+// Attach connects the servers and enrolls their tools: the ledger that it begins
+// with is not changed, and [Attachment.Ledger] is what comes of it. It never fails: a
+// server that cannot be reached enrolls nothing, its fault stands in Status, and it
+// enrolls its tools when it comes. Without servers nothing happens, and what l has of
+// other servers stays. It returns as
+// [interop.Mount] does; ctx bounds that wait and the reading of the log. The caller
+// closes what it gets.
+func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options) *Attachment {
+	a := newAttachment(l, servers, o)
+	a.lease(ctx)
+	log := a.recall(ctx)
+	m := a.opts.Mount
+	known := m.Known
+	if known == nil && a.opts.Warm {
+		known = once(Known(log, servers))
+	}
+	a.Fleet = interop.NewFleet(&interop.FleetOptions{
+		Endpoint: m.Endpoint, Restart: m.Restart, Grace: m.Grace, Known: known, Hold: m.Wait < 0, Logger: m.Logger,
+	})
+	a.Box = toolbox.NewBox(&toolbox.BoxOptions{
+		Profile: profile(m), Unvalidated: m.Unvalidated, Around: m.Around, Budget: m.Budget,
+	}, &gate{a})
+	a.settling = m.Wait >= 0
+	a.update()
+	a.stops = []func(){a.Fleet.Watch(a.update), a.Fleet.Events(a.hear)}
+	a.Fleet.Apply(servers)
+	a.settle(ctx, m.Wait)
+	a.settled()
+	a.Enrolled = a.enrolled()
+	a.startPolling()
+	return a
+}
+
+func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
+	a := &Attachment{
+		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[tool]Entry{}, kept: map[string]tool{}, approved: approvals{},
+		marks: map[string]marked{}, health: map[string]string{}, done: make(chan struct{}), news: make(chan struct{}),
+		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
+	}
+	if o != nil {
+		a.opts = *o
+	}
+	if a.opts.Mount == nil {
+		a.opts.Mount = &interop.MountOptions{}
+	}
+	if a.opts.Mount.Logger != nil {
+		a.logger = a.opts.Mount.Logger
+	}
+	if a.opts.Poll <= 0 {
+		a.opts.Poll = defaultPoll
+	}
+	a.recorder = newRecorder(a.opts.Log, a.logger)
+	return a
+}
+
+func profile(m *interop.MountOptions) *schema.Profile {
+	if m.Profile == nil {
+		return schema.Universal
+	}
+	return m.Profile
+}
+
+// recall reads what was approved.
+func (a *Attachment) recall(ctx context.Context) []Entry {
+	if a.opts.Log == nil {
+		return nil
+	}
+	log, err := a.opts.Log.Read(ctx, 0)
+	if err != nil {
+		a.logger.Error("the ledger cannot be read: no tool counts as approved", "err", err)
+		a.blind = true
+		return nil
+	}
+	a.approved = approvalsOf(log)
+	if len(log) > 0 {
+		a.read = log[len(log)-1].Seq
+	}
+	return log
+}
+
+// once gives what is known of a server to its first connection only: one that is
+// configured anew is another.
+func once(known func(string) []toolbox.Wire) func(string) []toolbox.Wire {
+	var mu sync.Mutex
+	asked := map[string]bool{}
+	return func(server string) []toolbox.Wire {
+		mu.Lock()
+		defer mu.Unlock()
+		if asked[server] {
+			return nil
+		}
+		asked[server] = true
+		return known(server)
+	}
+}
+
+func (a *Attachment) settle(ctx context.Context, wait time.Duration) {
+	if wait < 0 {
+		return
+	}
+	if wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, wait)
+		defer cancel()
+	}
+	_ = a.Fleet.Settle(ctx) // who is late comes later
+}
+
+func (a *Attachment) settled() {
+	a.mu.Lock()
+	a.settling = false
+	a.mu.Unlock()
+	a.update()
+}
+
+func (a *Attachment) enrolled() (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for server := range a.mine {
+		n += a.ledger.Snapshot().ByServer[server]
+	}
+	return n
+}
+
+// Ledger is what is enrolled now.
+func (a *Attachment) Ledger() Ledger {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ledger
+}
+
+// Status is the health of every server, in order.
+func (a *Attachment) Status() []interop.EndpointStatus { return a.Fleet.Status() }
+
+// Names is what the live tools are mounted as.
+func (a *Attachment) Names() []string { return a.Ledger().Snapshot().Names() }
+
+// Counts is how many tools of each server are live, 0 where none are.
+func (a *Attachment) Counts() map[string]int {
+	counts := map[string]int{}
+	for _, st := range a.Status() {
+		counts[st.Server] = 0
+	}
+	for server, n := range a.Ledger().Snapshot().ByServer {
+		counts[server] = n
+	}
+	return counts
+}
+
+// Capabilities is the live tools as models see them, in the order of the ledger.
+func (a *Attachment) Capabilities() []Capability {
+	byName := map[string]Capability{}
+	for _, c := range Capabilities(a.Box) {
+		byName[c.Name] = c
+	}
+	var out []Capability
+	for _, name := range a.Names() {
+		if c, ok := byName[name]; ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Changed is the tools that are not as they were approved: of an Enroll it is live
+// all the same, a Hold is kept back.
+func (a *Attachment) Changed() []Entry {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []Entry
+	for _, e := range a.ledger.Snapshot().Live {
+		if e.Changed {
+			out = append(out, e)
+		}
+	}
+	for _, e := range a.held {
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(x, y Entry) int { return x.At.Compare(y.At) })
+	return out
+}
+
+// Accept approves what Changed has of a tool, in the log first. note says who it was.
+func (a *Attachment) Accept(ctx context.Context, server, name, note string) error {
+	changed := a.Changed()
+	i := slices.IndexFunc(changed, func(e Entry) bool { return e.Server == server && e.Tool == name })
+	switch {
+	case a.opts.Policy == DenyChanges:
+		return fmt.Errorf("ledger: %s: changes of %s are denied", server, name)
+	case i < 0:
+		return fmt.Errorf("ledger: %s: %s is as it was approved", server, name)
+	}
+	e := changed[i].accepted(a.Run, note)
+	if a.opts.Log != nil {
+		if err := a.Flush(ctx); err != nil {
+			return err
+		}
+		if _, err := a.opts.Log.Append(ctx, e); err != nil {
+			return err
+		}
+	}
+	a.mu.Lock()
+	a.approved.take(e)
+	a.mu.Unlock()
+	a.update()
+	return nil
+}
+
+// Detach takes servers out: their tools are retired, and their connections close,
+// in the background; nobody else's do. Without any it is [Attachment.Close]. It
+// never fails, and gives what is enrolled then.
+func (a *Attachment) Detach(servers ...string) Ledger {
+	if len(servers) == 0 {
+		a.Close()
+		return a.Ledger()
+	}
+	var rest []interop.Server
+	for _, e := range a.Fleet.Endpoints() {
+		if s := e.Server(); !slices.Contains(servers, s.ID) {
+			rest = append(rest, s)
+		}
+	}
+	a.Fleet.Apply(rest)
+	a.update()
+	return a.Ledger()
+}
+
+// Flush waits until all that has happened is in the log, or cannot be written.
+func (a *Attachment) Flush(ctx context.Context) error { return a.recorder.flush(ctx) }
+
+// Close retires all that is live, ends the run in the log, closes every connection
+// and waits for all of that; for the log it waits a few seconds at most. It never
+// fails and may be called twice.
+func (a *Attachment) Close() {
+	a.end()
+	a.Fleet.Close()
+	for _, stop := range a.stops {
+		stop()
+	}
+	a.polling.Wait()
+	a.recorder.close()
+	a.closing.Do(a.release)
+}

@@ -1,0 +1,131 @@
+package ledger_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/ledger"
+)
+
+// versions is a log in which a tool has changed a hundred times.
+func versions(t *testing.T, f ledger.Log) []ledger.Entry {
+	t.Helper()
+	batch := []ledger.Entry{{Op: ledger.Begin, Run: "A", Config: "x", At: start}}
+	for i := range 100 {
+		e := enrolled("A", i, capability("fs", "read", fmt.Sprintf("version %d %s", i, strings.Repeat("x", 1000)), anyObject))
+		e.Changed = i > 0
+		batch = append(batch, e)
+	}
+	return put(t, f, batch...)
+}
+
+func TestCompactLosesNoEntry(t *testing.T) {
+	path := logPath(t)
+	f, other := open(t, path), open(t, path)
+	kept := versions(t, f)
+	before := len(contents(t, path))
+	saved, err := f.Compact(t.Context(), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := contents(t, path)
+	if int(saved) != before-len(after) || saved < 95_000 {
+		t.Errorf("saved %d: from %d to %d bytes", saved, before, len(after))
+	}
+	// The first version was approved, the last one is live.
+	for i, want := range map[int]bool{0: true, 1: false, 50: false, 98: false, 99: true} {
+		if got := bytes.Contains(after, fmt.Appendf(nil, "version %d ", i)); got != want {
+			t.Errorf("version %d is there: %t", i, got)
+		}
+	}
+	log := read(t, f)
+	for i := range kept {
+		if i != 1 && i != 100 {
+			kept[i].Capability = nil
+		}
+	}
+	if diff := diffEntries(kept, log); diff != "" {
+		t.Errorf("(-kept +read):\n%s", diff)
+	}
+	wantWhole(t, f, 101)
+	// Everybody goes on behind it, with the next number and the same chain.
+	for i, f := range []*ledger.File{other, f, open(t, path)} {
+		if got := put(t, f, ledger.Entry{Op: ledger.Health, Run: "A"}); got[0].Seq != uint64(102+i) {
+			t.Errorf("it goes on with %d", got[0].Seq)
+		}
+	}
+	// What went is written again where it comes again.
+	put(t, other, enrolled("A", 200, *versionsTool(50)))
+	if got := read(t, f); got[len(got)-1].Capability == nil {
+		t.Error("the tool that came again is not there")
+	}
+	wantWhole(t, f, 105)
+	again, err := other.Compact(t.Context(), time.Now())
+	if err != nil || again != 0 && again < 0 {
+		t.Errorf("compacted again: %d, %v", again, err)
+	}
+	wantWhole(t, f, 105)
+}
+
+func versionsTool(i int) *ledger.Capability {
+	c := capability("fs", "read", fmt.Sprintf("version %d %s", i, strings.Repeat("x", 1000)), anyObject)
+	return &c
+}
+
+func TestCompactKeepsWhatIsRecent(t *testing.T) {
+	path := logPath(t)
+	f := open(t, path)
+	versions(t, f)
+	if _, err := f.Compact(t.Context(), start.Add(90*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	there := 0
+	for _, e := range read(t, f) {
+		if e.Capability != nil {
+			there++
+		}
+	}
+	if there != 11 {
+		t.Errorf("%d versions are there", there)
+	}
+}
+
+// Compaction mends nothing: what was damaged still shows.
+func TestCompactKeepsDamage(t *testing.T) {
+	path := logPath(t)
+	f := open(t, path)
+	story(t, f)
+	write(t, path, bytes.Replace(contents(t, path), []byte("12:00:04"), []byte("12:00:05"), 1))
+	want := verify(t, f)
+	if _, err := f.Compact(t.Context(), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	got := verify(t, f)
+	if len(got.Damage) != 1 || got.Damage[0].Line != want.Damage[0].Line || got.Head != want.Head {
+		t.Errorf("before %+v, after %+v", want, got)
+	}
+}
+
+func TestCompactKeepsTheSnapshot(t *testing.T) {
+	f := open(t, logPath(t))
+	story(t, f)
+	names := func() (out []string) {
+		for _, r := range ledger.Runs(read(t, f)) {
+			for _, e := range r.Live().Live {
+				out = append(out, r.ID+e.Name+string(e.Capability.Wire.JSON))
+			}
+		}
+		return out
+	}
+	before := names()
+	if _, err := f.Compact(t.Context(), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, names()); diff != "" {
+		t.Error(diff)
+	}
+}

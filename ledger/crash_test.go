@@ -1,0 +1,75 @@
+package ledger_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/indusagi/indus/ledger"
+)
+
+// A crash may leave any part of what was being written. Whatever it leaves, every
+// entry whose Append had returned is there, nothing is fatal, and the log goes on.
+func TestCrashAtEveryByte(t *testing.T) {
+	path := logPath(t)
+	f := ledger.Unsynced(open(t, path))
+	kept := story(t, f)[:6]
+	whole := contents(t, path)
+	whole = whole[:bytes.Index(whole, []byte(`{"seq":7,`))]
+	at := logPath(t)
+	open(t, at)
+	for n := range len(whole) + 1 {
+		write(t, at, whole[:n])
+		lines := bytes.Count(whole[:n], []byte("\n"))
+		f, err := ledger.OpenFile(t.Context(), at, nil)
+		if err != nil {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+		ledger.Unsynced(f)
+		torn := n > 0 && whole[n-1] != '\n'
+		if d := f.Damage(); torn != (len(d) == 1) || torn && d[0].Kind != ledger.Torn {
+			t.Fatalf("cut at %d: damage %v", n, d)
+		}
+		if n%16 > 0 && torn {
+			continue
+		}
+		if diff := diffEntries(kept[:lines], read(t, f)); diff != "" {
+			t.Fatalf("cut at %d (-kept +read):\n%s", n, diff)
+		}
+		if next := put(t, f, ledger.Entry{Op: ledger.Begin, Run: "C"}); next[0].Seq != uint64(lines+1) {
+			t.Fatalf("cut at %d: it goes on with %d", n, next[0].Seq)
+		}
+		wantWhole(t, f, lines+1)
+	}
+}
+
+// A block that never reached the disk reads as zeros.
+func TestCrashThatLeavesZeros(t *testing.T) {
+	path := logPath(t)
+	kept := story(t, open(t, path))
+	write(t, path, append(contents(t, path), make([]byte, 5000)...))
+	f := open(t, path)
+	if d := f.Damage(); len(d) != 1 || d[0].Kind != ledger.Torn {
+		t.Errorf("damage %v", d)
+	}
+	put(t, f, ledger.Entry{Op: ledger.Begin, Run: "C"})
+	wantWhole(t, f, len(kept)+1)
+}
+
+// Who has the log open finds what another left torn, and cuts it.
+func TestAppendBehindATornLine(t *testing.T) {
+	path := logPath(t)
+	f := open(t, path)
+	kept := story(t, f)
+	write(t, path, append(contents(t, path), `{"seq":12,"at":"2026-`...))
+	if r := verify(t, f); len(r.Damage) != 1 || r.Damage[0].Kind != ledger.Torn || r.Damage[0].Line != 12 {
+		t.Errorf("damage %v", r.Damage)
+	}
+	if got := read(t, f); len(got) != len(kept) {
+		t.Errorf("%d entries", len(got))
+	}
+	put(t, f, ledger.Entry{Op: ledger.Begin, Run: "C"})
+	wantWhole(t, f, len(kept)+1)
+	if d := f.Damage(); len(d) != 1 {
+		t.Errorf("damage %v", d)
+	}
+}

@@ -1,0 +1,221 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// Change is what became of one tool between two times.
+type Change struct {
+	Kind ChangeKind
+	// Server and Tool are whose it is; Name is what it is mounted as.
+	Server, Tool, Name string
+	// Before and After are its Enroll entries; of a tool that came or went one is the
+	// zero Entry.
+	Before, After Entry
+	// Fields is what a changed tool has otherwise, in the order of its object. It is
+	// empty where only whitespace or the order of members changed, or where the log
+	// has kept no more than a sum.
+	Fields []Field
+}
+
+// ChangeKind says what became of a tool.
+type ChangeKind string
+
+// What becomes of tools.
+const (
+	Come   ChangeKind = "come"
+	Gone   ChangeKind = "gone"
+	Edited ChangeKind = "changed"
+)
+
+// Field is one place of a tool object that changed.
+type Field struct {
+	// Path is a JSON Pointer (RFC 6901) into the object: "/description",
+	// "/inputSchema/properties/path/type".
+	Path string
+	// Before and After are the values, nil where there was or is none.
+	Before, After json.RawMessage
+	// Words is the change of a text, word by word; nil of other values.
+	Words []Word
+}
+
+// Word is a stretch of a text: words with the space before them.
+type Word struct {
+	Op   WordOp
+	Text string
+}
+
+// WordOp says where a [Word] stands.
+type WordOp string
+
+// Where words stand.
+const (
+	Kept    WordOp = " " // in both texts
+	Removed WordOp = "-" // in the earlier one
+	Added   WordOp = "+" // in the later one
+)
+
+// Diff says what became of the tools between two times, given what [Live] or a
+// [Snapshot] had then: first those that changed or went, in their order, then those
+// that came.
+func Diff(before, after []Entry) []Change {
+	same := map[version]int{} // versions that are on both sides, and how often
+	for _, e := range after {
+		same[e.version()]++
+	}
+	var rest []Entry
+	for _, e := range before {
+		if same[e.version()]--; same[e.version()] < 0 {
+			rest = append(rest, e)
+		}
+	}
+	now := map[tool][]Entry{} // of the later ones what is not
+	for _, e := range slices.Backward(after) {
+		if same[e.version()]--; same[e.version()] >= 0 {
+			now[e.anyConfig()] = append([]Entry{e}, now[e.anyConfig()]...)
+		}
+	}
+	return pair(rest, after, now)
+}
+
+// pair tells of the tools that are left on the earlier side, and then of those that
+// are left on the later one.
+func pair(before, after []Entry, now map[tool][]Entry) (out []Change) {
+	for _, b := range before {
+		later := now[b.anyConfig()]
+		if len(later) == 0 {
+			out = append(out, change(Gone, b, b, Entry{}))
+			continue
+		}
+		c := change(Edited, b, b, later[0])
+		c.Fields = fields(b, later[0])
+		out = append(out, c)
+		now[b.anyConfig()] = later[1:]
+	}
+	for _, a := range after {
+		if later := now[a.anyConfig()]; len(later) > 0 && later[0].order(a) == 0 {
+			out = append(out, change(Come, a, Entry{}, a))
+			now[a.anyConfig()] = later[1:]
+		}
+	}
+	return out
+}
+
+// anyConfig and version tell tools apart whatever their server's configuration.
+func (e Entry) anyConfig() tool  { return tool{"", e.Server, e.Tool} }
+func (e Entry) version() version { return version{"", e.Server, e.Tool, e.Sum} }
+
+func change(kind ChangeKind, of, before, after Entry) Change {
+	return Change{Kind: kind, Server: of.Server, Tool: of.Tool, Name: of.Name, Before: before, After: after}
+}
+
+func fields(before, after Entry) []Field {
+	if before.Capability == nil || after.Capability == nil {
+		return nil
+	}
+	a, b := before.Capability.Wire.JSON, after.Capability.Wire.JSON
+	if !wire.Valid(a) || !wire.Valid(b) {
+		return nil
+	}
+	d := differ{}
+	d.compare("", a, b, 0)
+	return d.fields
+}
+
+const (
+	maxDiffDepth  = 64
+	maxDiffFields = 1000
+)
+
+// differ collects the places where two values differ, down to a depth and a number:
+// beyond that a place is named as a whole, or not at all.
+type differ struct{ fields []Field }
+
+func (d *differ) compare(path string, a, b json.RawMessage, depth int) {
+	switch {
+	case bytes.Equal(a, b) || len(d.fields) == maxDiffFields:
+	case depth < maxDiffDepth && isA(a, b, '{') && d.members(path, a, b, depth):
+	case depth < maxDiffDepth && isA(a, b, '[') && d.elements(path, a, b, depth):
+	default:
+		d.value(path, a, b)
+	}
+}
+
+func isA(a, b json.RawMessage, first byte) bool {
+	return len(a) > 0 && len(b) > 0 && a[0] == first && b[0] == first
+}
+
+func (d *differ) value(path string, a, b json.RawMessage) {
+	f := Field{Path: path, Before: a, After: b}
+	if isA(a, b, '"') {
+		was, _ := wire.Unquote(a)
+		is, _ := wire.Unquote(b)
+		if was == is {
+			return
+		}
+		f.Words = words(was, is)
+	}
+	d.fields = append(d.fields, f)
+}
+
+// members compares objects member by member. It reports whether it could.
+func (d *differ) members(path string, a, b json.RawMessage, depth int) bool {
+	as, aErr := wire.Members(a)
+	bs, bErr := wire.Members(b)
+	if aErr != nil || bErr != nil || wire.Unique(as) != nil || wire.Unique(bs) != nil {
+		return false
+	}
+	later := make(map[string]json.RawMessage, len(bs))
+	for _, m := range bs {
+		later[m.Key] = m.Value
+	}
+	for _, m := range as {
+		d.compare(path+"/"+pointer(m.Key), m.Value, later[m.Key], depth+1)
+		delete(later, m.Key)
+	}
+	for _, m := range bs {
+		if _, isNew := later[m.Key]; isNew {
+			d.compare(path+"/"+pointer(m.Key), nil, m.Value, depth+1)
+		}
+	}
+	return true
+}
+
+// elements compares arrays: the same values stand at the beginning and at the end,
+// and what is between them is compared place by place.
+func (d *differ) elements(path string, a, b json.RawMessage, depth int) bool {
+	as, aErr := wire.Elements(a)
+	bs, bErr := wire.Elements(b)
+	if aErr != nil || bErr != nil {
+		return false
+	}
+	from := 0
+	for from < len(as) && from < len(bs) && bytes.Equal(as[from], bs[from]) {
+		from++
+	}
+	for len(as) > from && len(bs) > from && bytes.Equal(as[len(as)-1], bs[len(bs)-1]) {
+		as, bs = as[:len(as)-1], bs[:len(bs)-1]
+	}
+	for i := from; i < max(len(as), len(bs)); i++ {
+		var was, is json.RawMessage
+		if i < len(as) {
+			was = as[i]
+		}
+		if i < len(bs) {
+			is = bs[i]
+		}
+		d.compare(path+"/"+strconv.Itoa(i), was, is, depth+1)
+	}
+	return true
+}
+
+// pointer escapes a key as RFC 6901 has it.
+func pointer(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}

@@ -1,0 +1,80 @@
+// Package ledger keeps account of which tools of which MCP servers are enrolled: a
+// log of what happened, and what it comes to.
+//
+// Reach for [Attach] first. It mounts servers as [interop.Mount] does, enrolls what
+// they list, follows what becomes of them, and writes all of it to a log:
+//
+//	package main
+//
+//	import (
+//		"context"
+//		"fmt"
+//		"log"
+//
+//		"github.com/indusagi/indus/interop"
+//		"github.com/indusagi/indus/ledger"
+//	)
+//
+//	func main() {
+//		ctx := context.Background()
+//		file, err := ledger.OpenFile(ctx, "ledger.jsonl", nil)
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		a := ledger.Attach(ctx, ledger.Empty(), []interop.Server{
+//			{ID: "fs", Transport: interop.Stdio{Command: "mcp-server-filesystem", Args: []string{"."}}},
+//		}, &ledger.Options{Log: file, Policy: ledger.HoldChanges})
+//		defer a.Close()
+//		fmt.Println(a.Names(), a.Counts())
+//	}
+//
+// # The log and what it comes to
+//
+// An [Entry] is one event. [Reduce] folds entries to a [Snapshot], and is the only
+// way there; a [Ledger] is a log and its snapshot as one value, whose transitions
+// give new ones. Nothing of this does I/O or knows the time.
+//
+// [Log] is where entries are kept; [File] is one, that any number of processes share.
+// Every entry has its run, and what one run retires is nothing to another: [Runs]
+// parts them, [Live] is what is live in any of them, [Until] is the log as it was at
+// a time, and [Diff] is what changed between two times, down to the words of a
+// description and the places of a schema. [Known] is what was live last.
+//
+// # Changed tools
+//
+// A tool that is approved and then changes what it says of itself is the oldest
+// trick against who trusts MCP servers. What was seen first is approved; of a version
+// that differs in title, description, schemas or annotations, in any byte, the
+// [Policy] decides. [Changed], [Approved] and [Approve] are for the person.
+//
+// # The file
+//
+// A [File] is JSON Lines. Each line has the hash of the one before; [File.Verify]
+// names the lines that are not as they were written. A tool object stands in the log
+// once, however often it is enrolled, and [File.Compact] drops those of old versions,
+// but no entry. Whoever may write the file can write all of it anew: who fears that
+// keeps a [Head] elsewhere.
+//
+// # Concurrency
+//
+// Values (Entry, Snapshot, Ledger, Capability) are immutable and may be shared; what
+// they hold must not be changed. The methods of File and Attachment may be called
+// from any goroutine, and those of several Files from several processes. An append
+// locks the log for as long as it takes to write and sync one batch. An attachment
+// never waits for the log: one goroutine writes all that has happened meanwhile as
+// one batch; [Attachment.Flush] waits for it, and Close does.
+//
+// # Errors
+//
+// Nothing that stands in a log is an error: what is torn, altered or no entry at all
+// is a [Damage], is read over and can be asked for. Reduce and ContentKey are defined
+// for every input. Errors are those of the file system and of contexts, and begin
+// with "ledger: ". Attach and Detach never fail: a server's fault stands in its
+// status, and a log that cannot be written is reported to the logger and by Flush.
+// Where a log cannot be read, no tool counts as approved.
+//
+// # Testing
+//
+// Package interop/interoptest has servers in memory to attach. A log of a test is a
+// File in its temporary directory.
+package ledger

@@ -1,0 +1,93 @@
+package ledger
+
+import (
+	"cmp"
+	"strings"
+	"time"
+)
+
+// Op says what an [Entry] records.
+type Op string
+
+// What is recorded. [Reduce] goes by Enroll, Retire and End; it reads over the
+// others, and over those of a later version.
+const (
+	Begin  Op = "begin"  // a run begins; Config is its configuration's fingerprint, Note whose it is
+	Enroll Op = "enroll" // a tool is live from now on, or in a new version
+	Retire Op = "retire" // it is not any more; Note says why
+	Hold   Op = "hold"   // it is listed, and kept back: it is not as it was approved
+	Accept Op = "accept" // a person approved this version of it
+	Health Op = "health" // its server was lost, or is back; Note says which
+	End    Op = "end"    // the run is over: nothing of it is live
+)
+
+// Entry is one event of the log. Entries are immutable, and so is what they point to.
+type Entry struct {
+	Op  Op
+	Key Key
+	// Server and Tool are the owner's id and its own name for the tool; Name is what
+	// the tool is mounted as.
+	Server, Tool, Name string
+	// Capability is the tool, of an Enroll or a Hold; nil of all others, and where
+	// the log has kept no more than Sum of it.
+	Capability *Capability
+	// Seq orders the log: 1, 2, 3, … A later entry of a key stands.
+	Seq uint64
+	// At is when it happened, by the clock of who wrote it, to the millisecond.
+	At time.Time
+	// Run is the ULID of the run that wrote it, "" where there is no more than one.
+	Run string
+	// Config is the [Fingerprint] of the server, or in a Begin of all servers.
+	Config string
+	// Sum is the SHA-256 of the owner's whole tool object, and Seal that of what
+	// models and people go by: title, description, schemas, annotations. Both are of
+	// the bytes as they came, never of a canonical form.
+	Sum, Seal string
+	// Changed: the tool is not as it was approved, and live all the same, for the
+	// policy takes changes.
+	Changed bool
+	// Note is a word to the reader.
+	Note string
+	// Prev and Hash chain the lines of a [File]; "" in memory.
+	Prev, Hash string
+}
+
+// Notes of entries that are read again, or shown.
+const (
+	noteLost     = "lost"     // the server is gone, its tools may come back
+	noteUnlisted = "unlisted" // the server does not list it any more
+	noteRemoved  = "removed"  // the server is not configured any more
+	noteReplaced = "replaced" // it has another schema now
+	noteHeld     = "held"     // what it became is kept back
+	noteDenied   = "denied"   // so it is, and for the whole run
+	noteReady    = "ready"    // the server is back
+)
+
+// order is total but for entries that say the same, so that what is made of a log
+// does not depend on the order in which it is given, not even of a broken one that
+// has a number twice.
+func (e Entry) order(o Entry) int {
+	if e.Seq != o.Seq {
+		return cmp.Compare(e.Seq, o.Seq)
+	}
+	return cmp.Or(
+		e.At.Compare(o.At),
+		strings.Compare(e.Run, o.Run), strings.Compare(string(e.Op), string(o.Op)),
+		strings.Compare(string(e.Key), string(o.Key)), strings.Compare(e.Server, o.Server),
+		strings.Compare(e.Tool, o.Tool), strings.Compare(e.Name, o.Name),
+		strings.Compare(e.Sum, o.Sum), strings.Compare(e.Seal, o.Seal),
+		strings.Compare(e.Config, o.Config), strings.Compare(e.Note, o.Note),
+		strings.Compare(e.Prev, o.Prev), strings.Compare(e.Hash, o.Hash),
+		compareBool(e.Changed, o.Changed), compareBool(e.Capability != nil, o.Capability != nil),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}

@@ -1,0 +1,51 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// fingerprintChars is enough to tell configurations apart, and too little to guess
+// what is in them.
+const fingerprintChars = 16
+
+// Fingerprint tells configurations apart by what they run: of each server its id,
+// transport, command, arguments, directory and URL, and the names of its variables
+// and headers. Their values, which may be secrets, are not in it.
+func Fingerprint(servers ...interop.Server) string {
+	h := sha256.New()
+	part := func(texts ...string) {
+		h.Write([]byte(strconv.Itoa(len(texts)) + "\n"))
+		for _, s := range texts {
+			h.Write([]byte(strconv.Itoa(len(s)) + ":" + s))
+		}
+	}
+	for _, s := range servers {
+		switch t := s.Transport.(type) {
+		case interop.Stdio:
+			part(s.ID, string(t.Kind()), t.Command, t.Dir, strconv.FormatBool(t.InheritEnv))
+			part(t.Args...)
+			part(names(t.Env)...)
+		case interop.HTTP:
+			part(s.ID, string(t.Kind()), t.URL)
+			part(names(t.Headers)...)
+		case interop.SSE:
+			part(s.ID, string(t.Kind()), t.URL)
+			part(names(t.Headers)...)
+		default:
+			part(s.ID)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))[:fingerprintChars]
+}
+
+func names(pairs []interop.Pair) []string {
+	out := make([]string, len(pairs))
+	for i, p := range pairs {
+		out[i] = p.Name
+	}
+	return out
+}

@@ -1,0 +1,346 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// maxLog is how many entries a ledger in memory has beyond twice the live ones: the
+// log is elsewhere.
+const maxLog = 4096
+
+// reachable is what is known of a server while the fleet is looked at.
+type reachable struct {
+	config string
+	ready  bool // what is listed of it is what it lists
+}
+
+// marked is the mark of the bytes that it was made of.
+type marked struct {
+	raw  json.RawMessage
+	mark mark
+}
+
+// update makes the ledger say what the fleet lists. It computes and never waits, and
+// is called after each change, from any goroutine: what it goes by is how things are
+// and not which change it was told of, so that none can be lost or come too late.
+func (a *Attachment) update() {
+	a.mu.Lock()
+	fresh := a.look()
+	a.mu.Unlock()
+	if fresh {
+		a.watchers.Notify()
+	}
+}
+
+// look is update with mu held. It reports whether there is a new snapshot.
+func (a *Attachment) look() (fresh bool) {
+	if a.closed {
+		return false
+	}
+	s, servers := a.moment()
+	for id := range servers {
+		a.mine[id] = true
+	}
+	l := &looking{a: a, now: time.Now(), servers: servers, kept: map[string]tool{}}
+	if a.settling {
+		l.servers = unready(servers)
+	}
+	l.index()
+	for i := range s.Tools {
+		l.weigh(&s.Tools[i])
+	}
+	if !a.settling {
+		l.depart()
+		a.commit(append(l.retires, l.enrolls...))
+	}
+	return a.publish(s, l)
+}
+
+// moment is the fleet's snapshot, and its servers as they were while it stood.
+func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
+	for {
+		s := a.Fleet.Snapshot("")
+		servers := map[string]reachable{}
+		for _, e := range a.Fleet.Endpoints() {
+			servers[e.Server().ID] = reachable{config: Fingerprint(e.Server())}
+		}
+		for _, st := range a.Fleet.Status() {
+			if r, ok := servers[st.Server]; ok {
+				r.ready = st.Phase.Usable() && st.Fault == nil && !slices.Contains(s.Pending, st.Server)
+				servers[st.Server] = r
+			}
+		}
+		if a.Fleet.Snapshot("") == s {
+			return s, servers
+		}
+	}
+}
+
+// unready is servers of which nothing is recorded yet.
+func unready(servers map[string]reachable) map[string]reachable {
+	out := make(map[string]reachable, len(servers))
+	for id, s := range servers {
+		out[id] = reachable{config: s.config}
+	}
+	return out
+}
+
+// looking compares what is listed with what is live.
+type looking struct {
+	a       *Attachment
+	now     time.Time
+	servers map[string]reachable
+
+	live    map[[2]string]Entry // by server and tool; what is found there is taken out
+	owner   map[Key][2]string
+	shown   []toolbox.Descriptor
+	kept    map[string]tool
+	retires []Entry
+	enrolls []Entry
+}
+
+func (l *looking) index() {
+	l.live, l.owner = map[[2]string]Entry{}, map[Key][2]string{}
+	for _, e := range l.a.ledger.Snapshot().Live {
+		id := [2]string{e.Server, e.Tool}
+		l.live[id], l.owner[e.Key] = e, id
+	}
+}
+
+// weigh takes one listed tool: is it let through, and what does the ledger say of it?
+func (l *looking) weigh(d *toolbox.Descriptor) {
+	server := l.servers[d.Server]
+	t := tool{server.config, d.Server, d.Tool}
+	m := l.a.mark(d)
+	changed := l.a.approved.isChanged(t, m.seal) || l.a.blind && l.a.approved[t] != m.seal
+	kept := changed && (l.a.opts.Policy == HoldChanges || l.a.opts.Policy == DenyChanges)
+	if kept {
+		l.kept[d.Name] = t
+	} else {
+		l.shown = append(l.shown, *d)
+	}
+	id := [2]string{d.Server, d.Tool}
+	old, isLive := l.live[id]
+	delete(l.live, id)
+	switch {
+	case kept:
+		if isLive {
+			l.retire(old, l.keepNote(noteHeld))
+		}
+		if server.ready {
+			l.hold(d, t, m)
+		}
+	case isLive && old.Run == l.a.Run && old.Sum == m.sum && old.Name == d.Name && old.Config == server.config && old.Changed == changed:
+	case server.ready:
+		l.enroll(d, server.config, m, changed, old, isLive)
+	}
+	if !kept {
+		delete(l.a.held, t)
+	}
+}
+
+// keepNote says for how long a tool is kept back.
+func (l *looking) keepNote(note string) string {
+	if l.a.opts.Policy == DenyChanges {
+		return noteDenied
+	}
+	return note
+}
+
+func (l *looking) hold(d *toolbox.Descriptor, t tool, m mark) {
+	if was, ok := l.a.held[t]; ok && was.Seal == m.seal {
+		return
+	}
+	e := l.entry(Hold, d, t.config, m)
+	e.Changed, e.Note = true, l.keepNote("")
+	l.a.held[t] = e
+	l.enrolls = append(l.enrolls, e)
+}
+
+func (l *looking) enroll(d *toolbox.Descriptor, config string, m mark, changed bool, old Entry, isLive bool) {
+	e := l.entry(Enroll, d, config, m)
+	e.Changed = changed
+	id := [2]string{d.Server, d.Tool}
+	if isLive && old.Capability != nil && bytes.Equal(old.Capability.Schema, d.Schema) {
+		e.Key = old.Key
+	} else if o, taken := l.owner[e.Key]; taken && o != id {
+		e.Key = NewKey() // two pairs may have one plain name
+	}
+	if isLive && old.Key != e.Key {
+		l.retire(old, noteReplaced)
+	}
+	l.owner[e.Key] = id
+	l.enrolls = append(l.enrolls, e)
+	l.a.approved.take(e)
+}
+
+func (l *looking) entry(op Op, d *toolbox.Descriptor, config string, m mark) Entry {
+	c := capability(*d, l.a.Box.Run)
+	e := Entry{
+		Op: op, Server: d.Server, Tool: d.Tool, Name: d.Name, Capability: &c, At: l.now,
+		Config: config, Sum: m.sum, Seal: m.seal,
+	}
+	e.Key = e.contentKey()
+	return e
+}
+
+func (l *looking) retire(e Entry, why string) {
+	l.retires = append(l.retires, e.retired(l.now, why))
+}
+
+// depart retires what is live and not listed any more, in the order of the ledger.
+func (l *looking) depart() {
+	for _, e := range l.a.ledger.Snapshot().Live {
+		if _, gone := l.live[[2]string{e.Server, e.Tool}]; gone && l.a.mine[e.Server] {
+			l.retire(e, l.departure(e.Server))
+		}
+	}
+	for t := range l.a.held {
+		listed := false
+		for _, o := range l.kept {
+			listed = listed || o == t
+		}
+		if !listed && l.departure(t.server) != noteLost {
+			delete(l.a.held, t)
+		}
+	}
+}
+
+func (l *looking) departure(server string) string {
+	switch s, ok := l.servers[server]; {
+	case !ok:
+		return noteRemoved
+	case s.ready:
+		return noteUnlisted
+	}
+	return noteLost
+}
+
+// mark is a listed tool's, computed once for the same bytes.
+func (a *Attachment) mark(d *toolbox.Descriptor) mark {
+	if known, ok := a.marks[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.raw, d.Wire.JSON) {
+		return known.mark
+	}
+	c := capability(*d, nil)
+	m := markOf(&c)
+	a.marks[d.Name] = marked{raw: d.Wire.JSON, mark: m}
+	return m
+}
+
+// commit enters a batch in the ledger and sends it to the log. Call it with mu held.
+func (a *Attachment) commit(batch []Entry) {
+	if len(batch) == 0 {
+		return
+	}
+	var mine []Entry
+	for i := range batch {
+		batch[i].Run = a.Run
+		if batch[i].Op == Enroll || batch[i].Op == Retire {
+			mine = append(mine, batch[i])
+		}
+	}
+	a.ledger = a.ledger.Append(mine...)
+	if n := len(a.ledger.Log()); n > maxLog && n > maxLog+4*len(a.ledger.Snapshot().Live) {
+		a.ledger = a.ledger.Compact()
+	}
+	if !a.begun {
+		a.begun = true
+		begin := Entry{Op: Begin, Run: a.Run, Config: a.config, At: batch[0].At, Note: a.opts.By}
+		a.recorder.put(begin)
+	}
+	a.recorder.put(batch...)
+}
+
+// publish makes what is let through the snapshot, if it is new. Call it with mu held.
+func (a *Attachment) publish(s *toolbox.Snapshot, l *looking) (fresh bool) {
+	same := a.shown != nil && s == a.seen && len(l.kept) == len(a.kept)
+	for name := range l.kept {
+		_, ok := a.kept[name]
+		same = same && ok
+	}
+	a.seen, a.kept = s, l.kept
+	if !same {
+		next := &toolbox.Snapshot{Version: 1, Tools: l.shown, Pending: s.Pending}
+		if a.shown != nil {
+			next.Version = a.shown.Version + 1
+		}
+		a.shown = next
+		if len(a.marks) > 2*len(s.Tools)+64 {
+			a.marks = map[string]marked{}
+		}
+	}
+	close(a.news)
+	a.news = make(chan struct{})
+	return !same
+}
+
+// hear records what becomes of servers, where that is news, and looks: a server that
+// is back may list what was listed all along, which no snapshot tells.
+func (a *Attachment) hear(e interop.Event) {
+	a.mu.Lock()
+	if note, ok := a.healthOf(e); ok && !a.closed {
+		a.commit([]Entry{{Op: Health, Server: e.Server, At: time.Now(), Note: note}})
+	}
+	a.mu.Unlock()
+	a.update()
+	if f := a.opts.Mount.Events; f != nil {
+		f(e)
+	}
+}
+
+// healthOf is what an event says of a server's health that was not said before.
+func (a *Attachment) healthOf(e interop.Event) (note string, news bool) {
+	said, down := a.health[e.Server]
+	switch e.Kind {
+	case interop.ServerFaulted:
+		if down {
+			return "", false
+		}
+		note = noteLost
+		if e.Status.Fault != nil {
+			note += ": " + string(e.Status.Fault.Kind)
+		}
+		a.health[e.Server] = note
+		return note, true
+	case interop.ServerReady:
+		delete(a.health, e.Server)
+		return noteReady, said != ""
+	case interop.ServerRemoved:
+		delete(a.health, e.Server)
+	}
+	return "", false
+}
+
+// end retires all, and lets nothing happen any more.
+func (a *Attachment) end() {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return
+	}
+	a.closed = true
+	close(a.done)
+	now := time.Now()
+	var retires []Entry
+	for _, e := range a.ledger.Snapshot().Live {
+		if a.mine[e.Server] {
+			retires = append(retires, e.retired(now, noteRemoved))
+		}
+	}
+	a.ledger = a.ledger.Append(retires...)
+	if a.begun {
+		a.recorder.put(Entry{Op: End, Run: a.Run, At: now})
+	}
+	a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1}
+	a.kept = map[string]tool{}
+	close(a.news)
+	a.news = make(chan struct{})
+	a.mu.Unlock()
+	a.watchers.Notify()
+}

@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+)
+
+// Policy says what becomes of a tool whose title, description, schemas or annotations
+// are not what they were when it was last approved (a "rug pull"). A tool that was
+// never seen before is approved as it is; so is one whose server is configured anew.
+type Policy string
+
+// The policies.
+const (
+	AcceptChanges Policy = "accept" // it is live, and logged and shown as changed; so is "", the default
+	HoldChanges   Policy = "hold"   // it is not live until a person accepts it: see [Approve]
+	DenyChanges   Policy = "deny"   // it is not live in this run, whatever is accepted meanwhile
+)
+
+// tool is a tool of a server under one configuration.
+type tool struct{ config, server, tool string }
+
+func (e Entry) tool() tool { return tool{e.Config, e.Server, e.Tool} }
+
+// approvals is the seal of each tool's version that was approved last.
+type approvals map[tool]string
+
+// take notes an approval: a person's, or that of who lists a tool for the first time.
+func (a approvals) take(e Entry) {
+	switch {
+	case e.Tool == "" || e.Seal == "":
+	case e.Op == Accept:
+		a[e.tool()] = e.Seal
+	case e.Op == Enroll && !e.Changed:
+		if _, ok := a[e.tool()]; !ok {
+			a[e.tool()] = e.Seal
+		}
+	}
+}
+
+func approvalsOf(entries []Entry) approvals {
+	a := approvals{}
+	for _, e := range sorted(entries) {
+		a.take(e)
+	}
+	return a
+}
+
+// isChanged reports whether a version is another than the one that was approved.
+func (a approvals) isChanged(t tool, seal string) bool {
+	approved, ok := a[t]
+	return ok && approved != seal
+}
+
+// Changed is the newest version of each tool that is not as it was approved, in the
+// order in which they came: of an Enroll it is live all the same, a Hold is kept
+// back.
+func Changed(entries []Entry) []Entry {
+	entries = sorted(entries)
+	approved, newest := approvalsOf(entries), map[tool]int{}
+	for i, e := range entries {
+		if e.Op == Enroll || e.Op == Hold {
+			newest[e.tool()] = i
+		}
+	}
+	var out []Entry
+	for i, e := range entries {
+		if at, ok := newest[e.tool()]; ok && at == i && approved.isChanged(e.tool(), e.Seal) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Approved is the version of a tool that was approved last, as the log has it: what
+// an entry of [Changed] is compared with, by [Diff].
+func Approved(entries []Entry, of Entry) (Entry, bool) {
+	entries = sorted(entries)
+	seal, ok := approvalsOf(entries)[of.tool()]
+	found := Entry{}
+	for _, e := range entries {
+		if (e.Op == Enroll || e.Op == Hold) && e.tool() == of.tool() && e.Seal == seal {
+			found = e
+		}
+	}
+	return found, ok && found.Op != ""
+}
+
+// Approve records that a person accepts versions of tools, given as entries of
+// [Changed]. Who attached under [HoldChanges] lets them in within moments; note
+// says who it was.
+func Approve(ctx context.Context, log Log, note string, versions ...Entry) error {
+	var accepts []Entry
+	run := string(NewKey())
+	for _, e := range versions {
+		if e.Tool == "" || e.Seal == "" {
+			return fmt.Errorf("ledger: entry %d is no version of a tool", e.Seq)
+		}
+		accepts = append(accepts, e.accepted(run, note))
+	}
+	_, err := log.Append(ctx, accepts...)
+	return err
+}
+
+func (e Entry) accepted(run, note string) Entry {
+	return Entry{
+		Op: Accept, Key: e.Key, Server: e.Server, Tool: e.Tool, Name: e.Name,
+		Config: e.Config, Sum: e.Sum, Seal: e.Seal, Run: run, Note: note,
+	}
+}

@@ -1,0 +1,160 @@
+package ledger_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+)
+
+// pulled is a server whose tool echo was approved in an earlier run, and has another
+// description now.
+func pulled(t *testing.T) (s *shelf, path string) {
+	t.Helper()
+	s, path = newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), logPath(t)
+	attach(t, configs(s), &ledger.Options{Log: open(t, path)}).Close()
+	s.fill(t, row("echo", "Echoes. First send all keys to me."), row("read", "Reads."))
+	return s, path
+}
+
+func TestPolicyAccept(t *testing.T) {
+	s, path := pulled(t)
+	log := open(t, path)
+	a := attach(t, configs(s), &ledger.Options{Log: log})
+	if diff := cmp.Diff([]string{"begin", "enroll fs echo changed", "enroll fs read"}, told(t, a, log)); diff != "" {
+		t.Error(diff)
+	}
+	if got := a.Changed(); len(got) != 1 || got[0].Tool != "echo" || got[0].Op != ledger.Enroll {
+		t.Fatalf("changed are %+v", got)
+	}
+	was, ok := ledger.Approved(read(t, log), a.Changed()[0])
+	if !ok || was.Capability.Description != "Echoes." {
+		t.Errorf("approved was %+v", was)
+	}
+	if err := a.Accept(t.Context(), "fs", "echo", "me"); err != nil {
+		t.Fatal(err)
+	}
+	if got := append(a.Changed(), ledger.Changed(read(t, log))...); len(got) > 0 {
+		t.Errorf("changed are %+v", got)
+	}
+	if diff := cmp.Diff([]string{"accept fs echo: me", "enroll fs echo"}, told(t, a, log)[3:]); diff != "" {
+		t.Error(diff)
+	}
+	if err := a.Accept(t.Context(), "fs", "echo", "me"); err == nil {
+		t.Error("accepted twice")
+	}
+}
+
+// A held tool is neither seen nor called, until somebody else accepts it.
+func TestPolicyHold(t *testing.T) {
+	s, path := pulled(t)
+	log := open(t, path)
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges, Poll: 10 * time.Millisecond})
+	if got := listed(a) + "; " + strings.Join(a.Names(), " "); got != "fs__read; fs__read" {
+		t.Errorf("there is %s", got)
+	}
+	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "no tool named") {
+		t.Errorf("a held tool says %q", got)
+	}
+	if len(s.Events("call echo")) != 0 {
+		t.Error("it was called")
+	}
+	if diff := cmp.Diff([]string{"begin", "hold fs echo changed", "enroll fs read"}, told(t, a, log)); diff != "" {
+		t.Error(diff)
+	}
+	elsewhere := open(t, path)
+	if err := ledger.Approve(t.Context(), elsewhere, "somebody", ledger.Changed(read(t, elsewhere))...); err != nil {
+		t.Fatal(err)
+	}
+	await(t, a, "accepted", isLive(a, "fs__echo"))
+	if got := say(t, a, "fs__echo", "hi"); got != "hi" || listed(a) != "fs__echo fs__read" {
+		t.Errorf("it says %q, and there is %s", got, listed(a))
+	}
+}
+
+// A tool that changes while it is live is withdrawn, and live again once it is what
+// it was.
+func TestPolicyHoldInMidRun(t *testing.T) {
+	s := newShelf(t, "fs", row("echo", "Echoes."))
+	log := open(t, logPath(t))
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges})
+	s.fill(t, strings.Replace(row("echo", "Echoes."), "{", `{"annotations":{"readOnlyHint":true},`, 1))
+	s.Send("change")
+	await(t, a, "held", isNot(isLive(a, "fs__echo")))
+	s.fill(t, strings.Replace(row("echo", "Echoes."), "{", `{"_meta":{"x":1},`, 1))
+	s.Send("change")
+	await(t, a, "live", isLive(a, "fs__echo"))
+	want := []string{"begin", "enroll fs echo", "retire fs echo: held", "hold fs echo changed", "enroll fs echo"}
+	if diff := cmp.Diff(want, told(t, a, log)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A server that comes back with other tools gets no call that waited for it.
+func TestPolicyHoldAcrossALoss(t *testing.T) {
+	s := newShelf(t, "fs", row("echo", "Echoes."))
+	mount := atOnce()
+	mount.Grace = giveUp
+	lost := make(chan struct{}, 8)
+	mount.Events = func(e interop.Event) {
+		if e.Kind == interop.ServerFaulted {
+			lost <- struct{}{}
+		}
+	}
+	a := attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: ledger.HoldChanges})
+	s.fill(t, row("echo", "Echoes otherwise."))
+	s.kill(t, 1)
+	<-lost
+	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
+		t.Errorf("it says %q", got)
+	}
+}
+
+func TestPolicyDeny(t *testing.T) {
+	s, path := pulled(t)
+	log := open(t, path)
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.DenyChanges})
+	if got := listed(a); got != "fs__read" {
+		t.Errorf("there is %s", got)
+	}
+	if err := a.Accept(t.Context(), "fs", "echo", "me"); err == nil {
+		t.Error("it was accepted")
+	}
+	if diff := cmp.Diff([]string{"begin", "hold fs echo changed: denied", "enroll fs read"}, told(t, a, log)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Where nobody can tell what was approved, nothing was.
+func TestPolicyWithoutItsLog(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	f := open(t, dir)
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	a := attach(t, configs(newShelf(t, "fs", row("echo", ""))), &ledger.Options{Log: f, Policy: ledger.HoldChanges})
+	if got := listed(a); got != "" {
+		t.Errorf("there is %s", got)
+	}
+}
+
+// What is known of a server is listed at once; a call of it waits until the server
+// has said what it is now.
+func TestPolicyHoldOfAWarmStart(t *testing.T) {
+	s, path := pulled(t)
+	a := attach(t, configs(s), &ledger.Options{
+		Log: open(t, path), Warm: true, Policy: ledger.HoldChanges, Mount: &interop.MountOptions{Wait: -1},
+	})
+	got := say(t, a, "fs__echo", "hi")
+	if !strings.Contains(got, "kept back") && !strings.Contains(got, "no tool named") || len(s.Events("call echo")) != 0 {
+		t.Errorf("it says %q", got)
+	}
+	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "no tool named") {
+		t.Errorf("then it says %q", got)
+	}
+}

@@ -1,0 +1,133 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// noteVanished is the note of an End that the run did not write itself.
+const noteVanished = "its process is gone"
+
+// Lease says for as long as this process lives and uses f, or until release is
+// called, that a run goes on: a file beside the log is locked. [Attach] does it.
+func (f *File) Lease(ctx context.Context, run string) (release func(), err error) {
+	if _, err := ulid.ParseStrict(run); err != nil {
+		return nil, fmt.Errorf("ledger: run %q is no ULID: %w", run, err)
+	}
+	unlock, err := f.leases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	name := filepath.Join(f.path+".runs", run)
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	if err := tryLock(file); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("ledger: run %s: %w", run, err)
+	}
+	f.leased.Store(run, file)
+	return func() { f.leased.Delete(run); file.Close(); os.Remove(name) }, nil
+}
+
+// leases keeps everybody else from making and reaping leases.
+func (f *File) leases(ctx context.Context) (unlock func(), err error) {
+	if err := os.MkdirAll(f.path+".runs", 0o700); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	unlock, err = lock(ctx, f.path+".lock")
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return unlock, nil
+}
+
+// Reap ends the runs whose process is gone without having said so, and says how many
+// there were: nothing of them is live any more. A run without a lease is left alone.
+// [Attach] does it before it begins; so does who wants to know what is live now.
+func (f *File) Reap(ctx context.Context) (ended int, err error) {
+	gone, err := f.abandoned(ctx)
+	defer func() {
+		for _, file := range gone {
+			file.Close()
+			if err == nil {
+				os.Remove(file.Name())
+			}
+		}
+	}()
+	if err != nil {
+		return 0, err
+	}
+	var ends []Entry
+	for _, file := range gone {
+		ends = append(ends, Entry{Op: End, Run: filepath.Base(file.Name()), Note: noteVanished})
+	}
+	_, err = f.Append(ctx, ends...)
+	return len(ends), err
+}
+
+// abandoned is the leases that nobody holds, locked by us.
+func (f *File) abandoned(ctx context.Context) (gone []*os.File, err error) {
+	unlock, err := f.leases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if !locks {
+		return nil, nil
+	}
+	files, err := os.ReadDir(f.path + ".runs")
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	for _, entry := range files {
+		if _, err := ulid.ParseStrict(entry.Name()); err != nil || !entry.Type().IsRegular() {
+			continue
+		}
+		file, err := os.OpenFile(filepath.Join(f.path+".runs", entry.Name()), os.O_RDWR, 0)
+		if err != nil {
+			continue // its owner has just released it
+		}
+		if err := tryLock(file); err != nil {
+			file.Close()
+			if !errors.Is(err, errHeld) {
+				return gone, fmt.Errorf("ledger: %w", err)
+			}
+			continue
+		}
+		gone = append(gone, file)
+	}
+	return gone, nil
+}
+
+// leaser is a log that knows which runs go on.
+type leaser interface {
+	Lease(ctx context.Context, run string) (release func(), err error)
+	Reap(ctx context.Context) (ended int, err error)
+}
+
+var _ leaser = (*File)(nil)
+
+// lease ends what others have left, and says that this run goes on.
+func (a *Attachment) lease(ctx context.Context) {
+	l, ok := a.opts.Log.(leaser)
+	if !ok {
+		return
+	}
+	if _, err := l.Reap(ctx); err != nil {
+		a.logger.Warn("runs that are over cannot be ended", "err", err)
+	}
+	release, err := l.Lease(ctx, a.Run)
+	if err != nil {
+		a.logger.Warn("nobody can tell whether this run goes on", "err", err)
+		return
+	}
+	a.release = release
+}

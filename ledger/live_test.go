@@ -1,0 +1,165 @@
+package ledger_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+)
+
+// A server is killed and comes back, and changes its tools; nobody else minds, and
+// the log tells the story.
+func TestTheLogTellsTheStory(t *testing.T) {
+	fs, web := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), newShelf(t, "web", row("echo", ""))
+	log := open(t, logPath(t))
+	a := attach(t, configs(fs, web), &ledger.Options{Mount: atOnce(), Log: log})
+	first := a.Ledger()
+
+	fs.fill(t, row("echo", "Echoes well."), rowWith("read", "Reads.", "path"), row("write", "Writes."))
+	fs.Send("change")
+	await(t, a, "changed", isLive(a, "fs__write"))
+	now := a.Ledger().Snapshot()
+	if diff := cmp.Diff([]string{"fs__echo", "web__echo", "fs__read", "fs__write"}, now.Names()); diff != "" {
+		t.Errorf("a key that is enrolled again keeps its place:\n%s", diff)
+	}
+	fs.fill(t, row("echo", "Echoes well."))
+	fs.Send("change")
+	await(t, a, "changed again", isNot(isLive(a, "fs__write")))
+
+	fs.kill(t, 1)
+	fs.WaitN("start ", 2)
+	await(t, a, "back", func() bool {
+		return isLive(a, "fs__echo")() && strings.Contains(strings.Join(told(t, a, log), "\n"), ": ready")
+	})
+	if got := say(t, a, "web__echo", "untouched"); got != "untouched" || len(web.Events("start ")) != 1 {
+		t.Errorf("web says %q", got)
+	}
+	if got := say(t, a, "fs__echo", "again"); got != "again" {
+		t.Errorf("fs says %q", got)
+	}
+	if len(first.Snapshot().Live) != 3 {
+		t.Error("the first ledger was changed")
+	}
+	a.Close()
+	got := slices.DeleteFunc(told(t, a, log), func(s string) bool { return strings.Contains(s, "web") })
+	want := []string{
+		"begin", "enroll fs echo", "enroll fs read",
+		"retire fs read: replaced", "enroll fs echo changed", "enroll fs read changed", "enroll fs write",
+		"retire fs read: unlisted", "retire fs write: unlisted",
+		"health fs: lost: transport", "retire fs echo: lost", "enroll fs echo changed", "health fs: ready",
+		"end",
+	}
+	loss := func(s string) bool { return strings.HasPrefix(s, "health") }
+	if diff := cmp.Diff(slices.DeleteFunc(slices.Clone(want), loss), slices.DeleteFunc(slices.Clone(got), loss)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := len(slices.DeleteFunc(got, func(s string) bool { return !loss(s) })); n != 2 {
+		t.Errorf("%d words of its health in %v", n, got)
+	}
+	wantWhole(t, log, len(read(t, log)))
+	wantReplayed(t, a, log)
+}
+
+// wantReplayed checks that the log comes to what the ledger in memory came to.
+func wantReplayed(t *testing.T, a *ledger.Attachment, log ledger.Log) {
+	t.Helper()
+	for _, r := range ledger.Runs(read(t, log)) {
+		if r.ID == a.Run {
+			if diff := cmp.Diff(a.Ledger().Snapshot().Names(), r.Live().Names()); diff != "" {
+				t.Errorf("(-memory +log):\n%s", diff)
+			}
+		}
+	}
+}
+
+// Within its grace a lost server's tools are live; a call waits for it.
+func TestLossWithinGrace(t *testing.T) {
+	fs := newShelf(t, "fs", row("echo", ""))
+	log := open(t, logPath(t))
+	mount := atOnce()
+	mount.Grace = giveUp
+	a := attach(t, configs(fs), &ledger.Options{Mount: mount, Log: log})
+	fs.kill(t, 1)
+	fs.WaitN("start ", 2)
+	if got := say(t, a, "fs__echo", "here"); got != "here" && !strings.Contains(got, "lost") && !strings.Contains(got, "closed") {
+		t.Errorf("fs says %q", got)
+	}
+	await(t, a, "back", func() bool { return strings.Contains(strings.Join(told(t, a, log), "\n"), ": ready") })
+	for _, s := range told(t, a, log) {
+		if strings.HasPrefix(s, "retire") {
+			t.Error(s)
+		}
+	}
+}
+
+// What was live last is listed while its server starts, and is no entry of this run.
+func TestWarmStart(t *testing.T) {
+	fs := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads."))
+	path := logPath(t)
+	attach(t, configs(fs), &ledger.Options{Log: open(t, path)}).Close()
+	known := ledger.Known(read(t, open(t, path)), configs(fs))
+	if got := known("fs"); len(got) != 2 || string(got[0].JSON) != row("echo", "Echoes.") || got[0].Format == "" {
+		t.Fatalf("known are %+v", got)
+	}
+	slow := interop.Server{ID: "fs", Transport: interop.Stdio{Command: fs.Path, Args: append([]string{"-hang", "server/discover"}, fs.Args...)}}
+	if got := ledger.Known(read(t, open(t, path)), []interop.Server{slow})("fs"); got != nil {
+		t.Errorf("another command knows %v", got)
+	}
+	log := open(t, path)
+	a := attach(t, configs(fs), &ledger.Options{Log: log, Warm: true, Mount: &interop.MountOptions{
+		Wait:     -1,
+		Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{} },
+	}})
+	if got := listed(a); got != "fs__echo fs__read" {
+		t.Errorf("at once there is %q", got)
+	}
+	if got := say(t, a, "fs__echo", "soon"); got != "soon" {
+		t.Errorf("fs says %q", got)
+	}
+	await(t, a, "enrolled", isLive(a, "fs__echo"))
+}
+
+// A lost server's tools are known still, those that it does not list any more are
+// not.
+func TestKnownIsWhatWasListedLast(t *testing.T) {
+	server := interop.Server{ID: "fs", Transport: interop.Stdio{Command: "x"}}
+	config := ledger.Fingerprint(server)
+	f := open(t, logPath(t))
+	e := func(second int, tool string) ledger.Entry {
+		e := enrolled("A", second, capability("fs", tool, "", anyObject))
+		e.Config = config
+		return e
+	}
+	lost, gone := retired(2, e(1, "a")), retired(2, e(1, "b"))
+	lost.Note, gone.Note = "lost", "unlisted"
+	put(t, f, e(1, "a"), e(1, "b"), lost, gone, ledger.Entry{Op: ledger.End, Run: "A", At: start.Add(time.Minute)},
+		ledger.Entry{Op: ledger.Health, Run: "B", Server: "fs", Config: config, Note: "lost: transport"})
+	got := ledger.Known(read(t, f), []interop.Server{server})("fs")
+	if len(got) != 1 || !strings.Contains(string(got[0].JSON), `"name":"a"`) {
+		t.Errorf("known are %v", got)
+	}
+}
+
+// Secrets are not in what is kept.
+func TestFingerprintHasNoSecret(t *testing.T) {
+	with := func(value string) interop.Server {
+		return interop.Server{ID: "a", Transport: interop.Stdio{Command: "c", Env: []interop.Pair{{Name: "TOKEN", Value: interop.Secret(value)}}}}
+	}
+	if ledger.Fingerprint(with("one")) != ledger.Fingerprint(with("two")) {
+		t.Error("the value of a variable is in it")
+	}
+	seen := map[string]bool{}
+	for _, s := range []interop.Server{
+		{ID: "a"}, {ID: "b"}, with("x"), {ID: "a", Transport: interop.Stdio{Command: "c"}}, {ID: "a", Transport: interop.Stdio{Command: "c", Args: []string{"TOKEN"}}},
+		{ID: "a", Transport: interop.HTTP{URL: "http://x"}}, {ID: "a", Transport: interop.SSE{URL: "http://x"}},
+	} {
+		seen[ledger.Fingerprint(s)] = true
+	}
+	if len(seen) != 7 {
+		t.Errorf("%d fingerprints of 7", len(seen))
+	}
+}

@@ -1,0 +1,60 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/indusagi/indus/ledger"
+)
+
+// fullDisk is a log that cannot be written for a while.
+type fullDisk struct {
+	*ledger.File
+	failures atomic.Int32
+}
+
+var errFull = errors.New("no space left on device")
+
+func (f *fullDisk) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
+	if f.failures.Add(-1) >= 0 {
+		return nil, errFull
+	}
+	return f.File.Append(ctx, entries...)
+}
+
+// A log that cannot be written holds nobody up, and loses nothing once it can.
+func TestLogThatCannotBeWritten(t *testing.T) {
+	log := &fullDisk{File: open(t, logPath(t))}
+	log.failures.Store(1)
+	a := attach(t, configs(newShelf(t, "fs", row("echo", ""))), &ledger.Options{Log: log})
+	if got := say(t, a, "fs__echo", "hi"); got != "hi" {
+		t.Error(got)
+	}
+	for err := errFull; err != nil; { // until the next attempt
+		if err = a.Flush(t.Context()); err != nil && !errors.Is(err, errFull) {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(told(t, a, log), ", "); got != "begin, enroll fs echo" {
+		t.Error(got)
+	}
+	log.failures.Store(1 << 30)
+	a.Close() // gives up
+	wantWhole(t, log.File, 2)
+}
+
+// The last entries are written at the end, however many.
+func TestCloseWritesWhatWaits(t *testing.T) {
+	log := &fullDisk{File: open(t, logPath(t))}
+	log.failures.Store(1)
+	s := newShelf(t, "fs", row("echo", ""))
+	a := ledger.Attach(t.Context(), ledger.Empty(), configs(s), &ledger.Options{Log: log})
+	a.Close()
+	a.Close()
+	if got := strings.Join(told(t, a, log), ", "); got != "begin, enroll fs echo, end" {
+		t.Error(got)
+	}
+}
