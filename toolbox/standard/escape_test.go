@@ -138,7 +138,7 @@ func FuzzGrep(f *testing.F) {
 	}
 	f.Add("", "(?s)a.*", "{a,b}/[^x]*", 0, 1)
 	r := fuzzed(f)
-	box := toolbox.NewBox(nil, r)
+	box := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, r) // the tool itself has an answer
 	f.Fuzz(func(t *testing.T, path, pattern, glob string, around, limit int) {
 		input, err := json.Marshal(map[string]any{"path": path, "pattern": pattern, "glob": glob, "context": around, "limit": limit})
 		if err != nil {
