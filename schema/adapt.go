@@ -55,18 +55,18 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 	if root.kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnfit)
 	}
-	a := &adapter{slab: s, profile: p, rules: &p.rules, shape: p.shaped(), root: root, size: len(raw)}
-	wrap := !a.mayBeObject(root, map[*node]bool{})
-	nothing := map[*node]bool{}
+	fresh := adapter{slab: s, profile: p, rules: &p.rules, shape: p.shaped(), root: root, size: len(raw), nothing: map[*node]bool{}}
+	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
-		a := &adapter{slab: s, profile: p, rules: a.rules, shape: a.shape, root: root, size: a.size, levels: referenceLevels[level], nothing: nothing}
+		a := fresh // what was looked up in the document stays known
+		a.levels = referenceLevels[level]
 		adapted, err := a.adapt(wrap)
 		switch {
 		case a.grew(err) && level+1 < len(referenceLevels):
 			level++
 		case errors.Is(err, errNothing) && !wrap:
 			wrap = true // no object satisfies it, but something else may
-		case errors.Is(err, errDefinition) && len(nothing) < maxNothing:
+		case errors.Is(err, errDefinition) && len(fresh.nothing) < maxNothing:
 			// it is known now, and may stand where it need not be
 		default:
 			return adapted, err

@@ -408,7 +408,7 @@ func (a *adapter) lookUp(ref string) *node {
 		return a.named(wordAnchor, fragment)
 	}
 	for _, step := range strings.Split(fragment[1:], "/") {
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		step = unescapeStep(step)
 		if from.kind == '[' {
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(from.elems) {

@@ -281,7 +281,7 @@ func (a *Adapted) Path(original string) string {
 		if found {
 			rest = "/" + rest
 		}
-		name := strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		name := unescapeStep(step)
 		adapted, next, ok := s.forward(name, map[*way]bool{})
 		if !ok {
 			return out

@@ -97,13 +97,12 @@ func (m *meter) excess(bound string, found, limit, offset int) *LimitError {
 
 // pointer is the JSON Pointer of the current value, cut where it gets too long.
 func (m *meter) pointer() string {
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	var b strings.Builder
 	for _, s := range m.path {
 		b.WriteByte('/')
 		if s.object {
 			if s.key != nil {
-				b.WriteString(escape.Replace(string(unquote(s.key))))
+				b.WriteString(escapeStep(string(unquote(s.key))))
 			}
 		} else {
 			b.WriteString(strconv.Itoa(s.index))

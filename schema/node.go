@@ -106,7 +106,11 @@ func escapeStep(s string) string {
 	if !strings.ContainsAny(s, "~/") {
 		return s
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
+	return string(appendStep(nil, []byte(s)))
+}
+
+func unescapeStep(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
 }
 
 // append writes n as compact JSON.
