@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/indusagi/indus/schema"
 )
 
 // Server says how one MCP server is reached: an id, and exactly one transport.
@@ -17,6 +19,25 @@ type Server struct {
 	Transport TransportConfig
 	// Timeouts of each remote step; the zero value is the defaults.
 	Timeouts Timeouts
+	// Tools chooses and renames its tools; the zero value takes all as they are.
+	Tools ToolRules
+	// Profile is how its tools are shown to models, where the mount says nothing: nil
+	// is the mount's own.
+	Profile *schema.Profile
+}
+
+// ToolRules say which tools of a server are mounted, and as what. In patterns "*"
+// stands for any characters and "?" for one; names are the server's own.
+type ToolRules struct {
+	// Allow are patterns of the tools that are mounted; nil: all.
+	Allow []string
+	// Deny are patterns of those that are not, whatever Allow says.
+	Deny []string
+	// Rename has, by the server's name of a tool, the one under which it is mounted:
+	// [QualifiedName] of the server and it.
+	Rename map[string]string
+	// Describe has, by the server's name of a tool, a description in the place of its own.
+	Describe map[string]string
 }
 
 // TransportConfig is a closed union: [Stdio], [HTTP] or [SSE].

@@ -8,15 +8,16 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // literal is a field that must be a string, as it stands; if not, the row is skipped.
 func (r *reading) literal(v *hujson.Value, field string) (string, bool) {
 	if v.Value.Kind() != '"' {
-		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where a string is expected", field, kindOf(v.Value)), "")
+		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where a string is expected", field, tree.KindOf(v.Value)), "")
 		return "", false
 	}
-	return text(*v), true
+	return tree.Text(*v), true
 }
 
 // text is a field that must be a string, with its variables replaced.
@@ -55,7 +56,7 @@ func (r *reading) texts(field string) []string {
 	}
 	list, ok := v.Value.(*hujson.Array)
 	if !ok {
-		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where a list of strings is expected", field, kindOf(v.Value)), "")
+		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where a list of strings is expected", field, tree.KindOf(v.Value)), "")
 		return nil
 	}
 	var out []string
@@ -76,18 +77,18 @@ func (r *reading) pairs(field string, valid func(name string) string) []interop.
 	}
 	object, ok := v.Value.(*hujson.Object)
 	if !ok {
-		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where an object is expected", field, kindOf(v.Value)), "")
+		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where an object is expected", field, tree.KindOf(v.Value)), "")
 		return nil
 	}
 	last := map[string]int{}
 	for i := range object.Members {
-		last[text(object.Members[i].Name)] = i
+		last[tree.Text(object.Members[i].Name)] = i
 	}
 	var out []interop.Pair
 	for i := range object.Members {
 		m := &object.Members[i]
-		name := text(m.Name)
-		where := field + " " + quote(name)
+		name := tree.Text(m.Name)
+		where := field + " " + tree.Quote(name)
 		if last[name] != i {
 			r.note(m.Name.StartOffset, where+" comes again; the last counts", "")
 		} else if wrong := valid(name); wrong != "" {
@@ -104,12 +105,12 @@ func (r *reading) pairs(field string, valid func(name string) string) []interop.
 func (r *reading) scalar(v *hujson.Value, where string) (string, bool) {
 	switch v.Value.Kind() {
 	case '"':
-		return r.expand(text(*v), v.StartOffset, where), true
+		return r.expand(tree.Text(*v), v.StartOffset, where), true
 	case '0', 't', 'f':
-		r.note(v.StartOffset, where+" is "+kindOf(v.Value)+" and is read as text", "put it in quotes")
+		r.note(v.StartOffset, where+" is "+tree.KindOf(v.Value)+" and is read as text", "put it in quotes")
 		return v.Value.(hujson.Literal).String(), true
 	}
-	r.note(v.StartOffset, where+" is "+kindOf(v.Value)+", no string, and is left out", "")
+	r.note(v.StartOffset, where+" is "+tree.KindOf(v.Value)+", no string, and is left out", "")
 	return "", false
 }
 
@@ -122,10 +123,10 @@ func (r *reading) flag(field string, absent bool) bool {
 	switch kind := v.Value.Kind(); {
 	case kind == 't' || kind == 'f':
 		return kind == 't'
-	case text(*v) == "true" || text(*v) == "false":
-		r.note(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", field, text(*v)), "remove the quotes")
-		return text(*v) == "true"
+	case tree.Text(*v) == "true" || tree.Text(*v) == "false":
+		r.note(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", field, tree.Text(*v)), "remove the quotes")
+		return tree.Text(*v) == "true"
 	}
-	r.note(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected, and is left out", field, kindOf(v.Value)), "")
+	r.note(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected, and is left out", field, tree.KindOf(v.Value)), "")
 	return absent
 }

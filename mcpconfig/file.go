@@ -9,13 +9,13 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 const (
 	maxFile   = 1 << 20 // bytes of one file; a thousand servers take a tenth of it
 	maxRows   = 1000    // of one file, because half a million fit into 1 MiB
 	maxNotes  = 100     // on one row, for the same reason
-	maxDepth  = 64      // levels of nesting, because the parser recurses
 	maxExpand = 4 << 20 // bytes that the variables of one file may add, because a short ${PATH} can stand in it often
 )
 
@@ -23,10 +23,9 @@ const (
 type file struct {
 	*source
 	place  *place
-	text   []byte
-	starts []int // offset of each line
-	budget int   // of maxExpand, what is left
-	cut    bool  // rows beyond maxRows were left out
+	doc    *tree.Doc
+	budget int  // of maxExpand, what is left
+	cut    bool // rows beyond maxRows were left out
 }
 
 // read reads the rows of a source. A file that is useless as a whole is an error
@@ -49,19 +48,14 @@ func (f *file) parse() *fault {
 	if err != nil {
 		return &fault{note: Note{File: f.path, Reason: plain(err)}, err: err}
 	}
-	f.index(text)
-	if at, reason, hint := unfit(f.text); reason != "" {
-		return &fault{note: f.noteAt(at, reason, hint)}
+	doc, wrong := tree.Parse(text, tree.JSON)
+	f.doc = doc
+	if wrong != nil {
+		return &fault{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
 	}
-	// A line comment must end in a line break, which the last one may lack.
-	root, err := hujson.Parse(append(f.text[:len(f.text):len(f.text)], '\n'))
-	if err != nil {
-		at, reason, hint := f.syntax(err)
-		return &fault{note: f.noteAt(at, reason, hint)}
-	}
-	top, ok := root.Value.(*hujson.Object)
+	top, ok := doc.Root.Value.(*hujson.Object)
 	if !ok {
-		return &fault{note: f.noteAt(root.StartOffset, "holds "+kindOf(root.Value)+" where an object is expected", example)}
+		return &fault{note: f.noteAt(doc.Root.StartOffset, "holds "+tree.KindOf(doc.Root.Value)+" where an object is expected", example)}
 	}
 	f.rows(top)
 	return nil
@@ -101,7 +95,7 @@ func (f *file) rows(top *hujson.Object) {
 	hint := example
 	for _, want := range []string{"servers", "mcpServers"} {
 		if near := nearest.Names(want, names, 1); len(near) == 1 {
-			hint = fmt.Sprintf("write %q instead of %s", want, quote(near[0]))
+			hint = fmt.Sprintf("write %q instead of %s", want, tree.Quote(near[0]))
 			break
 		}
 	}
@@ -126,7 +120,7 @@ func (f *file) list(name string, v hujson.Value) {
 			f.row(&list.Members[i].Name, &list.Members[i].Value)
 		}
 	default:
-		reason := fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, kindOf(v.Value))
+		reason := fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, tree.KindOf(v.Value))
 		f.notes = append(f.notes, f.noteAt(v.StartOffset, reason, ""))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // keys are those that a row may have.
@@ -23,7 +24,7 @@ func (r *reading) collect(object *hujson.Object) {
 	known, seen := keys(), map[string]*hujson.Value{}
 	for i := range object.Members {
 		m := &object.Members[i]
-		name := text(m.Name)
+		name := tree.Text(m.Name)
 		if before := seen[name]; before != nil {
 			r.twice = append(r.twice, before)
 			delete(r.fields, name)
@@ -43,14 +44,14 @@ func (r *reading) collect(object *hujson.Object) {
 // strangers notes the names that do nothing.
 func (r *reading) strangers() {
 	for _, v := range r.twice {
-		r.note(v.StartOffset, quote(text(*v))+" comes again in this row; the last counts", "")
+		r.note(v.StartOffset, tree.Quote(tree.Text(*v))+" comes again in this row; the last counts", "")
 	}
 	for _, v := range r.extra[:min(len(r.extra), maxNotes+1)] {
-		name, hint := text(*v), ""
+		name, hint := tree.Text(*v), ""
 		if meant := meant(name); meant != "" {
 			hint = fmt.Sprintf("did you mean %q?", meant)
 		}
-		r.note(v.StartOffset, "unknown key "+quote(name), hint)
+		r.note(v.StartOffset, "unknown key "+tree.Quote(name), hint)
 	}
 }
 

@@ -3,6 +3,8 @@ package mcpconfig
 import (
 	"fmt"
 	"strings"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // Note says what was skipped, changed or doubtful in a configuration, where, and
@@ -40,7 +42,7 @@ func (n Note) String() string {
 	}
 	switch {
 	case n.Server != "":
-		fmt.Fprintf(&b, "server %s: ", quote(n.Server))
+		fmt.Fprintf(&b, "server %s: ", tree.Quote(n.Server))
 	case n.Row > 0:
 		fmt.Fprintf(&b, "row %d: ", n.Row)
 	}
@@ -59,3 +61,8 @@ type fault struct {
 
 func (f *fault) Error() string { return f.note.String() }
 func (f *fault) Unwrap() error { return f.err }
+
+func (f *file) noteAt(at int, reason, hint string) Note {
+	line, column := f.doc.Position(at)
+	return Note{File: f.path, Line: line, Column: column, Reason: reason, Hint: hint}
+}

@@ -2,12 +2,12 @@ package mcpconfig
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // reading is a row in the course of being read.
@@ -27,7 +27,7 @@ func (f *file) row(key, v *hujson.Value) {
 	if key != nil {
 		at = key.StartOffset
 	}
-	line, column := f.position(at)
+	line, column := f.doc.Position(at)
 	r := &reading{file: f, at: at, fields: map[string]*hujson.Value{}, entry: entry{
 		Row: Row{File: f.path, Line: line, Scope: f.scope, State: Active},
 		n:   len(f.entries) + 1, column: column,
@@ -41,11 +41,11 @@ func (f *file) row(key, v *hujson.Value) {
 
 func (r *reading) read(key, v *hujson.Value) {
 	if key != nil {
-		r.Server.ID = text(*key)
+		r.Server.ID = tree.Text(*key)
 	}
 	object, ok := v.Value.(*hujson.Object)
 	if !ok {
-		r.skip(v.StartOffset, "the row is "+kindOf(v.Value)+" where an object is expected", "")
+		r.skip(v.StartOffset, "the row is "+tree.KindOf(v.Value)+" where an object is expected", "")
 		return
 	}
 	r.collect(object)
@@ -120,20 +120,4 @@ func (r *reading) add(at int, state State, reason, hint string) {
 	n := r.noteAt(at, reason, hint)
 	n.Server, n.Row, n.State = r.Server.ID, r.n, state
 	r.notes = append(r.notes, n)
-}
-
-// text is a string of the file; "" of what is none.
-func text(v hujson.Value) string {
-	if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '"' {
-		return l.String()
-	}
-	return ""
-}
-
-// quote is a name as a note shows it: printable, and not too long.
-func quote(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		s = string(r[:79]) + "…"
-	}
-	return strconv.Quote(s)
 }

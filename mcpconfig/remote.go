@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // remote fills in a server at a URL.
@@ -15,7 +16,7 @@ func (r *reading) remote(declared interop.TransportKind) {
 		// A line break at the end comes from a variable that was read from a file.
 		headers[i].Value = interop.Secret(strings.TrimSpace(h.Value.Reveal()))
 		if strings.ContainsFunc(headers[i].Value.Reveal(), isControl) {
-			r.skip(r.fields["headers"].StartOffset, "headers "+quote(h.Name)+" holds a line break or control character", "")
+			r.skip(r.fields["headers"].StartOffset, "headers "+tree.Quote(h.Name)+" holds a line break or control character", "")
 		}
 	}
 	if r.State == Active {

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // State is what becomes of a row.
@@ -67,7 +68,7 @@ type Row struct {
 
 // String is one line: id, state, kind, target.
 func (r Row) String() string {
-	return fmt.Sprintf("%s (%s) %s %s", quote(r.Server.ID), r.State, r.Kind, r.Target)
+	return fmt.Sprintf("%s (%s) %s %s", tree.Quote(r.Server.ID), r.State, r.Kind, r.Target)
 }
 
 // Format prints [Row.String] whatever the verb, so that no verb prints the server's values.

@@ -9,6 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // maxTarget bounds what a hostile file can put on a terminal.
@@ -20,14 +21,14 @@ func (r *reading) describe() {
 	declared := interop.KindHTTP
 	for _, field := range []string{"type", "transport"} {
 		if v := r.fields[field]; v != nil {
-			declared, _ = kindNamed(text(*v))
+			declared, _ = kindNamed(tree.Text(*v))
 		}
 	}
 	switch {
 	case r.has("command") && (declared == interop.KindStdio || !r.has("url")):
 		r.Kind, r.Target = interop.KindStdio, r.commandLine()
 	case r.has("url"):
-		r.Kind, r.Target = interop.KindHTTP, plainURL(text(*r.fields["url"]))
+		r.Kind, r.Target = interop.KindHTTP, plainURL(tree.Text(*r.fields["url"]))
 		if declared == interop.KindSSE {
 			r.Kind = interop.KindSSE
 		}
@@ -38,7 +39,7 @@ func (r *reading) describe() {
 }
 
 func (r *reading) commandLine() string {
-	command := text(*r.fields["command"])
+	command := tree.Text(*r.fields["command"])
 	if command == "" { // no string: the row will be skipped
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 const (
@@ -40,7 +41,7 @@ func (r *reading) timeouts() interop.Timeouts {
 // duration is more than maxTimeout, and not overflown, where the number is.
 func duration(v hujson.ValueTrimmed) (time.Duration, error) {
 	if v.Kind() != '0' {
-		return time.ParseDuration(text(hujson.Value{Value: v}))
+		return time.ParseDuration(tree.Text(hujson.Value{Value: v}))
 	}
 	ms := v.(hujson.Literal).Float()
 	ms = max(-1, min(ms, float64(maxTimeout.Milliseconds()+1)))

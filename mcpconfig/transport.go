@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // transport fills in how the row's server is reached.
@@ -49,7 +50,7 @@ func (r *reading) declared() (interop.TransportKind, bool) {
 		return "", true
 	case v == nil:
 		field, v = "type", other
-	case other != nil && text(*v) != text(*other):
+	case other != nil && tree.Text(*v) != tree.Text(*other):
 		r.note(other.StartOffset, `"type" is not used, because the row has a "transport"`, "")
 	}
 	name, ok := r.literal(v, field)
@@ -58,7 +59,7 @@ func (r *reading) declared() (interop.TransportKind, bool) {
 	}
 	kind, ok := kindNamed(name)
 	if !ok {
-		r.skip(v.StartOffset, "unknown "+field+" "+quote(name), "try stdio, http (or streamable-http) or sse")
+		r.skip(v.StartOffset, "unknown "+field+" "+tree.Quote(name), "try stdio, http (or streamable-http) or sse")
 	}
 	return kind, ok
 }
@@ -78,7 +79,7 @@ func kindNamed(name string) (kind interop.TransportKind, ok bool) {
 // has reports whether a field is there; "" is as good as absent, because forms write it.
 func (r *reading) has(field string) bool {
 	v := r.fields[field]
-	return v != nil && (v.Value.Kind() != '"' || text(*v) != "")
+	return v != nil && (v.Value.Kind() != '"' || tree.Text(*v) != "")
 }
 
 // unused notes, in one sentence that begins with why, which of the fields do nothing.
