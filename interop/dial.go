@@ -45,7 +45,7 @@ func (e *Endpoint) httpOptions(url string, headers []Pair) httpOptions {
 // dialStdio starts the process. One that leaves during the probe is started
 // again, and only spoken to as a legacy server.
 func (e *Endpoint) dialStdio(ctx context.Context, t Stdio) (conn, handshake, error) {
-	f, err := startStdio(ctx, t, e.opts.MaxMessage)
+	f, err := startStdio(ctx, t, e.opts.MaxMessage, e.opts.Trace)
 	if err != nil {
 		return nil, handshake{}, err
 	}
@@ -54,7 +54,7 @@ func (e *Endpoint) dialStdio(ctx context.Context, t Stdio) (conn, handshake, err
 	if err == nil || e.opts.Era == Legacy || !errors.As(err, &lost) || ctx.Err() != nil {
 		return c, shake, err
 	}
-	if f, err = startStdio(ctx, t, e.opts.MaxMessage); err != nil {
+	if f, err = startStdio(ctx, t, e.opts.MaxMessage, e.opts.Trace); err != nil {
 		return nil, handshake{}, err
 	}
 	return e.openStream(ctx, f, Legacy)
@@ -167,7 +167,9 @@ func (e *Endpoint) ask(ctx context.Context, c *streamConn, era Era) (handshake, 
 	if era == Legacy {
 		x.method, x.params, parse = protocol.MethodInitialize, initializeParams(e.opts.Info, protocol.VersionLegacy), parseInitialize
 	}
+	at := time.Now()
 	result, err := c.call(ctx, x)
+	e.opts.Trace.answered(x.method, at, err)
 	if err != nil {
 		return handshake{}, fmt.Errorf("%s: %w", x.method, err)
 	}

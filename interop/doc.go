@@ -23,18 +23,35 @@
 // server lists and cannot be mounted stands in [Fleet.Quarantined], with the
 // reason; nothing is dropped in silence.
 //
+// [Server.Tools] leaves tools out, renames and describes them. The rules are applied
+// in one place, to what an endpoint lists, and a call goes by them before there is a
+// list: a tool that is denied is never called, by no door, nor listed because it is
+// known. They name tools as their server does; so does [Endpoint.Invoke]. A renamed
+// tool is mounted as server__newname, and called by its own name.
+//
 // # Bytes
 //
 // Schemas, arguments, results and errors pass as they are: [toolbox.Do] and
 // [Endpoint.Invoke] give every byte that the server sent. What belongs to the hop
 // (ids, progress tokens, the keys of _meta under io.modelcontextprotocol/) is
-// replaced.
+// replaced. Where Server.Tools describes a tool, the description in its tool object is
+// replaced too.
 //
 // # Eras
 //
 // MCP before 2026-07-28 is a session with a handshake ([Legacy]); from then on it
 // is stateless ([Modern]). Which one a server speaks is found out when it is
 // connected, and remembered while the fleet lives.
+//
+// # Reload
+//
+// [Fleet.Apply] gives a fleet another configuration, and no call fails of it. A server
+// that changed serves until its successor, connected beside it, is listed or has
+// failed; calls that are in flight then have FleetOptions.Drain to end on the old
+// connection. Rules and profiles alone change without a connection. Two processes of
+// one server run side by side for that time: a successor that needs what the other one
+// holds, a port or a lock, fails once, and comes up when the other one has gone, while
+// calls wait for it (docs/adr/0007).
 //
 // # Faults
 //

@@ -31,6 +31,8 @@ type EndpointOptions struct {
 	Transport mcp.Transport
 	// HTTPClient sends every HTTP request. nil: a client of the endpoint's own.
 	HTTPClient *http.Client
+	// Trace hears of the steps of connecting over stdio. nil: nobody does.
+	Trace *Trace
 	// Era is what the server spoke when it was last seen: tried first. "": not known.
 	Era Era
 	// Info is how we name ourselves. Zero: [ClientInfo].
@@ -62,6 +64,9 @@ type EndpointStatus struct {
 	Fault   *Fault        // why it is faulted; nil otherwise
 	Took    time.Duration // from Open to ready; 0 before
 	Noise   int           // lines on stdout that were no messages
+	// Replacing: it serves, and a successor with a newer configuration is being
+	// connected beside it. Only a [Fleet] says so.
+	Replacing bool
 }
 
 // Endpoint is one connection to one MCP server. It is single-shot: once Closed
@@ -86,6 +91,9 @@ type Endpoint struct {
 	shake   handshake
 	took    time.Duration
 	list    *listing // the last one that is still good
+	shape   *shape   // what the configuration makes of it
+	calls   int      // requests of others that are under way
+	quiet   chan struct{}
 	listing *listAttempt
 	changes uint64 // how often the server said list_changed
 }
@@ -97,7 +105,8 @@ type attempt struct {
 
 // NewEndpoint is an idle endpoint; nothing is started before [Endpoint.Open].
 func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
-	e := &Endpoint{server: s, phase: Idle, gone: make(chan struct{})}
+	s = s.clone()
+	e := &Endpoint{server: s, shape: shapeOf(s), phase: Idle, gone: make(chan struct{})}
 	if opts != nil {
 		e.opts = *opts
 	}
@@ -124,8 +133,13 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	return e
 }
 
-// Server is the configuration that the endpoint was made with.
-func (e *Endpoint) Server() Server { return e.server }
+// Server is the configuration that the endpoint was made with; of a fleet's, Tools
+// and Profile are those that were applied last.
+func (e *Endpoint) Server() Server {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.shape.of(e.server)
+}
 
 // Phase is where the endpoint stands.
 func (e *Endpoint) Phase() Phase {
@@ -365,7 +379,10 @@ func (e *Endpoint) received(ctx context.Context, m Message) (json.RawMessage, er
 
 // Invoke calls one of the server's tools by the server's own name for it.
 // Where the tool ran and failed, the result's IsError is true and err is nil.
-// The caller's own cancellation or deadline comes back as ctx.Err().
+// The caller's own cancellation or deadline comes back as ctx.Err(). A tool that
+// Server.Tools leaves out is a [*Fault] of kind ToolError, and nothing goes out.
 func (e *Endpoint) Invoke(ctx context.Context, tool string, args json.RawMessage) (*toolbox.Result, error) {
+	e.begin()
+	defer e.end()
 	return e.callTool(ctx, tool, toolbox.Call{Name: tool, Input: args})
 }

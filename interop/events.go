@@ -20,15 +20,17 @@ type Event struct {
 type EventKind string
 
 // What happens to a server. Of one id a server is always removed before the
-// next one is added.
+// next one is added. Of a successor that is connected beside a server nothing is
+// told before it takes its place; then, in one go, removed, added, connecting, and
+// ready or faulted. One that never does, because yet another was applied, is never told of.
 const (
-	ServerAdded      EventKind = "added"      // it has a slot, and the one that had its id before is closed
+	ServerAdded      EventKind = "added"      // it has a slot, and the one that had its id before has none, and takes no calls
 	ServerConnecting EventKind = "connecting" // an attempt begins
 	ServerReady      EventKind = "ready"      // it is connected, and listed; or Status.Fault says why its listing failed
 	ServerFaulted    EventKind = "faulted"    // it could not be connected, or its connection died
 	ServerWithdrawn  EventKind = "withdrawn"  // its tools are no longer listed
 	ServerListed     EventKind = "listed"     // its tools were listed anew, or that failed: see Status.Fault
-	ServerRemoved    EventKind = "removed"    // it has no slot any more, and is closed
+	ServerRemoved    EventKind = "removed"    // it has no slot any more, and is closed; or the next one of its id is there, and its last calls end beside it
 )
 
 func (e Event) String() string { return fmt.Sprintf("%s: %s", e.Server, e.Kind) }

@@ -161,3 +161,29 @@ func ExampleQualifiedName() {
 	// my_server__read_file_30e156b4
 	// a__b__c_a92700ce
 }
+
+// Rules choose, rename and describe the tools of a server, and can be changed while
+// its connection goes on.
+func ExampleToolRules() {
+	ctx := context.Background()
+	rules := interop.ToolRules{
+		Deny:     []string{"delete_*"},
+		Rename:   map[string]string{"greet": "hello"},
+		Describe: map[string]string{"greet": "Says hello."},
+	}
+	mounted := interop.Mount(ctx, []interop.Server{{ID: "greeter", Tools: rules}}, &interop.MountOptions{Endpoint: inProcess(ctx)})
+	defer mounted.Close()
+	for _, d := range mounted.Box.Descriptors() {
+		fmt.Println(d.Name+":", d.Description)
+	}
+	for _, q := range mounted.Fleet.Quarantined() {
+		fmt.Println(q)
+	}
+
+	mounted.Fleet.Apply([]interop.Server{{ID: "greeter", Tools: interop.ToolRules{Allow: []string{"read_*"}}}})
+	fmt.Println(len(mounted.Box.Descriptors()), "tools")
+	// Output:
+	// greeter__hello: Says hello.
+	// greeter: deny "delete_*": the rule concerns none of its tools
+	// 0 tools
+}

@@ -18,15 +18,75 @@ import (
 // The reserved keys of _meta are set for the server's era; everything else in
 // the params goes out as it is. A failed request leaves the endpoint ready. The
 // caller's own cancellation or deadline comes back as ctx.Err(), every other
-// failure as a [*Fault], in whose chain an [*RPCError] is the server's answer.
+// failure as a [*Fault], in whose chain an [*RPCError] is the server's answer. Of
+// Server.Tools only Allow and Deny hold here: a tools/call is refused as
+// [Endpoint.Invoke] does it, and a tools/list is the server's own.
 func (e *Endpoint) Do(ctx context.Context, m Message) (json.RawMessage, error) {
+	e.begin()
+	defer e.end()
 	if m.Params != nil && !wire.Valid(m.Params) {
 		return nil, NewFault(siteKind(m.Method), e.server.ID, m.Method, errors.New("the params are not valid JSON"))
+	}
+	if m.Method == protocol.MethodToolsCall {
+		if err := e.denied(paramName(m)); err != nil {
+			return nil, err
+		}
 	}
 	if m.back == nil {
 		m.back = e.opts.Receive
 	}
 	return e.do(ctx, m)
+}
+
+// denied is the fault of a call of a tool that the configuration leaves out; nil
+// where it does not. It goes by the name alone, so it holds before any listing.
+func (e *Endpoint) denied(tool string) error {
+	e.mu.Lock()
+	why := e.shape.rules.leftOut(tool)
+	e.mu.Unlock()
+	if why == "" {
+		return nil
+	}
+	f := NewFault(ToolError, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(tool, 80), &deniedError{why})
+	f.Tool = tool
+	return f
+}
+
+// deniedError is why a tool is left out.
+type deniedError struct{ why string }
+
+func (e *deniedError) Error() string { return e.why }
+
+// begin counts a request of somebody else's as under way, until end: what a
+// connection that is replaced is kept for.
+func (e *Endpoint) begin() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.calls++
+}
+
+func (e *Endpoint) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.calls--; e.calls == 0 && e.quiet != nil {
+		close(e.quiet)
+		e.quiet = nil
+	}
+}
+
+// busy is how many requests are under way, and a channel that is closed once there
+// are none.
+func (e *Endpoint) busy() (calls int, quiet <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.quiet == nil {
+		e.quiet = make(chan struct{})
+	}
+	if quiet = e.quiet; e.calls == 0 {
+		close(e.quiet)
+		e.quiet = nil
+	}
+	return e.calls, quiet
 }
 
 // send is the innermost [Peer]: what Around wraps.
@@ -193,6 +253,9 @@ func hopParams(params json.RawMessage, info Info, era Era, token int64) (json.Ra
 // callTool calls a tool by the server's own name for it. c.Wire, where it is
 // set, is the params of the request that asked: what we do not know in it goes on.
 func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*toolbox.Result, error) {
+	if err := e.denied(name); err != nil {
+		return nil, err
+	}
 	params, err := callParams(name, c)
 	if err != nil {
 		f := NewFault(ToolError, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(name, 80), &RPCError{Code: CodeInvalidParams, Message: err.Error()})

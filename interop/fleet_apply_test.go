@@ -20,7 +20,7 @@ import (
 )
 
 // Apply keeps what did not change, replaces in place what did, and closes what
-// is gone, with its process.
+// is gone, with its process; and no call in flight fails of it.
 func TestApply(t *testing.T) {
 	kept, changed, removed, added := fixture.New(t, "-era", "legacy"), fixture.New(t, "-era", "legacy"), fixture.New(t), fixture.New(t)
 	fleet, d := newFleet(t, nil)
@@ -32,18 +32,24 @@ func TestApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inFlight := later(t.Context(), fleet, "kept__hang", `{"key":"k"}`)
-	cutOff := later(t.Context(), fleet, "changed__hang", `{"key":"k"}`)
-	kept.Wait("call hang")
-	changed.Wait("call hang")
-
+	calls := map[string]<-chan spoken{}
+	for id, f := range map[string]*fixture.Server{"kept": kept, "changed": changed, "removed": removed} {
+		calls[id] = later(t.Context(), fleet, id+"__hang", `{"key":"k"}`)
+		f.Wait("call hang")
+	}
 	other := child("changed", changed)
 	other.Timeouts.Call = time.Hour
 	fleet.Apply([]interop.Server{other, child("kept", kept), child("added", added)})
 	if diff := cmp.Diff([]string{"changed", "kept", "added"}, statusOrder(fleet)); diff != "" {
 		t.Error(diff)
 	}
-	wantFleetFault(t, finished(t, cutOff).err, interop.ToolError, "changed", "hang", "closed")
+	var unknown *toolbox.UnknownTool
+	if _, err := say(t.Context(), fleet, "removed__echo", "{}"); !errors.As(err, &unknown) {
+		t.Errorf("a call to a removed server: %v", err)
+	}
+	if _, err := fleet.Endpoint("removed", ""); !errors.Is(err, interop.NotConnected) {
+		t.Errorf("the endpoint of a removed server: %v", err)
+	}
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -53,32 +59,40 @@ func TestApply(t *testing.T) {
 	if now, err := fleet.Endpoint("kept", ""); now != endpoint || err != nil {
 		t.Errorf("what did not change was connected anew (%v)", err)
 	}
-	kept.Send("release k")
-	if got := finished(t, inFlight); got.text != "released" {
-		t.Errorf("its call gives %v", got)
+	wantEcho(t, fleet, "changed")
+	for id, f := range map[string]*fixture.Server{"kept": kept, "changed": changed, "removed": removed} {
+		if !isAlive(pidOf(t, f, 1)) {
+			t.Errorf("%s has a call in flight, and its process is dead", id)
+		}
+		f.Send("release k")
+		if got := finished(t, calls[id]); got.text != "released" {
+			t.Errorf("the call of %s gives %v", id, got)
+		}
 	}
 	if n := len(kept.Events("start ")); n != 1 {
 		t.Errorf("it was started %d times", n)
 	}
-	wantEcho(t, fleet, "changed")
 	d.wait("removed", interop.ServerRemoved, 1)
 	if isAlive(pidOf(t, removed, 1)) {
 		t.Error("a removed server's process is alive")
 	}
-	if isAlive(pidOf(t, changed, 1)) || !isAlive(pidOf(t, changed, 2)) {
-		t.Error("a changed server's old process is alive, or its new one is not")
+	wantDead(t, pidOf(t, changed, 1))
+	if !isAlive(pidOf(t, changed, 2)) {
+		t.Error("a changed server's new process is not alive")
 	}
-	if _, err := fleet.Endpoint("removed", ""); !errors.Is(err, interop.NotConnected) {
-		t.Errorf("the endpoint of a removed server: %v", err)
-	}
-	var unknown *toolbox.UnknownTool
-	if _, err := say(t.Context(), fleet, "removed__echo", "{}"); !errors.As(err, &unknown) {
-		t.Errorf("a call to a removed server: %v", err)
-	}
-	d.wait("changed", interop.ServerReady, 2)
 	want := []string{"added", "connecting", "ready", "removed", "added", "connecting", "ready"}
 	if diff := cmp.Diff(want, d.all("changed")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// wantDead waits for the end of a process that nobody tells of.
+func wantDead(t testing.TB, pid int) {
+	t.Helper()
+	for end := time.Now().Add(giveUp); isAlive(pid); {
+		if time.Now().After(end) {
+			t.Fatalf("process %d is alive", pid)
+		}
 	}
 }
 
@@ -90,22 +104,20 @@ func statusOrder(f *interop.Fleet) []string {
 	return ids
 }
 
-// A server whose configuration changes connects when the one before it is
-// closed, however often it changes: they may share a port or a lock.
-func TestSuccessorsWaitForTheirPredecessors(t *testing.T) {
+// A server that has nothing to serve is closed before its successor connects, however
+// often it changes: they may share a port or a lock.
+func TestSuccessorsWaitForWhoHasNothingToServe(t *testing.T) {
 	first := &slowClose{puppet: newPuppet("t"), closed: make(chan struct{})}
 	second := &dialAfter{puppet: newPuppet("t"), t: t, closed: first.closed}
+	first.hold("initialize")
 	fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
 		if s.Timeouts.Call == 0 {
 			return &interop.EndpointOptions{Transport: first}
 		}
 		return &interop.EndpointOptions{Transport: second}
 	}})
-	version := func(n int) []interop.Server {
-		return []interop.Server{{ID: "a", Timeouts: interop.Timeouts{Call: time.Duration(n) * time.Second}}}
-	}
 	fleet.Apply(version(0))
-	d.wait("a", interop.ServerReady, 1)
+	first.heardOf(t, "initialize")
 	fleet.Apply(version(1))
 	fleet.Apply(nil)
 	fleet.Apply(version(2))
@@ -114,13 +126,25 @@ func TestSuccessorsWaitForTheirPredecessors(t *testing.T) {
 		t.Errorf("meanwhile %v is listed, pending %v", mountedNames(got), got.Pending)
 	}
 	close(first.closed)
-	d.wait("a", interop.ServerReady, 2)
+	d.wait("a", interop.ServerReady, 1)
 	if n := len(second.dials()); n != 1 {
 		t.Errorf("connected %d times for one version", n)
 	}
-	want := "[added connecting ready removed added removed added removed added connecting ready]"
+	want := "[added connecting removed added connecting ready]"
 	if got := fmt.Sprint(d.all("a")); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// version is one server in one of many configurations.
+func version(n int) []interop.Server {
+	return []interop.Server{{ID: "a", Timeouts: interop.Timeouts{Call: time.Duration(n) * time.Hour}}}
+}
+
+// versions gives each version of a server a puppet of its own.
+func versions(by ...*puppet) func(interop.Server) *interop.EndpointOptions {
+	return func(s interop.Server) *interop.EndpointOptions {
+		return &interop.EndpointOptions{Transport: by[s.Timeouts.Call/time.Hour]}
 	}
 }
 

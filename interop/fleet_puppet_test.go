@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/indusagi/indus/interop"
@@ -110,6 +112,32 @@ func (s *puppet) heard(what string) int {
 		}
 	}
 	return n
+}
+
+// connected counts the connections that nobody has closed.
+func (s *puppet) connected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, c := range s.live {
+		select {
+		case <-c.dead:
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// heardOf waits until a method was asked.
+func (s *puppet) heardOf(t testing.TB, what string) {
+	t.Helper()
+	for end := time.Now().Add(giveUp); s.heard(what) == 0; {
+		if time.Now().After(end) {
+			t.Fatalf("nobody asks %s", what)
+		}
+		runtime.Gosched()
+	}
 }
 
 func (s *puppet) Connect(context.Context) (mcp.Connection, error) {

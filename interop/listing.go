@@ -12,25 +12,47 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Quarantine is a tool that a server listed and that is not mounted, and why.
+// Quarantine is a tool that a server listed and that is not mounted, and why; or a
+// rule of the configuration that concerns none of the server's tools.
 type Quarantine struct {
 	Server string
-	Tool   string // the server's own name; "" where the row has none
+	Tool   string // the server's own name; "" where the row has none, or it is about a rule
 	Reason string
 	// Published: only models are not shown the tool; a [Host] publishes it.
 	Published bool
+	// Denied: Server.Tools leaves the tool out, as it was meant to: no trouble.
+	Denied bool
+	// Rule is the rule that concerns no tool, as in `deny "delete_*"`; "": it is about
+	// a tool.
+	Rule string
 }
 
 func (q Quarantine) String() string {
+	switch {
+	case q.Rule != "":
+		return fmt.Sprintf("%s: %s: %s", q.Server, q.Rule, q.Reason)
+	case q.Denied:
+		return fmt.Sprintf("%s: tool %q is left out: %s", q.Server, q.Tool, q.Reason)
+	}
 	return fmt.Sprintf("%s: tool %q is quarantined: %s", q.Server, q.Tool, q.Reason)
 }
 
-// listing is one server's tools, as it listed them.
+// listing is one server's tools, as it listed them, or as a shape has them. Once it
+// is whole it never changes.
 type listing struct {
-	tools    []tool
-	byName   map[string]int // index in tools, by the server's own name
-	rejected []Quarantine
-	at       uint64 // Endpoint.changes when it was asked for
+	tools      []tool
+	byName     map[string]int // index in tools, by the server's own name
+	rejected   []Quarantine
+	at         uint64   // Endpoint.changes when it was asked for
+	remembered bool     // it is what was known, and may be a part
+	whole      *listing // as the server listed it
+	by         *shape   // what was made of it; nil: nothing was
+}
+
+func newListing() *listing {
+	l := &listing{byName: map[string]int{}}
+	l.whole = l
+	return l
 }
 
 type tool struct {
@@ -55,8 +77,8 @@ type listAttempt struct {
 }
 
 // Tools is what the server lists, in its order, all pages. The first success is
-// kept until the server says that its list changed. Rows that cannot be used
-// are left out, and stand in [Endpoint.Quarantined].
+// kept until the server says that its list changed. Rows that cannot be used, and
+// tools that Server.Tools denies, are left out, and stand in [Endpoint.Quarantined].
 func (e *Endpoint) Tools(ctx context.Context) ([]toolbox.Descriptor, error) {
 	l, err := e.listed(ctx)
 	if err != nil {
@@ -107,10 +129,20 @@ func (e *Endpoint) listed(ctx context.Context) (*listing, error) {
 	e.mu.Unlock()
 	select {
 	case <-a.done:
-		return a.list, a.err
+		return e.inShape(a.list), a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// inShape is l as the configuration has it now, which may have changed since.
+func (e *Endpoint) inShape(l *listing) *listing {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l != nil && e.list != nil && e.list.whole == l.whole {
+		return e.list
+	}
+	return l.shaped(e.shape)
 }
 
 // drain runs a listing to its end. A failure is not kept.
@@ -125,9 +157,12 @@ func (e *Endpoint) drain(a *listAttempt) {
 	switch {
 	case a.err != nil && e.listing == a:
 		e.listing = nil
-	case a.err == nil && (e.list == nil || e.list.at <= a.at):
+	case a.err == nil:
 		a.list.at = a.at
-		e.list = a.list
+		a.list = a.list.shaped(e.shape)
+		if e.list == nil || e.list.at <= a.at {
+			e.list = a.list
+		}
 	}
 	e.mu.Unlock()
 	close(a.done)
@@ -152,7 +187,7 @@ func (e *Endpoint) listFault(ctx context.Context, err error) error {
 // pages asks for page after page. It stops, with a note, where a server repeats
 // a cursor or has no end.
 func (e *Endpoint) pages(ctx context.Context) (*listing, error) {
-	l := &listing{byName: map[string]int{}}
+	l := newListing()
 	seen := map[string]bool{}
 	size, count := 0, 0
 	for page, params := 1, json.RawMessage(nil); ; page++ {
@@ -274,8 +309,8 @@ func (e *Endpoint) admit(l *listing, row json.RawMessage) {
 		l.reject(id, name, reason)
 		return
 	}
-	t := tool{Descriptor: toolbox.Descriptor{
-		Name: QualifiedName(id, name), Description: description, Server: id, Tool: name,
+	t := tool{Descriptor: toolbox.Descriptor{ // its Name is the shape's to give
+		Description: description, Server: id, Tool: name,
 		Schema: input, Wire: toolbox.Wire{Format: e.format(), JSON: row},
 	}}
 	if err := schema.Measure(input, e.opts.Limits); err != nil {

@@ -3,6 +3,7 @@ package interop
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +17,9 @@ type MountOptions struct {
 	// faulted; negative: not at all, and then a call to a server that is still
 	// connecting waits for it.
 	Wait time.Duration
-	// Profile is how tools are shown to models. nil: [schema.Universal], which every
-	// provider takes; [schema.Original] shows them as their owners wrote them, and
-	// [schema.Seed] is the seeds' way.
+	// Profile is how all tools are shown to models: [schema.Original] as their owners
+	// wrote them, [schema.Seed] the seeds' way. nil: as their Server.Profile says, and
+	// where that is nil [schema.Universal], which every provider takes.
 	Profile *schema.Profile
 	// Unvalidated lets [toolbox.Box.Run] send arguments that do not fit a tool's
 	// schema, for the server to judge. false: a model is told how to mend its call.
@@ -35,9 +36,15 @@ type MountOptions struct {
 	// Grace is how long a lost server's tools stay listed, and calls wait for it.
 	// 0: 10 s; negative: not at all.
 	Grace time.Duration
+	// Drain is how long calls in flight may go on when their server was taken out, or a
+	// successor serves in its place. 0: 30 s; negative: not at all.
+	Drain time.Duration
 	// Known gives the tools that a server had when it last ran: they are listed, and
 	// calls to them wait, until it answers itself. nil: nothing is known.
 	Known func(server string) []toolbox.Wire
+	// Through puts another source in the place of the fleet, which it stands on, before
+	// any server is connected; the Box is made of it. It must not wait. nil: none.
+	Through func(*Fleet) toolbox.Source
 	// Events hears of everything that happens to servers, from the first attempt
 	// on, as [Fleet.Events] tells it; it must not block. nil: nobody does.
 	Events func(Event)
@@ -64,9 +71,14 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 		opts = &MountOptions{}
 	}
 	fleet := NewFleet(&FleetOptions{
-		Endpoint: opts.Endpoint, Restart: opts.Restart, Grace: opts.Grace, Known: opts.Known,
+		Endpoint: opts.Endpoint, Restart: opts.Restart, Grace: opts.Grace, Drain: opts.Drain, Known: opts.Known,
 		Hold: opts.Wait < 0, Logger: opts.Logger,
 	})
+	var source toolbox.Source = fleet
+	if opts.Through != nil {
+		source = opts.Through(fleet)
+	}
+	m := &Mounted{Box: opts.box(source), Fleet: fleet}
 	if opts.Events != nil {
 		fleet.Events(opts.Events)
 	}
@@ -79,34 +91,27 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 		}
 		_ = fleet.Settle(ctx) // who is late comes later
 	}
-	m := &Mounted{Box: opts.box(fleet), Fleet: fleet}
 	if opts.Logger != nil {
-		c := &crowd{mounted: m, logger: opts.Logger, limit: opts.profile().Rules().Tool.MaxTools}
-		fleet.Watch(c.look)
+		c := &crowd{source: source, box: m.Box, profile: opts.Profile, logger: opts.Logger}
+		source.Watch(c.look)
 		c.look()
 	}
 	return m
 }
 
-func (o *MountOptions) profile() *schema.Profile {
-	if o.Profile == nil {
-		return schema.Universal
-	}
-	return o.Profile
-}
-
-func (o *MountOptions) box(fleet *Fleet) *toolbox.Box {
+func (o *MountOptions) box(source toolbox.Source) *toolbox.Box {
 	return toolbox.NewBox(&toolbox.BoxOptions{
-		Profile: o.profile(), Unvalidated: o.Unvalidated, Around: o.Around, Budget: o.Budget,
-	}, fleet)
+		Profile: o.Profile, Default: schema.Universal, Unvalidated: o.Unvalidated, Around: o.Around, Budget: o.Budget,
+	}, source)
 }
 
 // crowd says when there are more tools than one request may have, once until there are
 // fewer.
 type crowd struct {
-	mounted *Mounted
+	source  toolbox.Source
+	box     *toolbox.Box
+	profile *schema.Profile // of all tools; nil: of each its own
 	logger  *slog.Logger
-	limit   int // below it nobody needs to ask the box, which may never be shown to a model
 
 	mu   sync.Mutex
 	told bool
@@ -114,8 +119,8 @@ type crowd struct {
 
 func (c *crowd) look() {
 	var found []schema.Finding
-	if c.limit > 0 && len(c.mounted.Fleet.Snapshot("").Tools) > c.limit {
-		found = c.mounted.Box.Findings()
+	if c.mayBe() {
+		found = c.box.Findings()
 	}
 	c.mu.Lock()
 	news := len(found) > 0 && !c.told
@@ -124,6 +129,22 @@ func (c *crowd) look() {
 	if news {
 		c.logger.Warn("too many tools", "why", found[0].Message)
 	}
+}
+
+// mayBe is cheap: where it is false nobody needs to ask the box, which may never be
+// shown to a model.
+func (c *crowd) mayBe() bool {
+	tools := c.source.Snapshot("").Tools
+	crowds := func(p *schema.Profile) bool {
+		limit := p.Rules().Tool.MaxTools
+		return limit > 0 && len(tools) > limit
+	}
+	if c.profile != nil {
+		return crowds(c.profile)
+	}
+	return crowds(schema.Universal) || slices.ContainsFunc(tools, func(d toolbox.Descriptor) bool {
+		return d.Profile != nil && crowds(d.Profile)
+	})
 }
 
 // Close ends every connection and waits for all processes, as [Fleet.Close]

@@ -8,7 +8,8 @@ import (
 )
 
 // ready is the server's endpoint, waited for while there is hope: as long as the
-// server's tools are listed, and, where the fleet holds calls, until it was heard.
+// server's tools are listed, and, where the fleet holds calls, until it was heard. A
+// call counts as begun, so that the endpoint is kept for it: [Endpoint.end] must follow.
 func (s *slot) ready(ctx context.Context, tool string) (*Endpoint, error) {
 	var late <-chan time.Time
 	for {
@@ -36,12 +37,13 @@ func (s *slot) ready(ctx context.Context, tool string) (*Endpoint, error) {
 	}
 }
 
-// look is the endpoint of a server that is up, else nil, whether to wait for it,
+// look is the endpoint of a server that is up, with a call begun, else nil, whether to wait for it,
 // and why it is not up.
 func (s *slot) look() (e *Endpoint, hope bool, changed <-chan struct{}, fault *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.up && s.endpoint.Phase().Usable() {
+		s.endpoint.begin()
 		return s.endpoint, true, nil, nil
 	}
 	hope = s.coming && (s.list != nil || !s.heard && s.fleet.opts.Hold)
@@ -92,7 +94,7 @@ func (s *slot) status() EndpointStatus {
 // that explains what is not. Call it with mu or Fleet.mu held.
 func (s *slot) statusNow() EndpointStatus {
 	st := s.endpoint.Status()
-	st.Tools = 0
+	st.Tools, st.Replacing = 0, s.next != nil
 	if s.list != nil {
 		st.Tools = len(s.list.tools)
 	}
@@ -113,4 +115,59 @@ func (s *slot) quarantined() []Quarantine {
 		return nil
 	}
 	return s.list.rejected
+}
+
+// serves reports whether the server has tools that can be called now. Call it with
+// Fleet.mu held.
+func (s *slot) serves() bool {
+	return s.up && s.list != nil && s.endpoint.Phase().Usable()
+}
+
+// succeed sets who is to come in the slot's place. Call it with Fleet.mu held.
+func (s *slot) succeed(next *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next = next; next != nil {
+		next.of = s
+	}
+	s.broadcast()
+}
+
+// inherit publishes what the slot before it did, until the server is heard. Call it
+// with Fleet.mu held, and mu once the slot runs.
+func (s *slot) inherit(old *slot) {
+	if old.list != nil && s.fleet.opts.Grace > 0 {
+		s.list = old.list.shaped(s.shape)
+	}
+}
+
+// adopt makes a shape the slot's, and what is listed like it. Call it with Fleet.mu
+// held.
+func (s *slot) adopt(by *shape) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shape.same(by) {
+		return
+	}
+	s.shape, s.list = by, s.list.shaped(by)
+	s.endpoint.adopt(by)
+	if s.up {
+		s.tell(s.event(ServerListed))
+	}
+	s.broadcast()
+}
+
+// config is the server's configuration, with the rules that hold now.
+func (s *slot) config() Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shape.of(s.server)
+}
+
+// newest is the configuration that was applied last. Call it with Fleet.mu held.
+func (s *slot) newest() Server {
+	if s.next != nil {
+		s = s.next
+	}
+	return s.shape.of(s.server).clone()
 }

@@ -21,22 +21,26 @@ type Server struct {
 	Timeouts Timeouts
 	// Tools chooses and renames its tools; the zero value takes all as they are.
 	Tools ToolRules
-	// Profile is how its tools are shown to models, where the mount says nothing: nil
-	// is the mount's own.
+	// Profile is how its tools are shown to models, where MountOptions.Profile is nil;
+	// nil is the mount's own.
 	Profile *schema.Profile
 }
 
 // ToolRules say which tools of a server are mounted, and as what. In patterns "*"
-// stands for any characters and "?" for one; names are the server's own.
+// stands for any characters and "?" for one, and everything else for itself; names
+// are the server's own. A tool that is left out is neither listed nor called; it
+// stands in [Fleet.Quarantined], and so does a rule that concerns no tool.
 type ToolRules struct {
-	// Allow are patterns of the tools that are mounted; nil: all.
+	// Allow are patterns of the tools that are mounted; nil: all, empty: none.
 	Allow []string
 	// Deny are patterns of those that are not, whatever Allow says.
 	Deny []string
 	// Rename has, by the server's name of a tool, the one under which it is mounted:
-	// [QualifiedName] of the server and it.
+	// [QualifiedName] of the server and it. Of two tools with one name the first that
+	// the server lists is mounted.
 	Rename map[string]string
-	// Describe has, by the server's name of a tool, a description in the place of its own.
+	// Describe has, by the server's name of a tool, a description in the place of its
+	// own, also in the tool object that a host publishes.
 	Describe map[string]string
 }
 
@@ -152,8 +156,14 @@ type Timeouts struct {
 	Total   time.Duration // a call in all, whatever its progress; 10 min
 }
 
-// Equal reports whether two servers are reached in the same way.
+// Equal reports whether two servers are reached in the same way, and the same is
+// made of their tools.
 func (s Server) Equal(o Server) bool {
+	return s.sameReach(o) && s.Profile == o.Profile && s.Tools.equal(&o.Tools)
+}
+
+// sameReach reports whether a connection to the one is as good for the other.
+func (s Server) sameReach(o Server) bool {
 	if s.ID != o.ID || s.Timeouts != o.Timeouts {
 		return false
 	}

@@ -14,22 +14,32 @@ import (
 // endpoint after the other.
 type slot struct {
 	fleet  *Fleet
-	server Server
+	server Server          // as it is reached; of its tools, shape says what becomes
 	ctx    context.Context // ends when the slot is taken out
 	cancel context.CancelFunc
-	after  <-chan struct{} // closed when the slot that had the id before is gone; nil: none
-	done   chan struct{}   // closed when run has ended
-	gone   chan struct{}   // closed when the slot was taken out and is closed
-	graces sync.WaitGroup  // timers that are running
+	after  []<-chan struct{} // closed when those that had the id before are gone
+	done   chan struct{}     // closed when run has ended
+	gone   chan struct{}     // closed when the slot was taken out and is closed
+	graces sync.WaitGroup    // timers that are running
 
-	// relist and era are of the current endpoint, and run's own.
-	relist chan struct{} // one slot: the list is stale
-	era    Era           // what the server spoke last
-	doubt  bool          // an attempt with what is remembered has failed: the next one is without
+	// These change with Fleet.mu held.
+	of     *slot         // in whose place this one will come, and nobody sees it before; nil: it is there
+	added  bool          // it was told of, and not that it is gone
+	untold []Event       // what happened before it was there
+	drain  time.Duration // how long its calls may go on; set when it is retired
 
-	// What follows changes in [slot.change] alone, with Fleet.mu and mu both held:
-	// who only looks needs one of them.
+	// These are run's own.
+	beside <-chan struct{} // closed when one that had the id before, and may hold a port or a lock, is gone; nil: there is none
+	relist chan struct{}   // one slot: the list is stale
+	era    Era             // what the server spoke last
+	doubt  bool            // an attempt with what is remembered has failed: the next one is without
+
+	// What follows changes with Fleet.mu and mu both held: by what happens to the
+	// server in [slot.change] alone, and otherwise by what is applied. Who only looks
+	// needs one of them.
 	mu        sync.Mutex
+	next      *slot  // the successor that is being connected beside it; nil: none
+	shape     *shape // what the configuration makes of its tools
 	endpoint  *Endpoint
 	list      *listing      // what is published of the server; nil: nothing
 	heard     bool          // it was listed once, or it failed
@@ -46,11 +56,12 @@ type slot struct {
 // call it with no lock held.
 func newSlot(f *Fleet, server Server) *slot {
 	s := &slot{
-		fleet: f, server: server.clone(), coming: true,
+		fleet: f, server: server.clone(), shape: shapeOf(server.clone()), coming: true,
 		done: make(chan struct{}), gone: make(chan struct{}), changed: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.endpoint = s.mint()
+	s.endpoint.adopt(s.shape)
 	if f.opts.Known != nil {
 		s.list = s.endpoint.known(f.opts.Known(server.ID))
 	}
@@ -70,6 +81,7 @@ func (s Server) clone() Server {
 		t.Headers = slices.Clone(t.Headers)
 		s.Transport = t
 	}
+	s.Tools = s.Tools.clone()
 	return s
 }
 
@@ -78,21 +90,22 @@ func (e *Endpoint) known(rows []toolbox.Wire) *listing {
 	if len(rows) == 0 {
 		return nil
 	}
-	l := &listing{byName: map[string]int{}}
+	l := newListing()
+	l.remembered = true
 	for _, row := range rows {
 		n := len(l.tools)
 		if e.admit(l, row.JSON); len(l.tools) > n {
 			l.tools[n].Wire.Format = row.Format // of the era in which it was listed
 		}
 	}
-	return l
+	return l.shaped(e.shape)
 }
 
 // mint makes the next endpoint.
 func (s *slot) mint() *Endpoint {
 	opts := EndpointOptions{}
 	if s.fleet.opts.Endpoint != nil {
-		if o := s.fleet.opts.Endpoint(s.server); o != nil {
+		if o := s.fleet.opts.Endpoint(s.config()); o != nil {
 			opts = *o
 		}
 	}
@@ -120,16 +133,18 @@ func (s *slot) mint() *Endpoint {
 func (s *slot) run() {
 	defer close(s.done)
 	defer func() { s.current().Close() }()
-	if s.after != nil {
-		<-s.after // it is bounded: in the end a process is killed
-		s.fleet.events.tell(Event{Kind: ServerAdded, Server: s.server.ID})
-	}
+	s.wait()
 	policy := s.fleet.opts.Restart
 	pause := newBackoff(policy)
 	for {
 		e := s.current()
 		s.change(func() []EventKind { return []EventKind{ServerConnecting} })
-		if s.serve(e) >= policy.Healthy {
+		lived := s.serve(e)
+		if s.ctx.Err() != nil {
+			s.finish(e)
+			return
+		}
+		if lived >= policy.Healthy {
 			pause.reset()
 		}
 		s.lost(e)
@@ -141,7 +156,43 @@ func (s *slot) run() {
 			return
 		}
 		e = s.mint()
-		s.change(func() []EventKind { s.endpoint = e; return nil })
+		s.change(func() []EventKind {
+			e.adopt(s.shape)
+			s.endpoint = e
+			return nil
+		})
+	}
+}
+
+// wait lets those go that had the id before. It is bounded: in the end a process is
+// killed.
+func (s *slot) wait() {
+	for _, gone := range s.after {
+		<-gone
+	}
+	s.fleet.mu.Lock()
+	defer s.fleet.mu.Unlock()
+	s.fleet.tellAdded(s)
+}
+
+// finish lets the calls of a slot that was taken out end, for a while.
+func (s *slot) finish(e *Endpoint) {
+	s.mu.Lock()
+	drain := s.drain
+	s.mu.Unlock()
+	if drain == 0 {
+		return
+	}
+	_, quiet := e.busy()
+	late := time.NewTimer(drain)
+	defer late.Stop()
+	select {
+	case <-quiet:
+	case <-e.Done():
+	case <-s.fleet.quit:
+	case <-late.C:
+		calls, _ := e.busy()
+		s.fleet.opts.Logger.Warn("calls are cut off: their server was replaced or taken out", "server", s.server.ID, "calls", calls, "after", drain)
 	}
 }
 
@@ -219,6 +270,7 @@ func (s *slot) listedAs(e *Endpoint, l *listing, err error) (isNew bool) {
 		if err != nil {
 			errors.As(err, &s.listFault)
 		} else {
+			l = l.shaped(s.shape)
 			isNew = !s.list.same(l)
 			s.list = l
 		}
@@ -304,10 +356,18 @@ func (s *slot) change(set func() []EventKind) {
 	}
 	s.mu.Lock()
 	list, heard := s.list, s.heard
+	if s.of != nil {
+		s.list = nil
+		s.inherit(s.of) // which stays, if it takes its place now and has not been listed
+	}
 	kinds := set()
-	fresh := (s.list != list || s.heard != heard) && f.rebuild()
+	promoted := s.of != nil && s.heard
+	if promoted {
+		f.promote(s)
+	}
+	fresh := (promoted || s.list != list || s.heard != heard) && f.rebuild()
 	for _, kind := range kinds {
-		f.events.tell(s.event(kind)) // which only queues it
+		s.tell(s.event(kind))
 	}
 	s.broadcast()
 	s.mu.Unlock()
@@ -317,10 +377,24 @@ func (s *slot) change(set func() []EventKind) {
 	}
 }
 
+// tell tells of what happens to the slot, or keeps it until there is a slot to be
+// seen. Call it with Fleet.mu held.
+func (s *slot) tell(e Event) {
+	if s.of != nil {
+		s.untold = append(s.untold, e)
+		return
+	}
+	s.fleet.events.tell(e) // which only queues it
+}
+
 // retire ends the slot's life as far as anybody can see: nobody waits for it
-// any more. Call it with Fleet.mu held; close must follow.
-func (s *slot) retire() {
+// any more, and no call begins. Those that are in flight have drain to end. Call it
+// with Fleet.mu held; close must follow.
+func (s *slot) retire(drain time.Duration) {
 	s.mu.Lock()
+	if calls, _ := s.endpoint.busy(); calls > 0 {
+		s.drain = drain
+	}
 	s.retired, s.up, s.coming = true, false, false
 	s.endGrace()
 	s.broadcast()
@@ -354,12 +428,16 @@ func (s *slot) event(kind EventKind) Event {
 	return e
 }
 
-// sleep reports whether d has passed, and not the slot's life.
+// sleep reports whether d has passed, and not the slot's life. It is over as soon as
+// one that was there before is gone, with what it held.
 func (s *slot) sleep(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return s.ctx.Err() == nil
+	case <-s.beside:
+		s.beside = nil
 		return s.ctx.Err() == nil
 	case <-s.ctx.Done():
 		return false

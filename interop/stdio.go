@@ -36,7 +36,7 @@ type stdioFramer struct {
 var _ framer = (*stdioFramer)(nil)
 
 // startStdio starts the server's process.
-func startStdio(ctx context.Context, s Stdio, max int) (*stdioFramer, error) {
+func startStdio(ctx context.Context, s Stdio, max int, trace *Trace) (*stdioFramer, error) {
 	p, err := proc.Start(ctx, proc.Command{
 		Path: s.Command, Args: s.Args, Dir: s.Dir,
 		Env: proc.Environ(os.Environ(), environ(s.Env), s.InheritEnv),
@@ -44,12 +44,13 @@ func startStdio(ctx context.Context, s Stdio, max int) (*stdioFramer, error) {
 	if err != nil {
 		return nil, err
 	}
+	trace.started(p)
 	go func() { // a descendant in a session of its own may hold stdout for ever
 		<-p.Done()
 		_ = p.Stdout().SetReadDeadline(time.Now().Add(exitWait))
 	}()
 	return &stdioFramer{
-		p: p, lines: wire.NewLines(p.Stdout(), max),
+		p: p, lines: wire.NewLines(trace.stdout(p.Stdout()), max),
 		writing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}, nil
 }

@@ -72,7 +72,7 @@ func sameTools(a, b []toolbox.Descriptor) bool { return slices.EqualFunc(a, b, s
 
 // sameTool compares what a row says, and where it is mounted.
 func sameTool(a, b toolbox.Descriptor) bool {
-	return a.Name == b.Name && a.Server == b.Server && a.Tool == b.Tool && a.Unfit == b.Unfit &&
+	return a.Name == b.Name && a.Server == b.Server && a.Tool == b.Tool && a.Profile == b.Profile && a.Unfit == b.Unfit &&
 		a.Wire.Format == b.Wire.Format && bytes.Equal(a.Wire.JSON, b.Wire.JSON)
 }
 
@@ -104,18 +104,29 @@ func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 	for again := true; ; {
 		e, err := own.slot.ready(ctx, own.tool)
 		if err != nil {
-			if next, ok := f.view.Load().owners[c.Name]; ok && next.slot != own.slot {
+			if next, ok := f.settledView().owners[c.Name]; ok && next.slot != own.slot {
 				own = next // whose slot was replaced meanwhile
 				continue
 			}
 			return nil, err
 		}
-		r, err := e.callTool(ctx, own.tool, c)
+		r, err := e.callBegun(ctx, own.tool, c)
+		var denied *deniedError
+		if errors.As(err, &denied) { // since it was looked up
+			return nil, &toolbox.UnknownTool{Name: c.Name}
+		}
 		if !again || !e.refused(err) || !e.dies(ctx) {
 			return r, err
 		}
 		again = false
 	}
+}
+
+// settledView is what is published once a change that is under way is over.
+func (f *Fleet) settledView() *view {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.view.Load()
 }
 
 // refused reports whether err says that e was dead before a call could go out.
@@ -144,29 +155,40 @@ func (e *Endpoint) dies(ctx context.Context) bool {
 	return true
 }
 
+// callBegun is callTool for a call that [slot.ready] has begun.
+func (e *Endpoint) callBegun(ctx context.Context, tool string, c toolbox.Call) (*toolbox.Result, error) {
+	defer e.end()
+	return e.callTool(ctx, tool, c)
+}
+
 // late looks for the owner of a name that nobody lists among the servers that
 // are not up.
 func (f *Fleet) late(ctx context.Context, name string) (owner, error) {
-	var why error
-	for _, s := range f.all() {
-		if !s.server.MayOwn(name) {
-			continue
+	for {
+		var why error
+		slots := f.all()
+		for _, s := range slots {
+			if !s.config().MayOwn(name) {
+				continue
+			}
+			err := s.hold(ctx)
+			if ctx.Err() != nil {
+				return owner{}, ctx.Err()
+			}
+			if own, ok := f.view.Load().owners[name]; ok {
+				return own, nil
+			}
+			if err != nil && why == nil {
+				why = err
+			}
 		}
-		err := s.hold(ctx)
-		if ctx.Err() != nil {
-			return owner{}, ctx.Err()
-		}
-		if own, ok := f.view.Load().owners[name]; ok {
-			return own, nil
-		}
-		if err != nil && why == nil {
-			why = err
+		switch {
+		case why == nil:
+			return owner{}, &toolbox.UnknownTool{Name: name}
+		case slices.Equal(slots, f.all()): // else it may be another's now
+			return owner{}, why
 		}
 	}
-	if why != nil {
-		return owner{}, why
-	}
-	return owner{}, &toolbox.UnknownTool{Name: name}
 }
 
 // hold waits until the server was heard, where the fleet holds calls, and says
@@ -191,9 +213,28 @@ func (s *slot) hold(ctx context.Context) error {
 	return s.refusal("", "not connected", fault)
 }
 
-// MayOwn reports whether a tool of the server could be mounted under name. Of
-// servers whose ids are long or need a hash, several may own one name.
+// MayOwn reports whether a tool of the server could be mounted under name: one that
+// s.Tools denies could not. Of servers whose ids are long or need a hash, several may
+// own one name.
 func (s Server) MayOwn(name string) bool {
+	tool, plain := strings.CutPrefix(name, s.ID+Qualifier)
+	if plain && QualifiedName(s.ID, tool) == name && s.Tools.mayGive(tool) {
+		return true
+	}
+	return hashed(name) && s.hasPrefixOf(name)
+}
+
+// hashed reports whether a name may be one that was shortened.
+func hashed(name string) bool {
+	at := strings.LastIndexByte(name, '_')
+	if at < 0 || len(name)-at-1 != hashChars {
+		return false
+	}
+	return strings.Trim(name[at+1:], "0123456789abcdef") == ""
+}
+
+// hasPrefixOf reports whether name begins as names of the server's tools do.
+func (s Server) hasPrefixOf(name string) bool {
 	return strings.HasPrefix(name, prefixOf(s.ID, "x")) ||
 		strings.HasPrefix(name, prefixOf(s.ID, strings.Repeat("x", maxName))) // too long: hashed
 }

@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // Options tune an attachment. nil and the zero value are good.
 type Options struct {
-	// Mount says how the servers are connected and their tools shown. nil: the zero
-	// options.
+	// Mount says how the servers are connected and their tools shown; its Through is
+	// the attachment's own. nil: the zero options.
 	Mount *interop.MountOptions
 	// Log keeps what happens; it stays its owner's to close. nil: nothing is kept,
 	// and approvals last as long as the attachment.
@@ -41,23 +40,23 @@ type Attachment struct {
 	// Box has the live tools, and those that are listed because they are known. It is
 	// live.
 	Box *toolbox.Box
-	// Fleet has each server's health. Its Apply brings and takes servers.
+	// Fleet has each server's health. [Attachment.Apply] brings and takes servers.
 	Fleet *interop.Fleet
 	// Run is the ULID of this run, by which the log knows it.
 	Run string
 	// Enrolled is how many tools Attach has enrolled before it returned.
 	Enrolled int
 
-	opts     Options
-	logger   *slog.Logger
-	config   string
-	recorder *recorder
-	watchers toolbox.Watchers
-	stops    []func()
-	polling  sync.WaitGroup
-	release  func() // ends the run's lease
-	closing  sync.Once
-	done     chan struct{}
+	opts       Options
+	logger     *slog.Logger
+	config     string
+	recorder   *recorder
+	watchers   toolbox.Watchers
+	stop       func() // looking at the fleet
+	background sync.WaitGroup
+	release    func() // ends the run's lease
+	closing    sync.Once
+	done       chan struct{}
 
 	mu       sync.Mutex
 	ledger   Ledger
@@ -88,26 +87,28 @@ func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options)
 	a := newAttachment(l, servers, o)
 	a.lease(ctx)
 	log := a.recall(ctx)
-	m := a.opts.Mount
-	known := m.Known
-	if known == nil && a.opts.Warm {
-		known = once(Known(log, servers))
+	m := *a.opts.Mount
+	if m.Known == nil && a.opts.Warm {
+		m.Known = once(Known(log, servers))
 	}
-	a.Fleet = interop.NewFleet(&interop.FleetOptions{
-		Endpoint: m.Endpoint, Restart: m.Restart, Grace: m.Grace, Known: known, Hold: m.Wait < 0, Logger: m.Logger,
-	})
-	a.Box = toolbox.NewBox(&toolbox.BoxOptions{
-		Profile: profile(m), Unvalidated: m.Unvalidated, Around: m.Around, Budget: m.Budget,
-	}, &gate{a})
+	m.Events = a.hear
+	m.Through = a.follow
 	a.settling = m.Wait >= 0
-	a.update()
-	a.stops = []func(){a.Fleet.Watch(a.update), a.Fleet.Events(a.hear)}
-	a.Fleet.Apply(servers)
-	a.settle(ctx, m.Wait)
+	a.Box = interop.Mount(ctx, servers, &m).Box
 	a.settled()
 	a.Enrolled = a.enrolled()
 	a.startPolling()
+	a.tidy(log)
 	return a
+}
+
+// follow begins to look at a fleet, in which nothing is yet, and is what an
+// attachment's box sees of it.
+func (a *Attachment) follow(fleet *interop.Fleet) toolbox.Source {
+	a.Fleet = fleet
+	a.update()
+	a.stop = fleet.Watch(a.update)
+	return &gate{a}
 }
 
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
@@ -130,13 +131,6 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	}
 	a.recorder = newRecorder(a.opts.Log, a.logger)
 	return a
-}
-
-func profile(m *interop.MountOptions) *schema.Profile {
-	if m.Profile == nil {
-		return schema.Universal
-	}
-	return m.Profile
 }
 
 // recall reads what was approved.
@@ -171,18 +165,6 @@ func once(known func(string) []toolbox.Wire) func(string) []toolbox.Wire {
 		asked[server] = true
 		return known(server)
 	}
-}
-
-func (a *Attachment) settle(ctx context.Context, wait time.Duration) {
-	if wait < 0 {
-		return
-	}
-	if wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, wait)
-		defer cancel()
-	}
-	_ = a.Fleet.Settle(ctx) // who is late comes later
 }
 
 func (a *Attachment) settled() {
@@ -285,22 +267,33 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 	return nil
 }
 
-// Detach takes servers out: their tools are retired, and their connections close,
-// in the background; nobody else's do. Without any it is [Attachment.Close]. It
-// never fails, and gives what is enrolled then.
+// Apply makes the attachment consist of servers, as [interop.Fleet.Apply] does, which
+// says what becomes of calls meanwhile. A configuration that is not the one before is
+// recorded as a [Reload]; what it brings and takes follows as it happens. After Close
+// it does nothing.
+func (a *Attachment) Apply(servers []interop.Server) {
+	a.mu.Lock()
+	if config := Fingerprint(servers...); config != a.config && !a.closed {
+		a.config = config
+		if a.begun { // else Begin will say so
+			a.commit([]Entry{{Op: Reload, Config: config, At: time.Now()}})
+		}
+	}
+	a.mu.Unlock()
+	a.Fleet.Apply(servers)
+	a.update()
+}
+
+// Detach takes servers out: their tools are retired at once, and nobody else's are.
+// It does not wait: their connections close in the background, when calls in flight
+// have ended or MountOptions.Drain is over; Close waits for that. Without any it is
+// [Attachment.Close]. It never fails, and gives what is enrolled then.
 func (a *Attachment) Detach(servers ...string) Ledger {
 	if len(servers) == 0 {
 		a.Close()
 		return a.Ledger()
 	}
-	var rest []interop.Server
-	for _, e := range a.Fleet.Endpoints() {
-		if s := e.Server(); !slices.Contains(servers, s.ID) {
-			rest = append(rest, s)
-		}
-	}
-	a.Fleet.Apply(rest)
-	a.update()
+	a.Apply(slices.DeleteFunc(a.Fleet.Servers(), func(s interop.Server) bool { return slices.Contains(servers, s.ID) }))
 	return a.Ledger()
 }
 
@@ -313,10 +306,8 @@ func (a *Attachment) Flush(ctx context.Context) error { return a.recorder.flush(
 func (a *Attachment) Close() {
 	a.end()
 	a.Fleet.Close()
-	for _, stop := range a.stops {
-		stop()
-	}
-	a.polling.Wait()
+	a.stop()
+	a.background.Wait()
 	a.recorder.close()
 	a.closing.Do(a.release)
 }

@@ -95,7 +95,7 @@ func TestDetachSome(t *testing.T) {
 	a.Detach("web")
 	a.Close()
 	got := told(t, a, log)
-	if diff := cmp.Diff([]string{"retire fs echo: removed", "end"}, got[3:]); diff != "" {
+	if diff := cmp.Diff([]string{"reload", "retire fs echo: removed", "end"}, got[3:]); diff != "" {
 		t.Error(diff)
 	}
 }

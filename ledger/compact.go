@@ -51,6 +51,11 @@ func (f *File) needed(file *os.File, since time.Time) (map[string]bool, error) {
 	if err := s.from(file); err != nil {
 		return nil, err
 	}
+	return neededOf(entries, since), nil
+}
+
+// neededOf is the sums of the tool objects of which the text stays.
+func neededOf(entries []Entry, since time.Time) map[string]bool {
 	sums := map[string]bool{}
 	for _, e := range Live(entries) {
 		sums[e.Sum] = true
@@ -73,7 +78,54 @@ func (f *File) needed(file *os.File, since time.Time) (map[string]bool, error) {
 			sums[e.Sum] = true
 		}
 	}
-	return sums, nil
+	return sums
+}
+
+const (
+	// maxOld is how much text of old versions a log may have before [Attach] compacts
+	// it, in bytes: a server that writes the time of day into its descriptions comes to
+	// it, others hardly ever.
+	maxOld = 16 << 20
+	// keepOld is for how long the text of old versions stays in any case.
+	keepOld = 90 * 24 * time.Hour
+)
+
+// compacter is a log that can be made smaller.
+type compacter interface {
+	Compact(ctx context.Context, since time.Time) (saved int64, err error)
+}
+
+var _ compacter = (*File)(nil)
+
+// tidy compacts a log that has too much text of old versions, in the background.
+func (a *Attachment) tidy(log []Entry) {
+	c, ok := a.opts.Log.(compacter)
+	since := time.Now().Add(-keepOld)
+	if !ok || oldText(log, since) <= maxOld {
+		return
+	}
+	a.background.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), lastWrite) // Close waits for it
+		defer cancel()
+		saved, err := c.Compact(ctx, since)
+		if err != nil {
+			a.logger.Warn("the ledger cannot be compacted", "err", err)
+			return
+		}
+		a.logger.Info("the ledger is compacted: old versions of tools have no text any more", "saved", saved)
+	})
+}
+
+// oldText is how many bytes of tool objects a log would lose.
+func oldText(log []Entry, since time.Time) (n int) {
+	needed := neededOf(log, since)
+	for _, e := range log {
+		if e.Capability != nil && !needed[e.Sum] {
+			needed[e.Sum] = true // counted
+			n += len(e.Capability.Wire.JSON)
+		}
+	}
+	return n
 }
 
 // from reads a file from its beginning.

@@ -129,3 +129,27 @@ func TestCompactKeepsTheSnapshot(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A log with too much text of old versions is compacted by who attaches.
+func TestAttachCompacts(t *testing.T) {
+	const size = 900 << 10
+	for _, c := range []struct {
+		versions int
+		want     bool
+	}{{4, false}, {22, true}} {
+		path := logPath(t)
+		f := open(t, path)
+		for i := range c.versions {
+			e := enrolled("A", i, capability("fs", "read", fmt.Sprint(i, strings.Repeat("x", size)), anyObject))
+			e.At = time.Now().AddDate(-1, 0, 0)
+			put(t, f, e)
+		}
+		put(t, f, ledger.Entry{Op: ledger.End, Run: "A"})
+		before := len(contents(t, path))
+		ledger.Attach(t.Context(), ledger.Empty(), nil, &ledger.Options{Log: open(t, path)}).Close()
+		if got := len(contents(t, path)) < 3*size; got != c.want {
+			t.Errorf("%d versions: from %d to %d bytes", c.versions, before, len(contents(t, path)))
+		}
+		wantWhole(t, f, c.versions+1)
+	}
+}

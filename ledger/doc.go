@@ -47,12 +47,27 @@
 // that differs in title, description, schemas or annotations, in any byte, the
 // [Policy] decides. [Changed], [Approved] and [Approve] are for the person.
 //
+// What is approved is a server's tool by the server's own name. What the configuration
+// makes of it ([interop.ToolRules]) does not matter to that: a tool that is denied for a
+// while, or renamed, keeps its approval and its key. Only a description that the
+// configuration puts in the place of the server's own is part of the [Fingerprint],
+// and with it the server is configured anew.
+//
+// # Reload
+//
+// [Attachment.Apply] gives an attachment other servers, and no call fails of it. The log
+// has a [Reload], and of each server what becomes of it: tools of a server that goes on in
+// another configuration are enrolled again, with that configuration, and not retired in
+// between.
+//
 // # The file
 //
 // A [File] is JSON Lines. Each line has the hash of the one before; [File.Verify]
 // names the lines that are not as they were written. A tool object stands in the log
 // once, however often it is enrolled, and [File.Compact] drops those of old versions,
-// but no entry. Whoever may write the file can write all of it anew: who fears that
+// but no entry; [Attach] does it by itself where that is more than 16 MiB, for versions
+// older than 90 days. Entries are never dropped: each run adds about 500 bytes for each
+// tool that it enrolls. Whoever may write the file can write all of it anew: who fears that
 // keeps a [Head] elsewhere.
 //
 // # Concurrency

@@ -18,6 +18,7 @@ const (
 	Hold   Op = "hold"   // it is listed, and kept back: it is not as it was approved
 	Accept Op = "accept" // a person approved this version of it
 	Health Op = "health" // its server was lost, or is back; Note says which
+	Reload Op = "reload" // the run goes on with another configuration; Config is its fingerprint
 	End    Op = "end"    // the run is over: nothing of it is live
 )
 
@@ -37,7 +38,7 @@ type Entry struct {
 	At time.Time
 	// Run is the ULID of the run that wrote it, "" where there is no more than one.
 	Run string
-	// Config is the [Fingerprint] of the server, or in a Begin of all servers.
+	// Config is the [Fingerprint] of the server, or in a Begin or Reload of all servers.
 	Config string
 	// Sum is the SHA-256 of the owner's whole tool object, and Seal that of what
 	// models and people go by: title, description, schemas, annotations. Both are of
@@ -56,6 +57,7 @@ type Entry struct {
 const (
 	noteLost     = "lost"     // the server is gone, its tools may come back
 	noteUnlisted = "unlisted" // the server does not list it any more
+	noteLeftOut  = "left out" // the configuration leaves it out: interop.ToolRules
 	noteRemoved  = "removed"  // the server is not configured any more
 	noteReplaced = "replaced" // it has another schema now
 	noteHeld     = "held"     // what it became is kept back

@@ -3,6 +3,8 @@ package ledger
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/indusagi/indus/interop"
@@ -13,8 +15,10 @@ import (
 const fingerprintChars = 16
 
 // Fingerprint tells configurations apart by what they run: of each server its id,
-// transport, command, arguments, directory and URL, and the names of its variables
-// and headers. Their values, which may be secrets, are not in it.
+// transport, command, arguments, directory and URL, the names of its variables and
+// headers, and the descriptions that it puts in the place of the server's own. The
+// values of variables and headers, which may be secrets, are not in it, nor is which
+// tools are mounted, and as what: a tool that is denied or renamed for a while keeps its approval.
 func Fingerprint(servers ...interop.Server) string {
 	h := sha256.New()
 	part := func(texts ...string) {
@@ -38,8 +42,21 @@ func Fingerprint(servers ...interop.Server) string {
 		default:
 			part(s.ID)
 		}
+		if len(s.Tools.Describe) > 0 {
+			part("describe")
+			part(flat(s.Tools.Describe)...)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil))[:fingerprintChars]
+}
+
+// flat is keys and values, by turns, in the order of the keys.
+func flat(texts map[string]string) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		out = append(out, key, texts[key])
+	}
+	return out
 }
 
 func names(pairs []interop.Pair) []string {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -101,6 +102,8 @@ type looking struct {
 	owner   map[Key][2]string
 	shown   []toolbox.Descriptor
 	kept    map[string]tool
+	names   []string           // of kept, in order
+	leftOut map[[2]string]bool // what the configuration denies; nil: nobody has asked yet
 	retires []Entry
 	enrolls []Entry
 }
@@ -122,6 +125,7 @@ func (l *looking) weigh(d *toolbox.Descriptor) {
 	kept := changed && (l.a.opts.Policy == HoldChanges || l.a.opts.Policy == DenyChanges)
 	if kept {
 		l.kept[d.Name] = t
+		l.names = append(l.names, d.Name)
 	} else {
 		l.shown = append(l.shown, *d)
 	}
@@ -181,13 +185,18 @@ func (l *looking) enroll(d *toolbox.Descriptor, config string, m mark, changed b
 }
 
 func (l *looking) entry(op Op, d *toolbox.Descriptor, config string, m mark) Entry {
-	c := capability(*d, l.a.Box.Run)
+	c := capability(*d, l.a.run)
 	e := Entry{
 		Op: op, Server: d.Server, Tool: d.Tool, Name: d.Name, Capability: &c, At: l.now,
 		Config: config, Sum: m.sum, Seal: m.seal,
 	}
 	e.Key = e.contentKey()
 	return e
+}
+
+// run calls a tool as a model does.
+func (a *Attachment) run(ctx context.Context, c toolbox.Call) toolbox.Outcome {
+	return a.Box.Run(ctx, c)
 }
 
 func (l *looking) retire(e Entry, why string) {
@@ -198,7 +207,7 @@ func (l *looking) retire(e Entry, why string) {
 func (l *looking) depart() {
 	for _, e := range l.a.ledger.Snapshot().Live {
 		if _, gone := l.live[[2]string{e.Server, e.Tool}]; gone && l.a.mine[e.Server] {
-			l.retire(e, l.departure(e.Server))
+			l.retire(e, l.departure(e.Server, e.Tool))
 		}
 	}
 	for t := range l.a.held {
@@ -206,20 +215,33 @@ func (l *looking) depart() {
 		for _, o := range l.kept {
 			listed = listed || o == t
 		}
-		if !listed && l.departure(t.server) != noteLost {
+		if !listed && l.departure(t.server, t.tool) != noteLost {
 			delete(l.a.held, t)
 		}
 	}
 }
 
-func (l *looking) departure(server string) string {
-	switch s, ok := l.servers[server]; {
+func (l *looking) departure(server, name string) string {
+	s, ok := l.servers[server]
+	switch {
 	case !ok:
 		return noteRemoved
+	case l.isLeftOut(server, name):
+		return noteLeftOut
 	case s.ready:
 		return noteUnlisted
 	}
 	return noteLost
+}
+
+func (l *looking) isLeftOut(server, name string) bool {
+	if l.leftOut == nil {
+		l.leftOut = map[[2]string]bool{}
+		for _, q := range l.a.Fleet.Quarantined() {
+			l.leftOut[[2]string{q.Server, q.Tool}] = q.Denied
+		}
+	}
+	return l.leftOut[[2]string{server, name}]
 }
 
 // mark is a listed tool's, computed once for the same bytes.
@@ -266,7 +288,7 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *looking) (fresh bool) {
 	}
 	a.seen, a.kept = s, l.kept
 	if !same {
-		next := &toolbox.Snapshot{Version: 1, Tools: l.shown, Pending: s.Pending}
+		next := &toolbox.Snapshot{Version: 1, Tools: l.shown, Pending: s.Pending, Withheld: l.names}
 		if a.shown != nil {
 			next.Version = a.shown.Version + 1
 		}

@@ -85,8 +85,12 @@ func (a *Attachment) isSettled(name string) bool {
 	if i := slices.IndexFunc(a.shown.Tools, func(d toolbox.Descriptor) bool { return d.Name == name }); i >= 0 {
 		owner = a.shown.Tools[i].Server
 	}
+	servers := map[string]interop.Server{}
+	for _, s := range a.Fleet.Servers() {
+		servers[s.ID] = s
+	}
 	for _, st := range a.Fleet.Status() {
-		mayOwn := st.Server == owner || owner == "" && interop.Server{ID: st.Server}.MayOwn(name)
+		mayOwn := st.Server == owner || owner == "" && servers[st.Server].MayOwn(name)
 		waits := slices.Contains(a.shown.Pending, st.Server) || owner != "" && (!st.Phase.Usable() || st.Fault != nil)
 		if mayOwn && waits {
 			return false
@@ -100,7 +104,7 @@ func (a *Attachment) startPolling() {
 	if a.opts.Log == nil || a.opts.Policy != HoldChanges {
 		return
 	}
-	a.polling.Go(func() {
+	a.background.Go(func() {
 		tick := time.NewTicker(a.opts.Poll)
 		defer tick.Stop()
 		for {

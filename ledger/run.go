@@ -8,8 +8,9 @@ import (
 // Run is what one run of one process wrote: what one process's exit ends, and
 // nobody else's.
 type Run struct {
-	// ID is its ULID, Config the fingerprint of its configuration, By who ran it, as
-	// its Begin says; Config and By are "" where it has none.
+	// ID is its ULID, Config the fingerprint of its configuration, as its Begin or its
+	// last Reload says, By who ran it, as its Begin does; Config and By are "" where it
+	// has none.
 	ID, Config, By string
 	// Began and Ended are the times of its first entry and of its End; Ended is zero
 	// while it goes on, and of one that was killed and not noticed yet.
@@ -42,6 +43,8 @@ func (r *Run) take(e Entry) {
 	switch e.Op {
 	case Begin:
 		r.Config, r.By = e.Config, e.Note
+	case Reload:
+		r.Config = e.Config
 	case End:
 		if r.Ended.IsZero() {
 			r.Ended = e.At

@@ -12,9 +12,12 @@ import (
 
 // BoxOptions say how a [Box] shows tools to models. nil and the zero value are good.
 type BoxOptions struct {
-	// Profile shapes the schemas and descriptions that models see; nil is
-	// [schema.Original].
+	// Profile shapes the schemas and descriptions that models see, of all tools; nil:
+	// of each tool Descriptor.Profile does, or Default.
 	Profile *schema.Profile
+	// Default is the profile of the tools that have none, where Profile is nil; nil is
+	// [schema.Original].
+	Default *schema.Profile
 	// Unvalidated lets [Box.Run] send arguments that do not fit the tool's schema,
 	// for the tool to judge. false: they are refused.
 	Unvalidated bool
@@ -33,7 +36,8 @@ type BoxOptions struct {
 // Of two tools with one name the first source's is taken, and the other cannot be
 // seen or called. All methods are safe for concurrent use.
 type Box struct {
-	profile   *schema.Profile
+	profile   *schema.Profile // nil: each tool's own
+	byDefault *schema.Profile
 	validates bool
 	budget    int
 	around    Do
@@ -57,9 +61,12 @@ func NewBox(o *BoxOptions, sources ...Source) *Box {
 	if o == nil {
 		o = &BoxOptions{}
 	}
-	b := &Box{profile: o.Profile, validates: !o.Unvalidated, budget: o.Budget, sources: slices.Clone(sources)}
+	b := &Box{profile: o.Profile, byDefault: o.Default, validates: !o.Unvalidated, budget: o.Budget, sources: slices.Clone(sources)}
 	if b.budget == 0 {
 		b.budget = DefaultBudget
+	}
+	if b.byDefault == nil {
+		b.byDefault = schema.Original
 	}
 	b.around = b.do
 	for _, wrap := range slices.Backward(o.Around) {
@@ -89,16 +96,38 @@ func (b *Box) Descriptors() []Descriptor {
 }
 
 // Findings are what the profile's provider would refuse of Descriptors as a whole: more
-// tools than one request may have. nil: nothing. Show a model fewer then: those that
-// it needs of Descriptors, or a box over fewer sources.
+// tools than one request may have. Where tools have profiles of their own, the strictest
+// of them counts for all, because one request has all. nil: nothing. Show a model fewer
+// then: those that it needs of Descriptors, or a box over fewer sources.
 func (b *Box) Findings() []schema.Finding {
-	fit := 0
+	fit, strictest := 0, b.profileOf(&Descriptor{})
 	for _, d := range b.Snapshot("").Tools {
-		if d.Unfit == "" {
-			fit++
+		if d.Unfit != "" {
+			continue
+		}
+		fit++
+		if p := b.profileOf(&d); p != strictest && stricter(p, strictest) {
+			strictest = p
 		}
 	}
-	return schema.CheckCount(fit, b.profile)
+	return schema.CheckCount(fit, strictest)
+}
+
+// stricter reports whether p's provider takes fewer tools than o's.
+func stricter(p, o *schema.Profile) bool {
+	most, others := p.Rules().Tool.MaxTools, o.Rules().Tool.MaxTools
+	return most > 0 && (others <= 0 || most < others)
+}
+
+// profileOf is the profile that shapes a tool; never nil.
+func (b *Box) profileOf(d *Descriptor) *schema.Profile {
+	switch {
+	case b.profile != nil:
+		return b.profile
+	case d.Profile != nil:
+		return d.Profile
+	}
+	return b.byDefault
 }
 
 // Watch implements [Source]. It cannot know who looks, so it tells of every source's
@@ -117,9 +146,9 @@ func (b *Box) Watch(changed func()) (stop func()) {
 }
 
 // Do implements [Source]: the exact door. The call goes to the source whose tool the
-// caller's Snapshot shows. A name that is not there is asked of those sources that have
-// servers not heard yet, in order, because it may be theirs; each may wait for its
-// servers, within ctx.
+// caller's Snapshot shows. A name that is not there is asked of those sources that
+// withhold it, or have servers not heard yet, in order, because it may be theirs; each
+// may wait for its servers, within ctx.
 func (b *Box) Do(ctx context.Context, c Call) (*Result, error) { return b.around(ctx, c) }
 
 func (b *Box) do(ctx context.Context, c Call) (*Result, error) {
@@ -128,7 +157,7 @@ func (b *Box) do(ctx context.Context, c Call) (*Result, error) {
 		return t.source.Do(ctx, c)
 	}
 	for i, s := range b.sources {
-		if v.snapshots[i] == nil || len(v.snapshots[i].Pending) == 0 {
+		if !v.snapshots[i].mayTake(c.Name) {
 			continue
 		}
 		if r, err := s.Do(ctx, c); !isUnknown(err, c.Name) {
@@ -136,6 +165,11 @@ func (b *Box) do(ctx context.Context, c Call) (*Result, error) {
 		}
 	}
 	return nil, &UnknownTool{Name: c.Name}
+}
+
+// mayTake reports whether the source may know a name that it does not show.
+func (s *Snapshot) mayTake(name string) bool {
+	return s != nil && (len(s.Pending) > 0 || slices.Contains(s.Withheld, name))
 }
 
 // isUnknown reports whether err says that the source has no tool of that name.

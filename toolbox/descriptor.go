@@ -43,6 +43,9 @@ type Descriptor struct {
 	Changes []schema.Change
 	// Wire is the owner's whole tool object, byte for byte; zero for local tools.
 	Wire Wire
+	// Profile is how its source wants the tool shown to models, where
+	// BoxOptions.Profile says nothing; nil: as the [Box] shows all.
+	Profile *schema.Profile
 	// Unfit is the reason why models are not shown this tool, "" where they are.
 	// Such a tool is published and callable all the same.
 	Unfit string
@@ -57,4 +60,7 @@ type Snapshot struct {
 	Tools []Descriptor
 	// Pending names the servers that have not been heard yet, in order.
 	Pending []string
+	// Withheld names tools that are there and not shown: a call of one goes to its
+	// source all the same, which says why it is refused.
+	Withheld []string
 }

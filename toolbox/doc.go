@@ -53,7 +53,8 @@
 //
 // # For models
 //
-// [BoxOptions.Profile] says which provider's rules a tool has to keep. A Box brings the
+// [BoxOptions.Profile] says which provider's rules a tool has to keep; without it each
+// tool's own [Descriptor.Profile] does. A Box brings the
 // schemas and the descriptions into that shape: [Descriptor.Parameters] and what
 // [Box.Descriptors] gives are for models, [Descriptor.Schema] and the descriptions of
 // [Box.Snapshot] are the owner's, and [Descriptor.Changes] is what parts them. A tool that

@@ -17,6 +17,7 @@ type fit struct {
 	// What its source shows of the tool.
 	name, server, prose, refused string
 	schema                       json.RawMessage
+	profile                      *schema.Profile // the one that shaped it
 
 	unfit       string // why models are not shown it
 	adapted     *schema.Adapted
@@ -28,7 +29,7 @@ type fit struct {
 // fit is what models see of d, or why they see nothing. Of a tool that was there before
 // much is known already.
 func (b *Box) fit(d Descriptor, before *fit) *fit {
-	same := before != nil && bytes.Equal(before.schema, d.Schema)
+	same := before != nil && before.profile == b.profileOf(&d) && bytes.Equal(before.schema, d.Schema)
 	if same && before.isOf(&d) {
 		return before
 	}
@@ -36,7 +37,10 @@ func (b *Box) fit(d Descriptor, before *fit) *fit {
 }
 
 func (b *Box) newFit(d *Descriptor, before *fit, same bool) *fit {
-	f := &fit{name: d.Name, server: d.Server, prose: d.Description, refused: d.Unfit, schema: d.Schema, unfit: d.Unfit}
+	f := &fit{
+		name: d.Name, server: d.Server, prose: d.Description, refused: d.Unfit, schema: d.Schema, unfit: d.Unfit,
+		profile: b.profileOf(d),
+	}
 	if same {
 		f.validator, f.adapted = before.validator, before.adapted
 	} else {
@@ -49,10 +53,10 @@ func (b *Box) newFit(d *Descriptor, before *fit, same bool) *fit {
 		f.unfit = "its name is not a letter and up to 63 letters, digits, _ and -"
 	}
 	if f.unfit == "" && f.adapted == nil {
-		f.adapted, f.unfit = b.adapt(d.Schema)
+		f.adapted, f.unfit = adapt(d.Schema, f.profile)
 	}
 	if f.unfit == "" {
-		f.describe(b.profile)
+		f.describe(f.profile)
 	}
 	return f
 }
@@ -63,9 +67,9 @@ func (f *fit) isOf(d *Descriptor) bool {
 }
 
 // adapt shapes a schema for models, or says why no provider would take it.
-func (b *Box) adapt(raw json.RawMessage) (*schema.Adapted, string) {
-	adapted, err := schema.Adapt(raw, b.profile)
-	if err == nil && (b.profile == nil || b.profile == schema.Original) {
+func adapt(raw json.RawMessage, p *schema.Profile) (*schema.Adapted, string) {
+	adapted, err := schema.Adapt(raw, p)
+	if err == nil && p == schema.Original {
 		err = schema.Measure(raw, schema.Limits{})
 	}
 	switch {

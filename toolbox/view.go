@@ -163,6 +163,11 @@ func (v *view) add(source Source, s *Snapshot, fitting func(Descriptor) *fit) {
 			v.all.Pending = append(v.all.Pending, server)
 		}
 	}
+	for _, name := range s.Withheld {
+		if !slices.Contains(v.all.Withheld, name) {
+			v.all.Withheld = append(v.all.Withheld, name)
+		}
+	}
 }
 
 // find is what was made of the tool of that name, nil where there was none.
@@ -186,9 +191,9 @@ func (v *view) size() int {
 
 // equal compares all but the versions, and Changes, which follow from the rest.
 func equal(a, b *Snapshot) bool {
-	return slices.Equal(a.Pending, b.Pending) && slices.EqualFunc(a.Tools, b.Tools, func(x, y Descriptor) bool {
+	return slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Withheld, b.Withheld) && slices.EqualFunc(a.Tools, b.Tools, func(x, y Descriptor) bool {
 		return x.Name == y.Name && x.Description == y.Description &&
-			x.Server == y.Server && x.Tool == y.Tool && x.Unfit == y.Unfit &&
+			x.Server == y.Server && x.Tool == y.Tool && x.Profile == y.Profile && x.Unfit == y.Unfit &&
 			same(x.Schema, y.Schema) && same(x.Parameters, y.Parameters) &&
 			x.Wire.Format == y.Wire.Format && same(x.Wire.JSON, y.Wire.JSON)
 	})

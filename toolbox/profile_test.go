@@ -1,0 +1,126 @@
+package toolbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const nullable = `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"]}`
+
+func shapedBy(name string, p *schema.Profile) toolbox.Descriptor {
+	d := described(name)
+	d.Schema, d.Profile = json.RawMessage(nullable), p
+	return d
+}
+
+// A tool is shown by the box's profile, else by its own, else by the default.
+func TestWhoseProfileCounts(t *testing.T) {
+	for _, c := range []struct{ box, own, byDefault, want *schema.Profile }{
+		{nil, nil, nil, schema.Original},
+		{nil, nil, schema.Universal, schema.Universal},
+		{nil, schema.Seed, schema.Universal, schema.Seed},
+		{nil, schema.Original, schema.Universal, schema.Original},
+		{schema.Universal, schema.Seed, schema.Original, schema.Universal},
+		{schema.Original, schema.Seed, schema.Universal, schema.Original},
+	} {
+		source := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{shapedBy("a", c.own)}}, nil)
+		box := toolbox.NewBox(&toolbox.BoxOptions{Profile: c.box, Default: c.byDefault}, source)
+		want, err := schema.Adapt(json.RawMessage(nullable), c.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(box.Descriptors()[0].Parameters); got != string(want.Schema) {
+			t.Errorf("box %s, tool %s, default %s: %s", c.box.Name(), c.own.Name(), c.byDefault.Name(), got)
+		}
+		outer := toolbox.NewBox(&toolbox.BoxOptions{Default: c.byDefault}, box)
+		if c.box == nil && string(outer.Descriptors()[0].Parameters) != string(want.Schema) {
+			t.Errorf("a box in a box loses the profile of its tools")
+		}
+	}
+}
+
+// A tool whose profile alone changes is shown anew, and what it is called with is turned
+// back by what it is shown as.
+func TestAToolsProfileChanges(t *testing.T) {
+	var got string
+	run := func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		got = string(c.Input)
+		return toolbox.NewResult(), nil
+	}
+	f := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{shapedBy("a", schema.Original)}}, run)
+	box := toolbox.NewBox(nil, f)
+	first := box.Snapshot("")
+	f.set(&toolbox.Snapshot{Version: 2, Tools: []toolbox.Descriptor{shapedBy("a", schema.OpenAIStrict)}})
+	now := box.Snapshot("")
+	if now == first || string(now.Tools[0].Parameters) == string(first.Tools[0].Parameters) {
+		t.Fatalf("it is shown as %s", now.Tools[0].Parameters)
+	}
+	if out := box.Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(`{"a":null}`)}); out.IsError || got != `{"a":null}` {
+		t.Errorf("%s, and it was called with %s", out.Text(), got)
+	}
+}
+
+// The strictest profile of all that are shown counts, for one request has them all.
+func TestFindingsGoByTheStrictestProfile(t *testing.T) {
+	var tools []toolbox.Descriptor
+	for i := range schema.OpenAI.Rules().Tool.MaxTools + 1 {
+		tools = append(tools, shapedBy(fmt.Sprint("t", i), schema.Original))
+	}
+	source := func() toolbox.Source { return newFleet(&toolbox.Snapshot{Tools: tools}, nil) }
+	if got := toolbox.NewBox(nil, source()).Findings(); got != nil {
+		t.Errorf("nobody minds, and %v", got)
+	}
+	tools[7].Profile = schema.OpenAI
+	if got := toolbox.NewBox(nil, source()).Findings(); len(got) != 1 || got[0].Rule != schema.RuleCount {
+		t.Errorf("one is shown to OpenAI, and %v", got)
+	}
+	tools[7].Unfit = "for a reason"
+	if got := toolbox.NewBox(nil, source()).Findings(); got != nil {
+		t.Errorf("it is not shown, and %v", got)
+	}
+}
+
+// A tool that is withheld is not shown, and its source says why; of several boxes too.
+func TestWithheld(t *testing.T) {
+	refuse := func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		if c.Name == "kept" {
+			return toolbox.ErrorResult("kept back"), nil
+		}
+		return nil, &toolbox.UnknownTool{Name: c.Name}
+	}
+	f := newFleet(&toolbox.Snapshot{Version: 1, Withheld: []string{"kept", "claimed"}}, refuse)
+	inner := toolbox.NewBox(nil, registry(echo("claimed")), f)
+	box := toolbox.NewBox(nil, inner)
+	if out := box.Run(t.Context(), toolbox.Call{Name: "kept"}); out.Text() != "kept back" || !out.IsError {
+		t.Errorf("Run says %s", out.Text())
+	}
+	if r, err := box.Do(t.Context(), toolbox.Call{Name: "kept"}); err != nil || !r.IsError() {
+		t.Errorf("Do says %v", err)
+	}
+	if out := box.Run(t.Context(), toolbox.Call{Name: "claimed", Input: json.RawMessage(`{}`)}); strings.Contains(out.Text(), "no tool") {
+		t.Errorf("another source has it: %s", out.Text())
+	}
+	var unknown *toolbox.UnknownTool
+	if _, err := box.Do(t.Context(), toolbox.Call{Name: "other"}); !errors.As(err, &unknown) {
+		t.Errorf("another name: %v", err)
+	}
+	before := box.Snapshot("")
+	if diff := cmp.Diff([]string{"kept", "claimed"}, before.Withheld); diff != "" {
+		t.Error(diff)
+	}
+	f.set(&toolbox.Snapshot{Version: 2})
+	if now := box.Snapshot(""); now == before || now.Withheld != nil {
+		t.Errorf("then %v is withheld", now.Withheld)
+	}
+	if _, err := box.Do(t.Context(), toolbox.Call{Name: "kept"}); !errors.As(err, &unknown) {
+		t.Errorf("then: %v", err)
+	}
+}
