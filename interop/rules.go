@@ -167,11 +167,13 @@ func (s *shape) describe(t *tool) {
 	if !ok {
 		return
 	}
-	row, err := wire.Rewrite(t.Wire.JSON, wire.Edit{Key: "description", Value: wire.Quote(text)})
+	quoted := wire.Quote(text)
+	row, err := wire.Rewrite(t.Wire.JSON, wire.Edit{Key: "description", Value: quoted})
 	if err != nil {
 		return // no row is listed that is no object, or has a key twice
 	}
-	t.Description, t.Wire.JSON = text, row
+	t.Description, _ = wire.Unquote(quoted) // what is no UTF-8 is replaced
+	t.Wire.JSON = row
 }
 
 // troubles is what is wrong with the rows of tools that are not left out, and the

@@ -91,6 +91,15 @@ func (f *Fleet) Watch(changed func()) (stop func()) { return f.watchers.Watch(ch
 // is NotConnected, with the server's fault for its cause, and only otherwise a
 // [*toolbox.UnknownTool].
 func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	return f.DoIf(ctx, c, func() error { return nil })
+}
+
+// DoIf is [Fleet.Do] for who weighs what servers list. When it is clear on which
+// connection the call goes out, and what was listed there is in [Fleet.Snapshot], or was
+// before a successor took its place, admit is asked; it is asked again where the call
+// has to go out on another one. It may wait. Its error is the call's, and nothing has
+// gone out.
+func (f *Fleet) DoIf(ctx context.Context, c toolbox.Call, admit func() error) (*toolbox.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -110,7 +119,7 @@ func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 			}
 			return nil, err
 		}
-		r, err := e.callBegun(ctx, own.tool, c)
+		r, err := e.callBegun(ctx, own.tool, c, admit)
 		var denied *deniedError
 		if errors.As(err, &denied) { // since it was looked up
 			return nil, &toolbox.UnknownTool{Name: c.Name}
@@ -155,9 +164,12 @@ func (e *Endpoint) dies(ctx context.Context) bool {
 	return true
 }
 
-// callBegun is callTool for a call that [slot.ready] has begun.
-func (e *Endpoint) callBegun(ctx context.Context, tool string, c toolbox.Call) (*toolbox.Result, error) {
+// callBegun is callTool for a call that [slot.ready] has begun, if it is admitted.
+func (e *Endpoint) callBegun(ctx context.Context, tool string, c toolbox.Call, admit func() error) (*toolbox.Result, error) {
 	defer e.end()
+	if err := admit(); err != nil {
+		return nil, err
+	}
 	return e.callTool(ctx, tool, c)
 }
 

@@ -38,6 +38,16 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
+// What a start costs before any server is connected.
+func BenchmarkAttach(b *testing.B) {
+	path := logPath(b)
+	put(b, open(b, path), many(20_000)...)
+	b.ResetTimer()
+	for b.Loop() {
+		ledger.Attach(b.Context(), ledger.Empty(), nil, &ledger.Options{Log: open(b, path), Warm: true}).Close()
+	}
+}
+
 func BenchmarkReduce(b *testing.B) {
 	log := ledger.Empty().Append(many(10_000)...).Log()
 	for b.Loop() {

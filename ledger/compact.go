@@ -116,14 +116,21 @@ func (a *Attachment) tidy(log []Entry) {
 	})
 }
 
-// oldText is how many bytes of tool objects a log would lose.
+// oldText is how many bytes of tool objects a log would lose, 0 where it has not that
+// many in all: to tell which of them are needed takes longer.
 func oldText(log []Entry, since time.Time) (n int) {
-	needed := neededOf(log, since)
-	for _, e := range log {
-		if e.Capability != nil && !needed[e.Sum] {
-			needed[e.Sum] = true // counted
-			n += len(e.Capability.Wire.JSON)
+	text := map[string]int{}
+	for i := range log {
+		if e := &log[i]; e.Capability != nil && text[e.Sum] == 0 {
+			text[e.Sum] = len(e.Capability.Wire.JSON)
+			n += text[e.Sum]
 		}
+	}
+	if n <= maxOld {
+		return 0
+	}
+	for sum := range neededOf(log, since) {
+		n -= text[sum]
 	}
 	return n
 }

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,39 @@ func TestCompactLosesNoEntry(t *testing.T) {
 func versionsTool(i int) *ledger.Capability {
 	c := capability("fs", "read", fmt.Sprintf("version %d %s", i, strings.Repeat("x", 1000)), anyObject)
 	return &c
+}
+
+// A compacted file may have the inode of the one before the last, and be as long as that
+// one was: who has read that one sees that it is another.
+func TestCompactedFileWithTheSameInode(t *testing.T) {
+	path := logPath(t)
+	idle, other := open(t, path), open(t, path)
+	versions(t, other)
+	put(t, idle, ledger.Entry{Op: ledger.Health, Run: "A"}) // it has read all
+	long := len(contents(t, path))
+	if err := os.Link(path, path+".inode"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Compact(t.Context(), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; len(contents(t, path)) < long+1000; i++ {
+		put(t, other, enrolled("B", i, capability("web", fmt.Sprint("t", i), strings.Repeat("y", 3000), anyObject)))
+	}
+	whole := contents(t, path)
+	write(t, path+".inode", whole)
+	if err := os.Rename(path+".inode", path); err != nil {
+		t.Fatal(err)
+	}
+	put(t, idle, enrolled("A", 300, *versionsTool(50))) // which was compacted away
+	if d := idle.Damage(); len(d) > 0 {
+		t.Errorf("it finds damage where there is none: %v", d)
+	}
+	log := read(t, other)
+	if last := log[len(log)-1]; last.Capability == nil || !strings.HasPrefix(last.Capability.Description, "version 50 ") {
+		t.Errorf("the tool that came again is not there: %+v", last)
+	}
+	wantWhole(t, other, len(log))
 }
 
 func TestCompactKeepsWhatIsRecent(t *testing.T) {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,8 @@ var _ Log = (*File)(nil)
 
 // OpenFile opens the log at path, and makes it where there is none, with its
 // directory, for nobody but its owner. A line at its end that was cut off is
-// removed: no [File.Append] has returned for it. ctx bounds the wait for the lock.
+// removed: no [File.Append] has returned for it. Else the log is not read before the
+// first Read or Append. ctx bounds the wait for the lock.
 func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	f := &File{path: path, logger: slog.New(slog.DiscardHandler), sync: (*os.File).Sync}
 	if o != nil && o.Logger != nil {
@@ -59,7 +61,37 @@ func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f, f.locked(ctx, func(*os.File) error { return nil })
+	if err := f.mend(ctx); err != nil {
+		return f, fmt.Errorf("ledger: %w", err)
+	}
+	return f, nil
+}
+
+// mend cuts a torn end. It reads the log only where there is one: who opens it reads it
+// anyway, or appends in the background.
+func (f *File) mend(ctx context.Context) error {
+	unlock, err := lock(ctx, f.path+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	file, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := f.stat(file)
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	end := make([]byte, 1)
+	if _, err := file.ReadAt(end, info.Size()-1); err != nil {
+		return err
+	}
+	if end[0] == '\n' {
+		return nil
+	}
+	return f.catchUp(file)
 }
 
 // Damage is what was found wrong while the log was read, so far.
@@ -106,17 +138,24 @@ func (f *File) open() (*os.File, error) {
 	return file, err
 }
 
+func (f *File) stat(file *os.File) (os.FileInfo, error) {
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", f.path)
+	}
+	return info, err
+}
+
 // catchUp reads what others have written since, and cuts a torn end.
 func (f *File) catchUp(file *os.File) error {
-	info, err := file.Stat()
+	info, err := f.stat(file)
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file", f.path)
-	}
-	if f.tail == nil || !os.SameFile(info, f.info) || info.Size() < f.tail.offset {
-		f.tail, f.seen = newScan(), 0 // it was compacted, or somebody has cut it
+	// It may have been compacted, perhaps to a file that has the inode of the one before,
+	// or somebody has cut it.
+	if f.tail == nil || !os.SameFile(info, f.info) || info.Size() < f.tail.offset || !f.tail.isIn(file) {
+		f.tail, f.seen = newScan(), 0
 	}
 	f.info = info
 	torn, err := f.tail.read(io.NewSectionReader(file, f.tail.offset, info.Size()-f.tail.offset))
@@ -131,11 +170,16 @@ func (f *File) catchUp(file *os.File) error {
 			return err
 		}
 	}
+	f.warn()
+	return nil
+}
+
+// warn tells of damage that nobody was told of. Call it with mu held.
+func (f *File) warn() {
 	for _, d := range f.tail.damage[f.seen:] {
 		f.logger.Warn("the ledger is damaged", "path", f.path, "what", d.String())
 	}
 	f.seen = len(f.tail.damage)
-	return nil
 }
 
 // Append implements [Log]: one write, and one sync of the disk. What it could not
@@ -221,6 +265,8 @@ func (f *File) commit(b batch) {
 		f.tail.sums[sum] = true
 	}
 	f.tail.offset += int64(len(b.lines))
+	lines := bytes.TrimSuffix(b.lines, []byte("\n"))
+	f.tail.ends(lines[bytes.LastIndexByte(lines, '\n')+1:])
 }
 
 // Read implements [Log]. It waits no longer than for an append that is under way.
@@ -240,13 +286,19 @@ func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 			out = append(out, e)
 		}
 	}
-	if err := f.scan(ctx, s); err != nil {
+	of, err := f.scan(ctx, s)
+	if err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if s.offset == info.Size() {
-		f.mu.Lock()
 		f.last = lastRead{info, s.high}
-		f.mu.Unlock()
+	}
+	if f.tail == nil && s.offset == of.Size() { // then the first append need not read it again
+		s.bodies, s.each = nil, nil
+		f.tail, f.info = s, of
+		f.warn()
 	}
 	return sorted(out), nil
 }
@@ -262,42 +314,42 @@ func (f *File) hasRead(info os.FileInfo, after uint64) bool {
 // scan reads all whole lines that are there now. They stay as they are, whoever
 // writes meanwhile: what is appended comes behind them, and compaction makes
 // another file.
-func (f *File) scan(ctx context.Context, s *scan) error {
-	file, size, err := f.whole(ctx)
+func (f *File) scan(ctx context.Context, s *scan) (of os.FileInfo, err error) {
+	file, of, err := f.whole(ctx)
 	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	defer file.Close()
-	torn, err := s.read(&interruptible{ctx, io.NewSectionReader(file, 0, size)})
+	torn, err := s.read(&interruptible{ctx, io.NewSectionReader(file, 0, of.Size())})
 	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	if torn > 0 {
 		s.line++
 		s.report(Torn, 0, 0, fmt.Sprintf("%d bytes of a line that was never finished", torn))
 		s.line--
 	}
-	return nil
+	return of, nil
 }
 
 // whole opens the file, and says how long it was while nobody wrote: what has no
 // end then was cut off, and is not being written.
-func (f *File) whole(ctx context.Context) (*os.File, int64, error) {
+func (f *File) whole(ctx context.Context) (*os.File, os.FileInfo, error) {
 	unlock, err := lock(ctx, f.path+".lock")
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	defer unlock()
 	file, err := os.Open(f.path)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	info, err := file.Stat()
 	if err != nil {
 		file.Close()
-		return nil, 0, err
+		return nil, nil, err
 	}
-	return file, info.Size(), nil
+	return file, info, nil
 }
 
 // interruptible ends with its context.

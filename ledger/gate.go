@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -37,13 +38,28 @@ func (g *gate) Watch(changed func()) (stop func()) { return g.a.watchers.Watch(c
 // Do implements [toolbox.Source].
 func (g *gate) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	a := g.a
-	if a.opts.Policy == HoldChanges || a.opts.Policy == DenyChanges {
-		if refusal := a.admit(ctx, c.Name); refusal != nil {
-			return refusal, nil
+	if a.opts.Policy != HoldChanges && a.opts.Policy != DenyChanges {
+		return a.Fleet.Do(ctx, c)
+	}
+	// Once before the fleet, which knows nothing of what is kept back, and again when
+	// the call goes out: its server may have come back with another version meanwhile.
+	refusal := a.admit(ctx, c.Name)
+	if refusal == nil {
+		r, err := a.Fleet.DoIf(ctx, c, func() error {
+			if refusal = a.admit(ctx, c.Name); refusal != nil {
+				return errKept
+			}
+			return ctx.Err()
+		})
+		if refusal == nil {
+			return r, err
 		}
 	}
-	return a.Fleet.Do(ctx, c)
+	return refusal, nil
 }
+
+// errKept takes a call back.
+var errKept = errors.New("ledger: kept back")
 
 // maxAdmit bounds the wait for a server that may list a tool in another version; the
 // fleet's own deadline says what is wrong then.

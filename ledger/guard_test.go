@@ -1,9 +1,12 @@
 package ledger_test
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,6 +115,40 @@ func TestPolicyHoldAcrossALoss(t *testing.T) {
 	<-lost
 	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
 		t.Errorf("it says %q", got)
+	}
+}
+
+// A call that was let through, and finds its connection dead, is let through anew: the
+// server may have come back with other tools.
+func TestPolicyHoldOfACallUnderWay(t *testing.T) {
+	s := newShelf(t, "fs", row("echo", "Echoes."))
+	mount := atOnce()
+	mount.Grace = giveUp
+	var a *ledger.Attachment
+	var once sync.Once
+	dies := func(next interop.Peer) interop.Peer {
+		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+			if m.Method == "tools/call" {
+				once.Do(func() {
+					e, err := a.Fleet.Endpoint("fs", "")
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					s.fill(t, row("echo", "Echoes otherwise."))
+					s.kill(t, 1)
+					<-e.Done()
+				})
+			}
+			return next(ctx, m)
+		}
+	}
+	mount.Endpoint = func(interop.Server) *interop.EndpointOptions {
+		return &interop.EndpointOptions{Around: []func(interop.Peer) interop.Peer{dies}}
+	}
+	a = attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: ledger.HoldChanges})
+	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
+		t.Errorf("it says %q, and was called %d times", got, len(s.Events("call echo")))
 	}
 }
 

@@ -127,8 +127,9 @@ var (
 
 // readLine reads a line without its end. The body is nil where the line has none,
 // and where it is not what the entry says: then the error is errBody. With errHash
-// the entry is what the line claims to be.
-func readLine(line []byte) (e Entry, format string, body []byte, err error) {
+// the entry is what the line claims to be. The body is a part of the line, or new; text
+// makes strings.
+func readLine(line []byte, text func([]byte) string) (e Entry, format string, body []byte, err error) {
 	at := bytes.Index(line, []byte(hashKey))
 	if at < 0 || len(line) < at+len(hashKey)+hashLen+2 {
 		return e, "", nil, errLine
@@ -138,7 +139,7 @@ func readLine(line []byte) (e Entry, format string, body []byte, err error) {
 	if rest[hashLen] != '"' || strings.Trim(e.Hash, "0123456789abcdef") != "" {
 		return e, "", nil, errLine
 	}
-	if format, err = e.readHead(line[:at]); err != nil {
+	if format, err = e.readHead(line[:at], text); err != nil {
 		return Entry{}, "", nil, err
 	}
 	sum := sha256.Sum256(line[:at])
@@ -148,77 +149,6 @@ func readLine(line []byte) (e Entry, format string, body []byte, err error) {
 	body, err = readBody(rest[hashLen+1:], e.Sum)
 	return e, format, body, err
 }
-
-// readHead reads what the hash covers. What it does not know it reads over: a later
-// version may say more.
-func (e *Entry) readHead(raw []byte) (format string, err error) {
-	obj := append(bytes.Clone(raw), '}')
-	if !wire.Valid(obj) {
-		return "", errLine
-	}
-	members, err := wire.Members(obj)
-	if err != nil {
-		return "", errLine
-	}
-	ok := true
-	for _, m := range members {
-		switch m.Key {
-		case "seq":
-			e.Seq, err = strconv.ParseUint(string(m.Value), 10, 64)
-			ok = ok && err == nil && e.Seq <= maxSeq
-		case "at":
-			at, _ := wire.Unquote(m.Value)
-			e.At, err = time.Parse(stamp, at)
-			ok = ok && err == nil
-		case "changed":
-			e.Changed = string(m.Value) == "true"
-		default:
-			if into := e.text(m.Key, &format); into != nil {
-				var isText bool
-				*into, isText = wire.Unquote(m.Value)
-				ok = ok && isText
-			}
-		}
-	}
-	if !ok || e.Seq == 0 {
-		return "", errLine
-	}
-	return format, nil
-}
-
-// text is where a text of a line goes.
-func (e *Entry) text(key string, format *string) *string {
-	switch key {
-	case "run":
-		return &e.Run
-	case "op":
-		return (*string)(&e.Op)
-	case "server":
-		return &e.Server
-	case "tool":
-		return &e.Tool
-	case "name":
-		return &e.Name
-	case "key":
-		return (*string)(&e.Key)
-	case "config":
-		return &e.Config
-	case "sum":
-		return &e.Sum
-	case "seal":
-		return &e.Seal
-	case "format":
-		return format
-	case "note":
-		return &e.Note
-	case "prev":
-		return &e.Prev
-	}
-	return nil
-}
-
-// maxSeq is what every reader of JSON takes.
-const maxSeq = 1<<53 - 1
 
 // readBody reads what stands behind the hash. It is covered by nothing but the sum.
 func readBody(rest []byte, sum string) ([]byte, error) {
@@ -241,7 +171,7 @@ func readBody(rest []byte, sum string) ([]byte, error) {
 	if got := sha256.Sum256(body); hex.EncodeToString(got[:]) != sum {
 		return nil, errBody
 	}
-	return bytes.Clone(body), nil
+	return body, nil
 }
 
 // remembered is a tool as its bytes tell of it. It cannot be run.

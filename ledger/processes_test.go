@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/ledger"
 )
@@ -27,8 +28,12 @@ func writer(path string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+	compacts := os.Getenv(writerEnv+"_COMPACTS") != ""
 	for n := 0; n < 20 || os.Getenv(writerEnv+"_ENDLESS") != ""; n++ {
 		c := capability("s", fmt.Sprintf("t%d", n), strings.Repeat("text ", n%50), anyObject)
+		if compacts { // of one tool, again and again another version
+			c = capability("s", "t", fmt.Sprint(run, n%5, strings.Repeat(" text", 100)), anyObject)
+		}
 		kept, err := f.Append(context.Background(), enrolled(run, n, c), enrolled(run, n, c), ledger.Entry{Op: ledger.Health, Run: run})
 		if err != nil {
 			fmt.Println(err)
@@ -36,6 +41,14 @@ func writer(path string) {
 		}
 		for _, e := range kept {
 			fmt.Println("kept", e.Seq, e.Hash)
+		}
+		if compacts && n%3 == 2 {
+			if _, err := f.Compact(context.Background(), time.Time{}); err != nil {
+				fmt.Println(err)
+			}
+		}
+		for _, d := range f.Damage() {
+			fmt.Println(d)
 		}
 	}
 }
@@ -109,6 +122,35 @@ func TestTenProcessesAppendAtOnce(t *testing.T) {
 		}
 	}
 	wantBatches(t, log)
+}
+
+// Ten processes append, and compact again and again, so that files come and go, and
+// inodes come again. Nothing is lost, nobody finds damage, and what is live has its text.
+func TestTenProcessesAppendAndCompact(t *testing.T) {
+	path := logPath(t)
+	var cmds []*exec.Cmd
+	var outs []*bufio.Scanner
+	for range 10 {
+		cmd, out := process(t, path, writerEnv+"_COMPACTS=1")
+		cmds, outs = append(cmds, cmd), append(outs, out)
+	}
+	acked := map[string]bool{}
+	for i, cmd := range cmds {
+		acknowledged(t, acked, outs[i])
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(acked) != 600 {
+		t.Errorf("%d acknowledged", len(acked))
+	}
+	log := wantKept(t, path, acked)
+	wantBatches(t, log)
+	for _, r := range ledger.Runs(log) {
+		if live := r.Live().Live; len(live) != 1 || live[0].Capability == nil {
+			t.Errorf("run %s has %+v", r.ID, live)
+		}
+	}
 }
 
 // wantBatches checks that nobody's entry stands between those of one append.

@@ -18,15 +18,17 @@ type scan struct {
 	prev   string // the last line's hash
 	seq    uint64 // and its number
 	lost   uint64 // lines since then of which nothing can be told
+	last   []byte // the last line, without its end; nil: it was too long
 	sums   map[string]bool
 	damage []Damage
+	texts  map[string]string // that lines repeat
 
 	bodies map[string]*Capability // by sum; nil: nobody wants them
 	each   func(Entry, []byte)    // every good entry and its line; nil: nobody
 	bad    func([]byte)           // every other line
 }
 
-func newScan() *scan { return &scan{sums: map[string]bool{}} }
+func newScan() *scan { return &scan{sums: map[string]bool{}, texts: map[string]string{}} }
 
 // read takes all whole lines from r, which stands at offset, and leaves a last one
 // that has no end. It says how long that one is.
@@ -43,16 +45,61 @@ func (s *scan) read(r io.Reader) (torn int64, err error) {
 		s.line++
 		s.take(line)
 		s.offset += n
+		s.ends(line)
 	}
 }
 
+// ends keeps the last line.
+func (s *scan) ends(line []byte) {
+	if line == nil {
+		s.last = nil
+		return
+	}
+	s.last = append(s.last[:0], line...)
+	if s.last == nil {
+		s.last = []byte{}
+	}
+}
+
+// isIn reports whether r is what was read, as far as the last line tells: it has the hash
+// of the one before it, and stands where it stood only if nothing before it has changed.
+func (s *scan) isIn(r io.ReaderAt) bool {
+	if s.offset == 0 {
+		return true
+	}
+	there := make([]byte, len(s.last)+1)
+	_, err := r.ReadAt(there, max(0, s.offset-int64(len(there))))
+	return s.last != nil && (err == nil || errors.Is(err, io.EOF)) && string(there) == string(s.last)+"\n"
+}
+
+// maxTexts bounds the texts that are kept because they may be repeated.
+const maxTexts = 1 << 16
+
+// text is b, as one string for all lines that repeat it.
+func (s *scan) text(b []byte) string {
+	if string(b) == s.prev {
+		return s.prev
+	}
+	known, ok := s.texts[string(b)]
+	if !ok {
+		known = string(b)
+		if len(s.texts) < maxTexts && len(b) <= hashLen {
+			s.texts[known] = known
+		}
+	}
+	return known
+}
+
 // readTo is the next line without its end, nil if it is too long, and its length
-// with its end. io.EOF: there is no end.
+// with its end. It is good until the next one is read. io.EOF: there is no end.
 func readTo(in *bufio.Reader) (line []byte, n int64, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
 		n += int64(len(part))
-		if n <= maxLine {
+		switch {
+		case err == nil && line == nil:
+			line = part
+		case n <= maxLine:
 			line = append(line, part...)
 		}
 		switch {
@@ -71,7 +118,7 @@ func (s *scan) take(line []byte) {
 		s.refuse(line, Entry{}, errTooLong)
 		return
 	}
-	e, format, body, err := readLine(line)
+	e, format, body, err := readLine(line, s.text)
 	if err != nil && !errors.Is(err, errBody) {
 		s.refuse(line, e, err)
 		return
@@ -134,7 +181,7 @@ func (s *scan) resolve(e *Entry, format string, body []byte) {
 	}
 	known := s.bodies[e.Sum]
 	if body != nil && known == nil {
-		known = remembered(*e, toolbox.Wire{Format: format, JSON: body})
+		known = remembered(*e, toolbox.Wire{Format: format, JSON: bytes.Clone(body)})
 		s.bodies[e.Sum] = known
 	}
 	switch {

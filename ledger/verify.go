@@ -35,7 +35,7 @@ func (f *File) Verify(ctx context.Context, kept ...Head) (*Report, error) {
 			r.Head = Head{e.Seq, e.Hash}
 		}
 	}
-	if err := f.scan(ctx, s); err != nil {
+	if _, err := f.scan(ctx, s); err != nil {
 		return nil, err
 	}
 	for _, h := range kept {

@@ -1,0 +1,65 @@
+package interop_test
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/interop"
+)
+
+// Behind a URL it is as with processes: a server whose configuration changes again and
+// again, in either era and over either transport, and nobody who calls it notices.
+func TestNoCallFailsWhileConfigurationsChangeOverHTTP(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"modern": {"-era", "modern"}, "legacy": {"-era", "legacy"}, "sse": {"-era", "legacy", "-sse"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fixture.New(t, flags...)
+			url := f.HTTP()
+			configured := func(n int) []interop.Server {
+				headers := []interop.Pair{{Name: "X-N", Value: interop.Secret(strconv.Itoa(n))}}
+				if name == "sse" {
+					return []interop.Server{{ID: "a", Transport: interop.SSE{URL: url, Headers: headers}}}
+				}
+				return []interop.Server{{ID: "a", Transport: interop.HTTP{URL: url, Headers: headers}}}
+			}
+			fleet, _ := newFleet(t, nil)
+			fleet.Apply(configured(0))
+			if err := fleet.Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			over := make(chan struct{})
+			var wait sync.WaitGroup
+			for range 2 {
+				wait.Go(func() {
+					for {
+						select {
+						case <-over:
+							return
+						default:
+							wantEcho(t, fleet, "a")
+						}
+					}
+				})
+			}
+			hanging := later(t.Context(), fleet, "a__hang", `{"key":"first"}`)
+			f.Wait("call hang")
+			for n := 1; n <= 12; n++ {
+				fleet.Apply(configured(n))
+				if n%3 == 0 { // else the next one comes in the middle
+					if err := fleet.Settle(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			close(over)
+			wait.Wait()
+			f.Send("release first")
+			if got := finished(t, hanging); got.text != "released" {
+				t.Errorf("a call of before all changes gives %v", got)
+			}
+		})
+	}
+}

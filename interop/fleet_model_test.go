@@ -1,0 +1,364 @@
+package interop_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Configurations come at random, one in the midst of the other, while servers die, hang,
+// refuse and change; whenever all is quiet, the fleet is what was configured last.
+func TestApplyAtRandom(t *testing.T) {
+	for range 60 {
+		seed := rand.Uint64()
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, seed)
+			for range 40 {
+				w.step()
+				synctest.Wait()
+				w.check()
+				if t.Failed() {
+					t.Fatalf("seed %d: %s\nevents %v", seed, strings.Join(w.steps, "; "), w.diary.all(""))
+				}
+			}
+			w.end()
+			if t.Failed() {
+				t.Fatalf("seed %d: %s", seed, strings.Join(w.steps, "; "))
+			}
+		})
+	}
+}
+
+// world is a fleet of puppets, and what is to become of it.
+type world struct {
+	t     *testing.T
+	rand  *rand.Rand
+	fleet *interop.Fleet
+	diary *diary
+	steps []string
+	calls sync.WaitGroup
+	then  atomic.Pointer[[]interop.Server] // what the next one who is told of something applies
+	seen  atomic.Pointer[toolbox.Snapshot] // what was there when somebody was last told of a new one
+
+	mu      sync.Mutex
+	puppets map[string]*puppet // by id and version
+
+	applied []interop.Server
+	denied  map[string]int // by server and tool that is denied: how often it was called before
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 0)), puppets: map[string]*puppet{}}
+	w.fleet, w.diary = newFleet(t, &interop.FleetOptions{
+		Endpoint: func(s interop.Server) *interop.EndpointOptions {
+			return &interop.EndpointOptions{Transport: w.puppet(s)}
+		},
+		Grace: []time.Duration{0, -1, time.Minute}[w.rand.IntN(3)],
+		Drain: []time.Duration{0, -1, time.Hour}[w.rand.IntN(3)],
+		Hold:  w.rand.IntN(2) == 0,
+	})
+	next := func() {
+		if servers := w.then.Swap(nil); servers != nil {
+			w.fleet.Apply(*servers)
+		}
+	}
+	w.seen.Store(w.fleet.Snapshot(""))
+	w.fleet.Events(func(interop.Event) { next() })
+	w.fleet.Watch(func() {
+		now := w.fleet.Snapshot("")
+		for old := w.seen.Load(); old.Version < now.Version && !w.seen.CompareAndSwap(old, now); old = w.seen.Load() {
+		}
+		next()
+	})
+	return w
+}
+
+// puppet is the one that a server is in a configuration.
+func (w *world) puppet(s interop.Server) *puppet {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := fmt.Sprint(s.ID, s.Timeouts.Call)
+	if w.puppets[key] == nil {
+		w.puppets[key] = newPuppet("t", "u", "v")
+	}
+	return w.puppets[key]
+}
+
+// all are the puppets that a server was, in any configuration.
+func (w *world) all(id string) []*puppet {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []*puppet
+	for key, s := range w.puppets {
+		if strings.HasPrefix(key, id) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// some is a random puppet of those that are configured, but not of the steady one.
+func (w *world) some() (*puppet, string) {
+	i := w.rand.IntN(len(w.applied) + 1)
+	if i == len(w.applied) || w.applied[i].ID == steady {
+		return newPuppet(), "nobody"
+	}
+	s := w.applied[i]
+	return w.puppet(s), fmt.Sprint(s.ID, s.Timeouts.Call)
+}
+
+// steady is a server whose configuration never changes, and which does nothing wrong.
+const steady = "z"
+
+func (w *world) config() []interop.Server {
+	var out []interop.Server
+	for _, id := range []string{"a", "b", "c"} {
+		if w.rand.IntN(5) == 0 {
+			continue
+		}
+		out = append(out, interop.Server{
+			ID: id, Timeouts: interop.Timeouts{Call: time.Duration(100+w.rand.IntN(3)) * time.Hour},
+			Tools: []interop.ToolRules{
+				{}, {}, {Deny: []string{"t"}}, {Allow: []string{"t"}}, {Allow: []string{}}, {Rename: map[string]string{"t": "T"}},
+				{Deny: []string{"t"}, Rename: map[string]string{"u": "t"}}, {Rename: map[string]string{"t": "u", "u": "t"}},
+			}[w.rand.IntN(8)],
+		})
+	}
+	out = append(out, interop.Server{ID: steady, Timeouts: interop.Timeouts{Call: 100 * time.Hour}})
+	w.rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+func (w *world) step() {
+	s, who := w.some()
+	switch w.rand.IntN(18) {
+	case 0, 1, 2, 3:
+		w.note("apply")
+		w.apply(w.config())
+	case 4:
+		w.note("apply two at once")
+		one, other := w.config(), w.config()
+		var both sync.WaitGroup
+		both.Go(func() { w.fleet.Apply(one) })
+		both.Go(func() { w.fleet.Apply(other) })
+		both.Wait()
+		if w.applied = one; !slices.EqualFunc(w.fleet.Servers(), one, interop.Server.Equal) {
+			w.applied = other
+		}
+		w.denials()
+	case 5, 6:
+		w.note("die " + who)
+		s.die()
+	case 7, 8, 9:
+		method := []string{"initialize", "tools/list", "tools/call"}[w.rand.IntN(3)]
+		w.note("hold " + who + " " + method)
+		s.open(method)
+		s.hold(method)
+	case 10:
+		w.note("open " + who)
+		free(s)
+	case 11:
+		w.note("refuse " + who)
+		s.refuseWith(errors.New("nobody is in"))
+	case 12:
+		w.note("change " + who)
+		s.list([][]string{{"t", "u", "v"}, {"u"}, {"w", "t"}, nil}[w.rand.IntN(4)]...)
+		s.tellChanged()
+	case 13:
+		d := time.Duration(w.rand.IntN(60_000)) * time.Millisecond
+		w.note("sleep " + d.String())
+		time.Sleep(d)
+	case 14:
+		w.note("restart")
+		w.calls.Go(func() { _ = w.fleet.Restart(w.t.Context()) })
+	case 15:
+		w.note("apply when told of something")
+		servers := w.config()
+		w.then.Store(&servers)
+		s.die()
+		synctest.Wait()
+		if w.then.Swap(nil) == nil {
+			w.applied = servers
+			w.denials()
+		}
+	default:
+		w.note("call")
+		w.call()
+	}
+}
+
+func (w *world) note(what string) { w.steps = append(w.steps, what) }
+
+func (w *world) apply(servers []interop.Server) {
+	w.applied = servers
+	w.fleet.Apply(servers)
+	w.denials()
+}
+
+// denials begins to count the calls of what is denied.
+func (w *world) denials() {
+	synctest.Wait() // a call that began before may be on its way
+	w.denied = map[string]int{}
+	for _, s := range w.applied {
+		for _, tool := range []string{"t", "u", "v", "w"} {
+			if isDenied(s, tool) {
+				w.denied[s.ID+" "+tool] = w.called(s.ID, tool)
+			}
+		}
+	}
+}
+
+func isDenied(s interop.Server, tool string) bool {
+	return slices.Contains(s.Tools.Deny, tool) || s.Tools.Allow != nil && !slices.Contains(s.Tools.Allow, tool)
+}
+
+func (w *world) called(id, tool string) (n int) {
+	for _, s := range w.all(id) {
+		n += s.heard("call " + tool)
+	}
+	return n
+}
+
+func free(s *puppet) {
+	s.refuseWith(nil)
+	for _, method := range []string{"initialize", "tools/list", "tools/call"} {
+		s.open(method)
+	}
+}
+
+// call calls something, and the steady server, which must answer.
+func (w *world) call() {
+	name := []string{"a", "b", "c"}[w.rand.IntN(3)] + "__" + []string{"t", "T", "u", "v", "w"}[w.rand.IntN(5)]
+	w.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour)
+		defer cancel()
+		_, err := say(ctx, w.fleet, name, "{}")
+		var f *interop.Fault
+		var unknown *toolbox.UnknownTool
+		if err != nil && !errors.As(err, &f) && !errors.As(err, &unknown) && ctx.Err() == nil {
+			w.t.Errorf("%s: %v", name, err)
+		}
+	})
+	if slices.ContainsFunc(w.fleet.Snapshot("").Tools, func(d toolbox.Descriptor) bool { return d.Server == steady }) {
+		if got, err := say(w.t.Context(), w.fleet, steady+"__t", "{}"); got != "t" {
+			w.t.Errorf("the steady server says %q, %v", got, err)
+		}
+	}
+}
+
+// check compares the fleet with what was configured last.
+func (w *world) check() {
+	if !slices.EqualFunc(w.fleet.Servers(), w.applied, interop.Server.Equal) {
+		w.t.Errorf("configured is %+v, want %+v", w.fleet.Servers(), w.applied)
+	}
+	place := map[string]int{}
+	for i, s := range w.applied {
+		place[s.ID] = i
+		if got := w.fleet.Status()[i].Server; got != s.ID {
+			w.t.Errorf("at place %d stands %s, want %s", i, got, s.ID)
+		}
+	}
+	last := 0
+	names := map[string]bool{}
+	for _, d := range w.fleet.Snapshot("").Tools {
+		i, ok := place[d.Server]
+		if !ok || i < last || names[d.Name] || isDenied(w.applied[max(0, i)], d.Tool) {
+			w.t.Errorf("%s of %s is listed, in %v", d.Tool, d.Server, mountedNames(w.fleet.Snapshot("")))
+		}
+		last, names[d.Name] = i, true
+	}
+	for what, before := range w.denied {
+		id, tool, _ := strings.Cut(what, " ")
+		if n := w.called(id, tool); n != before {
+			w.t.Errorf("%s is denied, and was called %d times", what, n-before)
+		}
+	}
+	if w.seen.Load() != w.fleet.Snapshot("") {
+		w.t.Error("nobody was told of the newest snapshot")
+	}
+	w.told()
+}
+
+// told checks the order of what was told of each server.
+func (w *world) told() {
+	may := map[string]string{
+		"": "added", "added": "connecting removed", "connecting": "ready faulted removed withdrawn",
+		"ready": "listed faulted removed", "listed": "listed faulted removed",
+		"faulted": "connecting withdrawn removed", "withdrawn": "connecting faulted ready removed", "removed": "added",
+	}
+	for _, id := range []string{"a", "b", "c", steady} {
+		before := ""
+		for _, kind := range w.diary.all(id) {
+			if !slices.Contains(strings.Fields(may[before]), kind) {
+				w.t.Errorf("%s: %q after %q: %v", id, kind, before, w.diary.all(id))
+				return
+			}
+			before = kind
+		}
+	}
+}
+
+// end lets all go on, and wants what is configured; then it wants nothing to be left.
+func (w *world) end() {
+	w.apply(w.config())
+	for _, id := range []string{"a", "b", "c", steady} {
+		for _, s := range w.all(id) {
+			free(s)
+			s.list("t", "u", "v")
+			s.tellChanged()
+		}
+	}
+	time.Sleep(3 * time.Hour) // every pause, grace and drain is over
+	if err := w.fleet.Settle(w.t.Context()); err != nil {
+		w.t.Error(err)
+	}
+	w.calls.Wait()
+	w.check()
+	var want []string
+	for _, s := range w.applied {
+		for _, tool := range []string{"t", "u", "v"} {
+			if isDenied(s, tool) {
+				continue
+			}
+			as := tool
+			if s.Tools.Rename[tool] != "" {
+				as = s.Tools.Rename[tool]
+			}
+			want = append(want, s.ID+"__"+as)
+			if got, err := say(w.t.Context(), w.fleet, s.ID+"__"+as, "{}"); got != tool {
+				w.t.Errorf("%s__%s says %q, %v", s.ID, as, got, err)
+			}
+		}
+		if n := w.connected(s.ID); n != 1 {
+			w.t.Errorf("%s has %d connections", s.ID, n)
+		}
+	}
+	if diff := cmp.Diff(want, mountedNames(w.fleet.Snapshot(""))); diff != "" {
+		w.t.Error(diff)
+	}
+	w.fleet.Close()
+	for _, id := range []string{"a", "b", "c", steady} {
+		if n := w.connected(id); n != 0 {
+			w.t.Errorf("%s has %d connections after Close", id, n)
+		}
+	}
+}
+
+func (w *world) connected(id string) (n int) {
+	for _, s := range w.all(id) {
+		n += s.connected()
+	}
+	return n
+}

@@ -1,0 +1,156 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+)
+
+// Configurations come at random while servers change their lists and are killed; whenever
+// all is quiet, the log comes to what is listed, and says under which configuration.
+func TestTheLogTellsTheTruthAtRandom(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	shelves := []*shelf{newShelf(t, "a", row("echo", "")), newShelf(t, "b", row("echo", "")), newShelf(t, "c", row("echo", ""))}
+	log := open(t, logPath(t))
+	a := attach(t, configs(shelves...), &ledger.Options{Log: ledger.Unsynced(log), Mount: atOnce()})
+	var servers []interop.Server
+	var steps []string
+	apply := func() {
+		servers = nil
+		for _, i := range random.Perm(len(shelves)) {
+			if random.IntN(4) == 0 {
+				continue
+			}
+			s := shelves[i].otherwise(random.IntN(2))
+			s.Tools = []interop.ToolRules{
+				{}, {}, {Deny: []string{"echo"}}, {Allow: []string{"t*"}}, {Rename: map[string]string{"echo": "t0", "t0": "echo"}},
+				{Describe: map[string]string{"echo": "Otherwise."}},
+			}[random.IntN(6)]
+			servers = append(servers, s)
+		}
+		a.Apply(servers)
+	}
+	apply()
+	for range 40 {
+		s := shelves[random.IntN(len(shelves))]
+		switch random.IntN(4) {
+		case 0:
+			steps = append(steps, "fill "+s.id)
+			rows := []string{row("echo", fmt.Sprint(random.IntN(3)))}
+			for i := range random.IntN(4) {
+				rows = append(rows, row(fmt.Sprint("t", i), fmt.Sprint(random.IntN(2))))
+			}
+			s.fill(t, rows...)
+			s.Send("change")
+		case 1:
+			if all := s.Events("start "); len(all) > 0 {
+				steps = append(steps, "kill "+s.id)
+				var pid int
+				if _, err := fmt.Sscanf(all[len(all)-1], "start %d", &pid); err != nil {
+					t.Fatal(err)
+				}
+				p, err := os.FindProcess(pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = p.Kill() // it may be over already
+			}
+		default:
+			steps = append(steps, "apply")
+			apply()
+		}
+		if random.IntN(3) > 0 {
+			continue // the next one comes in the midst of it
+		}
+		quiet(t, a, servers, func() string { return fmt.Sprintf("seed %d: %v", seed, steps) })
+		wantTrue(t, a, log, servers)
+		if t.Failed() {
+			t.Fatalf("seed %d: %v", seed, steps)
+		}
+	}
+	a.Close()
+	if run := ledger.Runs(read(t, log))[0]; len(run.Live().Live) > 0 || run.Ended.IsZero() {
+		t.Errorf("after Close %v are live", run.Live().Names())
+	}
+	wantWhole(t, log, len(read(t, log)))
+}
+
+// quiet waits until all servers are up and what they list is what is enrolled.
+func quiet(t *testing.T, a *ledger.Attachment, servers []interop.Server, where func() string) {
+	t.Helper()
+	for end := time.Now().Add(giveUp); ; time.Sleep(time.Millisecond) {
+		ctx, cancel := context.WithDeadline(t.Context(), end)
+		err := a.Fleet.Settle(ctx)
+		cancel()
+		up := !slices.ContainsFunc(a.Status(), func(st interop.EndpointStatus) bool {
+			return st.Phase != interop.Ready || st.Fault != nil || st.Replacing
+		})
+		if err == nil && up && len(a.Status()) == len(servers) && cmp.Equal(enrolledNow(a), listedNow(a)) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("never quiet: %s\n(-listed +live) %s\n%+v", where(), cmp.Diff(listedNow(a), enrolledNow(a)), a.Status())
+		}
+	}
+}
+
+func enrolledNow(a *ledger.Attachment) []string {
+	var out []string
+	for _, e := range a.Ledger().Snapshot().Live {
+		out = append(out, strings.Join([]string{e.Config, e.Server, e.Tool, e.Name}, " "))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func listedNow(a *ledger.Attachment) []string {
+	configs := map[string]string{}
+	for _, s := range a.Fleet.Servers() {
+		configs[s.ID] = ledger.Fingerprint(s)
+	}
+	var out []string
+	for _, d := range a.Fleet.Snapshot("").Tools {
+		out = append(out, strings.Join([]string{configs[d.Server], d.Server, d.Tool, d.Name}, " "))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// wantTrue checks what the log comes to.
+func wantTrue(t *testing.T, a *ledger.Attachment, log ledger.Log, servers []interop.Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+	defer cancel()
+	var now ledger.Snapshot
+	var run ledger.Run
+	for again := true; again; again = now.HighWater != a.Ledger().Snapshot().HighWater { // a death is noticed late
+		now = a.Ledger().Snapshot()
+		if err := a.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		run = ledger.Runs(read(t, log))[0]
+	}
+	var mine, kept []string
+	for _, e := range now.Live {
+		mine = append(mine, fmt.Sprint(e.Key, e.Config, e.Name, e.Sum))
+	}
+	for _, e := range run.Live().Live {
+		kept = append(kept, fmt.Sprint(e.Key, e.Config, e.Name, e.Sum))
+	}
+	if diff := cmp.Diff(mine, kept); diff != "" {
+		t.Errorf("(-memory +log): %s", diff)
+	}
+	if run.Config != ledger.Fingerprint(servers...) {
+		t.Error("the log has another configuration")
+	}
+}
