@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/indusagi/indus/internal/filelock"
 )
 
 // FileOptions tune a [File]. nil and the zero value are good.
@@ -70,7 +72,7 @@ func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
 // mend cuts a torn end. It reads the log only where there is one: who opens it reads it
 // anyway, or appends in the background.
 func (f *File) mend(ctx context.Context) error {
-	unlock, err := lock(ctx, f.path+".lock")
+	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func (f *File) Damage() []Damage {
 // locked calls do with the file, in which tail stands at the end, and with the lock
 // held: nobody else writes. Call it with mu held.
 func (f *File) locked(ctx context.Context, do func(*os.File) error) error {
-	unlock, err := lock(ctx, f.path+".lock")
+	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
@@ -335,7 +337,7 @@ func (f *File) scan(ctx context.Context, s *scan) (of os.FileInfo, err error) {
 // whole opens the file, and says how long it was while nobody wrote: what has no
 // end then was cut off, and is not being written.
 func (f *File) whole(ctx context.Context) (*os.File, os.FileInfo, error) {
-	unlock, err := lock(ctx, f.path+".lock")
+	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
 		return nil, nil, err
 	}

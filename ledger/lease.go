@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/oklog/ulid/v2"
+
+	"github.com/indusagi/indus/internal/filelock"
 )
 
 // noteVanished is the note of an End that the run did not write itself.
@@ -29,7 +31,7 @@ func (f *File) Lease(ctx context.Context, run string) (release func(), err error
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	if err := tryLock(file); err != nil {
+	if err := filelock.Try(file); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("ledger: run %s: %w", run, err)
 	}
@@ -42,7 +44,7 @@ func (f *File) leases(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(f.path+".runs", 0o700); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	unlock, err = lock(ctx, f.path+".lock")
+	unlock, err = filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
@@ -80,7 +82,7 @@ func (f *File) abandoned(ctx context.Context) (gone []*os.File, err error) {
 		return nil, err
 	}
 	defer unlock()
-	if !locks {
+	if !filelock.Works {
 		return nil, nil
 	}
 	files, err := os.ReadDir(f.path + ".runs")
@@ -95,9 +97,9 @@ func (f *File) abandoned(ctx context.Context) (gone []*os.File, err error) {
 		if err != nil {
 			continue // its owner has just released it
 		}
-		if err := tryLock(file); err != nil {
+		if err := filelock.Try(file); err != nil {
 			file.Close()
-			if !errors.Is(err, errHeld) {
+			if !errors.Is(err, filelock.ErrHeld) {
 				return gone, fmt.Errorf("ledger: %w", err)
 			}
 			continue

@@ -1,6 +1,6 @@
 //go:build linux || darwin || dragonfly || freebsd || netbsd || openbsd
 
-package ledger
+package filelock
 
 import (
 	"errors"
@@ -9,18 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// locks: they tell who lives.
-const locks = true
+// Works says whether a lock that is free tells anything.
+const Works = true
 
-// tryLock takes the lock for this open file; it ends when the file is closed, also
-// by the end of the process.
-func tryLock(f *os.File) error {
+// Try takes the lock for this open file, or says [ErrHeld]; it ends when the file is
+// closed, also by the end of the process.
+func Try(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EWOULDBLOCK):
-			return errHeld
+			return ErrHeld
 		default:
 			return err
 		}

@@ -1,4 +1,4 @@
-package ledger
+package filelock
 
 import (
 	"errors"
@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// locks: they tell who lives.
-const locks = true
+// Works says whether a lock that is free tells anything.
+const Works = true
 
-// tryLock takes the lock for this open file; it ends when the file is closed, also
-// by the end of the process.
-func tryLock(f *os.File) error {
+// Try takes the lock for this open file, or says [ErrHeld]; it ends when the file is
+// closed, also by the end of the process.
+func Try(f *os.File) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		return errHeld
+		return ErrHeld
 	}
 	return err
 }

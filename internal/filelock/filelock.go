@@ -1,0 +1,54 @@
+// Package filelock lets several processes take turns at a file.
+//
+// [Lock] waits for its turn, [Try] does not. The lock ends when it is given back, and by the end
+// of the process at the latest, however that comes about. The lock's file stands
+// beside what it guards, so that this can be replaced, and is never removed.
+//
+// Where the system has no such locks, one process at a time may have the file.
+//
+// # Concurrency
+//
+// Locks of one process keep each other out just as those of several do.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+)
+
+// ErrHeld: somebody else has the lock.
+var ErrHeld = errors.New("the lock is held")
+
+// Who waits looks this often: what is done under a lock takes about as long as one
+// sync of the disk.
+const (
+	firstLook = 200 * time.Microsecond
+	lastLook  = 10 * time.Millisecond
+)
+
+// Lock waits for the lock at path, whose file it makes where there is none. Once
+// the context is over it returns ctx.Err().
+func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		err := Try(file)
+		if err == nil {
+			return func() { file.Close() }, nil // which unlocks
+		}
+		if !errors.Is(err, ErrHeld) {
+			file.Close()
+			return nil, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			file.Close()
+			return nil, ctx.Err()
+		}
+	}
+}
