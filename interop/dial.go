@@ -72,7 +72,7 @@ func (e *Endpoint) openStream(ctx context.Context, f framer, era Era) (conn, han
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 			if sf, ok := f.(*stdioFramer); ok {
-				err = fmt.Errorf("%w%s", err, stderrNote(sf.p.Stderr()))
+				err = fmt.Errorf("%w%s", err, stderrNote(sf.stderr()))
 			}
 		}
 		return nil, handshake{}, err

@@ -212,14 +212,36 @@ func (s *slot) serve(e *Endpoint) time.Duration {
 const lostWait = 2 * exitWait
 
 // listGap is the least time between two listings: a server may change its list
-// as often as it likes, and we, and all clients, look no more than half the time.
-const listGap = 100 * time.Millisecond
+// as often as it likes, and we, and all clients, look no more than half the time. Of
+// one that changes it again and again the gap doubles, for each change is told to
+// every client and written to every ledger.
+const (
+	listGap     = 100 * time.Millisecond
+	freeChanges = 20               // until the gap doubles
+	maxGapShift = 7                // 12.8 s
+	listCalm    = 30 * time.Second // without a change everything is forgiven
+)
+
+// changes counts those of a list that follow each other closely.
+type changes struct {
+	n    int
+	last time.Time
+}
+
+// gap is the least time until the next listing, after a change at a time.
+func (c *changes) gap(now time.Time) time.Duration {
+	if now.Sub(c.last) > listCalm {
+		c.n = 0
+	}
+	c.n, c.last = c.n+1, now
+	return listGap << min(max(0, c.n-freeChanges), maxGapShift)
+}
 
 // attend lists a ready server, and again whenever its list is stale. A failed
 // listing is tried again after a pause; a server that says its list has changed
 // when it has not is asked less often.
 func (s *slot) attend(e *Endpoint) {
-	pause := newBackoff(s.fleet.opts.Restart)
+	pause, often := newBackoff(s.fleet.opts.Restart), changes{}
 	for first := true; ; first = false {
 		begun := time.Now()
 		l, err := e.listed(s.ctx)
@@ -234,7 +256,7 @@ func (s *slot) attend(e *Endpoint) {
 		switch {
 		case err == nil && (changed || first):
 			pause.reset()
-			if !s.rest(e, max(listGap, time.Since(begun))) {
+			if !s.rest(e, max(often.gap(time.Now()), time.Since(begun))) {
 				return
 			}
 		case !s.rest(e, pause.next()):

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ const exitWait = time.Second
 // stdioFramer is newline-delimited JSON over the pipes of a child process.
 type stdioFramer struct {
 	p     *proc.Process
+	env   []Pair // whose values are not shown, should the server repeat them
 	lines *wire.Lines
 
 	writing chan struct{} // one slot: who writes
@@ -50,7 +52,7 @@ func startStdio(ctx context.Context, s Stdio, max int, trace *Trace) (*stdioFram
 		_ = p.Stdout().SetReadDeadline(time.Now().Add(exitWait))
 	}()
 	return &stdioFramer{
-		p: p, lines: wire.NewLines(trace.stdout(p.Stdout()), max),
+		p: p, env: s.Env, lines: wire.NewLines(trace.stdout(p.Stdout()), max),
 		writing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}, nil
 }
@@ -88,8 +90,26 @@ func (f *stdioFramer) exit(err error) *exitError {
 	if f.deaf.Load() && (e.status == nil || signalled(e.status)) {
 		e = &exitError{pipe: errDeaf}
 	}
-	e.stderr = f.p.Stderr()
+	e.stderr = f.stderr()
 	return e
+}
+
+// leastSecret is how long a variable's value must be to be taken out of what a
+// server says: "1" and "true" stand everywhere.
+const leastSecret = 6
+
+// stderr is what the server has said there last, without the values of the variables
+// that it was given: servers print what they refuse. Paths are left.
+func (f *stdioFramer) stderr() string {
+	tail := f.p.Stderr()
+	for _, p := range f.env {
+		for line := range strings.Lines(p.Value.Reveal()) {
+			if line = strings.TrimSpace(line); len(line) >= leastSecret && !filepath.IsAbs(line) {
+				tail = strings.ReplaceAll(tail, line, p.Value.String())
+			}
+		}
+	}
+	return tail
 }
 
 // exitError is the end of a server's process, or of a pipe to it.
