@@ -9,6 +9,7 @@ import (
 
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/catalog"
 )
 
 // MountOptions tune a mount. nil and the zero value are good.
@@ -45,6 +46,11 @@ type MountOptions struct {
 	// Through puts another source in the place of the fleet, which it stands on, before
 	// any server is connected; the Box is made of it. It must not wait. nil: none.
 	Through func(*Fleet) toolbox.Source
+	// Gateway puts four tools in the place of all: search, schema, call and batch, of
+	// package catalog, so that 300 tools cost a model four. The Box has the four and
+	// nothing else; Profile shapes them, and Around wraps the calls of the tools behind
+	// them. Its Validate is set as Unvalidated says. nil: the Box has every tool.
+	Gateway *catalog.Options
 	// Events hears of everything that happens to servers, from the first attempt
 	// on, as [Fleet.Events] tells it; it must not block. nil: nobody does.
 	Events func(Event)
@@ -55,7 +61,8 @@ type MountOptions struct {
 
 // Mounted is servers' tools as one toolbox, and the fleet behind it.
 type Mounted struct {
-	// Box has every tool of every ready server, and is live.
+	// Box has every tool of every ready server, or MountOptions.Gateway's four, and is
+	// live.
 	Box *toolbox.Box
 	// Fleet has each server's health, and takes new configurations.
 	Fleet *Fleet
@@ -78,6 +85,7 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 	if opts.Through != nil {
 		source = opts.Through(fleet)
 	}
+	source = opts.gateway(source)
 	m := &Mounted{Box: opts.box(source), Fleet: fleet}
 	if opts.Events != nil {
 		fleet.Events(opts.Events)
@@ -100,9 +108,24 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 }
 
 func (o *MountOptions) box(source toolbox.Source) *toolbox.Box {
+	around := o.Around
+	if o.Gateway != nil {
+		around = nil // they stand behind the four
+	}
 	return toolbox.NewBox(&toolbox.BoxOptions{
-		Profile: o.Profile, Default: schema.Universal, Unvalidated: o.Unvalidated, Around: o.Around, Budget: o.Budget,
+		Profile: o.Profile, Default: schema.Universal, Unvalidated: o.Unvalidated, Around: around, Budget: o.Budget,
 	}, source)
+}
+
+// gateway is the four tools over a source, where they are wanted. Who writes Around means
+// the tools that do something, each under its own name, also where a batch calls them.
+func (o *MountOptions) gateway(source toolbox.Source) toolbox.Source {
+	if o.Gateway == nil {
+		return source
+	}
+	four := *o.Gateway
+	four.Validate = !o.Unvalidated
+	return catalog.Over(toolbox.NewBox(&toolbox.BoxOptions{Around: o.Around}, source), &four)
 }
 
 // crowd says when there are more tools than one request may have, once until there are

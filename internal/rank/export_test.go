@@ -1,0 +1,4 @@
+package rank
+
+// Fold is for tests.
+var Fold = fold

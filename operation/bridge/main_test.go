@@ -1,0 +1,9 @@
+package bridge_test
+
+import (
+	"testing"
+
+	"github.com/indusagi/indus/internal/fixture"
+)
+
+func TestMain(m *testing.M) { fixture.Main(m) }

@@ -1,0 +1,255 @@
+package bridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/indusagi/indus/operation"
+	"github.com/indusagi/indus/operation/bridge"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	legacy = "2025-11-25"
+	modern = "2026-07-28"
+)
+
+// asked is what a caller asks and is answered.
+type asked struct {
+	tool string
+	args object
+	want string
+	bad  bool
+}
+
+func (a asked) check(t *testing.T, s *mcp.ClientSession) {
+	t.Helper()
+	got, bad := use(t, s, a.tool, a.args)
+	if diff := cmp.Diff(a.want, got); diff != "" || bad != a.bad {
+		t.Errorf("%s %v: isError %t, -want +got:\n%s", a.tool, a.args, bad, diff)
+	}
+}
+
+const weatherFound = `{"name":"weather/today","description":"The weather of a city.","kind":"query","parameters":"(city: string)"}`
+
+// reads is what everybody with weather:read is answered.
+func reads(who string) []asked {
+	return []asked{
+		{tool: "search", args: object{"query": "What about today?", "limit": 1}, want: `{"operations":[` + weatherFound + `]}`},
+		{tool: "schema", args: object{"name": "weather/today"}, want: `{"name":"weather/today","namespace":"weather","description":"The weather of a city. It may rain.","kind":"query","visibility":"external",` +
+			`"input":` + city + `,"output":{"type":"object"},"errors":[{"code":"NO_SUCH_CITY","description":"Nobody knows it.","retryable":true}],"access":{"scopesAll":["weather:read"]}}`},
+		{tool: "call", args: object{"operation": "weather/today", "input": object{"city": "Ulm"}}, want: `{"for":"` + who + `","sky":"rain"}`},
+		{tool: "call", args: object{"operation": "weather/today", "input": object{"city": "Oz"}}, bad: true,
+			want: `{"code":"NO_SUCH_CITY","message":"<Oz> is a story","retryable":true,"details":{"book":true}}`},
+		{tool: "call", args: object{"operation": "weather/today", "input": object{"city": "Rome"}}, bad: true,
+			want: `{"code":"INTERNAL","message":"the barometer is broken","retryable":false,"details":{"operation":"weather/today"}}`},
+		{tool: "call", args: object{"operation": "weather/today", "input": object{"town": "Ulm"}}, bad: true,
+			want: `{"code":"INVALID_INPUT","message":"/: missing required \"city\" (string)","retryable":false,"details":{"operation":"weather/today","problems":[{"path":"/city","expected":"string"}]}}`},
+		{tool: "call", args: object{"operation": "todey"}, bad: true,
+			want: `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"todey","nearest":["weather/today"]}}`},
+		{tool: "batch", args: object{"calls": []object{{"operation": "weather/today", "input": object{"city": "Oz"}}, {"operation": "audit"}, {"operation": "weather/today", "input": `{"city":"Ulm"}`}}},
+			want: `{"results":[{"operation":"weather/today","error":{"code":"NO_SUCH_CITY","message":"<Oz> is a story","retryable":true,"details":{"book":true}}},` +
+				`{"operation":"audit","error":{"code":"NOT_FOUND","message":"there is no operation of that name","retryable":false,"details":{"operation":"audit"}}},` +
+				`{"operation":"weather/today","value":{"for":"` + who + `","sky":"rain"}}]}`},
+	}
+}
+
+func TestOverHTTPWithTwoPrincipals(t *testing.T) {
+	s := site(t, shop(t), &bridge.ToMCPOptions{Identities: people(t)})
+	for _, version := range []string{legacy, modern} {
+		ada, bob := client(t, s, "token-of-ada", version), client(t, s, "token-of-bob", version)
+		for _, a := range reads("ada") {
+			a.check(t, ada)
+		}
+		for _, a := range reads("bob") {
+			a.check(t, bob)
+		}
+		ban := object{"operation": "weather/ban", "input": object{"city": "Ulm"}}
+		asked{tool: "call", args: ban, want: `{"city":"Ulm"}`}.check(t, ada)
+		asked{tool: "call", args: ban, bad: true,
+			want: `{"code":"FORBIDDEN","message":"the caller may not call \"weather/ban\"","retryable":false,"details":{"operation":"weather/ban","missing":["weather:write"]}}`}.check(t, bob)
+		asked{tool: "schema", args: object{"name": "weather/ban"}, bad: true,
+			want: `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"weather/ban","nearest":["weather/today"]}}`}.check(t, bob)
+		if got, _ := use(t, ada, "search", object{"query": "forbid"}); !strings.Contains(got, "weather/ban") {
+			t.Errorf("ada does not find what she may call: %s", got)
+		}
+		if got, _ := use(t, bob, "search", object{"query": "forbid"}); got != `{"operations":[]}` {
+			t.Errorf("bob finds what he may not call: %s", got)
+		}
+	}
+}
+
+func TestOverStdio(t *testing.T) {
+	for _, version := range []string{legacy, modern} {
+		s := connect(t, child(t), version)
+		list, err := s.ListTools(t.Context(), nil)
+		if err != nil || len(list.Tools) != 4 || !list.Tools[0].Annotations.ReadOnlyHint || list.Tools[2].Annotations != nil {
+			t.Fatalf("%v %v", list, err)
+		}
+		for _, a := range reads("me") {
+			a.check(t, s)
+		}
+	}
+}
+
+func TestWhatIsNotForOutsideIsNotThere(t *testing.T) {
+	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: may("me", "weather:read", "weather:write")})
+	got := do(t, four, "", "search", `{"query":"","limit":50}`)
+	for name, want := range map[string]bool{"weather/today": true, "weather/ban": true, "audit": false, "weather/watch": false} {
+		if strings.Contains(got, `"`+name+`"`) != want {
+			t.Errorf("%s: %t, in %s", name, !want, got)
+		}
+	}
+	for _, name := range []string{"audit", "weather/watch"} {
+		for tool, input := range map[string]string{"schema": `{"name":"` + name + `"}`, "call": `{"operation":"` + name + `"}`} {
+			if got := do(t, four, "", tool, input); !strings.HasPrefix(got, `{"code":"NOT_FOUND"`) || strings.Contains(got, `"nearest":["`+name) {
+				t.Errorf("%s %s: %s", tool, name, got)
+			}
+		}
+	}
+}
+
+func do(t testing.TB, src toolbox.Source, p toolbox.Principal, tool, input string) string {
+	t.Helper()
+	r, err := src.Do(t.Context(), toolbox.Call{Name: tool, Input: json.RawMessage(input), Caller: p})
+	if err != nil {
+		t.Fatalf("%s %s: %v", tool, input, err)
+	}
+	return string(r.Structured())
+}
+
+// Two principals ask the same host at once; neither is ever answered with what is the other's.
+func TestPrincipalsDoNotCross(t *testing.T) {
+	s := site(t, shop(t), &bridge.ToMCPOptions{
+		Identities: people(t),
+		Capabilities: func(_ context.Context, who operation.Identity) (operation.Capabilities, error) {
+			return operation.Capabilities{"other": operation.NewSecret("other-of-" + string(who.Principal))}, nil
+		},
+	})
+	var all sync.WaitGroup
+	for _, version := range []string{legacy, modern} {
+		for _, who := range []string{"ada", "bob"} {
+			c := client(t, s, "token-of-"+who, version)
+			all.Go(func() {
+				for range 25 {
+					today := asked{tool: "call", args: object{"operation": "weather/today", "input": object{"city": "Ulm"}}, want: `{"for":"` + who + `","sky":"rain"}`}
+					today.check(t, c)
+					batch := asked{tool: "batch", args: object{"calls": []object{{"operation": "token"}}}, want: `{"results":[{"operation":"token","value":"other-of-` + who + `"}]}`}
+					batch.check(t, c)
+					if got, _ := use(t, c, "search", object{"query": "forbid rain"}); strings.Contains(got, "weather/ban") != (who == "ada") {
+						t.Errorf("%s finds %s", who, got)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// changing is identities whose rights a test changes.
+type changing struct {
+	*bridge.Tokens
+	mu  sync.Mutex
+	now func() (operation.Identity, error)
+}
+
+func (c *changing) set(now func() (operation.Identity, error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
+}
+
+func (c *changing) Identity(context.Context, toolbox.Principal) (operation.Identity, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now()
+}
+
+func TestRightsThatAreTakenAreGoneAtOnce(t *testing.T) {
+	ids := &changing{Tokens: people(t)}
+	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Identities: ids})
+	for _, tt := range []struct {
+		who  operation.Identity
+		err  error
+		want string
+	}{
+		{may("ada", "weather:read"), nil, `{"for":"ada","sky":"rain"}`},
+		{may("ada"), nil, `{"code":"FORBIDDEN","message":"the caller may not call \"weather/today\"","retryable":false,"details":{"operation":"weather/today","missing":["weather:read"]}}`},
+		{may(""), fmt.Errorf("directory: %w", bridge.ErrNobody), `{"code":"FORBIDDEN","message":"the caller is not known any more","retryable":false}`},
+		{may(""), errors.New("ldap://secret@host is down"), `{"code":"INTERNAL","message":"who calls cannot be told now","retryable":true}`},
+	} {
+		ids.set(func() (operation.Identity, error) { return tt.who, tt.err })
+		if got := do(t, four, "x", "call", `{"operation":"weather/today","input":{"city":"Ulm"}}`); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+		got := do(t, four, "x", "search", `{"query":"weather of a city"}`)
+		if found := strings.Contains(got, "weather/today"); found != (len(tt.who.Scopes) > 0) {
+			t.Errorf("%+v finds %s", tt.who, got)
+		}
+	}
+}
+
+func TestWithoutRightsTheRestIsLeft(t *testing.T) {
+	four := bridge.ToMCP(shop(t), nil)
+	for _, p := range []toolbox.Principal{"", "ada"} {
+		got := do(t, four, p, "search", `{"query":""}`)
+		if strings.Contains(got, "weather/") || !strings.Contains(got, `"wait"`) {
+			t.Errorf("%q finds %s", p, got)
+		}
+	}
+}
+
+func TestCapabilitiesThatCannotBeHad(t *testing.T) {
+	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Capabilities: func(context.Context, operation.Identity) (operation.Capabilities, error) {
+		return nil, errors.New("vault: permission denied for s.1234")
+	}})
+	want := `{"code":"INTERNAL","message":"what the operation needs to run cannot be had now","retryable":true}`
+	if got := do(t, four, "", "call", `{"operation":"token"}`); got != want {
+		t.Error(got)
+	}
+}
+
+func TestDeadlinesAndCancellationReachTheOperation(t *testing.T) {
+	four := bridge.ToMCP(shop(t), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := four.Do(ctx, toolbox.Call{Name: "call", Input: json.RawMessage(`{"operation":"wait"}`)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 1)
+	defer cancel()
+	<-ctx.Done()
+	r, err := four.Do(ctx, toolbox.Call{Name: "call", Input: json.RawMessage(`{"operation":"wait"}`)})
+	if err != nil || !strings.HasPrefix(string(r.Structured()), `{"code":"TIMEOUT"`) {
+		t.Errorf("%v %s", err, r.Structured())
+	}
+}
+
+func TestWhatIsRegisteredLaterIsFound(t *testing.T) {
+	r := shop(t)
+	four := bridge.ToMCP(r, nil)
+	do(t, four, "", "search", `{"query":"dance"}`)
+	spec := operation.Spec{Name: "dance", Visibility: operation.External}
+	err := r.Add(operation.Registration{Spec: spec, Handler: func(context.Context, *operation.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := do(t, four, "", "search", `{"query":"dance"}`); got != `{"operations":[{"name":"dance","kind":"mutation","parameters":"(any)"}]}` {
+		t.Error(got)
+	}
+	if got := do(t, four, "", "call", `{"operation":"dance"}`); got != "null" {
+		t.Error(got)
+	}
+	r.Close()
+	if got := do(t, four, "", "search", `{"query":""}`); got != `{"operations":[]}` {
+		t.Error(got)
+	}
+}

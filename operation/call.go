@@ -1,0 +1,141 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strconv"
+)
+
+// Call asks for one run of one operation, from outside.
+type Call struct {
+	// ID is the caller's own id for the call; "" gets one that is unique in the registry.
+	ID string
+	// Operation is the name.
+	Operation string
+	// Input is one JSON value; nothing at all is {}.
+	Input json.RawMessage
+	// Caller is who calls.
+	Caller Identity
+	// Capabilities are of this call: a handler finds them before its own of the same name,
+	// and they go on to the operations that it calls. They come from the program that
+	// calls, never from a message.
+	Capabilities Capabilities
+}
+
+// MaxDepth is how deep operations may call one another.
+const MaxDepth = 64
+
+// request is a call from wherever it comes.
+type request struct {
+	id, parent string
+	name       string
+	input      json.RawMessage
+	caller     Identity // whose rights count
+	origin     Identity // who called from outside
+	given      Capabilities
+	from       *Context // the call that makes this one; nil from outside
+	depth      int
+}
+
+// Call runs a Query or a Mutation. It never fails as such: whatever goes wrong is in the
+// Envelope. It returns when the handler does.
+func (r *Registry) Call(ctx context.Context, c Call) Envelope { return r.call(ctx, r.outside(c)) }
+
+// Subscribe runs a Subscription and gives its values, each in an Envelope, until it ends.
+// An Envelope with an Error is the last. Each iteration subscribes anew; whoever
+// breaks off the loop cancels it.
+func (r *Registry) Subscribe(ctx context.Context, c Call) iter.Seq[Envelope] {
+	return func(yield func(Envelope) bool) { r.stream(ctx, r.outside(c), yield) }
+}
+
+func (r *Registry) outside(c Call) request {
+	if c.ID == "" {
+		c.ID = "call-" + strconv.FormatUint(r.calls.Add(1), 10)
+	}
+	return request{id: c.ID, name: c.Operation, input: c.Input, caller: c.Caller, origin: c.Caller, given: c.Capabilities}
+}
+
+// admit finds the operation of a request and counts a call of it, or says why not. What
+// does not exist and what cannot be reached from there take the same way.
+func (r *Registry) admit(q *request, streams bool) (*operation, *Error) {
+	o := r.reach(*q)
+	if o == nil {
+		return nil, r.notFound(*q)
+	}
+	if missing := o.Spec.Access.missing(q.caller.Grants); missing != nil {
+		o.end()
+		return nil, refusal(Forbidden, "the caller may not call "+strconv.Quote(q.name), Details{Operation: q.name, Missing: missing})
+	}
+	if err := r.accepts(o, q, streams); err != nil {
+		o.end()
+		return nil, err
+	}
+	return o, nil
+}
+
+// accepts looks at what is called in which way with which input.
+func (r *Registry) accepts(o *operation, q *request, streams bool) *Error {
+	switch {
+	case streams != (o.Spec.Kind == Subscription):
+		return refusal(InvalidKind, strconv.Quote(q.name)+" is a "+o.Spec.Kind.String(), Details{Operation: q.name})
+	case q.depth > MaxDepth:
+		return refusal(InternalError, "operations call one another too deep", Details{Operation: q.name})
+	}
+	if len(q.input) == 0 {
+		q.input = json.RawMessage("{}")
+	}
+	return r.checkInput(o, q.input)
+}
+
+// reach is the operation that a request means, and a call of it begun; nil: there is
+// none that can be called from there.
+func (r *Registry) reach(q request) *operation {
+	for {
+		o := r.now.Load().by[q.name]
+		if o == nil || !q.reaches(o) {
+			return nil
+		}
+		if o.begin() {
+			return o
+		} // else it was replaced since, and another may have its name
+	}
+}
+
+func (q request) reaches(o *operation) bool {
+	if q.from != nil {
+		return q.from.env[o.Spec.Name]
+	}
+	return o.Spec.Visibility == External
+}
+
+func (r *Registry) notFound(q request) *Error {
+	name := q.name
+	if len(name) > MaxName {
+		name = "" // no operation has such a name, and nobody wants it back
+	}
+	return refusal(NotFound, "there is no operation of that name", Details{
+		Operation: name, Nearest: r.nearest(q),
+	})
+}
+
+// missing is what g lacks; nil: nothing.
+func (a Access) missing(g Grants) []string {
+	if a.Allows(g) {
+		return nil
+	}
+	var list []string
+	for _, scope := range a.ScopesAll {
+		if !slices.Contains(g.Scopes, scope) {
+			list = append(list, scope)
+		}
+	}
+	if !(Access{ScopesAny: a.ScopesAny}).Allows(g) {
+		list = append(list, a.ScopesAny...)
+	}
+	if !(Access{Resource: a.Resource, Action: a.Action}).Allows(g) {
+		list = append(list, a.Resource+":"+a.Action)
+	}
+	return list
+}

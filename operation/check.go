@@ -1,0 +1,107 @@
+package operation
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/schema/validate"
+)
+
+// checkInput judges an input. What the validator cannot judge (too large, too much work) is
+// refused, but for leaves: what they pass it on to judges for itself.
+func (r *Registry) checkInput(o *operation, input json.RawMessage) *Error {
+	if !json.Valid(input) || !utf8.Valid(input) {
+		return refusal(InvalidInput, "the input is not one JSON value in UTF-8", Details{Operation: o.Spec.Name})
+	}
+	_ = o.compile(r.log) // of a leaf; others are compiled, without an error
+	err := validated(o.input, input)
+	misfit, is := errors.AsType[*validate.Error](err)
+	switch {
+	case err == nil || !is && o.Provenance.Leaf():
+		return nil
+	case !is:
+		return refusal(InvalidInput, err.Error(), Details{Operation: o.Spec.Name})
+	}
+	return refusal(InvalidInput, misfit.Error(), Details{Operation: o.Spec.Name, Problems: problems(misfit), More: misfit.More})
+}
+
+func validated(v *validate.Validator, raw json.RawMessage) error {
+	if v == nil {
+		return nil
+	}
+	return v.Validate(raw)
+}
+
+func problems(misfit *validate.Error) []Problem {
+	list := make([]Problem, len(misfit.Problems))
+	for i, p := range misfit.Problems {
+		list[i] = Problem(p)
+	}
+	return list
+}
+
+// checked is the value of a handler, if it keeps the promise of the Spec.
+func (r *Registry) checked(o *operation, q request, value json.RawMessage) (json.RawMessage, error) {
+	if value == nil {
+		value = json.RawMessage("null")
+	}
+	if !json.Valid(value) || !utf8.Valid(value) {
+		return nil, r.broken(o, q, "the operation gave a value that is not JSON in UTF-8", nil)
+	}
+	if misfit, is := errors.AsType[*validate.Error](validated(o.output, value)); is {
+		return nil, r.broken(o, q, "the operation gave a value that does not fit its schema", misfit)
+	}
+	return value, nil
+}
+
+// broken is an operation that did not keep its promise. What it gave is not shown.
+func (r *Registry) broken(o *operation, q request, message string, misfit *validate.Error) error {
+	details := Details{Operation: o.Spec.Name}
+	if misfit != nil {
+		details.Problems, details.More = problems(misfit), misfit.More
+		for i := range details.Problems {
+			details.Problems[i].Got = ""
+		}
+	}
+	r.log.Warn(message, slog.String("operation", o.Spec.Name), slog.String("call", q.id), slog.Int("problems", len(details.Problems)+details.More))
+	return refusal(InternalError, message, details)
+}
+
+// declared is an error that the Spec has, if its details keep that promise.
+func (r *Registry) declared(o *operation, q request, e Error) *Error {
+	e.Retryable = e.Retryable || o.Spec.declared(e.Code).Retryable
+	if e.Details != nil && (!json.Valid(e.Details) || !utf8.Valid(e.Details)) {
+		e.Details = nil
+		return r.misfit(o, q, e, nil)
+	}
+	details := e.Details
+	if details == nil {
+		details = json.RawMessage("null")
+	}
+	if misfit, is := errors.AsType[*validate.Error](validated(o.details[e.Code], details)); is {
+		return r.misfit(o, q, e, misfit)
+	}
+	return &e
+}
+
+func (r *Registry) misfit(o *operation, q request, e Error, misfit *validate.Error) *Error {
+	text := "the details of " + strconv.Quote(string(e.Code)) + " are not what the operation declares"
+	r.log.Warn(text, slog.String("operation", o.Spec.Name), slog.String("call", q.id))
+	details := Details{Operation: o.Spec.Name, Original: &e}
+	if misfit != nil {
+		details.Problems, details.More = problems(misfit), misfit.More
+	}
+	return refusal(InternalError, text, details)
+}
+
+// sound is e with details that can be encoded.
+func (e *Error) sound() *Error {
+	sound := *e
+	if !json.Valid(e.Details) || !utf8.Valid(e.Details) {
+		sound.Details = nil
+	}
+	return &sound
+}

@@ -1,0 +1,196 @@
+package operation_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/indusagi/indus/operation"
+)
+
+// inner reads the envelope that a handler made with calls gave.
+func inner(t testing.TB, e operation.Envelope) (in operation.Envelope) {
+	t.Helper()
+	if err := e.Decode(&in); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func TestWhatAHandlerMayCall(t *testing.T) {
+	restricted := hidden("restricted", gives(`"done"`, nil))
+	restricted.Spec.Access = operation.Access{ScopesAll: []string{"db"}}
+	typed := hidden("typed", gives(`"done"`, nil))
+	typed.Spec.Input = json.RawMessage(`{"type":"object","required":["x"]}`)
+	stream := operation.Registration{Spec: operation.Spec{Name: "stream", Kind: operation.Subscription}, Stream: counts(3, nil)}
+	for _, tt := range []struct {
+		about, name string
+		env         []string
+		authority   *operation.Authority
+		want        operation.Code
+	}{
+		{"an internal one in its env", "free", []string{"free"}, nil, ""},
+		{"one that it does not name", "free", []string{"typed"}, nil, operation.NotFound},
+		{"one that nobody has", "nothing", []string{"nothing"}, nil, operation.NotFound},
+		{"with rights", "restricted", []string{"restricted"}, &operation.Authority{Grants: scopes("db")}, ""},
+		{"without rights", "restricted", []string{"restricted"}, nil, operation.Forbidden},
+		{"with other rights", "restricted", []string{"restricted"}, &operation.Authority{Grants: scopes("fs")}, operation.Forbidden},
+		{"with an input that does not fit", "typed", []string{"typed"}, nil, operation.InvalidInput},
+		{"in the wrong way", "stream", []string{"stream"}, nil, operation.InvalidKind},
+	} {
+		top := public("top", calls(tt.name, "{}"))
+		top.Env, top.Authority = tt.env, tt.authority
+		r := registry(t, top, hidden("free", gives(`"done"`, nil)), restricted, typed, stream)
+		// The caller has all rights, and they must not help.
+		answer := r.Call(t.Context(), operation.Call{Operation: "top", Caller: operation.Identity{Grants: scopes("db", "fs")}})
+		if got := inner(t, answer); code(got) != tt.want {
+			t.Errorf("%s: %+v", tt.about, got)
+		}
+	}
+}
+
+func TestALeafCallsNothing(t *testing.T) {
+	leaf := public("leaf", calls("free", ""))
+	leaf.Provenance = operation.FromMCP
+	r := registry(t, leaf, hidden("free", gives("1", nil)), public("open", gives("1", nil)))
+	if got := inner(t, ask(r, "leaf", "")); code(got) != operation.NotFound {
+		t.Errorf("%+v", got)
+	}
+	for about, change := range map[string]func(*operation.Registration){
+		"an authority": func(r *operation.Registration) { r.Authority = &operation.Authority{} },
+		"an env":       func(r *operation.Registration) { r.Env = []string{"free"} },
+	} {
+		bad := leaf
+		bad.Spec.Name = "bad"
+		change(&bad)
+		if err := r.Add(bad); err == nil {
+			t.Errorf("a leaf was registered with %s", about)
+		}
+	}
+}
+
+func TestWhoCallsIsTheCallingOperation(t *testing.T) {
+	seen := map[string][2]operation.Identity{}
+	look := func(_ context.Context, c *operation.Context, _ json.RawMessage) (json.RawMessage, error) {
+		seen[c.Operation().Spec.Name] = [2]operation.Identity{c.Caller(), c.Origin()}
+		return nil, nil
+	}
+	top := public("top", func(ctx context.Context, c *operation.Context, in json.RawMessage) (json.RawMessage, error) {
+		c.Call(ctx, "low", nil)
+		return look(ctx, c, in)
+	})
+	top.Env, top.Authority = []string{"low"}, &operation.Authority{Label: "top-agent", Grants: scopes("low:read")}
+	ada := operation.Identity{Principal: "ada", Grants: scopes("all")}
+	registry(t, top, hidden("low", look)).Call(t.Context(), operation.Call{Operation: "top", Caller: ada})
+	want := map[string][2]operation.Identity{
+		"top": {ada, ada},
+		"low": {{Principal: "top-agent", Grants: scopes("low:read")}, ada},
+	}
+	noResources := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Resources" }, cmp.Ignore())
+	if diff := cmp.Diff(want, seen, noResources); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestNarrowOnlyTakesAway(t *testing.T) {
+	top := public("top", func(ctx context.Context, c *operation.Context, _ json.RawMessage) (json.RawMessage, error) {
+		var got []operation.Code
+		for _, narrow := range []*operation.Context{c, c.Narrow("a"), c.Narrow("a", "c"), c.Narrow(), c.Narrow().Narrow("a")} {
+			for _, name := range []string{"a", "b", "c"} {
+				got = append(got, code(narrow.Call(ctx, name, nil)))
+			}
+		}
+		return json.Marshal(got)
+	})
+	top.Env = []string{"a", "b"}
+	one := gives("1", nil)
+	r := registry(t, top, hidden("a", one), hidden("b", one), hidden("c", one))
+	const no = operation.NotFound
+	var got []operation.Code
+	if err := ask(r, "top", "").Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	want := []operation.Code{"", "", no, "", no, no, "", no, no, no, no, no, no, no, no}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestCapabilities(t *testing.T) {
+	reveal := func(_ context.Context, c *operation.Context, _ json.RawMessage) (json.RawMessage, error) {
+		var all []string
+		for _, name := range []string{"own", "call", "handed", "parent"} {
+			s, _ := c.Capability(name)
+			all = append(all, s.Reveal())
+		}
+		return json.Marshal(all)
+	}
+	keep := func(list map[string]string) operation.Capabilities {
+		c := operation.Capabilities{}
+		for name, text := range list {
+			c[name] = operation.NewSecret(text)
+		}
+		return c
+	}
+	low := hidden("low", reveal)
+	low.Capabilities = keep(map[string]string{"own": "low's", "call": "low's", "handed": "low's"})
+	top := public("top", func(ctx context.Context, c *operation.Context, in json.RawMessage) (json.RawMessage, error) {
+		return c.With(keep(map[string]string{"handed": "from top"})).Call(ctx, "low", in).Value, nil
+	})
+	top.Env, top.Capabilities = []string{"low"}, keep(map[string]string{"parent": "top's", "own": "top's"})
+	plain := top
+	plain.Spec.Name = "plain"
+	plain.Handler = func(ctx context.Context, c *operation.Context, in json.RawMessage) (json.RawMessage, error) {
+		return c.Call(ctx, "low", in).Value, nil
+	}
+	r := registry(t, low, top, plain)
+	given := keep(map[string]string{"call": "the call's", "handed": "the call's"})
+	t.Setenv("call", "the environment's")
+	t.Setenv("parent", "the environment's")
+	for name, want := range map[string]string{
+		"top":   `["low's","the call's","from top",""]`,
+		"plain": `["low's","the call's","the call's",""]`,
+	} {
+		if got := r.Call(t.Context(), operation.Call{Operation: name, Capabilities: given}); string(got.Value) != want {
+			t.Errorf("%s: %s %v, not %s", name, got.Value, got.Err, want)
+		}
+	}
+}
+
+func TestAContextEndsWithItsCall(t *testing.T) {
+	var kept *operation.Context
+	top := public("top", func(_ context.Context, c *operation.Context, _ json.RawMessage) (json.RawMessage, error) {
+		kept = c.Narrow("low").With(nil)
+		return nil, nil
+	})
+	top.Env = []string{"low"}
+	r := registry(t, top, hidden("low", gives("1", nil)))
+	ask(r, "top", "")
+	if got := kept.Call(context.Background(), "low", nil); code(got) != operation.Canceled {
+		t.Errorf("%+v", got)
+	}
+	for e := range kept.Subscribe(context.Background(), "low", nil) {
+		if code(e) != operation.Canceled {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestOperationsThatCallOneAnotherForEver(t *testing.T) {
+	deepest := 0
+	ring := public("ring", nil)
+	ring.Env = []string{"ring"}
+	ring.Handler = func(ctx context.Context, c *operation.Context, in json.RawMessage) (json.RawMessage, error) {
+		deepest++
+		if e := c.Call(ctx, "ring", in); e.Err != nil {
+			return nil, e.Err
+		}
+		return nil, nil
+	}
+	answer := ask(registry(t, ring), "ring", "")
+	if code(answer) != operation.InternalError || answer.Err.Message != "operations call one another too deep" || deepest != operation.MaxDepth+1 {
+		t.Errorf("%d deep: %+v", deepest, answer.Err)
+	}
+}

@@ -1,0 +1,60 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// New is the [Registration] of a Query or a Mutation whose input and value have Go types.
+// The schemas are the Spec's: where it has none, whatever does not decode into In is an
+// [InvalidInput] all the same.
+func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, error)) Registration {
+	return Registration{Spec: spec, Handler: func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error) {
+		var in In
+		if err := json.Unmarshal(input, &in); err != nil {
+			return nil, &undecodable{err}
+		}
+		out, err := run(ctx, c, in)
+		if err != nil {
+			return nil, err
+		}
+		return encode(out)
+	}}
+}
+
+// undecodable is an input that does not fit the Go type, which the schema should have said.
+type undecodable struct{ err error }
+
+func (e *undecodable) Error() string { return e.err.Error() }
+
+// refusal says what is wrong in a caller's terms.
+func (e *undecodable) refusal(name string) *Error {
+	details := Details{Operation: name}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](e.err); ok {
+		details.Problems = []Problem{{Path: pointer(wrong.Field), Expected: wrong.Type.String(), Got: wrong.Value}}
+		return refusal(InvalidInput, fmt.Sprintf("%s: expected %s, got a JSON %s", pointer(wrong.Field), wrong.Type, wrong.Value), details)
+	}
+	return refusal(InvalidInput, e.Error(), details)
+}
+
+// pointer is the path of a field as encoding/json names it: "a.b".
+func pointer(field string) string {
+	if field == "" {
+		return "/"
+	}
+	return "/" + strings.ReplaceAll(field, ".", "/")
+}
+
+// Ask calls another operation through c, with an input and a value that have Go types.
+// The error is an [*Error] where the call ended with one.
+func Ask[Out any](ctx context.Context, c *Context, name string, in any) (out Out, err error) {
+	input, err := encode(in)
+	if err != nil {
+		return out, fmt.Errorf("operation: the input of %q: %w", name, err)
+	}
+	err = c.Call(ctx, name, input).Decode(&out)
+	return out, err
+}

@@ -1,0 +1,162 @@
+package operation_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/indusagi/indus/operation"
+)
+
+type city struct {
+	City string `json:"city"`
+}
+
+var weather = operation.Spec{
+	Name:        "weather/today",
+	Namespace:   "weather",
+	Description: "Today's weather in a city.",
+	Kind:        operation.Query,
+	Visibility:  operation.External,
+	Input:       json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`),
+	Output:      json.RawMessage(`{"type":"string"}`),
+	Errors:      []operation.ErrorDefinition{{Code: "NO_SUCH_CITY"}},
+	Access:      operation.Access{ScopesAll: []string{"weather:read"}},
+}
+
+func today(_ context.Context, _ *operation.Context, in city) (string, error) {
+	if in.City != "Ulm" {
+		return "", &operation.Error{Code: "NO_SUCH_CITY", Message: in.City + " is unknown"}
+	}
+	return "rain", nil
+}
+
+func Example() {
+	registry := operation.NewRegistry(nil)
+	defer registry.Close()
+	if err := registry.Add(operation.New(weather, today)); err != nil {
+		fmt.Println(err)
+	}
+
+	ada := operation.Identity{Principal: "ada", Grants: operation.Grants{Scopes: []string{"weather:read"}}}
+	for _, c := range []operation.Call{
+		{Operation: "weather/today", Input: json.RawMessage(`{"city":"Ulm"}`), Caller: ada},
+		{Operation: "weather/today", Input: json.RawMessage(`{"city":"Ur"}`), Caller: ada},
+		{Operation: "weather/today", Input: json.RawMessage(`{"town":"Ulm"}`), Caller: ada},
+		{Operation: "weather/today", Input: json.RawMessage(`{"city":"Ulm"}`)},
+		{Operation: "weather/tody", Caller: ada},
+	} {
+		answer := registry.Call(context.Background(), c)
+		fmt.Println(string(answer.Value), answer.Err)
+	}
+	// Output:
+	// "rain" <nil>
+	//  NO_SUCH_CITY: Ur is unknown
+	//  INVALID_INPUT: /: missing required "city" (string)
+	//  FORBIDDEN: the caller may not call "weather/today"
+	//  NOT_FOUND: there is no operation of that name
+}
+
+// A service composes operations: what the caller may not do, the operation does with an
+// authority of its own.
+func ExampleContext_Call() {
+	stock := operation.New(operation.Spec{
+		Name: "stock/count", Kind: operation.Query,
+		Access: operation.Access{ScopesAll: []string{"stock:read"}},
+	}, func(context.Context, *operation.Context, struct{}) (int, error) { return 3, nil })
+
+	order := operation.New(operation.Spec{
+		Name: "shop/order", Visibility: operation.External,
+	}, func(ctx context.Context, c *operation.Context, in struct{ Pieces int }) (string, error) {
+		n, err := operation.Ask[int](ctx, c, "stock/count", struct{}{})
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%d of %d for %s", in.Pieces, n, c.Origin().Principal), nil
+	})
+	order.Env = []string{"stock/count"}
+	order.Authority = &operation.Authority{Label: "shop", Grants: operation.Grants{Scopes: []string{"stock:read"}}}
+
+	registry := operation.NewRegistry(nil)
+	defer registry.Close()
+	if err := registry.Add(stock, order); err != nil {
+		fmt.Println(err)
+	}
+	eve := operation.Identity{Principal: "eve"}
+	for _, name := range []string{"shop/order", "stock/count"} {
+		answer := registry.Call(context.Background(), operation.Call{Operation: name, Input: json.RawMessage(`{"pieces":1}`), Caller: eve})
+		fmt.Println(string(answer.Value), answer.Err)
+	}
+	// Output:
+	// "1 of 3 for eve" <nil>
+	//  NOT_FOUND: there is no operation of that name
+}
+
+func ExampleRegistry_Subscribe() {
+	countdown := operation.Registration{
+		Spec: operation.Spec{Name: "countdown", Kind: operation.Subscription, Visibility: operation.External},
+		Stream: func(context.Context, *operation.Context, json.RawMessage) iter.Seq2[json.RawMessage, error] {
+			return func(yield func(json.RawMessage, error) bool) {
+				for _, n := range []string{"3", "2", "1"} {
+					if !yield(json.RawMessage(n), nil) {
+						return
+					}
+				}
+			}
+		},
+	}
+	registry := operation.NewRegistry(nil)
+	defer registry.Close()
+	if err := registry.Add(countdown); err != nil {
+		fmt.Println(err)
+	}
+	for e := range registry.Subscribe(context.Background(), operation.Call{Operation: "countdown"}) {
+		fmt.Println(string(e.Value))
+	}
+	// Output:
+	// 3
+	// 2
+	// 1
+}
+
+func ExampleRegistry_Batch() {
+	registry := operation.NewRegistry(nil)
+	defer registry.Close()
+	err := registry.Add(operation.New(operation.Spec{Name: "half", Visibility: operation.External, Errors: []operation.ErrorDefinition{{Code: "ODD"}}},
+		func(_ context.Context, _ *operation.Context, n int) (int, error) {
+			if n%2 == 1 {
+				return 0, &operation.Error{Code: "ODD"}
+			}
+			return n / 2, nil
+		}))
+	if err != nil {
+		fmt.Println(err)
+	}
+	answers := registry.Batch(context.Background(), []operation.Call{
+		{ID: "1", Operation: "half", Input: json.RawMessage("8")},
+		{ID: "2", Operation: "half", Input: json.RawMessage("7")},
+		{ID: "3", Operation: "half", Input: json.RawMessage("6")},
+	}, 2)
+	all, err := json.Marshal(answers)
+	fmt.Println(string(all), err)
+	// Output:
+	// [{"id":"1","value":4},{"id":"2","error":{"code":"ODD","message":"","retryable":false}},{"id":"3","value":3}] <nil>
+}
+
+// empty is an Adapter whose server is not there.
+type empty struct{}
+
+func (empty) Import(context.Context) ([]operation.Registration, error) {
+	return nil, fmt.Errorf("%w: connection refused", operation.DiscoveryFailed)
+}
+
+func ExampleRegistry_Import() {
+	registry := operation.NewRegistry(nil)
+	defer registry.Close()
+	err := registry.Import(context.Background(), "github", empty{})
+	fmt.Println(err, errors.Is(err, operation.DiscoveryFailed))
+	// Output:
+	// operation: import github: discovery failed: connection refused true
+}

@@ -1,0 +1,83 @@
+package operation_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/operation"
+)
+
+// FuzzEnvelope: what is read as an envelope is written as one that reads the same.
+func FuzzEnvelope(f *testing.F) {
+	for _, seed := range []string{`{"id":"1","value":{"a":1}}`, `{"error":{"code":"X","message":"m","details":{}}}`, `{"value":null}`, `{}`, `{"value":1,"value":2}`, `{"VALUE":1}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var one, two operation.Envelope
+		if json.Unmarshal(raw, &one) != nil {
+			return
+		}
+		if (one.Value == nil) == (one.Err == nil) {
+			t.Fatalf("%q is %+v", raw, one)
+		}
+		written, err := json.Marshal(one)
+		if err != nil {
+			t.Fatalf("%q: %v", raw, err)
+		}
+		if err := json.Unmarshal(written, &two); err != nil {
+			t.Fatalf("%q is written as %q: %v", raw, written, err)
+		}
+		if again, err := json.Marshal(two); err != nil || string(again) != string(written) {
+			t.Fatalf("%q, %q, %v", written, again, err)
+		}
+	})
+}
+
+// FuzzCall: whatever is called with whatever schema, input, value and error, the answer is an
+// envelope that can be written, and a handler sees nothing but JSON in UTF-8.
+func FuzzCall(f *testing.F) {
+	f.Add("op", []byte(`{"type":"object"}`), []byte(`{}`), []byte(`1`), "CODE", []byte(`{"a":1}`), byte(0))
+	f.Add("op", []byte(`{"$ref":"#/x"}`), []byte(`{`), []byte(`{`), "TIMEOUT", []byte(`{`), byte(1))
+	f.Add("nop", []byte(`true`), []byte("\"\xff\""), []byte("\"\xff\""), "", []byte("\xff"), byte(2))
+	f.Add("op", []byte(nil), []byte(nil), []byte(nil), "DECLARED", []byte(`null`), byte(3))
+	f.Fuzz(func(t *testing.T, name string, schema, input, value []byte, errorCode string, detail []byte, how byte) {
+		reg := public("op", func(_ context.Context, _ *operation.Context, in json.RawMessage) (json.RawMessage, error) {
+			if !json.Valid(in) || !utf8.Valid(in) {
+				t.Errorf("the handler got %q", in)
+			}
+			switch how % 4 {
+			case 1:
+				return nil, &operation.Error{Code: operation.Code(errorCode), Message: string(detail), Details: detail}
+			case 2:
+				panic(detail)
+			case 3:
+				return value, context.DeadlineExceeded
+			}
+			return value, nil
+		})
+		reg.Spec.Input, reg.Spec.Output = schema, schema
+		reg.Spec.Errors = []operation.ErrorDefinition{{Code: "DECLARED", Schema: schema}}
+		if how&4 != 0 {
+			reg.Provenance = operation.FromMCP
+		}
+		r := operation.NewRegistry(nil)
+		if err := r.Add(reg); err != nil {
+			return
+		}
+		calls := []operation.Call{{Operation: name, Input: input}, {Operation: "op", Input: input}, {Operation: "op"}}
+		for i, answer := range r.Batch(context.Background(), calls, int(how%3)) {
+			if (answer.Value == nil) == (answer.Err == nil) {
+				t.Fatalf("%d: %+v", i, answer)
+			}
+			raw, err := json.Marshal(answer)
+			if err != nil || !utf8.Valid(raw) {
+				t.Fatalf("%d: %q %v", i, raw, err)
+			}
+			if e := answer.Err; e != nil && !e.Code.Protocol() && e.Code != "DECLARED" {
+				t.Fatalf("the code %q reached the caller", e.Code)
+			}
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Handler does the work of a Query or a Mutation. It may run in many goroutines at once,
+// and must end soon after ctx does. c is this call's own and ends with it. input has
+// been checked against the Spec, and is read-only; where nothing was sent it is {}.
+//
+// The value is one JSON value; nil is null. An error whose code the Spec declares, an
+// [*Error], reaches the caller; ctx's own becomes a [Timeout] or [Canceled]; any other is an
+// [InternalError] that shows its text. A panic in the handler's own goroutine is caught and
+// shown to nobody but the logger.
+type Handler func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error)
+
+// Stream does the work of a Subscription, and is otherwise a [Handler]: it is called
+// once for each subscriber, and gives the values until it ends, with an error at most
+// once and last. ctx ends when the subscriber has had enough.
+type Stream func(ctx context.Context, c *Context, input json.RawMessage) iter.Seq2[json.RawMessage, error]
+
+// Provenance says where an operation comes from. All but [Local] and [Session] are
+// leaves: they pass calls on to something else, and never call other operations. Adapters
+// name their own.
+type Provenance string
+
+// The provenances that this module knows.
+const (
+	Local   Provenance = "local"    // written by whoever registers it; "" is the same
+	Session Provenance = "session"  // written at run time, by a model for example; always [Internal]
+	FromMCP Provenance = "from_mcp" // a tool of an MCP server
+)
+
+// Leaf reports whether such operations call no others.
+func (p Provenance) Leaf() bool { return p != "" && p != Local && p != Session }
+
+// Registration is an operation with all that it needs to run.
+type Registration struct {
+	Spec Spec
+	// Handler of a Query or a Mutation; Stream of a Subscription. The other one is nil.
+	Handler Handler
+	Stream  Stream
+	// Provenance is [Local] where nobody said.
+	Provenance Provenance
+	// Owner is who registered it, for [Registry.Replace]; "" is nobody.
+	Owner string
+	// Authority is what it may do when it calls others; nil: only what anybody may. A
+	// leaf has none.
+	Authority *Authority
+	// Env are the names of the operations that it may call; nil: none. A leaf has none.
+	Env []string
+	// Capabilities are its own secrets. They do not go on to operations that it calls.
+	Capabilities Capabilities
+	// Timeout bounds one call of it; zero is the registry's, negative is none. A
+	// Subscription has none at all.
+	Timeout time.Duration
+	// Release is called once, after the operation has been removed or replaced and its
+	// last call has ended, in the goroutine where that happened; nil: it holds nothing. It is
+	// not called for what was never registered.
+	Release func()
+}
+
+// Check says what is wrong with a Registration that [Registry.Add] would refuse, but
+// for names that are taken. Of operations that are no leaves it compiles the schemas:
+// one that cannot be used is a fault of who wrote it.
+func (r Registration) Check() error {
+	_, err := r.prepare()
+	return err
+}
+
+func (r Registration) prepare() (*operation, error) {
+	if err := r.Spec.Check(); err != nil {
+		return nil, err
+	}
+	if err := r.fits(); err != nil {
+		return nil, fmt.Errorf("operation: %q: %w", r.Spec.Name, err)
+	}
+	o := newOperation(r)
+	if r.Provenance.Leaf() {
+		return o, nil
+	}
+	return o, o.compile(nil)
+}
+
+func (r Registration) fits() error {
+	streams := r.Spec.Kind == Subscription
+	switch {
+	case streams && (r.Stream == nil || r.Handler != nil):
+		return errors.New("a subscription has a Stream and no Handler")
+	case !streams && (r.Handler == nil || r.Stream != nil):
+		return fmt.Errorf("a %s has a Handler and no Stream", r.Spec.Kind)
+	case r.Provenance.Leaf() && r.Authority != nil:
+		return fmt.Errorf("it is %s, a leaf, and has an authority to call others", r.Provenance)
+	case r.Provenance.Leaf() && len(r.Env) > 0:
+		return fmt.Errorf("it is %s, a leaf, and has operations to call", r.Provenance)
+	case r.Provenance == Session && r.Spec.Visibility != Internal:
+		return errors.New("what was written at run time is always internal")
+	}
+	return nil
+}
+
+// copy is r with lists of its own, so that whoever registered it can change nothing
+// any more. The schemas' bytes are shared.
+func (r Registration) copy() Registration {
+	if r.Provenance == "" {
+		r.Provenance = Local
+	}
+	r.Spec.Errors = slices.Clone(r.Spec.Errors)
+	r.Spec.Access.ScopesAll = slices.Clone(r.Spec.Access.ScopesAll)
+	r.Spec.Access.ScopesAny = slices.Clone(r.Spec.Access.ScopesAny)
+	r.Env = slices.Clone(r.Env)
+	r.Capabilities = maps.Clone(r.Capabilities)
+	if r.Authority != nil {
+		r.Authority = &Authority{Label: r.Authority.Label, Grants: r.Authority.copy()}
+	}
+	return r
+}

@@ -1,0 +1,111 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"runtime/debug"
+)
+
+// call runs a request to its end.
+func (r *Registry) call(ctx context.Context, q request) Envelope {
+	o, refused := r.admit(&q, false)
+	if refused != nil {
+		return Envelope{ID: q.id, Err: refused}
+	}
+	defer o.end()
+	ctx, cancel := r.within(ctx, o)
+	defer cancel()
+	if ctx.Err() != nil {
+		return Envelope{ID: q.id, Err: r.outcome(ctx, o, q, ctx.Err())}
+	}
+	c := r.context(o, q)
+	defer c.running.over.Store(true)
+	value, err := r.handle(ctx, o, c, q.input)
+	if err == nil {
+		value, err = r.checked(o, q, value)
+	}
+	if err != nil {
+		return Envelope{ID: q.id, Err: r.outcome(ctx, o, q, err)}
+	}
+	return Envelope{ID: q.id, Value: value}
+}
+
+func (r *Registry) within(ctx context.Context, o *operation) (context.Context, context.CancelFunc) {
+	limit := o.Timeout
+	if limit == 0 {
+		limit = r.timeout
+	}
+	if limit < 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+func (r *Registry) context(o *operation, q request) *Context {
+	return &Context{registry: r, operation: o, request: q, env: o.env, given: q.given, running: new(running)}
+}
+
+// handle catches a panic: one operation must not take the others with it.
+func (r *Registry) handle(ctx context.Context, o *operation, c *Context, input json.RawMessage) (value json.RawMessage, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			value, err = nil, r.panicked(o, c.request, v)
+		}
+	}()
+	return o.Handler(ctx, c, input)
+}
+
+// panicked tells the logger what happened, and the caller that something did.
+func (r *Registry) panicked(o *operation, q request, v any) error {
+	r.log.Error("an operation panicked", slog.String("operation", o.Spec.Name), slog.String("call", q.id),
+		slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+	return &Error{Code: InternalError, Message: "the operation panicked"}
+}
+
+// outcome is what the caller gets of an error. The error's type is anybody's, and its methods may panic.
+func (r *Registry) outcome(ctx context.Context, o *operation, q request, err error) (e *Error) {
+	defer func() {
+		if recover() != nil {
+			e = refusal(InternalError, "the operation failed", Details{Operation: o.Spec.Name})
+		}
+	}()
+	return r.judged(ctx, o, q, err)
+}
+
+func (r *Registry) judged(ctx context.Context, o *operation, q request, err error) *Error {
+	if own, ok := err.(*undecodable); ok {
+		return own.refusal(o.Spec.Name)
+	}
+	given, ok := errors.AsType[*Error](err)
+	switch {
+	case ok && given != nil && o.Spec.declared(given.Code) != nil:
+		return r.declared(o, q, *given)
+	case isOver(ctx, err, context.DeadlineExceeded):
+		return o.late("the deadline has passed")
+	case isOver(ctx, err, context.Canceled):
+		return refusal(Canceled, "the caller gave up", Details{Operation: o.Spec.Name})
+	case ok && given != nil && given.Code == InternalError:
+		return given.sound()
+	case ok && given != nil:
+		return refusal(InternalError, "the operation ended with an error that it does not declare", Details{Operation: o.Spec.Name, Original: given.sound()})
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
+		return o.late("what the operation waited for took too long")
+	}
+	return refusal(InternalError, err.Error(), Details{Operation: o.Spec.Name})
+}
+
+// isOver reports whether err says no more than that ctx is over, for that reason.
+func isOver(ctx context.Context, err, reason error) bool {
+	return ctx.Err() != nil && errors.Is(ctx.Err(), reason) && (errors.Is(err, reason) || errors.Is(err, context.Cause(ctx)))
+}
+
+// late is retryable where a second call does no harm: of a mutation nobody knows whether it
+// has happened.
+func (o *operation) late(message string) *Error {
+	e := refusal(Timeout, message, Details{Operation: o.Spec.Name})
+	e.Retryable = o.Spec.Kind == Query
+	return e
+}

@@ -1,0 +1,148 @@
+package operation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/schema"
+)
+
+// MaxName is how long the name of an operation may be, in bytes.
+const MaxName = 256
+
+// Spec says what an operation is: all that a caller needs to know of it.
+//
+// A Spec is a value. What it refers to is read-only once it is registered.
+type Spec struct {
+	// Name is unique in its registry: "read_file", or "fs/read_file" where names of
+	// a namespace carry it. At most [MaxName] bytes of printable text; [Join] makes one.
+	Name string `json:"name"`
+	// Namespace is the group that it belongs to, whether the name says so or not; "" is none.
+	Namespace string `json:"namespace,omitempty"`
+	// Description says what it is for, to people and models; "" is allowed.
+	Description string `json:"description,omitempty"`
+	// Kind is [Mutation] where nobody said.
+	Kind Kind `json:"kind"`
+	// Visibility is [Internal] where nobody said.
+	Visibility Visibility `json:"visibility"`
+	// Input is the JSON Schema of the input; nil takes any JSON value.
+	Input json.RawMessage `json:"input,omitempty"`
+	// Output is the JSON Schema of the value, for a Subscription that of each one; nil
+	// allows any.
+	Output json.RawMessage `json:"output,omitempty"`
+	// Errors are those that the operation itself can end with, beside the protocol's.
+	Errors []ErrorDefinition `json:"errors,omitempty"`
+	// Access is what a caller needs; the zero value lets everybody.
+	Access Access `json:"access,omitzero"`
+}
+
+// ErrorDefinition declares one error of an operation.
+type ErrorDefinition struct {
+	// Code is unique in the operation and none of the protocol's: "FILE_NOT_FOUND".
+	Code Code `json:"code"`
+	// Description says when it occurs; "" is allowed.
+	Description string `json:"description,omitempty"`
+	// Schema is the JSON Schema of its details; nil allows any.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// Retryable: it is worth another try, whatever the handler says of the single one.
+	Retryable bool `json:"retryable,omitempty"`
+}
+
+// Join is the name of an operation that carries its namespace: "fs/read_file". Without
+// a namespace it is the name.
+func Join(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// Check says what is wrong with a Spec that [Registry.Add] would refuse. It does not
+// compile the schemas.
+func (s Spec) Check() error {
+	if err := checkName(s.Name); err != nil {
+		return err
+	}
+	wrap := func(err error) error { return fmt.Errorf("operation: %q: %w", s.Name, err) }
+	if s.Kind > Subscription {
+		return wrap(fmt.Errorf("there is no kind %d", s.Kind))
+	}
+	if s.Visibility > External {
+		return wrap(fmt.Errorf("there is no visibility %d", s.Visibility))
+	}
+	if s.Access.Action != "" && s.Access.Resource == "" {
+		return wrap(fmt.Errorf("access names the action %q, and no resource", s.Access.Action))
+	}
+	if err := checkSchema(s.Input); err != nil {
+		return wrap(fmt.Errorf("input schema: %w", err))
+	}
+	if err := checkSchema(s.Output); err != nil {
+		return wrap(fmt.Errorf("output schema: %w", err))
+	}
+	for i, d := range s.Errors {
+		if err := d.check(s.Errors[:i]); err != nil {
+			return wrap(err)
+		}
+	}
+	return nil
+}
+
+func (d ErrorDefinition) check(before []ErrorDefinition) error {
+	switch {
+	case strings.TrimSpace(string(d.Code)) == "":
+		return errors.New("an error is declared without a code")
+	case d.Code.Protocol():
+		return fmt.Errorf("error %s is declared, which is one of the protocol's", d.Code)
+	case slices.ContainsFunc(before, func(other ErrorDefinition) bool { return other.Code == d.Code }):
+		return fmt.Errorf("error %s is declared twice", d.Code)
+	}
+	if err := checkSchema(d.Schema); err != nil {
+		return fmt.Errorf("schema of error %s: %w", d.Code, err)
+	}
+	return nil
+}
+
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("operation: an operation needs a name")
+	case len(name) > MaxName:
+		return fmt.Errorf("operation: the name %q has %d bytes, over %d", name[:40]+"…", len(name), MaxName)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return fmt.Errorf("operation: the name %q is not printable text", name)
+	case name[0] == '/' || name[len(name)-1] == '/' || name[0] == ' ' || name[len(name)-1] == ' ':
+		return fmt.Errorf("operation: the name %q begins or ends with a slash or a space", name)
+	}
+	return nil
+}
+
+// checkSchema looks at the form and the size of a schema, which is cheap.
+func checkSchema(raw json.RawMessage) error {
+	if raw == nil {
+		return nil
+	}
+	if err := schema.Measure(raw, schema.Limits{}); err != nil {
+		return err
+	}
+	switch trimmed := bytes.TrimLeft(raw, " \t\r\n"); trimmed[0] {
+	case '{', 't', 'f':
+		return nil
+	}
+	return errors.New("a schema is an object, true or false")
+}
+
+// declared is the definition of a code; nil where there is none.
+func (s *Spec) declared(code Code) *ErrorDefinition {
+	for i := range s.Errors {
+		if s.Errors[i].Code == code {
+			return &s.Errors[i]
+		}
+	}
+	return nil
+}

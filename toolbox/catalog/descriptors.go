@@ -1,0 +1,70 @@
+package catalog
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// one is what models are told of one of the four. "$" stands for the prefix.
+type one struct {
+	name, description, schema string
+	readOnly                  bool
+}
+
+var four = []one{
+	{
+		"search", "Find operations by what they do. Begin here, then use $schema, then $call.",
+		`{"type":"object","properties":{` +
+			`"query":{"type":"string","description":"What you want to do, in a few words. Empty: list all."},` +
+			`"limit":{"type":"integer","description":"How many to show: 10 if absent, at most 50."}},"required":["query"]}`,
+		true,
+	},
+	{
+		"schema", "Show the input schema, the output and the errors of one operation. Read it before you call the operation for the first time.",
+		`{"type":"object","properties":{"name":{"type":"string","description":"The operation's name, as $search shows it."}},"required":["name"]}`,
+		true,
+	},
+	{
+		"call", "Run one operation.",
+		`{"type":"object","properties":{"operation":{"type":"string","description":"Its name, as $search shows it."},` +
+			`"input":{"type":"object","properties":{},"description":"What its schema asks for."}},"required":["operation"]}`,
+		false,
+	},
+	{
+		"batch", "Run several operations at once, none of which needs another's result. The results come in the same order; one that fails does not stop the others.",
+		`{"type":"object","properties":{"calls":{"type":"array","description":"At most 50.","items":{"type":"object","properties":{` +
+			`"operation":{"type":"string","description":"Its name, as $search shows it."},` +
+			`"input":{"type":"object","properties":{},"description":"What its schema asks for."}},"required":["operation"]}}},"required":["calls"]}`,
+		false,
+	},
+}
+
+func descriptors(o *Options) []toolbox.Descriptor {
+	list := make([]toolbox.Descriptor, len(four))
+	for i, tool := range four {
+		fill := strings.NewReplacer("$", o.Prefix).Replace
+		d := toolbox.Descriptor{Name: o.Prefix + tool.name, Description: fill(tool.description), Schema: json.RawMessage(fill(tool.schema))}
+		d.Tool = d.Name
+		if i == 0 && o.About != "" {
+			d.Description += " " + o.About
+		}
+		if tool.readOnly {
+			d.Wire = published(d)
+		}
+		list[i] = d
+	}
+	return list
+}
+
+// published is a tool as MCP clients see it, with the hint that it changes nothing.
+func published(d toolbox.Descriptor) toolbox.Wire {
+	raw := appendMember(json.RawMessage("{}"), "name", wire.Quote(d.Name))
+	raw = appendMember(raw, "description", wire.Quote(d.Description))
+	raw = appendMember(raw, "inputSchema", d.Schema)
+	raw = appendMember(raw, "annotations", json.RawMessage(`{"readOnlyHint":true}`))
+	return toolbox.Wire{Format: protocol.FormatLegacy, JSON: raw}
+}

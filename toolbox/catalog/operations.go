@@ -1,0 +1,125 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/indusagi/indus/internal/rank"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Operations is what the four tools stand for: many things that have a name and can
+// be called. [Over] makes one of a toolbox.
+//
+// Users may call all methods from any goroutine.
+type Operations interface {
+	// View is what caller may find now. It does not wait for servers. Its error ends
+	// the search: an [*Error] as it is, another one as the error of the tool.
+	View(ctx context.Context, caller toolbox.Principal) (View, error)
+	// Call runs the operation that c names, with c.Input, for c.Caller. It may be asked
+	// for what no View shows, and refuses it. An [*Error] becomes a result whose isError is true, and
+	// so does, in a batch alone, any other error. Where its code is NotFound, the nearest
+	// names are added.
+	Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
+}
+
+// View is what one caller may find.
+type View struct {
+	// List is shared by all who see parts of the same operations, and stays the same
+	// for as long as they do: it holds the index, which costs something to make. nil is empty.
+	List *List
+	// May reports whether the caller may find the operation at that place; nil: all.
+	May func(place int) bool
+	// Pending names what may yet bring more operations: servers not heard yet.
+	Pending []string
+}
+
+// Operation is what is told of one operation. It is read-only, down to its bytes.
+type Operation struct {
+	// Name is unique in its [List].
+	Name string
+	// Description says what it is for; "" is allowed. A search shows the beginning.
+	Description string
+	// Kind says in a word what calling it does: "query"; "" is not shown.
+	Kind string
+	// Input is the JSON Schema of its input; nil: unknown.
+	Input json.RawMessage
+	// Spec gives all that the tool schema shows, as one JSON object; nil: the fields above.
+	Spec func() json.RawMessage
+}
+
+// List is operations at one moment. It never changes.
+type List struct {
+	operations []Operation
+	once       sync.Once // most lists are never searched
+	index      *rank.Index
+	checks     sync.Map // place → *validate.Validator, of what was called
+}
+
+// NewList is a List of operations, which become its own.
+func NewList(operations []Operation) *List { return &List{operations: operations} }
+
+// search is the places of at most limit operations that fit the query, the best first.
+func (l *List) search(query string, limit int, may func(int) bool) []int {
+	l.once.Do(func() { l.index = rank.New(documents(l.operations)) })
+	hits := l.index.Search(query, limit, may)
+	places := make([]int, len(hits))
+	for i, h := range hits {
+		places[i] = h.Document
+	}
+	return places
+}
+
+func documents(operations []Operation) []rank.Document {
+	list := make([]rank.Document, len(operations))
+	for i, o := range operations {
+		list[i] = rank.Document{Name: o.Name, Description: o.Description, Parameters: parameterNames(o.Input)}
+	}
+	return list
+}
+
+// find is the place of the operation of that name, if the caller may find it.
+func (v View) find(name string) (place int, ok bool) {
+	if v.List == nil {
+		return 0, false
+	}
+	at := slices.IndexFunc(v.List.operations, func(o Operation) bool { return o.Name == name })
+	return at, at >= 0 && v.shows(at)
+}
+
+func (v View) shows(place int) bool { return v.May == nil || v.May(place) }
+
+// best are at most limit operations that fit the query. Where that says nothing, they are the
+// first ones.
+func (v View) best(query string, limit int) []Operation {
+	if v.List == nil {
+		return nil
+	}
+	var found []Operation
+	if blank(query) {
+		for i := range v.List.operations {
+			if len(found) < limit && v.shows(i) {
+				found = append(found, v.List.operations[i])
+			}
+		}
+		return found
+	}
+	for _, at := range v.List.search(query, limit, v.May) {
+		found = append(found, v.List.operations[at])
+	}
+	return found
+}
+
+// nearest are the names of what may be meant by a name that is not there.
+func (v View) nearest(name string) []string {
+	if len(name) > maxName || blank(name) {
+		return nil
+	}
+	var names []string
+	for _, o := range v.best(name, maxNearest) {
+		names = append(names, o.Name)
+	}
+	return names
+}

@@ -1,0 +1,134 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/schema/validate"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// ready is a call whose input is put right and, where that is wanted, checked. Most calls
+// need neither, and the operation is not even looked for.
+func (t *tools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, error) {
+	if !t.validates && !mayBeLoose(c.Input) {
+		return c, nil
+	}
+	v, err := t.view(ctx, c.Caller)
+	if err != nil {
+		return c, err
+	}
+	at, ok := v.find(c.Name)
+	if !ok {
+		return c, nil // the call says what is wrong
+	}
+	if mended := mend(c.Input, v.List.operations[at].Input); mended != nil {
+		c = input{c.Name, mended}.of(c)
+	}
+	if !t.validates {
+		return c, nil
+	}
+	return c, v.List.check(at, c.Input)
+}
+
+// mayBeLoose reports whether somewhere stands a string where an object or an array may be meant.
+func mayBeLoose(raw json.RawMessage) bool {
+	if _, ok := held(raw); ok {
+		return true
+	}
+	members, err := wire.Members(raw)
+	if err != nil {
+		return false
+	}
+	for _, m := range members {
+		if _, ok := held(m.Value); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// held is the object or the array that a string holds.
+func held(raw json.RawMessage) (json.RawMessage, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return nil, false
+	}
+	text, _ := wire.Unquote(raw)
+	inner := bytes.Trim([]byte(text), " \t\r\n")
+	return inner, len(inner) > 0 && (inner[0] == '{' || inner[0] == '[') && wire.Valid(inner)
+}
+
+// mend puts right what models get wrong, and strict functions make them write: an object or an
+// array as a string, the whole input or a member of it. It does so where the schema takes
+// nothing else. nil: there is nothing to mend.
+func mend(raw, schema json.RawMessage) json.RawMessage {
+	inner, whole := held(raw)
+	if whole && !takes(schema, inner) {
+		return nil
+	}
+	if whole && inner[0] == '[' {
+		return inner
+	}
+	if whole {
+		raw = inner
+	}
+	properties, _ := wire.Lookup(schema, "properties")
+	members, _ := wire.Members(raw)
+	var edits []wire.Edit
+	for _, m := range members {
+		if inner, ok := held(m.Value); ok {
+			if property, _ := wire.Lookup(properties, m.Key); takes(property, inner) {
+				edits = append(edits, wire.Edit{Key: m.Key, Value: inner})
+			}
+		}
+	}
+	mended, err := wire.Rewrite(raw, edits...)
+	if err != nil || !whole && len(edits) == 0 {
+		return nil
+	}
+	return mended
+}
+
+// takes reports whether a schema takes values of the kind of inner, and no others.
+func takes(schema, inner json.RawMessage) bool {
+	kind, _ := protocol.LookupString(schema, "type")
+	return kind == "object" && inner[0] == '{' || kind == "array" && inner[0] == '['
+}
+
+// problem is one thing that is wrong with an input. Paths are RFC 6901.
+type problem struct {
+	Path     string `json:"path"`
+	Expected string `json:"expected,omitempty"`
+	Got      string `json:"got,omitempty"`
+	Near     string `json:"near,omitempty"`
+}
+
+// check says what is wrong with an input, if that can be said.
+func (l *List) check(place int, raw json.RawMessage) error {
+	misfit, ok := errors.AsType[*validate.Error](l.validator(place).Validate(raw))
+	if !ok {
+		return nil
+	}
+	d := details{Operation: l.operations[place].Name, More: misfit.More}
+	for _, p := range misfit.Problems {
+		d.Problems = append(d.Problems, problem(p))
+	}
+	return &Error{Code: InvalidInput, Message: misfit.Error(), Details: encode(d)}
+}
+
+// validator is made when an operation is first called. A schema that cannot be used checks nothing.
+func (l *List) validator(place int) *validate.Validator {
+	if v, ok := l.checks.Load(place); ok {
+		return v.(*validate.Validator)
+	}
+	v, err := validate.New(l.operations[place].Input)
+	if err != nil {
+		v, _ = validate.New(json.RawMessage("{}"))
+	}
+	l.checks.Store(place, v)
+	return v
+}
