@@ -208,7 +208,8 @@ func (a *Attachment) Counts() map[string]int {
 	return counts
 }
 
-// Capabilities is the live tools as models see them, in the order of the ledger.
+// Capabilities is the live tools as models see them, in the order of the ledger: none
+// of them where MountOptions.Gateway shows four in their place.
 func (a *Attachment) Capabilities() []Capability {
 	byName := map[string]Capability{}
 	for _, c := range Capabilities(a.Box) {

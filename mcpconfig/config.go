@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 
 	"github.com/indusagi/indus/interop"
 )
@@ -11,8 +12,14 @@ import (
 // Options of [Read]; nil and the zero value are good.
 type Options struct {
 	// Trust starts the servers of a project's file although it was only
-	// discovered. False holds them back.
+	// discovered. False holds back those that nobody approved.
 	Trust bool
+	// Dry only looks: no ${cmd:…} is run and no ${file:…} read. They stand in the
+	// servers as the file has them.
+	Dry bool
+	// Only chooses servers by their ids: nothing is fetched for the others, and they are
+	// not in [Config.Servers]. nil: all.
+	Only func(id string) bool
 	// Dir is searched where no path is named; "" is the working directory.
 	Dir string
 	// Env looks up variables, for ${VAR} and for HOME and XDG_CONFIG_HOME; nil is [os.LookupEnv].
@@ -22,6 +29,8 @@ type Options struct {
 	Home string
 	// XDG is the user's configuration directory; "" is $XDG_CONFIG_HOME, else .config in Home.
 	XDG string
+	// State is where approvals are remembered; "" is what [StateDir] says.
+	State string
 }
 
 // Config is what the files say. The caller owns it; nothing is read again.
@@ -34,6 +43,13 @@ type Config struct {
 	Notes []Note
 	// Searched are the files that were looked for, whether or not they are there.
 	Searched []string
+	// Watched are the files whose change may change the outcome: those of Searched,
+	// the approvals, and what a ${file:…} of a row that may start names (a path, with
+	// its variables replaced). Whether they are there is not asked.
+	Watched []string
+
+	only    func(id string) bool // nil: all
+	origins *[]origin            // of Rows; behind a pointer, because they hold what must not print
 }
 
 // Load reads what configures MCP servers for target, a file or a directory, and
@@ -41,7 +57,9 @@ type Config struct {
 // row, a server that is held back, each is a note.
 //
 // Naming a file is approving it. In a directory, a project's own file is only
-// discovered: its servers are held back, and [Read] with Options.Trust starts them.
+// discovered: its servers are held back until they are approved ([Approve]), and [Read]
+// with Options.Trust starts them. Secrets in ${file:…} and ${cmd:…} are fetched, which
+// may take 10 s for each command, and ends with ctx.
 func Load(ctx context.Context, target string) (servers []interop.Server, notes []Note) {
 	c, err := Read(ctx, []string{target}, nil)
 	if f := (*fault)(nil); errors.As(err, &f) {
@@ -66,30 +84,34 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{Searched: found.searched, Notes: found.notes}
 	for _, s := range found.sources {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := place.read(s); err != nil {
+		if err := place.read(ctx, s); err != nil {
 			return nil, err
 		}
 	}
-	resolve(found.sources)
+	place.resolve(found.sources)
+	watched := place.watched(found)
+	if err := place.fetch(ctx, found.sources); err != nil {
+		return nil, err
+	}
+	c := &Config{Searched: found.searched, Watched: watched, Notes: place.notes, only: place.only, origins: &[]origin{}}
+	c.Notes = append(c.Notes, found.notes...)
 	for _, s := range found.sources {
 		for _, e := range s.entries {
 			c.Rows = append(c.Rows, e.Row)
+			*c.origins = append(*c.origins, origin{e.v})
 		}
 		c.Notes = append(c.Notes, s.sorted()...)
 	}
 	return c, nil
 }
 
-// Servers are those that may start, in order; their ids are unique.
+// Servers are those that may start, and that Options.Only wants, in order; their ids
+// are unique.
 func (c *Config) Servers() []interop.Server {
 	var servers []interop.Server
 	for _, r := range c.Rows {
-		if r.State == Active {
+		if r.State == Active && (c.only == nil || c.only(r.Server.ID)) {
 			servers = append(servers, r.Server)
 		}
 	}
@@ -114,14 +136,18 @@ type place struct {
 	dir       string
 	env       func(string) (string, bool)
 	home, xdg string
-	notes     []Note // about the place itself
+	state     string
+	dry       bool
+	only      func(id string) bool // nil: all
+	approved  func() []Approved    // read when somebody asks
+	notes     []Note               // about the place itself
 }
 
 func newPlace(opts *Options) *place {
 	if opts == nil {
 		opts = &Options{}
 	}
-	p := &place{trust: opts.Trust, dir: opts.Dir, env: os.LookupEnv, home: opts.Home, xdg: opts.XDG}
+	p := &place{trust: opts.Trust, dir: opts.Dir, env: os.LookupEnv, home: opts.Home, xdg: opts.XDG, state: opts.State, dry: opts.Dry, only: opts.Only}
 	if p.dir == "" {
 		p.dir = "."
 	}
@@ -135,5 +161,6 @@ func newPlace(opts *Options) *place {
 		}
 	}
 	p.locate()
+	p.approved = sync.OnceValue(p.remembered)
 	return p
 }

@@ -24,6 +24,9 @@
 //	~/.indusvx/agent/mcp.json              [Legacy]
 //	~/.indusvx/agent/mcp-servers.json      [LegacyAlt]
 //
+// A home or $XDG_CONFIG_HOME that is not absolute is ignored, with a note. A link in a
+// project to one of the user's own files is that file, where it really is.
+//
 // Of one search the first file that has an id wins it; of several paths the later
 // wins; of one file the last row wins. A whole row wins: nothing is merged. A
 // disabled row wins like any other, so that a project can switch a server of the
@@ -34,7 +37,21 @@
 //
 // The servers of a file that was named, and those of the user's own files. A
 // project's file that was only discovered may come from a cloned repository: its
-// servers are [Held], unless Options.Trust is set or its path is named too.
+// servers are [Held], unless Options.Trust is set, its path is named too, or
+// somebody approved them ([Approve], [Revoke], [Approvals]). Until then nothing of
+// such a row runs, nothing that it names is read, and nothing is sent.
+//
+// An approval is for one id in one file, wherever links to the file stand, and for
+// what the row says: command, arguments, working directory, url and transport, with
+// their variables replaced; the names of variables and headers, and their values as
+// they are written; every ${file:…} and ${cmd:…}; the rules about tools. A row that
+// changes in any of these is held again. Times, the profile and comments may change,
+// and so may the value of a ${VAR} in env and headers. It is no judgement of the
+// program itself: whoever approves ./run.sh approves whatever will stand in it.
+//
+// Approvals are kept in approvals.json of [StateDir], or where a link of that name leads.
+// If somebody else owns it or can write there, or it cannot be read, nothing counts as
+// approved, and a note says so.
 //
 // # The file
 //
@@ -47,14 +64,22 @@
 //	      "command": "npx",                      // "~/" in front is the home directory
 //	      "args": ["-y", "@modelcontextprotocol/server-github"],
 //	      "env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}"},
-//	      "cwd": "tools",                        // from the file's directory, or the one around .indusvx
+//	      "cwd": "tools",                        // from the file's directory, or the one around .indusvx; a project's default
 //	      "inheritEnv": false,                   // true: the child gets the whole environment
 //	      "timeout": 90000,                      // milliseconds, or "90s"
+//	      "tools": {                             // by the server's own names
+//	        "allow": ["list_*", "get_issue"],    // without it all are mounted
+//	        "deny": ["*_secret?"],               // whatever allow says
+//	        "rename": {"list_issues": "issues"},
+//	        "describe": {"get_issue": "One issue, with its comments."},
+//	      },
 //	    },
 //	    "remote": {
 //	      "url": "https://example.com/mcp",      // streamable HTTP, which falls back to SSE
 //	      "headers": {"Authorization": "Bearer ${TOKEN:-none}"},
 //	      "transport": "sse",                    // or "type": stdio, http, streamable-http, sse
+//	      "timeout": {"connect": "10s", "list": "10s", "call": "2m", "total": "1h"},
+//	      "profile": "openai",                   // a name of package schema's profiles
 //	      "enabled": false,                      // or "disabled": true
 //	    },
 //	  },
@@ -63,18 +88,62 @@
 // The order of rows, variables and headers is kept. A row with a url and a
 // command is a url, unless its transport is stdio. In args, env and headers, a
 // number or a boolean counts as its text, and what else is no string is left out;
-// each with a note. "timeout" bounds each step by itself (connecting, listing, a
-// call since its last progress), 0 is the defaults of [interop.Timeouts] and less
-// than 0 is none. Keys that begin with "$", "_", "/" or "#" are comments; other
-// unknown keys are noted.
+// each with a note. Of two variables or headers with one name the last counts, and
+// headers have no case. "timeout" bounds each step by itself (connecting, listing, a
+// call since its last progress; "total" a call in all), 0 is the defaults of
+// [interop.Timeouts] and less than 0 is none. Keys that begin with "$", "_", "/" or
+// "#" are comments; other unknown keys are noted. In "tools" nothing is only noted:
+// a rule that cannot be read or is not known gives the row up, because without it
+// tools would be mounted that somebody meant to keep away.
+//
+// [FileSchema] is the JSON Schema of all this, by which editors complete. It takes
+// what is read without a note, but for null, which counts as absent.
 //
 // # Variables
 //
-// ${VAR} and ${VAR:-default} are replaced in command, args, cwd, url and in the
-// values of env and headers. The default stands in for a variable that is not set
-// or empty, as in a shell, and may have variables itself. A server with a variable
-// that is not set and has no default is skipped, and only that one. "$${" stands
-// for "${"; any other "$" for itself. Values that come in are not read again.
+// They are replaced in command, args, cwd, url and in the values of env and headers:
+//
+//	${VAR}, ${VAR:-default}       of the environment; ${env:VAR} is the same
+//	${userHome}                   the home directory
+//	${workspaceFolder}            the file's directory, or the one around its .indusvx
+//	${workspaceFolderBasename}    its last part
+//	${pathSeparator}, ${/}        "/", on Windows "\"
+//	${file:PATH}                  what stands in a file, without the last line break
+//	${cmd:COMMAND LINE}           what a command prints, without the last line break
+//
+// The default stands in for a variable that is not set or empty, as in a shell, and
+// may have variables itself. A server with a variable that is not set and has no
+// default is skipped, and only that one. "$${" stands for "${"; any other "$" for
+// itself. Values that come in are not read again. ${userHome} and the others above
+// go before variables of these names; ${env:userHome} asks for the variable.
+//
+// The path of a ${file:…} may have variables and begin with "~/"; a relative one
+// begins where ${workspaceFolder} is. It must name a plain file of at most 64 KiB that
+// is not empty. A command line is the shell's (sh -c, on Windows cmd /C), with its
+// variables; its braces must come in pairs. It runs in ${workspaceFolder}, with this
+// process's environment, no input and no terminal, for at most 10 s; what it leaves
+// running is ended with it. Up to 64 KiB of its output count, and nothing or a NUL is
+// a failure. Each command line runs once in a reading, a few of them at a time, and of
+// all its rows at most 100 command lines and 1,000 files count.
+//
+// Files are read and commands run only for rows that may start, and never where
+// Options.Dry is set. If that fails the server is skipped, and its id stays taken.
+//
+// # Other clients
+//
+// [Import] reads what somebody has in Claude Desktop, Claude Code, Cursor, Visual
+// Studio Code, Codex and the others of [Clients], as [Definition] values in the words
+// of this file; [Export] writes them for one. [Read] takes their files too where they
+// are named, with the positions of their own text in its notes.
+//
+// Whose file it is shows by what stands in it, and by its name and place where that
+// cannot tell (a "url" is SSE to Gemini CLI alone). A map in "servers" or
+// "mcpServers" that could be anybody's is read as indus's own. Their variables become
+// indus's: what an editor asks its user for is a variable, and a note says which one
+// to set; "${" in the file of a client that replaces nothing becomes "$${". An
+// "envFile" is not read: a note says so. Their seconds and milliseconds become
+// durations, a disabled server stays disabled, and every key that is not taken over
+// is in a note with what that means.
 //
 // # Errors
 //
@@ -91,9 +160,11 @@
 // # Concurrency
 //
 // Nothing is shared and nothing goes on: all functions may be called from several
-// goroutines, and have read all they will read when they return.
+// goroutines, and have read and run all they will when they return. The approvals are
+// shared with other processes; a lock sees to it that none loses another's.
 //
 // # Testing
 //
-// Set Options.Home and Options.Env in tests; then nothing of the machine is read.
+// Set Options.Home and Options.Env in tests; then nothing of the machine is read, but
+// by the commands of a ${cmd:…}, which get the real environment.
 package mcpconfig

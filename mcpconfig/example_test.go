@@ -73,8 +73,8 @@ func ExampleConfig_Held() {
 		fmt.Printf("%s: %s\n", r.Server.ID, r.Hint)
 	}
 	// Output:
-	// everything: start it with --trust, or approve the file with --mcp testdata/example/.indusvx/mcp.json
-	// docs: start it with --trust, or approve the file with --mcp testdata/example/.indusvx/mcp.json
+	// everything: approve it with "indus mcp approve SERVER", or start it with --trust
+	// docs: approve it with "indus mcp approve SERVER", or start it with --trust
 }
 
 func ExampleNote_String() {

@@ -2,6 +2,8 @@ package mcpconfig
 
 import (
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -33,7 +35,9 @@ func (r *reading) text(field string) string {
 // expand replaces the variables in a value of the row; field says where, in notes.
 // If it cannot, the row is skipped.
 func (r *reading) expand(s string, at int, field string) string {
-	x := expansion{text: s, env: r.place.env, budget: &r.budget}
+	x := expansion{
+		text: s, env: r.place.env, fixed: r.fixed, dir: r.base, tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
+	}
 	out := x.run()
 	if x.reason != "" {
 		r.skip(at, field+": "+x.reason, x.hint)
@@ -42,10 +46,39 @@ func (r *reading) expand(s string, at int, field string) string {
 	for _, name := range slices.Compact(x.missing) {
 		r.skip(at, field+": the variable "+name+" is not set", "set it, or give a default: ${"+name+":-…}")
 	}
-	if strings.ContainsRune(out, 0) {
+	if x.nul {
 		r.skip(at, field+" holds a NUL character", "")
 	}
+	r.wants = append(r.wants, x.wants...)
+	if x.fetches {
+		r.written = append(r.written, part{"fetched", field, s})
+	}
 	return out
+}
+
+// fixed are the variables that every file has.
+func (f *file) fixed(name string) (string, bool) {
+	switch name {
+	case "userHome":
+		return f.place.home, f.place.home != ""
+	case "workspaceFolder":
+		return f.base(), true
+	case "workspaceFolderBasename":
+		return filepath.Base(f.base()), true
+	case "pathSeparator":
+		return string(filepath.Separator), true
+	}
+	return "", false
+}
+
+// base is where relative paths of the file begin: its directory, or the one around
+// its .indusvx, or another program's such directory. It is absolute.
+func (f *file) base() string {
+	base, err := filepath.Abs(filepath.Dir(f.path))
+	if err != nil { // the working directory is gone
+		return filepath.Dir(f.path)
+	}
+	return project(base)
 }
 
 // texts is a field that must be a list of strings.
@@ -69,7 +102,8 @@ func (r *reading) texts(field string) []string {
 }
 
 // pairs is a field that must be an object of strings; valid says what is wrong
-// with a name. Of two entries with one name the later counts.
+// with a name. Of two entries with one name the later counts, and one is all that
+// comes out, so that their order means nothing.
 func (r *reading) pairs(field string, valid func(name string) string) []interop.Pair {
 	v := r.fields[field]
 	if v == nil {
@@ -82,22 +116,37 @@ func (r *reading) pairs(field string, valid func(name string) string) []interop.
 	}
 	last := map[string]int{}
 	for i := range object.Members {
-		last[tree.Text(object.Members[i].Name)] = i
+		last[folded(field, tree.Text(object.Members[i].Name))] = i
 	}
 	var out []interop.Pair
 	for i := range object.Members {
 		m := &object.Members[i]
 		name := tree.Text(m.Name)
-		where := field + " " + tree.Quote(name)
-		if last[name] != i {
+		wrong := valid(name)
+		shown := name
+		if i := strings.IndexAny(name, "=:"); i >= 0 && wrong != "" { // a value was written into the name
+			shown = name[:i] + "…"
+		}
+		where := field + " " + tree.Quote(shown)
+		if last[folded(field, name)] != i {
 			r.note(m.Name.StartOffset, where+" comes again; the last counts", "")
-		} else if wrong := valid(name); wrong != "" {
+		} else if wrong != "" {
 			r.note(m.Name.StartOffset, where+" is left out: "+wrong, "")
 		} else if s, ok := r.scalar(&m.Value, where); ok {
 			out = append(out, interop.Pair{Name: name, Value: interop.Secret(s)})
+			r.written = append(r.written, part{field, name, m.Value.Value.(hujson.Literal).String()})
 		}
 	}
 	return out
+}
+
+// folded is a name as those compare it who get it: headers have no case (RFC 9110,
+// section 5.1), nor have the variables of Windows.
+func folded(field, name string) string {
+	if field == "headers" || runtime.GOOS == "windows" {
+		return strings.ToLower(name)
+	}
+	return name
 }
 
 // scalar is an element that should be a string. A number or a boolean counts as

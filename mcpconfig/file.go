@@ -1,10 +1,8 @@
 package mcpconfig
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/tailscale/hujson"
 
@@ -25,14 +23,18 @@ type file struct {
 	place  *place
 	doc    *tree.Doc
 	budget int  // of maxExpand, what is left
+	later  int  // the same, for the rows that are read again
 	cut    bool // rows beyond maxRows were left out
 }
 
 // read reads the rows of a source. A file that is useless as a whole is an error
 // if it was named, and otherwise a note.
-func (p *place) read(s *source) error {
-	f := &file{source: s, place: p, budget: maxExpand}
-	whole := f.parse()
+func (p *place) read(ctx context.Context, s *source) error {
+	f := &file{source: s, place: p, budget: maxExpand, later: maxExpand}
+	whole := f.parse(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if whole == nil {
 		return nil
 	}
@@ -43,12 +45,12 @@ func (p *place) read(s *source) error {
 	return nil
 }
 
-func (f *file) parse() *fault {
-	text, err := readLimited(f.path)
+func (f *file) parse(ctx context.Context) *fault {
+	text, err := f.text(ctx)
 	if err != nil {
 		return &fault{note: Note{File: f.path, Reason: plain(err)}, err: err}
 	}
-	doc, wrong := tree.Parse(text, tree.JSON)
+	doc, wrong := tree.Parse(text, f.syntax(text))
 	f.doc = doc
 	if wrong != nil {
 		return &fault{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
@@ -57,23 +59,22 @@ func (f *file) parse() *fault {
 	if !ok {
 		return &fault{note: f.noteAt(doc.Root.StartOffset, "holds "+tree.KindOf(doc.Root.Value)+" where an object is expected", example)}
 	}
+	if client := f.client(); client != "" {
+		return f.foreign(client)
+	}
 	f.rows(top)
 	return nil
 }
 
 const example = `begin with {"servers": {"name": {"command": "…"}}}`
 
-func readLimited(path string) ([]byte, error) {
-	r, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// text is what the source holds. Of one that was only discovered a stranger may
+// have made whatever it likes, a link into /proc say.
+func (f *file) text(ctx context.Context) ([]byte, error) {
+	if f.scope == Explicit {
+		return readNamed(ctx, f.path, maxFile)
 	}
-	defer r.Close()
-	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = errors.New("larger than 1 MiB")
-	}
-	return text, err
+	return readPlain(f.path, maxFile)
 }
 
 // rows reads every member that holds servers: of two with one name neither is lost.

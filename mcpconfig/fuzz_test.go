@@ -17,7 +17,8 @@ import (
 
 // FuzzRead reads any bytes as a named file and as a discovered one. Every row of
 // the text is a row of the outcome, every row that does not start has a note that
-// says so, ids are unique, and no variable's value is printed.
+// says so, ids are unique, and no variable's value is printed. Both readings are dry,
+// because a text that is made up might name any command.
 func FuzzRead(f *testing.F) {
 	cases, _ := filepath.Glob("testdata/read/*.txtar")
 	for _, path := range cases {
@@ -38,7 +39,7 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	const value = "vALUe-0f-a-vAr1able"
-	opts := &mcpconfig.Options{Home: filepath.Join(dir, "home"), Env: func(name string) (string, bool) {
+	opts := &mcpconfig.Options{Dry: true, Home: filepath.Join(dir, "home"), Env: func(name string) (string, bool) {
 		return value, name != "XDG_CONFIG_HOME" && len(name)%2 == 0
 	}}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -65,6 +66,8 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, c := range []*mcpconfig.Config{found, named} {
 			checkNotes(t, c)
+			checkDefinitions(t, c)
+			c.Watched = nil // paths, in which variables are replaced
 			text, err := json.Marshal(c)
 			if err != nil {
 				t.Fatal(err)
@@ -123,4 +126,56 @@ func checkNotes(t *testing.T, c *mcpconfig.Config) {
 			t.Fatalf("row %d, %v, has no note in %v", i+1, r, c.Notes)
 		}
 	}
+}
+
+// checkDefinitions sees to it that every row that counts can be written again.
+func checkDefinitions(t *testing.T, c *mcpconfig.Config) {
+	t.Helper()
+	for _, r := range c.Rows {
+		d, ok := c.Definition(r.Server.ID)
+		if r.State == mcpconfig.Skipped || r.State == mcpconfig.Shadowed {
+			continue
+		}
+		if !ok || d.ID != r.Server.ID || !json.Valid(d.JSON) || d.JSON[0] != '{' {
+			t.Fatalf("row %v is defined as %s, %v", r, d.JSON, ok)
+		}
+	}
+}
+
+// FuzzExpand replaces the variables of any text. Only what the text itself says is
+// fetched, whatever stands in variables; and what was escaped comes out as it was.
+func FuzzExpand(f *testing.F) {
+	for _, s := range []string{
+		"", "$", "${A}", "${A:-${B:-c}}", "${env:A:-b}", "${/}", "${file:${A}/b}", "${file:~/a}", "${cmd:a {b} ${C}}", "$${cmd:a}",
+		"${A:-${cmd:a}}", "${AA:-${file:x}}", "${cmd:}", "${file:", "${input:a}", "${cmd:}}", "\x00${cmd:a}\x00",
+	} {
+		f.Add(s, "${cmd:evil}${file:evil}")
+		f.Add(s, "")
+	}
+	f.Fuzz(func(t *testing.T, text, value string) {
+		env := func(name string) (string, bool) { return value, len(name)%2 == 1 }
+		kept, wants, wrong := mcpconfig.Expand(text, env, nil)
+		for _, w := range wants {
+			if !strings.Contains(text, "${"+w.Kind+":") {
+				t.Fatalf("%s %q is fetched, and %q does not say so", w.Kind, w.What, text)
+			}
+			if w.Kind == "cmd" && !strings.Contains(text, "${cmd:"+w.What+"}") {
+				t.Fatalf("%q runs, and does not stand in %q", w.What, text)
+			}
+		}
+		if marks := strings.Count(kept, "\x00"); wrong == "" && marks != 2*len(wants) {
+			t.Fatalf("%d marks around %d fetches: %q", marks, len(wants), kept)
+		}
+		full, again, wrongToo := mcpconfig.Expand(text, env, func(mcpconfig.Fetch) string { return "${cmd:evil}" })
+		if wrongToo != wrong || len(again) != len(wants) || strings.Contains(full, "\x00") {
+			t.Fatalf("fetched: %q, %q, %v; kept: %q, %q, %v", full, wrongToo, again, kept, wrong, wants)
+		}
+		if strings.Contains(text, "\x00") {
+			return
+		}
+		escaped := strings.ReplaceAll(text, "${", "$${")
+		if got, wants, wrong := mcpconfig.Expand(escaped, env, nil); got != text || len(wants) > 0 || wrong != "" {
+			t.Fatalf("%q comes out of %q (%s)", got, escaped, wrong)
+		}
+	})
 }

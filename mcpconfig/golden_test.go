@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +21,9 @@ import (
 var update = flag.Bool("update", false, "write what Read returns into testdata/read")
 
 // TestRead runs each case of testdata/read. Its comment has lines "paths: …",
-// "env: NAME=value" and "trust"; its files lie in work/ (the working directory)
-// and home/; its last file, want, is what Read returns.
+// "env: NAME=value", "trust", "dry" and "approve: id …", which approves what waits;
+// its files lie in work/ (the working directory) and home/; its last file, want, is
+// what Read returns.
 func TestRead(t *testing.T) {
 	dir, err := filepath.Abs("testdata/read")
 	if err != nil {
@@ -79,7 +81,7 @@ func readCase(t *testing.T, comment string, files []txtar.File) string {
 	t.Chdir(work)
 	env := map[string]string{"HOME": home, "USERPROFILE": home}
 	opts := &mcpconfig.Options{Env: lookup(env)}
-	var paths []string
+	var paths, approve []string
 	for line := range strings.Lines(comment) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		value = strings.NewReplacer("$HOME", home, "$WORK", work).Replace(value)
@@ -88,9 +90,23 @@ func readCase(t *testing.T, comment string, files []txtar.File) string {
 			paths = strings.Fields(value)
 		case "trust":
 			opts.Trust = true
+		case "dry":
+			opts.Dry = true
+		case "approve":
+			approve = strings.Fields(value)
 		case "env":
 			name, v, _ := strings.Cut(value, "=")
 			env[name] = v
+		}
+	}
+	if approve != nil {
+		c, err := mcpconfig.Read(t.Context(), paths, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting := slices.DeleteFunc(c.Held(), func(r mcpconfig.Row) bool { return !slices.Contains(approve, r.Server.ID) })
+		if err := mcpconfig.Approve(opts, waiting...); err != nil {
+			t.Fatal(err)
 		}
 	}
 	c, err := mcpconfig.Read(t.Context(), paths, opts)
@@ -145,6 +161,12 @@ func revealed(t *testing.T, s interop.Server) string {
 			steps = append(steps, d.String())
 		}
 		row = append(row, steps)
+	}
+	if rules, _ := json.Marshal(s.Tools); string(rules) != `{"Allow":null,"Deny":null,"Rename":null,"Describe":null}` {
+		row = append(row, s.Tools)
+	}
+	if s.Profile != nil {
+		row = append(row, "profile "+s.Profile.Name())
 	}
 	text, err := json.Marshal(row)
 	if err != nil {

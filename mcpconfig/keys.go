@@ -15,7 +15,7 @@ import (
 func keys() []string {
 	return []string{
 		"name", "id", "command", "args", "env", "cwd", "inheritEnv", "url", "headers",
-		"transport", "type", "timeout", "enabled", "disabled",
+		"transport", "type", "timeout", "tools", "profile", "enabled", "disabled",
 	}
 }
 
@@ -44,6 +44,9 @@ func (r *reading) collect(object *hujson.Object) {
 // strangers notes the names that do nothing.
 func (r *reading) strangers() {
 	for _, v := range r.twice {
+		if tree.Text(*v) == "tools" { // which is more than a note
+			continue
+		}
 		r.note(v.StartOffset, tree.Quote(tree.Text(*v))+" comes again in this row; the last counts", "")
 	}
 	for _, v := range r.extra[:min(len(r.extra), maxNotes+1)] {
@@ -70,6 +73,8 @@ func meant(name string) string {
 		return "headers"
 	case "workdir", "workingdirectory", "working_directory":
 		return "cwd"
+	case "includetools", "excludetools", "enabledtools", "disabledtools", "enabled_tools", "disabled_tools", "allowedtools":
+		return "tools"
 	}
 	if near := nearest.Names(name, keys(), 1); len(near) == 1 {
 		return near[0]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -26,6 +27,12 @@ func TestDiscoveredOddities(t *testing.T) {
 		{"device", func(p string) error { return os.Symlink("/dev/zero", p) }, "mcp.json: not a file but a device"},
 		{"link to nothing", func(p string) error { return os.Symlink("nowhere", p) }, "mcp.json: a symbolic link to nothing"},
 		{"link to itself", func(p string) error { return os.Symlink("mcp.json", p) }, "mcp.json: too many levels of symbolic links"},
+		{"link to a file of the kernel", func(p string) error {
+			if _, err := os.Stat("/proc/self/environ"); err != nil {
+				return err
+			}
+			return os.Symlink("/proc/self/environ", p) // some, such as kmsg, block
+		}, `mcp.json:1:1: is empty; begin with {"servers": {"name": {"command": "…"}}}`},
 		{"unreadable", func(p string) error { return os.WriteFile(p, []byte("{}"), 0) }, "mcp.json: permission denied"},
 		{"sparse and huge", func(p string) error {
 			if err := os.WriteFile(p, nil, 0o644); err != nil {
@@ -80,6 +87,49 @@ func TestReadTakesANamedPipe(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// What the user's own files, and those that were named, say of relative paths is not
+// for a project to decide that has a link to them.
+func TestAProjectsLinkMovesNoRelativePath(t *testing.T) {
+	home, work, other := tempDir(t), tempDir(t), tempDir(t)
+	own, named := filepath.Join(home, ".config", "indusvx", "mcp.json"), filepath.Join(home, "mine", "mcp.json")
+	write(t, own, `{"servers": {"a": {"command": "./run.sh", "cwd": "bin", "args": ["${workspaceFolder}", "${cmd:pwd}"]}}}`)
+	write(t, named, `{"servers": {"a": {"command": "./run.sh", "cwd": "bin", "args": ["${workspaceFolder}", "${cmd:pwd}"]}}}`)
+	mkdir(t, filepath.Join(work, ".indusvx"))
+	link := filepath.Join(work, ".indusvx", "mcp.json")
+	for _, tt := range []struct {
+		to    string
+		paths []string
+	}{
+		{own, []string{work}}, {own, []string{other, work}}, {own, []string{work, other}},
+		{named, []string{named, work}}, {named, []string{work, named}},
+	} {
+		_ = os.Remove(link)
+		if err := os.Symlink(tt.to, link); err != nil {
+			t.Fatal(err)
+		}
+		c, err := mcpconfig.Read(t.Context(), tt.paths, &mcpconfig.Options{Home: home, Env: lookup(nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Dir(tt.to)
+		for _, s := range c.Servers() {
+			got := s.Transport.(interop.Stdio)
+			want := interop.Stdio{Command: "./run.sh", Args: []string{dir, dir}, Dir: filepath.Join(dir, "bin")}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%v: %s", tt.paths, diff)
+			}
+		}
+		for _, r := range c.Rows {
+			if r.State == mcpconfig.Active && r.File != tt.to {
+				t.Errorf("%v: from %s", tt.paths, r.File)
+			}
+		}
+		if len(c.Servers()) != 1 {
+			t.Errorf("%v: %v", tt.paths, c.Notes)
+		}
 	}
 }
 

@@ -202,15 +202,20 @@ func TestNothingPrintsAValue(t *testing.T) {
 		"d": {"command": "x", "env": {"A": "s3cret", "A": "s3cret${"}, "enabled": false},
 		"e": {"command": "x", "env": "s3cret", "timeout": "s3cret", "inheritEnv": "s3cret"},
 		"f": {"url": "https://h/mcp", "headers": {"A": "${V}"}},
-		"g": {"command": "x", "args": ["${V}"], "env": {"A": "${V}"}}
+		"g": {"command": "x", "args": ["${V}"], "env": {"A": "${V}"}},
+		"h": {"command": "${cmd:cat secret}", "args": ["${cmd:cat secret}", "${file:secret}"], "env": {"A": "${file:secret}"}, "cwd": "${file:secret}"},
+		"i": {"url": "https://h/${cmd:cat secret}", "headers": {"A": "${file:secret}"}},
+		"j": {"command": "x", "args": ["${cmd:cat secret; cat secret >&2; exit 1}", "${file:./secret/}"]},
+		"k": {"url": "${cmd:cat secret}"}
 	}}`)
+	write(t, filepath.Join(dir, "secret"), "s3cret\n")
 	for _, trust := range []bool{false, true} {
 		c, err := mcpconfig.Read(t.Context(), []string{dir},
 			&mcpconfig.Options{Trust: trust, Home: dir, Env: lookup(map[string]string{"V": "s3cret"})})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(c.Rows) != 7 {
+		if len(c.Rows) != 11 {
 			t.Fatal(c.Rows)
 		}
 		text, err := json.Marshal(c)

@@ -19,37 +19,51 @@ type reading struct {
 	fields map[string]*hujson.Value // by name; null is the same as absent
 	twice  []*hujson.Value          // names that come again later in the row
 	extra  []*hujson.Value          // names that are not known
+
+	fetched func(fetch) (value, wrong string) // nil: left as it is, marked
+	written []part                            // what an approval covers as the file has it
 }
 
 // row reads one row: key is its name in an object of rows, and nil in a list.
 func (f *file) row(key, v *hujson.Value) {
-	at := v.StartOffset
-	if key != nil {
-		at = key.StartOffset
+	r := f.reading(entry{n: len(f.entries) + 1, key: key, v: v}, nil)
+	if r.State == Active && (f.scope == Project || f.scope == Explicit) {
+		r.Approval = r.fingerprint()
 	}
-	line, column := f.doc.Position(at)
-	r := &reading{file: f, at: at, fields: map[string]*hujson.Value{}, entry: entry{
-		Row: Row{File: f.path, Line: line, Scope: f.scope, State: Active},
-		n:   len(f.entries) + 1, column: column,
-	}}
-	r.read(key, v)
-	if r.State != Active {
-		r.Server = interop.Server{ID: r.Server.ID}
-	}
+	r.unmark()
+	r.from = f
 	f.entries = append(f.entries, r.entry)
 }
 
-func (r *reading) read(key, v *hujson.Value) {
-	if key != nil {
-		r.Server.ID = tree.Text(*key)
+// reading reads a row; fetched is what ${file:…} and ${cmd:…} stand for, and nil
+// where that is to be left as it is.
+func (f *file) reading(e entry, fetched func(fetch) (value, wrong string)) *reading {
+	at := e.v.StartOffset
+	if e.key != nil {
+		at = e.key.StartOffset
 	}
-	object, ok := v.Value.(*hujson.Object)
+	var line int
+	line, e.column = f.doc.Position(at)
+	e.Row = Row{File: f.path, Line: line, Scope: f.scope, State: Active}
+	r := &reading{file: f, at: at, fetched: fetched, fields: map[string]*hujson.Value{}, entry: e}
+	r.read()
+	if r.State != Active {
+		r.Server = interop.Server{ID: r.Server.ID}
+	}
+	return r
+}
+
+func (r *reading) read() {
+	if r.key != nil {
+		r.Server.ID = tree.Text(*r.key)
+	}
+	object, ok := r.v.Value.(*hujson.Object)
 	if !ok {
-		r.skip(v.StartOffset, "the row is "+tree.KindOf(v.Value)+" where an object is expected", "")
+		r.skip(r.v.StartOffset, "the row is "+tree.KindOf(r.v.Value)+" where an object is expected", "")
 		return
 	}
 	r.collect(object)
-	r.identify(key != nil)
+	r.identify(r.key != nil)
 	r.describe()
 	if !r.enabled() {
 		if r.State == Active {
@@ -59,6 +73,8 @@ func (r *reading) read(key, v *hujson.Value) {
 	}
 	r.strangers()
 	r.Server.Timeouts = r.timeouts()
+	r.Server.Tools = r.rules()
+	r.Server.Profile = r.profile()
 	r.transport()
 }
 

@@ -15,11 +15,11 @@ func (r *reading) remote(declared interop.TransportKind) {
 	for i, h := range headers {
 		// A line break at the end comes from a variable that was read from a file.
 		headers[i].Value = interop.Secret(strings.TrimSpace(h.Value.Reveal()))
-		if strings.ContainsFunc(headers[i].Value.Reveal(), isControl) {
+		if text := headers[i].Value.Reveal(); !isMarked(text) && strings.ContainsFunc(text, isControl) {
 			r.skip(r.fields["headers"].StartOffset, "headers "+tree.Quote(h.Name)+" holds a line break or control character", "")
 		}
 	}
-	if r.State == Active {
+	if r.State == Active && !isMarked(address) {
 		r.checkURL(address)
 	}
 	if declared == interop.KindSSE {

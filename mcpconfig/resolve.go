@@ -4,18 +4,23 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/tailscale/hujson"
 )
 
 // entry is a row with what only the reading needs of it.
 type entry struct {
 	Row
 	n, column int
+	from      *file
+	key, v    *hujson.Value // in the file's tree; key is nil in a list
+	wants     []fetch       // what is to be fetched before it starts
 }
 
 // resolve decides who has an id, and who must wait for approval. A row claims its
 // id unless it was skipped: a disabled row hides its namesakes, a broken one hides
 // nothing.
-func resolve(sources []*source) {
+func (p *place) resolve(sources []*source) {
 	owners := map[string]owner{}
 	for i, s := range sources {
 		for j := range s.entries {
@@ -38,11 +43,28 @@ func resolve(sources []*source) {
 			if o := owners[e.Server.ID]; o.source != i || o.row != j {
 				s.settle(e, Shadowed, shadowReason(sources, o, i), "remove or rename one of the two")
 			} else if e.State == Active && !s.approved {
-				s.settle(e, Held, "found in a project's file, which is not approved",
-					"start it with --trust, or approve the file with --mcp "+word(s.path))
+				if wait := p.waits(s, e); wait != "" {
+					s.settle(e, Held, wait, `approve it with "indus mcp approve SERVER", or start it with --trust`)
+				}
 			}
 		}
 	}
+}
+
+// waits says why a row of a project's file must wait for approval; "" where it is approved.
+func (p *place) waits(s *source, e *entry) string {
+	const found = "found in a project's file, and "
+	file, err := identity(s.path)
+	if err != nil {
+		return found + "where that is cannot be told"
+	}
+	switch a, ok := find(p.approved(), file, e.Server.ID); {
+	case !ok:
+		return found + "not approved yet"
+	case a.Fingerprint != e.Approval:
+		return found + "changed since it was approved at " + a.At.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	return ""
 }
 
 // owner is the row that has an id.

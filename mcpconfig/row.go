@@ -16,13 +16,15 @@ type State string
 const (
 	// Active rows may start.
 	Active State = "active"
-	// Held rows are in a project's file that was discovered and not approved.
+	// Held rows are in a project's file that was discovered, and are not approved, or
+	// not as they are now.
 	Held State = "held"
 	// Disabled rows say so themselves.
 	Disabled State = "disabled"
 	// Shadowed rows lost their id to a row of a file, or of a place in it, that goes first.
 	Shadowed State = "shadowed"
-	// Skipped rows cannot be used; their id goes to the next row that has it.
+	// Skipped rows cannot be used; their id goes to the next row that has it, unless a
+	// ${file:…} or ${cmd:…} failed: a locked keyring must not start another server.
 	Skipped State = "skipped"
 )
 
@@ -47,13 +49,16 @@ const (
 // format of package fmt and as JSON, without any value of a variable, an
 // environment or a header.
 type Row struct {
-	// Server is complete where State is [Active], [Held] or [Shadowed]. Otherwise
-	// it has the id alone, which of a [Skipped] row may be "".
+	// Server is complete where State is [Active], [Held] or [Shadowed], but for the
+	// ${file:…} and ${cmd:…} of rows that do not start, which stand in it as they are.
+	// Otherwise it has the id alone, which of a [Skipped] row may be "".
 	Server interop.Server
 	// Kind of transport; "" where the row does not tell.
 	Kind interop.TransportKind
 	// Target is the command line, or the URL without user, query and fragment, as
-	// the file writes it: variables are not replaced. Safe to print on a terminal.
+	// the file writes it: variables are not replaced, and those of a URL all stay, for
+	// they say where it leads, what is sent along and what runs. Safe to print on a
+	// terminal.
 	Target string
 	// File and Line are where the row begins.
 	File string
@@ -64,6 +69,9 @@ type Row struct {
 	State State
 	// Reason and Hint say why State is not [Active] and what to do; "" where it is.
 	Reason, Hint string
+	// Approval is the fingerprint of what would run, for [Approve]; "" of the user's
+	// own rows and of those that are [Disabled] or [Skipped].
+	Approval string
 }
 
 // String is one line: id, state, kind, target.

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/indusagi/indus/internal/nearest"
@@ -39,6 +38,10 @@ func (p *place) locate() {
 			name = "USERPROFILE"
 		}
 		p.home, _ = p.env(name)
+		if p.home != "" && !filepath.IsAbs(p.home) { // what stands in the working directory is not the user's
+			p.notes = append(p.notes, Note{Reason: name + " is not an absolute path and is ignored"})
+			p.home = ""
+		}
 	}
 	if p.xdg == "" {
 		p.xdg, _ = p.env("XDG_CONFIG_HOME")
@@ -50,11 +53,12 @@ func (p *place) locate() {
 	if p.xdg == "" && p.home != "" {
 		p.xdg = filepath.Join(p.home, ".config")
 	}
+	p.state = p.stateDir()
 }
 
 // find turns the named paths into files, each once.
 func (p *place) find(paths []string) (*found, error) {
-	f := &found{notes: p.notes}
+	f := &found{}
 	if len(paths) == 0 {
 		f.search(p, p.dir, 0)
 		return f, nil
@@ -117,9 +121,11 @@ func (f *found) discover(path string, scope Scope, approved bool, group int) {
 }
 
 // add keeps one source for each file, however often and by whatever name it was
-// reached, and its approval if any of the ways to it gives one. The user's own
-// files keep their first place, so that they never go before a project's; all
-// others take their last, because the later path wins.
+// reached, and its approval if any of the ways to it gives one. Its path is that of
+// the way that is approved: a project's link to the user's file must not have the
+// relative paths in it begin at the project. The user's own files keep their first
+// place, so that they never go before a project's; all others take their last,
+// because the later path wins.
 func (f *found) add(s *source) {
 	same := func(e *source) bool { return os.SameFile(e.info, s.info) }
 	i := slices.IndexFunc(f.sources, same)
@@ -127,17 +133,25 @@ func (f *found) add(s *source) {
 		f.sources = append(f.sources, s)
 		return
 	}
-	old, home := f.sources[i], s.scope != Explicit && s.scope != Project
+	old := f.sources[i]
 	s.approved = s.approved || old.approved
-	if old.scope == Explicit {
-		s.scope = Explicit
-	}
-	if home {
-		old.scope, old.approved = s.scope, s.approved
+	switch {
+	case old.own() && s.scope == Project:
 		return
+	case old.scope == Project && s.own():
+		old.path, old.scope, old.approved = s.path, s.scope, true
+		return
+	case s.own():
+		old.approved = true
+		return
+	case old.scope == Explicit && s.scope == Project:
+		s.path, s.scope = old.path, Explicit
 	}
 	f.sources = append(slices.Delete(f.sources, i, i+1), s)
 }
+
+// own reports whether it is the user's own file, found where that has its place.
+func (s *source) own() bool { return s.scope != Explicit && s.scope != Project }
 
 func modeName(m fs.FileMode) string {
 	switch {
@@ -177,5 +191,5 @@ func neighbours(path string) string {
 	if len(near) == 0 {
 		return ""
 	}
-	return "did you mean " + strings.TrimPrefix(filepath.Join(filepath.Dir(path), near[0]), "./") + "?"
+	return "did you mean " + word(filepath.Join(filepath.Dir(path), near[0])) + "?"
 }

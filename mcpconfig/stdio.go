@@ -20,33 +20,35 @@ func (r *reading) stdio() {
 		r.skip(r.fields["command"].StartOffset, `"command" is empty`, "")
 	}
 	name, _, spaced := strings.Cut(s.Command, " ")
-	if spaced && r.State == Active && len(s.Args) == 0 && !strings.ContainsAny(name, `/\`) {
+	if spaced && !isMarked(s.Command) && r.State == Active && len(s.Args) == 0 && !strings.ContainsAny(name, `/\`) {
 		r.note(r.fields["command"].StartOffset, `"command" holds spaces`, `write the arguments in "args"`)
 	}
 	r.Server.Transport, r.Kind = s, interop.KindStdio
 }
 
 // dir is the working directory. A relative one begins where the file is, or at
-// the project if the file is in its .indusvx.
+// the project if the file is in its .indusvx. A project's server runs in the project
+// also where none is named: what "./run.sh" is must not depend on where somebody
+// stands. Others run where indus does.
 func (r *reading) dir() string {
 	dir := r.tilde(r.text("cwd"))
+	if dir == "" && r.scope == Project {
+		base, err := identity(r.base()) // an approval holds through a link, too
+		if err != nil {
+			return r.base()
+		}
+		return base
+	}
 	if dir == "" || filepath.IsAbs(dir) {
 		return dir
 	}
-	base, err := filepath.Abs(filepath.Dir(r.path))
-	if err != nil {
-		return dir
-	}
-	if filepath.Base(base) == ".indusvx" {
-		base = filepath.Dir(base)
-	}
-	return filepath.Join(base, dir)
+	return filepath.Join(r.base(), dir)
 }
 
 // tilde turns a leading "~/" into the home directory, if that is known.
-func (r *reading) tilde(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && r.place.home != "" {
-		return filepath.Join(r.place.home, rest)
+func (f *file) tilde(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && f.place.home != "" {
+		return filepath.Join(f.place.home, rest)
 	}
 	return path
 }

@@ -2,7 +2,6 @@ package mcpconfig
 
 import (
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -69,26 +68,4 @@ func word(s string) string {
 		return `""`
 	}
 	return s
-}
-
-// plainURL is a URL without user, query and fragment, where secrets stand.
-func plainURL(s string) string {
-	if s == "" {
-		return ""
-	}
-	// Variables would make the parser stumble: they become plain letters.
-	_, err := url.Parse(strings.NewReplacer("${", "x", "}", "x", ":-", "-").Replace(s))
-	shown := s
-	if i := strings.IndexAny(s, "?#"); i >= 0 {
-		shown = s[:i] + s[i:i+1] + "…"
-	}
-	scheme, rest, _ := strings.Cut(shown, "://")
-	authority, path, _ := strings.Cut(rest, "/")
-	switch at := strings.LastIndex(authority, "@"); {
-	case err != nil && strings.Contains(s, "@"): // a password with a slash, say
-		return word(scheme + "://…")
-	case at >= 0:
-		return word(scheme + "://…" + authority[at:] + "/" + path)
-	}
-	return word(shown)
 }

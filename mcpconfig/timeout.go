@@ -1,6 +1,7 @@
 package mcpconfig
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/tailscale/hujson"
@@ -16,26 +17,42 @@ const (
 )
 
 // timeouts are what "timeout" says: milliseconds as a number, or a duration as Go
-// writes it. It bounds each step by itself: connecting, listing, and a call since
-// its last progress. What cannot be read is noted, and the defaults stay.
+// writes it, which bounds each step by itself: connecting, listing, and a call since
+// its last progress; or an object with one for each step. What cannot be read is
+// noted, and the defaults stay.
 func (r *reading) timeouts() interop.Timeouts {
 	v := r.fields["timeout"]
 	if v == nil {
 		return interop.Timeouts{}
 	}
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		d := r.bound("timeout", v)
+		return lifted(interop.Timeouts{Connect: d, List: d, Call: d})
+	}
+	var t interop.Timeouts
+	steps := map[string]*time.Duration{"connect": &t.Connect, "list": &t.List, "call": &t.Call, "total": &t.Total}
+	r.members("timeout", object, []string{"connect", "list", "call", "total"}, false, func(name string, v *hujson.Value) {
+		*steps[name] = r.bound("timeout."+name, v)
+	})
+	return lifted(t)
+}
+
+// bound is one duration; 0 where it cannot be read.
+func (r *reading) bound(field string, v *hujson.Value) time.Duration {
 	d, err := duration(v.Value)
 	if v.Value.Kind() == '0' && d > 0 && d < suspicious {
-		r.note(v.StartOffset, `"timeout" counts milliseconds, and this is less than a second`, `write "30s" for seconds`)
+		r.note(v.StartOffset, fmt.Sprintf("%q counts milliseconds, and this is less than a second", field), `write "30s" for seconds`)
 	}
 	switch {
 	case err != nil:
-		r.note(v.StartOffset, `"timeout" is neither a number of milliseconds nor a duration, and is left out`, `write 90000 or "90s"`)
-		return interop.Timeouts{}
+		r.note(v.StartOffset, fmt.Sprintf("%q is neither a number of milliseconds nor a duration, and is left out", field), `write 90000 or "90s"`)
+		return 0
 	case d > maxTimeout:
-		r.note(v.StartOffset, `"timeout" is longer than 30 days, and is left out`, `write -1 for none`)
-		return interop.Timeouts{}
+		r.note(v.StartOffset, fmt.Sprintf("%q is longer than 30 days, and is left out", field), `write -1 for none`)
+		return 0
 	}
-	return bounds(d)
+	return d
 }
 
 // duration is more than maxTimeout, and not overflown, where the number is.
@@ -48,10 +65,10 @@ func duration(v hujson.ValueTrimmed) (time.Duration, error) {
 	return time.Duration(ms * float64(time.Millisecond)), nil
 }
 
-func bounds(d time.Duration) interop.Timeouts {
-	t := interop.Timeouts{Connect: d, List: d, Call: d}
-	if d < 0 || d > totalFloor {
-		t.Total = d
+// lifted gives a call the time in all that it may take since its last progress.
+func lifted(t interop.Timeouts) interop.Timeouts {
+	if t.Total == 0 && (t.Call < 0 || t.Call > totalFloor) {
+		t.Total = t.Call
 	}
 	return t
 }

@@ -87,7 +87,12 @@ A session:
 
 func (f *callFlags) call(ctx context.Context, name string, a *arguments, s streams) error {
 	mayOwn := func(o interop.Server) bool { return o.MayOwn(name) }
+	f.only = func(id string) bool { return mayOwn(interop.Server{ID: id}) }
 	c, err := f.load(ctx, s, about(mayOwn))
+	if err == nil && len(c.Servers()) == 0 { // what all have helps to say what was meant
+		f.only = nil
+		c, err = f.read(ctx)
+	}
 	if err != nil {
 		return err
 	}

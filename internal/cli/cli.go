@@ -92,7 +92,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetFlagErrorFunc(badFlag)
 	root.Flags().Bool("version", false, "which indus this is") // or else it is -v too
 	root.SetVersionTemplate("indus {{.Version}}\n")
-	root.AddCommand(newMCP(s), newServe(s), newCompletion(s), newVersion(s))
+	root.AddCommand(newMCP(s), newServe(s), newOp(s), newCompletion(s), newVersion(s))
 	return root
 }
 
@@ -105,6 +105,7 @@ Usage:
   indus mcp call TOOL [ARGUMENT]...  call one
   indus mcp lint [SERVER]...         does every model provider take them?
   indus serve                        one endpoint for all of them
+  indus op ls URL                    the tools of one server as operations
   indus completion SHELL             complete commands with Tab
   indus version                      which indus this is
   indus COMMAND -h                   all about a command

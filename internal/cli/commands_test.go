@@ -11,10 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/indusagi/indus/internal/fixture"
 	"github.com/indusagi/indus/internal/peers"
@@ -36,7 +38,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"exits":     plain(2, "exits CODE PROGRAM [ARG]...     run it and check its exit code", exits),
 		"start":     plain(2, "start NAME PROGRAM [ARG]...     run it beside the script", startProgram),
 		"heard":     plain(2, "heard NAME PATTERN [VAR]        wait until its stderr matches, keep the group", heard),
-		"signal":    plain(2, "signal NAME INT|TERM|KILL|PIPE  send it a signal", signalProgram),
+		"signal":    plain(2, "signal NAME INT|TERM|KILL|HUP  send it a signal", signalProgram),
 		"ended":     plain(2, "ended NAME CODE                 wait for its end; NAME.out and NAME.err are what it said", ended),
 		"hangup":    plain(1, "hangup NAME                     end its stdin", hangup),
 		"flood":     plain(2, "flood NAME BYTES                write blanks to its stdin, more than a pipe holds", flood),
@@ -51,6 +53,9 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"json":      plain(1, "json FILE                       check that it is one JSON document", isJSON),
 		"holds":     plain(2, "holds FILE PART                 check that JSON has that part, whitespace aside", holds),
 		"size":      plain(2, "size FILE BYTES                 check how long it is", size),
+		"until":     plain(2, "until PATTERN PROGRAM [ARG]...  run it again and again until its stdout matches", until),
+		"headof":    plain(2, "headof FILE VAR                 VAR is the head of a ledger, SEQ:HASH", headOf),
+		"edit":      plain(3, "edit FILE PATTERN TEXT          replace what matches", edit),
 		"gone":      plain(0, "gone                            wait until no server of the script runs", gone),
 	}
 }
@@ -74,7 +79,7 @@ func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	ts.Check(err)
 	var env []string
 	for _, name := range []string{
-		"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "WORK", "NODE", "EVERYTHING", "FILESYSTEM", "FIXTURE", "CONTROL", "MARK",
+		"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "WORK", "NODE", "EVERYTHING", "FILESYSTEM", "FIXTURE", "CONTROL", "MARK",
 		"HTTP", "SSE", "URL",
 	} {
 		env = append(env, name+"="+ts.Getenv(name))
@@ -100,7 +105,7 @@ func heard(ts *testscript.TestScript, sc *scene, args []string) {
 
 func signalProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	sc.program(ts, args[0]).signal(map[string]syscall.Signal{
-		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL,
+		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP,
 	}[args[1]])
 }
 
@@ -245,3 +250,38 @@ func size(ts *testscript.TestScript, _ *scene, args []string) {
 }
 
 func gone(ts *testscript.TestScript, sc *scene, _ []string) { waitGone(sc.t, ts.Getenv("MARK")) }
+
+// until is for what another process does in its own time. The last output is stdout.
+func until(ts *testscript.TestScript, sc *scene, args []string) {
+	re, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for late := time.Now().Add(deadline); ; time.Sleep(20 * time.Millisecond) {
+		err := ts.Exec(args[1], args[2:]...)
+		out := ts.ReadFile("stdout")
+		if err == nil && re.MatchString(out) {
+			return
+		}
+		if time.Now().After(late) {
+			ts.Fatalf("it never said %q, but at last (%v):\n%s%s", args[0], err, out, ts.ReadFile("stderr"))
+		}
+	}
+}
+
+func headOf(ts *testscript.TestScript, _ *scene, args []string) {
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n")
+	var last struct {
+		Seq  int
+		Hash string
+	}
+	ts.Check(json.Unmarshal([]byte(lines[len(lines)-1]), &last))
+	ts.Setenv(args[1], fmt.Sprintf("%d:%s", last.Seq, last.Hash))
+}
+
+func edit(ts *testscript.TestScript, _ *scene, args []string) {
+	old := ts.ReadFile(args[0])
+	edited := regexp.MustCompile(args[1]).ReplaceAllString(old, args[2])
+	if edited == old {
+		ts.Fatalf("nothing in %s matches %s", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(edited), 0o600))
+}

@@ -15,7 +15,8 @@ import (
 type configFlags struct {
 	paths []string
 	trust bool
-	mcp   *pflag.Flag // whose value is paths
+	mcp   *pflag.Flag          // whose value is paths
+	only  func(id string) bool // the servers that a command is about; nil: all
 }
 
 func (f *configFlags) add(cmd *cobra.Command) {
@@ -26,10 +27,19 @@ func (f *configFlags) add(cmd *cobra.Command) {
 
 // read reads the configuration; what cannot be read was mistyped.
 func (f *configFlags) read(ctx context.Context) (*mcpconfig.Config, error) {
+	return f.readAs(ctx, mcpconfig.Options{Trust: f.trust, Only: f.only})
+}
+
+// look is read, and runs no ${cmd:…} and reads no ${file:…}.
+func (f *configFlags) look(ctx context.Context) (*mcpconfig.Config, error) {
+	return f.readAs(ctx, mcpconfig.Options{Trust: f.trust, Dry: true})
+}
+
+func (f *configFlags) readAs(ctx context.Context, o mcpconfig.Options) (*mcpconfig.Config, error) {
 	if f.mcp.Changed && len(f.paths) == 0 {
 		return nil, usage("--mcp is empty: name a file or a directory")
 	}
-	c, err := mcpconfig.Read(ctx, f.paths, &mcpconfig.Options{Trust: f.trust})
+	c, err := mcpconfig.Read(ctx, f.paths, &o)
 	if err != nil && ctx.Err() == nil {
 		err = usage("%w", err)
 	}
@@ -130,9 +140,10 @@ func ownsTool(o interop.Server, word string) bool { return o.ID == word || o.May
 func (f *configFlags) choose(ctx context.Context, words []string, is matcher, s streams) ([]interop.Server, error) {
 	cares := unlessMeant
 	if len(words) > 0 {
-		cares = about(func(o interop.Server) bool {
+		concerns := func(o interop.Server) bool {
 			return slices.ContainsFunc(words, func(w string) bool { return is(o, w) })
-		})
+		}
+		cares, f.only = about(concerns), func(id string) bool { return concerns(interop.Server{ID: id}) }
 	}
 	c, err := f.load(ctx, s, cares)
 	if err != nil {
@@ -163,7 +174,13 @@ func noServer(c *mcpconfig.Config, id string, wanted func(interop.Server) bool) 
 	if row, ok := idle(c, wanted); ok {
 		return notStarted(row)
 	}
-	near := didYouMean(id, ids(c.Servers()))
+	var active []string
+	for _, r := range c.Rows {
+		if r.State == mcpconfig.Active {
+			active = append(active, r.Server.ID)
+		}
+	}
+	near := didYouMean(id, active)
 	if near == "" {
 		near = "; indus mcp ls shows them all"
 	}
@@ -186,7 +203,7 @@ func (f *configFlags) completeServers(after string, d cobra.ShellCompDirective) 
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		c, err := f.read(cmd.Context())
+		c, err := f.look(cmd.Context())
 		if err != nil {
 			return nil, d
 		}

@@ -22,11 +22,13 @@ const shutdownWait = 5 * time.Second
 type door interface {
 	// serve blocks until ctx ends, or a door of one client is closed.
 	serve(ctx context.Context, h *host.Host, s streams) error
+	// String is how the ledger names who serves there.
+	String() string
 }
 
-// open is the door that the flags ask for. Whatever is wrong with it is known
+// door is the door that the flags ask for. Whatever is wrong with it is known
 // before any server starts.
-func (f *serveFlags) open(s streams) (door, error) {
+func (f *serveFlags) door(s streams) (door, error) {
 	if f.stdio {
 		return stdioDoor{}, nil
 	}
@@ -37,6 +39,8 @@ func (f *serveFlags) open(s streams) (door, error) {
 type stdioDoor struct{}
 
 var _ door = stdioDoor{}
+
+func (stdioDoor) String() string { return "indus serve --stdio" }
 
 func (stdioDoor) serve(ctx context.Context, h *host.Host, s streams) error {
 	if _, ok := terminal(s.in); ok {
@@ -73,11 +77,16 @@ func listen(addr string, s streams) (door, error) {
 	return &httpDoor{l}, nil
 }
 
+func (d *httpDoor) String() string { return "indus serve at " + d.url() }
+
+// url is what clients on this machine connect to.
+func (d *httpDoor) url() string { return "http://" + reachable(d.l.Addr().(*net.TCPAddr)) + "/mcp" }
+
 func (d *httpDoor) serve(ctx context.Context, h *host.Host, s streams) error {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h.Handler())
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	url := "http://" + reachable(d.l.Addr().(*net.TCPAddr)) + "/mcp"
+	url := d.url()
 	s.tell("serving at %s", url)
 	s.tell("to connect a client:\n  claude mcp add --transport http indus %s\n"+
 		`  {"mcpServers":{"indus":{"type":"http","url":"%s"}}}`, url, url)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
@@ -92,6 +93,17 @@ var (
 	Size          = size
 )
 
+// HideRow is a row as get shows it, on one line.
+func HideRow(row string) string { return string(hideRow(json.RawMessage(row))) }
+
+// Pasted is where a row seems to hold secrets in plain text.
+func Pasted(row string) (where []string) {
+	for _, p := range pasted(json.RawMessage(row)) {
+		where = append(where, p.where)
+	}
+	return where
+}
+
 // Drawing is lines that are drawn anew, for the servers all on each screen.
 type Drawing struct{ d drawing }
 
@@ -101,3 +113,53 @@ func (d *Drawing) Draw(w io.Writer, lines []string, width int) { d.d.draw(w, lin
 func ServerLines(all []interop.EndpointStatus, height int) []string {
 	return serverLines(all, 1500*time.Millisecond, height)
 }
+
+// Moment is a time that somebody typed.
+var Moment = moment
+
+// InWords is what changed from one tool object to another.
+func InWords(before, after string) string {
+	entry := func(tool string) ledger.Entry {
+		c := &ledger.Capability{Name: "s__a", Server: "s", Tool: "a", Wire: toolbox.Wire{JSON: json.RawMessage(tool)}}
+		return ledger.Entry{Op: ledger.Enroll, Server: "s", Tool: "a", Name: "s__a", Capability: c, Sum: tool}
+	}
+	return inWords(different(entry(before), entry(after)))
+}
+
+// OpenLedger opens a ledger, and waits so long for who holds it.
+func OpenLedger(ctx context.Context, path string, wait time.Duration) (*ledger.File, error) {
+	return openLedger(ctx, path, wait, nil)
+}
+
+// TellEvents writes lines about events.
+func TellEvents(err io.Writer) func(interop.Event) { return tellEvents(streams{nil, io.Discard, err}) }
+
+// Follower follows one file, a look at a time.
+type Follower struct{ *follower }
+
+// Follow serves what the file says, and tells on err. The attachment is the caller's
+// to close.
+func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *ledger.Attachment, error) {
+	flags, cmd := &configFlags{}, &cobra.Command{}
+	flags.add(cmd)
+	if err := cmd.Flags().Set("mcp", path); err != nil {
+		return nil, nil, err
+	}
+	began := time.Now()
+	c, fault := flags.read(ctx)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	s := streams{strings.NewReader(""), io.Discard, err}
+	local, fault := newBuiltins(false, s)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	w := &follower{flags: flags, s: s, local: local}
+	w.attached = ledger.Attach(ctx, ledger.Empty(), c.Servers(), &ledger.Options{Mount: &interop.MountOptions{Wait: -1}})
+	w.begin(c, began)
+	return &Follower{w}, w.attached, nil
+}
+
+// Look is what happens once a second.
+func (f *Follower) Look(ctx context.Context) { f.tick(ctx) }

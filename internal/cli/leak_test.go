@@ -15,6 +15,7 @@ import (
 
 // TestNoGoroutineOutlivesACommand, whether it ends by itself or is interrupted.
 func TestNoGoroutineOutlivesACommand(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	f := fixture.New(t)
 	dead := fixture.New(t, "-exit")
 	url := f.HTTP()
@@ -33,6 +34,8 @@ func TestNoGoroutineOutlivesACommand(t *testing.T) {
 		{"mcp ls", "", 0},
 		{"mcp tools --json", "", 0},
 		{"mcp tools --schema web__echo", "", 0},
+		{"mcp doctor", "", 4},
+		{"mcp doctor one web --json", "", 0},
 		{"mcp lint one web", "", 0},
 		{"mcp lint", "", 4},
 		{"mcp lint --file testdata/readme/tools.json", "", 0},

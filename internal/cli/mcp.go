@@ -10,7 +10,9 @@ func newMCP(s streams) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLs(s), newTools(s), newCall(s), newLint(s))
+	cmd.AddCommand(newLs(s), newTools(s), newCall(s), newLint(s), newDoctor(s))
+	cmd.AddCommand(newLog(s), newAccept(s), newVerify(s), newWatch(s))
+	cmd.AddCommand(newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newExport(s))
 	return cmd
 }
 
@@ -18,13 +20,22 @@ const mcpHelp = `Look at the configured MCP servers, and call their tools.
 
 Usage:
   indus mcp ls                       which servers are configured, and do they work?
+  indus mcp add NAME ...             configure one; remove, enable, disable, get NAME
+  indus mcp import [CLIENT]          take over those of another MCP client
+  indus mcp export --to CLIENT       give them to another MCP client
+  indus mcp approve [SERVER]...      let those of a project's file start
   indus mcp tools [SERVER]           what tools do they have?
   indus mcp tools --schema [TOOL]    what does a model see of them?
   indus mcp lint [SERVER]...         does every model provider take them?
+  indus mcp doctor [SERVER]...       why does a server not work?
   indus mcp call TOOL [ARGUMENT]...  call one
+  indus mcp log                      what happened to which tools, and when?
+  indus mcp accept [TOOL]...         which tools changed? approve what they are now
+  indus mcp verify                   is the ledger as it was written?
+  indus mcp watch                    the live state of all that indus serves
   indus mcp COMMAND -h               all about a command
 
-Flags of all four:
+Flags of most:
   --json       print JSON` + configFlagsHelp + `
 
 ` + configurationHelp + `

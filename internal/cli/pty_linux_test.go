@@ -54,6 +54,25 @@ func TestAServerDoesNotDriveTheTerminal(t *testing.T) {
 // pseudoTerminal is a terminal of that size, and what is written on it.
 func pseudoTerminal(t *testing.T, columns, rows uint16) (*transcript, *os.File) {
 	t.Helper()
+	control, tty := openTerminal(t, columns, rows)
+	seen := &transcript{}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(seen, control) // ends when nobody has the terminal open
+	}()
+	t.Cleanup(func() {
+		tty.Close()
+		<-read
+		control.Close()
+	})
+	return seen, tty
+}
+
+// openTerminal is a terminal of that size: what a window holds of it, and what a
+// program does.
+func openTerminal(t *testing.T, columns, rows uint16) (control, tty *os.File) {
+	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -69,20 +88,9 @@ func pseudoTerminal(t *testing.T, columns, rows uint16) (*transcript, *os.File) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := &transcript{}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		_, _ = io.Copy(seen, control) // ends when nobody has the terminal open
-	}()
-	t.Cleanup(func() {
-		tty.Close()
-		<-read
-		control.Close()
-	})
-	return seen, tty
+	return control, tty
 }

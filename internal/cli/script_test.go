@@ -49,6 +49,7 @@ func setup(env *testscript.Env) error {
 		"HOME":            home,
 		"USERPROFILE":     home,
 		"XDG_CONFIG_HOME": filepath.Join(home, ".config"),
+		"XDG_STATE_HOME":  filepath.Join(home, ".local", "state"),
 		"NODE":            node,
 		"EVERYTHING":      everything[0],
 		"FILESYSTEM":      filesystem[0],

@@ -2,28 +2,34 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/mcpconfig"
-	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
-	"github.com/indusagi/indus/toolbox/standard"
 	"github.com/spf13/cobra"
 )
 
 type serveFlags struct {
 	configFlags
+	ledgerFlags
+	noLedger bool
+	changes  string
 	addr     string
 	stdio    bool
 	builtins bool
+	expose   string
 	listWait time.Duration
 	verbose  bool
 }
@@ -36,8 +42,8 @@ func newServe(s streams) *cobra.Command {
 		Long:  serveHelp,
 		Args:  atMost(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.stdio && cmd.Flags().Changed("addr") {
-				return usage("--stdio and --addr exclude each other")
+			if err := f.check(cmd); err != nil {
+				return err
 			}
 			err := serve(cmd.Context(), &f, s)
 			if err == nil && !f.stdio {
@@ -46,13 +52,35 @@ func newServe(s streams) *cobra.Command {
 			return err
 		},
 	}
-	f.add(cmd)
+	f.configFlags.add(cmd)
+	f.ledgerFlags.add(cmd)
+	cmd.Flags().BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger")
+	cmd.Flags().StringVar(&f.changes, "changes", string(ledger.AcceptChanges), "what becomes of tools that changed")
 	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, "where to listen")
 	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout")
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
+	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 5*time.Second, "how long the first tools/list waits on stdio")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log everything to stderr")
+	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("expose", completeExpose)
 	return cmd
+}
+
+// policies are the values of --changes.
+var policies = []string{string(ledger.AcceptChanges), string(ledger.HoldChanges), string(ledger.DenyChanges)}
+
+// check refuses flags that do not go together, and values that mean nothing.
+func (f *serveFlags) check(cmd *cobra.Command) error {
+	switch {
+	case f.stdio && cmd.Flags().Changed("addr"):
+		return usage("--stdio and --addr exclude each other")
+	case f.noLedger && cmd.Flags().Changed("ledger"):
+		return usage("--no-ledger and --ledger exclude each other")
+	case !slices.Contains(policies, f.changes):
+		return usage("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "), didYouMean(f.changes, policies))
+	}
+	return checkExpose(f.expose)
 }
 
 const serveHelp = `Put the tools of all configured servers out as one MCP server: over streamable
@@ -61,6 +89,15 @@ once, whatever the servers do: their tools are added as they become ready, and a
 server that dies is started again. Where nothing is configured, or with
 --builtins, it has tools of its own, which read files below the working
 directory and nothing else: read, ls, grep, find.
+
+It follows its configuration: a change of a file is served within seconds, and at
+once on SIGHUP, and calls to servers that did not change go on. A file that is
+broken changes nothing, and is told of. What "indus mcp approve" approves starts
+without a restart.
+
+Which tools are live is kept in a ledger, that all processes of the user share; see
+"indus mcp log" and "indus mcp watch". What a server listed when it last ran is
+listed until it answers itself.
 
 It ends, with all its servers, on Ctrl-C and SIGTERM, and with --stdio when
 stdin ends. A second Ctrl-C does not wait for them.
@@ -73,10 +110,18 @@ Flags:
                        127.0.0.1:7332, which only this machine can reach)
   --stdio              serve on stdin and stdout instead
   --builtins           publish the built-in tools beside those of the servers
+  --expose WHAT        what clients are shown: all (every tool), or gateway (four
+                       tools in the place of all: search, schema, call and batch
+                       find and run the others) (default: all)
   --list-wait TIME     with --stdio, how long the first tools/list waits for
                        servers that are not ready, because many clients list
                        once; 0 is not at all (default: 5s)
-  -v, --verbose        log everything to stderr` + configFlagsHelp + `
+  --changes POLICY     what becomes of a tool that is not what it was when it was
+                       approved: accept (it is live, and told of), hold (it is
+                       kept back until "indus mcp accept"), deny (it is kept
+                       back) (default: accept)
+  --no-ledger          keep no ledger, and do not use one
+  -v, --verbose        log everything to stderr` + configFlagsHelp + ledgerFlagsHelp + `
 
 A session:
   $ indus serve --mcp servers.json
@@ -98,33 +143,48 @@ Exit codes:
 func serve(ctx context.Context, f *serveFlags, s streams) error {
 	// Whoever read our stderr may leave: that must not end everybody's tools.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	door, err := f.open(s)
+	hangup, deaf := watchHangup()
+	defer deaf()
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	door, err := f.door(s)
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	c, err := f.load(ctx, s, unlessMeant)
 	if err != nil {
 		return err
 	}
 	tellHeld(c, s)
-	logger := slog.New(slog.DiscardHandler)
-	if f.verbose {
-		logger = slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	}
-	mounted := interop.Mount(ctx, c.Servers(), &interop.MountOptions{
-		Wait: -1, Logger: logger, Events: tellEvents(s),
-		Profile: schema.Original, // a client adapts for its own provider
-	})
-	defer mounted.Close()
-	box, err := published(c, f, mounted, s)
+	local, err := newBuiltins(f.builtins, s)
 	if err != nil {
 		return err
 	}
+	local.show(c)
+	log, err := f.findLedger(s)
+	if err != nil {
+		return err
+	}
+	logger := f.logger(s)
+	servers := newLate(c.Servers())
+	follow := &follower{flags: &f.configFlags, s: s, local: local, hangup: hangup, leave: leave}
+	follow.begin(c, began)
+	// It ends when whoever is inside was answered, and not with ctx.
+	defer beside(context.WithoutCancel(ctx), func(ctx context.Context) {
+		attached := log.attach(ctx, c.Servers(), fmt.Sprintf("%s, process %d", door, os.Getpid()), logger)
+		defer attached.Close()
+		defer servers.come(attached.Box)()
+		tellKnown(attached, s)
+		defer log.alarm(attached).watch()()
+		follow.attached = attached
+		follow.follow(ctx)
+	})()
 	wait := f.listWait
 	if wait == 0 {
 		wait = -1 // the option's zero is its default
 	}
-	h := host.New(box, &host.Options{Logger: logger, ListWait: wait})
+	h := host.New(f.exposed(toolbox.NewBox(nil, local.registry, servers)), &host.Options{Logger: logger, ListWait: wait})
 	defer h.Close()
 	if err := door.serve(ctx, h, s); err != nil {
 		return &exitError{exitFault, err}
@@ -132,41 +192,59 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 	return nil
 }
 
-// published is the mounted tools, and the built-in ones where they are wanted
-// or there is nothing else.
-func published(c *mcpconfig.Config, f *serveFlags, mounted *interop.Mounted, s streams) (*toolbox.Box, error) {
-	nothing := len(c.Rows) == 0 && len(c.Notes) == 0
-	if !nothing && !f.builtins {
-		return mounted.Box, nil
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	tc, err := toolbox.NewContext(dir)
-	if err != nil {
-		return nil, err
-	}
-	local := toolbox.NewRegistry(tc)
-	local.Add(standard.ReadOnly()...)
-	s.tell("the built-in tools read files below %s", clean(dir))
-	return toolbox.NewBox(nil, local, mounted.Box), nil
+// beside runs something until stop is called, and then waits for it.
+func beside(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	return func() { cancel(); running.Wait() }
 }
+
+func (f *serveFlags) logger(s streams) *slog.Logger {
+	if !f.verbose {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// maxEventLines is how many lines a minute a server may fill.
+const maxEventLines = 100
 
 // tellEvents writes a line for each server that comes or goes.
 func tellEvents(s streams) func(interop.Event) {
-	told := map[string]string{}
+	told, lines := map[string]string{}, bursts{}
+	tell := func(server, line string) {
+		switch n := lines.count(server); {
+		case n < maxEventLines:
+			s.tell("%s", clean(line))
+		case n == maxEventLines:
+			s.tell("%s: there is more to say of it; for a minute nothing is", clean(server))
+		}
+	}
 	return func(e interop.Event) {
+		if e.Kind == interop.ServerRemoved {
+			delete(told, e.Server) // the next one of that name is another
+		}
 		line := eventLine(e)
 		if line == "" || told[e.Server] == line {
 			return // a server that stays down says so once
 		}
 		told[e.Server] = line
-		s.tell("%s: %s", clean(e.Server), clean(line))
+		tell(e.Server, e.Server+": "+line)
 		for _, q := range e.Quarantined {
-			s.tell("%s", clean(unfit(q)))
+			tell(e.Server, unfit(q))
 		}
 	}
+}
+
+// eventAdvice is advice, but of a process that was ready and ended: nobody has to do
+// anything, and it has no URL.
+func eventAdvice(f *interop.Fault) string {
+	var ended *exec.ExitError
+	if f.Kind == interop.Transport && errors.As(f, &ended) {
+		return "it is started again"
+	}
+	return advice(f)
 }
 
 func eventLine(e interop.Event) string {
@@ -175,7 +253,7 @@ func eventLine(e interop.Event) string {
 	case e.Kind == interop.ServerWithdrawn:
 		return "its tools are withdrawn until it is back"
 	case e.Kind == interop.ServerFaulted && st.Fault != nil:
-		return strings.TrimPrefix(st.Fault.Error(), e.Server+": ") + "; " + advice(st.Fault)
+		return strings.TrimPrefix(st.Fault.Error(), e.Server+": ") + "; " + eventAdvice(st.Fault)
 	case e.Kind != interop.ServerReady && e.Kind != interop.ServerListed:
 		return ""
 	case st.Fault != nil:

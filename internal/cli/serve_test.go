@@ -49,7 +49,7 @@ func command(t *testing.T, servers map[string]row, args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command("indus", append(args, "--mcp", file)...)
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir)
+	cmd.Env = append(cmd.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
 	return cmd
 }
 

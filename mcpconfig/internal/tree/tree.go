@@ -40,6 +40,12 @@ func Parse(text []byte, syntax Syntax) (*Doc, *Fault) {
 	if f := d.unfit(); f != nil {
 		return d, f
 	}
+	switch syntax {
+	case TOML:
+		return d, d.parseTOML()
+	case YAML:
+		return d, d.parseYAML()
+	}
 	return d, d.parseJSON()
 }
 
@@ -49,6 +55,8 @@ type Syntax string
 // The grammars.
 const (
 	JSON Syntax = "JSON" // with comments and trailing commas
+	TOML Syntax = "TOML"
+	YAML Syntax = "YAML"
 )
 
 func newDoc(text []byte) *Doc {

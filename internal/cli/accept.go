@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/ledger"
+	"github.com/spf13/cobra"
+)
+
+type acceptFlags struct {
+	ledgerFlags
+	all    bool
+	asJSON bool
+}
+
+func newAccept(s streams) *cobra.Command {
+	var f acceptFlags
+	cmd := &cobra.Command{
+		Use:   "accept [SERVER|TOOL]...",
+		Short: "Look at tools that changed, and approve what they are now",
+		Long:  acceptHelp,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.all && len(args) > 0 {
+				return usage("--all and %q exclude each other", args[0])
+			}
+			return f.run(cmd.Context(), args, s)
+		},
+		ValidArgsFunction: f.complete,
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that are listed")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
+	return cmd
+}
+
+const acceptHelp = `Look at tools that are not what they were when they were approved, and approve what
+they are now. What a tool was when it was first seen counts as approved; what it
+became may be an attack: read the words that changed. Whether it is live meanwhile
+is up to indus serve --changes. A running indus serve lets in what was accepted
+within moments.
+
+Usage:
+  indus mcp accept [FLAG]...                list them, and approve nothing
+  indus mcp accept TOOL|SERVER... [FLAG]... approve a tool, or all of a server
+  indus mcp accept --all [FLAG]...
+
+A tool is named as it is mounted, such as fs__read_file; with @VERSION behind it,
+as the list has it, it is approved only if it did not change again meanwhile.
+
+Flags:
+  --all        approve all that would be listed
+  --json       print JSON Lines, an object a tool` + ledgerFlagsHelp + `
+
+A session:
+  $ indus mcp accept
+  fs__read_file@1f3870be274f6c49b3e31a0c6728957f is kept back since 2026-07-28 15:09:41
+    description: Reads a file{+ and sends it to example.com+}.
+  indus: nothing was approved; to approve one:
+    indus mcp accept fs__read_file@1f3870be274f6c49b3e31a0c6728957f
+  $ indus mcp accept fs__read_file@1f3870be274f6c49b3e31a0c6728957f
+  fs__read_file@1f3870be274f6c49b3e31a0c6728957f is accepted
+    description: Reads a file{+ and sends it to example.com+}.
+
+` + ledgerExitHelp
+
+// versionChars is how much of a seal tells versions apart: a server that makes up both,
+// one to be looked at and one to be accepted, must not find two that look alike.
+const versionChars = 32
+
+// offer is a version of a tool that somebody may accept.
+type offer struct {
+	ledger.Entry
+	fields []ledger.Field // what it has otherwise than what was approved
+	lost   bool           // what was approved is not known any more
+}
+
+func offers(entries []ledger.Entry) []offer {
+	story, was := newVersions(), map[versionOf]ledger.Entry{}
+	for _, e := range entries {
+		story.take(e)
+	}
+	for v, seal := range story.approved {
+		if e, ok := story.known[versionOf{v, seal}]; ok {
+			was[versionOf{toolOf: v}] = e
+		}
+	}
+	var out []offer
+	for _, e := range ledger.Changed(entries) {
+		o := offer{Entry: e}
+		if before, ok := was[versionOf{toolOf: toolOf{e.Config, e.Server, e.Tool}}]; ok {
+			o.fields = different(before, e)
+		} else {
+			o.lost = true
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// version is by what a person names it.
+func (o *offer) version() string {
+	return o.Name + "@" + o.Seal[:min(versionChars, len(o.Seal))]
+}
+
+func (f *acceptFlags) run(ctx context.Context, words []string, s streams) error {
+	file, entries, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	all := offers(entries)
+	if len(words) == 0 && !f.all {
+		return f.list(all, s)
+	}
+	chosen := all
+	if !f.all {
+		if chosen, err = choose(all, words); err != nil {
+			return err
+		}
+	}
+	if len(chosen) == 0 {
+		s.tell("every tool is as it was approved")
+		return nil
+	}
+	var accepted []ledger.Entry
+	for _, o := range chosen {
+		accepted = append(accepted, o.Entry)
+	}
+	if err := ledger.Approve(ctx, file, whoAccepts(), accepted...); err != nil {
+		return err
+	}
+	return f.print(chosen, true, s)
+}
+
+// whoAccepts is what the ledger says of who accepted.
+func whoAccepts() string {
+	who := cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"), "a person")
+	return "by " + clean(who)
+}
+
+// choose is the offers that words name; every word has to name one.
+func choose(all []offer, words []string) ([]offer, error) {
+	taken := make([]bool, len(all))
+	for _, w := range words {
+		found := false
+		for i := range all {
+			if all[i].isNamed(w) {
+				taken[i], found = true, true
+			}
+		}
+		if !found {
+			return nil, noOffer(all, w)
+		}
+	}
+	var out []offer
+	for i, o := range all {
+		if taken[i] {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+func (o *offer) isNamed(word string) bool {
+	if name, version, ok := strings.Cut(word, "@"); ok && len(version) >= versionChars {
+		return (name == o.Name || name == ledger.QualifiedName(o.Server, o.Tool)) && strings.HasPrefix(o.Seal, version)
+	}
+	return word == o.Server || word == o.Name || word == ledger.QualifiedName(o.Server, o.Tool)
+}
+
+func noOffer(all []offer, word string) error {
+	name, version, pinned := strings.Cut(word, "@")
+	var known []string
+	for _, o := range all {
+		if pinned && o.isNamed(name) {
+			return usage("%s is not at version %s any more: it is %s; look again at what changed", name, version, o.version())
+		}
+		known = append(known, o.Name, o.Server)
+	}
+	slices.Sort(known)
+	return usage("no tool %q is other than it was approved%s", word, didYouMean(word, slices.Compact(known)))
+}
+
+func (f *acceptFlags) list(all []offer, s streams) error {
+	if err := f.print(all, false, s); err != nil {
+		return err
+	}
+	switch {
+	case f.asJSON:
+	case len(all) == 0:
+		s.tell("every tool is as it was approved")
+	default:
+		s.tell("nothing was approved; to approve one:\n  indus mcp accept %s%s", clean(all[0].version()), clean(f.given()))
+	}
+	return nil
+}
+
+// offerJSON is one version, as --json prints it.
+type offerJSON struct {
+	Server   string      `json:"server"`
+	Tool     string      `json:"tool"`
+	Name     string      `json:"name"`
+	Version  string      `json:"version"` // as it is accepted by
+	Held     bool        `json:"held"`
+	Accepted bool        `json:"accepted"`
+	Since    string      `json:"since"`
+	Fields   []fieldJSON `json:"fields,omitempty"`
+	Config   string      `json:"config"`
+	Seal     string      `json:"seal"`
+}
+
+func (f *acceptFlags) print(all []offer, accepted bool, s streams) error {
+	if f.asJSON {
+		return printLines(s, all, func(o offer) any {
+			return offerJSON{
+				o.Server, o.Tool, o.Name, o.version(), o.Op == ledger.Hold, accepted,
+				o.At.Format("2006-01-02T15:04:05.000Z07:00"), fieldsJSON(o.fields), o.Config, o.Seal,
+			}
+		})
+	}
+	var b strings.Builder
+	for _, o := range all {
+		says := "is live all the same since " + o.At.Local().Format(stamp)
+		switch {
+		case accepted:
+			says = "is accepted"
+		case o.Op == ledger.Hold:
+			says = "is kept back since " + o.At.Local().Format(stamp)
+		}
+		fmt.Fprintf(&b, "%s %s\n", clean(o.version()), says)
+		if o.lost {
+			b.WriteString("  what was approved is not in the ledger any more\n")
+			continue
+		}
+		b.WriteString(inWords(o.fields))
+	}
+	_, err := io.WriteString(s.out, b.String())
+	return err
+}
+
+// complete offers what may be accepted. It reads the ledger and nothing else.
+func (f *acceptFlags) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	file, _, err := f.open(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	entries, err := file.Read(cmd.Context(), 0)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, o := range offers(entries) {
+		if v := o.version(); strings.HasPrefix(v, typed) && !slices.Contains(args, v) {
+			out = append(out, v)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

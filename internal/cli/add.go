@@ -1,0 +1,362 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+type addFlags struct {
+	scopeFlags
+	env, headers    []string
+	cwd, transport  string
+	timeout         string
+	profile         string
+	inherit         bool
+	allow, deny     []string
+	disabled, force bool
+}
+
+func newAdd(s streams) *cobra.Command {
+	var f addFlags
+	cmd := &cobra.Command{
+		Use:   "add NAME {URL | -- COMMAND [ARG]...}",
+		Short: "Write a server into a configuration file",
+		Long:  addHelp,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args, s)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) < 2 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+	}
+	f.add(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.env, "env", nil, "a variable of the command's environment")
+	flags.StringArrayVar(&f.headers, "header", nil, "a header of the requests")
+	flags.StringVar(&f.cwd, "cwd", "", "where the command is started")
+	flags.StringVar(&f.transport, "transport", "", "stdio, http or sse")
+	flags.StringVar(&f.timeout, "timeout", "", "how long the server may take")
+	flags.StringVar(&f.profile, "profile", "", "how its tools' schemas are adapted")
+	flags.BoolVar(&f.inherit, "inherit-env", false, "give the command the whole environment")
+	flags.StringArrayVar(&f.allow, "allow", nil, "mount the tools with such a name alone")
+	flags.StringArrayVar(&f.deny, "deny", nil, "do not mount the tools with such a name")
+	flags.BoolVar(&f.disabled, "disabled", false, "write it switched off")
+	flags.BoolVar(&f.force, "force", false, "replace a server of that name")
+	_ = cmd.RegisterFlagCompletionFunc("profile", completeProfiles())
+	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(transports(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func transports() []string {
+	return []string{string(interop.KindStdio), string(interop.KindHTTP), string(interop.KindSSE)}
+}
+
+var addHelp = `Write a server into a configuration file, which keeps its comments and its order.
+Nothing is started.
+
+Usage:
+  indus mcp add NAME [FLAG]... -- COMMAND [ARG]...
+  indus mcp add NAME [FLAG]... URL
+
+Flags:
+  --env NAME=VALUE
+               a variable of the command's environment; NAME alone takes it from
+               the environment of indus; may be repeated, as may:
+  --header 'NAME: VALUE'
+               a header of the requests
+  --allow PATTERN, --deny PATTERN
+               mount the tools that match alone, or all but those: 'read_*'
+  --cwd DIR    where the command is started
+  --inherit-env
+               give the command the whole environment, not only what it needs
+  --transport T
+               stdio, http or sse, where that is not plain (a URL is http, which
+               falls back to sse)
+  --timeout T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m
+  --profile P  how its tools' schemas are adapted for a model, one of
+` + filled(profileNames(), 15, 80) + `
+  --disabled   write it switched off
+  --force      replace a server of that name` + writeFlagsHelp + `
+
+Secrets:
+  A value that holds ${VAR} takes VAR from the environment whenever the server
+  starts, ${file:~/token} what is in a file, ${cmd:pass show github} what a program
+  prints. In a shell, write them in single quotes.
+
+What this writes into a project's file is approved by that. What somebody else
+changes there later is not: see indus mcp approve.
+
+A session:
+  $ indus mcp add fs -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  indus: added fs at /home/me/.config/indusvx/mcp.json:3
+  indus: try it: indus mcp tools fs, or where it fails indus mcp doctor fs
+  $ indus mcp add github https://api.githubcopilot.com/mcp/ \
+      --header 'Authorization: Bearer ${GITHUB_TOKEN}' --deny 'delete_*' --project
+
+Exit codes:
+  0    ok
+  1    the file changed at the same moment: try again
+  2    usage: flags, arguments and files; nothing was written
+  130  interrupted`
+
+func (f *addFlags) run(cmd *cobra.Command, args []string, s streams) error {
+	d, err := f.definition(cmd, args)
+	if err != nil {
+		return err
+	}
+	e, path, err := f.open()
+	if err != nil {
+		return err
+	}
+	if line := e.Line(d.ID); line > 0 && !f.force {
+		return usage("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
+	}
+	verb := "added"
+	if slices.Contains(e.IDs(), d.ID) {
+		verb = "replaced"
+	}
+	if err := e.Set(d); err != nil {
+		return usage("%w", err)
+	}
+	unset, err := doubts(e, d.ID)
+	if err != nil {
+		return err
+	}
+	if f.disabled {
+		if err := e.Enable(d.ID, false); err != nil {
+			return usage("%w", err)
+		}
+	}
+	if err := save(e); err != nil {
+		return err
+	}
+	s.tell("%s %s at %s:%d", verb, clean(d.ID), clean(path), e.Line(d.ID))
+	for _, n := range unset {
+		s.tell("%s: %s", clean(d.ID), clean(joinHint(n.Reason, n.Hint)))
+	}
+	tellPasted(d, path, s)
+	if interop.QualifiedName(d.ID, "t") != d.ID+interop.Qualifier+"t" {
+		s.tell("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain", clean(d.ID))
+	}
+	return f.settle(cmd.Context(), d.ID, path, e.Line(d.ID), s)
+}
+
+// doubts refuses a row with which anything is wrong, but for variables that are not
+// set here: those it returns.
+func doubts(e *mcpconfig.Edit, id string) (unset []mcpconfig.Note, err error) {
+	wrong, unset := e.Check(id, dry())
+	if len(wrong) > 0 {
+		return nil, usage("%s: %s", id, joinHint(wrong[0].Reason, wrong[0].Hint))
+	}
+	return unset, nil
+}
+
+// settle approves what was written into a project's file, and says what becomes of it.
+func (f *addFlags) settle(ctx context.Context, id, path string, line int, s streams) error {
+	c, err := mcpconfig.Read(ctx, nil, dry())
+	if err != nil {
+		return err
+	}
+	for _, r := range c.Rows {
+		if r.Server.ID != id || r.Line != line || !sameFile(r.File, path) {
+			continue
+		}
+		switch r.State {
+		case mcpconfig.Held:
+			if err := mcpconfig.Approve(dry(), r); err != nil {
+				return err
+			}
+		case mcpconfig.Skipped:
+			if r.Scope == mcpconfig.Project {
+				s.tell("once that is set, approve it: indus mcp approve %s", shellWord(id))
+			}
+			return nil
+		case mcpconfig.Shadowed:
+			s.tell("%s: not the one that counts: %s", clean(id), clean(r.Reason))
+			return nil
+		}
+	}
+	if f.disabled {
+		s.tell("switch it on: indus mcp enable %s%s", shellWord(id), f.again())
+		return nil
+	}
+	name := shellWord(id) + f.again()
+	s.tell("try it: indus mcp tools %s, or where it fails indus mcp doctor %s", name, name)
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+// definition is the server that the command line describes.
+func (f *addFlags) definition(cmd *cobra.Command, args []string) (mcpconfig.Definition, error) {
+	d := mcpconfig.Definition{}
+	for _, word := range slices.Concat(args, f.env, f.headers, f.allow, f.deny, []string{f.cwd}) {
+		if !utf8.ValidString(word) {
+			return d, usage("an argument is not UTF-8, as configuration files are")
+		}
+	}
+	name, address, command, err := addArguments(cmd, args)
+	if err != nil {
+		return d, err
+	}
+	var row object
+	if address != "" {
+		err = f.remote(&row, address)
+	} else {
+		err = f.local(&row, command)
+	}
+	if err != nil {
+		return d, err
+	}
+	if f.transport != "" {
+		row.add("transport", f.transport)
+	}
+	if f.timeout != "" {
+		row.add("timeout", timeout(f.timeout))
+	}
+	var tools object
+	tools.addList("allow", f.allow)
+	tools.addList("deny", f.deny)
+	if len(tools) > 0 {
+		row.add("tools", tools)
+	}
+	if f.profile != "" {
+		row.add("profile", f.profile)
+	}
+	raw, err := row.MarshalJSON()
+	return mcpconfig.Definition{ID: name, JSON: raw}, err
+}
+
+// addArguments tells NAME, URL and COMMAND apart.
+func addArguments(cmd *cobra.Command, args []string) (name, address string, command []string, err error) {
+	dash := cmd.ArgsLenAtDash()
+	switch {
+	case len(args) == 0 || dash == 0:
+		return "", "", nil, usage("mcp add needs a name and a server: indus mcp add NAME -- COMMAND, or indus mcp add NAME URL")
+	case strings.TrimSpace(args[0]) == "" || strings.ContainsFunc(args[0], harmful):
+		return "", "", nil, usage("%q is no name for a server", args[0])
+	case dash > 1:
+		return "", "", nil, usage("%q is too many in front of --: there stands the name alone", args[1])
+	case len(args) == 1:
+		return "", "", nil, usage("mcp add %s needs a server: -- and its command, or its URL", args[0])
+	case dash == 1 && isURL(args[1]):
+		return "", "", nil, usage("a URL stands without -- in front of it: indus mcp add %s %s", shellWord(args[0]), "URL")
+	case dash == 1:
+		return args[0], "", args[1:], nil
+	case !isURL(args[1]):
+		return "", "", nil, usage("%q is no URL; a command stands behind --: indus mcp add %s -- %s …", args[1], shellWord(args[0]), shellWord(args[1]))
+	case len(args) > 2:
+		return "", "", nil, usage("%q is too many: a URL stands alone", args[2])
+	}
+	return args[0], args[1], nil, nil
+}
+
+func isURL(s string) bool {
+	return strings.Contains(s, "://") || strings.HasPrefix(s, "${") && !strings.ContainsAny(s, " ")
+}
+
+func (f *addFlags) remote(row *object, address string) error {
+	for _, name := range []string{"env", "cwd", "inherit-env"} {
+		if f.cmd.Flags().Changed(name) {
+			return usage("--%s is for a command, and a URL is not started", name)
+		}
+	}
+	row.add("url", address)
+	var headers object
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return usage("--header takes 'NAME: VALUE'")
+		}
+		headers.add(name, strings.TrimSpace(value))
+	}
+	if len(headers) > 0 {
+		row.add("headers", headers)
+	}
+	return nil
+}
+
+func (f *addFlags) local(row *object, command []string) error {
+	if len(f.headers) > 0 {
+		return usage("--header is for a URL, and a command is not called over HTTP")
+	}
+	program := command[0]
+	if strings.ContainsAny(program, `/\`) {
+		var err error
+		if program, err = f.inFile(program); err != nil {
+			return err
+		}
+	}
+	row.add("command", program)
+	row.addList("args", command[1:])
+	var env object
+	for _, v := range f.env {
+		name, value, ok := strings.Cut(v, "=")
+		if name == "" {
+			return usage("--env takes NAME=VALUE, or NAME alone")
+		}
+		if !ok {
+			value = "${" + name + "}"
+		}
+		env.add(name, value)
+	}
+	if len(env) > 0 {
+		row.add("env", env)
+	}
+	if f.cwd != "" {
+		cwd, err := f.inFile(f.cwd)
+		if err != nil {
+			return err
+		}
+		row.add("cwd", cwd)
+	}
+	if f.inherit {
+		row.add("inheritEnv", true)
+	}
+	return nil
+}
+
+// inFile is a path that was typed relative to the working directory, as it means the
+// same in the file: a project's file is read from there, others are not.
+func (f *addFlags) inFile(path string) (string, error) {
+	if f.project || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.Contains(path, "${") {
+		return path, nil
+	}
+	return filepath.Abs(path)
+}
+
+// timeout is the flag's value as a row has it: one for all steps, or an object.
+func timeout(flag string) any {
+	if ms, err := strconv.Atoi(flag); err == nil {
+		return ms
+	}
+	if !strings.Contains(flag, "=") {
+		return flag
+	}
+	var steps object
+	for part := range strings.SplitSeq(flag, ",") {
+		step, value, _ := strings.Cut(part, "=")
+		steps.add(strings.TrimSpace(step), timeout(strings.TrimSpace(value)))
+	}
+	return steps
+}

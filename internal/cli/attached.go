@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/schema"
+)
+
+const (
+	// lockWait bounds the wait for a ledger that somebody holds, because no server
+	// starts before: serving goes before keeping account of it.
+	lockWait = 3 * time.Second
+	// recallWait bounds the reading of what it says.
+	recallWait = 30 * time.Second
+	// acceptTick is how often a tool that is kept back is looked for in it.
+	acceptTick = time.Second
+)
+
+// servedLedger is the ledger of one indus serve.
+type servedLedger struct {
+	path   string // "": none is kept
+	policy ledger.Policy
+	accept string // the command by which a person accepts what changed
+	s      streams
+
+	log ledger.Log // once it is open; nil: none is kept
+}
+
+// findLedger says where the ledger is kept. A named file that is no ledger was
+// mistyped; where there is no place for one, none is kept.
+func (f *serveFlags) findLedger(s streams) (*servedLedger, error) {
+	l := &servedLedger{policy: ledger.Policy(f.changes), accept: "indus mcp accept" + f.given(), s: s}
+	if f.noLedger {
+		return l, nil
+	}
+	path, err := f.place()
+	if err == nil {
+		_, err = isLedger(path)
+	}
+	switch mistyped := (*exitError)(nil); {
+	case err == nil:
+		l.path = path
+	case errors.As(err, &mistyped) && f.ledgerFlags.flag.Changed:
+		return nil, err
+	default:
+		l.tellNone(err)
+	}
+	return l, nil
+}
+
+// tellNone says why no ledger is kept. Who wants changes kept back is not served as if
+// every tool were new: nobody knows then what was approved.
+func (l *servedLedger) tellNone(err error) {
+	says := "no ledger is kept: " + strings.TrimPrefix(err.Error(), "ledger: ")
+	if l.policy != ledger.AcceptChanges {
+		l.log = lostLedger{err}
+		says += fmt.Sprintf("; with --changes %s every tool is kept back, until indus serve is started again and can read it", l.policy)
+	}
+	l.s.tell("%s", clean(says))
+	l.path = ""
+}
+
+// lostLedger is one that can be neither read nor written.
+type lostLedger struct{ err error }
+
+var _ ledger.Log = lostLedger{}
+
+// Append implements [ledger.Log].
+func (l lostLedger) Append(context.Context, ...ledger.Entry) ([]ledger.Entry, error) {
+	return nil, l.err
+}
+
+// Read implements [ledger.Log].
+func (l lostLedger) Read(context.Context, uint64) ([]ledger.Entry, error) { return nil, l.err }
+
+// attach mounts servers and keeps account of them; where that is not possible it
+// says so, and mounts them.
+func (l *servedLedger) attach(ctx context.Context, servers []interop.Server, by string, logger *slog.Logger) *ledger.Attachment {
+	o := &ledger.Options{
+		Mount: &interop.MountOptions{
+			Wait: -1, Logger: logger, Events: tellEvents(l.s),
+			Profile: schema.Original, // a client adapts for its own provider
+		},
+		Policy: l.policy, Warm: true, Poll: acceptTick, By: by,
+	}
+	l.open(ctx, logger)
+	o.Log = l.log
+	ctx, cancel := context.WithTimeout(ctx, recallWait)
+	defer cancel()
+	return ledger.Attach(ctx, ledger.Empty(), servers, o)
+}
+
+// open opens the ledger, where one is kept and can be.
+func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) {
+	if l.path == "" {
+		return
+	}
+	file, err := openLedger(ctx, l.path, lockWait, &ledger.FileOptions{Logger: logger})
+	switch {
+	case errors.Is(err, context.Canceled):
+		return // it ends before it began
+	case err != nil:
+		l.tellNone(err)
+		return
+	}
+	l.log = &keptLog{File: file, s: l.s}
+}
+
+// alarm tells of changed tools, and how to accept them.
+func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
+	out := &alarm{attached: a, policy: l.policy, s: l.s, bursts: bursts{}}
+	if l.path != "" {
+		out.log, out.accept = l.log, l.accept
+	}
+	_, out.mute = l.log.(lostLedger)
+	return out
+}
+
+// keptLog is a ledger that tells the person, once, when it cannot be written, and
+// when it can be again.
+type keptLog struct {
+	*ledger.File
+	s streams
+
+	mu     sync.Mutex
+	failed bool
+}
+
+var _ ledger.Log = (*keptLog)(nil)
+
+// Append implements [ledger.Log].
+func (l *keptLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
+	kept, err := l.File.Append(ctx, entries...)
+	if !errors.Is(err, context.Canceled) {
+		l.tell(err)
+	}
+	return kept, err
+}
+
+func (l *keptLog) tell(err error) {
+	l.mu.Lock()
+	news := l.failed != (err != nil)
+	l.failed = err != nil
+	l.mu.Unlock()
+	switch {
+	case news && err != nil:
+		l.s.tell("the ledger cannot be written, and serving goes on: %s", clean(strings.TrimPrefix(err.Error(), "ledger: ")))
+	case news:
+		l.s.tell("the ledger can be written again")
+	}
+}
+
+// tellKnown says of whom something is listed before they have answered.
+func tellKnown(a *ledger.Attachment, s streams) {
+	var known []string
+	for _, st := range a.Status() {
+		if !st.Phase.Usable() && st.Tools > 0 {
+			known = append(known, fmt.Sprintf("%s (%s)", st.Server, plural(st.Tools, "tool")))
+		}
+	}
+	if known != nil {
+		s.tell("listed as the ledger has them, until they answer: %s", clean(strings.Join(known, ", ")))
+	}
+}

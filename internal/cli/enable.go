@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+func newEnable(s streams) *cobra.Command {
+	return newSwitch(true, "enable NAME", "Switch a server on", enableHelp, s)
+}
+
+func newDisable(s streams) *cobra.Command {
+	return newSwitch(false, "disable NAME", "Switch a server off", disableHelp, s)
+}
+
+func newSwitch(on bool, use, short, long string, s streams) *cobra.Command {
+	var f scopeFlags
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Long:  long,
+		Args:  one,
+		ValidArgsFunction: f.complete(1, func(r mcpconfig.Row) bool {
+			return (r.State == mcpconfig.Disabled) == on
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.enable(cmd.Context(), args[0], on, s)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+const enableHelp = `Switch a server on that its file says is disabled.
+
+Usage:
+  indus mcp enable NAME [FLAG]...
+
+Flags:` + narrowFlagsHelp + `
+
+A session:
+  $ indus mcp enable github
+  indus: enabled github at /home/me/.config/indusvx/mcp.json:4
+
+` + switchExitHelp
+
+const disableHelp = `Switch a server off. Its row stays in the file, and hides others of that name in
+files that come behind.
+
+Usage:
+  indus mcp disable NAME [FLAG]...
+
+Flags:` + narrowFlagsHelp + `
+
+A session:
+  $ indus mcp disable github
+  indus: disabled github at /home/me/.config/indusvx/mcp.json:4
+
+` + switchExitHelp
+
+const switchExitHelp = `Exit codes:
+  0    ok, also if it was so already
+  1    the file changed at the same moment: try again
+  2    usage: flags, files, and no such NAME; nothing was written
+  130  interrupted`
+
+func (f *scopeFlags) enable(ctx context.Context, name string, on bool, s streams) error {
+	changed := false
+	row, err := f.change(ctx, name, func(e *mcpconfig.Edit) error {
+		before := string(e.Text())
+		err := e.Enable(name, on)
+		changed = string(e.Text()) != before
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	done := "disabled"
+	if on {
+		done = "enabled"
+	}
+	if !changed {
+		s.tell("%s is %s already, at %s:%d", clean(name), done, clean(row.File), row.Line)
+	} else {
+		s.tell("%s %s at %s:%d", done, clean(name), clean(row.File), row.Line)
+	}
+	if !on {
+		return nil
+	}
+	c, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	if r, err := f.find(c, name); err == nil && r.State != mcpconfig.Active {
+		s.tell("%s is %s: %s", clean(name), r.State, clean(joinHint(r.Reason, r.Hint)))
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+type exportFlags struct {
+	configFlags
+	to                      string
+	gateway, write, project bool
+	force                   bool
+}
+
+func newExport(s streams) *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export --to CLIENT [SERVER]...",
+		Short: "Give servers to another MCP client, in its own format",
+		Long:  exportHelp,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args, s)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return f.completeServers("", cobra.ShellCompDirectiveNoFileComp)(cmd, nil, typed)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.to, "to", "", "the client")
+	cmd.Flags().BoolVar(&f.gateway, "gateway", false, "one entry that runs indus serve --stdio")
+	cmd.Flags().BoolVar(&f.write, "write", false, "merge it into the client's own file")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name")
+	cmd.Flags().BoolVar(&f.project, "project", false, "the client's file in this directory")
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(clientNames(writable), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func writable(c mcpconfig.Client) bool { return c.Writes }
+
+var exportHelp = `Give the configured servers, or the named ones, to another MCP client: print them in
+its format, or with --write merge them into its file, which keeps its comments and
+all else. Variables stay variables, in the client's own form; a secret that stands
+in plain text in a file of indus stands so in the client's too.
+
+With --gateway the client gets one entry, which runs indus serve --stdio, instead of
+the servers: one place to configure them all, for any number of clients.
+
+Usage:
+  indus mcp export --to CLIENT [FLAG]... [SERVER]...
+  indus mcp export --to CLIENT --gateway [FLAG]...
+
+CLIENT is one of
+` + filled(clientNames(writable), 2, 80) + `
+
+Flags:
+  --write      merge it into the client's own file: the user's, or with
+  --project    the one in this directory
+  --force      replace servers of the same name in it
+  --gateway    one entry that runs indus serve --stdio` + configFlagsHelp + `
+
+A session:
+  $ indus mcp export --to cursor github >mcp.json
+  $ indus mcp export --to cursor --gateway --write
+  indus: wrote 1 server to /home/me/.cursor/mcp.json; start the client again
+
+Exit codes:
+  0    ok
+  1    the file changed at the same moment: try again
+  2    usage: flags, files, no such CLIENT or SERVER, and a SERVER that waits for
+       approval
+  130  interrupted`
+
+func (f *exportFlags) run(ctx context.Context, names []string, s streams) error {
+	client, err := f.client()
+	if err != nil {
+		return err
+	}
+	var defs []mcpconfig.Definition
+	if f.gateway {
+		if len(names) > 0 {
+			return usage("--gateway gives all servers behind one entry: leave out %q", names[0])
+		}
+		defs, err = f.entry()
+	} else {
+		defs, err = f.definitions(ctx, names, s)
+	}
+	if err != nil {
+		return err
+	}
+	if !f.write {
+		return f.print(client, defs, s)
+	}
+	return f.merge(client, defs, s)
+}
+
+func (f *exportFlags) client() (mcpconfig.Client, error) {
+	known := clientNames(writable)
+	if f.to == "" {
+		return mcpconfig.Client{}, usage("mcp export needs --to CLIENT: one of %s", strings.Join(known, ", "))
+	}
+	for _, c := range mcpconfig.Clients() {
+		if c.Name == f.to && c.Writes {
+			return c, nil
+		}
+	}
+	return mcpconfig.Client{}, usage("no client %q to write for%s; known are %s", f.to, didYouMean(f.to, known), strings.Join(known, ", "))
+}
+
+// print writes the client's format to stdout.
+func (f *exportFlags) print(client mcpconfig.Client, defs []mcpconfig.Definition, s streams) error {
+	if f.project {
+		return usage("--project says where --write writes: add that")
+	}
+	out, notes, err := mcpconfig.Export(client.Name, defs, nil, dry())
+	if err != nil {
+		return usage("%w", err)
+	}
+	tellNotes(notes, s)
+	if _, ok := terminal(s.out); ok && slices.ContainsFunc(defs, func(d mcpconfig.Definition) bool { return len(pasted(d.JSON)) > 0 }) {
+		s.tell("a secret stands in this in plain text")
+	}
+	return s.writeText(string(out))
+}
+
+// merge writes into the client's own file.
+func (f *exportFlags) merge(client mcpconfig.Client, defs []mcpconfig.Definition, s streams) error {
+	project, user := clientFiles(client)
+	files, whose := user, "of the user's"
+	if f.project {
+		files, whose = project, "in a project"
+	}
+	if len(files) == 0 {
+		return usage("%s has no file %s", client.Title, whose)
+	}
+	path, same, wrote := thereOf(files), false, len(defs)
+	err := mcpconfig.Rewrite(path, func(text []byte) ([]byte, error) {
+		out, notes, err := mcpconfig.Export(client.Name, defs, text, dry())
+		if err != nil {
+			return nil, within(path, err)
+		}
+		if same = bytes.Equal(out, text); !same && !f.force {
+			err = f.taken(client, defs, path, text)
+		}
+		tellNotes(notes, s)
+		wrote = len(defs) - len(skipped(notes))
+		return out, err
+	})
+	switch {
+	case errors.Is(err, mcpconfig.ErrChanged):
+		return err
+	case err != nil:
+		return usage("%w", err)
+	case same:
+		s.tell("%s has it already: nothing was written", clean(path))
+	default:
+		s.tell("wrote %s to %s; start the client again", plural(wrote, "server"), clean(path))
+	}
+	return nil
+}
+
+// within is an error of a file's text, which may begin with a position there.
+func within(path string, err error) error {
+	if text := err.Error(); text[0] >= '0' && text[0] <= '9' {
+		return fmt.Errorf("%s:%w", path, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// taken refuses to replace servers that the client's file has in another form.
+func (f *exportFlags) taken(client mcpconfig.Client, defs []mcpconfig.Definition, path string, text []byte) error {
+	in, err := mcpconfig.Import(path, client.Name, dry())
+	if err != nil { // there is none yet
+		return nil
+	}
+	there := definitionIDs(in.Definitions)
+	for _, n := range skipped(in.Notes) { // what indus cannot read is the client's all the same
+		there = append(there, n.Server)
+	}
+	var names []string
+	for _, d := range defs {
+		if !slices.Contains(there, d.ID) {
+			continue
+		}
+		out, _, err := mcpconfig.Export(client.Name, []mcpconfig.Definition{d}, text, dry())
+		if err != nil || !bytes.Equal(out, text) {
+			names = append(names, strconv.Quote(d.ID))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has another server of that name: %s; --force replaces it", path, strings.Join(names, ", "))
+}
+
+// skipped are the notes about servers that are not written.
+func skipped(notes []mcpconfig.Note) []mcpconfig.Note {
+	return slices.DeleteFunc(slices.Clone(notes), func(n mcpconfig.Note) bool { return n.State != mcpconfig.Skipped })
+}
+
+func tellNotes(notes []mcpconfig.Note, s streams) {
+	for _, n := range notes {
+		s.tell("%s", clean(n.String()))
+	}
+}
+
+// entry is indus itself as a server.
+func (f *exportFlags) entry() ([]mcpconfig.Definition, error) {
+	if f.trust {
+		return nil, usage("--trust is not for --gateway: approve the servers with indus mcp approve")
+	}
+	program := "indus"
+	if !f.project { // a client that has a window may have no PATH to speak of
+		var err error
+		if program, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	args := []string{"serve", "--stdio"}
+	for _, path := range f.paths {
+		full, err := filepath.Abs(path)
+		if err == nil {
+			_, err = os.Stat(full)
+		}
+		if err != nil {
+			return nil, usage("%w", err)
+		}
+		args = append(args, "--mcp", full)
+	}
+	raw, err := object{{"command", program}, {"args", args}}.MarshalJSON()
+	return []mcpconfig.Definition{{ID: "indus", JSON: raw}}, err
+}
+
+// definitions are the servers that may be given away: of a project's file those that
+// are approved, or else another client would start what nobody looked at.
+func (f *exportFlags) definitions(ctx context.Context, names []string, s streams) ([]mcpconfig.Definition, error) {
+	c, err := f.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var defs []mcpconfig.Definition
+	var known []string
+	for _, r := range c.Rows {
+		id := r.Server.ID
+		if r.State == mcpconfig.Shadowed || slices.Contains(known, id) {
+			continue
+		}
+		known = append(known, id)
+		if len(names) > 0 && !slices.Contains(names, id) {
+			continue
+		}
+		d, ok := c.Definition(id)
+		switch {
+		case ok && (r.State == mcpconfig.Active || r.Scope != mcpconfig.Project):
+			defs = append(defs, d)
+		case len(names) > 0:
+			return nil, notStarted(r)
+		case r.State != mcpconfig.Disabled:
+			s.tell("left out: %s", clean(fmt.Sprintf("%s is %s: %s", id, r.State, joinHint(r.Reason, r.Hint))))
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, usage("no server %q is configured%s", name, didYouMean(name, known))
+		}
+	}
+	if len(defs) == 0 {
+		return nil, usage("there is no server to export: indus mcp ls shows what is configured")
+	}
+	return defs, nil
+}

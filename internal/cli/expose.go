@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/catalog"
+	"github.com/spf13/cobra"
+)
+
+// What --expose shows to clients.
+const (
+	exposeAll     = "all"
+	exposeGateway = "gateway"
+)
+
+var exposures = []string{exposeAll, exposeGateway}
+
+func checkExpose(what string) error {
+	if slices.Contains(exposures, what) {
+		return nil
+	}
+	return usage("--expose %q: it is one of %s%s", what, strings.Join(exposures, ", "), didYouMean(what, exposures))
+}
+
+func completeExpose(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{
+		exposeAll + "\tevery tool",
+		exposeGateway + "\tsearch, schema, call and batch in the place of all",
+	}, cobra.ShellCompDirectiveNoFileComp
+}
+
+// exposed is what clients are shown of the tools. Behind the four each server goes on to
+// judge the arguments of its own tools, as it does without them.
+func (f *serveFlags) exposed(box *toolbox.Box) toolbox.Source {
+	if f.expose == exposeGateway {
+		return catalog.Over(box, nil)
+	}
+	return box
+}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+func newGet(s streams) *cobra.Command {
+	var f scopeFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:               "get NAME",
+		Short:             "Show a server as its file has it",
+		Long:              getHelp,
+		Args:              one,
+		ValidArgsFunction: f.complete(1, anyRow),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.get(cmd.Context(), args[0], asJSON, s)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+const getHelp = `Show a server as its file has it, where that is, and whether it may start. Nothing is
+started or looked up: variables are shown as they are written. The values of
+environment and headers are hidden but for their variables, and so is what looks
+like a secret elsewhere.
+
+Usage:
+  indus mcp get NAME [FLAG]...
+
+Flags:
+  --json       print a JSON object: server, state, scope, file, line, approval
+               ("approved", "waiting" or, of the user's own, none), reason, try,
+               notes, row` + narrowFlagsHelp + `
+
+A session:
+  $ indus mcp get github
+  github  active  /home/me/.config/indusvx/mcp.json:4 (user)
+  {
+    "command": "npx",
+    "args": ["-y", "@modelcontextprotocol/server-github"],
+    "env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}", "LOG": "<secret>"}
+  }
+
+Exit codes:
+  0    ok, whatever its state
+  2    usage: flags, files, and no such NAME
+  130  interrupted`
+
+// shownRow is what get prints with --json.
+type shownRow struct {
+	Server    string                `json:"server"`
+	State     mcpconfig.State       `json:"state"`
+	Transport interop.TransportKind `json:"transport,omitempty"`
+	Scope     mcpconfig.Scope       `json:"scope"`
+	File      string                `json:"file"`
+	Line      int                   `json:"line"`
+	Approval  string                `json:"approval,omitempty"`
+	Reason    string                `json:"reason,omitempty"`
+	Try       string                `json:"try,omitempty"`
+	Notes     []mcpconfig.Note      `json:"notes"`
+	Row       json.RawMessage       `json:"row"` // null where it is no object
+}
+
+func (f *scopeFlags) get(ctx context.Context, name string, asJSON bool, s streams) error {
+	c, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := f.find(c, name)
+	if err != nil {
+		return err
+	}
+	row, err := rowOf(ctx, c, r)
+	if err != nil {
+		return err
+	}
+	shown := shownRow{
+		Server: name, State: r.State, Transport: r.Kind, Scope: r.Scope, File: r.File, Line: r.Line, Approval: approval(r),
+		Reason: r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: row,
+	}
+	for _, n := range c.Notes {
+		if n.Server == name && n.File == r.File && n.State == "" {
+			shown.Notes = append(shown.Notes, n)
+		}
+	}
+	if !asJSON {
+		return s.writeText(shown.String())
+	}
+	raw, err := indented(shown)
+	if err != nil {
+		return err
+	}
+	return s.writeJSON(raw)
+}
+
+// rowOf is a row as its file has it, with its secrets hidden; null where it is no object.
+func rowOf(ctx context.Context, c *mcpconfig.Config, r mcpconfig.Row) (json.RawMessage, error) {
+	if r.State == mcpconfig.Shadowed { // read alone, its file's row counts
+		var err error
+		if c, err = mcpconfig.Read(ctx, []string{r.File}, dry()); err != nil {
+			return nil, err
+		}
+	}
+	d, ok := c.Definition(r.Server.ID)
+	if !ok {
+		return json.RawMessage("null"), nil
+	}
+	return hideRow(d.JSON), nil
+}
+
+// approval is the word for how a row of a project's file stands.
+func approval(r mcpconfig.Row) string {
+	switch {
+	case r.Scope != mcpconfig.Project || r.Approval == "":
+		return ""
+	case r.State == mcpconfig.Held:
+		return "waiting"
+	case r.State == mcpconfig.Active:
+		return "approved"
+	}
+	return ""
+}
+
+func (r shownRow) String() string {
+	var b strings.Builder
+	about := string(r.Scope)
+	if r.Approval == "approved" {
+		about += ", approved"
+	}
+	fmt.Fprintf(&b, "%s  %s  %s:%d (%s)\n", clean(r.Server), r.State, clean(r.File), r.Line, about)
+	if r.Reason != "" && r.Reason != string(r.State) {
+		fmt.Fprintf(&b, "  %s\n", clean(r.Reason))
+	}
+	if r.Try != "" {
+		fmt.Fprintf(&b, "  try: %s\n", clean(r.Try))
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "  line %d: %s\n", n.Line, clean(joinHint(n.Reason, n.Hint)))
+	}
+	b.Write(escapeHarmful([]byte(layout(r.Row, ""))))
+	return b.String()
+}
+
+// layout is JSON with what fits on a line on one.
+func layout(raw json.RawMessage, indent string) string {
+	if one := spaced(raw); len(indent)+len(one) <= 80 && (indent != "" || len(raw) < 3) {
+		return one
+	}
+	var items []string
+	brackets := "{}"
+	deeper := indent + "  "
+	if members, ok := membersOf(raw); ok {
+		for _, m := range members {
+			items = append(items, quoted(m.Key)+": "+layout(m.Value, deeper))
+		}
+	} else if elements, ok := elementsOf(raw); ok {
+		brackets = "[]"
+		for _, e := range elements {
+			items = append(items, layout(e, deeper))
+		}
+	} else {
+		return string(raw)
+	}
+	return brackets[:1] + "\n" + deeper + strings.Join(items, ",\n"+deeper) + "\n" + indent + brackets[1:]
+}
+
+// spaced is JSON on one line, with a space where a person writes one.
+func spaced(raw json.RawMessage) string {
+	var items []string
+	if members, ok := membersOf(raw); ok {
+		for _, m := range members {
+			items = append(items, quoted(m.Key)+": "+spaced(m.Value))
+		}
+		return "{" + strings.Join(items, ", ") + "}"
+	}
+	if elements, ok := elementsOf(raw); ok {
+		for _, e := range elements {
+			items = append(items, spaced(e))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	return string(raw)
+}

@@ -1,0 +1,409 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+type importFlags struct {
+	scopeFlags
+	from                 string
+	write, force, asJSON bool
+}
+
+func newImport(s streams) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import [CLIENT|FILE]",
+		Short: "Take over the servers of another MCP client",
+		Long:  importHelp,
+		Args:  atMost(1, "CLIENT or FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return f.survey(cmd, s)
+			}
+			return f.run(cmd.Context(), args[0], s)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return clientNames(anyClient), cobra.ShellCompDirectiveDefault
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.from, "from", "", "whose format FILE has")
+	cmd.Flags().BoolVar(&f.write, "write", false, "write what is shown")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(anyClient), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func anyClient(mcpconfig.Client) bool { return true }
+
+func clientNames(wanted func(mcpconfig.Client) bool) []string {
+	var names []string
+	for _, c := range mcpconfig.Clients() {
+		if wanted(c) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+var importHelp = `Take over the servers of another MCP client. Without CLIENT it looks where the
+clients keep theirs, and lists what is there. With one it shows what it would write,
+in the words of indus, with its secrets hidden; with --write it writes.
+
+Usage:
+  indus mcp import [FLAG]...
+  indus mcp import CLIENT|FILE [FLAG]...
+
+From a CLIENT the user's own file takes over the client's user-wide servers,
+--project those of its files in this directory, and --mcp both. Of two servers with
+one name it is the one that the client would start; nothing is merged. What is
+imported into a project's file waits for approval.
+
+CLIENT is one of
+` + filled(clientNames(anyClient), 2, 80) + `
+
+Flags:
+  --write      write what is shown
+  --force      replace servers of the same name; otherwise those that are there stay
+  --from CLIENT
+               whose format FILE has, where that is not plain from what stands in it
+  --json       print JSON: without CLIENT an array of files, with one an object` + writeFlagsHelp + `
+
+A session:
+  $ indus mcp import
+  CLIENT  FILE                       SERVERS
+  cursor  /home/me/.cursor/mcp.json  github, docs
+  $ indus mcp import cursor --write
+  {
+    "servers": {
+      "github": {"command": "npx", "args": ["-y", "…"], "env": {"TOKEN": "<secret>"}},
+    }
+  }
+  indus: kept the server "docs" that is there already; --force replaces it
+  indus: wrote 1 server to /home/me/.config/indusvx/mcp.json
+
+Exit codes:
+  0    ok
+  1    the file changed at the same moment: try again
+  2    usage: flags, no such CLIENT or FILE, and files that cannot be read
+  130  interrupted`
+
+// surveyed is a client's file.
+type surveyed struct {
+	Client  string           `json:"client"`
+	Title   string           `json:"title"`
+	File    string           `json:"file"`
+	Servers []string         `json:"servers"`
+	Notes   []mcpconfig.Note `json:"notes"`
+	Error   string           `json:"error,omitempty"`
+}
+
+// survey lists what is there to be imported.
+func (f *importFlags) survey(cmd *cobra.Command, s streams) error {
+	for _, name := range []string{"write", "force", "from", "user", "project", "mcp"} {
+		if cmd.Flags().Changed(name) {
+			return usage("--%s needs a CLIENT or FILE to import from", name)
+		}
+	}
+	found := []surveyed{}
+	for _, client := range mcpconfig.Clients() {
+		for _, file := range client.Files(dry()) {
+			if cmd.Context().Err() != nil {
+				return cmd.Context().Err()
+			}
+			in, err := mcpconfig.Import(file, client.Name, dry())
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, mcpconfig.ErrNoServer) {
+				continue
+			}
+			at := surveyed{Client: client.Name, Title: client.Title, File: file, Servers: []string{}, Notes: []mcpconfig.Note{}}
+			if err != nil {
+				at.Error = err.Error()
+			} else {
+				at.Servers = append(at.Servers, definitionIDs(in.Definitions)...)
+				at.Notes = append(at.Notes, in.Notes...)
+			}
+			found = append(found, at)
+		}
+	}
+	if f.asJSON {
+		raw, err := indented(found)
+		if err != nil {
+			return err
+		}
+		return s.writeJSON(raw)
+	}
+	return tellSurvey(found, s)
+}
+
+func tellSurvey(found []surveyed, s streams) error {
+	if len(found) == 0 {
+		s.tell("no file of another client is there; indus mcp import FILE reads one that lies elsewhere")
+		return nil
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLIENT\tFILE\tSERVERS")
+	for _, at := range found {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", at.Client, clean(at.File), dash(clean(strings.Join(at.Servers, ", "))))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, at := range found {
+		switch {
+		case at.Error != "":
+			s.tell("%s", clean(at.Error))
+		case len(at.Notes) > 0:
+			s.tell("%s: %s, which indus mcp import %s shows", clean(at.File), plural(len(at.Notes), "note"), at.Client)
+		}
+	}
+	return nil
+}
+
+func definitionIDs(defs []mcpconfig.Definition) []string {
+	var ids []string
+	for _, d := range defs {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+// imports is what import shows.
+type imports struct {
+	From    []string         `json:"from"` // files
+	To      string           `json:"to"`
+	Written bool             `json:"written"`
+	Servers []imported       `json:"servers"`
+	Notes   []mcpconfig.Note `json:"notes"`
+}
+
+// imported is a server, and what becomes of it.
+type imported struct {
+	Server string `json:"server"`
+	File   string `json:"file"`
+	Client string `json:"client"`
+	// Becomes is "added", "replaced", "kept" (the one that was there stays), "same"
+	// (as the one that was there) or "lost" (another file of the client goes first).
+	Becomes string          `json:"becomes"`
+	Row     json.RawMessage `json:"row"`
+
+	definition mcpconfig.Definition
+}
+
+func (f *importFlags) run(ctx context.Context, what string, s streams) error {
+	e, path, err := f.open()
+	if err != nil {
+		return err
+	}
+	x := &imports{From: []string{}, To: path, Servers: []imported{}, Notes: []mcpconfig.Note{}}
+	if err := f.gather(ctx, x, what); err != nil {
+		return err
+	}
+	for i := range x.Servers {
+		if err := f.settle(e, &x.Servers[i]); err != nil {
+			return err
+		}
+	}
+	if f.write {
+		if err := save(e); err != nil {
+			return err
+		}
+		x.Written = true
+	}
+	if f.asJSON {
+		raw, err := indented(x)
+		if err != nil {
+			return err
+		}
+		return s.writeJSON(raw)
+	}
+	return f.tell(x, s)
+}
+
+// gather reads the files of a client, or the one file.
+func (f *importFlags) gather(ctx context.Context, x *imports, what string) error {
+	client, files := f.from, []string{what}
+	i := slices.IndexFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return c.Name == what })
+	if i >= 0 {
+		client, files = what, f.filesOf(mcpconfig.Clients()[i])
+	} else if client != "" && !slices.Contains(clientNames(anyClient), client) {
+		return usage("no client %q%s", client, didYouMean(client, clientNames(anyClient)))
+	}
+	winner := map[string]string{} // the file whose server the client takes
+	if i >= 0 && f.file != "" {
+		files = mcpconfig.Clients()[i].Files(dry())
+		if all, err := mcpconfig.Import("", client, dry()); err == nil {
+			for n, d := range all.Definitions {
+				winner[d.ID] = all.From[n]
+			}
+		}
+	}
+	var none error
+	for _, file := range files {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		in, err := mcpconfig.Import(file, client, dry())
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && i >= 0:
+			continue
+		case errors.Is(err, mcpconfig.ErrNoServer) && i >= 0: // it is for other settings
+			none = cmp.Or(none, err)
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			return usage("%q is neither a client nor a file%s; indus mcp import lists what is there", what, didYouMean(what, clientNames(anyClient)))
+		case err != nil:
+			return usage("%w", err)
+		}
+		x.take(in, winner)
+	}
+	switch {
+	case len(x.From) > 0:
+	case none != nil:
+		return usage("%w", none)
+	default:
+		return usage("%s has no file here: looked for %s", what, strings.Join(files, ", "))
+	}
+	return nil
+}
+
+// filesOf are the client's files that go where the flags say.
+func (f *importFlags) filesOf(c mcpconfig.Client) []string {
+	project, user := clientFiles(c)
+	if f.project {
+		return project
+	}
+	return user
+}
+
+// clientFiles parts the files of a client into those of a project and the user's: the
+// former are other files elsewhere.
+func clientFiles(c mcpconfig.Client) (project, user []string) {
+	elsewhere := c.Files(&mcpconfig.Options{Dir: "elsewhere"})
+	for _, file := range c.Files(dry()) {
+		if slices.Contains(elsewhere, file) {
+			user = append(user, file)
+		} else {
+			project = append(project, file)
+		}
+	}
+	return project, user
+}
+
+// take adds what a file holds; a name stays with the winner, or else with its first file.
+func (x *imports) take(in *mcpconfig.Imported, winner map[string]string) {
+	x.From = append(x.From, in.Files...)
+	x.Notes = append(x.Notes, in.Notes...)
+	for _, d := range in.Definitions {
+		server := imported{Server: d.ID, File: in.File, Client: in.Client, Row: hideRow(d.JSON), definition: d}
+		if file, ok := winner[d.ID]; ok && file != in.File || slices.ContainsFunc(x.Servers, func(o imported) bool { return o.Server == d.ID && o.Becomes == "" }) {
+			server.Becomes = "lost"
+		}
+		x.Servers = append(x.Servers, server)
+	}
+}
+
+// settle decides what becomes of a server, and changes the text.
+func (f *importFlags) settle(e *mcpconfig.Edit, server *imported) error {
+	if server.Becomes == "lost" {
+		return nil
+	}
+	server.Becomes = "added"
+	if slices.Contains(e.IDs(), server.Server) {
+		old, _ := e.Definition(server.Server)
+		switch {
+		case bytes.Equal(old.JSON, server.definition.JSON):
+			server.Becomes = "same"
+			return nil
+		case !f.force:
+			server.Becomes = "kept"
+			return nil
+		}
+		server.Becomes = "replaced"
+	}
+	if err := e.Set(server.definition); err != nil {
+		return usage("%s: %w", server.File, err)
+	}
+	return nil
+}
+
+// tell shows what would be written, or was.
+func (f *importFlags) tell(x *imports, s streams) error {
+	var servers object
+	for _, n := range x.Notes {
+		s.tell("%s", clean(n.String()))
+	}
+	var put []string
+	for _, server := range x.Servers {
+		id := clean(server.Server)
+		switch server.Becomes {
+		case "lost":
+			s.tell("%s: server %q is left out: another file of %s goes first", clean(server.File), id, server.Client)
+		case "kept":
+			s.tell("kept the server %q that is there already; --force replaces it", id)
+		case "same":
+			s.tell("the server %q is there already, and the same", id)
+		default:
+			servers.add(server.Server, server.Row)
+			put = append(put, server.Server)
+		}
+	}
+	if len(put) == 0 {
+		s.tell("nothing is to be written to %s", clean(x.To))
+		return nil
+	}
+	whole, err := object{{"servers", servers}}.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	if err := s.writeText(string(escapeHarmful([]byte(layout(whole, ""))))); err != nil {
+		return err
+	}
+	if !x.Written {
+		s.tell("nothing is written; --write writes it to %s", clean(x.To))
+		return nil
+	}
+	s.tell("wrote %s to %s", plural(len(put), "server"), clean(x.To))
+	for _, server := range x.Servers {
+		if server.Becomes == "added" || server.Becomes == "replaced" {
+			tellPasted(server.definition, x.To, s)
+		}
+	}
+	if project, err := mcpconfig.PathOf(mcpconfig.Project, dry()); err == nil && sameFile(project, x.To) {
+		s.tell("they wait for approval: indus mcp approve")
+	}
+	return nil
+}
+
+// thereOf is the first of some files that is there, or else the first. Those that have
+// another name than the first are read, and nothing is written to them.
+func thereOf(files []string) string {
+	stem := func(file string) string {
+		name := strings.TrimPrefix(filepath.Base(file), ".")
+		return strings.TrimSuffix(name, filepath.Ext(name))
+	}
+	for _, file := range files {
+		if _, err := os.Stat(file); err == nil && stem(file) == stem(files[0]) {
+			return file
+		}
+	}
+	return files[0]
+}

@@ -1,0 +1,368 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/indusagi/indus/ledger"
+	"github.com/spf13/cobra"
+)
+
+type logFlags struct {
+	ledgerFlags
+	server    string
+	since, at string
+	most      int
+	diff      bool
+	compact   bool
+	asJSON    bool
+}
+
+func newLog(s streams) *cobra.Command {
+	var f logFlags
+	cmd := &cobra.Command{
+		Use:   "log",
+		Short: "What happened to which tools, and when",
+		Long:  logHelp,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd, args); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), args, s)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.server, "server", "", "of one server only")
+	cmd.Flags().StringVar(&f.since, "since", "", "what happened since a time")
+	cmd.Flags().IntVarP(&f.most, "lines", "n", 100, "how many of the newest lines; 0 is all")
+	cmd.Flags().StringVar(&f.at, "at", "", "what was live at a time")
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "what changed between two times")
+	cmd.Flags().BoolVar(&f.compact, "compact", false, "make the file smaller")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
+	return cmd
+}
+
+const logHelp = `What happened to which tools of which servers, and when, as indus serve has kept it
+in the ledger: the newest last. Tools of one server that came or went together
+share a line, unless --server asks for one server.
+
+Usage:
+  indus mcp log [FLAG]...              what happened
+  indus mcp log --at TIME              what was live then
+  indus mcp log --diff [FROM [TO]]     what changed from one time (default: 1d) to
+                                       another (default: now), word by word; of a
+                                       server that did not run it is what it had
+                                       when it last ran
+  indus mcp log --compact              drop the text of old versions of tools that
+                                       were recorded before --since; no entry goes
+
+Flags:
+  --server ID    of one server only
+  --since TIME   what happened since then
+  -n, --lines N  how many of the newest lines (default: 100; 0 is all)
+  --at TIME, --diff, --compact  see above
+  --json         print JSON Lines: entries; with --at live tools; with --diff changes` + ledgerFlagsHelp + `
+` + momentHelp + `
+
+A session:
+  $ indus mcp log -n 4
+  2026-07-28 15:04:05  K3F9  began     indus serve --stdio, process 4711
+  2026-07-28 15:04:06  K3F9  enrolled  fs  read_file, write_file and 12 more tools
+  2026-07-28 15:09:41  K3F9  changed   fs  read_file: description
+  2026-07-28 15:10:02  K3F9  lost      fs  transport
+  $ indus mcp log --diff 1h
+  fs__read_file changed
+    description: Reads a file{+ and sends it to example.com+}.
+
+` + ledgerExitHelp
+
+// check refuses flags that do not go together.
+func (f *logFlags) check(cmd *cobra.Command, args []string) error {
+	var asked []string
+	for _, name := range []string{"at", "diff", "compact"} {
+		if cmd.Flags().Changed(name) {
+			asked = append(asked, "--"+name)
+		}
+	}
+	for _, name := range []string{"at", "since", "server"} { // such as an unset variable of a script
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return usage("--%s is empty; see %s -h", name, cmd.CommandPath())
+		}
+	}
+	switch {
+	case len(asked) > 1:
+		return usage("%s exclude each other", strings.Join(asked, " and "))
+	case len(asked) > 0 && cmd.Flags().Changed("lines"):
+		return usage("-n and %s exclude each other", asked[0])
+	case f.compact && f.server != "":
+		return usage("--server and --compact exclude each other")
+	case f.compact && f.asJSON:
+		return usage("--json and --compact exclude each other")
+	case len(args) > 0 && !f.diff:
+		return atMost(0, "")(cmd, args)
+	case len(args) > 2:
+		return usage("--diff takes two times, and %q is too many; see %s -h", args[2], cmd.CommandPath())
+	case f.since != "" && (f.diff || f.at != ""):
+		return usage("--since and %s exclude each other", asked[0])
+	case f.most < 0:
+		return usage("-n %d: a number of lines is 0, which is all, or more", f.most)
+	}
+	return nil
+}
+
+func (f *logFlags) run(ctx context.Context, args []string, s streams) error {
+	now := time.Now()
+	var since, at time.Time
+	var err error
+	if f.since != "" {
+		if since, err = moment(f.since, now); err != nil {
+			return err
+		}
+	}
+	if f.at != "" {
+		if at, err = moment(f.at, now); err != nil {
+			return err
+		}
+	}
+	from, to, err := span(args, now)
+	if err != nil {
+		return err
+	}
+	file, entries, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	if f.compact {
+		return compact(ctx, file, since, s)
+	}
+	if err := f.known(entries); err != nil {
+		return err
+	}
+	switch {
+	case f.at != "":
+		return f.printLive(ledger.Live(ledger.Until(entries, whole(at))), s)
+	case f.diff:
+		return f.printDiff(ledger.Diff(heard(ledger.Until(entries, whole(from))), heard(ledger.Until(entries, whole(to)))), s)
+	}
+	return f.printEntries(entries, since, s)
+}
+
+// span is the two times that --diff compares.
+func span(args []string, now time.Time) (from, to time.Time, err error) {
+	from, to = now.Add(-24*time.Hour), now
+	for i, into := range []*time.Time{&from, &to} {
+		if i < len(args) {
+			if *into, err = moment(args[i], now); err != nil {
+				return from, to, err
+			}
+		}
+	}
+	if to.Before(from) {
+		return from, to, usage("--diff: %s is before %s: write the earlier time first", args[1], args[0])
+	}
+	return from, to, nil
+}
+
+func compact(ctx context.Context, file *ledger.File, since time.Time, s streams) error {
+	saved, err := file.Compact(ctx, since)
+	if err == nil {
+		s.tell("the ledger is %s smaller", plural(int(saved), "byte"))
+	}
+	return err
+}
+
+// known refuses a server of which the ledger knows nothing: it was mistyped.
+func (f *logFlags) known(entries []ledger.Entry) error {
+	if f.server == "" || slices.ContainsFunc(entries, func(e ledger.Entry) bool { return e.Server == f.server }) {
+		return nil
+	}
+	seen := map[string]bool{}
+	var all []string
+	for _, e := range entries {
+		if e.Server != "" && !seen[e.Server] {
+			seen[e.Server] = true
+			all = append(all, e.Server)
+		}
+	}
+	return usage("the ledger knows no server %q%s", f.server, didYouMean(f.server, all))
+}
+
+func (f *logFlags) skips(e ledger.Entry) bool { return f.server != "" && e.Server != f.server }
+
+// heard is the tools that each server had when it was last heard, in whatever run:
+// what is compared is not who ran when.
+func heard(entries []ledger.Entry) []ledger.Entry {
+	var out []ledger.Entry
+	runs := ledger.Runs(entries)
+	seen := map[string]bool{}
+	for _, e := range entries {
+		if e.Server == "" || seen[e.Server] {
+			continue
+		}
+		seen[e.Server] = true
+		for _, r := range slices.Backward(runs) {
+			if had, ok := hadIn(r, e.Server); ok {
+				out = append(out, had...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// noteLost is the ledger's reason to retire what may come back.
+const noteLost = "lost"
+
+// hadIn is what a server had in a run when that last heard it, and whether it did.
+func hadIn(r ledger.Run, server string) (had []ledger.Entry, ok bool) {
+	var of []ledger.Entry
+	for _, e := range r.Entries {
+		if e.Server == server && (e.Op == ledger.Enroll || e.Op == ledger.Retire && e.Note != noteLost) {
+			ok = ok || e.Op == ledger.Enroll
+			of = append(of, e)
+		}
+	}
+	return ledger.Reduce(of).Live, ok
+}
+
+// liveJSON is a live tool, as --at --json prints it.
+type liveJSON struct {
+	Server  string    `json:"server"`
+	Tool    string    `json:"tool"`
+	Name    string    `json:"name"`
+	Since   time.Time `json:"since"`
+	Run     string    `json:"run"`
+	Changed bool      `json:"changed,omitempty"`
+	Sum     string    `json:"sum"`
+}
+
+func (f *logFlags) printLive(live []ledger.Entry, s streams) error {
+	live = slices.DeleteFunc(live, f.skips)
+	if f.asJSON {
+		return printLines(s, live, func(e ledger.Entry) any {
+			return liveJSON{e.Server, e.Tool, e.Name, e.At, e.Run, e.Changed, e.Sum}
+		})
+	}
+	if len(live) == 0 {
+		s.tell("nothing was live then")
+		return nil
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SERVER\tSINCE\tTOOL")
+	for _, e := range live {
+		mark := ""
+		if e.Changed {
+			mark = " (not as it was approved)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s%s\n", clean(e.Server), e.At.Local().Format(stamp), clean(e.Tool), mark)
+	}
+	return w.Flush()
+}
+
+// changeJSON is what became of a tool, as --diff --json prints it.
+type changeJSON struct {
+	Change ledger.ChangeKind `json:"change"`
+	Server string            `json:"server"`
+	Tool   string            `json:"tool"`
+	Name   string            `json:"name"`
+	Fields []fieldJSON       `json:"fields,omitempty"`
+}
+
+var becameOf = map[ledger.ChangeKind]string{ledger.Come: "came", ledger.Gone: "went", ledger.Edited: "changed"}
+
+func (f *logFlags) printDiff(changes []ledger.Change, s streams) error {
+	changes = slices.DeleteFunc(changes, func(c ledger.Change) bool { return f.server != "" && c.Server != f.server })
+	if f.asJSON {
+		return printLines(s, changes, func(c ledger.Change) any {
+			return changeJSON{c.Kind, c.Server, c.Tool, c.Name, fieldsJSON(c.Fields)}
+		})
+	}
+	if len(changes) == 0 {
+		s.tell("nothing changed")
+		return nil
+	}
+	var b strings.Builder
+	for _, c := range changes {
+		fmt.Fprintf(&b, "%s %s\n", clean(c.Name), becameOf[c.Kind])
+		if c.Kind == ledger.Edited {
+			b.WriteString(inWords(c.Fields))
+		}
+	}
+	_, err := io.WriteString(s.out, b.String())
+	return err
+}
+
+// printLines prints a JSON document a line.
+func printLines[T any](s streams, all []T, as func(T) any) error {
+	for _, one := range all {
+		if err := printLine(s, as(one)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printLine(s streams, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return s.writeJSON(b.Bytes())
+}
+
+// entryJSON is an entry, as --json prints it.
+type entryJSON struct {
+	Seq     uint64      `json:"seq"`
+	At      time.Time   `json:"at"`
+	Op      ledger.Op   `json:"op"`
+	Run     string      `json:"run,omitempty"`
+	Server  string      `json:"server,omitempty"`
+	Tool    string      `json:"tool,omitempty"`
+	Name    string      `json:"name,omitempty"`
+	Key     ledger.Key  `json:"key,omitempty"`
+	Config  string      `json:"config,omitempty"`
+	Sum     string      `json:"sum,omitempty"`
+	Seal    string      `json:"seal,omitempty"`
+	Changed bool        `json:"changed,omitempty"`
+	Note    string      `json:"note,omitempty"`
+	Fields  []fieldJSON `json:"fields,omitempty"` // what a changed tool has otherwise than approved
+	Prev    string      `json:"prev,omitempty"`
+	Hash    string      `json:"hash,omitempty"`
+}
+
+func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s streams) error {
+	lines := linesOf(entries, f.server != "" || f.asJSON, func(e ledger.Entry) bool {
+		return f.skips(e) || e.At.Before(since)
+	})
+	if left := len(lines) - f.most; f.most > 0 && left > 0 {
+		lines = lines[left:]
+		if !f.asJSON {
+			s.tell("%s before these; -n 0 shows all", plural(left, "line"))
+		}
+	}
+	if f.asJSON {
+		return printLines(s, lines, func(l logLine) any {
+			e := l.entries[0]
+			return entryJSON{
+				e.Seq, e.At, e.Op, e.Run, e.Server, e.Tool, e.Name, e.Key, e.Config, e.Sum, e.Seal, e.Changed,
+				e.Note, fieldsJSON(l.fields()), e.Prev, e.Hash,
+			}
+		})
+	}
+	if len(lines) == 0 {
+		s.tell("nothing has happened")
+	}
+	_, err := io.WriteString(s.out, tableOf(lines))
+	return err
+}

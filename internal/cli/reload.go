@@ -1,0 +1,338 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/mcpconfig"
+	"golang.org/x/term"
+)
+
+// followTick is how often the files of the configuration are looked at. That is a
+// stat of each, and works where no system tells of changes: on network and bind
+// mounts, and for files that are not there yet.
+const followTick = time.Second
+
+const (
+	// restTick is when a file that has changed is looked at again.
+	restTick = 300 * time.Millisecond
+	// maxRestless is how many looks may differ before a file is read that never rests.
+	maxRestless = 5
+)
+
+// follower keeps what is served as the configuration has it. A change is read once
+// two looks agree that it is over, because editors write a file in steps.
+type follower struct {
+	flags    *configFlags
+	s        streams
+	attached *ledger.Attachment
+	local    *builtins
+	hangup   <-chan os.Signal // read anew at once
+	leave    func()           // the terminal is gone
+
+	served *mcpconfig.Config // what is served
+	files  []string          // whose change may change it
+	read   sight             // of the files, when they were read
+	next   sight             // at the last look, where that was different
+	moves  int               // looks since then, no two of which agreed
+	broken bool              // what was read last cannot be served
+	notes  map[string]bool   // that were told
+}
+
+// sight is what there is to see of files without opening them. A file that is not
+// in it was not seen, which is like nothing that can be seen.
+type sight map[string]glance
+
+type glance struct {
+	info os.FileInfo // nil: see err
+	err  string
+}
+
+func look(files []string) sight {
+	s := sight{}
+	for _, f := range files {
+		info, err := os.Stat(f)
+		switch {
+		case err == nil:
+			s[f] = glance{info: info}
+		case errors.Is(err, fs.ErrNotExist):
+			s[f] = glance{err: "not there"}
+		default:
+			s[f] = glance{err: err.Error()}
+		}
+	}
+	return s
+}
+
+// same reports whether files look alike. The time of a file's last reading is no part
+// of it, that of its last writing is.
+func (s sight) same(o sight, files []string) bool {
+	return !slices.ContainsFunc(files, func(f string) bool {
+		a, aSeen := s[f]
+		b, bSeen := o[f]
+		return !aSeen || !bSeen || !a.same(b)
+	})
+}
+
+func (a glance) same(b glance) bool {
+	if a.info == nil || b.info == nil {
+		return a.info == nil && b.info == nil && a.err == b.err
+	}
+	return os.SameFile(a.info, b.info) && a.info.Size() == b.info.Size() && a.info.Mode() == b.info.Mode() &&
+		a.info.ModTime().Equal(b.info.ModTime())
+}
+
+// since is the sight without the files that were written since a time, or may have
+// been: what was read of them may be old.
+func (s sight) since(began time.Time) sight {
+	const coarse = 20 * time.Millisecond // of the clock that stamps files
+	for f, g := range s {
+		if g.info != nil && !g.info.ModTime().Before(began.Add(-coarse)) {
+			delete(s, f)
+		}
+	}
+	return s
+}
+
+// once is a named file that can be read a single time, such as a pipe; "" where there
+// is none. Nothing can be followed then.
+func (f *configFlags) once() string {
+	i := slices.IndexFunc(f.paths, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+	})
+	if i < 0 {
+		return ""
+	}
+	return f.paths[i]
+}
+
+// watchHangup is the signals to read the configuration anew. From here on they do not
+// end the process.
+func watchHangup() (hangup chan os.Signal, stop func()) {
+	hangup = make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	return hangup, func() { signal.Stop(hangup) }
+}
+
+// hasTerminal reports whether a person may look at a terminal.
+func hasTerminal(s streams) bool {
+	return slices.ContainsFunc([]any{s.in, s.err}, func(stream any) bool {
+		file, ok := stream.(*os.File)
+		return ok && term.IsTerminal(int(file.Fd()))
+	})
+}
+
+// begin notes what is served from the start, and when its reading began.
+func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
+	w.served, w.files, w.notes = c, c.Watched, map[string]bool{}
+	w.read = look(w.files).since(began)
+	for _, n := range c.Notes {
+		w.notes[n.String()] = true
+	}
+}
+
+// follow blocks until ctx ends.
+func (w *follower) follow(ctx context.Context) {
+	tick := time.NewTimer(followTick)
+	defer tick.Stop()
+	ticks := tick.C
+	if path := w.flags.once(); path != "" {
+		w.s.tell("%s can be read only once: changes of it are not seen", clean(path))
+		ticks = nil
+	}
+	attended := hasTerminal(w.s)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.hangup:
+			if attended && !hasTerminal(w.s) {
+				w.leave() // whoever started it has closed the window
+				return
+			}
+			if ticks != nil {
+				w.reload(ctx, look(w.files), true)
+			}
+		case <-ticks:
+			tick.Reset(w.tick(ctx))
+		}
+	}
+}
+
+// tick looks at the files, and reads them once they have changed and rest. It says
+// when to look again.
+func (w *follower) tick(ctx context.Context) time.Duration {
+	now := look(w.files)
+	switch {
+	case now.same(w.read, w.files):
+		w.next, w.moves = nil, 0
+	case w.next != nil && now.same(w.next, w.files), w.moves == maxRestless:
+		w.reload(ctx, now, false)
+	default:
+		w.next = now
+		w.moves++
+		return restTick
+	}
+	return followTick
+}
+
+// reload reads the files, which look like now, and serves what they say; or says why
+// not.
+func (w *follower) reload(ctx context.Context, now sight, asked bool) {
+	began := time.Now()
+	c, err := w.readAll(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	w.next, w.moves = nil, 0
+	if err != nil {
+		w.read, w.broken = now, true
+		w.s.tell("%s; what was read before goes on", clean(err.Error()))
+		return
+	}
+	fresh := look(c.Watched).since(began)
+	for f, g := range now {
+		fresh[f] = g // as it was before it was read
+	}
+	w.read, w.files = fresh, c.Watched
+	w.apply(c, asked)
+}
+
+// readAll reads the configuration. A file that had servers and cannot be read any
+// more is an error, whether it was named or found.
+func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
+	if path := w.flags.once(); path != "" { // a pipe would be waited for, without end
+		return nil, fmt.Errorf("%s is no file any more", path)
+	}
+	c, err := w.flags.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	for _, r := range w.served.Rows {
+		if asked[r.File] || slices.ContainsFunc(c.Rows, func(o mcpconfig.Row) bool { return o.File == r.File }) {
+			continue
+		}
+		asked[r.File] = true
+		if err := unreadable(ctx, r.File); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// unreadable says what is wrong with a file that has no servers any more, if anything
+// is.
+func unreadable(ctx context.Context, file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is gone", file)
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file any more", file)
+	}
+	_, err = mcpconfig.Read(ctx, []string{file}, &mcpconfig.Options{Dry: true})
+	return err
+}
+
+// apply serves c, and tells what that changes.
+func (w *follower) apply(c *mcpconfig.Config, asked bool) {
+	d := differenceOf(w.served.Servers(), c.Servers())
+	held := newlyHeld(w.served, c)
+	w.attached.Apply(c.Servers()) // their order too
+	w.local.show(c)
+	told := map[string]bool{}
+	for _, n := range c.Notes {
+		text := n.String()
+		if told[text] = true; unlessMeant(n) && !w.notes[text] {
+			w.s.tell("%s", clean(text))
+		}
+	}
+	switch {
+	case w.broken:
+		w.s.tell("the configuration can be read again: %s", d)
+	case d.any():
+		w.s.tell("the configuration has changed: %s", d)
+	case asked:
+		w.s.tell("the configuration was read again: %s", d)
+	}
+	tellHeld(held, w.s)
+	w.served, w.notes, w.broken = c, told, false
+}
+
+// newlyHeld is the rows that wait for approval and did not before, or not as they are.
+func newlyHeld(before, after *mcpconfig.Config) *mcpconfig.Config {
+	out := &mcpconfig.Config{}
+	for _, r := range after.Held() {
+		known := slices.ContainsFunc(before.Held(), func(o mcpconfig.Row) bool {
+			return o.File == r.File && o.Server.ID == r.Server.ID && o.Approval == r.Approval
+		})
+		if !known {
+			out.Rows = append(out.Rows, r)
+		}
+	}
+	return out
+}
+
+// difference is what became of servers, by their ids.
+type difference struct {
+	added, changed, removed []string
+	unchanged               int
+}
+
+func differenceOf(before, after []interop.Server) *difference {
+	d := &difference{}
+	was := map[string]interop.Server{}
+	for _, s := range before {
+		was[s.ID] = s
+	}
+	for _, s := range after {
+		old, known := was[s.ID]
+		delete(was, s.ID)
+		switch {
+		case !known:
+			d.added = append(d.added, s.ID)
+		case old.Equal(s):
+			d.unchanged++
+		default:
+			d.changed = append(d.changed, s.ID)
+		}
+	}
+	for _, s := range before {
+		if _, gone := was[s.ID]; gone {
+			d.removed = append(d.removed, s.ID)
+		}
+	}
+	return d
+}
+
+func (d *difference) any() bool { return len(d.added)+len(d.changed)+len(d.removed) > 0 }
+
+// maxToldServers is how many servers of a kind a line about a change names.
+const maxToldServers = 12
+
+func (d *difference) String() string {
+	var parts []string
+	for _, p := range []struct {
+		what string
+		ids  []string
+	}{{"added", d.added}, {"changed", d.changed}, {"removed", d.removed}} {
+		if len(p.ids) > 0 {
+			parts = append(parts, clean(p.what+" "+some(p.ids, maxToldServers, "servers")))
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%d unchanged", d.unchanged)), "; ")
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+func newRemove(s streams) *cobra.Command {
+	var f scopeFlags
+	cmd := &cobra.Command{
+		Use:               "remove NAME",
+		Aliases:           []string{"rm"},
+		Short:             "Take a server out of its configuration file",
+		Long:              removeHelp,
+		Args:              one,
+		ValidArgsFunction: f.complete(1, anyRow),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.remove(cmd.Context(), args[0], s)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+const removeHelp = `Take a server out of the file where it is configured. Of several files it is the
+one whose row counts. The rest of the file stays as it is, and so do comments that
+stand on lines of their own.
+
+Usage:
+  indus mcp remove NAME [FLAG]...
+
+Flags:` + narrowFlagsHelp + `
+
+A session:
+  $ indus mcp remove github
+  indus: removed github from .indusvx/mcp.json:4
+  indus: github is now the one at /home/me/.config/indusvx/mcp.json:3 (active)
+
+Exit codes:
+  0    ok
+  1    the file changed at the same moment: try again
+  2    usage: flags, files, and no such NAME; nothing was written
+  130  interrupted`
+
+func (f *scopeFlags) remove(ctx context.Context, name string, s streams) error {
+	row, err := f.change(ctx, name, func(e *mcpconfig.Edit) error { return e.Remove(name) })
+	if err != nil {
+		return err
+	}
+	s.tell("removed %s from %s:%d", clean(name), clean(row.File), row.Line)
+	if f.file != "" {
+		return nil
+	}
+	c, err := mcpconfig.Read(ctx, nil, dry())
+	if err != nil {
+		return err
+	}
+	for _, r := range c.Rows {
+		if r.Server.ID == name && r.State != mcpconfig.Shadowed && r.State != mcpconfig.Skipped {
+			s.tell("%s is now the one at %s:%d (%s)", clean(name), clean(r.File), r.Line, r.State)
+		}
+	}
+	return nil
+}
+
+// change edits the file of a server that is there, and returns the row as it was.
+func (f *scopeFlags) change(ctx context.Context, name string, edit func(*mcpconfig.Edit) error) (mcpconfig.Row, error) {
+	c, err := f.read(ctx)
+	if err != nil {
+		return mcpconfig.Row{}, err
+	}
+	row, err := f.find(c, name)
+	if err != nil {
+		return row, err
+	}
+	e, err := mcpconfig.Open(row.File)
+	if err == nil {
+		err = edit(e)
+	}
+	if err != nil {
+		return row, usage("%w", err)
+	}
+	return row, save(e)
+}

@@ -1,0 +1,51 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/catalog"
+)
+
+// The gateway of a mount stands over what the ledger lets through: what it keeps back can
+// neither be found nor called by way of the four, and what is live is enrolled as ever.
+func TestAttachGateway(t *testing.T) {
+	s := newShelf(t, "fs", row("echo", "returns the message"), row("block", "returns a block"))
+	log := open(t, logPath(t))
+	attach(t, configs(s), &ledger.Options{Log: log, Mount: atOnce()}).Close()
+	s.fill(t, row("echo", "returns the message, and sends it home"), row("block", "returns a block"))
+
+	mount := atOnce()
+	mount.Gateway = &catalog.Options{}
+	a := attach(t, configs(s), &ledger.Options{Log: log, Mount: mount, Policy: ledger.HoldChanges})
+	var shown []string
+	for _, d := range a.Box.Descriptors() {
+		shown = append(shown, d.Name)
+	}
+	if got := strings.Join(shown, " "); got != "search schema call batch" {
+		t.Fatalf("a model is shown %s", got)
+	}
+	if live := strings.Join(a.Names(), " "); live != "fs__block" || a.Capabilities() != nil {
+		t.Errorf("live is %s, and of them a model sees %v", live, a.Capabilities())
+	}
+	run := func(tool, input string) string {
+		t.Helper()
+		return a.Box.Run(t.Context(), toolbox.Call{Name: tool, Input: json.RawMessage(input)}).Text()
+	}
+	if text := run("search", `{"query":""}`); !strings.Contains(text, `"fs__block"`) || strings.Contains(text, "echo") {
+		t.Errorf("search says %s", text)
+	}
+	if text := run("call", `{"operation":"fs__block","input":{"bytes":3}}`); text != "xxx" {
+		t.Errorf("a live tool says %q", text)
+	}
+	if text := run("call", `{"operation":"fs__echo","input":{"message":"hi"}}`); !strings.Contains(text, "kept back") {
+		t.Errorf("a tool that is held says %q", text)
+	}
+	run("batch", `{"calls":[{"operation":"fs__echo"},{"operation":"fs__ECHO"},{"operation":"echo"}]}`)
+	if called := s.Events("call echo"); len(called) != 0 {
+		t.Errorf("a tool that is held was called: %q", called)
+	}
+}

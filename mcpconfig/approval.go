@@ -1,0 +1,179 @@
+package mcpconfig
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/indusagi/indus/internal/filelock"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// lockWait is how long [Approve] waits for another process that writes; writing
+// takes milliseconds.
+const lockWait = 10 * time.Second
+
+// Approved is a row that somebody approved.
+type Approved struct {
+	// File is absolute, its symbolic links resolved.
+	File string `json:"file"`
+	// ID of the row.
+	ID string `json:"id"`
+	// Fingerprint is the [Row.Approval] of what was approved.
+	Fingerprint string `json:"fingerprint"`
+	// At is when, in UTC.
+	At time.Time `json:"at"`
+}
+
+// Approve lets rows of a project's file start from now on, as they are: a row that
+// changes what would run is held again. It remembers them in approvals.json of
+// [StateDir], all or, with an error, none. A row without Approval is an error.
+//
+// It may be called by several processes at once.
+func Approve(o *Options, rows ...Row) error {
+	for _, r := range rows {
+		if r.Approval == "" {
+			return fmt.Errorf("approve: server %s of %s has nothing to approve: it is %s", tree.Quote(r.Server.ID), r.File, r.State)
+		}
+	}
+	return changeApprovals(o, rows, "approve", func(old []Approved, a Approved) []Approved { return append(old, a) })
+}
+
+// Revoke takes approvals back, whatever the rows say by now. That there is none is
+// no error.
+func Revoke(o *Options, rows ...Row) error {
+	return changeApprovals(o, rows, "revoke", func(old []Approved, _ Approved) []Approved { return old })
+}
+
+// Approvals are all that hold, by file and id. An approvals.json that cannot be
+// trusted or read is an error, and no file is none.
+func Approvals(o *Options) ([]Approved, error) {
+	list, err := newPlace(o).store().read()
+	if err != nil {
+		return nil, fmt.Errorf("approvals: %w", err)
+	}
+	return list, nil
+}
+
+// changeApprovals replaces what the store has about rows by what put makes of it.
+func changeApprovals(o *Options, rows []Row, verb string, put func(old []Approved, a Approved) []Approved) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	now := time.Now().UTC().Round(time.Second)
+	var changes []Approved
+	for _, r := range rows {
+		file, err := standing(r.File)
+		if err != nil {
+			return fmt.Errorf("%s: %w", verb, err)
+		}
+		changes = append(changes, Approved{File: file, ID: r.Server.ID, Fingerprint: r.Approval, At: now})
+	}
+	err := newPlace(o).store().change(func(list []Approved) []Approved {
+		for _, c := range changes {
+			list = put(slices.DeleteFunc(list, func(a Approved) bool { return a.File == c.File && a.ID == c.ID }), c)
+		}
+		return list
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", verb, err)
+	}
+	return nil
+}
+
+// identity is what an approval is bound to: where a file really is.
+func identity(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// standing is the identity of a file that may be gone: an approval outlives it, and
+// can be taken back.
+func standing(path string) (string, error) {
+	real, err := identity(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil || filepath.Dir(abs) == abs {
+		return abs, err
+	}
+	dir, err := standing(filepath.Dir(abs))
+	return filepath.Join(dir, filepath.Base(abs)), err
+}
+
+// StateDir is where indus keeps what it remembers for the user: Options.State, else
+// indus in $XDG_STATE_HOME, else .local/state/indus in the home directory. It is ""
+// where there is no home, and need not exist.
+func StateDir(o *Options) string { return newPlace(o).state }
+
+func (p *place) stateDir() string {
+	if p.state != "" {
+		return p.state
+	}
+	// A relative one is to be ignored, says the XDG specification.
+	if xdg, _ := p.env("XDG_STATE_HOME"); filepath.IsAbs(xdg) {
+		return filepath.Join(xdg, "indus")
+	}
+	if p.home == "" {
+		return ""
+	}
+	return filepath.Join(p.home, ".local", "state", "indus")
+}
+
+// remembered are the approvals that a reading goes by: none where they cannot be trusted.
+func (p *place) remembered() []Approved {
+	list, err := p.store().read()
+	if err != nil {
+		p.notes = append(p.notes, Note{Reason: "approvals: " + err.Error()})
+	}
+	return list
+}
+
+// find is the approval of one row, if there is one.
+func find(list []Approved, file, id string) (Approved, bool) {
+	i := slices.IndexFunc(list, func(a Approved) bool { return a.File == file && a.ID == id })
+	if i < 0 {
+		return Approved{}, false
+	}
+	return list[i], true
+}
+
+// change rewrites the store under its lock.
+func (s store) change(edit func([]Approved) []Approved) error {
+	if s.dir == "" {
+		return errors.New("there is no home directory to remember it in; set HOME or XDG_STATE_HOME")
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	if err := s.check(); err != nil { // before anything is made there
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	unlock, err := filelock.Lock(ctx, filepath.Join(s.dir, "approvals.lock"))
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: another process has it since %v; try again", filepath.Join(s.dir, "approvals.lock"), lockWait)
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	list, err := s.read()
+	if err != nil {
+		return err
+	}
+	list = edit(list)
+	slices.SortFunc(list, func(a, b Approved) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID)) })
+	return s.write(list)
+}

@@ -1,0 +1,94 @@
+package mcpconfig
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
+)
+
+// maxLine is how long a line may be that is written on its own account.
+const maxLine = 100
+
+// broad reports whether the rows of a list stand on several lines each.
+func (t *text) broad(in *hujson.Value) bool {
+	broad := false
+	each := func(v hujson.Value) bool {
+		if v.Value.Kind() == '{' && v.EndOffset-v.StartOffset > 2 {
+			broad = bytes.IndexByte(t.text[v.StartOffset:v.EndOffset], '\n') >= 0
+		}
+		return broad
+	}
+	switch list := in.Value.(type) {
+	case *hujson.Object:
+		for _, m := range list.Members {
+			each(m.Value)
+		}
+	case *hujson.Array:
+		for _, v := range list.Elements {
+			each(v)
+		}
+	}
+	return broad
+}
+
+// item is a member, or without a key an element, as it stands in a text.
+func (t *text) item(key string, v hujson.Value, indent string, inline, broad bool) string {
+	if key != "" {
+		key += t.colon
+	}
+	if !inline && !broad && utf8.RuneCountInString(indent+key+t.flat(v)) > maxLine {
+		broad = true
+	}
+	return key + t.value(v, indent, inline, broad)
+}
+
+// value is on one line if it must be or may be.
+func (t *text) value(v hujson.Value, indent string, inline, broad bool) string {
+	flat := t.flat(v)
+	if inline || !broad && utf8.RuneCountInString(indent+flat) <= maxLine {
+		return flat
+	}
+	var items []string
+	deeper := indent + t.unit
+	brackets := "{}"
+	switch list := v.Value.(type) {
+	case *hujson.Object:
+		for _, m := range list.Members {
+			items = append(items, t.item(string(m.Name.Value.(hujson.Literal)), m.Value, deeper, false, false))
+		}
+	case *hujson.Array:
+		brackets = "[]"
+		for _, v := range list.Elements {
+			items = append(items, t.item("", v, deeper, false, false))
+		}
+	}
+	if len(items) == 0 {
+		return flat
+	}
+	end := ""
+	if t.trailing {
+		end = ","
+	}
+	between := "," + t.newline + deeper
+	return brackets[:1] + t.newline + deeper + strings.Join(items, between) + end + t.newline + indent + brackets[1:]
+}
+
+// flat is a value on one line.
+func (t *text) flat(v hujson.Value) string {
+	var items []string
+	switch list := v.Value.(type) {
+	case *hujson.Object:
+		for _, m := range list.Members {
+			items = append(items, string(m.Name.Value.(hujson.Literal))+t.colon+t.flat(m.Value))
+		}
+		return "{" + strings.Join(items, t.comma) + "}"
+	case *hujson.Array:
+		for _, v := range list.Elements {
+			items = append(items, t.flat(v))
+		}
+		return "[" + strings.Join(items, t.comma) + "]"
+	}
+	return string(v.Value.(hujson.Literal))
+}

@@ -1,0 +1,163 @@
+package mcpconfig_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// listed is a server as mcporter lists it.
+type listed struct {
+	Name      string
+	Transport string
+	Command   string
+	Args      []string
+	BaseURL   string
+	Headers   map[string]string
+	Env       map[string]string
+	Source    struct{ Kind, Path, ImportKind string }
+}
+
+// listing is what mcporter makes of the files in a directory and a home.
+func listing(t *testing.T, dir, home string, args ...string) map[string]listed {
+	t.Helper()
+	out, err := peers.MCPorter(t, dir, home, nil, append([]string{"config", "list", "--json"}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct{ Servers []listed }
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	servers := map[string]listed{}
+	for _, s := range list.Servers {
+		delete(s.Headers, "accept") // mcporter's own
+		servers[s.Name] = s
+	}
+	return servers
+}
+
+// TestMCPorterReadsExports writes one server for each client that mcporter imports
+// from, each to where that client keeps it, and mcporter lists them all.
+func TestMCPorterReadsExports(t *testing.T) {
+	dir := tempDir(t)
+	project, home := filepath.Join(dir, "project"), filepath.Join(dir, "home")
+	mkdir(t, project)
+	o := &mcpconfig.Options{Dir: project, Home: home, XDG: filepath.Join(home, ".config"), Env: lookup(nil)}
+	for client, file := range map[string]string{
+		"cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json", "codex": ".codex/config.toml", "opencode": "opencode.json",
+		"windsurf": ".codeium/windsurf/mcp_config.json", "claude-code": ".claude.json", "claude-desktop": "Claude/claude_desktop_config.json",
+	} {
+		defs := []mcpconfig.Definition{{ID: client + "-run", JSON: []byte(`{"command":"npx","args":["-y","a b","\"c\"\\"],"env":{"A":"b = \"c\""}}`)}}
+		if client != "claude-desktop" {
+			defs = append(defs, mcpconfig.Definition{ID: client + "-web", JSON: []byte(`{"url":"https://example.com/mcp?a=b","headers":{"X-Key":"v"}}`)})
+		}
+		out, notes, err := mcpconfig.Export(client, defs, nil, o)
+		if err != nil || len(notes) > 0 {
+			t.Fatal(client, err, notes)
+		}
+		files := named(client).Files(o)
+		i := slices.IndexFunc(files, func(path string) bool { return strings.HasSuffix(filepath.ToSlash(path), file) })
+		if i < 0 {
+			t.Fatalf("%s keeps nothing in %s, but in %v", client, file, files)
+		}
+		path := files[i]
+		if client == "claude-desktop" { // where mcporter looks for it
+			path = filepath.Join(filepath.Dir(path), "settings.json")
+		}
+		write(t, path, string(out))
+	}
+	servers := listing(t, project, home, "--source", "import")
+	for client, kind := range map[string]string{
+		"cursor": "cursor", "vscode": "vscode", "codex": "codex", "opencode": "opencode",
+		"windsurf": "windsurf", "claude-code": "claude-code", "claude-desktop": "claude-desktop",
+	} {
+		run, web := servers[client+"-run"], servers[client+"-web"]
+		if run.Source.ImportKind != kind || run.Transport != "stdio" || run.Command != "npx" {
+			t.Errorf("%s: %+v", client, run)
+		}
+		// mcporter takes neither opencode's arguments apart nor its "environment".
+		if diff := cmp.Diff([]string{"-y", "a b", `"c"\`}, run.Args); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", client, diff)
+		}
+		if diff := cmp.Diff(map[string]string{"A": `b = "c"`}, run.Env); diff != "" && client != "opencode" {
+			t.Errorf("%s: -want +got:\n%s", client, diff)
+		}
+		if client == "claude-desktop" {
+			continue
+		}
+		if web.Transport != "http" || web.BaseURL != "https://example.com/mcp?a=b" {
+			t.Errorf("%s: %+v", client, web)
+		}
+		// Nor does it know Codex's http_headers.
+		if diff := cmp.Diff(map[string]string{"X-Key": "v"}, web.Headers); diff != "" && client != "codex" {
+			t.Errorf("%s: -want +got:\n%s", client, diff)
+		}
+	}
+}
+
+func named(client string) mcpconfig.Client {
+	for _, c := range mcpconfig.Clients() {
+		if c.Name == client {
+			return c
+		}
+	}
+	return mcpconfig.Client{}
+}
+
+// TestMCPorterCallsAnExport starts what was exported for mcporter, with a variable
+// in it, and lists its tools.
+func TestMCPorterCallsAnExport(t *testing.T) {
+	dir := tempDir(t)
+	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: lookup(nil)}
+	defs := filesystem(t, dir)
+	out, notes, err := mcpconfig.Export("mcporter", defs, nil, o)
+	if err != nil || len(notes) > 0 {
+		t.Fatal(err, notes)
+	}
+	write(t, named("mcporter").Files(o)[0], string(out))
+	list, err := peers.MCPorter(t, dir, o.Home, []string{"ROOT=" + dir}, "list", "fs", "--json")
+	if err != nil || !strings.Contains(list, "read_text_file") {
+		t.Fatalf("%v\n%s", err, list)
+	}
+}
+
+// TestInspectorStartsAnExport does so with the Inspector, which reads the file of Claude Desktop.
+func TestInspectorStartsAnExport(t *testing.T) {
+	dir := tempDir(t)
+	name, args := peers.Filesystem(t, dir)
+	out, notes, err := mcpconfig.Export("claude-desktop", []mcpconfig.Definition{definition(t, "fs", map[string]any{"command": name, "args": args})}, nil, nil)
+	if err != nil || len(notes) > 0 {
+		t.Fatal(err, notes)
+	}
+	path := filepath.Join(dir, "claude_desktop_config.json")
+	write(t, path, string(out))
+	list, err := peers.Inspector(t, "--config", path, "--server", "fs", "--method", "tools/list")
+	if err != nil || !strings.Contains(list, "read_text_file") {
+		t.Fatalf("%v\n%s", err, list)
+	}
+}
+
+// filesystem is a real server whose directory is in the variable ROOT.
+func filesystem(t *testing.T, dir string) []mcpconfig.Definition {
+	t.Helper()
+	name, args := peers.Filesystem(t, dir)
+	args[len(args)-1] = "${ROOT}"
+	return []mcpconfig.Definition{definition(t, "fs", map[string]any{"command": name, "args": args})}
+}
+
+func definition(t *testing.T, id string, row map[string]any) mcpconfig.Definition {
+	t.Helper()
+	text, err := json.Marshal(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mcpconfig.Definition{ID: id, JSON: text}
+}

@@ -1,0 +1,224 @@
+package mcpconfig
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/proc"
+)
+
+const (
+	maxFetched  = 64 << 10         // bytes of one file's content or one command's output
+	commandWait = 10 * time.Second // a keyring that waits for a person takes longer; it can be unlocked before
+	commandTerm = time.Second      // from SIGTERM to SIGKILL
+	atOnce      = 4                // commands; the machine has others to serve
+	maxCommands = 100              // of one reading, so that it ends in minutes even if each takes its time
+	maxFiles    = 1000             // of one reading, because 100,000 fit into 1 MiB
+)
+
+// fetched is the outcome of a fetch: a value, or what is wrong, which never shows
+// anything of what came.
+type fetched struct{ value, wrong string }
+
+// fetch replaces what ${file:…} and ${cmd:…} stand for, in the rows that may start and
+// in no others. Each file is read and each command run once. The error is the
+// context's.
+func (p *place) fetch(ctx context.Context, sources []*source) error {
+	if p.dry {
+		return nil
+	}
+	var wants []fetch
+	p.each(sources, func(e *entry) { wants = append(wants, e.wants...) })
+	got := fetchAll(ctx, wants)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p.each(sources, func(e *entry) {
+		if len(e.wants) > 0 {
+			e.from.again(e, func(f fetch) (value, wrong string) { return got[f].value, got[f].wrong })
+		}
+	})
+	return nil
+}
+
+// each calls do for every row that may start and is wanted.
+func (p *place) each(sources []*source, do func(*entry)) {
+	for _, s := range sources {
+		for i := range s.entries {
+			if e := &s.entries[i]; e.State == Active && (p.only == nil || p.only(e.Server.ID)) {
+				do(e)
+			}
+		}
+	}
+}
+
+// again reads a row once more, with what was fetched. Its advice was noted already.
+func (f *file) again(e *entry, fetched func(fetch) (value, wrong string)) {
+	s, second := *f.source, *f
+	s.notes = nil
+	second.source, second.budget = &s, f.later
+	r := second.reading(entry{n: e.n, key: e.key, v: e.v}, fetched)
+	f.later = second.budget
+	e.Server, e.State, e.Reason, e.Hint = r.Server, r.State, r.Reason, r.Hint
+	if r.State == Active {
+		return
+	}
+	e.Approval = ""
+	for _, n := range s.notes {
+		if n.State == r.State {
+			f.notes = append(f.notes, n)
+		}
+	}
+}
+
+// fetchAll fetches each once, a few at a time.
+func fetchAll(ctx context.Context, wants []fetch) map[fetch]fetched {
+	got, begun := map[fetch]fetched{}, map[fetch]bool{}
+	left := map[string]int{"cmd": maxCommands, "file": maxFiles}
+	var mu sync.Mutex // guards got
+	var running sync.WaitGroup
+	free := make(chan struct{}, atOnce)
+	for _, w := range wants {
+		if begun[w] {
+			continue
+		}
+		begun[w] = true
+		if left[w.kind]--; left[w.kind] < 0 {
+			mu.Lock()
+			got[w] = fetched{wrong: tooMany(w.kind)}
+			mu.Unlock()
+			continue
+		}
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			f := w.get(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			got[w] = f
+		})
+	}
+	running.Wait()
+	return got
+}
+
+func tooMany(kind string) string {
+	if kind == "cmd" {
+		return fmt.Sprintf("is not run: a reading runs at most %d commands", maxCommands)
+	}
+	return fmt.Sprintf("is not read: a reading reads at most %d files", maxFiles)
+}
+
+func (f fetch) get(ctx context.Context) fetched {
+	switch {
+	case ctx.Err() != nil:
+		return fetched{}
+	case f.kind == "file":
+		return readSecret(f.what)
+	}
+	return runSecret(ctx, f.what, f.dir, commandWait)
+}
+
+func readSecret(path string) fetched {
+	text, err := readRegular(path, maxFetched)
+	if err != nil {
+		return fetched{wrong: plain(err)}
+	}
+	return usable(text, "holds")
+}
+
+// runSecret runs a command line in a process group of its own, which ends with it.
+// It gets this process's environment, as what asks a keyring must, and no terminal.
+func runSecret(ctx context.Context, line, dir string, wait time.Duration) fetched {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	out := &limited{full: cancel}
+	exit, err := proc.Run(ctx, proc.Command{
+		Path: shell()[0], Args: append(shell()[1:], line), Dir: dir, Env: shellEnv(),
+		Grace: proc.Grace{Term: commandTerm},
+	}, nil, out, nil)
+	switch {
+	case out.over:
+		return fetched{wrong: fmt.Sprintf("printed more than %d KiB", maxFetched>>10)}
+	case errors.Is(err, context.DeadlineExceeded):
+		return fetched{wrong: fmt.Sprintf("took longer than %.0f s", wait.Seconds())}
+	case err != nil:
+		return fetched{wrong: "cannot be run: " + plain(err)}
+	case exit != 0:
+		return fetched{wrong: fmt.Sprintf("ended with exit status %d", exit)}
+	}
+	return usable(out.text.Bytes(), "printed")
+}
+
+func shell() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/C"}
+	}
+	return []string{"sh", "-c"}
+}
+
+// shellEnv is this process's environment. Windows would look for a program in the
+// working directory first, which may be a repository; this variable forbids it.
+func shellEnv() []string {
+	if runtime.GOOS == "windows" {
+		return append(os.Environ(), "NoDefaultCurrentDirectoryInExePath=1")
+	}
+	return os.Environ()
+}
+
+// usable is a text without its last line break, unless there is nothing in it or a NUL.
+func usable(text []byte, verb string) fetched {
+	value := strings.TrimSuffix(string(text), "\n")
+	value = strings.TrimSuffix(value, "\r")
+	switch {
+	case len(value) > maxFetched:
+		return fetched{wrong: fmt.Sprintf("%s more than %d KiB", verb, maxFetched>>10)}
+	case value == "":
+		return fetched{wrong: verb + " nothing"}
+	case strings.Contains(value, "\x00"):
+		return fetched{wrong: verb + " a NUL character"}
+	}
+	return fetched{value: value}
+}
+
+// limited keeps what a command prints, and has it ended when that is too much. The
+// buffer is no embedded one, whose ReadFrom would go past the limit.
+type limited struct {
+	text bytes.Buffer
+	full func()
+	over bool
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.over = l.over || l.text.Len()+len(b) > maxFetched+2; l.over { // a line break may follow
+		l.full()
+		return len(b), nil
+	}
+	return l.text.Write(b)
+}
+
+// watched are the files whose change may change the outcome.
+func (p *place) watched(found *found) []string {
+	files := slices.Clone(found.searched)
+	if p.state != "" {
+		files = append(files, p.store().path())
+	}
+	seen := map[string]bool{}
+	p.each(found.sources, func(e *entry) {
+		for _, w := range e.wants {
+			if w.kind == "file" && !seen[w.what] {
+				seen[w.what] = true
+				files = append(files, w.what)
+			}
+		}
+	})
+	return files
+}

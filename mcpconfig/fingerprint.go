@@ -1,0 +1,115 @@
+package mcpconfig
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// part is a text of the row as the file has it, its variables not replaced.
+type part struct{ field, name, text string }
+
+// fingerprint is what an approval holds on to. Whoever may write the file can change
+// nothing of what runs, of where something is sent, or of which tools are offered, and
+// keep it.
+//
+// Command, arguments, directory and url count with their variables replaced, so that
+// another value of one asks again. The values of env and headers count as they are
+// written: LD_PRELOAD=./evil.so is as good as a command, yet a token that comes out of
+// a variable may change. So does every text with a ${file:…} or ${cmd:…}, also where a
+// default is not needed today. The directory around the file counts, because a link
+// to an approved file would let its relative paths begin elsewhere.
+func (r *reading) fingerprint() string {
+	base, err := identity(r.base())
+	if err != nil {
+		base = r.base()
+	}
+	p := printer{sha256.New()}
+	p.texts("indus approval 1", base, string(r.Kind))
+	switch t := r.Server.Transport.(type) {
+	case interop.Stdio:
+		p.texts(t.Command, t.Dir, fmt.Sprint(t.InheritEnv))
+		p.list(t.Args)
+	case interop.HTTP:
+		p.texts(t.URL)
+	case interop.SSE:
+		p.texts(t.URL)
+	}
+	// The order of variables and headers changes nothing.
+	slices.SortStableFunc(r.written, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.field, b.field), cmp.Compare(a.name, b.name))
+	})
+	p.count(len(r.written))
+	for _, w := range r.written {
+		p.texts(w.field, w.name, w.text)
+	}
+	p.rules(r.Server.Tools)
+	return hex.EncodeToString(p.Sum(nil))
+}
+
+// printer hashes texts so that no two lists of them give the same bytes.
+type printer struct{ hash.Hash }
+
+func (p printer) count(n int) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(n))
+	p.Write(b[:])
+}
+
+func (p printer) texts(list ...string) {
+	for _, s := range list {
+		p.count(len(s))
+		p.Write([]byte(s))
+	}
+}
+
+func (p printer) list(list []string) {
+	p.count(len(list))
+	p.texts(list...)
+}
+
+func (p printer) rules(t interop.ToolRules) {
+	p.texts(fmt.Sprint(t.Allow == nil))
+	p.list(t.Allow)
+	p.list(t.Deny)
+	for _, m := range []map[string]string{t.Rename, t.Describe} {
+		p.count(len(m))
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			p.texts(name, m[name])
+		}
+	}
+}
+
+// unmark takes the marks out, so that the server reads as the file does.
+func (r *reading) unmark() {
+	switch t := r.Server.Transport.(type) {
+	case interop.Stdio:
+		t.Command, t.Dir = unmarked(t.Command), unmarked(t.Dir)
+		for i := range t.Args {
+			t.Args[i] = unmarked(t.Args[i])
+		}
+		unmarkPairs(t.Env)
+		r.Server.Transport = t
+	case interop.HTTP:
+		t.URL = unmarked(t.URL)
+		unmarkPairs(t.Headers)
+		r.Server.Transport = t
+	case interop.SSE:
+		t.URL = unmarked(t.URL)
+		unmarkPairs(t.Headers)
+		r.Server.Transport = t
+	}
+}
+
+func unmarkPairs(pairs []interop.Pair) {
+	for i, p := range pairs {
+		pairs[i].Value = interop.Secret(unmarked(p.Value.Reveal()))
+	}
+}

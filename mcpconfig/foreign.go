@@ -1,0 +1,90 @@
+package mcpconfig
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/foreign"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// maxForeign bounds the files of other programs, some of which keep their whole
+// history beside the servers.
+const maxForeign = 16 << 20
+
+// syntax is that of a file which was named; one that was only discovered is JSON.
+func (f *file) syntax(text []byte) tree.Syntax {
+	if f.scope != Explicit {
+		return tree.JSON
+	}
+	return foreign.SyntaxFor(f.path, text)
+}
+
+// client is the program whose format the file has; "" where it is indus's own, or
+// nobody's. A file that was only discovered is indus's own.
+func (f *file) client() string {
+	if f.scope != Explicit {
+		return ""
+	}
+	client := foreign.Detect(f.doc, f.place.foreign(f.path))
+	if client == foreign.Native {
+		return ""
+	}
+	return client
+}
+
+// foreign reads the rows of another program's file.
+func (f *file) foreign(client string) *fault {
+	mapped, wrong := foreign.Read(f.doc, client, f.place.foreign(f.path))
+	if wrong != nil {
+		return &fault{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
+	}
+	for _, m := range mapped.Remarks {
+		f.notes = append(f.notes, f.noteAt(m.At, m.Reason, m.Hint))
+	}
+	for i := range mapped.Rows {
+		row := &mapped.Rows[i]
+		key := &hujson.Value{StartOffset: row.At, Value: hujson.String(row.ID)}
+		if row.Bad == nil {
+			f.row(key, &row.Value)
+		} else {
+			f.bad(key, row)
+		}
+		for _, m := range row.Remarks {
+			f.notes = append(f.notes, f.rowNote(m, row.ID, len(f.entries), ""))
+		}
+	}
+	return nil
+}
+
+// bad adds a row of another program that cannot be used.
+func (f *file) bad(key *hujson.Value, row *foreign.Row) {
+	e := entry{n: len(f.entries) + 1, from: f, key: key, v: &row.Value}
+	line, column := f.doc.Position(row.At)
+	e.Row = Row{File: f.path, Line: line, Scope: f.scope, State: Skipped, Reason: row.Bad.Reason, Hint: row.Bad.Hint}
+	e.Server.ID, e.column = row.ID, column
+	f.notes = append(f.notes, f.rowNote(*row.Bad, row.ID, e.n, Skipped))
+	f.entries = append(f.entries, e)
+}
+
+func (f *file) rowNote(m foreign.Remark, id string, n int, state State) Note {
+	note := f.noteAt(m.At, m.Reason, m.Hint)
+	note.Server, note.Row, note.State = id, n, state
+	return note
+}
+
+// project is the directory that a file in dir is for: the one around it where dir
+// is where a program keeps its settings in a project.
+func project(dir string) string {
+	if filepath.Base(dir) == "settings" && filepath.Base(filepath.Dir(dir)) == ".kiro" {
+		return filepath.Dir(filepath.Dir(dir))
+	}
+	hidden := strings.Fields(".indusvx .vscode .cursor .gemini .codex .roo .zed .continue .agents .indusagi")
+	if slices.Contains(hidden, filepath.Base(dir)) {
+		return filepath.Dir(dir)
+	}
+	return dir
+}

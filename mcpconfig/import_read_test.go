@@ -1,0 +1,95 @@
+package mcpconfig_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// TestImportIsWhatReadReads imports each file of testdata/import, writes what came of
+// it as indus's own file, and reads both: the servers are the same.
+func TestImportIsWhatReadReads(t *testing.T) {
+	cases, err := filepath.Glob("testdata/import/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for i, path := range cases {
+		if cases[i], err = filepath.Abs(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range cases {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			files, _ := splitWant(archive)
+			project, home := layOut(t, files)
+			o := &mcpconfig.Options{Dir: project, Home: home, XDG: filepath.Join(home, ".config"), Env: func(name string) (string, bool) {
+				return "value of " + name, true
+			}}
+			for _, f := range files {
+				compared += sameServers(t, filepath.Join(filepath.Dir(project), f.Name), o)
+			}
+		})
+	}
+	if compared < 60 {
+		t.Errorf("only %d servers were compared", compared)
+	}
+}
+
+// sameServers returns how many there were.
+func sameServers(t *testing.T, path string, o *mcpconfig.Options) int {
+	t.Helper()
+	imported, err := mcpconfig.Import(path, "", o)
+	if err != nil {
+		return 0 // which the golden files show
+	}
+	rows := map[string]json.RawMessage{}
+	for _, d := range imported.Definitions {
+		rows[d.ID] = d.JSON
+	}
+	text, err := json.Marshal(map[string]any{"servers": rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(path)
+	if hidden := filepath.Base(dir); strings.HasPrefix(hidden, ".") {
+		dir = filepath.Dir(dir)
+	}
+	native := filepath.Join(dir, "native.json")
+	write(t, native, string(text))
+	want, got := servers(t, path, o), servers(t, native, o)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: -read +imported:\n%s", path, diff)
+	}
+	return len(got)
+}
+
+// servers are those that start, as text and by name.
+func servers(t *testing.T, path string, o *mcpconfig.Options) []string {
+	t.Helper()
+	c, err := mcpconfig.Read(t.Context(), []string{path}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, s := range c.Servers() {
+		if remote, ok := s.Transport.(interop.HTTP); ok && remote.URL == "" {
+			t.Errorf("%s: %s has no url", path, s.ID)
+		}
+		out = append(out, revealed(t, s))
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,111 @@
+package mcpconfig_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// TestImport runs each case of testdata/import. Its comment has lines "import: PATH
+// [CLIENT]", "client: NAME" (the client's own files), "read: PATH" (what Read makes
+// of the file itself) and "env: NAME=value"; its files lie in project/ (the working
+// directory) and home/, as the clients lay them out; its last file, want, is the
+// outcome. XDG_CONFIG_HOME is home/.config.
+func TestImport(t *testing.T) { golden(t, "testdata/import", importCase) }
+
+// golden runs the cases of a directory, or writes them anew.
+func golden(t *testing.T, dir string, run func(t *testing.T, comment string, files []txtar.File) string) {
+	cases, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(cases) == 0 {
+		t.Fatal(cases, err)
+	}
+	for _, path := range cases {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, want := splitWant(archive)
+			got := run(t, string(archive.Comment), files)
+			if *update {
+				archive.Files = append(files, txtar.File{Name: "want", Data: []byte(got)})
+				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// layOut writes a case's files and goes into its project.
+func layOut(t *testing.T, files []txtar.File) (project, home string) {
+	t.Helper()
+	dir := tempDir(t)
+	project, home = filepath.Join(dir, "project"), filepath.Join(dir, "home")
+	mkdir(t, project)
+	mkdir(t, home)
+	replace := strings.NewReplacer("$PROJECT", project, "$HOME/", home+"/")
+	for _, f := range files {
+		write(t, filepath.Join(dir, f.Name), replace.Replace(string(f.Data)))
+	}
+	t.Chdir(project)
+	return project, home
+}
+
+func importCase(t *testing.T, comment string, files []txtar.File) string {
+	t.Helper()
+	project, home := layOut(t, files)
+	env := map[string]string{"HOME": home, "USERPROFILE": home}
+	opts := &mcpconfig.Options{Env: lookup(env)}
+	var b strings.Builder
+	for line := range strings.Lines(comment) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		value = strings.NewReplacer("$HOME", home, "$PROJECT", project).Replace(value)
+		path, client, _ := strings.Cut(value, " ")
+		switch key {
+		case "env":
+			name, v, _ := strings.Cut(value, "=")
+			env[name] = v
+		case "import":
+			imported, err := mcpconfig.Import(path, client, opts)
+			fmt.Fprintf(&b, "# import %s\n%s", value, renderImported(imported, err))
+		case "client":
+			imported, err := mcpconfig.Import("", value, opts)
+			fmt.Fprintf(&b, "# client %s\n%s", value, renderImported(imported, err))
+		case "read":
+			c, err := mcpconfig.Read(t.Context(), []string{path}, opts)
+			fmt.Fprintf(&b, "# read %s\n%s", value, render(t, c, err))
+		}
+	}
+	return strings.NewReplacer(home, "$HOME", project, "$PROJECT").Replace(b.String())
+}
+
+func renderImported(i *mcpconfig.Imported, err error) string {
+	if err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", i.Client, strings.Join(i.Files, " "))
+	for _, d := range i.Definitions {
+		fmt.Fprintf(&b, "%s %s\n", d.ID, d.JSON)
+	}
+	for _, n := range i.Notes {
+		fmt.Fprintf(&b, "%-8s %s\n", n.State, n)
+	}
+	return b.String()
+}

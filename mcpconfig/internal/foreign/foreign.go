@@ -1,0 +1,164 @@
+// Package foreign knows how other programs write down their MCP servers, and turns
+// their rows into indus's own and back. It reads trees and makes trees: no file is
+// opened here, and no variable is looked up.
+package foreign
+
+import (
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// Native is the name of indus's own format.
+const Native = "indus"
+
+// Place is where a file stands, and for whom.
+type Place struct {
+	// OS is as [runtime.GOOS] has it.
+	OS string
+	// Path of the file, absolute.
+	Path string
+	// Dir is the project's directory, absolute.
+	Dir string
+	// Home and Config are the user's home and configuration directory; "" where unknown.
+	Home, Config string
+	// Moving: the rows are for another file.
+	Moving bool
+	// Env looks up variables that move a client's files, such as CLAUDE_CONFIG_DIR.
+	Env func(name string) (string, bool)
+}
+
+// File is what a client's file says, in the words of indus's own.
+type File struct {
+	Client string
+	Rows   []Row
+	// Remarks are about the file as a whole.
+	Remarks []Remark
+}
+
+// Row is one server.
+type Row struct {
+	ID string
+	// At is where it begins.
+	At int
+	// First: it goes before the rows of other files, because the client keeps what is
+	// one's own for a project beside what is for everything.
+	First bool
+	// Value is an object as indus's own files have it. Every value in it stands where
+	// the client's file has what it comes from.
+	Value hujson.Value
+	// Bad is why the row is of no use; nil where it is.
+	Bad *Remark
+	// Remarks say what was changed and what was not taken over.
+	Remarks []Remark
+}
+
+// Remark is about a place in a file. It shows names, never values.
+type Remark struct {
+	At           int
+	Reason, Hint string
+}
+
+// dialect is how one client writes servers. A key that is "" it does not have.
+type dialect struct {
+	name, title string
+	syntax      tree.Syntax
+	// where the servers are: paths of names from the root. The first is where they are
+	// written if the file has none. An empty path is the root itself.
+	where [][]string
+	// list: they are written as a list, with the id as "name".
+	list bool
+	// begin is what else an empty file must have.
+	begin []field
+
+	command, args, env, cwd, url, headers string
+	// joined: command and args are one list, in command.
+	joined bool
+	// cuts: a command alone is a line, and cut at its spaces.
+	cuts bool
+	// sseURL is the url of a server that speaks SSE, where that has a key of its own.
+	sseURL string
+	// kind is the key of the transport, and the words for each; a word that is "" is not written.
+	kind, stdio, http, sse string
+	// noSSE: a server that speaks SSE cannot be reached.
+	noSSE             bool
+	enabled, disabled string
+	allow, deny       string
+	// emptyIsAll: an empty list in allow is every tool, and not none.
+	emptyIsAll bool
+	timeouts   []timeout
+	// also are other keys that are read, or keys that are read in another way.
+	also map[string]rule
+	// none are keys that have no counterpart, and what not taking them over means.
+	none map[string]string
+	// quiet are keys that say nothing about how the server runs.
+	quiet []string
+
+	vars []matcher
+	// lax: a variable that is not set need not keep a server from being started.
+	lax bool
+	// inHeadersOnly: variables are replaced in headers, and nowhere else.
+	inHeadersOnly bool
+	// say writes a variable; nil where the client has none.
+	say func(*writing, part) (string, bool)
+	// sections are more places than where, in the order in which they win.
+	sections func(*reading) [][]string
+	// before is called with the file, after with each row when its keys are read.
+	before func(*reading)
+	after  func(*row)
+	// adorn is what a written row has beyond the keys above. It comes first, and may
+	// take from the server what it has written.
+	adorn func(*writing, *server) []field
+	files func(*Place) []string
+	// reads only: there is no form to write.
+	only bool
+}
+
+// timeout is a key that bounds some steps.
+type timeout struct {
+	key   string
+	unit  float64  // in seconds
+	steps []string // of "timeout"
+}
+
+// Known is a client's name and what its maker calls it.
+type Known struct {
+	Name, Title string
+	Writes      bool
+}
+
+// All are the clients, in alphabetical order; indus itself is none.
+func All() []Known {
+	var out []Known
+	for _, d := range dialects() {
+		out = append(out, Known{d.name, d.title, !d.only})
+	}
+	return out
+}
+
+// Files are where a client keeps its servers, the first wins. A name that begins with
+// "*" stands for the files of a directory that end so.
+func Files(client string, p *Place) []string {
+	d := find(client)
+	if d == nil || d.files == nil {
+		return nil
+	}
+	return d.files(p)
+}
+
+// SyntaxOf is that of a client's files; "" of a client that is not known.
+func SyntaxOf(client string) tree.Syntax {
+	if d := find(client); d != nil {
+		return d.syntax
+	}
+	return ""
+}
+
+func find(client string) *dialect {
+	for _, d := range append(dialects(), indus()) {
+		if d.name == client {
+			return d
+		}
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package tree
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
+	"go.yaml.in/yaml/v3"
+)
+
+// maxNodes bounds what aliases may make of a YAML text: a few lines of them can
+// stand for more than any memory holds.
+const maxNodes = 100_000
+
+// nodes is a YAML document in the course of being converted.
+type nodes struct {
+	doc   *Doc
+	left  int
+	open  map[*yaml.Node]bool // anchors that are being written out
+	fault *Fault
+}
+
+// parseYAML reads one document of YAML. Names that are no text become it; inf, nan,
+// dates and binary data are strings; aliases and "<<" are written out.
+func (d *Doc) parseYAML() *Fault {
+	var root, second yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(d.Text))
+	if err := dec.Decode(&root); err != nil {
+		return d.yamlSyntax(err)
+	}
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
+		if err != nil {
+			return d.yamlSyntax(err)
+		}
+		return &Fault{d.offset(&second), "holds more than one document", `keep one, without "---" between`}
+	}
+	n := &nodes{doc: d, left: maxNodes, open: map[*yaml.Node]bool{}}
+	root.Line = max(root.Line, 1)
+	d.Root = n.value(&root, 0)
+	return n.fault
+}
+
+// yamlSyntax is the line at which the parser gave up. Of what it says only that is
+// shown: the rest may quote the text.
+func (d *Doc) yamlSyntax(err error) *Fault {
+	if errors.Is(err, io.EOF) {
+		return &Fault{0, "is empty", ""}
+	}
+	var line int
+	if _, e := fmt.Sscanf(err.Error(), "yaml: line %d:", &line); e != nil {
+		line = 1
+	}
+	reason, hint := "is not valid YAML from about this line on", "look at the indentation, and put text with : # { [ & * in quotes"
+	if strings.Contains(err.Error(), "unknown anchor") {
+		reason, hint = "has an alias (*…) without its anchor (&…)", `put text that begins with "*" in quotes`
+	}
+	return &Fault{d.starts[min(max(line, 1), len(d.starts))-1], reason, hint}
+}
+
+// offset is where a node begins: the parser counts characters, and the tree bytes.
+func (d *Doc) offset(n *yaml.Node) int {
+	if n.Line < 1 || n.Line > len(d.starts) {
+		return 0
+	}
+	at := d.starts[n.Line-1]
+	for range n.Column - 1 {
+		_, size := utf8.DecodeRune(d.Text[at:])
+		at += size
+	}
+	return at
+}
+
+func (n *nodes) fail(node *yaml.Node, reason, hint string) hujson.Value {
+	if n.fault == nil {
+		n.fault = &Fault{n.doc.offset(node), reason, hint}
+	}
+	return hujson.Value{StartOffset: n.doc.offset(node), Value: hujson.Literal("null")}
+}
+
+func (n *nodes) value(node *yaml.Node, depth int) hujson.Value {
+	if n.left--; n.left < 0 {
+		return n.fail(node, fmt.Sprintf("has more than %d values, with its aliases written out", maxNodes), "")
+	}
+	if depth > MaxDepth {
+		return n.fail(node, tooDeepFault(0).Reason, "")
+	}
+	if n.fault != nil {
+		return hujson.Value{Value: hujson.Literal("null")}
+	}
+	v := hujson.Value{StartOffset: n.doc.offset(node)}
+	switch node.Kind {
+	case yaml.DocumentNode:
+		return n.value(node.Content[0], depth)
+	case yaml.AliasNode:
+		if n.open[node.Alias] {
+			return n.fail(node, "has an alias that stands for what it is in", "")
+		}
+		out := n.value(node.Alias, depth)
+		out.StartOffset = v.StartOffset
+		return out
+	case yaml.SequenceNode:
+		n.open[node] = true
+		list := &hujson.Array{}
+		for _, e := range node.Content {
+			list.Elements = append(list.Elements, n.value(e, depth+1))
+		}
+		delete(n.open, node)
+		v.Value = list
+	case yaml.MappingNode:
+		n.open[node] = true
+		v.Value = n.mapping(node, depth)
+		delete(n.open, node)
+	default:
+		v.Value = scalar(node)
+	}
+	return v
+}
+
+// mapping converts one. What comes by "<<" yields to what stands here.
+func (n *nodes) mapping(node *yaml.Node, depth int) *hujson.Object {
+	o, here := &hujson.Object{}, map[string]bool{}
+	var merged []hujson.Value
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		if key.ShortTag() == "!!merge" {
+			merged = append(merged, n.value(value, depth+1))
+			continue
+		}
+		name := key
+		if key.Kind == yaml.AliasNode {
+			name = key.Alias
+		}
+		if name.Kind != yaml.ScalarNode {
+			n.fail(key, "has a list or a map as a name", "")
+			return o
+		}
+		if here[name.Value] {
+			n.fail(key, "the name "+Quote(name.Value)+" is defined twice", "remove or rename one of the two")
+			return o
+		}
+		here[name.Value] = true
+		o.Members = append(o.Members, hujson.ObjectMember{
+			Name:  hujson.Value{StartOffset: n.doc.offset(key), Value: hujson.String(name.Value)},
+			Value: n.value(value, depth+1),
+		})
+	}
+	for _, m := range merged {
+		n.merge(o, m, here, node)
+	}
+	return o
+}
+
+func (n *nodes) merge(o *hujson.Object, from hujson.Value, here map[string]bool, node *yaml.Node) {
+	switch from := from.Value.(type) {
+	case *hujson.Object:
+		for _, m := range from.Members {
+			if name := Text(m.Name); !here[name] {
+				here[name] = true
+				o.Members = append(o.Members, m)
+			}
+		}
+	case *hujson.Array:
+		for _, e := range from.Elements {
+			if _, nested := e.Value.(*hujson.Array); nested {
+				n.fail(node, `has a "<<" that is no map`, "")
+				return
+			}
+			n.merge(o, e, here, node)
+		}
+	default:
+		n.fail(node, `has a "<<" that is no map`, "")
+	}
+}
+
+func scalar(node *yaml.Node) hujson.Literal {
+	var v any
+	switch node.ShortTag() {
+	case "!!null":
+		return hujson.Literal("null")
+	case "!!bool", "!!int", "!!float":
+		if node.Decode(&v) != nil {
+			return hujson.String(node.Value)
+		}
+	}
+	switch v := v.(type) {
+	case bool:
+		return hujson.Bool(v)
+	case int:
+		return hujson.Int(int64(v))
+	case int64:
+		return hujson.Int(v)
+	case uint64:
+		return hujson.Uint(v)
+	case float64:
+		if !math.IsInf(v, 0) && !math.IsNaN(v) {
+			return hujson.Float(v)
+		}
+	}
+	return hujson.String(node.Value)
+}

@@ -1,0 +1,16 @@
+//go:build unix
+
+package mcpconfig
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// ours reports whether a file belongs to who runs this program, or to root, who may
+// write everything anyway.
+func ours(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || s.Uid == 0 || int(s.Uid) == os.Geteuid()
+}

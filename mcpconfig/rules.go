@@ -1,0 +1,173 @@
+package mcpconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+	"github.com/indusagi/indus/schema"
+)
+
+// rules are what "tools" says. What cannot be read gives the row up: a rule that
+// is left out would let tools through that somebody meant to keep away.
+func (r *reading) rules() interop.ToolRules {
+	for _, twice := range r.twice {
+		if tree.Text(*twice) == "tools" {
+			r.skip(twice.StartOffset, `"tools" comes twice in this row`, "make one of the two")
+		}
+	}
+	v := r.fields["tools"]
+	if v == nil {
+		return interop.ToolRules{}
+	}
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		r.skip(v.StartOffset, `"tools" is `+tree.KindOf(v.Value)+" where an object is expected", `write {"allow": ["…"]}`)
+		return interop.ToolRules{}
+	}
+	var t interop.ToolRules
+	r.members("tools", object, []string{"allow", "deny", "rename", "describe"}, true, func(name string, v *hujson.Value) {
+		switch name {
+		case "allow":
+			t.Allow = r.patterns("tools.allow", v)
+			if t.Allow != nil && len(t.Allow) == 0 {
+				r.note(v.StartOffset, `"tools.allow" is empty, so no tool is mounted`, `remove it, or write ["*"]`)
+			}
+		case "deny":
+			t.Deny = r.patterns("tools.deny", v)
+		case "rename":
+			t.Rename = r.words("tools.rename", v)
+			r.checkRenames(v, t.Rename)
+		case "describe":
+			t.Describe = r.words("tools.describe", v)
+		}
+	})
+	return t
+}
+
+// members calls each for the known members of an object that are not null. What is
+// unknown is noted, and so is what comes again, where the last counts; if strict,
+// either gives the row up.
+func (r *reading) members(field string, object *hujson.Object, known []string, strict bool, each func(name string, v *hujson.Value)) {
+	tell, again := r.note, "; the last counts"
+	if strict {
+		tell, again = r.skip, ""
+	}
+	last := map[string]int{}
+	for i := range object.Members {
+		last[tree.Text(object.Members[i].Name)] = i
+	}
+	for i := range object.Members {
+		m := &object.Members[i]
+		name := tree.Text(m.Name)
+		switch {
+		case name != "" && strings.Contains("$_/#", name[:1]): // a comment
+		case !slices.Contains(known, name):
+			hint := `it has "` + strings.Join(known, `", "`) + `"`
+			if near := nearest.Names(name, known, 1); len(near) == 1 {
+				hint = fmt.Sprintf("did you mean %q?", near[0])
+			}
+			tell(m.Name.StartOffset, fmt.Sprintf("unknown key %s in %q", tree.Quote(name), field), hint)
+		case last[name] != i:
+			tell(m.Name.StartOffset, fmt.Sprintf("%q comes again in %q%s", name, field, again), "")
+		case m.Value.Value.Kind() != 'n':
+			each(name, &m.Value)
+		}
+	}
+}
+
+// patterns is a list of names in which "*" and "?" stand for others. It is not nil.
+func (r *reading) patterns(field string, v *hujson.Value) []string {
+	list, ok := v.Value.(*hujson.Array)
+	if !ok {
+		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where a list of patterns is expected", field, tree.KindOf(v.Value)), "")
+		return nil
+	}
+	out := []string{}
+	for i, e := range list.Elements {
+		out = append(out, r.filled(e, fmt.Sprintf("%s[%d]", field, i)))
+	}
+	return out
+}
+
+// words is an object of strings that are not empty.
+func (r *reading) words(field string, v *hujson.Value) map[string]string {
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where an object is expected", field, tree.KindOf(v.Value)), "")
+		return nil
+	}
+	out := map[string]string{}
+	for i := range object.Members {
+		m := &object.Members[i]
+		name := tree.Text(m.Name)
+		where := field + " " + tree.Quote(name)
+		if _, twice := out[name]; twice {
+			r.skip(m.Name.StartOffset, where+" comes again", "make one of the two")
+		}
+		out[name] = r.filled(m.Value, where)
+	}
+	return out
+}
+
+// filled is a string that must not be empty; if it is no such, the row is skipped.
+func (r *reading) filled(v hujson.Value, where string) string {
+	switch s := tree.Text(v); {
+	case v.Value.Kind() != '"':
+		r.skip(v.StartOffset, where+" is "+tree.KindOf(v.Value)+" where a string is expected", "")
+	case s == "":
+		r.skip(v.StartOffset, where+" is empty", "")
+	default:
+		return s
+	}
+	return ""
+}
+
+// checkRenames sees to it that no two tools get one name.
+func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return
+	}
+	from := map[string]string{}
+	for i := range object.Members {
+		tool := tree.Text(object.Members[i].Name)
+		name := names[tool]
+		if other, taken := from[name]; taken && other != tool && name != "" {
+			r.skip(object.Members[i].Value.StartOffset, fmt.Sprintf(
+				"tools.rename gives %s and %s one name, %s", tree.Quote(other), tree.Quote(tool), tree.Quote(name)), "")
+		}
+		from[name] = tool
+	}
+}
+
+// profile is how the server's tools are shown to models; one that is unknown is left out.
+func (r *reading) profile() *schema.Profile {
+	v := r.fields["profile"]
+	if v == nil {
+		return nil
+	}
+	name := tree.Text(*v)
+	if p := schema.ProfileNamed(name); p != nil && v.Value.Kind() == '"' {
+		return p
+	}
+	if v.Value.Kind() != '"' {
+		r.note(v.StartOffset, `"profile" is `+tree.KindOf(v.Value)+" where a name is expected, and is left out", "")
+		return nil
+	}
+	var names []string
+	for _, p := range schema.Profiles() {
+		names = append(names, p.Name())
+	}
+	hint := "there are " + strings.Join(names, ", ")
+	if near := nearest.Names(name, names, 1); len(near) == 1 {
+		hint = fmt.Sprintf("did you mean %q?", near[0])
+	}
+	r.note(v.StartOffset, "unknown profile "+tree.Quote(name)+", which is left out", hint)
+	return nil
+}

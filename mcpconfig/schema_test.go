@@ -1,0 +1,274 @@
+package mcpconfig_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/validate"
+)
+
+func fileSchema(t *testing.T) *validate.Validator {
+	t.Helper()
+	v, err := validate.New(mcpconfig.FileSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := v.Notes(); len(notes) > 0 {
+		t.Fatalf("not all of the schema is checked: %v", notes)
+	}
+	return v
+}
+
+// readDry reads a text as a project's file, in an environment that has nothing but TOKEN.
+func readDry(t *testing.T, text string) *mcpconfig.Config {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, ".indusvx", "mcp.json"), text)
+	c, err := mcpconfig.Read(t.Context(), []string{dir}, &mcpconfig.Options{
+		Trust: true, Dry: true, Home: filepath.Join(dir, "home"), Env: lookup(map[string]string{"TOKEN": "t"}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestFileSchemaIsTheCallersOwn(t *testing.T) {
+	text := mcpconfig.FileSchema()
+	clear(text)
+	if !json.Valid(mcpconfig.FileSchema()) {
+		t.Error("one caller's change is seen by the next")
+	}
+}
+
+func TestTheSchemaKnowsTheProfiles(t *testing.T) {
+	var file struct {
+		Defs struct {
+			Server struct {
+				Properties struct {
+					Profile struct{ Enum []string }
+				}
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(mcpconfig.FileSchema(), &file); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, p := range schema.Profiles() {
+		want = append(want, p.Name())
+	}
+	if diff := cmp.Diff(want, file.Defs.Server.Properties.Profile.Enum); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What the reader takes without a note is right for editors as well.
+func TestTheSchemaTakesWhatTheReaderTakes(t *testing.T) {
+	v := fileSchema(t)
+	cases, err := filepath.Glob("testdata/read/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	for _, path := range cases {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			if !strings.HasSuffix(file.Name, ".json") {
+				continue
+			}
+			if len(readDry(t, string(file.Data)).Notes) > 0 {
+				continue
+			}
+			taken++
+			text, err := hujson.Standardize(file.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := v.Validate(text); err != nil {
+				t.Errorf("%s, %s: %v", path, file.Name, err)
+			}
+		}
+	}
+	if taken < 20 {
+		t.Errorf("only %d files were taken without a note", taken)
+	}
+}
+
+// What the reader gives up is wrong for editors as well, but for what only the reader
+// can tell: values of variables, and what two parts of a row say together.
+func TestTheSchemaRefusesWhatTheReaderSkips(t *testing.T) {
+	v := fileSchema(t)
+	for _, row := range []string{
+		`1`, `null`, `"text"`, `[]`, `{}`,
+		`{"command": ""}`, `{"command": "  "}`, `{"command": 1}`, `{"command": ["npx"]}`, `{"url": ""}`, `{"url": 1}`,
+		`{"command": "x", "args": "a"}`, `{"command": "x", "args": {"a": "b"}}`, `{"command": "x", "env": "A=b"}`, `{"command": "x", "env": ["A=b"]}`,
+		`{"command": "x", "cwd": 1}`, `{"command": "x", "type": 1}`, `{"command": "x", "type": "ws"}`,
+		`{"command": "x", "transport": "http"}`, `{"url": "https://h/", "transport": "stdio"}`,
+		`{"url": "h"}`, `{"url": "ftp://h/"}`, `{"url": "https:///mcp"}`, `{"url": "https://h/", "headers": ["A: b"]}`,
+		`{"command": "x", "tools": ["*"]}`, `{"command": "x", "tools": {"deny": "a"}}`, `{"command": "x", "tools": {"deny": [1]}}`,
+		`{"command": "x", "tools": {"deny": [""]}}`, `{"command": "x", "tools": {"denny": ["a"]}}`,
+		`{"command": "x", "tools": {"rename": ["a"]}}`, `{"command": "x", "tools": {"rename": {"a": ""}}}`, `{"command": "x", "tools": {"describe": {"a": 1}}}`,
+	} {
+		text := `{"servers": {"a": ` + row + `}}`
+		if c := readDry(t, text); len(c.Rows) != 1 || c.Rows[0].State != mcpconfig.Skipped {
+			t.Fatalf("%s is not skipped: %v", row, c.Rows)
+		}
+		if v.Validate([]byte(text)) == nil {
+			t.Errorf("%s is right by the schema", row)
+		}
+	}
+	for _, text := range []string{
+		`{}`, `{"server": {}}`, `[]`, `{"servers": 1}`, `{"servers": {"": {"command": "x"}}}`, `{"servers": [{"command": "x"}]}`, `{"servers": [{"name": " ", "command": "x"}]}`,
+	} {
+		if len(readDry(t, text).Notes) == 0 {
+			t.Errorf("%s is read without a note", text)
+		}
+		if v.Validate([]byte(text)) == nil {
+			t.Errorf("%s is right by the schema", text)
+		}
+	}
+}
+
+// choices are values of the fields of a row, right ones and wrong ones.
+var choices = map[string][]string{
+	"command":    {`"npx"`, `"~/x"`, `"${TOKEN}"`, `"${cmd:echo x}"`, `""`, `" "`, `1`, `["x"]`},
+	"args":       {`[]`, `["-y", "${TOKEN:-a}"]`, `["${file:x}"]`, `"a"`, `[1]`, `[null]`, `{}`},
+	"env":        {`{}`, `{"A": "b", "": "c"}`, `{"A": "${TOKEN}", "_": "x"}`, `{"A=B": "c"}`, `{"A": 1}`, `{"A": null}`, `[]`},
+	"cwd":        {`"sub"`, `""`, `1`},
+	"inheritEnv": {`true`, `false`, `"true"`, `1`},
+	"url":        {`"https://h/mcp"`, `"HTTP://h"`, `" https://h"`, `"${UNSET:-https://h}"`, `"https://${cmd:x}/"`, `""`, `"h"`, `"https:///x"`, `1`},
+	"headers":    {`{}`, `{"Authorization": "Bearer ${TOKEN}", "X-~": ""}`, `{"A B": "c"}`, `{"A": true}`, `[]`},
+	"transport":  {`"stdio"`, `"http"`, `"sse"`, `"streamableHttp"`, `"ws"`, `1`},
+	"type":       {`"stdio"`, `"streamable-http"`, `"local"`},
+	"timeout": {
+		`0`, `-1`, `1000`, `90000.5`, `999`, `1e12`, `"90s"`, `"-1.5h3m"`, `"0"`, `"90"`, `"1 s"`, `true`, `{}`, `{"connect": "30s", "_why": []}`,
+		`{"call": 60000, "total": "10m", "list": "1us"}`, `{"call": 60}`, `{"cal": 60000}`, `[]`,
+	},
+	"tools": {
+		`{}`, `{"allow": ["a*"], "deny": [], "#": 1}`, `{"rename": {"a": "b", "c": "d"}, "describe": {"": "x"}}`, `{"allow": []}`, `{"deny": [""]}`,
+		`{"deny": "a"}`, `{"rename": {"a": ""}}`, `{"exclude": []}`, `[]`, `"*"`,
+	},
+	"profile":  {`"openai"`, `"universal"`, `"gpt"`, `1`},
+	"enabled":  {`true`, `"true"`, `1`},
+	"disabled": {`false`, `"no"`, `0`},
+	"id":       {`"x"`, `" "`, `1`},
+	"name":     {`"x"`, `""`, `[]`},
+	"_comment": {`1`, `{}`},
+	"$schema":  {`null`},
+	"descr":    {`"x"`},
+}
+
+// For any row made of them, the schema says yes where the reader has nothing to say.
+func TestTheSchemaAgreesWithTheReader(t *testing.T) {
+	v := fileSchema(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	var fields []string
+	for field := range choices {
+		fields = append(fields, field)
+	}
+	slices.Sort(fields)
+	right := 0
+	for range 1500 {
+		text := randomFile(random, fields)
+		c := readDry(t, text)
+		quiet, fault := len(c.Notes) == 0, v.Validate([]byte(text))
+		if quiet != (fault == nil) {
+			t.Fatalf("seed %d: %s:\nthe reader: %v\nthe schema: %v", seed, text, c.Notes, fault)
+		}
+		if quiet {
+			right++
+		}
+	}
+	if right < 50 {
+		t.Errorf("seed %d: only %d rows were right", seed, right)
+	}
+}
+
+// randomFile has one server. Few of its fields are wrong, so that each wrong one is
+// seen alone now and then.
+func randomFile(random *rand.Rand, fields []string) string {
+	remote, list := random.IntN(2) == 0, random.IntN(3) == 0
+	row := map[string]string{}
+	for _, field := range fields {
+		values := choices[field]
+		needed, fits := false, true
+		switch field {
+		case "command":
+			needed, fits = !remote, !remote
+		case "url":
+			needed, fits = remote, remote
+		case "args", "env", "cwd", "inheritEnv":
+			fits = !remote
+		case "headers":
+			fits = remote
+		case "id":
+			needed, fits = list, list
+		case "name", "descr", "transport", "type":
+			fits = false
+		}
+		switch {
+		case random.IntN(12) == 0:
+			row[field] = values[random.IntN(len(values))]
+		case needed || fits && random.IntN(4) == 0: // the first two are right
+			row[field] = values[random.IntN(min(2, len(values)))]
+		}
+	}
+	if row["transport"] != "" { // that the two differ only the reader can tell
+		delete(row, "type")
+	}
+	var members []string
+	for _, field := range fields {
+		if row[field] != "" {
+			members = append(members, fmt.Sprintf("%q: %s", field, row[field]))
+		}
+	}
+	text := "{" + strings.Join(members, ", ") + "}"
+	if list {
+		return `{"servers": [` + text + `]}`
+	}
+	return `{"mcpServers": {"a": ` + text + `}, "other": 1}`
+}
+
+// The example that the package's page shows is right, whoever reads it.
+func TestTheDocumentedFileIsRight(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(doc), "//\t{\n")
+	text, _, ok := strings.Cut(text, "//\t}\n")
+	if !ok {
+		t.Fatal("doc.go has no example")
+	}
+	text = "{\n" + strings.ReplaceAll(text, "//\t", "") + "}"
+	c := readDry(t, strings.Replace(text, "${GITHUB_TOKEN}", "${TOKEN}", 1))
+	if got := states(c); got != "github active\nremote disabled" || len(c.Notes) != 1 {
+		t.Errorf("%s\n%v", got, c.Notes)
+	}
+	plain, err := hujson.Standardize([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fileSchema(t).Validate(plain); err != nil {
+		t.Error(err)
+	}
+}
