@@ -1,5 +1,5 @@
 # make test    the peers are installed, all tests pass, those of the providers' SDKs too
-# make check   format, vet, staticcheck, race, leaks, layers, 3 s for each fuzz target, conformance, other platforms
+# make check   format, vet, staticcheck, race, leaks, layers, 2 s for each fuzz target, conformance, other platforms
 # make bench   benchmarks, ready for benchstat
 # make fuzz    FUZZTIME (60s) for each fuzz target
 # make soak    what takes minutes: a load, long fuzzing
@@ -32,7 +32,7 @@ providers:
 	cd internal/providers && $(GO) vet $(PROVIDERS) ./... && $(GO) test $(PROVIDERS) ./...
 
 check: format vet staticcheck platforms race
-	$(MAKE) fuzz FUZZTIME=3s
+	$(MAKE) fuzz FUZZTIME=2s
 
 format:
 	@files=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
