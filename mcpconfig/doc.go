@@ -143,7 +143,15 @@
 // to set; "${" in the file of a client that replaces nothing becomes "$${". An
 // "envFile" is not read: a note says so. Their seconds and milliseconds become
 // durations, a disabled server stays disabled, and every key that is not taken over
-// is in a note with what that means.
+// is in a note with what that means. Where a client starts a server without a variable
+// that is not set, indus skips it; a note says so. A server that is switched off by a
+// key which its client may not heed stays off.
+//
+// # Writing
+//
+// [Open] reads a file to change it, [Edit.Save] writes it: in one step, with its
+// comments and its order, and not if it changed underneath. [Rewrite] does so for
+// files of other programs.
 //
 // # Errors
 //

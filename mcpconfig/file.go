@@ -50,7 +50,12 @@ func (f *file) parse(ctx context.Context) *fault {
 	if err != nil {
 		return &fault{note: Note{File: f.path, Reason: plain(err)}, err: err}
 	}
-	doc, wrong := tree.Parse(text, f.syntax(text))
+	syntax := f.syntax(text)
+	large := len(text) > maxFile // only another program's file may be
+	if large && syntax != tree.JSON {
+		return f.large()
+	}
+	doc, wrong := tree.Parse(text, syntax)
 	f.doc = doc
 	if wrong != nil {
 		return &fault{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
@@ -62,8 +67,16 @@ func (f *file) parse(ctx context.Context) *fault {
 	if client := f.client(); client != "" {
 		return f.foreign(client)
 	}
+	if large {
+		return f.large()
+	}
 	f.rows(top)
 	return nil
+}
+
+func (f *file) large() *fault {
+	err := tooLarge(maxFile)
+	return &fault{note: Note{File: f.path, Reason: err.Error()}, err: err}
 }
 
 const example = `begin with {"servers": {"name": {"command": "…"}}}`
@@ -72,7 +85,7 @@ const example = `begin with {"servers": {"name": {"command": "…"}}}`
 // have made whatever it likes, a link into /proc say.
 func (f *file) text(ctx context.Context) ([]byte, error) {
 	if f.scope == Explicit {
-		return readNamed(ctx, f.path, maxFile)
+		return readNamed(ctx, f.path, maxForeign)
 	}
 	return readPlain(f.path, maxFile)
 }

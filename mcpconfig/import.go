@@ -126,8 +126,7 @@ func (i *imports) file(path, client string) error {
 	f := &file{source: &source{path: path, scope: Explicit}, place: i.place}
 	syntax := i.syntax(path, client, text)
 	if syntax != tree.JSON && len(text) > maxFile {
-		err := tooLarge(maxFile)
-		return &fault{note: Note{File: path, Reason: err.Error()}, err: err}
+		return f.large()
 	}
 	doc, wrong := tree.Parse(text, syntax)
 	f.doc = doc

@@ -2,6 +2,7 @@ package mcpconfig_test
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,4 +93,21 @@ func servers(t *testing.T, path string, o *mcpconfig.Options) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Claude Code keeps its history beside its servers: such a file is large, and can be
+// read where it stands all the same.
+func TestALargeFileOfAnotherClientIsRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), ".claude.json")
+	text := `{"numStartups": 3, "history": "` + strings.Repeat("-", 2<<20) + `", "mcpServers": {"a": {"type": "stdio", "command": "a"}}}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := mcpconfig.Read(t.Context(), []string{path}, &mcpconfig.Options{Home: filepath.Dir(path)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Servers(); len(got) != 1 || got[0].ID != "a" {
+		t.Errorf("%v, notes %v", got, c.Notes)
+	}
 }
