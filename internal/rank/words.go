@@ -50,7 +50,7 @@ func identifier(id string, each func(string) bool) bool {
 	if parts < 2 || len(id) > longestWord {
 		return true
 	}
-	return each(stem(fold(id)))
+	return each(stem(cut(fold(id)))) // some letters grow in lower case
 }
 
 // cutPart takes the first part off an identifier: "readFile" is "read" and "File", "HTTPServer"
@@ -82,16 +82,18 @@ func isAlone(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-func lower(s string) string {
-	s = strings.ToLower(s)
+func lower(s string) string { return cut(strings.ToLower(s)) }
+
+// cut is the beginning of a word that is too long.
+func cut(s string) string {
 	if len(s) <= longestWord {
 		return s
 	}
-	cut := longestWord
-	for !utf8.RuneStart(s[cut]) {
-		cut--
+	end := longestWord
+	for !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s[:cut]
+	return s[:end]
 }
 
 // fold is a name without what people spell differently: case, and whatever is no letter or digit.

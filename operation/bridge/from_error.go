@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/toolbox"
@@ -81,7 +82,7 @@ func (t *remote) failure(ctx context.Context, token operation.Secret, err error)
 	if over := ctx.Err(); over != nil && errors.Is(err, over) {
 		return err
 	}
-	e := &operation.Error{Message: hide(excerpt(err.Error()), token)}
+	e := &operation.Error{Message: excerpt(hide(err.Error(), token))}
 	var (
 		rpc    *interop.RPCError
 		answer *interop.HTTPError
@@ -92,11 +93,11 @@ func (t *remote) failure(ctx context.Context, token operation.Secret, err error)
 	case errors.As(err, &answer) && answer.Status == http.StatusNotFound && !unknownMethod(err): // a session that is gone says so in JSON-RPC too
 		t.byStatus(e, answer.Status, "")
 	case errors.As(err, &rpc):
-		e.Code, e.Message = Refused, hide(excerpt(rpc.Message), token)
+		e.Code, e.Message = Refused, excerpt(hide(rpc.Message, token))
 		e.Details = details(struct {
 			Code int64           `json:"code"`
 			Data json.RawMessage `json:"data,omitempty"`
-		}{rpc.Code, rpc.Data})
+		}{rpc.Code, hideData(rpc.Data, token)})
 	case errors.As(err, &answer):
 		t.byStatus(e, answer.Status, answer.Header.Get("WWW-Authenticate"))
 	case errors.As(err, &refuse):
@@ -188,6 +189,32 @@ func hide(text string, token operation.Secret) string {
 		return strings.ReplaceAll(text, secret, token.String())
 	}
 	return text
+}
+
+// hideData takes a token out of JSON that the server wrote. Where it stands there in
+// another way than as plain text, all of the data goes: nobody needs an echo of a secret.
+func hideData(raw json.RawMessage, token operation.Secret) json.RawMessage {
+	hidden := json.RawMessage(hide(string(raw), token))
+	if !wire.Valid(hidden) || tells(hidden, token.Reveal()) {
+		return nil
+	}
+	return hidden
+}
+
+// tells reports whether a secret is in JSON, whichever way it is escaped.
+func tells(raw json.RawMessage, secret string) bool {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	for secret != "" {
+		token, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		if text, ok := token.(string); ok && strings.Contains(text, secret) {
+			return true
+		}
+	}
+	return false
 }
 
 // excerpt is the beginning of a text, as sound UTF-8.

@@ -31,11 +31,11 @@ func newLink(f *FromMCP) *link {
 	server := interop.Server{ID: f.Namespace, Transport: interop.HTTP{URL: f.Endpoint}, Timeouts: f.Timeouts}
 	log := f.logger()
 	options := func(token operation.Secret) *interop.EndpointOptions {
-		return &interop.EndpointOptions{HTTPClient: &http.Client{Transport: &door{pool: l.pool, token: token}}, Logger: log}
+		return &interop.EndpointOptions{HTTPClient: &http.Client{Transport: &door{pool: l.pool, token: token}}, Logger: discreetly(log, token)}
 	}
 	l.fleet = interop.NewFleet(&interop.FleetOptions{
 		Endpoint: func(interop.Server) *interop.EndpointOptions { return options(f.Token) },
-		Logger:   log,
+		Logger:   discreetly(log, f.Token),
 	})
 	l.sessions = newSessions(f.Sessions, f.Idle, func(token operation.Secret) *interop.Endpoint {
 		o := options(token)

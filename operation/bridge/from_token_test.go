@@ -1,9 +1,13 @@
 package bridge_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -82,6 +86,114 @@ func TestOwnTokensAreAskedFor(t *testing.T) {
 		if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, token("ada"))); got != "ada" {
 			t.Error(got)
 		}
+	}
+}
+
+// An empty token is none: nobody calls as nobody where each has to say who it is.
+func TestAnEmptyTokenIsNotOnesOwn(t *testing.T) {
+	for _, era := range eras {
+		s := newService(t, era, whoami)
+		f := them(s.url)
+		f.Token, f.OwnTokens = operation.NewSecret("import"), true
+		r := imported(t, f)
+		before := len(s.seen())
+		if e := ask(t.Context(), r, "whoami", `{}`, token("")); code(e) != bridge.Unauthorized || string(e.Err.Details) != `{"status":0}` {
+			t.Errorf("%s: %v, %s", era, e.Err, e.Value)
+		}
+		for _, one := range s.seen()[before:] {
+			if one.rpc == "tools/call" || one.session == "" && era == eraLegacy {
+				t.Errorf("%s: went out: %+v", era, one)
+			}
+		}
+	}
+}
+
+// A server that repeats the token in an error of JSON-RPC, with HTTP 200, puts it into no
+// message and no details, wherever a long message is cut.
+func TestATokenThatAnErrorRepeatsIsHidden(t *testing.T) {
+	const secret = "sesame/0123456789"
+	for name, body := range map[string]string{
+		"in the message":  `{"code":-32001,"message":"bad token ` + secret + `"}`,
+		"where it is cut": `{"code":-32001,"message":"` + strings.Repeat("x", 2<<10-8) + secret + `"}`,
+		"in the data":     `{"code":-32001,"message":"no","data":{"token":"` + secret + `"}}`,
+		"escaped":         `{"code":-32001,"message":"no","data":["Bearer sesame\/\u0030123456789"]}`,
+		"as a key":        `{"code":-32001,"message":"no","data":{"` + secret + `":1}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newRaw(t)
+			s.answers(func(w http.ResponseWriter, id json.RawMessage, _ *http.Request) {
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":%s}`, id, body)
+			})
+			f := them(s.url)
+			f.Token = operation.NewSecret(secret)
+			r := imported(t, f)
+			e := ask(t.Context(), r, "plain", `{}`, nil)
+			var data any
+			if err := json.Unmarshal(e.Err.Details, &data); code(e) != bridge.Refused || err != nil {
+				t.Fatalf("%v: %s", e.Err, e.Err.Details)
+			}
+			if said := e.Err.Message + fmt.Sprint(data); strings.Contains(said, "sesame") || strings.HasSuffix(name, "data") && !strings.Contains(said, "<secret>") {
+				t.Errorf("%.100s … %s", said, e.Err.Details)
+			}
+		})
+	}
+}
+
+// Data that has the token in it in any way but as text is left out whole.
+func TestATokenThatLooksLikeJSONSpoilsNoError(t *testing.T) {
+	s := newRaw(t)
+	s.answers(func(w http.ResponseWriter, id json.RawMessage, _ *http.Request) {
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"no","data":{"n":4711}}}`, id)
+	})
+	f := them(s.url)
+	f.Token = operation.NewSecret("4711")
+	if e := ask(t.Context(), imported(t, f), "plain", `{}`, nil); code(e) != bridge.Refused || string(e.Err.Details) != `{"code":-32001}` {
+		t.Errorf("%v: %s", e.Err, e.Err.Details)
+	}
+}
+
+// What a server says goes into the log without the token, whatever its status is.
+func TestTheLogShowsNoTokenThatAServerRepeats(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID json.RawMessage `json:"id"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&m) // of a notification there is none
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":%q}}`, m.ID, "not "+r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(server.Close)
+	var log bytes.Buffer
+	f := them(server.URL)
+	f.Token, f.Logger = operation.NewSecret("open-sesame"), slog.New(slog.NewJSONHandler(&log, nil))
+	_, err := f.Import(t.Context())
+	if err == nil || strings.Contains(err.Error(), "sesame") {
+		t.Error(err)
+	}
+	if said := log.String(); strings.Contains(said, "sesame") || !strings.Contains(said, "not Bearer <secret>") {
+		t.Error(said)
+	}
+}
+
+// No redirect takes a token to another origin, be it the connection's or a call's.
+func TestRedirectsTakeNoTokenAway(t *testing.T) {
+	var away atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { away.Add(1) }))
+	t.Cleanup(other.Close)
+	s := newRaw(t)
+	s.answers(func(w http.ResponseWriter, _ json.RawMessage, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
+	f := them(s.url)
+	f.Token = operation.NewSecret("import")
+	r := imported(t, f)
+	for _, caps := range []operation.Capabilities{nil, token("ada")} {
+		if e := ask(t.Context(), r, "plain", `{}`, caps); code(e) != bridge.Unavailable || e.Err.Retryable {
+			t.Errorf("%v", e.Err)
+		}
+	}
+	if away.Load() != 0 {
+		t.Error("a request was taken to another origin")
 	}
 }
 

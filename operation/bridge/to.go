@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/indusagi/indus/operation"
@@ -96,6 +97,11 @@ func (s *outside) shown() *shown {
 	return fresh
 }
 
+// shows reports whether there is an operation of that name for models, whoever may call it.
+func (s *outside) shows(name string) bool {
+	return slices.ContainsFunc(s.shown().entries, func(e operation.Entry) bool { return e.Spec.Name == name })
+}
+
 // specOf is the whole Spec of an operation.
 func specOf(e operation.Entry) json.RawMessage {
 	var b bytes.Buffer
@@ -114,22 +120,34 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 		return nil, err
 	}
 	call := operation.Call{ID: c.ID, Operation: c.Name, Input: c.Input, Caller: who}
-	if s.opts.Capabilities != nil {
+	run := ctx
+	if e, may := s.registry.Find(c.Name, who); !may || e.Spec.Kind == operation.Subscription {
+		run = refusing(ctx)
+	} else if s.opts.Capabilities != nil {
 		if call.Capabilities, err = s.opts.Capabilities(ctx, who); err != nil {
 			return nil, unknown(ctx, "what the operation needs to run cannot be had now")
 		}
 	}
-	envelope := s.registry.Call(ctx, call)
+	envelope := s.registry.Call(run, call)
 	switch e := envelope.Err; {
 	case e == nil:
 		return toolbox.StructuredResult(envelope.Value, toolbox.JSON(envelope.Value)), nil
 	case e.Code == operation.Canceled && ctx.Err() != nil:
 		return nil, ctx.Err()
-	case e.Code == operation.InvalidKind: // a Subscription, which is not there for models
+	case e.Code == operation.InvalidKind, e.Code == operation.Forbidden && !s.shows(c.Name): // a Subscription, which is not there for models
 		return nil, &catalog.Error{Code: catalog.NotFound}
 	default:
 		return nil, &catalog.Error{Code: string(e.Code), Message: e.Message, Retryable: e.Retryable, Details: e.Details}
 	}
+}
+
+// refusing is a context in which a registry says why it refuses a call, and runs nothing:
+// neither are secrets fetched for such a call, nor does one that is registered this moment
+// run without.
+func refusing(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return ctx
 }
 
 // identity is who a caller is to operations. Why that cannot be told is for no stranger.

@@ -117,6 +117,18 @@ func TestWhatIsNotForOutsideIsNotThere(t *testing.T) {
 	}
 }
 
+// A Subscription is not there for models, also for those who have not the rights to it.
+func TestASubscriptionIsNotTheForbiddenOne(t *testing.T) {
+	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: may("me")})
+	got := do(t, four, "", "call", `{"operation":"weather/watch"}`)
+	if want := do(t, four, "", "call", `{"operation":"weather/witch"}`); strings.ReplaceAll(got, "watch", "witch") != want {
+		t.Errorf("%s, and of what is not there %s", got, want)
+	}
+	if got := do(t, four, "", "call", `{"operation":"weather/today"}`); !strings.HasPrefix(got, `{"code":"FORBIDDEN"`) {
+		t.Error(got)
+	}
+}
+
 func do(t testing.TB, src toolbox.Source, p toolbox.Principal, tool, input string) string {
 	t.Helper()
 	r, err := src.Do(t.Context(), toolbox.Call{Name: tool, Input: json.RawMessage(input), Caller: p})
@@ -203,6 +215,20 @@ func TestWithoutRightsTheRestIsLeft(t *testing.T) {
 		got := do(t, four, p, "search", `{"query":""}`)
 		if strings.Contains(got, "weather/") || !strings.Contains(got, `"wait"`) {
 			t.Errorf("%q finds %s", p, got)
+		}
+	}
+}
+
+// Nobody fetches secrets for a call that is refused.
+func TestNoCapabilitiesForWhatIsRefused(t *testing.T) {
+	var asked int
+	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: may("me", "weather:read"), Capabilities: func(context.Context, operation.Identity) (operation.Capabilities, error) {
+		asked++
+		return nil, errors.New("sealed")
+	}})
+	for name, want := range map[string]string{"weather/ban": "FORBIDDEN", "audit": "NOT_FOUND", "nothing": "NOT_FOUND", "weather/watch": "NOT_FOUND"} {
+		if got := do(t, four, "", "call", `{"operation":"`+name+`"}`); !strings.HasPrefix(got, `{"code":"`+want) || asked > 0 {
+			t.Errorf("%s: asked %d times: %s", name, asked, got)
 		}
 	}
 }

@@ -57,30 +57,40 @@ func (b *batch) run(ctx context.Context, i int, one request) json.RawMessage {
 	case ctx.Err() != nil:
 		return b.failed(one, over(ctx))
 	}
-	r, err := b.do(ctx, i, one)
-	switch {
-	case err == nil:
-		return b.answered(one, r)
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return b.failed(one, over(ctx))
+	r, e := b.do(ctx, i, one)
+	if e != nil {
+		return b.failed(one, e)
 	}
-	return b.failed(one, asError(err))
+	return b.answered(one, r)
 }
 
-// do catches a panic, which nobody else could in this goroutine.
-func (b *batch) do(ctx context.Context, i int, one request) (r *toolbox.Result, err error) {
+// do catches a panic, which nobody else could in this goroutine: of the operation, and of
+// its error, whose methods are anybody's.
+func (b *batch) do(ctx context.Context, i int, one request) (r *toolbox.Result, e *Error) {
 	defer func() {
 		if recover() != nil {
-			r, err = nil, &Error{Code: Unavailable, Message: "the operation panicked"}
+			r, e = nil, &Error{Code: Unavailable, Message: "the operation panicked"}
 		}
 	}()
+	r, err := b.tools.run(ctx, b.made(i, one))
+	switch {
+	case err == nil:
+		return r, nil
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return nil, over(ctx)
+	}
+	return nil, asError(err)
+}
+
+// made is the call that one of the batch asks for.
+func (b *batch) made(i int, one request) toolbox.Call {
 	c := one.of(b.call)
 	if c.ID != "" {
 		c.ID = fmt.Sprintf("%s.%d", c.ID, i+1)
 	}
 	c.Wire = alone(c.Wire)
 	c.Progress = b.progress.of(i, one.operation)
-	return b.tools.run(ctx, c)
+	return c
 }
 
 // alone is a request without what belongs to an exchange that goes on over several: none of

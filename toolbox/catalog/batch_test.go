@@ -119,6 +119,38 @@ func TestNoCallOfABatchTouchesAnother(t *testing.T) {
 	}
 }
 
+// rude is an error of a toolbox whose methods panic.
+type rude struct{ asked bool }
+
+func (r rude) Error() string {
+	panic("no")
+}
+
+func (r rude) Is(error) bool {
+	if r.asked {
+		panic("no")
+	}
+	return false
+}
+
+// An error that panics where it is asked ends its own call, and not the program.
+func TestAnErrorThatPanicsIsOfItsCall(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	four := over(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		if c.Name == "0" {
+			return nil, rude{}
+		}
+		cancel()
+		return nil, rude{asked: true}
+	}, &catalog.Options{Parallel: 1})
+	r, err := four.Do(ctx, toolbox.Call{Name: "batch", Input: calls(2)})
+	for _, a := range results(t, r, err) {
+		if a.Error.Code != catalog.Unavailable {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
 func TestABatchHoldsSoMuch(t *testing.T) {
 	four := over(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		return toolbox.NewResult(toolbox.Text(strings.Repeat("x", catalog.MaxBatchBytes/2-100))), nil

@@ -130,6 +130,34 @@ func shows(tools ...toolbox.Descriptor) func(toolbox.Principal) *toolbox.Snapsho
 	return func(toolbox.Principal) *toolbox.Snapshot { return s }
 }
 
+// A tool that the rules of its server deny is not reached through the four, whatever its
+// name is written like.
+func TestADeniedToolIsNotReached(t *testing.T) {
+	server := interoptest.Publish("s", interoptest.Tools())
+	config := server.Config()
+	config.Tools = interop.ToolRules{Deny: []string{"stall*"}, Rename: map[string]string{"echo": "say"}}
+	m := interop.Mount(t.Context(), []interop.Server{config}, &interop.MountOptions{Endpoint: interoptest.Endpoints(server)})
+	t.Cleanup(func() { m.Close(); server.Close() })
+	four := catalog.Over(m.Box, nil)
+	if got := do(t, four, "call", `{"operation":"s__say","input":{"message":"hi"}}`); !strings.Contains(got, "hi") {
+		t.Error(got)
+	}
+	for _, name := range []string{"s__stall", "s__stalled", "stalled", "S__stalled", "s__STALLED", "s__stalled ", "s/stalled", "s_stalled", "s__echo", `s__\u0073talled`, `s__stalled\u0000`, "call", ""} {
+		for tool, input := range map[string]string{
+			"schema": `{"name":"` + name + `"}`,
+			"call":   `{"operation":"` + name + `","input":{"message":"hi"}}`,
+			"batch":  `{"calls":[{"operation":"` + name + `"}]}`,
+		} {
+			if got := do(t, four, tool, input); !strings.Contains(got, `"code":"NOT_FOUND"`) || strings.Contains(got, `"nearest":["s__stall`) {
+				t.Errorf("%s of %q: %s", tool, name, got)
+			}
+		}
+	}
+	if got := do(t, four, "search", `{"query":"stall stalled","limit":50}`); strings.Contains(got, `"s__stall`) {
+		t.Error(got)
+	}
+}
+
 func TestEachCallerFindsTheirOwn(t *testing.T) {
 	snapshots := map[toolbox.Principal]*toolbox.Snapshot{
 		"ada": {Tools: []toolbox.Descriptor{{Name: "read_file"}, {Name: "delete_file"}}},
