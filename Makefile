@@ -1,5 +1,6 @@
-# make test    the peers are installed, all tests pass, those of the providers' SDKs too
-# make check   format, vet, staticcheck, race, leaks, layers, 2 s for each fuzz target, conformance, other platforms
+# make test    the peers are installed, all tests pass (with the race detector, where there is a C compiler),
+#              those of the providers' SDKs too
+# make check   the same, and format, vet, staticcheck, leaks, layers, 1 s for each fuzz target, conformance, other platforms
 # make bench   benchmarks, ready for benchstat
 # make fuzz    FUZZTIME (60s) for each fuzz target
 # make soak    what takes minutes: a load, long fuzzing
@@ -11,6 +12,9 @@ PEERS    := testdata/peers/node_modules/.package-lock.json
 
 # The providers' official SDKs, in a module of their own. Without inlining the two large ones compile in half the time.
 PROVIDERS := -gcflags='github.com/anthropics/...=-l' -gcflags='github.com/openai/...=-l'
+
+# The race detector needs a C compiler. What make test has run, make check finds in Go's cache.
+RACE := $(if $(shell command -v $$($(GO) env CC)),-race)
 
 .PHONY: all build test providers check format vet staticcheck race platforms fuzz bench soak peers clean
 
@@ -25,14 +29,14 @@ $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 	npm ci --prefix testdata/peers --no-audit --no-fund
 
 test: peers
-	$(GO) test ./...
+	$(GO) test $(RACE) ./...
 	$(MAKE) providers
 
 providers:
 	cd internal/providers && $(GO) vet $(PROVIDERS) ./... && $(GO) test $(PROVIDERS) ./...
 
 check: format vet staticcheck platforms race
-	$(MAKE) fuzz FUZZTIME=2s
+	$(MAKE) fuzz FUZZTIME=1s
 
 format:
 	@files=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -49,8 +53,10 @@ staticcheck:
 platforms:
 	GOOS=windows $(GO) build ./... && GOOS=darwin $(GO) build ./...
 
+# Without the detector schema's properties are tried on many more schemas.
 race: peers
 	$(GO) test -race ./...
+	$(GO) test ./schema/...
 
 fuzz:
 	scripts/fuzz $(FUZZTIME)
