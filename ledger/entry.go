@@ -55,10 +55,10 @@ type Entry struct {
 
 // Notes of entries that are read again, or shown.
 const (
-	noteLost     = "lost"     // the server is gone, its tools may come back
+	NoteLost     = "lost"     // the server is gone, its tools may come back
 	noteUnlisted = "unlisted" // the server does not list it any more
 	noteLeftOut  = "left out" // the configuration leaves it out: interop.ToolRules
-	noteRemoved  = "removed"  // the server is not configured any more
+	NoteRemoved  = "removed"  // the server is not configured any more
 	noteReplaced = "replaced" // it has another schema now
 	noteHeld     = "held"     // what it became is kept back
 	noteDenied   = "denied"   // so it is, and for the whole run

@@ -215,7 +215,7 @@ func (l *looking) depart() {
 		for _, o := range l.kept {
 			listed = listed || o == t
 		}
-		if !listed && l.departure(t.server, t.tool) != noteLost {
+		if !listed && l.departure(t.server, t.tool) != NoteLost {
 			delete(l.a.held, t)
 		}
 	}
@@ -225,13 +225,13 @@ func (l *looking) departure(server, name string) string {
 	s, ok := l.servers[server]
 	switch {
 	case !ok:
-		return noteRemoved
+		return NoteRemoved
 	case l.isLeftOut(server, name):
 		return noteLeftOut
 	case s.ready:
 		return noteUnlisted
 	}
-	return noteLost
+	return NoteLost
 }
 
 func (l *looking) isLeftOut(server, name string) bool {
@@ -324,7 +324,7 @@ func (a *Attachment) healthOf(e interop.Event) (note string, news bool) {
 		if down {
 			return "", false
 		}
-		note = noteLost
+		note = NoteLost
 		if e.Status.Fault != nil {
 			note += ": " + string(e.Status.Fault.Kind)
 		}
@@ -352,7 +352,7 @@ func (a *Attachment) end() {
 	var retires []Entry
 	for _, e := range a.ledger.Snapshot().Live {
 		if a.mine[e.Server] {
-			retires = append(retires, e.retired(now, noteRemoved))
+			retires = append(retires, e.retired(now, NoteRemoved))
 		}
 	}
 	a.ledger = a.ledger.Append(retires...)

@@ -89,7 +89,7 @@ func (l Ledger) Retire(at time.Time, server string, key Key) Ledger {
 func (l Ledger) Withdraw(at time.Time, server string) Ledger {
 	var batch []Entry
 	for _, e := range l.snapshot.Of(server) {
-		batch = append(batch, e.retired(at, noteRemoved))
+		batch = append(batch, e.retired(at, NoteRemoved))
 	}
 	return l.Append(batch...)
 }

@@ -33,7 +33,7 @@ func lastOf(runs []Run, server, config string) []toolbox.Wire {
 func (r Run) had(server, config string) (tools []toolbox.Wire, heard bool) {
 	var f = fold{at: map[Key]int{}}
 	for _, e := range r.Entries {
-		if e.Server != server || e.Config != config || e.Op == Retire && e.Note == noteLost {
+		if e.Server != server || e.Config != config || e.Op == Retire && e.Note == NoteLost {
 			continue
 		}
 		heard = heard || e.Op == Enroll

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/indusagi/indus/internal/variable"
 )
 
 // plainURL is a URL without user, query and fragment, where secrets stand. Variables
@@ -35,9 +37,9 @@ var front = regexp.MustCompile(`^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)?([^/?#]+@)
 func (a address) plain(s string) string {
 	var out strings.Builder
 	for s != "" {
-		at := variableIn(s)
+		at := variable.Index(s)
 		out.WriteString(a.literal(s[:at]))
-		end := at + variableLength(s[at:])
+		end := at + variable.Length(s[at:])
 		out.WriteString(a.variable(s[at:end]))
 		s = s[end:]
 	}
@@ -79,58 +81,4 @@ func (a address) variable(s string) string {
 	}
 	a.path = false // it may begin anew, with a user
 	return name + ":-" + a.plain(standIn) + "}"
-}
-
-// variableIn is where the first variable of a text begins, or else its length.
-func variableIn(s string) int {
-	for i := 0; i < len(s); i++ {
-		switch {
-		case strings.HasPrefix(s[i:], "$${"):
-			i += 2
-		case strings.HasPrefix(s[i:], "${"):
-			return i
-		}
-	}
-	return len(s)
-}
-
-// variableLength is how far the variable reaches that a text begins with: to its "}",
-// or to the end of the text.
-func variableLength(s string) int {
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		switch {
-		case strings.HasPrefix(s[i:], "$${"):
-			i += 2
-		case strings.HasPrefix(s[i:], "${cmd:"):
-			i += commandLength(s[i:]) - 1
-			if depth == 0 {
-				return i + 1
-			}
-		case strings.HasPrefix(s[i:], "${"):
-			depth++
-			i++
-		case s[i] == '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(s)
-}
-
-// commandLength is the same for a ${cmd:…}, whose braces come in pairs.
-func commandLength(s string) int {
-	depth := 0
-	for i := range len(s) {
-		switch s[i] {
-		case '{':
-			depth++
-		case '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(s)
 }

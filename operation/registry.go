@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // DefaultTimeout bounds a call where nobody says otherwise.
@@ -29,7 +31,7 @@ type Registry struct {
 	timeout  time.Duration
 	log      *slog.Logger
 	calls    atomic.Uint64 // for the ids of calls that have none
-	watchers watchers
+	watchers watch.List
 	now      atomic.Pointer[shelf]
 
 	mu sync.Mutex // one change at a time
@@ -182,7 +184,7 @@ func (r *Registry) change(edit func([]*operation) []*operation) error {
 	if !changed {
 		return err
 	}
-	r.watchers.notify()
+	r.watchers.Notify()
 	for _, o := range gone {
 		o.retire()
 	}
@@ -234,4 +236,4 @@ func (r *Registry) Find(name string, who Identity) (Entry, bool) {
 // Watch calls changed after each new snapshot, with no lock held; changed must not
 // block, must not call stop, and may run in several goroutines at once. After stop has
 // returned, changed is not called again; stop may be called twice.
-func (r *Registry) Watch(changed func()) (stop func()) { return r.watchers.watch(changed) }
+func (r *Registry) Watch(changed func()) (stop func()) { return r.watchers.Watch(changed) }

@@ -219,14 +219,11 @@ func heard(entries []ledger.Entry) []ledger.Entry {
 	return out
 }
 
-// noteLost is the ledger's reason to retire what may come back.
-const noteLost = "lost"
-
 // hadIn is what a server had in a run when that last heard it, and whether it did.
 func hadIn(r ledger.Run, server string) (had []ledger.Entry, ok bool) {
 	var of []ledger.Entry
 	for _, e := range r.Entries {
-		if e.Server == server && (e.Op == ledger.Enroll || e.Op == ledger.Retire && e.Note != noteLost) {
+		if e.Server == server && (e.Op == ledger.Enroll || e.Op == ledger.Retire && e.Note != ledger.NoteLost) {
 			ok = ok || e.Op == ledger.Enroll
 			of = append(of, e)
 		}

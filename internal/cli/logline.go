@@ -121,7 +121,7 @@ func whatOf(e ledger.Entry) (what, why string) {
 	case ledger.Accept:
 		return "accepted", e.Note
 	case ledger.Health:
-		if why, lost := strings.CutPrefix(e.Note, noteLost); lost {
+		if why, lost := strings.CutPrefix(e.Note, ledger.NoteLost); lost {
 			return "lost", strings.TrimPrefix(why, ": ")
 		}
 		return "back", ""

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/indusagi/indus/internal/variable"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/mcpconfig"
 )
@@ -146,12 +147,12 @@ func hideLiteral(s string) string {
 		}
 	}
 	for {
-		at := variableAt(s)
-		if at < 0 {
+		at := variable.Index(s)
+		if at == len(s) {
 			literal(s)
 			return b.String()
 		}
-		end := at + variableEnd(s[at:])
+		end := at + variable.Length(s[at:])
 		literal(s[:at])
 		b.WriteString(hideDefault(s[at:end]))
 		s = s[end:]
@@ -167,17 +168,17 @@ func hideInside(s string) string {
 	}
 	var b strings.Builder
 	for {
-		at := variableAt(s)
-		if at < 0 {
+		at := variable.Index(s)
+		if at == len(s) {
 			b.WriteString(hideWords(s))
 			return b.String()
 		}
-		end := at + variableEnd(s[at:])
-		variable := s[at:end]
-		if name, standIn, ok := strings.Cut(strings.Trim(variable, "${}"), ":-"); ok && (secretName(name) || hideInside(standIn) != standIn) {
-			variable = hideDefault(variable)
+		end := at + variable.Length(s[at:])
+		one := s[at:end]
+		if name, standIn, ok := strings.Cut(strings.Trim(one, "${}"), ":-"); ok && (secretName(name) || hideInside(standIn) != standIn) {
+			one = hideDefault(one)
 		}
-		b.WriteString(hideWords(s[:at]) + variable)
+		b.WriteString(hideWords(s[:at]) + one)
 		s = s[end:]
 	}
 }
@@ -204,48 +205,6 @@ func hideWords(s string) string {
 	s = b.String() + s[done:]
 	s = passwords.ReplaceAllString(s, "${1}"+hidden+"${3}")
 	return tokensInside.ReplaceAllString(s, "${1}"+hidden)
-}
-
-// variableAt is where the first ${ begins that is none of "$${", or -1.
-func variableAt(s string) int {
-	for from := 0; ; {
-		at := strings.Index(s[from:], "${")
-		if at < 0 {
-			return -1
-		}
-		if at += from; at == 0 || s[at-1] != '$' {
-			return at
-		}
-		from = at + 2
-	}
-}
-
-// variableEnd is where the variable ends with which s begins. The braces of a
-// ${cmd:…} come in pairs, whatever stands before them.
-func variableEnd(s string) int {
-	depth, command := 0, 0 // command: the depth at which one began
-	for i := 0; i < len(s); i++ {
-		switch {
-		case command == 0 && strings.HasPrefix(s[i:], "$${"):
-			i += 2
-		case command == 0 && strings.HasPrefix(s[i:], "${cmd:"):
-			depth++
-			command, i = depth, i+1
-		case command == 0 && strings.HasPrefix(s[i:], "${"):
-			depth++
-			i++
-		case command > 0 && s[i] == '{':
-			depth++
-		case s[i] == '}':
-			if depth == command {
-				command = 0
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(s)
 }
 
 func hideDefault(variable string) string {
@@ -391,7 +350,7 @@ func secretName(name string) bool {
 
 // worth reports a literal that is long enough to be a secret.
 func worth(v string) bool {
-	return len(v) >= 6 && variableAt(v) < 0 && v != "false"
+	return len(v) >= 6 && variable.Index(v) == len(v) && v != "false"
 }
 
 // forms are those in which well-known services hand out secrets.

@@ -257,11 +257,8 @@ func rowsOfRun(r ledger.Run, changed map[versionOf]bool) (out []watchRow) {
 	return out
 }
 
-// noteRemoved is the ledger's reason to retire what is not configured any more.
-const noteRemoved = "removed"
-
 func (s *runServer) take(e ledger.Entry) {
-	s.removed = e.Op == ledger.Retire && e.Note == noteRemoved
+	s.removed = e.Op == ledger.Retire && e.Note == ledger.NoteRemoved
 	health := "ready"
 	switch e.Op {
 	case ledger.Hold:
@@ -269,11 +266,11 @@ func (s *runServer) take(e ledger.Entry) {
 	case ledger.Enroll:
 		delete(s.held, e.Tool)
 	case ledger.Health:
-		if strings.HasPrefix(e.Note, noteLost) {
+		if strings.HasPrefix(e.Note, ledger.NoteLost) {
 			health = e.Note
 		}
 	case ledger.Retire:
-		if e.Note != noteLost { // a word of health comes for that
+		if e.Note != ledger.NoteLost { // a word of health comes for that
 			break
 		}
 		return

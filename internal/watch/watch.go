@@ -1,0 +1,94 @@
+// Package watch tells those who watch something that it has changed.
+package watch
+
+import "sync"
+
+// List is those who watch. The zero value is ready; do not copy it. Its methods may be
+// called from any goroutine.
+type List struct {
+	mu   sync.Mutex
+	list []*watcher
+}
+
+// watcher counts its running calls, so that stop can wait for them without a
+// lock that changed would run under.
+type watcher struct {
+	changed func()
+
+	mu      sync.Mutex
+	idle    *sync.Cond
+	running int
+	stopped bool
+}
+
+// Watch calls changed at each Notify, until stop has returned: then it neither runs nor
+// ever will again.
+func (w *List) Watch(changed func()) (stop func()) {
+	one := &watcher{changed: changed}
+	one.idle = sync.NewCond(&one.mu)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	// A new slice each time: Notify walks the one it took.
+	w.list = append(append([]*watcher(nil), w.list...), one)
+	return func() {
+		w.drop(one)
+		one.stop()
+	}
+}
+
+// Notify calls all who watch, in the order in which they came, with no lock held.
+func (w *List) Notify() {
+	w.mu.Lock()
+	list := w.list
+	w.mu.Unlock()
+	for _, one := range list {
+		one.call()
+	}
+}
+
+func (w *List) drop(one *watcher) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var rest []*watcher
+	for _, other := range w.list {
+		if other != one {
+			rest = append(rest, other)
+		}
+	}
+	w.list = rest
+}
+
+func (w *watcher) call() {
+	if !w.begin() {
+		return
+	}
+	defer w.end()
+	w.changed()
+}
+
+func (w *watcher) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return false
+	}
+	w.running++
+	return true
+}
+
+func (w *watcher) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running--
+	w.idle.Broadcast()
+}
+
+// stop returns when changed neither runs nor ever will again.
+func (w *watcher) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	for w.running > 0 {
+		w.idle.Wait()
+	}
+}
