@@ -28,7 +28,7 @@ type addFlags struct {
 func newAdd(s streams) *cobra.Command {
 	var f addFlags
 	cmd := &cobra.Command{
-		Use:   "add NAME {URL | -- COMMAND [ARG]...}",
+		Use: "add NAME {URL | -- COMMAND [ARG]...}", SuggestFor: []string{"install", "new", "configure", "init"},
 		Short: "Write a server into a configuration file",
 		Long:  addHelp,
 		Args:  cobra.ArbitraryArgs,
@@ -44,8 +44,8 @@ func newAdd(s streams) *cobra.Command {
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.env, "env", nil, "a variable of the command's environment")
-	flags.StringArrayVar(&f.headers, "header", nil, "a header of the requests")
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "a variable of the command's environment")
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the requests")
 	flags.StringVar(&f.cwd, "cwd", "", "where the command is started")
 	flags.StringVar(&f.transport, "transport", "", "stdio, http or sse")
 	flags.StringVar(&f.timeout, "timeout", "", "how long the server may take")
@@ -72,10 +72,10 @@ Usage:
   indus mcp add NAME [FLAG]... URL
 
 Flags:
-  --env NAME=VALUE
+  -e, --env NAME=VALUE
                a variable of the command's environment; NAME alone takes it from
                the environment of indus; may be repeated, as may:
-  --header 'NAME: VALUE'
+  -H, --header 'NAME: VALUE'
                a header of the requests
   --allow PATTERN, --deny PATTERN
                mount the tools that match alone, or all but those: 'read_*'

@@ -23,7 +23,7 @@ type approveFlags struct {
 func newApprove(s streams) *cobra.Command {
 	var f approveFlags
 	cmd := &cobra.Command{
-		Use:   "approve [SERVER]...",
+		Use: "approve [SERVER]...", SuggestFor: []string{"trust", "allow"},
 		Short: "Let servers of a project's file start",
 		Long:  approveHelp,
 		Args:  cobra.ArbitraryArgs,

@@ -25,6 +25,7 @@ func newCall(s streams) *cobra.Command {
 	var f callFlags
 	cmd := &cobra.Command{
 		Use:               "call TOOL [ARGUMENT]...",
+		SuggestFor:        []string{"exec", "invoke", "use"},
 		Short:             "Call a tool and print what it gives",
 		Long:              callHelp,
 		ValidArgsFunction: f.completeServers(interop.Qualifier, cobra.ShellCompDirectiveNoSpace),
@@ -153,7 +154,7 @@ func (s streams) misfit(name string, e *validate.Error) error {
 		b.WriteString("\n  " + clean(strings.TrimRight(line, "\n")))
 	}
 	s.tell("%s: the arguments do not fit; --no-validate sends them all the same%s", clean(name), b.String())
-	return &silentError{exitUsage}
+	return &silentError{exitUsage, e}
 }
 
 // owners are the servers that may have a tool: one call need not wait for all

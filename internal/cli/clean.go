@@ -59,6 +59,7 @@ func (s streams) writeJSON(raw json.RawMessage) error {
 	if _, ok := terminal(s.out); ok {
 		raw = escapeHarmful(raw)
 	}
+	s.wrote = true
 	_, err := fmt.Fprintf(s.out, "%s\n", bytes.TrimRight(raw, "\n"))
 	return err
 }

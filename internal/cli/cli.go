@@ -19,10 +19,18 @@ import (
 // patience is how long an end may take before the person is told that it does.
 const patience = 500 * time.Millisecond
 
-// streams is where a command reads and writes.
+// streams is where a command reads and writes, and what its run comes to.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	*state
+}
+
+// state is what all parts of one run share.
+type state struct {
+	log    logFlag
+	wrote  bool  // JSON, on stdout
+	failed error // in a help text, for which cobra has no error
 }
 
 // tell writes a line for the person.
@@ -35,7 +43,7 @@ func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	return run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	return run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr, &state{}})
 }
 
 // run is Main for the arguments args. The context's end is an interruption.
@@ -46,18 +54,24 @@ func run(ctx context.Context, args []string, s streams) int {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	ended := s.tellSlowEnd(ctx)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	ended()
+	if err == nil {
+		err = s.failed
+	}
 	if err == nil {
 		return exitOK
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		s.tell("interrupted")
-		return exitInterrupted
-	}
 	var quiet *silentError
-	if !errors.As(err, &quiet) {
+	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		err = &exitError{exitInterrupted, errors.New("interrupted")}
+		s.tell("interrupted")
+	case !errors.As(err, &quiet):
 		s.tell("%s", clean(err.Error()))
+	}
+	if !s.wrote && wantsJSON(cmd, args) {
+		_ = s.writeError(err)
 	}
 	return exitCode(err)
 }
@@ -87,10 +101,11 @@ func newRoot(s streams) *cobra.Command {
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprintln(s.out, cmd.Long) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { s.failed = s.writeHelp(cmd) })
 	root.SetHelpCommand(newHelp())
 	root.SetFlagErrorFunc(badFlag)
 	root.Flags().Bool("version", false, "which indus this is") // or else it is -v too
+	s.log.add(root)
 	root.SetVersionTemplate("indus {{.Version}}\n")
 	root.AddCommand(newMCP(s), newServe(s), newOp(s), newCompletion(s), newVersion(s))
 	return root
@@ -100,26 +115,33 @@ const rootHelp = `indus brings the tools of MCP servers into a terminal or a pro
 them out again to any MCP client: many servers behind one endpoint.
 
 Usage:
+  indus mcp add NAME ...             configure a server
+  indus mcp import [CLIENT]          take over those of another MCP client
+  indus mcp approve [SERVER]...      let those of a project's file start
   indus mcp ls                       which servers are configured, and do they work?
+  indus mcp doctor [SERVER]...       why does a server not work?
   indus mcp tools [SERVER]           what tools do they have?
-  indus mcp call TOOL [ARGUMENT]...  call one
+  indus mcp call TOOL [ARGUMENT]...  call one; with -h: what does it take?
   indus mcp lint [SERVER]...         does every model provider take them?
+  indus mcp -h                       the other commands about servers
   indus serve                        one endpoint for all of them
   indus op ls URL                    the tools of one server as operations
-  indus completion SHELL             complete commands with Tab
+  indus completion SHELL             complete commands, servers and tools with Tab
   indus version                      which indus this is
   indus COMMAND -h                   all about a command
 
+Flags of every command:` + logFlagsHelp + `
+
 A session:
-  $ cat servers.json
-  {"servers": {"everything": {"command": "npx",
-    "args": ["-y", "@modelcontextprotocol/server-everything"]}}}
-  $ indus mcp ls --mcp servers.json
-  SERVER      PHASE  ERA     MCP         TOOLS  TIME
-  everything  ready  legacy  2025-11-25  13     361ms
-  $ indus mcp call everything__echo message=hi --mcp servers.json
+  $ indus mcp add everything -- npx -y @modelcontextprotocol/server-everything
+  indus: added everything at /home/me/.config/indusvx/mcp.json:3
+  indus: try it: indus mcp tools everything, or where it fails indus mcp doctor everything
+  $ indus mcp ls
+  SERVER      PHASE  ERA     MCP         TOOLS  TIME   SCOPE  TARGET
+  everything  ready  legacy  2025-11-25  13     361ms  user   npx -y @modelconte…
+  $ indus mcp call everything__echo message=hi
   Echo: hi
-  $ indus serve --mcp servers.json
+  $ indus serve
   indus: serving at http://127.0.0.1:7332/mcp
 
 ` + configurationHelp + `

@@ -59,7 +59,7 @@ func (f *configFlags) load(ctx context.Context, s streams, cares func(mcpconfig.
 		}
 	}
 	if len(c.Rows) == 0 && len(c.Notes) == 0 {
-		s.tell("no MCP servers are configured: write .indusvx/mcp.json, or name a file with --mcp")
+		s.tell("no MCP servers are configured: indus mcp add configures one, indus mcp import takes over those of another client")
 	}
 	return c, nil
 }

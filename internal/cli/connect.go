@@ -11,7 +11,7 @@ import (
 // and waits until each is ready or faulted. On a terminal it shows them live.
 func connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s streams) (*interop.Mounted, error) {
 	mounted := interop.Mount(ctx, servers, &interop.MountOptions{
-		Wait: -1, Budget: -1, Profile: p, Restart: interop.Restart{Off: true},
+		Wait: -1, Budget: -1, Profile: p, Restart: interop.Restart{Off: true}, Logger: s.logger(),
 	})
 	stop := watchLive(mounted.Fleet, s)
 	err := mounted.Fleet.Settle(ctx)

@@ -20,7 +20,7 @@ type doctorFlags struct {
 func newDoctor(s streams) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
-		Use:   "doctor [SERVER]...",
+		Use: "doctor [SERVER]...", SuggestFor: []string{"check", "test", "diagnose", "debug"},
 		Short: "Find out, step by step, why a server does not work",
 		Long:  doctorHelp,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -15,11 +15,11 @@ import (
 
 // Run is the command in this process.
 func Run(ctx context.Context, args []string, in io.Reader, out, err io.Writer) int {
-	return run(ctx, args, streams{in, out, err})
+	return run(ctx, args, streams{in, out, err, &state{}})
 }
 
 // Root is the tree of commands.
-func Root() *cobra.Command { return newRoot(streams{nil, io.Discard, io.Discard}) }
+func Root() *cobra.Command { return newRoot(streams{nil, io.Discard, io.Discard, &state{}}) }
 
 // Typed is a parameter's value as it goes out.
 func Typed(text, schema string) (string, error) {
@@ -132,7 +132,9 @@ func OpenLedger(ctx context.Context, path string, wait time.Duration) (*ledger.F
 }
 
 // TellEvents writes lines about events.
-func TellEvents(err io.Writer) func(interop.Event) { return tellEvents(streams{nil, io.Discard, err}) }
+func TellEvents(err io.Writer) func(interop.Event) {
+	return tellEvents(streams{nil, io.Discard, err, &state{}})
+}
 
 // Follower follows one file, a look at a time.
 type Follower struct{ *follower }
@@ -150,7 +152,7 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *ledger
 	if fault != nil {
 		return nil, nil, fault
 	}
-	s := streams{strings.NewReader(""), io.Discard, err}
+	s := streams{strings.NewReader(""), io.Discard, err, &state{}}
 	local, fault := newBuiltins(false, s)
 	if fault != nil {
 		return nil, nil, fault

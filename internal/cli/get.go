@@ -16,6 +16,7 @@ func newGet(s streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:               "get NAME",
+		SuggestFor:        []string{"show", "describe", "inspect"},
 		Short:             "Show a server as its file has it",
 		Long:              getHelp,
 		Args:              one,

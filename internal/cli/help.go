@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,8 +32,31 @@ const (
   3    the server wants authorization
   4    the server cannot be reached
   5    the tool ran and failed
-  130  interrupted`
+  130  interrupted
+  With --json an error is a JSON object on stdout, unless data stands there already:
+  {"error": {"code", "exit", "message", "try", "server", "kind"}}; code is fault,
+  usage, forbidden, unreachable, tool_failed or interrupted.`
+
+	logFlagsHelp = `
+  -v, --verbose      log everything to stderr, as with --log-level debug
+  --log-level LEVEL  log to stderr from that level on: debug, info, warn or error
+                     (default: off)
+  -h, --help         this text`
 )
+
+// writeHelp prints the help text of a command, with what holds for all of them.
+func (s streams) writeHelp(cmd *cobra.Command) error {
+	before := "\n\nA session:"
+	if len(cmd.Aliases) > 0 {
+		before = "\n\nThe same as:\n  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + strings.Join(cmd.Aliases, ", ") + before
+	}
+	text := strings.Replace(cmd.Long, "\n\nA session:", before, 1)
+	if cmd.HasParent() {
+		text = strings.Replace(text, "\n\nA session:", "\n\nFlags of every command:"+logFlagsHelp+"\n\nA session:", 1)
+	}
+	_, err := fmt.Fprintln(s.out, text)
+	return err
+}
 
 // filled is words with commas on lines of a width, some columns in.
 func filled(words []string, in, width int) string {
@@ -81,7 +105,7 @@ func newHelp() *cobra.Command {
 
 func child(of *cobra.Command, name string) *cobra.Command {
 	for _, c := range of.Commands() {
-		if c.Name() == name {
+		if c.Name() == name || c.HasAlias(name) {
 			return c
 		}
 	}
@@ -103,7 +127,26 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usage("no command %q%s; see %s -h", args[0], didYouMean(args[0], commandNames(cmd)), cmd.CommandPath())
+	near := didYouMean(args[0], commandNames(cmd))
+	if meant := commandFor(cmd.Root(), args[0]); meant != "" {
+		near = ", did you mean " + meant + "?"
+	} else if near == "" {
+		near = didYouMean(args[0], commandNames(cmd.Root()))
+	}
+	return usage("no command %q%s; see %s -h", args[0], near, cmd.CommandPath())
+}
+
+// commandFor is the command that other programs call so, or that stands below another.
+func commandFor(of *cobra.Command, name string) string {
+	for _, c := range of.Commands() {
+		if c.Name() == name || c.HasAlias(name) || slices.Contains(c.SuggestFor, name) {
+			return c.CommandPath()
+		}
+		if found := commandFor(c, name); found != "" {
+			return found
+		}
+	}
+	return ""
 }
 
 // atMost refuses more than n arguments, which are called what.
@@ -127,13 +170,37 @@ func ownPath(cmd *cobra.Command) string {
 
 // badFlag is the error for flags that cannot be read.
 func badFlag(cmd *cobra.Command, err error) error {
-	hint := ""
-	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+	unknown := (*pflag.NotExistError)(nil)
+	if !errors.As(err, &unknown) {
+		return usage("%w; see %s -h", err, cmd.CommandPath())
+	}
+	hint, name := "", unknown.GetSpecifiedName()
+	words := cmd.Flags().Args()
+	also := flagsElsewhere[name]
+	switch {
+	case cmd.HasSubCommands() && len(words) > 0:
+		return noSuchCommand(cmd, words)
+	case cmd.HasSubCommands():
+		hint = "; the flags of a command stand behind it"
+	case cmd.Name() == "add" && len(words) > 1 && !isURL(words[1]):
+		hint = fmt.Sprintf("; flags of the server's own command stand behind --: indus mcp add %s -- %s …", shellWord(words[0]), shellWord(words[1]))
+	case also != "" && cmd.Flags().Lookup(strings.Fields(also)[0]) != nil:
+		hint = ", did you mean --" + strings.ReplaceAll(also, " ", " or --") + "?"
+	default:
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
-		hint = didYouMean("--"+unknown.GetSpecifiedName(), known)
+		hint = didYouMean("--"+name, known)
 	}
 	return usage("%w%s; see %s -h", err, hint, cmd.CommandPath())
+}
+
+// flagsElsewhere are flags as other programs call them, and ours.
+var flagsElsewhere = map[string]string{
+	"listen": "addr", "bind": "addr", "port": "addr", "p": "addr", "host": "addr", "address": "addr", "hostname": "addr",
+	"config": "mcp", "c": "mcp", "mcp-config": "mcp", "f": "mcp", "scope": "user project", "s": "user project",
+	"global": "user", "g": "user", "local": "project", "y": "trust", "yes": "trust", "t": "transport",
+	"input": "args", "params": "args", "arguments": "args", "tool-args": "args", "read-only": "deny",
+	"format": "json", "output": "json", "o": "json", "client": "to", "client-name": "to", "filter": "allow",
 }
 
 func newCompletion(s streams) *cobra.Command {

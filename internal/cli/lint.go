@@ -235,7 +235,7 @@ func (f *lintFlags) verdict(r *report, down error) error {
 	case slices.ContainsFunc(r.Counts, func(c finding) bool { return refuses(c) && (f.asked() || c.Provider == r.Profile) }):
 		return &exitError{exitFault, errors.New("too many tools for one request")}
 	case down != nil:
-		return &silentError{exitCode(down)}
+		return &silentError{exitCode(down), down}
 	}
 	return nil
 }

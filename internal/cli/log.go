@@ -28,7 +28,7 @@ type logFlags struct {
 func newLog(s streams) *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
-		Use:   "log",
+		Use: "log", SuggestFor: []string{"history", "logs", "events"},
 		Short: "What happened to which tools, and when",
 		Long:  logHelp,
 		Args:  cobra.ArbitraryArgs,

@@ -18,7 +18,7 @@ func newLs(s streams) *cobra.Command {
 	var flags configFlags
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "ls",
+		Use: "ls", Aliases: []string{"list"}, SuggestFor: []string{"status", "ps", "servers"},
 		Short: "Connect every server, and say how each is",
 		Long:  lsHelp,
 		Args:  atMost(0, ""),

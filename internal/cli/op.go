@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"strings"
@@ -156,7 +155,7 @@ func (f *opFlags) importError(ctx context.Context, err error) error {
 	said := errors.New(strings.TrimPrefix(err.Error(), "bridge: "))
 	switch {
 	case errors.Is(err, operation.Unauthorized):
-		return &exitError{exitForbidden, fmt.Errorf("%w; %s", said, f.tokenAdvice())}
+		return &exitError{exitForbidden, &advisedError{said, f.tokenAdvice()}}
 	case errors.Is(err, operation.DiscoveryFailed):
 		return &exitError{exitCode(err), said}
 	}

@@ -12,7 +12,7 @@ import (
 func newOpLs(s streams) *cobra.Command {
 	var f opFlags
 	cmd := &cobra.Command{
-		Use:   "ls URL",
+		Use: "ls URL", Aliases: []string{"list"},
 		Short: "List the operations of a server",
 		Long:  opLsHelp,
 		Args:  opArguments(false, "a URL"),

@@ -11,7 +11,8 @@ func newRemove(s streams) *cobra.Command {
 	var f scopeFlags
 	cmd := &cobra.Command{
 		Use:               "remove NAME",
-		Aliases:           []string{"rm"},
+		Aliases:           []string{"rm", "delete"},
+		SuggestFor:        []string{"uninstall", "del"},
 		Short:             "Take a server out of its configuration file",
 		Long:              removeHelp,
 		Args:              one,

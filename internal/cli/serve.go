@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -31,13 +30,12 @@ type serveFlags struct {
 	builtins bool
 	expose   string
 	listWait time.Duration
-	verbose  bool
 }
 
 func newServe(s streams) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve",
+		Use: "serve", SuggestFor: []string{"start", "run", "gateway", "proxy", "server"},
 		Short: "Put the tools of all servers out, as one MCP server",
 		Long:  serveHelp,
 		Args:  atMost(0, ""),
@@ -61,7 +59,6 @@ func newServe(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 5*time.Second, "how long the first tools/list waits on stdio")
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log everything to stderr")
 	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("expose", completeExpose)
 	return cmd
@@ -120,8 +117,7 @@ Flags:
                        approved: accept (it is live, and told of), hold (it is
                        kept back until "indus mcp accept"), deny (it is kept
                        back) (default: accept)
-  --no-ledger          keep no ledger, and do not use one
-  -v, --verbose        log everything to stderr` + configFlagsHelp + ledgerFlagsHelp + `
+  --no-ledger          keep no ledger, and do not use one` + configFlagsHelp + ledgerFlagsHelp + `
 
 A session:
   $ indus serve --mcp servers.json
@@ -166,7 +162,7 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 	if err != nil {
 		return err
 	}
-	logger := f.logger(s)
+	logger := s.logger()
 	servers := newLate(c.Servers())
 	follow := &follower{flags: &f.configFlags, s: s, local: local, hangup: hangup, leave: leave}
 	follow.begin(c, began)
@@ -198,13 +194,6 @@ func beside(ctx context.Context, run func(context.Context)) (stop func()) {
 	var running sync.WaitGroup
 	running.Go(func() { run(ctx) })
 	return func() { cancel(); running.Wait() }
-}
-
-func (f *serveFlags) logger(s streams) *slog.Logger {
-	if !f.verbose {
-		return slog.New(slog.DiscardHandler)
-	}
-	return slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // maxEventLines is how many lines a minute a server may fill.

@@ -25,6 +25,7 @@ func newTools(s streams) *cobra.Command {
 	var f toolsFlags
 	cmd := &cobra.Command{
 		Use:               "tools [SERVER|TOOL]",
+		Aliases:           []string{"tool"},
 		Short:             "List the tools of every server, or of one",
 		Long:              toolsHelp,
 		Args:              atMost(1, "SERVER"),
@@ -103,7 +104,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s streams) error {
 	tellQuarantined(mounted.Fleet, s)
 	all := mounted.Box.Snapshot("").Tools
 	if len(all) == 0 && down != nil {
-		return &silentError{exitCode(down)}
+		return &silentError{exitCode(down), down}
 	}
 	if len(words) > 0 && !slices.Contains(ids(servers), words[0]) {
 		one, err := find(mounted, words[0])

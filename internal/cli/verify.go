@@ -99,7 +99,7 @@ func verify(ctx context.Context, f *ledgerFlags, head string, asJSON bool, s str
 		return err
 	}
 	if !v.Whole {
-		return &silentError{exitFault}
+		return &silentError{code: exitFault}
 	}
 	return nil
 }
