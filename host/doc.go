@@ -31,8 +31,9 @@
 //
 // On a loopback address only loopback names are taken as Host, and only loopback
 // origins as Origin, so that no web page reaches the host by way of a browser.
-// Every message is bounded. There is no authorization here: Options.Principal
-// says who a request is, or refuses it.
+// The pages of allowed origins may read the answers (CORS). Every message is
+// bounded. Options.Principal says who a request is, or refuses it: [Tokens] by
+// bearer tokens, another function by whatever it can check.
 //
 // # Concurrency
 //

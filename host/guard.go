@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
 )
 
@@ -30,6 +32,44 @@ func (h *Host) guard(r *http.Request) error {
 	}
 	return nil
 }
+
+// share lets the page of an allowed origin send requests and read the answers (the
+// Fetch standard, "CORS protocol"). Nothing is allowed with credentials, as there are
+// no cookies. It reports a preflight, which it has answered.
+func share(w http.ResponseWriter, r *http.Request) (done bool) {
+	head := w.Header()
+	head.Add("Vary", "Origin")
+	origin, ok := headerValue(r.Header, "Origin")
+	if !ok {
+		return false
+	}
+	head.Set("Access-Control-Allow-Origin", origin)
+	head.Set("Access-Control-Expose-Headers", protocol.HeaderSession+", "+protocol.HeaderVersion+", WWW-Authenticate, Retry-After")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	var allowed []string
+	for name := range strings.SplitSeq(strings.Join(r.Header["Access-Control-Request-Headers"], ","), ",") {
+		switch name = strings.ToLower(strings.TrimSpace(name)); name {
+		case "accept", "authorization", "content-type", "last-event-id", "traceparent", "tracestate", "baggage":
+			allowed = append(allowed, name)
+		default: // Mcp-Session-Id, Mcp-Param-…
+			if mcpHeader.MatchString(name) {
+				allowed = append(allowed, name)
+			}
+		}
+	}
+	head.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	head.Set("Access-Control-Allow-Headers", strings.Join(allowed, ", "))
+	head.Set("Access-Control-Max-Age", "600")
+	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+		head.Set("Access-Control-Allow-Private-Network", "true")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+var mcpHeader = regexp.MustCompile(`^mcp-[a-z0-9_-]+$`)
 
 func (h *Host) guardHost(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)

@@ -233,3 +233,87 @@ func TestTheStalestSessionMakesRoom(t *testing.T) {
 	}
 	close(g.free)
 }
+
+func TestTokens(t *testing.T) {
+	const ann, bob = "0123456789abcdef-ann", "0123456789abcdef~bob=="
+	var tokens host.Tokens
+	for _, bad := range [][]string{nil, {"hunter2"}, {ann, "0123456789 abcdef"}, {"0123456789abcdef\n"}} {
+		if err := tokens.Set(bad...); err == nil || strings.Contains(err.Error(), "hunter") || strings.Contains(err.Error(), "abcdef") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	h := newHost(t, echoTool(), &host.Options{Principal: tokens.Principal}).Handler()
+	if w := direct(h, "", "", modern("tools/list", "", "").with("Authorization", "Bearer ")); w.Code != 401 {
+		t.Errorf("before Set: %d", w.Code)
+	}
+	if err := tokens.Set(ann, bob); err != nil {
+		t.Fatal(err)
+	}
+	const challenge = `Bearer realm="indus"`
+	for _, tt := range []struct{ authorization, challenge string }{
+		{"", challenge},
+		{"Bearer " + ann, ""}, {"bearer  " + bob, ""},
+		{"Bearer", challenge + `, error="invalid_token"`}, {ann, challenge + `, error="invalid_token"`},
+		{"Basic " + ann, challenge + `, error="invalid_token"`}, {"Bearer " + ann + "x", challenge + `, error="invalid_token"`},
+		{"Bearer " + ann[:19], challenge + `, error="invalid_token"`},
+	} {
+		for _, r := range []request{modern("tools/list", "", ""), {method: "GET"}, {method: "DELETE"}, {body: "{"}} {
+			if tt.authorization != "" {
+				r = r.with("Authorization", tt.authorization)
+			}
+			w := direct(h, "", "", r)
+			if got := w.Header().Get("WWW-Authenticate"); got != tt.challenge || (w.Code == 401) != (tt.challenge != "") || strings.Contains(w.Body.String(), "abcdef") {
+				t.Errorf("%s %q: %d %q %s", r.method, tt.authorization, w.Code, got, w.Body)
+			}
+		}
+	}
+	opened := direct(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")}.with("Authorization", "Bearer "+ann))
+	ping := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.with("Mcp-Session-Id", opened.Header().Get("Mcp-Session-Id"))
+	for token, want := range map[string]int{ann: 200, bob: 404} {
+		if w := direct(h, "", "", ping.with("Authorization", "Bearer "+token)); w.Code != want {
+			t.Errorf("ann's session with %s: %d", token, w.Code)
+		}
+	}
+	if err := tokens.Set(bob); err != nil {
+		t.Fatal(err)
+	}
+	if w := direct(h, "", "", ping.with("Authorization", "Bearer "+ann)); w.Code != 401 {
+		t.Errorf("a token that was taken away: %d", w.Code)
+	}
+}
+
+// TestPagesOfAllowedOrigins asks first as a browser does: without a token.
+func TestPagesOfAllowedOrigins(t *testing.T) {
+	var tokens host.Tokens
+	if err := tokens.Set("0123456789abcdef"); err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, echoTool(), &host.Options{Principal: tokens.Principal, AllowedOrigins: []string{"https://app.example"}}).Handler()
+	for origin, ok := range map[string]bool{"https://app.example": true, "http://localhost:6274": true, "https://evil.example": false, "null": false} {
+		ask := request{method: "OPTIONS"}.with("Origin", origin).with("Access-Control-Request-Method", "POST").
+			with("Access-Control-Request-Headers", "authorization,content-type,mcp-protocol-version, Mcp-Param-Region,cookie,x-evil")
+		asked := direct(h, "127.0.0.1:7332", "localhost:7332", ask).Result()
+		sent := direct(h, "127.0.0.1:7332", "localhost:7332", modern("tools/list", "", "").with("Origin", origin)).Result()
+		want := map[string]string{"Access-Control-Allow-Origin": "", "Access-Control-Allow-Headers": "", "Access-Control-Allow-Credentials": "", "Vary": ""}
+		codes := [2]int{403, 403}
+		if ok {
+			codes = [2]int{204, 401}
+			want["Access-Control-Allow-Origin"], want["Vary"] = origin, "Origin"
+			want["Access-Control-Allow-Headers"] = "authorization, content-type, mcp-protocol-version, mcp-param-region"
+		}
+		if got := [2]int{asked.StatusCode, sent.StatusCode}; got != codes {
+			t.Errorf("%s: %v, want %v", origin, got, codes)
+		}
+		for k, v := range want {
+			if got := asked.Header.Get(k); got != v {
+				t.Errorf("%s: preflight: %s: %q, want %q", origin, k, got, v)
+			}
+		}
+		if got := sent.Header.Get("Access-Control-Expose-Headers"); ok != strings.Contains(got, "WWW-Authenticate") || ok != strings.Contains(got, "Mcp-Session-Id") {
+			t.Errorf("%s: exposed are %q", origin, got)
+		}
+	}
+	if w := direct(h, "", "", request{method: "OPTIONS"}); w.Code != 401 {
+		t.Errorf("OPTIONS that is no preflight: %d", w.Code)
+	}
+}

@@ -44,7 +44,7 @@ type Options struct {
 	AllowedHosts []string
 	// AllowedOrigins are Origin headers taken beside loopback origins and the
 	// server's own, which is an address or one of AllowedHosts: "https://app.example".
-	// nil: none.
+	// Their pages may read the answers (CORS). nil: none.
 	AllowedOrigins []string
 	// SessionIdle is how long a legacy HTTP session without stream and call lives.
 	// 0: an hour, negative: for good.

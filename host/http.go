@@ -58,10 +58,14 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit says who sends a request; false after a refusal.
+// admit says who sends a request; false where it is answered already: a preflight,
+// which carries no token, or a refusal.
 func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Principal, ok bool) {
 	if err := h.guard(r); err != nil {
 		refuse(w, http.StatusForbidden, interop.CodeInvalidRequest, err.Error())
+		return "", false
+	}
+	if share(w, r) {
 		return "", false
 	}
 	if h.opts.Principal == nil {

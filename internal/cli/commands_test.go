@@ -80,7 +80,7 @@ func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	var env []string
 	for _, name := range []string{
 		"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "WORK", "NODE", "EVERYTHING", "FILESYSTEM", "FIXTURE", "CONTROL", "MARK",
-		"HTTP", "SSE", "URL",
+		"HTTP", "SSE", "URL", "INDUS_TOKEN",
 	} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}

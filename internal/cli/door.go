@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // defaultAddr is where indus serves: on this machine alone.
@@ -22,6 +23,8 @@ const shutdownWait = 5 * time.Second
 type door interface {
 	// serve blocks until ctx ends, or a door of one client is closed.
 	serve(ctx context.Context, h *host.Host, s streams) error
+	// admits says who sends a request; nil: everyone is the local user.
+	admits() func(*http.Request) (toolbox.Principal, error)
 	// String is how the ledger names who serves there.
 	String() string
 }
@@ -32,7 +35,27 @@ func (f *serveFlags) door(s streams) (door, error) {
 	if f.stdio {
 		return stdioDoor{}, nil
 	}
-	return listen(f.addr, s)
+	principal, err := f.admission.principal(s)
+	if err != nil {
+		return nil, err
+	}
+	d, err := listen(f.addr)
+	if err != nil {
+		return nil, err
+	}
+	d.principal = principal
+	if addr := d.l.Addr().(*net.TCPAddr); !addr.IP.IsLoopback() {
+		switch {
+		case principal != nil:
+			s.tell("%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it", addr)
+		case f.insecure:
+			s.tell("warning: %s can be reached from other machines, and whoever reaches it may call every tool", addr)
+		default:
+			d.l.Close()
+			return nil, usage("--addr %s can be reached from other machines: ask for a token with --token-file FILE or $%s, or let everyone in with --insecure", f.addr, tokenVariable)
+		}
+	}
+	return d, nil
 }
 
 // stdioDoor is stdin and stdout: one client.
@@ -41,6 +64,8 @@ type stdioDoor struct{}
 var _ door = stdioDoor{}
 
 func (stdioDoor) String() string { return "indus serve --stdio" }
+
+func (stdioDoor) admits() func(*http.Request) (toolbox.Principal, error) { return nil }
 
 func (stdioDoor) serve(ctx context.Context, h *host.Host, s streams) error {
 	if _, ok := terminal(s.in); ok {
@@ -52,13 +77,15 @@ func (stdioDoor) serve(ctx context.Context, h *host.Host, s streams) error {
 }
 
 // httpDoor is a port: any number of clients.
-type httpDoor struct{ l net.Listener }
+type httpDoor struct {
+	l         net.Listener
+	principal func(*http.Request) (toolbox.Principal, error) // nil: no token is asked for
+}
 
 var _ door = (*httpDoor)(nil)
 
-func listen(addr string, s streams) (door, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
+func listen(addr string) (*httpDoor, error) {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, usage("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
 	}
 	l, err := net.Listen("tcp", addr)
@@ -68,16 +95,12 @@ func listen(addr string, s streams) (door, error) {
 	case err != nil:
 		return nil, err
 	}
-	if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() {
-		if host == "" {
-			addr = "every address of this machine, " + addr
-		}
-		s.tell("warning: %s can be reached from other machines, and whoever reaches it may call every tool", addr)
-	}
-	return &httpDoor{l}, nil
+	return &httpDoor{l: l}, nil
 }
 
 func (d *httpDoor) String() string { return "indus serve at " + d.url() }
+
+func (d *httpDoor) admits() func(*http.Request) (toolbox.Principal, error) { return d.principal }
 
 // url is what clients on this machine connect to.
 func (d *httpDoor) url() string { return "http://" + reachable(d.l.Addr().(*net.TCPAddr)) + "/mcp" }
@@ -88,8 +111,12 @@ func (d *httpDoor) serve(ctx context.Context, h *host.Host, s streams) error {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	url := d.url()
 	s.tell("serving at %s", url)
-	s.tell("to connect a client:\n  claude mcp add --transport http indus %s\n"+
-		`  {"mcpServers":{"indus":{"type":"http","url":"%s"}}}`, url, url)
+	flag, headers := "", ""
+	if d.principal != nil {
+		flag, headers = ` --header "Authorization: Bearer ${`+tokenVariable+`}"`, `,"headers":{"Authorization":"Bearer ${`+tokenVariable+`}"}`
+	}
+	s.tell("to connect a client:\n  claude mcp add --transport http indus %s%s\n"+
+		`  {"mcpServers":{"indus":{"type":"http","url":"%s"%s}}}`, url, flag, url, headers)
 
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

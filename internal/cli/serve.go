@@ -23,6 +23,7 @@ import (
 type serveFlags struct {
 	configFlags
 	ledgerFlags
+	admission
 	noLedger bool
 	changes  string
 	addr     string
@@ -52,6 +53,7 @@ func newServe(s streams) *cobra.Command {
 	}
 	f.configFlags.add(cmd)
 	f.ledgerFlags.add(cmd)
+	f.admission.add(cmd)
 	cmd.Flags().BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger")
 	cmd.Flags().StringVar(&f.changes, "changes", string(ledger.AcceptChanges), "what becomes of tools that changed")
 	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, "where to listen")
@@ -76,6 +78,9 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return usage("--no-ledger and --ledger exclude each other")
 	case !slices.Contains(policies, f.changes):
 		return usage("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "), didYouMean(f.changes, policies))
+	}
+	if err := f.admission.check(cmd); err != nil {
+		return err
 	}
 	return checkExpose(f.expose)
 }
@@ -104,7 +109,17 @@ Usage:
 
 Flags:
   --addr HOST:PORT     where to listen; port 0 takes a free one (default:
-                       127.0.0.1:7332, which only this machine can reach)
+                       127.0.0.1:7332, which only this machine can reach).
+                       Another address needs a token
+  --token-file FILE    clients send one of these bearer tokens, one a line
+                       ("openssl rand -hex 32" makes one); so does $INDUS_TOKEN.
+                       A change of the file is followed
+  --insecure           listen beyond this machine without a token: whoever
+                       reaches it may call every tool
+  --allow-origin URL   web pages of this origin may connect, beside those of this
+                       machine; may be repeated
+  --allow-host NAME    clients may reach it by this name, beside localhost; may be
+                       repeated (default: beyond loopback, any)
   --stdio              serve on stdin and stdout instead
   --builtins           publish the built-in tools beside those of the servers
   --expose WHAT        what clients are shown: all (every tool), or gateway (four
@@ -180,7 +195,9 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 	if wait == 0 {
 		wait = -1 // the option's zero is its default
 	}
-	h := host.New(f.exposed(toolbox.NewBox(nil, local.registry, servers)), &host.Options{Logger: logger, ListWait: wait})
+	h := host.New(f.exposed(toolbox.NewBox(nil, local.registry, servers)), &host.Options{
+		Logger: logger, ListWait: wait, Principal: door.admits(), AllowedHosts: f.hosts, AllowedOrigins: f.origins,
+	})
 	defer h.Close()
 	if err := door.serve(ctx, h, s); err != nil {
 		return &exitError{exitFault, err}
