@@ -226,11 +226,7 @@ func TestCheckTool(t *testing.T) {
 		{schema.Universal, "a", "", []string{"description: the description is empty; it must have a character at least"}},
 		{schema.Universal, "a", strings.Repeat("é", 1024), nil},
 		{schema.Universal, "a", strings.Repeat("é", 1025), []string{"description: the description has 1025 characters; 1024 are accepted"}},
-		{schema.Universal, "a", "x\x1b[2J", []string{"description: the description has the control character U+001B"}},
-		{schema.Universal, "a", "x\u0085\u202ey\u200e", []string{
-			"description: the description has the control character U+0085",
-			"description: the description has U+202E, which changes the direction of text",
-		}},
+		{schema.Universal, "a", "x\x1b[2J", nil}, // which CheckHidden finds
 		{schema.Universal, "a", "x\xff", []string{"description: the description is not UTF-8"}},
 		{schema.Gemini, "_a.b:c-d", "", nil},
 		{schema.Moonshot, "21st_magic_component_builder", "x", []string{
@@ -253,16 +249,25 @@ func TestCheckTool(t *testing.T) {
 	}
 }
 
-func TestCheckToolKnowsEveryCharacterThatTurnsText(t *testing.T) {
-	for _, r := range "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
-		if got := told(schema.CheckTool("a", "a"+string(r), schema.Anthropic)); len(got) != 1 {
-			t.Errorf("%U: %v", r, got)
+func TestCheckHidden(t *testing.T) {
+	raw := "{\"type\":\"object\",\"properties\":{\"a\u200b\":{\"description\":\"x\\u202ey\",\"enum\":[\"می\u200cخواهم\",\"\U000E0041\"]}}}"
+	want := []string{
+		" 2 characters that no reader sees, U+0085 first",
+		"/properties/a\u200b 1 character that no reader sees, U+200B first",
+		"/properties/a\u200b/description 1 character that no reader sees, U+202E first",
+		"/properties/a\u200b/enum/1 1 character that no reader sees, U+E0041 first",
+	}
+	var got []string
+	for _, f := range schema.CheckHidden("x\u0085\U000E0042", json.RawMessage(raw)) {
+		if got = append(got, f.Path+" "+f.Message); f.Rule != schema.RuleHidden || f.Source == "" {
+			t.Errorf("%+v", f)
 		}
 	}
-	for _, r := range "\u200d\u2010\u2029\u2070\u2065é😀 \n\t" {
-		if got := schema.CheckTool("a", "a"+string(r), schema.Anthropic); got != nil {
-			t.Errorf("%U: %v", r, got)
-		}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := schema.CheckHidden("Reads.\n\t👩\u200d💻", json.RawMessage("{")); got != nil {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -1,18 +1,47 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode"
+	"strconv"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
-// sourceText is why characters that nobody sees are told of, for every profile.
-const sourceText = "https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing"
+// CheckHidden finds what no reader sees, and a model reads, in a tool's description and in every string and name of its
+// schema: control characters other than line feed and tab, characters that change the direction of text, and invisible ones
+// where no script and no emoji needs them. No provider refuses it. Paths lead into the schema; "" is the description.
+func CheckHidden(description string, raw json.RawMessage) []Finding {
+	c := &checker{}
+	c.hidden(description, nil)
+	if Measure(raw, Limits{}) == nil {
+		c.hiddenIn(readTree(raw), nil)
+	}
+	return c.findings
+}
 
-// CheckTool finds what the profile's consumer would not accept of a tool's name and description, nil where it accepts both.
-// In a description it also tells of what no reader sees: invalid UTF-8, control characters other than line feed and tab, and
-// the characters that change the direction of text. Paths are "". Original and Seed have no rules.
+func (c *checker) hiddenIn(t *tree, at *spot) {
+	c.hidden(t.text, at)
+	for i, e := range t.elems {
+		c.hiddenIn(e, at.at(strconv.Itoa(i)))
+	}
+	for _, m := range t.members {
+		c.hidden(m.name, at.at(m.name))
+		c.hiddenIn(m.value, at.at(m.name))
+	}
+}
+
+const sourceHidden = "https://www.unicode.org/reports/tr36/"
+
+func (c *checker) hidden(s string, at *spot) {
+	if _, taken := text.Visible(s); taken != nil {
+		c.findAs(at, RuleHidden, sourceHidden, "%s that no reader sees, U+%04X first", howMany(len(taken), "character"), taken[0])
+	}
+}
+
+// CheckTool finds what the profile's consumer would not accept of a tool's name and description, nil where it accepts both;
+// [CheckHidden] finds what it accepts and nobody sees. Paths are "". Original and Seed have no rules.
 func CheckTool(name, description string, p *Profile) []Finding {
 	if p == nil || p.whole != nil {
 		return nil
@@ -39,12 +68,6 @@ func (c *checker) description(text string) {
 	if !utf8.ValidString(text) {
 		c.findAs(nil, RuleDescription, sourceJSON, "the description is not UTF-8")
 	}
-	if r, ok := firstOf(text, isHiddenControl); ok {
-		c.findAs(nil, RuleDescription, sourceText, "the description has the control character U+%04X", r)
-	}
-	if r, ok := firstOf(text, isBidirectional); ok {
-		c.findAs(nil, RuleDescription, sourceText, "the description has U+%04X, which changes the direction of text", r)
-	}
 	n, rules := utf8.RuneCountInString(text), c.rules.Tool
 	if n < rules.MinDescription {
 		c.find(nil, RuleDescription, "the description is empty; it must have %s", plural(rules.MinDescription))
@@ -59,22 +82,6 @@ func plural(characters int) string {
 		return "a character at least"
 	}
 	return fmt.Sprintf("%d characters at least", characters)
-}
-
-func firstOf(text string, is func(rune) bool) (rune, bool) {
-	i := strings.IndexFunc(text, is)
-	if i < 0 {
-		return 0, false
-	}
-	r, _ := utf8.DecodeRuneInString(text[i:])
-	return r, true
-}
-
-func isHiddenControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
-
-// isBidirectional reports whether r is one of the characters with Bidi_Control.
-func isBidirectional(r rune) bool {
-	return '\u202A' <= r && r <= '\u202E' || '\u2066' <= r && r <= '\u2069' || r == '\u200E' || r == '\u200F' || r == '\u061C'
 }
 
 // fault says what is wrong with a name, "" if it follows the grammar.

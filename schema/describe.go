@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 const (
@@ -14,8 +16,8 @@ const (
 )
 
 // Describe is a tool's description as the profile's consumer takes it: without what no reader sees (invalid UTF-8, control
-// characters other than line feed and tab, characters that change the direction of text), and cut at a word if it is too
-// long. An empty one stays empty, even where the profile wants one: who knows the tool has something to say.
+// characters other than line feed and tab, characters that change the direction of text, and invisible ones such as tags,
+// zero-width spaces and variation selectors, unless a script or an emoji needs them), and cut at a word if it is too long. An empty one stays empty, even where the profile wants one: who knows the tool has something to say.
 //
 // [Original] and [Seed] leave it as it is. Describing what has been described changes nothing.
 func Describe(description string, p *Profile) (string, []Change) {
@@ -59,45 +61,27 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	return cutAtWord(prose+note, limit), changes
 }
 
-// isPlainText reports whether nothing in a text needs a look: the most there are.
-func isPlainText(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7F {
-			return false
-		}
-	}
-	return true
-}
-
-// cleanText takes out of a text what no reader sees, and tells of it.
-func cleanText(text string, did func(string, ...any)) string {
-	if isPlainText(text) {
-		return text
-	}
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, replacement)
+// cleanText takes out of a text what no reader sees, and reports it.
+func cleanText(s string, did func(string, ...any)) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, replacement)
 		did("replaced bytes that are not UTF-8")
 	}
-	controls, turns := 0, 0
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-		case unicode.IsControl(r):
-			controls++
-			return -1
-		case unicode.Is(unicode.Bidi_Control, r):
-			turns++
-			return -1
+	s, taken := text.Visible(s)
+	var counts [text.Invisible + 1]int
+	for _, r := range taken {
+		counts[text.KindOf(r)]++
+	}
+	for kind, n := range counts {
+		if n > 0 {
+			did("took out %s", howMany(n, kindNames[kind]))
 		}
-		return r
-	}, text)
-	if controls > 0 {
-		did("took out %s", howMany(controls, "control character"))
 	}
-	if turns > 0 {
-		did("took out %s that change the direction of text", howMany(turns, "character"))
-	}
-	return text
+	return s
+}
+
+var kindNames = [...]string{
+	text.Control: "control character", text.Line: "line separator", text.Direction: "direction mark", text.Invisible: "invisible character",
 }
 
 func howMany(n int, noun string) string {
@@ -114,23 +98,24 @@ func fits(text string, limit int) bool {
 
 // cutAtWord is the beginning of a text with a mark where it ends, in at most limit characters. A word longer than half of
 // that is cut within.
-func cutAtWord(text string, limit int) string {
-	if fits(text, limit) {
-		return text
+func cutAtWord(s string, limit int) string {
+	if fits(s, limit) {
+		return s
 	}
 	if limit == 0 {
 		return ""
 	}
 	end := 0
 	for range limit - 1 {
-		_, n := utf8.DecodeRuneInString(text[end:])
+		_, n := utf8.DecodeRuneInString(s[end:])
 		end += n
 	}
-	kept := text[:end]
-	if at := strings.LastIndexFunc(kept, unicode.IsSpace); at > end/2 && !unicode.IsSpace(firstRune(text[end:])) {
+	kept := s[:end]
+	if at := strings.LastIndexFunc(kept, unicode.IsSpace); at > end/2 && !unicode.IsSpace(firstRune(s[end:])) {
 		kept = kept[:at]
 	}
-	return strings.TrimRightFunc(kept, unicode.IsSpace) + cutMark
+	kept, _ = text.Visible(strings.TrimRightFunc(kept, unicode.IsSpace)) // a joiner may have lost what it joins
+	return kept + cutMark
 }
 
 func firstRune(text string) rune {

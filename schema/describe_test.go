@@ -18,8 +18,9 @@ func TestDescribe(t *testing.T) {
 		{"Reads a file.\n\tSlowly – as it's big.", "Reads a file.\n\tSlowly – as it's big.", ""},
 		{"a\r\nb\x00\x1b[31mc\x7f\u0085", "a\nb[31mc", "took out 5 control characters"},
 		{"one\x07", "one", "took out 1 control character"},
-		{"\u202ereads\u2069 \u200fa\u061c file", "reads a file", "took out 4 characters that change the direction of text"},
+		{"\u202ereads\u2069 \u200fa\u061c file", "reads a file", "took out 4 direction marks"},
 		{"a\xffb", "a\uFFFDb", "replaced bytes that are not UTF-8"},
+		{"add\U000E0069\U000E0067 two\u200b, می\u200cخواهم 👩\u200d💻", "add two, می\u200cخواهم 👩\u200d💻", "took out 3 invisible characters"},
 		{strings.Repeat("ä", 1024), strings.Repeat("ä", 1024), ""},
 		{strings.Repeat("ä", 1025), strings.Repeat("ä", 1023) + "…", "cut to 1024 characters"},
 		{long, strings.TrimSuffix(long[:1020], " ") + "…", "cut to 1024 characters"},
@@ -77,6 +78,9 @@ func FuzzDescribe(f *testing.F) {
 				if once != "" && note == "" {
 					t.Fatalf("%s: %q: %s", p.Name(), once, found.Message)
 				}
+			}
+			if found := schema.CheckHidden(once, nil); found != nil && changes != nil {
+				t.Fatalf("%s: %q: %s", p.Name(), once, found[0].Message)
 			}
 			if (changes == nil) != (once == description) && note == "" {
 				t.Fatalf("%s: %q became %q with %v", p.Name(), description, once, changes)

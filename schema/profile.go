@@ -216,6 +216,7 @@ const (
 	RuleName        Rule = "name"        // the tool's name
 	RuleDescription Rule = "description" // the tool's description
 	RuleCount       Rule = "count"       // how many tools one request has
+	RuleHidden      Rule = "hidden"      // no text has what no reader sees; ours, and no provider's
 )
 
 // Finding is one thing that a consumer does not accept.

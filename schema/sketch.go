@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // What a description has room for.
@@ -349,12 +350,5 @@ func brief(s string) string {
 }
 
 func briefTo(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return text.Clip(s, limit)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	chars "github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
@@ -253,7 +254,7 @@ func addArguments(cmd *cobra.Command, args []string) (name, address string, comm
 	switch {
 	case len(args) == 0 || dash == 0:
 		return "", "", nil, usage("mcp add needs a name and a server: indus mcp add NAME -- COMMAND, or indus mcp add NAME URL")
-	case strings.TrimSpace(args[0]) == "" || strings.ContainsFunc(args[0], harmful):
+	case strings.TrimSpace(args[0]) == "" || strings.ContainsFunc(args[0], func(r rune) bool { return chars.KindOf(r) != chars.Plain }):
 		return "", "", nil, usage("%q is no name for a server", args[0])
 	case dash > 1:
 		return "", "", nil, usage("%q is too many in front of --: there stands the name alone", args[1])

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	chars "github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -132,8 +133,7 @@ func visible(s string) string {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case harmful(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar || unicode.Is(unicode.Variation_Selector, r) ||
-			r != ' ' && unicode.IsSpace(r) || unicode.Is(unicode.Co, r):
+		case chars.KindOf(r) != chars.Plain || r == unicode.ReplacementChar || r != ' ' && unicode.IsSpace(r) || unicode.Is(unicode.Co, r):
 			fmt.Fprintf(&b, `\u{%x}`, r)
 		default:
 			b.WriteRune(r)

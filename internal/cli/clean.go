@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	chars "github.com/indusagi/indus/internal/text"
 	"golang.org/x/term"
 )
 
@@ -25,32 +26,11 @@ func terminal(stream any) (*os.File, bool) {
 // clean makes text from a server harmless for a terminal: one line, no control
 // characters.
 func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case harmful(r):
-			return -1
-		}
-		return r
-	}, s)
+	return chars.OneLine(s)
 }
 
 // cleanLines is clean for text of several lines.
-func cleanLines(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && harmful(r) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// harmful reports a control or bidirectional character.
-func harmful(r rune) bool {
-	return r < ' ' || r >= 0x7f && r <= 0x9f || r == 0x200e || r == 0x200f || r == 0x61c ||
-		r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
+func cleanLines(s string) string { return chars.Lines(s) }
 
 // writeJSON writes one JSON document. In a pipe it is what it is, byte for
 // byte; on a terminal what would move the cursor is written as \u escapes,
@@ -80,13 +60,13 @@ func (s streams) writeText(text string) error {
 // escapeHarmful writes the harmful characters of valid JSON as escapes. Such
 // characters stand in strings alone, but for its own whitespace.
 func escapeHarmful(raw []byte) []byte {
-	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= 0x7f && harmful(r) }) {
+	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= 0x7f && chars.Harmful(r) }) {
 		return raw
 	}
 	var b []byte
 	for len(raw) > 0 {
 		r, n := utf8.DecodeRune(raw)
-		if r >= 0x7f && harmful(r) {
+		if r >= 0x7f && chars.Harmful(r) {
 			b = fmt.Appendf(b, `\u%04x`, r)
 		} else {
 			b = append(b, raw[:n]...)

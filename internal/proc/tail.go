@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // tailSize is how much of stderr is kept: a stack trace, not a log.
@@ -67,7 +69,7 @@ func harmless(s string) string {
 			return r
 		case r == '\r': // a progress bar
 			return '\n'
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+		case text.Harmful(r):
 			return unicode.ReplacementChar
 		}
 		return r

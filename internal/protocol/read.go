@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -50,23 +51,11 @@ func Reserved(key string) bool {
 	return len(key) > len(MetaPrefix) && key[:len(MetaPrefix)] == MetaPrefix
 }
 
-// Printable is s without what a terminal would act on, cut to about limit bytes.
+// Printable is s on one line, without what a terminal would act on and what no reader sees, cut to about limit bytes.
 func Printable(s string, limit int) string {
-	cut := len(s) > limit
-	if cut {
-		s = s[:limit]
+	shown, _ := text.Visible(text.OneLine(strings.ToValidUTF8(text.Cut(s, limit), "")))
+	if shown = strings.Join(strings.Fields(shown), " "); len(s) > limit {
+		shown += "…"
 	}
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case r < ' ' || r >= 0x7f && r <= 0x9f || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\ufffd':
-			return -1
-		}
-		return r
-	}, s)
-	if s = strings.Join(strings.Fields(s), " "); cut {
-		s += "…"
-	}
-	return s
+	return shown
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // longestWord is where a word is cut: nobody types more, and slips are looked for in quadratic time.
@@ -86,14 +88,7 @@ func lower(s string) string { return cut(strings.ToLower(s)) }
 
 // cut is the beginning of a word that is too long.
 func cut(s string) string {
-	if len(s) <= longestWord {
-		return s
-	}
-	end := longestWord
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end]
+	return text.Cut(s, longestWord)
 }
 
 // fold is a name without what people spell differently: case, and whatever is no letter or digit.

@@ -9,8 +9,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/operation"
@@ -218,16 +218,8 @@ func tells(raw json.RawMessage, secret string) bool {
 }
 
 // excerpt is the beginning of a text, as sound UTF-8.
-func excerpt(text string) string {
-	text = strings.ToValidUTF8(text, "")
-	if len(text) <= longest {
-		return text
-	}
-	cut := longest
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+func excerpt(message string) string {
+	return text.Clip(strings.ToValidUTF8(message, ""), longest)
 }
 
 // details encodes what can always be encoded: JSON that has been read before, numbers and

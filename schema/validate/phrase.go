@@ -84,7 +84,7 @@ func choices(values []any, got any) string {
 			continue
 		}
 		if length += len(text) + 2; len(shown) == maxChoices || length > maxExpected {
-			return "one of " + strings.Join(append(shown, ellipsis), ", ")
+			return "one of " + strings.Join(append(shown, "…"), ", ")
 		}
 		shown = append(shown, text)
 	}

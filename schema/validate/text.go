@@ -6,31 +6,18 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
-const ellipsis = "…"
-
 // shorten cuts a text to about most bytes, in whole characters, and makes one line of it.
-func shorten(text string, most int) string {
-	if len(text) > most {
-		for most > 0 && !utf8.RuneStart(text[most]) {
-			most--
-		}
-		text = text[:most] + ellipsis
-	}
-	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+func shorten(s string, most int) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text.Clip(s, most), "\uFFFD")), " ")
 }
 
 // quote is a text as JSON, cut to about most bytes.
-func quote(text string, most int) string {
-	if len(text) > most {
-		for most > 0 && !utf8.RuneStart(text[most]) {
-			most--
-		}
-		text = text[:most] + ellipsis
-	}
-	return encode(text)
+func quote(s string, most int) string {
+	return encode(text.Clip(s, most))
 }
 
 // encode is a small value as JSON, with < as it is.
