@@ -4,6 +4,8 @@
 # make bench   benchmarks, ready for benchstat
 # make fuzz    FUZZTIME (60s) for each fuzz target
 # make soak    what takes minutes: a load, long fuzzing
+# make release  archives with completions and manual pages, and their checksums, in out/release;
+#               release-check builds it twice and compares
 
 GO       ?= go
 FUZZTIME ?= 60s
@@ -16,7 +18,7 @@ PROVIDERS := -gcflags='github.com/anthropics/...=-l' -gcflags='github.com/openai
 # The race detector needs a C compiler. What make test has run, make check finds in Go's cache.
 RACE := $(if $(shell command -v $$($(GO) env CC)),-race)
 
-.PHONY: all build test providers check format vet staticcheck race platforms fuzz bench soak peers clean
+.PHONY: all build test providers check format vet staticcheck race platforms fuzz bench soak release release-check peers clean
 
 all: build
 
@@ -67,6 +69,16 @@ bench:
 soak: peers
 	INDUS_SOAK=1 $(GO) test -timeout 60m -run Soak -v ./...
 	$(MAKE) fuzz FUZZTIME=10m
+
+# The version is the tag's that stands here. A snapshot is what goreleaser calls a release that it does not publish.
+release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+release: export COMMIT_DATE = $(shell git log -1 --format=%cI)
+release: export INDUS_VERSION = $(shell git describe --tags --always --dirty | sed s/^v//)
+release:
+	$(GO) run github.com/goreleaser/goreleaser/v2@v2.15.4 release --clean --snapshot
+
+release-check:
+	scripts/release-check
 
 clean:
 	rm -rf bin out

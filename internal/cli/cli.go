@@ -107,7 +107,7 @@ func newRoot(s streams) *cobra.Command {
 	root.Flags().Bool("version", false, "which indus this is") // or else it is -v too
 	s.log.add(root)
 	root.SetVersionTemplate("indus {{.Version}}\n")
-	root.AddCommand(newMCP(s), newServe(s), newOp(s), newCompletion(s), newVersion(s))
+	root.AddCommand(newMCP(s), newServe(s), newOp(s), newCompletion(s), newVersion(s), newMan())
 	return root
 }
 
