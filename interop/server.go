@@ -67,6 +67,10 @@ type Stdio struct {
 	Env []Pair
 	// Dir is the working directory; "" is this process's own.
 	Dir string
+	// Fresh starts each process in a new, empty directory below Dir, for this user alone
+	// (mode 0700); Dir, which is then not "", is made where it is missing. At the end of the
+	// process it is removed, unless the server has left something in it. false: in Dir itself.
+	Fresh bool
 	// InheritEnv gives the child this process's whole environment below Env.
 	InheritEnv bool
 }
@@ -171,7 +175,7 @@ func (s Server) sameReach(o Server) bool {
 	case Stdio:
 		b, ok := o.Transport.(Stdio)
 		return ok && a.Command == b.Command && slices.Equal(a.Args, b.Args) &&
-			slices.Equal(a.Env, b.Env) && a.Dir == b.Dir && a.InheritEnv == b.InheritEnv
+			slices.Equal(a.Env, b.Env) && a.Dir == b.Dir && a.Fresh == b.Fresh && a.InheritEnv == b.InheritEnv
 	case HTTP:
 		b, ok := o.Transport.(HTTP)
 		return ok && a.URL == b.URL && slices.Equal(a.Headers, b.Headers)

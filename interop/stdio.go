@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ const exitWait = time.Second
 // stdioFramer is newline-delimited JSON over the pipes of a child process.
 type stdioFramer struct {
 	p     *proc.Process
+	fresh string // the directory that is the process's own; "": none
 	env   []Pair // whose values are not shown, should the server repeat them
 	lines *wire.Lines
 
@@ -39,11 +41,16 @@ var _ framer = (*stdioFramer)(nil)
 
 // startStdio starts the server's process.
 func startStdio(ctx context.Context, s Stdio, max int, trace *Trace) (*stdioFramer, error) {
+	fresh, err := freshDir(s)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", s.Command, err)
+	}
 	p, err := proc.Start(ctx, proc.Command{
-		Path: s.Command, Args: s.Args, Dir: s.Dir,
+		Path: s.Command, Args: s.Args, Dir: cmp.Or(fresh, s.Dir),
 		Env: proc.Environ(os.Environ(), environ(s.Env), s.InheritEnv),
 	})
 	if err != nil {
+		removeFresh(fresh)
 		return nil, err
 	}
 	trace.started(p)
@@ -52,7 +59,7 @@ func startStdio(ctx context.Context, s Stdio, max int, trace *Trace) (*stdioFram
 		_ = p.Stdout().SetReadDeadline(time.Now().Add(exitWait))
 	}()
 	return &stdioFramer{
-		p: p, env: s.Env, lines: wire.NewLines(trace.stdout(p.Stdout()), max),
+		p: p, fresh: fresh, env: s.Env, lines: wire.NewLines(trace.stdout(p.Stdout()), max),
 		writing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}, nil
 }
@@ -230,4 +237,5 @@ func (f *stdioFramer) deadline(ctx context.Context) (undo func()) {
 func (f *stdioFramer) close() {
 	f.once.Do(func() { close(f.closing) })
 	f.p.Close()
+	removeFresh(f.fresh)
 }

@@ -64,7 +64,7 @@
 //	      "command": "npx",                      // "~/" in front is the home directory
 //	      "args": ["-y", "@modelcontextprotocol/server-github"],
 //	      "env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}"},
-//	      "cwd": "tools",                        // from the file's directory, or the one around .indusvx; a project's default
+//	      "cwd": "tools",                        // from the file's directory, or the one around .indusvx
 //	      "inheritEnv": false,                   // true: the child gets the whole environment
 //	      "timeout": 90000,                      // milliseconds, or "90s"
 //	      "tools": {                             // by the server's own names
@@ -99,13 +99,23 @@
 // [FileSchema] is the JSON Schema of all this, by which editors complete. It takes
 // what is read without a note, but for null, which counts as absent.
 //
+// # Where a server starts
+//
+// Without "cwd", a project's server starts in the project: that of a [Project] file, and
+// of a file that was named and stands where a program keeps its settings in a project, or
+// in Options.Dir or below; the home directory and the root are no projects. Any other
+// starts in an empty directory below servers in [StateDir] ([interop.Stdio.Fresh]), so that
+// npx, python -m and the like find nothing there that a cloned repository brought. Where
+// that directory cannot be made, or others may write there, the row is skipped. Read makes
+// it, unless Options.Dry is set.
+//
 // # Variables
 //
 // They are replaced in command, args, cwd, url and in the values of env and headers:
 //
 //	${VAR}, ${VAR:-default}       of the environment; ${env:VAR} is the same
 //	${userHome}                   the home directory
-//	${workspaceFolder}            the file's directory, or the one around its .indusvx
+//	${workspaceFolder}            the project that the file is part of, else Options.Dir
 //	${workspaceFolderBasename}    its last part
 //	${pathSeparator}, ${/}        "/", on Windows "\"
 //	${file:PATH}                  what stands in a file, without the last line break
@@ -118,9 +128,9 @@
 // go before variables of these names; ${env:userHome} asks for the variable.
 //
 // The path of a ${file:…} may have variables and begin with "~/"; a relative one
-// begins where ${workspaceFolder} is. It must name a plain file of at most 64 KiB that
+// begins at the file's directory, or the one around its .indusvx. It must name a plain file of at most 64 KiB that
 // is not empty. A command line is the shell's (sh -c, on Windows cmd /C), with its
-// variables; its braces must come in pairs. It runs in ${workspaceFolder}, with this
+// variables; its braces must come in pairs. It runs there too, with this
 // process's environment, no input and no terminal, for at most 10 s; what it leaves
 // running is ended with it. Up to 64 KiB of its output count, and nothing or a NUL is
 // a failure. Each command line runs once in a reading, a few of them at a time, and of

@@ -7,9 +7,10 @@ import (
 )
 
 // Check is what reading says about the row of an id that counts, as it stands in
-// the text now: what is wrong with it, and apart from that which variables are only
-// not set here. Nothing is run.
-func (e *Edit) Check(id string, o *Options) (wrong, unset []Note) {
+// the text now: what is wrong with it, and apart from that what may be meant so: variables
+// that are only not set here, and paths that are relative to a directory with nothing in
+// it. Nothing is run.
+func (e *Edit) Check(id string, o *Options) (wrong, advice []Note) {
 	rows := e.of(id)
 	if len(rows) == 0 {
 		return nil, nil
@@ -25,11 +26,11 @@ func (e *Edit) Check(id string, o *Options) (wrong, unset []Note) {
 	}
 	f.reading(entry{n: 1, key: key, v: r.body}, nil)
 	for _, n := range f.sorted() {
-		if strings.HasSuffix(n.Reason, " is not set") {
-			unset = append(unset, n)
+		if strings.HasSuffix(n.Reason, " is not set") || n.State == "" && strings.HasSuffix(n.Reason, alone) {
+			advice = append(advice, n)
 		} else {
 			wrong = append(wrong, n)
 		}
 	}
-	return wrong, unset
+	return wrong, advice
 }

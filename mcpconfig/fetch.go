@@ -46,6 +46,7 @@ func (p *place) fetch(ctx context.Context, sources []*source) error {
 			e.from.again(e, func(f fetch) (value, wrong string) { return got[f].value, got[f].wrong })
 		}
 	})
+	p.each(sources, p.prepare)
 	return nil
 }
 

@@ -62,23 +62,13 @@ func (f *file) fixed(name string) (string, bool) {
 	case "userHome":
 		return f.place.home, f.place.home != ""
 	case "workspaceFolder":
-		return f.base(), true
+		return f.workspace(), true
 	case "workspaceFolderBasename":
-		return filepath.Base(f.base()), true
+		return filepath.Base(f.workspace()), true
 	case "pathSeparator":
 		return string(filepath.Separator), true
 	}
 	return "", false
-}
-
-// base is where relative paths of the file begin: its directory, or the one around
-// its .indusvx, or another program's such directory. It is absolute.
-func (f *file) base() string {
-	base, err := filepath.Abs(filepath.Dir(f.path))
-	if err != nil { // the working directory is gone
-		return filepath.Dir(f.path)
-	}
-	return project(base)
 }
 
 // texts is a field that must be a list of strings.

@@ -25,6 +25,8 @@ type file struct {
 	budget int  // of maxExpand, what is left
 	later  int  // the same, for the rows that are read again
 	cut    bool // rows beyond maxRows were left out
+
+	part *bool // of a project; nil: not asked yet
 }
 
 // read reads the rows of a source. A file that is useless as a whole is an error

@@ -95,8 +95,8 @@ func TestReadTakesANamedPipe(t *testing.T) {
 func TestAProjectsLinkMovesNoRelativePath(t *testing.T) {
 	home, work, other := tempDir(t), tempDir(t), tempDir(t)
 	own, named := filepath.Join(home, ".config", "indusvx", "mcp.json"), filepath.Join(home, "mine", "mcp.json")
-	write(t, own, `{"servers": {"a": {"command": "./run.sh", "cwd": "bin", "args": ["${workspaceFolder}", "${cmd:pwd}"]}}}`)
-	write(t, named, `{"servers": {"a": {"command": "./run.sh", "cwd": "bin", "args": ["${workspaceFolder}", "${cmd:pwd}"]}}}`)
+	write(t, own, `{"servers": {"a": {"command": "./run.sh", "cwd": "bin", "args": ["${cmd:pwd}"]}}}`)
+	write(t, named, `{"servers": {"a": {"command": "./run.sh", "cwd": "bin", "args": ["${cmd:pwd}"]}}}`)
 	mkdir(t, filepath.Join(work, ".indusvx"))
 	link := filepath.Join(work, ".indusvx", "mcp.json")
 	for _, tt := range []struct {
@@ -117,7 +117,7 @@ func TestAProjectsLinkMovesNoRelativePath(t *testing.T) {
 		dir := filepath.Dir(tt.to)
 		for _, s := range c.Servers() {
 			got := s.Transport.(interop.Stdio)
-			want := interop.Stdio{Command: "./run.sh", Args: []string{dir, dir}, Dir: filepath.Join(dir, "bin")}
+			want := interop.Stdio{Command: "./run.sh", Args: []string{dir}, Dir: filepath.Join(dir, "bin")}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%v: %s", tt.paths, diff)
 			}

@@ -91,7 +91,7 @@ func TestReadBoundsWhatVariablesAdd(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
 	write(t, path, `{"servers": {"a": {"command": "`+strings.Repeat("${V}", 5000)+`"}, "b": {"command": "b"}}}`)
-	c, err := mcpconfig.Read(t.Context(), []string{path}, &mcpconfig.Options{Env: lookup(map[string]string{"V": strings.Repeat("v", 1000)})})
+	c, err := mcpconfig.Read(t.Context(), []string{path}, &mcpconfig.Options{Home: dir, Env: lookup(map[string]string{"V": strings.Repeat("v", 1000)})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,8 @@ type found struct {
 	sources  []*source // in order of precedence within a group
 	searched []string
 	notes    []Note
+
+	directories bool // one was named: the first is the project of the user's own rows
 }
 
 // locate fills in the home and the configuration directory.
@@ -83,6 +85,9 @@ func (p *place) find(paths []string) (*found, error) {
 func (f *found) directory(p *place, dir string, group int) {
 	if ext := filepath.Ext(dir); ext == ".json" || ext == ".jsonc" {
 		f.notes = append(f.notes, Note{File: dir, Reason: "a directory, which is searched as one"})
+	}
+	if !f.directories {
+		f.directories, p.dir = true, dir
 	}
 	f.search(p, dir, group)
 }

@@ -64,18 +64,26 @@ func (s store) check() error {
 		paths = append(paths, filepath.Dir(to))
 	}
 	for _, path := range append(paths, s.path()) {
-		info, err := os.Stat(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+		if err := private(path); err != nil {
 			return err
-		case runtime.GOOS != "windows" && info.Mode().Perm()&othersMayHere != 0: // there the mode says nothing
-			return fmt.Errorf("%s: others may write here (mode %04o), so nothing in it counts; look through it, then: chmod go-w %s",
-				path, info.Mode().Perm(), word(path))
-		case !ours(info):
-			return fmt.Errorf("%s: belongs to another user, so nothing in it counts; look through it, then: chown %d %s",
-				path, os.Geteuid(), word(path))
 		}
+	}
+	return nil
+}
+
+// private is an error where others may write, or own, what is there.
+func private(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case runtime.GOOS != "windows" && info.Mode().Perm()&othersMayHere != 0: // there the mode says nothing
+		return fmt.Errorf("%s: others may write here (mode %04o), so nothing in it counts; look through it, then: chmod go-w %s",
+			path, info.Mode().Perm(), word(path))
+	case !ours(info):
+		return fmt.Errorf("%s: belongs to another user, so nothing in it counts; look through it, then: chown %d %s",
+			path, os.Geteuid(), word(path))
 	}
 	return nil
 }

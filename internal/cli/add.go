@@ -80,7 +80,9 @@ Flags:
                a header of the requests
   --allow PATTERN, --deny PATTERN
                mount the tools that match alone, or all but those: 'read_*'
-  --cwd DIR    where the command is started
+  --cwd DIR    where the command is started (default: a project's in the project,
+               any other in an empty directory of its own; '${workspaceFolder}'
+               is the project)
   --inherit-env
                give the command the whole environment, not only what it needs
   --transport T

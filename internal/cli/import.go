@@ -206,6 +206,7 @@ type imported struct {
 	Row     json.RawMessage `json:"row"`
 
 	definition mcpconfig.Definition
+	advice     []mcpconfig.Note
 }
 
 func (f *importFlags) run(ctx context.Context, what string, s streams) error {
@@ -342,6 +343,8 @@ func (f *importFlags) settle(e *mcpconfig.Edit, server *imported) error {
 	if err := e.Set(server.definition); err != nil {
 		return usage("%s: %w", server.File, err)
 	}
+	_, advice := e.Check(server.Server, dry())
+	server.advice = slices.DeleteFunc(advice, func(n mcpconfig.Note) bool { return n.State != "" }) // variables were noted
 	return nil
 }
 
@@ -385,6 +388,9 @@ func (f *importFlags) tell(x *imports, s streams) error {
 	for _, server := range x.Servers {
 		if server.Becomes == "added" || server.Becomes == "replaced" {
 			tellPasted(server.definition, x.To, s)
+			for _, n := range server.advice {
+				s.tell("%s: %s", clean(server.Server), clean(joinHint(n.Reason, n.Hint)))
+			}
 		}
 	}
 	if project, err := mcpconfig.PathOf(mcpconfig.Project, dry()); err == nil && sameFile(project, x.To) {

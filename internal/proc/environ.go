@@ -1,13 +1,16 @@
 package proc
 
 import (
+	"cmp"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
 // Environ makes a child's environment from ours (parent, as of os.Environ) and
-// what is named for it (extra, "KEY=value"), which wins. Of ours the child gets
+// what is named for it (extra, "KEY=value"), which wins. Relative directories in our PATH
+// are left out. Of ours the child gets
 // only what a program needs to find its home and its language: PATH, HOME, the
 // user, SHELL, TERM, TMPDIR, TZ, the locale; on Windows the folders of the
 // system and the user. With inherit it gets all of it. Entries without "=" are
@@ -19,6 +22,10 @@ func Environ(parent, extra []string, inherit bool) []string {
 		key, value, ok := cutEntry(entry)
 		if ok && (inherit || isBasic(foldKey(key)) && !strings.HasPrefix(value, "()")) {
 			chosen[foldKey(key)] = entry
+		}
+		if foldKey(key) == "PATH" { // what is relative is found wherever the child goes, which may be someone's repository
+			dirs := slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool { return !filepath.IsAbs(dir) })
+			chosen["PATH"] = key + "=" + cmp.Or(strings.Join(dirs, string(filepath.ListSeparator)), defaultPath)
 		}
 	}
 	for _, entry := range extra {

@@ -1,0 +1,169 @@
+package mcpconfig
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// alone is how a note ends that is about a path in a row whose server starts in a
+// directory of its own.
+const alone = ", and the server starts in an empty directory of its own"
+
+// base is where relative paths of the file begin: its directory, or the one around
+// its .indusvx, or another program's such directory. It is absolute.
+func (f *file) base() string {
+	base, err := filepath.Abs(filepath.Dir(f.path))
+	if err != nil { // the working directory is gone
+		return filepath.Dir(f.path)
+	}
+	return project(base)
+}
+
+// workspace is the project that the file's rows mean by ${workspaceFolder}: the one that the
+// file is part of, else the directory that is searched for one.
+func (f *file) workspace() string {
+	if f.inProject() {
+		return f.base()
+	}
+	if dir, err := filepath.Abs(f.place.dir); err == nil {
+		return dir
+	}
+	return f.place.dir
+}
+
+// inProject reports whether the file is a project's: it was found as one, or it was named
+// and stands where a program keeps its settings in a project, or in the directory that is
+// searched or below. The home directory and the root are no projects.
+func (f *file) inProject() bool {
+	if f.scope != Explicit {
+		return f.scope == Project
+	}
+	if f.part == nil {
+		base, dir := real(f.base()), real(f.place.dir)
+		isProject := func(dir string) bool { return dir != real(f.place.home) && filepath.Dir(dir) != dir }
+		settings, _ := filepath.Abs(filepath.Dir(f.path))
+		part := isProject(base) && (project(settings) != settings || isProject(dir) && within(dir, base))
+		f.part = &part
+	}
+	return *f.part
+}
+
+// real is where a directory really is; as far as that can be told, absolute.
+func real(dir string) string {
+	if real, err := identity(dir); err == nil && dir != "" {
+		return real
+	}
+	return dir
+}
+
+// within reports whether a path is a directory or lies below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// dir is where the server starts. A project's starts in the project: what "./run.sh" is must
+// not depend on where somebody stands. Any other starts in a directory with nothing in it,
+// for npx, python -m and many others run what they find where they are started, and that may
+// be a repository which somebody else wrote. "cwd" is a directory for both.
+func (r *reading) dir() (dir string, fresh bool) {
+	dir = r.tilde(r.text("cwd"))
+	switch {
+	case dir == "" && r.inProject():
+		return real(r.base()), false // an approval holds through a link, too
+	case dir == "":
+		return r.place.ownDir(r.Server.ID), true
+	case filepath.IsAbs(dir):
+		return dir, false
+	}
+	return filepath.Join(r.base(), dir), false
+}
+
+// ownDir is below which a server's processes have their directories; "" where there is no
+// place for them. Ids may be any text.
+func (p *place) ownDir(id string) string {
+	if p.state == "" {
+		return ""
+	}
+	plain := strings.Map(func(c rune) rune {
+		if c == '-' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' && c < 0x80 {
+			return c
+		}
+		return '_'
+	}, id)
+	sum := sha256.Sum256([]byte(id))
+	const maxName = 40
+	return filepath.Join(p.state, "servers", plain[:min(len(plain), maxName)]+"-"+hex.EncodeToString(sum[:4]))
+}
+
+// prepare makes the directories that servers start in, and gives rows up that can have none.
+func (p *place) prepare(e *entry) {
+	t, ok := e.Server.Transport.(interop.Stdio)
+	if !ok || !t.Fresh {
+		return
+	}
+	hint := `set XDG_STATE_HOME to a directory that you alone can write, or give the server a "cwd"`
+	give := func(why string) {
+		e.Server = interop.Server{ID: e.Server.ID}
+		e.Approval = ""
+		e.from.settle(e, Skipped, "it has no directory to start in: "+why, hint)
+	}
+	if t.Dir == "" {
+		give("there is no home directory")
+		return
+	}
+	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
+		give(fmt.Sprintf("%s: %s", t.Dir, plain(err)))
+		return
+	}
+	for _, dir := range []string{p.state, filepath.Dir(t.Dir), t.Dir} {
+		info, err := os.Lstat(dir)
+		if err == nil && dir != p.state && !info.IsDir() {
+			give(dir + " is no directory but a link")
+			return
+		}
+		if err := private(dir); err != nil {
+			give(err.Error())
+			return
+		}
+	}
+}
+
+// relatives says which words of a command line begin where the server starts, which is nowhere.
+func (r *reading) relatives(command string) {
+	const hint = `write the whole path, or "cwd": "${workspaceFolder}" if the project is meant`
+	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !isMarked(command) {
+		r.skip(r.fields["command"].StartOffset, `"command" is a relative path`+alone, hint)
+	}
+	v := r.fields["args"]
+	if v == nil || v.Value.Kind() != '[' {
+		return
+	}
+	list, found, at := v.Value.(*hujson.Array), []string(nil), 0
+	for i := range list.Elements {
+		arg := tree.Text(list.Elements[i])
+		if _, value, ok := strings.Cut(arg, "="); ok {
+			arg = value
+		}
+		first, _, _ := strings.Cut(filepath.ToSlash(arg), "/")
+		if first == "." || first == ".." {
+			found = append(found, fmt.Sprintf("args[%d]", i))
+			at = cmp.Or(at, list.Elements[i].StartOffset)
+		}
+	}
+	if len(found) == 1 {
+		r.note(at, found[0]+" is a relative path"+alone, hint)
+	} else if found != nil {
+		r.note(at, strings.Join(found[:min(len(found), maxNotes)], ", ")+" are relative paths"+alone, hint)
+	}
+}
