@@ -20,13 +20,10 @@ type frontSession struct {
 	news  *noteBox // for a legacy client, once it is initialized
 	// patience is how long the first tools/list waits for servers; 0: not at all.
 	patience time.Duration
-	// most bounds the calls in flight; 0: they are bounded elsewhere.
-	most int
 
 	mu      sync.Mutex
 	version string // of the legacy handshake; "" before
 	calls   map[string]*inFlight
-	running int           // those that were dropped and are not over yet too
 	over    error         // why the session ended; nil while it lives
 	settled chan struct{} // closed when the first tools/list has waited; nil before it
 }
@@ -67,14 +64,10 @@ func (s *frontSession) ended() error {
 	return s.over
 }
 
-// Why a request is refused at once.
-var (
-	errTwice = errors.New("a request with this id is in flight")
-	errBusy  = errors.New("too many requests are in flight")
-)
+var errTwice = errors.New("a request with this id is in flight")
 
 // begin puts a call among those in flight; finish must follow. Its error is
-// errTwice, errBusy or the session's end.
+// errTwice or the session's end.
 func (s *frontSession) begin(ctx context.Context, key string) (context.Context, *inFlight, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.mu.Lock()
@@ -83,16 +76,12 @@ func (s *frontSession) begin(ctx context.Context, key string) (context.Context, 
 	if _, twice := s.calls[key]; twice && err == nil {
 		err = errTwice
 	}
-	if s.most > 0 && s.running >= s.most && err == nil {
-		err = errBusy
-	}
 	if err != nil {
 		cancel(err)
 		return nil, nil, err
 	}
 	call := &inFlight{cancel}
 	s.calls[key] = call
-	s.running++
 	return ctx, call, nil
 }
 
@@ -101,7 +90,6 @@ type inFlight struct{ cancel context.CancelCauseFunc }
 
 func (s *frontSession) finish(key string, call *inFlight) {
 	s.mu.Lock()
-	s.running--
 	if s.calls[key] == call {
 		delete(s.calls, key)
 	}

@@ -21,6 +21,8 @@ import (
 const (
 	defaultSessionIdle = time.Hour
 	defaultMaxSessions = 10_000
+	defaultMaxClient   = 1000
+	defaultMaxInFlight = 10_000
 	defaultKeepAlive   = 25 * time.Second // below the half minute that proxies wait for a header
 	defaultListWait    = 5 * time.Second
 )
@@ -49,9 +51,18 @@ type Options struct {
 	// SessionIdle is how long a legacy HTTP session without stream and call lives.
 	// 0: an hour, negative: for good.
 	SessionIdle time.Duration
-	// MaxSessions bounds the legacy HTTP sessions; the one idle for longest makes
-	// room. 0: 10,000, negative: no bound.
+	// MaxSessions bounds the legacy HTTP sessions; of the client who has most, the one
+	// idle for longest makes room. 0: 10,000, negative: no bound.
 	MaxSessions int
+	// MaxClientSessions bounds those of one client, which is a principal at an address
+	// (of IPv6: a network of 64 bits); of his, the one idle for longest makes room.
+	// Behind a proxy all have one address. 0: 1,000, negative: no bound.
+	MaxClientSessions int
+	// MaxInFlight bounds the requests that one client (see MaxClientSessions) or one
+	// connection of [Host.Serve] has in flight: those beyond are refused with HTTP 429,
+	// and a connection is not read any further. A server's own calls have a bound
+	// before: [interop.FleetOptions].MaxCalls. 0: 10,000.
+	MaxInFlight int
 	// KeepAlive is the silence on an open HTTP answer after which a comment is
 	// sent, for which a pending answer becomes an event stream. 0: 25 s, negative: never.
 	KeepAlive time.Duration
@@ -80,14 +91,16 @@ type Host struct {
 	ctx      context.Context // ends with the host, cause errHostClosed
 	cancel   context.CancelCauseFunc
 
-	mu     sync.Mutex
-	idle   *sync.Cond
-	active int // requests and connections that Close waits for
-	closed bool
+	mu       sync.Mutex
+	idle     *sync.Cond
+	active   int            // requests and connections that Close waits for
+	inFlight map[client]int // requests over HTTP
+	closed   bool
 }
 
-// The causes for which the host itself ends a call.
+// The causes for which the host itself refuses or ends a call.
 var (
+	errBusy         = errors.New("too many requests of this client are in flight")
 	errHostClosed   = errors.New("the host is closing")
 	errSessionEnded = errors.New("the session has ended")
 	errCallDropped  = errors.New("cancelled by the client")
@@ -118,7 +131,7 @@ func New(src toolbox.Source, opts *Options) *Host {
 // it says why the Mcp-Param-* headers of a modern request do not match its
 // params (2026-07-28, streamable HTTP, "Server Validation").
 func NewFront(b Backend, opts *Options) *Host {
-	h := &Host{}
+	h := &Host{inFlight: map[client]int{}}
 	if opts != nil {
 		h.opts = *opts
 	}
@@ -135,13 +148,19 @@ func NewFront(b Backend, opts *Options) *Host {
 	if o.MaxSessions == 0 {
 		o.MaxSessions = defaultMaxSessions
 	}
+	if o.MaxClientSessions == 0 {
+		o.MaxClientSessions = defaultMaxClient
+	}
+	if o.MaxInFlight <= 0 {
+		o.MaxInFlight = defaultMaxInFlight
+	}
 	o.SessionIdle = protocol.Duration(o.SessionIdle, defaultSessionIdle)
 	o.KeepAlive = protocol.Duration(o.KeepAlive, defaultKeepAlive)
 	o.ListWait = protocol.Duration(o.ListWait, defaultListWait)
 	h.idle = sync.NewCond(&h.mu)
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
 	h.front = newFront(b, o)
-	h.sessions = newHostSessions(h.front, o.SessionIdle, o.MaxSessions)
+	h.sessions = newHostSessions(h.front, o)
 	return h
 }
 
@@ -191,20 +210,29 @@ func (h *Host) Close() {
 	h.front.close()
 }
 
-// enter counts one that Close must wait for; false after Close.
-func (h *Host) enter() bool {
+// enter counts one that Close must wait for, and that a client has in flight.
+func (h *Host) enter(c client) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return false
+		return errHostClosed
+	}
+	if c != (client{}) {
+		if h.inFlight[c] >= h.opts.MaxInFlight {
+			return errBusy
+		}
+		h.inFlight[c]++
 	}
 	h.active++
-	return true
+	return nil
 }
 
-func (h *Host) leave() {
+func (h *Host) leave(c client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.inFlight[c]--; h.inFlight[c] <= 0 {
+		delete(h.inFlight, c)
+	}
 	if h.active--; h.active == 0 {
 		h.idle.Broadcast()
 	}

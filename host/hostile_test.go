@@ -41,26 +41,73 @@ func TestCloseDoesNotWaitForClientsThatDoNotRead(t *testing.T) {
 	}
 }
 
-func TestASessionHasAThousandCallsInFlight(t *testing.T) {
+// from sends a request without a network, from an address.
+func from(h http.Handler, remote string, r request) *httptest.ResponseRecorder {
+	return direct(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		req.RemoteAddr = remote
+		h.ServeHTTP(w, req)
+	}), "", "", r)
+}
+
+// TestRequestsInFlightAreBoundedByClient, however many sessions it has and in either era.
+func TestRequestsInFlightAreBoundedByClient(t *testing.T) {
 	g := newHeldTool()
-	g.begun = make(chan toolbox.Call, 2000)
-	g.ended = make(chan error, 2000)
-	src := newHost(t, g, nil)
-	h := src.Handler()
-	opened := direct(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")})
-	legacy := map[string]string{"Mcp-Session-Id": opened.Header().Get("Mcp-Session-Id")}
-	for i := range 1000 {
-		go direct(h, "", "", legacyCall(legacy, fmt.Sprint(i+10), ""))
-	}
-	for range 1000 {
+	h := newHost(t, g, &host.Options{MaxInFlight: 4}).Handler()
+	for range 2 {
+		header := open(h)
+		go direct(h, "", "", legacyCall(header, "10", ""))
+		go direct(h, "", "", modern("tools/call", "t", `"name":"t"`))
+		<-g.begun
 		<-g.begun
 	}
-	if w := direct(h, "", "", legacyCall(legacy, `"more"`, "")); w.Code != http.StatusTooManyRequests {
-		t.Errorf("%d %s", w.Code, w.Body)
+	for remote, want := range map[string]int{"192.0.2.1:99": 429, "192.0.2.2:1": 200} {
+		if w := from(h, remote, modern("tools/list", "", "")); w.Code != want || (w.Header().Get("Retry-After") != "") != (want == 429) {
+			t.Errorf("%s: %d %s", remote, w.Code, w.Body)
+		}
 	}
 	close(g.free)
-	for range 1000 {
+	for range 4 {
 		<-g.ended
+	}
+}
+
+func TestSessionsAreBoundedByClient(t *testing.T) {
+	begin := request{body: fmt.Sprintf(initializeLine, "2025-06-18")}
+	ping := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}
+	for _, tt := range []struct {
+		name    string
+		opts    *host.Options
+		flood   func(i int) string
+		n, kept int
+	}{
+		{"the defaults", nil, func(int) string { return "127.0.0.1:1" }, 10_500, 1000},
+		{"an address each", &host.Options{MaxSessions: 20, MaxClientSessions: 5}, func(i int) string { return fmt.Sprintf("192.0.2.%d:1", i%5) }, 100, 19},
+		{"one network of IPv6", &host.Options{MaxClientSessions: 10}, func(i int) string { return fmt.Sprintf("[2001:db8::%x]:1", i) }, 100, 10},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, echoTool(), tt.opts).Handler()
+			open := func(remote string) request {
+				w := from(h, remote, begin)
+				return ping.with("Mcp-Session-Id", w.Header().Get("Mcp-Session-Id"))
+			}
+			mine := open("127.0.0.2:1")
+			var theirs []request
+			for i := range tt.n {
+				theirs = append(theirs, open(tt.flood(i)))
+			}
+			if w := from(h, "127.0.0.2:2", mine); w.Code != 200 {
+				t.Errorf("another's sessions ended mine: %d", w.Code)
+			}
+			kept := 0
+			for _, r := range theirs {
+				if from(h, "192.0.2.9:1", r).Code == 200 {
+					kept++
+				}
+			}
+			if kept != tt.kept {
+				t.Errorf("%d of theirs are kept, want %d", kept, tt.kept)
+			}
+		})
 	}
 }
 

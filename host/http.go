@@ -26,13 +26,14 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	from := clientOf(caller, r.RemoteAddr)
 	var m *posted
 	switch {
 	case r.Method == http.MethodPost:
 		if m = h.receive(w, r); m == nil { // Close does not wait for a body
 			return
 		}
-		m.caller = caller
+		m.from = from
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		refuse(w, http.StatusMethodNotAllowed, interop.CodeInvalidRequest, "method not allowed: "+r.Method)
@@ -42,11 +43,16 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, interop.CodeInvalidRequest, "since "+protocol.VersionModern+" there is only POST")
 		return
 	}
-	if !h.enter() {
-		refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, errHostClosed.Error())
+	if err := h.enter(from); err != nil {
+		status := http.StatusServiceUnavailable
+		if err == errBusy {
+			status = http.StatusTooManyRequests
+			w.Header().Set("Retry-After", "1")
+		}
+		refuse(w, status, interop.CodeInternal, err.Error())
 		return
 	}
-	defer h.leave()
+	defer h.leave(from)
 	defer h.hurry(w)()
 	switch {
 	case m == nil:

@@ -12,7 +12,6 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/toolbox"
 )
 
 // posted is one message that came over HTTP.
@@ -22,7 +21,7 @@ type posted struct {
 	version string // that _meta states; "" where it states none
 	modern  bool
 	takes   acceptance
-	caller  toolbox.Principal
+	from    client
 }
 
 // acceptance is what a client takes as an answer.

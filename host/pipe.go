@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// maxInFlight bounds the requests of one connection that are served at once;
-	// then it is not read any further. Subscriptions do not count.
-	maxInFlight = 1000
 	// maxListens bounds the subscriptions of one connection.
 	maxListens = 100
 	// lastAnswers is how long calls may go on after their client has closed its
@@ -55,14 +52,14 @@ type hostPipe struct {
 }
 
 func (h *Host) servePipe(ctx context.Context, w hostWire, patience time.Duration) error {
-	if !h.enter() {
+	if err := h.enter(client{}); err != nil {
 		w.close()
-		return interop.NewFault(interop.Transport, "", "serve", errHostClosed)
+		return interop.NewFault(interop.Transport, "", "serve", err)
 	}
-	defer h.leave()
+	defer h.leave(client{})
 	p := &hostPipe{
 		host: h, wire: w, session: newFrontSession(h.front), ctx: context.WithoutCancel(ctx),
-		slots: make(chan struct{}, maxInFlight), listens: make(chan struct{}, maxListens), broken: make(chan error, 1),
+		slots: make(chan struct{}, h.opts.MaxInFlight), listens: make(chan struct{}, maxListens), broken: make(chan error, 1),
 	}
 	p.session.patience = patience
 	p.quit, p.stop = context.WithCancelCause(p.ctx)

@@ -268,7 +268,7 @@ func TestAThousandInFlightHoldBackTheRest(t *testing.T) {
 		<-free
 		return nil, nil
 	})
-	l := serveLines(t.Context(), t, newHost(t, src, nil))
+	l := serveLines(t.Context(), t, newHost(t, src, &host.Options{MaxInFlight: 1000}))
 	go func() {
 		for i := range 1100 {
 			_, _ = io.WriteString(l.in, modernLine(fmt.Sprint(i), "tools/call", `"name":"t"`)+"\n")

@@ -20,7 +20,7 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) {
 		return
 	}
 	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes}
-	q := &frontRequest{id: m.ID, params: m.Params, method: m.method, era: interop.Modern, caller: m.caller, note: reply.note}
+	q := &frontRequest{id: m.ID, params: m.Params, method: m.method, era: interop.Modern, caller: m.from.caller, note: reply.note}
 	if a := h.checkModernPost(r.Header, q, m.version); !a.none() {
 		writeJSON(w, a.status, answerFrame(m.ID, a))
 		return
@@ -74,18 +74,18 @@ type headerChecker interface {
 func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 	var s *hostSession
 	if m.method == protocol.MethodInitialize && len(r.Header[protocol.HeaderSession]) == 0 {
-		if s = h.sessions.open(m.caller); s == nil {
-			refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, "too many sessions")
+		if s = h.sessions.open(m.from); s == nil {
+			refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, "too many sessions are busy")
 			return
 		}
 		w.Header().Set(protocol.HeaderSession, s.id)
-	} else if s = h.session(w, r, m.caller); s == nil {
+	} else if s = h.session(w, r, m.from.caller); s == nil {
 		return
 	}
 	defer h.sessions.release(s)
 	switch m.Kind() {
 	case wire.Notification:
-		h.front.hear(r.Context(), s.frontSession, interop.Message{Params: m.Params, Method: m.method, Era: interop.Legacy, Caller: m.caller})
+		h.front.hear(r.Context(), s.frontSession, interop.Message{Params: m.Params, Method: m.method, Era: interop.Legacy, Caller: m.from.caller})
 		w.WriteHeader(http.StatusAccepted)
 		return
 	case wire.Response:
@@ -97,12 +97,9 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 	ctx, call, err := s.begin(context.WithoutCancel(r.Context()), key)
 	if err != nil {
 		w.Header().Del(protocol.HeaderSession)
-		switch err {
-		case errTwice:
+		if err == errTwice {
 			writeJSON(w, http.StatusBadRequest, answerFrame(m.ID, frontError(0, interop.CodeInvalidRequest, "%v", err)))
-		case errBusy:
-			writeJSON(w, http.StatusTooManyRequests, answerFrame(m.ID, frontError(0, interop.CodeInternal, "%v", err)))
-		default:
+		} else {
 			refuse(w, http.StatusNotFound, interop.CodeInvalidRequest, "session not found")
 		}
 		return
@@ -110,7 +107,7 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes}
 	reply.open()
 	a := h.front.answer(ctx, &frontRequest{
-		id: m.ID, params: m.Params, method: m.method, era: interop.Legacy, caller: m.caller,
+		id: m.ID, params: m.Params, method: m.method, era: interop.Legacy, caller: m.from.caller,
 		session: s.frontSession, note: reply.note,
 	})
 	s.finish(key, call)      // who reads the answer may use the id again

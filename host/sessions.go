@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"crypto/rand"
 	"encoding/hex"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ const maxSessionStreams = 16
 type hostSession struct {
 	*frontSession
 	id     string
-	caller toolbox.Principal
+	client client        // whose bounds it counts for
 	done   chan struct{} // closed when the session ends
 
 	// What follows belongs to the table's lock.
@@ -33,37 +34,66 @@ type hostSessions struct {
 	front *front
 	idle  time.Duration // 0: sessions do not expire
 	limit int           // below 0: no bound
+	each  int           // of one client; below 0: no bound
 
 	mu     sync.Mutex
 	byID   map[string]*hostSession
+	counts map[client]int
 	order  *list.List
 	sweep  *time.Timer // nil: none is set
 	closed bool
 }
 
-func newHostSessions(f *front, idle time.Duration, limit int) *hostSessions {
-	return &hostSessions{front: f, idle: idle, limit: limit, byID: map[string]*hostSession{}, order: list.New()}
+func newHostSessions(f *front, o *Options) *hostSessions {
+	return &hostSessions{
+		front: f, idle: o.SessionIdle, limit: o.MaxSessions, each: o.MaxClientSessions,
+		byID: map[string]*hostSession{}, counts: map[client]int{}, order: list.New(),
+	}
 }
 
-// open makes a busy session for caller; nil where there is no room for it.
-func (t *hostSessions) open(caller toolbox.Principal) *hostSession {
+// client is whose bounds a request counts for: a principal at an address. Whoever has
+// one address of IPv6 has all of its network of 64 bits. The zero client has no bounds.
+type client struct {
+	addr   netip.Prefix
+	caller toolbox.Principal
+}
+
+func clientOf(caller toolbox.Principal, remote string) client {
+	c := client{caller: caller}
+	if at, err := netip.ParseAddrPort(remote); err == nil {
+		addr := at.Addr().Unmap().WithZone("")
+		c.addr, _ = addr.Prefix(min(addr.BitLen(), 64))
+	}
+	return c
+}
+
+// open makes a busy session for caller; nil where there is no room for it. Where a bound
+// is reached, the client's own stalest session makes room, or that of the client who
+// has most: nobody loses theirs to one who opens many.
+func (t *hostSessions) open(c client) *hostSession {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	s := &hostSession{
-		frontSession: newFrontSession(t.front), id: hex.EncodeToString(id[:]), caller: caller,
+		frontSession: newFrontSession(t.front), id: hex.EncodeToString(id[:]), client: c,
 		done: make(chan struct{}), busy: 1, seen: time.Now(),
 	}
-	s.most = maxInFlight // a legacy client that has left still has its calls
 	t.mu.Lock()
 	var evicted *hostSession
-	if t.limit >= 0 && t.order.Len() >= t.limit {
-		if evicted = t.stalest(); evicted != nil {
+	if t.full(c) {
+		most := c
+		for other, n := range t.counts {
+			if n > t.counts[most] && !t.fullOf(c) {
+				most = other
+			}
+		}
+		if evicted = t.stalest(&most); evicted != nil {
 			t.remove(evicted)
 		}
 	}
-	ok := !t.closed && (t.limit < 0 || t.order.Len() < t.limit)
+	ok := !t.closed && !t.full(c)
 	if ok {
 		t.byID[s.id] = s
+		t.counts[c]++
 		s.place = t.order.PushBack(s)
 		t.schedule()
 	}
@@ -77,12 +107,22 @@ func (t *hostSessions) open(caller toolbox.Principal) *hostSession {
 	return s
 }
 
+// full reports a bound that the client's next session would pass; fullOf, the client's
+// own. Call them with mu held.
+func (t *hostSessions) full(c client) bool {
+	return t.limit >= 0 && t.order.Len() >= t.limit || t.fullOf(c)
+}
+
+func (t *hostSessions) fullOf(c client) bool {
+	return t.each >= 0 && t.counts[c] >= t.each
+}
+
 // use is a caller's session, busy until release; nil where it has none of that id.
 func (t *hostSessions) use(id string, caller toolbox.Principal) *hostSession {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.byID[id]
-	if s == nil || s.caller != caller {
+	if s == nil || s.client.caller != caller {
 		return nil
 	}
 	s.busy++
@@ -143,16 +183,19 @@ func (t *hostSessions) close(cause error) {
 func (t *hostSessions) remove(s *hostSession) {
 	if t.byID[s.id] == s {
 		delete(t.byID, s.id)
+		if t.counts[s.client]--; t.counts[s.client] == 0 {
+			delete(t.counts, s.client)
+		}
 		t.order.Remove(s.place)
 		close(s.done)
 	}
 }
 
-// stalest is the session that has been idle for longest; nil where all are
-// busy. Call it with mu held.
-func (t *hostSessions) stalest() *hostSession {
+// stalest is the session of a client, nil: of all, that has been idle for longest; nil
+// where all are busy. Call it with mu held.
+func (t *hostSessions) stalest(of *client) *hostSession {
 	for e := t.order.Front(); e != nil; e = e.Next() {
-		if s := e.Value.(*hostSession); s.busy == 0 {
+		if s := e.Value.(*hostSession); s.busy == 0 && (of == nil || s.client == *of) {
 			return s
 		}
 	}
@@ -164,7 +207,7 @@ func (t *hostSessions) schedule() {
 	if t.idle <= 0 || t.sweep != nil || t.closed {
 		return
 	}
-	if s := t.stalest(); s != nil {
+	if s := t.stalest(nil); s != nil {
 		t.sweep = time.AfterFunc(time.Until(s.seen.Add(t.idle)), t.expire)
 	}
 }

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,12 @@ type FleetOptions struct {
 	// Hold makes a call of a tool that is not listed wait for a server that has not
 	// been heard yet. false is the seeds' way: such a call is NotConnected.
 	Hold bool
+	// MaxCalls bounds the calls of one principal to one server at a time; those beyond
+	// wait for CallWait, and then fail with a fault of kind Timeout. 0: 1,000;
+	// negative: no bound.
+	MaxCalls int
+	// CallWait is how long a call beyond MaxCalls waits. 0: 10 s; negative: not at all.
+	CallWait time.Duration
 	// Logger hears of servers that come and go. nil: silent.
 	Logger *slog.Logger
 }
@@ -68,6 +75,7 @@ type Fleet struct {
 	events   *events
 	watchers toolbox.Watchers
 	view     atomic.Pointer[view]
+	calls    callLimits
 	closing  sync.WaitGroup // slots that were taken out, or all
 	quit     chan struct{}  // closed by Close: nothing drains any more
 
@@ -95,6 +103,10 @@ func NewFleet(opts *FleetOptions) *Fleet {
 	f.opts.Drain = protocol.Duration(f.opts.Drain, defaultDrain)
 	if f.opts.Logger == nil {
 		f.opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	f.calls = callLimits{
+		most: int64(cmp.Or(f.opts.MaxCalls, defaultMaxCalls)), wait: protocol.Duration(f.opts.CallWait, defaultCallWait),
+		pairs: map[callPair]*callLimit{},
 	}
 	f.view.Store(&view{snapshot: &toolbox.Snapshot{}})
 	return f

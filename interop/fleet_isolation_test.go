@@ -1,6 +1,7 @@
 package interop_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // Twenty servers, of which five never answer, five crash, and five answer late.
@@ -173,5 +175,44 @@ func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 	_, err := say(t.Context(), fleet, "odd__bad_no_schema", "{}")
 	if err == nil || errors.Is(err, interop.NotConnected) {
 		t.Errorf("a call to a quarantined tool: %v", err)
+	}
+}
+
+// TestCallsAreBoundedByServerAndPrincipal: what one has in flight takes nothing from
+// another, nor from other servers.
+func TestCallsAreBoundedByServerAndPrincipal(t *testing.T) {
+	f := fixture.New(t)
+	fleet, d := newFleet(t, &interop.FleetOptions{MaxCalls: 2, CallWait: -1})
+	fleet.Apply([]interop.Server{child("one", f), child("two", f)})
+	d.wait("one", interop.ServerListed, 1)
+	d.wait("two", interop.ServerListed, 1)
+	hang := func(server string, caller toolbox.Principal) error {
+		_, err := fleet.Do(t.Context(), toolbox.Call{Name: server + "__hang", Input: json.RawMessage(`{"key":"k"}`), Caller: caller})
+		return err
+	}
+	var calls sync.WaitGroup
+	n := 0
+	for _, who := range []struct {
+		server string
+		caller toolbox.Principal
+	}{{"one", "ann"}, {"one", "bob"}, {"two", "ann"}} {
+		for range 2 {
+			calls.Go(func() {
+				if err := hang(who.server, who.caller); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		n += 2
+		f.WaitN("call hang", n)
+		var fault *interop.Fault
+		if err := hang(who.server, who.caller); !errors.As(err, &fault) || fault.Kind != interop.Timeout || fault.Server != who.server {
+			t.Errorf("a third of %s at %s: %v", who.caller, who.server, err)
+		}
+	}
+	f.Send("release k")
+	calls.Wait()
+	if err := hang("one", "ann"); err != nil {
+		t.Error(err)
 	}
 }

@@ -40,6 +40,11 @@ type MountOptions struct {
 	// Drain is how long calls in flight may go on when their server was taken out, or a
 	// successor serves in its place. 0: 30 s; negative: not at all.
 	Drain time.Duration
+	// MaxCalls bounds the calls of one principal to one server at a time; those beyond
+	// wait for CallWait, and then fail. 0: 1,000; negative: no bound.
+	MaxCalls int
+	// CallWait is how long a call beyond MaxCalls waits. 0: 10 s; negative: not at all.
+	CallWait time.Duration
 	// Known gives the tools that a server had when it last ran: they are listed, and
 	// calls to them wait, until it answers itself. nil: nothing is known.
 	Known func(server string) []toolbox.Wire
@@ -79,7 +84,7 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 	}
 	fleet := NewFleet(&FleetOptions{
 		Endpoint: opts.Endpoint, Restart: opts.Restart, Grace: opts.Grace, Drain: opts.Drain, Known: opts.Known,
-		Hold: opts.Wait < 0, Logger: opts.Logger,
+		Hold: opts.Wait < 0, MaxCalls: opts.MaxCalls, CallWait: opts.CallWait, Logger: opts.Logger,
 	})
 	var source toolbox.Source = fleet
 	if opts.Through != nil {

@@ -110,6 +110,11 @@ func (f *Fleet) DoIf(ctx context.Context, c toolbox.Call, admit func() error) (*
 			return nil, err
 		}
 	}
+	leave, err := f.calls.enter(ctx, own.slot.server.ID, c.Caller)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	for again := true; ; {
 		e, err := own.slot.ready(ctx, own.tool)
 		if err != nil {
