@@ -123,6 +123,7 @@ type adapter struct {
 	top         *way            // the root's way back; nil where it stands inside another
 	mapped      bool            // something has a way back
 	typesOf     map[*node]types // that schemas seem to be of
+	free        bool            // what is sketched stands under keys that the model chooses
 	untold      []*node         // schemas with a union whose branches may not be told apart
 	changes     []Change
 	err         error
@@ -153,7 +154,13 @@ func (a *adapter) adapt(wrap bool) (*Adapted, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
-	out := &Adapted{Note: note, Changes: a.changes, Schema: d.node().append(make([]byte, 0, min(a.size, DefaultBytes)))}
+	text := d.node().append(make([]byte, 0, min(a.size, DefaultBytes)))
+	if hasHalf(text) {
+		halves(text, func(i int) { copy(text[i:], `\ufffd`) })
+		text = build(text).append(nil) // of two names that are one now, the last
+		a.change(a.root, RuleJSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
+	}
+	out := &Adapted{Note: note, Changes: a.changes, Schema: text}
 	if a.mapped {
 		a.tellUntold(out)
 		out.back = d.back
@@ -300,7 +307,7 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 	if len(a.changes) >= maxChanges {
 		return
 	}
-	c := Change{Path: n.path(), Rule: rule, Did: did, Lost: lost, Narrowed: narrowed}
+	c := Change{Path: n.path(), Rule: rule, Did: did, Lost: owned(lost), Narrowed: owned(narrowed)}
 	for i := range a.changes {
 		if len(a.targets) > 0 && a.changes[i] == c { // the same definition, inlined once more
 			return

@@ -36,7 +36,7 @@ func TestAdaptCases(t *testing.T) {
 	for group, cases := range map[string][]adaptCase{
 		"pydantic": pydanticCases, "zod": zodCases, "openapi": openAPICases, "root": rootCases, "keys": keyCases,
 		"arrays": arrayCases, "types": typeCases, "objects": objectCases, "references": referenceCases,
-		"descriptions": descriptionCases,
+		"descriptions": descriptionCases, "real": realCases,
 	} {
 		for _, c := range cases {
 			for _, s := range c.shown {
@@ -131,9 +131,9 @@ func TestPathCases(t *testing.T) {
 			[][2]string{{"/f/$and/0/$and/1/$and", "/f/_and/0/_and/1/_and"}},
 		},
 		{
-			"in a tuple", schema.Bedrock,
-			`{"type":"object","properties":{"t":{"type":"array","prefixItems":[{"type":"string"},{"type":"object","properties":{"properties":{"type":"string"}}}]}}}`,
-			[][2]string{{"/t/1/properties", "/t/1/properties_648cdd14"}, {"/t/0", "/t/0"}, {"/t/2/properties", "/t/2/properties"}},
+			"in a tuple", schema.Anthropic,
+			`{"type":"object","properties":{"t":{"type":"array","prefixItems":[{"type":"string"},{"type":"object","properties":{"\ud83d":{"type":"string"}}}]}}}`,
+			[][2]string{{"/t/1/\xed\xa0\xbd", "/t/1/key_6171af9f"}, {"/t/0", "/t/0"}, {"/t/2/x", "/t/2/x"}},
 		},
 		{
 			"a wrapped root", schema.Universal,
@@ -397,9 +397,14 @@ var keyCases = []adaptCase{
 	{"too long", `{"type":"object","properties":{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa":{"type":"string"}}}`, []shown{
 		{profile: schema.Anthropic, adapted: `{"type":"object","properties":{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa_8cc3104c":{"type":"string"}}}`},
 	}},
-	{"keywords", `{"type":"object","properties":{"properties":{"type":"string"},"type":{"type":"string"}},"required":["properties"]}`, []shown{
-		{profile: schema.Universal, adapted: `{"type":"object","properties":{"properties_648cdd14":{"type":"string"},"type":{"type":"string"}},"required":["properties_648cdd14"]}`, calls: []call{{`{"properties_648cdd14":"x","type":"y"}`, `{"properties":"x","type":"y"}`}}},
-		{profile: schema.Bedrock, adapted: `{"type":"object","properties":{"properties_648cdd14":{"type":"string"},"type":{"type":"string"}},"required":["properties_648cdd14"]}`, calls: []call{{`{"properties_648cdd14":"x","type":"y"}`, `{"properties":"x","type":"y"}`}}},
+	{"keywords", `{"type":"object","properties":{"properties":{"type":"string"},"required":{"type":"string"}},"required":["properties","required"]}`, []shown{
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"properties":{"type":"string"},"required_":{"type":"string"}},"required":["properties","required_"]}`, calls: []call{{`{"properties":"x","required_":"y"}`, `{"properties":"x","required":"y"}`}}},
+	}},
+	{"under free keys they are the owner's", `{"type":"object","properties":{"m":{"type":"object","additionalProperties":{"type":"object","properties":{"$meta":{"type":"string"}}}}}}`, []shown{
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"m":{"type":"object","properties":{},"description":"(other keys hold {$meta?: string})"}}}`, told: "lost", calls: []call{{`{"m":{"a":{"$meta":"x"}}}`, `{"m":{"a":{"$meta":"x"}}}`}}},
+	}},
+	{"in a condition they are the model's", `{"type":"object","properties":{"a b":{"type":"string"},"a-b":{"type":"string"}},"dependentRequired":{"a b":["a-b"]},"anyOf":[{"required":["a b"]},{"required":["a-b"]}]}`, []shown{
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a_b_3017194d":{"type":"string"},"a_b_96a1ab06":{"type":"string"}}}`, note: "(needs one of: {a_b_3017194d} | {a_b_96a1ab06}; a_b_3017194d needs a_b_96a1ab06)", told: "lost"},
 	}},
 	{"below a list and a union", `{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"object","properties":{"a.b":{"type":"integer"}},"required":["a.b"]},{"type":"object","properties":{"c.d":{"type":"string"}},"required":["c.d"]}]}}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"object","properties":{"a_b":{"type":"integer"}},"required":["a_b"]},{"type":"object","properties":{"c_d":{"type":"string"}},"required":["c_d"]}]}}}}`, calls: []call{{`{"l":[{"a_b":1},{"c_d":"x"}]}`, `{"l":[{"a.b":1},{"c.d":"x"}]}`}}},
@@ -607,5 +612,28 @@ var descriptionCases = []adaptCase{
 	}},
 	{"what no reader sees", `{"type":"object","properties":{"s":{"type":"string","description":"a\u0000b\u202ec"}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"s":{"type":"string","description":"abc"}}}`},
+	}},
+}
+
+// realCases are what real servers have.
+var realCases = []adaptCase{
+	{"half a surrogate pair", `{"type":"object","properties":{"e":{"type":"string","enum":["a","\ud83d"]},"d":{"type":"string","description":"b\udc00","default":"c\ud83d"},"\ud800":{"type":"string","title":"\ud83d\ude00 \\ud800"}},"required":["\ud800"]}`, []shown{
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"e":{"type":"string","enum":["a"]},"d":{"type":"string","description":"b� (default \"c\\ud83d\")"},"key_a4f48371":{"type":"string"}},"required":["key_a4f48371"]}`, told: "narrowed", calls: []call{{`{"key_a4f48371":"x"}`, `{"\ud800":"x"}`}}},
+		{profile: schema.Anthropic, adapted: `{"type":"object","properties":{"e":{"type":"string","enum":["a"]},"d":{"type":"string","description":"b�","default":"c\ufffd"},"key_a4f48371":{"type":"string","title":"\ud83d\ude00 \\ud800"}},"required":["key_a4f48371"]}`, told: "lost, narrowed"},
+	}},
+	{"an enum of nothing else", `{"type":"object","properties":{"e":{"enum":["\ud83d"]},"c":{"const":{"\ud83d":["\ud83d"]}}}}`, []shown{
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"e":{"enum":["\ufffd"],"type":"string"},"c":{"type":"object","properties":{},"description":"(one of {\"\\ud83d\":[\"\\ud83d\"]})"}}}`, told: "lost"},
+		{profile: schema.Anthropic, adapted: `{"type":"object","properties":{"e":{"enum":["\ufffd"]},"c":{"const":{"\ufffd":["\ufffd"]}}}}`, told: "lost"},
+	}},
+	{"items of an object", `{"type":"object","properties":{"o":{"type":"object","items":{"properties":{"a-b":{"type":"string"}}}},"l":{"type":"array","properties":{"x":{"type":"integer"}}}}}`, []shown{
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"o":{"type":"object","properties":{},"description":"(items: {a-b?: string})"},"l":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"number"},{"type":"boolean"},{"type":"object","properties":{}},{"type":"array","items":{"type":"string"}}]},"description":"(properties: {x?: integer})"}}}`, told: "narrowed"},
+		{profile: schema.Ollama, adapted: `{"type":"object","properties":{"o":{"type":"object","items":{"properties":{"a-b":{"type":"string"}}}},"l":{"type":"array","properties":{"x":{"type":"integer"}}}}}`},
+		{profile: schema.Moonshot, adapted: `{"type":"object","properties":{"o":{"type":"object","description":"(items: {a-b?: string})"},"l":{"type":"array","description":"(properties: {x?: integer})"}}}`},
+		{profile: schema.OpenAI, adapted: `{"type":"object","properties":{"o":{"type":"object","items":{"properties":{"a-b":{"type":"string"}}},"properties":{}},"l":{"type":"array","properties":{"x":{"type":"integer"}},"items":{}}}}`},
+		{profile: schema.Anthropic, adapted: `{"type":"object","properties":{"o":{"type":"object","items":{"properties":{"a-b":{"type":"string"}}}},"l":{"type":"array","properties":{"x":{"type":"integer"}}}}}`},
+	}},
+	{"an empty required, and a multiple that is 0 to most", `{"type":"object","properties":{"n":{"type":"number","multipleOf":1e-999999999}},"required":[]}`, []shown{
+		{profile: schema.Gemini, adapted: `{"type":"object","properties":{"n":{"type":"number"}}}`, told: "lost"},
+		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"n":{"type":["number","null"]}},"required":["n"],"additionalProperties":false}`, told: "lost, narrowed"},
 	}},
 }

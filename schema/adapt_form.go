@@ -71,10 +71,21 @@ func (a *adapter) form(d *draft, f *field) (ok bool, instead *node) {
 	case wordRequired:
 		return a.requiredForm(d, v)
 	case wordEnum:
-		if v.kind == '[' && len(v.elems) > 0 {
+		if v.kind != '[' || len(v.elems) == 0 {
+			return false, nil
+		}
+		whole := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool { return hasHalf(e.append(nil)) })
+		if len(whole) == len(v.elems) {
 			return true, distinct(v)
 		}
-		return false, nil
+		if len(whole) == 0 { // then they can only be described
+			return true, nil
+		}
+		a.change(d.from, RuleJSON, "dropped values with half a surrogate pair", "", sketchValues(v.elems))
+		if v = newArray(whole...); distinct(v) != nil {
+			v = distinct(v)
+		}
+		return true, v
 	case wordAnyOf, wordOneOf, wordAllOf:
 		return v.kind == '[' && len(v.elems) > 0, nil
 	case wordPrefixItems:
@@ -92,7 +103,7 @@ func (a *adapter) form(d *draft, f *field) (ok bool, instead *node) {
 	case wordMinimum, wordMaximum:
 		return v.kind == '0', nil
 	case wordMultipleOf:
-		return v.kind == '0' && v.text[0] != '-' && strings.Trim(string(v.text), "0.") != "", nil
+		return v.kind == '0' && number(v) > 0, nil // 1e-999 is 0 to whoever reads it
 	case wordExclusiveMinimum, wordExclusiveMaximum:
 		return v.kind == '0' || v.kind == 't' || v.kind == 'f', nil
 	case wordMinLength, wordMaxLength, wordMinItems, wordMaxItems, wordMinProperties, wordMaxProperties, wordMinContains, wordMaxContains:

@@ -69,6 +69,7 @@ func (o *object) properties() bool {
 	}
 	o.out.fields = o.keep(nil, len(props.fields))
 	names, isRequired := o.renamed(props), lookUpNames(required)
+	o.draft.names = names
 	for _, f := range props.fields {
 		r := o.schema(f.value)
 		if o.err != nil {
@@ -348,7 +349,7 @@ func (a *adapter) patterns(d *draft) {
 		return
 	}
 	if !a.takes(d, wordPatternProperties) {
-		text := a.sketchPatterns(p)
+		text := a.sketchFree(func() string { return a.sketchPatterns(p) })
 		a.change(d.from, RuleKeyword, "dropped patternProperties", "properties by pattern: "+text, "")
 		d.note("keys by pattern: " + text)
 		d.drop(wordPatternProperties)
@@ -383,7 +384,7 @@ func (a *adapter) additional(d *draft, back *way) bool {
 	case more == nil:
 	case !a.takes(d, wordAdditionalProperties):
 		d.drop(wordAdditionalProperties)
-		switch text := a.sketch(more); {
+		switch text := a.sketchFree(func() string { return a.sketch(more) }); {
 		case more.kind == 'f':
 			a.change(d.from, RuleKeyword, "dropped additionalProperties", "that no other properties are taken", "")
 		case saysNothing(more) && len(d.get(wordProperties).fieldsOf()) > 0:

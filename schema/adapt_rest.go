@@ -237,6 +237,9 @@ func (a *adapter) describe(d *draft) string {
 	a.clean(d, wordDescription)
 	text := d.get(wordDescription).string()
 	notes := ""
+	for i := range d.notes {
+		d.notes[i] = a.known(d, d.notes[i])
+	}
 	d.notes = slices.DeleteFunc(d.notes, func(note string) bool { return says(text, note) })
 	if len(d.notes) > 0 {
 		notes = "(" + cleanText(briefTo(strings.Join(d.notes, "; "), maxNotes), func(string, ...any) {}) + ")"

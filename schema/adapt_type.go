@@ -52,6 +52,14 @@ func (a *adapter) ownWords(d *draft) bool {
 		if !a.saysNothingOf(f, t) {
 			continue
 		}
+		if text := a.meant(f); text != "" && a.takes(d, f.word) && !a.rules.TypedKeywords && !a.rules.TypeAlways {
+			if r := a.schema(at(d.from, f)); r.node != nil && r.node.get(f.word) != nil {
+				d.fields[i].value = r.node.get(f.word)
+			}
+			continue
+		} else {
+			d.note(text)
+		}
 		dropped = append(dropped, string(f.name))
 		d.has &^= f.word.set()
 		d.fields = slices.Delete(d.fields, i, i+1)
@@ -61,6 +69,17 @@ func (a *adapter) ownWords(d *draft) bool {
 		a.change(d.from, RuleType, "dropped what says nothing of its type: "+strings.Join(dropped, ", "), "", "")
 	}
 	return true
+}
+
+// meant is what a keyword says that its author took for one of the type, as items of an object; "" for what says little.
+func (a *adapter) meant(f field) string {
+	switch {
+	case f.word == wordItems && !saysNothing(f.value):
+		return "items: " + a.sketchFree(func() string { return a.sketch(f.value) })
+	case f.word == wordProperties && len(f.value.fields) > 0:
+		return "properties: " + a.sketchFree(func() string { return a.sketch(newObject(f)) })
+	}
+	return ""
 }
 
 func (a *adapter) saysNothingOf(f field, t types) bool {

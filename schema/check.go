@@ -1,9 +1,11 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -39,6 +41,9 @@ func Check(raw json.RawMessage, p *Profile) []Finding {
 	}
 	if p == nil || p.whole != nil {
 		return nil
+	}
+	if hasHalf(raw) {
+		c.halves(c.top, nil)
 	}
 	c.anchors = anchorsOf(c.top)
 	if c.rules.NoRecursion {
@@ -77,6 +82,25 @@ func (c *checker) unreadable(err error) {
 }
 
 func oneLine(err error) string { return strings.TrimPrefix(err.Error(), "schema: ") }
+
+// halves finds halves of surrogate pairs in strings and names.
+func (c *checker) halves(t *tree, at *spot) {
+	find := func(at *spot) {
+		c.findAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], sourceJSON), "half a surrogate pair, which is no character; whole ones are accepted")
+	}
+	if t.half {
+		find(at)
+	}
+	for i, e := range t.elems {
+		c.halves(e, at.at(strconv.Itoa(i)))
+	}
+	for _, m := range t.members {
+		if m.half {
+			find(at.at(m.name))
+		}
+		c.halves(m.value, at.at(m.name))
+	}
+}
 
 // full reports whether enough has been told.
 func (c *checker) full() bool { return len(c.findings) >= maxFindings || c.text >= maxFindingsText }

@@ -15,21 +15,29 @@ type tree struct {
 	members []entry
 	index   map[string]int // into members, by name
 	elems   []*tree
+	half    bool // the string has half a surrogate pair
 }
 
 type entry struct {
 	name  string
 	value *tree
+	half  bool // the name has half a surrogate pair
 }
 
 // readTree reads one valid JSON value that is not too deep.
 func readTree(raw []byte) *tree {
-	d := json.NewDecoder(bytes.NewReader(raw))
+	d := treeReader{json.NewDecoder(bytes.NewReader(raw)), raw}
 	d.UseNumber()
 	return nextTree(d)
 }
 
-func nextTree(d *json.Decoder) *tree {
+type treeReader struct {
+	*json.Decoder
+	raw []byte
+}
+
+func nextTree(d treeReader) *tree {
+	start := d.InputOffset()
 	token, err := d.Token()
 	if err != nil {
 		return &tree{kind: 'n'} // never, for the text is valid
@@ -41,7 +49,7 @@ func nextTree(d *json.Decoder) *tree {
 		}
 		return nextArray(d)
 	case string:
-		return &tree{kind: '"', text: v}
+		return &tree{kind: '"', text: v, half: hasHalf(d.raw[start:d.InputOffset()])}
 	case json.Number:
 		return &tree{kind: '0', text: v.String()}
 	case bool:
@@ -53,23 +61,23 @@ func nextTree(d *json.Decoder) *tree {
 	return &tree{kind: 'n'}
 }
 
-func nextObject(d *json.Decoder) *tree {
+func nextObject(d treeReader) *tree {
 	t := &tree{kind: '{', index: map[string]int{}}
 	for d.More() {
-		name := nextTree(d).text
+		name := nextTree(d)
 		value := nextTree(d)
-		if i, ok := t.index[name]; ok {
+		if i, ok := t.index[name.text]; ok {
 			t.members[i].value = value
 			continue
 		}
-		t.index[name] = len(t.members)
-		t.members = append(t.members, entry{name, value})
+		t.index[name.text] = len(t.members)
+		t.members = append(t.members, entry{name.text, value, name.half})
 	}
 	_, _ = d.Token() // the closing brace
 	return t
 }
 
-func nextArray(d *json.Decoder) *tree {
+func nextArray(d treeReader) *tree {
 	t := &tree{kind: '['}
 	for d.More() {
 		t.elems = append(t.elems, nextTree(d))

@@ -8,11 +8,12 @@ type draft struct {
 	has    words
 	from   *node // where it stands in the original
 	root   bool
-	notes  []string // for the description
-	null   bool     // null is accepted too, which the schema does not say
-	done   bool     // it is one branch of a union, which has been adapted
-	cut    bool     // a reference that it had, or that its items had, was cut
-	said   bool     // that null is accepted too is said
+	notes  []string          // for the description
+	names  map[string]string // what properties are called now, of those whose name is another
+	null   bool              // null is accepted too, which the schema does not say
+	done   bool              // it is one branch of a union, which has been adapted
+	cut    bool              // a reference that it had, or that its items had, was cut
+	said   bool              // that null is accepted too is said
 	back   *way
 	mark   int // where the frames begin that it has entered
 

@@ -99,6 +99,9 @@ func (o *object) renamed(props *node) map[string]string {
 	names := make(map[string]string, len(bad))
 	for _, name := range bad {
 		clean := sanitised(name, g)
+		if slices.Contains(o.rules.NotKeys, clean) {
+			clean += "_"
+		}
 		if wanted[clean] > 1 || len(clean) < 2 || len(name) > g.max || slices.Contains(o.rules.NotKeys, clean) || isTaken(clean) {
 			clean = withHash(clean, name, g, isTaken)
 		}

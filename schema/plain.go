@@ -48,7 +48,7 @@ func (a *adapter) isPlainObject(n *node) bool {
 	}
 	for i := range props.fields {
 		f := &props.fields[i]
-		if !a.shape.key.takes(f.name) || a.isNotKey(f.name) || !a.isPlain(f.value) {
+		if !a.shape.key.takes(f.name) || a.isNotKey(f.name) || bytes.IndexByte(f.key, '\\') >= 0 || !a.isPlain(f.value) {
 			return false
 		}
 	}

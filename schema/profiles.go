@@ -113,7 +113,7 @@ var (
 			Enum:             []string{"string"},
 			EnumFilled:       true,
 			Key:              safeKey,
-			NotKeys:          []string{"properties", "required", "anyOf", "additionalProperties"},
+			NotKeys:          []string{"required", "anyOf", "additionalProperties"},
 			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
 			Tool:             ToolRules{Name: safeName, MinDescription: 1, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
 			Sources: map[Rule]string{
@@ -275,6 +275,7 @@ var (
 			ObjectProperties: true,
 			ArrayItems:       true,
 			RequiredDeclared: true,
+			RequiredFilled:   true,
 			Enum:             []string{"string"},
 			EnumFilled:       true,
 			Formats:          []string{"enum", "date-time", "float", "double", "int32", "int64"},
@@ -331,7 +332,6 @@ var (
 			WellFormed: true,
 			Booleans:   true,
 			RootKey:    claudeKey,
-			NotKeys:    []string{"properties"},
 			Tool:       ToolRules{Name: plainName, MinDescription: 1},
 			Sources: map[Rule]string{
 				RuleKeyword: bedrockForm, RuleRoot: bedrockSchema, RuleType: bedrockForm, RuleForm: bedrockForm, RuleRef: references,
@@ -356,11 +356,10 @@ var (
 			ObjectProperties: true,
 			ArrayItems:       true,
 			RequiredDeclared: true,
-			NotKeys:          []string{"properties"},
 			Tool:             ToolRules{Name: plainName, MinDescription: 1, MaxDescription: 10_000},
 			Sources: map[Rule]string{
 				RuleKeyword: novaTool, RuleRoot: bedrockSchema, RuleType: novaTool, RuleBoolean: novaTool, RuleForm: novaTool,
-				RuleProperties: novaTool, RuleItems: novaTool, RuleRequired: novaTool, RuleKey: bedrockForm,
+				RuleProperties: novaTool, RuleItems: novaTool, RuleRequired: novaTool,
 				RuleName: bedrockTool, RuleDescription: novaText,
 			},
 		},

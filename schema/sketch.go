@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,14 +112,48 @@ func (a *adapter) sketchObject(n *node, deep int) string {
 	return b.String()
 }
 
-// shown is a property's name as the model most likely knows it.
+// What a sketch has around a property's name that the model may know under another one. Both are noncharacters.
+const nameBegins, nameEnds = "\uFDD0", "\uFDD1"
+
+var sketchedName = regexp.MustCompile(nameBegins + "([^" + nameBegins + nameEnds + "]*)" + nameEnds + "?")
+
+// shown is a property's name in a sketch. Under free keys it is the owner's, as nobody changes it on the way back.
 func (a *adapter) shown(name string) string {
-	if g := &a.shape.key; !g.takes([]byte(name)) {
-		if clean := sanitised(name, g); clean != "" {
+	g := &a.shape.key
+	if a.free || g.takes([]byte(name)) && a.shape.rootKey.takes([]byte(name)) && !a.isNotKey([]byte(name)) {
+		return brief(name)
+	}
+	return nameBegins + name + nameEnds
+}
+
+// owned is a text of sketches with the owner's names.
+func owned(text string) string {
+	return sketchedName.ReplaceAllStringFunc(text, func(s string) string { return brief(strings.Trim(s, nameBegins+nameEnds)) })
+}
+
+// known is a text of sketches with the names that the properties of d have for the model. Of those further inside it is not
+// known which are taken, and so which have a hash.
+func (a *adapter) known(d *draft, text string) string {
+	return sketchedName.ReplaceAllStringFunc(text, func(s string) string {
+		name := strings.Trim(s, nameBegins+nameEnds)
+		g := &a.shape.key
+		if now := d.names[name]; now != "" {
+			return now
+		} else if d.root && a.shape.rootKey.takes([]byte(name)) || g.takes([]byte(name)) {
+			return brief(name)
+		}
+		if clean := sanitised(name, g); g.max > 0 && clean != "" {
 			return clean
 		}
-	}
-	return brief(name)
+		return brief(name)
+	})
+}
+
+// sketchFree is a sketch of what stands under keys that the model chooses.
+func (a *adapter) sketchFree(sketch func() string) string {
+	a.free = true
+	defer func() { a.free = false }()
+	return sketch()
 }
 
 func sketchEach(all []*node, between string, one func(*node) string) string {
@@ -185,9 +220,14 @@ func (a *adapter) sketchCondition(d *draft, w word) string {
 		f := &v.fields[i]
 		needs := a.sketched(f.value, maxDeep-1)
 		if f.value.kind == '[' {
-			needs = sketchValues(f.value.elems)
+			needs = sketchEach(f.value.elems, ", ", func(e *node) string {
+				if name := a.shown(e.string()); name != e.string() {
+					return name
+				}
+				return sketchValue(e)
+			})
 		}
-		parts = append(parts, brief(string(f.name))+" needs "+needs)
+		parts = append(parts, a.shown(string(f.name))+" needs "+needs)
 	}
 	return briefTo(strings.Join(parts, ", "), maxSketch)
 }

@@ -92,6 +92,37 @@ func appendUnicode(out, text []byte) ([]byte, int) {
 	return append(out, 0xE0|byte(first>>12), 0x80|byte(first>>6)&0x3F, 0x80|byte(first)&0x3F), 6
 }
 
+// halves calls found with the offset of each escape in JSON that is half of a surrogate pair and stands alone: no text has
+// such a character, and some consumers refuse the whole request for one (RFC 8259, section 8.2).
+func halves(raw []byte, found func(at int)) {
+	for i := bytes.IndexByte(raw, '\\'); i >= 0 && i < len(raw); {
+		next := i + 2
+		if first, ok := unicodeEscape(raw[i:]); ok {
+			next = i + 6
+			if utf16.IsSurrogate(first) {
+				if second, ok := unicodeEscape(raw[next:]); ok && utf16.DecodeRune(first, second) != utf8.RuneError {
+					next += 6
+				} else {
+					found(i)
+				}
+			}
+		}
+		if next >= len(raw) {
+			return
+		}
+		more := bytes.IndexByte(raw[next:], '\\')
+		if more < 0 {
+			return
+		}
+		i = next + more
+	}
+}
+
+func hasHalf(raw []byte) (has bool) {
+	halves(raw, func(int) { has = true })
+	return has
+}
+
 // unicodeEscape reads a \uXXXX at the start of text.
 func unicodeEscape(text []byte) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
