@@ -2,6 +2,7 @@ package operation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -59,6 +60,9 @@ func (o *operation) validator(what string, raw json.RawMessage) *validate.Valida
 		return nil
 	}
 	v, err := validate.New(raw)
+	if err == nil && v.Faulty() != nil { // whose author is there to mend it
+		err = errors.New(v.Faulty()[0])
+	}
 	if err != nil && o.fault == nil {
 		o.fault = fmt.Errorf("operation: %q: %s schema: %w", o.Spec.Name, what, err)
 	}

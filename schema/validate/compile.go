@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -35,29 +36,112 @@ type sealed struct{}
 
 func (sealed) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not fetched", url) }
 
-// compile tries the draft that the schema names, and then all, the newest first. The error is that of the first.
-func (v *Validator) compile(doc any, engine jsonschema.RegexpEngine) (*jsonschema.Schema, error) {
-	order := drafts
+// inOrder is the draft that a schema names, and then all others, the newest first.
+func inOrder(doc any) []*jsonschema.Draft {
 	object, _ := doc.(map[string]any)
-	if declared := draftOf(object["$schema"]); declared != nil {
-		others := slices.DeleteFunc(slices.Clone(drafts), func(d *jsonschema.Draft) bool { return d == declared })
-		order = append([]*jsonschema.Draft{declared}, others...)
+	declared := draftOf(object["$schema"])
+	if declared == nil {
+		return drafts
 	}
-	delete(object, "$schema") // the order says it
-	var first error
-	for _, d := range order {
-		compiled, err := compileAs(d, doc, engine)
-		if err == nil {
-			if first != nil {
-				v.notes = append(v.notes, "it is no valid "+nameOf(order[0])+", and is read as "+nameOf(d))
+	others := slices.DeleteFunc(slices.Clone(drafts), func(d *jsonschema.Draft) bool { return d == declared })
+	return append([]*jsonschema.Draft{declared}, others...)
+}
+
+const (
+	maxRepairs  = 4     // rounds, each of which finds what the one before laid bare
+	maxRepaired = 2_000 // values of a schema that is worth them
+	maxFaulty   = 20    // notes
+)
+
+// compile tries the drafts in their order, and then takes out what the first of them refuses. The error is the first one's.
+func (v *Validator) compile(doc any) (*jsonschema.Schema, error) {
+	order := inOrder(doc)
+	if object, ok := doc.(map[string]any); ok {
+		delete(object, "$schema") // the order says it
+	}
+	for round := 0; ; round++ {
+		l := loosen(doc, order[0] == jsonschema.Draft4)
+		compiled, err := compileAs(order[0], doc, l.engine())
+		for _, d := range order[1:] {
+			if err == nil {
+				break
 			}
+			other, failed := compileAs(d, doc, l.engine())
+			if failed == nil {
+				v.notes = append(v.notes, "it is no valid "+nameOf(order[0])+", and is read as "+nameOf(d))
+				compiled, err = other, nil
+			}
+		}
+		v.notes = append(v.notes, l.notes...)
+		if err == nil {
 			return compiled, nil
 		}
-		if first == nil {
-			first = reason(err)
+		misfit := refusal(err)
+		if misfit == nil || round == maxRepairs || sizeOf(doc) > maxRepaired || !v.takeOut(doc, misfit) {
+			return nil, reason(err)
 		}
 	}
-	return nil, first
+}
+
+// takeOut takes out of a schema what its metaschema refuses. It reports false where there is nothing that can go.
+func (v *Validator) takeOut(doc any, e *jsonschema.ValidationError) (did bool) {
+	for _, cause := range e.Causes {
+		did = v.takeOut(doc, cause) || did
+	}
+	n := len(e.InstanceLocation)
+	if len(e.Causes) > 0 || n == 0 {
+		return did
+	}
+	at, name := e.InstanceLocation[:n-1], e.InstanceLocation[n-1]
+	parent := follow(doc, pointer(at))
+	if list, ok := parent.([]any); ok {
+		i, _ := strconv.Atoi(name)
+		if keyword := at[len(at)-1]; keyword != "required" && keyword != "type" {
+			v.fault(e, list[i])
+			list[i] = map[string]any{lossy: ""}
+			return true
+		}
+		at, name = at[:len(at)-1], at[len(at)-1]
+		parent = follow(doc, pointer(at))
+	}
+	s, _ := parent.(map[string]any)
+	value, ok := s[name]
+	if !ok {
+		return did
+	}
+	switch {
+	case n > 1 && mapKeywords[e.InstanceLocation[n-2]] && len(at) == n-1:
+		s[name] = map[string]any{lossy: ""}
+	case name == "required":
+		delete(s, name)
+		if names, ok := value.([]any); ok {
+			s[name] = namesOf(names)
+		}
+		s[lossy] = ""
+	default:
+		delete(s, name)
+		s[lossy] = ""
+	}
+	v.fault(e, value)
+	return true
+}
+
+func (v *Validator) fault(e *jsonschema.ValidationError, value any) {
+	if len(v.faulty) < maxFaulty {
+		v.faulty = append(v.faulty, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(show(pointer(e.InstanceLocation)), 200),
+			shorten(wanted(e, nil), 200), brief(value, 60)))
+	}
+}
+
+// namesOf are the different strings of a list.
+func namesOf(list []any) []any {
+	var all []any
+	for _, one := range list {
+		if text, ok := one.(string); ok && !slices.Contains(all, any(text)) {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 func compileAs(d *jsonschema.Draft, doc any, engine jsonschema.RegexpEngine) (*jsonschema.Schema, error) {
@@ -88,12 +172,20 @@ func nameOf(d *jsonschema.Draft) string {
 
 // reason says in one short line why a schema was refused.
 func reason(err error) error {
-	misfit := (*jsonschema.ValidationError)(nil)
-	if bad := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &bad) && errors.As(bad.Err, &misfit) {
+	if misfit := refusal(err); misfit != nil {
 		leaf := firstLeaf(misfit)
 		return fmt.Errorf("it is no valid schema at %s: %s", shorten(show(pointer(leaf.InstanceLocation)), 200), shorten(wanted(leaf, nil), 200))
 	}
 	return errors.New(shorten(strings.ReplaceAll(err.Error(), here, ""), 300))
+}
+
+// refusal is what of a schema its draft's metaschema refuses; nil for another error.
+func refusal(err error) *jsonschema.ValidationError {
+	misfit := (*jsonschema.ValidationError)(nil)
+	if bad := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &bad) && errors.As(bad.Err, &misfit) {
+		return misfit
+	}
+	return nil
 }
 
 // firstLeaf is the problem that lies deepest in the schema, the first one in the alphabet's order.

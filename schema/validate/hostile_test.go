@@ -125,7 +125,7 @@ func TestHostileSchemasAndArguments(t *testing.T) {
 		{"unique items of too large numbers", `{"uniqueItems":true}`, "[" + each(30, func(i int) string { return fmt.Sprintf("1e99999999999999999999%d", i) }) + "]", unchecked},
 		{"many unique items", `{"uniqueItems":true}`, "[" + each(20_000, func(i int) string { return fmt.Sprint(i) }) + "]", fits},
 		{"many unique items, often", fmt.Sprintf(`{"allOf":[%s]}`, each(500, func(int) string { return `{"uniqueItems":true}` })), "[" + each(20_000, func(i int) string { return fmt.Sprint(i) }) + "]", unchecked},
-		{"a count that wraps", `{"maxLength":18446744073709551615,"minItems":-1e30}`, `"a"`, unread},
+		{"a count that wraps", `{"maxLength":18446744073709551615,"minItems":-1e30}`, `"a"`, fits},
 		{"a large count", `{"maxLength":18446744073709551615}`, `"a"`, fits},
 		{"a large enum for many items", `{"items":{"enum":[` + each(5000, func(i int) string { return fmt.Sprint(i) }) + `]}}`, "[" + each(50_000, func(i int) string { return fmt.Sprint(i) }) + "]", unchecked},
 		{"many wrong items", `{"items":{"type":"string"}}`, "[" + each(90_000, func(i int) string { return fmt.Sprint(i) }) + "]", misfits},

@@ -17,13 +17,15 @@ type loosener struct {
 
 func (l *loosener) engine() jsonschema.RegexpEngine { return l.patterns.engine }
 
+// lossy marks a schema of which something was taken out before. Nothing is lost by the mark: no format is checked.
+const lossy = "format"
+
 // loosen changes doc in place.
-func loosen(doc any) *loosener {
-	root, _ := doc.(map[string]any)
-	l := &loosener{patterns: newPatterns(), isDraft4: draftOf(root["$schema"]) == jsonschema.Draft4}
-	lossy := false
-	walk(doc, func(s map[string]any) { lossy = lossy || l.misses(s) })
-	if lossy {
+func loosen(doc any, isDraft4 bool) *loosener {
+	l := &loosener{patterns: newPatterns(), isDraft4: isDraft4}
+	missing := false
+	walk(doc, func(s map[string]any) { missing = missing || l.misses(s) })
+	if missing {
 		walk(doc, l.relax)
 	}
 	walk(doc, l.strip)
@@ -32,7 +34,7 @@ func loosen(doc any) *loosener {
 
 // misses reports whether s says something itself that strip takes out, so that it accepts more than it should.
 func (l *loosener) misses(s map[string]any) bool {
-	if _, ok := s["format"].(string); ok {
+	if _, ok := s[lossy].(string); ok {
 		return true
 	}
 	if text, ok := s["pattern"].(string); ok && l.patterns.get(text) == nil {

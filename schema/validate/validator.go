@@ -28,11 +28,12 @@ type Validator struct {
 	root   *jsonschema.Schema
 	places map[string]*jsonschema.Schema // by location, for what an error says
 	notes  []string
+	faulty []string
 }
 
 // New reads a tool's input schema. The error says why nothing can be checked against it: it is malformed or beyond the
-// limits, no draft of JSON Schema accepts it, a reference leads nowhere or out of it, or it uses $dynamicRef or
-// $recursiveRef.
+// limits, a reference leads nowhere or out of it, or it uses $dynamicRef or $recursiveRef. A keyword whose value no draft of
+// JSON Schema accepts, such as title: 7, is left out, with a note, and what can be checked is checked.
 //
 // It takes 0.1 ms for a small schema, and at the limits a second or a few.
 func New(raw json.RawMessage) (v *Validator, err error) {
@@ -51,9 +52,8 @@ func New(raw json.RawMessage) (v *Validator, err error) {
 	if err := checkReferences(doc); err != nil {
 		return nil, fmt.Errorf("validate: %w", err)
 	}
-	l := loosen(doc)
-	v = &Validator{notes: l.notes}
-	if v.root, err = v.compile(doc, l.engine()); err != nil {
+	v = &Validator{}
+	if v.root, err = v.compile(doc); err != nil {
 		return nil, fmt.Errorf("validate: %w", err)
 	}
 	if v.places, err = reachable(v.root); err != nil {
@@ -63,7 +63,10 @@ func New(raw json.RawMessage) (v *Validator, err error) {
 }
 
 // Notes are what of the schema is not checked, one line each; nil where all is. The slice is the caller's own.
-func (v *Validator) Notes() []string { return slices.Clone(v.notes) }
+func (v *Validator) Notes() []string { return slices.Concat(v.faulty, v.notes) }
+
+// Faulty are those of [Validator.Notes] that are about keywords with a value that no draft takes: faults of the schema.
+func (v *Validator) Faulty() []string { return slices.Clone(v.faulty) }
 
 // Validate checks arguments. nil: they fit, as far as can be said (see [Validator.Notes]). An [*Error]: they do not. Any
 // other error wraps [ErrUnchecked]: nobody knows, and the call may go on.
