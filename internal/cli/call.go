@@ -28,7 +28,7 @@ func newCall(s streams) *cobra.Command {
 		SuggestFor:        []string{"exec", "invoke", "use"},
 		Short:             "Call a tool and print what it gives",
 		Long:              callHelp,
-		ValidArgsFunction: f.completeServers(interop.Qualifier, cobra.ShellCompDirectiveNoSpace),
+		ValidArgsFunction: f.completeCall,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("mcp call needs the name of a tool: indus mcp tools lists them")
@@ -43,6 +43,13 @@ func newCall(s streams) *cobra.Command {
 			return f.call(cmd.Context(), args[0], a, s)
 		},
 	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if words := cmd.Flags().Args(); len(words) > 0 {
+			s.failed = f.help(cmd.Context(), words[0], s)
+		} else {
+			s.failed = s.writeHelp(cmd)
+		}
+	})
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.whole, "args", "", "all arguments as one JSON object")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
@@ -55,6 +62,7 @@ text as text, JSON as JSON, images and other media described.
 
 Usage:
   indus mcp call [FLAG]... TOOL [ARGUMENT]...
+  indus mcp call TOOL --help                    what does this tool take?
 
 Arguments:
   key=value    typed by the tool's schema: 5 is a number where one is asked for,
@@ -86,7 +94,10 @@ A session:
 
 ` + exitHelp
 
-func (f *callFlags) call(ctx context.Context, name string, a *arguments, s streams) error {
+// mount connects the servers that may have a tool, and finds it. The caller closes
+// what it gets.
+func (f *callFlags) mount(ctx context.Context, name string, s streams) (*interop.Mounted, toolbox.Descriptor, error) {
+	none := toolbox.Descriptor{}
 	mayOwn := func(o interop.Server) bool { return o.MayOwn(name) }
 	f.only = func(id string) bool { return mayOwn(interop.Server{ID: id}) }
 	c, err := f.load(ctx, s, about(mayOwn))
@@ -95,21 +106,29 @@ func (f *callFlags) call(ctx context.Context, name string, a *arguments, s strea
 		c, err = f.read(ctx)
 	}
 	if err != nil {
-		return err
+		return nil, none, err
 	}
 	servers, err := owners(c, mayOwn, s)
 	if err != nil {
-		return err
+		return nil, none, err
 	}
 	mounted, err := connect(ctx, servers, schema.Original, s)
+	if err != nil {
+		return nil, none, err
+	}
+	tool, err := find(mounted, name)
+	if err != nil {
+		mounted.Close()
+	}
+	return mounted, tool, err
+}
+
+func (f *callFlags) call(ctx context.Context, name string, a *arguments, s streams) error {
+	mounted, tool, err := f.mount(ctx, name, s)
 	if err != nil {
 		return err
 	}
 	defer mounted.Close()
-	tool, err := find(mounted, name)
-	if err != nil {
-		return err
-	}
 	input, err := a.object(tool.Schema)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ type configFlags struct {
 	trust bool
 	mcp   *pflag.Flag          // whose value is paths
 	only  func(id string) bool // the servers that a command is about; nil: all
+	dry   bool                 // nothing is started, and no ${cmd:…} run
 }
 
 func (f *configFlags) add(cmd *cobra.Command) {
@@ -27,7 +28,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 
 // read reads the configuration; what cannot be read was mistyped.
 func (f *configFlags) read(ctx context.Context) (*mcpconfig.Config, error) {
-	return f.readAs(ctx, mcpconfig.Options{Trust: f.trust, Only: f.only})
+	return f.readAs(ctx, mcpconfig.Options{Trust: f.trust, Only: f.only, Dry: f.dry})
 }
 
 // look is read, and runs no ${cmd:…} and reads no ${file:…}.
@@ -193,26 +194,4 @@ func ids(servers []interop.Server) []string {
 		out[i] = s.ID
 	}
 	return out
-}
-
-// completeServers offers the ids of the servers that may start, with something
-// after each. It reads files and starts nothing.
-func (f *configFlags) completeServers(after string, d cobra.ShellCompDirective) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		d := d | cobra.ShellCompDirectiveNoFileComp
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		c, err := f.look(cmd.Context())
-		if err != nil {
-			return nil, d
-		}
-		var offer []string
-		for _, id := range ids(c.Servers()) {
-			if strings.HasPrefix(id+after, typed) {
-				offer = append(offer, id+after)
-			}
-		}
-		return offer, d
-	}
 }

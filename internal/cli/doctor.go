@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,11 +22,9 @@ func newDoctor(s streams) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use: "doctor [SERVER]...", SuggestFor: []string{"check", "test", "diagnose", "debug"},
-		Short: "Find out, step by step, why a server does not work",
-		Long:  doctorHelp,
-		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return f.completeServers("", cobra.ShellCompDirectiveDefault)(cmd, nil, typed)
-		},
+		Short:             "Find out, step by step, why a server does not work",
+		Long:              doctorHelp,
+		ValidArgsFunction: f.completeServers(math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args, s)
 		},

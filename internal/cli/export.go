@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,9 +33,7 @@ func newExport(s streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args, s)
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return f.completeServers("", cobra.ShellCompDirectiveNoFileComp)(cmd, nil, typed)
-		},
+		ValidArgsFunction: f.completeServers(math.MaxInt),
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.to, "to", "", "the client")
@@ -252,7 +251,7 @@ func (f *exportFlags) definitions(ctx context.Context, names []string, s streams
 	var known []string
 	for _, r := range c.Rows {
 		id := r.Server.ID
-		if r.State == mcpconfig.Shadowed || slices.Contains(known, id) {
+		if r.State == mcpconfig.Shadowed || slices.Contains(known, id) || id == "" {
 			continue
 		}
 		known = append(known, id)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,3 +166,19 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *ledger
 
 // Look is what happens once a second.
 func (f *Follower) Look(ctx context.Context) { f.tick(ctx) }
+
+// Cells is how many columns a text takes, CutCells what fits.
+var (
+	Cells    = cells
+	CutCells = cutCells
+)
+
+// Table is rows on a terminal of so many columns.
+func Table(rows [][]string, spare []string, room int) string {
+	t := &table{spare: spare}
+	for _, row := range rows {
+		t.add(slices.Clone(row)...)
+	}
+	t.fit(room)
+	return t.String()
+}

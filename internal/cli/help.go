@@ -139,7 +139,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 // commandFor is the command that other programs call so, or that stands below another.
 func commandFor(of *cobra.Command, name string) string {
 	for _, c := range of.Commands() {
-		if c.Name() == name || c.HasAlias(name) || slices.Contains(c.SuggestFor, name) {
+		if !c.Hidden && (c.Name() == name || c.HasAlias(name) || slices.Contains(c.SuggestFor, name)) {
 			return c.CommandPath()
 		}
 		if found := commandFor(c, name); found != "" {

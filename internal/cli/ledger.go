@@ -44,7 +44,7 @@ func (f *ledgerFlags) place() (string, error) {
 	if f.path != "" {
 		return f.path, nil
 	}
-	if f.flag.Changed {
+	if f.flag != nil && f.flag.Changed {
 		return "", usage("--ledger is empty: name a file")
 	}
 	dir := mcpconfig.StateDir(nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/indusagi/indus/interop"
@@ -22,12 +23,10 @@ type lintFlags struct {
 func newLint(s streams) *cobra.Command {
 	var f lintFlags
 	cmd := &cobra.Command{
-		Use:   "lint [SERVER]...",
-		Short: "Find what model providers refuse in tools, and what mounting makes of them",
-		Long:  lintHelp,
-		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return f.completeServers("", cobra.ShellCompDirectiveDefault)(cmd, nil, typed)
-		},
+		Use:               "lint [SERVER]...",
+		Short:             "Find what model providers refuse in tools, and what mounting makes of them",
+		Long:              lintHelp,
+		ValidArgsFunction: f.completeServers(math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return lint(cmd, &f, args, s)
 		},

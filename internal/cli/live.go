@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -15,12 +14,24 @@ import (
 // liveTick is how often the lines are drawn: often enough to look alive.
 const liveTick = 100 * time.Millisecond
 
-// watchLive draws a line for each server on stderr while they connect, where
-// that is a terminal. stop wipes the lines.
+// silenceLimit is when somebody who sees no terminal hears why nothing is printed yet.
+const silenceLimit = 3 * time.Second
+
+// watchLive draws a line for each server on stderr while they connect, where that is a
+// terminal; elsewhere it names those that take long. stop wipes the lines.
 func watchLive(fleet *interop.Fleet, s streams) (stop func()) {
 	file, ok := terminal(s.err)
 	if !ok {
-		return func() {}
+		slow := time.AfterFunc(silenceLimit, func() {
+			var starting []string
+			for _, st := range fleet.Status() {
+				if !st.Phase.Usable() && st.Fault == nil {
+					starting = append(starting, st.Server)
+				}
+			}
+			s.tell("still waiting, after %s, for %s", silenceLimit, clean(some(starting, maxTools, "servers")))
+		})
+		return func() { slow.Stop() }
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -72,8 +83,8 @@ func (d *drawing) draw(w io.Writer, lines []string, width int) {
 	b.WriteString("\x1b[J")
 	d.widths = nil
 	for _, line := range lines {
-		line = cutText(line, width-1)
-		d.widths = append(d.widths, utf8.RuneCountInString(line))
+		line = cutCells(line, width-1)
+		d.widths = append(d.widths, cells(line))
 		b.WriteString(line + "\n")
 	}
 	b.WriteString("\x1b[?7h")
@@ -93,11 +104,11 @@ func serverLines(all []interop.EndpointStatus, since time.Duration, height int) 
 		}
 	}
 	for _, st := range shown {
-		id = min(30, max(id, utf8.RuneCountInString(st.Server)))
+		id = min(30, max(id, cells(clean(st.Server))))
 	}
 	var lines []string
 	for _, st := range shown {
-		lines = append(lines, fmt.Sprintf("%-*s  %-10s  %s", id, clean(st.Server), st.Phase, progressOf(st, since)))
+		lines = append(lines, fmt.Sprintf("%s  %-10s  %s", padded(clean(st.Server), id), st.Phase, progressOf(st, since)))
 	}
 	if more := len(all) - len(shown); more > 0 {
 		ready := 0

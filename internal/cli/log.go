@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/indusagi/indus/ledger"
@@ -253,16 +252,16 @@ func (f *logFlags) printLive(live []ledger.Entry, s streams) error {
 		s.tell("nothing was live then")
 		return nil
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SERVER\tSINCE\tTOOL")
+	t := &table{}
+	t.add("SERVER", "SINCE", "TOOL")
 	for _, e := range live {
 		mark := ""
 		if e.Changed {
 			mark = " (not as it was approved)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s%s\n", clean(e.Server), e.At.Local().Format(stamp), clean(e.Tool), mark)
+		t.add(e.Server, e.At.Local().Format(stamp), e.Tool+mark)
 	}
-	return w.Flush()
+	return t.write(s.out)
 }
 
 // changeJSON is what became of a tool, as --diff --json prints it.

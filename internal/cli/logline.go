@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/indusagi/indus/ledger"
 )
@@ -54,7 +53,7 @@ func (l *logLine) fields() []ledger.Field {
 func tableOf(lines []logLine) string {
 	server := 0
 	for _, l := range lines {
-		server = min(30, max(server, utf8.RuneCountInString(clean(l.entries[0].Server))))
+		server = min(30, max(server, cells(clean(l.entries[0].Server))))
 	}
 	var b strings.Builder
 	for _, l := range lines {
@@ -69,7 +68,7 @@ func (l *logLine) text(server int) string {
 	what, why := whatOf(e)
 	line := fmt.Sprintf("%s  %s  %-8s  ", e.At.Local().Format(stamp), shortRun(e.Run), what)
 	if e.Server != "" {
-		line += fmt.Sprintf("%-*s  ", server, clean(e.Server))
+		line += padded(clean(e.Server), server+2)
 	}
 	return strings.TrimRight(line+l.tools()+l.reason(why), " ")
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/indusagi/indus/interop"
@@ -14,39 +13,52 @@ import (
 	"github.com/spf13/cobra"
 )
 
+type lsFlags struct {
+	configFlags
+	ledgerFlags
+	offline, asJSON bool
+}
+
 func newLs(s streams) *cobra.Command {
-	var flags configFlags
-	var asJSON bool
+	var f lsFlags
 	cmd := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, SuggestFor: []string{"status", "ps", "servers"},
 		Short: "Connect every server, and say how each is",
 		Long:  lsHelp,
 		Args:  atMost(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ls(cmd.Context(), &flags, asJSON, s)
+			if !f.offline && f.flag.Changed {
+				return usage("--ledger is what --offline reads: add that")
+			}
+			return f.ls(cmd.Context(), s)
 		},
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	flags.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	f.configFlags.add(cmd)
+	f.ledgerFlags.add(cmd)
+	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing: what the ledger knows")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
 	return cmd
 }
 
 const lsHelp = `Connect every configured server, and say how each is: its phase, the era and the
-revision of MCP that it speaks, how many tools it has, how long it took to
-connect; and where it did not, why, and what to try. A faulted server is an
-answer and no failure: ls exits 0.
+revision of MCP that it speaks, how many tools it has, how long it took to connect,
+whose file it stands in, and the command or URL; and where it did not connect, why,
+and what to try. A faulted server is an answer and no failure: ls exits 0.
 
 Usage:
   indus mcp ls [FLAG]...
 
 Flags:
-  --json       print a JSON array, an object a server` + configFlagsHelp + `
+  --offline    connect nothing: how many tools each had when indus serve last heard
+               it, and when that was
+  --json       print a JSON array, an object a server` + configFlagsHelp + ledgerFlagsHelp + `
 
 A session:
   $ indus mcp ls --mcp servers.json
-  SERVER      PHASE    ERA     MCP         TOOLS  TIME
-  everything  ready    legacy  2025-11-25  13     361ms
-  weather     faulted  -       -           -      -
+  SERVER      PHASE    ERA     MCP         TOOLS  TIME   SCOPE  TARGET
+  everything  ready    legacy  2025-11-25  13     361ms  file   npx -y @modelcontextp…
+  weather     faulted  -       -           -      -      file   weather-server
 
   servers.json:7: weather: connect: start weather-server: executable file not found in $PATH
     try: run the command by hand: is it installed, and does it start an MCP server?
@@ -71,24 +83,20 @@ type serverRow struct {
 	Kind      interop.Kind          `json:"kind,omitempty"`
 	Fault     string                `json:"fault,omitempty"`
 	Try       string                `json:"try,omitempty"`
+	Heard     *time.Time            `json:"heard,omitempty"` // with --offline
+	Scope     mcpconfig.Scope       `json:"scope"`
 	File      string                `json:"file"`
 	Line      int                   `json:"line"`
 
 	took time.Duration
 }
 
-func ls(ctx context.Context, flags *configFlags, asJSON bool, s streams) error {
-	c, err := flags.load(ctx, s, unlessInRows)
+func (f *lsFlags) ls(ctx context.Context, s streams) error {
+	rows, err := f.rows(ctx, s)
 	if err != nil {
 		return err
 	}
-	mounted, err := connect(ctx, c.Servers(), schema.Original, s)
-	if err != nil {
-		return err
-	}
-	defer mounted.Close()
-	rows := serverRows(c, mounted.Fleet)
-	if asJSON {
+	if f.asJSON {
 		raw, err := indented(rows)
 		if err != nil {
 			return err
@@ -98,21 +106,47 @@ func ls(ctx context.Context, flags *configFlags, asJSON bool, s streams) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := printTable(s.out, rows); err != nil {
+	if err := f.table(rows).write(s.out); err != nil {
 		return err
 	}
 	return printFaults(s.out, rows)
 }
 
-func serverRows(c *mcpconfig.Config, fleet *interop.Fleet) []serverRow {
+// rows are the servers as they are now, or with --offline as they were.
+func (f *lsFlags) rows(ctx context.Context, s streams) (rows []serverRow, err error) {
+	f.dry = f.offline
+	c, err := f.load(ctx, s, unlessInRows)
+	if err != nil {
+		return nil, err
+	}
+	if !f.offline {
+		mounted, err := connect(ctx, c.Servers(), schema.Original, s)
+		if err != nil {
+			return nil, err
+		}
+		defer mounted.Close()
+		return serverRows(c, mounted.Fleet.Status()), nil
+	}
+	known, err := f.recall(ctx, c.Servers())
+	if err != nil {
+		return nil, err
+	}
+	rows = serverRows(c, known.status)
+	for i := range rows {
+		rows[i].offline(known.heard[rows[i].Server])
+	}
+	return rows, nil
+}
+
+func serverRows(c *mcpconfig.Config, all []interop.EndpointStatus) []serverRow {
 	status := map[string]interop.EndpointStatus{}
-	for _, st := range fleet.Status() {
+	for _, st := range all {
 		status[st.Server] = st
 	}
 	rows := []serverRow{}
 	for _, r := range c.Rows {
 		row := serverRow{
-			Server: r.Server.ID, State: r.State, Transport: r.Kind, Target: r.Target, File: r.File, Line: r.Line,
+			Server: r.Server.ID, State: r.State, Transport: r.Kind, Target: r.Target, Scope: r.Scope, File: r.File, Line: r.Line,
 		}
 		switch r.State {
 		case mcpconfig.Shadowed: // its note says so
@@ -133,20 +167,44 @@ func serverRows(c *mcpconfig.Config, fleet *interop.Fleet) []serverRow {
 	return rows
 }
 
-func printTable(out io.Writer, rows []serverRow) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SERVER\tPHASE\tERA\tMCP\tTOOLS\tTIME")
+// offline leaves what the ledger knows: nothing was connected, so that is no fault.
+func (r *serverRow) offline(heard time.Time) {
+	if r.State != mcpconfig.Active {
+		return
+	}
+	*r = serverRow{
+		Server: r.Server, State: r.State, Transport: r.Transport, Target: r.Target, Tools: r.Tools, Scope: r.Scope, File: r.File, Line: r.Line,
+	}
+	if !heard.IsZero() {
+		r.Heard = &heard
+	}
+}
+
+func (f *lsFlags) table(rows []serverRow) *table {
+	t := &table{spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD"}}
+	if f.offline {
+		t.add("SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
+		for _, r := range rows {
+			tools, heard := "", ""
+			if r.Heard != nil {
+				tools, heard = fmt.Sprint(r.Tools), r.Heard.Local().Format(stamp)
+			}
+			t.add(r.Server, string(r.State), tools, heard, string(r.Scope), r.Target)
+		}
+		return t
+	}
+	t.add("SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
 	for _, r := range rows {
-		phase, tools, took := string(r.State), "-", "-"
+		phase, tools, took := string(r.State), "", ""
 		if r.State == mcpconfig.Active {
 			phase = string(r.Phase)
 		}
 		if r.Phase == interop.Ready {
 			tools, took = fmt.Sprint(r.Tools), short(r.took)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", dash(clean(r.Server)), phase, dash(string(r.Era)), dash(clean(r.Version)), tools, took)
+		t.add(r.Server, phase, string(r.Era), r.Version, tools, took, string(r.Scope), r.Target)
 	}
-	return w.Flush()
+	return t
 }
 
 // printFaults says what is wrong and what to try. Servers of one file with one
@@ -156,10 +214,10 @@ func printFaults(w io.Writer, rows []serverRow) error {
 		same := func(o serverRow) bool {
 			return o.State != mcpconfig.Active && o.File == r.File && o.Fault == r.Fault && o.Try == r.Try
 		}
-		var who []string
+		var who []string // a row without a name is known by its line
 		first := i
 		for j, o := range rows {
-			if j == i || same(r) && same(o) {
+			if j == i || same(r) && same(o) && o.Server != "" {
 				who, first = append(who, o.Server), min(first, j)
 			}
 		}
@@ -167,7 +225,10 @@ func printFaults(w io.Writer, rows []serverRow) error {
 			continue
 		}
 		reason := strings.TrimPrefix(r.Fault, r.Server+": ")
-		fmt.Fprintf(w, "\n%s:%d: %s: %s\n", r.File, r.Line, clean(strings.Join(who, ", ")), clean(reason))
+		if name := strings.Join(who, ", "); name != "" {
+			reason = name + ": " + reason
+		}
+		fmt.Fprintf(w, "\n%s:%d: %s\n", clean(r.File), r.Line, clean(reason))
 		if r.Try != "" {
 			if _, err := fmt.Fprintf(w, "  try: %s\n", clean(r.Try)); err != nil {
 				return err

@@ -16,7 +16,7 @@ func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a directory",
-		Long:   "Write a manual page for each command into DIR.\n\nUsage:\n  indus man DIR\n\nEnvironment:\n  SOURCE_DATE_EPOCH  the date of the pages, in seconds since 1970\n                     (default: none)",
+		Long:   "Write a manual page for each command into DIR.\n\nUsage:\n  indus man DIR\n\nEnvironment:\n  SOURCE_DATE_EPOCH  the date of the pages, in seconds since 1970\n                     (default: none)\n\nA session:\n  $ indus man ./man1",
 		Args:   atMost(1, "DIR"),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

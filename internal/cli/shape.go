@@ -164,6 +164,13 @@ func (s shape) parameters() []parameter {
 	return append(out, rest...)
 }
 
+// description is what its owner says of it.
+func (p parameter) description() string {
+	raw, _ := p.shape.member("description")
+	text, _ := wire.Unquote(raw)
+	return text
+}
+
 func names(params []parameter) []string {
 	out := make([]string, len(params))
 	for i, p := range params {

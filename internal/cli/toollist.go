@@ -105,9 +105,8 @@ func unwrapped(row json.RawMessage) json.RawMessage {
 // unreached is longer than any command runs.
 const unreached = 24 * time.Hour
 
-// mountLists mounts lists as servers that had them when they last ran, and that
-// nobody can reach now: the same eyes look at their rows as at those of a server.
-// The servers' ids are those of listID.
+// mountLists mounts lists as servers that had them when they last ran. The servers'
+// ids are those of listID.
 func mountLists(ctx context.Context, lists []toolList, p *schema.Profile) *interop.Mounted {
 	known := map[string][]toolbox.Wire{}
 	servers := make([]interop.Server, len(lists))
@@ -117,11 +116,7 @@ func mountLists(ctx context.Context, lists []toolList, p *schema.Profile) *inter
 			known[listID(i)] = append(known[listID(i)], toolbox.Wire{JSON: row})
 		}
 	}
-	return interop.Mount(ctx, servers, &interop.MountOptions{
-		Wait: -1, Budget: -1, Profile: p,
-		Known: func(server string) []toolbox.Wire { return known[server] },
-		Grace: unreached, Restart: interop.Restart{First: unreached, Max: unreached},
-	})
+	return mountKnown(ctx, servers, func(server string) []toolbox.Wire { return known[server] }, p)
 }
 
 // listID is short, because nobody knows what the server will be called.

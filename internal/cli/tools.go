@@ -24,12 +24,17 @@ type toolsFlags struct {
 func newTools(s streams) *cobra.Command {
 	var f toolsFlags
 	cmd := &cobra.Command{
-		Use:               "tools [SERVER|TOOL]",
-		Aliases:           []string{"tool"},
-		Short:             "List the tools of every server, or of one",
-		Long:              toolsHelp,
-		Args:              atMost(1, "SERVER"),
-		ValidArgsFunction: f.completeServers("", cobra.ShellCompDirectiveDefault),
+		Use:     "tools [SERVER|TOOL]",
+		Aliases: []string{"tool"},
+		Short:   "List the tools of every server, or of one",
+		Long:    toolsHelp,
+		Args:    atMost(1, "SERVER"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if offers, d := f.completeServers(1)(cmd, args, typed); len(offers) > 0 || len(args) > 0 {
+				return offers, d
+			}
+			return f.completeTool(cmd, typed)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args, s)
 		},

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/indusagi/indus/ledger"
 	"github.com/spf13/cobra"
@@ -289,8 +288,8 @@ func watchLines(rows []watchRow) []string {
 	}
 	id, health, tools := 0, 0, 0
 	for _, r := range rows {
-		id = min(30, max(id, utf8.RuneCountInString(clean(r.Server))))
-		health = min(30, max(health, utf8.RuneCountInString(clean(r.Health))))
+		id = min(30, max(id, cells(clean(r.Server))))
+		health = min(30, max(health, cells(clean(r.Health))))
 		tools = max(tools, len(r.tools()))
 	}
 	var lines []string
@@ -299,8 +298,8 @@ func watchLines(rows []watchRow) []string {
 			lines = append(lines, fmt.Sprintf("%s (%s), since %s", clean(r.By), shortRun(r.Run), r.Began.Local().Format(stamp)))
 		}
 		if r.Server != "" {
-			lines = append(lines, fmt.Sprintf("  %-*s  %-*s  %-*s  since %s",
-				id, clean(r.Server), health, clean(r.Health), tools, r.tools(), r.Since.Local().Format(stamp)))
+			lines = append(lines, fmt.Sprintf("  %s  %s  %-*s  since %s",
+				padded(clean(r.Server), id), padded(clean(r.Health), health), tools, r.tools(), r.Since.Local().Format(stamp)))
 		}
 	}
 	return lines

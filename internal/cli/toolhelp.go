@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// helpLimit bounds the wait for a server that has to say what its tool takes.
+const helpLimit = 20 * time.Second
+
+// help prints what a tool takes: as the ledger knows it, or else as its server says.
+func (f *callFlags) help(ctx context.Context, name string, s streams) error {
+	tool, heard, err := f.recallTool(ctx, name)
+	if err == nil && heard.IsZero() {
+		ctx, cancel := context.WithTimeoutCause(ctx, helpLimit, &exitError{exitUnreachable, fmt.Errorf("%s: its server does not answer within %s", name, helpLimit)})
+		defer cancel()
+		var mounted *interop.Mounted
+		if mounted, tool, err = f.mount(ctx, name, s); err == nil {
+			mounted.Close()
+		} else if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.writeText(toolHelp(tool, heard))
+}
+
+// recallTool is the tool of that name as the ledger knows it; the time is zero where
+// it does not.
+func (f *callFlags) recallTool(ctx context.Context, name string) (tool toolbox.Descriptor, heard time.Time, err error) {
+	c, err := f.look(ctx)
+	if err != nil {
+		return tool, heard, err
+	}
+	known, _ := new(ledgerFlags).recall(ctx, c.Servers()) // or else the server says it
+	if tool, ok := known.find(name); ok {
+		return tool, known.heard[tool.Server], nil
+	}
+	return tool, heard, nil
+}
+
+func toolHelp(d toolbox.Descriptor, heard time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, a tool of %s.\n", clean(d.Name), clean(d.Server))
+	if d.Description != "" {
+		b.WriteString("\n" + indentedText(d.Description, 2))
+	}
+	params := shapeOf(d.Schema).resolved().parameters()
+	fmt.Fprintf(&b, "\nUsage:\n  indus mcp call %s", shellWord(clean(d.Name)))
+	for _, p := range params {
+		if p.required {
+			b.WriteString(" " + shellWord(clean(p.name)) + assignment(p.shape) + "…")
+		}
+	}
+	b.WriteString(" [ARGUMENT]...\n")
+	if params != nil {
+		b.WriteString("\nArguments (a \"?\" marks what may be left out):\n")
+	}
+	all := declarations(shapeOf(d.Schema).resolved(), maxShapeDepth)
+	for i, p := range params {
+		b.WriteString("  " + clean(all[i]) + "\n")
+		b.WriteString(indentedText(p.description(), 6))
+	}
+	if params == nil {
+		b.WriteString("\nIt declares no arguments.\n")
+	}
+	if !heard.IsZero() {
+		fmt.Fprintf(&b, "\nThat is what %s said when it was last served, at %s.\n", clean(d.Server), heard.Local().Format(stamp))
+	}
+	b.WriteString("\nHow arguments are written, and the flags: indus mcp call -h\n")
+	return b.String()
+}
+
+// assignment is how a value of that shape is given.
+func assignment(s shape) string {
+	for _, kind := range wanted(s, maxShapeDepth) {
+		if kind == "array" || kind == "object" {
+			return ":="
+		}
+	}
+	return "="
+}
+
+// helpWidth is how many columns a description takes.
+const helpWidth = 80
+
+// indentedText is a server's text in lines that fit, some columns in.
+func indentedText(text string, in int) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimSpace(cleanLines(text))) { // nothing of ""
+		at := 0
+		for _, word := range strings.Fields(line) {
+			switch n := cells(word); {
+			case at == 0:
+				b.WriteString(strings.Repeat(" ", in))
+				at = in + n
+			case at+1+n > helpWidth:
+				b.WriteString("\n" + strings.Repeat(" ", in))
+				at = in + n
+			default:
+				b.WriteByte(' ')
+				at += 1 + n
+			}
+			b.WriteString(word)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
