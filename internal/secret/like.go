@@ -1,0 +1,130 @@
+package secret
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/indusagi/indus/internal/variable"
+)
+
+// Scheme is the word in front of a credential, such as "Bearer ".
+func Scheme(v string) string {
+	if word, _, ok := strings.Cut(v, " "); ok && slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word)) {
+		return word + " "
+	}
+	return ""
+}
+
+// Named reports a name that secrets have.
+func Named(name string) bool {
+	name = strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
+	for _, end := range []string{"file", "path", "url", "limit", "ttl", "count", "type", "mode", "id", "name", "tokens", "dir"} {
+		if strings.HasSuffix(name, end) {
+			return false
+		}
+	}
+	for _, part := range []string{
+		"apikey", "accesskey", "authkey", "privatekey", "secret", "token", "passw", "credential", "authorization", "cookie",
+	} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return name == "key" || strings.HasSuffix(name, "auth") || strings.HasSuffix(name, "pat") || strings.HasSuffix(name, "pwd")
+}
+
+// Worth reports a literal that is long enough to be a secret.
+func Worth(v string) bool {
+	return len(v) >= Least && variable.Index(v) == len(v) && v != "false"
+}
+
+// forms are those in which well-known services hand out secrets.
+const forms = `gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[abposr]-[\w-]{10,}|xapp-[\w-]{10,}|sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}` +
+	`|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|npm_\w{20,}|pypi-[\w-]{20,}|hf_\w{16,}|figd_[\w-]{16,}` +
+	`|lin_api_\w{16,}|ntn_\w{16,}|dop_v1_\w{16,}|SG\.[\w-]{16,}\.[\w-]+|ya29\.[\w-]{16,}|tvly-[\w-]{12,}|sbp_\w{16,}|sntry[su]_[\w-]{16,}` +
+	`|gl(?:sa|c)_\w{16,}|gsk_\w{16,}|pplx-\w{16,}|nvapi-[\w-]{16,}|napi_\w{16,}|fc-[0-9a-f]{24,}|ATATT3x[\w-]{16,}|shp(?:at|ca|pa|ss)_\w{16,}`
+
+// The name of a value, as flags, shells, headers, queries and JSON have it, also
+// where JSON stands in a string of JSON; and what then is the value.
+var (
+	tokens       = regexp.MustCompile(`^(?:(?i:bearer|basic|token) +)?(?:` + forms + `|-----BEGIN [A-Z ]*PRIVATE KEY)`)
+	tokensInside = regexp.MustCompile(`(^|[^\w-])((?:` + forms + `)[\w./+=-]*)`)
+	valueName    = regexp.MustCompile(`([\w.-]+)["'\\]*[ \t]*[=:][ \t]*["'\\]*(?:(?i:bearer|basic|token)[ \t]+)?`)
+	namedValue   = regexp.MustCompile(`^[^\s"'\\&;|]+`)
+	bearers      = regexp.MustCompile(`^((?i:bearer|basic) +)(\S{6,})$`)
+	passwords    = regexp.MustCompile(`(://[^\s/?#@:]*:)([^\s/?#@]+)@`)
+	logins       = regexp.MustCompile(`(://)([^\s/?#@:]{16,})@`)
+	userinfo     = regexp.MustCompile(`(://)([^/?#@]*)@`)
+	queries      = regexp.MustCompile(`([?&][^=&#]*=)([^&#]*)`)
+	segments     = regexp.MustCompile(`([^:/]/)([\w.~=-]{20,})`)
+)
+
+// Like reports a text in a form that secrets have.
+func Like(v string) bool { return tokens.MatchString(v) }
+
+// keyLike reports a part of a path that looks like a key: some services give everyone a
+// URL of their own.
+func keyLike(part string) bool {
+	return len(part) >= 20 && strings.ContainsAny(part, digits) && strings.ContainsFunc(part, unicode.IsLetter)
+}
+
+const digits = "0123456789"
+
+// second replaces the second group of each match of re.
+func second(re *regexp.Regexp, s string, f func(string) string) string {
+	var b strings.Builder
+	done := 0
+	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
+		b.WriteString(s[done:m[4]] + f(s[m[4]:m[5]]))
+		done = m[5]
+	}
+	return b.String() + s[done:]
+}
+
+// inside replaces what looks like a credential in a text without variables: what stands
+// behind a secret's name, logs in to a URL, or has a form that secrets have.
+func inside(s string, f func(string) string) string {
+	if strings.Contains(s, "PRIVATE KEY-----") {
+		return f(s)
+	}
+	var b strings.Builder
+	done := 0
+	for _, m := range valueName.FindAllStringSubmatchIndex(s, -1) {
+		value := namedValue.FindString(s[m[1]:])
+		if m[1] >= done && Named(s[m[2]:m[3]]) && Worth(value) {
+			b.WriteString(s[done:m[1]] + f(value))
+			done = m[1] + len(value)
+		}
+	}
+	s = b.String() + s[done:]
+	for _, re := range []*regexp.Regexp{bearers, passwords, logins, tokensInside} {
+		s = second(re, s, f)
+	}
+	return s
+}
+
+// In is what looks like a credential in a text.
+func In(text string) (found []string) {
+	inside(text, func(v string) string { found = append(found, v); return Mask })
+	return found
+}
+
+// InArgs is what looks like a credential in the arguments of a command.
+func InArgs(args []string) (found []string) {
+	for i, a := range args {
+		if afterName(args, i) && Worth(a) {
+			found = append(found, a)
+		} else {
+			found = append(found, In(a)...)
+		}
+	}
+	return found
+}
+
+// afterName reports an argument that is the value of the flag before it, and a secret by
+// that one's name.
+func afterName(args []string, i int) bool {
+	return i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && Named(args[i-1]) && !strings.HasPrefix(args[i], "-")
+}

@@ -1,0 +1,262 @@
+package secret
+
+import (
+	"encoding/json"
+	"html"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// Mask is text without the secrets. Where text was cut within one (it ends there, or an
+// ellipsis or a quote follows), the part that is left is masked too.
+func (s *Set) Mask(text string) string { return s.mask(text, false) }
+
+// Tail is Mask for the end of a longer text, which may begin within a secret.
+func (s *Set) Tail(text string) string { return s.mask(text, true) }
+
+func (s *Set) mask(text string, tail bool) string {
+	if s == nil || len(s.values) == 0 || text == "" {
+		return text
+	}
+	s.once.Do(s.build)
+	var out strings.Builder
+	done := 0
+	hide := func(from, to int) {
+		if from > done || done == 0 { // else it goes on with what was hidden already
+			out.WriteString(text[done:from])
+			out.WriteString(Mask)
+		}
+		done = to
+	}
+	if tail {
+		if end := s.rest(text); end > 0 {
+			hide(0, end)
+		}
+	}
+	for i := done; i < len(text); i++ {
+		if n, end := s.at(text, i); end > 0 {
+			from := i
+			if n.before && from > done && isBase64(text[from-1]) {
+				from--
+			}
+			if n.after && end < len(text) && isBase64(text[end]) {
+				end++
+			}
+			for n.base64 && end < len(text) && text[end] == '=' {
+				end++
+			}
+			hide(from, end)
+			i = end - 1
+		}
+	}
+	if done == 0 {
+		return text
+	}
+	return out.String() + text[done:]
+}
+
+// JSON is raw without the secrets, byte for byte where it has none. Where one is no part
+// of a string, all of raw becomes one.
+func (s *Set) JSON(raw json.RawMessage) json.RawMessage {
+	text := string(raw)
+	masked := s.Mask(text)
+	switch {
+	case masked == text:
+		return raw
+	case json.Valid([]byte(masked)):
+		return json.RawMessage(masked)
+	}
+	return json.RawMessage(strconv.Quote(Mask))
+}
+
+// Header masks the values of h, in place.
+func (s *Set) Header(h http.Header) {
+	for _, list := range h {
+		for i := range list {
+			list[i] = s.Mask(list[i])
+		}
+	}
+}
+
+// at is the longest secret that begins at i, and where it ends; 0: none does.
+func (s *Set) at(text string, i int) (longest *needle, end int) {
+	var second byte // where it can only stand for itself
+	if i+1 < len(text) && alphanumeric(text[i+1]) && alphanumeric(text[i]) {
+		second = text[i+1]
+	}
+	try := func(first byte) {
+		list := s.by[first]
+		for k := range list {
+			if second != 0 && second != list[k].text[1] {
+				continue
+			}
+			if to, ok := list[k].match(text, i, 0); ok && to > end {
+				longest, end = &list[k], to
+			}
+		}
+	}
+	try(text[i])
+	switch text[i] {
+	case '\\', '%', '&':
+		escapes(text[i:], func(is string, _ int) {
+			if is[0] != text[i] {
+				try(is[0])
+			}
+		})
+	}
+	return longest, end
+}
+
+// rest is where a secret ends whose beginning is not in the text; 0: there is none.
+func (s *Set) rest(text string) (end int) {
+	for _, v := range s.plain {
+		n := needle{text: v}
+		for from := 1; from <= len(v)-Least && end == 0; from++ {
+			if to, ok := n.match(text, 0, from); ok && to-from < len(text) {
+				end = to
+			}
+		}
+	}
+	return end
+}
+
+// match reads n.text[j:] at text[i:]; ok: it stands there, or text is cut within it.
+func (n *needle) match(text string, i, j int) (end int, ok bool) {
+	for from := j; j < len(n.text); {
+		if i == len(text) {
+			return i, j-from >= Least
+		}
+		ways := n.ways(text[i:], n.text[j:])
+		if len(ways) == 0 {
+			return i, j-from >= Least && isCut(text[i:])
+		}
+		for _, w := range ways[1:] {
+			if end, ok := n.match(text, i+w.read, j+w.of); ok {
+				return end, true
+			}
+		}
+		i, j = i+ways[0].read, j+ways[0].of
+	}
+	return i, true
+}
+
+// way is how a text may go on with a needle: so many bytes stand for so many.
+type way struct{ read, of int }
+
+// ways are those at the beginning of s, as few as one nearly always.
+func (n *needle) ways(s, want string) (out []way) {
+	c := s[0]
+	if c == want[0] && c != '\\' {
+		out = oneByte
+	}
+	switch {
+	case c == '\\' && n.base64 && len(s) > 1 && (s[1] == 'n' || s[1] == 'r'):
+		return []way{{2, 0}}
+	case n.base64 && (c == '\n' || c == '\r' || c == ' '):
+		return []way{{1, 0}}
+	case n.base64 && (c == '-' && want[0] == '+' || c == '_' && want[0] == '/'), c == '+' && want[0] == ' ':
+		return oneByte
+	case c == '\\' && want[0] == '\\':
+		if have, need := backslashes(s), backslashes(want); have >= need {
+			return []way{{have, need}}
+		}
+	case c == '\\', c == '%', c == '&':
+		escapes(s, func(is string, read int) {
+			if strings.HasPrefix(want, is) || is == "+" && want[0] == ' ' {
+				out = append(out[:len(out):len(out)], way{read, len(is)})
+			}
+		})
+	}
+	return out
+}
+
+var oneByte = []way{{1, 1}}
+
+// isCut reports what follows where a text was cut, or a quotation of it ends.
+func isCut(s string) bool {
+	switch s[0] {
+	case '"':
+		return true
+	case '.':
+		return strings.HasPrefix(s, "...")
+	case '\\':
+		return strings.HasPrefix(s, `\"`) || strings.HasPrefix(s, `\u2026`)
+	}
+	return strings.HasPrefix(s, "…")
+}
+
+func alphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+func isBase64(c byte) bool { return alphanumeric(c) || strings.IndexByte("+/-_", c) >= 0 }
+
+// maxBackslashes is how often a text may be quoted within another that is quoted.
+const maxBackslashes = 32
+
+func backslashes(s string) int {
+	n := 0
+	for n < len(s) && n < maxBackslashes && s[n] == '\\' {
+		n++
+	}
+	return n
+}
+
+// escapes gives what the escape at the beginning of s may stand for, and how long it is: of
+// JSON and most languages, of URLs, of HTML. Escapes may be escaped themselves.
+func escapes(s string, is func(text string, read int)) {
+	switch s[0] {
+	case '%':
+		for at := 1; ; at += 2 {
+			if b, ok := unhex(s, at, 2); ok {
+				is(string([]byte{byte(b)}), at+2)
+			}
+			if !strings.HasPrefix(s[at:], "25") {
+				return
+			}
+		}
+	case '&':
+		if end := strings.IndexByte(s[:min(len(s), 12)], ';'); end > 0 {
+			if text := html.UnescapeString(s[:end+1]); text != s[:end+1] {
+				is(text, end+1)
+			}
+		}
+	case '\\':
+		at := backslashes(s)
+		if at == len(s) {
+			return
+		}
+		switch c := s[at]; c {
+		case 'n', 'r', 't':
+			is(string("\n\r\t"[strings.IndexByte("nrt", c)]), at+1)
+		case 'x':
+			if b, ok := unhex(s, at+1, 2); ok {
+				is(string([]byte{byte(b)}), at+3)
+			}
+		case 'U':
+			if r, ok := unhex(s, at+1, 8); ok {
+				is(string(r), at+9)
+			}
+		case 'u':
+			high, ok := unhex(s, at+1, 4)
+			if low, pair := unhex(s, 2*at+6, 4); pair && utf16.IsSurrogate(high) {
+				is(string(utf16.DecodeRune(high, low)), 2*at+10)
+			} else if ok {
+				is(string(high), at+5)
+			}
+		default:
+			is(string(rune(c)), at+1)
+		}
+	}
+}
+
+// unhex reads n hexadecimal digits at s[at:].
+func unhex(s string, at, n int) (rune, bool) {
+	if at+n > len(s) {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(s[at:at+n], 16, 32)
+	return rune(v), err == nil
+}

@@ -1,0 +1,182 @@
+package secret_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"html"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/internal/secret"
+)
+
+// encodings are the ways in which servers repeat a value.
+var encodings = map[string]func(string) string{
+	"verbatim": func(s string) string { return s },
+	"query":    url.QueryEscape,
+	"path":     url.PathEscape,
+	"percent": func(s string) string {
+		var b strings.Builder
+		for i := range len(s) {
+			b.WriteString("%" + hex.EncodeToString([]byte{s[i]}))
+		}
+		return b.String()
+	},
+	"query twice": func(s string) string { return url.QueryEscape(url.QueryEscape(s)) },
+	"json":        quoted,
+	"json twice":  func(s string) string { return quoted(quoted(s)) },
+	"go":          func(s string) string { q := strconv.QuoteToASCII(s); return q[1 : len(q)-1] },
+	"go in json":  func(s string) string { q := strconv.QuoteToASCII(s); return quoted(q[1 : len(q)-1]) },
+	"html":        html.EscapeString,
+	"hex":         func(s string) string { return hex.EncodeToString([]byte(s)) },
+	"HEX":         func(s string) string { return strings.ToUpper(hex.EncodeToString([]byte(s))) },
+	"base64":      func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"base64 url":  func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+	"base64 in a URL": func(s string) string {
+		return url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(s)))
+	},
+	"base64, one before":  func(s string) string { return base64.StdEncoding.EncodeToString([]byte(":" + s + "\n")) },
+	"base64, two before":  func(s string) string { return base64.URLEncoding.EncodeToString([]byte("u:" + s + "?")) },
+	"base64, wrapped":     func(s string) string { return wrapped(base64.StdEncoding.EncodeToString([]byte(s))) },
+	"base64, and escaped": func(s string) string { return quoted(wrapped(base64.StdEncoding.EncodeToString([]byte(s)))) },
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b[1 : len(b)-1])
+}
+
+func wrapped(s string) string { return s[:5] + "\r\n" + s[5:] }
+
+var values = []string{
+	"hunter2hunter2", "sesame", "p@ss w0rd/+%25&<'\">", `C:\new\"x"\\`, "ключ-пароль", "𝔘𝔫𝔦-\u2028-", "a%41b%zz&amp;", `trailing\\`,
+}
+
+func TestMaskFindsEveryEncoding(t *testing.T) {
+	set := secret.New(values...)
+	for name, encode := range encodings {
+		for _, v := range values {
+			for _, around := range [][2]string{{"", ""}, {"the key (", ") is wrong"}, {`{"a":"`, `"}`}} {
+				if name == "verbatim" && strings.HasPrefix(around[0], "{") {
+					continue
+				}
+				got, want := set.Mask(around[0]+encode(v)+around[1]), around[0]+secret.Mask+around[1]
+				if strings.HasPrefix(name, "base64") {
+					// what is about it in the encoded text stays, and padding
+					if !strings.Contains(got, secret.Mask) || strings.Contains(got, encode(v)) || len(got) > len(want)+8 {
+						t.Errorf("%s of %q: %q", name, v, got)
+					}
+				} else if got != want {
+					t.Errorf("%s of %q: %q, want %q", name, v, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestMaskFindsWhatWasCut(t *testing.T) {
+	set := secret.New("hunter2-hunter2-hunter2")
+	for text, want := range map[string]string{
+		"wrong: hunter2-hunt":           "wrong: <secret>",
+		"wrong: hunter2-hunt… (300)":    "wrong: <secret>… (300)",
+		"wrong: hunter2-hunt... and so": "wrong: <secret>... and so",
+		`{"e":"hunter2-hu"}`:            `{"e":"<secret>"}`,
+		"wrong: aHVudGVyMi1odW5":        "wrong: <secret>",
+		"wrong: hunte":                  "wrong: hunte", // shorter than any secret
+		"hunter2-hunting":               "hunter2-hunting",
+	} {
+		if got := set.Mask(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := set.Tail("r2-hunter2 is wrong"); got != "<secret> is wrong" {
+		t.Errorf("the end of a text: %q", got)
+	}
+}
+
+func TestSetKnowsWhatStandsInAValue(t *testing.T) {
+	for value, also := range map[string][]string{
+		"Bearer abcdef-123":                            {"abcdef-123"},
+		"Basic dXNlcjpzM2NyM3Q=":                       {"user:s3cr3t", "s3cr3t"},
+		"postgres://joe:s3cr3t@db/x?key=qwerty":        {"s3cr3t", "qwerty", "am9lOnMzY3IzdA"},
+		"https://a-token-of-mine@host/":                {"a-token-of-mine"},
+		"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANB\n": {"MIIEvQIBADANB"},
+		`{"private_key":"MIIEvQIBADANBgkq\nhkiG9w0B"}`: {"hkiG9w0B", "MIIEvQIBADANBgkq"},
+		"--flag --api-key=abcdef":                      {"abcdef"},
+	} {
+		set := secret.New(value)
+		for _, v := range append(also, value) {
+			if got := set.Mask("> " + v + " <"); strings.Contains(got, v) {
+				t.Errorf("%q shows %q: %q", value, v, got)
+			}
+		}
+	}
+}
+
+func TestMaskLeavesTheRest(t *testing.T) {
+	set := secret.New("1", "true", "/usr/lib/x", "https://api.example.com", "", "false", "postgres://joe:s3cr3t@db/x?sslmode=require", "12345678")
+	for _, text := range []string{"", "1", "it is true", "/usr/lib/x is missing", "https://api.example.com does not answer", "a key is required, joe", `{"a":[1,2,"%zz\\"]}`} {
+		if got := set.Mask(text); got != text {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	for raw, want := range map[string]string{
+		`{"a" : "12345678", "b":1.50}`: `{"a" : "<secret>", "b":1.50}`,
+		`{"a":12345678}`:               `"<secret>"`,
+		` {"a": 1234567890123 }`:       `"<secret>"`,
+		` {"a":"\u00e9",  "b":1e400 }`: ` {"a":"\u00e9",  "b":1e400 }`,
+	} {
+		if got := string(set.JSON(json.RawMessage(raw))); got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
+	var none *secret.Set
+	if none.Mask("12345678") != "12345678" || secret.New().Mask("12345678") != "12345678" {
+		t.Error("an empty set masks")
+	}
+}
+
+func TestArgs(t *testing.T) {
+	args := []string{"-y", "server", "--token", "abcdef", "--api-key=abcdefg", "-e", "DB_PASSWORD=abcdefgh", "-H", "Authorization: Bearer abcdefghi", "Bearer abcdefghij", "postgres://u:s3cr3t@h/", "--max-tokens", "100000", "--token", "${TOKEN}", "--token-file", "/a/b/c/d"}
+	want := []string{"-y", "server", "--token", "<secret>", "--api-key=<secret>", "-e", "DB_PASSWORD=<secret>", "-H", "Authorization: Bearer <secret>", "Bearer <secret>", "postgres://u:<secret>@h/", "--max-tokens", "100000", "--token", "${TOKEN}", "--token-file", "/a/b/c/d"}
+	if got := secret.Args(args); !slices.Equal(got, want) {
+		t.Errorf("shown: %q", got)
+	}
+	if got, want := secret.InArgs(args), []string{"abcdef", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghij", "s3cr3t"}; !slices.Equal(got, want) {
+		t.Errorf("found: %q", got)
+	}
+}
+
+func FuzzMask(f *testing.F) {
+	f.Add("hunter2hunter2", `\u0068unter2hunter2 %68 &#104; \\\\`, uint8(0))
+	f.Fuzz(func(t *testing.T, value, text string, way uint8) {
+		set := secret.New(value)
+		set.Tail(text)
+		if raw := set.JSON(json.RawMessage(text)); json.Valid([]byte(text)) && !json.Valid(raw) {
+			t.Errorf("%q became %q", text, raw)
+		}
+		if v := strings.TrimSpace(value); len(v) >= secret.Least && !strings.ContainsAny(v, "/<") && strings.Contains(set.Mask("> "+v+" <"), v) {
+			t.Errorf("%q is shown", v)
+		}
+	})
+}
+
+func BenchmarkMask(b *testing.B) {
+	set := secret.New(append(values, strings.Repeat("a long key 0123456789", 100))...)
+	for name, text := range map[string]string{
+		"prose":       strings.Repeat("the server says that something is wrong with it. ", 5000),
+		"backslashes": strings.Repeat(`\`, 250_000),
+		"base64":      strings.Repeat(base64.StdEncoding.EncodeToString([]byte("hunter1")), 25_000),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				set.Mask(text)
+			}
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package secret
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// maxValues bounds a set: a file of so many lines is no credential.
+const maxValues = 1000
+
+// Set is the secrets of one server. Nil masks nothing. It is immutable, and safe for
+// concurrent use.
+type Set struct {
+	values []string
+	once   sync.Once
+	by     [256][]needle // by the first byte
+	plain  []string      // the values as they are, with what stands in them
+}
+
+// needle is one form of a secret.
+type needle struct {
+	text          string
+	base64        bool // in the standard alphabet; the other matches too, and so do line breaks
+	before, after bool // a character of it holds bits of a neighbour too
+}
+
+// New is a set of values, each with what may stand in it: lines, the credential behind
+// "Bearer ", user and password of "Basic ", those of a URL and its query, the strings of
+// JSON. Nothing is done before the first text is masked.
+func New(values ...string) *Set { return &Set{values: values} }
+
+func (s *Set) build() {
+	seen := map[string]bool{}
+	for _, v := range s.values {
+		s.add(v, seen, 0)
+	}
+	for _, v := range s.plain {
+		s.needle(needle{text: v})
+		s.needle(needle{text: hex.EncodeToString([]byte(v))})
+		s.needle(needle{text: strings.ToUpper(hex.EncodeToString([]byte(v)))})
+		for shift := range 3 { // bits 8*shift to 8*(shift+len) of a longer text, six to a character
+			raw := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), v...))
+			from, to := (8*shift+5)/6, 8*(shift+len(v))/6
+			s.needle(needle{text: raw[from:to], base64: true, before: shift > 0, after: to < len(raw)})
+		}
+	}
+}
+
+func (s *Set) needle(n needle) { s.by[n.text[0]] = append(s.by[n.text[0]], n) }
+
+// add takes a value, and what stands in it.
+func (s *Set) add(v string, seen map[string]bool, depth int) {
+	v = strings.TrimSpace(v)
+	if len(v) < Least || depth > 3 || seen[v] || len(seen) > maxValues || isPlace(v) {
+		return
+	}
+	seen[v] = true
+	inner := func(values ...string) {
+		for _, one := range values {
+			s.add(one, seen, depth+1)
+		}
+	}
+	s.plain = append(s.plain, v)
+	if strings.Contains(v, "\n") {
+		inner(strings.Split(v, "\n")...)
+	}
+	if word := Scheme(v); word != "" {
+		inner(v[len(word):])
+		if login, err := base64.StdEncoding.DecodeString(strings.TrimSpace(v[len(word):])); err == nil && strings.EqualFold(word, "basic ") {
+			_, password, _ := strings.Cut(string(login), ":")
+			inner(string(login), password)
+		}
+	}
+	if strings.Contains(v, "://") {
+		inner(InURL(v)...)
+	}
+	if v[0] == '{' || v[0] == '[' {
+		d := json.NewDecoder(strings.NewReader(v))
+		for t, err := d.Token(); err == nil; t, err = d.Token() {
+			if text, ok := t.(string); ok && len(text) >= 3*Least { // else keys and the like
+				inner(text)
+			}
+		}
+	}
+	inner(In(v)...)
+}
+
+// InURL are the secrets of a URL: who logs in, in the query, and what looks like a key in
+// the path.
+func InURL(address string) []string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	var found []string
+	if password, ok := u.User.Password(); ok {
+		found = append(found, password, u.User.Username()+":"+password)
+	} else if u.User != nil {
+		found = append(found, u.User.Username())
+	}
+	for name, list := range u.Query() {
+		for _, v := range list {
+			if Named(name) || len(v) >= 2*Least || strings.ContainsAny(v, digits) { // else a word, such as "require"
+				found = append(found, v)
+			}
+		}
+	}
+	for part := range strings.SplitSeq(u.Path, "/") {
+		if keyLike(part) {
+			found = append(found, part)
+		}
+	}
+	return append(found, u.Fragment)
+}
+
+// Ordinary reports a header whose value is no secret.
+func Ordinary(header string) bool {
+	switch http.CanonicalHeaderKey(header) {
+	case "Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Origin":
+		return true
+	}
+	return false
+}
+
+// isPlace reports a path into this machine's file system, whether or not it leads
+// anywhere, or a URL that is an origin.
+func isPlace(v string) bool {
+	if u, err := url.Parse(v); err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" && strings.Trim(u.Path, "/") == "" {
+		return true
+	}
+	if !filepath.IsAbs(v) {
+		return false
+	}
+	top, _, _ := strings.Cut(filepath.ToSlash(v)[1:], "/")
+	_, err := os.Lstat("/" + top)
+	return err == nil && top != ""
+}

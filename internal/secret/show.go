@@ -1,0 +1,98 @@
+package secret
+
+import (
+	"strings"
+
+	"github.com/indusagi/indus/internal/variable"
+)
+
+// Text is a text of a configuration, such as a command line, of which all may be seen but
+// what looks like a credential. Variables stay as they are written, but for their defaults.
+func Text(s string) string {
+	if strings.Contains(s, "PRIVATE KEY-----") {
+		return Mask
+	}
+	return parts(s, func(s string) string { return inside(s, masked) }, func(one string) string {
+		name, standIn, ok := strings.Cut(strings.Trim(one, "${}"), ":-")
+		if ok && (Named(name) || Text(standIn) != standIn) {
+			return defaultOf(one)
+		}
+		return one
+	})
+}
+
+// Literal masks all of a text but its variables, and the word in front of a credential. Of
+// a variable the default is masked.
+func Literal(s string) string {
+	word := Scheme(s)
+	return word + parts(s[len(word):], masked, defaultOf)
+}
+
+// URL masks who logs in, the values of the query, the fragment, and what in the path
+// looks like a key.
+func URL(s string) string {
+	s = second(userinfo, s, masked)
+	s = second(queries, s, Literal)
+	if path, fragment, ok := strings.Cut(s, "#"); ok && fragment != "" {
+		s = path + "#" + Mask
+	}
+	path, query, more := strings.Cut(s, "?")
+	if path = Path(path); more {
+		path += "?" + query
+	}
+	return path
+}
+
+// Path masks what in the path of a URL looks like a key.
+func Path(s string) string {
+	return second(segments, s, func(part string) string {
+		if keyLike(part) {
+			return Mask
+		}
+		return part
+	})
+}
+
+// Args masks what looks like a credential in the arguments of a command.
+func Args(args []string) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		if out[i] = Text(a); afterName(args, i) && Worth(a) {
+			out[i] = Mask
+		}
+	}
+	return out
+}
+
+func masked(s string) string {
+	if s == "" {
+		return ""
+	}
+	return Mask
+}
+
+// parts is s with its literals and its variables replaced.
+func parts(s string, literal, one func(string) string) string {
+	var b strings.Builder
+	for {
+		at := variable.Index(s)
+		b.WriteString(literal(s[:at]))
+		if at == len(s) {
+			return b.String()
+		}
+		end := at + variable.Length(s[at:])
+		b.WriteString(one(s[at:end]))
+		s = s[end:]
+	}
+}
+
+func defaultOf(variable string) string {
+	if strings.HasPrefix(variable, "${cmd:") || strings.HasPrefix(variable, "${file:") {
+		return variable
+	}
+	name, standIn, ok := strings.Cut(strings.TrimSuffix(variable, "}"), ":-")
+	if !ok {
+		return variable
+	}
+	return name + ":-" + Literal(standIn) + "}"
+}
