@@ -38,14 +38,14 @@ func (e *Endpoint) dial(ctx context.Context) (conn, handshake, error) {
 func (e *Endpoint) httpOptions(url string, headers []Pair) httpOptions {
 	return httpOptions{
 		url: url, headers: headers, client: e.opts.HTTPClient, info: e.opts.Info, era: e.opts.Era,
-		max: e.opts.MaxMessage, receive: e.received, gap: e.stale, logger: e.opts.Logger,
+		max: e.opts.MaxMessage, receive: e.received, gap: e.stale, logger: e.opts.Logger, secrets: e.secrets,
 	}
 }
 
 // dialStdio starts the process. One that leaves during the probe is started
 // again, and only spoken to as a legacy server.
 func (e *Endpoint) dialStdio(ctx context.Context, t Stdio) (conn, handshake, error) {
-	f, err := startStdio(ctx, t, e.opts.MaxMessage, e.opts.Trace)
+	f, err := startStdio(ctx, t, e.opts.MaxMessage, e.opts.Trace, e.secrets)
 	if err != nil {
 		return nil, handshake{}, err
 	}
@@ -54,7 +54,7 @@ func (e *Endpoint) dialStdio(ctx context.Context, t Stdio) (conn, handshake, err
 	if err == nil || e.opts.Era == Legacy || !errors.As(err, &lost) || ctx.Err() != nil {
 		return c, shake, err
 	}
-	if f, err = startStdio(ctx, t, e.opts.MaxMessage, e.opts.Trace); err != nil {
+	if f, err = startStdio(ctx, t, e.opts.MaxMessage, e.opts.Trace, e.secrets); err != nil {
 		return nil, handshake{}, err
 	}
 	return e.openStream(ctx, f, Legacy)
@@ -62,7 +62,7 @@ func (e *Endpoint) dialStdio(ctx context.Context, t Stdio) (conn, handshake, err
 
 // openStream shakes hands over f, and closes it where that fails.
 func (e *Endpoint) openStream(ctx context.Context, f framer, era Era) (conn, handshake, error) {
-	c := newStreamConn(f, e.received)
+	c := newStreamConn(f, e.received, e.secrets)
 	shake, err := e.shakeHands(ctx, c, era)
 	if err == nil && shake.era == Legacy {
 		err = c.notify(ctx, protocol.NoteInitialized, nil)

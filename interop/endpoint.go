@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -73,9 +74,10 @@ type EndpointStatus struct {
 // or Faulted it stays so, and a [Fleet] mints a new one. All methods may be
 // called from any goroutine.
 type Endpoint struct {
-	server Server
-	opts   EndpointOptions
-	do     Peer // send, with all of Around about it
+	server  Server
+	secrets *secret.Set
+	opts    EndpointOptions
+	do      Peer // send, with all of Around about it
 
 	tokens  atomic.Int64
 	ctx     context.Context // ends with Close
@@ -106,7 +108,7 @@ type attempt struct {
 // NewEndpoint is an idle endpoint; nothing is started before [Endpoint.Open].
 func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	s = s.clone()
-	e := &Endpoint{server: s, shape: shapeOf(s), phase: Idle, gone: make(chan struct{})}
+	e := &Endpoint{server: s, shape: shapeOf(s), secrets: s.secrets(), phase: Idle, gone: make(chan struct{})}
 	if opts != nil {
 		e.opts = *opts
 	}
@@ -122,6 +124,7 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	if e.opts.Logger == nil {
 		e.opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	e.opts.Logger = e.secrets.Logger(e.opts.Logger)
 	if e.opts.probeWait == 0 {
 		e.opts.probeWait = probeWait
 	}
@@ -254,6 +257,8 @@ func (e *Endpoint) connect(a *attempt) {
 	start := time.Now()
 	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, defaultConnect)
 	c, shake, err := e.dial(ctx)
+	shake.instructions = e.secrets.Mask(shake.instructions)
+	shake.serverInfo, shake.capabilities = objectOrNil(e.secrets.JSON(shake.serverInfo)), objectOrNil(e.secrets.JSON(shake.capabilities))
 	if err != nil {
 		err = e.connectFault(ctx, err)
 	}
@@ -291,13 +296,13 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 		if !errors.As(err, &late) { // else it says more than late alone
 			err = late
 		}
-		return NewFault(Timeout, e.server.ID, "connect", err)
+		return e.newFault(Timeout, "connect", err)
 	}
 	kind := Transport
 	if _, ok := e.server.Transport.(Stdio); ok && e.opts.Transport == nil {
 		kind = SpawnFailed
 	}
-	return NewFault(kind, e.server.ID, "connect", err)
+	return e.newFault(kind, "connect", err)
 }
 
 // attend waits for the connection's death, and keeps a modern server's
@@ -312,7 +317,7 @@ func (e *Endpoint) attend(c conn, shake handshake) {
 	e.mu.Lock()
 	lost := e.to(Faulted)
 	if lost {
-		e.fault = NewFault(Transport, e.server.ID, "connection lost", cause)
+		e.fault = e.newFault(Transport, "connection lost", cause)
 	}
 	e.mu.Unlock()
 	if lost {
@@ -365,6 +370,9 @@ func (e *Endpoint) ready() (conn, handshake, error) {
 
 // received takes what the server says outside of any exchange.
 func (e *Endpoint) received(ctx context.Context, m Message) (json.RawMessage, error) {
+	if !e.discreet(&m) {
+		return nil, nil
+	}
 	switch m.Method {
 	case protocol.NoteToolsChanged:
 		e.stale()

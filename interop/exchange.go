@@ -167,6 +167,9 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 func (e *Endpoint) hearing(back Peer, heard func()) Peer {
 	return func(ctx context.Context, m Message) (json.RawMessage, error) {
 		heard()
+		if !e.discreet(&m) {
+			return nil, nil
+		}
 		if m.Method == protocol.NoteToolsChanged {
 			e.stale()
 		}
@@ -201,7 +204,7 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 	case errors.As(err, &unsent):
 		kind = NotConnected
 	}
-	f := NewFault(kind, e.server.ID, doing, err)
+	f := e.newFault(kind, doing, err)
 	if m.Method == protocol.MethodToolsCall {
 		f.Tool = name
 	}
@@ -303,7 +306,7 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 		return nil, err
 	}
 	if err := completeResult(result); err != nil {
-		f := NewFault(Protocol, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(name, 80), err)
+		f := e.newFault(Protocol, protocol.MethodToolsCall+" "+protocol.Printable(name, 80), err)
 		f.Tool = name
 		return nil, f
 	}

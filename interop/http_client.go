@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/secret"
 )
 
 // httpOptions is what a connection over HTTP is dialled with.
@@ -28,6 +29,7 @@ type httpOptions struct {
 	receive Peer          // what the server asks, and tells outside of calls; nil: refused and dropped
 	probe   time.Duration // how long server/discover may go unanswered before initialize is tried; 0: httpProbeWait
 	logger  *slog.Logger  // nil: silent
+	secrets *secret.Set   // that nothing which the server says may show
 }
 
 const (
@@ -53,6 +55,7 @@ type httpServer struct {
 	max    int
 	log    *slog.Logger
 
+	secrets *secret.Set
 	scratch *scratch
 }
 
@@ -66,7 +69,7 @@ func newHTTPServer(o httpOptions) (*httpServer, error) {
 		return nil, errors.New("the URL must begin with http:// or https:// and name a host")
 	}
 	u.Fragment, u.RawFragment = "", ""
-	s := &httpServer{url: u, header: http.Header{}, max: o.max, log: o.logger, scratch: &scratch{}}
+	s := &httpServer{url: u, header: http.Header{}, max: o.max, log: o.logger, secrets: o.secrets, scratch: &scratch{}}
 	if s.max == 0 {
 		s.max = MaxMessage
 	}

@@ -13,12 +13,14 @@ import (
 	"sync"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 )
 
 const (
 	httpErrorBytes = 256 << 10 // read of a body that is an error
-	httpExcerpt    = 300       // shown of it
+	httpMasked     = 64 << 10  // of which secrets are masked
+	httpExcerpt    = 300       // shown of that
 	httpFirstRead  = 8 << 10   // room for a body whose length is not told
 	httpKeptBuffer = 1 << 20   // of such room, to be used again
 )
@@ -63,18 +65,18 @@ func (s *httpServer) response(r *httpReply, id int64) (json.RawMessage, error) {
 	if env.Kind() != wire.Response {
 		return nil, &protocolError{"an answer that is no response", nil}
 	}
-	return httpResult(&env, id)
+	return httpResult(&env, id, s.secrets)
 }
 
 // httpResult is what a response says, if it is the response to the request id.
 // An error without an id can only mean the request whose answer it came as.
-func httpResult(env *wire.Envelope, id int64) (json.RawMessage, error) {
+func httpResult(env *wire.Envelope, id int64, secrets *secret.Set) (json.RawMessage, error) {
 	var digits [20]byte
 	if !bytes.Equal(env.ID, strconv.AppendInt(digits[:0], id, 10)) && (env.Error == nil || string(env.ID) != "null") {
 		return nil, &protocolError{fmt.Sprintf("an answer to %s, where %d was asked", protocol.Printable(string(env.ID), 40), id), nil}
 	}
 	if env.Error != nil {
-		return nil, parseRPCError(env.Error)
+		return nil, parseRPCError(env.Error, secrets)
 	}
 	return env.Result, nil
 }
@@ -140,19 +142,27 @@ func (s *httpServer) failure(r *httpReply) error {
 	if len(body) == 0 { // longer than that by its own account: its beginning will do
 		body, _ = io.ReadAll(io.LimitReader(&r.body, httpErrorBytes))
 	}
-	he := &HTTPError{Status: r.StatusCode, Body: protocol.Printable(string(body), httpExcerpt), Header: r.Header}
+	he := s.httpError(r, body)
 	if to := r.Header.Get("Location"); r.StatusCode/100 == 3 && to != "" {
 		if u, err := r.Request.URL.Parse(to); err == nil {
-			he.Body = "redirects to " + originText(u) + protocol.Printable(u.EscapedPath(), 200) + ", which is not followed"
+			he.Body = "redirects to " + s.secrets.Mask(originText(u)) + protocol.Printable(s.secrets.Mask(u.EscapedPath()), 200) + ", which is not followed"
 		}
 	}
 	if !ownStatus(r.StatusCode) {
 		return he
 	}
 	if env, err := wire.Scan(body); err == nil && env.Error != nil && env.Result == nil && env.Method == nil {
-		return &answeredError{parseRPCError(env.Error), he}
+		return &answeredError{parseRPCError(env.Error, s.secrets), he}
 	}
 	return he
+}
+
+// httpError shows the beginning of an answer, masked before it is cut.
+func (s *httpServer) httpError(r *httpReply, body []byte) *HTTPError {
+	h := r.Header.Clone()
+	s.secrets.Header(h)
+	body = body[:min(len(body), httpMasked)]
+	return &HTTPError{Status: r.StatusCode, Body: protocol.Printable(s.secrets.Mask(string(body)), httpExcerpt), Header: h}
 }
 
 // ownStatus reports a status with which an MCP server itself may answer a
@@ -171,10 +181,10 @@ func (s *httpServer) odd(r *httpReply) error {
 	if r.StatusCode == http.StatusAccepted || r.StatusCode == http.StatusNoContent {
 		return &protocolError{fmt.Sprintf("HTTP %d in place of an answer", r.StatusCode), nil}
 	}
-	body, _ := s.scratch.readBounded(&r.body, -1, httpExcerpt)
+	body, _ := s.scratch.readBounded(&r.body, -1, min(httpErrorBytes, s.max))
 	return &protocolError{
 		fmt.Sprintf("an answer of type %q", protocol.Printable(r.Header.Get(httpKeyType), 80)),
-		&HTTPError{Status: r.StatusCode, Body: protocol.Printable(string(body), httpExcerpt), Header: r.Header},
+		s.httpError(r, body),
 	}
 }
 

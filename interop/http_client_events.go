@@ -5,18 +5,20 @@ import (
 	"errors"
 	"time"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 )
 
 // eventStream is what the streams that answer one request have in common: the
 // first one, and those that resume it.
 type eventStream struct {
-	id     int64
-	lastID string                     // of the last event that had one; "": none
-	retry  time.Duration              // the server's wish before a reconnect; -1: none
-	heard  bool                       // an event came since it was last reset
-	note   func(*wire.Envelope) error // takes notifications; an error ends the request
-	ask    func(*wire.Envelope)       // takes the server's requests; nil: it must not ask
+	id      int64
+	secrets *secret.Set
+	lastID  string                     // of the last event that had one; "": none
+	retry   time.Duration              // the server's wish before a reconnect; -1: none
+	heard   bool                       // an event came since it was last reset
+	note    func(*wire.Envelope) error // takes notifications; an error ends the request
+	ask     func(*wire.Envelope)       // takes the server's requests; nil: it must not ask
 }
 
 // read takes messages until the request's answer has come: final is true then,
@@ -55,7 +57,7 @@ func (s *eventStream) message(data []byte) (result json.RawMessage, err error, f
 	}
 	switch env.Kind() {
 	case wire.Response:
-		result, err = httpResult(&env, s.id)
+		result, err = httpResult(&env, s.id, s.secrets)
 		return result, err, true
 	case wire.Notification:
 		if err := s.note(&env); err != nil {

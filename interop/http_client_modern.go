@@ -69,7 +69,7 @@ func (c *httpModern) headers(x *exchange) http.Header {
 // stream takes the answer from an event stream. It has no deadline of its own:
 // a subscription is a call that lasts.
 func (c *httpModern) stream(ctx context.Context, x exchange, id int64, r *httpReply) (json.RawMessage, error) {
-	s := eventStream{id: id, note: func(env *wire.Envelope) error {
+	s := eventStream{id: id, secrets: c.server.secrets, note: func(env *wire.Envelope) error {
 		m := Message{Params: env.Params, Method: env.MethodName(), Era: Modern, Of: x.of}
 		if m.Method == protocol.NoteCancelled && cancels(m.Params, id) {
 			return errServerCancelled

@@ -25,7 +25,7 @@ const (
 // SEP-1699).
 func (c *httpLegacy) stream(ctx context.Context, id int64, sink *legacySink, r *httpReply) (json.RawMessage, error) {
 	s := &eventStream{
-		id: id, retry: -1,
+		id: id, retry: -1, secrets: c.server.secrets,
 		note: func(env *wire.Envelope) error { c.told(sink, env); return nil },
 		ask:  func(env *wire.Envelope) { c.asks(sink.of, env) },
 	}

@@ -152,6 +152,10 @@ func (e *Endpoint) drain(a *listAttempt) {
 	a.list, a.err = e.pages(ctx)
 	if a.err != nil {
 		a.err = e.listFault(ctx, a.err)
+	} else {
+		for i := range a.list.rejected {
+			a.list.rejected[i].Reason = e.secrets.Mask(a.list.rejected[i].Reason)
+		}
 	}
 	e.mu.Lock()
 	switch {
@@ -181,7 +185,7 @@ func (e *Endpoint) listFault(ctx context.Context, err error) error {
 	case errors.As(err, &f):
 		return f
 	}
-	return NewFault(Protocol, e.server.ID, protocol.MethodToolsList, err)
+	return e.newFault(Protocol, protocol.MethodToolsList, err)
 }
 
 // pages asks for page after page. It stops, with a note, where a server repeats

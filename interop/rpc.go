@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -21,9 +22,9 @@ type unsentError struct{ *lostError }
 func (e *unsentError) Unwrap() error { return e.lostError }
 
 // parseRPCError reads the error of a response; see [protocol.ParseError].
-func parseRPCError(raw json.RawMessage) *RPCError {
+func parseRPCError(raw json.RawMessage, secrets *secret.Set) *RPCError {
 	code, message, data := protocol.ParseError(raw)
-	return &RPCError{Code: code, Message: message, Data: data}
+	return &RPCError{Code: code, Message: secrets.Mask(message), Data: secrets.JSON(data)}
 }
 
 // encodeRPCError writes err as the error of a response; what is no [*RPCError]

@@ -19,6 +19,9 @@ type Server struct {
 	Transport TransportConfig
 	// Timeouts of each remote step; the zero value is the defaults.
 	Timeouts Timeouts
+	// Secrets are values that nothing which the server says may show, beside those of its
+	// Env and Headers: the variables that stand in its arguments or its URL. See [Server.Mask].
+	Secrets []Secret
 	// Tools chooses and renames its tools; the zero value takes all as they are.
 	Tools ToolRules
 	// Profile is how its tools are shown to models, where MountOptions.Profile is nil;

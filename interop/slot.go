@@ -81,7 +81,7 @@ func (s Server) clone() Server {
 		t.Headers = slices.Clone(t.Headers)
 		s.Transport = t
 	}
-	s.Tools = s.Tools.clone()
+	s.Secrets, s.Tools = slices.Clone(s.Secrets), s.Tools.clone()
 	return s
 }
 

@@ -205,7 +205,7 @@ func openSSEConn(ctx context.Context, s *httpServer, o httpOptions) (conn, hands
 	if err != nil {
 		return nil, handshake{}, err
 	}
-	c := sseConn{newStreamConn(f, o.receive)}
+	c := sseConn{newStreamConn(f, o.receive, o.secrets)}
 	h, err := withVersion(protocol.VersionLegacy, func(version string) (handshake, error) {
 		x := exchange{method: protocol.MethodInitialize, params: initializeParams(o.info, version), quiet: true}
 		result, err := c.call(ctx, x)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -25,10 +25,10 @@ const exitWait = time.Second
 
 // stdioFramer is newline-delimited JSON over the pipes of a child process.
 type stdioFramer struct {
-	p     *proc.Process
-	fresh string // the directory that is the process's own; "": none
-	env   []Pair // whose values are not shown, should the server repeat them
-	lines *wire.Lines
+	p       *proc.Process
+	fresh   string // the directory that is the process's own; "": none
+	secrets *secret.Set
+	lines   *wire.Lines
 
 	writing chan struct{} // one slot: who writes
 	rest    []byte        // of a frame whose writer went away in its middle
@@ -40,7 +40,7 @@ type stdioFramer struct {
 var _ framer = (*stdioFramer)(nil)
 
 // startStdio starts the server's process.
-func startStdio(ctx context.Context, s Stdio, max int, trace *Trace) (*stdioFramer, error) {
+func startStdio(ctx context.Context, s Stdio, max int, trace *Trace, secrets *secret.Set) (*stdioFramer, error) {
 	fresh, err := freshDir(s)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", s.Command, err)
@@ -53,15 +53,16 @@ func startStdio(ctx context.Context, s Stdio, max int, trace *Trace) (*stdioFram
 		removeFresh(fresh)
 		return nil, err
 	}
-	trace.started(p)
+	f := &stdioFramer{
+		p: p, fresh: fresh, secrets: secrets, lines: wire.NewLines(trace.stdout(p.Stdout(), secrets), max),
+		writing: make(chan struct{}, 1), closing: make(chan struct{}),
+	}
+	trace.started(p.Pid(), f.stderr)
 	go func() { // a descendant in a session of its own may hold stdout for ever
 		<-p.Done()
 		_ = p.Stdout().SetReadDeadline(time.Now().Add(exitWait))
 	}()
-	return &stdioFramer{
-		p: p, fresh: fresh, env: s.Env, lines: wire.NewLines(trace.stdout(p.Stdout()), max),
-		writing: make(chan struct{}, 1), closing: make(chan struct{}),
-	}, nil
+	return f, nil
 }
 
 func environ(pairs []Pair) []string {
@@ -101,23 +102,8 @@ func (f *stdioFramer) exit(err error) *exitError {
 	return e
 }
 
-// leastSecret is how long a variable's value must be to be taken out of what a
-// server says: "1" and "true" stand everywhere.
-const leastSecret = 6
-
-// stderr is what the server has said there last, without the values of the variables
-// that it was given: servers print what they refuse. Paths are left.
-func (f *stdioFramer) stderr() string {
-	tail := f.p.Stderr()
-	for _, p := range f.env {
-		for line := range strings.Lines(p.Value.Reveal()) {
-			if line = strings.TrimSpace(line); len(line) >= leastSecret && !filepath.IsAbs(line) {
-				tail = strings.ReplaceAll(tail, line, p.Value.String())
-			}
-		}
-	}
-	return tail
-}
+// stderr is what the server has said there last: servers print what they refuse.
+func (f *stdioFramer) stderr() string { return f.secrets.Tail(f.p.Stderr()) }
 
 // exitError is the end of a server's process, or of a pipe to it.
 type exitError struct {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -34,6 +35,7 @@ const noteTimeout = 5 * time.Second
 type streamConn struct {
 	f       framer
 	receive Peer // takes what belongs to no exchange
+	secrets *secret.Set
 	era     atomic.Value
 
 	nextID  atomic.Int64
@@ -64,10 +66,10 @@ type entry struct {
 var _ conn = (*streamConn)(nil)
 
 // newStreamConn begins to read from f. receive may be nil.
-func newStreamConn(f framer, receive Peer) *streamConn {
+func newStreamConn(f framer, receive Peer, secrets *secret.Set) *streamConn {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &streamConn{
-		f: f, receive: receive, queue: newInbox(), asked: make(chan struct{}, maxAsked),
+		f: f, receive: receive, secrets: secrets, queue: newInbox(), asked: make(chan struct{}, maxAsked),
 		refused: make(chan struct{}, maxAsked), ctx: ctx, cancel: cancel, dead: make(chan struct{}), told: make(chan struct{}, 1),
 		pending: map[int64]*entry{}, tokens: map[int64]*entry{}, serving: map[string]*served{},
 	}
@@ -225,7 +227,7 @@ func (c *streamConn) dispatch(env *wire.Envelope) {
 		switch {
 		case e == nil: // late, or never asked for
 		case env.Error != nil:
-			e.finish(nil, parseRPCError(env.Error))
+			e.finish(nil, parseRPCError(env.Error, c.secrets))
 		default:
 			e.finish(env.Result, nil)
 		}

@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/secret"
 )
 
 // Trace hears of the steps by which an endpoint connects over stdio, for who wants
@@ -29,9 +29,9 @@ type Trace struct {
 }
 
 // started tells of a process.
-func (t *Trace) started(p *proc.Process) {
+func (t *Trace) started(pid int, stderr func() string) {
 	if t != nil && t.Started != nil {
-		t.Started(p.Pid(), p.Stderr)
+		t.Started(pid, stderr)
 	}
 }
 
@@ -43,11 +43,11 @@ func (t *Trace) answered(method string, at time.Time, err error) {
 }
 
 // stdout is r, with an ear for noise.
-func (t *Trace) stdout(r io.Reader) io.Reader {
+func (t *Trace) stdout(r io.Reader, secrets *secret.Set) io.Reader {
 	if t == nil || t.Noise == nil {
 		return r
 	}
-	return &noiseReader{r: r, tell: t.Noise}
+	return &noiseReader{r: r, tell: t.Noise, secrets: secrets}
 }
 
 // maxNoise is how much of a line is told, in bytes.
@@ -55,9 +55,10 @@ const maxNoise = 200
 
 // noiseReader tells of the lines that pass and are no JSON object.
 type noiseReader struct {
-	r    io.Reader
-	tell func(line string)
-	line []byte // the beginning of the line that is passing
+	r       io.Reader
+	tell    func(line string)
+	secrets *secret.Set
+	line    []byte // the beginning of the line that is passing
 }
 
 func (n *noiseReader) Read(p []byte) (int, error) {
@@ -79,7 +80,7 @@ func (n *noiseReader) Read(p []byte) (int, error) {
 func (n *noiseReader) end() {
 	line := bytes.TrimSpace(n.line)
 	if len(line) > 0 && line[0] != '{' {
-		n.tell(protocol.Printable(string(line), maxNoise))
+		n.tell(protocol.Printable(n.secrets.Mask(string(line)), maxNoise))
 	}
 	n.line = n.line[:0]
 }

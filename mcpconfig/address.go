@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/variable"
 )
 
@@ -67,7 +68,7 @@ func (a *address) literal(s string) string {
 		a.query = true
 		s = s[:i+1] + "…"
 	}
-	return shown + s
+	return shown + secret.Path("x" + s)[1:]
 }
 
 // variable is one as it is, but for what its default must not show.

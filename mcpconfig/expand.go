@@ -35,6 +35,7 @@ type expansion struct {
 	dir     func() string                     // where relative paths begin
 	tilde   func(string) string               // "~/" replaced
 	fetched func(fetch) (value, wrong string) // nil: they stay as they are, marked
+	given   func(value string)                // hears of values of the environment, of files and of commands; nil: nobody does
 	budget  *int                              // bytes that values may still add
 	wants   []fetch                           // what is to be fetched
 	fetches bool                              // whether any ${file:…} or ${cmd:…} stands here, wanted or not
@@ -92,7 +93,7 @@ func (x *expansion) variable(live bool, depth int) string {
 	name, lookup := x.name(), x.lookup
 	if name == "env" && x.colon() {
 		x.at++
-		name, lookup = x.name(), x.env
+		name, lookup = x.name(), x.named
 	}
 	rest := x.text[x.at:]
 	switch {
@@ -202,6 +203,7 @@ func (x *expansion) fetch(f fetch, shown string, live bool) string {
 	}
 	switch value, wrong := x.fetched(f); {
 	case wrong == "":
+		x.give(value)
 		return x.spend(value)
 	case f.kind == "cmd":
 		x.fail("${cmd:…} "+wrong, "run the command by itself to see what it says")
@@ -231,7 +233,20 @@ func (x *expansion) lookup(name string) (string, bool) {
 	if value, ok := x.fixed(name); ok {
 		return value, true
 	}
-	return x.env(name)
+	return x.named(name)
+}
+
+// named is a variable of the environment, whose value may be a secret.
+func (x *expansion) named(name string) (string, bool) {
+	value, ok := x.env(name)
+	x.give(value)
+	return value, ok
+}
+
+func (x *expansion) give(value string) {
+	if x.given != nil {
+		x.given(value)
+	}
 }
 
 // value looks up a variable that has no default. One that is set to "" has a value.

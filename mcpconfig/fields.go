@@ -37,6 +37,7 @@ func (r *reading) text(field string) string {
 func (r *reading) expand(s string, at int, field string) string {
 	x := expansion{
 		text: s, env: r.place.env, fixed: r.fixed, dir: r.base, tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
+		given: func(value string) { r.Server.Secrets = append(r.Server.Secrets, interop.Secret(value)) },
 	}
 	out := x.run()
 	if x.reason != "" {

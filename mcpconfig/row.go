@@ -57,8 +57,8 @@ type Row struct {
 	Kind interop.TransportKind
 	// Target is the command line, or the URL without user, query and fragment, as
 	// the file writes it: variables are not replaced, and those of a URL all stay, for
-	// they say where it leads, what is sent along and what runs. Safe to print on a
-	// terminal.
+	// they say where it leads, what is sent along and what runs. What looks like a
+	// credential is "<secret>". Safe to print on a terminal.
 	Target string
 	// File and Line are where the row begins.
 	File string

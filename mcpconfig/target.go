@@ -7,6 +7,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -42,15 +43,18 @@ func (r *reading) commandLine() string {
 	if command == "" { // no string: the row will be skipped
 		return ""
 	}
-	words := []string{word(command)}
+	words := []string{command}
 	if v := r.fields["args"]; v != nil {
 		if list, ok := v.Value.(*hujson.Array); ok {
 			for _, e := range list.Elements {
 				if l, ok := e.Value.(hujson.Literal); ok && l.Kind() != 'n' {
-					words = append(words, word(l.String()))
+					words = append(words, l.String())
 				}
 			}
 		}
+	}
+	for i, w := range secret.Args(words) {
+		words[i] = word(w)
 	}
 	return strings.Join(words, " ")
 }

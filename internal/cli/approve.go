@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
@@ -254,7 +255,7 @@ func waits(c *mcpconfig.Config, r mcpconfig.Row) *waiting {
 		w.Headers = named(field("headers"), ": ")
 		return w
 	}
-	if whole := commandLine(field("command"), field("args")); len(whole) > maxRuns {
+	if whole := commandLine(field("command"), field("args")); len(whole) > maxRuns || strings.Contains(r.Target, secret.Mask) {
 		w.Runs = whole
 	}
 	w.Cwd, _ = text(field("cwd"))
@@ -266,7 +267,7 @@ func waits(c *mcpconfig.Config, r mcpconfig.Row) *waiting {
 }
 
 // maxRuns is from where on a [mcpconfig.Row.Target] may be cut. Who approves must see
-// the end as well.
+// all that runs.
 const maxRuns = 4000
 
 func commandLine(command, args json.RawMessage) string {
@@ -298,10 +299,10 @@ func named(raw json.RawMessage, is string) []string {
 		switch {
 		case !ok:
 			value = string(m.Value)
-		case secretName(m.Key) || secretLike(value):
-			value = hideLiteral(value)
+		case secret.Named(m.Key) || secret.Like(value):
+			value = secret.Literal(value)
 		default:
-			value = hideInside(value)
+			value = secret.Text(value)
 		}
 		out = append(out, m.Key+is+value)
 	}

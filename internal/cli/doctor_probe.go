@@ -7,11 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +23,6 @@ const (
 // probe watches one server connect and list its tools.
 type probe struct {
 	row     mcpconfig.Row
-	secrets []string // values that nobody is to see
 	settled chan struct{}
 	once    sync.Once
 	web     *http.Transport // nil: a server that is a process
@@ -69,7 +63,7 @@ type leg struct {
 }
 
 func newProbe(r mcpconfig.Row) *probe {
-	p := &probe{row: r, settled: make(chan struct{}), secrets: tellable(secretsOf(r))}
+	p := &probe{row: r, settled: make(chan struct{})}
 	switch r.Server.Transport.(type) {
 	case interop.HTTP, interop.SSE:
 		p.web = http.DefaultTransport.(*http.Transport).Clone()
@@ -248,110 +242,4 @@ func (r *record) answer(method string) (opening, bool) {
 		}
 	}
 	return opening{}, false
-}
-
-// leastSecret is how long a value must be to be taken out of what a server says:
-// "1" and "true" stand everywhere.
-const leastSecret = 6
-
-// secretsOf are the values of a row that a server may repeat: of its variables and
-// headers, what the URL has for itself, and the arguments that the file does not have
-// as they are.
-func secretsOf(r mcpconfig.Row) []string {
-	var values []string
-	pairs := func(list []interop.Pair) {
-		for _, p := range list {
-			values = append(values, p.Value.Reveal())
-			if _, token, ok := strings.Cut(p.Value.Reveal(), " "); ok { // "Bearer …"
-				values = append(values, token)
-			}
-		}
-	}
-	address := ""
-	switch t := r.Server.Transport.(type) {
-	case interop.Stdio:
-		pairs(t.Env)
-		for _, a := range t.Args {
-			if !strings.Contains(r.Target, a) {
-				values = append(values, a)
-			}
-		}
-	case interop.HTTP:
-		pairs(t.Headers)
-		address = t.URL
-	case interop.SSE:
-		pairs(t.Headers)
-		address = t.URL
-	}
-	if u, err := url.Parse(address); err == nil && address != "" {
-		for _, list := range u.Query() {
-			values = append(values, list...)
-		}
-		if password, ok := u.User.Password(); ok {
-			values = append(values, password)
-		}
-		for part := range strings.SplitSeq(u.Path, "/") {
-			if !strings.Contains(r.Target, part) {
-				values = append(values, part)
-			}
-		}
-	}
-	return values
-}
-
-// tellable are the ways in which those values that are worth hiding may be told: as
-// they are, each line by itself, or as a URL writes them.
-func tellable(values []string) []string {
-	var out []string
-	for _, v := range values {
-		for line := range strings.Lines(v) {
-			line = strings.TrimSpace(line)
-			for _, form := range []string{line, url.QueryEscape(line), url.PathEscape(line)} {
-				if len(form) >= leastSecret && !isPlace(line) && !slices.Contains(out, form) {
-					out = append(out, form)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// isPlace reports a path into this machine's file system, whether or not it leads
-// anywhere: a server that complains of it is to be understood.
-func isPlace(value string) bool {
-	if !filepath.IsAbs(value) {
-		return false
-	}
-	top, _, _ := strings.Cut(filepath.ToSlash(value)[1:], "/")
-	_, err := os.Lstat("/" + top)
-	return err == nil && top != ""
-}
-
-// hide is text without the row's secrets, whole or cut off.
-func (p *probe) hide(text string) string {
-	for _, v := range p.secrets {
-		text = hideCut(strings.ReplaceAll(text, v, "<secret>"), v)
-	}
-	return text
-}
-
-// hideCut is text without the beginning of a secret that "…" has cut off.
-func hideCut(text, secret string) string {
-	var b strings.Builder
-	parts := strings.Split(text, "…")
-	for i, part := range parts {
-		if i == len(parts)-1 {
-			b.WriteString(part)
-			break
-		}
-		n := min(len(secret)-1, len(part))
-		for n >= leastSecret && !strings.HasSuffix(part, secret[:n]) {
-			n--
-		}
-		if n >= leastSecret {
-			part = part[:len(part)-n] + "<secret>"
-		}
-		b.WriteString(part + "…")
-	}
-	return b.String()
 }

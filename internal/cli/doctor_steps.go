@@ -36,10 +36,10 @@ func (d *doctor) patient(ctx context.Context, r mcpconfig.Row) (*patient, error)
 		p.Steps = append(p.Steps, d.duplicates(r, x.failed == nil)...)
 		p.Steps = append(p.Steps, timeouts(r, x.status)...)
 		if x.failed != nil {
-			p.Stderr = lastLines(w.hide(x.saw.stderr))
+			p.Stderr = lastLines(x.saw.stderr)
 		}
 		for i := range p.Steps {
-			p.Steps[i].Detail, p.Steps[i].Advice = w.hide(p.Steps[i].Detail), w.hide(p.Steps[i].Advice)
+			p.Steps[i].Detail, p.Steps[i].Advice = r.Server.Mask(p.Steps[i].Detail), r.Server.Mask(p.Steps[i].Advice)
 		}
 	}
 	p.OK = len(unwell(p.Server, p.Steps)) == 0
@@ -221,7 +221,7 @@ func (x *exam) handshake() step {
 	if noises := max(x.saw.noises, x.status.Noise); noises > 0 {
 		s.Detail += fmt.Sprintf("; %s on stdout that are no messages", plural(noises, "line"))
 		if len(x.saw.noise) > 0 {
-			s.Detail += fmt.Sprintf(", such as %q", x.hide(x.saw.noise[0]))
+			s.Detail += fmt.Sprintf(", such as %q", x.saw.noise[0])
 		}
 		s.Advice = "make the server log to stderr: indus reads over such lines, and other clients fail on them"
 	}

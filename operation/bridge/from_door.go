@@ -111,12 +111,13 @@ func refused(resp *http.Response, token operation.Secret, shared bool) (*http.Re
 		_ = resp.Body.Close()
 		return nil, err
 	}
-	body = []byte(hide(string(body), token))
-	for _, v := range resp.Header {
-		for i := range v {
-			v[i] = hide(v[i], token)
-		}
+	set := hidden(token)
+	if wire.Valid(body) {
+		body = set.JSON(body)
+	} else {
+		body = []byte(set.Mask(string(body)))
 	}
+	set.Header(resp.Header)
 	if deadly := resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed; shared && deadly {
 		if env, bad := wire.Scan(body); bad != nil || env.Error == nil {
 			_ = resp.Body.Close()

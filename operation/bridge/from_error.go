@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/text"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/toolbox"
@@ -82,7 +82,7 @@ func (t *remote) failure(ctx context.Context, token operation.Secret, err error)
 	if over := ctx.Err(); over != nil && errors.Is(err, over) {
 		return err
 	}
-	e := &operation.Error{Message: excerpt(hide(err.Error(), token))}
+	e := &operation.Error{Message: excerpt(hidden(token).Mask(err.Error()))}
 	var (
 		rpc    *interop.RPCError
 		answer *interop.HTTPError
@@ -93,11 +93,11 @@ func (t *remote) failure(ctx context.Context, token operation.Secret, err error)
 	case errors.As(err, &answer) && answer.Status == http.StatusNotFound && !unknownMethod(err): // a session that is gone says so in JSON-RPC too
 		t.byStatus(e, answer.Status, "")
 	case errors.As(err, &rpc):
-		e.Code, e.Message = Refused, excerpt(hide(rpc.Message, token))
+		e.Code, e.Message = Refused, excerpt(hidden(token).Mask(rpc.Message))
 		e.Details = details(struct {
 			Code int64           `json:"code"`
 			Data json.RawMessage `json:"data,omitempty"`
-		}{rpc.Code, hideData(rpc.Data, token)})
+		}{rpc.Code, hidden(token).JSON(rpc.Data)})
 	case errors.As(err, &answer):
 		t.byStatus(e, answer.Status, answer.Header.Get("WWW-Authenticate"))
 	case errors.As(err, &refuse):
@@ -169,7 +169,7 @@ func (l *link) importError(err error) error {
 	if !errors.As(err, &fault) { // else it names the server itself
 		text = l.namespace + ": " + text
 	}
-	return &importError{kind, hide(text, l.token), err}
+	return &importError{kind, hidden(l.token).Mask(text), err}
 }
 
 // importError is a failure of Import, of a kind. Its text has not the token in it, even
@@ -183,39 +183,8 @@ type importError struct {
 func (e *importError) Error() string   { return "bridge: " + string(e.kind) + ": " + e.text }
 func (e *importError) Unwrap() []error { return []error{e.kind, e.cause} }
 
-// hide takes a token out of a text that the server wrote.
-func hide(text string, token operation.Secret) string {
-	if secret := token.Reveal(); secret != "" {
-		return strings.ReplaceAll(text, secret, token.String())
-	}
-	return text
-}
-
-// hideData takes a token out of JSON that the server wrote. Where it stands there in
-// another way than as plain text, all of the data goes: nobody needs an echo of a secret.
-func hideData(raw json.RawMessage, token operation.Secret) json.RawMessage {
-	hidden := json.RawMessage(hide(string(raw), token))
-	if !wire.Valid(hidden) || tells(hidden, token.Reveal()) {
-		return nil
-	}
-	return hidden
-}
-
-// tells reports whether a secret is in JSON, whichever way it is escaped.
-func tells(raw json.RawMessage, secret string) bool {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	for secret != "" {
-		token, err := decoder.Token()
-		if err != nil {
-			return false
-		}
-		if text, ok := token.(string); ok && strings.Contains(text, secret) {
-			return true
-		}
-	}
-	return false
-}
+// hidden is what masks a token in what the server wrote.
+func hidden(token operation.Secret) *secret.Set { return secret.New(token.Reveal()) }
 
 // excerpt is the beginning of a text, as sound UTF-8.
 func excerpt(message string) string {

@@ -28,19 +28,23 @@ type link struct {
 // newLink is a link that its maker holds.
 func newLink(f *FromMCP) *link {
 	l := &link{namespace: f.Namespace, token: f.Token, pool: newPool(f.TLS), holders: 1}
-	server := interop.Server{ID: f.Namespace, Transport: interop.HTTP{URL: f.Endpoint}, Timeouts: f.Timeouts}
+	server := interop.Server{
+		ID: f.Namespace, Transport: interop.HTTP{URL: f.Endpoint}, Timeouts: f.Timeouts, Secrets: []interop.Secret{interop.Secret(f.Token.Reveal())},
+	}
 	log := f.logger()
 	options := func(token operation.Secret) *interop.EndpointOptions {
-		return &interop.EndpointOptions{HTTPClient: &http.Client{Transport: &door{pool: l.pool, token: token}}, Logger: discreetly(log, token)}
+		return &interop.EndpointOptions{HTTPClient: &http.Client{Transport: &door{pool: l.pool, token: token}}, Logger: log}
 	}
 	l.fleet = interop.NewFleet(&interop.FleetOptions{
 		Endpoint: func(interop.Server) *interop.EndpointOptions { return options(f.Token) },
-		Logger:   discreetly(log, f.Token),
+		Logger:   log,
 	})
 	l.sessions = newSessions(f.Sessions, f.Idle, func(token operation.Secret) *interop.Endpoint {
 		o := options(token)
 		o.Era = l.era()
-		return interop.NewEndpoint(server, o)
+		theirs := server
+		theirs.Secrets = append(theirs.Secrets[:1:1], interop.Secret(token.Reveal()))
+		return interop.NewEndpoint(theirs, o)
 	})
 	l.fleet.Apply([]interop.Server{server})
 	return l

@@ -139,15 +139,15 @@ func TestATokenThatAnErrorRepeatsIsHidden(t *testing.T) {
 	}
 }
 
-// Data that has the token in it in any way but as text is left out whole.
+// Data that has the token in it in any way but as text is masked whole.
 func TestATokenThatLooksLikeJSONSpoilsNoError(t *testing.T) {
 	s := newRaw(t)
 	s.answers(func(w http.ResponseWriter, id json.RawMessage, _ *http.Request) {
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"no","data":{"n":4711}}}`, id)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"no","data":{"n":471108}}}`, id)
 	})
 	f := them(s.url)
-	f.Token = operation.NewSecret("4711")
-	if e := ask(t.Context(), imported(t, f), "plain", `{}`, nil); code(e) != bridge.Refused || string(e.Err.Details) != `{"code":-32001}` {
+	f.Token = operation.NewSecret("471108")
+	if e := ask(t.Context(), imported(t, f), "plain", `{}`, nil); code(e) != bridge.Refused || string(e.Err.Details) != `{"code":-32001,"data":"<secret>"}` {
 		t.Errorf("%v: %s", e.Err, e.Err.Details)
 	}
 }
@@ -207,11 +207,11 @@ func TestUnauthorizedCalls(t *testing.T) {
 			f.Token = operation.NewSecret("import")
 			r := imported(t, f)
 			for range 2 {
-				e := ask(t.Context(), r, "whoami", `{}`, token("eve"))
+				e := ask(t.Context(), r, "whoami", `{}`, token("evelyn"))
 				if code(e) != bridge.Unauthorized || e.Err.Retryable || !sameJSON(t, e.Err.Details, `{"status":401,"challenge":"Bearer error=\"invalid_token\", error_description=\"<secret>\""}`) {
 					t.Errorf("%v, %s", e.Err, e.Err.Details)
 				}
-				if strings.Contains(e.Err.Message, "eve") || !strings.Contains(e.Err.Message, "the token <secret> is not valid") {
+				if strings.Contains(e.Err.Message, "evelyn") || !strings.Contains(e.Err.Message, "the token <secret> is not valid") {
 					t.Errorf("the server repeated the token: %s", e.Err.Message)
 				}
 				for _, good := range []string{"ada", "import"} {

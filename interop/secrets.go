@@ -1,0 +1,68 @@
+package interop
+
+import (
+	"os"
+	"strings"
+
+	"github.com/indusagi/indus/internal/secret"
+)
+
+// Mask is text with "<secret>" in place of what the server was given and is to be seen
+// by nobody: Secrets, the values of Env and Headers, and of the command line and the URL
+// what looks like a credential. It finds them as they are, cut off, and as URLs, JSON, HTML,
+// base64 and hexadecimal write them. Values of fewer than 6 bytes are not masked, nor are
+// paths.
+//
+// All that an [Endpoint] reports of what its server says is masked already: faults with their
+// whole chain, stderr, logs, notifications, instructions. Lists of tools and their results
+// are not: they are what the server was asked for.
+func (s Server) Mask(text string) string { return s.secrets().Mask(text) }
+
+func (s *Server) secrets() *secret.Set {
+	var values []string
+	pairs := func(list []Pair) {
+		for _, p := range list {
+			if _, env := s.Transport.(Stdio); env || !secret.Ordinary(p.Name) {
+				values = append(values, p.Value.Reveal())
+			}
+		}
+	}
+	for _, one := range s.Secrets {
+		values = append(values, one.Reveal())
+	}
+	switch t := s.Transport.(type) {
+	case Stdio:
+		pairs(t.Env)
+		values = append(values, secret.In(t.Command)...)
+		values = append(values, secret.InArgs(t.Args)...)
+		for _, pair := range os.Environ() {
+			if name, value, _ := strings.Cut(pair, "="); t.InheritEnv && (secret.Named(name) || secret.Like(value)) {
+				values = append(values, value)
+			}
+		}
+	case HTTP:
+		pairs(t.Headers)
+		values = append(values, secret.InURL(t.URL)...)
+	case SSE:
+		pairs(t.Headers)
+		values = append(values, secret.InURL(t.URL)...)
+	}
+	return secret.New(values...)
+}
+
+// newFault is a fault of the endpoint's, whose cause may have the server's words in it.
+func (e *Endpoint) newFault(kind Kind, doing string, cause error) *Fault {
+	f := NewFault(kind, e.server.ID, doing, nil)
+	if f.Cause = cause; cause != nil {
+		f.Message += ": " + e.secrets.Mask(cause.Error())
+	}
+	return f
+}
+
+// discreet masks what the server says by itself. It reports false where that cannot be
+// said without a secret: one that is a number.
+func (e *Endpoint) discreet(m *Message) bool {
+	before := m.Params
+	m.Params = e.secrets.JSON(before)
+	return len(m.Params) == 0 || m.Params[0] == before[0]
+}
