@@ -96,9 +96,9 @@ func TestApproveLetsARowStart(t *testing.T) {
 
 func TestApproveRefusesWhatCannotRun(t *testing.T) {
 	p := newProject(t)
-	p.write(`{"servers": {"a": {"command": "x"}, "off": {"command": "x", "disabled": true}}}`)
+	p.write(`{"servers": {"a": {"command": "x"}, "off": {"command": "${UNSET}"}}}`)
 	err := mcpconfig.Approve(p.options(), p.read().Rows...)
-	if err == nil || !strings.Contains(err.Error(), `"off" of `+p.file()+" has nothing to approve: it is disabled") {
+	if err == nil || !strings.Contains(err.Error(), `"off" of `+p.file()+" has nothing to approve: it is skipped") {
 		t.Error(err)
 	}
 	if list, err := mcpconfig.Approvals(p.options()); len(list) != 0 || err != nil {

@@ -31,22 +31,36 @@ func (d Definition) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, d.Str
 // origin is where a row stands, for [Config.Definition].
 type origin struct{ v *hujson.Value }
 
-// Definition is the row that has an id, as its file has it, without comments. Where no
-// row can be used it is the first that has the id. The false says that there is none.
-func (c *Config) Definition(id string) (Definition, bool) {
+// Find is the row that counts of those that have an id and that in says yes to: one that
+// may start or is disabled, else one that waits, is shadowed, or cannot be used. in may be
+// nil: all. The false says that there is none.
+func (c *Config) Find(id string, in func(Row) bool) (Row, bool) {
+	ranks := []State{Active, Disabled, Held, Shadowed, Skipped}
 	best := -1
 	for i, r := range c.Rows {
-		if r.Server.ID != id || r.State == Shadowed {
+		if r.Server.ID != id || in != nil && !in(r) {
 			continue
 		}
-		if best < 0 || r.State != Skipped {
+		if best < 0 || slices.Index(ranks, r.State) < slices.Index(ranks, c.Rows[best].State) {
 			best = i
 		}
 	}
-	if best < 0 || c.origins == nil || best >= len(*c.origins) {
+	if best < 0 {
+		return Row{}, false
+	}
+	return c.Rows[best], true
+}
+
+// Definition is a row of Rows, as its file has it, without comments. The false says that
+// it is no object.
+func (c *Config) Definition(r Row) (Definition, bool) {
+	i := slices.IndexFunc(c.Rows, func(o Row) bool {
+		return o.Server.ID == r.Server.ID && o.File == r.File && o.Line == r.Line && o.State == r.State
+	})
+	if i < 0 || c.origins == nil || i >= len(*c.origins) {
 		return Definition{}, false
 	}
-	object, ok := (*c.origins)[best].v.Value.(*hujson.Object)
+	object, ok := (*c.origins)[i].v.Value.(*hujson.Object)
 	if !ok { // it is no row at all
 		return Definition{}, false
 	}
@@ -59,5 +73,5 @@ func (c *Config) Definition(id string) (Definition, bool) {
 	})
 	row.Standardize()
 	row.Minimize()
-	return Definition{ID: id, JSON: row.Pack()}, true
+	return Definition{ID: r.Server.ID, JSON: row.Pack()}, true
 }

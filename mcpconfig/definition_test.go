@@ -24,7 +24,8 @@ func TestDefinitionIsTheRowThatCounts(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, id := range []string{"a", "b", "broken", "off", "none", "other", ""} {
-		if d, ok := c.Definition(id); ok {
+		r, _ := c.Find(id, nil)
+		if d, ok := c.Definition(r); ok {
 			got[d.ID] = string(d.JSON)
 			if printed := fmt.Sprintf("%v %+v %#v %s", d, d, d, d); printed != fmt.Sprintf("%[1]q %[1]q %[1]q %[1]q", id) {
 				t.Error(printed)

@@ -30,7 +30,8 @@
 // Of one search the first file that has an id wins it; of several paths the later
 // wins; of one file the last row wins. A whole row wins: nothing is merged. A
 // disabled row wins like any other, so that a project can switch a server of the
-// user's off; a row that is skipped wins nothing. However many directories are
+// user's off; a row that is skipped wins nothing, and one that waits for approval wins
+// over no row that need not. However many directories are
 // searched, the user's own files are read once, and go behind every project's.
 //
 // # What may start
@@ -161,7 +162,8 @@
 //
 // [Open] reads a file to change it, [Edit.Save] writes it: in one step, with its
 // comments and its order, and not if it changed underneath. [Rewrite] does so for
-// files of other programs.
+// files of other programs. A project's file that is a link to one outside of the project is
+// an error to both.
 //
 // # Errors
 //

@@ -60,6 +60,9 @@ func readOriginal(path string, limit int64) (*original, error) {
 	if o.target, err = follow(path); err != nil {
 		return nil, o.fault(err, "")
 	}
+	if err := o.strays(); err != nil {
+		return nil, err
+	}
 	if o.before, o.info, err = o.read(); err != nil {
 		return nil, o.fault(err, "")
 	}
@@ -68,6 +71,17 @@ func readOriginal(path string, limit int64) (*original, error) {
 
 func (o *original) fault(err error, hint string) error {
 	return &fault{note: Note{File: o.path, Reason: plain(err), Hint: hint}, err: err}
+}
+
+// strays refuses a project's file that is really one elsewhere: who clones a repository with
+// a link in it must not write the user's own file, or another project's, by it.
+func (o *original) strays() error {
+	f := &file{source: &source{path: o.path, scope: Explicit}, place: newPlace(nil)}
+	target, err := standing(o.target)
+	if err != nil || !f.inProject() || within(real(f.base()), target) {
+		return nil
+	}
+	return o.fault(fmt.Errorf("a symbolic link leads out of the project, to %s", word(target)), "remove the link, or name that file itself")
 }
 
 // follow is where the symbolic links at path lead, also where nothing is there.

@@ -132,7 +132,7 @@ func checkNotes(t *testing.T, c *mcpconfig.Config) {
 func checkDefinitions(t *testing.T, c *mcpconfig.Config) {
 	t.Helper()
 	for _, r := range c.Rows {
-		d, ok := c.Definition(r.Server.ID)
+		d, ok := c.Definition(r)
 		if r.State == mcpconfig.Skipped || r.State == mcpconfig.Shadowed {
 			continue
 		}

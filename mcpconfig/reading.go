@@ -27,7 +27,7 @@ type reading struct {
 // row reads one row: key is its name in an object of rows, and nil in a list.
 func (f *file) row(key, v *hujson.Value) {
 	r := f.reading(entry{n: len(f.entries) + 1, key: key, v: v}, nil)
-	if r.State == Active && (f.scope == Project || f.scope == Explicit) {
+	if (r.State == Active || r.State == Disabled) && (f.scope == Project || f.scope == Explicit) {
 		r.Approval = r.fingerprint()
 	}
 	r.unmark()

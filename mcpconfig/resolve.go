@@ -15,48 +15,98 @@ type entry struct {
 	from      *file
 	key, v    *hujson.Value // in the file's tree; key is nil in a list
 	wants     []fetch       // what is to be fetched before it starts
+	waits     string        // why it must wait for approval; "" where it need not
+}
+
+// owners are the rows that have an id, by it.
+type owners map[string]owner
+
+// owner is the row that has an id.
+type owner struct{ group, source, row int }
+
+// claim gives an id to a row: of one search the first file has it, of several the later,
+// and of one file the last row.
+func (o owners) claim(id string, c owner) {
+	if old, taken := o[id]; !taken || c.group != old.group || c.source == old.source {
+		o[id] = c
+	}
 }
 
 // resolve decides who has an id, and who must wait for approval. A row claims its
 // id unless it was skipped: a disabled row hides its namesakes, a broken one hides
-// nothing.
+// nothing. One that waits hides nobody who need not: a cloned repository takes no server
+// away, and switches none off.
 func (p *place) resolve(sources []*source) {
-	owners := map[string]owner{}
+	all, trusted := owners{}, owners{}
 	for i, s := range sources {
 		for j := range s.entries {
-			e := &s.entries[j]
-			if e.State == Skipped {
-				continue
+			if e := &s.entries[j]; e.State != Skipped {
+				all.claim(e.Server.ID, owner{s.group, i, j})
 			}
-			id := e.Server.ID
-			if old, taken := owners[id]; !taken || s.group != old.group || i == old.source {
-				owners[id] = owner{group: s.group, source: i, row: j}
+		}
+		own := owners{} // of one file the last counts, whether or not it waits
+		for j := range s.entries {
+			if e := &s.entries[j]; e.State != Skipped {
+				own[e.Server.ID] = owner{s.group, i, j}
+				if !s.approved {
+					e.waits = p.waits(s, e)
+				}
+			}
+		}
+		for id, o := range own {
+			if s.entries[o.row].waits == "" {
+				trusted.claim(id, o)
 			}
 		}
 	}
 	for i, s := range sources {
 		for j := range s.entries {
-			e := &s.entries[j]
+			e, me := &s.entries[j], owner{s.group, i, j}
 			if e.State == Skipped {
 				continue
 			}
-			if o := owners[e.Server.ID]; o.source != i || o.row != j {
-				s.settle(e, Shadowed, shadowReason(sources, o, i), "remove or rename one of the two")
-			} else if e.State == Active && !s.approved {
-				if wait := p.waits(s, e); wait != "" {
-					s.settle(e, Held, wait, `approve it with "indus mcp approve SERVER", or start it with --trust`)
-				}
+			first := all[e.Server.ID]
+			counts, any := trusted[e.Server.ID]
+			switch {
+			case e.waits != "" && first == me:
+				s.hold(e, any, sources, counts)
+			case any && counts == me:
+			case any && e.waits == "":
+				s.settle(e, Shadowed, shadowReason(sources, counts, i), "remove or rename one of the two")
+			default:
+				s.settle(e, Shadowed, shadowReason(sources, first, i), "remove or rename one of the two")
 			}
 		}
 	}
 }
 
+// hold keeps a row back until it is approved. A disabled one that would switch off no server
+// need not be.
+func (s *source) hold(e *entry, any bool, sources []*source, counts owner) {
+	off := e.State == Disabled
+	if off && !any {
+		return
+	}
+	reason := e.waits
+	if off {
+		reason += ", and would switch the server off"
+	}
+	if any {
+		by := sources[counts.source]
+		reason += fmt.Sprintf("; until then the one at %s:%d counts", by.path, by.entries[counts.row].Line)
+	}
+	s.settle(e, Held, reason, `approve it with "indus mcp approve SERVER", or start it with --trust`)
+}
+
 // waits says why a row of a project's file must wait for approval; "" where it is approved.
 func (p *place) waits(s *source, e *entry) string {
-	const found = "found in a project's file, and "
+	found := "found in a project's file, and "
 	file, err := identity(s.path)
 	if err != nil {
 		return found + "where that is cannot be told"
+	}
+	if !within(real(e.from.base()), file) {
+		found = "found in a project's file that is a link to " + word(file) + ", and "
 	}
 	switch a, ok := find(p.approved(), file, e.Server.ID); {
 	case !ok:
@@ -66,9 +116,6 @@ func (p *place) waits(s *source, e *entry) string {
 	}
 	return ""
 }
-
-// owner is the row that has an id.
-type owner struct{ group, source, row int }
 
 func shadowReason(sources []*source, o owner, loser int) string {
 	by := sources[o.source]

@@ -17,7 +17,8 @@ const (
 	// Active rows may start.
 	Active State = "active"
 	// Held rows are in a project's file that was discovered, and are not approved, or
-	// not as they are now.
+	// not as they are now. Until then another row of that id may be active: a row that waits
+	// takes no server of the user's away.
 	Held State = "held"
 	// Disabled rows say so themselves.
 	Disabled State = "disabled"
@@ -49,8 +50,9 @@ const (
 // format of package fmt and as JSON, without any value of a variable, an
 // environment or a header.
 type Row struct {
-	// Server is complete where State is [Active], [Held] or [Shadowed], but for the
-	// ${file:…} and ${cmd:…} of rows that do not start, which stand in it as they are.
+	// Server is complete where State is [Active], [Held] or [Shadowed], but for rows that
+	// say that they are disabled, and for the ${file:…} and ${cmd:…} of rows that do not
+	// start, which stand in it as they are.
 	// Otherwise it has the id alone, which of a [Skipped] row may be "".
 	Server interop.Server
 	// Kind of transport; "" where the row does not tell.
@@ -70,7 +72,7 @@ type Row struct {
 	// Reason and Hint say why State is not [Active] and what to do; "" where it is.
 	Reason, Hint string
 	// Approval is the fingerprint of what would run, for [Approve]; "" of the user's
-	// own rows and of those that are [Disabled] or [Skipped].
+	// own rows and of those that are [Skipped]. Of a disabled row it is for hiding others.
 	Approval string
 }
 

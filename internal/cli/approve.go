@@ -245,7 +245,7 @@ func lines(s streams) <-chan string {
 // waits is all of a row that somebody wants to know before it may run.
 func waits(c *mcpconfig.Config, r mcpconfig.Row) *waiting {
 	w := &waiting{Server: r.Server.ID, File: r.File, Line: r.Line, Reason: r.Reason, Runs: r.Target, row: r}
-	d, _ := c.Definition(r.Server.ID)
+	d, _ := c.Definition(r)
 	field := func(name string) json.RawMessage {
 		raw, _ := wire.Lookup(d.JSON, name)
 		return raw

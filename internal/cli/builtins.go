@@ -2,14 +2,17 @@ package cli
 
 import (
 	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
 
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// builtins are the tools that indus serve has of its own, where they are wanted or
-// nothing is configured.
+// builtins are the tools that indus serve has of its own, where they are wanted or no
+// configuration was found when it started.
 type builtins struct {
 	registry *toolbox.Registry
 	dir      string
@@ -30,21 +33,60 @@ func newBuiltins(always bool, s streams) (*builtins, error) {
 	return &builtins{registry: toolbox.NewRegistry(tc), dir: dir, always: always, s: s}, nil
 }
 
-// show puts them on the shelf, or takes them off, as a configuration asks for.
-func (b *builtins) show(c *mcpconfig.Config) {
-	wanted := b.always || len(c.Rows) == 0 && len(c.Notes) == 0
-	tools := standard.ReadOnly()
-	switch {
-	case wanted && !b.shown:
-		b.registry.Add(tools...)
-		b.s.tell("the built-in tools read files below %s", clean(b.dir))
-	case !wanted && b.shown:
-		var names []string
-		for _, t := range tools {
-			names = append(names, t.Name)
-		}
-		b.registry.Remove(names...)
-		b.s.tell("the built-in tools are withdrawn: servers are configured now")
+// begin publishes them where they are wanted, or where nobody has configured anything and
+// the working directory is somebody's project: in the home directory and above it they would
+// read what no client should see.
+func (b *builtins) begin(c *mcpconfig.Config) {
+	switch wide := holdsHome(b.dir); {
+	case !b.always && len(found(c)) > 0:
+		return
+	case !b.always && wide:
+		b.s.tell("the built-in tools are not published here, where they could read everything below %s: start it in the directory that they may read, or with --builtins", clean(b.dir))
+		return
 	}
-	b.shown = wanted
+	b.registry.Add(standard.ReadOnly()...)
+	b.shown = true
+	b.s.tell("the built-in tools read files below %s", clean(b.dir))
+}
+
+// follow takes them back for good once something is configured.
+func (b *builtins) follow(c *mcpconfig.Config) {
+	if !b.shown || b.always || len(found(c)) == 0 {
+		return
+	}
+	for _, t := range standard.ReadOnly() {
+		b.registry.Remove(t.Name)
+	}
+	b.shown = false
+	b.s.tell("the built-in tools are withdrawn: there is a configuration now")
+}
+
+// found are the files of a configuration that are there.
+func found(c *mcpconfig.Config) []string {
+	return slices.DeleteFunc(slices.Clone(c.Searched), func(path string) bool {
+		_, err := os.Lstat(path)
+		return err != nil
+	})
+}
+
+// holdsHome reports whether a directory is the root or the user's home, or has that in it.
+func holdsHome(dir string) bool {
+	if dir == filepath.Dir(dir) {
+		return true
+	}
+	home, err := os.UserHomeDir()
+	if me, e := user.Current(); err != nil && e == nil {
+		home = me.HomeDir
+	}
+	at, err := os.Stat(dir)
+	for err == nil && filepath.IsAbs(home) {
+		if info, e := os.Stat(home); e == nil && os.SameFile(at, info) {
+			return true
+		}
+		if home == filepath.Dir(home) {
+			break
+		}
+		home = filepath.Dir(home)
+	}
+	return err != nil
 }

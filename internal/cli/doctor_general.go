@@ -28,15 +28,10 @@ func (d *doctor) general(ctx context.Context) []step {
 
 // files says which files were found, and what is wrong with whole ones.
 func (d *doctor) files() []step {
-	var found []string
-	for _, path := range d.config.Searched {
-		if _, err := os.Stat(path); err == nil {
-			found = append(found, path)
-		}
-	}
+	found := found(d.config)
 	var steps []step
 	switch {
-	case found == nil:
+	case len(found) == 0:
 		steps = append(steps, note("files", "none; looked for: "+strings.Join(d.config.Searched, ", "),
 			"write .indusvx/mcp.json, or name a file with --mcp"))
 	case len(d.config.Rows) == 0:

@@ -86,14 +86,15 @@ func (f *scopeFlags) enable(ctx context.Context, name string, on bool, s streams
 	} else {
 		s.tell("%s %s at %s:%d", done, clean(name), clean(row.File), row.Line)
 	}
-	if !on {
-		return nil
-	}
 	c, err := f.read(ctx)
 	if err != nil {
 		return err
 	}
-	if r, err := f.find(c, name); err == nil && r.State != mcpconfig.Active {
+	r, ok := c.Find(name, func(r mcpconfig.Row) bool { return r.File == row.File })
+	switch {
+	case !on && ok && r.State == mcpconfig.Held:
+		return mcpconfig.Approve(dry(), r) // or it would switch no server of that name off
+	case on && ok && r.State != mcpconfig.Active:
 		s.tell("%s is %s: %s", clean(name), r.State, clean(joinHint(r.Reason, r.Hint)))
 	}
 	return nil

@@ -255,10 +255,11 @@ func (f *exportFlags) definitions(ctx context.Context, names []string, s streams
 			continue
 		}
 		known = append(known, id)
+		r, _ = c.Find(id, func(r mcpconfig.Row) bool { return r.State != mcpconfig.Shadowed })
 		if len(names) > 0 && !slices.Contains(names, id) {
 			continue
 		}
-		d, ok := c.Definition(id)
+		d, ok := c.Definition(r)
 		switch {
 		case ok && (r.State == mcpconfig.Active || r.Scope != mcpconfig.Project):
 			defs = append(defs, d)

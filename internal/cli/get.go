@@ -81,13 +81,9 @@ func (f *scopeFlags) get(ctx context.Context, name string, asJSON bool, s stream
 	if err != nil {
 		return err
 	}
-	row, err := rowOf(ctx, c, r)
-	if err != nil {
-		return err
-	}
 	shown := shownRow{
 		Server: name, State: r.State, Transport: r.Kind, Scope: r.Scope, File: r.File, Line: r.Line, Approval: approval(r),
-		Reason: r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: row,
+		Reason: r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: rowOf(c, r),
 	}
 	for _, n := range c.Notes {
 		if n.Server == name && n.File == r.File && n.State == "" {
@@ -105,18 +101,12 @@ func (f *scopeFlags) get(ctx context.Context, name string, asJSON bool, s stream
 }
 
 // rowOf is a row as its file has it, with its secrets hidden; null where it is no object.
-func rowOf(ctx context.Context, c *mcpconfig.Config, r mcpconfig.Row) (json.RawMessage, error) {
-	if r.State == mcpconfig.Shadowed { // read alone, its file's row counts
-		var err error
-		if c, err = mcpconfig.Read(ctx, []string{r.File}, dry()); err != nil {
-			return nil, err
-		}
-	}
-	d, ok := c.Definition(r.Server.ID)
+func rowOf(c *mcpconfig.Config, r mcpconfig.Row) json.RawMessage {
+	d, ok := c.Definition(r)
 	if !ok {
-		return json.RawMessage("null"), nil
+		return json.RawMessage("null")
 	}
-	return hideRow(d.JSON), nil
+	return hideRow(d.JSON)
 }
 
 // approval is the word for how a row of a project's file stands.

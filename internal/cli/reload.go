@@ -253,7 +253,7 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	d := differenceOf(w.served.Servers(), c.Servers())
 	held := newlyHeld(w.served, c)
 	w.attached.Apply(c.Servers()) // their order too
-	w.local.show(c)
+	w.local.follow(c)
 	told := map[string]bool{}
 	for _, n := range c.Notes {
 		text := n.String()

@@ -122,31 +122,17 @@ func (f *scopeFlags) in(r mcpconfig.Row) bool {
 // find is the row that a name means: the one that counts, or where the flags narrow
 // it down the first there, or one that cannot be used.
 func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, error) {
-	rank := func(r mcpconfig.Row) int {
-		switch r.State {
-		case mcpconfig.Skipped:
-			return 2
-		case mcpconfig.Shadowed:
-			return 1
-		}
-		return 0
-	}
-	var found *mcpconfig.Row
-	var known []string
-	for i, r := range c.Rows {
-		if !f.in(r) {
-			continue
-		}
-		known = append(known, r.Server.ID)
-		if r.Server.ID == name && (found == nil || rank(r) < rank(*found)) {
-			found = &c.Rows[i]
-		}
-	}
-	if found != nil {
-		return *found, nil
+	if row, ok := c.Find(name, f.in); ok {
+		return row, nil
 	}
 	if i := slices.IndexFunc(c.Rows, func(r mcpconfig.Row) bool { return r.Server.ID == name }); i >= 0 {
 		return mcpconfig.Row{}, usage("no server %q there: it is at %s:%d", name, c.Rows[i].File, c.Rows[i].Line)
+	}
+	var known []string
+	for _, r := range c.Rows {
+		if f.in(r) {
+			known = append(known, r.Server.ID)
+		}
 	}
 	slices.Sort(known)
 	near := didYouMean(name, slices.DeleteFunc(slices.Compact(known), func(id string) bool { return id == "" }))

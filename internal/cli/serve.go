@@ -88,9 +88,10 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 const serveHelp = `Put the tools of all configured servers out as one MCP server: over streamable
 HTTP, both eras of the protocol at one URL, or on stdin and stdout. It answers at
 once, whatever the servers do: their tools are added as they become ready, and a
-server that dies is started again. Where nothing is configured, or with
---builtins, it has tools of its own, which read files below the working
-directory and nothing else: read, ls, grep, find.
+server that dies is started again. Where no configuration is found when it
+starts, or with --builtins, it has tools of its own, which read files below the
+working directory and nothing else: read, ls, grep, find. In the home directory
+and above it that takes --builtins.
 
 It follows its configuration: a change of a file is served within seconds, and at
 once on SIGHUP, and calls to servers that did not change go on. A file that is
@@ -172,7 +173,7 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 	if err != nil {
 		return err
 	}
-	local.show(c)
+	local.begin(c)
 	log, err := f.findLedger(s)
 	if err != nil {
 		return err
