@@ -90,6 +90,8 @@ func callFailed(ctx context.Context, err error) (json.RawMessage, error) {
 		return nil, err
 	case errors.As(err, &unknown):
 		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: unknown.Error()}
+	case errors.As(err, &fault) && fault.Kind != interop.ToolError && fault.Kind != interop.Protocol:
+		return failedResult(faultText(fault)), nil // an RPC error in it answers something else than the call
 	case errors.As(err, &rpc):
 		return nil, rpc
 	case errors.As(err, &fault) && fault.Kind == interop.Protocol:

@@ -131,6 +131,7 @@ func TestCallFailures(t *testing.T) {
 		{"tool error", fault(interop.ToolError, errors.New("boom")), failed("weather: tools/call x: boom; what to try: " + interop.ToolError.Advice()), 0, ""},
 		{"timeout", fault(interop.Timeout, nil), failed("weather: tools/call x; what to try: " + interop.Timeout.Advice()), 0, ""},
 		{"not connected", fault(interop.NotConnected, nil), failed("weather: tools/call x; what to try: " + interop.NotConnected.Advice()), 0, ""},
+		{"a server that is down, by its handshake's error", fault(interop.NotConnected, refused), failed(`weather: tools/call x: no\n (-5); what to try: ` + interop.NotConnected.Advice()), 0, ""},
 		{"transport", fault(interop.Transport, nil), failed("weather: tools/call x; what to try: " + interop.Transport.Advice()), 0, ""},
 		{"spawn failed", fault(interop.SpawnFailed, nil), failed("weather: tools/call x; what to try: " + interop.SpawnFailed.Advice()), 0, ""},
 		{"a policy in between", errors.New("not today"), failed("not today"), 0, ""},

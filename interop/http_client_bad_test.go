@@ -247,7 +247,7 @@ func TestHTTPDeathByRefusal(t *testing.T) {
 		}
 		_, err := c.call(t.Context(), toolCall(era, "x", `{}`, 0))
 		var ne *netError
-		if !errors.As(err, &ne) || strings.Contains(err.Error(), "key=") || !strings.HasPrefix(err.Error(), "POST http://127.0.0.1:") || strings.Contains(err.Error(), "/mcp") {
+		if !errors.As(err, &ne) || strings.Contains(err.Error(), "key=") || !strings.HasPrefix(err.Error(), "connection lost: POST http://127.0.0.1:") || strings.Contains(err.Error(), "/mcp") {
 			t.Errorf("err = %v", err)
 		}
 		wait(t, c.done(), "done")

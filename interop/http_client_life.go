@@ -38,9 +38,16 @@ func (l *httpLife) err() error {
 // alive is nil, or what a call on a dead connection returns.
 func (l *httpLife) alive() error {
 	if cause := l.err(); cause != nil {
-		return &lostError{cause}
+		return &unsentError{&lostError{cause}}
 	}
 	return nil
+}
+
+// rejected ends the connection for what a server has answered to a call in the place of
+// running it, and is what that call returns: it may go out again on another one.
+func (l *httpLife) rejected(cause error) error {
+	l.die(cause)
+	return &unsentError{&lostError{cause}}
 }
 
 // die is the one way a connection ends; only the first cause counts. Calls in

@@ -105,14 +105,14 @@ func (c *httpModern) judge(err error) error {
 	case err == nil:
 	case errors.As(err, &rpc):
 		if rpc.Code == protocol.CodeUnsupportedVersion {
-			c.die(err)
+			return c.rejected(err)
 		}
 	case errors.As(err, &he):
 		if he.Status == http.StatusNotFound || he.Status == http.StatusMethodNotAllowed {
-			c.die(err)
+			return c.rejected(err)
 		}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		c.die(err)
+		return c.rejected(err)
 	}
 	return err
 }

@@ -53,7 +53,9 @@ type legacySession struct{ id, version string }
 // longer knows.
 type sessionGoneError struct{ cause error }
 
-func (e *sessionGoneError) Error() string { return "the session is gone: " + e.cause.Error() }
+func (e *sessionGoneError) Error() string {
+	return "the server has ended our session with it: " + e.cause.Error()
+}
 func (e *sessionGoneError) Unwrap() error { return e.cause }
 
 func newHTTPLegacy(s *httpServer, receive Peer, gap func()) *httpLegacy {
@@ -183,9 +185,12 @@ func (c *httpLegacy) post(ctx context.Context, body []byte) error {
 }
 
 // judge ends the connection where an error means that its session is over, or
-// that nobody is there any more.
+// that nobody is there any more. What was sent did then not run, unless its answer had
+// begun; a 400 that is only taken for the end of a session may be a tool's.
 func (c *httpLegacy) judge(err error) error {
 	var he *HTTPError
+	var cut *cutError
+	begun := errors.As(err, &cut)
 	switch {
 	case err == nil:
 	case errors.As(err, &he):
@@ -195,11 +200,23 @@ func (c *httpLegacy) judge(err error) error {
 		if c.session.Load().id != "" {
 			err = &sessionGoneError{err}
 		}
+		if !begun && (he.Status == http.StatusNotFound || namesSession(he)) {
+			return c.rejected(err)
+		}
 		c.die(err)
 	case errors.Is(err, syscall.ECONNREFUSED):
+		if !begun {
+			return c.rejected(err)
+		}
 		c.die(err)
 	}
 	return err
+}
+
+// namesSession reports whether an answer complains of the session's id.
+func namesSession(he *HTTPError) bool {
+	body := strings.ToLower(he.Body)
+	return strings.Contains(body, "session id") || strings.Contains(body, "session-id")
 }
 
 // over reports whether an answer says that the session is: 404 by the book, and

@@ -2,6 +2,8 @@ package interop
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -13,12 +15,12 @@ import (
 func (s *slot) ready(ctx context.Context, tool string) (*Endpoint, error) {
 	var late <-chan time.Time
 	for {
-		e, hope, changed, fault := s.look()
+		e, hope, changed := s.look()
 		switch {
 		case e != nil:
 			return e, nil
 		case !hope:
-			return nil, s.refusal(tool, "not connected", fault)
+			return nil, s.refused(tool, "not connected")
 		}
 		if late == nil {
 			if wait := protocol.Duration(s.server.Timeouts.Connect, defaultConnect); wait > 0 {
@@ -32,31 +34,46 @@ func (s *slot) ready(ctx context.Context, tool string) (*Endpoint, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-late:
-			return nil, s.refusal(tool, "still not connected", fault)
+			return nil, s.refused(tool, "still not connected")
 		}
 	}
 }
 
-// look is the endpoint of a server that is up, with a call begun, else nil, whether to wait for it,
-// and why it is not up.
-func (s *slot) look() (e *Endpoint, hope bool, changed <-chan struct{}, fault *Fault) {
+// look is the endpoint of a server that is up, with a call begun, else nil, and whether to wait for it.
+func (s *slot) look() (e *Endpoint, hope bool, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.up && s.endpoint.Phase().Usable() {
 		s.endpoint.begin()
-		return s.endpoint, true, nil, nil
+		return s.endpoint, true, nil
 	}
 	hope = s.coming && (s.list != nil || !s.heard && s.fleet.opts.Hold)
-	return nil, hope, s.changed, s.statusNow().Fault
+	return nil, hope, s.changed
 }
 
-// refusal is the fault of a call that did not go out.
-func (s *slot) refusal(tool, why string, fault *Fault) *Fault {
-	var cause error // not a nil *Fault
-	if fault != nil {
-		cause = fault
+func (s *slot) refused(tool, why string) *Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refusal(tool, why)
+}
+
+// refusal is the fault of a call that did not go out: why, or that the server is down, and
+// for how long at least. Call it with mu held.
+func (s *slot) refusal(tool, why string) *Fault {
+	if s.heard && !s.up && !s.retired {
+		why = "its server is down"
+		switch wait := time.Until(s.retry); {
+		case wait > 0:
+			why += fmt.Sprintf(", and is tried again in %d s", (wait+time.Second-1)/time.Second)
+		case s.coming:
+			why += ", and is being tried again now"
+		}
 	}
-	f := NewFault(NotConnected, s.server.ID, why, cause)
+	f := NewFault(NotConnected, s.server.ID, why, nil)
+	if fault := s.statusNow().Fault; fault != nil {
+		f.Message += ": " + strings.TrimPrefix(fault.Message, s.server.ID+": ")
+		f.Cause = fault
+	}
 	f.Tool = tool
 	return f
 }

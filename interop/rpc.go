@@ -16,7 +16,8 @@ type lostError struct{ cause error }
 func (e *lostError) Error() string { return "connection lost: " + e.cause.Error() }
 func (e *lostError) Unwrap() error { return e.cause }
 
-// unsentError is a connection that had died before a call went out.
+// unsentError is a connection that had died before a call went out, or on which the
+// server has refused to run it: it may go out on another one.
 type unsentError struct{ *lostError }
 
 func (e *unsentError) Unwrap() error { return e.lostError }

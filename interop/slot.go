@@ -45,6 +45,7 @@ type slot struct {
 	heard     bool          // it was listed once, or it failed
 	up        bool          // it is connected and listed, or its listing failed
 	coming    bool          // it is up, or an attempt is under way or will be made
+	retry     time.Time     // when the next attempt begins; in the past: it has, or there is none
 	retired   bool          // it was taken out of the fleet: nothing changes any more
 	listFault *Fault        // why what is published is not what the server has now; nil: it is
 	lastFault *Fault        // why the last connection or attempt failed; nil: none did, or it is up
@@ -147,12 +148,13 @@ func (s *slot) run() {
 		if lived >= policy.Healthy {
 			pause.reset()
 		}
-		s.lost(e)
+		next := pause.next()
+		s.lost(e, next)
 		e.Close()
 		if policy.Off {
 			<-s.ctx.Done()
 		}
-		if !s.sleep(pause.next()) {
+		if !s.sleep(next) {
 			return
 		}
 		e = s.mint()
@@ -308,9 +310,9 @@ func (s *slot) listedAs(e *Endpoint, l *listing, err error) (isNew bool) {
 	return isNew
 }
 
-// lost notes that the endpoint is gone. What was published stays for a while,
-// if there is hope.
-func (s *slot) lost(e *Endpoint) {
+// lost notes that the endpoint is gone, and the pause until the next attempt. What was
+// published stays for a while, if there is hope.
+func (s *slot) lost(e *Endpoint, pause time.Duration) {
 	st := e.Status()
 	if st.Fault == nil {
 		st.Fault = NewFault(NotConnected, s.server.ID, "its endpoint was closed", nil)
@@ -325,6 +327,9 @@ func (s *slot) lost(e *Endpoint) {
 		had := s.list != nil
 		s.up, s.heard, s.coming = false, true, !s.fleet.opts.Restart.Off
 		s.lastFault, s.listFault = st.Fault, nil
+		if s.coming {
+			s.retry = time.Now().Add(pause)
+		}
 		switch {
 		case !s.coming || s.fleet.opts.Grace == 0:
 			s.list = nil
@@ -377,7 +382,7 @@ func (s *slot) change(set func() []EventKind) {
 		return
 	}
 	s.mu.Lock()
-	list, heard := s.list, s.heard
+	list, heard, down := s.list, s.heard, s.isDown()
 	if s.of != nil {
 		s.list = nil
 		s.inherit(s.of) // which stays, if it takes its place now and has not been listed
@@ -387,7 +392,7 @@ func (s *slot) change(set func() []EventKind) {
 	if promoted {
 		f.promote(s)
 	}
-	fresh := (promoted || s.list != list || s.heard != heard) && f.rebuild()
+	fresh := (promoted || s.list != list || s.heard != heard || s.isDown() != down) && f.rebuild()
 	for _, kind := range kinds {
 		s.tell(s.event(kind))
 	}

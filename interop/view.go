@@ -15,6 +15,7 @@ import (
 type view struct {
 	snapshot *toolbox.Snapshot
 	owners   map[string]owner
+	down     []*slot // in order
 	rejected []Quarantine // names that two servers claim
 }
 
@@ -34,9 +35,14 @@ func (f *Fleet) rebuild() (fresh bool) {
 		if s.list != nil {
 			v.add(s, s.list)
 		}
+		if s.isDown() {
+			v.down = append(v.down, s)
+			v.snapshot.Down = append(v.snapshot.Down, toolbox.Down{Server: s.server.ID, Owns: s.mayOwn})
+		}
 	}
-	old := f.view.Load().snapshot
-	fresh = !slices.Equal(old.Pending, v.snapshot.Pending) || !sameTools(old.Tools, v.snapshot.Tools)
+	last := f.view.Load()
+	old := last.snapshot
+	fresh = !slices.Equal(last.down, v.down) || !slices.Equal(old.Pending, v.snapshot.Pending) || !sameTools(old.Tools, v.snapshot.Tools)
 	if fresh {
 		f.version++
 		v.snapshot.Version = f.version
@@ -88,8 +94,8 @@ func (f *Fleet) Watch(changed func()) (stop func()) { return f.watchers.Watch(ch
 // Timeouts.Connect says; a call that has gone out is never repeated.
 //
 // A name that nobody lists and that may be a tool of a server which is not up
-// is NotConnected, with the server's fault for its cause, and only otherwise a
-// [*toolbox.UnknownTool].
+// is NotConnected, with when the server is tried again, and its fault for the cause. Only
+// otherwise it is a [*toolbox.UnknownTool].
 func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	return f.DoIf(ctx, c, func() error { return nil })
 }
@@ -185,7 +191,7 @@ func (f *Fleet) late(ctx context.Context, name string) (owner, error) {
 		var why error
 		slots := f.all()
 		for _, s := range slots {
-			if !s.config().MayOwn(name) {
+			if !s.mayOwn(name) {
 				continue
 			}
 			err := s.hold(ctx)
@@ -227,8 +233,15 @@ func (s *slot) hold(ctx context.Context) error {
 	case s.up:
 		return nil
 	}
-	return s.refusal("", "not connected", fault)
+	return s.refusal("", "not connected")
 }
+
+// isDown reports whether the server was tried, and it is not known what it has now. Call it
+// with mu or Fleet.mu held.
+func (s *slot) isDown() bool { return s.heard && s.list == nil && (!s.up || s.listFault != nil) }
+
+// mayOwn is [Server.MayOwn], by the rules that hold now.
+func (s *slot) mayOwn(name string) bool { return s.config().MayOwn(name) }
 
 // MayOwn reports whether a tool of the server could be mounted under name: one that
 // s.Tools denies could not. Of servers whose ids are long or need a hash, several may

@@ -147,8 +147,8 @@ func (b *Box) Watch(changed func()) (stop func()) {
 
 // Do implements [Source]: the exact door. The call goes to the source whose tool the
 // caller's Snapshot shows. A name that is not there is asked of those sources that
-// withhold it, or have servers not heard yet, in order, because it may be theirs; each
-// may wait for its servers, within ctx.
+// withhold it, or have servers not heard yet or down, in order, because it may be theirs;
+// each may wait for its servers, within ctx.
 func (b *Box) Do(ctx context.Context, c Call) (*Result, error) { return b.around(ctx, c) }
 
 func (b *Box) do(ctx context.Context, c Call) (*Result, error) {
@@ -169,7 +169,7 @@ func (b *Box) do(ctx context.Context, c Call) (*Result, error) {
 
 // mayTake reports whether the source may know a name that it does not show.
 func (s *Snapshot) mayTake(name string) bool {
-	return s != nil && (len(s.Pending) > 0 || slices.Contains(s.Withheld, name))
+	return s != nil && (len(s.Pending) > 0 || slices.Contains(s.Withheld, name) || s.DownOwner(name) != "")
 }
 
 // isUnknown reports whether err says that the source has no tool of that name.

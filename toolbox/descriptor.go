@@ -2,6 +2,7 @@ package toolbox
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/indusagi/indus/schema"
 )
@@ -63,4 +64,30 @@ type Snapshot struct {
 	// Withheld names tools that are there and not shown: a call of one goes to its
 	// source all the same, which says why it is refused.
 	Withheld []string
+	// Down are servers that are configured and cannot be reached, and whose tools are
+	// therefore not in Tools, in order. A call of one goes to its source, which says so.
+	Down []Down
+}
+
+// Down is a server that cannot be reached. It may be asked from any goroutine.
+type Down struct {
+	// Server is its id.
+	Server string
+	// Owns reports whether a tool of the server may have that name; never nil.
+	Owns func(name string) bool
+}
+
+// DownOwner is the server of Down that may own a tool of that name; "" where none may.
+func (s *Snapshot) DownOwner(name string) string {
+	for _, d := range s.Down {
+		if d.Owns(name) {
+			return d.Server
+		}
+	}
+	return ""
+}
+
+// sameServers compares two lists of servers that are down.
+func sameServers(a, b []Down) bool {
+	return slices.EqualFunc(a, b, func(x, y Down) bool { return x.Server == y.Server })
 }

@@ -163,6 +163,7 @@ func (v *view) add(source Source, s *Snapshot, fitting func(Descriptor) *fit) {
 			v.all.Pending = append(v.all.Pending, server)
 		}
 	}
+	v.all.Down = append(v.all.Down, s.Down...)
 	for _, name := range s.Withheld {
 		if !slices.Contains(v.all.Withheld, name) {
 			v.all.Withheld = append(v.all.Withheld, name)
@@ -191,7 +192,7 @@ func (v *view) size() int {
 
 // equal compares all but the versions, and Changes, which follow from the rest.
 func equal(a, b *Snapshot) bool {
-	return slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Withheld, b.Withheld) && slices.EqualFunc(a.Tools, b.Tools, func(x, y Descriptor) bool {
+	return slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Withheld, b.Withheld) && sameServers(a.Down, b.Down) && slices.EqualFunc(a.Tools, b.Tools, func(x, y Descriptor) bool {
 		return x.Name == y.Name && x.Description == y.Description &&
 			x.Server == y.Server && x.Tool == y.Tool && x.Profile == y.Profile && x.Unfit == y.Unfit &&
 			same(x.Schema, y.Schema) && same(x.Parameters, y.Parameters) &&

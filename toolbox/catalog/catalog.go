@@ -121,6 +121,8 @@ type found struct {
 	More bool `json:"more,omitempty"`
 	// Pending are servers not heard yet.
 	Pending []string `json:"pending,omitempty"`
+	// Down are servers that cannot be reached: what they have is not found.
+	Down []string `json:"down,omitempty"`
 }
 
 type foundOperation struct {
@@ -149,6 +151,9 @@ func (t *tools) search(ctx context.Context, c toolbox.Call) (json.RawMessage, er
 	for _, server := range v.Pending {
 		f.Pending = append(f.Pending, protocol.Printable(server, maxName))
 	}
+	for _, d := range v.Down {
+		f.Down = append(f.Down, protocol.Printable(d.Server, maxName))
+	}
 	return encode(f), nil
 }
 
@@ -163,6 +168,10 @@ func (t *tools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage, er
 	}
 	at, ok := v.find(name)
 	if !ok {
+		if server := (&toolbox.Snapshot{Down: v.Down}).DownOwner(name); server != "" {
+			return nil, &Error{Code: Unavailable, Retryable: true,
+				Message: "its server " + protocol.Printable(server, maxName) + " is down; try again later"}
+		}
 		return nil, notFound(name, v.nearest(name))
 	}
 	o := v.List.operations[at]

@@ -34,6 +34,8 @@ type View struct {
 	May func(place int) bool
 	// Pending names what may yet bring more operations: servers not heard yet.
 	Pending []string
+	// Down are servers that cannot be reached, whose operations are not in List.
+	Down []toolbox.Down
 }
 
 // Operation is what is told of one operation. It is read-only, down to its bytes.

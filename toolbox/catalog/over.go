@@ -44,7 +44,7 @@ func (t *toolset) View(_ context.Context, caller toolbox.Principal) (View, error
 	if s == nil {
 		return View{}, nil
 	}
-	return View{List: t.list(s), Pending: s.Pending}, nil
+	return View{List: t.list(s), Pending: s.Pending, Down: s.Down}, nil
 }
 
 // list is the operations of a snapshot. It is made once for each that is seen again soon.
