@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn, handshake, error) {
 		if err != nil {
 			return nil, handshake{}, err
 		}
-		return e.openStream(ctx, injectedFramer{c}, e.opts.Era)
+		return e.openStream(ctx, injectedFramer{c}, cmp.Or(e.server.Era, e.opts.Era))
 	}
 	switch t := e.server.Transport.(type) {
 	case Stdio:
@@ -30,6 +31,9 @@ func (e *Endpoint) dial(ctx context.Context) (conn, handshake, error) {
 	case HTTP:
 		return dialHTTP(ctx, e.httpOptions(t.URL, t.Headers))
 	case SSE:
+		if e.server.Era == Modern {
+			return nil, handshake{}, errors.New("HTTP+SSE is older than the modern era: set interop.HTTP, or another era")
+		}
 		return dialSSE(ctx, e.httpOptions(t.URL, t.Headers))
 	}
 	return nil, handshake{}, errors.New("the server has no transport: set interop.Stdio, HTTP or SSE")
@@ -37,27 +41,47 @@ func (e *Endpoint) dial(ctx context.Context) (conn, handshake, error) {
 
 func (e *Endpoint) httpOptions(url string, headers []Pair) httpOptions {
 	return httpOptions{
-		url: url, headers: headers, client: e.opts.HTTPClient, info: e.opts.Info, era: e.opts.Era,
+		url: url, headers: headers, client: e.opts.HTTPClient, info: e.opts.Info, era: e.opts.Era, pin: e.server.Era,
 		max: e.opts.MaxMessage, receive: e.received, gap: e.stale, logger: e.opts.Logger, secrets: e.secrets,
 	}
 }
 
-// dialStdio starts the process. One that leaves during the probe is started
-// again, and only spoken to as a legacy server.
+// dialStdio starts the process. One that the probe may have upset is started again, and
+// only spoken to as a legacy server.
 func (e *Endpoint) dialStdio(ctx context.Context, t Stdio) (conn, handshake, error) {
+	era := cmp.Or(e.server.Era, e.opts.Era)
+	c, shake, err := e.startIn(ctx, t, era)
+	if err == nil || era == Legacy || e.server.Era != "" || ctx.Err() != nil || !maybeUpset(err) {
+		return c, shake, err
+	}
+	return e.startIn(ctx, t, Legacy)
+}
+
+func (e *Endpoint) startIn(ctx context.Context, t Stdio, era Era) (conn, handshake, error) {
 	f, err := startStdio(ctx, t, e.opts.MaxMessage, e.opts.Trace, e.secrets)
 	if err != nil {
 		return nil, handshake{}, err
 	}
-	c, shake, err := e.openStream(ctx, f, e.opts.Era)
+	return e.openStream(ctx, f, era)
+}
+
+// maybeUpset reports whether a handshake that began with server/discover may have failed
+// because of it: the server left, or has refused the initialize that followed, and not for
+// its version. Some take the first message, whatever it is, for the beginning of a session.
+func maybeUpset(err error) bool {
 	var lost *lostError
-	if err == nil || e.opts.Era == Legacy || !errors.As(err, &lost) || ctx.Err() != nil {
-		return c, shake, err
+	var version *versionError
+	var rpc *RPCError
+	var bad *protocolError
+	switch {
+	case errors.As(err, &lost):
+		return true
+	case errors.As(err, &version):
+		return false
+	case errors.As(err, &rpc):
+		return rpc.Code != CodeMethodNotFound && rpc.Code != protocol.CodeUnsupportedVersion
 	}
-	if f, err = startStdio(ctx, t, e.opts.MaxMessage, e.opts.Trace, e.secrets); err != nil {
-		return nil, handshake{}, err
-	}
-	return e.openStream(ctx, f, Legacy)
+	return errors.As(err, &bad)
 }
 
 // openStream shakes hands over f, and closes it where that fails.
@@ -104,6 +128,9 @@ func (e *Endpoint) shakeHands(ctx context.Context, c *streamConn, era Era) (hand
 		return first(ctx, c, answers)
 	}
 	ask(Modern)
+	if e.server.Era == Modern {
+		return first(ctx, c, answers)
+	}
 	silence := time.NewTimer(e.opts.probeWait)
 	defer silence.Stop()
 	select {

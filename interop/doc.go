@@ -41,7 +41,9 @@
 //
 // MCP before 2026-07-28 is a session with a handshake ([Legacy]); from then on it
 // is stateless ([Modern]). Which one a server speaks is found out when it is
-// connected, and remembered while the fleet lives.
+// connected, and remembered while the fleet lives; for a process also by what is Known of
+// it. A process that fails after the question is started once more, and spoken to as a
+// legacy server. [Server.Era] says it beforehand.
 //
 // # Reload
 //

@@ -34,7 +34,8 @@ type EndpointOptions struct {
 	HTTPClient *http.Client
 	// Trace hears of the steps of connecting over stdio. nil: nobody does.
 	Trace *Trace
-	// Era is what the server spoke when it was last seen: tried first. "": not known.
+	// Era is what the server spoke when it was last seen: tried first, where Server.Era
+	// does not say what it is. "": not known.
 	Era Era
 	// Info is how we name ourselves. Zero: [ClientInfo].
 	Info Info

@@ -1,13 +1,16 @@
 package interop_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // methods is what the fixture was asked, in order, up to now.
@@ -40,6 +43,7 @@ func TestEndpointFindsTheEraOverStdio(t *testing.T) {
 		{"a broken answer", []string{"-era", "legacy", "-malformed", "server/discover"}, "", time.Hour, interop.Legacy, "2025-11-25", 1, probed},
 		{"hangs on the probe", []string{"-era", "legacy", "-probe", "ignore"}, "", brief / 3, interop.Legacy, "2025-11-25", 1, probed},
 		{"exits on the probe", []string{"-era", "legacy", "-probe", "exit"}, "", time.Hour, interop.Legacy, "2025-11-25", 2, probed},
+		{"takes the probe for the handshake", []string{"-era", "legacy", "-probe", "begin"}, "", time.Hour, interop.Legacy, "2025-11-25", 2, probed + " initialize"},
 		{"modern and hangs on initialize", []string{"-era", "modern", "-hang", "initialize", "-delay", "500ms", "-delay-on", "server/discover"}, "", brief / 3, interop.Modern, "2026-07-28", 1, probed},
 		{"remembered legacy", []string{"-era", "dual"}, interop.Legacy, time.Hour, interop.Legacy, "2025-11-25", 1, "initialize"},
 		{"remembered modern", []string{"-era", "legacy"}, interop.Modern, time.Hour, interop.Legacy, "2025-11-25", 1, probed},
@@ -72,6 +76,89 @@ func TestEndpointFindsTheEraOverStdio(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestEndpointSpeaksTheConfiguredEra(t *testing.T) {
+	for name, c := range map[string]struct {
+		flags   string
+		pin     interop.Era
+		methods string
+		fault   string // "": none
+	}{
+		"legacy":                  {"dual", interop.Legacy, "initialize", ""},
+		"modern":                  {"dual", interop.Modern, "server/discover", ""},
+		"legacy, of a modern one": {"modern", interop.Legacy, "initialize", "initialize: "},
+		"modern, of a legacy one": {"legacy", interop.Modern, "server/discover", "server/discover: Method not found"},
+	} {
+		for _, over := range []string{"stdio", "HTTP"} {
+			t.Run(name+" over "+over, func(t *testing.T) {
+				f := fixture.New(t, "-no-list-changed", "-era", c.flags)
+				kind, s := interop.SpawnFailed, child("fx", f)
+				if over == "HTTP" {
+					kind, s.Transport = interop.Transport, interop.HTTP{URL: f.HTTP()}
+				}
+				s.Era = c.pin
+				r := &rig{newEndpoint(t, s, &interop.EndpointOptions{Era: interop.Modern}), f.Control, t}
+				err := r.Open(t.Context())
+				if c.fault != "" {
+					wantFleetFault(t, err, kind, "fx", "", c.fault)
+				} else if err != nil || r.Era() != c.pin {
+					t.Errorf("era %s, %v", r.Era(), err)
+				}
+				if c.fault == "" {
+					r.fence()
+				}
+				r.Wait("recv ")
+				if got := r.methods(); got != c.methods {
+					t.Errorf("it was asked %s, want %s", got, c.methods)
+				}
+				if n := len(r.Events("start ")); n != 1 {
+					t.Errorf("%d processes", n)
+				}
+			})
+		}
+	}
+	s := interop.Server{ID: "fx", Era: interop.Modern, Transport: interop.SSE{URL: "http://127.0.0.1:1/"}}
+	wantFleetFault(t, newEndpoint(t, s, nil).Open(t.Context()), interop.Transport, "fx", "", "HTTP+SSE is older than the modern era")
+}
+
+// A server that passes everything on to another takes the first message for the beginning
+// of a session there: asked for its era, it refuses the handshake.
+func TestEndpointConnectsSupergateway(t *testing.T) {
+	path, args := peers.Command(t, "supergateway", "--logLevel", "none", "--streamableHttp", peers.EverythingHTTP(t))
+	e := newEndpoint(t, interop.Server{ID: "sg", Transport: interop.Stdio{Command: path, Args: args}}, nil)
+	mustOpen(t, e)
+	if tools, err := e.Tools(t.Context()); err != nil || len(tools) < 5 || e.Era() != interop.Legacy {
+		t.Errorf("%d tools, era %s, %v", len(tools), e.Era(), err)
+	}
+}
+
+// What is known of a process says how to speak to it, and heals where that is wrong.
+func TestTheEraThatWorkedIsRemembered(t *testing.T) {
+	row := toolbox.Wire{Format: "mcp/legacy", JSON: json.RawMessage(`{"name":"echo","inputSchema":{"type":"object"}}`)}
+	for era, want := range map[string]string{"dual": "initialize tools/list", "modern": "initialize server/discover tools/list"} {
+		f := fixture.New(t, "-no-list-changed", "-era", era)
+		fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Known: func(string) []toolbox.Wire { return []toolbox.Wire{row} }})
+		fleet.Apply([]interop.Server{child("a", f)})
+		d.wait("a", interop.ServerReady, 1)
+		f.Wait("recv tools/list")
+		if got := (&rig{nil, f.Control, t}).methods(); got != want {
+			t.Errorf("%s was asked %s, want %s", era, got, want)
+		}
+	}
+}
+
+// One that hangs since it was probed is not probed the next time.
+func TestAServerThatHangsOnTheProbeComesUp(t *testing.T) {
+	hangs := shell(`read line; case "$line" in *server/discover*) cat >/dev/null;; esac
+		echo '{ANSWER:1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'; read line; read line; echo '{ANSWER:2,"result":{"tools":[]}}'; cat >/dev/null`)
+	hangs.Timeouts.Connect = brief
+	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
+	fleet.Apply([]interop.Server{hangs})
+	if e := d.wait("fx", interop.ServerFaulted, 1); e.Status.Fault.Kind != interop.Timeout {
+		t.Error(e.Status.Fault)
+	}
+	d.wait("fx", interop.ServerReady, 1)
 }
 
 func TestEndpointDropsTheProbesLateAnswer(t *testing.T) {

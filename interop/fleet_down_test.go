@@ -53,7 +53,7 @@ func TestACallGoesOutAtMostTwice(t *testing.T) {
 // A server that is down is no server without tools, by every door.
 func TestDownIsNotUnknown(t *testing.T) {
 	shut := door(t.TempDir() + "/door")
-	row := toolbox.Wire{Format: "mcp/2025-11-25", JSON: json.RawMessage(`{"name":"old","inputSchema":{"type":"object"}}`)}
+	row := toolbox.Wire{Format: "mcp/legacy", JSON: json.RawMessage(`{"name":"old","inputSchema":{"type":"object"}}`)}
 	for _, gateway := range []bool{false, true} {
 		options := interop.MountOptions{
 			Wait: -1, Grace: time.Millisecond, Restart: interop.Restart{First: time.Hour, Max: time.Hour},

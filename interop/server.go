@@ -17,6 +17,9 @@ type Server struct {
 	ID string
 	// Transport is [Stdio], [HTTP] or [SSE].
 	Transport TransportConfig
+	// Era is the only one that the server is spoken to in: [Legacy] or [Modern]. "": it is
+	// found out, and remembered.
+	Era Era
 	// Timeouts of each remote step; the zero value is the defaults.
 	Timeouts Timeouts
 	// Secrets are values that nothing which the server says may show, beside those of its
@@ -171,7 +174,7 @@ func (s Server) Equal(o Server) bool {
 
 // sameReach reports whether a connection to the one is as good for the other.
 func (s Server) sameReach(o Server) bool {
-	if s.ID != o.ID || s.Timeouts != o.Timeouts {
+	if s.ID != o.ID || s.Timeouts != o.Timeouts || s.Era != o.Era {
 		return false
 	}
 	switch a := s.Transport.(type) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -31,7 +32,7 @@ type slot struct {
 	// These are run's own.
 	beside <-chan struct{} // closed when one that had the id before, and may hold a port or a lock, is gone; nil: there is none
 	relist chan struct{}   // one slot: the list is stale
-	era    Era             // what the server spoke last
+	era    Era             // what the server spoke last, or may
 	doubt  bool            // an attempt with what is remembered has failed: the next one is without
 
 	// What follows changes with Fleet.mu and mu both held: by what happens to the
@@ -61,11 +62,17 @@ func newSlot(f *Fleet, server Server) *slot {
 		done: make(chan struct{}), gone: make(chan struct{}), changed: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	var known []toolbox.Wire
+	if f.opts.Known != nil {
+		known = f.opts.Known(server.ID)
+	}
+	// To probe a process again may cost it seconds, or its life; to probe a URL costs nothing.
+	if _, ok := server.Transport.(Stdio); ok && len(known) > 0 && known[0].Format == protocol.FormatLegacy {
+		s.era = Legacy
+	}
 	s.endpoint = s.mint()
 	s.endpoint.adopt(s.shape)
-	if f.opts.Known != nil {
-		s.list = s.endpoint.known(f.opts.Known(server.ID))
-	}
+	s.list = s.endpoint.known(known)
 	return s
 }
 
@@ -318,9 +325,12 @@ func (s *slot) lost(e *Endpoint, pause time.Duration) {
 		st.Fault = NewFault(NotConnected, s.server.ID, "its endpoint was closed", nil)
 	}
 	opened := st.Era != ""
-	if opened {
+	switch {
+	case opened:
 		s.era, s.doubt = st.Era, false
-	} else {
+	case st.Fault.Kind == Timeout && (s.era == "" || s.doubt): // it may hang on the probe
+		s.era, s.doubt = Legacy, false
+	default:
 		s.doubt = !s.doubt
 	}
 	s.change(func() []EventKind {

@@ -15,7 +15,7 @@ import (
 // goroutines at once and must not block.
 type Trace struct {
 	// Started is the server's process, once it runs: a second one where the first
-	// left as it was asked for its era. stderr is the end of what that process has
+	// failed after it was asked for its era. stderr is the end of what that process has
 	// written there so far, at most 8 KiB, fit for a terminal; it may be called at any
 	// time, also when the process is over.
 	Started func(pid int, stderr func() string)

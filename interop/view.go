@@ -15,7 +15,7 @@ import (
 type view struct {
 	snapshot *toolbox.Snapshot
 	owners   map[string]owner
-	down     []*slot // in order
+	down     []*slot      // in order
 	rejected []Quarantine // names that two servers claim
 }
 

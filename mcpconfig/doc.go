@@ -67,6 +67,7 @@
 //	      "env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}"},
 //	      "cwd": "tools",                        // from the file's directory, or the one around .indusvx
 //	      "inheritEnv": false,                   // true: the child gets the whole environment
+//	      "era": "legacy",                       // or "modern"; "auto" asks the server, and is the default
 //	      "timeout": 90000,                      // milliseconds, or "90s"
 //	      "tools": {                             // by the server's own names
 //	        "allow": ["list_*", "get_issue"],    // without it all are mounted

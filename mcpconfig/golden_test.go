@@ -165,6 +165,9 @@ func revealed(t *testing.T, s interop.Server) string {
 	if rules, _ := json.Marshal(s.Tools); string(rules) != `{"Allow":null,"Deny":null,"Rename":null,"Describe":null}` {
 		row = append(row, s.Tools)
 	}
+	if s.Era != "" {
+		row = append(row, "era "+string(s.Era))
+	}
 	if s.Profile != nil {
 		row = append(row, "profile "+s.Profile.Name())
 	}

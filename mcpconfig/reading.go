@@ -72,6 +72,7 @@ func (r *reading) read() {
 		return
 	}
 	r.strangers()
+	r.Server.Era = r.era()
 	r.Server.Timeouts = r.timeouts()
 	r.Server.Tools = r.rules()
 	r.Server.Profile = r.profile()

@@ -146,6 +146,23 @@ func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
 	}
 }
 
+// era is the one that the server is spoken to in; "" is auto, and what is unknown is left out.
+func (r *reading) era() interop.Era {
+	v := r.fields["era"]
+	if v == nil {
+		return ""
+	}
+	switch name := tree.Text(*v); {
+	case v.Value.Kind() != '"':
+		r.note(v.StartOffset, `"era" is `+tree.KindOf(v.Value)+" where a name is expected, and is left out", "")
+	case name == string(interop.Legacy) || name == string(interop.Modern):
+		return interop.Era(name)
+	case name != "auto":
+		r.note(v.StartOffset, "unknown era "+tree.Quote(name)+", which is left out", "try legacy, modern or auto")
+	}
+	return ""
+}
+
 // profile is how the server's tools are shown to models; one that is unknown is left out.
 func (r *reading) profile() *schema.Profile {
 	v := r.fields["profile"]

@@ -165,6 +165,7 @@ var choices = map[string][]string{
 		`{}`, `{"allow": ["a*"], "deny": [], "#": 1}`, `{"rename": {"a": "b", "c": "d"}, "describe": {"": "x"}}`, `{"allow": []}`, `{"deny": [""]}`,
 		`{"deny": "a"}`, `{"rename": {"a": ""}}`, `{"exclude": []}`, `[]`, `"*"`,
 	},
+	"era":      {`"legacy"`, `"modern"`, `"auto"`, `"old"`, `""`, `1`},
 	"profile":  {`"openai"`, `"universal"`, `"gpt"`, `1`},
 	"enabled":  {`true`, `"true"`, `1`},
 	"disabled": {`false`, `"no"`, `0`},

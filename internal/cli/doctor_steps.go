@@ -151,8 +151,8 @@ func (x *exam) process() []step {
 	}
 	start := fmt.Sprintf("process %d", x.saw.pid)
 	if x.saw.started > 1 {
-		return append(steps, note("start", start+"; the first one left when it was asked for its era",
-			"update the server: it is started twice each time"))
+		return append(steps, note("start", start+"; the first one failed when it was asked for its era",
+			`write "era": "legacy" into the row: it is started twice each time otherwise`))
 	}
 	return append(steps, good("start", start))
 }
