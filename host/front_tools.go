@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,7 +96,8 @@ func (t *toolsBackend) Watch(notify func(interop.Message)) (stop func()) {
 	}
 }
 
-// Settle waits until no server is pending, or ctx ends; see [NewFront].
+// Settle waits until no server is pending of which nothing is listed yet, or ctx ends; see
+// [NewFront].
 func (t *toolsBackend) Settle(ctx context.Context, p toolbox.Principal) {
 	changed := make(chan struct{}, 1)
 	stop := t.src.Watch(func() {
@@ -105,11 +107,18 @@ func (t *toolsBackend) Settle(ctx context.Context, p toolbox.Principal) {
 		}
 	})
 	defer stop()
-	for len(t.src.Snapshot(p).Pending) > 0 {
+	for unlisted(t.src.Snapshot(p)) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// unlisted reports whether a server is pending of which nothing is known either.
+func unlisted(s *toolbox.Snapshot) bool {
+	return slices.ContainsFunc(s.Pending, func(server string) bool {
+		return !slices.ContainsFunc(s.Tools, func(d toolbox.Descriptor) bool { return d.Server == server })
+	})
 }

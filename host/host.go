@@ -24,7 +24,7 @@ const (
 	defaultMaxClient   = 1000
 	defaultMaxInFlight = 10_000
 	defaultKeepAlive   = 25 * time.Second // below the half minute that proxies wait for a header
-	defaultListWait    = 5 * time.Second
+	defaultListWait    = 3 * time.Second // @openai/agents gives up after 5 s, its start included
 )
 
 // HostOptions tune a [Host]. nil and the zero value are good.
@@ -66,8 +66,9 @@ type Options struct {
 	// KeepAlive is the silence on an open HTTP answer after which a comment is
 	// sent, for which a pending answer becomes an event stream. 0: 25 s, negative: never.
 	KeepAlive time.Duration
-	// ListWait bounds how long the first tools/list on stdio waits for servers
-	// that have not been heard yet: many clients list once. 0: 5 s, negative: not at all.
+	// ListWait bounds how long the first tools/list on stdio waits for servers that have
+	// not been heard yet, and of which nothing is listed because it is known: many clients
+	// list once. 0: 3 s, negative: not at all.
 	ListWait time.Duration
 	// Parameters is the seeds' way: tools are published with the schema that
 	// models see instead of their owner's. It concerns [New] alone.

@@ -221,7 +221,8 @@ func TestFirstListOnStdioWaitsForServers(t *testing.T) {
 		t.Errorf("it did not wait: %s", got)
 	default:
 	}
-	now.Store(&toolbox.Snapshot{Version: 2, Tools: tool})
+	known := append(tool, toolbox.Descriptor{Name: "known", Server: "slower"}) // and not heard
+	now.Store(&toolbox.Snapshot{Version: 2, Tools: known, Pending: []string{"slower"}})
 	src.Notify()
 	for range 2 {
 		if got := <-asked; !strings.Contains(got, `"late"`) {

@@ -60,7 +60,7 @@ func newServe(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout")
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
-	cmd.Flags().DurationVar(&f.listWait, "list-wait", 5*time.Second, "how long the first tools/list waits on stdio")
+	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
 	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("expose", completeExpose)
 	return cmd
@@ -127,8 +127,9 @@ Flags:
                        tools in the place of all: search, schema, call and batch
                        find and run the others) (default: all)
   --list-wait TIME     with --stdio, how long the first tools/list waits for
-                       servers that are not ready, because many clients list
-                       once; 0 is not at all (default: 5s)
+                       servers that are not ready and of whose tools the ledger
+                       knows nothing, because many clients list once; 0 is not
+                       at all (default: 3s)
   --changes POLICY     what becomes of a tool that is not what it was when it was
                        approved: accept (it is live, and told of), hold (it is
                        kept back until "indus mcp accept"), deny (it is kept

@@ -249,6 +249,29 @@ func TestTheFirstListWaitsForServers(t *testing.T) {
 	p.ends(0)
 }
 
+// TestTheFirstListHasWhatTheLedgerKnows at once, whatever the server does.
+func TestTheFirstListHasWhatTheLedgerKnows(t *testing.T) {
+	t.Parallel()
+	slow, f := hanging(t)
+	cmd := command(t, map[string]row{"slow": slow}, "serve", "--stdio", "--list-wait", "1h")
+	again := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env}
+	p := launch(t, cmd)
+	release(f)
+	p.hears(&p.err, `slow: ready`)
+	p.stdin.Close()
+	p.ends(0)
+	p = launch(t, again) // and it hangs
+	p.send(helloLegacy)
+	p.hears(&p.out, answerTo(1))
+	p.send(initialized)
+	p.send(ask(2, "tools/list"))
+	if list := p.hears(&p.out, answerTo(2)); !strings.Contains(list, `"slow__echo"`) || strings.Contains(p.err.String(), "slow: ready") {
+		t.Error(list)
+	}
+	p.stdin.Close()
+	p.ends(0)
+}
+
 // TestTheFirstListWaitsNoLongerThanListWait: the tools that come later are told of.
 func TestTheFirstListWaitsNoLongerThanListWait(t *testing.T) {
 	for _, wait := range []string{"0", "50ms"} {
