@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +58,15 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request) *posted {
 	m.version, m.modern = protocol.LookupString(metaOf(m.Params), protocol.MetaVersion)
 	// A handshake is legacy whatever its header says, as the revision is yet to be agreed on.
 	m.modern = m.modern || modernVersion(r.Header) && m.method != protocol.MethodInitialize
+	m.modern = m.modern && !inSession(r.Header)
 	return m
+}
+
+// inSession reports whether a request belongs to a legacy session, whatever its _meta
+// says: a bridge sends in its own session what it was sent by a client of either era.
+func inSession(h http.Header) bool {
+	v, _ := headerValue(h, hostKeyVersion)
+	return len(h[protocol.HeaderSession]) > 0 && (len(h[hostKeyVersion]) == 0 || slices.Contains(protocol.LegacyVersions(), v))
 }
 
 func jsonBody(h http.Header) bool {

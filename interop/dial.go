@@ -148,11 +148,19 @@ func (e *Endpoint) shakeHands(ctx context.Context, c *streamConn, era Era) (hand
 		return handshake{}, &lostError{c.err()}
 	}
 	ask(Legacy)
-	shake, err := first(ctx, c, answers)
-	if err != nil && !fatal(err) { // the other may still be good
-		return first(ctx, c, answers)
+	var failed [2]error // of discover, of initialize
+	for range failed {
+		a := next(ctx, c, answers)
+		if a.err == nil || fatal(a.err) {
+			return a.shake, a.err
+		}
+		if a.era == Modern {
+			failed[0] = a.err
+		} else {
+			failed[1] = a.err
+		}
 	}
-	return shake, err
+	return handshake{}, moreTelling(failed[0], failed[1])
 }
 
 // moreTelling is the error to show where both questions failed: of a modern
@@ -177,13 +185,18 @@ func fatal(err error) bool {
 }
 
 func first(ctx context.Context, c *streamConn, answers <-chan answer) (handshake, error) {
+	a := next(ctx, c, answers)
+	return a.shake, a.err
+}
+
+func next(ctx context.Context, c *streamConn, answers <-chan answer) answer {
 	select {
 	case a := <-answers:
-		return a.shake, a.err
+		return a
 	case <-ctx.Done():
-		return handshake{}, context.Cause(ctx)
+		return answer{err: context.Cause(ctx)}
 	case <-c.done():
-		return handshake{}, &lostError{c.err()}
+		return answer{err: &lostError{c.err()}}
 	}
 }
 
