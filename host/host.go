@@ -24,7 +24,7 @@ const (
 	defaultMaxClient   = 1000
 	defaultMaxInFlight = 10_000
 	defaultKeepAlive   = 25 * time.Second // below the half minute that proxies wait for a header
-	defaultListWait    = 3 * time.Second // @openai/agents gives up after 5 s, its start included
+	defaultListWait    = 3 * time.Second  // @openai/agents gives up after 5 s, its start included
 )
 
 // HostOptions tune a [Host]. nil and the zero value are good.
