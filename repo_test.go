@@ -21,6 +21,7 @@ type layer struct {
 var layers = []layer{
 	{"schema", []string{"internal/text"}, "schemas are pure data: whoever checks one needs nothing of the rest"},
 	{"schema/validate", []string{"schema", "internal/nearest", "internal/text"}, "arguments are checked against a schema, and by nothing else: no idea of tools"},
+	{"schema/infer", nil, "Go types to schemas: no idea of who is asked for one"},
 	{"internal/wire", nil, "bytes of messages: no idea of tools or servers"},
 	{"internal/proc", []string{"internal/text"}, "processes: no idea of what they speak"},
 	{"internal/nearest", nil, "strings"},
@@ -32,10 +33,10 @@ var layers = []layer{
 	{"internal/filelock", nil, "files: no idea of what stands in them"},
 	{"internal/protocol", []string{"internal/text", "internal/wire"}, "names and readings that both sides of the bridge share"},
 	{"internal/sdkwire", []string{"internal/wire", "internal/protocol"}, "the one place that carries messages over the SDK's transports"},
-	{"toolbox", []string{"schema", "schema/validate", "internal/proc", "internal/watch"}, "an agent compiles without the bridge"},
+	{"toolbox", []string{"schema", "schema/infer", "schema/validate", "internal/proc", "internal/watch"}, "an agent compiles without the bridge"},
 	{"toolbox/standard", []string{"toolbox", "schema", "internal/nearest"}, "the built-in tools stand on toolbox alone"},
 	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/protocol", "internal/rank", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
-	{"operation", []string{"schema", "schema/validate", "internal/nearest", "internal/watch"}, "operations know nothing of MCP, nor of tools"},
+	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/nearest", "internal/watch"}, "operations know nothing of MCP, nor of tools"},
 	{"operation/bridge", []string{"operation", "interop", "toolbox", "toolbox/catalog", "internal/secret", "internal/text", "internal/wire"}, "operations meet MCP here and nowhere else; what a client is belongs to the host"},
 	{"interop", []string{"schema", "toolbox", "toolbox/catalog", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire", "internal/secret"}, "the bridge to servers knows no configuration, no client and no command"},
 	{"host", []string{"interop", "toolbox", "internal/wire", "internal/protocol", "internal/sdkwire"}, "the bridge to clients publishes whatever it is given"},
@@ -52,7 +53,7 @@ var layers = []layer{
 var forTests = []string{"examples", "internal/bench", "internal/conformance", "internal/fidelity", "internal/fixture", "internal/peers"}
 
 // noSDK is what compiles without the MCP SDK: the seeds' "mcp" feature gate.
-var noSDK = []string{"schema", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/nearest", "internal/rank", "internal/watch", "operation"}
+var noSDK = []string{"schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/nearest", "internal/rank", "internal/watch", "operation"}
 
 func TestLayers(t *testing.T) {
 	for _, l := range layers {

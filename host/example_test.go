@@ -18,10 +18,11 @@ import (
 // greeter is a toolbox with one tool.
 func greeter() toolbox.Source {
 	reg := toolbox.NewRegistry(nil)
-	reg.Add(toolbox.Define("greet", "Says hello.", `{"type":"object","properties":{"name":{"type":"string"}}}`,
-		func(_ context.Context, _ *toolbox.Context, in struct{ Name string }) (*toolbox.Result, error) {
-			return toolbox.NewResult(toolbox.Text("hello " + in.Name)), nil
-		}))
+	reg.Add(toolbox.Define("greet", "Says hello.", func(_ context.Context, in struct {
+		Name string `json:"name"`
+	}) (string, error) {
+		return "hello " + in.Name, nil
+	}))
 	return reg
 }
 
@@ -126,5 +127,5 @@ func ExampleTools() {
 	result, err := backend.Handle(context.Background(), interop.Message{Method: "tools/list", Era: interop.Legacy}, nil)
 	fmt.Println(string(result), err)
 	// Output:
-	// {"tools":[{"name":"greet","description":"Says hello.","inputSchema":{"type":"object","properties":{"name":{"type":"string"}}}}]} <nil>
+	// {"tools":[{"name":"greet","description":"Says hello.","inputSchema":{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}}]} <nil>
 }

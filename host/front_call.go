@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -123,8 +124,10 @@ func localResult(r *toolbox.Result, era interop.Era) (json.RawMessage, error) {
 				return nil, errors.New("the tool gave a block that is not valid JSON")
 			}
 			b = append(b, block.Wire.JSON...)
-		default:
+		case block.JSON != nil:
 			b = appendText(b, string(block.JSON))
+		default:
+			return nil, fmt.Errorf("the tool gave a block in the format %q, which is not MCP's: toolbox.Image, Audio, Link and Embedded make blocks of media", block.Wire.Format)
 		}
 	}
 	b = append(b, ']')

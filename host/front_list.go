@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -130,12 +131,7 @@ func (t *toolsBackend) publish(b []byte, d *toolbox.Descriptor) (out []byte, sch
 		return nil, nil, unpublished(reason)
 	}
 	if !ours(d.Wire) {
-		b = append(append(b, `{"name":`...), wire.Quote(d.Name)...)
-		if d.Description != "" {
-			b = append(append(b, `,"description":`...), wire.Quote(d.Description)...)
-		}
-		b = append(append(b, `,"inputSchema":`...), schema...)
-		return append(b, '}'), schema, nil
+		return appendLocal(b, d, schema), schema, nil
 	}
 	if !wire.Valid(d.Wire.JSON) {
 		return nil, nil, unpublished("it is not valid JSON")
@@ -151,7 +147,25 @@ func (t *toolsBackend) publish(b []byte, d *toolbox.Descriptor) (out []byte, sch
 	return out, schema, err
 }
 
-// ours reports whether a wire is in MCP's own grammar.
-func ours(w toolbox.Wire) bool {
-	return w.Format == protocol.FormatLegacy || w.Format == protocol.FormatModern
+// appendLocal appends the tool object of a tool that is no server's.
+func appendLocal(b []byte, d *toolbox.Descriptor, schema json.RawMessage) []byte {
+	b = append(append(b, `{"name":`...), wire.Quote(d.Name)...)
+	if d.Title != "" {
+		b = append(append(b, `,"title":`...), wire.Quote(d.Title)...)
+	}
+	if d.Description != "" {
+		b = append(append(b, `,"description":`...), wire.Quote(d.Description)...)
+	}
+	b = append(append(b, `,"inputSchema":`...), schema...)
+	if d.Output != nil {
+		b = append(append(b, `,"outputSchema":`...), d.Output...)
+	}
+	if d.Annotations != nil {
+		hints, _ := json.Marshal(d.Annotations) // booleans always can be written
+		b = append(append(b, `,"annotations":`...), hints...)
+	}
+	return append(b, '}')
 }
+
+// ours reports whether a wire is in MCP's own grammar.
+func ours(w toolbox.Wire) bool { return strings.HasPrefix(w.Format, "mcp/") }

@@ -75,8 +75,10 @@ func eachWay(t *testing.T, run func(t *testing.T, era string, connect func(*host
 
 func TestSDKClientListsAndCalls(t *testing.T) {
 	reg := toolbox.NewRegistry(nil)
-	reg.Add(toolbox.Define("greet", "says hello", `{"type":"object","properties":{"name":{"type":"string"}}}`,
-		func(_ context.Context, _ *toolbox.Context, in struct{ Name string }) (*toolbox.Result, error) {
+	reg.Add(toolbox.Define("greet", "says hello",
+		func(_ context.Context, in struct {
+			Name string `json:"name,omitempty"`
+		}) (*toolbox.Result, error) {
 			return toolbox.StructuredResult(json.RawMessage(`{"to":"`+in.Name+`"}`), toolbox.Text("hello "+in.Name)), nil
 		}))
 	eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {

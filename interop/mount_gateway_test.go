@@ -21,9 +21,10 @@ func counters(t *testing.T, id string, n int) *interoptest.Server {
 	var tools []toolbox.Tool
 	for i := range n {
 		tools = append(tools, toolbox.Define(fmt.Sprintf("count_%03d", i), fmt.Sprintf("Counts the %s of shelf %03d.", id, i),
-			`{"type":"object","properties":{"more":{"type":"integer"}},"required":["more"],"additionalProperties":false}`,
-			func(_ context.Context, _ *toolbox.Context, in struct{ More int }) (*toolbox.Result, error) {
-				return toolbox.NewResult(toolbox.Text(fmt.Sprint(i + in.More))), nil
+			func(_ context.Context, in struct {
+				More int `json:"more"`
+			}) (int, error) {
+				return i + in.More, nil
 			}))
 	}
 	s := interoptest.NewServer(id, tools...)

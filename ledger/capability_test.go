@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/indusagi/indus/ledger"
@@ -29,10 +28,7 @@ func TestProject(t *testing.T) {
 func TestCapabilityRunsThroughTheBox(t *testing.T) {
 	var called toolbox.Call
 	shelf := toolbox.NewRegistry(nil)
-	shelf.Add(toolbox.Define("add", "Adds.", `{"type":"object","properties":{"A":{"type":"integer"},"B":{"type":"integer"}}}`,
-		func(_ context.Context, _ *toolbox.Context, in struct{ A, B int }) (*toolbox.Result, error) {
-			return toolbox.NewResult(toolbox.JSON(fmt.Append(nil, in.A+in.B))), nil
-		}))
+	shelf.Add(toolbox.Define("add", "Adds.", func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil }))
 	box := toolbox.NewBox(&toolbox.BoxOptions{Around: []func(toolbox.Do) toolbox.Do{func(next toolbox.Do) toolbox.Do {
 		return func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) { called = c; return next(ctx, c) }
 	}}}, shelf)

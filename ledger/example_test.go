@@ -17,10 +17,8 @@ import (
 
 // greeter is a server in memory.
 func greeter() *interoptest.Server {
-	return interoptest.NewServer("greeter", toolbox.Define("greet", "Greets somebody.", anyObject,
-		func(context.Context, *toolbox.Context, struct{}) (*toolbox.Result, error) {
-			return toolbox.NewResult(toolbox.Text("hello")), nil
-		}))
+	return interoptest.NewServer("greeter", toolbox.Define("greet", "Greets somebody.",
+		func(context.Context, struct{}) (string, error) { return "hello", nil }))
 }
 
 // newPath is a place for an example's log.

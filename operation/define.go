@@ -6,13 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/indusagi/indus/schema/infer"
 )
 
 // New is the [Registration] of a Query or a Mutation whose input and value have Go types.
-// The schemas are the Spec's: where it has none, whatever does not decode into In is an
-// [InvalidInput] all the same.
+// A schema that the Spec does not give is inferred from the type: package infer says by which
+// struct tags. What fits the schema and does not decode into In is an [InvalidInput] all the
+// same. A type that JSON cannot hold is an error of [Registration.Check].
 func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, error)) Registration {
-	return Registration{Spec: spec, Handler: func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error) {
+	var defect error
+	if spec.Input == nil {
+		spec.Input, defect = infer.Input[In]()
+	}
+	if spec.Output == nil {
+		var err error
+		spec.Output, err = infer.Output[Out]()
+		defect = errors.Join(defect, err)
+	}
+	return Registration{Spec: spec, defect: defect, Handler: func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error) {
 		var in In
 		if err := json.Unmarshal(input, &in); err != nil {
 			return nil, &undecodable{err}

@@ -69,7 +69,9 @@ func ExampleContext_Call() {
 
 	order := operation.New(operation.Spec{
 		Name: "shop/order", Visibility: operation.External,
-	}, func(ctx context.Context, c *operation.Context, in struct{ Pieces int }) (string, error) {
+	}, func(ctx context.Context, c *operation.Context, in struct {
+		Pieces int `json:"pieces"`
+	}) (string, error) {
 		n, err := operation.Ask[int](ctx, c, "stock/count", struct{}{})
 		if err != nil {
 			return "", err

@@ -65,6 +65,8 @@ type Registration struct {
 	// last call has ended, in the goroutine where that happened; nil: it holds nothing. It is
 	// not called for what was never registered.
 	Release func()
+
+	defect error // of the types that it was defined over
 }
 
 // Check says what is wrong with a Registration that [Registry.Add] would refuse, but
@@ -92,6 +94,8 @@ func (r Registration) prepare() (*operation, error) {
 func (r Registration) fits() error {
 	streams := r.Spec.Kind == Subscription
 	switch {
+	case r.defect != nil:
+		return r.defect
 	case streams && (r.Stream == nil || r.Handler != nil):
 		return errors.New("a subscription has a Stream and no Handler")
 	case !streams && (r.Handler == nil || r.Stream != nil):

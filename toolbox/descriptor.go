@@ -11,8 +11,8 @@ import (
 // only compared. "" is the local user.
 type Principal string
 
-// Wire is bytes that toolbox carries and never reads. Format names their
-// grammar and its era, for example "mcp/2025-11-25"; the zero Wire is absent.
+// Wire is bytes that toolbox carries and never reads. Format names their grammar, which for
+// MCP's begins with "mcp/" ([FormatMCP]); the zero Wire is absent.
 type Wire struct {
 	Format string
 	JSON   json.RawMessage
@@ -42,6 +42,10 @@ type Descriptor struct {
 	// model's provider takes them; nil where it did nothing, and in the snapshots of
 	// other sources.
 	Changes []schema.Change
+	// Title, Output and Annotations are a local tool's; those of others stand in Wire.
+	Title       string
+	Output      json.RawMessage
+	Annotations *Annotations
 	// Wire is the owner's whole tool object, byte for byte; zero for local tools.
 	Wire Wire
 	// Profile is how its source wants the tool shown to models, where

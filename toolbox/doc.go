@@ -37,7 +37,9 @@
 //		fmt.Println(out.Text())
 //	}
 //
-// A tool of one's own is a [Tool], or shorter a [Define] over a struct.
+// A tool of one's own is a [Define] over Go types, whose schemas are inferred, or a [Tool]
+// with a schema written by hand. What does not fit a tool's schema never runs.
+// [Image], [Audio], [Link] and [Embedded] are blocks of a result that are no text.
 //
 // # Two doors
 //

@@ -17,14 +17,12 @@ type city struct {
 }
 
 // weather is the tool that the examples call.
-var weather = toolbox.Define("weather", "Today's weather in a city.",
-	`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`,
-	func(_ context.Context, _ *toolbox.Context, in city) (*toolbox.Result, error) {
-		if in.City == "" {
-			return nil, errors.New("weather: city is missing")
-		}
-		return toolbox.NewResult(toolbox.Text("rain in " + in.City)), nil
-	})
+var weather = toolbox.Define("weather", "Today's weather in a city.", func(_ context.Context, in city) (string, error) {
+	if in.City == "" {
+		return "", errors.New("weather: city is missing")
+	}
+	return "rain in " + in.City, nil
+})
 
 func Example() {
 	local := toolbox.NewRegistry(nil)
@@ -37,7 +35,7 @@ func Example() {
 	out := box.Run(context.Background(), toolbox.Call{Name: "weather", Input: json.RawMessage(`{"city":"Ulm"}`)})
 	fmt.Println(out.Text())
 	// Output:
-	// weather {"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}
+	// weather {"properties":{"city":{"type":"string"}},"additionalProperties":false,"type":"object","required":["city"]}
 	// rain in Ulm
 }
 
@@ -58,7 +56,7 @@ func ExampleBox_Run() {
 	// Output:
 	// false "rain in Ulm"
 	// true "the arguments of weather do not fit:\n/: missing required \"city\" (string)"
-	// true "the arguments of weather do not fit:\n/: missing required \"city\" (string)"
+	// true "the arguments of weather do not fit:\n/: missing required \"city\" (string)\n/: unknown property \"town\""
 	// true "no tool named \"whether\" is available"
 }
 
@@ -164,8 +162,8 @@ func ExampleTool_Check() {
 
 func ExampleRegistry() {
 	r := toolbox.NewRegistry(nil)
-	r.Add(toolbox.Define("a", "first", "", nothing), toolbox.Define("b", "", "", nothing))
-	r.Add(toolbox.Define("a", "second", "", nothing)) // keeps its place
+	r.Add(toolbox.Define("a", "first", nothing), toolbox.Define("b", "", nothing))
+	r.Add(toolbox.Define("a", "second", nothing)) // keeps its place
 	for _, d := range r.Snapshot("").Tools {
 		fmt.Println(d.Name, d.Description)
 	}
@@ -174,7 +172,7 @@ func ExampleRegistry() {
 	// b
 }
 
-func nothing(context.Context, *toolbox.Context, struct{}) (*toolbox.Result, error) { return nil, nil }
+func nothing(context.Context, struct{}) (*toolbox.Result, error) { return nil, nil }
 
 func ExampleWireResult() {
 	wire := toolbox.Wire{Format: "example", JSON: json.RawMessage(`{"said":"hello"}`)}

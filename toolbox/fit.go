@@ -44,10 +44,7 @@ func (b *Box) newFit(d *Descriptor, before *fit, same bool) *fit {
 	if same {
 		f.validator, f.adapted = before.validator, before.adapted
 	} else {
-		f.validator = sync.OnceValue(func() *validate.Validator {
-			v, _ := validate.New(f.schema) // what cannot be used is not checked
-			return v
-		})
+		f.validator = lazyValidator(f.schema)
 	}
 	if f.unfit == "" && !isPlainName(d.Name) {
 		f.unfit = "its name is not a letter and up to 63 letters, digits, _ and -"
@@ -119,18 +116,30 @@ func (f *fit) check(input json.RawMessage, wanted bool) error {
 	if !wanted {
 		return nil
 	}
-	v := f.validator()
+	err := misfit(f.validator(), input)
+	if wrong, ok := errors.AsType[*validate.Error](err); ok && f.adapted != nil {
+		return wrong.In(f.adapted.Path)
+	}
+	return err
+}
+
+// lazyValidator makes a schema's validator when it is first asked for; nil where the schema cannot be used.
+func lazyValidator(schema json.RawMessage) func() *validate.Validator {
+	return sync.OnceValue(func() *validate.Validator {
+		v, _ := validate.New(schema)
+		return v
+	})
+}
+
+// misfit is what v finds wrong with arguments; nil also where nobody can tell.
+func misfit(v *validate.Validator, input json.RawMessage) error {
 	if v == nil {
 		return nil
 	}
-	misfit, ok := errors.AsType[*validate.Error](v.Validate(input))
-	switch {
-	case !ok:
-		return nil
-	case f.adapted == nil:
-		return misfit
+	if wrong, ok := errors.AsType[*validate.Error](v.Validate(input)); ok {
+		return wrong
 	}
-	return misfit.In(f.adapted.Path)
+	return nil
 }
 
 func isPlainName(name string) bool {

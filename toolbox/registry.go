@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/indusagi/indus/schema/validate"
 )
 
 // Registry holds local tools and runs them. It is a [Source] that shows the same
@@ -27,7 +29,13 @@ type Registry struct {
 // shelf is a Registry at one moment; it never changes.
 type shelf struct {
 	snapshot *Snapshot
-	tools    map[string]Tool
+	tools    map[string]shelved
+}
+
+// shelved is a tool and what checks its arguments, which is made when it is first called.
+type shelved struct {
+	Tool
+	validator func() *validate.Validator // gives nil where the schema cannot be used
 }
 
 var _ Source = (*Registry)(nil)
@@ -39,7 +47,7 @@ func NewRegistry(tc *Context) *Registry {
 		tc = &Context{}
 	}
 	r := &Registry{context: tc}
-	r.now.Store(&shelf{snapshot: &Snapshot{}, tools: map[string]Tool{}})
+	r.now.Store(&shelf{snapshot: &Snapshot{}, tools: map[string]shelved{}})
 	return r
 }
 
@@ -59,14 +67,14 @@ func (r *Registry) Add(tools ...Tool) {
 	if len(tools) == 0 {
 		return
 	}
-	r.change(func(all map[string]Tool, list []Descriptor) []Descriptor {
+	r.change(func(all map[string]shelved, list []Descriptor) []Descriptor {
 		for _, t := range tools {
 			if _, known := all[t.Name]; known {
 				list[place(list, t.Name)] = t.descriptor()
 			} else {
 				list = append(list, t.descriptor())
 			}
-			all[t.Name] = t
+			all[t.Name] = shelved{t, lazyValidator(t.Schema)}
 		}
 		return list
 	})
@@ -75,7 +83,7 @@ func (r *Registry) Add(tools ...Tool) {
 // Remove takes tools off the shelf as one change; names it does not have are ignored.
 // Calls under way are not disturbed.
 func (r *Registry) Remove(names ...string) {
-	r.change(func(all map[string]Tool, list []Descriptor) []Descriptor {
+	r.change(func(all map[string]shelved, list []Descriptor) []Descriptor {
 		rest := slices.DeleteFunc(list, func(d Descriptor) bool { return slices.Contains(names, d.Name) })
 		if len(rest) == len(all) {
 			return nil
@@ -94,13 +102,13 @@ func place(list []Descriptor, name string) int {
 
 // change lets edit work on copies of what is on the shelf, puts its list in place
 // and tells the watchers. A nil list is no change.
-func (r *Registry) change(edit func(map[string]Tool, []Descriptor) []Descriptor) {
+func (r *Registry) change(edit func(map[string]shelved, []Descriptor) []Descriptor) {
 	if r.swap(edit) {
 		r.watchers.Notify()
 	}
 }
 
-func (r *Registry) swap(edit func(map[string]Tool, []Descriptor) []Descriptor) bool {
+func (r *Registry) swap(edit func(map[string]shelved, []Descriptor) []Descriptor) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.now.Load()
@@ -132,9 +140,13 @@ func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	input := orEmptyObject(c.Input)
+	if err := misfit(t.validator(), input); err != nil {
+		return ErrorResult(fmt.Sprintf("the arguments of %s do not fit:\n%v", c.Name, err)), nil
+	}
 	tc, done := r.context.during(c)
 	defer done()
-	result, err := t.run(ctx, tc, orEmptyObject(c.Input))
+	result, err := t.run(ctx, tc, input)
 	switch {
 	case err != nil && isOwn(ctx, err):
 		return nil, ctx.Err()

@@ -175,20 +175,19 @@ func TestRegistryGivesToolsAnObjectWhereNothingCame(t *testing.T) {
 func TestDefineTellsAModelWhatToMend(t *testing.T) {
 	type input struct {
 		City string `json:"city"`
-		Days int    `json:"days"`
+		Days int    `json:"days,omitempty" jsonschema:"minimum=1"`
 	}
-	tool := toolbox.Define("weather", "", "", func(_ context.Context, _ *toolbox.Context, in input) (*toolbox.Result, error) {
-		return toolbox.NewResult(toolbox.Text(in.City)), nil
-	})
+	tool := toolbox.Define("weather", "", func(_ context.Context, in input) (string, error) { return in.City, nil })
 	tests := []struct {
 		in, text string
 		isError  bool
 	}{
 		{`{"city":"Ulm","days":3}`, "Ulm", false},
-		{``, "", false},
-		{`{"days":"3"}`, `weather: argument "days" cannot be a JSON string: it takes int`, true},
-		{`["Ulm"]`, `weather: the arguments must be an object, not a JSON array`, true},
-		{`{"town":"Ulm"}`, `weather: bad arguments: json: unknown field "town"`, true},
+		{``, "the arguments of weather do not fit:\n/: missing required \"city\" (string)", true},
+		{`{"city":"Ulm","days":"3"}`, "the arguments of weather do not fit:\n/days: expected integer, got \"3\"", true},
+		{`{"city":"Ulm","days":0}`, "the arguments of weather do not fit:\n/days: expected at least 1, got 0", true},
+		{`["Ulm"]`, "the arguments of weather do not fit:\n/: expected object, got [\"Ulm\"]", true},
+		{`{"town":"Ulm"}`, "the arguments of weather do not fit:\n/: missing required \"city\" (string)\n/: unknown property \"town\"", true},
 	}
 	for _, tt := range tests {
 		got, err := registry(tool).Do(t.Context(), toolbox.Call{Name: "weather", Input: json.RawMessage(tt.in)})

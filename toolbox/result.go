@@ -12,6 +12,7 @@ type Block struct {
 	// JSON is one JSON value.
 	JSON json.RawMessage
 	// Wire is a block in its owner's own grammar: media, links, unknown types.
+	// [Image], [Audio], [Link] and [Embedded] make them.
 	Wire Wire
 }
 

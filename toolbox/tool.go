@@ -19,17 +19,38 @@ type Tool struct {
 	Name string
 	// Description tells a model what the tool is for; "" is allowed.
 	Description string
-	// Schema is the JSON Schema of the input, one JSON object. nil: no arguments.
+	// Title is a name for people; "" is none.
+	Title string
+	// Schema is the JSON Schema of the input, one JSON object. nil: no arguments. What
+	// does not fit it is never run. A schema that cannot be used checks nothing.
 	Schema json.RawMessage
+	// Output is the JSON Schema of the structured value, one JSON object. nil: not known.
+	Output json.RawMessage
+	// Annotations say how it behaves; nil: nobody said.
+	Annotations *Annotations
 	// Run does the work. It may run in many goroutines at once and must end
 	// soon after ctx does. input is what the caller sent, `{}` where that was
-	// nothing or null. [Box.Run] has checked it against Schema, [Box.Do] has not. tc
-	// is this call's own and ends with it.
+	// nothing or null, and fits Schema. tc is this call's own and ends with it.
 	//
 	// An error is shown to the caller as the result of a tool that ran and
 	// failed; only ctx's own error ends the call as an error. A panic in Run's own
 	// goroutine is caught and shown in the same way. A nil Result is an empty one.
 	Run func(ctx context.Context, tc *Context, input json.RawMessage) (*Result, error)
+
+	defect error // of the types that it was defined over
+}
+
+// Annotations say how a tool behaves. They are hints of its author, and no promise.
+// A nil pointer is what MCP assumes where nobody said: destructive, in an open world.
+type Annotations struct {
+	// ReadOnly: it changes nothing.
+	ReadOnly bool `json:"readOnlyHint,omitempty"`
+	// Destructive: what it changes may be lost. It means nothing where ReadOnly is true.
+	Destructive *bool `json:"destructiveHint,omitempty"`
+	// Idempotent: a second call with the same arguments changes nothing more.
+	Idempotent bool `json:"idempotentHint,omitempty"`
+	// OpenWorld: it reaches what is out of this machine's hands, the web for example.
+	OpenWorld *bool `json:"openWorldHint,omitempty"`
 }
 
 // Check says what is wrong with a tool that [Registry.Add] would panic about.
@@ -39,43 +60,12 @@ func (t Tool) Check() error {
 		return errors.New("toolbox: a tool needs a name")
 	case t.Run == nil:
 		return fmt.Errorf("toolbox: tool %q has no Run", t.Name)
+	case t.defect != nil:
+		return fmt.Errorf("toolbox: tool %q: %w", t.Name, t.defect)
 	case t.Schema != nil && !isObject(t.Schema):
 		return fmt.Errorf("toolbox: the schema of tool %q is not a JSON object", t.Name)
-	}
-	return nil
-}
-
-// Define is a [Tool] whose input is decoded into an In before run sees it: a field
-// that In has not, or a value that does not fit, is an error that tells a
-// model what to mend. schema is JSON text, "" for no arguments.
-func Define[In any](name, description, schema string, run func(context.Context, *Context, In) (*Result, error)) Tool {
-	t := Tool{Name: name, Description: description}
-	if schema != "" {
-		t.Schema = json.RawMessage(schema)
-	}
-	t.Run = func(ctx context.Context, tc *Context, input json.RawMessage) (*Result, error) {
-		var in In
-		if err := decode(input, &in); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return run(ctx, tc, in)
-	}
-	return t
-}
-
-// decode reads one JSON value into v and says in a model's terms why it cannot.
-func decode(input json.RawMessage, v any) error {
-	d := json.NewDecoder(bytes.NewReader(input))
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		if wrong.Field == "" {
-			return fmt.Errorf("the arguments must be an object, not a JSON %s", wrong.Value)
-		}
-		return fmt.Errorf("argument %q cannot be a JSON %s: it takes %s", wrong.Field, wrong.Value, wrong.Type)
-	}
-	if err != nil {
-		return fmt.Errorf("bad arguments: %w", err)
+	case t.Output != nil && !isObject(t.Output):
+		return fmt.Errorf("toolbox: the output schema of tool %q is not a JSON object", t.Name)
 	}
 	return nil
 }
@@ -90,5 +80,8 @@ func (t Tool) descriptor() Descriptor {
 	if schema == nil {
 		schema = json.RawMessage(noArguments)
 	}
-	return Descriptor{Name: t.Name, Description: t.Description, Tool: t.Name, Schema: schema}
+	return Descriptor{
+		Name: t.Name, Title: t.Title, Description: t.Description, Tool: t.Name,
+		Schema: schema, Output: t.Output, Annotations: t.Annotations,
+	}
 }

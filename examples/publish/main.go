@@ -1,5 +1,5 @@
-// Command publish puts a tool of its own out as an MCP server, over HTTP, for
-// clients of both eras.
+// Command publish puts tools of its own out as an MCP server, over HTTP, for clients
+// of both eras.
 package main
 
 import (
@@ -10,18 +10,46 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/toolbox"
 )
 
+type phrase struct {
+	Text  string `json:"text" jsonschema_description:"What to say."`
+	Times int    `json:"times,omitempty" jsonschema:"minimum=1,maximum=10"`
+}
+
+type sum struct {
+	A int `json:"a"`
+	B int `json:"b"`
+}
+
+type total struct {
+	Sum int `json:"sum"`
+}
+
+func shout(_ context.Context, in phrase) (string, error) {
+	return strings.Repeat(strings.ToUpper(in.Text), max(1, in.Times)), nil
+}
+
+func add(_ context.Context, in sum) (total, error) { return total{in.A + in.B}, nil }
+
+func now(context.Context, struct{}) (time.Time, error) { return time.Now(), nil }
+
+func square(context.Context, struct{}) (toolbox.Block, error) {
+	return toolbox.Image([]byte(`<svg xmlns="http://www.w3.org/2000/svg"><rect width="9" height="9"/></svg>`), "image/svg+xml"), nil
+}
+
 func main() {
 	tools := toolbox.NewRegistry(nil)
-	tools.Add(toolbox.Define("shout", "Says it louder.",
-		`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`,
-		func(_ context.Context, _ *toolbox.Context, in struct{ Text string }) (*toolbox.Result, error) {
-			return toolbox.NewResult(toolbox.Text(strings.ToUpper(in.Text))), nil
-		}))
+	tools.Add(
+		toolbox.Define("shout", "Says it louder.", shout),
+		toolbox.Define("add", "Adds two numbers.", add),
+		toolbox.Define("now", "What time it is.", now),
+		toolbox.Define("square", "Draws a square.", square),
+	)
 	addr := "127.0.0.1:7333"
 	if len(os.Args) > 1 {
 		addr = os.Args[1]

@@ -14,10 +14,12 @@ import (
 
 // forecast is a tool as a test writes one.
 func forecast() toolbox.Tool {
-	return toolbox.Define("forecast", "Tells tomorrow's weather.", `{"type":"object","properties":{"city":{"type":"string"}}}`,
-		func(_ context.Context, _ *toolbox.Context, in struct{ City string }) (*toolbox.Result, error) {
-			return toolbox.NewResult(toolbox.Text("sun in " + in.City)), nil
-		})
+	type place struct {
+		City string `json:"city"`
+	}
+	return toolbox.Define("forecast", "Tells tomorrow's weather.", func(_ context.Context, in place) (string, error) {
+		return "sun in " + in.City, nil
+	})
 }
 
 // An agent's tools, against a real server that needs no process.
@@ -75,7 +77,7 @@ func ExamplePublish() {
 	result, err := client.Invoke(ctx, "forecast", json.RawMessage(`{"city":"Oslo"}`))
 	fmt.Println(*result.Blocks()[0].Text, err)
 	// Output:
-	// {"name":"forecast","description":"Tells tomorrow's weather.","inputSchema":{"type":"object","properties":{"city":{"type":"string"}}}} <nil>
+	// {"name":"forecast","description":"Tells tomorrow's weather.","inputSchema":{"properties":{"city":{"type":"string"}},"additionalProperties":false,"type":"object","required":["city"]}} <nil>
 	// sun in Oslo <nil>
 }
 

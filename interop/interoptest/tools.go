@@ -15,15 +15,15 @@ import (
 func Tools() toolbox.Source {
 	s := &suiteTools{Registry: toolbox.NewRegistry(nil), stalled: make(chan struct{})}
 	s.Add(
-		toolbox.Define("echo", "returns the message", `{"type":"object","properties":{"message":{"type":"string"}}}`, echo),
+		toolbox.Define("echo", "returns the message", echo),
 		toolbox.Tool{Name: "echo_raw", Description: "returns the bytes of the request's params as text", Schema: json.RawMessage(`{"type":"object","additionalProperties":true}`), Run: echoRaw},
 		toolbox.Tool{Name: "fidelity", Description: "returns the same odd bytes every time", Run: fidelity},
-		toolbox.Define("block", "returns one text block of so many bytes", `{"type":"object","properties":{"bytes":{"type":"integer"}}}`, block),
-		toolbox.Define("progress", "reports progress so many times, then returns", `{"type":"object","properties":{"steps":{"type":"integer"}}}`, progress),
+		toolbox.Define("block", "returns one text block of so many bytes", block),
+		toolbox.Define("progress", "reports progress so many times, then returns", progress),
 		toolbox.Tool{Name: "stall", Description: "reports progress once, then waits to be cancelled", Run: s.stall},
 		toolbox.Tool{Name: "stalled", Description: "returns once a stall was cancelled", Run: s.wasStalled},
 		toolbox.Tool{Name: "change", Description: "adds or removes the tool changed", Run: s.change},
-		toolbox.Define("error", "fails as tools fail", `{"type":"object","properties":{"text":{"type":"string"}}}`, fail),
+		toolbox.Define("error", "fails as tools fail", fail),
 		toolbox.Tool{Name: "rpcerror", Description: "fails as the protocol fails", Run: silent},
 	)
 	return s
@@ -60,9 +60,22 @@ func (s *suiteTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	return s.Registry.Do(ctx, c)
 }
 
-func echo(_ context.Context, _ *toolbox.Context, in struct{ Message string }) (*toolbox.Result, error) {
-	return toolbox.NewResult(toolbox.Text(in.Message)), nil
-}
+type (
+	echoInput struct {
+		Message string `json:"message,omitempty"`
+	}
+	blockInput struct {
+		Bytes int `json:"bytes,omitempty"`
+	}
+	progressInput struct {
+		Steps int `json:"steps,omitempty"`
+	}
+	failInput struct {
+		Text string `json:"text,omitempty"`
+	}
+)
+
+func echo(_ context.Context, in echoInput) (string, error) { return in.Message, nil }
 
 func echoRaw(_ context.Context, tc *toolbox.Context, _ json.RawMessage) (*toolbox.Result, error) {
 	return toolbox.NewResult(toolbox.Text(string(tc.Call().Wire.JSON))), nil
@@ -73,15 +86,16 @@ func fidelity(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Resu
 	return toolbox.WireResult(wire, func(toolbox.Wire) toolbox.Decoded { return toolbox.Decoded{} }), nil
 }
 
-func block(_ context.Context, _ *toolbox.Context, in struct{ Bytes int }) (*toolbox.Result, error) {
-	return toolbox.NewResult(toolbox.Text(strings.Repeat("x", in.Bytes))), nil
+func block(_ context.Context, in blockInput) (string, error) {
+	return strings.Repeat("x", in.Bytes), nil
 }
 
-func progress(_ context.Context, tc *toolbox.Context, in struct{ Steps int }) (*toolbox.Result, error) {
+func progress(ctx context.Context, in progressInput) (string, error) {
+	tc := toolbox.ContextOf(ctx)
 	for i := range in.Steps {
 		tc.Report(toolbox.Progress{Done: float64(i + 1), Total: float64(in.Steps)})
 	}
-	return toolbox.NewResult(toolbox.Text("done")), nil
+	return "done", nil
 }
 
 func (s *suiteTools) stall(ctx context.Context, tc *toolbox.Context, _ json.RawMessage) (*toolbox.Result, error) {
@@ -113,7 +127,7 @@ func (s *suiteTools) change(context.Context, *toolbox.Context, json.RawMessage) 
 	return toolbox.NewResult(toolbox.Text("changed")), nil
 }
 
-func fail(_ context.Context, _ *toolbox.Context, in struct{ Text string }) (*toolbox.Result, error) {
+func fail(_ context.Context, in failInput) (*toolbox.Result, error) {
 	return toolbox.ErrorResult(in.Text), nil
 }
 

@@ -16,10 +16,11 @@ import (
 // greetings is an MCP server at a URL, with one tool.
 func greetings() (url string, closeAll func()) {
 	shelf := toolbox.NewRegistry(nil)
-	shelf.Add(toolbox.Define("greet", "Says hello.", `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`,
-		func(_ context.Context, _ *toolbox.Context, in struct{ Name string }) (*toolbox.Result, error) {
-			return toolbox.NewResult(toolbox.Text("hello " + in.Name)), nil
-		}))
+	shelf.Add(toolbox.Define("greet", "Says hello.", func(_ context.Context, in struct {
+		Name string `json:"name"`
+	}) (string, error) {
+		return "hello " + in.Name, nil
+	}))
 	h := host.New(shelf, nil)
 	site := httptest.NewServer(h.Handler())
 	return site.URL, func() { h.Close(); site.Close() }

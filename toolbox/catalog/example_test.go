@@ -13,14 +13,12 @@ import (
 func ExampleOver() {
 	tools := toolbox.NewRegistry(nil) // or a mounted fleet's box
 	tools.Add(
-		toolbox.Define("weather", "The weather of a city, today.", `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`,
-			func(_ context.Context, _ *toolbox.Context, in struct{ City string }) (*toolbox.Result, error) {
-				return toolbox.NewResult(toolbox.Text("rain in " + in.City)), nil
-			}),
-		toolbox.Define("clock", "The time of day.", "",
-			func(context.Context, *toolbox.Context, struct{}) (*toolbox.Result, error) {
-				return toolbox.NewResult(toolbox.Text("noon")), nil
-			}),
+		toolbox.Define("weather", "The weather of a city, today.", func(_ context.Context, in struct {
+			City string `json:"city"`
+		}) (string, error) {
+			return "rain in " + in.City, nil
+		}),
+		toolbox.Define("clock", "The time of day.", func(context.Context, struct{}) (string, error) { return "noon", nil }),
 	)
 	box := toolbox.NewBox(nil, catalog.Over(tools, nil))
 	ask := func(tool, input string) {
@@ -33,7 +31,7 @@ func ExampleOver() {
 	ask("batch", `{"calls":[{"operation":"clock"},{"operation":"wether"}]}`)
 	// Output:
 	// {"operations":[{"name":"weather","description":"The weather of a city, today.","parameters":"(city: string)"}]}
-	// {"name":"weather","description":"The weather of a city, today.","input":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}
+	// {"name":"weather","description":"The weather of a city, today.","input":{"properties":{"city":{"type":"string"}},"additionalProperties":false,"type":"object","required":["city"]}}
 	// rain in Ulm
 	// {"results":[{"operation":"clock","result":{"content":[{"type":"text","text":"noon"}]}},{"operation":"wether","error":{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"wether","nearest":["weather"]}}}]}
 }

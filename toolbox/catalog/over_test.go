@@ -39,7 +39,7 @@ func TestATaskWithTheFourAlone(t *testing.T) {
 		{"search", `{"query":"give me the message back","limit":1}`,
 			`{"operations":[{"name":"s__echo","description":"returns the message","parameters":"(message?: string)"}]}`},
 		{"schema", `{"name":"s__echo"}`,
-			`{"name":"s__echo","description":"returns the message","input":{"type":"object","properties":{"message":{"type":"string"}}}}`},
+			`{"name":"s__echo","description":"returns the message","input":{"properties":{"message":{"type":"string"}},"additionalProperties":false,"type":"object"}}`},
 		{"call", `{"operation":"s__echo","input":{"message":"hi"}}`, `hi`},
 		{"batch", `{"calls":[{"operation":"s__echo","input":{"message":"a"}},{"operation":"s__error","input":{"text":"b"}},{"operation":"nix"},{"operation":"s__rpcerror"}]}`,
 			`{"results":[{"operation":"s__echo","result":{"content":[{"type":"text","text":"a"}]}},` +
@@ -343,8 +343,9 @@ func TestWhatModelsWriteAsAStringIsPutRight(t *testing.T) {
 	for _, tt := range []struct{ name, input, want string }{
 		{"strict", `{"o":"{\"x\":1}","a":" [1]","s":"{}","u":"{}"}`, `{"o":{"x":1},"a":[1],"s":"{}","u":"{}"}`},
 		{"strict", `"{\"o\":\"{}\"}"`, `{"o":{}}`},
-		{"strict", `{"o":"[1]","a":"{}","s":"[","z":"{}"}`, `{"o":"[1]","a":"{}","s":"[","z":"{}"}`},
-		{"strict", `"[1]"`, `"[1]"`},
+		{"strict", `{"s":"[","z":"{}"}`, `{"s":"[","z":"{}"}`},
+		{"strict", `{"o":"[1]","a":"{}"}`, "the arguments of strict do not fit:\n/a: expected array, got \"{}\"\n/o: expected object, got \"[1]\""},
+		{"strict", `"[1]"`, "the arguments of strict do not fit:\n/: expected object, got \"[1]\""},
 		{"loose", `"{}"`, `"{}"`},
 	} {
 		if got := do(t, catalog.Over(r, nil), "call", string(call(tt.name, tt.input))); got != tt.want {
@@ -362,7 +363,8 @@ func TestInputsAreCheckedWhereThatIsWanted(t *testing.T) {
 	if got := do(t, four, "call", `{"operation":"echo","input":{"text":"1"}}`); got != `{"text":"1"}` {
 		t.Error(got)
 	}
-	if got := do(t, catalog.Over(echoes(), nil), "call", `{"operation":"echo","input":{"text":1}}`); got != `{"text":1}` {
+	want = "the arguments of echo do not fit:\n/text: expected string, got 1" // the tool's own answer
+	if got := do(t, catalog.Over(echoes(), nil), "call", `{"operation":"echo","input":{"text":1}}`); got != want {
 		t.Error(got)
 	}
 }

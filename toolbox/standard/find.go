@@ -10,10 +10,9 @@ import (
 )
 
 const (
-	// findLimit is how many names find shows where it is not told, findMost the most it
-	// does, findCount how far it counts what it does not show.
+	// findLimit is how many names find shows by default, findCount how far it counts what
+	// it does not show.
 	findLimit = 200
-	findMost  = 10_000
 	findCount = 100_000
 )
 
@@ -28,20 +27,14 @@ func Find() toolbox.Tool {
 		"Find files and directories by name. A pattern without a slash is matched against names at any depth (*.go); "+
 			"one with a slash against the path below the directory (src/**/*.ts, **/test/*). "+
 			"Results are sorted paths; directories end in /. .git and node_modules are left out. Use grep to search contents.",
-		`{"type":"object","properties":{`+
-			`"pattern":{"type":"string","description":"A glob: *, **, ?, [a-z], {one,two}."},`+
-			`"path":{"type":"string","description":"The directory to search, relative to the working directory or absolute inside it; the working directory by default."},`+
-			`"type":{"type":"string","enum":["any","file","directory"],"description":"What to find, any by default."},`+
-			`"limit":{"type":"integer","minimum":1,"maximum":10000,"description":"How many results to show, 200 by default."}`+
-			`},"required":["pattern"],"additionalProperties":false}`,
 		find)
 }
 
 type findInput struct {
-	Pattern string `json:"pattern"`
-	Path    string `json:"path"`
-	Type    string `json:"type"`
-	Limit   *int   `json:"limit"`
+	Pattern string `json:"pattern" jsonschema:"minLength=1" jsonschema_description:"A glob: *, **, ?, [a-z], {one,two}."`
+	Path    string `json:"path,omitempty" jsonschema_description:"The directory to search, relative to the working directory or absolute inside it; the working directory by default."`
+	Type    string `json:"type,omitempty" jsonschema:"enum=any,enum=file,enum=directory" jsonschema_description:"What to find, any by default."`
+	Limit   *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many results to show, 200 by default."`
 }
 
 // finding is one run of the tool.
@@ -55,7 +48,8 @@ type finding struct {
 	found int
 }
 
-func find(ctx context.Context, tc *toolbox.Context, in findInput) (*toolbox.Result, error) {
+func find(ctx context.Context, in findInput) (*toolbox.Result, error) {
+	tc := toolbox.ContextOf(ctx)
 	f, dir, err := in.open(tc)
 	if err != nil {
 		return nil, fmt.Errorf("find: %w", err)
@@ -70,18 +64,7 @@ func find(ctx context.Context, tc *toolbox.Context, in findInput) (*toolbox.Resu
 }
 
 func (in findInput) open(tc *toolbox.Context) (f *finding, dir fs.File, err error) {
-	f = &finding{kind: in.Type, page: newPage(tc)}
-	switch in.Type {
-	case "", "any", "file", "directory":
-	default:
-		return nil, nil, fmt.Errorf("type is any, file or directory, not %q", in.Type)
-	}
-	if in.Pattern == "" {
-		return nil, nil, errors.New("pattern is missing")
-	}
-	if f.limit, err = bounded("limit", in.Limit, findLimit, 1, findMost); err != nil {
-		return nil, nil, err
-	}
+	f = &finding{kind: in.Type, page: newPage(tc), limit: or(in.Limit, findLimit)}
 	if f.glob, err = newGlob(in.Pattern); err != nil {
 		return nil, nil, err
 	}

@@ -10,13 +10,10 @@ import (
 )
 
 const (
-	// grepLimit is how many lines grep shows where it is not told, grepMost the most it
-	// does, grepCount how far it counts what it does not show.
+	// grepLimit is how many lines grep shows by default, grepCount how far it counts what
+	// it does not show.
 	grepLimit = 100
-	grepMost  = 10_000
 	grepCount = 10_000
-	// grepContext is the most lines around a match.
-	grepContext = 20
 	// grepFile is the largest file that is searched.
 	grepFile = 32 << 20
 	// maxPattern is the longest pattern in bytes; compiled it takes a hundred times that.
@@ -40,29 +37,21 @@ func Grep() toolbox.Tool {
 		"Search the contents of text files with a regular expression (RE2 syntax), line by line. "+
 			"Matches stand under their file's path as LINE:text, lines around them as LINE-text. "+
 			"Binary files, .git and node_modules are left out. Use find to search names.",
-		`{"type":"object","properties":{`+
-			`"pattern":{"type":"string","description":"A regular expression in RE2 syntax, or plain text with literal."},`+
-			`"path":{"type":"string","description":"The file or directory to search, relative to the working directory or absolute inside it; the working directory by default."},`+
-			`"glob":{"type":"string","description":"Only files whose name matches: *.go at any depth, src/**/*.ts below path."},`+
-			`"ignore_case":{"type":"boolean","description":"Upper and lower case are the same; false by default."},`+
-			`"literal":{"type":"boolean","description":"The pattern is plain text; false by default."},`+
-			`"context":{"type":"integer","minimum":0,"maximum":20,"description":"How many lines to show before and after each match, 0 by default."},`+
-			`"limit":{"type":"integer","minimum":1,"maximum":10000,"description":"How many matching lines to show, 100 by default."}`+
-			`},"required":["pattern"],"additionalProperties":false}`,
 		grep)
 }
 
 type grepInput struct {
-	Pattern    string `json:"pattern"`
-	Path       string `json:"path"`
-	Glob       string `json:"glob"`
-	IgnoreCase bool   `json:"ignore_case"`
-	Literal    bool   `json:"literal"`
-	Context    *int   `json:"context"`
-	Limit      *int   `json:"limit"`
+	Pattern    string `json:"pattern" jsonschema:"minLength=1" jsonschema_description:"A regular expression in RE2 syntax, or plain text with literal."`
+	Path       string `json:"path,omitempty" jsonschema_description:"The file or directory to search, relative to the working directory or absolute inside it; the working directory by default."`
+	Glob       string `json:"glob,omitempty" jsonschema_description:"Only files whose name matches: *.go at any depth, src/**/*.ts below path."`
+	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema_description:"Upper and lower case are the same; false by default."`
+	Literal    bool   `json:"literal,omitempty" jsonschema_description:"The pattern is plain text; false by default."`
+	Context    *int   `json:"context,omitempty" jsonschema:"minimum=0,maximum=20" jsonschema_description:"How many lines to show before and after each match, 0 by default."`
+	Limit      *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many matching lines to show, 100 by default."`
 }
 
-func grep(ctx context.Context, tc *toolbox.Context, in grepInput) (*toolbox.Result, error) {
+func grep(ctx context.Context, in grepInput) (*toolbox.Result, error) {
+	tc := toolbox.ContextOf(ctx)
 	g, err := in.prepare(ctx, tc)
 	if err != nil {
 		return nil, fmt.Errorf("grep: %w", err)
@@ -88,17 +77,7 @@ func grep(ctx context.Context, tc *toolbox.Context, in grepInput) (*toolbox.Resu
 
 func (in grepInput) prepare(ctx context.Context, tc *toolbox.Context) (*grepping, error) {
 	g := &grepping{ctx: ctx, tc: tc, page: newPage(tc)}
-	if in.Pattern == "" {
-		return nil, errors.New("pattern is missing")
-	}
-	around, err := bounded("context", in.Context, 0, 0, grepContext)
-	if err != nil {
-		return nil, err
-	}
-	limit, err := bounded("limit", in.Limit, grepLimit, 1, grepMost)
-	if err != nil {
-		return nil, err
-	}
+	around, limit := or(in.Context, 0), or(in.Limit, grepLimit)
 	expr, err := in.expression()
 	if err != nil {
 		return nil, err

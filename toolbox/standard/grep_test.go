@@ -57,11 +57,11 @@ func TestGrep(t *testing.T) {
 		{"some", `{"pattern":"e","limit":1,"context":1,"path":"b.txt"}`, "b.txt\n1:one\n2-two\n(1 of 4 matching lines; narrow the pattern, the path or the glob)"},
 		{"nothing", `{"pattern":"nowhere","path":"sub"}`, "(nothing matches)"},
 		{"not text", `{"pattern":"func","path":"image.png"}`, "(nothing matches)\n(1 file that is not text was not searched)"},
-		{"no pattern", `{}`, "error: grep: pattern is missing"},
+		{"no pattern", `{}`, "error: the arguments of grep do not fit:\n/: missing required \"pattern\" (string)"},
 		{"a malformed one", `{"pattern":"("}`, "error: grep: the pattern is not RE2: error parsing regexp: missing closing ): `(`"},
 		{"look-ahead", `{"pattern":"a(?=b)"}`, "error: grep: the pattern is not RE2: error parsing regexp: invalid or unsupported Perl syntax: `(?=`"},
 		{"a malformed glob", `{"pattern":"a","glob":"{"}`, `error: grep: glob: the pattern is malformed: it knows *, **, ?, [a-z], [^a-z] and {one,two}, and \ before one of those`},
-		{"too much context", `{"pattern":"a","context":21}`, "error: grep: context cannot be more than 20"},
+		{"too much context", `{"pattern":"a","context":21}`, "error: the arguments of grep do not fit:\n/context: expected at most 20, got 21"},
 		{"outside", `{"pattern":"a","path":"sub/../.."}`, "error: grep: sub/../..: the path leads outside the directory"},
 		{"missing", `{"pattern":"a","path":"sub/c.og"}`, "error: grep: sub/c.og does not exist; did you mean sub/c.go?"},
 	}

@@ -10,11 +10,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-const (
-	// lsLimit is how many entries ls shows where it is not told, lsMost the most it does.
-	lsLimit = 500
-	lsMost  = 10_000
-)
+// lsLimit is how many entries ls shows by default.
+const lsLimit = 500
 
 // Ls is the tool "ls": what is in a directory, directories first, each group by name.
 //
@@ -25,25 +22,18 @@ func Ls() toolbox.Tool {
 	return toolbox.Define("ls",
 		"List a directory: directories first (name/), then files with their size in bytes; name@ is a symlink. "+
 			"Hidden entries are shown too. Use find to search below it.",
-		`{"type":"object","properties":{`+
-			`"path":{"type":"string","description":"The directory, relative to the working directory or absolute inside it; the working directory by default."},`+
-			`"hidden":{"type":"boolean","description":"false leaves out names that begin with a dot; true by default."},`+
-			`"limit":{"type":"integer","minimum":1,"maximum":10000,"description":"How many entries to show, 500 by default."}`+
-			`},"additionalProperties":false}`,
 		ls)
 }
 
 type lsInput struct {
-	Path   string `json:"path"`
-	Hidden *bool  `json:"hidden"`
-	Limit  *int   `json:"limit"`
+	Path   string `json:"path,omitempty" jsonschema_description:"The directory, relative to the working directory or absolute inside it; the working directory by default."`
+	Hidden *bool  `json:"hidden,omitempty" jsonschema_description:"false leaves out names that begin with a dot; true by default."`
+	Limit  *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many entries to show, 500 by default."`
 }
 
-func ls(ctx context.Context, tc *toolbox.Context, in lsInput) (*toolbox.Result, error) {
-	limit, err := bounded("limit", in.Limit, lsLimit, 1, lsMost)
-	if err != nil {
-		return nil, fmt.Errorf("ls: %w", err)
-	}
+func ls(ctx context.Context, in lsInput) (*toolbox.Result, error) {
+	tc := toolbox.ContextOf(ctx)
+	limit := or(in.Limit, lsLimit)
 	name, err := tc.Path(in.Path)
 	if err != nil {
 		return nil, fmt.Errorf("ls: %w", outside(in.Path, err))

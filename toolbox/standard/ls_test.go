@@ -32,7 +32,7 @@ func TestLs(t *testing.T) {
 		{"a file", `{"path":"b"}`, "b\t5"},
 		{"missing", `{"path":"zooo"}`, "error: ls: zooo does not exist; did you mean zoo?"},
 		{"outside", `{"path":".."}`, "error: ls: ..: the path leads outside the directory"},
-		{"too many", `{"limit":10001}`, "error: ls: limit cannot be more than 10000"},
+		{"too many", `{"limit":10001}`, "error: the arguments of ls do not fit:\n/limit: expected at most 10000, got 10001"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

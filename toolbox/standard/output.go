@@ -99,16 +99,10 @@ func clip(line []byte, at, width int) string {
 	return text
 }
 
-// bounded is n where the caller gave one, else standard; beyond the ends it is an error
-// rather than another number.
-func bounded(name string, n *int, standard, low, high int) (int, error) {
-	switch {
-	case n == nil:
-		return standard, nil
-	case *n < low:
-		return 0, fmt.Errorf("%s cannot be less than %d", name, low)
-	case *n > high:
-		return 0, fmt.Errorf("%s cannot be more than %d", name, high)
+// or is n where the caller gave one, else standard. The schema has checked its bounds.
+func or(n *int, standard int) int {
+	if n == nil {
+		return standard
 	}
-	return *n, nil
+	return *n
 }

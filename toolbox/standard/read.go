@@ -37,24 +37,17 @@ func Read() toolbox.Tool {
 			"Without a limit it shows 2000 lines; for a long file pass offset and limit. "+
 			"Lines over 2000 bytes are cut, and it says by how much. A binary file is only described. "+
 			"Use ls for directories.",
-		`{"type":"object","properties":{`+
-			`"path":{"type":"string","description":"The file, relative to the working directory or absolute inside it."},`+
-			`"offset":{"type":"integer","minimum":1,"description":"The first line to show; the file's first line is 1."},`+
-			`"limit":{"type":"integer","minimum":1,"description":"How many lines to show, 2000 by default."}`+
-			`},"required":["path"],"additionalProperties":false}`,
 		read)
 }
 
 type readInput struct {
-	Path   string `json:"path"`
-	Offset *int   `json:"offset"`
-	Limit  *int   `json:"limit"`
+	Path   string `json:"path" jsonschema:"minLength=1" jsonschema_description:"The file, relative to the working directory or absolute inside it."`
+	Offset *int   `json:"offset,omitempty" jsonschema:"minimum=1,maximum=2147483647" jsonschema_description:"The first line to show; the file's first line is 1."`
+	Limit  *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=2147483647" jsonschema_description:"How many lines to show, 2000 by default."`
 }
 
-func read(ctx context.Context, tc *toolbox.Context, in readInput) (*toolbox.Result, error) {
-	if in.Path == "" {
-		return nil, errors.New("read: path is missing")
-	}
+func read(ctx context.Context, in readInput) (*toolbox.Result, error) {
+	tc := toolbox.ContextOf(ctx)
 	r, err := in.open(ctx, tc)
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)
@@ -92,14 +85,8 @@ type reading struct {
 }
 
 func (in readInput) open(ctx context.Context, tc *toolbox.Context) (*reading, error) {
-	r := &reading{page: newPage(tc)}
+	r := &reading{page: newPage(tc), offset: or(in.Offset, 1), limit: or(in.Limit, readLines)}
 	var err error
-	if r.offset, err = bounded("offset", in.Offset, 1, 1, math.MaxInt32); err != nil {
-		return nil, err
-	}
-	if r.limit, err = bounded("limit", in.Limit, readLines, 1, math.MaxInt32); err != nil {
-		return nil, err
-	}
 	if r.name, err = tc.Path(in.Path); err != nil {
 		return nil, outside(in.Path, err)
 	}

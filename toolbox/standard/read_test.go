@@ -65,15 +65,15 @@ func TestRead(t *testing.T) {
 		{"UTF-16", `{"path":"utf16"}`, "utf16 is not text: text/plain; charset=utf-16le, 6 bytes. Its content is not shown."},
 		{"past the end", `{"path":"five","offset":6}`, "error: read: five: offset 6 is past the end: there are 5 lines"},
 		{"past the end of nothing", `{"path":"empty","offset":2}`, "error: read: empty: offset 2 is past the end: there are 0 lines"},
-		{"no path", `{}`, "error: read: path is missing"},
-		{"a bad offset", `{"path":"five","offset":0}`, "error: read: offset cannot be less than 1"},
-		{"a bad limit", `{"path":"five","limit":-1}`, "error: read: limit cannot be less than 1"},
+		{"no path", `{}`, "error: the arguments of read do not fit:\n/: missing required \"path\" (string)"},
+		{"a bad offset", `{"path":"five","offset":0}`, "error: the arguments of read do not fit:\n/offset: expected at least 1, got 0"},
+		{"a bad limit", `{"path":"five","limit":-1}`, "error: the arguments of read do not fit:\n/limit: expected at least 1, got -1"},
 		{"a directory", `{"path":"sub"}`, "error: read: sub is a directory: use ls to see what is in it"},
 		{"the directory", `{"path":"."}`, "error: read: . is a directory: use ls to see what is in it"},
 		{"below a file", `{"path":"five/x"}`, "error: read: five/x: not a directory"},
 		{"outside", `{"path":"../five"}`, "error: read: ../five: the path leads outside the directory"},
 		{"far outside", `{"path":"/etc/passwd"}`, "error: read: /etc/passwd: the path leads outside the directory"},
-		{"an unknown argument", `{"path":"five","lines":3}`, `error: read: bad arguments: json: unknown field "lines"`},
+		{"an unknown argument", `{"path":"five","lines":3}`, "error: the arguments of read do not fit:\n/: unknown property \"lines\""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,131 @@
+package infer_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/schema/infer"
+	"github.com/indusagi/indus/schema/validate"
+)
+
+type place struct {
+	City string `json:"city" jsonschema_description:"Where, as people call it."`
+}
+
+type input struct {
+	place
+	Unit  string            `json:"unit,omitempty" jsonschema:"enum=celsius,enum=fahrenheit,default=celsius"`
+	Hours *int              `json:"hours,omitempty" jsonschema:"minimum=1,maximum=48"`
+	Tags  []string          `json:"tags,omitempty" jsonschema:"maxItems=3"`
+	More  map[string]int    `json:"more,omitempty"`
+	At    time.Time         `json:"at,omitzero"`
+	Raw   json.RawMessage   `json:"raw,omitempty"`
+	Near  []place           `json:"near"`
+	Skip  chan int          `json:"-"`
+	Any   any               `json:"any,omitempty"`
+	Bytes []byte            `json:"bytes,omitempty"`
+	Names map[string]*place `json:"names,omitempty"`
+}
+
+type tree struct {
+	Leaf  string  `json:"leaf"`
+	Trees []*tree `json:"trees,omitempty"`
+}
+
+func TestSchema(t *testing.T) {
+	for name, tt := range map[string]struct {
+		got  func() (json.RawMessage, error)
+		want string
+	}{
+		"struct": {infer.Object[input], `{"properties":{` +
+			`"city":{"type":"string","description":"Where, as people call it."},` +
+			`"unit":{"type":"string","enum":["celsius","fahrenheit"],"default":"celsius"},` +
+			`"hours":{"type":"integer","maximum":48,"minimum":1},` +
+			`"tags":{"items":{"type":"string"},"type":"array","maxItems":3},` +
+			`"more":{"additionalProperties":{"type":"integer"},"type":"object"},` +
+			`"at":{"type":"string","format":"date-time"},` +
+			`"raw":true,` +
+			`"near":{"items":{"properties":{"city":{"type":"string","description":"Where, as people call it."}},"additionalProperties":false,"type":"object","required":["city"]},"type":"array"},` +
+			`"any":true,` +
+			`"bytes":{"type":"string","contentEncoding":"base64"},` +
+			`"names":{"additionalProperties":{"properties":{"city":{"type":"string","description":"Where, as people call it."}},"additionalProperties":false,"type":"object","required":["city"]},"type":"object"}` +
+			`},"additionalProperties":false,"type":"object","required":["city","near"]}`},
+		"empty":            {infer.Object[struct{}], `{"properties":{},"additionalProperties":false,"type":"object"}`},
+		"pointer":          {infer.Object[*place], `{"properties":{"city":{"type":"string","description":"Where, as people call it."}},"additionalProperties":false,"type":"object","required":["city"]}`},
+		"map":              {infer.Object[map[string]any], `{"type":"object"}`},
+		"raw":              {infer.Object[json.RawMessage], `{"type":"object"}`},
+		"any":              {infer.Object[any], `{"type":"object"}`},
+		"number":           {infer.Input[float64], `{"type":"number"}`},
+		"list":             {infer.Input[[]string], `{"items":{"type":"string"},"type":"array"}`},
+		"nothing":          {infer.Input[any], ``},
+		"output of itself": {infer.Output[tree], ``},
+		"itself": {infer.Object[tree], `{"$ref":"#/$defs/tree","$defs":{"tree":{"properties":{"leaf":{"type":"string"},"trees":{"items":{"$ref":"#/$defs/tree"},"type":"array"}},` +
+			`"additionalProperties":false,"type":"object","required":["leaf"]}},"type":"object"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := tt.got()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
+				t.Error(diff)
+			}
+			if got != nil {
+				if _, err := validate.New(got); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatHasNoSchemaIsAnError(t *testing.T) {
+	for name, of := range map[string]func() (json.RawMessage, error){
+		"channel": infer.Input[chan int], "function": infer.Input[struct{ F func() }], "number": infer.Object[int], "list": infer.Object[[]place],
+	} {
+		if s, err := of(); err == nil {
+			t.Errorf("%s: got %s, want an error", name, s)
+		}
+	}
+}
+
+type report struct {
+	Lines []string           `json:"lines" jsonschema_description:"What was found."`
+	Place *place             `json:"place"`
+	Sums  map[string][]int   `json:"sums"`
+	Maybe []string           `json:"maybe,omitempty"`
+	Bytes []byte             `json:"bytes"`
+	Raw   json.RawMessage    `json:"raw"`
+	At    *time.Time         `json:"at"`
+	Rows  []struct{ N *int } `json:"rows"`
+	Tree  tree               `json:"-"`
+}
+
+// What encoding/json makes of a value fits the schema of its type, zero values included.
+func TestOutputTakesWhatIsEncoded(t *testing.T) {
+	n := 1
+	raw, err := infer.Output[report]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := validate.New(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []report{{}, {Lines: []string{"a"}, Place: &place{}, Sums: map[string][]int{"a": nil, "b": {1}}, Bytes: []byte{1}, At: &time.Time{}, Rows: []struct{ N *int }{{}, {&n}}}} {
+		b, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Validate(b); err != nil {
+			t.Errorf("%s: %v\n%s", b, err, raw)
+		}
+	}
+	for _, bad := range []string{`{}`, `{"lines":[1],"place":null,"sums":null,"bytes":null,"raw":null,"at":null,"rows":null}`} {
+		if err := v.Validate(json.RawMessage(bad)); err == nil {
+			t.Errorf("%s fits", bad)
+		}
+	}
+}
