@@ -68,6 +68,7 @@ type Attachment struct {
 	approved approvals
 	blind    bool // nothing is known of what was approved
 	marks    map[string]marked
+	flaps    map[string]*flapping
 	health   map[string]string // of each server that was lost, or never up, what was said
 	read     uint64            // the log up to there is in approved
 	begun    bool
@@ -114,7 +115,7 @@ func (a *Attachment) follow(fleet *interop.Fleet) toolbox.Source {
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[tool]Entry{}, kept: map[string]tool{}, approved: approvals{},
-		marks: map[string]marked{}, health: map[string]string{}, done: make(chan struct{}), news: make(chan struct{}),
+		marks: map[string]marked{}, flaps: map[string]*flapping{}, health: map[string]string{}, done: make(chan struct{}), news: make(chan struct{}),
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}
 	if o != nil {

@@ -67,7 +67,8 @@
 // once, however often it is enrolled, and [File.Compact] drops those of old versions,
 // but no entry; [Attach] does it by itself where that is more than 16 MiB, for versions
 // older than 90 days. Entries are never dropped: each run adds about 500 bytes for each
-// tool that it enrolls. Whoever may write the file can write all of it anew: who fears that
+// tool that it enrolls. What a server that is lost again and again loses and has again as it
+// was is counted and not written, for an hour at most: [Live] may then show what is gone. Whoever may write the file can write all of it anew: who fears that
 // keeps a [Head] elsewhere.
 //
 // # Concurrency

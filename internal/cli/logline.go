@@ -123,7 +123,7 @@ func whatOf(e ledger.Entry) (what, why string) {
 		if why, lost := strings.CutPrefix(e.Note, ledger.NoteLost); lost {
 			return "lost", strings.TrimPrefix(why, ": ")
 		}
-		return "back", ""
+		return "back", strings.TrimPrefix(strings.TrimPrefix(e.Note, "ready"), "; ")
 	}
 	return clean(string(e.Op)), e.Note // of a later version
 }
