@@ -44,6 +44,7 @@ func newAdd(s streams) *cobra.Command {
 		},
 	}
 	f.add(cmd)
+	f.addJSON(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.env, "env", "e", nil, "a variable of the command's environment")
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the requests")
@@ -92,7 +93,7 @@ Flags:
   --profile P  how its tools' schemas are adapted for a model, one of
 ` + filled(profileNames(), 15, 80) + `
   --disabled   write it switched off
-  --force      replace a server of that name` + writeFlagsHelp + `
+  --force      replace a server of that name` + editedHelp + writeFlagsHelp + `
 
 Secrets:
   A value that holds ${VAR} takes VAR from the environment whenever the server
@@ -154,7 +155,10 @@ func (f *addFlags) run(cmd *cobra.Command, args []string, s streams) error {
 	if interop.QualifiedName(d.ID, "t") != d.ID+interop.Qualifier+"t" {
 		s.tell("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain", clean(d.ID))
 	}
-	return f.settle(cmd.Context(), d.ID, path, e.Line(d.ID), s)
+	if err := f.settle(cmd.Context(), d.ID, path, e.Line(d.ID), s); err != nil {
+		return err
+	}
+	return f.printEdited(cmd.Context(), edited{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
 }
 
 // doubts refuses a row with which anything is wrong, but for variables that are not

@@ -138,11 +138,7 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s streams) e
 		return err
 	}
 	if f.asJSON {
-		raw, err := indented(append([]*waiting{}, wait...))
-		if err != nil {
-			return err
-		}
-		return s.writeJSON(raw)
+		return s.writeIndented(append([]*waiting{}, wait...))
 	}
 	if len(wait) == 0 && len(names) == 0 {
 		s.tell("nothing waits for approval")
@@ -363,11 +359,7 @@ func (f *approveFlags) takeBack(names []string, s streams) error {
 		return err
 	}
 	if f.asJSON {
-		raw, err := indented(append([]waiting{}, taken...))
-		if err != nil {
-			return err
-		}
-		return s.writeJSON(raw)
+		return s.writeIndented(append([]waiting{}, taken...))
 	}
 	for _, w := range taken {
 		s.tell("no longer approved: %s", clean(w.Server))

@@ -76,13 +76,15 @@ func escapeHarmful(raw []byte) []byte {
 	return b
 }
 
-// indented is v as JSON for a person and a program alike: what is raw in it
+// writeIndented writes v as JSON for a person and a program alike: what is raw in it
 // keeps its keys, their order and its numbers.
-func indented(v any) (json.RawMessage, error) {
+func (s streams) writeIndented(v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(v)
-	return b.Bytes(), err
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return s.writeJSON(b.Bytes())
 }

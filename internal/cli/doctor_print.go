@@ -55,11 +55,7 @@ func (x *jsonExamination) together(steps []step) error {
 
 func (x *jsonExamination) end(ok bool) error {
 	x.report.OK = ok
-	raw, err := indented(x.report)
-	if err != nil {
-		return err
-	}
-	return x.writeJSON(raw)
+	return x.writeIndented(x.report)
 }
 
 // textExamination prints each part as it comes.

@@ -30,6 +30,7 @@ func newSwitch(on bool, use, short, long string, s streams) *cobra.Command {
 		},
 	}
 	f.add(cmd)
+	f.addJSON(cmd)
 	return cmd
 }
 
@@ -38,7 +39,7 @@ const enableHelp = `Switch a server on that its file says is disabled.
 Usage:
   indus mcp enable NAME [FLAG]...
 
-Flags:` + narrowFlagsHelp + `
+Flags:` + editedHelp + narrowFlagsHelp + `
 
 A session:
   $ indus mcp enable github
@@ -52,7 +53,7 @@ files that come behind.
 Usage:
   indus mcp disable NAME [FLAG]...
 
-Flags:` + narrowFlagsHelp + `
+Flags:` + editedHelp + narrowFlagsHelp + `
 
 A session:
   $ indus mcp disable github
@@ -93,9 +94,11 @@ func (f *scopeFlags) enable(ctx context.Context, name string, on bool, s streams
 	r, ok := c.Find(name, func(r mcpconfig.Row) bool { return r.File == row.File })
 	switch {
 	case !on && ok && r.State == mcpconfig.Held:
-		return mcpconfig.Approve(dry(), r) // or it would switch no server of that name off
+		if err := mcpconfig.Approve(dry(), r); err != nil { // or it would switch no server of that name off
+			return err
+		}
 	case on && ok && r.State != mcpconfig.Active:
 		s.tell("%s is %s: %s", clean(name), r.State, clean(joinHint(r.Reason, r.Hint)))
 	}
-	return nil
+	return f.printEdited(ctx, edited{Server: name, Did: done, Changed: changed, File: row.File, Line: row.Line}, s)
 }

@@ -20,7 +20,7 @@ type exportFlags struct {
 	configFlags
 	to                      string
 	gateway, write, project bool
-	force                   bool
+	force, asJSON           bool
 }
 
 func newExport(s streams) *cobra.Command {
@@ -41,6 +41,7 @@ func newExport(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.write, "write", false, "merge it into the client's own file")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name")
 	cmd.Flags().BoolVar(&f.project, "project", false, "the client's file in this directory")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(clientNames(writable), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -66,7 +67,9 @@ Flags:
   --write      merge it into the client's own file: the user's, or with
   --project    the one in this directory
   --force      replace servers of the same name in it
-  --gateway    one entry that runs indus serve --stdio` + configFlagsHelp + `
+  --gateway    one entry that runs indus serve --stdio
+  --json       print a JSON object: client, servers, notes, and with --write file and
+               changed, else text, which is in the client's format` + configFlagsHelp + `
 
 A session:
   $ indus mcp export --to cursor github >mcp.json
@@ -126,6 +129,10 @@ func (f *exportFlags) print(client mcpconfig.Client, defs []mcpconfig.Definition
 		return usage("%w", err)
 	}
 	tellNotes(notes, s)
+	if f.asJSON {
+		text := string(out)
+		return s.writeIndented(exported{Client: client.Name, Servers: written(defs, notes), Notes: notes, Text: &text})
+	}
 	if _, ok := terminal(s.out); ok && slices.ContainsFunc(defs, func(d mcpconfig.Definition) bool { return len(pasted(d.JSON)) > 0 }) {
 		s.tell("a secret stands in this in plain text")
 	}
@@ -142,7 +149,8 @@ func (f *exportFlags) merge(client mcpconfig.Client, defs []mcpconfig.Definition
 	if len(files) == 0 {
 		return usage("%s has no file %s", client.Title, whose)
 	}
-	path, same, wrote := thereOf(files), false, len(defs)
+	path, same := thereOf(files), false
+	var said []mcpconfig.Note
 	err := mcpconfig.Rewrite(path, func(text []byte) ([]byte, error) {
 		out, notes, err := mcpconfig.Export(client.Name, defs, text, dry())
 		if err != nil {
@@ -152,7 +160,7 @@ func (f *exportFlags) merge(client mcpconfig.Client, defs []mcpconfig.Definition
 			err = f.taken(client, defs, path, text)
 		}
 		tellNotes(notes, s)
-		wrote = len(defs) - len(skipped(notes))
+		said = notes
 		return out, err
 	})
 	switch {
@@ -163,9 +171,31 @@ func (f *exportFlags) merge(client mcpconfig.Client, defs []mcpconfig.Definition
 	case same:
 		s.tell("%s has it already: nothing was written", clean(path))
 	default:
-		s.tell("wrote %s to %s; start the client again", plural(wrote, "server"), clean(path))
+		s.tell("wrote %s to %s; start the client again", plural(len(written(defs, said)), "server"), clean(path))
 	}
-	return nil
+	if !f.asJSON {
+		return nil
+	}
+	changed := !same
+	return s.writeIndented(exported{Client: client.Name, Servers: written(defs, said), Notes: said, File: path, Changed: &changed})
+}
+
+// exported is what was given away, as --json prints it.
+type exported struct {
+	Client  string           `json:"client"`
+	Servers []string         `json:"servers"`
+	Notes   []mcpconfig.Note `json:"notes,omitempty"`
+	Text    *string          `json:"text,omitempty"`
+	File    string           `json:"file,omitempty"`    // with --write
+	Changed *bool            `json:"changed,omitempty"` // with --write; false: it had them already
+}
+
+// written are the servers that a client's format can say.
+func written(defs []mcpconfig.Definition, notes []mcpconfig.Note) []string {
+	left := skipped(notes)
+	return slices.DeleteFunc(definitionIDs(defs), func(id string) bool {
+		return slices.ContainsFunc(left, func(n mcpconfig.Note) bool { return n.Server == id })
+	})
 }
 
 // within is an error of a file's text, which may begin with a position there.

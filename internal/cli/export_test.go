@@ -50,6 +50,9 @@ func Object(words []string, whole, schema string, read func(string) ([]byte, err
 // IsUsage reports an error with the exit code of mistyped commands.
 func IsUsage(err error) bool { return exitCode(err) == exitUsage }
 
+// ExitCode is what a command ends with that a file's error is the end of.
+func ExitCode(err error) int { return exitCode(usage("%w", err)) }
+
 // ToolList is the rows that a file of tools holds.
 func ToolList(raw []byte) ([]string, error) {
 	l, err := readToolList("f.json", raw)

@@ -93,11 +93,7 @@ func (f *scopeFlags) get(ctx context.Context, name string, asJSON bool, s stream
 	if !asJSON {
 		return s.writeText(shown.String())
 	}
-	raw, err := indented(shown)
-	if err != nil {
-		return err
-	}
-	return s.writeJSON(raw)
+	return s.writeIndented(shown)
 }
 
 // rowOf is a row as its file has it, with its secrets hidden; null where it is no object.

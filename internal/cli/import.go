@@ -145,11 +145,7 @@ func (f *importFlags) survey(cmd *cobra.Command, s streams) error {
 		}
 	}
 	if f.asJSON {
-		raw, err := indented(found)
-		if err != nil {
-			return err
-		}
-		return s.writeJSON(raw)
+		return s.writeIndented(found)
 	}
 	return tellSurvey(found, s)
 }
@@ -230,11 +226,7 @@ func (f *importFlags) run(ctx context.Context, what string, s streams) error {
 		x.Written = true
 	}
 	if f.asJSON {
-		raw, err := indented(x)
-		if err != nil {
-			return err
-		}
-		return s.writeJSON(raw)
+		return s.writeIndented(x)
 	}
 	return f.tell(x, s)
 }

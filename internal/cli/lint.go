@@ -195,11 +195,7 @@ func (f *lintFlags) asked() bool { return len(f.providers) > 0 }
 
 func (f *lintFlags) print(r *report, s streams) error {
 	if f.asJSON {
-		raw, err := indented(r)
-		if err != nil {
-			return err
-		}
-		return s.writeJSON(raw)
+		return s.writeIndented(r)
 	}
 	of := mounting(f.verbose)
 	if f.asked() {

@@ -97,11 +97,7 @@ func (f *lsFlags) ls(ctx context.Context, s streams) error {
 		return err
 	}
 	if f.asJSON {
-		raw, err := indented(rows)
-		if err != nil {
-			return err
-		}
-		return s.writeJSON(raw)
+		return s.writeIndented(rows)
 	}
 	if len(rows) == 0 {
 		return nil

@@ -49,11 +49,7 @@ A session:
 
 func (f *opFlags) printOps(s streams, r *operation.Registry) error {
 	if f.asJSON {
-		raw, err := indented(specs(r))
-		if err != nil {
-			return err
-		}
-		return s.writeJSON(raw)
+		return s.writeIndented(specs(r))
 	}
 	var b strings.Builder
 	for _, spec := range specs(r) {

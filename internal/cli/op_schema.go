@@ -21,11 +21,7 @@ func newOpSchema(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			raw, err := indented(spec)
-			if err != nil {
-				return err
-			}
-			return s.writeJSON(raw)
+			return s.writeIndented(spec)
 		},
 	}
 	f.add(cmd)

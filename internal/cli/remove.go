@@ -22,6 +22,7 @@ func newRemove(s streams) *cobra.Command {
 		},
 	}
 	f.add(cmd)
+	f.addJSON(cmd)
 	return cmd
 }
 
@@ -32,7 +33,7 @@ stand on lines of their own.
 Usage:
   indus mcp remove NAME [FLAG]...
 
-Flags:` + narrowFlagsHelp + `
+Flags:` + editedHelp + narrowFlagsHelp + `
 
 A session:
   $ indus mcp remove github
@@ -51,6 +52,14 @@ func (f *scopeFlags) remove(ctx context.Context, name string, s streams) error {
 		return err
 	}
 	s.tell("removed %s from %s:%d", clean(name), clean(row.File), row.Line)
+	if err := f.tellUncovered(ctx, name, s); err != nil {
+		return err
+	}
+	return f.printEdited(ctx, edited{Server: name, Did: "removed", Changed: true, File: row.File, Line: row.Line}, s)
+}
+
+// tellUncovered says which server has the name of one that was removed.
+func (f *scopeFlags) tellUncovered(ctx context.Context, name string, s streams) error {
 	if f.file != "" {
 		return nil
 	}

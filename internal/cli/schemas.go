@@ -31,11 +31,7 @@ func (f *toolsFlags) printSchemas(s streams, box *toolbox.Box, p *schema.Profile
 		}
 	}
 	if f.asJSON {
-		raw, err := indented(shown)
-		if err != nil {
-			return err
-		}
-		return s.writeJSON(raw)
+		return s.writeIndented(shown)
 	}
 	var b strings.Builder
 	for i, t := range shown {

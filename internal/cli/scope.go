@@ -14,6 +14,7 @@ import (
 type scopeFlags struct {
 	user, project bool
 	file          string
+	asJSON        bool
 	cmd           *cobra.Command
 }
 

@@ -180,11 +180,7 @@ func printToolsJSON(s streams, all []toolbox.Descriptor) error {
 	for i, d := range all {
 		rows[i] = row{d.Name, d.Server, d.Wire.JSON}
 	}
-	raw, err := indented(rows)
-	if err != nil {
-		return err
-	}
-	return s.writeJSON(raw)
+	return s.writeIndented(rows)
 }
 
 func printSignatures(s streams, all []toolbox.Descriptor) error {

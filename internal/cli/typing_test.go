@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -206,4 +207,13 @@ func FuzzParseArguments(f *testing.F) {
 		}
 		_ = fmt.Sprint(doubts, cli.Signature(schema))
 	})
+}
+
+// A file that cannot be written for want of room was named rightly.
+func TestAFullDiskIsNoUsageError(t *testing.T) {
+	for err, want := range map[error]int{syscall.ENOSPC: 1, syscall.EDQUOT: 1, syscall.EIO: 1, syscall.EACCES: 2, os.ErrNotExist: 2} {
+		if got := cli.ExitCode(&os.PathError{Op: "write", Path: "mcp.json", Err: err}); got != want {
+			t.Errorf("%v: exit code %d, want %d", err, got, want)
+		}
+	}
 }

@@ -151,11 +151,7 @@ func seqOf(entries []ledger.Entry, hash string) uint64 {
 
 func (v *verified) print(asJSON bool, s streams) error {
 	if asJSON {
-		raw, err := indented(v)
-		if err != nil {
-			return err
-		}
-		return s.writeJSON(raw)
+		return s.writeIndented(v)
 	}
 	says := "as they were written"
 	if !v.Whole {

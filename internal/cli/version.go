@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/indusagi/indus/host"
@@ -9,16 +10,23 @@ import (
 )
 
 func newVersion(s streams) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Which indus this is",
-		Long:  "Which indus this is.\n\nUsage:\n  indus version\n\nA session:\n  $ indus version\n  indus " + version(),
-		Args:  atMost(0, ""),
+		Long: "Which indus this is.\n\nUsage:\n  indus version [FLAG]...\n\nFlags:\n" +
+			"  --json             print a JSON object: version, go, os, arch\n\nA session:\n  $ indus version\n  indus " + version(),
+		Args: atMost(0, ""),
 		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return s.writeIndented(object{{"version", version()}, {"go", runtime.Version()}, {"os", runtime.GOOS}, {"arch", runtime.GOARCH}})
+			}
 			_, err := fmt.Fprintf(s.out, "indus %s\n", version())
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
 }
 
 // version is the module's, where the build knows it.
