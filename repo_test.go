@@ -45,7 +45,7 @@ var layers = []layer{
 	{"mcpconfig/internal/foreign", []string{"mcpconfig/internal/tree"}, "the words of other clients: trees in, trees out, no file and no server"},
 	{"mcpconfig", []string{"interop", "schema", "internal/filelock", "internal/nearest", "internal/proc", "internal/secret", "internal/variable", "mcpconfig/internal/tree", "mcpconfig/internal/foreign"}, "a configuration says what to connect, and connects nothing"},
 	{"ledger", []string{"interop", "toolbox", "schema", "internal/wire", "internal/filelock"}, "the ledger knows servers and their tools, and neither configuration files nor clients"},
-	{"internal/cli", []string{"interop", "host", "toolbox", "toolbox/standard", "toolbox/catalog", "operation", "operation/bridge", "mcpconfig", "ledger", "schema", "schema/validate", "internal/nearest", "internal/proc", "internal/secret", "internal/text", "internal/variable", "internal/wire"}, "the command is the top: it may see everything that is public"},
+	{"internal/cli", []string{"interop", "host", "toolbox", "toolbox/standard", "toolbox/catalog", "operation", "operation/bridge", "mcpconfig", "ledger", "schema", "schema/validate", "internal/nearest", "internal/proc", "internal/protocol", "internal/secret", "internal/text", "internal/variable", "internal/wire"}, "the command is the top: it may see everything that is public"},
 	{"cmd/indus", []string{"internal/cli"}, "main only calls the command"},
 }
 

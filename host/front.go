@@ -24,6 +24,7 @@ type front struct {
 	log          *slog.Logger
 	info         json.RawMessage // how we name ourselves
 	instructions string
+	exact        bool   // mend nothing
 	scope        string // of what may be cached: "public" where all see the same
 	kept         frontKept
 
@@ -37,7 +38,7 @@ type front struct {
 func newFront(b Backend, o *Options) *front {
 	f := &front{
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
-		scope:     "public",
+		scope: "public", exact: o.Exact,
 		listeners: map[*noteBox]func(string) bool{},
 	}
 	if o.Principal != nil {

@@ -1,12 +1,16 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -16,8 +20,23 @@ const maxKept = 16
 // toolList is one snapshot as tools/list publishes it.
 type toolList struct {
 	snapshot *toolbox.Snapshot
-	result   json.RawMessage
+	names    []string
+	legacy   eraList
+	modern   eraList
 	headers  map[string][]protocol.ParamHeader // by published name; nil where no tool has any
+}
+
+// eraList is a list as the clients of one family of revisions can read it.
+type eraList struct {
+	result json.RawMessage // all of it
+	rows   [][]byte        // its tools, extents of result
+}
+
+func (l *toolList) of(era interop.Era) *eraList {
+	if era == interop.Modern {
+		return &l.modern
+	}
+	return &l.legacy
 }
 
 // keptList is the listing that a principal was shown last.
@@ -76,26 +95,36 @@ func (t *toolsBackend) keep(p toolbox.Principal, l *toolList) {
 
 func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 	l := &toolList{snapshot: s}
-	size := 16
-	for i := range s.Tools {
-		size += len(s.Tools[i].Wire.JSON) + len(s.Tools[i].Schema) + len(s.Tools[i].Description) + 64
-	}
-	b := append(make([]byte, 0, size), `{"tools":[`...)
+	var legacy, modern [][]byte
 	seen := make(map[string]bool, len(s.Tools))
+	differ := false
 	for i := range s.Tools {
 		d := &s.Tools[i]
 		if seen[d.Name] {
 			continue
 		}
-		out, schema, err := t.publish(b, d)
+		forModern, err := t.publish(d)
+		forLegacy := forModern
+		if err == nil && !t.exact {
+			raw := forModern
+			var flaws []protocol.Flaw
+			if forLegacy, flaws = protocol.Mend(raw, true); len(flaws) > 0 {
+				forModern, _ = protocol.Mend(raw, false)
+				differ = differ || !bytes.Equal(forLegacy, forModern)
+			}
+		}
+		schema, _ := wire.Lookup(forModern, "inputSchema")
+		if reason := protocol.Unpublishable(schema); err == nil && reason != "" {
+			err = errors.New(reason)
+		}
 		if err != nil {
 			if t.log != nil {
 				t.log.Warn("a tool is not published", "tool", d.Name, "server", d.Server, "reason", err.Error())
 			}
 			continue
 		}
-		b = append(out, ',')
 		seen[d.Name] = true
+		l.names, legacy, modern = append(l.names, d.Name), append(legacy, forLegacy), append(modern, forModern)
 		if params, err := protocol.ParamHeaders(schema); err == nil && len(params) > 0 {
 			if l.headers == nil {
 				l.headers = map[string][]protocol.ParamHeader{}
@@ -103,48 +132,67 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 			l.headers[d.Name] = params
 		}
 	}
-	if len(seen) > 0 {
-		b = b[:len(b)-1]
+	l.modern = listOf(modern)
+	if l.legacy = l.modern; differ {
+		l.legacy = listOf(legacy)
 	}
-	l.result = slices.Clip(append(b, "]}"...))
 	return l
 }
 
-// unpublished says why a tool is not published.
-type unpublished string
+// listOf is rows as a list, of which the rows are extents from then on.
+func listOf(rows [][]byte) eraList {
+	b := joinRows(rows)
+	at := len(`{"tools":[`)
+	for i, row := range rows {
+		rows[i] = b[at : at+len(row) : at+len(row)]
+		at += len(row) + 1
+	}
+	return eraList{b, rows}
+}
 
-func (u unpublished) Error() string { return string(u) }
+// joinRows is the result of tools/list with these tools, and these members behind them.
+func joinRows(rows [][]byte, members ...string) []byte {
+	size := 16
+	for _, row := range rows {
+		size += len(row) + 1
+	}
+	b := append(make([]byte, 0, size), `{"tools":[`...)
+	for i, row := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, row...)
+	}
+	b = append(b, ']')
+	for _, m := range members {
+		b = append(append(b, ','), m...)
+	}
+	return append(b, '}')
+}
 
-// publish appends one tool to b, and gives the schema that it has there.
-func (t *toolsBackend) publish(b []byte, d *toolbox.Descriptor) (out []byte, schema json.RawMessage, err error) {
-	schema = d.Schema
+// publish is one tool as it is, under its published name.
+func (t *toolsBackend) publish(d *toolbox.Descriptor) ([]byte, error) {
+	schema := d.Schema
 	if t.parameters && d.Parameters != nil {
 		schema = d.Parameters
 	}
 	if schema == nil && d.Wire.IsZero() {
 		schema = json.RawMessage(`{"type":"object"}`)
 	}
-	if !wire.Valid(schema) {
-		return nil, nil, unpublished("its input schema is not valid JSON")
-	}
-	if reason := protocol.Unpublishable(schema); reason != "" {
-		return nil, nil, unpublished(reason)
+	if !wire.Valid(schema) || !utf8.Valid(schema) {
+		return nil, errors.New("its input schema is not valid JSON in UTF-8")
 	}
 	if !ours(d.Wire) {
-		return appendLocal(b, d, schema), schema, nil
+		return appendLocal(nil, d, schema), nil
 	}
-	if !wire.Valid(d.Wire.JSON) {
-		return nil, nil, unpublished("it is not valid JSON")
-	}
-	if reason := protocol.Misfit(d.Wire.JSON, schema); reason != "" {
-		return nil, nil, unpublished(reason)
+	if !wire.Valid(d.Wire.JSON) || !utf8.Valid(d.Wire.JSON) {
+		return nil, errors.New("it is not valid JSON in UTF-8")
 	}
 	edits := []wire.Edit{{Key: "name", Value: wire.Quote(d.Name)}}
 	if t.parameters && d.Parameters != nil {
 		edits = append(edits, wire.Edit{Key: "inputSchema", Value: schema})
 	}
-	out, err = wire.AppendRewrite(b, d.Wire.JSON, edits...)
-	return out, schema, err
+	return wire.Rewrite(d.Wire.JSON, edits...)
 }
 
 // appendLocal appends the tool object of a tool that is no server's.

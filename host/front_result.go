@@ -37,6 +37,11 @@ func (f *front) adapt(r *frontRequest, raw json.RawMessage) frontAnswer {
 	if key := twice(members); key != "" {
 		return frontError(0, interop.CodeInternal, "%s: %q stands twice in the result", method, key)
 	}
+	if method == protocol.MethodToolsCall && !f.exact {
+		if mended := protocol.MendResult(raw, members, era == interop.Legacy); mended != nil {
+			return f.adapt(r, mended)
+		}
+	}
 	var result [][]byte
 	if era == interop.Modern {
 		result = f.toModern(method, raw, members)

@@ -22,6 +22,7 @@ const changeDelay = 50 * time.Millisecond
 type toolsBackend struct {
 	src        toolbox.Source
 	parameters bool         // publish what models see
+	exact      bool         // mend nothing
 	log        *slog.Logger // nil: silent
 
 	mu   sync.Mutex
@@ -33,9 +34,9 @@ var _ Backend = (*toolsBackend)(nil)
 // Tools is a [Backend] that publishes a toolbox: tools/list from its snapshots,
 // tools/call into its exact door.
 //
-// Schemas and whole tools are published as their owners wrote them, but for
-// the name. A tool whose input schema is not of type "object" is left out,
-// because clients refuse a list for it.
+// Schemas and whole tools are published as their owners wrote them, but for the name
+// and for what makes the clients of an era refuse a whole list, which is left out. A
+// tool whose input schema is not of type "object" is not published at all.
 func Tools(src toolbox.Source) Backend { return newToolsBackend(src) }
 
 func newToolsBackend(src toolbox.Source) *toolsBackend { return &toolsBackend{src: src} }
@@ -49,7 +50,7 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 		if cursor, _ := wire.Lookup(m.Params, "cursor"); cursor != nil && string(cursor) != `""` && string(cursor) != "null" {
 			return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: "tools/list has a single page: unknown cursor"}
 		}
-		return t.list(m.Caller).result, nil
+		return t.list(m.Caller).of(m.Era).result, nil
 	case protocol.MethodToolsCall:
 		return t.call(ctx, m, back)
 	}

@@ -70,6 +70,10 @@ type Options struct {
 	// not been heard yet, and of which nothing is listed because it is known: many clients
 	// list once. 0: 3 s, negative: not at all.
 	ListWait time.Duration
+	// Exact publishes tools and results as their servers wrote them even where the
+	// clients of an era refuse a whole list for it (a null title), or a result (one that
+	// is no object, before 2026-07-28). false: what they cannot read is left out.
+	Exact bool
 	// Parameters is the seeds' way: tools are published with the schema that
 	// models see instead of their owner's. It concerns [New] alone.
 	Parameters bool
@@ -111,7 +115,7 @@ var (
 func New(src toolbox.Source, opts *Options) *Host {
 	b := newToolsBackend(src)
 	if opts != nil {
-		b.parameters = opts.Parameters
+		b.parameters, b.exact = opts.Parameters, opts.Exact
 		b.log = opts.Logger
 	}
 	return NewFront(b, opts)

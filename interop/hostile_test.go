@@ -2,15 +2,17 @@ package interop_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/fixture"
 	"github.com/indusagi/indus/interop"
 )
 
 // One tool that clients would refuse a whole list for does not take the others with it.
-func TestAToolThatClientsRefuseIsQuarantined(t *testing.T) {
+func TestAToolThatClientsRefuseIsReported(t *testing.T) {
 	rows := `[{"name":"good","inputSchema":{"type":"object"}},
 		{"name":"number","description":5,"inputSchema":{"type":"object"}},
 		{"name":"hints","annotations":"x","inputSchema":{"type":"object"}},
@@ -23,18 +25,17 @@ func TestAToolThatClientsRefuseIsQuarantined(t *testing.T) {
 		t.Fatal(err)
 	}
 	tools, err := e.Tools(t.Context())
-	if err != nil || len(tools) != 1 || tools[0].Tool != "good" {
-		t.Errorf("tools %v, %v: want the good one", tools, err)
+	if err != nil || len(tools) != 4 {
+		t.Errorf("tools %v, %v: want all but the one that is no UTF-8", tools, err)
 	}
-	var names []string
+	var found []string
 	for _, q := range e.Quarantined() {
-		names = append(names, q.Tool)
-		if q.Reason == "" {
-			t.Errorf("%s has no reason", q.Tool)
-		}
+		found = append(found, fmt.Sprint(q.Tool, " ", q.Mended, " ", q.Reason))
 	}
-	if got := strings.Join(names, " "); got != "number hints props bytes" {
-		t.Errorf("quarantined: %s", got)
+	want := []string{"number true description is of a wrong type: 5", `hints true annotations is of a wrong type: "x"`,
+		"props true inputSchema.properties is of a wrong type: 5", "bytes false it is not UTF-8"}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -12,14 +14,18 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Quarantine is a tool that a server listed and that is not mounted, and why; or a
-// rule of the configuration that concerns none of the server's tools.
+// Quarantine is a tool that a server listed and that is not mounted, or not shown to
+// everyone as it is, and why; or a rule of the configuration that concerns none of the
+// server's tools.
 type Quarantine struct {
 	Server string
 	Tool   string // the server's own name; "" where the row has none, or it is about a rule
 	Reason string
 	// Published: only models are not shown the tool; a [Host] publishes it.
 	Published bool
+	// Mended: the tool is mounted, and models are shown it. Clients on the official SDKs
+	// refuse a whole list for what Reason names, so a [Host] shows it without that.
+	Mended bool
 	// Denied: Server.Tools leaves the tool out, as it was meant to: no trouble.
 	Denied bool
 	// Rule is the rule that concerns no tool, as in `deny "delete_*"`; "": it is about
@@ -31,6 +37,8 @@ func (q Quarantine) String() string {
 	switch {
 	case q.Rule != "":
 		return fmt.Sprintf("%s: %s: %s", q.Server, q.Rule, q.Reason)
+	case q.Mended:
+		return fmt.Sprintf("%s: tool %q is not shown to clients as it is, which refuse a whole list for it: %s", q.Server, q.Tool, q.Reason)
 	case q.Denied:
 		return fmt.Sprintf("%s: tool %q is left out: %s", q.Server, q.Tool, q.Reason)
 	}
@@ -306,8 +314,8 @@ func (e *Endpoint) admit(l *listing, row json.RawMessage) {
 		return
 	}
 	reason := protocol.Unpublishable(input)
-	if reason == "" {
-		reason = protocol.Misfit(row, input)
+	if !utf8.Valid(row) {
+		reason = "it is not UTF-8"
 	}
 	if reason != "" {
 		l.reject(id, name, reason)
@@ -327,8 +335,20 @@ func (e *Endpoint) admit(l *listing, row json.RawMessage) {
 		}
 		t.params = nil
 	}
+	if _, flaws := protocol.Mend(row, true); len(flaws) > 0 {
+		l.rejected = append(l.rejected, Quarantine{Server: id, Tool: name, Reason: reasons(flaws), Published: true, Mended: true})
+	}
 	l.byName[name] = len(l.tools)
 	l.tools = append(l.tools, t)
+}
+
+// reasons is flaws in one line.
+func reasons(flaws []protocol.Flaw) string {
+	var all []string
+	for _, f := range flaws {
+		all = append(all, f.String())
+	}
+	return strings.Join(all, "; ")
 }
 
 func (e *Endpoint) speaksModernHTTP() bool {

@@ -30,7 +30,7 @@ func (d *doctor) listed(x *exam) []step {
 	denied := 0
 	for _, q := range d.mounted.Fleet.Quarantined() {
 		switch {
-		case q.Server != x.row.Server.ID:
+		case q.Server != x.row.Server.ID, q.Mended: // lint's own eyes find that too
 		case q.Denied:
 			denied++
 		case q.Rule != "":

@@ -66,14 +66,6 @@ func ToolList(raw []byte) ([]string, error) {
 	return rows, nil
 }
 
-// CheckClients is path and message of what clients find in a tool.
-func CheckClients(tool string) (said []string) {
-	for _, f := range checkClients(json.RawMessage(tool)) {
-		said = append(said, f.Path+" "+f.Message)
-	}
-	return said
-}
-
 // Remarks is what lint prints of the tools of a --json document: what mounting
 // makes of them, or what the providers say of them.
 func Remarks(tools string, asked bool) (string, error) {

@@ -121,6 +121,7 @@ func (f *lsFlags) rows(ctx context.Context, s streams) (rows []serverRow, err er
 			return nil, err
 		}
 		defer mounted.Close()
+		tellMended(mounted.Fleet, s)
 		return serverRows(c, mounted.Fleet.Status()), nil
 	}
 	known, err := f.recall(ctx, c.Servers())

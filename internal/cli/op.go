@@ -134,7 +134,9 @@ func (f *opFlags) operations(ctx context.Context, endpoint string, s streams) (*
 		return nil, err
 	}
 	for _, q := range from.Quarantined() {
-		s.tell("%s", clean(q.String()))
+		if !q.Mended {
+			s.tell("%s", clean(q.String()))
+		}
 	}
 	return r, nil
 }

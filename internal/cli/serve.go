@@ -31,6 +31,7 @@ type serveFlags struct {
 	builtins bool
 	expose   string
 	listWait time.Duration
+	exact    bool
 }
 
 func newServe(s streams) *cobra.Command {
@@ -60,6 +61,7 @@ func newServe(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout")
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
+	cmd.Flags().BoolVar(&f.exact, "exact", false, "mend nothing for clients")
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
 	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("expose", completeExpose)
@@ -130,6 +132,9 @@ Flags:
                        servers that are not ready and of whose tools the ledger
                        knows nothing, because many clients list once; 0 is not
                        at all (default: 3s)
+  --exact              publish tools and results as servers wrote them, even where
+                       clients refuse a whole list for it; otherwise what they
+                       cannot read is left out, and told of
   --changes POLICY     what becomes of a tool that is not what it was when it was
                        approved: accept (it is live, and told of), hold (it is
                        kept back until "indus mcp accept"), deny (it is kept
@@ -199,6 +204,7 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 	}
 	h := host.New(f.exposed(toolbox.NewBox(nil, local.registry, servers)), &host.Options{
 		Logger: logger, ListWait: wait, Principal: door.admits(), AllowedHosts: f.hosts, AllowedOrigins: f.origins,
+		Exact: f.exact,
 	})
 	defer h.Close()
 	if err := door.serve(ctx, h, s); err != nil {

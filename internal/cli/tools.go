@@ -153,17 +153,28 @@ func tellDown(fleet *interop.Fleet, s streams) (down error) {
 	return down
 }
 
+// tellMended tells the person of the tools that clients are not shown as they are.
+func tellMended(fleet *interop.Fleet, s streams) {
+	for _, q := range fleet.Quarantined() {
+		if q.Mended {
+			s.tell("%s", clean(q.String()))
+		}
+	}
+}
+
 // tellQuarantined tells the person of what was listed and cannot be used.
 func tellQuarantined(fleet *interop.Fleet, s streams) {
 	for _, q := range fleet.Quarantined() {
-		s.tell("%s", clean(unfit(q)))
+		if !q.Mended {
+			s.tell("%s", clean(unfit(q)))
+		}
 	}
 }
 
 // unfit says what a quarantine means: some tools cannot be called, others are
 // only kept from models.
 func unfit(q interop.Quarantine) string {
-	if q.Published {
+	if q.Published && !q.Mended {
 		return fmt.Sprintf("%s: tool %q is not shown to models: %s", q.Server, q.Tool, q.Reason)
 	}
 	return q.String()

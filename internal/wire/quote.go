@@ -164,3 +164,36 @@ func unit(in []byte) rune {
 	}
 	return u
 }
+
+// Whole is valid JSON without lone surrogates: the escape of one, which is legal JSON and
+// which strict parsers refuse (Python's pydantic, Rust's serde), becomes \ufffd. Where
+// there is none it is b itself.
+func Whole(b []byte) []byte {
+	if bytes.Index(b, []byte(`\ud`)) < 0 && bytes.Index(b, []byte(`\uD`)) < 0 {
+		return b
+	}
+	shared := true
+	for i := 0; i < len(b); {
+		n := bytes.IndexByte(b[i:], '\\')
+		if n < 0 {
+			break
+		}
+		i += n
+		u := unit(b[i:])
+		switch {
+		case u < 0:
+			i += 2
+		case !utf16.IsSurrogate(u):
+			i += 6
+		case utf16.DecodeRune(u, unit(b[min(i+6, len(b)):])) != utf8.RuneError:
+			i += 12
+		default:
+			if shared {
+				b, shared = bytes.Clone(b), false
+			}
+			copy(b[i:], `\ufffd`)
+			i += 6
+		}
+	}
+	return b
+}

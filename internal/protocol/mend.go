@@ -1,0 +1,307 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// Flaw is one thing in a tool for which clients refuse the whole list that it is in.
+type Flaw struct {
+	Path   string // a JSON Pointer into the tool
+	Why    string // a phrase: "title is null"
+	Legacy bool   // only clients of the revisions before 2026-07-28 refuse it
+}
+
+func (f Flaw) String() string {
+	if f.Legacy {
+		return f.Why + " (legacy clients)"
+	}
+	return f.Why
+}
+
+// maxFlaws bounds what is reported of one tool; all are mended.
+const maxFlaws = 20
+
+// Mend is a tool as clients of one family of revisions can read it, and what they
+// could not. It is the one place that decides this: optional members of another type
+// than the protocol gives them are left out, null among them, and for legacy clients
+// so is an outputSchema that they cannot say or compile; half a character is replaced. A tool without a flaw is
+// returned as it is. tool is valid JSON, an object in which no key stands twice.
+//
+// What clients refuse was seen with the TypeScript SDK 1.32 and 2.4, whose schemas
+// are those of the specification.
+func Mend(tool json.RawMessage, legacy bool) (mended json.RawMessage, flaws []Flaw) {
+	m := mender{legacy: legacy}
+	if mended = wire.Whole(tool); !bytes.Equal(mended, tool) {
+		m.flaw("", "it has half a character (a lone surrogate)", false)
+	}
+	return m.object("", mended, m.tool), m.flaws
+}
+
+type mender struct {
+	legacy bool
+	flaws  []Flaw
+}
+
+func (m *mender) flaw(path, why string, legacy bool) {
+	if len(m.flaws) < maxFlaws {
+		m.flaws = append(m.flaws, Flaw{path, why, legacy})
+	}
+}
+
+// object rewrites an object by what visit returns for its members: another value,
+// or nil to leave the member out. Where nothing changes it is obj itself.
+func (m *mender) object(path string, obj json.RawMessage, visit func(path, key string, v json.RawMessage) json.RawMessage) json.RawMessage {
+	members, err := wire.Members(obj)
+	if err != nil {
+		m.flaw(path, nameOf(path)+" has too many members", false)
+		return nil
+	}
+	var out []byte // nil: nothing has changed so far
+	for i := range members {
+		v := &members[i]
+		to := visit(path+"/"+pointerStep(v.Key), v.Key, v.Value)
+		if out == nil && (len(to) != len(v.Value) || &to[0] != &v.Value[0]) {
+			out = append(make([]byte, 0, len(obj)), '{')
+			for _, before := range members[:i] {
+				out = append(append(out, obj[before.Start:before.End]...), ',')
+			}
+		}
+		if out != nil && to != nil {
+			out = append(append(append(append(out, v.RawKey...), ':'), to...), ',')
+		}
+	}
+	if out == nil {
+		return obj
+	}
+	if out[len(out)-1] == ',' {
+		out = out[:len(out)-1]
+	}
+	return append(out, '}')
+}
+
+// array is object for the elements of an array.
+func (m *mender) array(path string, arr json.RawMessage, visit func(path string, v json.RawMessage) json.RawMessage) json.RawMessage {
+	elements, err := wire.Elements(arr)
+	if err != nil {
+		m.flaw(path, nameOf(path)+" has too many elements", false)
+		return nil
+	}
+	out, changed := []byte{'['}, false
+	for _, v := range elements {
+		to := visit(path, v)
+		changed = changed || len(to) != len(v) || &to[0] != &v[0]
+		if to != nil {
+			out = append(append(out, to...), ',')
+		}
+	}
+	if !changed {
+		return arr
+	}
+	if len(out) > 1 {
+		out = out[:len(out)-1]
+	}
+	return append(out, ']')
+}
+
+// kinds is the types of the members that the protocol knows, by the first byte of
+// their values.
+var kinds = map[string]string{
+	"/title": `"`, "/description": `"`, "/icons": "[", "/annotations": "{", "/_meta": "{", "/outputSchema": "{", "/execution": "{",
+	"/annotations/title": `"`, "/annotations/readOnlyHint": "tf", "/annotations/destructiveHint": "tf",
+	"/annotations/idempotentHint": "tf", "/annotations/openWorldHint": "tf", "/execution/taskSupport": `"`,
+	"/icons/src": `"`, "/icons/mimeType": `"`, "/icons/sizes": "[", "/icons/theme": `"`,
+	"/inputSchema/$schema": `"`, "/inputSchema/properties": "{", "/inputSchema/required": "[",
+	"/outputSchema/$schema": `"`, "/outputSchema/properties": "{", "/outputSchema/required": "[",
+}
+
+// fits is v, or nil where the protocol wants another type there.
+func (m *mender) fits(path, _ string, v json.RawMessage) json.RawMessage {
+	kind := kinds[path]
+	switch {
+	case kind == "" || strings.IndexByte(kind, v[0]) >= 0:
+		return v
+	case v[0] == 'n':
+		m.flaw(path, nameOf(path)+" is null", false)
+	default:
+		m.flaw(path, nameOf(path)+" is of a wrong type: "+Printable(string(v), 60), false)
+	}
+	return nil
+}
+
+// choice is v where it is one of few words, else nil.
+func (m *mender) choice(path string, v json.RawMessage, words ...string) json.RawMessage {
+	word, _ := wire.Unquote(v)
+	for _, w := range words {
+		if w == word {
+			return v
+		}
+	}
+	m.flaw(path, nameOf(path)+" is none of "+strings.Join(words, ", ")+": "+Printable(string(v), 60), false)
+	return nil
+}
+
+func (m *mender) tool(path, key string, v json.RawMessage) json.RawMessage {
+	if v = m.fits(path, key, v); v == nil {
+		return nil
+	}
+	switch key {
+	case "annotations":
+		return m.object(path, v, m.fits)
+	case "execution":
+		return m.object(path, v, m.execution)
+	case "icons":
+		return m.array(path, v, m.icon)
+	case "inputSchema":
+		return m.object(path, v, m.schema)
+	case "outputSchema":
+		return m.output(path, v)
+	}
+	return v
+}
+
+func (m *mender) execution(path, key string, v json.RawMessage) json.RawMessage {
+	if v = m.fits(path, key, v); v != nil && key == "taskSupport" {
+		return m.choice(path, v, "required", "optional", "forbidden")
+	}
+	return v
+}
+
+func (m *mender) icon(path string, v json.RawMessage) json.RawMessage {
+	if src, ok := LookupString(v, "src"); !ok || src == "" {
+		m.flaw(path, "an icon has no src", false)
+		return nil
+	}
+	return m.object(path, v, func(path, key string, v json.RawMessage) json.RawMessage {
+		if v = m.fits(path, key, v); v == nil {
+			return nil
+		}
+		switch key {
+		case "theme":
+			return m.choice(path, v, "light", "dark")
+		case "sizes":
+			return m.array(path, v, m.text)
+		}
+		return v
+	})
+}
+
+// text is an element that has to be a string.
+func (m *mender) text(path string, v json.RawMessage) json.RawMessage {
+	if v[0] == '"' {
+		return v
+	}
+	m.flaw(path, nameOf(path)+" names "+Printable(string(v), 60), false)
+	return nil
+}
+
+// schema looks at what clients read of a schema: the outermost properties, and required.
+func (m *mender) schema(path, key string, v json.RawMessage) json.RawMessage {
+	if v = m.fits(path, key, v); v == nil {
+		return nil
+	}
+	switch key {
+	case "required":
+		return m.array(path, v, m.text)
+	case "properties":
+		return m.object(path, v, m.property)
+	}
+	return v
+}
+
+// property is a property's schema. What true says, {} says too; the TypeScript SDK 1
+// takes objects only.
+func (m *mender) property(path, _ string, v json.RawMessage) json.RawMessage {
+	switch v[0] {
+	case '{', '[':
+		return v
+	case 't', 'f':
+		if !m.legacy {
+			return v
+		}
+		m.flaw(path, string(v)+" stands for a property's schema", true)
+		if v[0] == 'f' {
+			return json.RawMessage(`{"not":{}}`)
+		}
+	default:
+		m.flaw(path, Printable(string(v), 60)+" stands for a property's schema", false)
+	}
+	return json.RawMessage(`{}`)
+}
+
+// output is an outputSchema. Before 2026-07-28 its root is of type "object", and the
+// TypeScript SDK 1 compiles each one of a list when it reads it (SEP-2106).
+func (m *mender) output(path string, v json.RawMessage) json.RawMessage {
+	if v = m.object(path, v, m.schema); v == nil || !m.legacy {
+		return v
+	}
+	if typ, _ := LookupString(v, "type"); typ != "object" {
+		m.flaw(path, `outputSchema is not of type "object"`, true)
+		return nil
+	}
+	if why := uncompilable(v); why != "" {
+		m.flaw(path, "outputSchema cannot be compiled: "+why, true)
+		return nil
+	}
+	return v
+}
+
+// MendResult is the result of a tool as clients can read it; nil where it is that
+// already. Members of another type than the protocol gives them are left out, and for
+// legacy clients a structuredContent that is no object (SEP-2106): where there is
+// nothing beside it, its JSON becomes a text. members are raw's.
+func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.RawMessage {
+	var edits []wire.Edit
+	var content, lost json.RawMessage
+	whole := wire.Whole(raw)
+	for i := range members {
+		switch m := &members[i]; m.Key {
+		case "content":
+			content = m.Value
+		case "structuredContent":
+			if legacy && m.Value[0] != '{' {
+				lost = m.Value
+				edits = append(edits, wire.Edit{Key: m.Key})
+			}
+		case "isError":
+			if m.Value[0] != 't' && m.Value[0] != 'f' {
+				edits = append(edits, wire.Edit{Key: m.Key})
+			}
+		case "_meta":
+			if m.Value[0] != '{' {
+				edits = append(edits, wire.Edit{Key: m.Key})
+			}
+		}
+	}
+	if edits == nil {
+		if len(raw) > 0 && &whole[0] != &raw[0] {
+			return whole
+		}
+		return nil
+	}
+	if blocks, err := wire.Elements(content); lost != nil && len(blocks) == 0 && (err == nil || content == nil) {
+		text := append([]byte(`[{"type":"text","text":`), wire.Quote(string(wire.Whole(lost)))...)
+		edits = append(edits, wire.Edit{Key: "content", Value: append(text, "}]"...)})
+	}
+	mended, err := wire.Rewrite(whole, edits...)
+	if err != nil { // a key stands twice: nobody could say which one counts
+		return nil
+	}
+	return mended
+}
+
+// nameOf is a path as people say it: "annotations.title".
+func nameOf(path string) string {
+	return Printable(strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."), 80)
+}
+
+// pointerStep is a key as a JSON Pointer has it (RFC 6901).
+func pointerStep(key string) string {
+	if strings.ContainsAny(key, "~/") {
+		return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	}
+	return key
+}
