@@ -270,12 +270,22 @@ func addArguments(cmd *cobra.Command, args []string) (name, address string, comm
 		return "", "", nil, usage("a URL stands without -- in front of it: indus mcp add %s %s", shellWord(args[0]), "URL")
 	case dash == 1:
 		return args[0], "", args[1:], nil
+	case len(args) == 2 && isHost(args[1]):
+		return "", "", nil, usage("%q is no URL, did you mean https://%s? A command stands behind --", args[1], args[1])
 	case !isURL(args[1]):
 		return "", "", nil, usage("%q is no URL; a command stands behind --: indus mcp add %s -- %s …", args[1], shellWord(args[0]), shellWord(args[1]))
 	case len(args) > 2:
 		return "", "", nil, usage("%q is too many: a URL stands alone", args[2])
 	}
 	return args[0], args[1], nil, nil
+}
+
+// isHost reports what looks like a URL whose beginning was left out.
+func isHost(s string) bool {
+	host, _, _ := strings.Cut(s, "/")
+	name, port, _ := strings.Cut(host, ":")
+	_, err := strconv.ParseUint(port, 10, 16)
+	return err == nil || strings.Contains(strings.Trim(name, "."), ".") && strings.Contains(s, "/")
 }
 
 func isURL(s string) bool {

@@ -27,7 +27,7 @@ type pair struct {
 	raw   bool // key:=json
 }
 
-// parseArguments reads key=value, key:=json, @file and -, beside what --args
+// parseArguments reads key=value, key:=json, an object, @file and -, beside what --args
 // gives; "" is nothing. read gives what a file holds, "-" being stdin.
 func parseArguments(words []string, whole string, read func(name string) ([]byte, error)) (*arguments, error) {
 	a := &arguments{}
@@ -51,8 +51,12 @@ func parseArguments(words []string, whole string, read func(name string) ([]byte
 			if err := a.whole(b, name); err != nil {
 				return nil, err
 			}
+		case strings.HasPrefix(w, "{") && (!isPair || wire.Valid([]byte(w))):
+			if err := a.whole([]byte(w), "an argument that begins with {"); err != nil {
+				return nil, err
+			}
 		case !isPair || strings.TrimSuffix(key, ":") == "":
-			return nil, usage("%q is no argument: write key=value, key:=json, @file or -", w)
+			return nil, usage("%q is no argument: write key=value, key:=json, {…}, @file or -", w)
 		default:
 			if err := a.pair(key, value); err != nil {
 				return nil, err
@@ -65,7 +69,7 @@ func parseArguments(words []string, whole string, read func(name string) ([]byte
 // whole takes all arguments at once.
 func (a *arguments) whole(b []byte, from string) error {
 	if a.base != nil {
-		return usage("the arguments are given twice as a whole: use one of --args, @file and -")
+		return usage("the arguments are given twice as a whole: use one of --args, {…}, @file and -")
 	}
 	b = []byte(strings.TrimSpace(strings.TrimPrefix(string(b), "\ufeff")))
 	if !wire.Valid(b) {

@@ -37,6 +37,9 @@ func newCall(s streams) *cobra.Command {
 				return usage("--args is empty: no arguments at all are '{}'")
 			}
 			a, err := parseArguments(args[1:], f.whole, inlet(cmd.Context(), s.in))
+			if err != nil && !strings.Contains(args[0], interop.Qualifier) && !strings.Contains(args[1], "=") {
+				return usage("%w; a tool has its server in its name: indus mcp call %s", err, shellWord(args[0]+interop.Qualifier+args[1]))
+			}
 			if err != nil {
 				return err
 			}
@@ -68,6 +71,7 @@ Arguments:
   key=value    typed by the tool's schema: 5 is a number where one is asked for,
                and text where text is allowed
   key:=json    as it is
+  {…}          a whole JSON object, as --args takes it
   @file        a whole JSON object from a file
   -            a whole JSON object from stdin
   Keys that are given one by one replace those of a whole object.
@@ -86,7 +90,7 @@ A session:
   $ indus mcp call everything__get-sum a=2 b=40
   The sum of 2 and 40 is 42.
   $ indus mcp call everything__get-sum a=2
-  indus: everything__get-sum: the arguments do not fit; --no-validate sends them all the same
+  indus: everything__get-sum: the arguments do not fit; see -h, or send them with --no-validate
     /: missing required "b" (number)
   $ indus mcp call fs__read_multiple_files 'paths:=["a.txt","b.txt"]'
   $ echo '{"message":"hi"}' | indus mcp call everything__echo -
@@ -172,7 +176,7 @@ func (s streams) misfit(name string, e *validate.Error) error {
 	for line := range strings.Lines(e.Error()) {
 		b.WriteString("\n  " + clean(strings.TrimRight(line, "\n")))
 	}
-	s.tell("%s: the arguments do not fit; --no-validate sends them all the same%s", clean(name), b.String())
+	s.tell("%s: the arguments do not fit; see -h, or send them with --no-validate%s", clean(name), b.String())
 	return &silentError{exitUsage, e}
 }
 

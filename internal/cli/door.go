@@ -92,6 +92,8 @@ func listen(addr string) (*httpDoor, error) {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%w; is another indus serving there? --addr takes another HOST:PORT", err)
+	case errors.As(err, new(*net.DNSError)), errors.As(err, new(*net.AddrError)):
+		return nil, usage("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
 	case err != nil:
 		return nil, err
 	}

@@ -168,6 +168,9 @@ var (
 	CutCells = cutCells
 )
 
+// Reflow is a help text on a terminal of so many columns.
+var Reflow = reflow
+
 // Table is rows on a terminal of so many columns.
 func Table(rows [][]string, spare []string, room int) string {
 	t := &table{spare: spare}

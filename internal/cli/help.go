@@ -54,6 +54,10 @@ func (s streams) writeHelp(cmd *cobra.Command) error {
 	if cmd.HasParent() {
 		text = strings.Replace(text, "\n\nA session:", "\n\nFlags of every command:"+logFlagsHelp+"\n\nA session:", 1)
 	}
+	if file, ok := terminal(s.out); ok {
+		width, _ := screen(int(file.Fd()))
+		text = reflow(text, width)
+	}
 	_, err := fmt.Fprintln(s.out, text)
 	return err
 }
@@ -238,8 +242,11 @@ const completionHelp = `Print a script that completes indus commands, flags, ser
 Usage:
   indus completion bash|zsh|fish|powershell
 
+That of bash needs the package bash-completion. Tools and their arguments are those
+that the ledger knows, of servers that indus serve has run; no server is started.
+
 A session:
-  $ source <(indus completion bash)                                   # for this shell
+  $ source <(indus completion bash)                # for this shell
   $ indus completion bash > ~/.local/share/bash-completion/completions/indus
   $ indus completion zsh > "${fpath[1]}/_indus"
   $ indus completion fish > ~/.config/fish/completions/indus.fish

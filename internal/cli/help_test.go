@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,19 @@ func TestHelpTellsEverything(t *testing.T) {
 		for _, w := range wanted {
 			if !strings.Contains(c.Long, w) && !strings.Contains(c.Long, strings.TrimSpace(w)) {
 				t.Errorf("%s -h does not have %q", c.CommandPath(), w)
+			}
+		}
+		for _, width := range []int{60, 80} {
+			narrow := cli.Reflow(c.Long, width)
+			if !slices.Equal(strings.Fields(narrow), strings.Fields(c.Long)) {
+				t.Errorf("%s -h has other words in %d columns:\n%s", c.CommandPath(), width, narrow)
+			}
+			before, _, _ := strings.Cut(narrow, "\n\nA session:")
+			_, before, _ = strings.Cut(before, "\n\nFlags:")
+			for line := range strings.Lines(before) {
+				if n := len([]rune(strings.TrimRight(line, "\n"))); n > width && strings.Contains(strings.TrimSpace(line), " ") {
+					t.Errorf("%s -h: %d columns on a terminal that has %d: %s", c.CommandPath(), n, width, line)
+				}
 			}
 		}
 		for line := range strings.Lines(c.Long) {

@@ -29,6 +29,9 @@ func watchLive(fleet *interop.Fleet, s streams) (stop func()) {
 					starting = append(starting, st.Server)
 				}
 			}
+			if starting == nil {
+				return // all have come meanwhile
+			}
 			s.tell("still waiting, after %s, for %s", silenceLimit, clean(some(starting, maxTools, "servers")))
 		})
 		return func() { slow.Stop() }

@@ -88,29 +88,13 @@ func assignment(s shape) string {
 	return "="
 }
 
-// helpWidth is how many columns a description takes.
-const helpWidth = 80
-
 // indentedText is a server's text in lines that fit, some columns in.
 func indentedText(text string, in int) string {
+	const width = 80
 	var b strings.Builder
-	for line := range strings.Lines(strings.TrimSpace(cleanLines(text))) { // nothing of ""
-		at := 0
-		for _, word := range strings.Fields(line) {
-			switch n := cells(word); {
-			case at == 0:
-				b.WriteString(strings.Repeat(" ", in))
-				at = in + n
-			case at+1+n > helpWidth:
-				b.WriteString("\n" + strings.Repeat(" ", in))
-				at = in + n
-			default:
-				b.WriteByte(' ')
-				at += 1 + n
-			}
-			b.WriteString(word)
-		}
-		b.WriteByte('\n')
+	for line := range strings.Lines(strings.TrimSpace(cleanLines(text))) {
+		indent := strings.Repeat(" ", in)
+		b.WriteString(strings.Join(refilled([]string{indent + strings.TrimSpace(line)}, in, width), "\n") + "\n")
 	}
 	return b.String()
 }
