@@ -32,8 +32,9 @@
 // On a loopback address only loopback names are taken as Host, and only loopback
 // origins as Origin, so that no web page reaches the host by way of a browser.
 // The pages of allowed origins may read the answers (CORS). Every message is
-// bounded. Options.Principal says who a request is, or refuses it: [Tokens] by
-// bearer tokens, another function by whatever it can check.
+// bounded, and so are all together (Options.Memory), the sessions and the requests
+// in flight of each client. Options.Principal says who a request is, or refuses it:
+// [Tokens] by bearer tokens, another function by whatever it can check.
 //
 // # Concurrency
 //

@@ -35,6 +35,10 @@ type Options struct {
 	Instructions string
 	// MaxMessage bounds each message from a client, in bytes. 0: [interop.MaxMessage].
 	MaxMessage int64
+	// Memory bounds the bytes of all messages from clients; give it that of the fleet
+	// ([interop.MountOptions].Memory), so that clients that do not read make room for
+	// answers. nil: 256 MiB of its own.
+	Memory *interop.Memory
 	// Logger hears of what goes wrong out of sight. nil: silent.
 	Logger *slog.Logger
 	// Principal says who sends an HTTP request. Its error refuses the request: with
@@ -159,6 +163,9 @@ func NewFront(b Backend, opts *Options) *Host {
 	if o.MaxInFlight <= 0 {
 		o.MaxInFlight = defaultMaxInFlight
 	}
+	if o.Memory == nil {
+		o.Memory = interop.NewMemory(0)
+	}
 	o.SessionIdle = protocol.Duration(o.SessionIdle, defaultSessionIdle)
 	o.KeepAlive = protocol.Duration(o.KeepAlive, defaultKeepAlive)
 	o.ListWait = protocol.Duration(o.ListWait, defaultListWait)
@@ -184,7 +191,7 @@ func (h *Host) ServeStdio(ctx context.Context) error {
 // r and w are closed on return if they can be; a reader that cannot be closed
 // stays in its last Read.
 func (h *Host) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
-	return h.servePipe(ctx, newLineWire(r, w, int(h.opts.MaxMessage)), h.opts.ListWait)
+	return h.servePipe(ctx, newLineWire(r, w, &h.opts), h.opts.ListWait)
 }
 
 // Serve serves one client on a transport of the SDK's: in memory, or IO. It

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -181,5 +182,41 @@ func TestABodyMustCome(t *testing.T) {
 		if !w.deadlines[n-1].IsZero() {
 			t.Errorf("%d: the deadline stays", length)
 		}
+	}
+}
+
+// TestAStalledClientMakesRoom: what one sends no more of, or reads no more of, is given up
+// for the next who needs the room; what never fits is refused with 503.
+func TestAStalledClientMakesRoom(t *testing.T) {
+	large := strings.Repeat("x", 12<<20)
+	src := oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		return toolbox.NewResult(toolbox.Text(large)), nil
+	})
+	site := newSite(t, src, &host.Options{Memory: interop.NewMemory(16 << 20)})
+	call := modern("tools/call", "t", `"name":"t","arguments":{"x":"`+large+`"}`)
+	for _, sent := range []int{len(call.body) - 1, len(call.body)} { // the one sends no more, the other reads nothing
+		c, err := net.Dial("tcp", site.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, err = fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
+			"Mcp-Method: tools/call\r\nMcp-Name: t\r\nContent-Length: %d\r\n\r\n%s", len(call.body), call.body[:sent])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for start := time.Now(); ; {
+			resp, body := call.send(t, site)
+			if resp.StatusCode == 200 {
+				break
+			}
+			if resp.StatusCode != 503 || time.Since(start) > 20*time.Second { // what has stalled holds its room for 30 s otherwise
+				t.Fatalf("beside one who sent %d of %d: %s %.200s", sent, len(call.body), resp.Status, body)
+			}
+		}
+	}
+	call = modern("tools/call", "t", `"name":"t","arguments":{"x":"`+large+large+`"}`)
+	if resp, body := call.send(t, site); resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !strings.Contains(body, "no room for the message") {
+		t.Errorf("more than there is: %s %.200s", resp.Status, body)
 	}
 }

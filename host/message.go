@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -42,9 +43,13 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request) *posted {
 	body, err := h.body(w, r)
 	if err != nil {
 		var big *http.MaxBytesError
-		if errors.As(err, &big) {
+		switch {
+		case errors.As(err, &big):
 			refuse(w, http.StatusRequestEntityTooLarge, interop.CodeInvalidRequest, "the message is too large")
-		} else {
+		case errors.As(err, new(memory.NoRoom)):
+			w.Header().Set("Retry-After", "1")
+			refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, err.Error())
+		default:
 			refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "the body could not be read")
 		}
 		return nil
@@ -114,20 +119,20 @@ type dueBody struct {
 	c     *http.ResponseController
 	start time.Time
 	got   int64
+	moves *memory.Transfer
 }
 
 func (b *dueBody) Read(p []byte) (int, error) {
 	_ = b.c.SetReadDeadline(b.start.Add(bodyWait + time.Duration(b.got/bodyRate)*time.Second))
+	b.moves.Waits()
 	n, err := b.Reader.Read(p)
+	b.moves.Moved()
 	b.got += int64(n)
 	return n, err
 }
 
-// firstBody is what is set aside on a client's word for the length of its body.
-const firstBody = 1 << 20
-
 // body reads the whole body before anything else is done.
-func (h *Host) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (h *Host) body(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
 	limit := h.opts.MaxMessage
 	n := r.ContentLength
 	if n > limit {
@@ -136,13 +141,29 @@ func (h *Host) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	c := http.NewResponseController(w)
 	due := &dueBody{Reader: r.Body, c: c, start: time.Now()}
 	defer func() { _ = c.SetReadDeadline(time.Time{}) }() // the connection is used again
+	if n >= 0 && n <= memory.Small {
+		body = make([]byte, n)
+		_, err = io.ReadFull(due, body)
+		return body, err
+	}
+	due.moves = h.opts.Memory.Transfer(func() { _ = c.SetReadDeadline(time.Now()) })
+	defer due.moves.End()
+	m := memory.Meter{Budget: h.opts.Memory}
+	defer func() {
+		if err != nil {
+			m.Drop()
+		} else {
+			m.Keep(body)
+		}
+	}()
 	if n < 0 {
 		due.Reader = http.MaxBytesReader(w, r.Body, limit)
-		return io.ReadAll(due)
+		return io.ReadAll(m.Read(due))
 	}
-	b := make([]byte, min(n, firstBody))
+	in := m.Read(due)
+	b := make([]byte, min(n, memory.Small)) // no more is set aside on a client's word
 	for at := 0; ; {
-		k, err := io.ReadFull(due, b[at:])
+		k, err := io.ReadFull(in, b[at:])
 		if at += k; err != nil || int64(at) == n {
 			return b, err
 		}

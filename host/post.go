@@ -19,7 +19,7 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) {
 		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "a client sends no responses")
 		return
 	}
-	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes}
+	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
 	q := &frontRequest{id: m.ID, params: m.Params, method: m.method, era: interop.Modern, caller: m.from.caller, note: reply.note}
 	if a := h.checkModernPost(r.Header, q, m.version); !a.none() {
 		writeJSON(w, a.status, answerFrame(m.ID, a))
@@ -104,7 +104,7 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 		}
 		return
 	}
-	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes}
+	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
 	reply.open()
 	a := h.front.answer(ctx, &frontRequest{
 		id: m.ID, params: m.Params, method: m.method, era: interop.Legacy, caller: m.from.caller,

@@ -9,14 +9,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
 )
 
 const (
 	// writeWait bounds the write of writeChunk bytes to a client that has
 	// stopped reading.
 	writeWait  = 30 * time.Second
-	writeChunk = 1 << 20
+	writeChunk = 256 << 10
 	// buffered is what a server of net/http holds back until its handler has
 	// returned. Anything more may wait for a client that sends requests and reads
 	// no answers, however small each is.
@@ -30,6 +32,7 @@ type hostReply struct {
 	id     json.RawMessage
 	beat   time.Duration // the silence after which a comment is sent; 0: never
 	takes  acceptance
+	memory *interop.Memory
 	failed func() // called once, when the client can no longer be written to
 
 	mu     sync.Mutex // held while writing: it orders what is sent
@@ -79,7 +82,7 @@ func (r *hostReply) send(parts ...[]byte) error {
 		r.stream = true
 		beginStream(r.w)
 	}
-	err := writeStream(r.w, parts...)
+	err := writeEvents(r.w, r.memory, parts)
 	if err != nil {
 		r.over = true
 		if r.failed != nil {
@@ -111,7 +114,7 @@ func (r *hostReply) finish(a frontAnswer) {
 	case r.stream || !r.takes.json:
 		_ = r.send(eventOf(answerFrame(r.id, a))...)
 	default:
-		writeJSON(r.w, a.status, answerFrame(r.id, a))
+		writeAnswer(r.w, r.memory, a.status, answerFrame(r.id, a))
 	}
 	r.over = true
 	if r.stream { // the connection is used again
@@ -143,9 +146,12 @@ func beginStream(w http.ResponseWriter) {
 }
 
 // writeStream writes and flushes in bounded time.
-func writeStream(w http.ResponseWriter, parts ...[]byte) error {
+func writeStream(w http.ResponseWriter, parts ...[]byte) error { return writeEvents(w, nil, parts) }
+
+// writeEvents does so, unless it stalls and its room is wanted.
+func writeEvents(w http.ResponseWriter, m *interop.Memory, parts [][]byte) error {
 	c := http.NewResponseController(w)
-	if err := writeParts(w, c, parts); err != nil {
+	if err := writeParts(w, c, m, parts); err != nil {
 		return err
 	}
 	if err := c.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -156,26 +162,40 @@ func writeStream(w http.ResponseWriter, parts ...[]byte) error {
 
 // writeParts writes piece after piece, each part of which has its own deadline;
 // where the server supports none, its own holds.
-func writeParts(w http.ResponseWriter, c *http.ResponseController, parts [][]byte) error {
+func writeParts(w http.ResponseWriter, c *http.ResponseController, m *interop.Memory, parts [][]byte) error {
+	var t *memory.Transfer
+	if lengthOf(parts) > memory.Small {
+		t = m.Transfer(func() { _ = c.SetWriteDeadline(time.Now()) })
+		defer t.End()
+	}
 	for _, p := range parts {
 		for len(p) > 0 {
 			n := min(len(p), writeChunk)
 			_ = c.SetWriteDeadline(time.Now().Add(writeWait))
+			t.Waits()
 			if _, err := w.Write(p[:n]); err != nil {
 				return err
 			}
+			t.Moved()
 			p = p[n:]
 		}
 	}
 	return nil
 }
 
-// writeJSON writes one JSON object, in pieces, as the whole answer.
-func writeJSON(w http.ResponseWriter, status int, parts [][]byte) {
-	size := 0
+func lengthOf(parts [][]byte) (n int) {
 	for _, p := range parts {
-		size += len(p)
+		n += len(p)
 	}
+	return n
+}
+
+// writeJSON writes one JSON object, in pieces, as the whole answer.
+func writeJSON(w http.ResponseWriter, status int, parts [][]byte) { writeAnswer(w, nil, status, parts) }
+
+// writeAnswer does so, unless it stalls and its room is wanted.
+func writeAnswer(w http.ResponseWriter, m *interop.Memory, status int, parts [][]byte) {
+	size := lengthOf(parts)
 	h := w.Header()
 	h["Content-Type"] = []string{"application/json"}
 	h["Content-Length"] = []string{strconv.Itoa(size)}
@@ -190,7 +210,7 @@ func writeJSON(w http.ResponseWriter, status int, parts [][]byte) {
 		return
 	}
 	c := http.NewResponseController(w)
-	_ = writeParts(w, c, parts)
+	_ = writeParts(w, c, m, parts)
 	_ = c.SetWriteDeadline(time.Time{}) // the connection is used again
 }
 

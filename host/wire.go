@@ -31,8 +31,8 @@ type lineWire struct {
 	unblocks bool
 }
 
-func newLineWire(r io.Reader, w io.Writer, limit int) *lineWire {
-	return &lineWire{lines: wire.NewLines(r, limit), r: r, w: w}
+func newLineWire(r io.Reader, w io.Writer, o *Options) *lineWire {
+	return &lineWire{lines: wire.NewLines(r, int(o.MaxMessage)).Within(o.Memory), r: r, w: w}
 }
 
 func (l *lineWire) read() (wire.Envelope, error) {

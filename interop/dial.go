@@ -42,7 +42,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn, handshake, error) {
 func (e *Endpoint) httpOptions(url string, headers []Pair) httpOptions {
 	return httpOptions{
 		url: url, headers: headers, client: e.opts.HTTPClient, info: e.opts.Info, era: e.opts.Era, pin: e.server.Era,
-		max: e.opts.MaxMessage, receive: e.received, gap: e.stale, logger: e.opts.Logger, secrets: e.secrets,
+		max: e.opts.MaxMessage, memory: e.opts.Memory, receive: e.received, gap: e.stale, logger: e.opts.Logger, secrets: e.secrets,
 	}
 }
 
@@ -58,7 +58,7 @@ func (e *Endpoint) dialStdio(ctx context.Context, t Stdio) (conn, handshake, err
 }
 
 func (e *Endpoint) startIn(ctx context.Context, t Stdio, era Era) (conn, handshake, error) {
-	f, err := startStdio(ctx, t, e.opts.MaxMessage, e.opts.Trace, e.secrets)
+	f, err := startStdio(ctx, t, &e.opts, e.secrets)
 	if err != nil {
 		return nil, handshake{}, err
 	}

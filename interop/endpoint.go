@@ -41,6 +41,9 @@ type EndpointOptions struct {
 	Info Info
 	// MaxMessage bounds each message from the server, in bytes. 0: [MaxMessage].
 	MaxMessage int
+	// Memory bounds the bytes of all messages together; nil: each is bounded alone,
+	// except in a [Fleet], which gives its own.
+	Memory *Memory
 	// MaxPages bounds one listing. 0: 1,000.
 	MaxPages int
 	// Limits bound each tool's input schema; beyond them the tool is quarantined.

@@ -32,6 +32,8 @@ type FleetOptions struct {
 	// Hold makes a call of a tool that is not listed wait for a server that has not
 	// been heard yet. false is the seeds' way: such a call is NotConnected.
 	Hold bool
+	// Memory bounds the bytes of all messages from servers. nil: 256 MiB of its own.
+	Memory *Memory
 	// MaxCalls bounds the calls of one principal to one server at a time; those beyond
 	// wait for CallWait, and then fail with a fault of kind Timeout. 0: 1,000;
 	// negative: no bound.
@@ -103,6 +105,9 @@ func NewFleet(opts *FleetOptions) *Fleet {
 	f.opts.Drain = protocol.Duration(f.opts.Drain, defaultDrain)
 	if f.opts.Logger == nil {
 		f.opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if f.opts.Memory == nil {
+		f.opts.Memory = NewMemory(0)
 	}
 	f.calls = callLimits{
 		most: int64(cmp.Or(f.opts.MaxCalls, defaultMaxCalls)), wait: protocol.Duration(f.opts.CallWait, defaultCallWait),

@@ -184,8 +184,8 @@ func TestCallsAreBoundedByServerAndPrincipal(t *testing.T) {
 	f := fixture.New(t)
 	fleet, d := newFleet(t, &interop.FleetOptions{MaxCalls: 2, CallWait: -1})
 	fleet.Apply([]interop.Server{child("one", f), child("two", f)})
-	d.wait("one", interop.ServerListed, 1)
-	d.wait("two", interop.ServerListed, 1)
+	d.wait("one", interop.ServerReady, 1)
+	d.wait("two", interop.ServerReady, 1)
 	hang := func(server string, caller toolbox.Principal) error {
 		_, err := fleet.Do(t.Context(), toolbox.Call{Name: server + "__hang", Input: json.RawMessage(`{"key":"k"}`), Caller: caller})
 		return err

@@ -25,6 +25,7 @@ type httpOptions struct {
 	pin     Era           // speak this era only; "": find out
 	noSSE   bool          // never fall back to HTTP+SSE
 	max     int           // bytes of one message; 0: MaxMessage
+	memory  *Memory       // of all messages; nil: no bound
 	gap     func()        // something may have been missed on the standing stream; nil: nobody cares
 	receive Peer          // what the server asks, and tells outside of calls; nil: refused and dropped
 	probe   time.Duration // how long server/discover may go unanswered before initialize is tried; 0: httpProbeWait
@@ -69,7 +70,7 @@ func newHTTPServer(o httpOptions) (*httpServer, error) {
 		return nil, errors.New("the URL must begin with http:// or https:// and name a host")
 	}
 	u.Fragment, u.RawFragment = "", ""
-	s := &httpServer{url: u, header: http.Header{}, max: o.max, log: o.logger, secrets: o.secrets, scratch: &scratch{}}
+	s := &httpServer{url: u, header: http.Header{}, max: o.max, log: o.logger, secrets: o.secrets, scratch: &scratch{memory: o.memory}}
 	if s.max == 0 {
 		s.max = MaxMessage
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
@@ -52,6 +53,11 @@ type answeredError struct {
 func (e *answeredError) Error() string   { return e.rpc.Error() }
 func (e *answeredError) Unwrap() []error { return []error{e.rpc, e.http} }
 
+// events reads an answer that is a stream.
+func (s *httpServer) events(r *httpReply) *wire.Events {
+	return wire.NewEvents(&r.body, s.max).Within(s.scratch.memory)
+}
+
 // response reads the whole body as one message that answers the request id.
 func (s *httpServer) response(r *httpReply, id int64) (json.RawMessage, error) {
 	body, err := s.scratch.readBounded(&r.body, r.ContentLength, s.max)
@@ -83,7 +89,10 @@ func httpResult(env *wire.Envelope, id int64, secrets *secret.Set) (json.RawMess
 
 // scratch keeps buffers in which bodies of unknown length are gathered: what is
 // returned of them is a copy of the right size.
-type scratch struct{ pool sync.Pool }
+type scratch struct {
+	pool   sync.Pool
+	memory *Memory
+}
 
 // readBounded reads a body of at most limit bytes, in one allocation of the
 // right size. length is -1 where it is not told.
@@ -91,12 +100,22 @@ func (s *scratch) readBounded(r io.Reader, length int64, limit int) ([]byte, err
 	if length > int64(limit) {
 		return nil, tooLong(limit)
 	}
+	if length >= 0 && length <= memory.Small {
+		return readWhole(r, length)
+	}
+	m := memory.Meter{Budget: s.memory}
+	b, err := s.read(m.Read(r), length, limit)
+	if err != nil {
+		m.Drop()
+	} else {
+		m.Keep(b)
+	}
+	return b, err
+}
+
+func (s *scratch) read(r io.Reader, length int64, limit int) ([]byte, error) {
 	if length >= 0 {
-		b := make([]byte, length)
-		if n, err := io.ReadFull(r, b); err != nil && length > 0 {
-			return b[:n], &cutError{err}
-		}
-		return b, nil
+		return readWhole(r, length)
 	}
 	buf, _ := s.pool.Get().(*[]byte)
 	if buf == nil {
@@ -109,6 +128,22 @@ func (s *scratch) readBounded(r io.Reader, length int64, limit int) ([]byte, err
 		s.pool.Put(buf)
 	}
 	return out, err
+}
+
+func readWhole(r io.Reader, length int64) ([]byte, error) {
+	b := make([]byte, length)
+	if n, err := io.ReadFull(r, b); err != nil && length > 0 {
+		return b[:n], cut(err)
+	}
+	return b, nil
+}
+
+// cut is a body that could not be read to its end.
+func cut(err error) error {
+	if noRoom := (memory.NoRoom{}); errors.As(err, &noRoom) {
+		return &protocolError{"an answer that is not taken", noRoom}
+	}
+	return &cutError{err}
 }
 
 // readAll reads r to its end into b, which grows as it must.
@@ -125,7 +160,7 @@ func readAll(b []byte, r io.Reader, limit int) ([]byte, error) {
 		case err == io.EOF:
 			return b, nil
 		case err != nil:
-			return b, &cutError{err}
+			return b, cut(err)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (c *httpModern) stream(ctx context.Context, x exchange, id int64, r *httpRe
 		}
 		return nil
 	}}
-	result, err, final := s.read(wire.NewEvents(&r.body, c.server.max))
+	result, err, final := s.read(c.server.events(r))
 	if !final {
 		r.close()
 		return nil, orContext(ctx, c.httpLife, err)

@@ -77,7 +77,7 @@ func (c *httpLegacy) stand(ctx context.Context) {
 // call that a broken message could fail: it is logged and left out.
 func (c *httpLegacy) standWhile(s *eventStream, r *httpReply) {
 	defer r.close()
-	events := wire.NewEvents(&r.body, c.server.max)
+	events := c.server.events(r)
 	for {
 		_, err, final := s.read(events)
 		if !final {

@@ -31,7 +31,7 @@ func (c *httpLegacy) stream(ctx context.Context, id int64, sink *legacySink, r *
 	}
 	for {
 		s.heard = false
-		result, err, final := s.read(wire.NewEvents(&r.body, c.server.max))
+		result, err, final := s.read(c.server.events(r))
 		if final {
 			r.drain(c.httpLife)
 			return result, err

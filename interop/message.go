@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -51,3 +52,14 @@ type Info struct {
 
 // ClientInfo is how the bridge names itself to servers.
 func ClientInfo() Info { return Info{Name: "indus-protocol-bridge", Version: "0.1.0"} }
+
+// Memory is a budget for the bytes of the messages that are held at once, of any number
+// of fleets and hosts, counted until nobody holds them. Messages of up to 64 KiB are not
+// counted. Where there is no room a transfer with a client that has stalled for a second
+// is ended, and a message that finds none within three seconds is refused; for a call
+// that is a fault of kind ToolError, for an HTTP client 503. A while after much was held,
+// memory is given back to the system.
+type Memory = memory.Budget
+
+// NewMemory is a budget of so many bytes. 0: 256 MiB; negative: no bound.
+func NewMemory(bytes int64) *Memory { return memory.New(bytes) }

@@ -40,6 +40,8 @@ type MountOptions struct {
 	// Drain is how long calls in flight may go on when their server was taken out, or a
 	// successor serves in its place. 0: 30 s; negative: not at all.
 	Drain time.Duration
+	// Memory bounds the bytes of all messages from servers. nil: 256 MiB of its own.
+	Memory *Memory
 	// MaxCalls bounds the calls of one principal to one server at a time; those beyond
 	// wait for CallWait, and then fail. 0: 1,000; negative: no bound.
 	MaxCalls int
@@ -84,7 +86,7 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 	}
 	fleet := NewFleet(&FleetOptions{
 		Endpoint: opts.Endpoint, Restart: opts.Restart, Grace: opts.Grace, Drain: opts.Drain, Known: opts.Known,
-		Hold: opts.Wait < 0, MaxCalls: opts.MaxCalls, CallWait: opts.CallWait, Logger: opts.Logger,
+		Hold: opts.Wait < 0, Memory: opts.Memory, MaxCalls: opts.MaxCalls, CallWait: opts.CallWait, Logger: opts.Logger,
 	})
 	var source toolbox.Source = fleet
 	if opts.Through != nil {

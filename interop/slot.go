@@ -126,6 +126,9 @@ func (s *slot) mint() *Endpoint {
 	if opts.Logger == nil {
 		opts.Logger = s.fleet.opts.Logger
 	}
+	if opts.Memory == nil {
+		opts.Memory = s.fleet.opts.Memory
+	}
 	relist := make(chan struct{}, 1)
 	opts.toolsChanged = func() {
 		select {

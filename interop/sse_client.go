@@ -55,7 +55,7 @@ func openSSE(ctx context.Context, s *httpServer, wait time.Duration) (*sseFramer
 		f.end()
 		return nil, err
 	}
-	f.reply, f.events = r, wire.NewEvents(&r.body, s.max)
+	f.reply, f.events = r, s.events(r)
 	if err := f.endpoint(ctx, wait); err != nil {
 		f.close()
 		return nil, err

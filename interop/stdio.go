@@ -40,7 +40,7 @@ type stdioFramer struct {
 var _ framer = (*stdioFramer)(nil)
 
 // startStdio starts the server's process.
-func startStdio(ctx context.Context, s Stdio, max int, trace *Trace, secrets *secret.Set) (*stdioFramer, error) {
+func startStdio(ctx context.Context, s Stdio, o *EndpointOptions, secrets *secret.Set) (*stdioFramer, error) {
 	fresh, err := freshDir(s)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", s.Command, err)
@@ -54,10 +54,10 @@ func startStdio(ctx context.Context, s Stdio, max int, trace *Trace, secrets *se
 		return nil, err
 	}
 	f := &stdioFramer{
-		p: p, fresh: fresh, secrets: secrets, lines: wire.NewLines(trace.stdout(p.Stdout(), secrets), max),
+		p: p, fresh: fresh, secrets: secrets, lines: wire.NewLines(o.Trace.stdout(p.Stdout(), secrets), o.MaxMessage).Within(o.Memory),
 		writing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
-	trace.started(p.Pid(), f.stderr)
+	o.Trace.started(p.Pid(), f.stderr)
 	go func() { // a descendant in a session of its own may hold stdout for ever
 		<-p.Done()
 		_ = p.Stdout().SetReadDeadline(time.Now().Add(exitWait))

@@ -83,10 +83,10 @@ func (l lostLedger) Read(context.Context, uint64) ([]ledger.Entry, error) { retu
 
 // attach mounts servers and keeps account of them; where that is not possible it
 // says so, and mounts them.
-func (l *servedLedger) attach(ctx context.Context, servers []interop.Server, by string, logger *slog.Logger) *ledger.Attachment {
+func (l *servedLedger) attach(ctx context.Context, servers []interop.Server, by string, memory *interop.Memory, logger *slog.Logger) *ledger.Attachment {
 	o := &ledger.Options{
 		Mount: &interop.MountOptions{
-			Wait: -1, Logger: logger, Events: tellEvents(l.s),
+			Wait: -1, Memory: memory, Logger: logger, Events: tellEvents(l.s),
 			Profile: schema.Original, // a client adapts for its own provider
 		},
 		Policy: l.policy, Warm: true, Poll: acceptTick, By: by,

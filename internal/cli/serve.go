@@ -184,13 +184,13 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 	if err != nil {
 		return err
 	}
-	logger := s.logger()
+	logger, memory := s.logger(), interop.NewMemory(0)
 	servers := newLate(c.Servers())
 	follow := &follower{flags: &f.configFlags, s: s, local: local, hangup: hangup, leave: leave}
 	follow.begin(c, began)
 	// It ends when whoever is inside was answered, and not with ctx.
 	defer beside(context.WithoutCancel(ctx), func(ctx context.Context) {
-		attached := log.attach(ctx, c.Servers(), fmt.Sprintf("%s, process %d", door, os.Getpid()), logger)
+		attached := log.attach(ctx, c.Servers(), fmt.Sprintf("%s, process %d", door, os.Getpid()), memory, logger)
 		defer attached.Close()
 		defer servers.come(attached.Box)()
 		tellKnown(attached, s)
@@ -203,7 +203,7 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 		wait = -1 // the option's zero is its default
 	}
 	h := host.New(f.exposed(toolbox.NewBox(nil, local.registry, servers)), &host.Options{
-		Logger: logger, ListWait: wait, Principal: door.admits(), AllowedHosts: f.hosts, AllowedOrigins: f.origins,
+		Logger: logger, Memory: memory, ListWait: wait, Principal: door.admits(), AllowedHosts: f.hosts, AllowedOrigins: f.origins,
 		Exact: f.exact,
 	})
 	defer h.Close()

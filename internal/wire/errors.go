@@ -31,8 +31,8 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("wire: key %q can be taken for %q, at byte %d", e.Key, e.Like, e.Offset)
 }
 
-// TooLong says that a message exceeded the limit of its [Lines] or [Events]
-// and was discarded. Reading can go on.
+// TooLong says that a message exceeded the limit of its [Lines] or [Events], or
+// found no room in their budget, and was discarded. Reading can go on.
 type TooLong struct {
 	Prefix []byte // the first 4 KiB
 	Suffix []byte // the last 1 KiB
@@ -41,6 +41,9 @@ type TooLong struct {
 }
 
 func (e *TooLong) Error() string {
+	if e.Size <= int64(e.Limit) {
+		return fmt.Sprintf("wire: there was no room for a message of %d bytes, because others hold too many", e.Size)
+	}
 	return fmt.Sprintf("wire: message of %d bytes is over the limit of %d", e.Size, e.Limit)
 }
 

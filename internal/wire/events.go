@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"math"
+
+	"github.com/indusagi/indus/internal/memory"
 )
 
 // Event is one Server-Sent Event.
@@ -31,6 +33,12 @@ func NewEvents(r io.Reader, max int) *Events {
 	return &Events{feed: feed{src: r, cr: true}, held: held{limit: max}}
 }
 
+// Within takes what messages hold of a budget; it is called before the first Next.
+func (e *Events) Within(b *memory.Budget) *Events {
+	e.held.meter.Budget = b
+	return e
+}
+
 // Next returns the next event as soon as the empty line behind it has been
 // read. Its data are the caller's. For an event with more data it returns the
 // event without data and a [TooLong]; the next call goes on behind it. A line
@@ -42,7 +50,7 @@ func (e *Events) Next() (Event, error) {
 	for {
 		line, end, err := e.feed.fragment()
 		if err != nil {
-			e.held = held{}
+			e.held.drop()
 			return Event{}, err
 		}
 		if !e.begun {
@@ -80,7 +88,7 @@ func (e *Events) rest(data bool) error {
 	for {
 		p, end, err := e.feed.fragment()
 		if err != nil {
-			e.held = held{}
+			e.held.drop()
 			return err
 		}
 		if data {

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/indusagi/indus/internal/memory"
+
 const (
 	prefixSize = 4 << 10
 	suffixSize = 1 << 10
@@ -14,6 +16,7 @@ const (
 // held stays below one and a half times that.
 type held struct {
 	limit  int
+	meter  memory.Meter
 	size   int64    // of the message so far
 	chunks [][]byte // the first used of them hold the message, the others are spare
 	used   int
@@ -27,7 +30,7 @@ func (h *held) add(p []byte) {
 	switch {
 	case h.over != nil:
 		h.over.keep(p)
-	case h.size > int64(h.limit):
+	case h.size > int64(h.limit), !h.meter.Grow(h.size):
 		h.giveUp(p)
 	case h.whole != nil:
 		h.whole = append(h.whole, p...)
@@ -37,6 +40,12 @@ func (h *held) add(p []byte) {
 	default:
 		h.spread(p)
 	}
+}
+
+// drop forgets the message.
+func (h *held) drop() {
+	h.meter.Drop()
+	*h = held{limit: h.limit, meter: h.meter}
 }
 
 // spread appends p to the chunks.
@@ -68,6 +77,7 @@ func (h *held) join(dst []byte) []byte {
 // giveUp keeps the two ends of a message that p takes over the limit.
 func (h *held) giveUp(p []byte) {
 	h.over = &TooLong{Limit: h.limit}
+	h.meter.Drop()
 	for _, c := range append(h.chunks[:h.used:h.used], h.whole, p) {
 		h.over.keep(c)
 	}
@@ -86,9 +96,10 @@ func (e *TooLong) keep(p []byte) {
 }
 
 // take returns the message, which is the caller's, and begins the next.
-func (h *held) take() ([]byte, error) {
+func (h *held) take() (message []byte, err error) {
 	over, whole, size := h.over, h.whole, h.size
 	h.over, h.whole, h.size = nil, nil, 0
+	defer func() { h.meter.Keep(message) }()
 	switch {
 	case over != nil:
 		over.Size = size

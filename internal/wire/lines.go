@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"io"
+
+	"github.com/indusagi/indus/internal/memory"
 )
 
 // Lines reads newline-delimited messages.
@@ -17,6 +19,12 @@ func NewLines(r io.Reader, max int) *Lines {
 	return &Lines{feed: feed{src: r}, held: held{limit: max}}
 }
 
+// Within takes what messages hold of a budget; it is called before the first Next.
+func (l *Lines) Within(b *memory.Budget) *Lines {
+	l.held.meter.Budget = b
+	return l
+}
+
 // Next returns the next line that is not empty, without its LF or CRLF. The
 // line is the caller's. A longer line is discarded and returned as a [TooLong];
 // the next call goes on behind it. At the end of the stream an unterminated
@@ -26,7 +34,7 @@ func (l *Lines) Next() ([]byte, error) {
 	for {
 		p, end, err := l.feed.fragment()
 		if err != nil && (err != io.EOF || l.held.size == 0) {
-			l.held = held{}
+			l.held.drop()
 			return nil, err
 		}
 		if end && l.held.size == 0 && !l.cr {

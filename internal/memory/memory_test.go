@@ -1,0 +1,107 @@
+package memory_test
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/indusagi/indus/internal/memory"
+)
+
+func TestWhatNobodyHoldsIsGivenBack(t *testing.T) {
+	b := memory.New(3 << 20)
+	read := func() ([]byte, error) {
+		m := memory.Meter{Budget: b}
+		p, err := io.ReadAll(m.Read(strings.NewReader(strings.Repeat("x", 1<<20))))
+		if err != nil {
+			m.Drop()
+			return nil, err
+		}
+		m.Keep(p)
+		return p, nil
+	}
+	held, err := read()
+	if err != nil || b.Used() != 1<<20 {
+		t.Fatalf("%d are used: %v", b.Used(), err)
+	}
+	for range 20 { // each is garbage when the next comes
+		if _, err := read(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	more, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := memory.Meter{Budget: b}
+	if n, err := io.ReadFull(m.Read(strings.NewReader(strings.Repeat("x", 2<<20))), make([]byte, 2<<20)); !errors.As(err, new(memory.NoRoom)) {
+		t.Errorf("in one read: %d bytes, %v", n, err)
+	}
+	m.Drop()
+	if p, err := read(); !errors.As(err, new(memory.NoRoom)) {
+		t.Errorf("a third, which would need some ahead: %d bytes, %v", len(p), err)
+	}
+	runtime.KeepAlive(held)
+	runtime.KeepAlive(more)
+	if _, err := read(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	for _, tt := range []struct {
+		limit, take int64
+		ok          bool
+	}{{0, memory.Default, true}, {0, memory.Default + 1, false}, {-1, 1 << 40, true}, {10, 11, false}} {
+		b := memory.New(tt.limit)
+		if got := b.Take(tt.take); got != tt.ok {
+			t.Errorf("%d of %d: %v", tt.take, tt.limit, got)
+		}
+		if tt.ok {
+			b.Give(tt.take)
+		}
+		if b.Used() != 0 {
+			t.Errorf("%d are used", b.Used())
+		}
+	}
+	var none *memory.Budget
+	m := memory.Meter{Budget: none}
+	if !m.Grow(1<<40) || none.Used() != 0 {
+		t.Error("no budget is no bound")
+	}
+	m.Drop()
+	none.Transfer(func() { t.Error("it is ended") }).End()
+}
+
+func TestWhatHasStalledMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(10)
+		b.Take(10)
+		ended := ""
+		stalled := b.Transfer(func() { ended += "stalled "; b.Give(10) })
+		over := b.Transfer(func() { ended += "over " })
+		slow := b.Transfer(func() { ended += "slow " })
+		for _, t := range []*memory.Transfer{stalled, over, slow} {
+			t.Waits()
+		}
+		moved := b.Transfer(func() { ended += "moved " })
+		moved.Waits()
+		moved.Moved()
+		over.End()
+		time.Sleep(2 * time.Second)
+		slow.Waits()
+		if !b.Take(10) || ended != "stalled " {
+			t.Errorf("ended: %s", ended)
+		}
+		stalled.End()
+		start := time.Now()
+		slow.End()
+		if b.Take(1) || time.Since(start) < 3*time.Second || ended != "stalled " {
+			t.Errorf("after %v, ended: %s", time.Since(start), ended)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package interop_test
+
+import (
+	"encoding/json"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/interop"
+)
+
+// TestAnAnswerWithoutRoomIsRefused, over every transport, and the connection goes on.
+// What answers hold is given back.
+func TestAnAnswerWithoutRoomIsRefused(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"stdio": nil, "modern http": {"-era", "modern"}, "modern events": {"-era", "modern", "-sse-answers"},
+		"legacy http": {"-era", "legacy"}, "legacy events": {"-era", "legacy", "-sse-answers"}, "http+sse": {"-sse"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := fixture.New(t, flags...)
+			s := interop.Server{ID: "fx", Transport: stdioOf(f)}
+			switch name {
+			case "stdio":
+			case "http+sse":
+				s.Transport = interop.SSE{URL: f.HTTP()}
+			default:
+				s.Transport = interop.HTTP{URL: f.HTTP()}
+			}
+			m := interop.NewMemory(4 << 20)
+			e := newEndpoint(t, s, &interop.EndpointOptions{Memory: m})
+			mustOpen(t, e)
+			block := func(args string) error {
+				_, err := e.Invoke(t.Context(), "block", json.RawMessage(args))
+				return err
+			}
+			for range 5 {
+				if err := block(`{"bytes":800000}`); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var fault *interop.Fault
+			if err := block(`{"bytes":5000000}`); !errors.As(err, &fault) || !strings.Contains(err.Error(), "room") {
+				t.Errorf("more than there is: %v", err)
+			}
+			held, err := e.Invoke(t.Context(), "block", json.RawMessage(`{"bytes":2500000}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := block(`{"bytes":2500000}`); !errors.As(err, &fault) || !strings.Contains(err.Error(), "room") {
+				t.Errorf("more than is left: %v", err)
+			}
+			if err := block(`{"bytes":1000}`); err != nil {
+				t.Errorf("a small one: %v", err)
+			}
+			runtime.KeepAlive(held)
+			if err := block(`{"bytes":2500000}`); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
