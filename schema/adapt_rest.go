@@ -169,10 +169,20 @@ func (a *adapter) values(d *draft) {
 		d.note("format " + brief(f.string()))
 		d.drop(wordFormat)
 	}
-	if p := d.get(wordPattern); p != nil && a.rules.PlainPattern && a.takes(d, wordPattern) && !plainPattern(p.string()) {
+	if p := d.get(wordPattern); p != nil && a.takes(d, wordPattern) && !a.takesPattern(p.string()) {
 		a.change(d.from, RulePattern, "dropped pattern", "pattern "+brief(p.string()), "")
 		d.note("pattern " + brief(p.string()))
 		d.drop(wordPattern)
+	}
+	if most := a.rules.Limits.Repeats; most > 0 {
+		for _, w := range []word{wordMinLength, wordMaxLength, wordMinItems, wordMaxItems} {
+			if v := d.get(w); v != nil && a.takes(d, w) && number(v) > float64(most) {
+				note := a.keywordNote(field{word: w, value: v})
+				a.change(d.from, RuleLimit, "dropped a bound that is too large", note, "")
+				d.note(note)
+				d.drop(w)
+			}
+		}
 	}
 	for name, allowed := range a.rules.Bounds {
 		w := wordOf([]byte(name))
@@ -211,6 +221,36 @@ func (a *adapter) values(d *draft) {
 		}
 		d.set(wordDependentSchemas, "", out)
 	}
+}
+
+func (a *adapter) takesPattern(p string) bool {
+	r := a.rules
+	return (!r.PlainPattern || plainPattern(p)) && (!r.RustPattern || rustPattern(p)) &&
+		(!r.AnchoredPattern || strings.HasPrefix(p, "^") && len(p) > 1 && strings.HasSuffix(p, "$"))
+}
+
+// rustPattern reports a pattern without \0 and, however far its classes go, without more opening brackets than closing ones
+// outside of escapes, or one behind another.
+func rustPattern(p string) bool {
+	open := false
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '\\':
+			if i++; i < len(p) && p[i] == '0' {
+				return false
+			}
+		case '[':
+			if open {
+				return false
+			}
+			if open = true; strings.HasPrefix(p[i:], "[]") || strings.HasPrefix(p[i:], "[^]") {
+				i += strings.IndexByte(p[i:], ']')
+			}
+		case ']':
+			open = false
+		}
+	}
+	return true
 }
 
 // plainPattern reports a pattern without look-around and back-references.

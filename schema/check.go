@@ -16,9 +16,9 @@ const (
 )
 
 // Where rules come from that are this package's own or the formats', and no provider's.
-const (
-	sourceJSON = "https://www.rfc-editor.org/rfc/rfc8259"
-	sourceSize = "https://pkg.go.dev/github.com/indusagi/indus/schema#Limits"
+var (
+	sourceJSON = documented("https://www.rfc-editor.org/rfc/rfc8259")
+	sourceSize = cautious(documented("https://pkg.go.dev/github.com/indusagi/indus/schema#Limits"))
 )
 
 // Check finds what the profile's consumer would not accept of a schema, in the order of the document; nil where it accepts
@@ -75,7 +75,7 @@ func (c *checker) unreadable(err error) {
 		if strings.HasSuffix(path, "…") { // which leads nowhere
 			path = ""
 		}
-		c.add(Finding{Path: path, Rule: RuleSize, Message: oneLine(err), Source: sourceSize})
+		c.add(Finding{Path: path, Rule: RuleSize, Message: oneLine(err), Source: sourceSize.At, Class: sourceSize.Class})
 		return
 	}
 	c.findAs(nil, RuleJSON, sourceJSON, "%s", oneLine(err))
@@ -86,7 +86,7 @@ func oneLine(err error) string { return strings.TrimPrefix(err.Error(), "schema:
 // halves finds halves of surrogate pairs in strings and names.
 func (c *checker) halves(t *tree, at *spot) {
 	find := func(at *spot) {
-		c.findAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], sourceJSON), "half a surrogate pair, which is no character; whole ones are accepted")
+		c.findAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], cautious(sourceJSON)), "half a surrogate pair, which is no character; whole ones are accepted")
 	}
 	if t.half {
 		find(at)
@@ -109,9 +109,9 @@ func (c *checker) find(at *spot, rule Rule, format string, args ...any) {
 	c.findAs(at, rule, c.rules.Sources[rule], format, args...)
 }
 
-func (c *checker) findAs(at *spot, rule Rule, source, format string, args ...any) {
+func (c *checker) findAs(at *spot, rule Rule, s Source, format string, args ...any) {
 	if !c.full() { // which saves the work of telling
-		c.add(Finding{Path: at.path(), Rule: rule, Message: fmt.Sprintf(format, args...), Source: source})
+		c.add(Finding{Path: at.path(), Rule: rule, Message: fmt.Sprintf(format, args...), Source: s.At, Class: s.Class, Date: s.Date})
 	}
 }
 

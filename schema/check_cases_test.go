@@ -21,7 +21,7 @@ var checks = []struct {
 }{
 	{schema.Universal, universalChecks},
 	{schema.Flat, []checkCase{
-		{"a union", inside(`{"anyOf":[{"type":"string"},{"type":"integer"}]}`), []string{"/properties/x/anyOf keyword"}},
+		{"a union", inside(`{"anyOf":[{"type":"string"},{"type":"integer"}]}`), []string{"/properties/x/anyOf unlisted"}},
 		{"what everybody takes", plain, nil},
 	}},
 	{schema.Anthropic, anthropicChecks},
@@ -47,7 +47,7 @@ var checks = []struct {
 		{"more at the top", `{"type":"object","description":"x","additionalProperties":false,"$schema":"s","properties":{}}`, []string{
 			"/description keyword", "/additionalProperties keyword", "/$schema keyword",
 		}},
-		{"a union", inside(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), []string{"/properties/x/anyOf keyword"}},
+		{"a union", inside(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), []string{"/properties/x/anyOf unlisted"}},
 	}},
 	{schema.Mistral, []checkCase{
 		{"what everybody takes", plain, nil},
@@ -59,10 +59,35 @@ var checks = []struct {
 		}},
 	}},
 	{schema.Moonshot, moonshotChecks},
+	{schema.DeepSeek, []checkCase{
+		{"what everybody takes", plain, nil},
+		{"no type at the root", `{"properties":{}}`, []string{" root"}},
+		{"patterns", `{"type":"object","properties":{"a":{"pattern":"^[^/\\\\\\0]+$"},"b":{"pattern":"[a[b]"},"c":{"pattern":"(?!x)y"},"d":{"pattern":"^[]a\\[]+[^]b]$"}}}`, []string{
+			"/properties/a/pattern pattern", "/properties/b/pattern pattern", "/properties/c/pattern pattern",
+		}},
+	}},
+	{schema.XAI, []checkCase{
+		{"lengths and counts", inside(`{"type":"array","minItems":1,"items":{"type":"string","maxLength":3,"pattern":"a"}}`), []string{
+			"/properties/x/minItems keyword", "/properties/x/items/maxLength keyword",
+		}},
+	}},
+	{schema.Groq, []checkCase{
+		{"required without properties", `{"type":"object","required":[]}`, []string{" properties"}},
+		{"inside", inside(`{"type":"object","required":[]}`), nil},
+	}},
+	{schema.CerebrasStrict, []checkCase{
+		{"an object that is open", inside(`{"type":"array","minItems":1,"items":{"type":"string"}}`), []string{" closed", "/properties/x/minItems keyword"}},
+	}},
+	{schema.LlamaCpp, []checkCase{
+		{"patterns", `{"type":"object","properties":{"a":{"pattern":"@"},"b":{"pattern":"^(?!a)b$"},"c":{"pattern":"^[a-z]+$"}}}`, []string{
+			"/properties/a/pattern pattern", "/properties/b/pattern pattern",
+		}},
+		{"lengths", inside(`{"type":"string","minLength":1,"maxLength":2000}`), []string{"/properties/x/maxLength limit"}},
+	}},
 	{schema.Ollama, []checkCase{
 		{"what everybody takes", plain, nil},
 		{"what it drops", `{"type":"object","title":"T","properties":{"x":{"type":["string","null"],"default":null,"minLength":"1"}}}`, []string{
-			"/title keyword", "/properties/x/default keyword", "/properties/x/minLength keyword",
+			"/title unlisted", "/properties/x/default unlisted", "/properties/x/minLength unlisted",
 		}},
 		{"what it cannot read", `{"type":"object","properties":{"x":true,"y":"string"}}`, []string{"/properties/x boolean", "/properties/y form"}},
 	}},
@@ -82,12 +107,12 @@ var universalChecks = []checkCase{
 	{"a union", inside(`{"anyOf":[{"type":"string","description":"d"},{"type":"object","properties":{}}]}`), nil},
 	{"an empty object", `{}`, []string{" root", " properties"}},
 	{"Optional[str] of Pydantic", inside(`{"anyOf":[{"type":"string"},{"type":"null"}],"default":null,"title":"X"}`), []string{
-		"/properties/x/anyOf/1/type type", "/properties/x/default keyword", "/properties/x/title keyword",
+		"/properties/x/anyOf/1/type type", "/properties/x/default unlisted", "/properties/x/title unlisted",
 	}},
 	{"a type and a description beside anyOf", inside(`{"type":"string","description":"d","anyOf":[{"type":"string"}]}`), []string{
 		"/properties/x/type type", "/properties/x/description keyword",
 	}},
-	{"a reference", inside(`{"$ref":"#/$defs/a"}`), []string{"/properties/x type", "/properties/x/$ref keyword"}},
+	{"a reference", inside(`{"$ref":"#/$defs/a"}`), []string{"/properties/x type", "/properties/x/$ref unlisted"}},
 	{"an empty required", `{"type":"object","properties":{},"required":[]}`, []string{"/required required"}},
 	{"an undeclared property", `{"type":"object","properties":{},"required":["a"]}`, []string{"/required/0 required"}},
 	{"true for a schema", inside(`true`), []string{"/properties/x boolean"}},
@@ -101,7 +126,7 @@ var universalChecks = []checkCase{
 		"anyOf":{"type":"string"},"required":{"type":"string"}}}`, []string{
 		"/properties/a-b key", "/properties/1a key", "/properties/ key", "/properties/anyOf key", "/properties/required key",
 	}},
-	{"a keyword of nobody's", inside(`{"type":"string","x-foo":1}`), []string{"/properties/x/x-foo keyword"}},
+	{"a keyword of nobody's", inside(`{"type":"string","x-foo":1}`), []string{"/properties/x/x-foo unlisted"}},
 }
 
 var anthropicChecks = []checkCase{
@@ -172,11 +197,11 @@ var anthropicStrictChecks = []checkCase{
 		"/properties/a closed", "/properties/b/additionalProperties closed", "/additionalProperties closed",
 	}},
 	{"constraints", closed(`{"type":"string","minLength":1,"pattern":"a"}`), []string{
-		"/properties/x/minLength keyword", "/properties/x/pattern keyword",
+		"/properties/x/minLength unlisted", "/properties/x/pattern unlisted",
 	}},
 	{"another format", closed(`{"type":"string","format":"binary"}`), []string{"/properties/x/format format"}},
 	{"more than one item", closed(`{"type":"array","items":{"type":"string"},"minItems":2,"maxItems":3}`), []string{
-		"/properties/x/minItems bound", "/properties/x/maxItems keyword",
+		"/properties/x/minItems bound", "/properties/x/maxItems unlisted",
 	}},
 	{"an enum of objects", closed(`{"type":"object","properties":{},"additionalProperties":false,"enum":[{}]}`), []string{"/properties/x/enum/0 enum"}},
 	{"recursion", `{"type":"object","properties":{"x":{"$ref":"#/$defs/a"}},"additionalProperties":false,"$defs":{
@@ -202,7 +227,7 @@ var openAIChecks = []checkCase{
 	}},
 	{"no properties at the root", `{"type":"object"}`, []string{" properties"}},
 	{"no type at the root", `{"anyOf":[{"type":"object"}]}`, []string{" root", " properties", "/anyOf keyword"}},
-	{"no properties inside", inside(`{"type":"object"}`), []string{"/properties/x properties"}},
+	{"no properties inside", inside(`{"type":"object"}`), []string{"/properties/x objects"}},
 	{"allOf inside", inside(`{"allOf":[{"type":"string"}]}`), []string{"/properties/x/allOf keyword"}},
 	{"no items", inside(`{"type":"array"}`), []string{"/properties/x items"}},
 	{"no items in one of the types", inside(`{"type":["string","array"]}`), []string{"/properties/x items"}},
@@ -220,10 +245,10 @@ var openAIStrictChecks = []checkCase{
 	{"bounds", strict(`{"type":"number","multipleOf":2,"minimum":-130,"exclusiveMaximum":130}`), nil},
 	{"a property that is not required", closed(`{"type":"string"}`), []string{"/properties/x required"}},
 	{"an open object", strict(`{"type":"object","properties":{}}`), []string{"/properties/x closed"}},
-	{"a union at the root", `{"type":"object","anyOf":[{"type":"object"}],"properties":{},"additionalProperties":false}`, []string{"/anyOf keyword"}},
+	{"a union at the root", `{"type":"object","anyOf":[{"type":"object"}],"properties":{},"additionalProperties":false}`, []string{"/anyOf unlisted"}},
 	{"not supported", strict(`{"type":"string","minLength":1,"allOf":[{}],"not":{},"if":{},"default":"x","uniqueItems":true}`), []string{
-		"/properties/x/minLength keyword", "/properties/x/allOf keyword", "/properties/x/not keyword", "/properties/x/if keyword",
-		"/properties/x/default keyword", "/properties/x/uniqueItems keyword",
+		"/properties/x/minLength unlisted", "/properties/x/allOf unlisted", "/properties/x/not unlisted", "/properties/x/if unlisted",
+		"/properties/x/default unlisted", "/properties/x/uniqueItems unlisted",
 	}},
 	{"beside a reference", `{"type":"object","properties":{"x":{"$ref":"#/$defs/a","description":"d"}},"required":["x"],
 		"additionalProperties":false,"$defs":{"a":{"type":"string"}}}`, []string{"/properties/x/$ref ref"}},
@@ -245,7 +270,7 @@ var geminiChecks = []checkCase{
 	{"formats of numbers", `{"type":"object","properties":{"a":{"type":"integer","format":"int64"},"b":{"type":"number","format":"float"},
 		"c":{"type":"string","format":"int64"}}}`, []string{"/properties/c/format keyword"}},
 	{"unknown fields", `{"$schema":"s","type":"object","properties":{"x":{"type":"number","exclusiveMinimum":0,"const":1}},"additionalProperties":false,"$defs":{}}`, []string{
-		"/$schema keyword", "/properties/x/exclusiveMinimum keyword", "/properties/x/const keyword", "/additionalProperties keyword", "/$defs keyword",
+		"/$schema unlisted", "/properties/x/exclusiveMinimum unlisted", "/properties/x/const unlisted", "/additionalProperties unlisted", "/$defs unlisted",
 	}},
 	{"a format of strings", inside(`{"type":"string","format":"uri"}`), []string{"/properties/x/format format"}},
 	{"a list of types", inside(`{"type":["string","null"]}`), []string{"/properties/x/type type", "/properties/x/type type"}},
@@ -265,13 +290,13 @@ var geminiJSONChecks = []checkCase{
 		"additionalProperties":false,"required":["name","age"],"propertyOrdering":["name","age"]}`, nil},
 	{"what it takes", `{"$defs":{"a":{"type":"string","format":"uri"}},"type":"object","properties":{"x":{"$ref":"#/$defs/a"},
 		"y":{"oneOf":[{"type":"integer","enum":[1,2.5]},{"type":"null"}]},"z":{"type":["string","null"]}},"additionalProperties":{"type":"string"}}`, nil},
-	{"a dialect", `{"$schema":"s","type":"object"}`, []string{"/$schema keyword"}},
+	{"a dialect", `{"$schema":"s","type":"object"}`, []string{"/$schema unlisted"}},
 	{"beside a reference", `{"$defs":{"a":{"type":"string"}},"type":"object","properties":{"x":{"$ref":"#/$defs/a","description":"d"}}}`, []string{
 		"/properties/x/$ref ref",
 	}},
 	{"recursion", inside(`{"$ref":"#"}`), []string{"/properties/x/$ref recursion"}},
 	{"an enum of others", inside(`{"type":"boolean","enum":[true,""]}`), []string{"/properties/x/enum/0 enum", "/properties/x/enum/1 enum"}},
-	{"const and pattern", inside(`{"type":"string","const":"a","pattern":"b"}`), []string{"/properties/x/const keyword", "/properties/x/pattern keyword"}},
+	{"const and pattern", inside(`{"type":"string","const":"a","pattern":"b"}`), []string{"/properties/x/const unlisted", "/properties/x/pattern unlisted"}},
 }
 
 var moonshotChecks = []checkCase{
@@ -285,7 +310,7 @@ var moonshotChecks = []checkCase{
 	{"a union at the root", `{"type":"object","anyOf":[{"type":"object"}]}`, []string{"/anyOf keyword"}},
 	{"a schema that says nothing", inside(`{}`), []string{"/properties/x type"}},
 	{"what it does not know", inside(`{"type":"string","format":"uri","pattern":"a","const":"b"}`), []string{
-		"/properties/x/format keyword", "/properties/x/pattern keyword", "/properties/x/const keyword",
+		"/properties/x/format unlisted", "/properties/x/pattern unlisted", "/properties/x/const unlisted",
 	}},
 	{"keywords of another type", inside(`{"type":"number","minLength":1}`), []string{"/properties/x/minLength keyword"}},
 	{"an enum of another type", inside(`{"type":"string","enum":[1]}`), []string{"/properties/x/enum/0 enum"}},

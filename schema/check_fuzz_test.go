@@ -49,7 +49,7 @@ func sound(t *testing.T, value any, p *schema.Profile, f schema.Finding) {
 	if f.Rule == schema.RuleJSON || f.Rule == schema.RuleSize {
 		return
 	}
-	if f.Source != p.Rules().Sources[f.Rule] || f.Source == "" {
+	if s := p.Rules().Sources[f.Rule]; f.Source != s.At || f.Class != s.Class || f.Date != s.Date || f.Source == "" {
 		t.Errorf("%s: %+v has another source than its rule", p.Name(), f)
 	}
 	if f.Message == "" || strings.ContainsAny(f.Message, "\n\r\x00") {

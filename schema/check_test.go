@@ -147,11 +147,11 @@ func TestCheckLooksEverywhere(t *testing.T) {
 // Inside of what is refused, forms are all that is asked for.
 func TestCheckInsideOfWhatIsRefused(t *testing.T) {
 	const raw = `{"type":"object","allOf":[{"properties":{"a b":{"type":"string[]"}}}],"properties":{}}`
-	want := []string{"/allOf keyword", "/allOf/0/properties/a b/type form"}
+	want := []string{"/allOf unlisted", "/allOf/0/properties/a b/type form"}
 	if diff := cmp.Diff(want, found(raw, schema.Universal)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	want = []string{"/allOf keyword"}
+	want = []string{"/allOf unlisted"}
 	if diff := cmp.Diff(want, found(raw, schema.Ollama)); diff != "" {
 		t.Errorf("what is dropped is not read, -want +got:\n%s", diff)
 	}
@@ -271,6 +271,23 @@ func TestCheckHidden(t *testing.T) {
 	}
 }
 
+// Of strict tools the limits hold for the request.
+func TestCheckRequest(t *testing.T) {
+	tool := json.RawMessage(closed(`{"type":["string","null"]}`))
+	for n, want := range map[int][]string{16: nil, 17: {" limit"}, 25: {" count", " limit", " limit"}} {
+		var all []json.RawMessage
+		for range n {
+			all = append(all, tool)
+		}
+		if diff := cmp.Diff(want, told(schema.CheckRequest(all, schema.AnthropicStrict))); diff != "" {
+			t.Errorf("%d tools: -want +got:\n%s", n, diff)
+		}
+	}
+	if found := schema.CheckRequest([]json.RawMessage{tool, tool}, schema.OpenAIStrict); found != nil {
+		t.Error(found)
+	}
+}
+
 func TestCheckCount(t *testing.T) {
 	if got := schema.CheckCount(128, schema.OpenAI); got != nil {
 		t.Errorf("%v", got)
@@ -278,7 +295,7 @@ func TestCheckCount(t *testing.T) {
 	want := []schema.Finding{{
 		Rule:    schema.RuleCount,
 		Message: "there are 239 tools; one request has 128 at most: allow or deny tools for each server, or configure fewer servers",
-		Source:  schema.OpenAI.Rules().Sources[schema.RuleCount],
+		Source:  schema.OpenAI.Rules().Sources[schema.RuleCount].At, Class: schema.Seen, Date: "2025",
 	}}
 	if diff := cmp.Diff(want, schema.CheckCount(239, schema.OpenAI)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -45,22 +45,38 @@ func (c *checker) totals(raw []byte) {
 		_ = json.Compact(&compact, raw) // which is valid
 		size = compact.Len()
 	}
-	for _, s := range []struct {
-		found, limit int
-		what         string
-	}{
+	c.counts("the schema has", []counted{
 		{c.sum.properties, limits.Properties, "properties"},
 		{c.sum.values, limits.EnumValues, "values in all enums"},
 		{c.sum.text, limits.Text, "characters in the names of properties and definitions, enum and const"},
 		{c.sum.optional, limits.Optional, "properties that are not required"},
 		{c.sum.unions, limits.Unions, "schemas with anyOf or a list of types"},
 		{size, limits.Bytes, "bytes"},
-	} {
+	})
+}
+
+type counted struct {
+	found, limit int
+	what         string
+}
+
+func (c *checker) counts(what string, all []counted) {
+	for _, s := range all {
 		if s.limit > 0 && s.found > s.limit {
-			c.find(nil, RuleLimit, "the schema has %d %s; %d are accepted", s.found, s.what, s.limit)
+			c.find(nil, RuleLimit, "%s %d %s; %d are accepted", what, s.found, s.what, s.limit)
 		}
 	}
 }
+
+// repeats looks at what a consumer that makes a grammar writes out so many times.
+func (c *checker) repeats(m entry, at *spot) {
+	limit := c.rules.Limits.Repeats
+	if limit > 0 && m.value.kind == '0' && slices.Contains(repeated, m.name) && m.value.number() > float64(limit) {
+		c.find(at, RuleLimit, "%s is %s; %d is accepted", m.name, m.value.describe(), limit)
+	}
+}
+
+var repeated = []string{"minLength", "maxLength", "minItems", "maxItems"}
 
 // textOf is how many characters a value of enum or const has.
 func textOf(t *tree) int {

@@ -4,16 +4,21 @@ import "strings"
 
 // pattern looks for what only backtracking can match.
 func (c *checker) pattern(v *tree, at *spot) {
-	if !c.rules.PlainPattern {
-		return
-	}
-	if found := beyondRegular(v.text); found != "" {
-		c.find(at, RulePattern, "pattern has %s; neither look-around nor a back-reference is accepted", shortQuote(found))
+	r := c.rules
+	if found := beyondRegular(v.text, r.RustPattern); r.PlainPattern && found != "" {
+		what := "neither look-around nor a back-reference is accepted"
+		if r.RustPattern {
+			what = `no look-around, no back-reference, no \0 and no [ in a class is accepted`
+		}
+		c.find(at, RulePattern, "pattern has %s; %s", shortQuote(found), what)
+	} else if r.AnchoredPattern && !(len(v.text) > 1 && v.text[0] == '^' && v.text[len(v.text)-1] == '$') {
+		c.find(at, RulePattern, "pattern is %s; it must begin with ^ and end with $", v.describe())
 	}
 }
 
-// beyondRegular is the first look-around or back-reference of a regular expression, "" if it has none.
-func beyondRegular(pattern string) string {
+// beyondRegular is the first look-around or back-reference of a regular expression, and as Rust reads it the first \0 or class
+// within a class; "" if it has none.
+func beyondRegular(pattern string, rust bool) string {
 	inClass := false
 	for i := 0; i < len(pattern); i++ {
 		rest := pattern[i:]
@@ -21,12 +26,19 @@ func beyondRegular(pattern string) string {
 		case c == '\\' && len(rest) > 1:
 			if next := rest[1]; !inClass && ('1' <= next && next <= '9' || strings.HasPrefix(rest, `\k<`)) {
 				return rest[:2]
+			} else if rust && next == '0' {
+				return rest[:2]
 			}
 			i++
+		case inClass && c == '[' && rust:
+			return "["
 		case inClass:
 			inClass = c != ']'
 		case c == '[':
 			inClass = true
+			if strings.HasPrefix(rest, "[]") || strings.HasPrefix(rest, "[^]") { // what stands first is itself
+				i += strings.IndexByte(rest, ']')
+			}
 		case c == '(':
 			for _, opening := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
 				if strings.HasPrefix(rest, opening) {

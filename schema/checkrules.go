@@ -19,7 +19,11 @@ func (c *checker) lacks(t *tree, at *spot, p position) {
 		c.find(at, RuleType, "the schema has no type; it must have one, or anyOf whose branches have one")
 	}
 	if t.get("properties") == nil && (r.ObjectProperties && object || p.root && r.RootProperties) {
-		c.find(at, RuleProperties, "an object has no properties; it must have them, if only as {}")
+		rule := RuleObjects
+		if p.root {
+			rule = RuleProperties
+		}
+		c.find(at, rule, "an object has no properties; it must have them, if only as {}")
 	}
 	if r.ArrayItems && slices.Contains(types, "array") && t.get("items") == nil {
 		c.find(at, RuleItems, "an array has no items; it must have them")

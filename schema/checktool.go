@@ -32,7 +32,7 @@ func (c *checker) hiddenIn(t *tree, at *spot) {
 	}
 }
 
-const sourceHidden = "https://www.unicode.org/reports/tr36/"
+var sourceHidden = cautious(documented("https://www.unicode.org/reports/tr36/"))
 
 func (c *checker) hidden(s string, at *spot) {
 	if _, taken := text.Visible(s); taken != nil {
@@ -62,6 +62,30 @@ func CheckCount(n int, p *Profile) []Finding {
 			n, limit)
 	}
 	return c.findings
+}
+
+// CheckRequest finds what one request to the profile's consumer may not have of tools, whose adapted schemas these are:
+// how many there are, and what [ProviderLimits] count over all of them.
+func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
+	found := CheckCount(len(schemas), p)
+	if !p.Rules().Limits.Together {
+		return found
+	}
+	c := &checker{rules: p.Rules()}
+	for _, raw := range schemas {
+		one := &checker{rules: c.rules, circling: map[*tree]bool{}}
+		if Measure(raw, Limits{}) == nil {
+			one.top = readTree(raw)
+			one.schema(one.top, nil, position{root: true})
+		}
+		c.sum.optional += one.sum.optional
+		c.sum.unions += one.sum.unions
+	}
+	c.counts("the tools of the request have", []counted{
+		{c.sum.optional, c.rules.Limits.Optional, "properties that are not required"},
+		{c.sum.unions, c.rules.Limits.Unions, "schemas with anyOf or a list of types"},
+	})
+	return append(found, c.findings...)
 }
 
 func (c *checker) description(text string) {

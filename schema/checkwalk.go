@@ -88,7 +88,12 @@ func (c *checker) takes(m entry, at *spot, p position) bool {
 	if len(allowed.Only) > 0 {
 		message += "; accepted are " + sentence(allowed.Only)
 	}
-	c.add(Finding{Path: at.path(), Rule: RuleKeyword, Message: message, Source: c.rules.Sources[RuleKeyword], Ignored: c.rules.Ignores})
+	rule := RuleUnlisted
+	if slices.Contains(allowed.Never, m.name) || p.root && c.rules.RootListed {
+		rule = RuleKeyword
+	}
+	s := c.rules.Sources[rule]
+	c.add(Finding{Path: at.path(), Rule: rule, Message: message, Source: s.At, Class: s.Class, Date: s.Date, Ignored: c.rules.Ignores})
 	return false
 }
 
@@ -129,4 +134,5 @@ func (c *checker) value(t *tree, m entry, at *spot, p position) {
 		}
 	}
 	c.bound(m, at)
+	c.repeats(m, at)
 }

@@ -82,6 +82,10 @@ type Rules struct {
 	// Ignores says that the consumer drops what Root and Nested refuse, where others refuse the whole request.
 	Ignores bool
 
+	// RootListed: at the root the consumer refuses what Root does not list, and only that; else what a position does not list
+	// is a matter of RuleUnlisted.
+	RootListed bool
+
 	// RootObject: the root's type is "object".
 	RootObject bool
 	// Types are the names that type may give. Empty: the seven of JSON Schema.
@@ -121,8 +125,9 @@ type Rules struct {
 	EnumFilled bool
 	// Formats are the values of format. Empty: every one.
 	Formats []string
-	// PlainPattern: no look-around and no back-reference in pattern.
-	PlainPattern bool
+	// PlainPattern: no look-around and no back-reference in pattern. RustPattern: neither \0 nor an unescaped [ in a class.
+	// AnchoredPattern: it begins with ^ and ends with $.
+	PlainPattern, RustPattern, AnchoredPattern bool
 	// Bounds are keywords whose number may only be one of these: minItems 0 and 1, say.
 	Bounds map[string][]int
 
@@ -141,9 +146,25 @@ type Rules struct {
 	// Tool is what stands around the schema.
 	Tool ToolRules
 
-	// Sources has, for each rule that is set, where the provider says so or was seen to do so: a URL, or a thread.
-	Sources map[Rule]string
+	// Sources has, for each rule that is set, where it is from. RuleJSON need not be there.
+	Sources map[Rule]Source
 }
+
+// Source is where a rule is from.
+type Source struct {
+	At    string // a URL, or a thread: owner/repository#number
+	Class Class
+	Date  string // of what was seen, as far as it is known: 2026-03
+}
+
+// Class is how sure it is that a consumer refuses what breaks a rule.
+type Class string
+
+const (
+	Documented   Class = "documented"   // its documentation says so
+	Seen         Class = "seen"         // it was seen to
+	Conservative Class = "conservative" // nobody said so: something is not listed, or the source says something near to it
+)
 
 // Keywords are those that a position takes. The zero value takes every keyword.
 type Keywords struct {
@@ -178,6 +199,9 @@ type ProviderLimits struct {
 	Unions     int // schemas with anyOf, or with a list of types
 	Branches   int // of one anyOf or oneOf
 	Bytes      int // of the schema as compact JSON
+	Repeats    int // the largest minLength, maxLength, minItems and maxItems
+
+	Together bool // Optional and Unions are those of all tools of one request
 }
 
 // ToolRules are what a consumer accepts around the schema of a tool.
@@ -196,12 +220,14 @@ type Rule string
 const (
 	RuleJSON        Rule = "json"        // one JSON object, in UTF-8
 	RuleSize        Rule = "size"        // within Limits, before and after
-	RuleKeyword     Rule = "keyword"     // only the keywords of the position
+	RuleKeyword     Rule = "keyword"     // no keyword that is refused there
+	RuleUnlisted    Rule = "unlisted"    // only keywords that are listed for the position
 	RuleRoot        Rule = "root"        // the root is of type object
 	RuleType        Rule = "type"        // types: named, present, single, where they belong
 	RuleBoolean     Rule = "boolean"     // no true or false for a schema
 	RuleForm        Rule = "form"        // the value of a keyword has its form
-	RuleProperties  Rule = "properties"  // an object has properties
+	RuleProperties  Rule = "properties"  // the root has properties
+	RuleObjects     Rule = "objects"     // every other object has properties
 	RuleItems       Rule = "items"       // an array has items, one schema
 	RuleRequired    Rule = "required"    // required names declared properties, or all
 	RuleClosed      Rule = "closed"      // additionalProperties: false
@@ -216,6 +242,7 @@ const (
 	RuleName        Rule = "name"        // the tool's name
 	RuleDescription Rule = "description" // the tool's description
 	RuleCount       Rule = "count"       // how many tools one request has
+	RuleUnchecked   Rule = "unchecked"   // arguments can be checked; ours, and no provider's
 	RuleHidden      Rule = "hidden"      // no text has what no reader sees; ours, and no provider's
 )
 
@@ -225,6 +252,8 @@ type Finding struct {
 	Rule    Rule   `json:"rule"`
 	Message string `json:"message"` // one line, what is wrong and what is accepted
 	Source  string `json:"source"`  // of the rule: a URL, or a thread
+	Class   Class  `json:"class"`   // of the rule
+	Date    string `json:"date,omitempty"`
 	// Ignored says that the consumer drops the offending part in silence; without it, it refuses the whole request.
 	Ignored bool `json:"ignored,omitempty"`
 }

@@ -39,52 +39,85 @@ var (
 	}
 )
 
-// Sources that several rules share.
-const (
-	openAIStrict   = "https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas"
-	openAIFunction = "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools"
-	openAIRoot     = "goruck/home-generative-agent#545"
-	openAIObjects  = "spring-projects/spring-ai#4776"
-	openAIArrays   = "streamnative/streamnative-mcp-server#26"
-	openAIText     = "getsentry/sentry-mcp#106"
-	openAICount    = "zed-industries/zed#32946"
+// Where rules are from. A thread's date is when the refusal was reported, where that is known.
+var (
+	openAIStrict   = documented("https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas")
+	openAIFunction = documented("https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools")
+	openAIRoot     = seen("goruck/home-generative-agent#545", "")
+	openAIObjects  = seen("spring-projects/spring-ai#4776", "2025")
+	openAIArrays   = seen("streamnative/streamnative-mcp-server#26", "")
+	openAIPattern  = seen("codefuturist/email-mcp#73", "2026-08")
+	openAIText     = seen("getsentry/sentry-mcp#106", "2025")
+	openAICount    = seen("zed-industries/zed#32946", "2025")
 
-	anthropicTools  = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview"
-	anthropicStrict = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
-	anthropicForm   = "Dokploy/mcp#74"
-	anthropicKey    = "anthropics/claude-code#79418"
-	anthropicName   = "anthropics/claude-code#20830"
+	anthropicTools  = documented("https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview")
+	anthropicStrict = documented("https://platform.claude.com/docs/en/build-with-claude/structured-outputs")
+	anthropicForm   = seen("Dokploy/mcp#74", "2026-08")
+	anthropicKey    = seen("anthropics/claude-code#79418", "")
+	anthropicName   = seen("anthropics/claude-code#20830", "2026-01")
+	anthropicHalf   = seen("anthropics/claude-code#60394", "2026-05")
 
-	geminiSchema   = "https://ai.google.dev/api/caching#Schema"
-	geminiFunction = "https://ai.google.dev/api/caching#FunctionDeclaration"
-	geminiJSON     = "https://ai.google.dev/api/generate-content#FIELDS.response_json_schema"
-	geminiTypes    = "taylorwilsdon/google_workspace_mcp#1099"
-	geminiArrays   = "NousResearch/hermes-agent#71804"
-	geminiRequired = "Kilo-Org/kilocode#11950"
-	geminiEnum     = "directus/directus#27100"
-	geminiNames    = "kaitranntt/ccs#25"
-	geminiCount    = "google-gemini/gemini-cli#19083"
+	geminiSchema   = documented("https://ai.google.dev/api/caching#Schema")
+	geminiFunction = documented("https://ai.google.dev/api/caching#FunctionDeclaration")
+	geminiJSON     = documented("https://ai.google.dev/api/generate-content#FIELDS.response_json_schema")
+	geminiUnknown  = seen("nanbingxyz/5ire#42", "2025-01")
+	geminiTyped    = seen("anomalyco/opencode#11889", "2026-02")
+	geminiTypes    = seen("taylorwilsdon/google_workspace_mcp#1099", "")
+	geminiArrays   = seen("NousResearch/hermes-agent#71804", "2026")
+	geminiRequired = seen("Kilo-Org/kilocode#11950", "2026-03")
+	geminiEnum     = seen("directus/directus#27100", "")
+	geminiNames    = seen("kaitranntt/ccs#25", "")
+	geminiCount    = seen("google-gemini/gemini-cli#19083", "2026")
 
-	bedrockTool   = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html"
-	bedrockSchema = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html"
-	bedrockForm   = "hypothesi/mcp-server-tauri#31"
-	novaTool      = "https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html"
-	novaText      = "https://docs.aws.amazon.com/nova-act/latest/APIReference/API_ToolSpec.html"
+	bedrockTool   = documented("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html")
+	bedrockSchema = documented("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html")
+	bedrockRelay  = cautious(seen("hypothesi/mcp-server-tauri#31", "2026-06")) // of a relay, not of Bedrock itself
+	novaTool      = documented("https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html")
+	novaText      = documented("https://docs.aws.amazon.com/nova-act/latest/APIReference/API_ToolSpec.html")
 
-	moonshotSchema = "https://github.com/MoonshotAI/walle/blob/main/docs/walle.md"
-	moonshotLimits = "https://github.com/MoonshotAI/walle/blob/main/conf.go"
-	moonshotName   = "MoonshotAI/kimi-cli#1773"
-	moonshotTools  = "https://platform.kimi.ai/docs/api/tool-use"
+	moonshotSchema = documented("https://github.com/MoonshotAI/walle/blob/main/docs/walle.md")
+	moonshotLimits = documented("https://github.com/MoonshotAI/walle/blob/main/conf.go")
+	moonshotName   = seen("MoonshotAI/kimi-cli#1773", "2026")
+	moonshotTools  = documented("https://platform.kimi.ai/docs/api/tool-use")
 
-	ollamaTypes = "https://github.com/ollama/ollama/blob/main/api/types.go"
+	ollamaTypes = documented("https://github.com/ollama/ollama/blob/main/api/types.go")
+
+	deepSeekRoot    = seen("farion1231/cc-switch#5048", "2026-07")
+	deepSeekPattern = seen("zed-industries/zed#64386", "2026-09")
+	deepSeekName    = seen("refly-ai/refly#1794", "2025-12")
+	deepSeekForm    = seen("esengine/DeepSeek-Reasonix#4086", "2026-06")
+
+	xaiOutputs = cautious(documented("https://docs.x.ai/docs/guides/structured-outputs")) // of answers, not of tools
+	xaiCount   = seen("router-for-me/CLIProxyAPI#5214", "2026-08")
+
+	llamaPattern = seen("containers/kubernetes-mcp-server#758", "2026-02")
+	llamaLength  = seen("ggml-org/llama.cpp#25746", "2026-07")
+
+	groqRequired = seen("usestrix/strix#1088", "2026-08")
+	groqType     = seen("livekit/agents#4610", "2026-01")
+
+	cerebrasClosed = seen("theopenco/llmgateway#1455", "2026-01")
+	cerebrasFields = seen("musistudio/claude-code-router#708", "2025-08")
 
 	// references is for those who say that a schema has to be one of draft 2020-12.
-	references = "https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3.1"
+	references = cautious(documented("https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3.1"))
+	draft2020  = cautious(documented("https://json-schema.org/draft/2020-12/schema"))
 )
+
+func documented(at string) Source { return Source{At: at, Class: Documented} }
+
+func seen(at, date string) Source { return Source{At: at, Class: Seen, Date: date} }
+
+// cautious is a source that says something near to the rule.
+func cautious(s Source) Source {
+	s.Class = Conservative
+	return s
+}
 
 var profiles = []*Profile{
 	Universal, Flat,
 	Anthropic, AnthropicStrict, OpenAI, OpenAIStrict, Gemini, GeminiJSONSchema, Bedrock, BedrockNova, Mistral, Moonshot, Ollama,
+	DeepSeek, XAI, Groq, CerebrasStrict, LlamaCpp,
 	Seed, Original,
 }
 
@@ -116,9 +149,9 @@ var (
 			NotKeys:          []string{"required", "anyOf", "additionalProperties"},
 			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
 			Tool:             ToolRules{Name: safeName, MinDescription: 1, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
-			Sources: map[Rule]string{
-				RuleKeyword: geminiSchema, RuleRoot: anthropicTools, RuleType: geminiTypes, RuleBoolean: geminiSchema,
-				RuleForm: anthropicForm, RuleProperties: openAIObjects, RuleItems: openAIArrays, RuleRequired: geminiRequired,
+			Sources: map[Rule]Source{
+				RuleUnlisted: geminiUnknown, RuleKeyword: moonshotSchema, RuleRoot: anthropicTools, RuleType: geminiTypes,
+				RuleBoolean: geminiSchema, RuleForm: anthropicForm, RuleProperties: openAIObjects, RuleObjects: cautious(openAIObjects), RuleItems: openAIArrays, RuleRequired: geminiRequired,
 				RuleEnum: geminiEnum, RuleKey: geminiFunction, RuleLimit: moonshotLimits,
 				RuleName: moonshotName, RuleDescription: openAIText, RuleCount: openAICount,
 			},
@@ -151,8 +184,8 @@ var (
 			RootKey:    claudeKey,
 			// 128 are accepted in a request, 64 where a search for tools refers to one.
 			Tool: ToolRules{Name: plainName},
-			Sources: map[Rule]string{
-				RuleKeyword: "anthropics/claude-code#5973", RuleRoot: anthropicTools, RuleForm: anthropicForm, RuleRef: references,
+			Sources: map[Rule]Source{
+				RuleJSON: anthropicHalf, RuleKeyword: seen("anthropics/claude-code#5973", "2025-08"), RuleRoot: anthropicTools, RuleForm: anthropicForm, RuleRef: references,
 				RuleKey: anthropicKey, RuleName: anthropicName,
 			},
 		},
@@ -182,11 +215,11 @@ var (
 			RefAlone:         true,
 			NoRecursion:      true,
 			RootKey:          claudeKey,
-			Limits:           ProviderLimits{Optional: 24, Unions: 16},
+			Limits:           ProviderLimits{Optional: 24, Unions: 16, Together: true},
 			Tool:             ToolRules{Name: plainName, MaxTools: 20},
-			Sources: map[Rule]string{
-				RuleKeyword: anthropicStrict, RuleRoot: anthropicTools, RuleType: anthropicStrict, RuleBoolean: anthropicStrict,
-				RuleForm: anthropicForm, RuleItems: anthropicStrict, RuleProperties: "ax-llm/ax#459", RuleRequired: anthropicStrict,
+			Sources: map[Rule]Source{
+				RuleJSON: anthropicHalf, RuleUnlisted: anthropicStrict, RuleRoot: anthropicTools, RuleType: anthropicStrict, RuleBoolean: anthropicStrict,
+				RuleForm: anthropicForm, RuleItems: anthropicStrict, RuleProperties: seen("ax-llm/ax#459", ""), RuleObjects: seen("ax-llm/ax#459", ""), RuleRequired: anthropicStrict,
 				RuleClosed: anthropicStrict, RuleEnum: anthropicStrict, RuleFormat: anthropicStrict, RuleBound: anthropicStrict,
 				RuleRef: anthropicStrict, RuleRecursion: anthropicStrict, RuleKey: anthropicKey, RuleLimit: anthropicStrict,
 				RuleName: anthropicName, RuleCount: anthropicStrict,
@@ -210,10 +243,11 @@ var (
 			ObjectProperties: true,
 			RootProperties:   true,
 			ArrayItems:       true,
+			PlainPattern:     true,
 			Tool:             ToolRules{Name: plainName, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
-			Sources: map[Rule]string{
-				RuleKeyword: openAIRoot, RuleRoot: openAIRoot, RuleForm: "cbdb-project/cbdb-online-main-server#879",
-				RuleProperties: openAIObjects, RuleItems: openAIArrays, RuleRef: references,
+			Sources: map[Rule]Source{
+				RuleKeyword: openAIRoot, RuleRoot: openAIRoot, RuleForm: seen("cbdb-project/cbdb-online-main-server#879", ""),
+				RuleProperties: openAIObjects, RuleObjects: cautious(openAIObjects), RulePattern: openAIPattern, RuleItems: openAIArrays, RuleRef: references,
 				RuleName: openAIFunction, RuleDescription: openAIText, RuleCount: openAICount,
 			},
 		},
@@ -246,9 +280,9 @@ var (
 				Depth: 10, Properties: 5_000, EnumValues: 1_000, EnumText: 15_000, EnumMany: 250, Text: 120_000,
 			},
 			Tool: ToolRules{Name: plainName, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
-			Sources: map[Rule]string{
-				RuleKeyword: openAIStrict, RuleRoot: openAIStrict, RuleType: openAIStrict, RuleBoolean: openAIStrict,
-				RuleForm: openAIStrict, RuleProperties: openAIObjects, RuleItems: openAIArrays, RuleRequired: openAIStrict,
+			Sources: map[Rule]Source{
+				RuleUnlisted: openAIStrict, RuleRoot: openAIStrict, RuleType: openAIStrict, RuleBoolean: openAIStrict,
+				RuleForm: openAIStrict, RuleProperties: openAIObjects, RuleObjects: cautious(openAIObjects), RuleItems: openAIArrays, RuleRequired: openAIStrict,
 				RuleClosed: openAIStrict, RuleFormat: openAIStrict, RulePattern: openAIStrict, RuleRef: openAIStrict,
 				RuleLimit: openAIStrict, RuleName: openAIFunction, RuleDescription: openAIText, RuleCount: openAICount,
 			},
@@ -266,13 +300,11 @@ var (
 			Root:             Keywords{Only: geminiKeywords},
 			Nested:           Keywords{Only: geminiKeywords},
 			RootObject:       true,
-			RootProperties:   true,
 			Types:            withoutNull,
 			TypeAlways:       true,
 			TypeSingle:       true,
 			TypedKeywords:    true,
 			WellFormed:       true,
-			ObjectProperties: true,
 			ArrayItems:       true,
 			RequiredDeclared: true,
 			RequiredFilled:   true,
@@ -281,10 +313,10 @@ var (
 			Formats:          []string{"enum", "date-time", "float", "double", "int32", "int64"},
 			Key:              safeKey,
 			Tool:             ToolRules{Name: geminiName, MaxTools: 512, FewTools: 20},
-			Sources: map[Rule]string{
-				RuleKeyword: geminiSchema, RuleRoot: geminiFunction, RuleType: geminiTypes, RuleBoolean: geminiSchema,
-				RuleForm: geminiSchema, RuleProperties: "vercel/ai#3371", RuleItems: geminiArrays, RuleRequired: geminiRequired,
-				RuleEnum: geminiEnum, RuleFormat: "google-gemini/gemini-cli#3178", RuleKey: geminiFunction,
+			Sources: map[Rule]Source{
+				RuleUnlisted: geminiUnknown, RuleKeyword: geminiTyped, RuleRoot: geminiFunction, RuleType: geminiTypes,
+				RuleBoolean: geminiSchema, RuleForm: geminiSchema, RuleItems: geminiArrays, RuleRequired: geminiRequired,
+				RuleEnum: geminiEnum, RuleFormat: seen("google-gemini/gemini-cli#3178", "2025"), RuleKey: geminiFunction,
 				RuleName: geminiNames, RuleCount: geminiCount,
 			},
 		},
@@ -309,8 +341,8 @@ var (
 			NoRecursion:      true,
 			Key:              safeKey,
 			Tool:             ToolRules{Name: geminiName, MaxTools: 512, FewTools: 20},
-			Sources: map[Rule]string{
-				RuleKeyword: geminiJSON, RuleRoot: geminiFunction, RuleType: "google-gemini/gemini-cli#4400",
+			Sources: map[Rule]Source{
+				RuleUnlisted: cautious(geminiJSON), RuleRoot: geminiFunction, RuleType: seen("google-gemini/gemini-cli#4400", "2025"),
 				RuleBoolean: geminiJSON, RuleForm: geminiJSON, RuleItems: geminiArrays, RuleRequired: geminiRequired,
 				RuleEnum: geminiJSON, RuleRef: geminiJSON, RuleRecursion: geminiJSON, RuleKey: geminiFunction,
 				RuleName: geminiNames, RuleCount: geminiCount,
@@ -333,9 +365,9 @@ var (
 			Booleans:   true,
 			RootKey:    claudeKey,
 			Tool:       ToolRules{Name: plainName, MinDescription: 1},
-			Sources: map[Rule]string{
-				RuleKeyword: bedrockForm, RuleRoot: bedrockSchema, RuleType: bedrockForm, RuleForm: bedrockForm, RuleRef: references,
-				RuleKey:  "aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709",
+			Sources: map[Rule]Source{
+				RuleKeyword: bedrockRelay, RuleRoot: bedrockSchema, RuleType: bedrockRelay, RuleForm: bedrockRelay, RuleRef: references,
+				RuleKey:  seen("aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709", ""),
 				RuleName: bedrockTool, RuleDescription: bedrockTool,
 			},
 		},
@@ -347,6 +379,7 @@ var (
 		rules: Rules{
 			Root:             Keywords{Only: []string{"type", "properties", "required"}},
 			Nested:           Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required"}},
+			RootListed:       true,
 			RootObject:       true,
 			RootProperties:   true,
 			Types:            withoutNull,
@@ -357,9 +390,10 @@ var (
 			ArrayItems:       true,
 			RequiredDeclared: true,
 			Tool:             ToolRules{Name: plainName, MinDescription: 1, MaxDescription: 10_000},
-			Sources: map[Rule]string{
-				RuleKeyword: novaTool, RuleRoot: bedrockSchema, RuleType: novaTool, RuleBoolean: novaTool, RuleForm: novaTool,
-				RuleProperties: novaTool, RuleItems: novaTool, RuleRequired: novaTool,
+			Sources: map[Rule]Source{
+				RuleKeyword: novaTool, RuleUnlisted: cautious(novaTool), RuleRoot: bedrockSchema, RuleType: cautious(novaTool),
+				RuleBoolean: cautious(novaTool), RuleForm: cautious(novaTool), RuleProperties: novaTool, RuleObjects: cautious(novaTool),
+				RuleItems: cautious(novaTool), RuleRequired: cautious(novaTool),
 				RuleName: bedrockTool, RuleDescription: novaText,
 			},
 		},
@@ -378,20 +412,21 @@ var (
 			Booleans:   true,
 			WellFormed: true,
 			Tool:       ToolRules{Name: plainName},
-			Sources: map[Rule]string{
-				RuleKeyword: "BerriAI/litellm#13389", RuleRoot: "UKGovernmentBEIS/inspect_ai#1562",
-				RuleForm: "SylphxAI/pdf-reader-mcp#63", RuleRef: references, RuleName: "Kochava-Studios/witsy#164",
+			Sources: map[Rule]Source{
+				RuleKeyword: seen("BerriAI/litellm#13389", "2025-08"), RuleRoot: seen("UKGovernmentBEIS/inspect_ai#1562", "2025"),
+				RuleForm: seen("SylphxAI/pdf-reader-mcp#63", ""), RuleRef: references, RuleName: seen("Kochava-Studios/witsy#164", "2025"),
 			},
 		},
 	}
 
 	// Moonshot is Moonshot's Kimi API, whose validator is published: this is what its documentation takes. The API was seen to
-	// be milder with keywords that it does not know, such as $schema and format, and stricter with $ref.
+	// be milder with keywords that it does not know, such as $schema, which stands here therefore, and format, and stricter with
+	// $ref.
 	Moonshot = &Profile{
 		name: "moonshot", about: "Moonshot's Kimi models",
 		rules: Rules{
-			Root:             Keywords{Only: append([]string{"$id", "$defs"}, moonshotKeywords...)},
-			Nested:           Keywords{Only: append([]string{"anyOf"}, moonshotKeywords...)},
+			Root:             Keywords{Only: append([]string{"$schema", "$id", "$defs"}, moonshotKeywords...), Never: combinators},
+			Nested:           Keywords{Only: append([]string{"anyOf"}, moonshotKeywords...), Never: []string{"$ref", "oneOf", "allOf"}},
 			RootObject:       true,
 			TypeAlways:       true,
 			TypeSingle:       true,
@@ -402,9 +437,10 @@ var (
 			NotKeys:          []string{"$defs", "$ref", "anyOf", "required", "additionalProperties"},
 			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
 			Tool:             ToolRules{Name: safeName, MaxTools: 128},
-			Sources: map[Rule]string{
-				RuleKeyword: moonshotSchema, RuleRoot: moonshotSchema, RuleType: moonshotSchema, RuleBoolean: moonshotSchema,
-				RuleForm: moonshotSchema, RuleRequired: moonshotSchema, RuleEnum: moonshotSchema, RuleKey: moonshotSchema,
+			Sources: map[Rule]Source{
+				RuleUnlisted: cautious(moonshotSchema), RuleKeyword: moonshotSchema, RuleRoot: moonshotSchema, RuleType: moonshotSchema,
+				RuleBoolean: moonshotSchema,
+				RuleForm:    moonshotSchema, RuleRequired: moonshotSchema, RuleEnum: moonshotSchema, RuleKey: moonshotSchema,
 				RuleLimit: moonshotLimits, RuleName: moonshotName, RuleCount: moonshotTools,
 			},
 		},
@@ -420,7 +456,77 @@ var (
 			Ignores:    true,
 			RootObject: true,
 			WellFormed: true,
-			Sources:    map[Rule]string{RuleKeyword: ollamaTypes, RuleRoot: ollamaTypes, RuleForm: ollamaTypes, RuleBoolean: ollamaTypes},
+			Sources:    map[Rule]Source{RuleUnlisted: ollamaTypes, RuleRoot: ollamaTypes, RuleForm: cautious(ollamaTypes), RuleBoolean: ollamaTypes},
+		},
+	}
+
+	// DeepSeek is DeepSeek's chat completions. Its validator reads patterns as the Rust crate regex does.
+	DeepSeek = &Profile{
+		name: "deepseek", about: "DeepSeek's chat completions",
+		rules: Rules{
+			RootObject: true, Booleans: true, WellFormed: true, PlainPattern: true, RustPattern: true,
+			Tool: ToolRules{Name: plainName},
+			Sources: map[Rule]Source{
+				RuleRoot: deepSeekRoot, RuleForm: deepSeekForm, RulePattern: deepSeekPattern, RuleRef: references, RuleName: deepSeekName,
+			},
+		},
+	}
+
+	// XAI is xAI's API. Its documentation says of schemas for answers what it does not support.
+	XAI = &Profile{
+		name: "xai", about: "xAI's Grok models",
+		rules: Rules{
+			Root: Keywords{Never: xaiNever}, Nested: Keywords{Never: xaiNever},
+			RootObject: true, Booleans: true, WellFormed: true,
+			Tool: ToolRules{Name: plainName, MaxTools: 200},
+			Sources: map[Rule]Source{
+				RuleKeyword: xaiOutputs, RuleRoot: xaiOutputs, RuleForm: draft2020, RuleRef: references, RuleName: cautious(openAIFunction),
+				RuleCount: xaiCount,
+			},
+		},
+	}
+
+	// Groq is GroqCloud's chat completions.
+	Groq = &Profile{
+		name: "groq", about: "GroqCloud's chat completions",
+		rules: Rules{
+			RootObject: true, RootProperties: true, Booleans: true, WellFormed: true,
+			Tool: ToolRules{Name: plainName},
+			Sources: map[Rule]Source{
+				RuleRoot: groqType, RuleProperties: groqRequired, RuleForm: draft2020, RuleRef: references, RuleName: cautious(openAIFunction),
+			},
+		},
+	}
+
+	// CerebrasStrict is Cerebras' inference API, which wants every object closed.
+	CerebrasStrict = &Profile{
+		name: "cerebras-strict", about: "Cerebras' inference API, whose tools are strict",
+		rules: Rules{
+			Root:       Keywords{Never: append([]string{"minItems", "maxItems"}, combinators...)},
+			Nested:     Keywords{Never: []string{"minItems", "maxItems", "allOf", "oneOf"}},
+			RootObject: true, RootProperties: true, WellFormed: true, TypeAlways: true, ObjectProperties: true, ArrayItems: true,
+			RequiredDeclared: true, Closed: true,
+			Tool: ToolRules{Name: plainName},
+			Sources: map[Rule]Source{
+				RuleKeyword: cerebrasFields, RuleRoot: cerebrasClosed, RuleType: cautious(cerebrasClosed), RuleBoolean: cautious(cerebrasClosed),
+				RuleForm: draft2020, RuleProperties: cautious(cerebrasClosed), RuleObjects: cautious(cerebrasClosed),
+				RuleItems: cautious(cerebrasFields), RuleRequired: cautious(cerebrasClosed), RuleClosed: cerebrasClosed, RuleRef: references,
+				RuleName: cautious(openAIFunction),
+			},
+		},
+	}
+
+	// LlamaCpp is llama.cpp's server, which makes one grammar of all tools, and LM Studio, which is built on it.
+	LlamaCpp = &Profile{
+		name: "llamacpp", about: "llama.cpp's server, and LM Studio on it",
+		rules: Rules{
+			RootObject: true, Booleans: true, WellFormed: true, PlainPattern: true, AnchoredPattern: true,
+			Limits: ProviderLimits{Repeats: 1_999},
+			Sources: map[Rule]Source{
+				RuleRoot: draft2020, RuleForm: draft2020, RulePattern: llamaPattern, RuleLimit: llamaLength, RuleRef: references,
+			},
 		},
 	}
 )
+
+var xaiNever = []string{"allOf", "minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"}

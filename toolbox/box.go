@@ -2,6 +2,7 @@ package toolbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -96,21 +97,19 @@ func (b *Box) Descriptors() []Descriptor {
 }
 
 // Findings are what the profile's provider would refuse of Descriptors as a whole: more
-// tools than one request may have. Where tools have profiles of their own, the strictest
+// tools than one request may have, or more of what it counts over all of them. Where tools have profiles of their own, the strictest
 // of them counts for all, because one request has all. nil: nothing. Show a model fewer
 // then: those that it needs of Descriptors, or a box over fewer sources.
 func (b *Box) Findings() []schema.Finding {
-	fit, strictest := 0, b.profileOf(&Descriptor{})
-	for _, d := range b.Snapshot("").Tools {
-		if d.Unfit != "" {
-			continue
-		}
-		fit++
+	var fit []json.RawMessage
+	strictest := b.profileOf(&Descriptor{})
+	for _, d := range b.Descriptors() {
+		fit = append(fit, d.Parameters)
 		if p := b.profileOf(&d); p != strictest && stricter(p, strictest) {
 			strictest = p
 		}
 	}
-	return schema.CheckCount(fit, strictest)
+	return schema.CheckRequest(fit, strictest)
 }
 
 // stricter reports whether p's provider takes fewer tools than o's.

@@ -7,10 +7,10 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// typeScriptSDK is who reads a list of tools whole or not at all: clients that
-// are built on it lose every tool of a server for one. No profile has it, because
-// what it refuses no model is shown.
-const typeScriptSDK = "typescript-sdk"
+// clientProfile is who reads a list of tools whole or not at all: clients, which lose
+// every tool of a server for one. No schema.Profile has it, because it is about tools
+// and lists, and what it refuses no model is shown.
+const clientProfile = "client"
 
 // sourceTool is where it says what it reads.
 const sourceTool = "https://github.com/modelcontextprotocol/typescript-sdk/blob/v1.x/src/types.ts"
@@ -27,7 +27,7 @@ func checkClients(tool json.RawMessage) (found []finding) {
 		if f.Legacy {
 			who = ": legacy clients refuse the whole list"
 		}
-		found = append(found, finding{typeScriptSDK, schema.Finding{Path: f.Path, Rule: schema.RuleForm, Message: f.Why + who, Source: sourceTool}})
+		found = append(found, finding{clientProfile, schema.Finding{Path: f.Path, Rule: schema.RuleForm, Message: f.Why + who, Source: sourceTool, Class: schema.Documented}})
 	}
 	return found
 }

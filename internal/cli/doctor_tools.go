@@ -103,7 +103,7 @@ func (d *doctor) schemas(o interop.Server, own []toolbox.Descriptor, rejected []
 			wrong = append(wrong, fmt.Sprintf("%q: %s: %s", t.Tool, r.Refused[i].Provider, r.Refused[i].Message))
 		}
 		for _, f := range r.Findings {
-			if f.Provider == typeScriptSDK {
+			if f.Provider == clientProfile {
 				odd = append(odd, fmt.Sprintf("%q: %s", t.Tool, f.Message))
 				break
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema"
@@ -18,6 +19,12 @@ type lintFlags struct {
 	providers []string
 	asJSON    bool
 	verbose   bool
+	strict    bool
+	ignore    []string
+	baseline  string
+	write     string // a baseline
+	format    string
+	explain   string
 }
 
 func newLint(s streams) *cobra.Command {
@@ -28,6 +35,9 @@ func newLint(s streams) *cobra.Command {
 		Long:              lintHelp,
 		ValidArgsFunction: f.completeServers(math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.explain != "" {
+				return explainRule(s.out, f.explain)
+			}
 			return lint(cmd, &f, args, s)
 		},
 	}
@@ -35,8 +45,18 @@ func newLint(s streams) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.providers, "provider", nil, "who is asked about the tools as they are")
 	cmd.Flags().StringArrayVar(&f.files, "file", nil, "lint a file of tools; - is stdin")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "fail for warnings too")
+	cmd.Flags().StringSliceVar(&f.ignore, "ignore", nil, "leave out what breaks a rule")
+	cmd.Flags().StringVar(&f.baseline, "baseline", "", "leave out what stands in a file")
+	cmd.Flags().StringVar(&f.write, "write-baseline", "", "write what is found to a file")
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, markdown or github")
+	cmd.Flags().StringVar(&f.explain, "explain", "", "say what a rule asks, and where it is from")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(lintFormats, cobra.ShellCompDirectiveNoFileComp))
+	for _, flag := range []string{"ignore", "explain"} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, completeRules)
+	}
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print what does no harm too")
-	_ = cmd.RegisterFlagCompletionFunc("provider", completeProfiles(everyProvider+"\tevery provider, strict modes left out"))
+	_ = cmd.RegisterFlagCompletionFunc("provider", completeProfiles(everyProvider+"\tevery provider, strict modes left out", clientProfile+"\twhat clients refuse a whole list for"))
 	return cmd
 }
 
@@ -51,11 +71,13 @@ quarantined, or be refused even so; changes are no failure.
 
 With --provider it says what that provider refuses in the tools as they are, and
 fails if it refuses any. That is for who writes a server, in CI: whoever uses the
-server without indus meets those refusals. What a provider drops in silence is
-told, and is no failure.
+server without indus meets those refusals. What a provider documents, or was seen
+to refuse, is an error. What it merely does not list, and what it drops in
+silence, is a warning, which --strict makes a failure.
 
-Either way it tells what makes clients on the TypeScript SDK refuse the server's
-whole list; with --provider that is a failure too.
+Either way it says what makes clients refuse the server's whole list (with
+--provider that is an error), and warns of characters that no reader sees and of
+schemas that arguments cannot be checked against.
 
 Usage:
   indus mcp lint [FLAG]... [SERVER]...
@@ -63,17 +85,29 @@ Usage:
 
 Flags:
   --provider P  ask provider P, or several, with commas; "all" is every provider,
-                strict modes left out. Known are:
+                strict modes left out; "client" is the clients alone. Known are:
 ` + filled(profileNames(), 16, 80) + `
   --file FILE   lint a file instead of servers: a tools/list result, an array of
                 tools, one tool, or one JSON Schema; "-" is stdin; may be repeated
+  --ignore RULE
+                leave out what breaks a rule, or several, with commas
+  --baseline FILE
+                leave out what stands in a baseline
+  --write-baseline FILE
+                write what is found to a baseline, and do not fail
+  --strict      fail for warnings too
+  --explain RULE
+                say what a rule asks, what each provider accepts, and where that
+                is from, and do nothing else
+  --format F    text, json, markdown (a table) or github (workflow commands)
   -v, --verbose
                 print changes that lose nothing too, and what one of several
-                providers drops in silence
-  --json        print a JSON object with all of it: profile (what is mounted
+                providers warns of or drops in silence
+  --json        as --format json: print a JSON object with all of it: profile (what is mounted
                 with), providers (who is asked), summary, counts, faults, and
                 tools, each with name, server, tool,
-                  findings     [{provider, path, rule, message, source, ignored}]
+                  findings     [{provider, path, rule, message, source, class, date,
+                                ignored}]
                   changes      [{path, rule, did, lost, narrowed}]
                   refused      findings that are left after the changes
                   quarantined  the reason, if it is` + configFlagsHelp + `
@@ -110,8 +144,17 @@ Exit codes:
 
 func lint(cmd *cobra.Command, f *lintFlags, args []string, s streams) error {
 	ctx := cmd.Context()
+	if f.asJSON {
+		f.format = "json"
+	}
+	if !slices.Contains(lintFormats, f.format) {
+		return usage("no format %q: there is %s", f.format, strings.Join(lintFormats, ", "))
+	}
 	x, err := f.examiner(cmd)
 	if err != nil {
+		return err
+	}
+	if x.sieve, err = newSieve(f.ignore, f.baseline); err != nil {
 		return err
 	}
 	var mounted *interop.Mounted
@@ -138,7 +181,23 @@ func lint(cmd *cobra.Command, f *lintFlags, args []string, s streams) error {
 	if err := f.print(r, s); err != nil {
 		return err
 	}
+	if n := x.sieve.gone(); n > 0 {
+		fmt.Fprintf(s.err, "indus: %s of %s no more: write it anew with --write-baseline\n", plural(n, "finding"), clean(f.baseline))
+	}
+	if f.write != "" {
+		return x.sieve.write(f.write)
+	}
 	return f.verdict(r, down)
+}
+
+var lintFormats = []string{"text", "json", "markdown", "github"}
+
+func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var offer []string
+	for _, r := range schema.AllRules() {
+		offer = append(offer, string(r)+"\t"+r.About())
+	}
+	return offer, cobra.ShellCompDirectiveNoFileComp
 }
 
 // examiner is who is asked, and what is mounted with: the one provider that was
@@ -152,10 +211,11 @@ func (f *lintFlags) examiner(cmd *cobra.Command) (*examiner, error) {
 	if x.asked, err = profilesNamed(f.providers); err != nil {
 		return nil, err
 	}
-	switch len(x.asked) {
-	case 0:
+	switch {
+	case slices.Contains(f.providers, clientProfile):
+	case len(x.asked) == 0:
 		return nil, usage("--provider is empty: name one, or %s", everyProvider)
-	case 1:
+	case len(x.asked) == 1:
 		x.profile = x.asked[0]
 	}
 	return x, nil
@@ -194,8 +254,13 @@ func (f *lintFlags) mountFiles(ctx context.Context, x *examiner, s streams) (*in
 func (f *lintFlags) asked() bool { return len(f.providers) > 0 }
 
 func (f *lintFlags) print(r *report, s streams) error {
-	if f.asJSON {
+	switch f.format {
+	case "json":
 		return s.writeIndented(r)
+	case "markdown":
+		return r.printMarkdown(s.out, f.asked())
+	case "github":
+		return r.printGitHub(s.out, f.asked(), f.files)
 	}
 	of := mounting(f.verbose)
 	if f.asked() {
@@ -204,10 +269,14 @@ func (f *lintFlags) print(r *report, s streams) error {
 	if err := printRemarks(s.out, r.Tools, of); err != nil {
 		return err
 	}
-	if f.asked() {
-		return r.printTaken(s.out)
+	if !f.asked() {
+		return r.printMounted(s.out)
 	}
-	return r.printMounted(s.out)
+	if err := r.printTaken(s.out); err != nil {
+		return err
+	}
+	several := len(r.Providers) > 1
+	return r.printSources(s.out, func(d finding) bool { return refuses(d) || isOurs(d) || !several || f.verbose })
 }
 
 // verdict is the error with which lint ends, nil where all is well. down is why a
@@ -220,7 +289,8 @@ func (f *lintFlags) verdict(r *report, down error) error {
 		if f.asked() {
 			found = t.Findings
 		}
-		if t.Quarantined != "" || slices.ContainsFunc(found, refuses) {
+		counts := func(d finding) bool { return refuses(d) || f.strict && !d.Ignored }
+		if t.Quarantined != "" || slices.ContainsFunc(found, counts) || f.strict && slices.ContainsFunc(t.Findings, isOurs) {
 			bad++
 		}
 	}

@@ -44,6 +44,9 @@ func profilesNamed(names []string) ([]*schema.Profile, error) {
 	}
 	var out []*schema.Profile
 	for _, name := range names {
+		if name == clientProfile { // which is asked anyhow
+			continue
+		}
 		p, err := profileNamed(name)
 		if err != nil {
 			return nil, err

@@ -38,7 +38,9 @@ func mounting(all bool) remarks {
 			}
 		}
 		for _, f := range t.Findings {
-			if f.Provider == typeScriptSDK {
+			if f.Provider == ours {
+				n.add(place(f.Path, f.Rule), "warning: "+f.Message)
+			} else if f.Provider == clientProfile {
 				n.add(f.Path, f.Message)
 			}
 		}
@@ -66,8 +68,10 @@ func asItIs(several, all bool) remarks {
 			text := o.text()
 			if several {
 				text += " (" + o.who() + ")"
+			} else if o.refuse == nil && o.warn != nil {
+				text = "warning: " + text
 			}
-			if !several || all || o.refuse != nil {
+			if !several || all || o.refuse != nil || slices.Contains(o.warn, ours) {
 				n.add(o.place, text)
 			}
 		}
@@ -127,8 +131,8 @@ func place(path string, rule schema.Rule) string {
 // objection is what several providers have to say about one place.
 type objection struct {
 	spot
-	accepted     string   // what each of them accepts there; "" where they differ
-	refuse, drop []string // who
+	accepted           string   // what each of them accepts there; "" where they differ
+	refuse, warn, drop []string // who
 }
 
 // spot is what is wrong, and where. Whoever drops something says it in words of
@@ -147,8 +151,12 @@ func objections(all []finding) []*objection {
 	known := map[spot]*objection{}
 	for _, f := range all {
 		wrong, accepted, _ := strings.Cut(f.Message, "; ")
-		at := spot{place(f.Path, f.Rule), f.Rule, wrong}
-		anyhow := spot{place: at.place, rule: f.Rule}
+		rule := f.Rule
+		if rule == schema.RuleUnlisted { // one drops or does not list what another refuses
+			rule = schema.RuleKeyword
+		}
+		at := spot{place(f.Path, f.Rule), rule, wrong}
+		anyhow := spot{place: at.place, rule: rule}
 		o := known[at]
 		if o == nil && f.Ignored {
 			o = known[anyhow]
@@ -161,9 +169,12 @@ func objections(all []finding) []*objection {
 		if o.accepted != accepted {
 			o.accepted = ""
 		}
-		if f.Ignored {
+		switch {
+		case f.Ignored:
 			o.drop = append(o.drop, f.Provider)
-		} else {
+		case f.Class == schema.Conservative:
+			o.warn = append(o.warn, f.Provider)
+		default:
 			o.refuse = append(o.refuse, f.Provider)
 		}
 	}
@@ -179,12 +190,14 @@ func (o *objection) text() string {
 }
 
 func (o *objection) who() string {
-	switch who, drop := strings.Join(o.refuse, ", "), strings.Join(o.drop, ", "); {
-	case drop == "":
-		return who
-	case who == "":
-		return drop
-	default:
-		return who + "; " + drop + " drops it"
+	var who []string
+	for _, some := range []struct {
+		names         []string
+		before, after string
+	}{{o.refuse, "", ""}, {o.warn, "warning: ", ""}, {o.drop, "", " drops it"}} {
+		if some.names != nil {
+			who = append(who, some.before+strings.Join(some.names, ", ")+some.after)
+		}
 	}
+	return strings.Join(who, "; ")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/validate"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -51,6 +52,7 @@ type examiner struct {
 	asked   []*schema.Profile // who is asked about them as they are
 	bare    map[string]bool   // servers that are a schema alone
 	owners  map[string]string // what a server is called; nil: by its id
+	sieve   *sieve            // nil: all findings are wanted
 }
 
 // examine looks at everything that is mounted, unless ctx ends.
@@ -80,7 +82,7 @@ func (x *examiner) examine(ctx context.Context, m *interop.Mounted) (*report, er
 	}
 	slices.SortStableFunc(r.Tools, func(a, b toolReport) int { return cmp.Compare(order[a.Server], order[b.Server]) })
 	r.Summary = summarize(r.Tools, x.asked)
-	x.counts(r)
+	x.counts(r, m.Box)
 	x.rename(r)
 	return r, nil
 }
@@ -97,7 +99,8 @@ func (x *examiner) tool(d toolbox.Descriptor, description string) toolReport {
 			t.Findings = appendFindings(t.Findings, p, schema.CheckTool(d.Tool, d.Description, p))
 		}
 	}
-	t.Findings = append(t.Findings, checkClients(d.Wire.JSON)...)
+	t.Findings = append(append(t.Findings, checkClients(d.Wire.JSON)...), checkOurs(d)...)
+	t.Findings = slices.DeleteFunc(t.Findings, func(f finding) bool { return x.sieve.drops(x.owner(d.Server), d.Tool, f) })
 	if d.Unfit != "" {
 		return t
 	}
@@ -110,6 +113,42 @@ func (x *examiner) tool(d toolbox.Descriptor, description string) toolReport {
 		t.Refused = appendFindings(t.Refused, x.profile, schema.CheckTool(d.Name, description, x.profile))
 	}
 	return t
+}
+
+// owner is what a server is called.
+func (x *examiner) owner(server string) string {
+	if name, ok := x.owners[server]; ok {
+		return name
+	}
+	return server
+}
+
+// ours is who warns of what is wrong to no provider and no client.
+const ours = "indus"
+
+func isOurs(f finding) bool { return f.Provider == ours || f.Provider == clientProfile }
+
+// checkOurs finds what no reader sees, and what arguments are not checked against.
+func checkOurs(d toolbox.Descriptor) []finding {
+	found := schema.CheckHidden(d.Description, d.Schema)
+	unchecked := func(message string) {
+		found = append(found, schema.Finding{
+			Rule: schema.RuleUnchecked, Message: message, Class: schema.Conservative,
+			Source: "https://pkg.go.dev/github.com/indusagi/indus/schema/validate",
+		})
+	}
+	if v, err := validate.New(d.Schema); err != nil {
+		unchecked("arguments are not checked: " + strings.TrimPrefix(err.Error(), "validate: "))
+	} else {
+		for _, note := range v.Notes() {
+			unchecked("where arguments are checked, " + note)
+		}
+	}
+	var out []finding
+	for _, f := range found {
+		out = append(out, finding{ours, f})
+	}
+	return out
 }
 
 // renamed is that a tool is not mounted under its own name.
@@ -162,13 +201,16 @@ func forModels(box *toolbox.Box) map[string]string {
 }
 
 // counts asks about the number of tools that a model is shown.
-func (x *examiner) counts(r *report) {
+func (x *examiner) counts(r *report, box *toolbox.Box) {
 	shown := r.Summary.Tools - r.Summary.Quarantined
 	for _, p := range x.asked {
-		r.Counts = appendFindings(r.Counts, p, schema.CheckCount(shown, p))
+		if p != x.profile {
+			r.Counts = appendFindings(r.Counts, p, schema.CheckCount(shown, p))
+		}
 	}
-	if !slices.Contains(x.asked, x.profile) {
-		r.Counts = appendFindings(r.Counts, x.profile, schema.CheckCount(shown, x.profile))
+	r.Counts = appendFindings(r.Counts, x.profile, box.Findings())
+	if x.sieve != nil {
+		r.Counts = slices.DeleteFunc(r.Counts, func(f finding) bool { return slices.Contains(x.sieve.ignored, f.Rule) })
 	}
 }
 

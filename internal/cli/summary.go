@@ -29,6 +29,7 @@ type taken struct {
 	Provider string `json:"provider"`
 	Refused  int    `json:"refused"`
 	Dropped  int    `json:"dropped"`
+	Warned   int    `json:"warned"` // without being refused
 }
 
 func summarize(tools []toolReport, asked []*schema.Profile) summary {
@@ -36,7 +37,7 @@ func summarize(tools []toolReport, asked []*schema.Profile) summary {
 	for i := range tools {
 		s.add(&tools[i])
 	}
-	for _, name := range append(namesOf(asked), typeScriptSDK) {
+	for _, name := range append(namesOf(asked), clientProfile) {
 		s.AsTheyAre = append(s.AsTheyAre, takenBy(name, tools))
 	}
 	return s
@@ -66,8 +67,10 @@ func takenBy(provider string, tools []toolReport) taken {
 		switch {
 		case slices.ContainsFunc(t.Findings, func(f finding) bool { return own(f) && refuses(f) }):
 			out.Refused++
-		case slices.ContainsFunc(t.Findings, own):
+		case slices.ContainsFunc(t.Findings, func(f finding) bool { return own(f) && f.Ignored }):
 			out.Dropped++
+		case slices.ContainsFunc(t.Findings, own):
+			out.Warned++
 		}
 	}
 	return out
@@ -75,7 +78,7 @@ func takenBy(provider string, tools []toolReport) taken {
 
 func lossy(c schema.Change) bool { return c.Lost != "" || c.Narrowed != "" }
 
-func refuses(f finding) bool { return !f.Ignored }
+func refuses(f finding) bool { return !f.Ignored && f.Class != schema.Conservative }
 
 // printMounted says in a line what mounting makes of all tools, and in a second
 // who would refuse how many without it.
@@ -116,7 +119,7 @@ func (r *report) printTaken(out io.Writer) error {
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, t := range s.AsTheyAre {
-		if t.Provider == typeScriptSDK && t.Refused == 0 {
+		if t.Provider == clientProfile && t.Refused == 0 {
 			continue // nobody asked about it
 		}
 		says := "takes them all"
@@ -128,6 +131,9 @@ func (r *report) printTaken(out io.Writer) error {
 		}
 		if t.Dropped > 0 {
 			says += fmt.Sprintf(", drops parts of %d", t.Dropped)
+		}
+		if t.Warned > 0 {
+			says += fmt.Sprintf(", warnings for %d", t.Warned)
 		}
 		fmt.Fprintf(w, "  %s\t%s\n", t.Provider, says)
 	}

@@ -1,0 +1,199 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// ruleTexts is every rule, in the order in which they are shown, with what it asks.
+var ruleTexts = []struct {
+	rule  Rule
+	about string
+}{
+	{RuleJSON, "A schema is one JSON object, in UTF-8 and without halves of surrogate pairs."},
+	{RuleSize, "A schema is within the bounds of this bridge, before it is adapted and after."},
+	{RuleKeyword, "No keyword stands where the provider refuses it."},
+	{RuleUnlisted, "Only keywords stand in a place that the provider lists for it."},
+	{RuleRoot, "The root is of type object."},
+	{RuleType, "Types are given, single, and known, where the provider wants that."},
+	{RuleBoolean, "No true or false stands for a schema."},
+	{RuleForm, "The value of a keyword has the form that JSON Schema gives it."},
+	{RuleProperties, "The root has properties."},
+	{RuleObjects, "Every other object has properties."},
+	{RuleItems, "An array has items, which are one schema."},
+	{RuleRequired, "required names properties that are declared."},
+	{RuleClosed, "Every object says additionalProperties: false."},
+	{RuleEnum, "An enum has values of the types that the provider takes."},
+	{RuleFormat, "format is one that the provider knows."},
+	{RulePattern, "pattern is one that the provider can read."},
+	{RuleBound, "The number of a keyword is one that the provider takes."},
+	{RuleRef, "A $ref has the form that the provider takes, and leads to a schema."},
+	{RuleRecursion, "No schema leads to itself."},
+	{RuleKey, "The names of properties follow the provider's grammar."},
+	{RuleLimit, "A schema, or all of a request, is not larger than the provider takes."},
+	{RuleName, "The tool's name follows the provider's grammar."},
+	{RuleDescription, "The tool's description is neither too short nor too long, and UTF-8."},
+	{RuleCount, "One request has no more tools than the provider takes."},
+	{RuleHidden, "No text has what no reader sees and a model reads. No provider asks for that: it is a warning of this bridge."},
+	{RuleUnchecked, "Arguments can be checked against the schema before a call leaves. No provider asks for that: it is a warning of this bridge."},
+}
+
+// AllRules returns every rule, in the order of the documentation. The slice is the caller's own.
+func AllRules() []Rule {
+	var all []Rule
+	for _, t := range ruleTexts {
+		all = append(all, t.rule)
+	}
+	return all
+}
+
+// About is one sentence: what the rule asks. It is "" for what is no rule.
+func (r Rule) About() string {
+	for _, t := range ruleTexts {
+		if t.rule == r {
+			return t.about
+		}
+	}
+	return ""
+}
+
+// Accepts says in a few words what is accepted under a rule, with names between backquotes; "" where the rule is not set.
+func (r Rules) Accepts(rule Rule) string {
+	var all []string
+	for _, c := range clauses {
+		if c.rule != rule {
+			continue
+		}
+		if text := c.text(r); text != "" {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// clauses are what the fields of Rules say.
+var clauses = []struct {
+	rule Rule
+	text func(Rules) string
+}{
+	{RuleKeyword, func(r Rules) string { return listed(r, func(k Keywords) []string { return k.Never }, "never ") }},
+	{RuleKeyword, func(r Rules) string { return when(r.RootListed, "at the root "+names(r.Root.Only)+" alone") }},
+	{RuleKeyword, func(r Rules) string {
+		return when(r.TypeInBranches || r.UnionAlone, "nothing beside `anyOf`"+when(!r.UnionAlone, " but what describes"))
+	}},
+	{RuleKeyword, func(r Rules) string { return when(r.TypedKeywords, "keywords of one type beside that type only") }},
+	{RuleUnlisted, func(r Rules) string {
+		if r.RootListed {
+			return "inside " + names(r.Nested.Only)
+		}
+		return listed(r, func(k Keywords) []string { return k.Only }, "") + when(r.Ignores, "; others are dropped in silence")
+	}},
+	{RuleRoot, func(r Rules) string { return when(r.RootObject, "is of type `object`") }},
+	{RuleType, func(r Rules) string { return names(r.Types) }},
+	{RuleType, func(r Rules) string { return when(r.TypeAlways, "always given, or `anyOf` whose branches have one") }},
+	{RuleType, func(r Rules) string { return when(r.TypeSingle, "one name, no list") }},
+	{RuleType, func(r Rules) string { return when(r.TypeInBranches || r.UnionAlone, "none beside `anyOf`") }},
+	{RuleBoolean, func(r Rules) string { return when(!r.Booleans, "no `true` or `false` for a schema") }},
+	{RuleForm, func(r Rules) string { return when(r.WellFormed, "as draft 2020-12 has it") }},
+	{RuleProperties, func(r Rules) string { return when(r.RootProperties, "the root has `properties`") }},
+	{RuleObjects, func(r Rules) string { return when(r.ObjectProperties, "every object has `properties`") }},
+	{RuleItems, func(r Rules) string { return when(r.ArrayItems, "every array has `items`, one schema") }},
+	{RuleRequired, func(r Rules) string { return when(r.RequiredDeclared, "names properties that are declared, each once") }},
+	{RuleRequired, func(r Rules) string { return when(r.RequiredFilled, "not an empty list") }},
+	{RuleRequired, func(r Rules) string { return when(r.RequiredAll, "names every property") }},
+	{RuleClosed, func(r Rules) string { return when(r.Closed, "every object says `additionalProperties: false`") }},
+	{RuleEnum, func(r Rules) string { return when(len(r.Enum) > 0, "values of type "+names(r.Enum)) }},
+	{RuleEnum, func(r Rules) string { return when(r.EnumFilled, "not empty, and no empty string") }},
+	{RuleEnum, func(r Rules) string { return when(r.TypedKeywords, "values of the type that stands beside it") }},
+	{RuleFormat, func(r Rules) string { return names(r.Formats) }},
+	{RulePattern, func(r Rules) string { return when(r.PlainPattern, "no look-around and no back-reference") }},
+	{RulePattern, func(r Rules) string { return when(r.RustPattern, "no `\\0`, and no `[` inside a class") }},
+	{RulePattern, func(r Rules) string { return when(r.AnchoredPattern, "begins with `^` and ends with `$`") }},
+	{RuleBound, func(r Rules) string {
+		var out []string
+		for _, keyword := range slices.Sorted(maps.Keys(r.Bounds)) {
+			out = append(out, fmt.Sprintf("`%s` is one of %v", keyword, r.Bounds[keyword]))
+		}
+		return strings.Join(out, "; ")
+	}},
+	{RuleRef, func(r Rules) string { return when(r.RefAlone, "nothing beside `$ref`") }},
+	{RuleRef, func(r Rules) string { return when(r.RefDefs, "leads to `#/$defs/`") }},
+	{RuleRef, func(r Rules) string {
+		return when(r.Nested.Takes("$ref") && !r.RefDefs, "leads to a schema in the document")
+	}},
+	{RuleRecursion, func(r Rules) string { return when(r.NoRecursion, "no schema leads to itself") }},
+	{RuleKey, func(r Rules) string { return r.Key.String() }},
+	{RuleKey, func(r Rules) string { return when(r.RootKey != Grammar{}, "at the root "+r.RootKey.String()) }},
+	{RuleKey, func(r Rules) string { return when(len(r.NotKeys) > 0, "never "+names(r.NotKeys)) }},
+	{RuleLimit, func(r Rules) string {
+		var out []string
+		for i, v := 0, reflect.ValueOf(r.Limits); i < len(limitTexts); i++ {
+			if n := v.Field(i).Int(); n > 0 {
+				out = append(out, fmt.Sprintf(limitTexts[i], n))
+			}
+		}
+		return strings.Join(out, "; ") + when(r.Limits.Together, "; counted over all tools of a request")
+	}},
+	{RuleName, func(r Rules) string { return r.Tool.Name.String() }},
+	{RuleDescription, func(r Rules) string { return atLeast(r.Tool.MinDescription, "at least %d character") }},
+	{RuleDescription, func(r Rules) string { return atLeast(r.Tool.MaxDescription, "at most %d characters") }},
+	{RuleCount, func(r Rules) string { return atLeast(r.Tool.MaxTools, "at most %d in a request") }},
+	{RuleCount, func(r Rules) string { return atLeast(r.Tool.FewTools, "above %d a model chooses badly") }},
+}
+
+// limitTexts are those of the fields of ProviderLimits, in their order.
+var limitTexts = []string{
+	"%d objects and arrays inside one another", "%d properties", "%d values of enums", "%d characters of one large enum",
+	"large is more than %d values", "%d characters of names and values", "%d properties that are not required", "%d unions",
+	"%d branches of a union", "%d bytes", "lengths and counts up to %d",
+}
+
+func when(holds bool, text string) string {
+	if holds {
+		return text
+	}
+	return ""
+}
+
+func atLeast(n int, format string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(format, n)
+}
+
+// listed are the keywords of the two positions.
+func listed(r Rules, of func(Keywords) []string, before string) string {
+	root, nested := of(r.Root), of(r.Nested)
+	switch {
+	case slices.Equal(root, nested):
+		return when(len(root) > 0, "everywhere "+before+names(root))
+	case len(nested) == 0:
+		return "at the root " + before + names(root)
+	case len(root) == 0:
+		return "inside " + before + names(nested)
+	}
+	return "at the root " + before + names(root) + "; inside " + before + names(nested)
+}
+
+// names are code, in a text.
+func names(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return "`" + strings.Join(all, "`, `") + "`"
+}
+
+// String is a regular expression between backquotes, "" for the zero value.
+func (g Grammar) String() string {
+	switch {
+	case g == Grammar{}:
+		return ""
+	case g.First == g.Rest:
+		return fmt.Sprintf("`^[%s]{1,%d}$`", g.First, g.Max)
+	}
+	return fmt.Sprintf("`^[%s][%s]{0,%d}$`", g.First, g.Rest, g.Max-1)
+}
