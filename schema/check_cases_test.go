@@ -34,7 +34,7 @@ var checks = []struct {
 		{"what everybody takes", plain, nil},
 		{"no type at the root", `{"oneOf":[{"type":"object"}]}`, []string{" root", "/oneOf keyword"}},
 		{"a list of types", inside(`{"type":["string","number"]}`), []string{"/properties/x/type type"}},
-		{"an exclusive bound", inside(`{"type":"integer","exclusiveMinimum":0}`), []string{"/properties/x/exclusiveMinimum keyword"}},
+		{"an exclusive bound", inside(`{"type":"integer","exclusiveMinimum":0}`), nil},
 		{"half a surrogate pair", `{"type":"object","properties":{"a\udc00":{"enum":["\ud83d","\ud83d\ude00","\\ud800"],"examples":[["\ud800\u0041"]]}}}`, []string{
 			"/properties/a\ufffd json", "/properties/a\ufffd/enum/0 json", "/properties/a\ufffd/examples/0/0 json", "/properties/a\ufffd key",
 		}},

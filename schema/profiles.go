@@ -53,6 +53,7 @@ var (
 	anthropicTools  = documented("https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview")
 	anthropicStrict = documented("https://platform.claude.com/docs/en/build-with-claude/structured-outputs")
 	anthropicForm   = seen("Dokploy/mcp#74", "2026-08")
+	anthropicRoot   = seen("anthropics/claude-code#5973", "2025-08")
 	anthropicKey    = seen("anthropics/claude-code#79418", "")
 	anthropicName   = seen("anthropics/claude-code#20830", "2026-01")
 	anthropicHalf   = seen("anthropics/claude-code#60394", "2026-05")
@@ -185,7 +186,7 @@ var (
 			// 128 are accepted in a request, 64 where a search for tools refers to one.
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
-				RuleJSON: anthropicHalf, RuleKeyword: seen("anthropics/claude-code#5973", "2025-08"), RuleRoot: anthropicTools, RuleForm: anthropicForm, RuleRef: references,
+				RuleJSON: anthropicHalf, RuleKeyword: anthropicRoot, RuleRoot: anthropicTools, RuleForm: anthropicForm, RuleRef: references,
 				RuleKey: anthropicKey, RuleName: anthropicName,
 			},
 		},
@@ -353,12 +354,12 @@ var (
 
 // Amazon's.
 var (
-	// Bedrock is the Converse API with models that take JSON Schema, Claude first, and what relays on it were seen to refuse.
+	// Bedrock is the Converse API with models that take JSON Schema: what Claude refuses, and lists of types, which a relay on it
+	// was seen to refuse.
 	Bedrock = &Profile{
 		name: "bedrock", about: "Amazon Bedrock's Converse API",
 		rules: Rules{
-			Root:       Keywords{Never: append([]string{"exclusiveMinimum", "exclusiveMaximum"}, combinators...)},
-			Nested:     Keywords{Never: []string{"exclusiveMinimum", "exclusiveMaximum"}},
+			Root:       Keywords{Never: combinators},
 			RootObject: true,
 			TypeSingle: true,
 			WellFormed: true,
@@ -366,7 +367,7 @@ var (
 			RootKey:    claudeKey,
 			Tool:       ToolRules{Name: plainName, MinDescription: 1},
 			Sources: map[Rule]Source{
-				RuleKeyword: bedrockRelay, RuleRoot: bedrockSchema, RuleType: bedrockRelay, RuleForm: bedrockRelay, RuleRef: references,
+				RuleKeyword: anthropicRoot, RuleRoot: bedrockSchema, RuleType: bedrockRelay, RuleForm: anthropicForm, RuleRef: references,
 				RuleKey:  seen("aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709", ""),
 				RuleName: bedrockTool, RuleDescription: bedrockTool,
 			},
