@@ -178,6 +178,9 @@ var errNoMessage = errors.New("neither a request, nor a notification, nor a resp
 // readMessage scans one message of a client.
 func readMessage(b []byte) (wire.Envelope, *wire.BadFrame) {
 	env, err := wire.Scan(b)
+	if err == nil {
+		err = wire.CheckUTF8(b)
+	}
 	switch {
 	case err == nil && string(env.Version) == `"2.0"` && env.Kind() != wire.Invalid:
 		return env, nil

@@ -64,8 +64,9 @@ func TestBrokenLinesAreAnswered(t *testing.T) {
 	for send, want := range map[string]string{
 		`{"jsonrpc":`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"wire: unexpected end at byte 11"}}`,
 		`nonsense`:    `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"wire: unexpected 'n' at byte 0"}}`,
-		`[{"id":1}]`:  `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}`,
-		`{"id":"x"}`:  `{"jsonrpc":"2.0","id":"x","error":{"code":-32600,"message":"neither a request, nor a notification, nor a response of JSON-RPC 2.0"}}`,
+		`{"jsonrpc":"2.0","id":5,"method":"ping","x":"` + "\xff" + `"}`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"wire: malformed UTF-8 at byte 45"}}`,
+		`[{"id":1}]`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}`,
+		`{"id":"x"}`: `{"jsonrpc":"2.0","id":"x","error":{"code":-32600,"message":"neither a request, nor a notification, nor a response of JSON-RPC 2.0"}}`,
 		"\n\n" + `{"jsonrpc":"2.0","id":5,"method":"ping"}` + "\r":                      `{"jsonrpc":"2.0","id":5,"result":{}}`,
 		`{"jsonrpc":"2.0","id":5,"method":"x","p":"` + strings.Repeat("x", 1000) + `"}`: `{"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"wire: message of 1044 bytes is over the limit of 1000"}}`,
 		strings.Repeat("x", 2000): `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"wire: message of 2000 bytes is over the limit of 1000"}}`,

@@ -105,7 +105,13 @@ func (l *lineWire) close() bool {
 // sdkWire is a client on a connection of the SDK's.
 type sdkWire struct{ c sdkwire.Conn }
 
-func (s sdkWire) read() (wire.Envelope, error) { return s.c.Read() }
+func (s sdkWire) read() (wire.Envelope, error) {
+	env, err := s.c.Read()
+	if bad := wire.CheckUTF8(env.Params); err == nil && bad != nil {
+		return wire.Envelope{}, &wire.BadFrame{Err: bad}
+	}
+	return env, err
+}
 
 func (s sdkWire) answer(id json.RawMessage, a frontAnswer) error {
 	e := wire.Envelope{ID: id}

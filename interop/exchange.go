@@ -148,7 +148,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	if m.patient { // ctx is our own, with its deadline
 		x.back = e.hearing(x.back, func() {})
-		result, err := c.call(ctx, x)
+		result, err := readable(m.Method)(c.call(ctx, x))
 		return result, e.sendFault(ctx, ctx, m, name, err)
 	}
 	outer := ctx
@@ -158,8 +158,24 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	inner, p := withPatience(outer, e.server.Timeouts)
 	defer p.stop()
 	x.back = e.hearing(x.back, p.heard)
-	result, err := c.call(inner, x)
+	result, err := readable(m.Method)(c.call(inner, x))
 	return result, e.sendFault(outer, inner, m, name, err)
+}
+
+// readable refuses an answer that is not UTF-8, which strict readers lose a whole stream
+// for (RFC 8259, section 8.1). Of a list only the rows are lost that are not.
+func readable(method string) func(json.RawMessage, error) (json.RawMessage, error) {
+	return func(result json.RawMessage, err error) (json.RawMessage, error) {
+		var rpc *RPCError
+		text := result
+		if errors.As(err, &rpc) {
+			text = rpc.Data
+		}
+		if bad := wire.CheckUTF8(text); bad != nil && method != protocol.MethodToolsList {
+			return nil, &protocolError{"a broken answer", bad}
+		}
+		return result, err
+	}
 }
 
 // hearing is back with a look at what passes: each message is a sign of life,

@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // One tool that clients would refuse a whole list for does not take the others with it.
@@ -36,6 +38,55 @@ func TestAToolThatClientsRefuseIsReported(t *testing.T) {
 		"props true inputSchema.properties is of a wrong type: 5", "bytes false it is not UTF-8"}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What no strict reader could read reaches nobody, by no transport; what names its call in
+// a way that no reader takes fails it at once.
+func TestUnreadableAnswersAreFaultsAtOnce(t *testing.T) {
+	bad := `{"content":[{"type":"text","text":"` + "\xff\xfe" + `"}]}`
+	file := fixture.File(t, bad)
+	for name, of := range map[string]func() interop.Server{
+		"stdio": func() interop.Server {
+			f := fixture.New(t, "-fidelity-file", file)
+			return interop.Server{Transport: interop.Stdio{Command: f.Path, Args: f.Args}}
+		},
+		"HTTP modern": func() interop.Server {
+			return interop.Server{Transport: interop.HTTP{URL: fixture.New(t, "-fidelity-file", file).HTTP()}}
+		},
+		"HTTP legacy": func() interop.Server {
+			return interop.Server{Transport: interop.HTTP{URL: fixture.New(t, "-era", "legacy", "-sse-answers", "-fidelity-file", file).HTTP()}}
+		},
+		"HTTP+SSE": func() interop.Server {
+			return interop.Server{Transport: interop.SSE{URL: fixture.New(t, "-sse", "-fidelity-file", file).HTTP()}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := of()
+			server.ID, server.Timeouts = "s", interop.Timeouts{Call: -1, Total: -1}
+			m := interop.Mount(t.Context(), []interop.Server{server}, nil)
+			defer m.Close()
+			do := func(tool, args string) error {
+				_, err := m.Box.Do(t.Context(), toolbox.Call{Name: "s__" + tool, Input: json.RawMessage(args)})
+				return err
+			}
+			calls := map[string]string{"fidelity": "{}"}
+			if name == "stdio" {
+				const answer = `{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{}}`
+				calls["say"] = `{"silent":true,"lines":["\ufeff` + answer + `"]}`
+				calls["say "] = `{"silent":true,"lines":["[{\"jsonrpc\":\"2.0\",\"id\":-1,\"result\":{}},` + answer + `]"]}`
+			}
+			for tool, args := range calls {
+				var fault *interop.Fault
+				if err := do(strings.TrimSpace(tool), args); !errors.As(err, &fault) || fault.Kind != interop.Protocol {
+					t.Errorf("%s %s: %v, want a protocol fault", tool, args, err)
+				}
+			}
+			if err := do("echo", `{"message":"still there"}`); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -151,6 +151,12 @@ func TestHTTPBadAnswers(t *testing.T) {
 			broken(js, `{"jsonrpc":"2.0","id":ID,"result":{}}`)(w, r)
 		}, proto: true, text: "more than 4000 bytes"},
 		"too long in a stream": {h: broken(es, "data: {\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":\""+strings.Repeat("x", 5000)+"\"}\n\n"), proto: true, text: "over the limit"},
+		"too long in a stream that goes on": {h: func(w http.ResponseWriter, r rawRequest) {
+			w.Header().Set("Content-Type", es)
+			io.WriteString(w, "data: "+strings.Repeat("x", 80<<10)) // a line is read in pieces of 64 KiB
+			w.(http.Flusher).Flush()
+			<-r.HTTP.Context().Done()
+		}, proto: true, text: "over the limit"},
 		"gzip bomb": {h: func(w http.ResponseWriter, _ rawRequest) {
 			w.Header().Set("Content-Type", js)
 			w.Header().Set("Content-Encoding", "gzip")

@@ -24,6 +24,7 @@ type eventStream struct {
 // read takes messages until the request's answer has come: final is true then,
 // and result and err are the answer. Otherwise err says how the stream ended.
 func (s *eventStream) read(events *wire.Events) (result json.RawMessage, err error, final bool) {
+	events.AtOnce = true
 	for {
 		ev, err := events.Next()
 		var long *wire.TooLong

@@ -4,7 +4,9 @@ import (
 	"os"
 	"strings"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/wire"
 )
 
 // Mask is text with "<secret>" in place of what the server was given and is to be seen
@@ -60,9 +62,13 @@ func (e *Endpoint) newFault(kind Kind, doing string, cause error) *Fault {
 }
 
 // discreet masks what the server says by itself. It reports false where that cannot be
-// said without a secret: one that is a number.
+// passed on: it is not UTF-8, or cannot be said without a secret, one that is a number.
 func (e *Endpoint) discreet(m *Message) bool {
 	before := m.Params
+	if bad := wire.CheckUTF8(before); bad != nil {
+		e.opts.Logger.Warn("what a server said is dropped", "server", e.server.ID, "method", protocol.Printable(m.Method, 80), "err", bad)
+		return false
+	}
 	m.Params = e.secrets.JSON(before)
 	return len(m.Params) == 0 || m.Params[0] == before[0]
 }

@@ -121,12 +121,7 @@ func (f *sseFramer) read() (wire.Envelope, error) {
 		if ev.Name != "message" || len(ev.Data) == 0 {
 			continue
 		}
-		env, err := wire.Scan(ev.Data)
-		if err != nil {
-			id, _ := wire.ProbeID(ev.Data)
-			return wire.Envelope{}, &wire.BadFrame{ID: id, Err: err}
-		}
-		return env, nil
+		return wire.ReadMessage(ev.Data)
 	}
 }
 

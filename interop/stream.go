@@ -298,11 +298,10 @@ func (c *streamConn) ownerOf(m *Message) *entry {
 // refuse counts what is no message, and fails the call whose answer it seems to be.
 func (c *streamConn) refuse(bad *wire.BadFrame) {
 	c.noise.Add(1)
-	if bad.ID == nil {
-		return
-	}
-	if e := c.byID(bad.ID); e != nil {
-		e.finish(nil, &protocolError{"a broken answer", bad.Err})
+	for _, id := range append([]json.RawMessage{bad.ID}, bad.More...) {
+		if e := c.byID(id); e != nil {
+			e.finish(nil, &protocolError{"a broken answer", bad.Err})
+		}
 	}
 }
 

@@ -21,6 +21,10 @@ type Event struct {
 // as they are. And an event without data surfaces if it has an id or a retry:
 // an MCP server primes a stream so (2025-11-25, basic/transports).
 type Events struct {
+	// AtOnce lets Next return a [TooLong] as soon as an event passes the limit, and not at
+	// its end: for a stream that carries one answer, and is then read no further.
+	AtOnce bool
+
 	feed   feed
 	held   held
 	lastID string
@@ -72,6 +76,9 @@ func (e *Events) Next() (Event, error) {
 			}
 			data = true
 			e.held.add(value)
+			if err := e.passed(); err != nil {
+				return Event{}, err
+			}
 		} else if end {
 			seen = e.set(&ev, string(field), value) || seen
 		}
@@ -93,11 +100,23 @@ func (e *Events) rest(data bool) error {
 		}
 		if data {
 			e.held.add(p)
+			if err := e.passed(); err != nil {
+				return err
+			}
 		}
 		if end {
 			return nil
 		}
 	}
+}
+
+// passed is the error of an event that is refused before its end.
+func (e *Events) passed() error {
+	if !e.AtOnce || e.held.over == nil {
+		return nil
+	}
+	_, err := e.held.take()
+	return err
 }
 
 // set sets a field other than data and reports whether the event must

@@ -9,8 +9,42 @@ import (
 // BadFrame is what came where a message should have: noise, or a broken
 // message. What comes after it may be good.
 type BadFrame struct {
-	ID  json.RawMessage // the id that it seems to have; nil where none can be told
-	Err error
+	ID   json.RawMessage   // the id that it seems to have; nil where none can be told
+	More []json.RawMessage // the further ones, of a batch of responses
+	Err  error
+}
+
+var (
+	errBatch = errors.New("wire: a batch, which MCP does not have")
+	errMark  = errors.New("wire: a byte order mark before the message")
+)
+
+// ReadMessage is [Scan], whose error it makes a [*BadFrame] with all that can be told of
+// whom it concerns.
+func ReadMessage(b []byte) (Envelope, error) {
+	env, err := Scan(b)
+	if err == nil {
+		return env, nil
+	}
+	bad := &BadFrame{Err: err}
+	if rest, marked := bytes.CutPrefix(b, []byte("\ufeff")); marked {
+		b, bad.Err = rest, errMark
+	}
+	parts, noBatch := Elements(b)
+	if noBatch != nil || !Valid(b) {
+		bad.ID, _ = ProbeID(b)
+		return Envelope{}, bad
+	}
+	bad.Err = errBatch
+	for _, part := range parts {
+		if env, err := Scan(part); err == nil && env.Kind() == Response {
+			bad.More = append(bad.More, env.ID)
+		}
+	}
+	if len(bad.More) > 0 {
+		bad.ID, bad.More = bad.More[0], bad.More[1:]
+	}
+	return Envelope{}, bad
 }
 
 func (b *BadFrame) Error() string { return b.Err.Error() }
@@ -24,16 +58,11 @@ func ReadEnvelope(lines *Lines) (Envelope, error) {
 		var long *TooLong
 		if errors.As(err, &long) {
 			id, _ := long.ID()
-			return Envelope{}, &BadFrame{id, err}
+			return Envelope{}, &BadFrame{ID: id, Err: err}
 		}
 		return Envelope{}, err
 	}
-	env, err := Scan(line)
-	if err != nil {
-		id, _ := ProbeID(line)
-		return Envelope{}, &BadFrame{id, err}
-	}
-	return env, nil
+	return ReadMessage(line)
 }
 
 // EncodeEnvelope encodes a message. Its parts go in as they are.

@@ -1,5 +1,7 @@
 package wire
 
+import "unicode/utf8"
+
 // maxDepth is encoding/json's limit: deeper values are invalid to it and so
 // to us.
 const maxDepth = 10_000
@@ -9,6 +11,20 @@ const maxDepth = 10_000
 func Valid(b []byte) bool {
 	i, w := value(b, space(b, 0), 0)
 	return w == fine && space(b, i) == len(b)
+}
+
+// CheckUTF8 is a [*SyntaxError] where b is not UTF-8, as JSON between systems has to be
+// (RFC 8259, section 8.1): strict readers lose a whole stream for it. [Scan] lets it pass,
+// so that of a list only the rows are lost that are not.
+func CheckUTF8(b []byte) error {
+	if utf8.Valid(b) {
+		return nil
+	}
+	i := 0
+	for r, n := utf8.DecodeRune(b); r != utf8.RuneError || n != 1; r, n = utf8.DecodeRune(b[i:]) {
+		i += n
+	}
+	return &SyntaxError{Offset: i, Reason: "malformed UTF-8"}
 }
 
 // space returns the index of the first byte from i that is not whitespace.
