@@ -65,6 +65,7 @@
 //	      "command": "npx",                      // "~/" in front is the home directory
 //	      "args": ["-y", "@modelcontextprotocol/server-github"],
 //	      "env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}"},
+//	      "envFile": ".env",                     // of NAME=VALUE lines; what "env" has goes first
 //	      "cwd": "tools",                        // from the file's directory, or the one around .indusvx
 //	      "inheritEnv": false,                   // true: the child gets the whole environment
 //	      "era": "legacy",                       // or "modern"; "auto" asks the server, and is the default
@@ -138,8 +139,15 @@
 // a failure. Each command line runs once in a reading, a few of them at a time, and of
 // all its rows at most 100 command lines and 1,000 files count.
 //
+// The file of an "envFile" has lines NAME=VALUE, with quotes, escapes in double quotes,
+// comments and "export " as elsewhere; no variable is replaced in it. Its variables are
+// secrets, as all are, and what stands in it is not part of an approval, its path is.
+//
 // Files are read and commands run only for rows that may start, and never where
-// Options.Dry is set. If that fails the server is skipped, and its id stays taken.
+// Options.Dry is set. If that fails the server is skipped, and its id stays taken. A
+// file that a project's row names in the project must not be a link out of it; and a server
+// that is not the project's and does not start there takes no envFile from it, for
+// NODE_OPTIONS and others are as good as a command.
 //
 // # Other clients
 //
@@ -152,8 +160,7 @@
 // cannot tell (a "url" is SSE to Gemini CLI alone). A map in "servers" or
 // "mcpServers" that could be anybody's is read as indus's own. Their variables become
 // indus's: what an editor asks its user for is a variable, and a note says which one
-// to set; "${" in the file of a client that replaces nothing becomes "$${". An
-// "envFile" is not read: a note says so. Their seconds and milliseconds become
+// to set; "${" in the file of a client that replaces nothing becomes "$${". Their seconds and milliseconds become
 // durations, a disabled server stays disabled, and every key that is not taken over
 // is in a note with what that means. Where a client starts a server without a variable
 // that is not set, indus skips it; a note says so. A server that is switched off by a

@@ -21,9 +21,11 @@ func unmarked(s string) string { return strings.ReplaceAll(s, mark, "") }
 
 // fetch is what a ${file:…} or a ${cmd:…} asks for.
 type fetch struct {
-	kind string // "file" or "cmd"
-	what string // an absolute path, or a command line
-	dir  string // where the command runs
+	kind  string // "file", "env" (a file of variables) or "cmd"
+	what  string // an absolute path, or a command line
+	dir   string // where the command runs
+	root  string // of a file: it must not really lie outside; "": it may
+	apart string // of a file: it must not really lie there; "": it may
 }
 
 // expansion replaces the variables of one text. It is the only place that does.
@@ -33,6 +35,7 @@ type expansion struct {
 	env     func(string) (string, bool)
 	fixed   func(string) (string, bool)       // ${userHome} and the like
 	dir     func() string                     // where relative paths begin
+	root    func(path string) string          // [fetch.root] of a path
 	tilde   func(string) string               // "~/" replaced
 	fetched func(fetch) (value, wrong string) // nil: they stay as they are, marked
 	given   func(value string)                // hears of values of the environment, of files and of commands; nil: nobody does
@@ -159,7 +162,7 @@ func (x *expansion) file(live bool, depth int) string {
 	if path = x.tilde(path); !filepath.IsAbs(path) {
 		path = filepath.Join(x.dir(), path)
 	}
-	return x.fetch(fetch{kind: "file", what: path}, shown, live)
+	return x.fetch(fetch{kind: "file", what: path, root: x.root(path)}, shown, live)
 }
 
 // command reads a command line from its colon on. It is the shell's: its braces

@@ -25,7 +25,7 @@ func Expand(text string, env func(string) (string, bool), fetched func(Fetch) st
 	none := func(string) (string, bool) { return "", false }
 	x := expansion{
 		text: text, env: env, fixed: none, budget: &budget,
-		dir: func() string { return "/dir" }, tilde: func(path string) string { return path },
+		dir: func() string { return "/dir" }, root: func(string) string { return "" }, tilde: func(path string) string { return path },
 	}
 	if fetched != nil {
 		x.fetched = func(f fetch) (value, wrong string) { return fetched(Fetch{f.kind, f.what}), "" }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -92,9 +93,13 @@ func fetchAll(ctx context.Context, wants []fetch) map[fetch]fetched {
 			continue
 		}
 		begun[w] = true
-		if left[w.kind]--; left[w.kind] < 0 {
+		kind := "file"
+		if w.kind == "cmd" {
+			kind = "cmd"
+		}
+		if left[kind]--; left[kind] < 0 {
 			mu.Lock()
-			got[w] = fetched{wrong: tooMany(w.kind)}
+			got[w] = fetched{wrong: tooMany(kind)}
 			mu.Unlock()
 			continue
 		}
@@ -122,10 +127,26 @@ func (f fetch) get(ctx context.Context) fetched {
 	switch {
 	case ctx.Err() != nil:
 		return fetched{}
-	case f.kind == "file":
-		return readSecret(f.what)
+	case f.kind == "cmd":
+		return runSecret(ctx, f.what, f.dir, commandWait)
 	}
-	return runSecret(ctx, f.what, f.dir, commandWait)
+	path, err := filepath.EvalSymlinks(f.what)
+	switch {
+	case err != nil:
+		path = f.what // reading says what is wrong with it
+	case f.root != "" && !within(real(f.root), path):
+		return fetched{wrong: "is a link that leads out of the project"}
+	case f.apart != "" && within(real(f.apart), path):
+		return fetched{wrong: `is the project's, where anybody may have written it; if the project is meant, add "cwd": "${workspaceFolder}"`}
+	}
+	if f.kind == "file" {
+		return readSecret(path)
+	}
+	text, err := readPlain(path, maxFetched)
+	if err != nil {
+		return fetched{wrong: plain(err)}
+	}
+	return fetched{value: string(text)}
 }
 
 func readSecret(path string) fetched {
@@ -215,7 +236,7 @@ func (p *place) watched(found *found) []string {
 	seen := map[string]bool{}
 	p.each(found.sources, func(e *entry) {
 		for _, w := range e.wants {
-			if w.kind == "file" && !seen[w.what] {
+			if w.kind != "cmd" && !seen[w.what] {
 				seen[w.what] = true
 				files = append(files, w.what)
 			}

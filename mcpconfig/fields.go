@@ -36,7 +36,7 @@ func (r *reading) text(field string) string {
 // If it cannot, the row is skipped.
 func (r *reading) expand(s string, at int, field string) string {
 	x := expansion{
-		text: s, env: r.place.env, fixed: r.fixed, dir: r.base, tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
+		text: s, env: r.place.env, fixed: r.fixed, dir: r.base, root: r.rootOf, tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
 		given: func(value string) { r.Server.Secrets = append(r.Server.Secrets, interop.Secret(value)) },
 	}
 	out := x.run()

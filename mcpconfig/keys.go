@@ -14,7 +14,7 @@ import (
 // keys are those that a row may have.
 func keys() []string {
 	return []string{
-		"name", "id", "command", "args", "env", "cwd", "inheritEnv", "url", "headers",
+		"name", "id", "command", "args", "env", "envFile", "cwd", "inheritEnv", "url", "headers",
 		"transport", "type", "era", "timeout", "tools", "profile", "enabled", "disabled",
 	}
 }
@@ -69,6 +69,8 @@ func meant(name string) string {
 		return "args"
 	case "environment", "envs":
 		return "env"
+	case "env_file", "dotenv":
+		return "envFile"
 	case "http_headers":
 		return "headers"
 	case "workdir", "workingdirectory", "working_directory":

@@ -18,6 +18,7 @@ func (r *reading) stdio() {
 	if s.Dir, s.Fresh = r.dir(); s.Fresh {
 		r.relatives(s.Command)
 	}
+	s.Env = append(r.envFile(s), s.Env...)
 	if strings.TrimSpace(s.Command) == "" && r.State == Active {
 		r.skip(r.fields["command"].StartOffset, `"command" is empty`, "")
 	}

@@ -49,13 +49,24 @@ func (f *file) inProject() bool {
 		return f.scope == Project
 	}
 	if f.part == nil {
-		base, dir := real(f.base()), real(f.place.dir)
-		isProject := func(dir string) bool { return dir != real(f.place.home) && filepath.Dir(dir) != dir }
+		base, dir, isProject := real(f.base()), real(f.place.dir), f.place.isProject
 		settings, _ := filepath.Abs(filepath.Dir(f.path))
 		part := isProject(base) && (project(settings) != settings || isProject(dir) && within(dir, base))
 		f.part = &part
 	}
 	return *f.part
+}
+
+// isProject reports whether a directory, of which the real name is given, can be a project.
+func (p *place) isProject(dir string) bool { return dir != real(p.home) && filepath.Dir(dir) != dir }
+
+// rootOf is the project where a path lies in one that the file is part of; "" elsewhere. What
+// is approved as a file of the project must not be a link to the user's secrets.
+func (f *file) rootOf(path string) string {
+	if f.inProject() && within(f.base(), path) {
+		return f.base()
+	}
+	return ""
 }
 
 // real is where a directory really is; as far as that can be told, absolute.

@@ -60,8 +60,8 @@ Flags:
   --all        approve all that wait; with --revoke, take all of the project back
   --revoke     take approvals back
   --json       print a JSON array, an object a server: server, file, line, reason,
-               runs, cwd, env, headers, tools, approved; without SERVER nothing is
-               approved then
+               runs, cwd, env, envFile, headers, tools, approved; without SERVER
+               nothing is approved then
 
 A session:
   $ indus mcp approve
@@ -87,6 +87,7 @@ type waiting struct {
 	Cwd      string   `json:"cwd,omitempty"`
 	Env      []string `json:"env,omitempty"`
 	Headers  []string `json:"headers,omitempty"`
+	EnvFile  string   `json:"envFile,omitempty"`
 	Inherits bool     `json:"inheritEnv,omitempty"`
 	// Tools are the rules, which may put words before a model.
 	Tools    json.RawMessage `json:"tools,omitempty"`
@@ -256,6 +257,7 @@ func waits(c *mcpconfig.Config, r mcpconfig.Row) *waiting {
 	}
 	w.Cwd, _ = text(field("cwd"))
 	w.Env = named(field("env"), "=")
+	w.EnvFile, _ = text(field("envFile"))
 	if t, ok := r.Server.Transport.(interop.Stdio); ok {
 		w.Inherits = t.InheritEnv
 	}
@@ -321,6 +323,7 @@ func (w *waiting) String() string {
 	}
 	say("in", w.Cwd)
 	say("env", strings.Join(w.Env, ", "))
+	say("envFile", w.EnvFile)
 	if w.Inherits {
 		say("and", "the whole environment of indus")
 	}

@@ -9,7 +9,8 @@ import (
 // Text is a text of a configuration, such as a command line, of which all may be seen but
 // what looks like a credential. Variables stay as they are written, but for their defaults.
 func Text(s string) string {
-	if strings.Contains(s, "PRIVATE KEY-----") {
+	const most = 200 // variables; nested ones are read again at each level
+	if strings.Contains(s, "PRIVATE KEY-----") || strings.Count(s, "${") > most {
 		return Mask
 	}
 	return parts(s, func(s string) string { return inside(s, masked) }, func(one string) string {

@@ -127,7 +127,7 @@ func family(root, servers *hujson.Object) string {
 		return "cline"
 	case get(root, "projects") != nil || has(servers, "headersHelper"):
 		return "claude-code"
-	case has(servers, "envFile", "auth"):
+	case has(servers, "auth"):
 		return "cursor"
 	case has(servers, "allowedTools", "excludedTools", "environment"):
 		return "mcphost"
@@ -141,7 +141,7 @@ func family(root, servers *hujson.Object) string {
 
 func editorOrNative(root *hujson.Object, servers hujson.ValueTrimmed) string {
 	o, ok := servers.(*hujson.Object)
-	if ok && (get(root, "inputs") != nil || has(o, "envFile", "sandbox", "sandboxEnabled", "dev", "gallery")) {
+	if ok && (get(root, "inputs") != nil || has(o, "sandbox", "sandboxEnabled", "dev", "gallery")) {
 		return "vscode"
 	}
 	return Native

@@ -16,7 +16,6 @@ func dialects() []*dialect {
 const (
 	noOAuth   = `indus does not sign in with OAuth; put a token into "headers"`
 	noApprove = "indus does not ask before a tool is called"
-	noEnvFile = `put its variables into "env" yourself, as "NAME": "${NAME}"`
 	noSandbox = "the server runs without the client's sandbox"
 	noTrust   = "it says what that client asks its user, and indus does not ask"
 )
@@ -55,7 +54,8 @@ func claudeCode() *dialect {
 func cursor() *dialect {
 	d := mcpServers("cursor", "Cursor")
 	d.kind, d.sse = "type", "sse"
-	d.none = map[string]string{"envFile": noEnvFile, "auth": noOAuth}
+	d.envFile = "envFile"
+	d.none = map[string]string{"auth": noOAuth}
 	d.quiet = []string{"description"}
 	d.vars, d.say, d.lax = []matcher{envColon, places}, sayEnvColon, true
 	d.files = cursorFiles
@@ -148,10 +148,10 @@ func vscode() *dialect {
 	return &dialect{
 		name: "vscode", title: "Visual Studio Code", syntax: tree.JSON,
 		where:   [][]string{{"servers"}, {"mcp", "servers"}},
-		command: "command", args: "args", env: "env", cwd: "cwd", url: "url", headers: "headers",
+		command: "command", args: "args", env: "env", envFile: "envFile", cwd: "cwd", url: "url", headers: "headers",
 		kind: "type", stdio: "stdio", http: "http", sse: "sse",
 		none: map[string]string{
-			"envFile": noEnvFile, "oauth": noOAuth, "sandboxEnabled": noSandbox, "sandbox": noSandbox,
+			"oauth": noOAuth, "sandboxEnabled": noSandbox, "sandbox": noSandbox,
 			"dev": "indus neither watches nor debugs a server", "gallery": "it says where that client found the server", "version": "it says what that client installed",
 		},
 		vars: []matcher{inputColon, envColon, places, editor}, say: sayEditor, lax: true,

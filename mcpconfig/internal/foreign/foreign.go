@@ -71,7 +71,7 @@ type dialect struct {
 	// begin is what else an empty file must have.
 	begin []field
 
-	command, args, env, cwd, url, headers string
+	command, args, env, envFile, cwd, url, headers string
 	// joined: command and args are one list, in command.
 	joined bool
 	// cuts: a command alone is a line, and cut at its spaces.

@@ -23,7 +23,7 @@ func indus() *dialect {
 
 // asItself copies a value that has the right shape.
 func asItself(key string) rule {
-	want := map[string]hujson.Kind{"command": '"', "url": '"', "cwd": '"', "args": '[', "env": '{', "headers": '{', "tools": '{'}[key]
+	want := map[string]hujson.Kind{"command": '"', "url": '"', "cwd": '"', "envFile": '"', "args": '[', "env": '{', "headers": '{', "tools": '{'}[key]
 	return func(m *row, _ string, v *hujson.Value) {
 		switch {
 		case key == "id" || key == "name":
@@ -41,7 +41,7 @@ func asItself(key string) rule {
 func (m *row) moved(key string, v hujson.Value) {
 	text := v.String()
 	path := tree.Text(v)
-	relative := key == "cwd" && !anywhere(path) && !strings.HasPrefix(path, "${")
+	relative := (key == "cwd" || key == "envFile") && !anywhere(path) && !strings.HasPrefix(path, "${")
 	for _, p := range split(text, []matcher{own}) {
 		relative = relative || p.kind == workspace || p.kind == baseName || p.kind == contents && !anywhere(p.text)
 	}

@@ -371,7 +371,7 @@ func (m *row) finish() Row {
 
 // order is that of a native row's keys.
 func order() []string {
-	return []string{"command", "args", "env", "cwd", "inheritEnv", "url", "headers", "type", "timeout", "tools", "profile", "enabled"}
+	return []string{"command", "args", "env", "envFile", "cwd", "inheritEnv", "url", "headers", "type", "timeout", "tools", "profile", "enabled"}
 }
 
 func member(name string, v hujson.Value) hujson.ObjectMember {
@@ -425,7 +425,7 @@ func (m *row) transport() {
 	case hasCommand && hasURL && (m.kind == "stdio" || m.kind == "" && m.name == "claude-code"):
 		m.drop(url.StartOffset, "the row has both a command and a url; it is a command", "url", "headers")
 	case hasCommand && hasURL:
-		m.drop(command.StartOffset, "the row has both a command and a url; it is a url", "command", "args", "env", "cwd")
+		m.drop(command.StartOffset, "the row has both a command and a url; it is a url", "command", "args", "env", "envFile", "cwd")
 		hasCommand = false
 	case hasURL && m.kind == "stdio":
 		m.fail(m.at, "by its type it is a command, and it has a url", "")
@@ -440,7 +440,7 @@ func (m *row) transport() {
 		m.drop(m.at, "a command takes no headers", "headers")
 		m.relative()
 	default:
-		m.drop(m.at, "a server with a url is not started, so args, env and cwd are left out", "args", "env", "cwd")
+		m.drop(m.at, "a server with a url is not started, so args, env and cwd are left out", "args", "env", "envFile", "cwd")
 	}
 	if m.kind == "sse" {
 		m.out["type"] = hujson.Value{StartOffset: m.at, Value: hujson.String("sse")}
@@ -460,10 +460,12 @@ func (m *row) relative() {
 	tell := func(what string, v hujson.Value) {
 		m.remark(v.StartOffset, what+" begins where "+m.title+" starts the server, which need not be where indus does", "write the whole path")
 	}
-	if cwd, ok := m.out["cwd"]; ok {
-		if path := tree.Text(cwd); !anywhere(path) && !strings.HasPrefix(path, "${") {
-			tell("cwd", cwd)
+	for _, key := range []string{"envFile", "cwd"} {
+		if v, ok := m.out[key]; ok && !anywhere(tree.Text(v)) && !strings.HasPrefix(tree.Text(v), "${") {
+			tell(key, v)
 		}
+	}
+	if _, ok := m.out["cwd"]; ok {
 		return
 	}
 	if begins(m.out["command"]) {

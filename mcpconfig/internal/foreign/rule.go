@@ -29,6 +29,7 @@ func (d *dialect) rules() map[string]rule {
 	put(d.args, asArgs)
 	put(d.env, asEnv)
 	put(d.cwd, asText("cwd"))
+	put(d.envFile, asText("envFile"))
 	put(d.headers, asHeaders)
 	put(d.url, asURL)
 	put(d.sseURL, asSSE)

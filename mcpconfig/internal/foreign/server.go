@@ -16,7 +16,7 @@ type server struct {
 	command, url  string
 	args          []string
 	env, headers  []pair
-	cwd           string
+	cwd, envFile  string
 	sse, inherit  bool
 	disabled      bool
 	steps         map[string]time.Duration // of "timeout"
@@ -69,6 +69,8 @@ func (s *server) take(name string, v *hujson.Value) (ok bool) {
 		s.url, ok = stringOf(v)
 	case "cwd":
 		s.cwd, ok = stringOf(v)
+	case "envFile":
+		s.envFile, ok = stringOf(v)
 	case "args":
 		s.args, ok = stringsOf(v)
 	case "env":

@@ -143,6 +143,11 @@ func (w *writing) transport(s *server) (out []field) {
 		if env := w.pairs("env", s.env); len(env) > 0 {
 			add(w.env, env)
 		}
+		if s.envFile != "" && w.envFile != "" {
+			add(w.envFile, w.text("envFile", s.envFile))
+		} else if s.envFile != "" {
+			w.say("envFile is left out: "+w.title+" reads no such file", "put its variables into that client's file")
+		}
 		if s.cwd != "" && w.cwd != "" {
 			add(w.cwd, w.text("cwd", s.cwd))
 		} else if s.cwd != "" {

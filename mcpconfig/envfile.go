@@ -1,0 +1,93 @@
+package mcpconfig
+
+import (
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/go-envparse"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// envFile are the variables of the file that the row names, without those that "env" has.
+// Nothing in it is replaced, and nothing of it is shown.
+func (r *reading) envFile(s interop.Stdio) []interop.Pair {
+	v := r.fields["envFile"]
+	if v == nil {
+		return nil
+	}
+	written, _ := r.literal(v, "envFile")
+	path := r.tilde(r.expand(written, v.StartOffset, "envFile"))
+	skip := func(why, hint string) []interop.Pair {
+		r.skip(v.StartOffset, "envFile "+tree.Quote(written)+": "+why, hint)
+		return nil
+	}
+	switch {
+	case r.State != Active || written == "":
+		return nil
+	case isMarked(path):
+		return skip("the name of the file cannot have ${file:…} or ${cmd:…}", "")
+	case !filepath.IsAbs(path):
+		path = filepath.Join(r.base(), path)
+	}
+	r.written = append(r.written, part{"envFile", path, written})
+	want := fetch{kind: "env", what: path, root: r.rootOf(path)}
+	if !r.inProject() && r.place.isProject(real(r.workspace())) && (s.Fresh || !within(r.workspace(), s.Dir)) {
+		want.apart = r.workspace()
+	}
+	r.wants = append(r.wants, want)
+	if r.fetched == nil {
+		return nil
+	}
+	text, wrong := r.fetched(want)
+	if wrong != "" {
+		hint := ""
+		if !anchored(written) {
+			hint = "relative paths begin at " + word(r.base())
+		}
+		return skip(wrong, hint)
+	}
+	vars, err := envparse.Parse(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
+	if err != nil {
+		return skip(envFault(err), "write NAME=VALUE, and quotes around a value that has a quote or a # in it")
+	}
+	var out []interop.Pair
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if strings.Contains(vars[name], mark) {
+			return skip("holds a NUL character", "")
+		}
+		own := func(p interop.Pair) bool { return folded("env", p.Name) == folded("env", name) }
+		if !slices.ContainsFunc(s.Env, own) {
+			out = append(out, interop.Pair{Name: name, Value: interop.Secret(vars[name])})
+		}
+	}
+	return out
+}
+
+// anchored reports whether what a path begins with does not depend on the file that has it.
+func anchored(path string) bool {
+	return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, "${")
+}
+
+// envFault is where a file is no list of variables, and never what stands there.
+func envFault(err error) string {
+	var at *envparse.ParseError
+	if !errors.As(err, &at) {
+		return "cannot be read"
+	}
+	reason := "the name of a variable is not of letters, digits and _"
+	for _, known := range []error{
+		envparse.ErrMissingSeparator, envparse.ErrEmptyKey, envparse.ErrUnmatchedDouble, envparse.ErrUnmatchedSingle,
+		envparse.ErrIncompleteEscape, envparse.ErrIncompleteHex, envparse.ErrIncompleteSur, envparse.ErrMultibyteEscape,
+	} {
+		if errors.Is(at.Err, known) {
+			reason = known.Error()
+		}
+	}
+	return "line " + strconv.Itoa(at.Line) + ": " + reason
+}

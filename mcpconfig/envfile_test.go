@@ -1,0 +1,64 @@
+package mcpconfig_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// What a project names as a file of its own is one: a link to the user's secrets is not sent
+// to its server. What it names openly is shown to who approves it.
+func TestAProjectsFileIsNoLinkToAnother(t *testing.T) {
+	p := newProject(t)
+	mkdir(t, p.dir)
+	outside := filepath.Join(tempDir(t), "secret")
+	write(t, outside, "TOKEN=s3cret\n")
+	for _, name := range []string{".env", "token"} {
+		if err := os.Symlink(outside, filepath.Join(p.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(p.dir, "own.env"), "A=b\n")
+	p.write(`{"servers": {"env": {"command": "x", "envFile": ".env"}, "file": {"command": "x", "env": {"T": "${file:token}"}},
+		"own": {"command": "x", "envFile": "${workspaceFolder}/own.env"}, "open": {"command": "x", "envFile": "` + outside + `"}}}`)
+	p.approve(p.read().Held()...)
+	c := p.read()
+	if got, want := states(c), "env skipped\nfile skipped\nown active\nopen active"; got != want {
+		t.Fatalf("%s; %v", got, c.Notes)
+	}
+	for i, want := range []string{
+		`envFile ".env": is a link that leads out of the project`, `env "T": "${file:token}": is a link that leads out of the project`,
+	} {
+		if got := c.Rows[i].Reason; got != want {
+			t.Errorf("%s", got)
+		}
+	}
+	if env := c.Rows[2].Server.Transport.(interop.Stdio).Env; len(env) != 1 || env[0].Value.Reveal() != "b" {
+		t.Errorf("%v", env)
+	}
+}
+
+// The project's variables are not the user's: NODE_OPTIONS there is as good as a command.
+func TestAUsersServerTakesNoVariablesFromAProject(t *testing.T) {
+	home, work := tempDir(t), tempDir(t)
+	write(t, filepath.Join(home, ".config", "indusvx", "mcp.json"), `{"servers": {
+		"no": {"command": "x", "envFile": "${workspaceFolder}/.env"},
+		"yes": {"command": "x", "envFile": "${workspaceFolder}/.env", "cwd": "${workspaceFolder}"},
+		"own": {"command": "x", "envFile": "my.env"}}}`)
+	write(t, filepath.Join(work, ".env"), "NODE_OPTIONS=--require ./evil.js\n")
+	write(t, filepath.Join(home, ".config", "indusvx", "my.env"), "A=b\n")
+	c, err := mcpconfig.Read(t.Context(), nil, &mcpconfig.Options{Home: home, Dir: work, Env: lookup(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := states(c), "no skipped\nyes active\nown active"; got != want || !strings.Contains(c.Rows[0].Reason, "is the project's, where anybody may have written it") {
+		t.Errorf("%s; %v", got, c.Notes)
+	}
+	if got := len(c.Watched); got < 5 || c.Watched[got-1] != filepath.Join(home, ".config", "indusvx", "my.env") {
+		t.Errorf("%v", c.Watched)
+	}
+}
