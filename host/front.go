@@ -102,11 +102,11 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 		r.session.settle(ctx, r.caller)
 	}
 	raw, err := f.ask(ctx, r, r.method, r.params)
-	if context.Cause(ctx) == errCallDropped {
+	if errors.Is(context.Cause(ctx), errCallDropped) {
 		return frontAnswer{}
 	}
 	if err != nil {
-		return f.failure(ctx, r.method, err)
+		return f.failure(ctx, r, err)
 	}
 	return f.adapt(r, raw)
 }
@@ -125,9 +125,9 @@ func (f *front) ask(ctx context.Context, r *frontRequest, method string, params 
 
 // failure is what a client sees of a backend's error. A code that concerns
 // another hop, or that is gone from the protocol, is translated.
-func (f *front) failure(ctx context.Context, method string, err error) frontAnswer {
+func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAnswer {
 	if cause := context.Cause(ctx); cause == errHostClosed || cause == errSessionEnded {
-		return frontError(0, interop.CodeInternal, "%s: %v", method, cause)
+		return frontError(0, interop.CodeInternal, "%s: %v", r.method, cause)
 	}
 	var rpc *interop.RPCError
 	if errors.As(err, &rpc) {
@@ -139,6 +139,10 @@ func (f *front) failure(ctx context.Context, method string, err error) frontAnsw
 			out.Code = interop.CodeInvalidParams
 		case protocol.CodeHeaderMismatch, protocol.CodeMissingCapability, protocol.CodeUnsupportedVersion:
 			out.Code = interop.CodeInternal
+		case protocol.CodeURLRequired:
+			if r.era == interop.Modern { // which must not see it, and whom we cannot ask (SEP-2322)
+				out.Code = interop.CodeInternal
+			}
 		}
 		return frontAnswer{err: &out}
 	}
@@ -146,7 +150,7 @@ func (f *front) failure(ctx context.Context, method string, err error) frontAnsw
 	if errors.As(err, &fault) {
 		return frontError(0, interop.CodeInternal, "%s", faultText(fault))
 	}
-	return frontError(0, interop.CodeInternal, "%s: %v", method, err)
+	return frontError(0, interop.CodeInternal, "%s: %v", r.method, err)
 }
 
 func methodNotFound(method string) frontAnswer {

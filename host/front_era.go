@@ -84,7 +84,7 @@ func (f *front) describe(ctx context.Context, r *frontRequest) (described, error
 func (f *front) discover(ctx context.Context, r *frontRequest) frontAnswer {
 	d, err := f.describe(ctx, r)
 	if err != nil {
-		return f.failure(ctx, r.method, err)
+		return f.failure(ctx, r, err)
 	}
 	if d.ttl == nil {
 		d.ttl = json.RawMessage(discoverTTL)
@@ -115,7 +115,7 @@ func (f *front) initialize(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	d, err := f.describe(ctx, r)
 	if err != nil {
-		return f.failure(ctx, r.method, err)
+		return f.failure(ctx, r, err)
 	}
 	if r.session != nil {
 		r.session.agree(version)

@@ -142,7 +142,7 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	d, err := f.describe(ctx, r)
 	if err != nil {
-		return f.failure(ctx, r.method, err)
+		return f.failure(ctx, r, err)
 	}
 	agreed, methods := agreeOn(filter, d.capabilities)
 	box := newNoteBox()

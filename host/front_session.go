@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -99,15 +100,24 @@ func (s *frontSession) finish(key string, call *inFlight) {
 
 // drop cancels a call for the client, if it is in flight; from now on its id
 // may be used again.
-func (s *frontSession) drop(key string) {
+func (s *frontSession) drop(key, reason string) {
 	s.mu.Lock()
 	call := s.calls[key]
 	delete(s.calls, key)
 	s.mu.Unlock()
 	if call != nil {
-		call.cancel(errCallDropped)
+		call.cancel(&droppedError{cmp.Or(protocol.Printable(reason, maxReason), errCallDropped.Error())})
 	}
 }
+
+// maxReason bounds what of a client's reason its call's server is told, in bytes.
+const maxReason = 300
+
+// droppedError is errCallDropped in the client's own words.
+type droppedError struct{ reason string }
+
+func (e *droppedError) Error() string        { return e.reason }
+func (e *droppedError) Is(target error) bool { return target == errCallDropped }
 
 // end cancels all calls; the session takes no more. Only the first cause counts.
 func (s *frontSession) end(cause error) {
@@ -166,7 +176,8 @@ func (f *front) hear(ctx context.Context, s *frontSession, m interop.Message) {
 		s.initialized()
 	case protocol.NoteCancelled:
 		if id, ok := wire.Lookup(m.Params, "requestId"); ok {
-			s.drop(callKey(id))
+			reason, _ := protocol.LookupString(m.Params, "reason")
+			s.drop(callKey(id), reason)
 		}
 	default:
 		q := &frontRequest{

@@ -100,10 +100,12 @@ func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolb
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// modernVersion reports whether a request names a revision after the legacy ones.
+// modernVersion reports whether a request's headers are of a stateless revision: ours, or
+// one that we do not know with the headers that only these have.
 func modernVersion(h http.Header) bool {
 	v, _ := headerValue(h, hostKeyVersion)
-	return v > protocol.VersionLegacy
+	unknown := v != "" && !slices.Contains(protocol.LegacyVersions(), v)
+	return v == protocol.VersionModern || unknown && len(h[protocol.HeaderMethod]) > 0 && len(h[protocol.HeaderSession]) == 0
 }
 
 // session is the legacy session that a request names, busy until it is

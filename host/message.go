@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,27 +84,40 @@ func jsonBody(h http.Header) bool {
 	return err == nil && kind == "application/json"
 }
 
-// accepted reads the Accept header leniently: none takes everything.
+// accepted reads the Accept header leniently: none takes everything. Of several ranges
+// the most specific one counts, and a weight of 0 refuses (RFC 9110, section 12.5.1).
 func accepted(h http.Header) acceptance {
 	values := h["Accept"]
 	if len(values) == 0 {
 		return acceptance{true, true}
 	}
-	var a acceptance
+	takes := map[string]bool{}
 	for _, value := range values {
 		for item := range strings.SplitSeq(value, ",") {
-			kind, _, _ := strings.Cut(item, ";")
-			switch strings.ToLower(strings.TrimSpace(kind)) {
-			case "application/json", "application/*":
-				a.json = true
-			case "text/event-stream", "text/*":
-				a.stream = true
-			case "*/*":
-				return acceptance{true, true}
-			}
+			kind, params, _ := strings.Cut(strings.ToLower(item), ";")
+			takes[strings.TrimSpace(kind)] = !refused(params)
 		}
 	}
-	return a
+	choose := func(ranges ...string) bool {
+		for _, r := range ranges {
+			if ok, named := takes[r]; named {
+				return ok
+			}
+		}
+		return false
+	}
+	return acceptance{choose("application/json", "application/*", "*/*"), choose("text/event-stream", "text/*", "*/*")}
+}
+
+// refused reports a weight of zero among the parameters of a media range.
+func refused(params string) bool {
+	for p := range strings.SplitSeq(params, ";") {
+		if q, ok := strings.CutPrefix(strings.TrimSpace(p), "q="); ok {
+			weight, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
+			return err == nil && weight == 0
+		}
+	}
+	return false
 }
 
 const (
@@ -180,6 +194,9 @@ func readMessage(b []byte) (wire.Envelope, *wire.BadFrame) {
 	env, err := wire.Scan(b)
 	if err == nil {
 		err = wire.CheckUTF8(b)
+	}
+	if string(env.Params) == "null" { // which some clients send for none
+		env.Params = nil
 	}
 	switch {
 	case err == nil && string(env.Version) == `"2.0"` && env.Kind() != wire.Invalid:

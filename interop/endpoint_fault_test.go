@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os/exec"
@@ -208,8 +209,15 @@ func TestEndpointIsNotConnectedBeforeOpenAndAfterClose(t *testing.T) {
 	wantFault(t, r.Open(t.Context()), interop.NotConnected)
 }
 
+// Where nobody listens, no progress is asked for.
 func TestEndpointProgressIsASignOfLife(t *testing.T) {
+	listens := func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }
 	r := onFixture(t, nil, interop.Timeouts{Call: time.Second})
+	mustOpen(t, r.Endpoint)
+	if got := r.invoke("echo_raw", `{}`); strings.Contains(got, "progressToken") {
+		t.Errorf("nobody listens to %s", got)
+	}
+	r = onFixture(t, &interop.EndpointOptions{Receive: listens}, interop.Timeouts{Call: time.Second})
 	mustOpen(t, r.Endpoint)
 	if got := r.invoke("progress", `{"steps":12,"ms":100}`); got != "done" {
 		t.Error(got)

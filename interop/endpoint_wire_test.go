@@ -36,7 +36,7 @@ func TestEndpointSurvivesNoise(t *testing.T) {
 	}}, "-no-list-changed")
 	lines := []string{
 		"npm notice", "\x1b[32mready", "42", "[]", `"text"`, "{", "null", "\xff\xfe", "[]]", strings.Repeat("[", 20000),
-		`[{"jsonrpc":"2.0","id":$ID,"result":{}}]`,
+		`[{"jsonrpc":"2.0","id":4711,"result":{}}]`,
 		`{"level":30,"id":$ID,"msg":"a log that counts requests"}`,
 		`{"level":30,"id":$ID,"method":"tools/call","params":{},"msg":"likewise"}`,
 		`{"method":"GET","path":"/"}`,

@@ -132,8 +132,8 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		return nil, err
 	}
 	x := exchange{method: m.Method, back: m.back, of: m.Of}
-	if m.Method == protocol.MethodToolsCall {
-		x.token = e.tokens.Add(1) // also where nobody listens: progress is a sign of life
+	if m.Method == protocol.MethodToolsCall && m.back != nil {
+		x.token = e.tokens.Add(1)
 	}
 	name := paramName(m)
 	if shake.era == Modern {

@@ -36,9 +36,10 @@ const (
 	HeaderLastEventID = "Last-Event-ID"
 )
 
-// Error codes of 2026-07-28 (basic/index, "Error codes"), and the one before it
-// for a resource that is not there.
+// Error codes of 2026-07-28 (basic/index, "Error codes"), and those before it for a
+// resource that is not there and for a URL that a person is to open first.
 const (
+	CodeURLRequired        = -32042
 	CodeLegacyNotFound     = -32002
 	CodeHeaderMismatch     = -32020
 	CodeMissingCapability  = -32021

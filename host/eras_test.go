@@ -1,0 +1,64 @@
+package host_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// A code that one era has not does not reach its clients: -32042 asks for a URL, -32002 is gone.
+func TestErrorsAreOfTheClientsEra(t *testing.T) {
+	site := newSite(t, oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		return nil, &interop.RPCError{Code: -32042, Message: "open it", Data: []byte(`{"elicitations":[]}`)}
+	}), nil)
+	_, old := legacyCall(session(t, site), "7", "").send(t, site)
+	_, new := modern("tools/call", "t", `"name":"t"`).send(t, site)
+	if !strings.Contains(old, `"code":-32042,"message":"open it","data":{"elicitations":[]}`) || !strings.Contains(new, `"code":-32603,"message":"open it","data":{"elicitations":[]}`) {
+		t.Errorf("legacy: %s\nmodern: %s", old, new)
+	}
+}
+
+// A header that only looks later than ours decides nothing; a revision that we do not
+// know is refused in the way of the era whose shape the request has.
+func TestAVersionIsKnownOrTheShapeDecides(t *testing.T) {
+	site := newSite(t, echoTool(), nil)
+	future := modern("tools/list", "", "")
+	future.body = strings.ReplaceAll(future.body, "2026-07-28", "2027-01-01")
+	for _, tt := range []struct {
+		r    request
+		want string
+	}{
+		{future.with("Mcp-Protocol-Version", "2027-01-01"), `"code":-32022`},
+		{modern("tools/list", "", "").with("Mcp-Protocol-Version", "2027-01-01"), `"code":-32020`},
+		{request{body: `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, header: map[string]string{"Mcp-Protocol-Version": "2027-01-01", "Mcp-Method": "tools/list"}}, `_meta lacks`},
+		{request{body: `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, header: session(t, site)}.with("Mcp-Protocol-Version", "2027-01-01"), "unsupported MCP-Protocol-Version"},
+		{request{method: "GET", header: session(t, site)}.with("Mcp-Protocol-Version", "9"), "unsupported MCP-Protocol-Version"},
+	} {
+		if resp, body := tt.r.send(t, site); resp.StatusCode != 400 || !strings.Contains(body, tt.want) {
+			t.Errorf("%+v: %s %s, want %s", tt.r, resp.Status, body, tt.want)
+		}
+	}
+}
+
+// What a client says why it cancels is what the call ends for, and so what its server hears.
+func TestTheReasonOfACancellationIsPassedOn(t *testing.T) {
+	causes := make(chan error, 1)
+	begun := make(chan bool, 1)
+	l := serveLines(t.Context(), t, newHost(t, oneTool(func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		begun <- true
+		<-ctx.Done()
+		causes <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}), nil))
+	for reason, want := range map[string]string{`"the user\nthought again"`: "the user thought again", `""`: "cancelled by the client", `7`: "cancelled by the client"} {
+		l.write(modernLine("1", "tools/call", `"name":"t"`))
+		<-begun
+		l.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":` + reason + `}}`)
+		if err := <-causes; err.Error() != want {
+			t.Errorf("%s became %q", reason, err)
+		}
+	}
+}
