@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -102,13 +103,43 @@ func TestGrandchildHasTheGraceOfTerm(t *testing.T) {
 	}
 }
 
-// A descendant in another session is out of reach; it must not hold us up.
-func TestPipesHeldFromOutsideTheGroup(t *testing.T) {
+// What a server starts ends with it, wherever it went: asked first, and then killed.
+func TestCloseEndsWhatLeftTheGroup(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only the group can be found")
+	}
+	const gentle, rude = `sh -c 'trap "echo asked >&2; exit" TERM; echo $$; while :; do sleep 0.01; done'`, `sh -c 'trap "" TERM; echo $$; exec sleep 1000 >/dev/null 2>&1'`
+	for name, script := range map[string]string{
+		"group":                 `set -m; ` + gentle + ` & cat`,
+		"group, no environment": `set -m; exec 3>&1; PATH=$PATH env -i PATH="$PATH" ` + gentle + ` & cat`,
+		"session":               `setsid ` + gentle + ` & cat`,
+		"stubborn group":        `set -m; ` + rude + ` & cat`,
+		"stubborn session":      `setsid ` + rude + ` & cat`,
+		"timeout":               `set -m; timeout 1000 ` + gentle + ` & cat`,
+		"its leader has exited": `setsid ` + rude + ` & read x; exit 0`,
+		"its parent too":        `(setsid ` + rude + ` &) ; cat`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, sh(script))
+			pids := numbers(t, line(p))
+			p.Close()
+			waitGone(t, pids...)
+			if strings.Contains(script, "asked") && !strings.Contains(p.Stderr(), "asked") {
+				t.Errorf("killed without being asked: %q", p.Stderr())
+			}
+		})
+	}
+}
+
+// A descendant in another session that has dropped the mark is out of reach; it must
+// not hold us up.
+func TestPipesHeldByOneOutOfReach(t *testing.T) {
 	setsid, err := exec.LookPath("setsid")
 	if err != nil {
 		t.Skip(err)
 	}
-	p := start(t, sh(setsid+` sh -c 'echo $$; exec sleep 1000' & sleep 1000`))
+	p := start(t, sh(`env -i `+setsid+` /bin/sh -c 'echo $$; exec /bin/sleep 1000' & sleep 1000`))
 	pid := numbers(t, line(p))[0]
 	escaped, err := os.FindProcess(pid)
 	if err != nil {

@@ -14,3 +14,13 @@ func WatcherPid() int {
 	}
 	return processWatcher.shell.Pid
 }
+
+var StartOf = startOf
+
+// Session and Mark are what the watcher knows of a process.
+func Session(p *Process) string { return p.session }
+func Mark(p *Process) string    { return p.mark }
+
+// ForgetSession has the watcher know the mark of a process only, ForgetMark its session.
+func ForgetSession(p *Process) { processWatcher.remove(p.session) }
+func ForgetMark(p *Process)    { processWatcher.remove(p.mark) }

@@ -31,11 +31,19 @@ func TestMain(m *testing.M) {
 	case "parent":
 		parent(func(*proc.Process) {})
 	case "parent whose watcher dies":
-		parent(func(p *proc.Process) {
-			for syscall.Kill(proc.WatcherPid(), syscall.SIGKILL); p.Watched(); {
-				time.Sleep(time.Millisecond)
-			}
-		})
+		parent(func(*proc.Process) { newWatcher(func(pid int) { syscall.Kill(pid, syscall.SIGKILL) }) })
+	case "parent in the middle of a start": // only the mark is known
+		parent(proc.ForgetSession)
+	case "parent of those who drop the mark": // only the session is known
+		parent(proc.ForgetMark)
+	}
+}
+
+// newWatcher does something to the watcher and returns when another one runs.
+func newWatcher(do func(pid int)) {
+	old := proc.WatcherPid()
+	for do(old); proc.WatcherPid() == old || proc.WatcherPid() == 0; {
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -96,7 +104,12 @@ func start(t *testing.T, c proc.Command) *proc.Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.Close)
+	t.Cleanup(func() {
+		if t.Failed() { // nobody waits for an hour of grace
+			p.Kill()
+		}
+		p.Close()
+	})
 	return p
 }
 

@@ -2,15 +2,20 @@ package proc
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 )
+
+// markName is the variable that holds a child's mark.
+const markName = "INDUS_WATCH"
 
 const (
 	// settleWait is how long the rest of a group may go on by itself after
@@ -22,6 +27,9 @@ const (
 	// reapWait is how long Close waits after SIGKILL. Only a process that
 	// hangs in the kernel takes longer; its goroutines stay until it ends.
 	reapWait = 5 * time.Second
+	// killTick is how long members outside of the group have to end of SIGKILL
+	// before they, and what they have just started, are looked for again.
+	killTick = 50 * time.Millisecond
 )
 
 // A Process is a running child and the group it leads. It holds files until
@@ -37,8 +45,14 @@ type Process struct {
 	exited chan struct{} // closed when the leader has exited, before it is reaped
 	killed chan struct{} // closed by Kill
 	done   chan struct{}
-	state  *os.ProcessState // set before done is closed
-	err    error            // likewise
+
+	// What carries the mark in its environment is ours: the child and its
+	// descendants, wherever they went. "": only what is in the session is.
+	mark    string
+	session string // for the watcher
+
+	state *os.ProcessState // set before done is closed
+	err   error            // likewise
 
 	killing, closing sync.Once
 
@@ -78,6 +92,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 
 func newProcess(c Command) *Process {
 	return &Process{
+		mark:   rand.Text(),
 		grace:  c.Grace.orDefaults(),
 		exited: make(chan struct{}),
 		killed: make(chan struct{}),
@@ -97,10 +112,10 @@ func (p *Process) launch(ctx context.Context, c Command, s *streams) error {
 	if err != nil {
 		return c.fail(err)
 	}
-	processWatcher.prepare()
+	processWatcher.add(p.mark) // before there is anything to end
 	child, err := os.StartProcess(path, append([]string{c.Path}, c.Args...), &os.ProcAttr{
 		Dir:   dir,
-		Env:   Environ(nil, c.Env, false), // never nil: that would be ours
+		Env:   Environ(nil, append(slices.Clip(c.Env), markName+"="+p.mark), false),
 		Files: []*os.File{s.in, s.out, s.err},
 		Sys:   ownGroup(),
 	})
@@ -109,9 +124,11 @@ func (p *Process) launch(ctx context.Context, c Command, s *streams) error {
 		err = fmt.Errorf("its interpreter does not exist: %w", err)
 	}
 	if err != nil {
+		processWatcher.remove(p.mark)
 		return c.fail(err)
 	}
-	processWatcher.add(child.Pid)
+	p.session = fmt.Sprintf("%d:%s", child.Pid, startOf(child.Pid))
+	processWatcher.add(p.session)
 	p.leader = leader{Process: child}
 	return nil
 }
@@ -122,12 +139,17 @@ func (p *Process) supervise(collect func()) {
 	defer close(p.done)
 	p.leader.await()
 	close(p.exited)
-	p.outlast()
+	alone := p.outlast()
 	p.signal(kill)
+	for late := time.Now().Add(reapWait); !alone && time.Now().Before(late); {
+		p.signalMembers(kill)
+		alone = until(p.alone, killTick, nil)
+	}
 	p.mu.Lock()
 	p.gone = true
 	p.mu.Unlock()
-	processWatcher.remove(p.Pid())
+	processWatcher.remove(p.session)
+	processWatcher.remove(p.mark)
 	p.state, p.err = p.leader.reap()
 	if p.err == nil && !p.state.Success() {
 		p.err = &exec.ExitError{ProcessState: p.state}
@@ -138,15 +160,24 @@ func (p *Process) supervise(collect func()) {
 	collect()
 }
 
-// outlast waits for what is left of the group after its leader, as long as it
-// holds a pipe: first for it to end by itself, then after SIGTERM.
-func (p *Process) outlast() {
-	if released(p.ends, settleWait, p.killed) {
-		return
+// outlast waits for what is left after the leader: first, as long as it holds a
+// pipe, for it to end by itself, then after SIGTERM. It reports whether nothing is.
+func (p *Process) outlast() (alone bool) {
+	if until(p.released, settleWait, p.killed) && p.alone() {
+		return true
 	}
 	termed := p.terminate()
-	released(p.ends, p.grace.Term-time.Since(termed), p.killed)
+	if p.signalMembers(term) {
+		termed = time.Now()
+	}
+	return until(func() bool { return p.released() && p.alone() }, p.grace.Term-time.Since(termed), p.killed)
 }
+
+// alone reports whether none of ours lives.
+func (p *Process) alone() bool { return len(p.members()) == 0 }
+
+// released reports whether nobody holds the other side of our ends.
+func (p *Process) released() bool { return !slices.ContainsFunc(p.ends, held) }
 
 // terminate sends SIGTERM to the group, once, and says when that was.
 func (p *Process) terminate() time.Time {
@@ -209,7 +240,7 @@ func (p *Process) Err() error {
 
 // Watched reports whether the group will be killed if our own process dies
 // without closing it. It is false without /bin/sh, and after Done.
-func (p *Process) Watched() bool { return processWatcher.watches(p.Pid()) }
+func (p *Process) Watched() bool { return processWatcher.watches(p.session) }
 
 // Close ends the child with its group, gently at first (see [Grace]), and
 // closes the pipes. It returns when the child is reaped, also if others call

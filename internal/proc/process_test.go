@@ -166,7 +166,8 @@ func TestEnvIsTheWholeEnvironment(t *testing.T) {
 	for _, env := range [][]string{nil, {"A=1", "A=2"}} {
 		p := start(t, proc.Command{Path: "env", Env: env})
 		out, err := io.ReadAll(p.Stdout())
-		if want := strings.Join(env[len(env)/2:], "\n"); err != nil || strings.TrimSpace(string(out)) != want {
+		want := strings.Join(append(env[len(env)/2:], "INDUS_WATCH="+proc.Mark(p)), "\n")
+		if err != nil || strings.TrimSpace(string(out)) != want {
 			t.Errorf("%q: got %q, %v", env, out, err)
 		}
 	}

@@ -30,6 +30,8 @@ func Run(ctx context.Context, c Command, stdin io.Reader, stdout, stderr io.Writ
 		return -1, err
 	}
 	s.closeTheirs()
+	processWatcher.remove(p.mark) // what leaves the session may live on: agents, daemons
+	p.mark = ""
 	results := make(chan error, len(copies))
 	for _, copy := range copies {
 		go func() { results <- copy() }()

@@ -47,7 +47,7 @@ func closeAll(files []*os.File) {
 // drain lets those who read go on until EOF; if that does not come, because
 // someone outside the group holds the pipe, for a short while.
 func drain(ends ...*os.File) {
-	if released(ends, drainWait, nil) {
+	if until(func() bool { return !slices.ContainsFunc(ends, held) }, drainWait, nil) {
 		return
 	}
 	for _, f := range ends {
@@ -57,25 +57,26 @@ func drain(ends ...*os.File) {
 	}
 }
 
-// released waits until nobody holds the other side of our ends, and reports
-// whether that was so within a time and before the interruption.
-func released(ends []*os.File, limit time.Duration, interrupt <-chan struct{}) bool {
+// until waits for a condition and reports whether it came to hold within a time
+// and before the interruption.
+func until(holds func() bool, limit time.Duration, interrupt <-chan struct{}) bool {
 	late := time.NewTimer(limit)
 	defer late.Stop()
-	tick := time.NewTicker(heldTick)
-	defer tick.Stop()
-	for slices.ContainsFunc(ends, held) {
+	for tick := firstTick; !holds(); tick = min(2*tick, lastTick) {
 		select {
 		case <-interrupt:
 			return false
 		case <-late.C:
 			return false
-		case <-tick.C:
+		case <-time.After(tick):
 		}
 	}
 	return true
 }
 
-// heldTick is how often a pipe is looked at: one cheap system call, and only
-// while a group outlives its leader.
-const heldTick = 5 * time.Millisecond
+// How often a condition is looked at, and only while a group outlives its leader:
+// a pipe costs one cheap system call, a look through /proc some milliseconds.
+const (
+	firstTick = 5 * time.Millisecond
+	lastTick  = 40 * time.Millisecond
+)

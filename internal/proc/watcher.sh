@@ -1,16 +1,67 @@
-# Kills the process groups of a program that has died. It reads "+PGID" and
-# "-PGID" while the program lives; when the pipe ends, the program has.
-trap '' HUP INT QUIT TERM TSTP
+# Ends what a program that has died leaves running. While the program lives, it
+# sends "+ID" and "-ID", and "?", which is answered. When the pipe ends the
+# program is dead, and each of its children has executed: until then a child
+# holds the pipe too. An ID is SESSION:START, with the start time of the
+# session's leader, or a mark. $1 is the start time of the program, "" where
+# there is no /proc of Linux: then a session is the group of its leader.
+since=$1
+trap '' HUP INT QUIT TERM TSTP PIPE
 live=' '
 while read -r line; do
 	id=${line#?}
-	case $id in '' | *[!0-9]*) continue ;; esac
 	case $line in
-	+*) live="$live$id " ;;
-	-*) case $live in *" $id "*) live="${live%% $id *} ${live#* $id }" ;; esac ;;
+	'?') echo ;;
+	+*[!0-9A-Z:]* | -*[!0-9A-Z:]*) ;;
+	+?*) live="$live$id " ;;
+	-?*) case $live in *" $id "*) live="${live%% $id *} ${live#* $id }" ;; esac ;;
 	esac
 done
 if [ "$live" = ' ' ]; then exit; fi
-for id in $live; do kill -s TERM -- "-$id"; done
+
+# look reads what a process is: its state, session and start time.
+look() {
+	state='' session='' start=''
+	read -r stat <"/proc/$1/stat" || return
+	set -- ${stat##*")" }
+	state=$1 session=$4 start=${20}
+}
+
+# ours reports whether a process lives and is in one of the sessions, or carries one
+# of the marks. A session whose leader has another start time is someone else's.
+ours() {
+	look "$1" || return
+	case $state in '' | Z | X) return 1 ;; esac
+	if [ "$start" -lt "$since" ]; then return 1; fi
+	case $live in *" $session:"*)
+		leader=$session
+		if ! look "$leader"; then return 0; fi
+		case $live in *" $leader:$start "*) return 0 ;; esac
+		;;
+	esac
+	[ -r "/proc/$1/environ" ] || return
+	mark=$(tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^INDUS_WATCH=//p')
+	case $live in *" ${mark:-?} "*) ;; *) return 1 ;; esac
+}
+
+# signal sends a signal to all that is left, and fails where nothing is.
+signal() {
+	left=1
+	if [ "$since" ]; then
+		for dir in /proc/[0-9]*; do
+			if ours "${dir#/proc/}" && kill -s "$1" "${dir#/proc/}"; then left=0; fi
+		done
+	else
+		for id in $live; do
+			case $id in *:*) kill -s "$1" -- "-${id%:*}" && left=0 ;; esac
+		done
+	fi
+	return $left
+}
+
+# The second look also finds what had just executed and had no environment yet.
+signal TERM
 sleep 1
-for id in $live; do kill -s KILL -- "-$id"; done
+for try in 1 2 3 4 5 6 7 8 9 10; do
+	if ! signal KILL; then exit; fi
+	sleep 1
+done

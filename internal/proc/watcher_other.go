@@ -7,7 +7,6 @@ type watcher struct{}
 
 var processWatcher watcher
 
-func (watcher) prepare()         {}
-func (watcher) add(int)          {}
-func (watcher) remove(int)       {}
-func (watcher) watches(int) bool { return false }
+func (watcher) add(string)          {}
+func (watcher) remove(string)       {}
+func (watcher) watches(string) bool { return false }

@@ -4,8 +4,10 @@ package proc_test
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -44,9 +46,14 @@ func spawn(t *testing.T, mode string) (program *exec.Cmd, pids []int) {
 }
 
 func TestKillNineLeavesNothing(t *testing.T) {
-	for _, mode := range []string{"parent", "parent whose watcher dies"} {
+	for _, mode := range []string{
+		"parent", "parent whose watcher dies", "parent in the middle of a start", "parent of those who drop the mark",
+	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
+			if mode == "parent in the middle of a start" && runtime.GOOS != "linux" {
+				t.Skip("marks are read in /proc")
+			}
 			program, pids := spawn(t, mode)
 			for _, pid := range pids {
 				if !alive(pid) {
@@ -87,28 +94,13 @@ func TestOneWatcherForAll(t *testing.T) {
 	}
 }
 
-func TestAWatcherThatWasKilledIsReplaced(t *testing.T) {
-	for name, next := range map[string]func(*testing.T){
-		"by a start": func(t *testing.T) { start(t, sh("cat")) },
-		"by an end":  nil,
-	} {
-		t.Run(name, func(t *testing.T) {
+func TestAWatcherIsReplaced(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+		t.Run(s.String(), func(t *testing.T) {
 			first, other := start(t, sh("cat")), start(t, sh("cat"))
-			killed := proc.WatcherPid()
-			if err := syscall.Kill(killed, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			eventually(t, "the loss is noticed", func() bool { return !first.Watched() })
-			if next == nil {
-				other.Close()
-			} else {
-				next(t)
-			}
-			if pid := proc.WatcherPid(); pid == 0 || pid == killed {
-				t.Errorf("watcher %d after %d", pid, killed)
-			}
-			if !first.Watched() {
-				t.Error("the first group was forgotten")
+			within(t, func() { newWatcher(func(pid int) { syscall.Kill(pid, s) }) })
+			if !first.Watched() || !other.Watched() {
+				t.Error("who lived before was forgotten")
 			}
 			if z := zombies(t); len(z) != 0 {
 				t.Errorf("zombies: %v", z)
@@ -120,30 +112,59 @@ func TestAWatcherThatWasKilledIsReplaced(t *testing.T) {
 // The script is POSIX: every shell that may be /bin/sh runs it.
 func TestWatcherScript(t *testing.T) {
 	for _, shell := range []string{"sh", "dash", "bash --posix", "ksh", "mksh", "yash", "zsh --emulate sh", "busybox sh"} {
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
-			args := append(strings.Fields(shell), "-c", proc.WatcherScript)
-			if _, err := exec.LookPath(args[0]); err != nil {
-				t.Skip(err)
-			}
-			dead := []*proc.Process{start(t, patient(sh(stubborn))), start(t, patient(sh("echo $$; sleep 1000")))}
-			spared := []*proc.Process{start(t, sh("cat")), start(t, sh("cat")), start(t, sh("cat"))}
-			var pids []int
-			for _, p := range dead {
-				pids = append(pids, numbers(t, line(p))...)
-			}
-			w := exec.Command(args[0], args[1:]...)
-			w.Stdin = strings.NewReader(strings.NewReplacer(
-				"A", strconv.Itoa(spared[0].Pid()), "B", strconv.Itoa(spared[1].Pid()), "C", strconv.Itoa(spared[2].Pid()),
-				"X", strconv.Itoa(dead[0].Pid()), "Y", strconv.Itoa(dead[1].Pid()),
-			).Replace("+A\n+X\n\n+B\n-A\n-A\nnonsense\n+-1\n+\n+C\n-B\n+A\n-A\n-7\n+Y\n-C\n"))
-			w.Run() // busybox minds the "--" that POSIX asks for, and goes on
-			waitGone(t, pids...)
-			for _, p := range spared {
-				if !alive(p.Pid()) {
-					t.Errorf("%d was killed", p.Pid())
+		for _, since := range []string{proc.StartOf(os.Getpid()), ""} {
+			t.Run(shell+" since "+since, func(t *testing.T) {
+				t.Parallel()
+				args := append(strings.Fields(shell), "-c", proc.WatcherScript, "watcher", since)
+				if _, err := exec.LookPath(args[0]); err != nil {
+					t.Skip(err)
 				}
-			}
-		})
+				dead := []*proc.Process{start(t, patient(sh(stubborn))), start(t, patient(sh("echo $$; sleep 1000")))}
+				spared := []*proc.Process{start(t, sh("cat")), start(t, sh("cat")), start(t, sh("cat")), start(t, sh("cat"))}
+				if since != "" { // found by its mark alone
+					byMark := start(t, patient(sh(`set -m; env -u PATH sleep 1000 >/dev/null & echo $! $$; wait`)))
+					defer waitGone(t, numbers(t, line(byMark))...)
+					dead = append(dead, byMark)
+				}
+				var pids []int
+				for _, p := range dead[:2] {
+					pids = append(pids, numbers(t, line(p))...)
+				}
+				leaderless := exec.Command("sh", "-c", `sleep 1000 >/dev/null 2>&1 & echo $! "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)"`)
+				leaderless.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+				out, err := leaderless.Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				left := strings.Fields(string(out))
+				pids = append(pids, numbers(t, left[0])...)
+				w := exec.Command(args[0], args[1:]...)
+				foreign := "" // a session whose number was another's
+				if since != "" {
+					foreign = strconv.Itoa(spared[3].Pid()) + ":1"
+				}
+				names := []string{"F", foreign, "L", fmt.Sprintf("%d:%s", leaderless.Process.Pid, strings.Join(left[1:], ""))}
+				for i, name := range []string{"A", "B", "C"} {
+					names = append(names, name, proc.Session(spared[i]))
+				}
+				names = append(names, "X", proc.Session(dead[0]), "Y", proc.Session(dead[1]), "Z", proc.Mark(dead[len(dead)-1]))
+				w.Stdin = strings.NewReader(strings.NewReplacer(names...).Replace(
+					"+A\n+X\n?\n\n+B\n-A\n-A\nnonsense\n+-1\n+*\n+\n+C\n-B\n+A\n-A\n-7\n+Y\n-C\n+F\n+L\n?\n+Z\n"))
+				var none *os.File
+				if out, closed, err := os.Pipe(); err == nil { // whom it answers has died
+					out.Close()
+					none = closed
+					defer none.Close()
+				}
+				w.Stdout = none
+				w.Run() // busybox minds the "--" that POSIX asks for, and goes on
+				waitGone(t, pids...)
+				for _, p := range spared {
+					if !alive(p.Pid()) {
+						t.Errorf("%d was killed", p.Pid())
+					}
+				}
+			})
+		}
 	}
 }

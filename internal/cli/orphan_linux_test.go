@@ -1,0 +1,42 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// orphans is a server that minds neither stdin's end nor a handshake, with a
+// descendant in a process group of its own and one in a session of its own.
+const orphans = `set -m; sleep 300 & setsid sleep 300 & exec sleep 300`
+
+// TestKillNineWhileServersStart kills indus as soon as a number of the servers' processes
+// run: from the first to the last, so that every step of a start is met.
+func TestKillNineWhileServersStart(t *testing.T) {
+	runs, servers := 8, 12
+	if os.Getenv("INDUS_SOAK") != "" {
+		runs, servers = 100, 40
+	}
+	for i := range runs {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			mark := newMark()
+			rows := map[string]row{}
+			for n := range servers {
+				rows[fmt.Sprintf("s%d", n)] = row{"sh", []string{"-c", orphans}, map[string]string{markName: mark}}
+			}
+			cmd := command(t, rows, "serve", "--stdio", "--no-ledger")
+			p := launch(t, cmd)
+			for late := time.Now().Add(deadline); len(marked(t, mark)) < 1+3*servers*i/runs; {
+				if time.Now().After(late) {
+					t.Fatalf("%d processes run", len(marked(t, mark)))
+				}
+			}
+			p.signal(syscall.SIGKILL)
+			p.ends(-1)
+			waitGone(t, mark)
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// census is the last look at all processes. Servers end together, and a look costs
+// milliseconds: whoever waited while another one was taken shares the next.
+var census struct {
+	mu    sync.Mutex
+	began time.Time
+	found []member
+}
+
+// A member is a process that may belong to somebody. Its mark is "" where it has
+// none, or has hidden it.
+type member struct {
+	pid, session int
+	mark         string
+}
+
+// members are the processes of p that live and that we may signal: those of its
+// session, and those that carry its mark.
+func (p *Process) members() (found []member) {
+	asked := time.Now()
+	census.mu.Lock()
+	if !census.began.After(asked) {
+		census.began = time.Now()
+		census.found = everybody()
+	}
+	all := census.found
+	census.mu.Unlock()
+	for _, m := range all {
+		if p.owns(m) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// everybody looks at all processes that we may signal.
+func everybody() (found []member) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	var buf []byte
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if m := look(pid, &buf); m.session != 0 {
+				found = append(found, m)
+			}
+		}
+	}
+	return found
+}
+
+// look is one process; its session is 0 where it is gone or not ours to signal.
+// buf is used again.
+func look(pid int, buf *[]byte) member {
+	session, err := unix.Getsid(pid)
+	if err != nil || session == 0 || unix.Kill(pid, 0) != nil { // 0: the kernel's own
+		return member{}
+	}
+	m := member{pid: pid, session: session}
+	fd, err := unix.Open(fmt.Sprintf("/proc/%d/environ", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return m
+	}
+	defer unix.Close(fd)
+	env := (*buf)[:0]
+	for n := 1; n > 0; env = env[:len(env)+max(0, n)] {
+		env = slices.Grow(env, 16<<10)
+		n, _ = unix.Read(fd, env[len(env):cap(env)])
+	}
+	*buf = env
+	for pair := range bytes.SplitSeq(env, []byte{0}) {
+		if mark, ok := bytes.CutPrefix(pair, []byte(markName+"=")); ok {
+			m.mark = string(mark)
+		}
+	}
+	return m
+}
+
+func (p *Process) owns(m member) bool {
+	if m.session != p.Pid() && (p.mark == "" || m.mark != p.mark) {
+		return false
+	}
+	state, _ := stat(m.pid)
+	return state != "" && state != "Z" && state != "X"
+}
+
+// signalMembers signals those outside of the leader's group, and reports whether
+// there are any. A handle is a pidfd: a process that gets the number meanwhile is
+// not met.
+func (p *Process) signalMembers(s signal) (any bool) {
+	var buf []byte
+	for _, m := range p.members() {
+		if group, _ := unix.Getpgid(m.pid); group == p.Pid() {
+			continue
+		}
+		if h, err := os.FindProcess(m.pid); err == nil {
+			if p.owns(look(m.pid, &buf)) {
+				any = h.Signal(s) == nil || any
+			}
+			_ = h.Release()
+		}
+	}
+	return any
+}
+
+// startOf is when a process started, in clock ticks since the system did.
+func startOf(pid int) string {
+	_, start := stat(pid)
+	return start
+}
+
+// stat reads a process's state and start time, "" where there is none.
+func stat(pid int) (state, start string) {
+	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	f := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // a name may hold anything
+	if len(f) < 20 {
+		return "", ""
+	}
+	return f[0], f[19]
+}

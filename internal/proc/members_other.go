@@ -1,0 +1,9 @@
+//go:build !linux
+
+package proc
+
+// Nothing but the leader's group can be found here.
+
+func (p *Process) members() []struct{}       { return nil }
+func (p *Process) signalMembers(signal) bool { return false }
+func startOf(int) string                     { return "" }
