@@ -32,7 +32,9 @@ type front struct {
 	listeners map[*noteBox]func(method string) bool
 	watching  bool
 	closed    bool
-	stop      func() // ends Backend.Watch
+	stop      func()        // ends Backend.Watch
+	active    int           // requests being answered, subscriptions left out
+	drained   chan struct{} // non-nil: new requests are refused; closed once active is 0
 }
 
 func newFront(b Backend, o *Options) *front {
@@ -78,6 +80,12 @@ func frontError(status int, code int64, format string, args ...any) frontAnswer 
 func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 	if r.params != nil && r.params[0] != '{' {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "params must be an object")
+	}
+	if r.method != protocol.MethodPing && r.method != protocol.MethodListen {
+		if !f.begin() {
+			return frontError(http.StatusServiceUnavailable, interop.CodeInternal, "%s: %v", r.method, errDraining)
+		}
+		defer f.finish()
 	}
 	if r.era == interop.Modern {
 		switch r.method {
@@ -151,6 +159,37 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 		return frontError(0, interop.CodeInternal, "%s", faultText(fault))
 	}
 	return frontError(0, interop.CodeInternal, "%s: %v", r.method, err)
+}
+
+// begin counts a request; false where new ones are refused.
+func (f *front) begin() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.drained != nil {
+		return false
+	}
+	f.active++
+	return true
+}
+
+func (f *front) finish() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.active--; f.active == 0 && f.drained != nil {
+		close(f.drained)
+	}
+}
+
+// drain refuses new requests, and returns what is closed when none is being answered.
+func (f *front) drain() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.drained == nil {
+		if f.drained = make(chan struct{}); f.active == 0 {
+			close(f.drained)
+		}
+	}
+	return f.drained
 }
 
 func methodNotFound(method string) frontAnswer {

@@ -110,7 +110,8 @@ type Host struct {
 // The causes for which the host itself refuses or ends a call.
 var (
 	errBusy         = errors.New("too many requests of this client are in flight")
-	errHostClosed   = errors.New("the host is closing")
+	errHostClosed   = errors.New("the host is closing; whether the call took effect is not known")
+	errDraining     = errors.New("the host is closing and takes no new requests; try again once it is back")
 	errSessionEnded = errors.New("the session has ended")
 	errCallDropped  = errors.New("cancelled by the client")
 )
@@ -204,6 +205,19 @@ func (h *Host) Serve(ctx context.Context, t mcp.Transport) error {
 	return h.servePipe(ctx, sdkWire{c}, 0)
 }
 
+// Drain is the first half of a gentle end, of which [Host.Close] is the other: new
+// requests are refused from now on, save pings, and those in flight go on, with their progress
+// and their cancellation. It returns when all are answered or ctx ends, whose error that is.
+// It may be called twice, and concurrently.
+func (h *Host) Drain(ctx context.Context) error {
+	select {
+	case <-h.front.drain():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Close ends all sessions and streams, cancels the calls in flight and waits
 // for everything that the host has started; what comes later is refused. It may
 // be called twice. It does not wait for a reader that cannot be interrupted,
@@ -227,7 +241,7 @@ func (h *Host) enter(c client) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return errHostClosed
+		return errDraining
 	}
 	if c != (client{}) {
 		if h.inFlight[c] >= h.opts.MaxInFlight {

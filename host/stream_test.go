@@ -305,7 +305,7 @@ func TestCloseEndsEverythingOverHTTP(t *testing.T) {
 	h.Close()
 	h.Close()
 	for range 2 {
-		if got := <-answers; got != `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"tools/call: the host is closing"}}` {
+		if got := <-answers; got != `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"tools/call: the host is closing; whether the call took effect is not known"}}` {
 			t.Error(got)
 		}
 		if err := <-g.ended; err == nil {

@@ -19,6 +19,9 @@ import (
 // patience is how long an end may take before the person is told that it does.
 const patience = 500 * time.Millisecond
 
+// sameSignal is how long a second signal counts as the first: no person is as quick.
+const sameSignal = 200 * time.Millisecond
+
 // streams is where a command reads and writes, and what its run comes to.
 type streams struct {
 	in       io.Reader
@@ -42,7 +45,9 @@ func (s streams) tell(format string, args ...any) {
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	// The second signal ends the process at once. Wrappers (npx) send on what the terminal
+	// has sent to them and to us, so that one wish comes twice.
+	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, stop) })
 	return run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr, &state{}})
 }
 

@@ -21,8 +21,9 @@ const shutdownWait = 5 * time.Second
 
 // door is where clients come in.
 type door interface {
-	// serve blocks until ctx ends, or a door of one client is closed.
-	serve(ctx context.Context, h *host.Host, s streams) error
+	// serve blocks until ctx ends, and then until stop has ended the host, or a door of
+	// one client is closed.
+	serve(ctx context.Context, h *host.Host, stop func(), s streams) error
 	// admits says who sends a request; nil: everyone is the local user.
 	admits() func(*http.Request) (toolbox.Principal, error)
 	// String is how the ledger names who serves there.
@@ -67,13 +68,14 @@ func (stdioDoor) String() string { return "indus serve --stdio" }
 
 func (stdioDoor) admits() func(*http.Request) (toolbox.Principal, error) { return nil }
 
-func (stdioDoor) serve(ctx context.Context, h *host.Host, s streams) error {
+func (stdioDoor) serve(ctx context.Context, h *host.Host, stop func(), s streams) error {
 	if _, ok := terminal(s.in); ok {
 		s.tell("serving on stdin and stdout, which a client is meant to hold; to connect one:\n" +
 			"  claude mcp add indus -- indus serve --stdio\n" +
 			`  {"mcpServers":{"indus":{"command":"indus","args":["serve","--stdio"]}}}`)
 	}
-	return h.ServeStdio(ctx)
+	defer stopAfter(ctx, stop)()
+	return h.ServeStdio(context.WithoutCancel(ctx))
 }
 
 // httpDoor is a port: any number of clients.
@@ -107,7 +109,7 @@ func (d *httpDoor) admits() func(*http.Request) (toolbox.Principal, error) { ret
 // url is what clients on this machine connect to.
 func (d *httpDoor) url() string { return "http://" + reachable(d.l.Addr().(*net.TCPAddr)) + "/mcp" }
 
-func (d *httpDoor) serve(ctx context.Context, h *host.Host, s streams) error {
+func (d *httpDoor) serve(ctx context.Context, h *host.Host, stop func(), s streams) error {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h.Handler())
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
@@ -120,10 +122,9 @@ func (d *httpDoor) serve(ctx context.Context, h *host.Host, s streams) error {
 	s.tell("to connect a client:\n  claude mcp add --transport http indus %s%s\n"+
 		`  {"mcpServers":{"indus":{"type":"http","url":"%s"%s}}}`, url, flag, url, headers)
 
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		h.Close() // ends the streams, for which Shutdown would wait
+	wait := stopAfter(ctx, func() {
+		_ = d.l.Close() // clients that are connected hear of the end, or cancel their calls
+		stop()          // ends the streams, for which Shutdown would wait
 		end, cancel := context.WithTimeout(context.Background(), shutdownWait)
 		defer cancel()
 		if server.Shutdown(end) != nil {
@@ -131,11 +132,22 @@ func (d *httpDoor) serve(ctx context.Context, h *host.Host, s streams) error {
 		}
 	})
 	err := server.Serve(d.l)
-	if stop() {
-		return err // nobody asked it to end
+	wait()
+	if ctx.Err() != nil {
+		return nil
 	}
-	<-stopped
-	return nil
+	return err // nobody asked it to end
+}
+
+// stopAfter calls stop when ctx ends, and wait waits for it if that was so.
+func stopAfter(ctx context.Context, stop func()) (wait func()) {
+	done := make(chan struct{})
+	unused := context.AfterFunc(ctx, func() { defer close(done); stop() })
+	return func() {
+		if !unused() {
+			<-done
+		}
+	}
 }
 
 // reachable is an address as a client on this machine writes it.

@@ -31,6 +31,7 @@ type serveFlags struct {
 	builtins bool
 	expose   string
 	listWait time.Duration
+	drain    time.Duration
 	exact    bool
 }
 
@@ -63,6 +64,7 @@ func newServe(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
 	cmd.Flags().BoolVar(&f.exact, "exact", false, "mend nothing for clients")
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
+	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, "how long calls in flight have at the end")
 	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("expose", completeExpose)
 	return cmd
@@ -78,6 +80,8 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return usage("--stdio and --addr exclude each other")
 	case f.noLedger && cmd.Flags().Changed("ledger"):
 		return usage("--no-ledger and --ledger exclude each other")
+	case f.drain < 0:
+		return usage("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
 	case !slices.Contains(policies, f.changes):
 		return usage("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "), didYouMean(f.changes, policies))
 	}
@@ -105,7 +109,8 @@ Which tools are live is kept in a ledger, that all processes of the user share; 
 listed until it answers itself.
 
 It ends, with all its servers, on Ctrl-C and SIGTERM, and with --stdio when
-stdin ends. A second Ctrl-C does not wait for them.
+stdin ends. New calls are refused then, and those in flight have the time of
+--drain. A second Ctrl-C waits for nothing.
 
 Usage:
   indus serve [FLAG]...
@@ -132,6 +137,9 @@ Flags:
                        servers that are not ready and of whose tools the ledger
                        knows nothing, because many clients list once; 0 is not
                        at all (default: 3s)
+  --drain TIME         how long calls in flight have to end after the first signal;
+                       what has not ended by then is answered with an error; 0
+                       is not at all (default: 10s)
   --exact              publish tools and results as servers wrote them, even where
                        clients refuse a whole list for it; otherwise what they
                        cannot read is left out, and told of
@@ -207,7 +215,15 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 		Exact: f.exact,
 	})
 	defer h.Close()
-	if err := door.serve(ctx, h, s); err != nil {
+	stop := func() {
+		end, cancel := context.WithTimeout(context.Background(), f.drain)
+		defer cancel()
+		if h.Drain(end) != nil && f.drain > 0 {
+			s.tell("calls in flight were given up after %v", f.drain)
+		}
+		h.Close()
+	}
+	if err := door.serve(ctx, h, stop, s); err != nil {
 		return &exitError{exitFault, err}
 	}
 	return nil
