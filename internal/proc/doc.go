@@ -19,28 +19,32 @@
 // A child leads a session, and so a process group, of its own: a Ctrl-C in our
 // terminal does not reach it, and it cannot ask its questions there. Close
 // closes its stdin, waits, sends the group SIGTERM, waits, sends the group
-// SIGKILL. A leader that exits by itself takes its group along: whoever still
-// holds stdout or stderr is given SIGTERM and time, then all are killed. The
-// group is always killed before the leader is reaped, for until then nothing
-// else can have got its number.
+// SIGKILL. A leader that has exited takes along what it leaves: whoever still
+// holds stdout or stderr has a moment, then all are sent SIGTERM, given time and
+// killed. The leader is reaped last, for until then nothing else can have got its
+// number.
+//
+// On Linux that is all of the session and, for a child of Start, whatever
+// carries its mark in the variable INDUS_WATCH: what moved to another group, and
+// daemons too. A command of Run ends by session: what it detaches may live on.
 //
 // When our own process dies without a word (kill -9, a crash, os.Exit), the
-// watcher kills what is left: one /bin/sh for the whole program, in a session
-// of its own, which is told over a pipe which groups live and acts when the
-// pipe ends. It holds none of our streams and runs until we end. It is started
-// by the first Start, and again by the next Start or exit of a child if
-// something killed it. Without /bin/sh children run unwatched;
-// [Process.Watched] tells.
+// watcher ends what is left: one /bin/sh for the whole program, in a session
+// of its own, which reads from a pipe what lives, before it is born, and acts
+// when the pipe ends. It holds none of our streams and runs until we end. The first
+// Start starts it; another one takes its place at once if it dies, and within ten
+// seconds if it is stopped. Without /bin/sh children run unwatched;
+// [Process.Watched] reports it.
 //
 // # Limits
 //
-// A descendant that leaves the group (setsid, setpgid: daemons, shells with
-// job control) is out of reach, and so is one that runs as another user. A
-// kill -9 in the instant between the birth of a child and its registration
-// leaves that child with its stdin closed and nothing more. Grandchildren that
-// hold neither stdout nor stderr are killed without a SIGTERM when their leader
-// exits by itself. A program that is PID 1 of a container inherits the zombies
-// of killed grandchildren, as every PID 1 does: run it with an init.
+// A descendant that leaves the session and drops the mark (env -i setsid) is out of
+// reach, and so is one that runs as another user. Without the /proc of Linux
+// whatever leaves the group is, descendants that hold neither stdout nor stderr are
+// killed without a SIGTERM when their leader exits by itself, and a kill -9 in the
+// instant between the birth of a child and its registration leaves that child with
+// its stdin closed. A program that is PID 1 of a container inherits the zombies of
+// killed grandchildren, as every PID 1 does: run it with an init.
 //
 // On systems other than Linux, macOS and the BSDs there are no groups and no
 // watcher: the child alone is killed, and its pipes may have no deadlines.
@@ -48,7 +52,8 @@
 // # Concurrency
 //
 // Everything may be called by several goroutines at once. A Process has two
-// goroutines, which end with the child: Done says when. The watcher has none.
+// goroutines, which end with the child: Done says when. The watcher has one, which
+// ends with the last child.
 //
 // # Testing
 //
