@@ -98,7 +98,11 @@ func (r *reading) identify(keyed bool) {
 		}
 	}
 	if strings.TrimSpace(r.Server.ID) == "" && r.State == Active {
-		r.skip(r.at, "the row has no name", `add "name": "…"`)
+		hint := `add "name": "…"`
+		if keyed {
+			hint = fmt.Sprintf("write its name in the place of %q", r.Server.ID)
+		}
+		r.skip(r.at, "the row has no name", hint)
 	}
 }
 

@@ -246,14 +246,7 @@ func (f *acceptFlags) print(all []offer, accepted bool, s streams) error {
 
 // complete offers what may be accepted. It reads the ledger and nothing else.
 func (f *acceptFlags) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	file, _, err := f.open(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	entries, err := file.Read(cmd.Context(), 0)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	entries, _ := f.entries(cmd.Context())
 	var out []string
 	for _, o := range offers(entries) {
 		if v := o.version(); strings.HasPrefix(v, typed) && !slices.Contains(args, v) {

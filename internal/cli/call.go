@@ -177,7 +177,7 @@ func (s streams) misfit(name string, e *validate.Error) error {
 		b.WriteString("\n  " + clean(strings.TrimRight(line, "\n")))
 	}
 	s.tell("%s: the arguments do not fit; see -h, or send them with --no-validate%s", clean(name), b.String())
-	return &silentError{exitUsage, e}
+	return &silentError{exitUsage, &advisedError{e, "indus mcp call " + shellWord(name) + " -h shows what it takes"}}
 }
 
 // owners are the servers that may have a tool: one call need not wait for all

@@ -52,7 +52,12 @@ func (s streams) writeHelp(cmd *cobra.Command) error {
 	}
 	text := strings.Replace(cmd.Long, "\n\nA session:", before, 1)
 	if cmd.HasParent() {
-		text = strings.Replace(text, "\n\nA session:", "\n\nFlags of every command:"+logFlagsHelp+"\n\nA session:", 1)
+		common := logFlagsHelp
+		if cmd.LocalNonPersistentFlags().Lookup("verbose") != nil { // it has another
+			_, common, _ = strings.Cut(common[1:], "\n")
+			common = "\n" + common
+		}
+		text = strings.Replace(text, "\n\nA session:", "\n\nFlags of every command:"+common+"\n\nA session:", 1)
 	}
 	if file, ok := terminal(s.out); ok {
 		width, _ := screen(int(file.Fd()))

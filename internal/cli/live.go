@@ -14,7 +14,8 @@ import (
 // liveTick is how often the lines are drawn: often enough to look alive.
 const liveTick = 100 * time.Millisecond
 
-// silenceLimit is when somebody who sees no terminal hears why nothing is printed yet.
+// silenceLimit is when somebody who sees no terminal hears why nothing
+// is printed yet.
 const silenceLimit = 3 * time.Second
 
 // watchLive draws a line for each server on stderr while they connect, where that is a
@@ -22,19 +23,14 @@ const silenceLimit = 3 * time.Second
 func watchLive(fleet *interop.Fleet, s streams) (stop func()) {
 	file, ok := terminal(s.err)
 	if !ok {
-		slow := time.AfterFunc(silenceLimit, func() {
-			var starting []string
+		return s.tellSlow(func() (starting []string) {
 			for _, st := range fleet.Status() {
 				if !st.Phase.Usable() && st.Fault == nil {
 					starting = append(starting, st.Server)
 				}
 			}
-			if starting == nil {
-				return // all have come meanwhile
-			}
-			s.tell("still waiting, after %s, for %s", silenceLimit, clean(some(starting, maxTools, "servers")))
+			return starting
 		})
-		return func() { slow.Stop() }
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -55,6 +51,16 @@ func watchLive(fleet *interop.Fleet, s streams) (stop func()) {
 		}
 	}()
 	return func() { close(quit); <-done }
+}
+
+// tellSlow says for whom a command still waits after a while.
+func (s streams) tellSlow(waiting func() []string) (stop func()) {
+	slow := time.AfterFunc(silenceLimit, func() {
+		if who := waiting(); len(who) > 0 { // or all have come meanwhile
+			s.tell("still waiting, after %s, for %s", silenceLimit, clean(some(who, maxTools, "servers")))
+		}
+	})
+	return func() { slow.Stop() }
 }
 
 func screen(fd int) (width, height int) {

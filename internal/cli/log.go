@@ -41,6 +41,7 @@ func newLog(s streams) *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.server, "server", "", "of one server only")
+	_ = cmd.RegisterFlagCompletionFunc("server", f.completeServer)
 	cmd.Flags().StringVar(&f.since, "since", "", "what happened since a time")
 	cmd.Flags().IntVarP(&f.most, "lines", "n", 100, "how many of the newest lines; 0 is all")
 	cmd.Flags().StringVar(&f.at, "at", "", "what was live at a time")
@@ -184,15 +185,22 @@ func (f *logFlags) known(entries []ledger.Entry) error {
 	if f.server == "" || slices.ContainsFunc(entries, func(e ledger.Entry) bool { return e.Server == f.server }) {
 		return nil
 	}
-	seen := map[string]bool{}
-	var all []string
+	return usage("the ledger knows no server %q%s", f.server, didYouMean(f.server, serversOf(entries)))
+}
+
+// serversOf are all that a log is about.
+func serversOf(entries []ledger.Entry) (all []string) {
 	for _, e := range entries {
-		if e.Server != "" && !seen[e.Server] {
-			seen[e.Server] = true
+		if e.Server != "" && !slices.Contains(all, e.Server) {
 			all = append(all, e.Server)
 		}
 	}
-	return usage("the ledger knows no server %q%s", f.server, didYouMean(f.server, all))
+	return all
+}
+
+func (f *logFlags) completeServer(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	entries, _ := f.entries(cmd.Context())
+	return beginning(typed, serversOf(entries)), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (f *logFlags) skips(e ledger.Entry) bool { return f.server != "" && e.Server != f.server }

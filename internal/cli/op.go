@@ -119,7 +119,9 @@ func (f *opFlags) operations(ctx context.Context, endpoint string, s streams) (*
 	if from.Namespace == "" {
 		from.Namespace = hostOf(endpoint)
 	}
+	stop := s.tellSlow(func() []string { return []string{hostOf(endpoint)} })
 	all, err := from.Import(ctx)
+	stop()
 	if err != nil {
 		return nil, f.importError(ctx, err)
 	}
