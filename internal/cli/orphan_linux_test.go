@@ -3,6 +3,7 @@ package cli_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -38,5 +39,27 @@ func TestKillNineWhileServersStart(t *testing.T) {
 			p.ends(-1)
 			waitGone(t, mark)
 		})
+	}
+}
+
+// TestNoServerOutlivesACommand that a signal ends while it waits for one.
+func TestNoServerOutlivesACommand(t *testing.T) {
+	for _, line := range []string{"mcp call hung__x", "mcp ls", "mcp tools", "mcp doctor", "mcp lint"} {
+		for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 130, syscall.SIGKILL: -1} {
+			t.Run(line+"/"+s.String(), func(t *testing.T) {
+				t.Parallel()
+				mark := newMark()
+				env := map[string]string{markName: mark}
+				p := launch(t, command(t, map[string]row{"hung": {"sh", []string{"-c", orphans}, env}}, strings.Fields(line)...))
+				for late := time.Now().Add(deadline); len(marked(t, mark)) < 3; {
+					if time.Now().After(late) {
+						t.Fatal("no server")
+					}
+				}
+				p.signal(s)
+				p.ends(code)
+				waitGone(t, mark)
+			})
+		}
 	}
 }

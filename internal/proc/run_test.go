@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -149,4 +150,22 @@ func TestRunWaitsForTheRest(t *testing.T) {
 	if out.String() != "late\n" {
 		t.Errorf("got %q", &out)
 	}
+}
+
+// What a command detaches may live on (gpg-agent); a job of its shell may not.
+func TestRunEndsTheSession(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only the group can be found")
+	}
+	var out strings.Builder
+	_, err := proc.Run(t.Context(), sh(`set -m; sleep 1000 >/dev/null 2>&1 & echo $!; setsid -f sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' | cat`), nil, &out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids := numbers(t, out.String())
+	waitGone(t, pids[0])
+	if !alive(pids[1]) {
+		t.Error("what was detached is gone")
+	}
+	_ = syscall.Kill(pids[1], syscall.SIGKILL)
 }
