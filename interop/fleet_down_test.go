@@ -41,7 +41,7 @@ func TestACallGoesOutAtMostTwice(t *testing.T) {
 	fleet.Apply([]interop.Server{{ID: "a", Transport: interop.HTTP{URL: f.HTTP()}}})
 	d.wait("a", interop.ServerReady, 1)
 	_, err := say(t.Context(), fleet, "a__echo", `{"message":"hi"}`)
-	wantFleetFault(t, err, interop.NotConnected, "a", "echo", "the server has ended our session with it")
+	wantFleetFault(t, err, interop.NotConnected, "a", "echo", "the server has ended the bridge's session with it")
 	if n := len(f.Events("recv initialize")); n > 3 {
 		t.Errorf("%d sessions", n)
 	}

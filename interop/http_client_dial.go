@@ -106,6 +106,9 @@ func (d *httpDial) fallBack(ctx context.Context, err error) (conn, handshake, er
 
 // record keeps how a step failed the last time.
 func (d *httpDial) record(name string, err error) {
+	if unsent, ok := errors.AsType[*unsentError](err); ok {
+		err = unsent.cause // nothing was connected that could be lost
+	}
 	d.steps = slices.DeleteFunc(d.steps, func(s httpStep) bool { return s.name == name })
 	d.steps = append(d.steps, httpStep{name, err})
 }

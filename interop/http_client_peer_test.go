@@ -81,7 +81,7 @@ func TestHTTPFixture(t *testing.T) {
 		"-era modern -no-list-changed":                   {Modern, "die", ""},
 		"-era legacy -no-list-changed":                   {Legacy, "die", ""},
 		"-era legacy -no-list-changed -sse":              {Legacy, "die", ""},
-		"-era legacy -drop-session 2":                    {Legacy, "echo", "has ended our session"},
+		"-era legacy -drop-session 2":                    {Legacy, "echo", "has ended the bridge's session"},
 		"-era modern -delay 100ms":                       {Modern, "headers", "Mcp-Name"},
 	} {
 		t.Run(flags, func(t *testing.T) {

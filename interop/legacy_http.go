@@ -54,7 +54,7 @@ type legacySession struct{ id, version string }
 type sessionGoneError struct{ cause error }
 
 func (e *sessionGoneError) Error() string {
-	return "the server has ended our session with it: " + e.cause.Error()
+	return "the server has ended the bridge's session with it: " + e.cause.Error()
 }
 func (e *sessionGoneError) Unwrap() error { return e.cause }
 

@@ -68,7 +68,7 @@ func TestLegacyHTTPResumesACall(t *testing.T) {
 		"the session is gone": {
 			first: func(w http.ResponseWriter) { rawEvents(w, "retry: 20\n"+note(1)) },
 			next:  []func(http.ResponseWriter, json.RawMessage){func(w http.ResponseWriter, _ json.RawMessage) { w.WriteHeader(404) }},
-			last:  "e1", told: "1", text: "has ended our session",
+			last:  "e1", told: "1", text: "has ended the bridge's session",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

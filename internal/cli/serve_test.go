@@ -299,6 +299,33 @@ func TestTheFirstListWaitsNoLongerThanListWait(t *testing.T) {
 	}
 }
 
+// TestServeSaysThatAServerIsDown, and not that its tools do not exist.
+func TestServeSaysThatAServerIsDown(t *testing.T) {
+	for _, flags := range [][]string{{"--expose", "all"}, {"--expose", "all", "--changes", "hold"}, {"--expose", "gateway"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, map[string]row{"dead": {fixture.Build(t), []string{"-exit"}, nil}}, append(flags, "--stdio")...)
+			p.hears(&p.err, `dead: .*exit status 3`)
+			p.send(helloLegacy)
+			p.hears(&p.out, answerTo(1))
+			p.send(initialized)
+			params := `"name":"dead__echo","arguments":{}`
+			if flags[1] == "gateway" {
+				params = `"name":"call","arguments":{"operation":"dead__echo"}`
+			}
+			p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{` + params + `}}`)
+			got := p.hears(&p.out, answerTo(2))
+			for _, want := range []string{`"isError":true`, "dead: its server is down, and is ", "tried again", "exit status 3"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("%q is not in %s", want, got)
+				}
+			}
+			p.stdin.Close()
+			p.ends(0)
+		})
+	}
+}
+
 // TestADeadServerComesBack, and its tools with it, while indus serves.
 func TestADeadServerComesBack(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ type server struct {
 	allow, deny   []string
 	all           bool // "allow" is not there
 	rename, about bool
-	profile       bool
+	profile, era  bool
 	strange       []string // keys that are not known
 }
 
@@ -95,6 +95,8 @@ func (s *server) take(name string, v *hujson.Value) (ok bool) {
 		ok = s.tools(v)
 	case "profile":
 		s.profile, ok = true, true
+	case "era":
+		s.era, ok = true, true
 	case "id", "name":
 		ok = true
 	default:

@@ -261,6 +261,9 @@ func (w *writing) unsaid(s *server) {
 	if s.profile {
 		w.say("profile is left out: "+w.title+" adapts schemas itself", "")
 	}
+	if s.era {
+		w.say("era is left out: "+w.title+" finds it out itself", "")
+	}
 	for _, key := range s.strange {
 		w.say("unknown key "+tree.Quote(key)+" is left out", "")
 	}
