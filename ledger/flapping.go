@@ -8,20 +8,21 @@ import (
 )
 
 const (
-	// flapFree is how many losses of a server follow each other closely before what comes
-	// of them is held back from the log; closely is less than flapCalm apart.
+	// flapFree is how many losses of a server are recorded before what comes of them is held
+	// back from the log; each flapCalm without a loss forgives one.
 	flapFree = 8
-	flapCalm = 15 * time.Minute
-	// flapFirst and flapMax are for how long it is held back: the time doubles.
+	flapCalm = time.Hour
+	// flapFirst is for how long it is held back. The time doubles with each loss, flapMost
+	// times, up to about an hour.
 	flapFirst = time.Minute
-	flapMax   = time.Hour
+	flapMost  = 6
 )
 
 // flapping is a server that is lost again and again. What is lost and back as it was, while
 // entries are held back, is counted and not written: so the log of a server that crashes
 // every second grows by a few entries an hour. New versions of tools are never held back.
 type flapping struct {
-	n     int       // losses that were recorded, each soon after the one before
+	n     int       // losses that were recorded and are not forgiven
 	last  time.Time // the last loss, recorded or not
 	until time.Time // until then losses are held back
 	held  []heldBack
@@ -82,9 +83,7 @@ func (l Ledger) live(key Key) (live Entry) {
 
 // loss reports whether a loss is recorded at once. What is lost at one moment is one loss.
 func (f *flapping) loss(at time.Time) bool {
-	if at.Sub(f.last) > flapCalm && len(f.held) == 0 {
-		f.n, f.until = 0, time.Time{}
-	}
+	f.n -= min(f.n, int(at.Sub(f.last)/flapCalm))
 	if at.Before(f.until) && !at.Equal(f.last) || len(f.held) > 0 {
 		f.last = at
 		return false
@@ -98,8 +97,8 @@ func (f *flapping) loss(at time.Time) bool {
 // recorded counts a loss that is written, after which others are held back.
 func (f *flapping) recorded(at time.Time) {
 	f.last = at
-	if f.n++; f.n > flapFree {
-		f.until = at.Add(min(flapFirst<<min(f.n-flapFree-1, 10), flapMax))
+	if f.n = min(f.n, flapFree+flapMost) + 1; f.n > flapFree {
+		f.until = at.Add(flapFirst << (f.n - flapFree - 1))
 	}
 }
 
