@@ -32,6 +32,7 @@ type serveFlags struct {
 	expose   string
 	listWait time.Duration
 	drain    time.Duration
+	memory   int // MiB
 	exact    bool
 }
 
@@ -63,6 +64,7 @@ func newServe(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
 	cmd.Flags().BoolVar(&f.exact, "exact", false, "mend nothing for clients")
+	cmd.Flags().IntVar(&f.memory, "memory", 256, "how many MiB all messages may take together")
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
 	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, "how long calls in flight have at the end")
 	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
@@ -87,6 +89,9 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	}
 	if err := f.admission.check(cmd); err != nil {
 		return err
+	}
+	if f.memory < 1 {
+		return usage("--memory %d: give a number of MiB, such as 256", f.memory)
 	}
 	return checkExpose(f.expose)
 }
@@ -143,6 +148,8 @@ Flags:
   --exact              publish tools and results as servers wrote them, even where
                        clients refuse a whole list for it; otherwise what they
                        cannot read is left out, and told of
+  --memory MIB         how much all messages that are held may take together; what
+                       finds no room is refused (default: 256)
   --changes POLICY     what becomes of a tool that is not what it was when it was
                        approved: accept (it is live, and told of), hold (it is
                        kept back until "indus mcp accept"), deny (it is kept
@@ -192,7 +199,7 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 	if err != nil {
 		return err
 	}
-	logger, memory := s.logger(), interop.NewMemory(0)
+	logger, memory := s.logger(), interop.NewMemory(int64(f.memory)<<20)
 	servers := newLate(c.Servers())
 	follow := &follower{flags: &f.configFlags, s: s, local: local, hangup: hangup, leave: leave}
 	follow.begin(c, began)
