@@ -403,8 +403,12 @@ var keyCases = []adaptCase{
 	{"under free keys they are the owner's", `{"type":"object","properties":{"m":{"type":"object","additionalProperties":{"type":"object","properties":{"$meta":{"type":"string"}}}}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"m":{"type":"object","properties":{},"description":"(other keys hold {$meta?: string})"}}}`, told: "lost", calls: []call{{`{"m":{"a":{"$meta":"x"}}}`, `{"m":{"a":{"$meta":"x"}}}`}}},
 	}},
+	{"in keywords that name them", `{"type":"object","properties":{"a b":{"type":"string"},"c":{"type":"string"}},"dependentRequired":{"c":["a b"],"a b":["c"]},"propertyOrdering":["c","a b"]}`, []shown{
+		{profile: schema.Anthropic, adapted: `{"type":"object","properties":{"a_b":{"type":"string"},"c":{"type":"string"}},"dependentRequired":{"c":["a_b"],"a_b":["c"]},"propertyOrdering":["c","a_b"]}`, calls: []call{{`{"a_b":"x","c":"y"}`, `{"a b":"x","c":"y"}`}}},
+		{profile: schema.Gemini, adapted: `{"type":"object","properties":{"a_b":{"type":"string"},"c":{"type":"string"}},"propertyOrdering":["c","a_b"],"description":"(c needs \"a_b\", a_b needs \"c\")"}`, told: "lost"},
+	}},
 	{"in a condition they are the model's", `{"type":"object","properties":{"a b":{"type":"string"},"a-b":{"type":"string"}},"dependentRequired":{"a b":["a-b"]},"anyOf":[{"required":["a b"]},{"required":["a-b"]}]}`, []shown{
-		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a_b_3017194d":{"type":"string"},"a_b_96a1ab06":{"type":"string"}}}`, note: "(needs one of: {a_b_3017194d} | {a_b_96a1ab06}; a_b_3017194d needs a_b_96a1ab06)", told: "lost"},
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a_b_3017194d":{"type":"string"},"a_b_96a1ab06":{"type":"string"}}}`, note: `(needs one of: {a_b_3017194d} | {a_b_96a1ab06}; a_b_3017194d needs "a_b_96a1ab06")`, told: "lost"},
 	}},
 	{"below a list and a union", `{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"object","properties":{"a.b":{"type":"integer"}},"required":["a.b"]},{"type":"object","properties":{"c.d":{"type":"string"}},"required":["c.d"]}]}}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"object","properties":{"a_b":{"type":"integer"}},"required":["a_b"]},{"type":"object","properties":{"c_d":{"type":"string"}},"required":["c_d"]}]}}}}`, calls: []call{{`{"l":[{"a_b":1},{"c_d":"x"}]}`, `{"l":[{"a.b":1},{"c.d":"x"}]}`}}},

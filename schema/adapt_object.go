@@ -36,6 +36,7 @@ func (a *adapter) object(d *draft) bool {
 		d.set(wordProperties, "properties", o.out)
 	}
 	o.required()
+	o.mentioned()
 	o.counted()
 	if !o.back.isNothing() {
 		d.back = both(d.back, o.back)
@@ -170,6 +171,39 @@ func (o *object) property(f field, names map[string]string, r result, required b
 		o.back.properties = append(o.back.properties, b.as(f.name))
 	}
 	return true
+}
+
+// mentioned gives properties their new names in the other keywords that name them.
+func (o *object) mentioned() {
+	if len(o.draft.names) == 0 {
+		return
+	}
+	for _, w := range []word{wordDependentRequired, wordDependentSchemas, wordDependencies, wordPropertyOrdering} {
+		if v := o.draft.get(w); v != nil {
+			o.draft.set(w, "", renamedIn(v, o.draft.names))
+		}
+	}
+}
+
+// renamedIn is a list of names, or an object of them, with new ones.
+func renamedIn(v *node, names map[string]string) *node {
+	out := &node{kind: v.kind, like: v}
+	for _, f := range v.fields {
+		if name, ok := names[string(f.name)]; ok {
+			f.key, f.name = quote(name), []byte(name)
+		}
+		if f.value.kind == '[' {
+			f.value = renamedIn(f.value, names)
+		}
+		out.fields = append(out.fields, f)
+	}
+	for _, e := range v.elems {
+		if name, ok := names[e.string()]; ok {
+			e = newString(name)
+		}
+		out.elems = append(out.elems, e)
+	}
+	return out
 }
 
 // counted says what nulls that come and go do to bounds on the number of properties.

@@ -1,6 +1,7 @@
 package toolbox_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,6 +86,23 @@ func TestFindingsGoByTheStrictestProfile(t *testing.T) {
 	tools[7].Unfit = "for a reason"
 	if got := toolbox.NewBox(nil, source()).Findings(); got != nil {
 		t.Errorf("it is not shown, and %v", got)
+	}
+}
+
+// What a provider counts over all tools of a request is counted over all of them.
+func TestFindingsCountOverAllTools(t *testing.T) {
+	optional := toolbox.Descriptor{Profile: schema.AnthropicStrict, Schema: json.RawMessage(
+		`{"type":"object","properties":{` + strings.TrimSuffix(strings.Repeat(`"p%d":{"type":"string"},`, 13), ",") + `}}`)}
+	for i := range 13 {
+		optional.Schema = bytes.Replace(optional.Schema, []byte("%d"), []byte(fmt.Sprint(i)), 1)
+	}
+	one, two := optional, optional
+	one.Name, two.Name = "one", "two"
+	for n, tools := range [][]toolbox.Descriptor{{}, {one}, {one, two}} {
+		got := toolbox.NewBox(nil, newFleet(&toolbox.Snapshot{Tools: tools}, nil)).Findings()
+		if over := n == 2; over != (len(got) == 1 && got[0].Rule == schema.RuleLimit) || !over && got != nil {
+			t.Errorf("of %d tools: %v", n, got)
+		}
 	}
 }
 
