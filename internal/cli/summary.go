@@ -119,7 +119,7 @@ func (r *report) printTaken(out io.Writer) error {
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, t := range s.AsTheyAre {
-		if t.Provider == clientProfile && t.Refused == 0 {
+		if t.Provider == clientProfile && t.Refused == 0 && len(r.Providers) > 0 {
 			continue // nobody asked about it
 		}
 		says := "takes them all"
