@@ -26,7 +26,7 @@ var layers = []layer{
 	{"internal/wire", []string{"internal/memory"}, "bytes of messages: no idea of tools or servers"},
 	{"internal/proc", []string{"internal/text"}, "processes: no idea of what they speak"},
 	{"internal/nearest", nil, "strings"},
-	{"internal/rank", []string{"internal/text"}, "strings"},
+	{"internal/rank", []string{"internal/nearest", "internal/text"}, "strings"},
 	{"internal/text", nil, "characters"},
 	{"internal/variable", nil, "strings"},
 	{"internal/secret", []string{"internal/variable"}, "text, and what must not be shown of it: no idea of servers"},

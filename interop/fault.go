@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+
+	"github.com/indusagi/indus/internal/wire"
 )
 
 // Kind is the class of a [Fault]: a closed set of six. A kind is itself an
@@ -100,6 +102,15 @@ type RPCError struct {
 
 func (e *RPCError) Error() string {
 	return fmt.Sprintf("%s (%d)", e.Message, e.Code)
+}
+
+// Object is the error as a JSON-RPC error object.
+func (e *RPCError) Object() json.RawMessage {
+	b := fmt.Appendf(nil, `{"code":%d,"message":%s`, e.Code, wire.Quote(e.Message))
+	if e.Data != nil {
+		b = append(append(b, `,"data":`...), e.Data...)
+	}
+	return append(b, '}')
 }
 
 // Error codes of JSON-RPC 2.0 and of MCP 2026-07-28 (basic/index, "Error codes").

@@ -56,7 +56,7 @@ type MountOptions struct {
 	// Gateway puts four tools in the place of all: search, schema, call and batch, of
 	// package catalog, so that 300 tools cost a model four. The Box has the four and
 	// nothing else; Profile shapes them, and Around wraps the calls of the tools behind
-	// them. Its Validate is set as Unvalidated says. nil: the Box has every tool.
+	// them. Its Unvalidated is the one above. nil: the Box has every tool.
 	Gateway *catalog.Options
 	// Events hears of everything that happens to servers, from the first attempt
 	// on, as [Fleet.Events] tells it; it must not block. nil: nobody does.
@@ -131,7 +131,7 @@ func (o *MountOptions) gateway(source toolbox.Source) toolbox.Source {
 		return source
 	}
 	four := *o.Gateway
-	four.Validate = !o.Unvalidated
+	four.Unvalidated = o.Unvalidated
 	return catalog.Over(toolbox.NewBox(&toolbox.BoxOptions{Around: o.Around}, source), &four)
 }
 

@@ -31,11 +31,11 @@ func completeExpose(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	}, cobra.ShellCompDirectiveNoFileComp
 }
 
-// exposed is what clients are shown of the tools. Behind the four each server goes on to
-// judge the arguments of its own tools, as it does without them.
+// exposed is what clients are shown of the tools. With the four, whoever calls has not seen a
+// tool's schema where its client could check the arguments, so they are checked here.
 func (f *serveFlags) exposed(box *toolbox.Box) toolbox.Source {
 	if f.expose == exposeGateway {
-		return catalog.Over(box, nil)
+		return catalog.Over(box, &catalog.Options{Unvalidated: f.noValidate})
 	}
 	return box
 }

@@ -34,6 +34,8 @@ type serveFlags struct {
 	drain    time.Duration
 	memory   int // MiB
 	exact    bool
+
+	noValidate bool
 }
 
 func newServe(s streams) *cobra.Command {
@@ -63,6 +65,7 @@ func newServe(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout")
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "with --expose gateway, check no arguments")
 	cmd.Flags().BoolVar(&f.exact, "exact", false, "mend nothing for clients")
 	cmd.Flags().IntVar(&f.memory, "memory", 256, "how many MiB all messages may take together")
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
@@ -138,6 +141,8 @@ Flags:
   --expose WHAT        what clients are shown: all (every tool), or gateway (four
                        tools in the place of all: search, schema, call and batch
                        find and run the others) (default: all)
+  --no-validate        with --expose gateway, pass on arguments that do not fit their
+                       tool's schema, for its server to judge
   --list-wait TIME     with --stdio, how long the first tools/list waits for
                        servers that are not ready and of whose tools the ledger
                        knows nothing, because many clients list once; 0 is not

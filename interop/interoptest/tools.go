@@ -38,7 +38,7 @@ const oddResult = `{"structuredContent":{"zulu":1,"alpha":9007199254740993,"":[1
 
 // oddError is what the tool rpcerror answers.
 func oddError() *interop.RPCError {
-	return &interop.RPCError{Code: -32042, Message: "no such luck", Data: json.RawMessage(`{"why":"9007199254740993","n":9007199254740993,"z":null,"a":[]}`)}
+	return &interop.RPCError{Code: -5, Message: "no such luck", Data: json.RawMessage(`{"why":"9007199254740993","n":9007199254740993,"z":null,"a":[]}`)}
 }
 
 // suiteTools is a registry, and one tool that no registry can have.

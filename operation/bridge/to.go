@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync/atomic"
 
 	"github.com/indusagi/indus/operation"
@@ -56,7 +55,9 @@ func ToMCP(r *operation.Registry, o *ToMCPOptions) toolbox.Source {
 	if o == nil {
 		o = &ToMCPOptions{}
 	}
-	return catalog.New(&outside{registry: r, opts: *o}, &o.Tools)
+	tools := o.Tools
+	tools.Unvalidated = true // the registry checks every input
+	return catalog.New(&outside{registry: r, opts: *o}, &tools)
 }
 
 // View implements [catalog.Operations].
@@ -97,9 +98,11 @@ func (s *outside) shown() *shown {
 	return fresh
 }
 
-// shows reports whether there is an operation of that name for models, whoever may call it.
-func (s *outside) shows(name string) bool {
-	return slices.ContainsFunc(s.shown().entries, func(e operation.Entry) bool { return e.Spec.Name == name })
+// finds reports whether there is an operation of that name for a model that asks for who. What
+// they may not call does not exist, by any of the four.
+func (s *outside) finds(name string, who operation.Identity) bool {
+	e, may := s.registry.Find(name, who)
+	return may && e.Spec.Kind != operation.Subscription
 }
 
 // specOf is the whole Spec of an operation.
@@ -120,34 +123,25 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 		return nil, err
 	}
 	call := operation.Call{ID: c.ID, Operation: c.Name, Input: c.Input, Caller: who}
-	run := ctx
-	if e, may := s.registry.Find(c.Name, who); !may || e.Spec.Kind == operation.Subscription {
-		run = refusing(ctx)
-	} else if s.opts.Capabilities != nil {
+	if !s.finds(c.Name, who) {
+		return nil, &catalog.Error{Code: catalog.NotFound}
+	}
+	if s.opts.Capabilities != nil {
 		if call.Capabilities, err = s.opts.Capabilities(ctx, who); err != nil {
 			return nil, unknown(ctx, "what the operation needs to run cannot be had now")
 		}
 	}
-	envelope := s.registry.Call(run, call)
+	envelope := s.registry.Call(ctx, call)
 	switch e := envelope.Err; {
 	case e == nil:
 		return toolbox.StructuredResult(envelope.Value, toolbox.JSON(envelope.Value)), nil
 	case e.Code == operation.Canceled && ctx.Err() != nil:
 		return nil, ctx.Err()
-	case e.Code == operation.InvalidKind, e.Code == operation.Forbidden && !s.shows(c.Name): // a Subscription, which is not there for models
+	case e.Code == operation.Forbidden && !s.finds(c.Name, who): // it was taken away this moment
 		return nil, &catalog.Error{Code: catalog.NotFound}
 	default:
 		return nil, &catalog.Error{Code: string(e.Code), Message: e.Message, Retryable: e.Retryable, Details: e.Details}
 	}
-}
-
-// refusing is a context in which a registry says why it refuses a call, and runs nothing:
-// neither are secrets fetched for such a call, nor does one that is registered this moment
-// run without.
-func refusing(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
-	cancel()
-	return ctx
 }
 
 // identity is who a caller is to operations. Why that cannot be told is for no stranger.

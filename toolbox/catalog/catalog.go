@@ -32,9 +32,9 @@ type Options struct {
 	// About says in a few words what can be found, for whoever reads the tools' descriptions:
 	// "Files, GitHub and the calendar.". "": nothing is said.
 	About string
-	// Validate checks inputs against the schemas of their operations before they are called, so that
-	// a model is told what to mend. false: the operations judge for themselves.
-	Validate bool
+	// Unvalidated passes inputs on that do not fit the schemas of their operations, for these to
+	// judge. false: such a call is an error that tells a model what to mend.
+	Unvalidated bool
 	// Parallel is how many calls of a batch run at once. 0: [DefaultParallel].
 	Parallel int
 }
@@ -57,7 +57,7 @@ func New(operations Operations, o *Options) toolbox.Source {
 	if o == nil {
 		o = &Options{}
 	}
-	t := &tools{operations: operations, prefix: o.Prefix, parallel: o.Parallel, validates: o.Validate}
+	t := &tools{operations: operations, prefix: o.Prefix, parallel: o.Parallel, validates: !o.Unvalidated}
 	if t.parallel <= 0 {
 		t.parallel = DefaultParallel
 	}
@@ -158,7 +158,7 @@ func (t *tools) search(ctx context.Context, c toolbox.Call) (json.RawMessage, er
 }
 
 func (t *tools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage, error) {
-	name, err := t.readSchema(c.Input)
+	name, whole, err := t.readSchema(c.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -175,10 +175,14 @@ func (t *tools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage, er
 		return nil, notFound(name, v.nearest(name))
 	}
 	o := v.List.operations[at]
-	if o.Spec == nil {
-		return newSpec(o.Name, o.Description, o.Kind, o.Input), nil
+	spec := newSpec(o.Name, o.Description, o.Kind, o.Input)
+	if o.Spec != nil {
+		spec = value(o.Spec())
 	}
-	return value(o.Spec()), nil
+	if !whole {
+		spec = shortened(spec)
+	}
+	return spec, nil
 }
 
 func (t *tools) call(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {

@@ -25,7 +25,8 @@ var four = []one{
 	},
 	{
 		"schema", "Show the input schema, the output and the errors of one operation. Read it before you call the operation for the first time.",
-		`{"type":"object","properties":{"name":{"type":"string","description":"The operation's name, as $search shows it."}},"required":["name"]}`,
+		`{"type":"object","properties":{"name":{"type":"string","description":"The operation's name, as $search shows it."},` +
+			`"whole":{"type":"boolean","description":"Shorten nothing."}},"required":["name"]}`,
 		true,
 	},
 	{

@@ -52,10 +52,13 @@
 // the description's first sentence, and the parameters in a line. "more" says that others
 // fit too, "pending" names servers that have not been heard yet. An empty query lists.
 //
-// schema {name} answers all that is known of one, its input schema as its owner wrote it.
+// schema {name, whole} answers what is known of one, in some 800 tokens: of a longer schema the
+// descriptions are cut, the output schema and what lies deep are left out, and a note says so.
+// With whole it is all that is known, the input schema as its owner wrote it.
 //
-// call {operation, input} runs one. Its result is the operation's own, as it is: of a tool
-// on a server every block, byte for byte. The input goes out as it came, but for an object or an
+// call {operation, input} runs one, if the input fits its schema ([Options.Unvalidated]). Its
+// result is the operation's own, as it is: of a tool on a server every block, byte for byte; an
+// error that the server answered keeps its code. The input goes out as it came, but for an object or an
 // array that a model wrote as a string, as the input or as a member of it, where the schema
 // takes nothing else; strict functions have no other way to write what nests.
 //

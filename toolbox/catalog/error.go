@@ -34,6 +34,15 @@ type Error struct {
 	Retryable bool `json:"retryable"`
 	// Details are for programs; nil: there are none.
 	Details json.RawMessage `json:"details,omitempty"`
+
+	own json.RawMessage // a server's own error object, which stands in the place of all this
+}
+
+// serverError is an error that a server answered: [interop.RPCError] is one.
+type serverError interface {
+	error
+	// Object is the JSON-RPC error object: code, message and data.
+	Object() json.RawMessage
 }
 
 // Error is the code and the message.
@@ -68,6 +77,9 @@ func invalid(message string) *Error {
 
 // result is the error as the result of a tool that failed.
 func (e *Error) result() *toolbox.Result {
+	if wire.Valid(e.own) {
+		return structured(e.own, true)
+	}
 	sound := *e
 	if !wire.Valid(sound.Details) {
 		sound.Details = nil
@@ -90,6 +102,9 @@ func structured(value json.RawMessage, isError bool) *toolbox.Result {
 func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
+	}
+	if e, ok := errors.AsType[serverError](err); ok {
+		return &Error{own: e.Object()}
 	}
 	return &Error{Code: Unavailable, Message: protocol.Printable(err.Error(), maxMessage)}
 }

@@ -92,13 +92,17 @@ func (t *tools) readSearch(raw json.RawMessage) (in searchInput, err error) {
 	return in, err
 }
 
-func (t *tools) readSchema(raw json.RawMessage) (string, error) {
+func (t *tools) readSchema(raw json.RawMessage) (name string, whole bool, err error) {
 	what := t.prefix + "schema"
-	got, err := fields(raw, what, "name")
+	got, err := fields(raw, what, "name", "whole")
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return text(got, what, "name")
+	if v := string(got["whole"]); v != "" && v != "true" && v != "false" {
+		return "", false, invalid(what + ": whole is true or false")
+	}
+	name, err = text(got, what, "name")
+	return name, string(got["whole"]) == "true", err
 }
 
 func (t *tools) readCall(raw json.RawMessage) (input, error) {
@@ -126,6 +130,9 @@ func (t *tools) readBatch(raw json.RawMessage) ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
+	if inner, ok := held(got["calls"]); ok {
+		got["calls"] = inner
+	}
 	list, err := wire.Elements(got["calls"])
 	if err != nil || len(got["calls"]) == 0 {
 		return nil, invalid(what + " needs calls, an array of objects with operation and input")
@@ -135,6 +142,9 @@ func (t *tools) readBatch(raw json.RawMessage) ([]request, error) {
 	}
 	calls := make([]request, len(list))
 	for i, one := range list {
+		if inner, ok := held(one); ok {
+			one = inner
+		}
 		calls[i].input, calls[i].err = readInput(one, fmt.Sprintf("%s: call %d", what, i+1))
 	}
 	return calls, nil

@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"sync"
 
 	"github.com/indusagi/indus/internal/rank"
@@ -57,11 +56,22 @@ type List struct {
 	operations []Operation
 	once       sync.Once // most lists are never searched
 	index      *rank.Index
+	places     func() map[string]int
 	checks     sync.Map // place → *validate.Validator, of what was called
 }
 
 // NewList is a List of operations, which become its own.
-func NewList(operations []Operation) *List { return &List{operations: operations} }
+func NewList(operations []Operation) *List {
+	return &List{operations: operations, places: sync.OnceValue(func() map[string]int {
+		places := make(map[string]int, len(operations))
+		for i, o := range operations {
+			if _, taken := places[o.Name]; !taken {
+				places[o.Name] = i
+			}
+		}
+		return places
+	})}
+}
 
 // search is the places of at most limit operations that fit the query, the best first.
 func (l *List) search(query string, limit int, may func(int) bool) []int {
@@ -77,7 +87,7 @@ func (l *List) search(query string, limit int, may func(int) bool) []int {
 func documents(operations []Operation) []rank.Document {
 	list := make([]rank.Document, len(operations))
 	for i, o := range operations {
-		list[i] = rank.Document{Name: o.Name, Description: o.Description, Parameters: parameterNames(o.Input)}
+		list[i] = rank.Document{Name: o.Name, Text: o.Description + " " + parameters(o.Input)}
 	}
 	return list
 }
@@ -87,8 +97,8 @@ func (v View) find(name string) (place int, ok bool) {
 	if v.List == nil {
 		return 0, false
 	}
-	at := slices.IndexFunc(v.List.operations, func(o Operation) bool { return o.Name == name })
-	return at, at >= 0 && v.shows(at)
+	at, ok := v.List.places()[name]
+	return at, ok && v.shows(at)
 }
 
 func (v View) shows(place int) bool { return v.May == nil || v.May(place) }

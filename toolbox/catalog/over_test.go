@@ -45,7 +45,7 @@ func TestATaskWithTheFourAlone(t *testing.T) {
 			`{"results":[{"operation":"s__echo","result":{"content":[{"type":"text","text":"a"}]}},` +
 				`{"operation":"s__error","result":{"content":[{"type":"text","text":"b"}],"isError":true}},` +
 				`{"operation":"nix","error":{"code":"NOT_FOUND","message":"there is no operation of that name","retryable":false,"details":{"operation":"nix"}}},` +
-				`{"operation":"s__rpcerror","error":{"code":"UNAVAILABLE","message":"s: tools/call rpcerror: no such luck (-32042)","retryable":false}}]}`},
+				`{"operation":"s__rpcerror","error":{"code":-5,"message":"no such luck","data":{"why":"9007199254740993","n":9007199254740993,"z":null,"a":[]}}}]}`},
 	} {
 		if diff := cmp.Diff(tt.want, withoutHop(do(t, four, tt.tool, tt.input))); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", tt.tool, diff)
@@ -78,7 +78,7 @@ func TestACallIsTheToolsOwn(t *testing.T) {
 		t.Errorf("the batch has another result: %s", batch)
 	}
 	_, err = four.Do(t.Context(), toolbox.Call{Name: "call", Input: call("s__rpcerror", "{}")})
-	if rpc, ok := errors.AsType[*interop.RPCError](err); !ok || rpc.Code != -32042 {
+	if rpc, ok := errors.AsType[*interop.RPCError](err); !ok || rpc.Code != -5 {
 		t.Errorf("the server's error became %v", err)
 	}
 }
@@ -291,7 +291,7 @@ func TestWhatIsWrongWithTheInput(t *testing.T) {
 		{"search", `{"query":"a","query":"b"}`, `search: a name stands twice in the input`},
 		{"search", `[`, `the input of search is not JSON`},
 		{"search", `"x"`, `search takes an object with query and limit`},
-		{"schema", `{"operation":"echo"}`, `schema does not know "operation"; it takes name`},
+		{"schema", `{"operation":"echo"}`, `schema does not know "operation"; it takes name and whole`},
 		{"call", `{"input":{}}`, `call needs operation, a string`},
 		{"call", `{"operation":"echo","arguments":{}}`, `call does not know "arguments"; it takes operation and input`},
 		{"batch", `{}`, `batch needs calls, an array of objects with operation and input`},
@@ -348,14 +348,14 @@ func TestWhatModelsWriteAsAStringIsPutRight(t *testing.T) {
 		{"strict", `"[1]"`, "the arguments of strict do not fit:\n/: expected object, got \"[1]\""},
 		{"loose", `"{}"`, `"{}"`},
 	} {
-		if got := do(t, catalog.Over(r, nil), "call", string(call(tt.name, tt.input))); got != tt.want {
+		if got := do(t, catalog.Over(r, &catalog.Options{Unvalidated: true}), "call", string(call(tt.name, tt.input))); got != tt.want {
 			t.Errorf("%s %s: got %s, want %s", tt.name, tt.input, got, tt.want)
 		}
 	}
 }
 
 func TestInputsAreCheckedWhereThatIsWanted(t *testing.T) {
-	four := catalog.Over(echoes(), &catalog.Options{Validate: true})
+	four := catalog.Over(echoes(), nil)
 	want := `{"code":"INVALID_INPUT","message":"/text: expected string, got 1","retryable":false,"details":{"operation":"echo","problems":[{"path":"/text","expected":"string","got":"1"}]}}`
 	if diff := cmp.Diff(want, do(t, four, "call", `{"operation":"echo","input":{"text":1}}`)); diff != "" {
 		t.Error(diff)
@@ -364,7 +364,7 @@ func TestInputsAreCheckedWhereThatIsWanted(t *testing.T) {
 		t.Error(got)
 	}
 	want = "the arguments of echo do not fit:\n/text: expected string, got 1" // the tool's own answer
-	if got := do(t, catalog.Over(echoes(), nil), "call", `{"operation":"echo","input":{"text":1}}`); got != want {
+	if got := do(t, catalog.Over(echoes(), &catalog.Options{Unvalidated: true}), "call", `{"operation":"echo","input":{"text":1}}`); got != want {
 		t.Error(got)
 	}
 }
@@ -415,7 +415,7 @@ func TestThroughAHost(t *testing.T) {
 		t.Errorf("-direct +through:\n%s", diff)
 	}
 	_, err = outer.Box.Do(t.Context(), toolbox.Call{Name: "g__call", Input: call("s__rpcerror", "{}")})
-	if rpc, ok := errors.AsType[*interop.RPCError](err); !ok || rpc.Code != -32042 {
+	if rpc, ok := errors.AsType[*interop.RPCError](err); !ok || rpc.Code != -5 {
 		t.Errorf("the server's error became %v", err)
 	}
 	var heard []float64

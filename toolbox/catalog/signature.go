@@ -13,20 +13,20 @@ import (
 const (
 	maxValues = 4 // of an enum or a union
 	maxWord   = 40
+	// maxIndexed is how much of a parameter's description a search reads.
+	maxIndexed = 300
 )
 
-// parameterNames are the names of what an input takes.
-func parameterNames(schema json.RawMessage) []string {
+// parameters are the names and descriptions of what an input takes.
+func parameters(schema json.RawMessage) string {
 	properties, _ := wire.Lookup(schema, "properties")
-	members, err := wire.Members(properties)
-	if err != nil {
-		return nil
+	members, _ := wire.Members(properties)
+	var b strings.Builder
+	for _, m := range members {
+		description, _ := protocol.LookupString(m.Value, "description")
+		b.WriteString(m.Key + " " + clip(description, maxIndexed) + " ")
 	}
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.Key
-	}
-	return names
+	return b.String()
 }
 
 // signature is an input schema in a line: (path: string, limit?: integer). It is for a

@@ -1,4 +1,0 @@
-package rank
-
-// Fold is for tests.
-var Fold = fold
