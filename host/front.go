@@ -198,7 +198,7 @@ func methodNotFound(method string) frontAnswer {
 
 // faultText is a fault with what to try.
 func faultText(fault *interop.Fault) string {
-	if advice := fault.Kind.Advice(); advice != "" {
+	if advice := fault.Advice(); advice != "" {
 		return fault.Message + "; what to try: " + advice
 	}
 	return fault.Message

@@ -60,13 +60,13 @@ func ExampleEndpoint_Open() {
 
 	fmt.Println(errors.Is(err, interop.SpawnFailed), errors.Is(err, exec.ErrNotFound))
 	if fault, ok := errors.AsType[*interop.Fault](err); ok {
-		fmt.Println(fault.Kind.Advice())
+		fmt.Println(fault.Advice())
 	}
 	fmt.Println(e.Phase(), err == e.Open(context.Background()))
 	// Output:
 	// weather: connect: start weather-server: executable file not found in $PATH
 	// true true
-	// run the command by hand: is it installed, and does it start an MCP server?
+	// the command is not installed, or not in the PATH: install it, or write its whole path in "command"
 	// faulted true
 }
 

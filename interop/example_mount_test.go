@@ -120,12 +120,12 @@ func ExampleFleet_Status() {
 	}
 	for _, st := range fleet.Status() {
 		fmt.Println(st.Server, "is", st.Phase)
-		fmt.Println("what to try:", st.Fault.Kind.Advice())
+		fmt.Println("what to try:", st.Fault.Advice())
 		fmt.Println(errors.Is(st.Fault, interop.SpawnFailed))
 	}
 	// Output:
 	// typo is faulted
-	// what to try: run the command by hand: is it installed, and does it start an MCP server?
+	// what to try: the command is not installed, or not in the PATH: install it, or write its whole path in "command"
 	// true
 }
 

@@ -39,26 +39,6 @@ func Kinds() []Kind {
 
 func (k Kind) Error() string { return string(k) }
 
-// Advice is the sentence for a person: what to try. The command, the status
-// page and the documents all take it from here.
-func (k Kind) Advice() string {
-	switch k {
-	case Transport:
-		return "check that the server runs, and that its URL and headers are right"
-	case Protocol:
-		return "the server breaks the protocol: update it, or report this to its authors"
-	case Timeout:
-		return "try again, or raise this server's timeout"
-	case ToolError:
-		return "check the arguments against the tool's schema, then try again"
-	case NotConnected:
-		return "wait until the server is ready, or see why it is not: indus mcp ls"
-	case SpawnFailed:
-		return "run the command by hand: is it installed, and does it start an MCP server?"
-	}
-	return ""
-}
-
 // Fault is every failure of the bridge. Its kind and its cause both answer
 // errors.Is and errors.As. A Fault is immutable and may be shared.
 type Fault struct {
@@ -129,6 +109,8 @@ type HTTPError struct {
 	Body   string // the beginning of the body, made safe to print
 	// Header is the answer's header, for WWW-Authenticate and the like.
 	Header http.Header
+
+	authorized bool // the request had an Authorization
 }
 
 func (e *HTTPError) Error() string {

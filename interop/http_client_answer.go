@@ -165,8 +165,13 @@ func readAll(b []byte, r io.Reader, limit int) ([]byte, error) {
 	}
 }
 
+// longError is an answer beyond MaxMessage.
+type longError struct{ protocolError }
+
+func (e *longError) Unwrap() error { return &e.protocolError }
+
 func tooLong(limit int) error {
-	return &protocolError{fmt.Sprintf("an answer of more than %d bytes", limit), nil}
+	return &longError{protocolError{fmt.Sprintf("an answer of more than %d bytes", limit), nil}}
 }
 
 // failure makes an error of an answer whose status is not 2xx: an
@@ -197,7 +202,10 @@ func (s *httpServer) httpError(r *httpReply, body []byte) *HTTPError {
 	h := r.Header.Clone()
 	s.secrets.Header(h)
 	body = body[:min(len(body), httpMasked)]
-	return &HTTPError{Status: r.StatusCode, Body: protocol.Printable(s.secrets.Mask(string(body)), httpExcerpt), Header: h}
+	return &HTTPError{
+		Status: r.StatusCode, Body: protocol.Printable(s.secrets.Mask(string(body)), httpExcerpt), Header: h,
+		authorized: r.Request != nil && r.Request.Header.Get("Authorization") != "",
+	}
 }
 
 // ownStatus reports a status with which an MCP server itself may answer a

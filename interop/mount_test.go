@@ -51,7 +51,7 @@ func TestMountNeverFailsAsAWhole(t *testing.T) {
 		if down := st.Server != "good"; down != (st.Fault != nil) || down != (st.Phase == interop.Faulted) {
 			t.Errorf("%s is %s with fault %v", st.Server, st.Phase, st.Fault)
 		}
-		if st.Fault != nil && (st.Fault.Server != st.Server || st.Fault.Kind.Advice() == "" || !strings.HasPrefix(st.Fault.Message, st.Server+": ")) {
+		if st.Fault != nil && (st.Fault.Server != st.Server || st.Fault.Advice() == "" || !strings.HasPrefix(st.Fault.Message, st.Server+": ")) {
 			t.Errorf("%s: an unclear fault %q", st.Server, st.Fault.Message)
 		}
 	}

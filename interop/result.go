@@ -10,6 +10,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
+var errInputRequired = &protocolError{"the server asks for input, and nobody here can be asked", nil}
+
 // completeResult refuses a result that is none. Before 2026-07-28 there is no
 // resultType; an unknown one must be taken as invalid, and nobody is here who
 // could be asked for input (2026-07-28, basic/patterns/mrtr).
@@ -25,7 +27,7 @@ func completeResult(result json.RawMessage) error {
 	case "complete":
 		return nil
 	case "input_required":
-		return &protocolError{"the server asks for input, and nobody here can be asked", nil}
+		return errInputRequired
 	default:
 		return &protocolError{fmt.Sprintf("a result of unknown type %s", protocol.Printable(string(raw), 60)), nil}
 	}

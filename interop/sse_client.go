@@ -189,10 +189,19 @@ func dialSSE(ctx context.Context, o httpOptions) (conn, handshake, error) {
 	c, h, err := openSSEConn(ctx, s, o)
 	if err != nil {
 		s.close()
+		if he, ok := errors.AsType[*HTTPError](err); ok && (he.Status == 400 || he.Status == 405 || he.Status == 406 || he.Status == 415) {
+			err = &notSSEError{err}
+		}
 		return nil, handshake{}, err
 	}
 	return c, h, nil
 }
+
+// notSSEError is a server that was to speak HTTP+SSE, and seems to speak streamable HTTP.
+type notSSEError struct{ cause error }
+
+func (e *notSSEError) Error() string { return e.cause.Error() }
+func (e *notSSEError) Unwrap() error { return e.cause }
 
 // openSSEConn opens the stream and shakes hands.
 func openSSEConn(ctx context.Context, s *httpServer, o httpOptions) (conn, handshake, error) {

@@ -1,85 +1,52 @@
 package cli
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/indusagi/indus/interop"
 )
 
-// advice is one sentence for why the server is not connected: by what it said
-// itself, else by how it failed, else by the kind of its fault.
+// advice is one sentence for why the server is not connected: by what it said itself, by
+// what only its transport knows, else by how it failed.
 func (x *exam) advice() string {
-	var says string
-	if _, ok := x.row.Server.Transport.(interop.Stdio); ok {
-		says = x.processAdvice()
-	} else {
-		says = x.networkAdvice()
-	}
 	var fault *interop.Fault
-	if says == "" && x.status.Era != "" {
-		says = x.listAdvice()
+	says := ""
+	if t, ok := x.row.Server.Transport.(interop.Stdio); ok {
+		says = x.processAdvice(t)
+	} else if x.saw.net.tcp == nil && errors.Is(x.failed, interop.Timeout) {
+		says = x.row.Server.Transport.(fmt.Stringer).String() + " does not answer at all: check the host, a VPN, a firewall"
+	} else if x.status.Era == "" && errors.Is(x.failed, interop.Timeout) {
+		says = "it takes the connection and does not answer: is that an MCP server? A slow one needs a longer \"timeout\""
 	}
 	if says == "" && errors.As(x.failed, &fault) {
-		says = advice(fault)
+		says = fault.Advice()
 	}
 	return says
 }
 
-// listAdvice is about a server that shook hands, and then did not list its tools.
-func (x *exam) listAdvice() string {
-	var rpc *interop.RPCError
-	switch {
-	case errors.As(x.failed, &rpc):
-		return "the server fails by itself when it is asked for its tools: its log says why; does it have all that it needs in \"env\"?"
-	case errors.Is(x.failed, interop.Timeout):
-		return "raise \"timeout\", if it is slow to find its tools; else its log says where it hangs"
-	case x.status.Phase.Terminal():
-		return "it died when it was asked for its tools: run the command by hand, and look at its log"
-	}
-	return ""
-}
-
-// processAdvice is about a server that is a process.
-func (x *exam) processAdvice() string {
-	t := x.row.Server.Transport.(interop.Stdio)
+// processAdvice is about a server that is a process; "": what its fault says is all.
+func (x *exam) processAdvice(t interop.Stdio) string {
 	if says := x.complaint(t); says != "" {
 		return says
 	}
-	var status *exec.ExitError
+	late := errors.Is(x.failed, interop.Timeout)
 	switch {
-	case x.status.Era != "":
+	case x.status.Era != "" || x.exited():
 		return ""
-	case errors.Is(x.failed, fs.ErrNotExist) && x.saw.started == 0:
-		return "the interpreter in the first line of the file does not exist: mend that line, or name the interpreter as the command"
-	case errors.As(x.failed, &status) && status.ExitCode() == 127:
-		return "a program that it calls is not in the PATH it gets: write whole paths, or give it a \"PATH\" in \"env\""
-	case errors.As(x.failed, &status) && status.ExitCode() < 0:
-		return "something ended it (" + status.Error() + "): run the command by hand, and look for want of memory or a crash"
-	case errors.As(x.failed, &status):
-		return "run the command by hand with nothing but \"env\" set: the server gets PATH, HOME and the locale, and of other variables what \"env\" names"
-	case x.exited():
-		return "it ended without a word: is this the command of the server, and does it want an argument such as stdio?"
 	case x.serves() != "":
 		return fmt.Sprintf("it seems to serve HTTP: start it yourself and configure \"url\": %q, or find the argument that makes it speak over stdio", x.serves())
-	case errors.Is(x.failed, interop.Timeout) && x.saw.noises > 0:
+	case late && x.saw.noises > 0:
 		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and does it speak over stdio?"
-	case errors.Is(x.failed, interop.Timeout) && runner(t) != "":
+	case late && runner(t) != "":
 		return "the first start may download: run the command by hand once, or raise \"timeout\""
-	case errors.Is(x.failed, interop.Timeout):
+	case late:
 		return "it runs and says nothing: does it speak MCP over stdio, and not over HTTP? A slow one needs a longer \"timeout\""
 	}
 	return ""
@@ -185,111 +152,4 @@ func (x *exam) serves() string {
 		}
 	}
 	return ""
-}
-
-// networkAdvice is about a server at a URL.
-func (x *exam) networkAdvice() string {
-	u := x.url()
-	var dns *net.DNSError
-	var op *net.OpError
-	var record tls.RecordHeaderError
-	var authority x509.UnknownAuthorityError
-	var name x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	var alert tls.AlertError
-	var answer *interop.HTTPError
-	err := x.failed
-	switch {
-	case errors.As(err, &op) && op.Op == "proxyconnect":
-		return "the proxy " + x.saw.net.proxy + " cannot be reached: check HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return "no such host: check its name in \"url\", and whether it needs a VPN"
-	case errors.As(err, &dns):
-		return "names cannot be looked up: check the network and its DNS"
-	case errors.As(err, &authority):
-		return "who signed the certificate is not known here: of an authority of your own name the certificate file in SSL_CERT_FILE"
-	case errors.As(err, &name):
-		return "the certificate is for another host: use the name that it is for"
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "the certificate has expired, or this machine's clock is wrong"
-	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return "it does not speak TLS there: write http:// in place of https://"
-	case errors.As(err, &invalid), errors.As(err, &alert):
-		return "TLS fails: the server, or something between, presents a certificate or a version that cannot be used"
-	case errors.As(err, &answer):
-		return x.answerAdvice(answer, u)
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nobody listens at " + u.Host + ": is the server running, and is the port right?"
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return u.Hostname() + " cannot be reached from here: check the network, a VPN, a firewall"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		return "it hangs up when it is asked: is that an MCP server, and http:// or https:// right?"
-	case errors.Is(err, interop.Timeout) && x.saw.net.tcp == nil:
-		return u.Host + " does not answer at all: check the host, a VPN, a firewall"
-	case errors.Is(err, interop.Timeout):
-		return "it takes the connection and does not answer: is that an MCP server? A slow one needs a longer \"timeout\""
-	}
-	return ""
-}
-
-// answerAdvice is about an answer of HTTP that is none of MCP.
-func (x *exam) answerAdvice(a *interop.HTTPError, u *url.URL) string {
-	kind, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
-	switch {
-	case a.Status == http.StatusUnauthorized && x.authorized():
-		return "it refuses the Authorization that it got: is the token still good, and for this server?"
-	case a.Status == http.StatusUnauthorized && strings.Contains(a.Header.Get("WWW-Authenticate"), "resource_metadata"):
-		return `it wants a sign-in by OAuth: get a token from its provider, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`
-	case a.Status == http.StatusUnauthorized:
-		return `it wants authorization: give it "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its documentation names`
-	case a.Status == http.StatusForbidden:
-		return "it knows who asks and refuses: check what the token or key may do, and whether the server lets in this address"
-	case a.Status/100 == 3:
-		return "the server is elsewhere: write the URL that it redirects to"
-	case a.Status == http.StatusBadRequest && strings.Contains(a.Body, "HTTPS"):
-		return "it speaks TLS there: write https:// in place of http://"
-	case a.Status == http.StatusNotFound, a.Status == http.StatusGone, a.Status/100 == 2 && kind == "text/html":
-		return "there is no MCP at the path " + orElse(u.Path, "/") + ": it is often /mcp, or /sse of older servers"
-	case x.row.Kind == interop.KindSSE && a.Status/100 == 4:
-		return `it does not speak HTTP+SSE at this path: remove "transport": "sse", and indus finds out which of the two it speaks`
-	case a.Status == http.StatusMethodNotAllowed, a.Status == http.StatusNotAcceptable, a.Status == http.StatusUnsupportedMediaType:
-		return `something else than MCP answers, or the other transport: check the path, and try "transport": "sse" or "http"`
-	case a.Status == http.StatusProxyAuthRequired:
-		return "the proxy wants a password: put it in HTTPS_PROXY, or name the host in NO_PROXY"
-	case a.Status == http.StatusTooManyRequests:
-		return "it has had too many requests: wait, then try again"
-	case a.Status == http.StatusBadGateway, a.Status == http.StatusServiceUnavailable, a.Status == http.StatusGatewayTimeout:
-		return "what stands before the server answers, and the server does not: is it running?"
-	case a.Status/100 == 5:
-		return "the server has a fault of its own: its log says which"
-	}
-	return ""
-}
-
-// url is where the server is.
-func (x *exam) url() *url.URL {
-	address := ""
-	switch t := x.row.Server.Transport.(type) {
-	case interop.HTTP:
-		address = t.URL
-	case interop.SSE:
-		address = t.URL
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return &url.URL{}
-	}
-	return u
-}
-
-// authorized reports whether an Authorization is configured.
-func (x *exam) authorized() bool {
-	var headers []interop.Pair
-	switch t := x.row.Server.Transport.(type) {
-	case interop.HTTP:
-		headers = t.Headers
-	case interop.SSE:
-		headers = t.Headers
-	}
-	return slices.ContainsFunc(headers, func(p interop.Pair) bool { return strings.EqualFold(p.Name, "Authorization") })
 }

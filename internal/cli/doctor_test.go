@@ -67,7 +67,7 @@ func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
 		{"unknown authority", secure.URL, "tls", "who signed the certificate is not known here: "},
 		{"plain HTTP where TLS is expected", strings.Replace(plain.URL, "http:", "https:", 1), "tls", "it does not speak TLS there: write http:// in place of https://"},
 		{"TLS where plain HTTP is expected", strings.Replace(secure.URL, "https:", "http:", 1), "handshake", "it speaks TLS there: write https:// in place of http://"},
-		{"a web page", plain.URL + "/docs", "handshake", "there is no MCP at the path /docs: it is often /mcp"},
+		{"a web page", plain.URL + "/docs", "handshake", "there is no MCP at this path: it is often /mcp"},
 		{"a redirect", moved.URL, "handshake", "the server is elsewhere: write the URL that it redirects to"},
 		{"somebody who hangs up", hangUp.URL, "handshake", "it hangs up when it is asked: "},
 	} {

@@ -113,7 +113,7 @@ func explain(err error) error {
 			return fmt.Errorf("%w; data: %s", err, brief(rpc.Data))
 		}
 	case errors.As(err, &fault):
-		return &advisedError{err, advice(fault)}
+		return &advisedError{err, fault.Advice()}
 	}
 	return err
 }
@@ -168,19 +168,6 @@ func cutText(s string, n int) string {
 		return string(runes[:n-1]) + "…"
 	}
 	return s
-}
-
-// advice is what to try after a fault. Of a server that is not connected the
-// reason why it is not says more.
-func advice(f *interop.Fault) string {
-	var why *interop.Fault
-	if f.Kind == interop.NotConnected && errors.As(f.Cause, &why) {
-		return advice(why)
-	}
-	if forbidden(f) {
-		return `the server wants authorization: give it a header, such as "Authorization"`
-	}
-	return f.Kind.Advice()
 }
 
 func didYouMean(name string, known []string) string {

@@ -61,7 +61,7 @@ A session:
   weather     faulted  -       -           -      -      file   weather-server
 
   servers.json:7: weather: connect: start weather-server: executable file not found in $PATH
-    try: run the command by hand: is it installed, and does it start an MCP server?
+    try: the command is not installed, or not in the PATH: install it, or write its whole path in "command"
 
 Exit codes:
   0    ok, whatever the servers do
@@ -154,7 +154,7 @@ func serverRows(c *mcpconfig.Config, all []interop.EndpointStatus) []serverRow {
 			row.Phase, row.Era, row.Version, row.Tools = st.Phase, st.Era, st.Version, st.Tools
 			row.took, row.Millis, row.Noise = st.Took, st.Took.Milliseconds(), st.Noise
 			if st.Fault != nil {
-				row.Kind, row.Fault, row.Try = st.Fault.Kind, st.Fault.Error(), advice(st.Fault)
+				row.Kind, row.Fault, row.Try = st.Fault.Kind, st.Fault.Error(), st.Fault.Advice()
 			}
 		default:
 			row.Fault, row.Try = r.Reason, r.Hint

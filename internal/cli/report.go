@@ -65,7 +65,7 @@ func (x *examiner) examine(ctx context.Context, m *interop.Mounted) (*report, er
 	for i, st := range m.Fleet.Status() {
 		order[st.Server] = i
 		if st.Fault != nil && x.owners == nil {
-			r.Faults = append(r.Faults, faultReport{st.Server, st.Fault.Kind, st.Fault.Error(), advice(st.Fault)})
+			r.Faults = append(r.Faults, faultReport{st.Server, st.Fault.Kind, st.Fault.Error(), st.Fault.Advice()})
 		}
 	}
 	shown := forModels(m.Box)

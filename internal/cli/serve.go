@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -279,23 +277,13 @@ func tellEvents(s streams) func(interop.Event) {
 	}
 }
 
-// eventAdvice is advice, but of a process that was ready and ended: nobody has to do
-// anything, and it has no URL.
-func eventAdvice(f *interop.Fault) string {
-	var ended *exec.ExitError
-	if f.Kind == interop.Transport && errors.As(f, &ended) {
-		return "it is started again"
-	}
-	return advice(f)
-}
-
 func eventLine(e interop.Event) string {
 	st := e.Status
 	switch {
 	case e.Kind == interop.ServerWithdrawn:
 		return "its tools are withdrawn until it is back"
 	case e.Kind == interop.ServerFaulted && st.Fault != nil:
-		return strings.TrimPrefix(st.Fault.Error(), e.Server+": ") + "; " + eventAdvice(st.Fault)
+		return strings.TrimPrefix(st.Fault.Error(), e.Server+": ") + "; " + st.Fault.Advice()
 	case e.Kind != interop.ServerReady && e.Kind != interop.ServerListed:
 		return ""
 	case st.Fault != nil:

@@ -13,8 +13,8 @@
 // # Lower bound
 //
 // A value of fewer than [Least] bytes masks nothing: "1" and "true" stand everywhere. Nor
-// does a path that begins in a directory of this machine, or a URL that is an origin and
-// no more: a complaint about either is to be understood.
+// does a path that begins in a directory of this machine, a host with its port, or a URL that
+// is an origin and no more: a complaint about these is to be understood.
 package secret
 
 // Mask stands in place of a secret.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -130,9 +131,12 @@ func Ordinary(header string) bool {
 }
 
 // isPlace reports a path into this machine's file system, whether or not it leads
-// anywhere, or a URL that is an origin.
+// anywhere, a host and port, or a URL that is an origin.
 func isPlace(v string) bool {
 	if u, err := url.Parse(v); err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" && strings.Trim(u.Path, "/") == "" {
+		return true
+	}
+	if host, port, err := net.SplitHostPort(v); err == nil && len(port) <= 5 && strings.Trim(port, digits) == "" && (host == "localhost" || strings.ContainsAny(host, ".:")) {
 		return true
 	}
 	if !filepath.IsAbs(v) {

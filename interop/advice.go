@@ -1,0 +1,210 @@
+package interop
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// Advice is the sentence for a person: what to try after this fault. It goes by the
+// cause, and by the kind where the cause says nothing more. The command, the host, the
+// status page and docs/faults.md all take it from here.
+func (f *Fault) Advice() string {
+	var why *Fault
+	if f.Kind == NotConnected && errors.As(f.Cause, &why) { // why it is not says more
+		return why.Advice()
+	}
+	c := &circumstance{Fault: f, calling: f.Tool != ""}
+	errors.As(f, &c.rpc)
+	errors.As(f, &c.http)
+	errors.As(f, &c.exit)
+	if answered, ok := errors.AsType[*answeredError](f); ok && answered.http == c.http {
+		c.http = nil // the server's own answer counts, whatever its status
+	} else if c.http != nil {
+		c.rpc = nil
+	}
+	for _, row := range advices {
+		if row.when(c) {
+			return row.try
+		}
+	}
+	return ""
+}
+
+// circumstance is a fault, and what its chain tells.
+type circumstance struct {
+	*Fault
+	calling bool       // a tool was called; else it is about connecting or listing
+	rpc     *RPCError  // nil: none
+	http    *HTTPError // nil: none
+	exit    *exec.ExitError
+}
+
+func caused[E error](c *circumstance) bool { _, ok := errors.AsType[E](c.Fault); return ok }
+
+func (c *circumstance) is(targets ...error) bool {
+	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(c.Fault, t) })
+}
+
+func (c *circumstance) status(list ...int) bool {
+	return c.http != nil && slices.Contains(list, c.http.Status)
+}
+
+func (c *circumstance) code(list ...int64) bool {
+	return c.rpc != nil && slices.Contains(list, c.rpc.Code)
+}
+
+// hungUp reports a connection that ended before the answer.
+func (c *circumstance) hungUp() bool {
+	return caused[*lostError](c) || caused[*cutError](c) || c.is(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)
+}
+
+const callAgain = "whether the tool ran is not known: look before you call it again"
+
+// advices is the one table of what to try. The first row that fits counts; the last ones
+// are of the kinds alone.
+var advices = []struct {
+	cause string
+	when  func(*circumstance) bool
+	try   string
+}{
+	// of a call
+	{"the configuration leaves the tool out", func(c *circumstance) bool { return caused[*deniedError](c) },
+		`the configuration leaves this tool out: mend "tools" in the server's row if it is wanted`},
+	{"input_required", func(c *circumstance) bool { return c.is(errInputRequired) },
+		"the tool asks its user something, which indus does not pass on: give what it asks for in the arguments, or connect the client to this server directly"},
+	{"an answer beyond the limit", func(c *circumstance) bool { return caused[*wire.TooLong](c) || caused[*longError](c) },
+		"the answer is larger than indus takes: ask for less at once"},
+	{"the session is gone", func(c *circumstance) bool { return caused[*sessionGoneError](c) },
+		"the server was restarted or has forgotten the session, and is connected again: call again"},
+	{"the connection ended before the call went out", func(c *circumstance) bool { return caused[*unsentError](c) },
+		"the call did not go out, and the server is connected again: call again"},
+	{"the process ended during the call", func(c *circumstance) bool { return c.calling && caused[*exitError](c) },
+		"the server's process ended and is started again; " + callAgain},
+
+	{"HTTP 4xx to HTTP+SSE", func(c *circumstance) bool { return caused[*notSSEError](c) },
+		`it does not speak HTTP+SSE at this path: remove "transport": "sse", and indus finds out which of the two it speaks`},
+
+	// of JSON-RPC
+	{"-32602", func(c *circumstance) bool { return c.calling && c.code(CodeInvalidParams) },
+		"check the arguments against the tool's schema, then try again"},
+	{"-32601", func(c *circumstance) bool { return c.code(CodeMethodNotFound) },
+		"the server does not know what it is asked: is it an MCP server, and does it still have this tool?"},
+	{"-32700, -32600, -32020, -32021", func(c *circumstance) bool {
+		return c.code(CodeParse, CodeInvalidRequest, protocol.CodeHeaderMismatch, protocol.CodeMissingCapability)
+	}, "the server refuses how it is asked: update it or indus, and look at what stands between them"},
+	{"no version of the protocol in common", func(c *circumstance) bool {
+		return c.code(protocol.CodeUnsupportedVersion) || caused[*versionError](c)
+	}, "the server speaks another version of MCP: update it, or indus"},
+	{"any other JSON-RPC code", func(c *circumstance) bool { return c.rpc != nil },
+		`the server fails by itself: its log says why; does it have all that it needs in "env"?`},
+
+	// of HTTP
+	{"HTTP 401, with the Authorization that is configured", func(c *circumstance) bool { return c.status(401) && c.http.authorized },
+		"it refuses the Authorization that it got: is the token still good, and for this server?"},
+	{"HTTP 401 that names where to sign in", func(c *circumstance) bool {
+		return c.status(401) && strings.Contains(c.http.Header.Get("WWW-Authenticate"), "resource_metadata")
+	}, `it wants a sign-in by OAuth: get a token from its provider, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`},
+	{"HTTP 401", func(c *circumstance) bool { return c.status(401) },
+		`it wants authorization: give it "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its documentation names`},
+	{"HTTP 403", func(c *circumstance) bool { return c.status(403) },
+		"it knows who asks and refuses: check what the token or key may do, and whether the server lets in this address"},
+	{"HTTP 407", func(c *circumstance) bool { return c.status(407) },
+		"the proxy wants a password: put it in HTTPS_PROXY, or name the host in NO_PROXY"},
+	{"HTTP 3xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 3 },
+		"the server is elsewhere: write the URL that it redirects to"},
+	{"HTTP 400 of a server that speaks TLS", func(c *circumstance) bool { return c.status(400) && strings.Contains(c.http.Body, "HTTPS") },
+		"it speaks TLS there: write https:// in place of http://"},
+	{"HTTP 404, 410, or a web page", func(c *circumstance) bool {
+		return c.status(404, 410) || c.http != nil && c.http.Status/100 == 2 && strings.HasPrefix(c.http.Header.Get("Content-Type"), "text/html")
+	}, "there is no MCP at this path: it is often /mcp, or /sse of older servers"},
+	{"HTTP 413", func(c *circumstance) bool { return c.status(413) }, "the arguments are larger than the server takes: send less at once"},
+	{"HTTP 429", func(c *circumstance) bool { return c.status(429) }, "it has had too many requests: wait, then try again"},
+	{"HTTP 408, 502, 503, 504", func(c *circumstance) bool { return c.status(408, 502, 503, 504) },
+		"what stands before the server answers, and the server does not: is it running?"},
+	{"HTTP 5xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 5 },
+		"the server has a fault of its own: its log says which"},
+	{"any other status", func(c *circumstance) bool { return c.http != nil },
+		`something else than MCP answers, or the other transport: check the path, and try "transport": "sse" or "http"`},
+
+	// of the network
+	{"a proxy that cannot be reached", func(c *circumstance) bool {
+		op, ok := errors.AsType[*net.OpError](c.Fault)
+		return ok && op.Op == "proxyconnect"
+	}, "the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"},
+	{"no such host", func(c *circumstance) bool {
+		dns, ok := errors.AsType[*net.DNSError](c.Fault)
+		return ok && dns.IsNotFound
+	}, `no such host: check its name in "url", and whether it needs a VPN`},
+	{"DNS", func(c *circumstance) bool { return caused[*net.DNSError](c) }, "names cannot be looked up: check the network and its DNS"},
+	{"a certificate of an unknown authority", func(c *circumstance) bool { return caused[x509.UnknownAuthorityError](c) },
+		"who signed the certificate is not known here: of an authority of your own name the certificate file in SSL_CERT_FILE"},
+	{"a certificate of another host", func(c *circumstance) bool { return caused[x509.HostnameError](c) },
+		"the certificate is for another host: use the name that it is for"},
+	{"an expired certificate", func(c *circumstance) bool {
+		bad, ok := errors.AsType[x509.CertificateInvalidError](c.Fault)
+		return ok && bad.Reason == x509.Expired
+	}, "the certificate has expired, or this machine's clock is wrong"},
+	{"no TLS", func(c *circumstance) bool { return caused[tls.RecordHeaderError](c) || c.is(http.ErrSchemeMismatch) },
+		"it does not speak TLS there: write http:// in place of https://"},
+	{"TLS", func(c *circumstance) bool {
+		return caused[x509.CertificateInvalidError](c) || caused[tls.AlertError](c)
+	},
+		"TLS fails: the server, or something between, presents a certificate or a version that cannot be used"},
+	{"connection refused", func(c *circumstance) bool { return c.is(syscall.ECONNREFUSED) },
+		"nobody listens there: is the server running, and is the port right?"},
+	{"host or network unreachable", func(c *circumstance) bool { return c.is(syscall.EHOSTUNREACH, syscall.ENETUNREACH) },
+		"it cannot be reached from here: check the network, a VPN, a firewall"},
+
+	// of a process
+	{`no such "cwd"`, func(c *circumstance) bool {
+		at, ok := errors.AsType[*fs.PathError](c.Fault)
+		return ok && at.Op == "chdir"
+	}, `the directory in "cwd" does not exist or is none: make it, or mend "cwd"`},
+	{"no such command", func(c *circumstance) bool { return c.is(exec.ErrNotFound) },
+		`the command is not installed, or not in the PATH: install it, or write its whole path in "command"`},
+	{"a file that may not be executed", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.is(fs.ErrPermission) },
+		"the file may not be executed: chmod +x it, or name its interpreter as the command"},
+	{"no such file", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.is(fs.ErrNotExist) },
+		"the command does not exist, or the interpreter in its first line: is the path right, and the server installed?"},
+	{"a process that ended after it was connected", func(c *circumstance) bool { return c.Kind == Transport && caused[*exitError](c) },
+		"it is started again: its log says why it ended"},
+	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
+		`a program that it calls is not in the PATH it gets: write whole paths, or give it a "PATH" in "env"`},
+	{"a signal", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() < 0 },
+		"something ended it: run the command by hand, and look for want of memory or a crash"},
+	{"any other exit status", func(c *circumstance) bool { return c.exit != nil },
+		`run the command by hand with nothing but "env" set: the server gets PATH, HOME and the locale, and of other variables what "env" names`},
+	{"an end without a word", func(c *circumstance) bool { return caused[*exitError](c) },
+		"it ended without a word: is this the command of the server, and does it want an argument such as stdio?"},
+
+	// of either
+	{"the connection ended during the call", func(c *circumstance) bool { return c.calling && c.hungUp() },
+		"the connection ended before the answer and is opened again; " + callAgain},
+	{"the connection ended otherwise", (*circumstance).hungUp,
+		"it hangs up when it is asked: is that an MCP server, and http:// or https:// right?"},
+	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == Timeout && c.calling },
+		"the tool is slow or hangs: raise this server's timeout; " + callAgain},
+
+	{string(Timeout), kindIs(Timeout), "try again, or raise this server's timeout"},
+	{string(Protocol), kindIs(Protocol), "the server breaks the protocol: update it, or report this to its authors"},
+	{string(NotConnected), kindIs(NotConnected), "wait until the server is ready, or see why it is not: indus mcp ls"},
+	{string(Transport), kindIs(Transport), "check that the server runs, and that its URL and headers are right"},
+	{string(SpawnFailed), kindIs(SpawnFailed), "run the command by hand: is it installed, and does it start an MCP server?"},
+	{string(ToolError), kindIs(ToolError), "the call failed on its way; " + callAgain},
+}
+
+func kindIs(k Kind) func(*circumstance) bool {
+	return func(c *circumstance) bool { return c.Kind == k }
+}
