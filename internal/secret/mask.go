@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"html"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -16,11 +17,29 @@ func (s *Set) Mask(text string) string { return s.mask(text, false) }
 // Tail is Mask for the end of a longer text, which may begin within a secret.
 func (s *Set) Tail(text string) string { return s.mask(text, true) }
 
+// mask is text masked, or where a secret is escaped in another way and then for a URL, the
+// text without that.
 func (s *Set) mask(text string, tail bool) string {
 	if s == nil || len(s.values) == 0 || text == "" {
 		return text
 	}
 	s.once.Do(s.build)
+	text = s.layer(text, tail)
+	if plain := percent.ReplaceAllStringFunc(text, func(escape string) string {
+		b, _ := unhex(escape, 1, 2)
+		return string([]byte{byte(b)})
+	}); plain != text {
+		if masked := s.mask(plain, tail); masked != plain {
+			return masked
+		}
+	}
+	return text
+}
+
+var percent = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+
+// layer masks what is escaped in one way.
+func (s *Set) layer(text string, tail bool) string {
 	var out strings.Builder
 	done := 0
 	hide := func(from, to int) {
