@@ -1,11 +1,16 @@
 package interop
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write docs/faults.md from the table of advice")
@@ -30,5 +35,127 @@ func TestTheDocumentedAdviceIsTheTable(t *testing.T) {
 	}
 	if is, err := os.ReadFile(page); err != nil || string(is) != b.String() {
 		t.Errorf("%s is not the table of advice (%v): write it with -update", page, err)
+	}
+}
+
+// What real servers fail with gets the advice of its cause.
+func TestAdviceFitsTheCause(t *testing.T) {
+	want := func(t *testing.T, s Server, cause string, call bool) {
+		t.Helper()
+		s.ID = "s"
+		e := NewEndpoint(s, nil)
+		defer e.Close()
+		err := e.Open(t.Context())
+		if call && err == nil {
+			_, err = e.Invoke(t.Context(), "x", nil)
+		}
+		var f *Fault
+		if !errors.As(err, &f) {
+			t.Fatalf("no fault: %v", err)
+		}
+		for _, row := range advices {
+			if row.cause == cause {
+				if got := f.Advice(); got != row.try {
+					t.Errorf("%s: %s (%s): %q, want %q", cause, f, f.Kind, got, row.try)
+				}
+				return
+			}
+		}
+		t.Fatalf("no such row: %s", cause)
+	}
+	status := func(code int) rawHandler {
+		return func(w http.ResponseWriter, r rawRequest) {
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(code)
+		}
+	}
+	rpc := func(code int) rawHandler {
+		return func(w http.ResponseWriter, r rawRequest) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"}}`, r.ID, code)
+		}
+	}
+	hangUp := func(http.ResponseWriter, rawRequest) { panic(http.ErrAbortHandler) }
+	headers := []Pair{{"Authorization", "Bearer of-nothing"}}
+	for _, tt := range []struct {
+		cause string
+		call  rawHandler // of a modern server
+	}{
+		{"the connection ended during the call", hangUp},
+		{"the connection ended during the call", func(w http.ResponseWriter, r rawRequest) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, `{"jsonrpc"`)
+		}},
+		{"input_required", func(w http.ResponseWriter, r rawRequest) {
+			rawAnswer(w, r, `{"resultType":"input_required","inputRequests":{}}`)
+		}},
+		{"an answer beyond the limit", func(w http.ResponseWriter, r rawRequest) {
+			w.Header().Set("Content-Length", fmt.Sprint(MaxMessage+1))
+			w.Header().Set("Content-Type", "application/json")
+		}},
+		{"HTTP 3xx", func(w http.ResponseWriter, r rawRequest) {
+			http.Redirect(w, r.HTTP, "http://elsewhere.example/", http.StatusTemporaryRedirect)
+		}},
+		{"HTTP 401, with the Authorization that is configured", status(401)}, {"HTTP 403", status(403)}, {"HTTP 407", status(407)}, {"HTTP 404, 410, or a web page", status(404)},
+		{"HTTP 413", status(413)}, {"HTTP 429", status(429)}, {"HTTP 408, 502, 503, 504", status(503)}, {"HTTP 5xx", status(500)}, {"any other status", status(405)},
+		{"-32602", rpc(-32602)}, {"-32601", rpc(-32601)}, {"-32700, -32600, -32020, -32021", rpc(-32020)}, {"no version of the protocol in common", rpc(-32022)},
+		{"any other JSON-RPC code", rpc(-32000)},
+		{"a timeout of a call", func(_ http.ResponseWriter, r rawRequest) { <-r.HTTP.Context().Done() }},
+	} {
+		t.Run("call/"+tt.cause, func(t *testing.T) {
+			url := serve(t, rawModern(tt.call))
+			want(t, Server{Transport: HTTP{URL: url, Headers: headers}, Timeouts: Timeouts{Call: 300 * time.Millisecond}}, tt.cause, true)
+		})
+	}
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	web := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<html>")
+	}))
+	oauth := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="x"`)
+		w.WriteHeader(401)
+	}))
+	shell := func(script string) Stdio { return Stdio{Command: "sh", Args: []string{"-c", script}} }
+	for _, tt := range []struct {
+		cause string
+		t     TransportConfig
+	}{
+		{"connection refused", HTTP{URL: gone.URL}},
+		{"HTTP 404, 410, or a web page", HTTP{URL: web}},
+		{"HTTP 401 that names where to sign in", HTTP{URL: oauth}},
+		{"the connection ended otherwise", HTTP{URL: serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))}},
+		{"no TLS", HTTP{URL: strings.Replace(web, "http:", "https:", 1)}},
+		{"no such command", Stdio{Command: "no-such-command-anywhere"}},
+		{`no such "cwd"`, Stdio{Command: "sh", Dir: "/no/such/directory"}},
+		{"no such file", Stdio{Command: "/no/such/file"}},
+		{"a file that may not be executed", Stdio{Command: "/etc/passwd"}},
+		{"exit status 127", shell("no-such-command-anywhere")},
+		{"a signal", shell("kill -9 $$")},
+		{"any other exit status", shell("exit 3")},
+		{"an end without a word", shell("exit 0")},
+		{string(Timeout), shell("exec sleep 60")},
+	} {
+		t.Run("connect/"+tt.cause, func(t *testing.T) {
+			timeouts := Timeouts{}
+			if tt.cause == string(Timeout) {
+				timeouts.Connect = 100 * time.Millisecond
+			}
+			want(t, Server{Transport: tt.t, Timeouts: timeouts}, tt.cause, false)
+		})
+	}
+	t.Run("call/the process ended", func(t *testing.T) {
+		const answers = `read x; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}'; read x; exit 3`
+		want(t, Server{Transport: shell(answers)}, "the process ended during the call", true)
+	})
+	e := NewEndpoint(Server{ID: "s", Transport: Stdio{Command: "no-such-command-anywhere"}}, nil)
+	defer e.Close()
+	failed := e.Open(context.Background())
+	_, err := e.Invoke(t.Context(), "x", nil)
+	var why, f *Fault
+	if !errors.As(failed, &why) || !errors.As(err, &f) || f.Kind != NotConnected || f.Advice() != why.Advice() {
+		t.Errorf("not connected: %v", err)
 	}
 }
