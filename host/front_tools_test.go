@@ -132,12 +132,12 @@ func TestCallFailures(t *testing.T) {
 	}{
 		{"unknown tool", &toolbox.UnknownTool{Name: "x"}, "", -32602, `no tool named "x" is available`},
 		{"the server's own error", fault(interop.ToolError, refused), "", -5, "no\n"},
-		{"tool error", fault(interop.ToolError, errors.New("boom")), failed("weather: tools/call x: boom; what to try: "+ advice(interop.ToolError, errors.New("boom"))), 0, ""},
-		{"timeout", fault(interop.Timeout, nil), failed("weather: tools/call x; what to try: "+ advice(interop.Timeout, nil)), 0, ""},
-		{"not connected", fault(interop.NotConnected, nil), failed("weather: tools/call x; what to try: "+ advice(interop.NotConnected, nil)), 0, ""},
-		{"a server that is down, by its handshake's error", fault(interop.NotConnected, refused), failed(`weather: tools/call x: no\n (-5); what to try: `+ advice(interop.NotConnected, refused)), 0, ""},
-		{"transport", fault(interop.Transport, nil), failed("weather: tools/call x; what to try: "+ advice(interop.Transport, nil)), 0, ""},
-		{"spawn failed", fault(interop.SpawnFailed, nil), failed("weather: tools/call x; what to try: "+ advice(interop.SpawnFailed, nil)), 0, ""},
+		{"tool error", fault(interop.ToolError, errors.New("boom")), failed("weather: tools/call x: boom; what to try: " + advice(interop.ToolError, errors.New("boom"))), 0, ""},
+		{"timeout", fault(interop.Timeout, nil), failed("weather: tools/call x; what to try: " + advice(interop.Timeout, nil)), 0, ""},
+		{"not connected", fault(interop.NotConnected, nil), failed("weather: tools/call x; what to try: " + advice(interop.NotConnected, nil)), 0, ""},
+		{"a server that is down, by its handshake's error", fault(interop.NotConnected, refused), failed(`weather: tools/call x: no\n (-5); what to try: ` + advice(interop.NotConnected, refused)), 0, ""},
+		{"transport", fault(interop.Transport, nil), failed("weather: tools/call x; what to try: " + advice(interop.Transport, nil)), 0, ""},
+		{"spawn failed", fault(interop.SpawnFailed, nil), failed("weather: tools/call x; what to try: " + advice(interop.SpawnFailed, nil)), 0, ""},
 		{"a policy in between", errors.New("not today"), failed("not today"), 0, ""},
 	}
 	for _, tt := range tests {
