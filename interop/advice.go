@@ -89,7 +89,7 @@ var advices = []struct {
 	{"the session is gone", func(c *circumstance) bool { return caused[*sessionGoneError](c) },
 		"the server was restarted or has forgotten the session, and is connected again: call again"},
 	{"the connection ended before the call went out", func(c *circumstance) bool {
-		return caused[*unsentError](c) && c.http == nil && c.rpc == nil && !c.is(syscall.ECONNREFUSED)
+		return c.calling && caused[*unsentError](c) && c.http == nil && c.rpc == nil && !c.is(syscall.ECONNREFUSED)
 	},
 		"the call did not go out, and the server is connected again: call again"},
 	{"the process ended during the call", func(c *circumstance) bool { return c.calling && caused[*exitError](c) },
