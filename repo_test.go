@@ -40,7 +40,7 @@ var layers = []layer{
 	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/nearest", "internal/watch"}, "operations know nothing of MCP, nor of tools"},
 	{"operation/bridge", []string{"operation", "interop", "toolbox", "toolbox/catalog", "internal/secret", "internal/text", "internal/wire"}, "operations meet MCP here and nowhere else; what a client is belongs to the host"},
 	{"interop", []string{"schema", "toolbox", "toolbox/catalog", "internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire", "internal/secret"}, "the bridge to servers knows no configuration, no client and no command"},
-	{"host", []string{"interop", "toolbox", "internal/memory", "internal/wire", "internal/protocol", "internal/sdkwire"}, "the bridge to clients publishes whatever it is given"},
+	{"host", []string{"interop", "toolbox", "internal/memory", "internal/text", "internal/wire", "internal/protocol", "internal/sdkwire"}, "the bridge to clients publishes whatever it is given"},
 	{"interop/interoptest", []string{"interop", "host", "toolbox", "schema", "internal/wire"}, "for the tests of users, who have the bridge and nothing else"},
 	{"mcpconfig/internal/tree", nil, "the syntax of configuration files: no idea of what stands in them"},
 	{"mcpconfig/internal/foreign", []string{"mcpconfig/internal/tree"}, "the words of other clients: trees in, trees out, no file and no server"},

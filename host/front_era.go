@@ -70,10 +70,12 @@ func (f *front) describe(ctx context.Context, r *frontRequest) (described, error
 	if caps, _ := wire.Lookup(raw, "capabilities"); len(caps) > 0 && caps[0] == '{' {
 		d.capabilities = caps
 	}
-	if f.instructions != "" {
-		d.instructions = wire.Quote(f.instructions)
-	} else if s, _ := protocol.LookupString(raw, "instructions"); s != "" {
-		d.instructions, _ = wire.Lookup(raw, "instructions")
+	says, _ := protocol.LookupString(raw, "instructions")
+	if f.instructions != "" && says != "" {
+		says = "\n\n" + says
+	}
+	if says = f.instructions + says; says != "" {
+		d.instructions = wire.Quote(says)
 	}
 	d.ttl, _ = wire.Lookup(raw, "ttlMs")
 	d.scope, _ = wire.Lookup(raw, "cacheScope")

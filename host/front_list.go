@@ -23,6 +23,7 @@ type toolList struct {
 	names    []string
 	legacy   eraList
 	modern   eraList
+	caching  []string                          // members of the result
 	headers  map[string][]protocol.ParamHeader // by published name; nil where no tool has any
 }
 
@@ -132,16 +133,17 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 			l.headers[d.Name] = params
 		}
 	}
-	l.modern = listOf(modern)
+	l.caching = cachingOf(s)
+	l.modern = listOf(modern, l.caching)
 	if l.legacy = l.modern; differ {
-		l.legacy = listOf(legacy)
+		l.legacy = listOf(legacy, l.caching)
 	}
 	return l
 }
 
 // listOf is rows as a list, of which the rows are extents from then on.
-func listOf(rows [][]byte) eraList {
-	b := joinRows(rows)
+func listOf(rows [][]byte, caching []string) eraList {
+	b := joinRows(rows, caching...)
 	at := len(`{"tools":[`)
 	for i, row := range rows {
 		rows[i] = b[at : at+len(row) : at+len(row)]

@@ -23,6 +23,7 @@ type toolsBackend struct {
 	src        toolbox.Source
 	parameters bool         // publish what models see
 	exact      bool         // mend nothing
+	size       int          // tools on a page of tools/list; 0: all
 	log        *slog.Logger // nil: silent
 
 	mu   sync.Mutex
@@ -45,12 +46,18 @@ func newToolsBackend(src toolbox.Source) *toolsBackend { return &toolsBackend{sr
 func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	switch m.Method {
 	case protocol.MethodDiscover:
-		return json.RawMessage(`{"capabilities":{"tools":{"listChanged":true}}}`), nil
-	case protocol.MethodToolsList:
-		if cursor, _ := wire.Lookup(m.Params, "cursor"); cursor != nil && string(cursor) != `""` && string(cursor) != "null" {
-			return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: "tools/list has a single page: unknown cursor"}
+		b := []byte(`{"capabilities":{"tools":{"listChanged":true}}`)
+		s := t.src.Snapshot(m.Caller)
+		if says := instructionsOf(s); says != "" {
+			b = append(append(b, `,"instructions":`...), wire.Quote(says)...)
 		}
-		return t.list(m.Caller).of(m.Era).result, nil
+		if len(s.Pending) > 0 { // who may have more to say
+			b = append(b, `,"ttlMs":0`...)
+		}
+		return append(b, '}'), nil
+	case protocol.MethodToolsList:
+		cursor, _ := wire.Lookup(m.Params, "cursor")
+		return t.list(m.Caller).page(m.Era, cursor, t.size)
 	case protocol.MethodToolsCall:
 		return t.call(ctx, m, back)
 	}

@@ -31,7 +31,8 @@ const (
 type Options struct {
 	// Info is how the host names itself. Zero: [DefaultInfo].
 	Info interop.Info
-	// Instructions tell a client's model how to use the host. "": the backend's own.
+	// Instructions tell a client's model how to use the host; the backend's own, such as
+	// those of its servers, stand behind them. "": only those.
 	Instructions string
 	// MaxMessage bounds each message from a client, in bytes. 0: [interop.MaxMessage].
 	MaxMessage int64
@@ -74,6 +75,9 @@ type Options struct {
 	// not been heard yet, and of which nothing is listed because it is known: many clients
 	// list once. 0: 3 s, negative: not at all.
 	ListWait time.Duration
+	// Page is how many tools are on one page of tools/list. It concerns [New] alone. 0:
+	// all, because many clients read one page.
+	Page int
 	// Exact publishes tools and results as their servers wrote them even where the
 	// clients of an era refuse a whole list for it (a null title), or a result (one that
 	// is no object, before 2026-07-28). false: what they cannot read is left out.
@@ -120,7 +124,7 @@ var (
 func New(src toolbox.Source, opts *Options) *Host {
 	b := newToolsBackend(src)
 	if opts != nil {
-		b.parameters, b.exact = opts.Parameters, opts.Exact
+		b.parameters, b.exact, b.size = opts.Parameters, opts.Exact, max(opts.Page, 0)
 		b.log = opts.Logger
 	}
 	return NewFront(b, opts)

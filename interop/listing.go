@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -51,8 +53,9 @@ type listing struct {
 	tools      []tool
 	byName     map[string]int // index in tools, by the server's own name
 	rejected   []Quarantine
-	at         uint64   // Endpoint.changes when it was asked for
-	remembered bool     // it is what was known, and may be a part
+	at         uint64 // Endpoint.changes when it was asked for
+	remembered bool   // it is what was known, and may be a part
+	owner      toolbox.Owner
 	whole      *listing // as the server listed it
 	by         *shape   // what was made of it; nil: nothing was
 }
@@ -196,6 +199,28 @@ func (e *Endpoint) listFault(ctx context.Context, err error) error {
 	return e.newFault(Protocol, protocol.MethodToolsList, err)
 }
 
+// ownerOf is what the server says of the tools that it listed, on pages of which this is one.
+func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bool) toolbox.Owner {
+	o := toolbox.Owner{Server: e.server.ID, Prefix: prefixOf(e.server.ID, "x"), Instructions: e.Instructions(), Private: before.Private}
+	for _, m := range members {
+		switch m.Key {
+		case "ttlMs":
+			if ms, err := strconv.ParseInt(string(m.Value), 10, 64); err == nil && ms > 0 {
+				o.TTL = time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond
+			}
+		case "cacheScope":
+			o.Private = o.Private || string(m.Value) == `"private"`
+		}
+	}
+	if !first {
+		o.TTL = min(o.TTL, before.TTL)
+	}
+	return o
+}
+
+// maxTTL bounds how long clients may keep a list, whatever its server says.
+const maxTTL = 24 * time.Hour
+
 // pages asks for page after page. It stops, with a note, where a server repeats
 // a cursor or has no end.
 func (e *Endpoint) pages(ctx context.Context) (*listing, error) {
@@ -215,6 +240,7 @@ func (e *Endpoint) pages(ctx context.Context) (*listing, error) {
 		if err != nil {
 			return nil, &protocolError{"a tools/list result that is no object", err}
 		}
+		l.owner = e.ownerOf(members, l.owner, page == 1)
 		rows, cursor, err := readPage(members)
 		if err != nil {
 			return nil, err

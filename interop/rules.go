@@ -137,7 +137,7 @@ func (l *listing) shaped(by *shape) *listing {
 		return l
 	}
 	whole := l.whole
-	out := &listing{whole: whole, by: by, at: l.at, byName: make(map[string]int, len(whole.tools))}
+	out := &listing{whole: whole, by: by, at: l.at, owner: whole.owner, byName: make(map[string]int, len(whole.tools))}
 	taken := make(map[string]string, len(whole.tools))
 	for i := range whole.tools {
 		t := whole.tools[i]

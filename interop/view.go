@@ -34,6 +34,9 @@ func (f *Fleet) rebuild() (fresh bool) {
 		}
 		if s.list != nil {
 			v.add(s, s.list)
+			if s.list.owner != (toolbox.Owner{}) {
+				v.snapshot.Owners = append(v.snapshot.Owners, s.list.owner)
+			}
 		}
 		if s.isDown() {
 			v.down = append(v.down, s)
@@ -42,7 +45,7 @@ func (f *Fleet) rebuild() (fresh bool) {
 	}
 	last := f.view.Load()
 	old := last.snapshot
-	fresh = !slices.Equal(last.down, v.down) || !slices.Equal(old.Pending, v.snapshot.Pending) || !sameTools(old.Tools, v.snapshot.Tools)
+	fresh = !slices.Equal(last.down, v.down) || !slices.Equal(old.Pending, v.snapshot.Pending) || !slices.Equal(old.Owners, v.snapshot.Owners) || !sameTools(old.Tools, v.snapshot.Tools)
 	if fresh {
 		f.version++
 		v.snapshot.Version = f.version
@@ -71,7 +74,7 @@ func (l *listing) same(o *listing) bool {
 	if l == nil || o == nil {
 		return l == o
 	}
-	return slices.EqualFunc(l.tools, o.tools, func(a, b tool) bool { return sameTool(a.Descriptor, b.Descriptor) })
+	return l.owner == o.owner && slices.EqualFunc(l.tools, o.tools, func(a, b tool) bool { return sameTool(a.Descriptor, b.Descriptor) })
 }
 
 func sameTools(a, b []toolbox.Descriptor) bool { return slices.EqualFunc(a, b, sameTool) }

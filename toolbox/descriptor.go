@@ -3,6 +3,7 @@ package toolbox
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/indusagi/indus/schema"
 )
@@ -71,6 +72,21 @@ type Snapshot struct {
 	// Down are servers that are configured and cannot be reached, and whose tools are
 	// therefore not in Tools, in order. A call of one goes to its source, which says so.
 	Down []Down
+	// Owners are what servers say of all their tools, in order; of who says nothing there
+	// may be none.
+	Owners []Owner
+}
+
+// Owner is a server as the owner of tools. What it says is a stranger's text.
+type Owner struct {
+	// Server is its id, and Prefix is what the names of its tools begin with.
+	Server, Prefix string
+	// Instructions tell a model how to use its tools; "" where it says nothing.
+	Instructions string
+	// TTL is how long its list may be kept; 0: not at all.
+	TTL time.Duration
+	// Private: its list is not to be shown to anybody else than it was asked for.
+	Private bool
 }
 
 // Down is a server that cannot be reached. It may be asked from any goroutine.

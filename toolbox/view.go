@@ -164,6 +164,11 @@ func (v *view) add(source Source, s *Snapshot, fitting func(Descriptor) *fit) {
 		}
 	}
 	v.all.Down = append(v.all.Down, s.Down...)
+	for _, o := range s.Owners {
+		if !slices.ContainsFunc(v.all.Owners, func(other Owner) bool { return other.Server == o.Server }) {
+			v.all.Owners = append(v.all.Owners, o)
+		}
+	}
 	for _, name := range s.Withheld {
 		if !slices.Contains(v.all.Withheld, name) {
 			v.all.Withheld = append(v.all.Withheld, name)
@@ -192,7 +197,7 @@ func (v *view) size() int {
 
 // equal compares all but the versions, and Changes, which follow from the rest.
 func equal(a, b *Snapshot) bool {
-	return slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Withheld, b.Withheld) && sameServers(a.Down, b.Down) && slices.EqualFunc(a.Tools, b.Tools, func(x, y Descriptor) bool {
+	return slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Owners, b.Owners) && slices.Equal(a.Withheld, b.Withheld) && sameServers(a.Down, b.Down) && slices.EqualFunc(a.Tools, b.Tools, func(x, y Descriptor) bool {
 		return x.Name == y.Name && x.Description == y.Description &&
 			x.Server == y.Server && x.Tool == y.Tool && x.Profile == y.Profile && x.Unfit == y.Unfit &&
 			same(x.Schema, y.Schema) && same(x.Parameters, y.Parameters) &&

@@ -32,6 +32,7 @@ type serveFlags struct {
 	drain    time.Duration
 	memory   int // MiB
 	exact    bool
+	page     int
 
 	noValidate bool
 }
@@ -64,6 +65,7 @@ func newServe(s streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "with --expose gateway, check no arguments")
+	cmd.Flags().IntVar(&f.page, "page", 0, "how many tools are on a page of tools/list")
 	cmd.Flags().BoolVar(&f.exact, "exact", false, "mend nothing for clients")
 	cmd.Flags().IntVar(&f.memory, "memory", 256, "how many MiB all messages may take together")
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
@@ -85,6 +87,8 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return usage("--no-ledger and --ledger exclude each other")
 	case f.drain < 0:
 		return usage("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
+	case f.page < 0:
+		return usage("--page %d: it is a number of tools, or 0 for all", f.page)
 	case !slices.Contains(policies, f.changes):
 		return usage("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "), didYouMean(f.changes, policies))
 	}
@@ -148,6 +152,8 @@ Flags:
   --drain TIME         how long calls in flight have to end after the first signal;
                        what has not ended by then is answered with an error; 0
                        is not at all (default: 10s)
+  --page N             how many tools are on a page of tools/list; many clients
+                       read one page only (default: 0, which is all)
   --exact              publish tools and results as servers wrote them, even where
                        clients refuse a whole list for it; otherwise what they
                        cannot read is left out, and told of
@@ -222,7 +228,7 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 	}
 	h := host.New(f.exposed(toolbox.NewBox(nil, local.registry, servers)), &host.Options{
 		Logger: logger, Memory: memory, ListWait: wait, Principal: door.admits(), AllowedHosts: f.hosts, AllowedOrigins: f.origins,
-		Exact: f.exact,
+		Exact: f.exact, Page: f.page,
 	})
 	defer h.Close()
 	stop := func() {
