@@ -128,12 +128,18 @@ func (a *adapter) shown(name string) string {
 
 // owned is a text of sketches with the owner's names.
 func owned(text string) string {
+	if !strings.Contains(text, nameBegins) {
+		return text
+	}
 	return sketchedName.ReplaceAllStringFunc(text, func(s string) string { return brief(strings.Trim(s, nameBegins+nameEnds)) })
 }
 
 // known is a text of sketches with the names that the properties of d have for the model. Of those further inside it is not
 // known which are taken, and so which have a hash.
 func (a *adapter) known(d *draft, text string) string {
+	if !strings.Contains(text, nameBegins) {
+		return text
+	}
 	return sketchedName.ReplaceAllStringFunc(text, func(s string) string {
 		name := strings.Trim(s, nameBegins+nameEnds)
 		g := &a.shape.key
