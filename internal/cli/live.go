@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ const silenceLimit = 3 * time.Second
 // watchLive draws a line for each server on stderr while they connect, where that is a
 // terminal; elsewhere it names those that take long. stop wipes the lines.
 func watchLive(fleet *interop.Fleet, s streams) (stop func()) {
-	file, ok := terminal(s.err)
+	file, ok := s.canvas()
 	if !ok {
 		return s.tellSlow(func() (starting []string) {
 			for _, st := range fleet.Status() {
@@ -51,6 +52,12 @@ func watchLive(fleet *interop.Fleet, s streams) (stop func()) {
 		}
 	}()
 	return func() { close(quit); <-done }
+}
+
+// canvas is stderr where lines can be drawn on it, with no log between them.
+func (s streams) canvas() (*os.File, bool) {
+	file, ok := terminal(s.err)
+	return file, ok && s.log.level == nil && !s.log.verbose
 }
 
 // tellSlow says for whom a command still waits after a while.
@@ -144,7 +151,7 @@ func progressOf(st interop.EndpointStatus, since time.Duration) string {
 // watchProgress shows the progress of a call on one line of stderr, where that
 // is a terminal. stop wipes the line; report is nil where nobody looks.
 func watchProgress(s streams) (report func(toolbox.Progress), stop func()) {
-	file, ok := terminal(s.err)
+	file, ok := s.canvas()
 	if !ok {
 		return nil, func() {}
 	}
