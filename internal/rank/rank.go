@@ -13,9 +13,9 @@
 // for those that begin with it, or else for the nearest one. A query that is a document's name,
 // however it is written, finds that first. Equal scores stand in the documents' order.
 //
-// Weights for the name, the first sentence and the parameters, English stems, a list of words that
-// do not count, synonyms, and a bonus for matching more words were tried: none found more
-// than chance would (TestTheRightToolIsInTheFirstFive has the questions).
+// Of 80 questions that nothing was tuned on it finds 69 among the first five of 233 tools, as many
+// as textbook BM25 does; what this package adds serves names, slips and short lists. Weights for each
+// field, English stems, a long list of synonyms and a bonus for matching more words found 67.
 //
 // A query is read up to [MaxQuery] bytes and [MaxWords] different words. An Index never changes, and any number of
 // goroutines may search it.
