@@ -51,7 +51,8 @@ type MountOptions struct {
 	// calls to them wait, until it answers itself. nil: nothing is known.
 	Known func(server string) []toolbox.Wire
 	// Through puts another source in the place of the fleet, which it stands on, before
-	// any server is connected; the Box is made of it. It must not wait. nil: none.
+	// any server is connected; the Box is made of it. It must not wait, and it heeds
+	// Server.Changes. nil: none, and servers that keep changed tools back have no tools.
 	Through func(*Fleet) toolbox.Source
 	// Gateway puts four tools in the place of all: search, schema, call and batch, of
 	// package catalog, so that 300 tools cost a model four. The Box has the four and
@@ -88,7 +89,7 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 		Endpoint: opts.Endpoint, Restart: opts.Restart, Grace: opts.Grace, Drain: opts.Drain, Known: opts.Known,
 		Hold: opts.Wait < 0, Memory: opts.Memory, MaxCalls: opts.MaxCalls, CallWait: opts.CallWait, Logger: opts.Logger,
 	})
-	var source toolbox.Source = fleet
+	var source toolbox.Source = unguarded{fleet}
 	if opts.Through != nil {
 		source = opts.Through(fleet)
 	}

@@ -119,15 +119,16 @@ type shape struct {
 	server  string
 	rules   ToolRules
 	profile *schema.Profile
+	changes ChangePolicy
 }
 
 func shapeOf(s Server) *shape {
-	return &shape{server: s.ID, rules: s.Tools, profile: s.Profile}
+	return &shape{server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes}
 }
 
 // same reports whether two shapes make the same of a listing.
 func (s *shape) same(o *shape) bool {
-	return s == o || s.server == o.server && s.profile == o.profile && s.rules.equal(&o.rules)
+	return s == o || s.server == o.server && s.profile == o.profile && s.changes == o.changes && s.rules.equal(&o.rules)
 }
 
 // shaped is a listing as a shape has it: tools are left out, renamed and described
@@ -203,7 +204,7 @@ func (s *shape) troubles(whole *listing) []Quarantine {
 
 // of is a server with the rules and the profile of the shape.
 func (s *shape) of(server Server) Server {
-	server.Tools, server.Profile = s.rules, s.profile
+	server.Tools, server.Profile, server.Changes = s.rules, s.profile, s.changes
 	return server
 }
 

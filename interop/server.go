@@ -27,9 +27,41 @@ type Server struct {
 	Secrets []Secret
 	// Tools chooses and renames its tools; the zero value takes all as they are.
 	Tools ToolRules
+	// Changes is what becomes at least of its tools that are not as they were approved;
+	// "" is [AcceptChanges]. Package ledger knows what was approved: see ledger.Attach. A
+	// mount without it has none of the tools of a server that holds or denies changes.
+	Changes ChangePolicy
 	// Profile is how its tools are shown to models, where MountOptions.Profile is nil;
 	// nil is the mount's own.
 	Profile *schema.Profile
+}
+
+// ChangePolicy says what becomes of a tool whose title, description, schemas or annotations
+// are not what they were when it was last approved (a "rug pull"). A tool that was never
+// seen before is approved as it is; so is one whose server is configured anew.
+type ChangePolicy string
+
+// The policies, from the most lenient.
+const (
+	AcceptChanges ChangePolicy = "accept" // it is live, and logged and shown as changed; so is "", the default
+	HoldChanges   ChangePolicy = "hold"   // it is not live until a person accepts it
+	DenyChanges   ChangePolicy = "deny"   // it is not live in this run, whatever is accepted meanwhile
+)
+
+// Guards reports whether it keeps changed tools back.
+func (p ChangePolicy) Guards() bool { return p != AcceptChanges && p != "" }
+
+// Strictest is the stricter of two; one that is not known counts as [DenyChanges].
+func (p ChangePolicy) Strictest(o ChangePolicy) ChangePolicy {
+	for _, strict := range []ChangePolicy{DenyChanges, HoldChanges} {
+		if p == strict || o == strict {
+			return strict
+		}
+	}
+	if p.Guards() || o.Guards() {
+		return DenyChanges
+	}
+	return AcceptChanges
 }
 
 // ToolRules say which tools of a server are mounted, and as what. In patterns "*"
@@ -169,7 +201,7 @@ type Timeouts struct {
 // Equal reports whether two servers are reached in the same way, and the same is
 // made of their tools.
 func (s Server) Equal(o Server) bool {
-	return s.sameReach(o) && s.Profile == o.Profile && s.Tools.equal(&o.Tools)
+	return s.sameReach(o) && s.Profile == o.Profile && s.Changes == o.Changes && s.Tools.equal(&o.Tools)
 }
 
 // sameReach reports whether a connection to the one is as good for the other.

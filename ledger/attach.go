@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/interop"
@@ -20,7 +21,8 @@ type Options struct {
 	// Log keeps what happens; it stays its owner's to close. nil: nothing is kept,
 	// and approvals last as long as the attachment.
 	Log Log
-	// Policy is what becomes of tools that are not as they were approved. "":
+	// Policy is what becomes at least of tools that are not as they were approved;
+	// Server.Changes may be stricter. "":
 	// [AcceptChanges].
 	Policy Policy
 	// Warm lists what the log knows of a server until it answers itself, unless Mount
@@ -57,6 +59,8 @@ type Attachment struct {
 	release    func() // ends the run's lease
 	closing    sync.Once
 	done       chan struct{}
+	polling    sync.Once
+	guards     atomic.Bool // some server's changed tools are kept back
 
 	mu       sync.Mutex
 	ledger   Ledger
@@ -130,6 +134,7 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	if a.opts.Poll <= 0 {
 		a.opts.Poll = defaultPoll
 	}
+	a.watchOver(servers)
 	a.recorder = newRecorder(a.opts.Log, a.logger)
 	return a
 }
@@ -248,7 +253,7 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 	changed := a.Changed()
 	i := slices.IndexFunc(changed, func(e Entry) bool { return e.Server == server && e.Tool == name })
 	switch {
-	case a.opts.Policy == DenyChanges:
+	case a.Policy(server) == DenyChanges:
 		return fmt.Errorf("ledger: %s: changes of %s are denied", server, name)
 	case i < 0:
 		return fmt.Errorf("ledger: %s: %s is as it was approved", server, name)
@@ -269,17 +274,40 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 	return nil
 }
 
+// Policy is what becomes of a server's tools that are not as they were approved.
+func (a *Attachment) Policy(server string) Policy {
+	for _, s := range a.Fleet.Servers() {
+		if s.ID == server {
+			return a.opts.Policy.Strictest(s.Changes)
+		}
+	}
+	return a.opts.Policy.Strictest("")
+}
+
+// watchOver notes whether anything is to be kept back of servers.
+func (a *Attachment) watchOver(servers []interop.Server) {
+	guards := a.opts.Policy.Guards()
+	for _, s := range servers {
+		guards = guards || s.Changes.Guards()
+	}
+	a.guards.Store(guards)
+}
+
 // Apply makes the attachment consist of servers, as [interop.Fleet.Apply] does, which
 // says what becomes of calls meanwhile. A configuration that is not the one before is
 // recorded as a [Reload]; what it brings and takes follows as it happens. After Close
 // it does nothing.
 func (a *Attachment) Apply(servers []interop.Server) {
 	a.mu.Lock()
+	a.watchOver(servers)
 	if config := Fingerprint(servers...); config != a.config && !a.closed {
 		a.config = config
 		if a.begun { // else Begin will say so
 			a.commit([]Entry{{Op: Reload, Config: config, At: time.Now()}})
 		}
+	}
+	if !a.closed {
+		a.startPolling()
 	}
 	a.mu.Unlock()
 	a.Fleet.Apply(servers)

@@ -45,7 +45,8 @@
 // A tool that is approved and then changes what it says of itself is the oldest
 // trick against who trusts MCP servers. What was seen first is approved; of a version
 // that differs in title, description, schemas or annotations, in any byte, the
-// [Policy] decides. [Changed], [Approved] and [Approve] are for the person.
+// [Policy] decides: the stricter of the server's own ([interop.Server.Changes]) and of
+// Options.Policy. [Changed], [Approved] and [Approve] are for the person.
 //
 // What is approved is a server's tool by the server's own name. What the configuration
 // makes of it ([interop.ToolRules]) does not matter to that: a tool that is denied for a

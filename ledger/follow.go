@@ -18,6 +18,7 @@ const maxLog = 4096
 // reachable is what is known of a server while the fleet is looked at.
 type reachable struct {
 	config string
+	policy Policy
 	ready  bool // what is listed of it is what it lists
 }
 
@@ -71,6 +72,12 @@ func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
 		for _, e := range a.Fleet.Endpoints() {
 			servers[e.Server().ID] = reachable{config: Fingerprint(e.Server())}
 		}
+		for _, server := range a.Fleet.Servers() { // of endpoints, it may be an older one
+			if r, ok := servers[server.ID]; ok {
+				r.policy = a.opts.Policy.Strictest(server.Changes)
+				servers[server.ID] = r
+			}
+		}
 		for _, st := range a.Fleet.Status() {
 			if r, ok := servers[st.Server]; ok {
 				r.ready = st.Phase.Usable() && st.Fault == nil && !slices.Contains(s.Pending, st.Server)
@@ -87,7 +94,7 @@ func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
 func unready(servers map[string]reachable) map[string]reachable {
 	out := make(map[string]reachable, len(servers))
 	for id, s := range servers {
-		out[id] = reachable{config: s.config}
+		out[id] = reachable{config: s.config, policy: s.policy}
 	}
 	return out
 }
@@ -122,7 +129,7 @@ func (l *looking) weigh(d *toolbox.Descriptor) {
 	t := tool{server.config, d.Server, d.Tool}
 	m := l.a.mark(d)
 	changed := l.a.approved.isChanged(t, m.seal) || l.a.blind && l.a.approved[t] != m.seal
-	kept := changed && (l.a.opts.Policy == HoldChanges || l.a.opts.Policy == DenyChanges)
+	kept := changed && (server.policy.Guards() || server.policy == "" && l.a.opts.Policy.Guards())
 	if kept {
 		l.kept[d.Name] = t
 		l.names = append(l.names, d.Name)
@@ -135,10 +142,10 @@ func (l *looking) weigh(d *toolbox.Descriptor) {
 	switch {
 	case kept:
 		if isLive {
-			l.retire(old, l.keepNote(noteHeld))
+			l.retire(old, keepNote(server.policy, noteHeld))
 		}
 		if server.ready {
-			l.hold(d, t, m)
+			l.hold(d, t, m, server.policy)
 		}
 	case isLive && old.Run == l.a.Run && old.Sum == m.sum && old.Name == d.Name && old.Config == server.config && old.Changed == changed:
 	case server.ready:
@@ -150,19 +157,19 @@ func (l *looking) weigh(d *toolbox.Descriptor) {
 }
 
 // keepNote says for how long a tool is kept back.
-func (l *looking) keepNote(note string) string {
-	if l.a.opts.Policy == DenyChanges {
+func keepNote(p Policy, note string) string {
+	if p == DenyChanges {
 		return noteDenied
 	}
 	return note
 }
 
-func (l *looking) hold(d *toolbox.Descriptor, t tool, m mark) {
+func (l *looking) hold(d *toolbox.Descriptor, t tool, m mark, p Policy) {
 	if was, ok := l.a.held[t]; ok && was.Seal == m.seal {
 		return
 	}
 	e := l.entry(Hold, d, t.config, m)
-	e.Changed, e.Note = true, l.keepNote("")
+	e.Changed, e.Note = true, keepNote(p, "")
 	l.a.held[t] = e
 	l.enrolls = append(l.enrolls, e)
 }

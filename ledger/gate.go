@@ -38,7 +38,7 @@ func (g *gate) Watch(changed func()) (stop func()) { return g.a.watchers.Watch(c
 // Do implements [toolbox.Source].
 func (g *gate) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	a := g.a
-	if a.opts.Policy != HoldChanges && a.opts.Policy != DenyChanges {
+	if !a.guards.Load() {
 		return a.Fleet.Do(ctx, c)
 	}
 	// Once before the fleet, which knows nothing of what is kept back, and again when
@@ -106,6 +106,9 @@ func (a *Attachment) isSettled(name string) bool {
 		servers[s.ID] = s
 	}
 	for _, st := range a.Fleet.Status() {
+		if !a.opts.Policy.Strictest(servers[st.Server].Changes).Guards() {
+			continue
+		}
 		mayOwn := st.Server == owner || owner == "" && servers[st.Server].MayOwn(name)
 		waits := slices.Contains(a.shown.Pending, st.Server) || owner != "" && (!st.Phase.Usable() || st.Fault != nil)
 		if mayOwn && waits {
@@ -117,21 +120,23 @@ func (a *Attachment) isSettled(name string) bool {
 
 // startPolling looks for approvals by others while something is held.
 func (a *Attachment) startPolling() {
-	if a.opts.Log == nil || a.opts.Policy != HoldChanges {
+	if a.opts.Log == nil || !a.guards.Load() {
 		return
 	}
-	a.background.Go(func() {
-		tick := time.NewTicker(a.opts.Poll)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				a.poll()
-			case <-a.done:
-				return
-			}
+	a.polling.Do(func() { a.background.Go(a.pollAll) })
+}
+
+func (a *Attachment) pollAll() {
+	tick := time.NewTicker(a.opts.Poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			a.poll()
+		case <-a.done:
+			return
 		}
-	})
+	}
 }
 
 func (a *Attachment) poll() {

@@ -3,18 +3,18 @@ package ledger
 import (
 	"context"
 	"fmt"
+
+	"github.com/indusagi/indus/interop"
 )
 
-// Policy says what becomes of a tool whose title, description, schemas or annotations
-// are not what they were when it was last approved (a "rug pull"). A tool that was
-// never seen before is approved as it is; so is one whose server is configured anew.
-type Policy string
+// Policy says what becomes of a tool that is not what it was when it was last approved.
+type Policy = interop.ChangePolicy
 
 // The policies.
 const (
-	AcceptChanges Policy = "accept" // it is live, and logged and shown as changed; so is "", the default
-	HoldChanges   Policy = "hold"   // it is not live until a person accepts it: see [Approve]
-	DenyChanges   Policy = "deny"   // it is not live in this run, whatever is accepted meanwhile
+	AcceptChanges = interop.AcceptChanges // it is live, and logged and shown as changed; so is "", the default
+	HoldChanges   = interop.HoldChanges   // it is not live until a person accepts it: see [Approve]
+	DenyChanges   = interop.DenyChanges   // it is not live in this run, whatever is accepted meanwhile
 )
 
 // tool is a tool of a server under one configuration.

@@ -94,6 +94,7 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 	if err := place.fetch(ctx, found.sources); err != nil {
 		return nil, err
 	}
+	raise(found.sources)
 	c := &Config{Searched: found.searched, Watched: watched, Notes: place.notes, only: place.only, origins: &[]origin{}}
 	c.Notes = append(c.Notes, found.notes...)
 	for _, s := range found.sources {

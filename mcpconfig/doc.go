@@ -82,6 +82,7 @@
 //	      "headers": {"Authorization": "Bearer ${TOKEN:-none}"},
 //	      "transport": "sse",                    // or "type": stdio, http, streamable-http, sse
 //	      "timeout": {"connect": "10s", "list": "10s", "call": "2m", "total": "1h"},
+//	      "changes": "hold",                     // accept, hold or deny tools that changed; also beside "servers"
 //	      "profile": "openai",                   // a name of package schema's profiles
 //	      "enabled": false,                      // or "disabled": true
 //	    },
@@ -98,6 +99,11 @@
 // "#" are comments; other unknown keys are noted. In "tools" nothing is only noted:
 // a rule that cannot be read or is not known gives the row up, because without it
 // tools would be mounted that somebody meant to keep away.
+//
+// "changes" is what becomes of tools that are not what they were when they were approved
+// ([interop.ChangePolicy]): of the row, else of its file. A project's row is at least as strict
+// as the user's own files are, in general and to a row of its id. What is no policy gives
+// the rows up that it is about.
 //
 // [FileSchema] is the JSON Schema of all this, by which editors complete. It takes
 // what is read without a note, but for null, which counts as absent.

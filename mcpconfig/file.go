@@ -96,6 +96,11 @@ func (f *file) text(ctx context.Context) ([]byte, error) {
 func (f *file) rows(top *hujson.Object) {
 	var names []string
 	held := false
+	for i := range top.Members {
+		if v := &top.Members[i].Value; tree.Text(top.Members[i].Name) == "changes" && v.Value.Kind() != 'n' {
+			f.changes = v
+		}
+	}
 	for _, m := range top.Members {
 		name := m.Name.Value.(hujson.Literal).String()
 		if name == "servers" || name == "mcpServers" {

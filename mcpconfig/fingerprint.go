@@ -55,6 +55,9 @@ func (r *reading) fingerprint() string {
 		p.texts(w.field, w.name, w.text)
 	}
 	p.rules(r.Server.Tools)
+	if r.Server.Changes.Guards() { // others have the fingerprint that they had before there was this
+		p.texts("changes", string(r.Server.Changes))
+	}
 	return hex.EncodeToString(p.Sum(nil))
 }
 

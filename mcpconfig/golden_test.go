@@ -168,6 +168,9 @@ func revealed(t *testing.T, s interop.Server) string {
 	if s.Era != "" {
 		row = append(row, "era "+string(s.Era))
 	}
+	if s.Changes.Guards() {
+		row = append(row, "changes "+string(s.Changes))
+	}
 	if s.Profile != nil {
 		row = append(row, "profile "+s.Profile.Name())
 	}

@@ -15,7 +15,7 @@ import (
 func keys() []string {
 	return []string{
 		"name", "id", "command", "args", "env", "envFile", "cwd", "inheritEnv", "url", "headers",
-		"transport", "type", "era", "timeout", "tools", "profile", "enabled", "disabled",
+		"transport", "type", "era", "timeout", "tools", "changes", "profile", "enabled", "disabled",
 	}
 }
 

@@ -48,7 +48,7 @@ func (f *file) reading(e entry, fetched func(fetch) (value, wrong string)) *read
 	r := &reading{file: f, at: at, fetched: fetched, fields: map[string]*hujson.Value{}, entry: e}
 	r.read()
 	if r.State != Active {
-		r.Server = interop.Server{ID: r.Server.ID}
+		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
 	}
 	return r
 }
@@ -75,6 +75,7 @@ func (r *reading) read() {
 	r.Server.Era = r.era()
 	r.Server.Timeouts = r.timeouts()
 	r.Server.Tools = r.rules()
+	r.Server.Changes = r.policy()
 	r.Server.Profile = r.profile()
 	r.transport()
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/tailscale/hujson"
+
 	"github.com/indusagi/indus/internal/nearest"
 )
 
@@ -21,6 +23,7 @@ type source struct {
 	group    int // which of the named paths led here; a later one wins an id
 	entries  []entry
 	notes    []Note
+	changes  *hujson.Value // what the file says of all its servers; nil: nothing
 }
 
 // found is the outcome of a search.

@@ -15,8 +15,7 @@ import (
 type alarm struct {
 	attached *ledger.Attachment
 	log      ledger.Log // nil: what the attachment itself remembers
-	policy   ledger.Policy
-	accept   string // the command by which a person accepts; "" where there is none
+	accept   string     // the command by which a person accepts; "" where there is none
 	s        streams
 	told     map[versionOf]bool
 	bursts   bursts
@@ -109,7 +108,7 @@ func (a *alarm) advice(e ledger.Entry) string {
 	state := "it is live all the same"
 	if e.Op == ledger.Hold {
 		state = "it is kept back"
-		if a.policy == ledger.DenyChanges {
+		if a.attached.Policy(e.Server) == ledger.DenyChanges {
 			state += " for as long as this indus serve runs"
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,9 +27,10 @@ const (
 
 // servedLedger is the ledger of one indus serve.
 type servedLedger struct {
-	path   string // "": none is kept
-	policy ledger.Policy
-	accept string // the command by which a person accepts what changed
+	path   string        // "": none is kept
+	policy ledger.Policy // of the flag
+	guards string        // what asks for changes to be kept back; "": nothing does
+	accept string        // the command by which a person accepts what changed
 	s      streams
 
 	log ledger.Log // once it is open; nil: none is kept
@@ -36,8 +38,17 @@ type servedLedger struct {
 
 // findLedger says where the ledger is kept. A named file that is no ledger was
 // mistyped; where there is no place for one, none is kept.
-func (f *serveFlags) findLedger(s streams) (*servedLedger, error) {
+func (f *serveFlags) findLedger(servers []interop.Server, s streams) (*servedLedger, error) {
 	l := &servedLedger{policy: ledger.Policy(f.changes), accept: "indus mcp accept" + f.given(), s: s}
+	if i := slices.IndexFunc(servers, func(o interop.Server) bool { return o.Changes.Guards() }); i >= 0 {
+		l.guards = fmt.Sprintf("\"changes\": \"%s\" of %s", servers[i].Changes, servers[i].ID)
+	}
+	if f.noLedger && l.guards != "" {
+		return nil, usage("--no-ledger: %s needs the ledger, which knows what was approved", l.guards)
+	}
+	if l.policy.Guards() {
+		l.guards = "--changes " + string(l.policy)
+	}
 	if f.noLedger {
 		return l, nil
 	}
@@ -60,9 +71,9 @@ func (f *serveFlags) findLedger(s streams) (*servedLedger, error) {
 // every tool were new: nobody knows then what was approved.
 func (l *servedLedger) tellNone(err error) {
 	says := "no ledger is kept: " + strings.TrimPrefix(err.Error(), "ledger: ")
-	if l.policy != ledger.AcceptChanges {
+	if l.guards != "" {
 		l.log = lostLedger{err}
-		says += fmt.Sprintf("; with --changes %s every tool is kept back, until indus serve is started again and can read it", l.policy)
+		says += fmt.Sprintf("; with %s every tool is kept back, until indus serve is started again and can read it", l.guards)
 	}
 	l.s.tell("%s", clean(says))
 	l.path = ""
@@ -116,7 +127,7 @@ func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) {
 
 // alarm tells of changed tools, and how to accept them.
 func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
-	out := &alarm{attached: a, policy: l.policy, s: l.s, bursts: bursts{}}
+	out := &alarm{attached: a, s: l.s, bursts: bursts{}}
 	if l.path != "" {
 		out.log, out.accept = l.log, l.accept
 	}

@@ -100,7 +100,7 @@ A session:
 
 // mount connects the servers that may have a tool, and finds it. The caller closes
 // what it gets.
-func (f *callFlags) mount(ctx context.Context, name string, s streams) (*interop.Mounted, toolbox.Descriptor, error) {
+func (f *callFlags) mount(ctx context.Context, name string, s streams) (*connected, toolbox.Descriptor, error) {
 	none := toolbox.Descriptor{}
 	mayOwn := func(o interop.Server) bool { return o.MayOwn(name) }
 	f.only = func(id string) bool { return mayOwn(interop.Server{ID: id}) }
@@ -197,13 +197,16 @@ func owners(c *mcpconfig.Config, mayOwn func(interop.Server) bool, s streams) ([
 
 // find is the tool of that name, or why there is none: its server is down, it
 // cannot be used, or the name is not quite right.
-func find(mounted *interop.Mounted, name string) (toolbox.Descriptor, error) {
+func find(mounted *connected, name string) (toolbox.Descriptor, error) {
 	var known []string
 	for _, d := range mounted.Box.Snapshot("").Tools {
 		if d.Name == name {
 			return d, nil
 		}
 		known = append(known, d.Name)
+	}
+	if slices.Contains(mounted.Box.Snapshot("").Withheld, name) {
+		return toolbox.Descriptor{}, errors.New(keptBack(name))
 	}
 	for _, st := range mounted.Fleet.Status() {
 		if st.Fault != nil && (interop.Server{ID: st.Server}).MayOwn(name) {

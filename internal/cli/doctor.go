@@ -10,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
 
@@ -154,6 +155,7 @@ func (d *doctor) open() {
 	}
 	d.mounted = interop.Mount(context.Background(), servers, &interop.MountOptions{
 		Wait: -1, Budget: -1, Restart: interop.Restart{Off: true},
+		Through:  func(f *interop.Fleet) toolbox.Source { return f }, // it looks at tools, and calls none
 		Endpoint: func(o interop.Server) *interop.EndpointOptions { return d.probes[o.ID].options() },
 		Events: func(e interop.Event) {
 			if e.Kind == interop.ServerReady || e.Kind == interop.ServerFaulted {

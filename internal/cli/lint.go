@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema"
 	"github.com/spf13/cobra"
 )
@@ -157,7 +156,7 @@ func lint(cmd *cobra.Command, f *lintFlags, args []string, s streams) error {
 	if x.sieve, err = newSieve(f.ignore, f.baseline); err != nil {
 		return err
 	}
-	var mounted *interop.Mounted
+	var mounted *connected
 	if f.files != nil {
 		if len(args) > 0 || f.mcp.Changed || f.trust {
 			return usage("--file lints files alone: leave out SERVER, --mcp and --trust")
@@ -174,7 +173,7 @@ func lint(cmd *cobra.Command, f *lintFlags, args []string, s streams) error {
 	if f.files == nil {
 		down = tellDown(mounted.Fleet, s)
 	}
-	r, err := x.examine(ctx, mounted)
+	r, err := x.examine(ctx, mounted.Mounted)
 	if err != nil {
 		return err
 	}
@@ -221,7 +220,7 @@ func (f *lintFlags) examiner(cmd *cobra.Command) (*examiner, error) {
 	return x, nil
 }
 
-func (f *lintFlags) mountServers(ctx context.Context, x *examiner, only []string, s streams) (*interop.Mounted, error) {
+func (f *lintFlags) mountServers(ctx context.Context, x *examiner, only []string, s streams) (*connected, error) {
 	servers, err := f.choose(ctx, only, isServer, s)
 	if err != nil {
 		return nil, err
@@ -229,7 +228,7 @@ func (f *lintFlags) mountServers(ctx context.Context, x *examiner, only []string
 	return connect(ctx, servers, x.profile, s)
 }
 
-func (f *lintFlags) mountFiles(ctx context.Context, x *examiner, s streams) (*interop.Mounted, error) {
+func (f *lintFlags) mountFiles(ctx context.Context, x *examiner, s streams) (*connected, error) {
 	read := inlet(ctx, s.in)
 	x.bare, x.owners = map[string]bool{}, map[string]string{}
 	var lists []toolList
@@ -248,7 +247,8 @@ func (f *lintFlags) mountFiles(ctx context.Context, x *examiner, s streams) (*in
 		lists = append(lists, l)
 		x.bare[listID(i)], x.owners[listID(i)] = l.bare, l.from
 	}
-	return mountLists(ctx, lists, x.profile), nil
+	mounted := mountLists(ctx, lists, x.profile)
+	return &connected{mounted, mounted.Close}, nil
 }
 
 func (f *lintFlags) asked() bool { return len(f.providers) > 0 }

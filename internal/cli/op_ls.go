@@ -55,7 +55,7 @@ func (f *opFlags) printOps(s streams, r *operation.Registry) error {
 	for _, spec := range specs(r) {
 		takes := declarations(shapeOf(spec.Input).resolved(), maxShapeDepth)
 		fmt.Fprintf(&b, "%-8s  %s\n", spec.Kind, clean(spec.Name+"("+strings.Join(takes, ", ")+")"))
-		if text := firstSentence(spec.Description); text != "" {
+		if text := summarized(spec.Description); text != "" {
 			fmt.Fprintf(&b, "    %s\n", text)
 		}
 	}

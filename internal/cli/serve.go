@@ -162,7 +162,8 @@ Flags:
   --changes POLICY     what becomes of a tool that is not what it was when it was
                        approved: accept (it is live, and told of), hold (it is
                        kept back until "indus mcp accept"), deny (it is kept
-                       back) (default: accept)
+                       back) (default: accept; it lowers nothing that the
+                       configuration's "changes" says)
   --no-ledger          keep no ledger, and do not use one` + configFlagsHelp + ledgerFlagsHelp + `
 
 A session:
@@ -204,7 +205,7 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 		return err
 	}
 	local.begin(c)
-	log, err := f.findLedger(s)
+	log, err := f.findLedger(c.Servers(), s)
 	if err != nil {
 		return err
 	}

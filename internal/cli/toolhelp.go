@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -19,7 +18,7 @@ func (f *callFlags) help(ctx context.Context, name string, s streams) error {
 	if err == nil && heard.IsZero() {
 		ctx, cancel := context.WithTimeoutCause(ctx, helpLimit, &exitError{exitUnreachable, fmt.Errorf("%s: its server does not answer within %s", name, helpLimit)})
 		defer cancel()
-		var mounted *interop.Mounted
+		var mounted *connected
 		if mounted, tool, err = f.mount(ctx, name, s); err == nil {
 			mounted.Close()
 		} else if ctx.Err() != nil {

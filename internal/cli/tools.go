@@ -17,8 +17,8 @@ import (
 
 type toolsFlags struct {
 	configFlags
-	asJSON, schema, original bool
-	provider                 string
+	asJSON, schema, original, long bool
+	provider                       string
 }
 
 func newTools(s streams) *cobra.Command {
@@ -41,6 +41,7 @@ func newTools(s streams) *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&f.long, "long", false, "print whole descriptions")
 	cmd.Flags().BoolVar(&f.schema, "schema", false, "print what a model sees")
 	cmd.Flags().StringVar(&f.provider, "provider", "", "for whom schemas are shaped")
 	cmd.Flags().BoolVar(&f.original, "original", false, "print the owner's schema too, and what was changed")
@@ -61,6 +62,7 @@ Usage:
   indus mcp tools --schema [--provider P] [--original] [FLAG]... [SERVER|TOOL]
 
 Flags:
+  --long        print whole descriptions; otherwise "…" is where there is more
   --schema      print what a model sees
   --provider P  with --schema, whose rules shape it (default: universal, which
                 every provider accepts); "original" shapes nothing; others are in
@@ -107,7 +109,11 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s streams) error {
 	defer mounted.Close()
 	down := tellDown(mounted.Fleet, s)
 	tellQuarantined(mounted.Fleet, s)
-	all := mounted.Box.Snapshot("").Tools
+	shown := mounted.Box.Snapshot("")
+	if len(shown.Withheld) > 0 {
+		s.tell("%s", clean(keptBack(shown.Withheld...)))
+	}
+	all := shown.Tools
 	if len(all) == 0 && down != nil {
 		return &silentError{exitCode(down), down}
 	}
@@ -124,7 +130,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s streams) error {
 	case f.asJSON:
 		return printToolsJSON(s, all)
 	}
-	return printSignatures(s, all)
+	return printSignatures(s, all, f.long)
 }
 
 // profile is what tools are shown with: as their owners wrote them, unless
@@ -194,7 +200,7 @@ func printToolsJSON(s streams, all []toolbox.Descriptor) error {
 	return s.writeIndented(rows)
 }
 
-func printSignatures(s streams, all []toolbox.Descriptor) error {
+func printSignatures(s streams, all []toolbox.Descriptor, long bool) error {
 	var b strings.Builder
 	for len(all) > 0 {
 		server := all[0].Server
@@ -208,14 +214,28 @@ func printSignatures(s streams, all []toolbox.Descriptor) error {
 		fmt.Fprintf(&b, "%s  %s\n", clean(server), plural(n, "tool"))
 		for _, d := range all[:n] {
 			fmt.Fprintf(&b, "  %s\n", clean(signature(d)))
-			if text := firstSentence(d.Description); text != "" {
-				fmt.Fprintf(&b, "      %s\n", text)
+			text := summarized(d.Description)
+			if long {
+				text = cleanLines(strings.TrimSpace(d.Description))
+			}
+			if text != "" {
+				fmt.Fprintf(&b, "      %s\n", strings.ReplaceAll(text, "\n", "\n      "))
 			}
 		}
 		all = all[n:]
 	}
 	_, err := fmt.Fprint(s.out, b.String())
 	return err
+}
+
+// summarized is the first sentence of a description, with "…" where there is more: who looks at a
+// tool must see that there is.
+func summarized(s string) string {
+	text := firstSentence(s)
+	if text != strings.Join(strings.Fields(clean(s)), " ") && !strings.HasSuffix(text, "…") {
+		text += " …"
+	}
+	return text
 }
 
 // firstSentence is what a list has room for of a description.

@@ -371,7 +371,7 @@ func (m *row) finish() Row {
 
 // order is that of a native row's keys.
 func order() []string {
-	return []string{"command", "args", "env", "envFile", "cwd", "inheritEnv", "url", "headers", "type", "era", "timeout", "tools", "profile", "enabled"}
+	return []string{"command", "args", "env", "envFile", "cwd", "inheritEnv", "url", "headers", "type", "era", "timeout", "tools", "changes", "profile", "enabled"}
 }
 
 func member(name string, v hujson.Value) hujson.ObjectMember {

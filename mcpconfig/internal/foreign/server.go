@@ -24,6 +24,7 @@ type server struct {
 	all           bool // "allow" is not there
 	rename, about bool
 	profile, era  bool
+	changes       bool
 	strange       []string // keys that are not known
 }
 
@@ -93,6 +94,8 @@ func (s *server) take(name string, v *hujson.Value) (ok bool) {
 		ok = s.timeout(v)
 	case "tools":
 		ok = s.tools(v)
+	case "changes":
+		s.changes, ok = true, true
 	case "profile":
 		s.profile, ok = true, true
 	case "era":

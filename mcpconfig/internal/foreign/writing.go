@@ -258,6 +258,9 @@ func (w *writing) unsaid(s *server) {
 	if s.about {
 		w.say("tools.describe is left out: "+w.title+" shows tools as their server describes them", "")
 	}
+	if s.changes {
+		w.say("changes is left out: "+w.title+" keeps no changed tool back", "")
+	}
 	if s.profile {
 		w.say("profile is left out: "+w.title+" adapts schemas itself", "")
 	}
