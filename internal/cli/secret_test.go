@@ -71,6 +71,12 @@ func (u *untilAnswered) Write(b []byte) (int, error) {
 	return n, err
 }
 
+func (u *untilAnswered) String() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.said.String()
+}
+
 func (u *untilAnswered) Read([]byte) (int, error) {
 	<-u.answered
 	return 0, io.EOF
@@ -125,8 +131,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 				if !strings.HasPrefix(args, "mcp log") {
 					words = append(words, "--mcp", config)
 				}
-				errs := &bytes.Buffer{}
-				out := &untilAnswered{answered: make(chan struct{})}
+				out, errs := &untilAnswered{answered: make(chan struct{})}, &untilAnswered{answered: make(chan struct{})}
 				if words[0] == "serve" {
 					cmd := exec.Command("indus", words...)
 					cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, time.Second
@@ -141,7 +146,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 				} else {
 					cli.Run(t.Context(), words, strings.NewReader(""), out, errs)
 				}
-				said := out.said.String() + errs.String()
+				said := out.String() + errs.String()
 				if part := shown(said, secret); part != "" {
 					t.Errorf("%s shows %q:\n%s", args, part, said)
 				}
