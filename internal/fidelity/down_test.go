@@ -57,12 +57,12 @@ func said(lines ...string) string {
 
 func TestErrorsComeDownAsTheyAre(t *testing.T) {
 	cases := map[string]string{
-		"of no data":    `{"code":-32042,"message":"no luck"}`,
-		"of odd data":   `{"code":-32042,"message":"no \u0041 luck ☃ <&>","data":{` + oddValues + `}}`,
+		"of no data":    `{"code":-5,"message":"no luck"}`,
+		"of odd data":   `{"code":-5,"message":"no \u0041 luck ☃ <&>","data":{` + oddValues + `}}`,
 		"of a string":   `{"data":"\u0041\/","code":1,"message":""}`,
 		"of an array":   `{"data":[1.0,9007199254740993,null],"code":-32000,"message":"x"}`,
 		"of a number":   `{"code":-32603,"data":1e400,"message":"x"}`,
-		"of null":       `{"code":-32042,"message":"x","data":null}`,
+		"of null":       `{"code":-5,"message":"x","data":null}`,
 		"of a big code": `{"code":9007199254740993,"message":"x"}`,
 	}
 	everyUpstream(t, func(r *rig) {

@@ -39,7 +39,7 @@ func (r *rig) behind(t *testing.T, kind string, era interop.Era) *rig {
 
 func twoHops(t *testing.T, r *rig, hung *int) {
 	const report = `{"x":{` + oddValues + `},"progressToken":$TOKEN,"progress":1}`
-	const failure = `{"code":-32042,"message":"no luck","data":{` + oddValues + `}}`
+	const failure = `{"code":-5,"message":"no luck","data":{` + oddValues + `}}`
 	r.answers(kitchenSink)
 	r.each(t, func(t *testing.T, c *client) {
 		check := func(what, want, got string) {

@@ -15,7 +15,7 @@ import (
 // in another way.
 const (
 	prettyRow   = "{\n\t\"name\": \"%s\",\r\n\t\"inputSchema\":\r{ \"type\":\n\"object\",\n\n\"x\": [1.0,\r\n 9007199254740993] }\n}"
-	prettyError = "{\n\"code\":\r\n-32042, \"message\": \"no luck\",\n\"data\": {\r" + oddValues + "\n}\r\n}"
+	prettyError = "{\n\"code\":\r\n-5, \"message\": \"no luck\",\n\"data\": {\r" + oddValues + "\n}\r\n}"
 )
 
 // prettyServer is a server of 2026-07-28 whose messages have many lines: its tool

@@ -90,7 +90,7 @@ func (r *rig) mount(id string, via interop.TransportConfig, opts interop.Endpoin
 
 // publish puts a host before a toolbox, and every client before the host.
 func (r *rig) publish(src toolbox.Source) {
-	r.host = host.New(src, nil)
+	r.host = host.New(src, &host.Options{Exact: true}) // what is mended for clients is the host's to test
 	r.url = r.serve(r.host.Handler())
 	const both, stream = "application/json, text/event-stream", "text/event-stream"
 	r.clients = []*client{
