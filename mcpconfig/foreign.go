@@ -1,9 +1,8 @@
 package mcpconfig
 
 import (
+	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/tailscale/hujson"
 
@@ -79,12 +78,14 @@ func (f *file) rowNote(m foreign.Remark, id string, n int, state State) Note {
 // project is the directory that a file in dir is for: the one around it where dir
 // is where a program keeps its settings in a project.
 func project(dir string) string {
-	if filepath.Base(dir) == "settings" && filepath.Base(filepath.Dir(dir)) == ".kiro" {
-		return filepath.Dir(filepath.Dir(dir))
-	}
-	hidden := strings.Fields(".indusvx .vscode .cursor .gemini .codex .roo .zed .continue .agents .indusagi")
-	if slices.Contains(hidden, filepath.Base(dir)) {
-		return filepath.Dir(dir)
+	for _, settings := range append(foreign.SettingsDirs(), ".indusvx") {
+		up := dir
+		for settings != "." && filepath.Base(up) == path.Base(settings) {
+			up, settings = filepath.Dir(up), path.Dir(settings)
+		}
+		if settings == "." {
+			return up
+		}
 	}
 	return dir
 }

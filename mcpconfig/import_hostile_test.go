@@ -120,7 +120,7 @@ func TestImportShowsNoSecret(t *testing.T) {
 	}`
 	var all strings.Builder
 	for _, c := range mcpconfig.Clients() {
-		top := map[string]string{"vscode": "servers", "zed": "context_servers", "opencode": "mcp", "crush": "mcp", "goose": "extensions", "codex": "mcp_servers"}[c.Name]
+		top := map[string]string{"vscode": "servers", "zed": "context_servers", "opencode": "mcp", "crush": "mcp", "goose": "extensions", "codex": "mcp_servers", "kilo": "mcp", "amp": "amp.mcpServers"}[c.Name]
 		if top == "" {
 			top = "mcpServers"
 		}

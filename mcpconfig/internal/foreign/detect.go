@@ -43,6 +43,9 @@ func Detect(doc *tree.Doc, p *Place) string {
 	if place == Native {
 		return Native
 	}
+	if place == "claude-code" && byContent(doc, root) == "copilot-cli" {
+		return "copilot-cli" // which shares .mcp.json
+	}
 	if d := find(place); d != nil {
 		for _, path := range d.where {
 			if v := at(&doc.Root, path); v != nil && len(path) > 0 && v.Value.Kind() != 'n' {
@@ -68,6 +71,9 @@ func byContent(doc *tree.Doc, root *hujson.Object) string {
 		return listOf(doc, servers)
 	case *hujson.Object:
 		return family(root, servers)
+	}
+	if _, ok := holds("amp.mcpServers").(*hujson.Object); ok {
+		return "amp"
 	}
 	if _, ok := holds("mcp_servers").(*hujson.Object); ok {
 		return "codex"
@@ -205,31 +211,4 @@ func bare(root *hujson.Object) bool {
 		}
 	}
 	return len(root.Members) > 0
-}
-
-// byPlace is the client that keeps a file of this name.
-func byPlace(path string) string {
-	for _, p := range []struct{ end, client string }{
-		{".indusvx/mcp.json", Native}, {"indusvx/mcp.json", Native}, {".indusvx/agent/mcp.json", Native},
-		{".indusvx/agent/mcp-servers.json", Native}, {".indusagi/mcp.json", Native}, {".indusagi/settings.json", "indusagi"},
-		{"claude_desktop_config.json", "claude-desktop"}, {"/.mcp.json", "claude-code"}, {"/.claude.json", "claude-code"},
-		{".cursor/mcp.json", "cursor"}, {"windsurf/mcp_config.json", "windsurf"}, {"windsurf-next/mcp_config.json", "windsurf"},
-		{".gemini/settings.json", "gemini-cli"}, {"cline_mcp_settings.json", "cline"}, {".roo/mcp.json", "roo"},
-		{"rooveterinaryinc.roo-cline/settings/mcp_settings.json", "roo"}, {".lmstudio/mcp.json", "lmstudio"},
-		{"lm-studio/mcp.json", "lmstudio"}, {".kiro/settings/mcp.json", "kiro"}, {".copilot/mcp-config.json", "copilot-cli"},
-		{"/mcporter.json", "mcporter"}, {"/mcporter.jsonc", "mcporter"}, {".vscode/mcp.json", "vscode"},
-		{"Code/User/mcp.json", "vscode"}, {".vscode/settings.json", "vscode"}, {"Code/User/settings.json", "vscode"},
-		{"zed/settings.json", "zed"}, {"Zed/settings.json", "zed"}, {"/opencode.json", "opencode"}, {"/opencode.jsonc", "opencode"},
-		{"/crush.json", "crush"}, {"/.crush.json", "crush"}, {".agents/mcp.json", "agents"}, {"/.mcphost.json", "mcphost"}, {"/.mcphost.yml", "mcphost"},
-		{".codex/config.toml", "codex"}, {".continue/config.yaml", "continue"}, {"goose/config.yaml", "goose"},
-		{"goose/config/config.yaml", "goose"},
-	} {
-		if strings.HasSuffix(path, p.end) {
-			return p.client
-		}
-	}
-	if strings.Contains(path, "/.continue/mcpServers/") {
-		return "continue"
-	}
-	return ""
 }

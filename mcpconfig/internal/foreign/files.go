@@ -1,177 +1,126 @@
 package foreign
 
 import (
+	"path"
 	"path/filepath"
+	"strings"
 )
 
-// under are paths below a directory.
-func (p *Place) under(dir string, paths ...string) []string {
-	var out []string
-	for _, path := range paths {
-		out = append(out, filepath.Join(dir, filepath.FromSlash(path)))
+// spot is where a client keeps a file. In the words of a row of [dialects] it is
+// "[OS=]ROOT/PATH[|VARIABLE]": OS is windows, darwin, unix (all but Windows) or linux
+// (what is left); ROOT is "./" for the project, "~/" for the user's home, "config:" for
+// the user's configuration directory, "app:" for where programs with a window keep their
+// files, "roaming:" for that of Windows. A directory in the VARIABLE takes the place of
+// that of the file, and without a PATH the VARIABLE is the file.
+type spot struct{ os, root, path, variable string }
+
+func (d *dialect) spots() []spot {
+	var out []spot
+	for _, word := range strings.Fields(d.files) {
+		var s spot
+		if system, rest, ok := strings.Cut(word, "="); ok {
+			s.os, word = system, rest
+		}
+		word, s.variable, _ = strings.Cut(word, "|")
+		for _, root := range []string{"./", "~/", "config:", "app:", "roaming:"} {
+			if rest, ok := strings.CutPrefix(word, root); ok {
+				s.root, s.path = root, rest
+			}
+		}
+		out = append(out, s)
 	}
 	return out
-}
-
-// mine are paths below the user's home.
-func (p *Place) mine(paths ...string) []string {
-	if p.Home == "" {
-		return nil
-	}
-	return p.under(p.Home, paths...)
-}
-
-func (p *Place) env(name string) string {
-	if p.Env == nil {
-		return ""
-	}
-	value, _ := p.Env(name)
-	return value
-}
-
-// application is where programs with a window keep their files.
-func (p *Place) application(paths ...string) []string {
-	switch {
-	case p.OS == "darwin" && p.Home != "":
-		return p.under(filepath.Join(p.Home, "Library", "Application Support"), paths...)
-	case p.OS == "windows":
-		return p.roaming(paths...)
-	}
-	return p.configured(paths...)
-}
-
-func (p *Place) roaming(paths ...string) []string {
-	if dir := p.env("APPDATA"); dir != "" {
-		return p.under(dir, paths...)
-	}
-	var out []string
-	for _, path := range paths {
-		out = append(out, p.mine("AppData/Roaming/"+path)...)
-	}
-	return out
-}
-
-// configured are paths below the user's configuration directory.
-func (p *Place) configured(paths ...string) []string {
-	if p.Config == "" {
-		return nil
-	}
-	return p.under(p.Config, paths...)
-}
-
-func join(lists ...[]string) []string {
-	var out []string
-	for _, l := range lists {
-		out = append(out, l...)
-	}
-	return out
-}
-
-func claudeDesktopFiles(p *Place) []string {
-	files := p.application("Claude/claude_desktop_config.json")
-	if p.OS != "darwin" && p.OS != "windows" {
-		files = append(files, p.configured("claude/claude_desktop_config.json")...)
-	}
-	return files
-}
-
-// claudeCodeFiles: the user's file has the project's own servers too, and they go first.
-func claudeCodeFiles(p *Place) []string {
-	user := p.mine(".claude.json")
-	if dir := p.env("CLAUDE_CONFIG_DIR"); dir != "" {
-		user = p.under(dir, ".claude.json")
-	}
-	return join(p.under(p.Dir, ".mcp.json"), user)
-}
-
-func cursorFiles(p *Place) []string {
-	return join(p.under(p.Dir, ".cursor/mcp.json"), p.mine(".cursor/mcp.json"))
-}
-
-func windsurfFiles(p *Place) []string {
-	return p.mine(".codeium/windsurf/mcp_config.json", ".codeium/windsurf-next/mcp_config.json")
-}
-
-func geminiFiles(p *Place) []string {
-	return join(p.under(p.Dir, ".gemini/settings.json"), p.mine(".gemini/settings.json"))
 }
 
 // storage is where an extension of Visual Studio Code, or of Cursor, keeps its files.
-func storage(p *Place, path string) []string {
-	return p.application("Code/User/globalStorage/"+path, "Cursor/User/globalStorage/"+path)
+func storage(file string) string {
+	return "app:Code/User/globalStorage/" + file + " app:Cursor/User/globalStorage/" + file
 }
 
-func clineFiles(p *Place) []string {
-	return join(storage(p, "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), p.mine(".cline/data/settings/cline_mcp_settings.json"))
+// blocks are Continue's, who has a file for each server as well.
+func blocks(root string) string {
+	root += ".continue/"
+	return root + "config.yaml " + root + "mcpServers/*.yaml " + root + "mcpServers/*.yml " + root + "mcpServers/*.json"
 }
 
-func rooFiles(p *Place) []string {
-	return join(p.under(p.Dir, ".roo/mcp.json"), storage(p, "rooveterinaryinc.roo-cline/settings/mcp_settings.json"))
-}
-
-func kiroFiles(p *Place) []string {
-	return join(p.under(p.Dir, ".kiro/settings/mcp.json"), p.mine(".kiro/settings/mcp.json"))
-}
-
-func lmStudioFiles(p *Place) []string {
-	return p.mine(".lmstudio/mcp.json", ".cache/lm-studio/mcp.json")
-}
-
-func copilotCLIFiles(p *Place) []string {
-	if dir := p.env("COPILOT_HOME"); dir != "" {
-		return p.under(dir, "mcp-config.json")
+// find is the file on this system; "" where there is no such place.
+func (p *Place) find(s spot) string {
+	switch {
+	case s.os == "unix" && p.OS == "windows", s.os == "linux" && (p.OS == "windows" || p.OS == "darwin"),
+		(s.os == "windows" || s.os == "darwin") && s.os != p.OS:
+		return ""
 	}
-	return p.mine(".copilot/mcp-config.json")
-}
-
-func vscodeFiles(p *Place) []string {
-	return join(p.under(p.Dir, ".vscode/mcp.json"), p.application("Code/User/mcp.json"),
-		p.under(p.Dir, ".vscode/settings.json"), p.application("Code/User/settings.json"))
-}
-
-func zedFiles(p *Place) []string {
-	user := p.configured("zed/settings.json")
-	switch p.OS {
-	case "darwin":
-		user = p.mine(".config/zed/settings.json")
-	case "windows":
-		user = p.roaming("Zed/settings.json")
+	value := ""
+	if s.variable != "" && p.Env != nil {
+		value, _ = p.Env(s.variable)
 	}
-	return join(p.under(p.Dir, ".zed/settings.json"), user)
-}
-
-func opencodeFiles(p *Place) []string {
-	var named []string
-	if file := p.env("OPENCODE_CONFIG"); file != "" {
-		named = p.under(filepath.Dir(file), filepath.Base(file))
+	switch {
+	case value != "" && s.path == "":
+		return filepath.Clean(value)
+	case value != "":
+		return filepath.Join(value, path.Base(s.path))
+	case s.path == "":
+		return ""
 	}
-	return join(p.under(p.Dir, "opencode.jsonc", "opencode.json"), named, p.configured("opencode/opencode.jsonc", "opencode/opencode.json"))
-}
-
-func crushFiles(p *Place) []string {
-	return join(p.under(p.Dir, ".crush.json", "crush.json"), p.configured("crush/crush.json"))
-}
-
-func codexFiles(p *Place) []string {
-	user := p.mine(".codex/config.toml")
-	if dir := p.env("CODEX_HOME"); dir != "" {
-		user = p.under(dir, "config.toml")
+	dir := p.root(s.root)
+	if dir == "" {
+		return ""
 	}
-	return join(p.under(p.Dir, ".codex/config.toml"), user)
+	return filepath.Join(dir, filepath.FromSlash(s.path))
 }
 
-func continueFiles(p *Place) []string {
-	of := []string{".continue/config.yaml", ".continue/mcpServers/*.yaml", ".continue/mcpServers/*.yml", ".continue/mcpServers/*.json"}
-	return join(p.under(p.Dir, of...), p.mine(of...))
-}
-
-func gooseFiles(p *Place) []string {
-	if p.OS == "windows" {
-		return p.roaming("Block/goose/config/config.yaml")
+func (p *Place) root(root string) string {
+	switch {
+	case root == "./":
+		return p.Dir
+	case root == "config:", root == "app:" && p.OS != "darwin" && p.OS != "windows":
+		return p.Config
+	case root == "roaming:" || root == "app:" && p.OS == "windows":
+		if p.Env != nil {
+			if dir, _ := p.Env("APPDATA"); dir != "" {
+				return dir
+			}
+		}
 	}
-	return p.configured("goose/config.yaml")
+	below := map[string]string{"~/": "", "app:": "Library/Application Support", "roaming:": "AppData/Roaming"}[root]
+	if root == "app:" && p.OS == "windows" {
+		below = "AppData/Roaming"
+	}
+	if p.Home == "" {
+		return ""
+	}
+	return filepath.Join(p.Home, filepath.FromSlash(below))
 }
 
-func mcporterFiles(p *Place) []string {
-	return join(p.under(p.Dir, "config/mcporter.json", "config/mcporter.jsonc"), p.mine(".mcporter/mcporter.json", ".mcporter/mcporter.jsonc"))
+// SettingsDirs are the directories of a project, relative to it, in which programs keep
+// their settings for it.
+func SettingsDirs() []string {
+	var out []string
+	for _, d := range dialects() {
+		for _, s := range d.spots() {
+			if dir := path.Dir(s.path); s.root == "./" && len(dir) > 1 && dir[0] == '.' {
+				out = append(out, dir)
+			}
+		}
+	}
+	return out
+}
+
+// byPlace is the client that keeps a file of this name; of several the one that says more.
+func byPlace(file string) (client string) {
+	most := 0
+	for _, d := range append(dialects(), indus()) {
+		marks := strings.Fields(d.marks)
+		for _, s := range d.spots() {
+			marks = append(marks, s.path)
+		}
+		for _, mark := range marks {
+			dir, end, many := strings.Cut(mark, "*")
+			here := strings.HasSuffix(file, "/"+mark) || many && strings.Contains(file, "/"+dir) && strings.HasSuffix(file, end)
+			if mark != "" && here && len(mark) > most {
+				client, most = d.name, len(mark)
+			}
+		}
+	}
+	return client
 }

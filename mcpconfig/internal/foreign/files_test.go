@@ -13,11 +13,15 @@ import (
 
 // TestFiles lists where each client keeps its servers, on each system.
 func TestFiles(t *testing.T) {
-	env := map[string]string{"APPDATA": "/appdata"}
+	env := map[string]string{
+		"APPDATA": "/appdata", "CODEX_HOME": "/moved/codex", "COPILOT_HOME": "/moved/copilot", "CLAUDE_CONFIG_DIR": "/moved/claude", "OPENCODE_CONFIG": "/moved/mine.json",
+	}
+	lookUp := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	places := map[string]*foreign.Place{
 		"linux":   {OS: "linux", Dir: "/p", Home: "/h", Config: "/h/.config"},
 		"darwin":  {OS: "darwin", Dir: "/p", Home: "/h", Config: "/h/.config"},
-		"windows": {OS: "windows", Dir: "/p", Home: "/h", Config: "/h/.config", Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }},
+		"windows": {OS: "windows", Dir: "/p", Home: "/h", Config: "/h/.config", Env: lookUp},
+		"moved":   {OS: "linux", Dir: "/p", Home: "/h", Config: "/h/.config", Env: lookUp},
 	}
 	const application = "/h/Library/Application Support/"
 	for name, want := range map[string]string{
@@ -39,7 +43,21 @@ func TestFiles(t *testing.T) {
 		"linux opencode":         "/p/opencode.jsonc /p/opencode.json /h/.config/opencode/opencode.jsonc /h/.config/opencode/opencode.json",
 		"linux kiro":             "/p/.kiro/settings/mcp.json /h/.kiro/settings/mcp.json",
 		"linux lmstudio":         "/h/.lmstudio/mcp.json /h/.cache/lm-studio/mcp.json",
-		"linux copilot-cli":      "/h/.copilot/mcp-config.json",
+		"linux copilot-cli":      "/p/.mcp.json /p/.github/mcp.json /h/.copilot/mcp-config.json",
+		"linux amp":              "/p/.amp/settings.jsonc /p/.amp/settings.json /h/.config/amp/settings.jsonc /h/.config/amp/settings.json",
+		"linux antigravity":      "/p/.agents/mcp_config.json /h/.gemini/config/mcp_config.json /h/.gemini/antigravity/mcp_config.json",
+		"linux factory":          "/h/.factory/mcp.json /p/.factory/mcp.json",
+		"linux junie":            "/p/.junie/mcp/mcp.json /h/.junie/mcp/mcp.json",
+		"linux kilo":             "/p/kilo.jsonc /p/kilo.json /p/.kilo/kilo.jsonc /p/.kilo/kilo.json /h/.config/kilo/kilo.jsonc /h/.config/kilo/kilo.json",
+		"linux qwen-code":        "/p/.qwen/settings.local.json /p/.qwen/settings.json /h/.qwen/settings.json",
+		"linux warp":             "/p/.warp/.mcp.json /h/.warp/.mcp.json",
+		"darwin goose":           "/h/.config/goose/config.yaml",
+		"darwin roo": "/p/.roo/mcp.json " + application + "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json " +
+			application + "Cursor/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+		"moved codex":       "/p/.codex/config.toml /moved/codex/config.toml",
+		"moved copilot-cli": "/p/.mcp.json /p/.github/mcp.json /moved/copilot/mcp-config.json",
+		"moved claude-code": "/p/.mcp.json /moved/claude/.claude.json",
+		"moved opencode":    "/p/opencode.jsonc /p/opencode.json /moved/mine.json /h/.config/opencode/opencode.jsonc /h/.config/opencode/opencode.json",
 		"linux continue": "/p/.continue/config.yaml /p/.continue/mcpServers/*.yaml /p/.continue/mcpServers/*.yml /p/.continue/mcpServers/*.json " +
 			"/h/.continue/config.yaml /h/.continue/mcpServers/*.yaml /h/.continue/mcpServers/*.yml /h/.continue/mcpServers/*.json",
 		"linux crush":    "/p/.crush.json /p/crush.json /h/.config/crush/crush.json",
@@ -65,6 +83,7 @@ func TestFiles(t *testing.T) {
 func TestFilesAreTheirClients(t *testing.T) {
 	tops := map[string]string{
 		"vscode": "servers", "zed": "context_servers", "opencode": "mcp", "crush": "mcp", "codex": "mcp_servers", "goose": "extensions", "agents": "",
+		"kilo": "mcp", "amp": "amp.mcpServers",
 	}
 	for _, system := range []string{"linux", "darwin", "windows"} {
 		p := &foreign.Place{OS: system, Dir: "/p", Home: "/h", Config: "/h/.config"}
@@ -83,7 +102,7 @@ func TestFilesAreTheirClients(t *testing.T) {
 			}
 			for _, path := range foreign.Files(c.Name, p) {
 				p.Path = path
-				if got := foreign.Detect(doc, p); got != c.Name {
+				if got := foreign.Detect(doc, p); got != c.Name && !(c.Name == "copilot-cli" && got == "claude-code" && path == "/p/.mcp.json") {
 					t.Errorf("%s: %s is taken for %q", c.Name, path, got)
 				}
 			}

@@ -109,7 +109,9 @@ type dialect struct {
 	// adorn is what a written row has beyond the keys above. It comes first, and may
 	// take from the server what it has written.
 	adorn func(*writing, *server) []field
-	files func(*Place) []string
+	// files are those of the client, the first wins: see spot. Marks are the ends of other
+	// paths that its files have.
+	files, marks string
 	// reads only: there is no form to write.
 	only bool
 }
@@ -139,11 +141,15 @@ func All() []Known {
 // Files are where a client keeps its servers, the first wins. A name that begins with
 // "*" stands for the files of a directory that end so.
 func Files(client string, p *Place) []string {
-	d := find(client)
-	if d == nil || d.files == nil {
-		return nil
+	var out []string
+	if d := find(client); d != nil {
+		for _, s := range d.spots() {
+			if file := p.find(s); file != "" {
+				out = append(out, file)
+			}
+		}
 	}
-	return d.files(p)
+	return out
 }
 
 // SyntaxOf is that of a client's files; "" of a client that is not known.

@@ -11,7 +11,8 @@ import (
 
 // indus is its own format: rows are taken as they are, for their reader to judge.
 func indus() *dialect {
-	d := &dialect{name: Native, title: "indus", syntax: tree.JSON, where: [][]string{{"servers"}, {"mcpServers"}}, only: true}
+	d := &dialect{name: Native, title: "indus", syntax: tree.JSON, where: [][]string{{"servers"}, {"mcpServers"}}, only: true,
+		marks: ".indusvx/mcp.json indusvx/mcp.json .indusvx/agent/mcp.json .indusvx/agent/mcp-servers.json .indusagi/mcp.json"}
 	d.also = map[string]rule{"id": asItself("id"), "name": asItself("name"), "disabled": asDisabled, "transport": asKind, "type": asKind, "enabled": asEnabled}
 	for _, key := range order() {
 		if d.also[key] == nil {

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -120,26 +121,46 @@ func (r *reading) switchOff(v *hujson.Value, where string) {
 // geminiLists are mcp.allowed and mcp.excluded.
 func geminiLists(r *reading) {
 	r.toolsOff("excludeTools", "tools.exclude")
-	r.switchOff(at(&r.doc.Root, []string{"mcp", "excluded"}), "mcp.excluded")
-	allowed := at(&r.doc.Root, []string{"mcp", "allowed"})
 	servers, ok := r.member("mcpServers").(*hujson.Object)
-	if allowed == nil || !ok {
-		return
-	}
-	list, ok := allowed.Value.(*hujson.Array)
 	if !ok {
-		r.remark(allowed.StartOffset, `"mcp.allowed" is `+tree.KindOf(allowed.Value)+" where a list is expected, and is left out", "")
 		return
 	}
-	in := map[string]bool{}
-	for _, e := range list.Elements {
-		in[tree.Text(e)] = true
-	}
+	excluded, _ := r.patterns("mcp.excluded")
+	allowed, limited := r.patterns("mcp.allowed")
 	for i := range servers.Members {
-		if id := tree.Text(servers.Members[i].Name); !in[id] {
+		switch id := tree.Text(servers.Members[i].Name); {
+		case excluded(id):
+			r.off[id] = "mcp.excluded"
+		case limited && !allowed(id):
 			r.off[id] = "mcp.allowed"
 		}
 	}
+}
+
+// patterns is a list of names, which in Qwen Code may have "*" and "?"; there is false
+// where there is none.
+func (r *reading) patterns(name string) (match func(id string) bool, there bool) {
+	exact, globs := map[string]bool{}, []string{}
+	if v := at(&r.doc.Root, strings.Split(name, ".")); v != nil {
+		list, ok := v.Value.(*hujson.Array)
+		if !ok {
+			r.remark(v.StartOffset, tree.Quote(name)+" is "+tree.KindOf(v.Value)+" where a list is expected, and is left out", "")
+		} else {
+			there = true
+			for _, e := range list.Elements {
+				exact[tree.Text(e)] = true
+				if strings.ContainsAny(tree.Text(e), "*?") && len(globs) < maxRemarks {
+					globs = append(globs, strings.NewReplacer(`\`, `\\`, "[", `\[`).Replace(tree.Text(e)))
+				}
+			}
+		}
+	}
+	return func(id string) bool {
+		return exact[id] || slices.ContainsFunc(globs, func(glob string) bool {
+			ok, _ := path.Match(glob, id)
+			return ok
+		})
+	}, there
 }
 
 // toolsOff remarks on lists of tools that stand outside of the servers.

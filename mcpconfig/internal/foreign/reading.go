@@ -385,7 +385,11 @@ func (m *row) pairs(name string, list []hujson.ObjectMember) {
 }
 
 func (m *row) timeouts() {
-	if v, ok := m.steps[""]; ok {
+	v, ok := m.steps[""]
+	if call := m.steps["call"]; !ok && call.Value != nil && sameText(&call, textAt(m.steps, "connect")) && sameText(&call, textAt(m.steps, "list")) {
+		v, ok = call, true
+	}
+	if ok {
 		m.out["timeout"] = v
 		return
 	}
@@ -400,6 +404,14 @@ func (m *row) timeouts() {
 	if len(o.Members) > 0 {
 		m.out["timeout"] = hujson.Value{StartOffset: first, Value: o}
 	}
+}
+
+// textAt is a step's duration; "" where it has none.
+func textAt(steps map[string]hujson.Value, step string) string {
+	if v := steps[step]; v.Value != nil {
+		return tree.Text(v)
+	}
+	return ""
 }
 
 func steps() []string { return []string{"connect", "list", "call", "total"} }
