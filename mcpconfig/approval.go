@@ -159,12 +159,7 @@ func (s store) change(edit func([]Approved) []Approved) error {
 	if err := s.check(); err != nil { // before anything is made there
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	unlock, err := filelock.Lock(ctx, filepath.Join(s.dir, "approvals.lock"))
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: another process has it since %v; try again", filepath.Join(s.dir, "approvals.lock"), lockWait)
-	}
+	unlock, err := s.lock(context.Background(), "approvals.lock")
 	if err != nil {
 		return err
 	}
@@ -176,4 +171,32 @@ func (s store) change(edit func([]Approved) []Approved) error {
 	list = edit(list)
 	slices.SortFunc(list, func(a, b Approved) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID)) })
 	return s.write(list)
+}
+
+// lock waits for a lock of this user's.
+func (s store) lock(ctx context.Context, name string) (unlock func(), err error) {
+	path := filepath.Join(s.dir, name)
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	unlock, err = filelock.Lock(waiting, path)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, &fault{note: Note{File: path, Reason: fmt.Sprintf("another process has it since %v", lockWait), Hint: "try again"}, err: err}
+	}
+	return unlock, err
+}
+
+// Lock waits until no other process of this user's that asked for it is editing a
+// configuration file, with [Open] or [Rewrite], and keeps the others waiting until unlock
+// is called: from the reading of a file to the writing none of their changes is lost, and
+// nobody's fails with [ErrChanged]. It gives up with ctx, and after 10 seconds.
+//
+// Where there is no state directory, or nothing can be made in it, nobody waits.
+func Lock(ctx context.Context, o *Options) (unlock func(), err error) {
+	s := newPlace(o).store()
+	if s.dir != "" && os.MkdirAll(s.dir, 0o700) == nil && s.check() == nil {
+		if unlock, err = s.lock(ctx, "edit.lock"); err == nil || errors.Is(err, context.DeadlineExceeded) {
+			return unlock, err
+		}
+	}
+	return func() {}, ctx.Err()
 }

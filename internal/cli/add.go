@@ -121,30 +121,12 @@ func (f *addFlags) run(cmd *cobra.Command, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
-	e, path, err := f.open()
+	path, err := f.path()
 	if err != nil {
 		return err
 	}
-	if line := e.Line(d.ID); line > 0 && !f.force {
-		return usage("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
-	}
-	verb := "added"
-	if slices.Contains(e.IDs(), d.ID) {
-		verb = "replaced"
-	}
-	if err := e.Set(d); err != nil {
-		return usage("%w", err)
-	}
-	unset, err := doubts(e, d.ID)
+	e, verb, unset, err := f.write(cmd.Context(), d, path)
 	if err != nil {
-		return err
-	}
-	if f.disabled {
-		if err := e.Enable(d.ID, false); err != nil {
-			return usage("%w", err)
-		}
-	}
-	if err := save(e); err != nil {
 		return err
 	}
 	s.tell("%s %s at %s:%d", verb, clean(d.ID), clean(path), e.Line(d.ID))
@@ -159,6 +141,37 @@ func (f *addFlags) run(cmd *cobra.Command, args []string, s streams) error {
 		return err
 	}
 	return f.printEdited(cmd.Context(), edited{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
+}
+
+// write adds the server, and returns what is not set.
+func (f *addFlags) write(ctx context.Context, d mcpconfig.Definition, path string) (e *mcpconfig.Edit, verb string, unset []mcpconfig.Note, err error) {
+	unlock, err := mcpconfig.Lock(ctx, dry())
+	if err != nil {
+		return nil, "", nil, err
+	}
+	defer unlock()
+	e, err = openEdit(path)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	verb = "added"
+	if line := e.Line(d.ID); line > 0 {
+		if verb = "replaced"; !f.force {
+			return nil, "", nil, usage("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
+		}
+	}
+	if err := e.Set(d); err != nil {
+		return nil, "", nil, usage("%w", err)
+	}
+	if unset, err = doubts(e, d.ID); err != nil {
+		return nil, "", nil, err
+	}
+	if f.disabled {
+		if err := e.Enable(d.ID, false); err != nil {
+			return nil, "", nil, usage("%w", err)
+		}
+	}
+	return e, verb, unset, save(e)
 }
 
 // doubts refuses a row with which anything is wrong, but for variables that are not

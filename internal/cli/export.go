@@ -103,7 +103,7 @@ func (f *exportFlags) run(ctx context.Context, names []string, s streams) error 
 	if !f.write {
 		return f.print(client, defs, s)
 	}
-	return f.merge(client, defs, s)
+	return f.merge(ctx, client, defs, s)
 }
 
 func (f *exportFlags) client() (mcpconfig.Client, error) {
@@ -140,7 +140,7 @@ func (f *exportFlags) print(client mcpconfig.Client, defs []mcpconfig.Definition
 }
 
 // merge writes into the client's own file.
-func (f *exportFlags) merge(client mcpconfig.Client, defs []mcpconfig.Definition, s streams) error {
+func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, defs []mcpconfig.Definition, s streams) error {
 	project, user := clientFiles(client)
 	files, whose := user, "of the user's"
 	if f.project {
@@ -151,7 +151,11 @@ func (f *exportFlags) merge(client mcpconfig.Client, defs []mcpconfig.Definition
 	}
 	path, same := thereOf(files), false
 	var said []mcpconfig.Note
-	err := mcpconfig.Rewrite(path, func(text []byte) ([]byte, error) {
+	unlock, err := mcpconfig.Lock(ctx, dry())
+	if err != nil {
+		return err
+	}
+	err = mcpconfig.Rewrite(path, func(text []byte) ([]byte, error) {
 		out, notes, err := mcpconfig.Export(client.Name, defs, text, dry())
 		if err != nil {
 			return nil, within(path, err)
@@ -159,10 +163,11 @@ func (f *exportFlags) merge(client mcpconfig.Client, defs []mcpconfig.Definition
 		if same = bytes.Equal(out, text); !same && !f.force {
 			err = f.taken(client, defs, path, text)
 		}
-		tellNotes(notes, s)
 		said = notes
 		return out, err
 	})
+	unlock() // before anything is said to somebody who may not read it
+	tellNotes(said, s)
 	switch {
 	case errors.Is(err, mcpconfig.ErrChanged):
 		return err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -20,14 +19,16 @@ import (
 
 type importFlags struct {
 	scopeFlags
-	from                 string
+	from, prefix         string
+	renames              []string
 	write, force, asJSON bool
+	used                 map[string]bool // of renames
 }
 
 func newImport(s streams) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use:   "import [CLIENT|FILE]",
+		Use:   "import [CLIENT|all|FILE]",
 		Short: "Take over the servers of another MCP client",
 		Long:  importHelp,
 		Args:  atMost(1, "CLIENT or FILE"),
@@ -41,17 +42,22 @@ func newImport(s streams) *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return clientNames(anyClient), cobra.ShellCompDirectiveDefault
+			return append(clientNames(anyClient), everyClient), cobra.ShellCompDirectiveDefault
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.from, "from", "", "whose format FILE has")
 	cmd.Flags().BoolVar(&f.write, "write", false, "write what is shown")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name")
+	cmd.Flags().StringVar(&f.prefix, "prefix", "", "what is put before a name that is taken")
+	cmd.Flags().StringArrayVar(&f.renames, "rename", nil, "the name that a server gets")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(anyClient), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
+
+// everyClient is the word for all clients at once.
+const everyClient = "all"
 
 func anyClient(mcpconfig.Client) bool { return true }
 
@@ -71,12 +77,16 @@ in the words of indus, with its secrets hidden; with --write it writes.
 
 Usage:
   indus mcp import [FLAG]...
-  indus mcp import CLIENT|FILE [FLAG]...
+  indus mcp import CLIENT|all|FILE [FLAG]...
 
 From a CLIENT the user's own file takes over the client's user-wide servers,
 --project those of its files in this directory, and --mcp both. Of two servers with
 one name it is the one that the client would start; nothing is merged. What is
-imported into a project's file waits for approval.
+imported into a project's file waits for approval. With all it takes every CLIENT that
+has a file, in this order; what cannot be read of one keeps no other from it.
+
+Where a name is taken by another server, the one that is there stays, and what differs
+is shown.
 
 CLIENT is one of
 ` + filled(clientNames(anyClient), 2, 80) + `
@@ -84,6 +94,10 @@ CLIENT is one of
 Flags:
   --write      write what is shown
   --force      replace servers of the same name; otherwise those that are there stay
+  --prefix P   put P before a name that is taken: 'roo-', or '{client}-'
+  --rename OLD=NEW
+               take over the server OLD as NEW; with all, CLIENT/OLD is that of one
+               CLIENT; may be repeated
   --from CLIENT
                whose format FILE has, where that is not plain from what stands in it
   --json       print JSON: without CLIENT an array of files, with one an object` + writeFlagsHelp + `
@@ -98,7 +112,10 @@ A session:
       "github": {"command": "npx", "args": ["-y", "…"], "env": {"TOKEN": "<secret>"}},
     }
   }
-  indus: kept the server "docs" that is there already; --force replaces it
+  indus: kept the server "docs" that is there already; --force replaces it, and
+    --prefix cursor- or --rename docs=NEW takes this one over as well
+  indus:   - url: "https://old.example.com/mcp"
+  indus:   + url: "https://example.com/mcp"
   indus: wrote 1 server to /home/me/.config/indusvx/mcp.json
 
 Exit codes:
@@ -119,7 +136,7 @@ type surveyed struct {
 
 // survey lists what is there to be imported.
 func (f *importFlags) survey(cmd *cobra.Command, s streams) error {
-	for _, name := range []string{"write", "force", "from", "user", "project", "mcp"} {
+	for _, name := range []string{"write", "force", "from", "prefix", "rename", "user", "project", "mcp"} {
 		if cmd.Flags().Changed(name) {
 			return usage("--%s needs a CLIENT or FILE to import from", name)
 		}
@@ -194,19 +211,22 @@ type imports struct {
 // imported is a server, and what becomes of it.
 type imported struct {
 	Server string `json:"server"`
+	Was    string `json:"was,omitempty"` // its name in File, where it got another one
 	File   string `json:"file"`
 	Client string `json:"client"`
 	// Becomes is "added", "replaced", "kept" (the one that was there stays), "same"
-	// (as the one that was there) or "lost" (another file of the client goes first).
+	// (as the one that was there) or "lost" (another file that is imported goes first).
 	Becomes string          `json:"becomes"`
 	Row     json.RawMessage `json:"row"`
+	There   json.RawMessage `json:"there,omitempty"` // the row that stays instead
 
 	definition mcpconfig.Definition
 	advice     []mcpconfig.Note
+	differs    []string
 }
 
 func (f *importFlags) run(ctx context.Context, what string, s streams) error {
-	e, path, err := f.open()
+	path, err := f.path()
 	if err != nil {
 		return err
 	}
@@ -214,25 +234,51 @@ func (f *importFlags) run(ctx context.Context, what string, s streams) error {
 	if err := f.gather(ctx, x, what); err != nil {
 		return err
 	}
-	for i := range x.Servers {
-		if err := f.settle(e, &x.Servers[i]); err != nil {
-			return err
-		}
-	}
-	if f.write {
-		if err := save(e); err != nil {
-			return err
-		}
-		x.Written = true
+	if err := f.edit(ctx, x); err != nil {
+		return err
 	}
 	if f.asJSON {
 		return s.writeIndented(x)
 	}
-	return f.tell(x, s)
+	return f.tell(x, what, s)
 }
 
-// gather reads the files of a client, or the one file.
+// edit decides what becomes of each server, and with --write writes.
+func (f *importFlags) edit(ctx context.Context, x *imports) error {
+	if f.write {
+		unlock, err := mcpconfig.Lock(ctx, dry())
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	e, err := openEdit(x.To)
+	if err != nil {
+		return err
+	}
+	first := map[string]string{} // the file that a name comes from, of those that are imported
+	for i := range x.Servers {
+		if err := f.settle(e, &x.Servers[i], first); err != nil {
+			return err
+		}
+	}
+	for _, rename := range f.renames {
+		if old, _, _ := strings.Cut(rename, "="); !f.used[rename] {
+			return usage("--rename %s: there is no server %q to import", rename, old)
+		}
+	}
+	if !f.write {
+		return nil
+	}
+	x.Written = true
+	return save(e)
+}
+
+// gather reads the files of a client, of all of them, or the one file.
 func (f *importFlags) gather(ctx context.Context, x *imports, what string) error {
+	if what == everyClient {
+		return f.gatherAll(ctx, x)
+	}
 	client, files := f.from, []string{what}
 	i := slices.IndexFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return c.Name == what })
 	if i >= 0 {
@@ -240,16 +286,8 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 	} else if client != "" && !slices.Contains(clientNames(anyClient), client) {
 		return usage("no client %q%s", client, didYouMean(client, clientNames(anyClient)))
 	}
-	winner := map[string]string{} // the file whose server the client takes
-	if i >= 0 && f.file != "" {
-		files = mcpconfig.Clients()[i].Files(dry())
-		if all, err := mcpconfig.Import("", client, dry()); err == nil {
-			for n, d := range all.Definitions {
-				winner[d.ID] = all.From[n]
-			}
-		}
-	}
 	var none error
+	winner := f.winners(client)
 	for _, file := range files {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -278,10 +316,57 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 	return nil
 }
 
+// gatherAll reads the files of every client. What cannot be read is noted.
+func (f *importFlags) gatherAll(ctx context.Context, x *imports) error {
+	if f.from != "" {
+		return usage("--from is for a FILE, and all are clients")
+	}
+	for _, client := range mcpconfig.Clients() {
+		winner := f.winners(client.Name)
+		for _, file := range f.filesOf(client) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if slices.Contains(x.From, file) { // two clients share it
+				continue
+			}
+			in, err := mcpconfig.Import(file, client.Name, dry())
+			switch {
+			case err == nil:
+				x.take(in, winner)
+			case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, mcpconfig.ErrNoServer):
+				x.Notes = append(x.Notes, mcpconfig.Note{Reason: "left out: " + err.Error()})
+			}
+		}
+	}
+	if len(x.From) == 0 && len(x.Notes) == 0 {
+		return usage("no client has a file here; indus mcp import FILE reads one that lies elsewhere")
+	}
+	return nil
+}
+
+// winners are the files whose server of a name a client takes, where files of a project
+// and of the user's are read together.
+func (f *importFlags) winners(client string) map[string]string {
+	if f.file == "" || client == "" {
+		return nil
+	}
+	winner := map[string]string{}
+	if all, err := mcpconfig.Import("", client, dry()); err == nil {
+		for n, d := range all.Definitions {
+			winner[d.ID] = all.From[n]
+		}
+	}
+	return winner
+}
+
 // filesOf are the client's files that go where the flags say.
 func (f *importFlags) filesOf(c mcpconfig.Client) []string {
 	project, user := clientFiles(c)
-	if f.project {
+	switch {
+	case f.file != "":
+		return c.Files(dry())
+	case f.project:
 		return project
 	}
 	return user
@@ -307,41 +392,83 @@ func (x *imports) take(in *mcpconfig.Imported, winner map[string]string) {
 	x.Notes = append(x.Notes, in.Notes...)
 	for _, d := range in.Definitions {
 		server := imported{Server: d.ID, File: in.File, Client: in.Client, Row: hideRow(d.JSON), definition: d}
-		if file, ok := winner[d.ID]; ok && file != in.File || slices.ContainsFunc(x.Servers, func(o imported) bool { return o.Server == d.ID && o.Becomes == "" }) {
+		if file, ok := winner[d.ID]; ok && file != in.File || slices.ContainsFunc(x.Servers, func(o imported) bool { return o.Server == d.ID && o.Client == in.Client && o.Becomes == "" }) {
 			server.Becomes = "lost"
 		}
 		x.Servers = append(x.Servers, server)
 	}
 }
 
-// settle decides what becomes of a server, and changes the text.
-func (f *importFlags) settle(e *mcpconfig.Edit, server *imported) error {
+// settle decides what becomes of a server, and changes the text. First says which file
+// each name comes from that this import has brought so far.
+func (f *importFlags) settle(e *mcpconfig.Edit, server *imported, first map[string]string) error {
 	if server.Becomes == "lost" {
 		return nil
 	}
-	server.Becomes = "added"
-	if slices.Contains(e.IDs(), server.Server) {
-		old, _ := e.Definition(server.Server)
-		switch {
-		case bytes.Equal(old.JSON, server.definition.JSON):
-			server.Becomes = "same"
-			return nil
-		case !f.force:
-			server.Becomes = "kept"
-			return nil
+	name := server.Server
+	for _, rename := range f.renames {
+		old, renamed, ok := strings.Cut(rename, "=")
+		if !ok || old == "" || strings.TrimSpace(renamed) == "" {
+			return usage("--rename takes OLD=NEW")
 		}
-		server.Becomes = "replaced"
+		if old == server.Server || old == server.Client+"/"+server.Server {
+			name = renamed
+			if f.used == nil {
+				f.used = map[string]bool{}
+			}
+			f.used[rename] = true
+		}
+	}
+	f.place(e, server, name, first)
+	if prefixed := strings.ReplaceAll(f.prefix, "{client}", server.Client) + name; f.prefix != "" && (server.Becomes == "kept" || server.Becomes == "lost") {
+		f.place(e, server, prefixed, first)
+	}
+	if server.Becomes != "added" && server.Becomes != "replaced" {
+		return nil
 	}
 	if err := e.Set(server.definition); err != nil {
 		return usage("%s: %w", server.File, err)
 	}
+	if _, taken := first[server.Server]; !taken {
+		first[server.Server] = server.File
+	}
 	_, advice := e.Check(server.Server, dry())
+	for _, id := range e.IDs() {
+		if id != server.Server && strings.EqualFold(id, server.Server) {
+			advice = append(advice, mcpconfig.Note{Reason: fmt.Sprintf("there is %q too, which differs in case alone", id)})
+		}
+	}
 	server.advice = slices.DeleteFunc(advice, func(n mcpconfig.Note) bool { return n.State != "" }) // variables were noted
 	return nil
 }
 
+// place looks what becomes of a server under a name.
+func (f *importFlags) place(e *mcpconfig.Edit, server *imported, name string, first map[string]string) {
+	if server.Was = cmp.Or(server.Was, server.Server); name == server.Was {
+		server.Was = ""
+	}
+	server.Server, server.definition.ID = name, name
+	server.Becomes, server.There, server.differs = "added", nil, nil
+	if !slices.Contains(e.IDs(), name) {
+		return
+	}
+	old, _ := e.Definition(name)
+	server.differs = differing(old.JSON, server.definition.JSON)
+	_, ours := first[name]
+	switch {
+	case len(server.differs) == 0:
+		server.Becomes = "same"
+	case ours:
+		server.Becomes, server.There = "lost", hideRow(old.JSON)
+	case f.force:
+		server.Becomes = "replaced"
+	default:
+		server.Becomes, server.There = "kept", hideRow(old.JSON)
+	}
+}
+
 // tell shows what would be written, or was.
-func (f *importFlags) tell(x *imports, s streams) error {
+func (f *importFlags) tell(x *imports, what string, s streams) error {
 	var servers object
 	for _, n := range x.Notes {
 		s.tell("%s", clean(n.String()))
@@ -350,10 +477,8 @@ func (f *importFlags) tell(x *imports, s streams) error {
 	for _, server := range x.Servers {
 		id := clean(server.Server)
 		switch server.Becomes {
-		case "lost":
-			s.tell("%s: server %q is left out: another file of %s goes first", clean(server.File), id, server.Client)
-		case "kept":
-			s.tell("kept the server %q that is there already; --force replaces it", id)
+		case "lost", "kept":
+			tellKept(server, what, s)
 		case "same":
 			s.tell("the server %q is there already, and the same", id)
 		default:

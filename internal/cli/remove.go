@@ -77,6 +77,11 @@ func (f *scopeFlags) tellUncovered(ctx context.Context, name string, s streams) 
 
 // change edits the file of a server that is there, and returns the row as it was.
 func (f *scopeFlags) change(ctx context.Context, name string, edit func(*mcpconfig.Edit) error) (mcpconfig.Row, error) {
+	unlock, err := mcpconfig.Lock(ctx, dry())
+	if err != nil {
+		return mcpconfig.Row{}, err
+	}
+	defer unlock()
 	c, err := f.read(ctx)
 	if err != nil {
 		return mcpconfig.Row{}, err

@@ -65,19 +65,16 @@ func (f *scopeFlags) again() string {
 // dry is for commands that look at a configuration, and start nothing.
 func dry() *mcpconfig.Options { return &mcpconfig.Options{Dry: true} }
 
-// open is the file that a command writes: where the flags name none, the user's own.
-func (f *scopeFlags) open() (*mcpconfig.Edit, string, error) {
-	path, err := f.path()
-	if err != nil {
-		return nil, "", err
-	}
+// openEdit reads the file that a command writes.
+func openEdit(path string) (*mcpconfig.Edit, error) {
 	e, err := mcpconfig.Open(path)
 	if err != nil {
-		return nil, "", usage("%w", err)
+		return nil, usage("%w", err)
 	}
-	return e, path, nil
+	return e, nil
 }
 
+// path is the file that a command writes: where the flags name none, the user's own.
 func (f *scopeFlags) path() (string, error) {
 	if err := f.check(); err != nil || f.file != "" {
 		return f.file, err

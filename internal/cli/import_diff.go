@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// tellKept says why a server is not taken over, and how it would be.
+func tellKept(server imported, what string, s streams) {
+	id := clean(server.Server)
+	if server.There == nil {
+		s.tell("%s: server %q is left out: another file of %s goes first", clean(server.File), id, server.Client)
+		return
+	}
+	prefix, old := server.Client+"-", cmp.Or(server.Was, server.Server)
+	switch {
+	case server.Client == "indus": // its own file, or one that could be anybody's
+		prefix = "P"
+	case what == everyClient:
+		prefix, old = "{client}-", server.Client+"/"+old
+	}
+	also := fmt.Sprintf("--prefix %s or --rename %s=NEW", shellWord(prefix), clean(shellWord(old)))
+	if server.Becomes == "lost" {
+		s.tell("%s: server %q is left out: another client's goes first; %s takes this one over as well", clean(server.File), id, also)
+	} else {
+		s.tell("kept the server %q that is there already; --force replaces it, and %s takes this one over as well", id, also)
+	}
+	for _, d := range server.differs {
+		s.tell("  %s", clean(d))
+	}
+}
+
+// differing says in what two rows differ, as a diff of their members with secrets hidden;
+// nothing where they say the same.
+func differing(there, other json.RawMessage) []string {
+	var out []string
+	a, b := members("", there), members("", other)
+	shownA, shownB := members("", hideRow(there)), members("", hideRow(other))
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		x, inA := a[key]
+		y, inB := b[key]
+		if inA && inB && x != y && shownA[key] == shownB[key] {
+			out = append(out, "~ "+key+": another secret")
+			continue
+		}
+		if inA && x != y {
+			out = append(out, "- "+key+": "+shownA[key])
+		}
+		if inB && x != y {
+			out = append(out, "+ "+key+": "+shownB[key])
+		}
+	}
+	return out
+}
+
+// members are a row's, and those of the objects in it, as JSON by their path.
+func members(path string, raw json.RawMessage) map[string]string {
+	out := map[string]string{}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil || object == nil {
+		var compact bytes.Buffer
+		if json.Compact(&compact, raw) == nil {
+			out[path] = compact.String()
+		}
+		return out
+	}
+	for name, value := range object {
+		below := name
+		if path != "" {
+			below = path + "." + name
+		}
+		maps.Copy(out, members(below, value))
+	}
+	return out
+}
