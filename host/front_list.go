@@ -113,6 +113,9 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 				forModern, _ = protocol.Mend(raw, false)
 				differ = differ || !bytes.Equal(forLegacy, forModern)
 			}
+			if forLegacy == nil || forModern == nil {
+				err = errors.New(flaws[0].Why)
+			}
 		}
 		schema, _ := wire.Lookup(forModern, "inputSchema")
 		if reason := protocol.Unpublishable(schema); err == nil && reason != "" {

@@ -132,7 +132,7 @@ func TestOneToolDoesNotSpoilTheList(t *testing.T) {
 	var tools []toolbox.Descriptor
 	for i, fields := range []string{
 		`"description":5`, `"title":{}`, `"icons":{}`, `"annotations":"x"`, `"annotations":{"readOnlyHint":"yes"}`, `"annotations":{"title":1}`,
-		`"execution":[]`, `"_meta":7`, "\"description\":\"\xff\"",
+		`"execution":[]`, `"_meta":7`, "\"description\":\"\xff\"", `"_meta":{"a":` + strings.Repeat("[", 3000) + strings.Repeat("]", 3000) + "}",
 	} {
 		tools = append(tools, wired(fmt.Sprintf("bad%d", i), `{"name":"x","inputSchema":{"type":"object"},`+fields+`}`))
 	}
@@ -148,7 +148,7 @@ func TestOneToolDoesNotSpoilTheList(t *testing.T) {
 	var got struct {
 		Result struct{ Tools []struct{ Name string } }
 	}
-	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Result.Tools) != len(tools)-1 || strings.Contains(body, "bad8") {
+	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Result.Tools) != len(tools)-2 || strings.Contains(body, "bad8") || strings.Contains(body, "bad9") {
 		t.Errorf("%v: %s", err, body)
 	}
 }

@@ -96,6 +96,9 @@ var hostileRows = []struct{ row, who string }{
 	{`"outputSchema":{"type":"object","$defs":{"a":{"id":"A","type":"string"}},"properties":{"a":{"$ref":"#/$defs/a"}}}`, "one"},
 	{`"outputSchema":{"type":"object","properties":{"a":{"nullable":true}}}`, "one"},
 	{`"outputSchema":{"type":"object","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"properties":{"a":{"$ref":"#/$defs/a"}}}`, "one"},
+	{`"outputSchema":{"type":"object","$id":"2020-01-01T00:00:00Z"}`, "one"},
+	{`"outputSchema":{"type":"object","title":{"$id":""}}`, "one"},
+	{`"inputSchema":{"type":"object","properties":{"a":{"default":1e999}}}`, "two"},
 	{`"description":"half a character: \ud83d"`, "strict"},
 }
 

@@ -2,8 +2,11 @@ package protocol
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,10 +28,10 @@ func uncompilable(schema json.RawMessage) string {
 		return "it is not valid JSON"
 	}
 	c := compiler{root: root, seen: map[uintptr]bool{}}
-	if !c.small(root, maxCompileDepth) {
-		return "it is too large"
+	if why := c.walk(root, maxCompileDepth); why != "" {
+		return why
 	}
-	return c.schema(root, true)
+	return c.schema(root)
 }
 
 type compiler struct {
@@ -37,30 +40,37 @@ type compiler struct {
 	seen  map[uintptr]bool
 }
 
-// small counts what is walked through even where no keyword leads to it.
-func (c *compiler) small(v any, depth int) bool {
+// walk looks at all that there is, even where no keyword leads to it: Ajv registers the ids and
+// anchors of everything below the root, and fails where it does not like one.
+func (c *compiler) walk(v any, depth int) string {
 	if c.nodes++; depth == 0 || c.nodes > maxCompileNodes {
-		return false
+		return "it is too large"
 	}
+	below := slices.Values[[]any](nil)
 	switch v := v.(type) {
 	case map[string]any:
-		for _, sub := range v {
-			if !c.small(sub, depth-1) {
-				return false
+		for _, key := range []string{"$id", "$anchor", "$dynamicAnchor"} {
+			if _, is := v[key].(string); is && depth < maxCompileDepth {
+				return key + " is not supported below the root"
 			}
 		}
+		below = maps.Values(v)
 	case []any:
-		for _, sub := range v {
-			if !c.small(sub, depth-1) {
-				return false
-			}
+		below = slices.Values(v)
+	}
+	for sub := range below {
+		if why := c.walk(sub, depth-1); why != "" {
+			return why
 		}
 	}
-	return true
+	return ""
 }
 
+// plainID is an $id that no reader of URIs refuses.
+var plainID = regexp.MustCompile(`^(https?://[\w.-]+(:\d{1,5})?/[\w./-]*|urn:[\w.-]+:[\w:.-]+|[\w./-]*)#?$`)
+
 // schema looks at one schema and at all that its keywords lead to.
-func (c *compiler) schema(v any, root bool) string {
+func (c *compiler) schema(v any) string {
 	s, ok := v.(map[string]any)
 	if !ok {
 		if _, ok := v.(bool); ok {
@@ -74,7 +84,7 @@ func (c *compiler) schema(v any, root bool) string {
 	}
 	c.seen[at] = true
 	for key, v := range s {
-		if why := c.keyword(s, key, v, root); why != "" {
+		if why := c.keyword(s, key, v); why != "" {
 			return why
 		}
 	}
@@ -82,15 +92,14 @@ func (c *compiler) schema(v any, root bool) string {
 }
 
 // keyword looks at one keyword of draft 7 as Ajv has it; others it ignores.
-func (c *compiler) keyword(s map[string]any, key string, v any, root bool) string {
+func (c *compiler) keyword(s map[string]any, key string, v any) string {
 	ok := true
 	switch key {
 	case "id", "$async", "$anchor", "$dynamicAnchor":
 		return key + " is not supported"
 	case "$id":
-		if _, ok = v.(string); !root {
-			return "$id is not supported below the root"
-		}
+		id, is := v.(string)
+		ok = is && plainID.MatchString(id)
 	case "$ref":
 		return c.reference(v)
 	case "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties",
@@ -114,12 +123,12 @@ func (c *compiler) keyword(s map[string]any, key string, v any, root bool) strin
 			return "the pattern " + Printable(p, 60) + " is none of JavaScript's"
 		}
 	case "not", "if", "then", "else", "contains", "propertyNames", "additionalProperties", "additionalItems":
-		return c.schema(v, false)
+		return c.schema(v)
 	case "items":
 		if list, several := v.([]any); several {
 			return c.schemas(list)
 		}
-		return c.schema(v, false)
+		return c.schema(v)
 	case "allOf", "anyOf", "oneOf":
 		var list []any
 		if list, ok = v.([]any); ok {
@@ -139,7 +148,7 @@ func (c *compiler) keyword(s map[string]any, key string, v any, root bool) strin
 
 func (c *compiler) schemas(list []any) string {
 	for _, v := range list {
-		if why := c.schema(v, false); why != "" {
+		if why := c.schema(v); why != "" {
 			return why
 		}
 	}
@@ -154,7 +163,7 @@ func (c *compiler) named(key string, named map[string]any) string {
 		if _, list := v.([]any); list && key == "dependencies" {
 			continue
 		}
-		if why := c.schema(v, false); why != "" {
+		if why := c.schema(v); why != "" {
 			return why
 		}
 	}
@@ -199,7 +208,7 @@ func (c *compiler) reference(v any) string {
 	for range maxCompileDepth {
 		next, chained := s["$ref"].(string)
 		if !chained {
-			return c.schema(target, false)
+			return c.schema(target)
 		}
 		end, _ := c.resolve(next)
 		s, _ = end.(map[string]any)

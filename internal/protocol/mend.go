@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/indusagi/indus/internal/wire"
@@ -22,14 +23,19 @@ func (f Flaw) String() string {
 	return f.Why
 }
 
+// maxMendDepth is how deep a tool may nest: Rust's serde reads 128 levels of a message, Python's
+// pydantic 200, and the TypeScript SDK 2 overflows its stack between 1,000 and 2,000.
+const maxMendDepth = 100
+
 // maxFlaws bounds what is reported of one tool; all are mended.
 const maxFlaws = 20
 
 // Mend is a tool as clients of one family of revisions can read it, and what they
 // could not. It is the one place that decides this: optional members of another type
 // than the protocol gives them are left out, null among them, and for legacy clients
-// so is an outputSchema that they cannot say or compile; half a character is replaced. A tool without a flaw is
-// returned as it is. tool is valid JSON, an object in which no key stands twice.
+// so is an outputSchema that they cannot say or compile; half a character and a number that no double holds
+// are replaced. A tool without a flaw is returned as it is, nil for one that they cannot read at all. tool is
+// valid JSON, an object in which no key stands twice.
 //
 // What clients refuse was seen with the TypeScript SDK 1.32 and 2.4, whose schemas
 // are those of the specification.
@@ -38,7 +44,15 @@ func Mend(tool json.RawMessage, legacy bool) (mended json.RawMessage, flaws []Fl
 	if mended = wire.Whole(tool); !bytes.Equal(mended, tool) {
 		m.flaw("", "it has half a character (a lone surrogate)", false)
 	}
-	return m.object("", mended, m.tool), m.flaws
+	finite, depth := wire.Finite(mended)
+	if !bytes.Equal(finite, mended) {
+		m.flaw("", "it has a number beyond 1.8e308", false)
+	}
+	if depth > maxMendDepth {
+		m.flaw("", fmt.Sprintf("it nests %d levels deep, more than %d", depth, maxMendDepth), false)
+		return nil, m.flaws
+	}
+	return m.object("", finite, m.tool), m.flaws
 }
 
 type mender struct {
@@ -57,7 +71,7 @@ func (m *mender) flaw(path, why string, legacy bool) {
 func (m *mender) object(path string, obj json.RawMessage, visit func(path, key string, v json.RawMessage) json.RawMessage) json.RawMessage {
 	members, err := wire.Members(obj)
 	if err != nil {
-		m.flaw(path, nameOf(path)+" has too many members", false)
+		m.flaw(path, strings.TrimSpace(nameOf(path)+" has too many members"), false)
 		return nil
 	}
 	var out []byte // nil: nothing has changed so far
@@ -250,17 +264,26 @@ func (m *mender) output(path string, v json.RawMessage) json.RawMessage {
 }
 
 // MendResult is the result of a tool as clients can read it; nil where it is that
-// already. Members of another type than the protocol gives them are left out, and for
-// legacy clients a structuredContent that is no object (SEP-2106): where there is
-// nothing beside it, its JSON becomes a text. members are raw's.
+// already. Members of another type than the protocol gives them are left out, of content
+// blocks the optional ones that are null, and for legacy clients a structuredContent that is
+// no object (SEP-2106): where there is nothing beside it, its JSON becomes a text. members
+// are raw's.
 func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.RawMessage {
 	var edits []wire.Edit
 	var content, lost json.RawMessage
+	var blocks mender
 	whole := wire.Whole(raw)
 	for i := range members {
 		switch m := &members[i]; m.Key {
 		case "content":
-			content = m.Value
+			if content = m.Value; content[0] == 'n' {
+				content = nil
+				edits = append(edits, wire.Edit{Key: m.Key, Value: json.RawMessage("[]")})
+			} else if content[0] == '[' && bytes.Contains(content, []byte("null")) {
+				if to := blocks.array("", content, blocks.block); to != nil && &to[0] != &content[0] {
+					edits = append(edits, wire.Edit{Key: m.Key, Value: wire.Whole(to)})
+				}
+			}
 		case "structuredContent":
 			if legacy && m.Value[0] != '{' {
 				lost = m.Value
@@ -273,6 +296,11 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 		case "_meta":
 			if m.Value[0] != '{' {
 				edits = append(edits, wire.Edit{Key: m.Key})
+			} else if token, ok := wire.Lookup(m.Value, "progressToken"); ok && strings.IndexByte(`"-0123456789`, token[0]) < 0 {
+				meta, err := wire.Rewrite(m.Value, wire.Edit{Key: "progressToken"}) // for it the TypeScript SDK 1 drops the answer, and waits on
+				if err == nil {
+					edits = append(edits, wire.Edit{Key: m.Key, Value: meta})
+				}
 			}
 		}
 	}
@@ -282,7 +310,7 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 		}
 		return nil
 	}
-	if blocks, err := wire.Elements(content); lost != nil && len(blocks) == 0 && (err == nil || content == nil) {
+	if list, err := wire.Elements(content); lost != nil && len(list) == 0 && (err == nil || content == nil) {
 		text := append([]byte(`[{"type":"text","text":`), wire.Quote(string(wire.Whole(lost)))...)
 		edits = append(edits, wire.Edit{Key: "content", Value: append(text, "}]"...)})
 	}
@@ -291,6 +319,28 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 		return nil
 	}
 	return mended
+}
+
+// block is a content block without optional members that are null.
+func (m *mender) block(path string, v json.RawMessage) json.RawMessage {
+	if v[0] != '{' {
+		return v
+	}
+	return m.object(path, v, func(path, key string, v json.RawMessage) json.RawMessage {
+		switch key {
+		case "annotations", "resource":
+			if v[0] == '{' {
+				return m.block(path, v)
+			}
+		case "_meta", "title", "description", "mimeType", "size", "icons", "audience", "priority", "lastModified":
+		default:
+			return v
+		}
+		if v[0] == 'n' {
+			return nil
+		}
+		return v
+	})
 }
 
 // nameOf is a path as people say it: "annotations.title".

@@ -34,6 +34,8 @@ func TestMend(t *testing.T) {
 			"/outputSchema/required outputSchema.required is null"},
 		{`{` + in + `,"description":"\uD83D\ude00 \ud83d \\ud83d \udE00\ud83d"}`, `{` + in + `,"description":"\uD83D\ude00 \ufffd \\ud83d \ufffd\ufffd"}`,
 			`{` + in + `,"description":"\uD83D\ude00 \ufffd \\ud83d \ufffd\ufffd"}`, " it has half a character (a lone surrogate)"},
+		{`{` + in + `,"_meta":{"a":[1e400,-1e400,1e-400,1E308,12345678901234567890]}}`, `{` + in + `,"_meta":{"a":[1.7976931348623157e+308,-1.7976931348623157e+308,1e-400,1E308,12345678901234567890]}}`,
+			`{` + in + `,"_meta":{"a":[1.7976931348623157e+308,-1.7976931348623157e+308,1e-400,1E308,12345678901234567890]}}`, " it has a number beyond 1.8e308"},
 	} {
 		legacy, flaws := protocol.Mend(json.RawMessage(tt.tool), true)
 		modern, _ := protocol.Mend(json.RawMessage(tt.tool), false)
@@ -56,6 +58,15 @@ func TestMend(t *testing.T) {
 	}
 }
 
+func TestADeepToolIsNotShown(t *testing.T) {
+	for depth, shown := range map[int]bool{98: true, 99: false, 9_000: false} {
+		tool := `{"name":"t","_meta":{"a":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `},"inputSchema":{"type":"object"}}`
+		if mended, flaws := protocol.Mend(json.RawMessage(tool), false); (mended != nil) != shown || shown != (flaws == nil) {
+			t.Errorf("%d: %s %v", depth, mended, flaws)
+		}
+	}
+}
+
 func TestMendResult(t *testing.T) {
 	for _, tt := range []struct{ result, legacy, modern string }{
 		{`{"content":[],"structuredContent":{"a":1},"isError":false}`, "", ""},
@@ -63,6 +74,13 @@ func TestMendResult(t *testing.T) {
 		{`{"structuredContent":"x"}`, `{"content":[{"type":"text","text":"\"x\""}]}`, ""},
 		{`{"content":[{"type":"text","text":"a"}],"structuredContent":null}`, `{"content":[{"type":"text","text":"a"}]}`, ""},
 		{`{"content":[],"isError":null,"_meta":null}`, `{"content":[]}`, `{"content":[]}`},
+		{`{"content":null,"structuredContent":1}`, `{"content":[{"type":"text","text":"1"}]}`, `{"content":[],"structuredContent":1}`},
+		{`{"content":[{"type":"text","text":"null"},{"type":"x","keep":null},null]}`, "", ""},
+		{`{"content":[{"type":"text","text":"a\ud83d","annotations":null,"_meta":null,"x":null},{"type":"resource","resource":{"uri":"a:b","mimeType":null,"text":""},"annotations":{"audience":null,"x":null}}]}`,
+			`{"content":[{"type":"text","text":"a\ufffd","x":null},{"type":"resource","resource":{"uri":"a:b","text":""},"annotations":{"x":null}}]}`,
+			`{"content":[{"type":"text","text":"a\ufffd","x":null},{"type":"resource","resource":{"uri":"a:b","text":""},"annotations":{"x":null}}]}`},
+		{`{"content":[],"_meta":{"progressToken":null,"a":1}}`, `{"content":[],"_meta":{"a":1}}`, `{"content":[],"_meta":{"a":1}}`},
+		{`{"content":[],"_meta":{"progressToken":-1}}`, "", ""},
 		{`{"content":["\ud83d"]}`, `{"content":["\ufffd"]}`, `{"content":["\ufffd"]}`},
 	} {
 		members, err := wire.Members(json.RawMessage(tt.result))
@@ -104,6 +122,14 @@ func TestWhatIsShownCompiles(t *testing.T) {
 	}
 	for _, ref := range []string{"#/$defs/a", "#/$defs/a~1b", "#/$defs/%25", "#/$defs/%", "#a", "a.json", "#/$defs", "#/$defs/list/0", "#/$defs/list/01", "#/$defs/list/9", "#/", "", "#/$defs/loop", "#/$defs/text"} {
 		add(fmt.Sprintf(`{"type":"object","$defs":{"a":{},"a/b":{"$ref":"#"},"%%":{},"list":[{}],"loop":{"$ref":"#/$defs/loop","title":"x"},"text":"x"},"properties":{"x":{"$ref":%q}}}`, ref))
+	}
+	for _, id := range []string{"", "#", "x", "a/b.json", "https://example.com/a.json", "https://example.com/a.json#", "https://example.com:8080/", "https://example.com", "urn:x:y", "urn:uuid:1", "urn:x",
+		"2020-01-01T00:00:00Z", "a:b:c", "://", "https://[", "http://a b/", "%", "#a", "https://example.com/#a", "//example.com/a", "/a", "../a", "?a", "http://json-schema.org/draft-07/schema#", "mailto:a@b", "data:,"} {
+		add(fmt.Sprintf(`{"type":"object","$id":%q,"$defs":{"a":{}},"properties":{"a":{"$ref":"#/$defs/a"}}}`, id))
+		for _, key := range []string{"title", "x-note", "default", "$defs", "properties"} {
+			add(fmt.Sprintf(`{"type":"object",%[1]q:{"a":{"$id":%[2]q},"b":{"$id":%[2]q}}}`, key, id))
+			add(fmt.Sprintf(`{"type":"object",%[1]q:{"a":{"$anchor":%[2]q},"b":{"$anchor":%[2]q}}}`, key, id))
+		}
 	}
 	atoms := []string{"a", ".", `\d`, `\-`, `\_`, `\/`, `\1`, `\0`, `\01`, `\x41`, `\x4`, `\u0041`, `\u{1f600}`, `\u{110000}`, `\ud83d\ude00`, `\p{L}`, `\p{Lu}`, `\pL`, `\p{x}`,
 		`\cA`, `\c1`, `\k<n>`, `\b`, `\B`, `\A`, `\z`, `\Z`, `\Q`, "^", "$", "(a)", "(?:a)", "(?=a)", "(?!a)", "(?<=a)", "(?<!a)", "(?<n>a)", "(?P<n>a)", "(?i)a", "(?i:a)", "(?#a)",
