@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/indusagi/indus/host"
@@ -179,9 +181,76 @@ func TestABodyMustCome(t *testing.T) {
 		if more := w.deadlines[n-2].Sub(w.deadlines[0]); more < time.Minute || more > 2*time.Minute {
 			t.Errorf("%d: a megabyte gave %v more", length, more)
 		}
-		if !w.deadlines[n-1].IsZero() {
-			t.Errorf("%d: the deadline stays", length)
+		if late := w.deadlines[n-1]; late.IsZero() != (length < 0) || time.Until(late) > 5*time.Second {
+			t.Errorf("%d: the last deadline is %v", length, late) // none where all has come, soon where net/http reads the rest
 		}
+	}
+}
+
+// pipes is a listener whose clients are on pipes, whose deadlines follow the bubble's clock.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+// dialBubble is a connection to a host in a bubble, and a session there.
+func dialBubble(src toolbox.Source, readTimeout time.Duration) (client net.Conn, session string, end func()) {
+	h := host.New(src, nil)
+	l := make(pipes)
+	s := &http.Server{Handler: h.Handler(), ReadTimeout: readTimeout}
+	go func() { _ = s.Serve(l) }()
+	client, server := net.Pipe()
+	l <- server
+	return client, open(h.Handler())["Mcp-Session-Id"], func() { h.Close(); _ = s.Close() }
+}
+
+// TestAReadTimeoutEndsNoStream of the server's.
+func TestAReadTimeoutEndsNoStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, session, end := dialBubble(echoTool(), time.Second)
+		defer end()
+		_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: "+session+"\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := io.ReadFull(resp.Body, make([]byte, len(":\n\n")*10)); err != nil {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+// TestABodyThatDoesNotComeHoldsNothing: net/http reads what a handler leaves of a body
+// before it answers.
+func TestABodyThatDoesNotComeHoldsNothing(t *testing.T) {
+	const head, json = "Host: localhost\r\n", "Content-Type: application/json\r\n"
+	for _, tt := range []struct{ request, status string }{
+		{"POST / HTTP/1.1\r\n" + head + "Content-Length: 9\r\n\r\n{", "415"},
+		{"POST / HTTP/1.1\r\n" + head + json + "Content-Length: 9\r\n\r\n{", "400"},
+		{"POST / HTTP/1.1\r\n" + head + json + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", "400"},
+		{"POST / HTTP/1.1\r\n" + head + json + "Content-Length: 90000000\r\n\r\n{", "413"},
+		{"GET / HTTP/1.1\r\n" + head + "Content-Length: 9\r\n\r\n", "400"},
+		{"PUT / HTTP/1.1\r\n" + head + "Transfer-Encoding: chunked\r\n\r\n", "405"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, _, end := dialBubble(echoTool(), 0)
+			defer end()
+			began := time.Now()
+			if _, err := io.WriteString(client, tt.request); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := io.ReadAll(client)
+			if took := time.Since(began); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+tt.status) || took > 40*time.Second {
+				t.Errorf("%q: after %v: %v %q", tt.request, took, err, answer)
+			}
+		})
 	}
 }
 

@@ -16,12 +16,17 @@ const hostKeyVersion = "Mcp-Protocol-Version"
 // Handler serves MCP over streamable HTTP, both eras, on whatever path it is
 // mounted at. All handlers of one host share its sessions.
 //
-// A server that serves it must have neither a ReadTimeout nor a WriteTimeout,
-// which would end streams; a ReadHeaderTimeout is good. To stop, close the host
-// first and then shut the server down: a server waits for open streams.
+// A server that serves it must have no WriteTimeout, which would end streams; a
+// ReadTimeout is good for its other handlers, and a MaxHeaderBytes. To stop, close the
+// host first and then shut the server down: a server waits for open streams.
 func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.serveHTTP) }
 
 func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		boundRest(w, bodyWait)
+	} else { // a ReadTimeout would end a stream
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	}
 	caller, ok := h.admit(w, r)
 	if !ok {
 		return

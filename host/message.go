@@ -145,6 +145,12 @@ func (b *dueBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// boundRest bounds how long net/http reads what we leave of a body, for which it waits
+// before it sends the answer, and without end.
+func boundRest(w http.ResponseWriter, d time.Duration) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d))
+}
+
 // body reads the whole body before anything else is done.
 func (h *Host) body(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
 	limit := h.opts.MaxMessage
@@ -154,7 +160,13 @@ func (h *Host) body(w http.ResponseWriter, r *http.Request) (body []byte, err er
 	}
 	c := http.NewResponseController(w)
 	due := &dueBody{Reader: r.Body, c: c, start: time.Now()}
-	defer func() { _ = c.SetReadDeadline(time.Time{}) }() // the connection is used again
+	defer func() {
+		if err == nil {
+			_ = c.SetReadDeadline(time.Time{}) // the connection is used again
+		} else {
+			boundRest(w, lastWrites)
+		}
+	}()
 	if n >= 0 && n <= memory.Small {
 		body = make([]byte, n)
 		_, err = io.ReadFull(due, body)

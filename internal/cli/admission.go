@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"bufio"
-	"errors"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -59,12 +58,12 @@ func (a *admission) check(cmd *cobra.Command) error {
 }
 
 // principal is host.Options.Principal; nil where no token is asked for.
-func (a *admission) principal(s streams) (func(*http.Request) (toolbox.Principal, error), error) {
+func (a *admission) principal(ctx context.Context, s streams) (func(*http.Request) (toolbox.Principal, error), error) {
 	env := os.Getenv(tokenVariable)
 	t := &tokenSource{file: a.tokenFile, env: env, s: s}
 	switch {
 	case a.tokenFile != "":
-		if err := t.read(); err != nil {
+		if err := t.read(ctx); err != nil {
 			return nil, usage("--token-file %w", err)
 		}
 		return t.principal, nil
@@ -77,8 +76,8 @@ func (a *admission) principal(s streams) (func(*http.Request) (toolbox.Principal
 	return nil, nil
 }
 
-// tokenSource is the tokens of a file, which is read anew when it changes, and of the
-// environment.
+// tokenSource is the tokens of a file, which is read anew when it changes, unless it is
+// a pipe, and of the environment.
 type tokenSource struct {
 	file, env string
 	s         streams
@@ -86,16 +85,17 @@ type tokenSource struct {
 
 	mu     sync.Mutex
 	seen   sight
+	once   bool // the file can be read a single time
 	looked time.Time
 	warned bool
 }
 
 func (t *tokenSource) principal(r *http.Request) (toolbox.Principal, error) {
 	t.mu.Lock()
-	if now := time.Now(); now.Sub(t.looked) >= followTick {
+	if now := time.Now(); now.Sub(t.looked) >= followTick && !t.once {
 		t.looked = now
 		if files := []string{t.file}; !look(files).same(t.seen, files) {
-			if err := t.read(); err != nil {
+			if err := t.read(context.Background()); err != nil {
 				t.s.tell("--token-file %v; the tokens of before stay valid", err)
 			} else {
 				t.s.tell("--token-file %s was read again", t.file)
@@ -108,39 +108,39 @@ func (t *tokenSource) principal(r *http.Request) (toolbox.Principal, error) {
 
 // read takes the tokens of the file: one a line, but for empty lines and those that
 // begin with #. Call it with mu held, or alone.
-func (t *tokenSource) read() error {
+func (t *tokenSource) read(ctx context.Context) error {
+	began := t.seen == nil
 	t.seen = look([]string{t.file}) // first: what changes meanwhile is read again
-	f, err := os.Open(t.file)
+	if info := t.seen[t.file].info; info != nil {
+		switch mode := info.Mode(); {
+		case mode.IsRegular():
+			if mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" && !t.warned {
+				t.warned = true
+				t.s.tell("warning: other users may read %s (mode %#o); \"chmod 600 %s\" keeps the tokens to yourself", t.file, mode.Perm(), t.file)
+			}
+		case began:
+			t.once = true
+		default: // a pipe would be waited for, without end
+			return fmt.Errorf("%s is no file any more", t.file)
+		}
+	}
+	text, err := inlet(ctx, t.s.in)(t.file)
 	if err != nil {
 		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" && !t.warned {
-		t.warned = true
-		t.s.tell("warning: other users may read %s (mode %#o); \"chmod 600 %s\" keeps the tokens to yourself", t.file, mode, t.file)
 	}
 	var tokens []string
 	if t.env != "" {
 		tokens = append(tokens, t.env)
 	}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if line := strings.TrimSpace(lines.Text()); line != "" && !strings.HasPrefix(line, "#") {
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			tokens = append(tokens, line)
 		}
 	}
-	err = lines.Err()
-	if err == nil && len(tokens) == 0 {
-		err = errors.New("it has no token: write one on a line of its own")
+	if len(tokens) == 0 {
+		return fmt.Errorf("%s: it has no token: write one on a line of its own", t.file)
 	}
-	if err == nil {
-		err = t.tokens.Set(tokens...)
-	}
-	if err != nil {
+	if err := t.tokens.Set(tokens...); err != nil {
 		return fmt.Errorf("%s: %w", t.file, err)
 	}
 	return nil

@@ -32,11 +32,11 @@ type door interface {
 
 // door is the door that the flags ask for. Whatever is wrong with it is known
 // before any server starts.
-func (f *serveFlags) door(s streams) (door, error) {
+func (f *serveFlags) door(ctx context.Context, s streams) (door, error) {
 	if f.stdio {
 		return stdioDoor{}, nil
 	}
-	principal, err := f.admission.principal(s)
+	principal, err := f.admission.principal(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,9 @@ func (d *httpDoor) url() string { return "http://" + reachable(d.l.Addr().(*net.
 func (d *httpDoor) serve(ctx context.Context, h *host.Host, stop func(), s streams) error {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h.Handler())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	server := &http.Server{ // whom nobody has admitted yet holds little, and not for long
+		Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
 	url := d.url()
 	s.tell("serving at %s", url)
 	flag, headers := "", ""

@@ -190,7 +190,7 @@ func serve(ctx context.Context, f *serveFlags, s streams) error {
 	defer deaf()
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	door, err := f.door(s)
+	door, err := f.door(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ ours() {
 		;;
 	esac
 	[ -r "/proc/$1/environ" ] || return
-	mark=$(tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^INDUS_WATCH=//p')
+	mark=$(tr '\n\0' ' \n' <"/proc/$1/environ" | sed -n 's/^INDUS_WATCH=//p') # a value may have lines
 	case $live in *" ${mark:-?} "*) ;; *) return 1 ;; esac
 }
 
