@@ -132,14 +132,6 @@ func codeCell(s string) string {
 	return ticks + strings.ReplaceAll(s, "|", `\|`) + ticks
 }
 
-func codeCells(all []string) string {
-	out := make([]string, len(all))
-	for i, s := range all {
-		out[i] = codeCell(s)
-	}
-	return strings.Join(out, ", ")
-}
-
 // textCell is a cell's text, in one line and without markup.
 func textCell(s string) string {
 	return strings.NewReplacer("\n", " ", "|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`).Replace(s)

@@ -169,7 +169,7 @@ func unit(in []byte) rune {
 // which strict parsers refuse (Python's pydantic, Rust's serde), becomes \ufffd. Where
 // there is none it is b itself.
 func Whole(b []byte) []byte {
-	if bytes.Index(b, []byte(`\ud`)) < 0 && bytes.Index(b, []byte(`\uD`)) < 0 {
+	if !bytes.Contains(b, []byte(`\ud`)) && !bytes.Contains(b, []byte(`\uD`)) {
 		return b
 	}
 	shared := true
