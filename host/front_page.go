@@ -1,6 +1,7 @@
 package host
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -33,47 +34,56 @@ func (l *toolList) page(era interop.Era, cursor json.RawMessage, size int) (json
 	to := min(from+size, len(list.rows))
 	members := slices.Clone(l.caching)
 	if to < len(list.rows) {
-		members = append(members, `"nextCursor":"`+l.cursor(from, to)+`"`)
+		members = append(members, `"nextCursor":"`+l.cursor(to)+`"`)
 	}
 	return joinRows(list.rows[from:to], members...), nil
 }
 
-// cursor names the tools of the page from..to, so that what comes behind them is found
-// again in a list that has changed meanwhile: neither is a tool that stays skipped, nor one
-// sent twice.
-func (l *toolList) cursor(from, to int) string {
-	b := binary.AppendUvarint(nil, uint64(from))
-	for _, name := range l.names[from:to] {
-		b = binary.BigEndian.AppendUint32(b, nameSum(name))
+// sumSize is the length of what a cursor says of a name: too long for a server to choose a
+// name that counts as another's.
+const sumSize = 6
+
+// cursor names the tools before to, all of which were sent, so that what comes behind them is
+// found again in a list that has changed meanwhile: neither is a tool that stays skipped, nor
+// one sent twice.
+func (l *toolList) cursor(to int) string {
+	b := make([]byte, 0, to*sumSize+crc32.Size)
+	for _, name := range l.names[:to] {
+		sum := nameSum(name)
+		b = append(b, sum[:]...)
 	}
 	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-func nameSum(name string) uint32 { return crc32.ChecksumIEEE([]byte(name)) }
+func nameSum(name string) [sumSize]byte {
+	sum := sha256.Sum256([]byte(name))
+	return [sumSize]byte(sum[:])
+}
 
-// behind is where the page after the one that a cursor names begins: behind the last of
-// its tools that is still there, or where they have all gone at their place.
+// behind is where the page after the tools that a cursor names begins: behind the last of
+// them that is still there.
 func (l *toolList) behind(cursor string) (from int, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(b) < 4 {
+	if err != nil || len(b) < sumSize+crc32.Size || len(b)%sumSize != crc32.Size {
 		return 0, false
 	}
-	b, sum := b[:len(b)-4], b[len(b)-4:]
-	place, n := binary.Uvarint(b)
-	if n <= 0 || binary.BigEndian.Uint32(sum) != crc32.ChecksumIEEE(b) || len(b) == n || (len(b)-n)%4 != 0 {
+	b, sum := b[:len(b)-crc32.Size], b[len(b)-crc32.Size:]
+	if binary.BigEndian.Uint32(sum) != crc32.ChecksumIEEE(b) {
 		return 0, false
 	}
-	at := make(map[uint32]int, len(l.names))
+	at := make(map[[sumSize]byte]int, len(l.names))
 	for i, name := range l.names {
 		at[nameSum(name)] = i
 	}
-	for k := len(b) - 4; k >= n; k -= 4 {
-		if i, ok := at[binary.BigEndian.Uint32(b[k:])]; ok {
+	for len(b) > 0 {
+		last := len(b) - sumSize
+		if i, ok := at[[sumSize]byte(b[last:])]; ok {
 			return i + 1, true
 		}
+		b = b[:last]
 	}
-	return int(min(place, uint64(len(l.names)))), true
+	return 0, true
 }
 
 // cachingOf is the members that say how long and for whom a list may be kept

@@ -169,7 +169,7 @@ func unit(in []byte) rune {
 // which strict parsers refuse (Python's pydantic, Rust's serde), becomes \ufffd. Where
 // there is none it is b itself.
 func Whole(b []byte) []byte {
-	if !bytes.Contains(b, []byte(`\ud`)) && !bytes.Contains(b, []byte(`\uD`)) {
+	if bytes.IndexByte(b, '\\') < 0 || !bytes.Contains(b, []byte(`\ud`)) && !bytes.Contains(b, []byte(`\uD`)) {
 		return b
 	}
 	shared := true
