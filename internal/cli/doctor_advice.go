@@ -45,12 +45,22 @@ func (x *exam) processAdvice(t interop.Stdio) string {
 	case late && x.saw.noises > 0:
 		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and does it speak over stdio?"
 	case late && runner(t) != "":
+		if says := firstNotPassed(lookUp(t), slices.Concat(trust, network)); says != "" {
+			return says
+		}
 		return "the first start may download: run the command by hand once, or raise \"timeout\""
 	case late:
 		return "it runs and says nothing: does it speak MCP over stdio, and not over HTTP? A slow one needs a longer \"timeout\""
 	}
 	return ""
 }
+
+// What downloads and connections may need of the environment; npx says nothing while it tries
+// again and again without.
+var (
+	trust   = []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"}
+	network = []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "NPM_CONFIG_REGISTRY", "UV_INDEX_URL"}
+)
 
 // complaints are what programs say on stderr when they cannot go on, and what to do.
 // The first that fits is taken. Where one of the variables of with is set here and
@@ -68,10 +78,10 @@ var complaints = []struct {
 		"no such package, or none with such a command: check its name and version in \"args\"", nil},
 	{regexp.MustCompile(`(?i)self.signed certificate|unable to (verify|get local issuer)|UNABLE_TO_VERIFY|CERTIFICATE_VERIFY_FAILED|unknown authority`),
 		"it does not trust a certificate: of an authority of your own name the file as NODE_EXTRA_CA_CERTS or SSL_CERT_FILE in \"env\"",
-		[]string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"}},
+		trust},
 	{regexp.MustCompile(`(?i)ENOTFOUND|EAI_AGAIN|ETIMEDOUT|network is unreachable|temporary failure in name resolution|failed to fetch`),
 		"it needs the network and cannot reach it: check the connection, and whether it needs a proxy (HTTPS_PROXY in \"env\")",
-		[]string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "NPM_CONFIG_REGISTRY", "UV_INDEX_URL"}},
+		network},
 	{regexp.MustCompile(`(?i)EBADENGINE|unsupported engine|requires node|node.*version.*(not supported|required)|requires-python|requires python`),
 		"it needs another version of Node.js or Python: name that one's own path in \"command\"", nil},
 	{regexp.MustCompile(`(?i)MODULE_NOT_FOUND|cannot find (module|package)|ModuleNotFoundError|no module named`),
@@ -101,12 +111,20 @@ func (x *exam) complaint(t interop.Stdio) string {
 		if !c.says.MatchString(x.saw.stderr) {
 			continue
 		}
-		for _, name := range c.with {
-			if _, set := os.LookupEnv(name); set && !l.has(name) {
-				return notPassed(name)
-			}
+		if says := firstNotPassed(l, c.with); says != "" {
+			return says
 		}
 		return c.try
+	}
+	return ""
+}
+
+// firstNotPassed is advice about the first variable that is set here and that the server did not get.
+func firstNotPassed(l *lookup, names []string) string {
+	for _, name := range names {
+		if _, set := os.LookupEnv(name); set && !l.has(name) {
+			return notPassed(name)
+		}
 	}
 	return ""
 }
