@@ -264,18 +264,20 @@ func (m *mender) output(path string, v json.RawMessage) json.RawMessage {
 }
 
 // MendResult is the result of a tool as clients can read it; nil where it is that
-// already. Members of another type than the protocol gives them are left out, of content
-// blocks the optional ones that are null, and for legacy clients a structuredContent that is
-// no object (SEP-2106): where there is nothing beside it, its JSON becomes a text. members
-// are raw's.
+// already. A content that is missing becomes an empty one. Members of another type than the
+// protocol gives them are left out, of content blocks the optional ones that are null, and
+// for legacy clients a structuredContent that is no object (SEP-2106): where there is
+// nothing beside it, its JSON becomes a text. members are raw's.
 func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.RawMessage {
 	var edits []wire.Edit
 	var content, lost json.RawMessage
 	var blocks mender
+	bare := true // it has no content, and nothing takes its place
 	whole := wire.Whole(raw)
 	for i := range members {
 		switch m := &members[i]; m.Key {
 		case "content":
+			bare = false
 			if content = m.Value; content[0] == 'n' {
 				content = nil
 				edits = append(edits, wire.Edit{Key: m.Key, Value: json.RawMessage("[]")})
@@ -289,6 +291,10 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 				lost = m.Value
 				edits = append(edits, wire.Edit{Key: m.Key})
 			}
+		case "task", "toolResult": // 2025-11-25 and 2024-10-07
+			bare = false
+		case "resultType":
+			bare = bare && string(m.Value) == `"complete"`
 		case "isError":
 			if m.Value[0] != 't' && m.Value[0] != 'f' {
 				edits = append(edits, wire.Edit{Key: m.Key})
@@ -303,6 +309,9 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 				}
 			}
 		}
+	}
+	if bare {
+		edits = append(edits, wire.Edit{Key: "content", Value: json.RawMessage("[]")})
 	}
 	if edits == nil {
 		if len(raw) > 0 && &whole[0] != &raw[0] {

@@ -71,7 +71,11 @@ func TestMendResult(t *testing.T) {
 	for _, tt := range []struct{ result, legacy, modern string }{
 		{`{"content":[],"structuredContent":{"a":1},"isError":false}`, "", ""},
 		{`{"content":[],"structuredContent":[1]}`, `{"content":[{"type":"text","text":"[1]"}]}`, ""},
-		{`{"structuredContent":"x"}`, `{"content":[{"type":"text","text":"\"x\""}]}`, ""},
+		{`{"structuredContent":"x"}`, `{"content":[{"type":"text","text":"\"x\""}]}`, `{"structuredContent":"x","content":[]}`},
+		{`{}`, `{"content":[]}`, `{"content":[]}`},
+		{`{"resultType":"complete"}`, `{"resultType":"complete","content":[]}`, `{"resultType":"complete","content":[]}`},
+		{`{"resultType":"input_required","inputRequests":{}}`, "", ""},
+		{`{"task":{}}`, "", ""},
 		{`{"content":[{"type":"text","text":"a"}],"structuredContent":null}`, `{"content":[{"type":"text","text":"a"}]}`, ""},
 		{`{"content":[],"isError":null,"_meta":null}`, `{"content":[]}`, `{"content":[]}`},
 		{`{"content":null,"structuredContent":1}`, `{"content":[{"type":"text","text":"1"}]}`, `{"content":[],"structuredContent":1}`},
