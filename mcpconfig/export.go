@@ -13,9 +13,8 @@ import (
 // is, with the servers added, or, where into is nil, a new one with nothing else.
 // Nothing is written to disk, nothing is run, and no variable is looked up.
 //
-// What is there already stays as it is, with its comments. In JSON a server of the
-// same id is replaced, whole; in TOML and YAML that is an error, because it cannot be
-// done without touching what is around it.
+// What is there already stays as it is, with its comments. A server of the same id is
+// replaced, whole.
 //
 // Variables become the client's own. Where it has no form for one, it stays as it is
 // and a note says so; so does a note for everything else that the client cannot say.

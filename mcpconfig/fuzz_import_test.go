@@ -122,3 +122,30 @@ func exported(t *testing.T, client string, in *mcpconfig.Imported, o *mcpconfig.
 		t.Fatalf("%s: %v: %d of %d came back (%d left out)\n%s", client, err, len(back.Definitions), len(in.Definitions), len(left), out)
 	}
 }
+
+// FuzzExportInto writes a server into any text of each syntax: it fails, or the server is
+// there with all else, and once more changes nothing.
+func FuzzExportInto(f *testing.F) {
+	cases, _ := filepath.Glob("testdata/export/merge-*.txtar")
+	for _, path := range cases {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			f.Add(file.Data)
+		}
+	}
+	defs := []mcpconfig.Definition{{ID: "fs", JSON: []byte(`{"command":"new","args":["a"]}`)}, {ID: "a.b", JSON: []byte(`{"url":"https://new"}`)}}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, client := range []string{"codex", "goose", "continue", "zed"} {
+			once, _, err := mcpconfig.Export(client, defs, data, nil)
+			if err != nil {
+				continue
+			}
+			if twice, _, err := mcpconfig.Export(client, defs, once, nil); err != nil || string(twice) != string(once) {
+				t.Fatalf("%s: %v\n%q\n%q\n%q", client, err, data, once, twice)
+			}
+		}
+	})
+}

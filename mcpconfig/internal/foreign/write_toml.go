@@ -2,7 +2,9 @@ package foreign
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -10,74 +12,169 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// TOML is a file with the rows behind what is there; doc is nil where nothing is.
+// TOML is a file with the rows behind what is there, or in the place of those that have
+// their ids; doc is nil where nothing is.
 func (w *Written) TOML(doc *tree.Doc) ([]byte, error) {
-	var b bytes.Buffer
-	newline := "\n"
-	path := w.Where[0]
-	if doc != nil {
-		b.Write(doc.Text)
-		if bytes.Contains(doc.Text, []byte("\r\n")) {
-			newline = "\r\n"
-		}
-		if !bytes.HasSuffix(doc.Text, []byte("\n")) {
-			b.WriteString(newline)
-		}
+	path, newline := w.Where[0], "\n"
+	if doc == nil {
+		doc = &tree.Doc{Root: hujson.Value{Value: &hujson.Object{}}}
 	}
-	same := 0
-	for _, row := range w.Rows {
-		if doc != nil {
-			if old := at(&doc.Root, append(path[:len(path):len(path)], row.ID)); old != nil {
-				if !Alike(old, &row.Value) {
-					return nil, taken(doc, old, row.ID)
-				}
-				same++
-				continue
-			}
+	if bytes.Contains(doc.Text, []byte("\r\n")) {
+		newline = "\r\n"
+	}
+	table := func(row Output) string {
+		var b strings.Builder
+		for i, name := range append(path[:len(path):len(path)], row.ID) {
+			b.WriteString([]string{".", "["}[max(0, 1-i)] + tomlKey(name))
 		}
-		if b.Len() > 0 {
-			b.WriteString(newline)
-		}
-		names := append(path[:len(path):len(path)], row.ID)
-		for i, name := range names {
-			names[i] = tomlKey(name)
-		}
-		b.WriteString("[" + strings.Join(names, ".") + "]" + newline)
+		b.WriteString("]" + newline)
 		for _, m := range row.Value.Value.(*hujson.Object).Members {
 			b.WriteString(tomlKey(tree.Text(m.Name)) + " = " + tomlValue(m.Value) + newline)
 		}
+		return b.String()
 	}
-	switch {
-	case same == len(w.Rows) && doc != nil: // those that are there, or none
+	rows := w.others(doc, path)
+	if len(rows) == 0 {
 		return doc.Text, nil
-	case same == len(w.Rows):
-		return b.Bytes(), nil
 	}
-	return w.checked(b.Bytes(), doc, path)
+	expressions := tree.Expressions(doc.Text)
+	var behind []Output
+	places := map[int]string{} // by the expression that a row takes the place of
+	gone := make([]bool, len(expressions))
+	for i, e := range expressions {
+		if !e.Header && slices.Equal(e.Path, path) { // one line for all of them
+			gone[i] = true
+			if inline, ok := at(&doc.Root, path).Value.(*hujson.Object); ok {
+				for _, m := range inline.Members {
+					if id := tree.Text(m.Name); !slices.ContainsFunc(rows, func(row Output) bool { return row.ID == id }) {
+						behind = append(behind, Output{id, m.Value})
+					}
+				}
+			}
+		}
+	}
+	for _, row := range rows {
+		in, first := append(path[:len(path):len(path)], row.ID), -1
+		for i, e := range expressions {
+			if len(e.Path) >= len(in) && slices.Equal(e.Path[:len(in)], in) {
+				if gone[i] = true; first < 0 && e.Header {
+					first = i
+				}
+			}
+		}
+		if first >= 0 {
+			places[first] = table(row)
+		} else {
+			behind = append(behind, row)
+		}
+	}
+	var cuts []cut
+	for i, e := range expressions {
+		if !gone[i] {
+			continue
+		}
+		end := e.End
+		if _, other := places[min(i+1, len(gone)-1)]; i+1 == len(gone) || !gone[i+1] || other {
+			end = e.Start + len(doc.Text[e.Start:e.End]) - len(commentsBehind(doc.Text[e.Start:e.End]))
+		}
+		cuts = append(cuts, cut{e.Start, end, places[i]})
+	}
+	text := splice(doc.Text, cuts)
+	for _, row := range behind {
+		if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+			text = append(text, newline...)
+		}
+		if len(text) > 0 {
+			text = append(text, newline...)
+		}
+		text = append(text, table(row)...)
+	}
+	return w.checked(text, doc, path)
 }
 
-// taken says that a server is there.
-func taken(doc *tree.Doc, v *hujson.Value, id string) error {
-	line, column := doc.Position(v.StartOffset)
-	return fmt.Errorf("%d:%d: the server %s is there already; remove it first", line, column, tree.Quote(id))
+// commentsBehind are the blank lines and comments at the end of some lines.
+func commentsBehind(lines []byte) []byte {
+	end := len(lines)
+	for end > 0 {
+		start := bytes.LastIndexByte(lines[:end-1], '\n') + 1
+		if line := bytes.TrimSpace(lines[start:end]); start == 0 || len(line) > 0 && line[0] != '#' {
+			break
+		}
+		end = start
+	}
+	return lines[end:]
 }
 
-// checked reads what is to be written: all that was there must be there, and all rows.
+// cut is a part of a text, and what comes in its place.
+type cut struct {
+	from, to int
+	by       string
+}
+
+// splice makes cuts that do not overlap; of two at one place the first comes first.
+func splice(text []byte, cuts []cut) []byte {
+	slices.SortStableFunc(cuts, func(a, b cut) int { return cmp.Compare(a.from, b.from) })
+	var out []byte
+	at := 0
+	for _, c := range cuts {
+		out = append(append(out, text[at:c.from]...), c.by...)
+		at = c.to
+	}
+	return append(out, text[at:]...)
+}
+
+// others are the rows that are not there, or not as they are written.
+func (w *Written) others(doc *tree.Doc, path []string) []Output {
+	list := at(&doc.Root, path)
+	return slices.DeleteFunc(slices.Clone(w.Rows), func(row Output) bool {
+		old := (*hujson.Value)(nil)
+		if list != nil {
+			old = rowNamed(list, row.ID)
+		}
+		return old != nil && Alike(old, &row.Value)
+	})
+}
+
+// checked reads what is to be written: all rows must be there, and all that was there but
+// those in whose place they are.
 func (w *Written) checked(text []byte, before *tree.Doc, path []string) ([]byte, error) {
+	stuck := fmt.Errorf("the servers cannot be added: %s is written in a form that cannot be added to", tree.Quote(strings.Join(path, ".")))
 	doc, fault := tree.Parse(text, w.Syntax)
 	if fault != nil {
-		return nil, fmt.Errorf("the servers cannot be added: %s is written in a form that cannot be added to", tree.Quote(strings.Join(path, ".")))
+		return nil, stuck
 	}
 	list := at(&doc.Root, path)
 	for _, row := range w.Rows {
-		if list == nil || rowNamed(list, row.ID) == nil {
-			return nil, fmt.Errorf("the servers cannot be added: %s is written in a form that cannot be added to", tree.Quote(strings.Join(path, ".")))
+		if list == nil {
+			return nil, stuck
+		}
+		if v := rowNamed(list, row.ID); v == nil || !Alike(v, &row.Value) {
+			return nil, stuck
 		}
 	}
-	if before != nil && !within(&before.Root, &doc.Root) {
+	if old := at(&before.Root, path); old != nil {
+		w.without(old)
+	}
+	if !within(&before.Root, &doc.Root) {
 		return nil, fmt.Errorf("the servers cannot be added without changing what is there")
 	}
 	return text, nil
+}
+
+// without takes the rows' ids out of the servers.
+func (w *Written) without(list *hujson.Value) {
+	written := func(id string) bool {
+		return slices.ContainsFunc(w.Rows, func(row Output) bool { return row.ID == id })
+	}
+	switch list := list.Value.(type) {
+	case *hujson.Object:
+		list.Members = slices.DeleteFunc(list.Members, func(m hujson.ObjectMember) bool { return written(tree.Text(m.Name)) })
+	case *hujson.Array:
+		list.Elements = slices.DeleteFunc(list.Elements, func(e hujson.ArrayElement) bool {
+			name := get(rowOr(&e), "name")
+			return name != nil && written(tree.Text(*name))
+		})
+	}
 }
 
 // rowNamed is a server by its id, in an object or a list.

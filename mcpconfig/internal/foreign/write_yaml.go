@@ -3,7 +3,6 @@ package foreign
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -12,8 +11,9 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// YAML is a file with the rows added; doc is nil where nothing is there. Lines are
-// put in and none is changed, so that comments and blank lines stay.
+// YAML is a file with the rows added, or in the place of those that have their ids; doc
+// is nil where nothing is. Other lines are not changed, so that comments and blank lines
+// stay.
 func (w *Written) YAML(doc *tree.Doc) ([]byte, error) {
 	name := w.Where[0][0]
 	newline := "\n"
@@ -22,34 +22,84 @@ func (w *Written) YAML(doc *tree.Doc) ([]byte, error) {
 		for _, m := range w.Begin {
 			b.WriteString(tree.Text(m.Name) + ": " + yamlText(m.Value))
 		}
-		rows, err := w.yamlRows(doc, name, 2)
-		b.WriteString(name + ":\n" + rows)
-		if len(w.Rows) == 0 {
-			b.Truncate(b.Len() - 2 - len(name))
+		if len(w.Rows) > 0 {
+			b.WriteString(name + ":\n")
 		}
-		return b.Bytes(), err
+		for _, row := range w.Rows {
+			b.WriteString(w.yamlRow(row, 2))
+		}
+		return b.Bytes(), nil
 	}
 	if bytes.Contains(doc.Text, []byte("\r\n")) {
 		newline = "\r\n"
 	}
-	if len(w.Rows) == 0 {
+	rows := w.others(doc, w.Where[0])
+	if len(rows) == 0 {
 		return doc.Text, nil
 	}
-	before := doc.Text
-	at, indent, head := w.place(doc, name)
-	rows, err := w.yamlRows(doc, name, indent)
-	if err != nil || rows == "" {
-		return before, err
+	var cuts []cut
+	place, indent, head := w.place(doc, name)
+	added := ""
+	for _, row := range rows {
+		old := (*hujson.Value)(nil)
+		if list := at(&doc.Root, w.Where[0]); list != nil {
+			old = rowNamed(list, row.ID)
+		}
+		if old == nil {
+			added += w.yamlRow(row, indent)
+			continue
+		}
+		from, to, deep, ok := w.lines(doc, row.ID, old)
+		if !ok {
+			line, column := doc.Position(old.StartOffset)
+			return nil, fmt.Errorf("%d:%d: the server %s is written in a form that cannot be replaced; remove it first", line, column, tree.Quote(row.ID))
+		}
+		cuts = append(cuts, cut{from, to, strings.ReplaceAll(w.yamlRow(row, deep), "\n", newline)})
 	}
-	added := strings.ReplaceAll(head+rows, "\n", newline)
-	if at == len(before) && !bytes.HasSuffix(before, []byte("\n")) && !strings.HasPrefix(added, newline) {
-		added = newline + added
+	if added != "" {
+		added = strings.ReplaceAll(head+added, "\n", newline)
+		if place == len(doc.Text) && !bytes.HasSuffix(doc.Text, []byte("\n")) && !strings.HasPrefix(added, newline) {
+			added = newline + added
+		}
+		cuts = append([]cut{{place, place, added}}, cuts...)
+		if from, to := emptied(doc, name); from < to { // "[]" in front of the rows
+			cuts = append(cuts, cut{from, to, ""})
+		}
 	}
-	out := slices.Concat(before[:at], []byte(added), before[at:])
-	if from, to := emptied(doc, name); from < to { // "[]" in front of the rows
-		out = slices.Delete(out, from, to)
+	return w.checked(splice(doc.Text, cuts), doc, w.Where[0])
+}
+
+// lines are those of a server that stands on lines of its own, and how far they are
+// indented.
+func (w *Written) lines(doc *tree.Doc, id string, v *hujson.Value) (from, to, indent int, ok bool) {
+	start, lead := v.StartOffset, "-"
+	if o, isMap := at(&doc.Root, w.Where[0]).Value.(*hujson.Object); isMap {
+		for i := range o.Members {
+			if tree.Text(o.Members[i].Name) == id {
+				start, lead = o.Members[i].Name.StartOffset, ""
+			}
+		}
 	}
-	return w.checked(out, doc, w.Where[0])
+	from = bytes.LastIndexByte(doc.Text[:start], '\n') + 1
+	before := string(doc.Text[from:start])
+	indent = len(before) - len(strings.TrimLeft(before, " "))
+	if strings.TrimSpace(before) != lead {
+		return 0, 0, 0, false
+	}
+	to, end := from, from
+	for line := range bytes.Lines(doc.Text[from:]) {
+		text := bytes.TrimLeft(line, " ")
+		deep := len(line) - len(text)
+		words := bytes.TrimSpace(text)
+		mine := end == from || deep > indent
+		if !mine && len(words) > 0 && words[0] != '#' {
+			break
+		}
+		if end += len(line); mine && len(words) > 0 {
+			to = end // comments and blank lines behind it are not its own
+		}
+	}
+	return from, to, indent, true
 }
 
 // emptied is where a list or map without anything stands, with the blanks in front,
@@ -99,30 +149,19 @@ func (w *Written) place(doc *tree.Doc, name string) (offset, indent int, head st
 	return key + end + 1, indent, ""
 }
 
-func (w *Written) yamlRows(doc *tree.Doc, name string, indent int) (string, error) {
-	var b strings.Builder
-	for _, row := range w.Rows {
-		if doc != nil {
-			if list := at(&doc.Root, []string{name}); list != nil {
-				if v := rowNamed(list, row.ID); v != nil {
-					if Alike(v, &row.Value) {
-						continue
-					}
-					return "", taken(doc, v, row.ID)
-				}
-			}
-		}
-		var v hujson.Value
-		if w.List {
-			v.Value = &hujson.Array{Elements: []hujson.ArrayElement{row.Value}}
-		} else {
-			v.Value = &hujson.Object{Members: []hujson.ObjectMember{{Name: hujson.Value{Value: hujson.String(row.ID)}, Value: row.Value}}}
-		}
-		for line := range strings.Lines(yamlText(v)) {
-			b.WriteString(strings.Repeat(" ", indent) + line)
-		}
+// yamlRow is a server in block form.
+func (w *Written) yamlRow(row Output, indent int) string {
+	var v hujson.Value
+	if w.List {
+		v.Value = &hujson.Array{Elements: []hujson.ArrayElement{row.Value}}
+	} else {
+		v.Value = &hujson.Object{Members: []hujson.ObjectMember{{Name: hujson.Value{Value: hujson.String(row.ID)}, Value: row.Value}}}
 	}
-	return b.String(), nil
+	var b strings.Builder
+	for line := range strings.Lines(yamlText(v)) {
+		b.WriteString(strings.Repeat(" ", indent) + line)
+	}
+	return b.String()
 }
 
 // yamlText is a value in block form, every text on one line.

@@ -1,8 +1,10 @@
 package tree
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +29,46 @@ type table struct {
 	closed bool // inline: nothing can be added
 	dotted bool // made by a dotted key, which a header cannot reopen
 	list   *hujson.Array
+}
+
+// Expression is a line of a TOML text, or several that belong together.
+type Expression struct {
+	// Path of the table that a [header] opens, or of the value that a key has.
+	Path   []string
+	Header bool
+	// Start is where its line begins, and End where that of the next one does: comments
+	// and blank lines behind it are part of it.
+	Start, End int
+}
+
+// Expressions are those of a TOML text that can be parsed.
+func Expressions(text []byte) []Expression {
+	var p unstable.Parser
+	var out []Expression
+	var here []string
+	p.Reset(text)
+	for p.NextExpression() {
+		e := p.Expression()
+		if e.Kind != unstable.Table && e.Kind != unstable.ArrayTable && e.Kind != unstable.KeyValue {
+			continue
+		}
+		key := parts(e.Key())
+		x := Expression{Header: e.Kind != unstable.KeyValue, Start: bytes.LastIndexByte(text[:key[0].at], '\n') + 1, End: len(text)}
+		if !x.Header {
+			x.Path = slices.Clone(here)
+		}
+		for _, part := range key {
+			x.Path = append(x.Path, part.name)
+		}
+		if x.Header {
+			here = x.Path
+		}
+		if len(out) > 0 {
+			out[len(out)-1].End = x.Start
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // parseTOML reads TOML 1.0; dates become strings, and so do inf and nan.
