@@ -442,12 +442,12 @@ func bearer(name bool) rule {
 			return
 		}
 		m.later = append(m.later, func() {
-			m.headers = append(without(m.headers, "Authorization"), member("Authorization", hujson.Value{StartOffset: v.StartOffset, Value: hujson.String(value)}))
+			m.headers = append(otherThan(m.headers, "Authorization"), member("Authorization", hujson.Value{StartOffset: v.StartOffset, Value: hujson.String(value)}))
 		})
 	}
 }
 
-func without(list []hujson.ObjectMember, name string) []hujson.ObjectMember {
+func otherThan(list []hujson.ObjectMember, name string) []hujson.ObjectMember {
 	var out []hujson.ObjectMember
 	for _, m := range list {
 		if tree.Text(m.Name) != name {

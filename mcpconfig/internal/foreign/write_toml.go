@@ -125,12 +125,9 @@ func splice(text []byte, cuts []cut) []byte {
 
 // others are the rows that are not there, or not as they are written.
 func (w *Written) others(doc *tree.Doc, path []string) []Output {
-	list := at(&doc.Root, path)
+	there := rowsAt(doc, path)
 	return slices.DeleteFunc(slices.Clone(w.Rows), func(row Output) bool {
-		old := (*hujson.Value)(nil)
-		if list != nil {
-			old = rowNamed(list, row.ID)
-		}
+		old := there[row.ID]
 		return old != nil && Alike(old, &row.Value)
 	})
 }
@@ -143,53 +140,57 @@ func (w *Written) checked(text []byte, before *tree.Doc, path []string) ([]byte,
 	if fault != nil {
 		return nil, stuck
 	}
-	list := at(&doc.Root, path)
+	there, written := rowsAt(doc, path), map[string]bool{}
 	for _, row := range w.Rows {
-		if list == nil {
+		if v := there[row.ID]; v == nil || !Alike(v, &row.Value) {
 			return nil, stuck
 		}
-		if v := rowNamed(list, row.ID); v == nil || !Alike(v, &row.Value) {
-			return nil, stuck
-		}
+		written[row.ID] = true
 	}
-	if old := at(&before.Root, path); old != nil {
-		w.without(old)
-	}
+	without(at(&before.Root, path), written)
 	if !within(&before.Root, &doc.Root) {
 		return nil, fmt.Errorf("the servers cannot be added without changing what is there")
 	}
 	return text, nil
 }
 
-// without takes the rows' ids out of the servers.
-func (w *Written) without(list *hujson.Value) {
-	written := func(id string) bool {
-		return slices.ContainsFunc(w.Rows, func(row Output) bool { return row.ID == id })
+// without takes rows out of the servers.
+func without(list *hujson.Value, ids map[string]bool) {
+	if list == nil {
+		return
 	}
 	switch list := list.Value.(type) {
 	case *hujson.Object:
-		list.Members = slices.DeleteFunc(list.Members, func(m hujson.ObjectMember) bool { return written(tree.Text(m.Name)) })
+		list.Members = slices.DeleteFunc(list.Members, func(m hujson.ObjectMember) bool { return ids[tree.Text(m.Name)] })
 	case *hujson.Array:
 		list.Elements = slices.DeleteFunc(list.Elements, func(e hujson.ArrayElement) bool {
-			name := get(rowOr(&e), "name")
-			return name != nil && written(tree.Text(*name))
+			name, ok := stringOf(orNull(get(rowOr(&e), "name")))
+			return ok && ids[name]
 		})
 	}
 }
 
-// rowNamed is a server by its id, in an object or a list.
-func rowNamed(list *hujson.Value, id string) *hujson.Value {
-	switch list := list.Value.(type) {
+// rowsAt are the servers at a path by their ids, in an object or a list.
+func rowsAt(doc *tree.Doc, path []string) map[string]*hujson.Value {
+	out := map[string]*hujson.Value{}
+	v := at(&doc.Root, path)
+	if v == nil {
+		return out
+	}
+	switch list := v.Value.(type) {
 	case *hujson.Object:
-		return get(list, id)
+		for i := range list.Members {
+			out[tree.Text(list.Members[i].Name)] = &list.Members[i].Value
+		}
 	case *hujson.Array:
 		for i := range list.Elements {
-			if sameText(orNull(get(rowOr(&list.Elements[i]), "name")), id) {
-				return &list.Elements[i]
+			name, ok := stringOf(orNull(get(rowOr(&list.Elements[i]), "name")))
+			if ok && out[name] == nil {
+				out[name] = &list.Elements[i]
 			}
 		}
 	}
-	return nil
+	return out
 }
 
 func orNull(v *hujson.Value) *hujson.Value {
@@ -207,16 +208,17 @@ func within(a, b *hujson.Value) bool {
 	switch x := a.Value.(type) {
 	case *hujson.Object:
 		y, ok := b.Value.(*hujson.Object)
+		if !ok {
+			return false
+		}
+		place := lasts(y)
 		for i := range x.Members {
-			other := (*hujson.Value)(nil)
-			if ok {
-				other = get(y, tree.Text(x.Members[i].Name))
-			}
-			if other == nil || !within(&x.Members[i].Value, other) {
+			other, there := place[tree.Text(x.Members[i].Name)]
+			if !there || !within(&x.Members[i].Value, &y.Members[other].Value) {
 				return false
 			}
 		}
-		return ok
+		return true
 	case *hujson.Array:
 		y, ok := b.Value.(*hujson.Array)
 		next := 0

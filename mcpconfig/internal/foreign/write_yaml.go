@@ -39,12 +39,9 @@ func (w *Written) YAML(doc *tree.Doc) ([]byte, error) {
 	}
 	var cuts []cut
 	place, indent, head := w.place(doc, name)
-	added := ""
+	added, there := "", rowsAt(doc, w.Where[0])
 	for _, row := range rows {
-		old := (*hujson.Value)(nil)
-		if list := at(&doc.Root, w.Where[0]); list != nil {
-			old = rowNamed(list, row.ID)
-		}
+		old := there[row.ID]
 		if old == nil {
 			added += w.yamlRow(row, indent)
 			continue
