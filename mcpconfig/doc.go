@@ -176,7 +176,8 @@
 //
 // [Open] reads a file to change it, [Edit.Save] writes it: in one step, with its
 // comments and its order, and not if it changed underneath. [Rewrite] does so for
-// files of other programs. A project's file that is a link to one outside of the project is
+// files of other programs; [Lock] makes whoever edits at the same time wait, so that no
+// change fails for another one. A project's file that is a link to one outside of the project is
 // an error to both.
 //
 // # Errors

@@ -28,7 +28,7 @@ var (
 // read among them. Nothing is written before [Edit.Save].
 //
 // An Edit belongs to one goroutine. Two processes may edit one file: the later of
-// two saves fails with [ErrChanged].
+// two saves fails with [ErrChanged], unless both hold the [Lock] from Open to Save.
 type Edit struct {
 	*original
 	doc  *tree.Doc

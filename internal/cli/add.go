@@ -273,7 +273,7 @@ func addArguments(cmd *cobra.Command, args []string) (name, address string, comm
 	switch {
 	case len(args) == 0 || dash == 0:
 		return "", "", nil, usage("mcp add needs a name and a server: indus mcp add NAME -- COMMAND, or indus mcp add NAME URL")
-	case strings.TrimSpace(args[0]) == "" || strings.ContainsFunc(args[0], func(r rune) bool { return chars.KindOf(r) != chars.Plain }):
+	case !isServerName(args[0]):
 		return "", "", nil, usage("%q is no name for a server", args[0])
 	case dash > 1:
 		return "", "", nil, usage("%q is too many in front of --: there stands the name alone", args[1])
@@ -291,6 +291,11 @@ func addArguments(cmd *cobra.Command, args []string) (name, address string, comm
 		return "", "", nil, usage("%q is too many: a URL stands alone", args[2])
 	}
 	return args[0], args[1], nil, nil
+}
+
+// isServerName reports whether a name has something in it that is seen, and nothing else.
+func isServerName(s string) bool {
+	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, func(r rune) bool { return chars.KindOf(r) != chars.Plain })
 }
 
 // isHost reports what looks like a URL whose beginning was left out.

@@ -144,6 +144,9 @@ func (f *importFlags) survey(cmd *cobra.Command, s streams) error {
 	found := []surveyed{}
 	for _, client := range mcpconfig.Clients() {
 		for _, file := range client.Files(dry()) {
+			if slices.ContainsFunc(found, func(at surveyed) bool { return at.File == file }) { // two clients share it
+				continue
+			}
 			if cmd.Context().Err() != nil {
 				return cmd.Context().Err()
 			}
@@ -408,8 +411,11 @@ func (f *importFlags) settle(e *mcpconfig.Edit, server *imported, first map[stri
 	name := server.Server
 	for _, rename := range f.renames {
 		old, renamed, ok := strings.Cut(rename, "=")
-		if !ok || old == "" || strings.TrimSpace(renamed) == "" {
+		if !ok || old == "" {
 			return usage("--rename takes OLD=NEW")
+		}
+		if !isServerName(renamed) {
+			return usage("--rename %s: %q is no name for a server", old, renamed)
 		}
 		if old == server.Server || old == server.Client+"/"+server.Server {
 			name = renamed

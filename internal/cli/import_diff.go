@@ -25,7 +25,7 @@ func tellKept(server imported, what string, s streams) {
 	}
 	also := fmt.Sprintf("--prefix %s or --rename %s=NEW", shellWord(prefix), clean(shellWord(old)))
 	if server.Becomes == "lost" {
-		s.tell("%s: server %q is left out: another client's goes first; %s takes this one over as well", clean(server.File), id, also)
+		s.tell("%s: server %q is left out: another of that name is imported first; %s takes this one over as well", clean(server.File), id, also)
 	} else {
 		s.tell("kept the server %q that is there already; --force replaces it, and %s takes this one over as well", id, also)
 	}

@@ -23,11 +23,12 @@ func (w *Written) TOML(doc *tree.Doc) ([]byte, error) {
 		newline = "\r\n"
 	}
 	table := func(row Output) string {
-		var b strings.Builder
-		for i, name := range append(path[:len(path):len(path)], row.ID) {
-			b.WriteString([]string{".", "["}[max(0, 1-i)] + tomlKey(name))
+		var names []string
+		for _, name := range append(path[:len(path):len(path)], row.ID) {
+			names = append(names, tomlKey(name))
 		}
-		b.WriteString("]" + newline)
+		var b strings.Builder
+		b.WriteString("[" + strings.Join(names, ".") + "]" + newline)
 		for _, m := range row.Value.Value.(*hujson.Object).Members {
 			b.WriteString(tomlKey(tree.Text(m.Name)) + " = " + tomlValue(m.Value) + newline)
 		}
