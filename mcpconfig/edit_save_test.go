@@ -2,6 +2,7 @@ package mcpconfig_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/indusagi/indus/mcpconfig"
@@ -308,5 +310,47 @@ func TestEditHuge(t *testing.T) {
 	}
 	if d, ok := e.Definition("a"); !ok || string(d.JSON) != row {
 		t.Errorf("%d bytes", len(d.JSON))
+	}
+}
+
+// Who holds the lock keeps others out, in this process too; and where none can be made
+// everybody has it.
+func TestLock(t *testing.T) {
+	o := &mcpconfig.Options{State: filepath.Join(t.TempDir(), "state"), Env: lookup(nil)}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	var all sync.WaitGroup
+	for i := range 10 {
+		all.Go(func() {
+			unlock, err := mcpconfig.Lock(t.Context(), o)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer unlock()
+			saved(t, path, fmt.Sprint("s", i))
+		})
+	}
+	all.Wait()
+	if ids := opened(t, path).IDs(); len(ids) != 10 {
+		t.Errorf("ids %v", ids)
+	}
+	unlock, err := mcpconfig.Lock(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := mcpconfig.Lock(over, o); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "")
+	for _, o := range []*mcpconfig.Options{{Env: lookup(nil)}, {State: file, Env: lookup(nil)}} {
+		for range 2 {
+			if _, err := mcpconfig.Lock(t.Context(), o); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

@@ -277,81 +277,71 @@ func (f *importFlags) edit(ctx context.Context, x *imports) error {
 	return save(e)
 }
 
-// gather reads the files of a client, of all of them, or the one file.
+// gather reads the files of a client, of all of them, or the one file. Where it reads all,
+// what cannot be read is noted.
 func (f *importFlags) gather(ctx context.Context, x *imports, what string) error {
-	if what == everyClient {
-		return f.gatherAll(ctx, x)
-	}
-	client, files := f.from, []string{what}
-	i := slices.IndexFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return c.Name == what })
-	if i >= 0 {
-		client, files = what, f.filesOf(mcpconfig.Clients()[i])
-	} else if client != "" && !slices.Contains(clientNames(anyClient), client) {
-		return usage("no client %q%s", client, didYouMean(client, clientNames(anyClient)))
-	}
-	var none error
-	winner := f.winners(client)
-	for _, file := range files {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		in, err := mcpconfig.Import(file, client, dry())
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && i >= 0:
-			continue
-		case errors.Is(err, mcpconfig.ErrNoServer) && i >= 0: // it is for other settings
-			none = cmp.Or(none, err)
-			continue
-		case errors.Is(err, fs.ErrNotExist):
-			return usage("%q is neither a client nor a file%s; indus mcp import lists what is there", what, didYouMean(what, clientNames(anyClient)))
-		case err != nil:
-			return usage("%w", err)
-		}
-		x.take(in, winner)
-	}
+	clients := slices.DeleteFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return c.Name != what && what != everyClient })
 	switch {
-	case len(x.From) > 0:
-	case none != nil:
-		return usage("%w", none)
-	default:
-		return usage("%s has no file here: looked for %s", what, strings.Join(files, ", "))
-	}
-	return nil
-}
-
-// gatherAll reads the files of every client. What cannot be read is noted.
-func (f *importFlags) gatherAll(ctx context.Context, x *imports) error {
-	if f.from != "" {
+	case len(clients) == 0:
+		return f.gatherFile(x, what)
+	case what == everyClient && f.from != "":
 		return usage("--from is for a FILE, and all are clients")
 	}
-	for _, client := range mcpconfig.Clients() {
+	var none error
+	var looked []string
+	for _, client := range clients {
 		winner := f.winners(client.Name)
 		for _, file := range f.filesOf(client) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if slices.Contains(x.From, file) { // two clients share it
+			if looked = append(looked, file); slices.Contains(x.From, file) { // two clients share it
 				continue
 			}
 			in, err := mcpconfig.Import(file, client.Name, dry())
 			switch {
 			case err == nil:
 				x.take(in, winner)
-			case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, mcpconfig.ErrNoServer):
+			case errors.Is(err, fs.ErrNotExist):
+			case errors.Is(err, mcpconfig.ErrNoServer): // it is for other settings
+				none = cmp.Or(none, err)
+			case what == everyClient:
 				x.Notes = append(x.Notes, mcpconfig.Note{Reason: "left out: " + err.Error()})
+			default:
+				return usage("%w", err)
 			}
 		}
 	}
-	if len(x.From) == 0 && len(x.Notes) == 0 {
-		return usage("no client has a file here; indus mcp import FILE reads one that lies elsewhere")
+	switch {
+	case len(x.From) > 0 || len(x.Notes) > 0:
+		return nil
+	case what == everyClient:
+		return usage("no client has servers here; indus mcp import FILE reads a file that lies elsewhere")
+	case none != nil:
+		return usage("%w", none)
 	}
+	return usage("%s has no file here: looked for %s", what, strings.Join(looked, ", "))
+}
+
+func (f *importFlags) gatherFile(x *imports, file string) error {
+	if f.from != "" && !slices.Contains(clientNames(anyClient), f.from) {
+		return usage("no client %q%s", f.from, didYouMean(f.from, clientNames(anyClient)))
+	}
+	in, err := mcpconfig.Import(file, f.from, dry())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usage("%q is neither a client nor a file%s; indus mcp import lists what is there", file, didYouMean(file, clientNames(anyClient)))
+	case err != nil:
+		return usage("%w", err)
+	}
+	x.take(in, nil)
 	return nil
 }
 
 // winners are the files whose server of a name a client takes, where files of a project
 // and of the user's are read together.
 func (f *importFlags) winners(client string) map[string]string {
-	if f.file == "" || client == "" {
+	if f.file == "" {
 		return nil
 	}
 	winner := map[string]string{}
