@@ -10,8 +10,9 @@ import (
 )
 
 // orphans is a server that minds neither stdin's end nor a handshake, with a
-// descendant in a process group of its own and one in a session of its own.
-const orphans = `set -m; sleep 300 & setsid sleep 300 & exec sleep 300`
+// descendant in a process group of its own and one in a session of its own, which has
+// the mark in a dump of the environment too.
+const orphans = `set -m; sleep 300 & DUMP="$(env)" setsid sleep 300 & exec sleep 300`
 
 // TestKillNineWhileServersStart kills indus as soon as a number of the servers' processes
 // run: from the first to the last, so that every step of a start is met.
