@@ -140,7 +140,7 @@ func (b *dueBody) Read(p []byte) (int, error) {
 	_ = b.c.SetReadDeadline(b.start.Add(bodyWait + time.Duration(b.got/bodyRate)*time.Second))
 	b.moves.Waits()
 	n, err := b.Reader.Read(p)
-	b.moves.Moved()
+	b.moves.Moved(n)
 	b.got += int64(n)
 	return n, err
 }

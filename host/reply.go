@@ -176,7 +176,7 @@ func writeParts(w http.ResponseWriter, c *http.ResponseController, m *interop.Me
 			if _, err := w.Write(p[:n]); err != nil {
 				return err
 			}
-			t.Moved()
+			t.Moved(n)
 			p = p[n:]
 		}
 	}

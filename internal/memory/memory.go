@@ -19,7 +19,7 @@ const (
 
 	takeWait  = 3 * time.Second       // for room
 	takeTick  = 50 * time.Millisecond // between two looks at it
-	stalled   = time.Second           // for its client; then a transfer makes room
+	stalled   = time.Second           // for [Small] bytes of its client; then a transfer makes room
 	giveEvery = 5 * time.Second       // while much is held; what is left is given back to the system
 )
 
@@ -186,7 +186,7 @@ func (b *Budget) makeRoom() {
 	now := time.Now()
 	var over []*Transfer
 	for t := range b.transfers {
-		if now.Sub(t.since) > stalled {
+		if t.waited+now.Sub(t.since) > stalled {
 			over = append(over, t)
 			delete(b.transfers, t)
 		}
@@ -206,8 +206,12 @@ func (b *Budget) makeRoom() {
 
 // Transfer is a message that is sent to a client or read from one, at its pace.
 type Transfer struct {
-	b     *Budget
-	since time.Time // when it began to wait for its client; guarded by b.mu
+	b *Budget
+
+	// Guarded by b.mu:
+	since  time.Time     // when it began to wait for its client
+	waited time.Duration // for its client, before that
+	moved  int64         // bytes, meanwhile
 
 	mu  sync.Mutex
 	end func() // nil after End
@@ -228,14 +232,19 @@ func (t *Transfer) Waits() {
 	t.b.transfers[t] = true
 }
 
-// Moved says that it waits no more.
-func (t *Transfer) Moved() {
+// Moved says that it waits no more, because n bytes went over. A byte now and then is none:
+// the wait is over with the next [Small] bytes.
+func (t *Transfer) Moved(n int) {
 	if t == nil || t.b == nil {
 		return
 	}
 	t.b.mu.Lock()
 	defer t.b.mu.Unlock()
 	delete(t.b.transfers, t)
+	t.waited += time.Since(t.since)
+	if t.moved += int64(n); t.moved >= Small {
+		t.waited, t.moved = 0, 0
+	}
 }
 
 // End ends it: after that end is not called.
@@ -243,7 +252,7 @@ func (t *Transfer) End() {
 	t.mu.Lock()
 	t.end = nil
 	t.mu.Unlock()
-	t.Moved()
+	t.Moved(0)
 }
 
 func (t *Transfer) cut() {

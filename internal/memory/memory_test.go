@@ -90,10 +90,15 @@ func TestWhatHasStalledMakesRoom(t *testing.T) {
 		}
 		moved := b.Transfer(func() { ended += "moved " })
 		moved.Waits()
-		moved.Moved()
+		moved.Moved(1)
 		over.End()
-		time.Sleep(2 * time.Second)
-		slow.Waits()
+		for range 4 { // one has enough each time, the other a byte
+			time.Sleep(500 * time.Millisecond)
+			slow.Moved(memory.Small)
+			slow.Waits()
+			stalled.Moved(1)
+			stalled.Waits()
+		}
 		if !b.Take(10) || ended != "stalled " {
 			t.Errorf("ended: %s", ended)
 		}
