@@ -58,5 +58,5 @@
 // # Testing
 //
 // Goroutine-leak checks need no exception. A check for left-over children
-// meets the watcher, "sh -c … indus-watcher": it is a child of ours that stays.
+// meets the watcher, "sh -c … orphan-watcher": it is a child of ours that stays.
 package proc

@@ -80,6 +80,9 @@ func TestWatcherIsOutOfReachOfTheTerminal(t *testing.T) {
 	if !p.Watched() || proc.WatcherPid() != pid || !alive(pid) {
 		t.Error("it is gone")
 	}
+	if line, err := exec.Command("ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output(); err != nil || strings.Contains(string(line), "indus") {
+		t.Errorf("pkill -9 -f indus ends it with us: %s, %v", line, err)
+	}
 }
 
 func TestOneWatcherForAll(t *testing.T) {

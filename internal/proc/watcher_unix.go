@@ -170,7 +170,8 @@ func (w *watcher) start() error {
 		err = s.fault
 	}
 	if err == nil {
-		w.shell, err = os.StartProcess("/bin/sh", []string{"sh", "-c", watcherScript, "indus-watcher", startOf(os.Getpid())}, &os.ProcAttr{
+		// It is not named after us: "pkill -9 -f indus" would end it with us.
+		w.shell, err = os.StartProcess("/bin/sh", []string{"sh", "-c", watcherScript, "orphan-watcher", startOf(os.Getpid())}, &os.ProcAttr{
 			Dir:   "/",
 			Env:   []string{watcherPath},
 			Files: []*os.File{s.in, s.out, null},
