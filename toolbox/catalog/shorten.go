@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -10,6 +11,10 @@ import (
 
 // maxSpec is how long an answer of schema is that nobody asked for whole: some 800 tokens.
 const maxSpec = 3000
+
+// maxNesting is how deep a spec may nest to be shortened: each level is read once for every level
+// above it.
+const maxNesting = 100
 
 // cuts are the ways to shorten a spec, each after the ones before were not enough: how much is
 // left of a description, below which level of a schema nothing is said but the type, and
@@ -25,6 +30,9 @@ func shortened(spec json.RawMessage) json.RawMessage {
 	if len(spec) <= maxSpec {
 		return spec
 	}
+	if _, depth := wire.Finite(spec); depth > maxNesting {
+		return bounded(spec)
+	}
 	hint := json.RawMessage(`"this is shortened; with \"whole\": true it is not"`)
 	for _, c := range cuts {
 		members, err := wire.Members(spec)
@@ -38,12 +46,12 @@ func shortened(spec json.RawMessage) json.RawMessage {
 				text, _ := wire.Unquote(m.Value)
 				m.Value = wire.Quote(clip(protocol.Printable(text, len(text)), max(c.description, 300)))
 			case "input":
-				m.Value = shorten(m.Value, c.description, c.depth)
+				m.Value = shorten(m.Value, c.description, c.depth, false)
 			case "output":
 				if !c.output {
 					continue
 				}
-				m.Value = shorten(m.Value, c.description, c.depth)
+				m.Value = shorten(m.Value, c.description, c.depth, false)
 			}
 			short = appendValue(short, m.Key, m.Value)
 		}
@@ -67,9 +75,13 @@ func bounded(short json.RawMessage) json.RawMessage {
 	return appendMember(out, "note", wire.Quote(fmt.Sprintf("its schema has %d bytes even without descriptions; with \"whole\": true it is shown", len(input))))
 }
 
+// naming are the keywords whose members are schemas under names of their author's.
+var naming = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+
 // shorten cuts the descriptions in a schema, drops what only illustrates it, and puts the
-// type alone in the place of what is deeper.
-func shorten(schema json.RawMessage, description, depth int) json.RawMessage {
+// type alone in the place of what is deeper. Of an object of names every member is a schema,
+// whatever it is called.
+func shorten(schema json.RawMessage, description, depth int, names bool) json.RawMessage {
 	if len(schema) == 0 || schema[0] != '{' && schema[0] != '[' {
 		return schema
 	}
@@ -83,7 +95,7 @@ func shorten(schema json.RawMessage, description, depth int) json.RawMessage {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = append(out, shorten(e, description, depth)...)
+			out = append(out, shorten(e, description, depth, false)...)
 		}
 		return append(out, ']')
 	}
@@ -94,6 +106,8 @@ func shorten(schema json.RawMessage, description, depth int) json.RawMessage {
 	out := json.RawMessage("{}")
 	for _, m := range members {
 		switch text, isText := wire.Unquote(m.Value); {
+		case names && depth > 0:
+			m.Value = shorten(m.Value, description, depth-1, false)
 		case m.Key == "description" && isText && description == 0, m.Key == "examples", m.Key == "$schema":
 			continue
 		case m.Key == "description" && isText:
@@ -101,7 +115,7 @@ func shorten(schema json.RawMessage, description, depth int) json.RawMessage {
 		case depth <= 0 && m.Key != "type" && m.Key != "$ref" && m.Key != "enum":
 			continue
 		default:
-			m.Value = shorten(m.Value, description, depth-1)
+			m.Value = shorten(m.Value, description, depth-1, slices.Contains(naming, m.Key))
 		}
 		out = appendValue(out, m.Key, m.Value)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
@@ -31,7 +32,12 @@ func TestSchemasAreShort(t *testing.T) {
 		many[fmt.Sprintf("parameter_%d", i)] = map[string]any{"type": "string"}
 	}
 	huge, _ := json.Marshal(map[string]any{"type": "object", "properties": many})
+	var odd []string
+	for _, name := range []string{"description", "examples", "$schema", "type", "default"} {
+		odd = append(odd, fmt.Sprintf(`%q:{"type":"string","description":%q}`, name, strings.Repeat("long ", 200)))
+	}
 	r := toolbox.NewRegistry(nil)
+	r.Add(toolbox.Tool{Name: "named", Schema: json.RawMessage(`{"type":"object","properties":{` + strings.Join(odd, ",") + `}}`), Run: nothing})
 	r.Add(toolbox.Tool{Name: "huge", Schema: huge, Run: nothing}, toolbox.Tool{Name: "odd", Schema: json.RawMessage(`{"description":"` + strings.Repeat("é", 3000) + `","properties":[` + strings.Repeat("1,", 2000) + `1]}`), Run: nothing})
 	for _, tool := range tools {
 		r.Add(toolbox.Tool{Name: tool.Name, Description: tool.Description, Schema: tool.InputSchema, Run: nothing})
@@ -54,6 +60,19 @@ func TestSchemasAreShort(t *testing.T) {
 		if err := json.Unmarshal([]byte(do(t, four, "schema", `{"name":"`+d.Name+`","whole":true}`)), &whole); err != nil || len(whole.Input) < len(d.Schema)/2 {
 			t.Errorf("%s: %v, %d of %d bytes", d.Name, err, len(whole.Input), len(d.Schema))
 		}
+	}
+}
+
+// A schema that nests deeply is not walked through: each level would be read as often as there are levels above it.
+func TestADeepSchemaIsShortenedAtOnce(t *testing.T) {
+	r := toolbox.NewRegistry(nil)
+	r.Add(toolbox.Tool{Name: "deep", Schema: json.RawMessage(`{"type":"object","properties":{"a":{}},"x":` + strings.Repeat("[", 9000) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("]", 9000) + "}"), Run: nothing})
+	begun := time.Now()
+	if short := do(t, catalog.Over(r, nil), "schema", `{"name":"deep"}`); !strings.Contains(short, `(a?: any)`) {
+		t.Errorf("%.300s", short)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("took %v", took)
 	}
 }
 
