@@ -44,8 +44,10 @@ func Names(name string, candidates []string, n int) []string {
 
 // fold removes what people get wrong without noticing.
 func fold(s string) string {
-	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s))
+	return joints.Replace(strings.ToLower(s))
 }
+
+var joints = strings.NewReplacer("-", "", "_", "")
 
 func resembles(want, have string) (distance int, ok bool) {
 	if len(have) > longest {

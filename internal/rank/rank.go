@@ -38,6 +38,13 @@ const (
 	MaxWords = 32
 )
 
+// What servers may cost whoever searches: no real tool or vocabulary comes near.
+const (
+	maxText  = 16 << 10 // bytes of a document's text
+	maxTypo  = 32       // bytes of a word that may be mistyped
+	maxAlike = 4000     // words that one is compared with
+)
+
 // Document is what can be found.
 type Document struct {
 	// Name is the whole name: "github__create_issue", "fs/read_file".
@@ -85,7 +92,7 @@ func New(documents []Document) *Index {
 			x.names[fold(own)] = append(x.names[fold(own)], i)
 		}
 		times := map[string]float64{}
-		for _, w := range words(d.Name + " " + own + " " + d.Text) {
+		for _, w := range words(d.Name + " " + own + " " + text.Cut(d.Text, maxText)) {
 			times[w]++
 			lengths[i]++
 		}
@@ -174,9 +181,12 @@ func (x *Index) known(word string) []string {
 	if end > at {
 		return x.sorted[at:end]
 	}
+	if len(word) > maxTypo {
+		return nil
+	}
 	var alike []string // nobody mistypes the first letter
 	at, _ = slices.BinarySearch(x.sorted, word[:1])
-	for ; at < len(x.sorted) && x.sorted[at][0] == word[0]; at++ {
+	for ; at < len(x.sorted) && x.sorted[at][0] == word[0] && len(alike) < maxAlike; at++ {
 		if d := len(x.sorted[at]) - len(word); d >= -2 && d <= 2 {
 			alike = append(alike, x.sorted[at])
 		}

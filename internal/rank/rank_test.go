@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/internal/rank"
 )
@@ -203,5 +204,27 @@ func BenchmarkSearch(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		question, _, _ := strings.Cut(questions[i%len(questions)], " => ")
 		index.Search(question, 10, nil)
+	}
+}
+
+// A server with a vocabulary of two million words must not hold up whoever searches.
+func TestASearchIsBounded(t *testing.T) {
+	var documents []rank.Document
+	for i := range 200 {
+		var b strings.Builder
+		for k := range 10_000 {
+			fmt.Fprintf(&b, "s%s ", strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprintf("%07d", i*10_000+k)))
+		}
+		documents = append(documents, rank.Document{Name: fmt.Sprint("t", i), Text: b.String()})
+	}
+	index := rank.New(documents)
+	var query []string
+	for i := range rank.MaxWords {
+		query = append(query, "sxyzxyz"+string(rune('a'+i%26))+string(rune('a'+i/26)))
+	}
+	begun := time.Now()
+	index.Search(strings.Join(query, " "), 5, nil)
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("took %v", took)
 	}
 }
