@@ -9,6 +9,9 @@ import (
 	"slices"
 )
 
+// maxDiff is how many lines of a diff are shown: a row may have any number of variables.
+const maxDiff = 20
+
 // tellKept says why a server is not taken over, and how it would be.
 func tellKept(server imported, what string, s streams) {
 	id := clean(server.Server)
@@ -29,8 +32,11 @@ func tellKept(server imported, what string, s streams) {
 	} else {
 		s.tell("kept the server %q that is there already; --force replaces it, and %s takes this one over as well", id, also)
 	}
-	for _, d := range server.differs {
+	for _, d := range server.differs[:min(len(server.differs), maxDiff)] {
 		s.tell("  %s", clean(d))
+	}
+	if more := len(server.differs) - maxDiff; more > 0 {
+		s.tell("  and %s more", plural(more, "line"))
 	}
 }
 
