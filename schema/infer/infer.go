@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -37,6 +38,9 @@ func Output[T any]() (json.RawMessage, error) { return of(reflect.TypeFor[T](), 
 func of(t reflect.Type, output bool) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	if embeds(t, nil) {
+		return nil, fmt.Errorf("%s embeds itself", t)
 	}
 	loops := recursive(t, nil)
 	if t == raw || t.Kind() == reflect.Interface || output && loops {
@@ -108,6 +112,27 @@ func recursive(t reflect.Type, within []reflect.Type) bool {
 			if f := t.Field(i); f.Tag.Get("json") != "-" && recursive(f.Type, within) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// embeds reports whether t embeds itself, or something in it does: the library would follow it
+// until the stack ends.
+func embeds(t reflect.Type, within []reflect.Type) bool {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	if slices.Contains(within, t) {
+		return true
+	}
+	within = append(within[:len(within):len(within)], t)
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Anonymous && embeds(f.Type, within) {
+			return true
 		}
 	}
 	return false

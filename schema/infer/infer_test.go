@@ -29,6 +29,11 @@ type input struct {
 	Names map[string]*place `json:"names,omitempty"`
 }
 
+type embedded struct {
+	*embedded
+	A int
+}
+
 type tree struct {
 	Leaf  string  `json:"leaf"`
 	Trees []*tree `json:"trees,omitempty"`
@@ -84,6 +89,7 @@ func TestSchema(t *testing.T) {
 func TestWhatHasNoSchemaIsAnError(t *testing.T) {
 	for name, of := range map[string]func() (json.RawMessage, error){
 		"channel": infer.Input[chan int], "function": infer.Input[struct{ F func() }], "number": infer.Object[int], "list": infer.Object[[]place],
+		"itself": infer.Object[embedded], "output of itself": infer.Output[*embedded],
 	} {
 		if s, err := of(); err == nil {
 			t.Errorf("%s: got %s, want an error", name, s)
