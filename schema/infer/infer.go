@@ -15,20 +15,23 @@
 package infer
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/invopop/jsonschema"
 )
 
 var raw = reflect.TypeFor[json.RawMessage]()
 
-// Input is the JSON Schema (2020-12) of what is decoded into a T. It is nil for an interface
-// and for json.RawMessage, which take any value. The error says which type JSON cannot hold.
+// Input is the JSON Schema (2020-12) of what is decoded into a T. It is nil for an interface,
+// for json.RawMessage and for a type that reads and writes itself, which take any value. The error says which type JSON cannot hold.
 func Input[T any]() (json.RawMessage, error) { return of(reflect.TypeFor[T](), false) }
 
 // Output is the schema of what a T is encoded as: Input's, with null where a nil slice, map or
@@ -43,7 +46,7 @@ func of(t reflect.Type, output bool) (json.RawMessage, error) {
 		return nil, fmt.Errorf("%s embeds itself", t)
 	}
 	loops := recursive(t, nil)
-	if t == raw || t.Kind() == reflect.Interface || output && loops {
+	if s := encoded(t); s != nil && s.Type == "" || t == raw || t.Kind() == reflect.Interface || output && loops {
 		return nil, nil
 	}
 	return reflected(t, output, loops)
@@ -78,7 +81,7 @@ func reflected(t reflect.Type, output, loops bool) (s json.RawMessage, err error
 	}()
 	// A type that holds itself needs references; any other is written out, for models and
 	// providers that follow none.
-	r := &jsonschema.Reflector{Anonymous: true}
+	r := &jsonschema.Reflector{Anonymous: true, Mapper: encoded}
 	if !loops {
 		r.DoNotReference, r.ExpandedStruct = true, t.Kind() == reflect.Struct
 	}
@@ -87,9 +90,7 @@ func reflected(t reflect.Type, output, loops bool) (s json.RawMessage, err error
 		return nil, errors.New(t.String() + " has no schema")
 	}
 	made.Version = ""
-	if output {
-		nullable(made, t)
-	}
+	fit(made, t, output)
 	if made.Ref != "" && t.Kind() == reflect.Struct {
 		made.Type = "object" // MCP wants it at the root
 	}
@@ -138,16 +139,35 @@ func embeds(t reflect.Type, within []reflect.Type) bool {
 	return false
 }
 
-// nullable lets null stand in the struct t, of which s is the schema, where encoding/json
-// writes it.
-func nullable(s *jsonschema.Schema, t reflect.Type) {
+// encoded is the schema of a type that encoding/json does not write by its kind, nil for any
+// other: what writes itself as JSON may be anything.
+func encoded(t reflect.Type) *jsonschema.Schema {
+	p := reflect.PointerTo(t)
+	switch {
+	case t == reflect.TypeFor[time.Time](), t == raw, t.Kind() == reflect.Interface, p.Implements(reflect.TypeFor[interface{ JSONSchema() *jsonschema.Schema }]()):
+		return nil
+	case t == reflect.TypeFor[json.Number]():
+		return &jsonschema.Schema{Type: "number"}
+	case t == reflect.TypeFor[url.URL](), p.Implements(reflect.TypeFor[json.Marshaler]()):
+		return &jsonschema.Schema{}
+	case p.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return &jsonschema.Schema{Type: "string"}
+	case t.Kind() == reflect.Map && (t.Key().Kind() != reflect.String || t.Key().Implements(reflect.TypeFor[encoding.TextMarshaler]())):
+		return &jsonschema.Schema{Type: "object"}
+	}
+	return nil
+}
+
+// fit makes s what encoding/json reads and writes of the struct t: what an embedded pointer
+// brings may be missing, and in an output null stands where it is written.
+func fit(s *jsonschema.Schema, t reflect.Type, output bool) {
 	switch t.Kind() {
 	case reflect.Pointer:
-		nullable(s, t.Elem())
+		fit(s, t.Elem(), output)
 	case reflect.Slice, reflect.Array:
-		s.Items = orNull(s.Items, t.Elem())
+		s.Items = orNull(s.Items, t.Elem(), output)
 	case reflect.Map:
-		s.AdditionalProperties = orNull(s.AdditionalProperties, t.Elem())
+		s.AdditionalProperties = orNull(s.AdditionalProperties, t.Elem(), output)
 	case reflect.Struct:
 		if s.Properties == nil {
 			return // it encodes itself, as a time does
@@ -157,20 +177,32 @@ func nullable(s *jsonschema.Schema, t reflect.Type) {
 			if name == "" {
 				name = f.Name
 			}
-			if p, ok := s.Properties.Get(name); ok && !strings.Contains(opts, "omit") {
-				s.Properties.Set(name, orNull(p, f.Type))
-			} else if ok {
-				nullable(p, f.Type)
+			p, ok := s.Properties.Get(name)
+			if !ok {
+				continue
+			}
+			for i := 1; i < len(f.Index); i++ {
+				if t.FieldByIndex(f.Index[:i]).Type.Kind() == reflect.Pointer {
+					s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
+				}
+			}
+			if strings.Contains(opts, "omit") {
+				fit(p, f.Type, output)
+			} else {
+				s.Properties.Set(name, orNull(p, f.Type, output))
 			}
 		}
 	}
 }
 
-func orNull(s *jsonschema.Schema, t reflect.Type) *jsonschema.Schema {
+func orNull(s *jsonschema.Schema, t reflect.Type, output bool) *jsonschema.Schema {
 	if s == nil || s == jsonschema.TrueSchema || s == jsonschema.FalseSchema {
 		return s
 	}
-	nullable(s, t)
+	fit(s, t, output)
+	if !output || s.Type == "" && s.Ref == "" {
+		return s
+	}
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer:
 		description := s.Description

@@ -2,6 +2,10 @@ package infer_test
 
 import (
 	"encoding/json"
+	"math/big"
+	"net/netip"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,6 +111,50 @@ type report struct {
 	At    *time.Time         `json:"at"`
 	Rows  []struct{ N *int } `json:"rows"`
 	Tree  tree               `json:"-"`
+}
+
+type level int
+
+func (l level) MarshalText() ([]byte, error) { return []byte("high"), nil }
+
+type pair struct{ a, b int }
+
+func (p pair) MarshalJSON() ([]byte, error) { return []byte("[1,2]"), nil }
+
+type odd struct {
+	*place
+	Level  level
+	Levels map[level][]int
+	Counts map[int]string
+	Pair   pair
+	Pairs  []*pair
+	Addr   netip.Addr
+	Big    *big.Int
+	Number json.Number
+	URL    url.URL
+}
+
+// Types that do not look like what is written of them.
+func TestTypesThatEncodeThemselves(t *testing.T) {
+	for _, r := range []odd{{}, {place: &place{City: "a"}, Levels: map[level][]int{1: nil}, Counts: map[int]string{-1: "a"}, Pairs: []*pair{nil, {}}, Big: big.NewInt(5), Number: "1.5"}} {
+		b, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := infer.Output[odd]()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := validate.New(raw); err != nil || v.Validate(b) != nil {
+			t.Errorf("%s: %v %v\n%s", b, err, v.Validate(b), raw)
+		}
+	}
+	if in, err := infer.Object[struct{ *place }](); err != nil || strings.Contains(string(in), "required") {
+		t.Errorf("%s %v", in, err)
+	}
+	if out, err := infer.Output[pair](); out != nil || err != nil {
+		t.Errorf("%s %v", out, err)
+	}
 }
 
 // What encoding/json makes of a value fits the schema of its type, zero values included.
