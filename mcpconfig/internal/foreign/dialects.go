@@ -143,10 +143,10 @@ func dialects() []*dialect {
 			command: "cmd", args: "args", env: "envs", url: "uri", headers: "headers",
 			kind: "type", stdio: "stdio", http: "streamable_http", noSSE: true, enabled: "enabled",
 			allow: "available_tools", emptyIsAll: true,
-			timeouts: []timeout{{"timeout", seconds, nil}},
-			also:     map[string]rule{"env_keys": gooseKeys},
-			quiet:    []string{"name", "description", "display_name", "bundled"},
-			vars:     []matcher{plainBraced}, inHeadersOnly: true, say: sayPlain, adorn: gooseAdorn,
+			timeouts: []timeout{{"timeout", seconds, nil}}, whole: true,
+			also:  map[string]rule{"env_keys": gooseKeys},
+			quiet: []string{"name", "description", "display_name", "bundled"},
+			vars:  []matcher{plainBraced}, inHeadersOnly: true, say: sayPlain, adorn: gooseAdorn,
 		},
 		{ // has a word of its own for streamable HTTP
 			name: "indus-agents", title: "indus-agents (Python)", only: true,
@@ -228,10 +228,10 @@ func dialects() []*dialect {
 		{ // "timeout" is in seconds: ContextServerCommand in crates/settings_content/src/project.rs of zed-industries/zed
 			name: "zed", title: "Zed", where: [][]string{{"context_servers"}}, marks: "zed/settings.json",
 			files:   "./.zed/settings.json linux=config:zed/settings.json darwin=~/.config/zed/settings.json windows=roaming:Zed/settings.json",
-			enabled: "enabled",
-			also:    map[string]rule{"command": zedCommand, "source": zedSource, "settings": zedSettings, "timeout": zedTimeout},
-			none:    map[string]string{"remote": noRemote, "oauth": noOAuth},
-			adorn:   zedAdorn,
+			enabled: "enabled", timeouts: []timeout{{"timeout", seconds, []string{"call"}}}, whole: true,
+			also:  map[string]rule{"command": zedCommand, "source": zedSource, "settings": zedSettings, "timeout": zedTimeout},
+			none:  map[string]string{"remote": noRemote, "oauth": noOAuth},
+			adorn: zedAdorn,
 		},
 	}
 	for _, d := range all {

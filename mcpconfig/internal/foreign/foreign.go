@@ -87,6 +87,8 @@ type dialect struct {
 	// emptyIsAll: an empty list in allow is every tool, and not none.
 	emptyIsAll bool
 	timeouts   []timeout
+	// whole: timeouts are whole numbers.
+	whole bool
 	// also are other keys that are read, or keys that are read in another way.
 	also map[string]rule
 	// none are keys that have no counterpart, and what not taking them over means.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/tailscale/hujson"
 
@@ -191,7 +192,7 @@ func (w *writing) timeouts(s *server) (out []field) {
 		for _, step := range of {
 			same = same && left[step] && s.steps[step] == d
 		}
-		if !same || d <= 0 {
+		if !same || d <= 0 || w.whole && d%time.Duration(t.unit*float64(time.Second)) != 0 {
 			continue
 		}
 		for _, step := range of {
