@@ -176,8 +176,11 @@ func plain(blocks []toolbox.Block) bool {
 	return true
 }
 
-// held is an answer, if there is room for it beside the others.
+// held is an answer, if there is room for it beside the others, and clients can read them with it.
 func (b *batch) held(one request, answer json.RawMessage) json.RawMessage {
+	if _, depth := wire.Finite(answer); depth > maxNesting {
+		return b.failed(one, &Error{Code: TooLarge, Message: fmt.Sprintf("the operation has run, but its result nests %d levels deep: call it alone", depth)})
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.size+len(answer) > MaxBatchBytes {

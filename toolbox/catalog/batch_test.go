@@ -275,3 +275,18 @@ func TestAnImageStaysAnImage(t *testing.T) {
 		t.Errorf("%v %v", r, err)
 	}
 }
+
+// A result that Python's clients cannot read leaves them those of the other calls.
+func TestADeepResultLeavesTheOthers(t *testing.T) {
+	r := toolbox.NewRegistry(nil)
+	for name, value := range map[string]string{"deep": strings.Repeat("[", 3000) + strings.Repeat("]", 3000), "good": "1"} {
+		r.Add(toolbox.Tool{Name: name, Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
+			return toolbox.StructuredResult(json.RawMessage(`{"a":` + value + `}`)), nil
+		}})
+	}
+	var got any
+	answer := do(t, catalog.Over(r, nil), "batch", `{"calls":[{"operation":"deep"},{"operation":"good"}]}`)
+	if err := json.Unmarshal([]byte(answer), &got); err != nil || !strings.Contains(answer, "levels deep") || !strings.HasSuffix(answer, `{"operation":"good","value":{"a":1}}]}`) {
+		t.Errorf("%v: %.500s", err, answer)
+	}
+}
