@@ -13,7 +13,7 @@ import (
 const testToken = "0123456789abcdef"
 
 // TestATokenFileThatIsAPipe is read once, and waited for until the end; a file that has
-// become one is not waited for by those who have a token.
+// become one is not waited for by those who have a token. So it is with a baseline.
 func TestATokenFileThatIsAPipe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	pipe := func() {
@@ -39,16 +39,18 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 	}
 	const admitted = http.StatusBadRequest // there is no session
 	pipe()
-	p := begin()
-	w, err := os.OpenFile(file, os.O_WRONLY, 0) // waits for its reader
-	if err != nil {
-		t.Fatal(err)
+	for _, begin := range []func() *program{begin, func() *program { return launch(t, command(t, nil, "mcp", "lint", "--baseline", file)) }} {
+		p := begin()
+		w, err := os.OpenFile(file, os.O_WRONLY, 0) // waits for its reader
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.signal(syscall.SIGTERM)
+		p.ends(130)
+		w.Close()
 	}
-	p.signal(syscall.SIGTERM)
-	p.ends(130)
-	w.Close()
 
-	p = begin()
+	p := begin()
 	if err := os.WriteFile(file, []byte("\ufeff"+testToken+"\r\n"), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func lint(cmd *cobra.Command, f *lintFlags, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
-	if x.sieve, err = newSieve(f.ignore, f.baseline); err != nil {
+	if x.sieve, err = newSieve(f.ignore, f.baseline, inlet(ctx, s.in)); err != nil {
 		return err
 	}
 	var mounted *connected

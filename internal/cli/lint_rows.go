@@ -29,7 +29,7 @@ type sieve struct {
 }
 
 // newSieve reads the rules' names, and the baseline if there is one.
-func newSieve(rules []string, baseline string) (*sieve, error) {
+func newSieve(rules []string, baseline string, read func(string) ([]byte, error)) (*sieve, error) {
 	v := &sieve{known: map[row]bool{}}
 	for _, name := range rules {
 		rule, err := ruleNamed(name)
@@ -41,9 +41,9 @@ func newSieve(rules []string, baseline string) (*sieve, error) {
 	if baseline == "" {
 		return v, nil
 	}
-	raw, err := os.ReadFile(baseline)
+	raw, err := read(baseline)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, err
 	}
 	var file struct{ Findings []row }
 	if err := json.Unmarshal(raw, &file); err != nil || file.Findings == nil {
