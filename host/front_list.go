@@ -98,6 +98,7 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 	l := &toolList{snapshot: s}
 	var legacy, modern [][]byte
 	seen := make(map[string]bool, len(s.Tools))
+	ids := outputIDs{}
 	differ := false
 	for i := range s.Tools {
 		d := &s.Tools[i]
@@ -115,6 +116,11 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 			}
 			if forLegacy == nil || forModern == nil {
 				err = errors.New(flaws[0].Why)
+			} else if ids.taken(raw) {
+				forLegacy, forModern = withoutOutput(forLegacy), withoutOutput(forModern)
+				if t.log != nil {
+					t.log.Warn("an output schema is not published: another tool's has its $id", "tool", d.Name, "server", d.Server)
+				}
 			}
 		}
 		schema, _ := wire.Lookup(forModern, "inputSchema")
@@ -222,3 +228,31 @@ func appendLocal(b []byte, d *toolbox.Descriptor, schema json.RawMessage) []byte
 
 // ours reports whether a wire is in MCP's own grammar.
 func ours(w toolbox.Wire) bool { return strings.HasPrefix(w.Format, "mcp/") }
+
+// outputIDs are the output schemas that have a name, by it. A client that compiles all of them
+// with one validator, as those of the TypeScript SDKs do, takes the first schema of a name
+// for every later one: of two servers one would say what the other's results must be.
+type outputIDs map[string]string
+
+// taken reports whether another tool has the name of this one's output schema, for another schema.
+func (ids outputIDs) taken(tool json.RawMessage) bool {
+	schema, _ := wire.Lookup(tool, "outputSchema")
+	id, ok := protocol.LookupString(schema, "$id")
+	if !ok {
+		return false
+	}
+	id = strings.TrimRight(id, "#")
+	if before, known := ids[id]; known {
+		return before != string(schema)
+	}
+	ids[id] = string(schema)
+	return false
+}
+
+func withoutOutput(tool json.RawMessage) json.RawMessage {
+	out, err := wire.Rewrite(tool, wire.Edit{Key: "outputSchema"})
+	if err != nil {
+		return tool
+	}
+	return out
+}

@@ -100,3 +100,31 @@ func TestLocalToolsArePublishedWhole(t *testing.T) {
 		}
 	})
 }
+
+// A client compiles all output schemas with one validator, which goes by $id: the second of two
+// is not published, and no server says what another one's results must be.
+func TestTwoOutputSchemasOfOneName(t *testing.T) {
+	tool := func(name, schema string) toolbox.Tool {
+		return toolbox.Tool{Name: name, Output: json.RawMessage(schema), Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { return nil, nil }}
+	}
+	const id = `{"type":"object","$id":"https://example.com/out`
+	reg := toolbox.NewRegistry(nil)
+	reg.Add(tool("first", id+`"}`), tool("same", id+`"}`), tool("other", id+`#","required":["x"]}`), tool("own", `{"type":"object","$id":"https://example.com/own"}`))
+	for exact, want := range map[bool]string{false: "first same own", true: "first same other own"} {
+		eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+			list, err := connect(newHost(t, reg, &host.Options{Exact: exact}), nil).ListTools(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, tool := range list.Tools {
+				if tool.OutputSchema != nil {
+					got = append(got, tool.Name)
+				}
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("exact %t: %q have an output schema, want %q", exact, got, want)
+			}
+		})
+	}
+}
