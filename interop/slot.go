@@ -336,6 +336,9 @@ func (s *slot) lost(e *Endpoint, pause time.Duration) {
 	default:
 		s.doubt = !s.doubt
 	}
+	if !opened && s.ctx.Err() == nil { // before whoever waits hears of it, and may close everything
+		s.fleet.opts.Logger.Warn("not connected", "server", s.server.ID, "kind", st.Fault.Kind, "err", st.Fault)
+	}
 	s.change(func() []EventKind {
 		had := s.list != nil
 		s.up, s.heard, s.coming = false, true, !s.fleet.opts.Restart.Off
@@ -354,9 +357,6 @@ func (s *slot) lost(e *Endpoint, pause time.Duration) {
 		}
 		return []EventKind{ServerFaulted}
 	})
-	if !opened && s.ctx.Err() == nil {
-		s.fleet.opts.Logger.Warn("not connected", "server", s.server.ID, "kind", st.Fault.Kind, "err", st.Fault)
-	}
 }
 
 // beginGrace withdraws what is published after a while. Call it in change.
