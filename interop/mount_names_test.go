@@ -153,7 +153,7 @@ func TestHeldCallsFindTheirServer(t *testing.T) {
 // What a model must not be shown is not shown to it, is listed with the reason,
 // and can be called by who knows it: the host publishes it.
 func TestUnfitToolsArePublishedAndQuarantined(t *testing.T) {
-	deep := `{"type":"object","properties":{"a":` + strings.Repeat(`{"type":"array","items":`, 100) + `{}` + strings.Repeat("}", 100) + `}}`
+	deep := `{"type":"object","properties":{"a":` + strings.Repeat(`{"type":"array","items":`, 80) + `{}` + strings.Repeat("}", 80) + `}}`
 	s := newPuppet()
 	s.listRaw(`[{"name":"deep","inputSchema":` + deep + `},{"name":"fit","inputSchema":{"type":"object"}}]`)
 	m := mount(t, t.Context(), named("a"), &interop.MountOptions{Endpoint: puppets(map[string]*puppet{"a": s})})

@@ -83,7 +83,7 @@ func quarrel() (ids []string, by map[string]*puppet) {
 		twinsOf:       newPuppet(twins[0], twins[1]),
 	}
 	by[twinsOf].listRaw(`[{"name":"` + twins[1] + `","inputSchema":{"type":"object"}},{"name":"` + twins[0] +
-		`","inputSchema":{"type":"object"}},{"name":"un fit","inputSchema":{"type":"object","properties":` + strings.Repeat(`{"a":`, 100) + "{}" + strings.Repeat("}", 100) + `}}]`)
+		`","inputSchema":{"type":"object"}},{"name":"un fit","inputSchema":{"type":"object","properties":` + strings.Repeat(`{"a":`, 80) + "{}" + strings.Repeat("}", 80) + `}}]`)
 	return []string{cousins[0][0], cousins[1][0], "a_b", twinsOf}, by
 }
 
