@@ -31,6 +31,11 @@ type Server struct {
 	// "" is [AcceptChanges]. Package ledger knows what was approved: see ledger.Attach. A
 	// mount without it has none of the tools of a server that holds or denies changes.
 	Changes ChangePolicy
+	// Identity is what ledger.Fingerprint takes for the command, the directory and the
+	// arguments of a [Stdio], in this order: as the configuration writes those that depend
+	// on where a command is run, so that what was approved of the tools holds everywhere.
+	// nil: they themselves.
+	Identity []string
 	// Profile is how its tools are shown to models, where MountOptions.Profile is nil;
 	// nil is the mount's own.
 	Profile *schema.Profile

@@ -15,7 +15,7 @@ import (
 const fingerprintChars = 16
 
 // Fingerprint tells configurations apart by what they run: of each server its id,
-// transport, command, arguments, directory and URL, the names of its variables and
+// transport, command, arguments and directory ([interop.Server.Identity]), URL, the names of its variables and
 // headers, and the descriptions that it puts in the place of the server's own. The
 // values of variables and headers, which may be secrets, are not in it, nor is which
 // tools are mounted, and as what: a tool that is denied or renamed for a while keeps its approval.
@@ -30,8 +30,12 @@ func Fingerprint(servers ...interop.Server) string {
 	for _, s := range servers {
 		switch t := s.Transport.(type) {
 		case interop.Stdio:
-			part(s.ID, string(t.Kind()), t.Command, t.Dir, strconv.FormatBool(t.InheritEnv))
-			part(t.Args...)
+			what := s.Identity
+			if len(what) < 2 {
+				what = append([]string{t.Command, t.Dir}, t.Args...)
+			}
+			part(s.ID, string(t.Kind()), what[0], what[1], strconv.FormatBool(t.InheritEnv))
+			part(what[2:]...)
 			part(names(t.Env)...)
 		case interop.HTTP:
 			part(s.ID, string(t.Kind()), t.URL)

@@ -51,6 +51,12 @@ func (r *reading) expand(s string, at int, field string) string {
 		r.skip(at, field+" holds a NUL character", "")
 	}
 	r.wants = append(r.wants, x.wants...)
+	if strings.Contains(s, "workspaceFolder") {
+		if r.placed == nil {
+			r.placed = map[string]string{}
+		}
+		r.placed[out] = s
+	}
 	if x.fetches {
 		r.written = append(r.written, part{"fetched", field, s})
 	}

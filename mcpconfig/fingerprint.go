@@ -102,6 +102,9 @@ func (r *reading) unmark() {
 		for i := range t.Args {
 			t.Args[i] = unmarked(t.Args[i])
 		}
+		for i := range r.Server.Identity {
+			r.Server.Identity[i] = unmarked(r.Server.Identity[i])
+		}
 		unmarkPairs(t.Env)
 		r.Server.Transport = t
 	case interop.HTTP:

@@ -22,6 +22,7 @@ type reading struct {
 
 	fetched func(fetch) (value, wrong string) // nil: left as it is, marked
 	written []part                            // what an approval covers as the file has it
+	placed  map[string]string                 // texts that name the workspace, as the file has them
 }
 
 // row reads one row: key is its name in an object of rows, and nil in a list.

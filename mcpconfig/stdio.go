@@ -18,6 +18,9 @@ func (r *reading) stdio() {
 	if s.Dir, s.Fresh = r.dir(); s.Fresh {
 		r.relatives(s.Command)
 	}
+	if r.scope != Project { // what a project's own row runs is another server in another project
+		r.Server.Identity = r.identityOf(s)
+	}
 	s.Env = append(r.envFile(s), s.Env...)
 	if strings.TrimSpace(s.Command) == "" && r.State == Active {
 		r.skip(r.fields["command"].StartOffset, `"command" is empty`, "")
@@ -27,6 +30,21 @@ func (r *reading) stdio() {
 		r.note(r.fields["command"].StartOffset, `"command" holds spaces`, `write the arguments in "args"`)
 	}
 	r.Server.Transport, r.Kind = s, interop.KindStdio
+}
+
+// identityOf is a server's command, directory and arguments without what they are only because
+// of where a command is run.
+func (r *reading) identityOf(s interop.Stdio) []string {
+	list := append([]string{s.Command, s.Dir}, s.Args...)
+	if r.fields["cwd"] == nil {
+		list[1] = ""
+	}
+	for i, text := range list {
+		if raw, ok := r.placed[text]; ok {
+			list[i] = raw
+		}
+	}
+	return list
 }
 
 // tilde turns a leading "~/" into the home directory, if that is known.
