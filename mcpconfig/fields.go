@@ -56,6 +56,9 @@ func (r *reading) expand(s string, at int, field string) string {
 			r.placed = map[string]string{}
 		}
 		r.placed[out] = s
+		if dir := real(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
+			r.skip(at, field+": ${workspaceFolder} is "+dir+" here, which is no project", "run indus in a project, or write the directory itself")
+		}
 	}
 	if x.fetches {
 		r.written = append(r.written, part{"fetched", field, s})
