@@ -149,11 +149,11 @@ type crowd struct {
 }
 
 func (c *crowd) look() {
+	c.mu.Lock() // who looked earlier must not have the last word
 	var found []schema.Finding
 	if c.mayBe() {
 		found = c.box.Findings()
 	}
-	c.mu.Lock()
 	news := len(found) > 0 && !c.told
 	c.told = len(found) > 0
 	c.mu.Unlock()
