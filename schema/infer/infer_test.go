@@ -34,6 +34,7 @@ type input struct {
 }
 
 type embedded struct {
+	//lint:ignore U1000 what it is there for is its type
 	*embedded
 	A int
 }
@@ -117,7 +118,7 @@ type level int
 
 func (l level) MarshalText() ([]byte, error) { return []byte("high"), nil }
 
-type pair struct{ a, b int }
+type pair struct{}
 
 func (p pair) MarshalJSON() ([]byte, error) { return []byte("[1,2]"), nil }
 
