@@ -80,13 +80,13 @@ func (e *Edit) enable(r editRow, on bool) error {
 	if !ok {
 		return e.faultAt(r.body.StartOffset, "the row is "+tree.KindOf(r.body.Value)+" where an object is expected", "remove it")
 	}
-	var cuts []cut
+	var cuts []tree.Cut
 	for _, m := range object.Members {
 		switch value := m.Value; tree.Text(m.Name) {
 		case "enabled":
-			cuts = append(cuts, cut{value.StartOffset, value.EndOffset, fmt.Sprint(on)})
+			cuts = append(cuts, tree.Cut{From: value.StartOffset, To: value.EndOffset, By: fmt.Sprint(on)})
 		case "disabled":
-			cuts = append(cuts, cut{value.StartOffset, value.EndOffset, fmt.Sprint(!on)})
+			cuts = append(cuts, tree.Cut{From: value.StartOffset, To: value.EndOffset, By: fmt.Sprint(!on)})
 		}
 	}
 	if len(cuts) > 0 || on {
@@ -183,7 +183,7 @@ func (e *Edit) replace(id string, row *hujson.Object) error {
 	if object, ok := old().Value.(*hujson.Object); !ok || len(object.Members) > maxTwins {
 		v, t := old(), e.text()
 		text := t.value(hujson.Value{Value: row}, t.indentAt(v.StartOffset), false, false)
-		return e.splice([]cut{{v.StartOffset, v.EndOffset, text}})
+		return e.splice([]tree.Cut{{From: v.StartOffset, To: v.EndOffset, By: text}})
 	}
 	for i := 0; i < len(old().Value.(*hujson.Object).Members); {
 		object := old().Value.(*hujson.Object)
@@ -219,7 +219,7 @@ func (e *Edit) put(in *hujson.Value, name string, value hujson.Value) error {
 	}
 	inline := !bytes.Contains(t.text[old.StartOffset:old.EndOffset], []byte("\n"))
 	text := t.value(value, t.indentAt(old.StartOffset), inline, !inline)
-	return e.splice([]cut{{old.StartOffset, old.EndOffset, text}})
+	return e.splice([]tree.Cut{{From: old.StartOffset, To: old.EndOffset, By: text}})
 }
 
 // same reports values that mean the same to every reader.
@@ -233,11 +233,11 @@ func same(a, b hujson.Value) bool {
 }
 
 // splice changes the text in some places, and reads it again.
-func (e *Edit) splice(cuts []cut) error {
+func (e *Edit) splice(cuts []tree.Cut) error {
 	if len(cuts) == 0 {
 		return nil
 	}
-	text := apply(e.doc.Text, cuts)
+	text := tree.Splice(e.doc.Text, cuts)
 	if len(text) > maxFile {
 		return e.fault(errors.New("would be larger than 1 MiB"), "")
 	}

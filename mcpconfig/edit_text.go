@@ -2,29 +2,11 @@ package mcpconfig
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
-
-// cut is a part of a text, and what comes in its place.
-type cut struct {
-	from, to int
-	by       string
-}
-
-// apply makes all cuts, which do not overlap.
-func apply(text []byte, cuts []cut) []byte {
-	slices.SortStableFunc(cuts, func(a, b cut) int { return cmp.Compare(a.from, b.from) })
-	var out []byte
-	at := 0
-	for _, c := range cuts {
-		out = append(append(out, text[at:c.from]...), c.by...)
-		at = c.to
-	}
-	return append(out, text[at:]...)
-}
 
 // items is what stands in an object or a list, by offsets.
 type items struct {
@@ -84,7 +66,7 @@ func (e *Edit) text() *text {
 }
 
 // insert adds an item behind the last; write writes it.
-func (t *text) insert(in items, write func(indent string, inline bool) string) []cut {
+func (t *text) insert(in items, write func(indent string, inline bool) string) []tree.Cut {
 	n := len(in.each)
 	if n == 0 {
 		return t.insertFirst(in, write)
@@ -93,19 +75,19 @@ func (t *text) insert(in items, write func(indent string, inline bool) string) [
 	indent := t.indentAt(last.start)
 	switch inline := !t.leads(last.start); {
 	case inline && in.trailing:
-		return []cut{{last.comma + 1, last.comma + 1, t.comma[1:] + write(indent, true) + ","}}
+		return []tree.Cut{{From: last.comma + 1, To: last.comma + 1, By: t.comma[1:] + write(indent, true) + ","}}
 	case inline:
-		return []cut{{last.end, last.end, t.comma + write(indent, true)}}
+		return []tree.Cut{{From: last.end, To: last.end, By: t.comma + write(indent, true)}}
 	case in.trailing:
 		at := t.tail(last.comma + 1)
-		return []cut{{at, at, t.newline + indent + write(indent, false) + ","}}
+		return []tree.Cut{{From: at, To: at, By: t.newline + indent + write(indent, false) + ","}}
 	}
 	at := t.tail(last.end)
-	return []cut{{last.end, last.end, ","}, {at, at, t.newline + indent + write(indent, false)}}
+	return []tree.Cut{{From: last.end, To: last.end, By: ","}, {From: at, To: at, By: t.newline + indent + write(indent, false)}}
 }
 
 // insertFirst adds an item where there is none.
-func (t *text) insertFirst(in items, write func(indent string, inline bool) string) []cut {
+func (t *text) insertFirst(in items, write func(indent string, inline bool) string) []tree.Cut {
 	at, base := t.tail(in.open+1), t.indentAt(in.open)
 	indent := base + t.unit
 	by := t.newline + indent + write(indent, false)
@@ -113,21 +95,21 @@ func (t *text) insertFirst(in items, write func(indent string, inline bool) stri
 		by += ","
 	}
 	if rest := t.text[at:in.close]; len(bytes.TrimLeft(rest, " \t")) == 0 {
-		return []cut{{at, in.close, by + t.newline + base}}
+		return []tree.Cut{{From: at, To: in.close, By: by + t.newline + base}}
 	}
-	return []cut{{at, at, by}}
+	return []tree.Cut{{From: at, To: at, By: by}}
 }
 
 // remove takes an item out, with its comma and what else is on its lines.
-func (t *text) remove(in items, i int) []cut {
+func (t *text) remove(in items, i int) []tree.Cut {
 	item, final := in.each[i], i == len(in.each)-1
 	end := item.comma + 1
-	var cuts []cut
+	var cuts []tree.Cut
 	if final && !in.trailing {
 		end = item.end
 		if i > 0 {
 			comma := in.each[i-1].comma
-			cuts = append(cuts, cut{comma, comma + 1, ""})
+			cuts = append(cuts, tree.Cut{From: comma, To: comma + 1})
 		}
 	}
 	next := t.blanks(t.tail(end))
@@ -138,13 +120,13 @@ func (t *text) remove(in items, i int) []cut {
 	start := t.back(item.start)
 	switch leads := t.leads(item.start); {
 	case leads && ends:
-		cuts = append(cuts, cut{t.upTo(start, next+1), t.downTo(in, i, next+1), ""})
+		cuts = append(cuts, tree.Cut{From: t.upTo(start, next+1), To: t.downTo(in, i, next+1)})
 	case !leads && (final || ends):
-		cuts = append(cuts, cut{start, end, ""})
+		cuts = append(cuts, tree.Cut{From: start, To: end})
 	case final:
-		cuts = append(cuts, cut{item.start, end, ""})
+		cuts = append(cuts, tree.Cut{From: item.start, To: end})
 	default:
-		cuts = append(cuts, cut{item.start, t.blanks(end), ""})
+		cuts = append(cuts, tree.Cut{From: item.start, To: t.blanks(end)})
 	}
 	return cuts
 }

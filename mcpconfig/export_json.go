@@ -95,7 +95,7 @@ func (m *jsonMerge) set(path []string, name string, value hujson.Value) error {
 		}
 		indent := t.indentAt(o.Members[i].Name.StartOffset)
 		inline := !t.leads(o.Members[i].Name.StartOffset)
-		return m.apply(t, []cut{{old.StartOffset, old.EndOffset, t.value(value, indent, inline, !inline)}})
+		return m.apply(t, []tree.Cut{{From: old.StartOffset, To: old.EndOffset, By: t.value(value, indent, inline, !inline)}})
 	}
 	key := string(hujson.String(name))
 	return m.apply(t, t.insert(itemsOf(in), func(indent string, inline bool) string {
@@ -144,8 +144,8 @@ func inputText(v hujson.Value, name string) string {
 }
 
 // apply makes the cuts, and reads the outcome.
-func (m *jsonMerge) apply(t *text, cuts []cut) error {
-	doc, fault := tree.Parse(apply(t.text, cuts), tree.JSON)
+func (m *jsonMerge) apply(t *text, cuts []tree.Cut) error {
+	doc, fault := tree.Parse(tree.Splice(t.text, cuts), tree.JSON)
 	if fault != nil {
 		line, column := doc.Position(fault.At)
 		return fmt.Errorf("the servers cannot be added: %d:%d: %s", line, column, fault.Reason)

@@ -2,7 +2,6 @@ package foreign
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,7 +68,7 @@ func (w *Written) TOML(doc *tree.Doc) ([]byte, error) {
 			behind = append(behind, row)
 		}
 	}
-	var cuts []cut
+	var cuts []tree.Cut
 	for i, e := range expressions {
 		if !gone[i] {
 			continue
@@ -78,9 +77,9 @@ func (w *Written) TOML(doc *tree.Doc) ([]byte, error) {
 		if _, other := places[min(i+1, len(gone)-1)]; i+1 == len(gone) || !gone[i+1] || other {
 			end = e.Start + len(doc.Text[e.Start:e.End]) - len(commentsBehind(doc.Text[e.Start:e.End]))
 		}
-		cuts = append(cuts, cut{e.Start, end, places[i]})
+		cuts = append(cuts, tree.Cut{From: e.Start, To: end, By: places[i]})
 	}
-	text := splice(doc.Text, cuts)
+	text := tree.Splice(doc.Text, cuts)
 	for _, row := range behind {
 		if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
 			text = append(text, newline...)
@@ -104,24 +103,6 @@ func commentsBehind(lines []byte) []byte {
 		end = start
 	}
 	return lines[end:]
-}
-
-// cut is a part of a text, and what comes in its place.
-type cut struct {
-	from, to int
-	by       string
-}
-
-// splice makes cuts that do not overlap; of two at one place the first comes first.
-func splice(text []byte, cuts []cut) []byte {
-	slices.SortStableFunc(cuts, func(a, b cut) int { return cmp.Compare(a.from, b.from) })
-	var out []byte
-	at := 0
-	for _, c := range cuts {
-		out = append(append(out, text[at:c.from]...), c.by...)
-		at = c.to
-	}
-	return append(out, text[at:]...)
 }
 
 // others are the rows that are not there, or not as they are written.

@@ -37,7 +37,7 @@ func (w *Written) YAML(doc *tree.Doc) ([]byte, error) {
 	if len(rows) == 0 {
 		return doc.Text, nil
 	}
-	var cuts []cut
+	var cuts []tree.Cut
 	place, indent, head := w.place(doc, name)
 	added, there := "", rowsAt(doc, w.Where[0])
 	for _, row := range rows {
@@ -51,19 +51,19 @@ func (w *Written) YAML(doc *tree.Doc) ([]byte, error) {
 			line, column := doc.Position(old.StartOffset)
 			return nil, fmt.Errorf("%d:%d: the server %s is written in a form that cannot be replaced; remove it first", line, column, tree.Quote(row.ID))
 		}
-		cuts = append(cuts, cut{from, to, strings.ReplaceAll(w.yamlRow(row, deep), "\n", newline)})
+		cuts = append(cuts, tree.Cut{From: from, To: to, By: strings.ReplaceAll(w.yamlRow(row, deep), "\n", newline)})
 	}
 	if added != "" {
 		added = strings.ReplaceAll(head+added, "\n", newline)
 		if place == len(doc.Text) && !bytes.HasSuffix(doc.Text, []byte("\n")) && !strings.HasPrefix(added, newline) {
 			added = newline + added
 		}
-		cuts = append([]cut{{place, place, added}}, cuts...)
+		cuts = append([]tree.Cut{{From: place, To: place, By: added}}, cuts...)
 		if from, to := emptied(doc, name); from < to { // "[]" in front of the rows
-			cuts = append(cuts, cut{from, to, ""})
+			cuts = append(cuts, tree.Cut{From: from, To: to})
 		}
 	}
-	return w.checked(splice(doc.Text, cuts), doc, w.Where[0])
+	return w.checked(tree.Splice(doc.Text, cuts), doc, w.Where[0])
 }
 
 // lines are those of a server that stands on lines of its own, and how far they are
