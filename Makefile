@@ -35,7 +35,7 @@ test: peers
 	$(MAKE) providers
 
 providers:
-	cd internal/providers && $(GO) vet $(PROVIDERS) ./... && $(GO) test $(PROVIDERS) ./...
+	cd internal/testkit/providers && $(GO) vet $(PROVIDERS) ./... && $(GO) test $(PROVIDERS) ./...
 
 check: format vet staticcheck platforms race
 	$(MAKE) fuzz FUZZTIME=1s

@@ -20,41 +20,39 @@ type layer struct {
 
 var layers = []layer{
 	{"schema", []string{"internal/text"}, "schemas are pure data: whoever checks one needs nothing of the rest"},
-	{"schema/validate", []string{"schema", "internal/nearest", "internal/text"}, "arguments are checked against a schema, and by nothing else: no idea of tools"},
+	{"schema/validate", []string{"schema", "internal/text"}, "arguments are checked against a schema, and by nothing else: no idea of tools"},
 	{"schema/infer", nil, "Go types to schemas: no idea of who is asked for one"},
 	{"internal/memory", nil, "bytes: no idea of what they say"},
 	{"internal/wire", []string{"internal/memory"}, "bytes of messages: no idea of tools or servers"},
 	{"internal/proc", []string{"internal/text"}, "processes: no idea of what they speak"},
-	{"internal/nearest", nil, "strings"},
-	{"internal/rank", []string{"internal/nearest", "internal/text"}, "strings"},
+	{"internal/rank", []string{"internal/text"}, "strings"},
 	{"internal/text", nil, "characters"},
-	{"internal/variable", nil, "strings"},
-	{"internal/secret", []string{"internal/variable"}, "text, and what must not be shown of it: no idea of servers"},
+	{"internal/secret", []string{"internal/text"}, "text, and what must not be shown of it: no idea of servers"},
 	{"internal/watch", nil, "who is to be told: no idea of what"},
 	{"internal/filelock", nil, "files: no idea of what stands in them"},
 	{"internal/protocol", []string{"internal/text", "internal/wire"}, "names and readings that both sides of the bridge share"},
 	{"internal/sdkwire", []string{"internal/wire", "internal/protocol"}, "the one place that carries messages over the SDK's transports"},
 	{"toolbox", []string{"schema", "schema/infer", "schema/validate", "internal/proc", "internal/watch"}, "an agent compiles without the bridge"},
-	{"toolbox/standard", []string{"toolbox", "schema", "internal/nearest"}, "the built-in tools stand on toolbox alone"},
+	{"toolbox/standard", []string{"toolbox", "schema", "internal/text"}, "the built-in tools stand on toolbox alone"},
 	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/protocol", "internal/rank", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
-	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/nearest", "internal/watch"}, "operations know nothing of MCP, nor of tools"},
+	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/text", "internal/watch"}, "operations know nothing of MCP, nor of tools"},
 	{"operation/bridge", []string{"operation", "interop", "toolbox", "toolbox/catalog", "internal/secret", "internal/text", "internal/wire"}, "operations meet MCP here and nowhere else; what a client is belongs to the host"},
 	{"interop", []string{"schema", "toolbox", "toolbox/catalog", "internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire", "internal/secret"}, "the bridge to servers knows no configuration, no client and no command"},
 	{"host", []string{"interop", "toolbox", "internal/memory", "internal/text", "internal/wire", "internal/protocol", "internal/sdkwire"}, "the bridge to clients publishes whatever it is given"},
 	{"interop/interoptest", []string{"interop", "host", "toolbox", "schema", "internal/wire"}, "for the tests of users, who have the bridge and nothing else"},
 	{"mcpconfig/internal/tree", nil, "the syntax of configuration files: no idea of what stands in them"},
 	{"mcpconfig/internal/foreign", []string{"mcpconfig/internal/tree"}, "the words of other clients: trees in, trees out, no file and no server"},
-	{"mcpconfig", []string{"interop", "schema", "internal/filelock", "internal/nearest", "internal/proc", "internal/secret", "internal/variable", "mcpconfig/internal/tree", "mcpconfig/internal/foreign"}, "a configuration says what to connect, and connects nothing"},
+	{"mcpconfig", []string{"interop", "schema", "internal/filelock", "internal/proc", "internal/secret", "internal/text", "mcpconfig/internal/tree", "mcpconfig/internal/foreign"}, "a configuration says what to connect, and connects nothing"},
 	{"ledger", []string{"interop", "toolbox", "schema", "internal/wire", "internal/filelock"}, "the ledger knows servers and their tools, and neither configuration files nor clients"},
-	{"internal/cli", []string{"interop", "host", "toolbox", "toolbox/standard", "toolbox/catalog", "operation", "operation/bridge", "mcpconfig", "ledger", "schema", "schema/validate", "internal/nearest", "internal/proc", "internal/protocol", "internal/secret", "internal/text", "internal/variable", "internal/wire"}, "the command is the top: it may see everything that is public"},
+	{"internal/cli", []string{"interop", "host", "toolbox", "toolbox/standard", "toolbox/catalog", "operation", "operation/bridge", "mcpconfig", "ledger", "schema", "schema/validate", "internal/proc", "internal/protocol", "internal/secret", "internal/text", "internal/wire"}, "the command is the top: it may see everything that is public"},
 	{"cmd/indus", []string{"internal/cli"}, "main only calls the command"},
 }
 
 // forTests is what only tests and readers use: it may import everything.
-var forTests = []string{"examples", "internal/bench", "internal/conformance", "internal/fidelity", "internal/fixture", "internal/peers"}
+var forTests = []string{"examples", "internal/testkit"}
 
 // noSDK is what compiles without the MCP SDK: the seeds' "mcp" feature gate.
-var noSDK = []string{"schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/nearest", "internal/rank", "internal/watch", "operation"}
+var noSDK = []string{"schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "operation"}
 
 func TestLayers(t *testing.T) {
 	for _, l := range layers {

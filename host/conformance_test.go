@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/toolbox"
 )
 

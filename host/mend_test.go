@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/internal/fixture"
-	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
 )
 

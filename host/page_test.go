@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"

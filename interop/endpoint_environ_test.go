@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
 )
 

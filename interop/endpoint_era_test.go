@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/internal/fixture"
-	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/internal/fixture"
-	"github.com/indusagi/indus/internal/peers"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
 func TestHTTPPeers(t *testing.T) {

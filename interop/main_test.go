@@ -3,7 +3,7 @@ package interop_test
 import (
 	"testing"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) { fixture.Main(m) }

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 func TestMain(m *testing.M) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/secret"
-	"github.com/indusagi/indus/internal/variable"
+	"github.com/indusagi/indus/internal/text"
 )
 
 // plainURL is a URL without user, query and fragment, where secrets stand. Variables
@@ -38,9 +38,9 @@ var front = regexp.MustCompile(`^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)?([^/?#]+@)
 func (a address) plain(s string) string {
 	var out strings.Builder
 	for s != "" {
-		at := variable.Index(s)
+		at := text.VariableIndex(s)
 		out.WriteString(a.literal(s[:at]))
-		end := at + variable.Length(s[at:])
+		end := at + text.VariableLength(s[at:])
 		out.WriteString(a.variable(s[at:end]))
 		s = s[end:]
 	}

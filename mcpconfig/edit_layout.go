@@ -12,7 +12,7 @@ import (
 const maxLine = 100
 
 // broad reports whether the rows of a list stand on several lines each.
-func (t *text) broad(in *hujson.Value) bool {
+func (t *jsonText) broad(in *hujson.Value) bool {
 	broad := false
 	each := func(v hujson.Value) bool {
 		if v.Value.Kind() == '{' && v.EndOffset-v.StartOffset > 2 {
@@ -34,7 +34,7 @@ func (t *text) broad(in *hujson.Value) bool {
 }
 
 // item is a member, or without a key an element, as it stands in a text.
-func (t *text) item(key string, v hujson.Value, indent string, inline, broad bool) string {
+func (t *jsonText) item(key string, v hujson.Value, indent string, inline, broad bool) string {
 	if key != "" {
 		key += t.colon
 	}
@@ -45,7 +45,7 @@ func (t *text) item(key string, v hujson.Value, indent string, inline, broad boo
 }
 
 // value is on one line if it must be or may be.
-func (t *text) value(v hujson.Value, indent string, inline, broad bool) string {
+func (t *jsonText) value(v hujson.Value, indent string, inline, broad bool) string {
 	flat := t.flat(v)
 	if inline || !broad && utf8.RuneCountInString(indent+flat) <= maxLine {
 		return flat
@@ -76,7 +76,7 @@ func (t *text) value(v hujson.Value, indent string, inline, broad bool) string {
 }
 
 // flat is a value on one line.
-func (t *text) flat(v hujson.Value) string {
+func (t *jsonText) flat(v hujson.Value) string {
 	var items []string
 	switch list := v.Value.(type) {
 	case *hujson.Object:

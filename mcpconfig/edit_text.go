@@ -37,16 +37,16 @@ func itemsOf(v *hujson.Value) items {
 	return it
 }
 
-// text is a file's, with the habits of who wrote it.
-type text struct {
+// jsonText is a file's, with the habits of who wrote it.
+type jsonText struct {
 	text          []byte
 	newline, unit string
 	colon, comma  string
 	trailing      bool // a comma behind the last item
 }
 
-func (e *Edit) text() *text {
-	t := &text{text: e.doc.Text, newline: "\n", unit: "  ", colon: ": ", comma: ", "}
+func (e *Edit) text() *jsonText {
+	t := &jsonText{text: e.doc.Text, newline: "\n", unit: "  ", colon: ": ", comma: ", "}
 	if i := bytes.IndexByte(t.text, '\n'); i > 0 && t.text[i-1] == '\r' {
 		t.newline = "\r\n"
 	}
@@ -66,7 +66,7 @@ func (e *Edit) text() *text {
 }
 
 // insert adds an item behind the last; write writes it.
-func (t *text) insert(in items, write func(indent string, inline bool) string) []tree.Cut {
+func (t *jsonText) insert(in items, write func(indent string, inline bool) string) []tree.Cut {
 	n := len(in.each)
 	if n == 0 {
 		return t.insertFirst(in, write)
@@ -87,7 +87,7 @@ func (t *text) insert(in items, write func(indent string, inline bool) string) [
 }
 
 // insertFirst adds an item where there is none.
-func (t *text) insertFirst(in items, write func(indent string, inline bool) string) []tree.Cut {
+func (t *jsonText) insertFirst(in items, write func(indent string, inline bool) string) []tree.Cut {
 	at, base := t.tail(in.open+1), t.indentAt(in.open)
 	indent := base + t.unit
 	by := t.newline + indent + write(indent, false)
@@ -101,7 +101,7 @@ func (t *text) insertFirst(in items, write func(indent string, inline bool) stri
 }
 
 // remove takes an item out, with its comma and what else is on its lines.
-func (t *text) remove(in items, i int) []tree.Cut {
+func (t *jsonText) remove(in items, i int) []tree.Cut {
 	item, final := in.each[i], i == len(in.each)-1
 	end := item.comma + 1
 	var cuts []tree.Cut
@@ -133,7 +133,7 @@ func (t *text) remove(in items, i int) []tree.Cut {
 
 // upTo is where a removal of whole lines begins: before the empty line in front of
 // them, if another empty line or a bracket would follow it.
-func (t *text) upTo(start, end int) int {
+func (t *jsonText) upTo(start, end int) int {
 	next := t.blanks(end)
 	if !bytes.ContainsAny(t.text[next:next+1], "\r\n}]") || start == 0 {
 		return start
@@ -150,7 +150,7 @@ func (t *text) upTo(start, end int) int {
 
 // downTo is where a removal of whole lines ends: of the first item behind the empty
 // line that parts it from the second.
-func (t *text) downTo(in items, i, end int) int {
+func (t *jsonText) downTo(in items, i, end int) int {
 	next := t.blanks(end)
 	if t.text[next] == '\r' {
 		next++
@@ -162,7 +162,7 @@ func (t *text) downTo(in items, i, end int) int {
 }
 
 // back is where the blanks in front of an offset begin.
-func (t *text) back(at int) int {
+func (t *jsonText) back(at int) int {
 	for at > 0 && (t.text[at-1] == ' ' || t.text[at-1] == '\t') {
 		at--
 	}
@@ -170,7 +170,7 @@ func (t *text) back(at int) int {
 }
 
 // blanks is where the blanks behind an offset end.
-func (t *text) blanks(at int) int {
+func (t *jsonText) blanks(at int) int {
 	for at < len(t.text) && (t.text[at] == ' ' || t.text[at] == '\t') {
 		at++
 	}
@@ -178,19 +178,19 @@ func (t *text) blanks(at int) int {
 }
 
 // leads reports whether an offset is the first on its line.
-func (t *text) leads(at int) bool {
+func (t *jsonText) leads(at int) bool {
 	at = t.back(at)
 	return at == 0 || t.text[at-1] == '\n'
 }
 
 // indentAt is how far the line of an offset is indented.
-func (t *text) indentAt(at int) string {
+func (t *jsonText) indentAt(at int) string {
 	start := bytes.LastIndexByte(t.text[:at], '\n') + 1
 	return string(t.text[start:t.blanks(start)])
 }
 
 // tail is where the comments end that stand behind an offset, on its line.
-func (t *text) tail(at int) int {
+func (t *jsonText) tail(at int) int {
 	end := at
 	for {
 		i := t.blanks(end)

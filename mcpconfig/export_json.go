@@ -144,7 +144,7 @@ func inputText(v hujson.Value, name string) string {
 }
 
 // apply makes the cuts, and reads the outcome.
-func (m *jsonMerge) apply(t *text, cuts []tree.Cut) error {
+func (m *jsonMerge) apply(t *jsonText, cuts []tree.Cut) error {
 	doc, fault := tree.Parse(tree.Splice(t.text, cuts), tree.JSON)
 	if fault != nil {
 		line, column := doc.Position(fault.At)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -115,7 +115,7 @@ func (f *file) rows(top *hujson.Object) {
 	}
 	hint := example
 	for _, want := range []string{"servers", "mcpServers"} {
-		if near := nearest.Names(want, names, 1); len(near) == 1 {
+		if near := text.Nearest(want, names, 1); len(near) == 1 {
 			hint = fmt.Sprintf("write %q instead of %s", want, tree.Quote(near[0]))
 			break
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -66,7 +66,7 @@ func unknownClient(client string) error {
 		names = append(names, c.Name)
 	}
 	hint := "one of " + strings.Join(names, ", ")
-	if near := nearest.Names(client, names, 1); len(near) == 1 {
+	if near := text.Nearest(client, names, 1); len(near) == 1 {
 		hint = "did you mean " + near[0] + "?"
 	}
 	return fmt.Errorf("unknown client %s; %s", tree.Quote(client), hint)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -78,7 +78,7 @@ func meant(name string) string {
 	case "includetools", "excludetools", "enabledtools", "disabledtools", "enabled_tools", "disabled_tools", "allowedtools":
 		return "tools"
 	}
-	if near := nearest.Names(name, keys(), 1); len(near) == 1 {
+	if near := text.Nearest(name, keys(), 1); len(near) == 1 {
 		return near[0]
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 	"github.com/indusagi/indus/schema"
@@ -69,7 +69,7 @@ func (r *reading) members(field string, object *hujson.Object, known []string, s
 		case name != "" && strings.Contains("$_/#", name[:1]): // a comment
 		case !slices.Contains(known, name):
 			hint := `it has "` + strings.Join(known, `", "`) + `"`
-			if near := nearest.Names(name, known, 1); len(near) == 1 {
+			if near := text.Nearest(name, known, 1); len(near) == 1 {
 				hint = fmt.Sprintf("did you mean %q?", near[0])
 			}
 			tell(m.Name.StartOffset, fmt.Sprintf("unknown key %s in %q", tree.Quote(name), field), hint)
@@ -182,7 +182,7 @@ func (r *reading) profile() *schema.Profile {
 		names = append(names, p.Name())
 	}
 	hint := "there are " + strings.Join(names, ", ")
-	if near := nearest.Names(name, names, 1); len(near) == 1 {
+	if near := text.Nearest(name, names, 1); len(near) == 1 {
 		hint = fmt.Sprintf("did you mean %q?", near[0])
 	}
 	r.note(v.StartOffset, "unknown profile "+tree.Quote(name)+", which is left out", hint)

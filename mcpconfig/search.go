@@ -11,7 +11,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 )
 
 // source is one file that is there.
@@ -195,7 +195,7 @@ func neighbours(path string) string {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	near := nearest.Names(filepath.Base(path), names, 1)
+	near := text.Nearest(filepath.Base(path), names, 1)
 	if len(near) == 0 {
 		return ""
 	}

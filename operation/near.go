@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 )
 
 // What a [NotFound] suggests.
@@ -47,7 +47,7 @@ func (r *Registry) nearest(q request) []string {
 	for _, c := range list[:min(len(list), maxCompared)] {
 		names = append(names, c.name)
 	}
-	return nearest.Names(q.name, names, maxNearest)
+	return text.Nearest(q.name, names, maxNearest)
 }
 
 func fold(name string) string {

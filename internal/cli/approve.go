@@ -255,9 +255,9 @@ func waits(c *mcpconfig.Config, r mcpconfig.Row) *waiting {
 	if whole := commandLine(field("command"), field("args")); len(whole) > maxRuns || strings.Contains(r.Target, secret.Mask) {
 		w.Runs = whole
 	}
-	w.Cwd, _ = text(field("cwd"))
+	w.Cwd, _ = jsonString(field("cwd"))
 	w.Env = named(field("env"), "=")
-	w.EnvFile, _ = text(field("envFile"))
+	w.EnvFile, _ = jsonString(field("envFile"))
 	if t, ok := r.Server.Transport.(interop.Stdio); ok {
 		w.Inherits = t.InheritEnv
 	}
@@ -272,7 +272,7 @@ func commandLine(command, args json.RawMessage) string {
 	elements, _ := elementsOf(args)
 	var words []string
 	for _, raw := range append([]json.RawMessage{command}, elements...) {
-		word, ok := text(raw)
+		word, ok := jsonString(raw)
 		switch {
 		case !ok:
 			word = string(raw)
@@ -293,7 +293,7 @@ func named(raw json.RawMessage, is string) []string {
 	members, _ := membersOf(raw)
 	var out []string
 	for _, m := range members {
-		value, ok := text(m.Value)
+		value, ok := jsonString(m.Value)
 		switch {
 		case !ok:
 			value = string(m.Value)

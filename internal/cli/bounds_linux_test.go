@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 // memory is a figure of a process in MiB: VmRSS, or VmHWM for the most it had.

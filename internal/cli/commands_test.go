@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/indusagi/indus/internal/fixture"
-	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
 )

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/indusagi/indus/internal/nearest"
 	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 )
 
@@ -69,7 +69,7 @@ func (l *lookup) advice() string {
 		return fmt.Sprintf(`it is at %s, which is not in the PATH of indus: write that path in "command", and where it calls others beside it "env": {"PATH": "%s:${PATH}"}`,
 			found, filepath.Dir(found))
 	}
-	if near := nearest.Names(l.stdio.Command, l.programs(), 3); len(near) > 0 {
+	if near := text.Nearest(l.stdio.Command, l.programs(), 3); len(near) > 0 {
 		return "did you mean " + strings.Join(near, ", ") + "?" + installHint(l.stdio.Command, " Or ")
 	}
 	return orElse(installHint(l.stdio.Command, ""), "install it, or write its whole path in \"command\"")

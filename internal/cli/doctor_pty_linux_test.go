@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 // TestATerminalSeesTheDoctorWait: who is waited for is drawn on stderr, and wiped

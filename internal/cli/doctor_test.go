@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/internal/cli"
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 // examined is what the doctor says of one server, and with what exit code.

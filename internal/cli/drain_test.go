@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 // client asks a program by either door, in the modern era, and keeps what it says.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
@@ -171,7 +171,7 @@ func cutText(s string, n int) string {
 }
 
 func didYouMean(name string, known []string) string {
-	near := nearest.Names(name, known, 3)
+	near := text.Nearest(name, known, 3)
 	if len(near) == 0 {
 		return ""
 	}

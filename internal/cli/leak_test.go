@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/internal/cli"
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"go.uber.org/goleak"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/cli"
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/ledger"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"golang.org/x/sys/unix"
 )
 

@@ -47,7 +47,7 @@ func hideAll(raw json.RawMessage) any {
 	}
 	var out object
 	for _, m := range members {
-		if s, ok := text(m.Value); ok {
+		if s, ok := jsonString(m.Value); ok {
 			out.add(m.Key, secret.Literal(s))
 		} else {
 			out.add(m.Key, secret.Mask)
@@ -104,7 +104,7 @@ func hideArgs(raw json.RawMessage) any {
 	return out
 }
 
-func text(raw json.RawMessage) (string, bool) {
+func jsonString(raw json.RawMessage) (string, bool) {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
 		return "", false
@@ -113,7 +113,7 @@ func text(raw json.RawMessage) (string, bool) {
 }
 
 func hideText(raw json.RawMessage, hide func(string) string) any {
-	if s, ok := text(raw); ok {
+	if s, ok := jsonString(raw); ok {
 		return hide(s)
 	}
 	return raw
@@ -141,17 +141,17 @@ func pasted(raw json.RawMessage) []paste {
 	members := func(of, what string, variable func(name, value string) string) {
 		list, _ := membersOf(field(of))
 		for _, m := range list {
-			if v, ok := text(m.Value); ok && (secret.Named(m.Key) && secret.Worth(v) || secret.Like(v) || secret.Text(v) != v) {
+			if v, ok := jsonString(m.Value); ok && (secret.Named(m.Key) && secret.Worth(v) || secret.Like(v) || secret.Text(v) != v) {
 				found = append(found, paste{what + " " + m.Key, variable(m.Key, v)})
 			}
 		}
 	}
 	members("env", "env", func(name, _ string) string { return "${" + name + "}" })
 	members("headers", "header", func(_, value string) string { return secret.Scheme(value) + "${TOKEN}" })
-	if v, ok := text(field("url")); ok && secret.Text(v) != v {
+	if v, ok := jsonString(field("url")); ok && secret.Text(v) != v {
 		found = append(found, paste{"the URL", "${VAR} in that place"})
 	}
-	if v, ok := text(field("command")); ok && secret.Text(v) != v {
+	if v, ok := jsonString(field("command")); ok && secret.Text(v) != v {
 		found = append(found, paste{"the command", "${VAR} in its place"})
 	}
 	elements, _ := elementsOf(field("args"))
@@ -166,7 +166,7 @@ func texts(list []json.RawMessage) []string {
 	out := make([]string, len(list))
 	for i, raw := range list {
 		var ok bool
-		if out[i], ok = text(raw); !ok {
+		if out[i], ok = jsonString(raw); !ok {
 			out[i] = string(raw)
 		}
 	}

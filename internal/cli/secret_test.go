@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/cli"
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 // repeated is a secret in every encoding in which a server may repeat it. None of them is

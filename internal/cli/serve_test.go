@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/internal/fixture"
-	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/indusagi/indus/internal/fixture"
-	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/ledger"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/indusagi/indus/internal/peers"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/internal/wire"
 )
 

@@ -28,7 +28,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/indusagi/indus/internal/nearest"
 	"github.com/indusagi/indus/internal/text"
 )
 
@@ -191,7 +190,7 @@ func (x *Index) known(word string) []string {
 			alike = append(alike, x.sorted[at])
 		}
 	}
-	return nearest.Names(word, alike, 1)
+	return text.Nearest(word, alike, 1)
 }
 
 // ownName is where a name without its server or namespace begins.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/indusagi/indus/internal/variable"
+	"github.com/indusagi/indus/internal/text"
 )
 
 // Scheme is the word in front of a credential, such as "Bearer ".
@@ -37,7 +37,7 @@ func Named(name string) bool {
 
 // Worth reports a literal that is long enough to be a secret.
 func Worth(v string) bool {
-	return len(v) >= Least && variable.Index(v) == len(v) && v != "false"
+	return len(v) >= Least && text.VariableIndex(v) == len(v) && v != "false"
 }
 
 // forms are those in which well-known services hand out secrets.

@@ -3,7 +3,7 @@ package secret
 import (
 	"strings"
 
-	"github.com/indusagi/indus/internal/variable"
+	"github.com/indusagi/indus/internal/text"
 )
 
 // Text is a text of a configuration, such as a command line, of which all may be seen but
@@ -76,12 +76,12 @@ func masked(s string) string {
 func parts(s string, literal, one func(string) string) string {
 	var b strings.Builder
 	for {
-		at := variable.Index(s)
+		at := text.VariableIndex(s)
 		b.WriteString(literal(s[:at]))
 		if at == len(s) {
 			return b.String()
 		}
-		end := at + variable.Length(s[at:])
+		end := at + text.VariableLength(s[at:])
 		b.WriteString(one(s[at:end]))
 		s = s[end:]
 	}

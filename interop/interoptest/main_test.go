@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 // serveVariable makes this test program a stdio server.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/interoptest"
 	"github.com/indusagi/indus/toolbox"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/operation/bridge"

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/operation/bridge"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 )
 
 // fault is one leaf of the library's errors. Several become one where each alone would do: the branches of an anyOf.
@@ -231,7 +231,7 @@ func near(s *jsonschema.Schema, parent, name string) string {
 		known = append(known, candidate)
 	}
 	slices.Sort(known)
-	if hits := nearest.Names(name, known[:min(len(known), manyNames)], 1); len(hits) > 0 {
+	if hits := text.Nearest(name, known[:min(len(known), manyNames)], 1); len(hits) > 0 {
 		return parent + "/" + escape(hits[0])
 	}
 	return ""

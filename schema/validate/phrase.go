@@ -7,7 +7,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 )
 
 // anything is expected where a schema says nothing that fits into a few words.
@@ -72,8 +72,8 @@ func choices(values []any, got any) string {
 	if len(values) == 1 {
 		return brief(values[0], maxGot)
 	}
-	text, _ := got.(string)
-	if near := nearest.Names(text, stringsOf(values), 3); len(near) > 0 && len(values) > maxChoices {
+	word, _ := got.(string)
+	if near := text.Nearest(word, stringsOf(values), 3); len(near) > 0 && len(values) > maxChoices {
 		values = slices.Concat(anys(near), values)
 	}
 	var shown []string

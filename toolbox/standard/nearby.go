@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -57,5 +57,5 @@ func alike(tc *toolbox.Context, dir, name string) []string {
 			names = append(names, e.Name())
 		}
 	}
-	return nearest.Names(name, names, suggested)
+	return text.Nearest(name, names, suggested)
 }

@@ -1,8 +1,4 @@
-// Package nearest finds the names that someone who mistyped one may have meant.
-//
-// [Names] is pure, safe for concurrent use, and ignores case, "-" and "_". It is
-// for short lists and short names: a name longer than 128 bytes has no neighbours.
-package nearest
+package text
 
 import (
 	"cmp"
@@ -13,11 +9,11 @@ import (
 // longest bounds the work of one comparison, which is quadratic; nobody mistypes more.
 const longest = 128
 
-// Names returns at most n of the candidates that resemble name, nearest first and
+// Nearest is at most n of the candidates that resemble name (what someone who mistyped one may have meant), nearest first and
 // in the candidates' order where two are equally near. A candidate resembles name
 // if few keystrokes part them (one in a short name, three in a long one), or if
 // name, of three letters or more, is a part of it. Without one the result is nil.
-func Names(name string, candidates []string, n int) []string {
+func Nearest(name string, candidates []string, n int) []string {
 	type hit struct {
 		name     string
 		distance int

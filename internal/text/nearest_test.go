@@ -1,4 +1,4 @@
-package nearest_test
+package text_test
 
 import (
 	"fmt"
@@ -7,21 +7,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/indusagi/indus/internal/nearest"
+	"github.com/indusagi/indus/internal/text"
 )
 
-func ExampleNames() {
+func ExampleNearest() {
 	tools := []string{"fs__read_file", "fs__write_file", "git__log"}
-	fmt.Println(nearest.Names("fs__raed_file", tools, 3))
-	fmt.Println(nearest.Names("file", tools, 3))
-	fmt.Println(nearest.Names("weather", tools, 3))
+	fmt.Println(text.Nearest("fs__raed_file", tools, 3))
+	fmt.Println(text.Nearest("file", tools, 3))
+	fmt.Println(text.Nearest("weather", tools, 3))
 	// Output:
 	// [fs__read_file]
 	// [fs__read_file fs__write_file]
 	// []
 }
 
-func TestNames(t *testing.T) {
+func TestNearest(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		candidates string
@@ -44,17 +44,17 @@ func TestNames(t *testing.T) {
 		{"oauth", "name command args env url headers", ""},
 		{strings.Repeat("a", 200), strings.Repeat("a", 200), ""},
 	} {
-		got := nearest.Names(tt.name, strings.Fields(tt.candidates), 3)
+		got := text.Nearest(tt.name, strings.Fields(tt.candidates), 3)
 		if diff := cmp.Diff(strings.Fields(tt.want), append([]string{}, got...)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", tt.name, diff)
 		}
 	}
 }
 
-func TestNamesReturnsAtMostN(t *testing.T) {
+func TestNearestReturnsAtMostN(t *testing.T) {
 	candidates := []string{"aaaa", "aaab", "aaac"}
 	for n := -1; n <= 4; n++ {
-		if got := len(nearest.Names("aaaa", candidates, n)); got != max(0, min(n, 3)) {
+		if got := len(text.Nearest("aaaa", candidates, n)); got != max(0, min(n, 3)) {
 			t.Errorf("n=%d: %d names", n, got)
 		}
 	}

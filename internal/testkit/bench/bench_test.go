@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/internal/fixture"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"

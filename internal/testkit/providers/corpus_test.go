@@ -14,7 +14,7 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-const corpus = "../../schema/testdata/corpus"
+const corpus = "../../../schema/testdata/corpus"
 
 // tool is a tool as its owner publishes it.
 type tool struct {

@@ -1,9 +1,9 @@
-package variable_test
+package text_test
 
 import (
 	"testing"
 
-	"github.com/indusagi/indus/internal/variable"
+	"github.com/indusagi/indus/internal/text"
 )
 
 func TestVariables(t *testing.T) {
@@ -13,10 +13,10 @@ func TestVariables(t *testing.T) {
 		{"", "${cmd:echo {}; echo ${X}}", "s}"}, {"", "${X:-${cmd:a {b}}c}", "d"}, {"", "${cmd:{", ""}, {"", "${X", ""},
 	} {
 		s := tt.before + tt.one + tt.after
-		at := variable.Index(s)
+		at := text.VariableIndex(s)
 		if at != len(tt.before) {
 			t.Errorf("%q: the first is at %d, want %d", s, at, len(tt.before))
-		} else if got := s[at:][:variable.Length(s[at:])]; got != tt.one {
+		} else if got := s[at:][:text.VariableLength(s[at:])]; got != tt.one {
 			t.Errorf("%q: it is %q, want %q", s, got, tt.one)
 		}
 	}

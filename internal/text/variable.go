@@ -1,11 +1,9 @@
-// Package variable finds the variables of a configuration, ${NAME} and the like, in a
-// text. It replaces nothing: who shows a text leaves them as they are.
-package variable
+package text
 
 import "strings"
 
-// Index is where the first variable of a text begins, or else its length.
-func Index(s string) int {
+// VariableIndex is where the first variable of a configuration (${NAME}, ${file:…}, ${cmd:…}) begins in a text, or else its length.
+func VariableIndex(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch {
 		case strings.HasPrefix(s[i:], "$${"):
@@ -17,9 +15,9 @@ func Index(s string) int {
 	return len(s)
 }
 
-// Length is how far the variable reaches that a text begins with: to its "}",
+// VariableLength is how far the variable reaches that a text begins with: to its "}",
 // or to the end of the text.
-func Length(s string) int {
+func VariableLength(s string) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
 		switch {

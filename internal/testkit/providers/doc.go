@@ -3,7 +3,7 @@
 //
 // It is a module of its own, so that nobody who uses indus resolves those SDKs. From the root of the repository:
 //
-//	cd internal/providers && go test -gcflags='github.com/anthropics/...=-l' -gcflags='github.com/openai/...=-l' ./...
+//	cd internal/testkit/providers && go test -gcflags='github.com/anthropics/...=-l' -gcflags='github.com/openai/...=-l' ./...
 //
 // The flags turn inlining off in the two largest SDKs, which halves the time of the first build.
 //

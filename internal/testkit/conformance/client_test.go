@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
 // TestClient runs the client's scenarios of each revision, which the suite wants
@@ -54,7 +54,7 @@ func build(t *testing.T, pkg string) string {
 // expected is the path of a file of expected failures.
 func expected(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", "testdata", "conformance", name))
+	path, err := filepath.Abs(filepath.Join("..", "..", "..", "testdata", "conformance", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // and nothing else.
 //
 // In the middle stand a mount and a host, as `indus serve` puts them together.
-// On one side is the fixture (internal/fixture), a server that writes bytes as
+// On one side is the fixture (internal/testkit/fixture), a server that writes bytes as
 // files give them to it, and tells what it received. On the other is a client
 // of a few lines that writes and reads bytes. Neither shares code with what is
 // between them, nor decodes what it passes on.

@@ -1,8 +1,8 @@
-module github.com/indusagi/indus/internal/providers
+module github.com/indusagi/indus/internal/testkit/providers
 
 go 1.26.0
 
-replace github.com/indusagi/indus => ../..
+replace github.com/indusagi/indus => ../../..
 
 require (
 	github.com/anthropics/anthropic-sdk-go v1.84.0

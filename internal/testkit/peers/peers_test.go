@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/internal/fixture"
-	"github.com/indusagi/indus/internal/peers"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
 const (
