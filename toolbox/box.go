@@ -1,12 +1,10 @@
 package toolbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/indusagi/indus/schema"
 )
@@ -30,28 +28,15 @@ type BoxOptions struct {
 	Budget int
 }
 
-// Box is the tools of several sources as one set, and the two doors to them: Do is
-// exact, Run is for models. It is live: what its sources gain and lose, it gains
-// and loses. It is a [Source] itself, so that boxes compose.
-//
-// Of two tools with one name the first source's is taken, and the other cannot be
-// seen or called. All methods are safe for concurrent use.
+// Box is the tools of several sources as one set, like [Join], and prepares them for models: Do is
+// exact, [Box.Run] is for models. It is a [Source] itself. All methods are safe for concurrent use.
 type Box struct {
 	profile   *schema.Profile // nil: each tool's own
 	byDefault *schema.Profile
 	validates bool
 	budget    int
 	around    Do
-	sources   []Source
-
-	local  atomic.Pointer[view] // what the local user sees
-	others sync.Map             // Principal → *view
-
-	mu        sync.Mutex // one merge at a time
-	version   uint64     // of the newest snapshot
-	recent    []*view    // the newest first, for principals to share
-	kept      int        // how many are in others
-	forgotten uint64     // the newest version that was seen by who is not kept any more
+	tools     *joined
 }
 
 var _ Source = (*Box)(nil)
@@ -62,14 +47,12 @@ func NewBox(o *BoxOptions, sources ...Source) *Box {
 	if o == nil {
 		o = &BoxOptions{}
 	}
-	b := &Box{profile: o.Profile, byDefault: o.Default, validates: !o.Unvalidated, budget: o.Budget, sources: slices.Clone(sources)}
-	if b.budget == 0 {
-		b.budget = DefaultBudget
-	}
+	b := &Box{profile: o.Profile, byDefault: o.Default, validates: !o.Unvalidated, budget: cmp.Or(o.Budget, DefaultBudget)}
+	b.tools = &joined{sources: slices.Clone(sources), prepare: b.fit}
 	if b.byDefault == nil {
 		b.byDefault = schema.Original
 	}
-	b.around = b.do
+	b.around = b.tools.Do
 	for _, wrap := range slices.Backward(o.Around) {
 		b.around = wrap(b.around)
 	}
@@ -79,17 +62,24 @@ func NewBox(o *BoxOptions, sources ...Source) *Box {
 // Snapshot implements [Source]. Parameters and Changes are filled by the box's profile;
 // Description is the owner's, for whoever publishes it. A tool that no model can be
 // shown is in it all the same, with the reason in Unfit.
-func (b *Box) Snapshot(p Principal) *Snapshot { return b.view(p).all }
+func (b *Box) Snapshot(p Principal) *Snapshot { return b.tools.Snapshot(p) }
+
+// Watch implements [Source]. It reports each source's changes, even where they change nothing
+// that a principal sees: then the Version of their Snapshot stays too.
+func (b *Box) Watch(changed func()) (stop func()) { return b.tools.Watch(changed) }
+
+// Do implements [Source]: the call goes to its source exactly as it is, as [Join] says.
+func (b *Box) Do(ctx context.Context, c Call) (*Result, error) { return b.around(ctx, c) }
 
 // Descriptors are the tools to show a model that works for the local user: those of
 // Snapshot that are fit, in order, with the descriptions for models. The slice is the
 // caller's own. Give the model Name, Description and Parameters.
 func (b *Box) Descriptors() []Descriptor {
-	v := b.view("")
+	v := b.tools.view("")
 	fit := make([]Descriptor, 0, len(v.all.Tools))
-	for i, d := range v.all.Tools {
+	for _, d := range v.all.Tools {
 		if d.Unfit == "" {
-			d.Description = v.fits[i].description
+			d.Description = v.tools[d.Name].fit.description
 			fit = append(fit, d)
 		}
 	}
@@ -127,52 +117,4 @@ func (b *Box) profileOf(d *Descriptor) *schema.Profile {
 		return d.Profile
 	}
 	return b.byDefault
-}
-
-// Watch implements [Source]. It cannot know who looks, so it tells of every source's
-// change, even where what a principal sees stays as it was: then the Version of
-// their Snapshot stays too.
-func (b *Box) Watch(changed func()) (stop func()) {
-	stops := make([]func(), len(b.sources))
-	for i, s := range b.sources {
-		stops[i] = s.Watch(changed)
-	}
-	return sync.OnceFunc(func() {
-		for _, stop := range stops {
-			stop()
-		}
-	})
-}
-
-// Do implements [Source]: the exact door. The call goes to the source whose tool the
-// caller's Snapshot shows. A name that is not there is asked of those sources that
-// withhold it, or have servers not heard yet or down, in order, because it may be theirs;
-// each may wait for its servers, within ctx.
-func (b *Box) Do(ctx context.Context, c Call) (*Result, error) { return b.around(ctx, c) }
-
-func (b *Box) do(ctx context.Context, c Call) (*Result, error) {
-	v := b.view(c.Caller)
-	if t, ok := v.tools[c.Name]; ok {
-		return t.source.Do(ctx, c)
-	}
-	for i, s := range b.sources {
-		if !v.snapshots[i].mayTake(c.Name) {
-			continue
-		}
-		if r, err := s.Do(ctx, c); !isUnknown(err, c.Name) {
-			return r, err
-		}
-	}
-	return nil, &UnknownTool{Name: c.Name}
-}
-
-// mayTake reports whether the source may know a name that it does not show.
-func (s *Snapshot) mayTake(name string) bool {
-	return s != nil && (len(s.Pending) > 0 || slices.Contains(s.Withheld, name) || s.DownOwner(name) != "")
-}
-
-// isUnknown reports whether err says that the source has no tool of that name.
-func isUnknown(err error, name string) bool {
-	unknown := (*UnknownTool)(nil)
-	return errors.As(err, &unknown) && unknown.Name == name
 }

@@ -2,7 +2,6 @@ package toolbox
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/indusagi/indus/schema"
@@ -105,9 +104,4 @@ func (s *Snapshot) DownOwner(name string) string {
 		}
 	}
 	return ""
-}
-
-// sameServers compares two lists of servers that are down.
-func sameServers(a, b []Down) bool {
-	return slices.EqualFunc(a, b, func(x, y Down) bool { return x.Server == y.Server })
 }

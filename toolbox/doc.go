@@ -4,7 +4,8 @@
 //
 // Put local tools into a [Registry], put registries and whatever else is a [Source]
 // (a mounted fleet of MCP servers, another box) into a [Box], show a model what
-// [Box.Descriptors] has, and hand what the model asks for to [Box.Run]:
+// [Box.Descriptors] has, and hand what the model asks for to [Box.Run]; where no model
+// is near, as in a host, [Join] makes one source of several:
 //
 //	package main
 //
@@ -67,7 +68,7 @@
 // # Live
 //
 // A [Snapshot] never changes, and is the same pointer until there is a new one; Watch tells of
-// that. A Box follows its sources. Asking it costs a pointer comparison for each source,
+// that. A Box and a Join follow their sources. Asking one costs a pointer comparison for each source,
 // and a call one map look-up more: sources are merged again only after one of them
 // has changed. Order is that of the sources, then each source's own, so that
 // what did not change stays where it was.

@@ -28,12 +28,12 @@ type fit struct {
 
 // fit is what models see of d, or why they see nothing. Of a tool that was there before
 // much is known already.
-func (b *Box) fit(d Descriptor, before *fit) *fit {
-	same := before != nil && before.profile == b.profileOf(&d) && bytes.Equal(before.schema, d.Schema)
-	if same && before.isOf(&d) {
+func (b *Box) fit(d *Descriptor, before *fit) *fit {
+	same := before != nil && before.profile == b.profileOf(d) && bytes.Equal(before.schema, d.Schema)
+	if same && before.isOf(d) {
 		return before
 	}
-	return b.newFit(&d, before, same)
+	return b.newFit(d, before, same)
 }
 
 func (b *Box) newFit(d *Descriptor, before *fit, same bool) *fit {
@@ -93,13 +93,12 @@ func (f *fit) describe(p *schema.Profile) {
 	f.changes = append(append(changes, more...), f.adapted.Changes...)
 }
 
-// fill is d with what f knows.
-func (f *fit) fill(d Descriptor) Descriptor {
+// fill puts what f knows into d.
+func (f *fit) fill(d *Descriptor) {
 	d.Unfit, d.Parameters, d.Changes = f.unfit, nil, nil
 	if f.unfit == "" {
 		d.Parameters, d.Changes = f.adapted.Schema, f.changes
 	}
-	return d
 }
 
 // restore turns arguments for the model's schema into arguments for the owner's.

@@ -24,7 +24,7 @@ func (b *Box) Run(ctx context.Context, c Call) Outcome {
 		return b.failed(c, fmt.Sprintf("the arguments of %s are not JSON: %v", c.Name, err), err)
 	}
 	c.Input = input
-	if f := b.view(c.Caller).find(c.Name); f != nil {
+	if f := b.tools.view(c.Caller).find(c.Name); f != nil {
 		c.Input = f.restore(input)
 		if err := f.check(c.Input, b.validates); err != nil {
 			return b.failed(c, fmt.Sprintf("the arguments of %s do not fit:\n%v", c.Name, err), err)

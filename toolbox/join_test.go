@@ -1,0 +1,89 @@
+package toolbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+)
+
+func TestJoinPassesToolsAndCallsOnAsTheyAre(t *testing.T) {
+	odd := toolbox.Descriptor{
+		Name: "dotted.name", Title: "T", Schema: json.RawMessage(`{ "type":"object" }`), Unfit: "its owner says so",
+		Parameters: json.RawMessage(`{}`), Changes: []schema.Change{{Rule: "r"}}, Wire: toolbox.Wire{Format: "x"},
+	}
+	var got toolbox.Call
+	snapshot := &toolbox.Snapshot{
+		Version: 3, Tools: []toolbox.Descriptor{odd, described("b")}, Pending: []string{"s"}, Withheld: []string{"w"},
+		Owners: []toolbox.Owner{{Server: "s", Instructions: "read this"}},
+	}
+	f := newFleet(snapshot, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		got = c
+		return toolbox.NewResult(), nil
+	})
+	joined := toolbox.Join(registry(says("a", "first"), says("b", "first")), f)
+	all := joined.Snapshot("")
+	if diff := cmp.Diff([]string{"a", "b", "dotted.name"}, names(all.Tools)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(odd, all.Tools[2]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]any{snapshot.Pending, snapshot.Withheld, snapshot.Owners}, []any{all.Pending, all.Withheld, all.Owners}); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range []string{"dotted.name", "w", "unlisted"} {
+		call := toolbox.Call{ID: "7", Name: name, Input: json.RawMessage(` not json`), Caller: "ann"}
+		if _, err := joined.Do(t.Context(), call); err != nil || got.Name != name || string(got.Input) != ` not json` || got.Caller != "ann" {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	if r, err := joined.Do(t.Context(), toolbox.Call{Name: "b"}); err != nil || *r.Blocks()[0].Text != "first" {
+		t.Errorf("b is not the first source's: %v", err)
+	}
+}
+
+func TestJoinFollowsItsSources(t *testing.T) {
+	r, hidden := registry(echo("a")), registry(echo("a"))
+	joined := toolbox.Join(r, toolbox.Join(hidden))
+	before, heard := joined.Snapshot(""), 0
+	stop := joined.Watch(func() { heard++ })
+	hidden.Add(echo("a"))
+	if joined.Snapshot("") != before || joined.Snapshot("ann") != before {
+		t.Error("there is a new snapshot with nothing new in it")
+	}
+	r.Add(echo("b"))
+	after := joined.Snapshot("")
+	if diff := cmp.Diff([]string{"a", "b"}, names(after.Tools)); diff != "" || after.Version <= before.Version || heard != 2 {
+		t.Errorf("version %d after %d, %d changes heard; %s", after.Version, before.Version, heard, diff)
+	}
+	stop()
+	stop()
+	r.Remove("b")
+	if heard != 2 {
+		t.Error("heard a change after stop")
+	}
+}
+
+// Two principals may have been given different snapshots with one version. One of them must not be given the
+// other's when its own changes into the same.
+func TestJoinNeverGivesTwoSnapshotsWithOneVersion(t *testing.T) {
+	one, two := described("one"), described("two")
+	snapshots := map[toolbox.Principal]*toolbox.Snapshot{
+		"ann": {Version: 5, Tools: []toolbox.Descriptor{one}},
+		"bob": {Version: 5, Tools: []toolbox.Descriptor{two}},
+	}
+	f := newFleet(nil, nil)
+	f.setEach(func(p toolbox.Principal) *toolbox.Snapshot { return snapshots[p] })
+	joined := toolbox.Join(f)
+	joined.Snapshot("bob")
+	before := joined.Snapshot("ann")
+	snapshots["ann"] = &toolbox.Snapshot{Version: 7, Tools: []toolbox.Descriptor{two}}
+	if after := joined.Snapshot("ann"); after.Version <= before.Version {
+		t.Errorf("version %d after %d", after.Version, before.Version)
+	}
+}
