@@ -19,8 +19,9 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"schema", []string{"internal/text"}, "schemas are pure data: whoever checks one needs nothing of the rest"},
-	{"schema/validate", []string{"schema", "internal/text"}, "arguments are checked against a schema, and by nothing else: no idea of tools"},
+	{"internal/keyword", nil, "a table of JSON Schema's keywords"},
+	{"schema", []string{"internal/keyword", "internal/text"}, "schemas are pure data: whoever checks one needs nothing of the rest"},
+	{"schema/validate", []string{"schema", "internal/keyword", "internal/text"}, "arguments are checked against a schema, and by nothing else: no idea of tools"},
 	{"schema/infer", nil, "Go types to schemas: no idea of who is asked for one"},
 	{"internal/memory", nil, "bytes: no idea of what they say"},
 	{"internal/wire", []string{"internal/memory"}, "bytes of messages: no idea of tools or servers"},
@@ -30,7 +31,7 @@ var layers = []layer{
 	{"internal/secret", []string{"internal/text"}, "text, and what must not be shown of it: no idea of servers"},
 	{"internal/watch", nil, "who is to be told: no idea of what"},
 	{"internal/filelock", nil, "files: no idea of what stands in them"},
-	{"internal/protocol", []string{"internal/text", "internal/wire"}, "names and readings that both sides of the bridge share"},
+	{"internal/protocol", []string{"internal/keyword", "internal/text", "internal/wire"}, "names and readings that both sides of the bridge share"},
 	{"internal/sdkwire", []string{"internal/wire", "internal/protocol"}, "the one place that carries messages over the SDK's transports"},
 	{"toolbox", []string{"schema", "schema/infer", "schema/validate", "internal/proc", "internal/watch"}, "an agent compiles without the bridge"},
 	{"toolbox/standard", []string{"toolbox", "schema", "internal/text"}, "the built-in tools stand on toolbox alone"},
@@ -52,7 +53,7 @@ var layers = []layer{
 var forTests = []string{"examples", "internal/testkit"}
 
 // noSDK is what compiles without the MCP SDK: the seeds' "mcp" feature gate.
-var noSDK = []string{"schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "operation"}
+var noSDK = []string{"internal/keyword", "schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "operation"}
 
 func TestLayers(t *testing.T) {
 	for _, l := range layers {

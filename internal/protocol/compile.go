@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // What of an outputSchema is compiled for a client at most: every client of ours would
@@ -230,7 +232,7 @@ func (c *compiler) resolve(ref string) (any, bool) {
 		if err != nil {
 			return nil, false
 		}
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		part = text.FromPointerStep(part)
 		switch v := at.(type) {
 		case map[string]any:
 			at, ok = v[part]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -77,7 +78,7 @@ func (m *mender) object(path string, obj json.RawMessage, visit func(path, key s
 	var out []byte // nil: nothing has changed so far
 	for i := range members {
 		v := &members[i]
-		to := visit(path+"/"+pointerStep(v.Key), v.Key, v.Value)
+		to := visit(path+"/"+text.PointerStep(v.Key), v.Key, v.Value)
 		if out == nil && (len(to) != len(v.Value) || &to[0] != &v.Value[0]) {
 			out = append(make([]byte, 0, len(obj)), '{')
 			for _, before := range members[:i] {
@@ -355,12 +356,4 @@ func (m *mender) block(path string, v json.RawMessage) json.RawMessage {
 // nameOf is a path as people say it: "annotations.title".
 func nameOf(path string) string {
 	return Printable(strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."), 80)
-}
-
-// pointerStep is a key as a JSON Pointer has it (RFC 6901).
-func pointerStep(key string) string {
-	if strings.ContainsAny(key, "~/") {
-		return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-	}
-	return key
 }

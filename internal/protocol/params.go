@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/indusagi/indus/internal/keyword"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -70,27 +71,13 @@ func (w *paramWalk) visit(schema any, path []string, reachable bool) error {
 		}
 	}
 	for key, value := range s {
-		for _, sub := range otherSubschemas(key, value) {
+		if key == "properties" {
+			continue
+		}
+		for sub := range keyword.Schemas(key, value) {
 			if err := w.visit(sub, path, false); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// otherSubschemas is the schemas in a keyword other than "properties".
-func otherSubschemas(key string, value any) []any {
-	switch key {
-	case "items", "prefixItems", "additionalItems", "contains", "additionalProperties", "unevaluatedProperties",
-		"unevaluatedItems", "propertyNames", "contentSchema", "oneOf", "anyOf", "allOf", "not", "if", "then", "else":
-		if list, ok := value.([]any); ok {
-			return list
-		}
-		return []any{value}
-	case "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions":
-		if named, ok := value.(map[string]any); ok {
-			return slices.Collect(maps.Values(named))
 		}
 	}
 	return nil

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/indusagi/indus/internal/keyword"
+	"github.com/indusagi/indus/internal/text"
 )
 
 // here is where the schema is said to come from: what its references are relative to.
@@ -93,16 +96,16 @@ func (v *Validator) takeOut(doc any, e *jsonschema.ValidationError) (did bool) {
 		return did
 	}
 	at, name := e.InstanceLocation[:n-1], e.InstanceLocation[n-1]
-	parent := follow(doc, pointer(at))
+	parent := follow(doc, text.Pointer(at...))
 	if list, ok := parent.([]any); ok {
 		i, _ := strconv.Atoi(name)
-		if keyword := at[len(at)-1]; keyword != "required" && keyword != "type" {
+		if around := at[len(at)-1]; around != "required" && around != "type" {
 			v.fault(e, list[i])
 			list[i] = map[string]any{lossy: ""}
 			return true
 		}
 		at, name = at[:len(at)-1], at[len(at)-1]
-		parent = follow(doc, pointer(at))
+		parent = follow(doc, text.Pointer(at...))
 	}
 	s, _ := parent.(map[string]any)
 	value, ok := s[name]
@@ -110,7 +113,7 @@ func (v *Validator) takeOut(doc any, e *jsonschema.ValidationError) (did bool) {
 		return did
 	}
 	switch {
-	case n > 1 && mapKeywords[e.InstanceLocation[n-2]] && len(at) == n-1:
+	case n > 1 && keyword.IsNamed(e.InstanceLocation[n-2]) && len(at) == n-1:
 		s[name] = map[string]any{lossy: ""}
 	case name == "required":
 		delete(s, name)
@@ -128,7 +131,7 @@ func (v *Validator) takeOut(doc any, e *jsonschema.ValidationError) (did bool) {
 
 func (v *Validator) fault(e *jsonschema.ValidationError, value any) {
 	if len(v.faulty) < maxFaulty {
-		v.faulty = append(v.faulty, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(show(pointer(e.InstanceLocation)), 200),
+		v.faulty = append(v.faulty, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(shownPath(text.Pointer(e.InstanceLocation...)), 200),
 			shorten(wanted(e, nil), 200), brief(value, 60)))
 	}
 }
@@ -174,7 +177,7 @@ func nameOf(d *jsonschema.Draft) string {
 func reason(err error) error {
 	if misfit := refusal(err); misfit != nil {
 		leaf := firstLeaf(misfit)
-		return fmt.Errorf("it is no valid schema at %s: %s", shorten(show(pointer(leaf.InstanceLocation)), 200), shorten(wanted(leaf, nil), 200))
+		return fmt.Errorf("it is no valid schema at %s: %s", shorten(shownPath(text.Pointer(leaf.InstanceLocation...)), 200), shorten(wanted(leaf, nil), 200))
 	}
 	return errors.New(shorten(strings.ReplaceAll(err.Error(), here, ""), 300))
 }

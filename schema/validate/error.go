@@ -68,8 +68,8 @@ func (e *Error) In(path func(string) string) *Error {
 
 // String is one line: /limit: expected integer, got "ten".
 func (p Problem) String() string {
-	parent, name := split(p.Path)
-	at := shorten(show(parent), maxShownPath)
+	parent, name := splitPath(p.Path)
+	at := shorten(shownPath(parent), maxShownPath)
 	switch {
 	case p.Got == "" && p.Expected == anything:
 		return fmt.Sprintf("%s: missing required %s", at, quote(name, maxShownName))
@@ -78,10 +78,10 @@ func (p Problem) String() string {
 	case p.Expected == "" && p.Near == "":
 		return fmt.Sprintf("%s: unknown property %s", at, quote(name, maxShownName))
 	case p.Expected == "":
-		_, near := split(p.Near)
+		_, near := splitPath(p.Near)
 		return fmt.Sprintf("%s: unknown property %s; did you mean %s?", at, quote(name, maxShownName), quote(near, maxShownName))
 	}
-	return fmt.Sprintf("%s: expected %s, got %s", shorten(show(p.Path), maxShownPath), p.Expected, p.Got)
+	return fmt.Sprintf("%s: expected %s, got %s", shorten(shownPath(p.Path), maxShownPath), p.Expected, p.Got)
 }
 
 const (

@@ -187,10 +187,10 @@ func (x *explainer) problem(f fault) Problem {
 	if f.name != "" {
 		return x.propertyProblem(f, s)
 	}
-	p := Problem{Path: pointer(e.InstanceLocation)}
+	p := Problem{Path: text.Pointer(e.InstanceLocation...)}
 	switch k := e.ErrorKind.(type) {
 	case *kind.PropertyNames:
-		p.Path += "/" + escape(k.Property)
+		p.Path += "/" + text.PointerStep(k.Property)
 		p.Expected, p.Got = "another name", quote(k.Property, maxGot)
 		if text := phrase(s); text != anything {
 			p.Expected = "a name that is " + text
@@ -208,8 +208,8 @@ func (x *explainer) problem(f fault) Problem {
 
 // propertyProblem is about a property that is missing, or that should not be there.
 func (x *explainer) propertyProblem(f fault, s *jsonschema.Schema) Problem {
-	parent := pointer(f.path())
-	p := Problem{Path: parent + "/" + escape(f.name)}
+	parent := text.Pointer(f.path()...)
+	p := Problem{Path: parent + "/" + text.PointerStep(f.name)}
 	if _, unknown := f.errors[0].ErrorKind.(*kind.AdditionalProperties); unknown {
 		p.Near, p.Got = near(s, parent, f.name), x.got(f)
 		return p
@@ -232,7 +232,7 @@ func near(s *jsonschema.Schema, parent, name string) string {
 	}
 	slices.Sort(known)
 	if hits := text.Nearest(name, known[:min(len(known), manyNames)], 1); len(hits) > 0 {
-		return parent + "/" + escape(hits[0])
+		return parent + "/" + text.PointerStep(hits[0])
 	}
 	return ""
 }

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // The library checks again what a reference leads to where that is no usual place for a schema, and copies its index of
@@ -65,7 +67,7 @@ func fragment(ref string) (address, path string) {
 // follow is the value that a pointer leads to, nil where there is none.
 func follow(v any, path string) any {
 	for _, token := range strings.Split(path, "/")[1:] {
-		token = unescape(token)
+		token = text.FromPointerStep(token)
 		switch inner := v.(type) {
 		case map[string]any:
 			v = inner[token]

@@ -1,8 +1,6 @@
 package validate
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -20,15 +18,13 @@ func quote(s string, most int) string {
 	return encode(text.Clip(s, most))
 }
 
-// encode is a small value as JSON, with < as it is.
+// encode is a small value as JSON.
 func encode(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
+	encoded, err := text.JSON(v)
+	if err != nil {
 		return "null"
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(encoded)
 }
 
 // brief is a value as JSON, cut to about most bytes; it looks at no more of the value than it shows.

@@ -1,10 +1,9 @@
 package validate
 
-// Keywords whose value is not one schema: several by name, and values that only look like schemas.
-var (
-	mapKeywords  = map[string]bool{"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "dependentSchemas": true, "dependencies": true}
-	dataKeywords = map[string]bool{"const": true, "enum": true, "default": true, "examples": true, "example": true}
-)
+import "github.com/indusagi/indus/internal/keyword"
+
+// dataKeywords hold values that may look like schemas.
+var dataKeywords = map[string]bool{"const": true, "enum": true, "default": true, "examples": true, "example": true}
 
 // walk visits every schema within doc, the outer before the inner, which visit may change in place. What stands under a
 // keyword that nobody knows is visited too: references lead there.
@@ -20,7 +19,7 @@ func walk(doc any, visit func(map[string]any)) {
 			named, isMap := inner.(map[string]any)
 			switch {
 			case dataKeywords[key]:
-			case isMap && mapKeywords[key]:
+			case isMap && keyword.IsNamed(key):
 				for _, one := range named {
 					walk(one, visit)
 				}
