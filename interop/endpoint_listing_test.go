@@ -124,8 +124,8 @@ func TestEndpointQuarantinesBadRows(t *testing.T) {
 		t.Errorf("quarantine (-want +got):\n%s", diff)
 	}
 	for _, d := range r.list() {
-		if unfit := d.Tool == "bad_deep_schema"; (d.Unfit != "") != unfit {
-			t.Errorf("%s: unfit for models: %q", d.Tool, d.Unfit)
+		if unfit := d.Tool == "bad_deep_schema"; (d.Excluded != "") != unfit {
+			t.Errorf("%s: unfit for models: %q", d.Tool, d.Excluded)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestEndpointQuarantinesBadRows(t *testing.T) {
 func TestEndpointLimitsSchemas(t *testing.T) {
 	opts := &interop.EndpointOptions{Limits: schema.Limits{Bytes: 100}}
 	r := openFixture(t, opts, "-bare", "-tools", "1")
-	if d := r.list()[0]; d.Unfit == "" {
+	if d := r.list()[0]; d.Excluded == "" {
 		t.Error("a schema beyond the limit is fit for models")
 	}
 }

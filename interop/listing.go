@@ -352,8 +352,8 @@ func (e *Endpoint) admit(l *listing, row json.RawMessage) {
 		Schema: input, Wire: toolbox.Wire{Format: e.format(), JSON: row},
 	}}
 	if err := schema.Measure(input, e.opts.Limits); err != nil {
-		t.Unfit = err.Error()
-		l.rejected = append(l.rejected, Quarantine{Server: id, Tool: name, Reason: t.Unfit, Published: true})
+		t.Excluded = err.Error()
+		l.rejected = append(l.rejected, Quarantine{Server: id, Tool: name, Reason: t.Excluded, Published: true})
 	} else if t.params, err = protocol.ParamHeaders(input); err != nil {
 		if e.speaksModernHTTP() {
 			l.reject(id, name, err.Error())

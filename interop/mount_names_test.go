@@ -161,11 +161,11 @@ func TestUnfitToolsArePublishedAndQuarantined(t *testing.T) {
 		t.Errorf("models are shown %v", got)
 	}
 	all := m.Box.Snapshot("").Tools
-	if len(all) != 2 || all[0].Unfit == "" || string(all[0].Schema) != deep {
+	if len(all) != 2 || all[0].Excluded == "" || string(all[0].Schema) != deep {
 		t.Errorf("published: %v", mountedNames(&toolbox.Snapshot{Tools: all}))
 	}
 	q := m.Fleet.Quarantined()
-	if len(q) != 1 || q[0].Tool != "deep" || !q[0].Published || q[0].Reason != all[0].Unfit {
+	if len(q) != 1 || q[0].Tool != "deep" || !q[0].Published || q[0].Reason != all[0].Excluded {
 		t.Errorf("quarantined: %v", q)
 	}
 	if got, err := say(t.Context(), m.Box, "a__deep", "{}"); got != "deep" {

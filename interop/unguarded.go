@@ -24,7 +24,7 @@ func (u unguarded) Snapshot(p toolbox.Principal) *toolbox.Snapshot {
 	out.Tools = nil
 	for _, d := range all.Tools {
 		if guarded[d.Server] {
-			out.Withheld = append(slices.Clip(out.Withheld), d.Name)
+			out.Held = append(slices.Clip(out.Held), d.Name)
 		} else {
 			out.Tools = append(out.Tools, d)
 		}

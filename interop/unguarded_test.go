@@ -17,8 +17,8 @@ func TestAMountThatKnowsNoApprovalsHasNoGuardedTools(t *testing.T) {
 	m := interop.Mount(t.Context(), servers, &interop.MountOptions{Endpoint: interoptest.Endpoints(free, held)})
 	defer m.Close()
 	s := m.Box.Snapshot("")
-	if len(s.Tools) != 1 || s.Tools[0].Server != "free" || !slices.Equal(s.Withheld, []string{"held__count_000"}) {
-		t.Errorf("%v, %v", s.Tools, s.Withheld)
+	if len(s.Tools) != 1 || s.Tools[0].Server != "free" || !slices.Equal(s.Held, []string{"held__count_000"}) {
+		t.Errorf("%v, %v", s.Tools, s.Held)
 	}
 	call := func(name string) bool {
 		r, err := m.Box.Do(t.Context(), toolbox.Call{Name: name, Input: []byte(`{"more": 1}`)})

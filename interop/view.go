@@ -81,7 +81,7 @@ func sameTools(a, b []toolbox.Descriptor) bool { return slices.EqualFunc(a, b, s
 
 // sameTool compares what a row says, and where it is mounted.
 func sameTool(a, b toolbox.Descriptor) bool {
-	return a.Name == b.Name && a.Server == b.Server && a.Tool == b.Tool && a.Profile == b.Profile && a.Unfit == b.Unfit &&
+	return a.Name == b.Name && a.Server == b.Server && a.Tool == b.Tool && a.Profile == b.Profile && a.Excluded == b.Excluded &&
 		a.Wire.Format == b.Wire.Format && bytes.Equal(a.Wire.JSON, b.Wire.JSON)
 }
 

@@ -296,7 +296,7 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *looking) (fresh bool) {
 	}
 	a.seen, a.kept = s, l.kept
 	if !same {
-		next := &toolbox.Snapshot{Version: 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Withheld: l.names}
+		next := &toolbox.Snapshot{Version: 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
 		if a.shown != nil {
 			next.Version = a.shown.Version + 1
 		}

@@ -61,7 +61,7 @@ func NewBox(o *BoxOptions, sources ...Source) *Box {
 
 // Snapshot implements [Source]. Parameters and Changes are filled by the box's profile;
 // Description is the owner's, for whoever publishes it. A tool that no model can be
-// shown is in it all the same, with the reason in Unfit.
+// shown is in it all the same, with the reason in Excluded.
 func (b *Box) Snapshot(p Principal) *Snapshot { return b.tools.Snapshot(p) }
 
 // Watch implements [Source]. It reports each source's changes, even where they change nothing
@@ -78,7 +78,7 @@ func (b *Box) Descriptors() []Descriptor {
 	v := b.tools.view("")
 	fit := make([]Descriptor, 0, len(v.all.Tools))
 	for _, d := range v.all.Tools {
-		if d.Unfit == "" {
+		if d.Excluded == "" {
 			d.Description = v.tools[d.Name].fit.description
 			fit = append(fit, d)
 		}

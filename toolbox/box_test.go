@@ -99,12 +99,12 @@ func TestBoxHidesFromModelsWhatTheirProvidersRefuse(t *testing.T) {
 		{"owner", `{}`, "two tools have this name", "two tools have this name"},
 	}
 	for _, tt := range tests {
-		d := toolbox.Descriptor{Name: tt.name, Schema: json.RawMessage(tt.schema), Unfit: tt.unfit}
+		d := toolbox.Descriptor{Name: tt.name, Schema: json.RawMessage(tt.schema), Excluded: tt.unfit}
 		answer := func(context.Context, toolbox.Call) (*toolbox.Result, error) { return toolbox.NewResult(), nil }
 		box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Seed}, newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{d}}, answer))
 		got := box.Snapshot("").Tools[0]
-		if !strings.Contains(got.Unfit, tt.want) || (got.Unfit == "") != (tt.want == "") {
-			t.Errorf("%s: unfit because %q, want %q", tt.name, got.Unfit, tt.want)
+		if !strings.Contains(got.Excluded, tt.want) || (got.Excluded == "") != (tt.want == "") {
+			t.Errorf("%s: unfit because %q, want %q", tt.name, got.Excluded, tt.want)
 		}
 		if shown := len(box.Descriptors()) == 1; shown != (tt.want == "") || shown != (got.Parameters != nil) {
 			t.Errorf("%s: shown is %v, parameters are %s", tt.name, shown, got.Parameters)

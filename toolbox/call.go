@@ -20,8 +20,6 @@ type Call struct {
 	// Progress hears how the call goes on: in wire order, from one goroutine at
 	// a time, and never after Do has returned. nil: nobody listens.
 	Progress func(Progress)
-	// Ask puts a question of the tool's server to the caller. nil: refused.
-	Ask func(context.Context, Wire) (Wire, error)
 }
 
 // Progress is one report of a running call.

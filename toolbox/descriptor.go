@@ -51,9 +51,9 @@ type Descriptor struct {
 	// Profile is how its source wants the tool shown to models, where
 	// BoxOptions.Profile says nothing; nil: as the [Box] shows all.
 	Profile *schema.Profile
-	// Unfit is the reason why models are not shown this tool, "" where they are.
+	// Excluded is the reason why models are not shown this tool, "" where they are.
 	// Such a tool is published and callable all the same.
-	Unfit string
+	Excluded string
 }
 
 // Snapshot is the tools of a [Source] at one moment. It is immutable and
@@ -63,11 +63,11 @@ type Snapshot struct {
 	Version uint64
 	// Tools stand in configuration order, then in their owner's order.
 	Tools []Descriptor
-	// Pending names the servers that have not been heard yet, in order.
+	// Pending names the servers that have not answered yet, in order.
 	Pending []string
-	// Withheld names tools that are there and not shown: a call of one goes to its
-	// source all the same, which says why it is refused.
-	Withheld []string
+	// Held names tools that exist and are not listed, because policy holds them back: a call
+	// of one goes to its source all the same, which refuses it with the reason.
+	Held []string
 	// Down are servers that are configured and cannot be reached, and whose tools are
 	// therefore not in Tools, in order. A call of one goes to its source, which says so.
 	Down []Down

@@ -62,7 +62,7 @@
 // [Box.Descriptors] gives are for models, [Descriptor.Schema] and the descriptions of
 // [Box.Snapshot] are the owner's, and [Descriptor.Changes] is what parts them. A tool that
 // cannot be brought into the shape is not shown to models, for one such tool makes a
-// provider refuse the whole request; Unfit has the reason. [Box.Findings] says whether
+// provider refuse the whole request; Excluded has the reason. [Box.Findings] says whether
 // there are too many.
 //
 // # Live

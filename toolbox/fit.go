@@ -38,7 +38,7 @@ func (b *Box) fit(d *Descriptor, before *fit) *fit {
 
 func (b *Box) newFit(d *Descriptor, before *fit, same bool) *fit {
 	f := &fit{
-		name: d.Name, server: d.Server, prose: d.Description, refused: d.Unfit, schema: d.Schema, unfit: d.Unfit,
+		name: d.Name, server: d.Server, prose: d.Description, refused: d.Excluded, schema: d.Schema, unfit: d.Excluded,
 		profile: b.profileOf(d),
 	}
 	if same {
@@ -60,7 +60,7 @@ func (b *Box) newFit(d *Descriptor, before *fit, same bool) *fit {
 
 // isOf reports whether f was made of d; of the schema it is known.
 func (f *fit) isOf(d *Descriptor) bool {
-	return f.name == d.Name && f.prose == d.Description && f.server == d.Server && f.refused == d.Unfit
+	return f.name == d.Name && f.prose == d.Description && f.server == d.Server && f.refused == d.Excluded
 }
 
 // adapt shapes a schema for models, or says why no provider would take it.
@@ -95,7 +95,7 @@ func (f *fit) describe(p *schema.Profile) {
 
 // fill puts what f knows into d.
 func (f *fit) fill(d *Descriptor) {
-	d.Unfit, d.Parameters, d.Changes = f.unfit, nil, nil
+	d.Excluded, d.Parameters, d.Changes = f.unfit, nil, nil
 	if f.unfit == "" {
 		d.Parameters, d.Changes = f.adapted.Schema, f.changes
 	}

@@ -21,7 +21,7 @@ const (
 // is listed and called. It is live, and passes descriptors, calls and results on as they are; a [Box]
 // does the same and prepares the tools for models.
 //
-// A call of a name that its snapshot lacks goes to the sources that withhold it, or that have servers
+// A call of a name that its snapshot lacks goes to the sources that hold it back, or that have servers
 // pending or down, in order, because one of those may own it; each may wait for its servers, within ctx.
 func Join(sources ...Source) Source { return &joined{sources: slices.Clone(sources)} }
 
@@ -90,7 +90,7 @@ func (j *joined) Do(ctx context.Context, c Call) (*Result, error) {
 
 // mayOwn reports whether the source may have a tool of a name that it does not list.
 func (s *Snapshot) mayOwn(name string) bool {
-	return s != nil && (len(s.Pending) > 0 || slices.Contains(s.Withheld, name) || s.DownOwner(name) != "")
+	return s != nil && (len(s.Pending) > 0 || slices.Contains(s.Held, name) || s.DownOwner(name) != "")
 }
 
 // isUnknown reports whether err says that the source has no tool of that name.
@@ -193,7 +193,7 @@ func (j *joined) merge(snapshots []*Snapshot, before *view) *view {
 func (s *Snapshot) add(o *Snapshot) {
 	s.Version += o.Version
 	s.Pending = appendNew(s.Pending, o.Pending)
-	s.Withheld = appendNew(s.Withheld, o.Withheld)
+	s.Held = appendNew(s.Held, o.Held)
 	s.Down = append(s.Down, o.Down...)
 	for _, owner := range o.Owners {
 		if !slices.ContainsFunc(s.Owners, func(other Owner) bool { return other.Server == owner.Server }) {
@@ -229,14 +229,14 @@ func (v *view) size() int {
 
 // equal compares all but the versions, and Changes, which follow from the rest.
 func equal(a, b *Snapshot) bool {
-	return slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Owners, b.Owners) && slices.Equal(a.Withheld, b.Withheld) &&
+	return slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Owners, b.Owners) && slices.Equal(a.Held, b.Held) &&
 		slices.EqualFunc(a.Down, b.Down, func(x, y Down) bool { return x.Server == y.Server }) &&
 		slices.EqualFunc(a.Tools, b.Tools, sameTool)
 }
 
 func sameTool(x, y Descriptor) bool {
 	return x.Name == y.Name && x.Description == y.Description && x.Server == y.Server && x.Tool == y.Tool &&
-		x.Profile == y.Profile && x.Unfit == y.Unfit && x.Title == y.Title && x.Annotations == y.Annotations &&
+		x.Profile == y.Profile && x.Excluded == y.Excluded && x.Title == y.Title && x.Annotations == y.Annotations &&
 		same(x.Schema, y.Schema) && same(x.Parameters, y.Parameters) && same(x.Output, y.Output) &&
 		x.Wire.Format == y.Wire.Format && same(x.Wire.JSON, y.Wire.JSON)
 }

@@ -13,12 +13,12 @@ import (
 
 func TestJoinPassesToolsAndCallsOnAsTheyAre(t *testing.T) {
 	odd := toolbox.Descriptor{
-		Name: "dotted.name", Title: "T", Schema: json.RawMessage(`{ "type":"object" }`), Unfit: "its owner says so",
+		Name: "dotted.name", Title: "T", Schema: json.RawMessage(`{ "type":"object" }`), Excluded: "its owner says so",
 		Parameters: json.RawMessage(`{}`), Changes: []schema.Change{{Rule: "r"}}, Wire: toolbox.Wire{Format: "x"},
 	}
 	var got toolbox.Call
 	snapshot := &toolbox.Snapshot{
-		Version: 3, Tools: []toolbox.Descriptor{odd, described("b")}, Pending: []string{"s"}, Withheld: []string{"w"},
+		Version: 3, Tools: []toolbox.Descriptor{odd, described("b")}, Pending: []string{"s"}, Held: []string{"w"},
 		Owners: []toolbox.Owner{{Server: "s", Instructions: "read this"}},
 	}
 	f := newFleet(snapshot, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
@@ -33,7 +33,7 @@ func TestJoinPassesToolsAndCallsOnAsTheyAre(t *testing.T) {
 	if diff := cmp.Diff(odd, all.Tools[2]); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]any{snapshot.Pending, snapshot.Withheld, snapshot.Owners}, []any{all.Pending, all.Withheld, all.Owners}); diff != "" {
+	if diff := cmp.Diff([]any{snapshot.Pending, snapshot.Held, snapshot.Owners}, []any{all.Pending, all.Held, all.Owners}); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range []string{"dotted.name", "w", "unlisted"} {

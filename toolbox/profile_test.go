@@ -83,7 +83,7 @@ func TestFindingsGoByTheStrictestProfile(t *testing.T) {
 	if got := toolbox.NewBox(nil, source()).Findings(); len(got) != 1 || got[0].Rule != schema.RuleCount {
 		t.Errorf("one is shown to OpenAI, and %v", got)
 	}
-	tools[7].Unfit = "for a reason"
+	tools[7].Excluded = "for a reason"
 	if got := toolbox.NewBox(nil, source()).Findings(); got != nil {
 		t.Errorf("it is not shown, and %v", got)
 	}
@@ -106,7 +106,7 @@ func TestFindingsCountOverAllTools(t *testing.T) {
 	}
 }
 
-// A tool that is withheld is not shown, and its source says why; of several boxes too.
+// A tool that is held back is not listed, and its source says why; of several boxes too.
 func TestWithheld(t *testing.T) {
 	refuse := func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		if c.Name == "kept" {
@@ -114,7 +114,7 @@ func TestWithheld(t *testing.T) {
 		}
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
-	f := newFleet(&toolbox.Snapshot{Version: 1, Withheld: []string{"kept", "claimed"}}, refuse)
+	f := newFleet(&toolbox.Snapshot{Version: 1, Held: []string{"kept", "claimed"}}, refuse)
 	inner := toolbox.NewBox(nil, registry(echo("claimed")), f)
 	box := toolbox.NewBox(nil, inner)
 	if out := box.Run(t.Context(), toolbox.Call{Name: "kept"}); out.Text() != "kept back" || !out.IsError {
@@ -131,12 +131,12 @@ func TestWithheld(t *testing.T) {
 		t.Errorf("another name: %v", err)
 	}
 	before := box.Snapshot("")
-	if diff := cmp.Diff([]string{"kept", "claimed"}, before.Withheld); diff != "" {
+	if diff := cmp.Diff([]string{"kept", "claimed"}, before.Held); diff != "" {
 		t.Error(diff)
 	}
 	f.set(&toolbox.Snapshot{Version: 2})
-	if now := box.Snapshot(""); now == before || now.Withheld != nil {
-		t.Errorf("then %v is withheld", now.Withheld)
+	if now := box.Snapshot(""); now == before || now.Held != nil {
+		t.Errorf("then %v is held back", now.Held)
 	}
 	if _, err := box.Do(t.Context(), toolbox.Call{Name: "kept"}); !errors.As(err, &unknown) {
 		t.Errorf("then: %v", err)

@@ -43,7 +43,7 @@ func TestBoxVersionGrowsOnlyWhenSomethingChanged(t *testing.T) {
 	changes[0].Description = "new"
 	changes[1].Schema = json.RawMessage(`{"type": "object"}`)
 	changes[2].Server = "t"
-	changes[3].Unfit = "too big"
+	changes[3].Excluded = "too big"
 	changes[4].Wire = toolbox.Wire{Format: "x"}
 	for i, d := range changes {
 		f.set(&toolbox.Snapshot{Version: uint64(3 + i), Tools: []toolbox.Descriptor{d}})

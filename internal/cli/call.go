@@ -205,7 +205,7 @@ func find(mounted *connected, name string) (toolbox.Descriptor, error) {
 		}
 		known = append(known, d.Name)
 	}
-	if slices.Contains(mounted.Box.Snapshot("").Withheld, name) {
+	if slices.Contains(mounted.Box.Snapshot("").Held, name) {
 		return toolbox.Descriptor{}, errors.New(keptBack(name))
 	}
 	for _, st := range mounted.Fleet.Status() {

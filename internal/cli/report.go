@@ -90,7 +90,7 @@ func (x *examiner) examine(ctx context.Context, m *interop.Mounted) (*report, er
 // tool is one that is mounted, shown to models with that description or not at all.
 func (x *examiner) tool(d toolbox.Descriptor, description string) toolReport {
 	t := toolReport{
-		Name: d.Name, Server: d.Server, Tool: d.Tool, Quarantined: reason(d.Unfit),
+		Name: d.Name, Server: d.Server, Tool: d.Tool, Quarantined: reason(d.Excluded),
 		Findings: []finding{}, Changes: []schema.Change{}, Refused: []finding{},
 	}
 	for _, p := range x.asked {
@@ -101,7 +101,7 @@ func (x *examiner) tool(d toolbox.Descriptor, description string) toolReport {
 	}
 	t.Findings = append(append(t.Findings, checkClients(d.Wire.JSON)...), checkOurs(d)...)
 	t.Findings = slices.DeleteFunc(t.Findings, func(f finding) bool { return x.sieve.drops(x.owner(d.Server), d.Tool, f) })
-	if d.Unfit != "" {
+	if d.Excluded != "" {
 		return t
 	}
 	if c, ok := x.renamed(d); ok {

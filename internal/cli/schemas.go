@@ -50,7 +50,7 @@ func (f *toolsFlags) printSchemas(s streams, box *toolbox.Box, p *schema.Profile
 func show(d toolbox.Descriptor, description string) shownTool {
 	return shownTool{
 		Name: d.Name, Server: d.Server, Description: description, Parameters: d.Parameters,
-		Changes: append([]schema.Change{}, d.Changes...), Quarantined: reason(d.Unfit),
+		Changes: append([]schema.Change{}, d.Changes...), Quarantined: reason(d.Excluded),
 	}
 }
 

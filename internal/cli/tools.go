@@ -110,8 +110,8 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s streams) error {
 	down := tellDown(mounted.Fleet, s)
 	tellQuarantined(mounted.Fleet, s)
 	shown := mounted.Box.Snapshot("")
-	if len(shown.Withheld) > 0 {
-		s.tell("%s", clean(keptBack(shown.Withheld...)))
+	if len(shown.Held) > 0 {
+		s.tell("%s", clean(keptBack(shown.Held...)))
 	}
 	all := shown.Tools
 	if len(all) == 0 && down != nil {

@@ -88,8 +88,8 @@ func TestToolsAreFitForModels(t *testing.T) {
 		var s struct {
 			Properties map[string]struct{ Description string }
 		}
-		if err := json.Unmarshal(d.Schema, &s); err != nil || d.Unfit != "" || d.Description == "" {
-			t.Errorf("%s: %v, %s", d.Name, err, d.Unfit)
+		if err := json.Unmarshal(d.Schema, &s); err != nil || d.Excluded != "" || d.Description == "" {
+			t.Errorf("%s: %v, %s", d.Name, err, d.Excluded)
 		}
 		for name, p := range s.Properties {
 			if p.Description == "" {
