@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,24 +92,29 @@ func pinOf(e ledger.Entry) versionOf {
 
 // Append implements [ledger.Log].
 func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
+	begins, fresh := slices.Clone(p.begins), map[versionOf]bool{}
 	var news []ledger.Entry
 	for _, e := range entries {
-		switch isNew := !p.known[pinOf(e)]; {
+		isNew := !p.known[pinOf(e)] && !fresh[pinOf(e)]
+		switch {
 		case e.Op == ledger.Begin:
-			p.begins = append(p.begins, e)
-		case e.Op == ledger.End && p.begun, isNew && (e.Op == ledger.Enroll || e.Op == ledger.Hold):
+			begins = append(begins, e)
+		case e.Op == ledger.End && (p.begun || len(news) > 0), isNew && (e.Op == ledger.Enroll || e.Op == ledger.Hold):
 			news = append(news, e)
-			p.known[pinOf(e)] = true
+			fresh[pinOf(e)] = true
 		}
 	}
 	if len(news) == 0 {
+		p.begins = begins
 		return nil, nil
 	}
-	written, err := p.File.Append(ctx, append(p.begins, news...)...)
-	if err == nil {
-		p.begun, p.begins = true, nil
+	written, err := p.File.Append(ctx, append(begins, news...)...)
+	if err != nil {
+		return nil, err // and nothing has changed: the same entries come again
 	}
-	return written, err
+	p.begun, p.begins = true, nil
+	maps.Copy(p.known, fresh)
+	return written, nil
 }
 
 // keptBack says that a tool is kept back, and how to let it in.
