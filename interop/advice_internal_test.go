@@ -76,7 +76,7 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		}
 	}
 	hangUp := func(http.ResponseWriter, rawRequest) { panic(http.ErrAbortHandler) }
-	headers := []Pair{{"Authorization", "Bearer of-nothing"}}
+	headers := []Pair{{"Authorization", NewSecret("Bearer of-nothing")}}
 	for _, tt := range []struct {
 		cause string
 		call  rawHandler // of a modern server

@@ -18,7 +18,7 @@ func TestAServersEnvironment(t *testing.T) {
 	for _, inherit := range []bool{false, true} {
 		e := interop.NewEndpoint(interop.Server{ID: "s", Transport: interop.Stdio{
 			Command: f.Path, Args: f.Args, InheritEnv: inherit,
-			Env: []interop.Pair{{Name: "INDUS_TEST_BOTH", Value: "theirs"}},
+			Env: []interop.Pair{{Name: "INDUS_TEST_BOTH", Value: interop.NewSecret("theirs")}},
 		}}, nil)
 		defer e.Close()
 		if err := e.Open(t.Context()); err != nil {

@@ -219,7 +219,7 @@ func TestEndpointGivesAServerItsEnvironment(t *testing.T) {
 	f := fixture.New(t)
 	s := interop.Server{ID: "fx", Transport: interop.Stdio{
 		Command: f.Path, Args: f.Args, Dir: t.TempDir(),
-		Env: []interop.Pair{{Name: "TOKEN", Value: "one"}, {Name: "TOKEN", Value: "two"}},
+		Env: []interop.Pair{{Name: "TOKEN", Value: interop.NewSecret("one")}, {Name: "TOKEN", Value: interop.NewSecret("two")}},
 	}}
 	r := &rig{newEndpoint(t, s, nil), f.Control, t}
 	mustOpen(t, r.Endpoint)

@@ -64,32 +64,32 @@ func TestPhases(t *testing.T) {
 func TestASecretIsNeverPrinted(t *testing.T) {
 	const plain = "hunter2"
 	server := interop.Server{ID: "x", Transport: interop.HTTP{
-		URL: "http://user:hunter2@127.0.0.1/?key=hunter2", Headers: []interop.Pair{{Name: "Authorization", Value: plain}},
+		URL: "http://user:hunter2@127.0.0.1/?key=hunter2", Headers: []interop.Pair{{Name: "Authorization", Value: interop.NewSecret(plain)}},
 	}}
 	var out bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
 		fmt.Fprintf(&out, verb+"\n", server)
-		fmt.Fprintf(&out, verb+"\n", interop.Secret(plain))
+		fmt.Fprintf(&out, verb+"\n", interop.NewSecret(plain))
 		fmt.Fprintf(&out, verb+"\n", interop.Server{ID: "y", Transport: interop.Stdio{Command: "c", Args: []string{plain}}})
 	}
-	b, err := json.Marshal(interop.Pair{Name: "Authorization", Value: plain})
+	b, err := json.Marshal(interop.Pair{Name: "Authorization", Value: interop.NewSecret(plain)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	out.Write(b)
-	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "secret", interop.Secret(plain), "server", server)
-	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "secret", interop.Secret(plain))
+	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "secret", interop.NewSecret(plain), "server", server)
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "secret", interop.NewSecret(plain))
 	if s := out.String(); strings.Contains(s, plain) || strings.Contains(strings.ToLower(s), "68756e74657232") {
 		t.Errorf("the secret stands in:\n%s", s)
 	}
-	if got := interop.Secret(plain).Reveal(); got != plain {
+	if got := interop.NewSecret(plain).Reveal(); got != plain {
 		t.Errorf("Reveal() = %q", got)
 	}
 }
 
 func TestServersAreEqualByHowTheyAreReached(t *testing.T) {
 	base := func() interop.Server {
-		return interop.Server{ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"1"}, Env: []interop.Pair{{Name: "K", Value: "V"}}}}
+		return interop.Server{ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"1"}, Env: []interop.Pair{{Name: "K", Value: interop.NewSecret("V")}}}}
 	}
 	if !base().Equal(base()) {
 		t.Error("a server differs from itself")
@@ -97,8 +97,8 @@ func TestServersAreEqualByHowTheyAreReached(t *testing.T) {
 	for name, other := range map[string]interop.Server{
 		"id":        {ID: "b", Transport: base().Transport},
 		"transport": {ID: "a", Transport: interop.HTTP{URL: "x"}},
-		"args":      {ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"2"}, Env: []interop.Pair{{Name: "K", Value: "V"}}}},
-		"secret":    {ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"1"}, Env: []interop.Pair{{Name: "K", Value: "W"}}}},
+		"args":      {ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"2"}, Env: []interop.Pair{{Name: "K", Value: interop.NewSecret("V")}}}},
+		"secret":    {ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"1"}, Env: []interop.Pair{{Name: "K", Value: interop.NewSecret("W")}}}},
 		"timeout":   {ID: "a", Transport: base().Transport, Timeouts: interop.Timeouts{Call: 1}},
 	} {
 		if base().Equal(other) {

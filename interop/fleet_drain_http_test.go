@@ -19,7 +19,7 @@ func TestNoCallFailsWhileConfigurationsChangeOverHTTP(t *testing.T) {
 			f := fixture.New(t, flags...)
 			url := f.HTTP()
 			configured := func(n int) []interop.Server {
-				headers := []interop.Pair{{Name: "X-N", Value: interop.Secret(strconv.Itoa(n))}}
+				headers := []interop.Pair{{Name: "X-N", Value: interop.NewSecret(strconv.Itoa(n))}}
 				if name == "sse" {
 					return []interop.Server{{ID: "a", Transport: interop.SSE{URL: url, Headers: headers}}}
 				}

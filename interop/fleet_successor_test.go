@@ -356,7 +356,7 @@ func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
 	configured := func(n int) []interop.Server {
 		s := child("a", f)
 		stdio := s.Transport.(interop.Stdio)
-		stdio.Env = []interop.Pair{{Name: "N", Value: interop.Secret(strconv.Itoa(n))}}
+		stdio.Env = []interop.Pair{{Name: "N", Value: interop.NewSecret(strconv.Itoa(n))}}
 		s.Transport = stdio
 		return []interop.Server{s}
 	}
@@ -425,7 +425,7 @@ func TestNoCallFailsThoughTheServerHoldsALock(t *testing.T) {
 	configured := func(n int) []interop.Server {
 		return []interop.Server{{ID: "a", Transport: interop.Stdio{
 			Command: "sh", Args: append([]string{"-c", locked, lock, f.Path}, f.Args...),
-			Env: []interop.Pair{{Name: "N", Value: interop.Secret(strconv.Itoa(n))}},
+			Env: []interop.Pair{{Name: "N", Value: interop.NewSecret(strconv.Itoa(n))}},
 		}}}
 	}
 	fleet, d := newFleet(t, nil)

@@ -319,13 +319,13 @@ func TestAServerBehindAURLComesBack(t *testing.T) {
 // What a caller does with a configuration that was applied does not change it.
 func TestApplyKeepsItsOwnCopy(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
-	servers := []interop.Server{child("a", f), {ID: "b", Transport: interop.HTTP{URL: "http://127.0.0.1:1", Headers: []interop.Pair{{Name: "X", Value: "1"}}}}}
+	servers := []interop.Server{child("a", f), {ID: "b", Transport: interop.HTTP{URL: "http://127.0.0.1:1", Headers: []interop.Pair{{Name: "X", Value: interop.NewSecret("1")}}}}}
 	fleet, d := newFleet(t, nil)
 	fleet.Apply(servers)
 	d.wait("a", interop.ServerReady, 1)
 	stdio := servers[0].Transport.(interop.Stdio)
 	stdio.Args[len(stdio.Args)-1] = "modern"
-	servers[1].Transport.(interop.HTTP).Headers[0].Value = "2"
+	servers[1].Transport.(interop.HTTP).Headers[0].Value = interop.NewSecret("2")
 	fleet.Apply(servers)
 	if e := d.wait("a", interop.ServerReady, 2); e.Status.Era != interop.Modern {
 		t.Errorf("it is %s", e.Status.Era)

@@ -308,7 +308,7 @@ func TestHTTPHangsUntilTheContextEnds(t *testing.T) {
 }
 
 func TestHTTPRedirectWithinTheOriginIsFollowed(t *testing.T) {
-	bothEras(t, httpOptions{headers: []Pair{{"X-Key", "k"}}}, func(w http.ResponseWriter, r rawRequest) {
+	bothEras(t, httpOptions{headers: []Pair{{"X-Key", NewSecret("k")}}}, func(w http.ResponseWriter, r rawRequest) {
 		if r.HTTP.URL.Path != "/other" {
 			http.Redirect(w, r.HTTP, "/other", http.StatusTemporaryRedirect)
 			return

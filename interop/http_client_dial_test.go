@@ -273,12 +273,12 @@ func TestHTTPHeaders(t *testing.T) {
 		})
 	}
 	configured := []Pair{
-		{"x-key", "first"}, {"X-Key", "k"}, {"Host", "mcp.example"}, {"Authorization", "Bearer t"},
-		{"Accept", "text/plain"}, {"Content-Length", "5"}, {"mcp-session-id", "forged"}, {"Accept-Encoding", "br"},
+		{"x-key", NewSecret("first")}, {"X-Key", NewSecret("k")}, {"Host", NewSecret("mcp.example")}, {"Authorization", NewSecret("Bearer t")},
+		{"Accept", NewSecret("text/plain")}, {"Content-Length", NewSecret("5")}, {"mcp-session-id", NewSecret("forged")}, {"Accept-Encoding", NewSecret("br")},
 	}
 	c, _ := dialed(t, httpOptions{headers: configured, url: serve(t, record(rawModern(func(w http.ResponseWriter, r rawRequest) { rawAnswer(w, r, `{}`) })))})
 	x := toolCall(Modern, "münze ", `{}`, 0)
-	x.header = []Pair{{"Mcp-Param-Region", "us-west1"}, {"Mcp-Param-empty", ""}, {"Mcp-Param-Tab", "\tx"}}
+	x.header = []Pair{{"Mcp-Param-Region", NewSecret("us-west1")}, {"Mcp-Param-empty", NewSecret("")}, {"Mcp-Param-Tab", NewSecret("\tx")}}
 	if _, err := c.call(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestHTTPRedirectCarriesNothingAway(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		s := httptest.NewServer(http.RedirectHandler(thief, status))
 		for _, dial := range []func(context.Context, httpOptions) (conn, handshake, error){dialHTTP, dialSSE} {
-			_, _, err := dial(t.Context(), httpOptions{url: s.URL, headers: []Pair{{"X-Key", "k"}}, client: &http.Client{Transport: s.Client().Transport}})
+			_, _, err := dial(t.Context(), httpOptions{url: s.URL, headers: []Pair{{"X-Key", NewSecret("k")}}, client: &http.Client{Transport: s.Client().Transport}})
 			var he *HTTPError
 			if !errors.As(err, &he) || he.Status != status {
 				t.Errorf("%d: %v", status, err)

@@ -22,7 +22,7 @@ func headersFor(list []protocol.ParamHeader, args json.RawMessage) []Pair {
 			continue
 		}
 		if s, ok := protocol.PrimitiveText(value); ok {
-			out = append(out, Pair{Name: protocol.HeaderParam + h.Name, Value: Secret(s)})
+			out = append(out, Pair{Name: protocol.HeaderParam + h.Name, Value: NewSecret(s)})
 		}
 	}
 	return out

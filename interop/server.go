@@ -3,11 +3,11 @@ package interop
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"slices"
 	"time"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/schema"
 )
 
@@ -172,28 +172,12 @@ type Pair struct {
 	Value Secret
 }
 
-// Secret is text that prints as "<secret>" in every format, log and encoding.
-type Secret string
+// Secret is text that prints as "<secret>" in every format, log and encoding. Its Reveal
+// method returns the text.
+type Secret = secret.Value
 
-// String is "<secret>", or "" for the empty secret.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return "<secret>"
-}
-
-// Format is what every verb of package fmt prints: "<secret>".
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
-
-// LogValue is what slog prints: "<secret>".
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText is what encodings write: "<secret>".
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// Reveal is the text itself, for the one place that sends it.
-func (s Secret) Reveal() string { return string(s) }
+// NewSecret keeps text.
+func NewSecret(text string) Secret { return secret.NewValue(text) }
 
 // Timeouts bound each remote step. Zero is the default, negative is none.
 type Timeouts struct {

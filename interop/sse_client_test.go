@@ -84,7 +84,7 @@ func TestSSEEndpoint(t *testing.T) {
 					}
 				}()
 			}
-			_, _, err := dialSSE(ctx, httpOptions{url: origin + "/a/sse", headers: []Pair{{"X-Key", "k"}}})
+			_, _, err := dialSSE(ctx, httpOptions{url: origin + "/a/sse", headers: []Pair{{"X-Key", NewSecret("k")}}})
 			var bad *protocolError
 			if tt.path == "" && (!errors.As(err, &bad) || len(paths) > 0) {
 				t.Errorf("err = %v", err)

@@ -147,7 +147,7 @@ func TestKnownIsWhatWasListedLast(t *testing.T) {
 // Secrets are not in what is kept.
 func TestFingerprintHasNoSecret(t *testing.T) {
 	with := func(value string) interop.Server {
-		return interop.Server{ID: "a", Transport: interop.Stdio{Command: "c", Env: []interop.Pair{{Name: "TOKEN", Value: interop.Secret(value)}}}}
+		return interop.Server{ID: "a", Transport: interop.Stdio{Command: "c", Env: []interop.Pair{{Name: "TOKEN", Value: interop.NewSecret(value)}}}}
 	}
 	if ledger.Fingerprint(with("one")) != ledger.Fingerprint(with("two")) {
 		t.Error("the value of a variable is in it")

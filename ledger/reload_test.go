@@ -19,7 +19,7 @@ import (
 func (s *shelf) otherwise(n int) interop.Server {
 	c := s.config()
 	stdio := c.Transport.(interop.Stdio)
-	stdio.Env = []interop.Pair{{Name: fmt.Sprint("N", n), Value: "x"}}
+	stdio.Env = []interop.Pair{{Name: fmt.Sprint("N", n), Value: interop.NewSecret("x")}}
 	c.Transport = stdio
 	return c
 }

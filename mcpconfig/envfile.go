@@ -63,7 +63,7 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 		}
 		own := func(p interop.Pair) bool { return folded("env", p.Name) == folded("env", name) }
 		if !slices.ContainsFunc(s.Env, own) {
-			out = append(out, interop.Pair{Name: name, Value: interop.Secret(vars[name])})
+			out = append(out, interop.Pair{Name: name, Value: interop.NewSecret(vars[name])})
 		}
 	}
 	return out

@@ -37,7 +37,7 @@ func (r *reading) text(field string) string {
 func (r *reading) expand(s string, at int, field string) string {
 	x := expansion{
 		text: s, env: r.place.env, fixed: r.fixed, dir: r.base, root: r.rootOf, tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
-		given: func(value string) { r.Server.Secrets = append(r.Server.Secrets, interop.Secret(value)) },
+		given: func(value string) { r.Server.Secrets = append(r.Server.Secrets, interop.NewSecret(value)) },
 	}
 	out := x.run()
 	if x.reason != "" {
@@ -133,7 +133,7 @@ func (r *reading) pairs(field string, valid func(name string) string) []interop.
 		} else if wrong != "" {
 			r.note(m.Name.StartOffset, where+" is left out: "+wrong, "")
 		} else if s, ok := r.scalar(&m.Value, where); ok {
-			out = append(out, interop.Pair{Name: name, Value: interop.Secret(s)})
+			out = append(out, interop.Pair{Name: name, Value: interop.NewSecret(s)})
 			r.written = append(r.written, part{field, name, m.Value.Value.(hujson.Literal).String()})
 		}
 	}

@@ -120,6 +120,6 @@ func (r *reading) unmark() {
 
 func unmarkPairs(pairs []interop.Pair) {
 	for i, p := range pairs {
-		pairs[i].Value = interop.Secret(unmarked(p.Value.Reveal()))
+		pairs[i].Value = interop.NewSecret(unmarked(p.Value.Reveal()))
 	}
 }

@@ -14,7 +14,7 @@ func (r *reading) remote(declared interop.TransportKind) {
 	headers := r.pairs("headers", badHeader)
 	for i, h := range headers {
 		// A line break at the end comes from a variable that was read from a file.
-		headers[i].Value = interop.Secret(strings.TrimSpace(h.Value.Reveal()))
+		headers[i].Value = interop.NewSecret(strings.TrimSpace(h.Value.Reveal()))
 		if text := headers[i].Value.Reveal(); !isMarked(text) && strings.ContainsFunc(text, isControl) {
 			r.skip(r.fields["headers"].StartOffset, "headers "+tree.Quote(h.Name)+" holds a line break or control character", "")
 		}

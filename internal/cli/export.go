@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
@@ -133,7 +134,7 @@ func (f *exportFlags) print(client mcpconfig.Client, defs []mcpconfig.Definition
 		text := string(out)
 		return s.writeIndented(exported{Client: client.Name, Servers: written(defs, notes), Notes: notes, Text: &text})
 	}
-	if _, ok := terminal(s.out); ok && slices.ContainsFunc(defs, func(d mcpconfig.Definition) bool { return len(pasted(d.JSON)) > 0 }) {
+	if _, ok := terminal(s.out); ok && slices.ContainsFunc(defs, func(d mcpconfig.Definition) bool { return len(secret.InDefinition(d.JSON)) > 0 }) {
 		s.tell("a secret stands in this in plain text")
 	}
 	return s.writeText(string(out))

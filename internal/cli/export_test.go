@@ -89,17 +89,6 @@ var (
 	Size          = size
 )
 
-// HideRow is a row as get shows it, on one line.
-func HideRow(row string) string { return string(hideRow(json.RawMessage(row))) }
-
-// Pasted is where a row seems to hold secrets in plain text.
-func Pasted(row string) (where []string) {
-	for _, p := range pasted(json.RawMessage(row)) {
-		where = append(where, p.where)
-	}
-	return where
-}
-
 // Drawing is lines that are drawn anew, for the servers all on each screen.
 type Drawing struct{ d drawing }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
@@ -102,7 +103,7 @@ func rowOf(c *mcpconfig.Config, r mcpconfig.Row) json.RawMessage {
 	if !ok {
 		return json.RawMessage("null")
 	}
-	return hideRow(d.JSON)
+	return secret.Definition(d.JSON)
 }
 
 // approval is the word for how a row of a project's file stands.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
@@ -384,7 +385,7 @@ func (x *imports) take(in *mcpconfig.Imported, winner map[string]string) {
 	x.From = append(x.From, in.Files...)
 	x.Notes = append(x.Notes, in.Notes...)
 	for _, d := range in.Definitions {
-		server := imported{Server: d.ID, File: in.File, Client: in.Client, Row: hideRow(d.JSON), definition: d}
+		server := imported{Server: d.ID, File: in.File, Client: in.Client, Row: secret.Definition(d.JSON), definition: d}
 		if file, ok := winner[d.ID]; ok && file != in.File || slices.ContainsFunc(x.Servers, func(o imported) bool { return o.Server == d.ID && o.Client == in.Client && o.Becomes == "" }) {
 			server.Becomes = "lost"
 		}
@@ -455,11 +456,11 @@ func (f *importFlags) place(e *mcpconfig.Edit, server *imported, name string, fi
 	case len(server.differs) == 0:
 		server.Becomes = "same"
 	case ours:
-		server.Becomes, server.There = "lost", hideRow(old.JSON)
+		server.Becomes, server.There = "lost", secret.Definition(old.JSON)
 	case f.force:
 		server.Becomes = "replaced"
 	default:
-		server.Becomes, server.There = "kept", hideRow(old.JSON)
+		server.Becomes, server.There = "kept", secret.Definition(old.JSON)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/indusagi/indus/internal/secret"
 )
 
 // maxDiff is how many lines of a diff are shown: a row may have any number of variables.
@@ -45,7 +47,7 @@ func tellKept(server imported, what string, s streams) {
 func differing(there, other json.RawMessage) []string {
 	var out []string
 	a, b := members("", there), members("", other)
-	shownA, shownB := members("", hideRow(there)), members("", hideRow(other))
+	shownA, shownB := members("", secret.Definition(there)), members("", secret.Definition(other))
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	for _, key := range slices.Sorted(maps.Keys(all)) {

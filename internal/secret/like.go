@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/indusagi/indus/internal/text"
@@ -49,20 +50,25 @@ const forms = `gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[abposr]
 // The name of a value, as flags, shells, headers, queries and JSON have it, also
 // where JSON stands in a string of JSON; and what then is the value.
 var (
-	tokens       = regexp.MustCompile(`^(?:(?i:bearer|basic|token) +)?(?:` + forms + `|-----BEGIN [A-Z ]*PRIVATE KEY)`)
-	tokensInside = regexp.MustCompile(`(^|[^\w-])((?:` + forms + `)[\w./+=-]*)`)
-	valueName    = regexp.MustCompile(`([\w.-]+)["'\\]*[ \t]*[=:][ \t]*["'\\]*(?:(?i:bearer|basic|token)[ \t]+)?`)
-	namedValue   = regexp.MustCompile(`^[^\s"'\\&;|]+`)
-	bearers      = regexp.MustCompile(`^((?i:bearer|basic) +)(\S{6,})$`)
-	passwords    = regexp.MustCompile(`(://[^\s/?#@:]*:)([^\s/?#@]+)@`)
-	logins       = regexp.MustCompile(`(://)([^\s/?#@:]{16,})@`)
-	userinfo     = regexp.MustCompile(`(://)([^/?#@]*)@`)
-	queries      = regexp.MustCompile(`([?&][^=&#]*=)([^&#]*)`)
-	segments     = regexp.MustCompile(`([^:/]/)([\w.~=-]{20,})`)
+	tokens       = lazily(`^(?:(?i:bearer|basic|token) +)?(?:` + forms + `|-----BEGIN [A-Z ]*PRIVATE KEY)`)
+	tokensInside = lazily(`(^|[^\w-])((?:` + forms + `)[\w./+=-]*)`)
+	valueName    = lazily(`([\w.-]+)["'\\]*[ \t]*[=:][ \t]*["'\\]*(?:(?i:bearer|basic|token)[ \t]+)?`)
+	namedValue   = lazily(`^[^\s"'\\&;|]+`)
+	bearers      = lazily(`^((?i:bearer|basic) +)(\S{6,})$`)
+	passwords    = lazily(`(://[^\s/?#@:]*:)([^\s/?#@]+)@`)
+	logins       = lazily(`(://)([^\s/?#@:]{16,})@`)
+	userinfo     = lazily(`(://)([^/?#@]*)@`)
+	queries      = lazily(`([?&][^=&#]*=)([^&#]*)`)
+	segments     = lazily(`([^:/]/)([\w.~=-]{20,})`)
 )
 
+// lazily compiles an expression when it is first used: not every start of a program needs one.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
 // Like reports a text in a form that secrets have.
-func Like(v string) bool { return tokens.MatchString(v) }
+func Like(v string) bool { return tokens().MatchString(v) }
 
 // keyLike reports a part of a path that looks like a key: some services give everyone a
 // URL of their own.
@@ -72,42 +78,42 @@ func keyLike(part string) bool {
 
 const digits = "0123456789"
 
-// second replaces the second group of each match of re.
-func second(re *regexp.Regexp, s string, f func(string) string) string {
+// replaceSecond replaces the second group of each match of re.
+func replaceSecond(re func() *regexp.Regexp, s string, f func(string) string) string {
 	var b strings.Builder
 	done := 0
-	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
+	for _, m := range re().FindAllStringSubmatchIndex(s, -1) {
 		b.WriteString(s[done:m[4]] + f(s[m[4]:m[5]]))
 		done = m[5]
 	}
 	return b.String() + s[done:]
 }
 
-// inside replaces what looks like a credential in a text without variables: what stands
+// replaceLikely replaces what looks like a credential in a text without variables: what stands
 // behind a secret's name, logs in to a URL, or has a form that secrets have.
-func inside(s string, f func(string) string) string {
+func replaceLikely(s string, f func(string) string) string {
 	if strings.Contains(s, "PRIVATE KEY-----") {
 		return f(s)
 	}
 	var b strings.Builder
 	done := 0
-	for _, m := range valueName.FindAllStringSubmatchIndex(s, -1) {
-		value := namedValue.FindString(s[m[1]:])
+	for _, m := range valueName().FindAllStringSubmatchIndex(s, -1) {
+		value := namedValue().FindString(s[m[1]:])
 		if m[1] >= done && Named(s[m[2]:m[3]]) && Worth(value) {
 			b.WriteString(s[done:m[1]] + f(value))
 			done = m[1] + len(value)
 		}
 	}
 	s = b.String() + s[done:]
-	for _, re := range []*regexp.Regexp{bearers, passwords, logins, tokensInside} {
-		s = second(re, s, f)
+	for _, re := range []func() *regexp.Regexp{bearers, passwords, logins, tokensInside} {
+		s = replaceSecond(re, s, f)
 	}
 	return s
 }
 
 // In is what looks like a credential in a text.
 func In(text string) (found []string) {
-	inside(text, func(v string) string { found = append(found, v); return Mask })
+	replaceLikely(text, func(v string) string { found = append(found, v); return Mask })
 	return found
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"html"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -25,7 +24,7 @@ func (s *Set) mask(text string, tail bool) string {
 	}
 	s.once.Do(s.build)
 	text = s.layer(text, tail)
-	if plain := percent.ReplaceAllStringFunc(text, func(escape string) string {
+	if plain := percent().ReplaceAllStringFunc(text, func(escape string) string {
 		b, _ := unhex(escape, 1, 2)
 		return string([]byte{byte(b)})
 	}); plain != text {
@@ -36,7 +35,7 @@ func (s *Set) mask(text string, tail bool) string {
 	return text
 }
 
-var percent = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+var percent = lazily(`%[0-9a-fA-F]{2}`)
 
 // layer masks what is escaped in one way.
 func (s *Set) layer(text string, tail bool) string {

@@ -13,7 +13,7 @@ func Text(s string) string {
 	if strings.Contains(s, "PRIVATE KEY-----") || strings.Count(s, "${") > most {
 		return Mask
 	}
-	return parts(s, func(s string) string { return inside(s, masked) }, func(one string) string {
+	return replaceParts(s, func(s string) string { return replaceLikely(s, hideText) }, func(one string) string {
 		name, standIn, ok := strings.Cut(strings.Trim(one, "${}"), ":-")
 		if ok && (Named(name) || Text(standIn) != standIn) {
 			return defaultOf(one)
@@ -23,17 +23,17 @@ func Text(s string) string {
 }
 
 // Literal masks all of a text but its variables, and the word in front of a credential. Of
-// a variable the default is masked.
+// a variable the default is hideText.
 func Literal(s string) string {
 	word := Scheme(s)
-	return word + parts(s[len(word):], masked, defaultOf)
+	return word + replaceParts(s[len(word):], hideText, defaultOf)
 }
 
 // URL masks who logs in, the values of the query, the fragment, and what in the path
 // looks like a key.
 func URL(s string) string {
-	s = second(userinfo, s, masked)
-	s = second(queries, s, Literal)
+	s = replaceSecond(userinfo, s, hideText)
+	s = replaceSecond(queries, s, Literal)
 	if path, fragment, ok := strings.Cut(s, "#"); ok && fragment != "" {
 		s = path + "#" + Mask
 	}
@@ -46,7 +46,7 @@ func URL(s string) string {
 
 // Path masks what in the path of a URL looks like a key.
 func Path(s string) string {
-	return second(segments, s, func(part string) string {
+	return replaceSecond(segments, s, func(part string) string {
 		if keyLike(part) {
 			return Mask
 		}
@@ -65,15 +65,15 @@ func Args(args []string) []string {
 	return out
 }
 
-func masked(s string) string {
+func hideText(s string) string {
 	if s == "" {
 		return ""
 	}
 	return Mask
 }
 
-// parts is s with its literals and its variables replaced.
-func parts(s string, literal, one func(string) string) string {
+// replaceParts is s with its literals and its variables replaced.
+func replaceParts(s string, literal, one func(string) string) string {
 	var b strings.Builder
 	for {
 		at := text.VariableIndex(s)

@@ -29,7 +29,7 @@ type link struct {
 func newLink(f *FromMCP) *link {
 	l := &link{namespace: f.Namespace, token: f.Token, pool: newPool(f.TLS), holders: 1}
 	server := interop.Server{
-		ID: f.Namespace, Transport: interop.HTTP{URL: f.Endpoint}, Timeouts: f.Timeouts, Secrets: []interop.Secret{interop.Secret(f.Token.Reveal())},
+		ID: f.Namespace, Transport: interop.HTTP{URL: f.Endpoint}, Timeouts: f.Timeouts, Secrets: []interop.Secret{f.Token},
 	}
 	log := f.logger()
 	options := func(token operation.Secret) *interop.EndpointOptions {
@@ -43,7 +43,7 @@ func newLink(f *FromMCP) *link {
 		o := options(token)
 		o.Era = l.era()
 		theirs := server
-		theirs.Secrets = append(theirs.Secrets[:1:1], interop.Secret(token.Reveal()))
+		theirs.Secrets = append(theirs.Secrets[:1:1], token)
 		return interop.NewEndpoint(theirs, o)
 	})
 	l.fleet.Apply([]interop.Server{server})

@@ -1,0 +1,120 @@
+package secret
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// Definition is a server's row of a configuration as a person may see it: variables stay as
+// they are written, and of values those that neither belong to env and headers nor look like
+// a secret.
+func Definition(row json.RawMessage) json.RawMessage { return eachPart(row, definitionField) }
+
+func definitionField(name string, raw json.RawMessage) json.RawMessage {
+	switch name {
+	case "env", "headers":
+		return eachPart(raw, func(_ string, raw json.RawMessage) json.RawMessage {
+			if s, ok := wire.Unquote(raw); ok {
+				return wire.Quote(Literal(s))
+			}
+			return wire.Quote(Mask)
+		})
+	case "url":
+		if s, ok := wire.Unquote(raw); ok {
+			return wire.Quote(URL(s))
+		}
+	case "args":
+		args := argsOf(raw)
+		shown, i := Args(args), -1
+		return eachPart(raw, func(_ string, raw json.RawMessage) json.RawMessage {
+			if i++; i < len(args) && shown[i] != args[i] {
+				return wire.Quote(shown[i])
+			}
+			return definitionValue(name, raw)
+		})
+	}
+	return definitionValue(name, raw)
+}
+
+// definitionValue masks what has a secret's name or looks like one, however deep.
+func definitionValue(name string, raw json.RawMessage) json.RawMessage {
+	switch raw[0] {
+	case '{':
+		return eachPart(raw, definitionValue)
+	case '[':
+		return eachPart(raw, func(_ string, raw json.RawMessage) json.RawMessage { return definitionValue(name, raw) })
+	}
+	s, ok := wire.Unquote(raw)
+	switch {
+	case !ok:
+		return raw
+	case Named(name) || Like(s):
+		return wire.Quote(Literal(s))
+	}
+	return wire.Quote(Text(s))
+}
+
+// eachPart is an object or a list with its values replaced. What is neither is masked.
+func eachPart(raw json.RawMessage, replace func(name string, raw json.RawMessage) json.RawMessage) json.RawMessage {
+	var out []byte
+	if members, err := wire.Members(raw); err == nil {
+		for _, m := range members {
+			out = append(append(append(append(out, ','), wire.Quote(m.Key)...), ':'), replace(m.Key, m.Value)...)
+		}
+		return slices.Concat([]byte("{"), out[min(1, len(out)):], []byte("}"))
+	}
+	elements, err := wire.Elements(raw)
+	if err != nil {
+		return wire.Quote(Mask)
+	}
+	for _, e := range elements {
+		out = append(append(out, ','), replace("", e)...)
+	}
+	return slices.Concat([]byte("["), out[min(1, len(out)):], []byte("]"))
+}
+
+// argsOf are the elements of a list; what is no string as it is written.
+func argsOf(raw json.RawMessage) []string {
+	elements, _ := wire.Elements(raw)
+	out := make([]string, len(elements))
+	for i, e := range elements {
+		var ok bool
+		if out[i], ok = wire.Unquote(e); !ok {
+			out[i] = string(e)
+		}
+	}
+	return out
+}
+
+// Pasted is where a secret seems to stand in plain text, and what to write instead.
+type Pasted struct{ Where, Variable string }
+
+// InDefinition are the values of a server's row that look like secrets in plain text.
+func InDefinition(row json.RawMessage) (found []Pasted) {
+	field := func(name string) json.RawMessage {
+		v, _ := wire.Lookup(row, name)
+		return v
+	}
+	pairs := func(of, what string, variable func(name, value string) string) {
+		list, _ := wire.Members(field(of))
+		for _, m := range list {
+			if v, ok := wire.Unquote(m.Value); ok && (Named(m.Key) && Worth(v) || Like(v) || Text(v) != v) {
+				found = append(found, Pasted{what + " " + m.Key, variable(m.Key, v)})
+			}
+		}
+	}
+	pairs("env", "env", func(name, _ string) string { return "${" + name + "}" })
+	pairs("headers", "header", func(_, value string) string { return Scheme(value) + "${TOKEN}" })
+	if v, _ := wire.Unquote(field("url")); Text(v) != v {
+		found = append(found, Pasted{"the URL", "${VAR} in that place"})
+	}
+	if v, _ := wire.Unquote(field("command")); Text(v) != v {
+		found = append(found, Pasted{"the command", "${VAR} in its place"})
+	}
+	if args := argsOf(field("args")); !slices.Equal(args, Args(args)) {
+		found = append(found, Pasted{"an argument", "${VAR} in its place"})
+	}
+	return found
+}
