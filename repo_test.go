@@ -45,8 +45,16 @@ var layers = []layer{
 	{"mcpconfig/internal/foreign", []string{"mcpconfig/internal/tree"}, "the words of other clients: trees in, trees out, no file and no server"},
 	{"mcpconfig", []string{"interop", "schema", "internal/filelock", "internal/proc", "internal/secret", "internal/text", "mcpconfig/internal/tree", "mcpconfig/internal/foreign"}, "a configuration says what to connect, and connects nothing"},
 	{"ledger", []string{"interop", "toolbox", "schema", "internal/wire", "internal/filelock"}, "the ledger knows servers and their tools, and neither configuration files nor clients"},
-	{"internal/cli", []string{"interop", "host", "toolbox", "toolbox/standard", "toolbox/catalog", "operation", "operation/bridge", "mcpconfig", "ledger", "schema", "schema/validate", "internal/proc", "internal/protocol", "internal/secret", "internal/text", "internal/wire"}, "the command is the top: it may see everything that is public"},
-	{"cmd/indus", []string{"internal/cli"}, "main only calls the command"},
+	{"cmd/indus/internal/show", []string{"toolbox", "internal/text", "internal/secret", "internal/wire"}, "the terminal: no idea of servers, files and flags"},
+	{"cmd/indus/internal/command", []string{"host", "interop", "ledger", "mcpconfig", "schema", "toolbox", "cmd/indus/internal/show", "internal/text", "internal/secret", "internal/wire"}, "what the commands share: none of them"},
+	{"cmd/indus/internal/arguments", []string{"toolbox", "cmd/indus/internal/show", "cmd/indus/internal/command", "internal/text", "internal/secret", "internal/wire"}, "what a person types for a tool: no idea where the tool is"},
+	{"cmd/indus/internal/servers", []string{"interop", "mcpconfig", "schema", "toolbox", "cmd/indus/internal/show", "cmd/indus/internal/command", "internal/text", "internal/secret", "internal/wire"}, "a noun stands on what all share, not on another"},
+	{"cmd/indus/internal/tools", []string{"interop", "mcpconfig", "schema", "schema/validate", "toolbox", "internal/protocol", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/arguments", "internal/text", "internal/secret", "internal/wire"}, "a noun stands on what all share, not on another"},
+	{"cmd/indus/internal/history", []string{"interop", "ledger", "mcpconfig", "toolbox", "cmd/indus/internal/show", "cmd/indus/internal/command", "internal/text", "internal/secret", "internal/wire"}, "a noun stands on what all share, not on another"},
+	{"cmd/indus/internal/op", []string{"interop", "operation", "operation/bridge", "schema", "toolbox", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/arguments", "internal/text", "internal/secret", "internal/wire"}, "a noun stands on what all share, not on another"},
+	{"cmd/indus/internal/serve", []string{"host", "interop", "ledger", "mcpconfig", "schema", "toolbox", "toolbox/catalog", "toolbox/standard", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/history", "internal/text", "internal/secret", "internal/wire"}, "serve says what changed in the words of history"},
+	{"cmd/indus/internal/doctor", []string{"interop", "ledger", "mcpconfig", "schema", "toolbox", "internal/proc", "internal/protocol", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/tools", "internal/text", "internal/secret", "internal/wire"}, "the doctor lints as tools does"},
+	{"cmd/indus", []string{"cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/servers", "cmd/indus/internal/tools", "cmd/indus/internal/history", "cmd/indus/internal/op", "cmd/indus/internal/serve", "cmd/indus/internal/doctor"}, "main names the commands"},
 }
 
 // forTests is what only tests and readers use: it may import everything.

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// asked is indus mcp approve on a terminal, in a project with that file: what the
+// person sees, and where they type.
+type asked struct {
+	*program
+	seen *transcript
+	keys *os.File
+}
+
+func asking(t *testing.T, project string) *asked {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, ".indusvx", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(project), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, tty := openTerminal(t, 80, 24)
+	seen := &transcript{}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(seen, keys) // ends when nobody has the terminal open
+	}()
+	t.Cleanup(func() {
+		tty.Close()
+		<-read
+		keys.Close()
+	})
+	cmd := projectCommand(dir, "mcp", "approve")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	p := &program{t: t, cmd: cmd, done: make(chan struct{})}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.done)
+		_ = cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-p.done
+	})
+	return &asked{p, seen, keys}
+}
+
+// projectCommand is indus in a directory that is its home too.
+func projectCommand(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("indus", args...)
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir, "TERM=xterm")
+	return cmd
+}
+
+func (a *asked) types(keys string) {
+	a.t.Helper()
+	if _, err := io.WriteString(a.keys, keys); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// states is what indus mcp get says of servers of the project.
+func (a *asked) states(ids ...string) string {
+	a.t.Helper()
+	var out []string
+	for _, id := range ids {
+		text, err := projectCommand(a.cmd.Dir, "mcp", "get", id).Output()
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		out = append(out, strings.Fields(string(text))[1])
+	}
+	return strings.Join(out, " ")
+}
+
+func TestApproveAsksOnATerminal(t *testing.T) {
+	t.Parallel()
+	a := asking(t, `{"servers": {
+		"one": {"command": "x", "args": ["\u001b[2Jred"], "env": {"TOKEN": "s3cret"}},
+		"two": {"url": "https://h/\u202ex"},
+		"three": {"command": "z"},
+		"four": {"command": "z"},
+		"five": {"command": "z"}
+	}}`)
+	a.seen.hears(t, `approve one\? \[y/N\] $`, a.done)
+	a.types("y\n")
+	a.seen.hears(t, `approved one(.*\n)+.*approve two\? \[y/N\] $`, a.done)
+	a.types("\n")
+	a.seen.hears(t, `not approved: two(.*\n)+.*approve three\? \[y/N\] $`, a.done)
+	a.types("YES\n")
+	a.seen.hears(t, `approve four\? \[y/N\] $`, a.done)
+	a.types("\x04") // the end of the input
+	a.ends(0)
+	text := a.seen.String()
+	if strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") || strings.Contains(text, "s3cret") {
+		t.Errorf("it says %q", text)
+	}
+	if got := a.states("one", "two", "three", "four", "five"); got != "active held active held held" {
+		t.Errorf("they are %s", got)
+	}
+}
+
+func TestApproveIsInterrupted(t *testing.T) {
+	t.Parallel()
+	a := asking(t, `{"servers": {"one": {"command": "x"}}}`)
+	a.seen.hears(t, `approve one\? \[y/N\] $`, a.done)
+	a.signal(syscall.SIGINT)
+	a.ends(130)
+	if got := a.states("one"); got != "held" {
+		t.Errorf("it is %s", got)
+	}
+}
+
+// Nothing of what is approved is beyond the end of what is shown, and no name passes
+// for more than a name.
+func TestApproveShowsAllOfIt(t *testing.T) {
+	t.Parallel()
+	padding := strings.Repeat("harmless ", 1000)
+	a := asking(t, `{"servers": {"fs  .indusvx/mcp.json:3: fine": {"command": "sh", "args": ["-c", "`+padding+`; the end of it"]}}}`)
+	a.seen.hears(t, `; the end of it'(.*\n)*approve 'fs  \.indusvx/mcp\.json:3: fine'\? \[y/N\] $`, a.done)
+	a.types("n\n")
+	a.ends(0)
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
+)
+
+// client asks a program by either door, in the modern era, and keeps what it says.
+type client struct {
+	t    *testing.T
+	p    *program
+	url  string // "": stdio
+	ids  int
+	said transcript
+	over chan struct{}
+}
+
+// call sends a tools/call, whose progress is p and its id.
+func (c *client) call(tool, arguments string) (id int) {
+	c.t.Helper()
+	c.ids++
+	id = c.ids
+	m := strings.TrimSuffix(meta, "}") + fmt.Sprintf(`,"progressToken":"p%d"}`, id)
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, id, tool, arguments, m)
+	if c.url == "" {
+		c.p.send(body)
+		return id
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for k, v := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
+	} {
+		r.Header.Set(k, v)
+	}
+	go func() {
+		defer cancel()
+		if resp, err := http.DefaultClient.Do(r); err == nil {
+			defer resp.Body.Close()
+			_, _ = io.Copy(&c.said, resp.Body)
+			_, _ = io.WriteString(&c.said, "\n")
+		} else {
+			fmt.Fprintf(&c.said, "%d: %v\n", id, err)
+		}
+	}()
+	return id
+}
+
+func (c *client) hears(pattern string) string {
+	c.t.Helper()
+	if c.url == "" {
+		return c.p.hears(&c.p.out, pattern)
+	}
+	return c.said.hears(c.t, pattern, c.over)
+}
+
+// TestServeDrains: after the first signal new calls are refused and those in flight go
+// on, with their progress, for as long as --drain says; a second signal waits for nothing.
+func TestServeDrains(t *testing.T) {
+	for _, door := range []string{"--stdio", "--addr=127.0.0.1:0"} {
+		begin := func(t *testing.T, drain string) (*client, *fixture.Server) {
+			t.Parallel()
+			f := fixture.New(t)
+			p := startServe(t, map[string]row{"one": {f.Path, f.Args, nil}}, door, "--drain", drain)
+			c := &client{t: t, p: p, over: make(chan struct{})}
+			if door != "--stdio" {
+				c.url = p.hears(&p.err, `serving at (\S+)\n`)
+			}
+			p.hears(&p.err, `one: ready`)
+			return c, f
+		}
+		hang := func(c *client, f *fixture.Server, key string) int {
+			id := c.call("one__hang", fmt.Sprintf(`{"key":%q}`, key))
+			f.Wait("call hang")
+			return id
+		}
+		t.Run(door+" ends what runs", func(t *testing.T) {
+			c, f := begin(t, "1h")
+			hang(c, f, "x")
+			long := c.call("one__progress", `{"steps":400,"ms":5}`)
+			c.hears(fmt.Sprintf(`"p%d".*"step 2"|"step 2".*"p%d"`, long, long))
+			c.call("one__echo", `{"message":"before"}`) // over HTTP its connection stays
+			c.hears(`before`)
+			c.p.signal(syscall.SIGTERM)
+			c.p.signal(syscall.SIGTERM) // npx sends on what the terminal has sent
+			for refused := false; !refused; {
+				id := c.call("one__echo", `{"message":"after"}`)
+				answer := c.hears(fmt.Sprintf(`(?m)^(?:data: )?(\{.*"id":%d[,}].*|%d: .*refused)$`, id, id))
+				refused = strings.Contains(answer, "takes no new requests")
+				if strings.HasSuffix(answer, "refused") {
+					break // no connection was free
+				}
+			}
+			c.hears(`"step 400"`)
+			c.hears(fmt.Sprintf(`"id":%d.*"done"|"done".*"id":%d`, long, long))
+			f.Send("release x")
+			c.hears(`"released"`)
+			c.p.ends(0)
+		})
+		t.Run(door+" gives up", func(t *testing.T) {
+			c, f := begin(t, "100ms")
+			id := hang(c, f, "x")
+			c.p.signal(syscall.SIGTERM)
+			c.hears(fmt.Sprintf(`"id":%d.*the host is closing; whether the call took effect is not known`, id))
+			c.p.hears(&c.p.err, `calls in flight were given up after 100ms`)
+			c.p.ends(0)
+		})
+		t.Run(door+" at once", func(t *testing.T) {
+			c, f := begin(t, "0")
+			id := hang(c, f, "x")
+			c.p.signal(syscall.SIGINT)
+			c.hears(fmt.Sprintf(`"id":%d.*the host is closing`, id))
+			c.p.ends(0)
+		})
+		t.Run(door+" ends at the second signal", func(t *testing.T) {
+			c, f := begin(t, "1h")
+			hang(c, f, "x")
+			c.p.signal(syscall.SIGTERM)
+			c.p.hears(&c.p.err, `a second signal`)
+			c.p.signal(syscall.SIGTERM)
+			c.p.ends(-1)
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// TestHelpTellsEverything: each help text has the usage, each flag, an example
+// session, and where servers are asked the exit codes, on lines that fit.
+func TestHelpTellsEverything(t *testing.T) {
+	var visit func(*cobra.Command)
+	visit = func(c *cobra.Command) {
+		wanted := []string{"Usage:\n  indus", "A session:\n  $ "}
+		if path := c.CommandPath(); path == "indus" || strings.HasPrefix(path, "indus mcp") || strings.HasPrefix(path, "indus op") || path == "indus serve" {
+			wanted = append(wanted, "Exit codes:\n  0    ")
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "version" { // it is a command too
+				wanted = append(wanted, "  --"+f.Name)
+			}
+		})
+		for _, w := range wanted {
+			if !strings.Contains(c.Long, w) && !strings.Contains(c.Long, strings.TrimSpace(w)) {
+				t.Errorf("%s -h does not have %q", c.CommandPath(), w)
+			}
+		}
+		for _, width := range []int{60, 80} {
+			narrow := show.Reflow(c.Long, width)
+			if !slices.Equal(strings.Fields(narrow), strings.Fields(c.Long)) {
+				t.Errorf("%s -h has other words in %d columns:\n%s", c.CommandPath(), width, narrow)
+			}
+			before, _, _ := strings.Cut(narrow, "\n\nA session:")
+			_, before, _ = strings.Cut(before, "\n\nFlags:")
+			for line := range strings.Lines(before) {
+				if n := len([]rune(strings.TrimRight(line, "\n"))); n > width && strings.Contains(strings.TrimSpace(line), " ") {
+					t.Errorf("%s -h: %d columns on a terminal that has %d: %s", c.CommandPath(), n, width, line)
+				}
+			}
+		}
+		for line := range strings.Lines(c.Long) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 {
+				t.Errorf("%s -h: a line of %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+		if strings.HasSuffix(c.Long, "\n") || c.Short == "" {
+			t.Errorf("%s: the help ends in an empty line, or it has no short text", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(command.NewRoot(show.New(nil, io.Discard, io.Discard), tree))
+}

@@ -1,0 +1,148 @@
+package arguments
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// Input is what was typed for a call, before the tool's schema is known.
+type Input struct {
+	base  json.RawMessage // a whole object; nil: none
+	pairs []pair
+}
+
+type pair struct {
+	key   string
+	value string
+	raw   bool // key:=json
+}
+
+// Parse reads key=value, key:=json, an object, @file and -, beside what --args
+// gives; "" is nothing. read gives what a file holds, "-" being stdin.
+func Parse(words []string, whole string, read func(name string) ([]byte, error)) (*Input, error) {
+	a := &Input{}
+	if whole != "" {
+		if err := a.SetJSON([]byte(whole), "--args"); err != nil {
+			return nil, err
+		}
+	}
+	for _, w := range words {
+		key, value, isPair := strings.Cut(w, "=")
+		name, isFile := strings.CutPrefix(w, "@")
+		switch {
+		case w == "-" || isFile && !isPair:
+			b, err := read(name)
+			if err != nil {
+				return nil, err
+			}
+			if name == "-" {
+				name = "stdin"
+			}
+			if err := a.SetJSON(b, name); err != nil {
+				return nil, err
+			}
+		case strings.HasPrefix(w, "{") && (!isPair || wire.Valid([]byte(w))):
+			if err := a.SetJSON([]byte(w), "an argument that begins with {"); err != nil {
+				return nil, err
+			}
+		case !isPair || strings.TrimSuffix(key, ":") == "":
+			return nil, command.Usagef("%q is no argument: write key=value, key:=json, {…}, @file or -", w)
+		default:
+			if err := a.pair(key, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return a, nil
+}
+
+// SetJSON takes all arguments at once.
+func (a *Input) SetJSON(b []byte, from string) error {
+	if a.base != nil {
+		return command.Usagef("the arguments are given twice as a whole: use one of --args, {…}, @file and -")
+	}
+	b = []byte(strings.TrimSpace(strings.TrimPrefix(string(b), "\ufeff")))
+	if !wire.Valid(b) {
+		return command.Usagef("%s is not JSON: %w", from, json.Unmarshal(b, new(any)))
+	}
+	if b[0] != '{' {
+		return command.Usagef("%s is not a JSON object", from)
+	}
+	a.base = b
+	return nil
+}
+
+func (a *Input) pair(key, value string) error {
+	p := pair{key: key, value: value}
+	if p.key, p.raw = strings.CutSuffix(key, ":"); p.raw {
+		if !wire.Valid([]byte(value)) {
+			return command.Usagef("the value of %q is not JSON: %w; for text write %s=…", p.key, json.Unmarshal([]byte(value), new(any)), p.key)
+		}
+	}
+	if slices.ContainsFunc(a.pairs, func(q pair) bool { return q.key == p.key }) {
+		return command.Usagef("the argument %q is given twice", p.key)
+	}
+	a.pairs = append(a.pairs, p)
+	return nil
+}
+
+// Object is the arguments as a JSON object, each key=value typed by the schema.
+func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
+	base := a.base
+	if base == nil {
+		base = json.RawMessage(`{}`)
+	}
+	s := NewShape(schema).Resolved()
+	params := s.Parameters()
+	edits := make([]wire.Edit, len(a.pairs))
+	for i, p := range a.pairs {
+		value := json.RawMessage(p.value)
+		if !p.raw {
+			of, known := declared(params, p.key)
+			if !known && s.closed() {
+				return nil, command.Usagef("the tool takes no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params)))
+			}
+			if !known {
+				of = s.others()
+			}
+			var err error
+			if value, err = parseValue(p.value, of); err != nil {
+				return nil, command.Usagef("%s: %w", p.key, err)
+			}
+		}
+		edits[i] = wire.Edit{Key: p.key, Value: value}
+	}
+	out, err := wire.Rewrite(base, edits...)
+	if err != nil {
+		return nil, command.Usagef("the arguments: %w", err)
+	}
+	return out, nil
+}
+
+// declared is the schema of the parameter of that name.
+func declared(params []parameter, name string) (Shape, bool) {
+	i := slices.IndexFunc(params, func(p parameter) bool { return p.Name == name })
+	if i < 0 {
+		return Shape{}, false
+	}
+	return params[i].Shape, true
+}
+
+// Unknown is what a person may want to know of the keys that a schema does not
+// name, though it takes them.
+func (a *Input) Unknown(schema json.RawMessage) []string {
+	s := NewShape(schema).Resolved()
+	params := s.Parameters()
+	var out []string
+	for _, p := range a.pairs {
+		if _, known := declared(params, p.key); !known && !s.open() {
+			out = append(out, fmt.Sprintf("the tool declares no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params))))
+		}
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package arguments
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// parseValue is text as the JSON value that a schema asks for. Text stays text where
+// the schema allows text, or says nothing.
+func parseValue(text string, s Shape) (json.RawMessage, error) {
+	value := json.RawMessage(strings.TrimSpace(text))
+	if listed, ok := enumValue(text, value, s.Elements("enum")); ok {
+		return listed, nil
+	}
+	want := Wanted(s, MaxDepth)
+	if len(want) == 0 || slices.Contains(want, "string") {
+		return wire.Quote(text), nil
+	}
+	if kind := kindOf(value); wire.Valid(value) &&
+		(slices.Contains(want, kind) || kind == "integer" && slices.Contains(want, "number")) {
+		return value, nil
+	}
+	return nil, fmt.Errorf("%q is no %s%s", text, strings.Join(want, " or "), example(want))
+}
+
+// enumValue is the value of an enum that was typed: a text without its quotes, any
+// other as JSON has it.
+func enumValue(text string, value json.RawMessage, enum []json.RawMessage) (json.RawMessage, bool) {
+	for _, e := range enum {
+		if s, ok := wire.Unquote(e); ok && s == text || !ok && bytes.Equal(e, value) {
+			return e, true
+		}
+	}
+	return nil, false
+}
+
+// example shows how a value is written that is not simply typed.
+func example(want []string) string {
+	for _, kind := range want {
+		switch kind {
+		case "boolean":
+			return ": write true or false"
+		case "array":
+			return `: write JSON, such as '["a","b"]'`
+		case "object":
+			return `: write JSON, such as '{"a":1}'`
+		}
+	}
+	return ""
+}
+
+// Wanted is the JSON types that a schema takes; none where it does not say.
+func Wanted(s Shape, depth int) []string {
+	if t := s.types(); len(t) > 0 {
+		return t
+	}
+	var all []string
+	if v, ok := s.member("const"); ok {
+		all = append(all, kindOf(v))
+	}
+	for _, e := range s.Elements("enum") {
+		all = append(all, kindOf(e))
+	}
+	if all == nil && depth > 0 {
+		for _, v := range s.variants() {
+			all = append(all, Wanted(v, depth-1)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// kindOf is the JSON type of a value; an integer is told from other numbers.
+func kindOf(v json.RawMessage) string {
+	if len(v) == 0 {
+		return ""
+	}
+	switch v[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	if bytes.ContainsAny(v, ".eE") {
+		return "number"
+	}
+	return "integer"
+}

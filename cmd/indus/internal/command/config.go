@@ -1,0 +1,229 @@
+package command
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// FilesFound are the files of a configuration that are there.
+func FilesFound(c *mcpconfig.Config) []string {
+	return slices.DeleteFunc(slices.Clone(c.Searched), func(path string) bool {
+		_, err := os.Lstat(path)
+		return err != nil
+	})
+}
+
+// CompleteServers offers the ids of the servers that may start, for a command that
+// takes that many. It reads files and starts nothing, as all completion does.
+func (f *ConfigFlags) CompleteServers(most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		c, err := f.ReadDry(cmd.Context())
+		if err != nil || len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		free := slices.DeleteFunc(IDs(c.Servers()), func(id string) bool { return slices.Contains(args, id) })
+		return WithPrefix(typed, free), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// WithPrefix is the offers that begin with what was typed; behind a tab stands what
+// they mean.
+func WithPrefix(typed string, offers []string) []string {
+	return slices.DeleteFunc(offers, func(o string) bool {
+		word, _, _ := strings.Cut(o, "\t")
+		return !strings.HasPrefix(word, typed) || show.Clean(word) != word
+	})
+}
+
+// ConfigFlags are the flags of every command that reads the configuration.
+type ConfigFlags struct {
+	Paths []string
+	Trust bool
+	MCP   *pflag.Flag          // whose value is paths
+	Only  func(id string) bool // the servers that a command is about; nil: all
+	Dry   bool                 // nothing is started, and no ${cmd:…} run
+}
+
+func (f *ConfigFlags) Add(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, "a configuration file, or a directory to search")
+	f.MCP = cmd.Flags().Lookup("mcp")
+	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start what a project's file configures")
+}
+
+// Read reads the configuration; what cannot be read was mistyped.
+func (f *ConfigFlags) Read(ctx context.Context) (*mcpconfig.Config, error) {
+	return f.readAs(ctx, mcpconfig.Options{Trust: f.Trust, Only: f.Only, Dry: f.Dry})
+}
+
+// ReadDry is read, and runs no ${cmd:…} and reads no ${file:…}.
+func (f *ConfigFlags) ReadDry(ctx context.Context) (*mcpconfig.Config, error) {
+	return f.readAs(ctx, mcpconfig.Options{Trust: f.Trust, Dry: true})
+}
+
+func (f *ConfigFlags) readAs(ctx context.Context, o mcpconfig.Options) (*mcpconfig.Config, error) {
+	if f.MCP.Changed && len(f.Paths) == 0 {
+		return nil, Usagef("--mcp is empty: name a file or a directory")
+	}
+	c, err := mcpconfig.Read(ctx, f.Paths, &o)
+	if err != nil && ctx.Err() == nil {
+		err = Usagef("%w", err)
+	}
+	return c, err
+}
+
+// Load is read, and tells the person what is odd: of the notes those that a
+// command cares about.
+func (f *ConfigFlags) Load(ctx context.Context, s show.Streams, cares func(mcpconfig.Note) bool) (*mcpconfig.Config, error) {
+	c, err := f.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range c.Notes {
+		if cares(n) {
+			s.Reportf("%s", show.Clean(n.String()))
+		}
+	}
+	if len(c.Rows) == 0 && len(c.Notes) == 0 {
+		s.Reportf("no MCP servers are configured: indus mcp add configures one, indus mcp import takes over those of another client")
+	}
+	return c, nil
+}
+
+// NotesOutsideRows cares for all that a list of the rows does not say.
+func NotesOutsideRows(n mcpconfig.Note) bool {
+	return n.State == "" || n.State == mcpconfig.Shadowed
+}
+
+// UnexpectedNotes cares for all that somebody may not know: who disabled a server
+// knows, and of those that are held one line is enough (see [ReportHeld]).
+func UnexpectedNotes(n mcpconfig.Note) bool {
+	return n.State != mcpconfig.Disabled && n.State != mcpconfig.Held
+}
+
+// NotesAbout cares for whole files, and for what is odd about rows that concern
+// says yes to and that may start.
+func NotesAbout(concerns func(interop.Server) bool) func(mcpconfig.Note) bool {
+	return func(n mcpconfig.Note) bool {
+		return n.Row == 0 || n.State == "" && concerns(interop.Server{ID: n.Server})
+	}
+}
+
+// ReportHeld says in one line a file who waits for approval, and how to give it.
+func ReportHeld(c *mcpconfig.Config, s show.Streams) {
+	type group struct{ file, reason, hint string }
+	var order []group
+	held := map[group][]string{}
+	for _, r := range c.Held() {
+		g := group{r.File, r.Reason, r.Hint}
+		if held[g] == nil {
+			order = append(order, g)
+		}
+		held[g] = append(held[g], r.Server.ID)
+	}
+	for _, g := range order {
+		s.Reportf("%s", show.Clean(g.file+": not started: "+strings.Join(held[g], ", ")+": "+JoinHint(g.reason, g.hint)))
+	}
+}
+
+// NotStarted is the error for a server that is configured and may not start.
+func NotStarted(r mcpconfig.Row) error {
+	if r.State == mcpconfig.Disabled {
+		return Usagef("server %q is disabled at %s:%d", r.Server.ID, r.File, r.Line)
+	}
+	return Usagef("server %q is %s at %s:%d: %s", r.Server.ID, r.State, r.File, r.Line, JoinHint(r.Reason, r.Hint))
+}
+
+func JoinHint(reason, hint string) string {
+	if hint == "" {
+		return reason
+	}
+	return reason + "; " + hint
+}
+
+// IdleRow is a row that is configured, may not start, and is what wanted says.
+func IdleRow(c *mcpconfig.Config, wanted func(interop.Server) bool) (mcpconfig.Row, bool) {
+	i := slices.IndexFunc(c.Rows, func(r mcpconfig.Row) bool {
+		return r.State != mcpconfig.Active && r.State != mcpconfig.Shadowed && wanted(r.Server)
+	})
+	if i < 0 {
+		return mcpconfig.Row{}, false
+	}
+	return c.Rows[i], true
+}
+
+// matcher reports whether a word that somebody typed is about a server.
+type matcher func(o interop.Server, word string) bool
+
+func IsServer(o interop.Server, word string) bool { return o.ID == word }
+
+// OwnsTool is for words that may be a tool's name too.
+func OwnsTool(o interop.Server, word string) bool { return o.ID == word || o.MayOwn(word) }
+
+// Choose loads the configuration, and is the servers that words are about; all
+// that may start where there is no word. A server that has a word for its name
+// goes before those that the word is about otherwise.
+func (f *ConfigFlags) Choose(ctx context.Context, words []string, is matcher, s show.Streams) ([]interop.Server, error) {
+	cares := UnexpectedNotes
+	if len(words) > 0 {
+		concerns := func(o interop.Server) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return is(o, w) })
+		}
+		cares, f.Only = NotesAbout(concerns), func(id string) bool { return concerns(interop.Server{ID: id}) }
+	}
+	c, err := f.Load(ctx, s, cares)
+	if err != nil {
+		return nil, err
+	}
+	all := c.Servers()
+	if len(words) == 0 {
+		ReportHeld(c, s)
+		return all, nil
+	}
+	var chosen []string
+	for _, w := range words {
+		meant := func(o interop.Server) bool { return is(o, w) }
+		if slices.Contains(IDs(all), w) {
+			meant = func(o interop.Server) bool { return IsServer(o, w) }
+		}
+		found := slices.DeleteFunc(slices.Clone(all), func(o interop.Server) bool { return !meant(o) })
+		if len(found) == 0 {
+			return nil, NoServer(c, w, meant)
+		}
+		chosen = append(chosen, IDs(found)...)
+	}
+	return slices.DeleteFunc(all, func(o interop.Server) bool { return !slices.Contains(chosen, o.ID) }), nil
+}
+
+// NoServer is the error for a word that is about no server that may start.
+func NoServer(c *mcpconfig.Config, id string, wanted func(interop.Server) bool) error {
+	if row, ok := IdleRow(c, wanted); ok {
+		return NotStarted(row)
+	}
+	var active []string
+	for _, r := range c.Rows {
+		if r.State == mcpconfig.Active {
+			active = append(active, r.Server.ID)
+		}
+	}
+	near := DidYouMean(id, active)
+	if near == "" {
+		near = "; indus mcp ls shows them all"
+	}
+	return Usagef("no server %q is configured%s", id, near)
+}
+
+func IDs(servers []interop.Server) []string {
+	out := make([]string, len(servers))
+	for i, s := range servers {
+		out[i] = s.ID
+	}
+	return out
+}

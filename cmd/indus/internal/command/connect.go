@@ -1,0 +1,90 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/schema"
+)
+
+// Connection is servers that a command has mounted for itself.
+type Connection struct {
+	*interop.Mounted
+	CloseFunc func()
+}
+
+// Close ends every connection.
+func (c *Connection) Close() { c.CloseFunc() }
+
+// Connect mounts servers once, without anybody who would connect them again,
+// and waits until each is ready or faulted. On a terminal it shows them live. What the
+// configuration keeps back of changed tools is kept back here as in indus serve, by the
+// same ledger.
+func Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams) (*Connection, error) {
+	o := &interop.MountOptions{
+		Wait: -1, Budget: -1, Profile: p, Restart: interop.Restart{Off: true}, Logger: s.Logger(),
+	}
+	c := &Connection{}
+	if slices.ContainsFunc(servers, func(o interop.Server) bool { return o.Changes.Guards() }) {
+		log, err := openPins(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
+		}
+		a := ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{Mount: o, Log: log, By: "indus mcp"})
+		c.Mounted, c.CloseFunc = &interop.Mounted{Box: a.Box, Fleet: a.Fleet}, a.Close
+	} else {
+		c.Mounted = interop.Mount(ctx, servers, o)
+		c.CloseFunc = c.Mounted.Close
+	}
+	stop := WatchLive(c.Fleet, s)
+	err := c.Fleet.Settle(ctx)
+	stop()
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// ReportDown tells the person of the servers that are down. It returns a fault if
+// there is one.
+func ReportDown(fleet *interop.Fleet, s show.Streams) (down error) {
+	for _, st := range fleet.Status() {
+		if st.Fault != nil {
+			down = Explain(st.Fault)
+			s.Reportf("%s", show.Clean(down.Error()))
+		}
+	}
+	return down
+}
+
+// ReportMended tells the person of the tools that clients are not shown as they are.
+func ReportMended(fleet *interop.Fleet, s show.Streams) {
+	for _, q := range fleet.Quarantined() {
+		if q.Mended {
+			s.Reportf("%s", show.Clean(q.String()))
+		}
+	}
+}
+
+// ReportQuarantined tells the person of what was listed and cannot be used.
+func ReportQuarantined(fleet *interop.Fleet, s show.Streams) {
+	for _, q := range fleet.Quarantined() {
+		if !q.Mended {
+			s.Reportf("%s", show.Clean(QuarantineText(q)))
+		}
+	}
+}
+
+// QuarantineText says what a quarantine means: some tools cannot be called, others are
+// only kept from models.
+func QuarantineText(q interop.Quarantine) string {
+	if q.Published && !q.Mended {
+		return fmt.Sprintf("%s: tool %q is not shown to models: %s", q.Server, q.Tool, q.Reason)
+	}
+	return q.String()
+}

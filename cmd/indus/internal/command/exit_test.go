@@ -1,0 +1,18 @@
+package command_test
+
+import (
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+)
+
+// A file that cannot be written for want of room was named rightly.
+func TestAFullDiskIsNoUsageError(t *testing.T) {
+	for err, want := range map[error]int{syscall.ENOSPC: 1, syscall.EDQUOT: 1, syscall.EIO: 1, syscall.EACCES: 2, os.ErrNotExist: 2} {
+		if got := command.ExitCode(command.Usagef("%w", &os.PathError{Op: "write", Path: "mcp.json", Err: err})); got != want {
+			t.Errorf("%v: exit code %d, want %d", err, got, want)
+		}
+	}
+}

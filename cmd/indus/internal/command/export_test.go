@@ -1,0 +1,4 @@
+package command
+
+// ServerLines are the live lines for servers.
+var ServerLines = serverLines

@@ -1,0 +1,167 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const (
+	// LockWait bounds the wait for a ledger that somebody holds, because no server
+	// starts before: serving goes before keeping account of it.
+	LockWait = 3 * time.Second
+	// RecallWait bounds the reading of what it says.
+	RecallWait = 30 * time.Second
+	// AcceptTick is how often a tool that is kept back is looked for in it.
+	AcceptTick = time.Second
+)
+
+// LedgerFlags are the flags of every command that reads the ledger.
+type LedgerFlags struct {
+	path string
+	Flag *pflag.Flag // whose value is path
+}
+
+func (f *LedgerFlags) Add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.path, "ledger", "", "the ledger's file")
+	f.Flag = cmd.Flags().Lookup("ledger")
+}
+
+const LedgerFlagsHelp = `
+  --ledger FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by
+                 default ~/.local/state)`
+
+const LedgerExitHelp = `Exit codes:
+  0    ok
+  1    the ledger cannot be read or written
+  2    usage: flags, names and files
+  130  interrupted`
+
+// Path is where the ledger is, there or not.
+func (f *LedgerFlags) Path() (string, error) {
+	if f.path != "" {
+		return f.path, nil
+	}
+	if f.Flag != nil && f.Flag.Changed {
+		return "", Usagef("--ledger is empty: name a file")
+	}
+	dir := mcpconfig.StateDir(nil)
+	if dir == "" {
+		return "", Usagef("no home directory is known, where the ledger would be: name a file with --ledger")
+	}
+	return filepath.Join(dir, "ledger.jsonl"), nil
+}
+
+// Open is the ledger that is there.
+func (f *LedgerFlags) Open(ctx context.Context) (*ledger.File, string, error) {
+	path, err := f.Path()
+	if err != nil {
+		return nil, "", err
+	}
+	if there, err := LedgerExists(path); err != nil {
+		return nil, "", err
+	} else if !there {
+		return nil, "", Usagef("%s: nothing has been served yet: indus serve writes it", path)
+	}
+	file, err := OpenLedger(ctx, path, HeldWait, nil)
+	return file, path, err
+}
+
+// HeldWait bounds the wait of a command for a ledger that somebody holds, who may
+// have been stopped.
+const HeldWait = 10 * time.Second
+
+// OpenLedger opens a ledger, and makes it where there is none. It waits so long for
+// whoever holds it.
+func OpenLedger(ctx context.Context, path string, wait time.Duration, o *ledger.FileOptions) (*ledger.File, error) {
+	bounded, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	file, err := ledger.OpenFile(bounded, path, o)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fmt.Errorf("%s: another process holds it, and does not let go; is one of indus stopped?", path)
+	}
+	return file, err
+}
+
+// Read is the ledger that is there, and all that is in it. Runs whose process is
+// gone are over by then.
+func (f *LedgerFlags) Read(ctx context.Context) (*ledger.File, []ledger.Entry, error) {
+	file, _, err := f.Open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := file.Reap(ctx); err != nil && ctx.Err() != nil {
+		return nil, nil, err // otherwise what is written can be read all the same
+	}
+	entries, err := file.Read(ctx, 0)
+	return file, entries, err
+}
+
+// Repeat is the flag as a person has to repeat it.
+func (f *LedgerFlags) Repeat() string {
+	if f.path == "" {
+		return ""
+	}
+	return " --ledger " + f.path
+}
+
+// LedgerExists reports whether a file is there. One that is no ledger is an error: opening
+// it as one would cut its last line if that has no end.
+func LedgerExists(path string) (there bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular():
+		return false, Usagef("%s is no file", path)
+	case info.Size() == 0:
+		return true, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	const search = 8 << 20 // a line or two of the longest
+	in := bufio.NewReader(io.LimitReader(file, search))
+	for begins := true; ; {
+		part, err := in.ReadSlice('\n')
+		if begins && bytes.HasPrefix(part, []byte(`{"seq":`)) {
+			return true, nil
+		}
+		begins = err == nil
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return false, Usagef("%s is no ledger: none of its lines is an entry", path)
+		}
+	}
+}
+
+// Entries is all that is in the ledger: nothing where none is kept yet.
+func (f *LedgerFlags) Entries(ctx context.Context) ([]ledger.Entry, error) {
+	path, err := f.Path()
+	if err != nil {
+		return nil, err
+	}
+	if there, err := LedgerExists(path); err != nil || !there && f.path == "" {
+		return nil, err
+	}
+	file, _, err := f.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return file.Read(ctx, 0)
+}

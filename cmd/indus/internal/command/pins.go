@@ -1,0 +1,92 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+type ToolKey struct{ Config, Server, Tool string }
+
+type VersionKey struct {
+	ToolKey
+	Seal string
+}
+
+// pins is the ledger as a command uses it that is over soon: it writes which versions of
+// tools it saw that nobody had seen before, and nothing where there are none.
+type pins struct {
+	*ledger.File
+	known  map[VersionKey]bool
+	begins []ledger.Entry // not written yet
+	begun  bool
+}
+
+var _ ledger.Log = (*pins)(nil)
+
+func openPins(ctx context.Context) (*pins, error) {
+	dir := mcpconfig.StateDir(nil)
+	if dir == "" {
+		return nil, errors.New("no home directory is known, where the ledger would be")
+	}
+	path := filepath.Join(dir, "ledger.jsonl")
+	if _, err := LedgerExists(path); err != nil {
+		return nil, err
+	}
+	file, err := OpenLedger(ctx, path, LockWait, nil)
+	if err != nil {
+		return nil, err
+	}
+	p := &pins{File: file, known: map[VersionKey]bool{}}
+	entries, err := file.Read(ctx, 0)
+	for _, e := range entries {
+		p.known[pinOf(e)] = true
+	}
+	return p, err
+}
+
+func pinOf(e ledger.Entry) VersionKey {
+	return VersionKey{ToolKey{e.Config, e.Server, e.Tool}, e.Seal}
+}
+
+// Append implements [ledger.Log].
+func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
+	begins, fresh := slices.Clone(p.begins), map[VersionKey]bool{}
+	var news []ledger.Entry
+	for _, e := range entries {
+		isNew := !p.known[pinOf(e)] && !fresh[pinOf(e)]
+		switch {
+		case e.Op == ledger.Begin:
+			begins = append(begins, e)
+		case e.Op == ledger.End && (p.begun || len(news) > 0), isNew && (e.Op == ledger.Enroll || e.Op == ledger.Hold):
+			news = append(news, e)
+			fresh[pinOf(e)] = true
+		}
+	}
+	if len(news) == 0 {
+		p.begins = begins
+		return nil, nil
+	}
+	written, err := p.File.Append(ctx, append(begins, news...)...)
+	if err != nil {
+		return nil, err // and nothing has changed: the same entries come again
+	}
+	p.begun, p.begins = true, nil
+	maps.Copy(p.known, fresh)
+	return written, nil
+}
+
+// HeldBack says that a tool is kept back, and how to let it in.
+func HeldBack(names ...string) string {
+	is := "is kept back: it is not what it was when it was approved; see what changed, and accept it: indus mcp accept"
+	if len(names) > 1 {
+		is = "are kept back: they are not what they were when they were approved; see what changed, and accept it: indus mcp accept"
+	}
+	return strings.Join(names, ", ") + " " + is
+}

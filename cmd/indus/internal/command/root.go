@@ -1,0 +1,138 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/spf13/cobra"
+)
+
+// slowEnd is how long an end may take before the person is told that it does.
+const slowEnd = 500 * time.Millisecond
+
+// sameSignal is how long a second signal counts as the first: no person is as quick.
+const sameSignal = 200 * time.Millisecond
+
+// Tree makes the commands of indus for one run: those of "indus mcp", and its own.
+type Tree func(s show.Streams) (mcp, own []*cobra.Command)
+
+// Main runs the command line of this process with a tree of commands, and returns its
+// exit code.
+func Main(tree Tree) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The second signal ends the process at once. Wrappers (npx) send on what the terminal
+	// has sent to them and to us, so that one wish comes twice.
+	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, stop) })
+	return Run(ctx, os.Args[1:], show.New(os.Stdin, os.Stdout, os.Stderr), tree)
+}
+
+// Run is Main for the arguments args. The context's end is an interruption.
+func Run(ctx context.Context, args []string, s show.Streams, tree Tree) int {
+	root := NewRoot(s, tree)
+	root.SetArgs(args)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	ended := tellSlowEnd(s, ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	ended()
+	if err == nil {
+		err = s.Failed
+	}
+	if err == nil {
+		return exitOK
+	}
+	var quiet *SilentError
+	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		err = &ExitError{exitInterrupted, errors.New("interrupted")}
+		s.Reportf("interrupted")
+	case !errors.As(err, &quiet):
+		s.Reportf("%s", show.Clean(err.Error()))
+	}
+	if !s.WroteJSON && wantsJSON(cmd, args) {
+		_ = writeError(s, err)
+	}
+	return ExitCode(err)
+}
+
+// tellSlowEnd tells the person what takes so long once ctx has ended.
+func tellSlowEnd(s show.Streams, ctx context.Context) (ended func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(slowEnd):
+			s.Reportf("stopping; a second signal does not wait for the servers")
+		case <-done:
+		}
+	})
+	return func() { stop(); close(done) }
+}
+
+// NewRoot is the command indus.
+func NewRoot(s show.Streams, tree Tree) *cobra.Command {
+	root := &cobra.Command{
+		Use:               "indus",
+		Short:             "MCP servers' tools in, and out again",
+		Long:              rootHelp,
+		Version:           moduleVersion(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Args:              NoSuchCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { s.Failed = WriteHelp(s, cmd) })
+	root.SetHelpCommand(newHelp())
+	root.SetFlagErrorFunc(badFlag)
+	root.Flags().Bool("version", false, "which indus this is") // or else it is -v too
+	s.Log.Add(root)
+	root.SetVersionTemplate("indus {{.Version}}\n")
+	mcp, own := tree(s)
+	root.AddCommand(newMCP(mcp), newCompletion(s), newVersion(s), newMan())
+	root.AddCommand(own...)
+	return root
+}
+
+const rootHelp = `indus brings the tools of MCP servers into a terminal or a program, and puts
+them out again to any MCP client: many servers behind one endpoint.
+
+Usage:
+  indus mcp add NAME ...             configure a server
+  indus mcp import [CLIENT]          take over those of another MCP client
+  indus mcp approve [SERVER]...      let those of a project's file start
+  indus mcp ls                       which servers are configured, and do they work?
+  indus mcp doctor [SERVER]...       why does a server not work?
+  indus mcp tools [SERVER]           what tools do they have?
+  indus mcp call TOOL [ARGUMENT]...  call one; with -h: what does it take?
+  indus mcp lint [SERVER]...         does every model provider take them?
+  indus mcp -h                       the other commands about servers
+  indus serve                        one endpoint for all of them
+  indus op ls URL                    the tools of one server as operations
+  indus completion SHELL             complete commands, servers and tools with Tab
+  indus version                      which indus this is
+  indus COMMAND -h                   all about a command
+
+Flags of every command:` + logFlagsHelp + `
+
+A session:
+  $ indus mcp add everything -- npx -y @modelcontextprotocol/server-everything
+  indus: added everything at /home/me/.config/indusvx/mcp.json:3
+  indus: try it: indus mcp tools everything, or where it fails indus mcp doctor everything
+  $ indus mcp ls
+  SERVER      PHASE  ERA     MCP         TOOLS  TIME   SCOPE  TARGET
+  everything  ready  legacy  2025-11-25  13     361ms  user   npx -y @modelconte…
+  $ indus mcp call everything__echo message=hi
+  Echo: hi
+  $ indus serve
+  indus: serving at http://127.0.0.1:7332/mcp
+
+` + configurationHelp + `
+
+` + ExitHelp

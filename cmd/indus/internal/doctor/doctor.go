@@ -1,0 +1,283 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/spf13/cobra"
+)
+
+type doctorFlags struct {
+	command.ConfigFlags
+	asJSON bool
+}
+
+func New(s show.Streams) *cobra.Command {
+	var f doctorFlags
+	cmd := &cobra.Command{
+		Use: "doctor [SERVER]...", SuggestFor: []string{"check", "test", "diagnose", "debug"},
+		Short:             "Find out, step by step, why a server does not work",
+		Long:              doctorHelp,
+		ValidArgsFunction: f.CompleteServers(math.MaxInt),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args, s)
+		},
+	}
+	f.Add(cmd)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+const doctorHelp = `Examine every configured server, or the named ones: each step from the
+configuration to its tools, with the time that it took. Where a step fails, it
+says why, shows what the server said last on stderr, and says in a sentence what
+to do. A "note" works and could be better.
+
+Servers that may not start are told with the reason, and are no failure unless
+something is wrong with them. Nothing of them is run. The others are started all
+at once, and ended again; no tool is called.
+
+Usage:
+  indus mcp doctor [FLAG]... [SERVER]...
+
+The steps:
+  configuration  where the row stands, and what is odd about it
+  approval       who says that it may start
+  command        the program, in the PATH that the server gets
+  start          its process
+  dns, tcp, tls  of a server at a URL
+  handshake      the era and the revision of MCP that it speaks
+  list           its tools
+  rules          those of "tools" that concern no tool
+  schemas        whether every model provider takes them
+  names          what they are mounted as
+  descriptions   whether a model can tell what they are for
+  duplicates     other servers that run the same, or have tools of the same name
+  timeouts       how long each step may take
+
+Flags:
+  --json       print a JSON object: ok, general and together, which are lists of
+               steps, and servers, each with server, state, transport, target,
+               file, line, ok, stderr, and steps [{step, ok, ms, detail, advice}];
+               a step that is ok and has advice is a note` + command.ConfigFlagsHelp + `
+
+A session:
+  $ indus mcp doctor --mcp servers.json
+  general
+    ok    files      servers.json
+    …
+
+  weather  servers.json:7  stdio: weather-servr
+    ok    configuration  the row can be read, and its variables are set
+    ok    approval       the file was named
+    FAIL  command        start weather-servr: executable file not found in $PATH
+          try: did you mean weather-server?
+
+  1 server: 1 is not well
+
+Exit codes:
+  0    all is well, or only held, disabled or noted
+  1    something is wrong
+  2    usage: flags, files, and no such SERVER
+  3    the first server that is not well wants authorization
+  4    the first server that is not well cannot be reached
+  130  interrupted`
+
+func (f *doctorFlags) run(ctx context.Context, only []string, s show.Streams) error {
+	if len(only) > 0 {
+		f.Only = func(id string) bool { return slices.Contains(only, id) }
+	}
+	c, err := f.Read(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := rowsNamed(c, only)
+	if err != nil {
+		return err
+	}
+	d := &doctor{config: c, rows: rows, trust: f.Trust, whole: len(only) == 0, Streams: s}
+	defer d.close()
+	d.open()
+	var out examination = &textExamination{out: s.Out}
+	if f.asJSON {
+		out = &jsonExamination{Streams: s}
+	}
+	return d.examine(ctx, out)
+}
+
+// rowsNamed are the rows with those ids, in the order of the configuration; all of
+// them where no id is given.
+func rowsNamed(c *mcpconfig.Config, only []string) ([]mcpconfig.Row, error) {
+	for _, id := range only {
+		if !slices.ContainsFunc(c.Rows, func(r mcpconfig.Row) bool { return r.Server.ID == id }) {
+			return nil, command.NoServer(c, id, func(o interop.Server) bool { return o.ID == id })
+		}
+	}
+	var rows []mcpconfig.Row
+	for _, r := range c.Rows {
+		if len(only) == 0 || slices.Contains(only, r.Server.ID) {
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
+}
+
+// doctor examines the servers of a configuration.
+type doctor struct {
+	show.Streams
+	config  *mcpconfig.Config
+	rows    []mcpconfig.Row
+	trust   bool
+	whole   bool // nobody asked for some of them alone
+	probes  map[string]*probe
+	mounted *interop.Mounted
+	seen    []interop.Server // those that were examined, for the duplicates among them
+	tools   map[string]string
+	refused error // why the first server that is not well is not
+}
+
+// open starts all servers that may start.
+func (d *doctor) open() {
+	d.probes, d.tools = map[string]*probe{}, map[string]string{}
+	var servers []interop.Server
+	for _, r := range d.rows {
+		if r.State == mcpconfig.Active {
+			d.probes[r.Server.ID] = newProbe(r)
+			servers = append(servers, bounded(r.Server))
+		}
+	}
+	d.mounted = interop.Mount(context.Background(), servers, &interop.MountOptions{
+		Wait: -1, Budget: -1, Restart: interop.Restart{Off: true},
+		Through:  func(f *interop.Fleet) toolbox.Source { return f }, // it looks at tools, and calls none
+		Endpoint: func(o interop.Server) *interop.EndpointOptions { return d.probes[o.ID].options() },
+		Events: func(e interop.Event) {
+			if e.Kind == interop.ServerReady || e.Kind == interop.ServerFaulted {
+				d.probes[e.Server].settle()
+			}
+		},
+	})
+}
+
+// bounded is a server that is not waited for for ever, whatever it is configured with.
+func bounded(o interop.Server) interop.Server {
+	o.Timeouts.Connect, o.Timeouts.List = max(0, o.Timeouts.Connect), max(0, o.Timeouts.List)
+	return o
+}
+
+func (d *doctor) close() {
+	d.mounted.Close()
+	for _, p := range d.probes {
+		p.close()
+	}
+}
+
+// examination is where the findings go, as they come.
+type examination interface {
+	general([]step) error
+	server(*patient) error
+	together([]step) error
+	// end is told whether all is well.
+	end(ok bool) error
+}
+
+// examine looks at everything in order, and waits for each server where it must.
+func (d *doctor) examine(ctx context.Context, out examination) error {
+	general := d.general(ctx)
+	if err := out.general(general); err != nil {
+		return err
+	}
+	sick := unwell("general", general)
+	for _, r := range d.rows {
+		p, err := d.patient(ctx, r)
+		if err != nil {
+			return err
+		}
+		if err := out.server(p); err != nil {
+			return err
+		}
+		sick = append(sick, unwell(r.Server.ID, p.Steps)...)
+	}
+	together := d.together()
+	if err := out.together(together); err != nil {
+		return err
+	}
+	sick = append(sick, unwell("together", together)...)
+	if err := out.end(len(sick) == 0); err != nil {
+		return err
+	}
+	if len(sick) == 0 {
+		return nil
+	}
+	code := command.ExitFault
+	if d.refused != nil {
+		code = command.ExitCode(d.refused)
+	}
+	return &command.ExitError{Code: code, Err: errors.New("not well: " + strings.Join(sick, ", "))}
+}
+
+// unwell is name where a step is not ok.
+func unwell(name string, steps []step) []string {
+	if slices.ContainsFunc(steps, func(s step) bool { return !s.OK }) {
+		return []string{name}
+	}
+	return nil
+}
+
+// await waits for a server while the others are drawn on the terminal.
+func (d *doctor) await(ctx context.Context, p *probe) error {
+	select {
+	case <-p.settled:
+		return nil
+	default:
+	}
+	stop := command.WatchLive(d.mounted.Fleet, d.Streams)
+	defer stop()
+	select {
+	case <-p.settled:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// status is a server's health.
+func (d *doctor) status(id string) interop.EndpointStatus {
+	for _, st := range d.mounted.Fleet.Status() {
+		if st.Server == id {
+			return st
+		}
+	}
+	return interop.EndpointStatus{}
+}
+
+// step is one thing that was looked at.
+type step struct {
+	Step   string `json:"step"`
+	OK     bool   `json:"ok"`
+	Millis int64  `json:"ms"`
+	Detail string `json:"detail"`
+	Advice string `json:"advice,omitempty"`
+}
+
+func good(name, detail string) step { return step{Step: name, OK: true, Detail: detail} }
+
+func note(name, detail, advice string) step {
+	return step{Step: name, OK: true, Detail: detail, Advice: advice}
+}
+
+func bad(name, detail, advice string) step { return step{Step: name, Detail: detail, Advice: advice} }
+
+// lasting is a step that took a time.
+func (s step) lasting(took time.Duration) step {
+	s.Millis = took.Milliseconds()
+	return s
+}

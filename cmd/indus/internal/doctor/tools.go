@@ -1,0 +1,232 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/tools"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	fewNames      = 3    // further ones are counted
+	bytesPerToken = 4    // of English and JSON, roughly
+	heavyTools    = 8000 // tokens of one server's tools beyond which a person wants to know
+)
+
+// listed is all that there is to say of the tools of a server that listed them.
+func (d *doctor) listed(x *exam) []step {
+	var own []toolbox.Descriptor
+	for _, t := range d.mounted.Box.Snapshot("").Tools {
+		if t.Server == x.row.Server.ID {
+			own = append(own, t)
+		}
+	}
+	var rejected, rules []interop.Quarantine
+	denied := 0
+	for _, q := range d.mounted.Fleet.Quarantined() {
+		switch {
+		case q.Server != x.row.Server.ID, q.Mended: // lint's own eyes find that too
+		case q.Denied:
+			denied++
+		case q.Rule != "":
+			rules = append(rules, q)
+		default:
+			rejected = append(rejected, q)
+		}
+	}
+	list := good("list", show.Count(len(own), "tool")+pages(x.saw.pages)).lasting(x.saw.listing)
+	if denied > 0 {
+		list.Detail += fmt.Sprintf(", and %d that \"tools\" leaves out", denied)
+	}
+	if tokens := x.saw.bytes / bytesPerToken; tokens > heavyTools {
+		list.Advice = fmt.Sprintf(`a model reads about %d tokens of them in each request: choose those it needs with "tools": {"allow": […]}`, tokens)
+	}
+	switch {
+	case len(own) == 0 && denied > 0:
+		list.Advice = `all of them are left out: mend "allow" and "deny" in "tools"`
+	case len(own) == 0 && len(rejected) == 0:
+		list.Advice = "it has no tools for indus to bring in: does it need an argument, a key or a permission for them?"
+	}
+	steps := []step{list}
+	if rules != nil {
+		steps = append(steps, rulesStep(rules))
+	}
+	if len(own)+len(rejected) > 0 {
+		steps = append(steps, d.schemas(x.row.Server, own, rejected))
+	}
+	if len(own) > 0 {
+		steps = append(steps, namesStep(x.row.Server, own), descriptionsStep(own))
+	}
+	return steps
+}
+
+func pages(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" on %d pages", n)
+}
+
+// rulesStep says which rules of the row concern no tool.
+func rulesStep(rules []interop.Quarantine) step {
+	var says []string
+	for _, q := range rules {
+		says = append(says, q.Rule+": "+q.Reason)
+	}
+	return note("rules", several(says), `mend them in "tools": names are the server's own, as indus mcp tools --json has them`)
+}
+
+// schemas asks lint's questions: does every provider take the tools as they are
+// mounted, and every client the list that they are in?
+func (d *doctor) schemas(o interop.Server, own []toolbox.Descriptor, rejected []interop.Quarantine) step {
+	x := &tools.Examiner{Profile: schema.Universal}
+	if o.Profile != nil {
+		x.Profile = o.Profile
+	}
+	shown := tools.ForModels(d.mounted.Box)
+	var wrong, odd []string
+	for _, q := range rejected {
+		says := tools.Reason(q.Reason)
+		if q.Tool != "" {
+			says = fmt.Sprintf("%q: %s", q.Tool, says)
+		}
+		wrong = append(wrong, says)
+	}
+	for _, t := range own {
+		r := x.Tool(t, shown[t.Name])
+		if i := slices.IndexFunc(r.Refused, tools.Refuses); i >= 0 {
+			wrong = append(wrong, fmt.Sprintf("%q: %s: %s", t.Tool, r.Refused[i].Provider, r.Refused[i].Message))
+		}
+		for _, f := range r.Findings {
+			if f.Provider == command.ClientProfile {
+				odd = append(odd, fmt.Sprintf("%q: %s", t.Tool, f.Message))
+				break
+			}
+		}
+	}
+	lint := "see them all with indus mcp lint " + o.ID + ", and report them to the server's authors"
+	switch {
+	case wrong != nil:
+		return bad("schemas", several(wrong), lint)
+	case odd != nil:
+		return note("schemas", several(odd), lint)
+	}
+	return good("schemas", "every provider takes them as they are mounted")
+}
+
+// several is the first of some sentences, and how many there are beside them.
+func several(all []string) string {
+	shown := strings.Join(all[:min(fewNames, len(all))], "; ")
+	if more := len(all) - fewNames; more > 0 {
+		shown += fmt.Sprintf("; and %d more", more)
+	}
+	return shown
+}
+
+// namesStep says which tools are not mounted under their own names.
+func namesStep(o interop.Server, own []toolbox.Descriptor) step {
+	var hashed []string
+	for _, t := range own {
+		wanted := orElse(o.Tools.Rename[t.Tool], t.Tool)
+		if t.Name != t.Server+interop.Qualifier+wanted {
+			hashed = append(hashed, fmt.Sprintf("%q is %s", t.Tool, t.Name))
+		}
+	}
+	if hashed == nil {
+		return good("names", "server__tool, as they are")
+	}
+	return note("names", show.List(hashed, fewNames, "tools"),
+		`give the server a shorter id of letters, digits, "-" and single "_", or the tools other names with "tools": {"rename": {…}}`)
+}
+
+// descriptionsStep says what a model cannot know.
+func descriptionsStep(own []toolbox.Descriptor) step {
+	var missing, long []string
+	limit := schema.Universal.Rules().Tool.MaxDescription
+	for _, t := range own {
+		switch n := utf8.RuneCountInString(t.Description); {
+		case strings.TrimSpace(t.Description) == "":
+			missing = append(missing, fmt.Sprintf("%q", t.Tool))
+		case limit > 0 && n > limit:
+			long = append(long, fmt.Sprintf("%q (%d characters)", t.Tool, n))
+		}
+	}
+	var says []string
+	if missing != nil {
+		says = append(says, "without one: "+show.List(missing, fewNames, "tools"))
+	}
+	if long != nil {
+		says = append(says, fmt.Sprintf("cut at %d characters for models: %s", limit, show.List(long, fewNames, "tools")))
+	}
+	if says == nil {
+		return good("descriptions", "each tool has one, and none is too long")
+	}
+	return note("descriptions", strings.Join(says, "; "), `describe them with "tools": {"describe": {…}}, or ask the server's authors to`)
+}
+
+// duplicates looks at the servers that were examined before.
+func (d *doctor) duplicates(r mcpconfig.Row, listed bool) []step {
+	var says, try []string
+	for _, o := range d.seen {
+		if sameTarget(o, r.Server) {
+			says = append(says, fmt.Sprintf("%q runs the same", o.ID))
+			try = append(try, "remove one of the two")
+			break
+		}
+	}
+	d.seen = append(d.seen, r.Server)
+	if listed {
+		var twice []string
+		for _, t := range d.mounted.Box.Snapshot("").Tools {
+			if t.Server != r.Server.ID {
+				continue
+			}
+			if other, taken := d.tools[t.Tool]; taken {
+				twice = append(twice, fmt.Sprintf("%q (%s)", t.Tool, other))
+			} else {
+				d.tools[t.Tool] = r.Server.ID
+			}
+		}
+		if twice != nil && says == nil {
+			says = append(says, "other servers have tools of these names: "+show.List(twice, fewNames, "tools"))
+			try = append(try, `keep one of each with "tools": {"deny": […]}: a model may take the one for the other`)
+		}
+	}
+	if says == nil {
+		return nil
+	}
+	return []step{note("duplicates", strings.Join(says, "; "), strings.Join(try, "; "))}
+}
+
+// sameTarget reports whether two servers run or call the same.
+func sameTarget(a, b interop.Server) bool {
+	return interop.Server{Transport: a.Transport}.Equal(interop.Server{Transport: b.Transport})
+}
+
+// together is about all tools at once.
+func (d *doctor) together() []step {
+	all := d.mounted.Box.Descriptors()
+	size := 0
+	for _, t := range all {
+		size += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	if len(all) == 0 || !d.whole {
+		return nil
+	}
+	s := good("tools", fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/bytesPerToken))
+	if found := schema.CheckCount(len(all), schema.Universal); found != nil {
+		s.Detail += "; " + found[0].Message
+		s.Advice = `choose with "tools": {"allow": […]}, or disable servers that are not needed`
+	} else if few := schema.Universal.Rules().Tool.FewTools; few > 0 && len(all) > 2*few {
+		s.Advice = fmt.Sprintf(`models choose best among %d or so: leave out what is not needed with "tools": {"allow": […]}`, few)
+	}
+	return []step{s}
+}

@@ -1,0 +1,205 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	chars "github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/ledger"
+)
+
+const (
+	maxNamed = 4    // places that a line names
+	maxKept  = 60   // characters of what did not change, between two changes
+	maxWords = 4000 // characters of what did
+	maxPath  = 200  // characters of a place
+)
+
+// Differences is what a version of a tool has otherwise than another.
+func Differences(before, after ledger.Entry) []ledger.Field {
+	for _, c := range ledger.Diff([]ledger.Entry{before}, []ledger.Entry{after}) {
+		return c.Fields
+	}
+	return nil
+}
+
+// ChangedPlaces names the places that changed, for a line.
+func ChangedPlaces(fields []ledger.Field) string {
+	if len(fields) == 0 {
+		return "nothing but spaces, the order of members, or what the ledger keeps no more than a sum of"
+	}
+	var places []string
+	for _, f := range fields {
+		places = append(places, placeName(f.Path))
+	}
+	return show.List(places, maxNamed, "places")
+}
+
+// placeName is a JSON Pointer as a person reads it: the first step is the name of a
+// member of the tool.
+func placeName(path string) string {
+	if strings.Count(path, "/") == 1 {
+		path = path[1:]
+	}
+	if path == "" {
+		path = "all of it"
+	}
+	return show.Cut(escapeHidden(path), maxPath)
+}
+
+// changeLines says in lines what changed, a place each.
+func changeLines(fields []ledger.Field) string {
+	if len(fields) == 0 {
+		return "  " + ChangedPlaces(fields) + "\n"
+	}
+	var b strings.Builder
+	for _, f := range fields {
+		fmt.Fprintf(&b, "  %s: %s\n", placeName(f.Path), fieldText(f))
+	}
+	return b.String()
+}
+
+// fieldText is one place: a text word by word, other values as they were and are.
+func fieldText(f ledger.Field) string {
+	switch {
+	case f.Words != nil:
+		return wordsText(f.Words)
+	case f.Before == nil:
+		return "{+" + valueText(f.After) + "+}"
+	case f.After == nil:
+		return "[-" + valueText(f.Before) + "-]"
+	}
+	return "[-" + valueText(f.Before) + "-]{+" + valueText(f.After) + "+}"
+}
+
+// valueText is JSON on one line.
+func valueText(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		b.Write(raw)
+	}
+	return longText([]rune(b.String()))
+}
+
+// wordsText marks what went and what came. Of what stayed only the ends are shown.
+func wordsText(words []ledger.Word) string {
+	var b strings.Builder
+	for i, w := range words {
+		switch text := []rune(w.Text); w.Op {
+		case ledger.Removed:
+			b.WriteString("[-" + longText(text) + "-]")
+		case ledger.Added:
+			b.WriteString("{+" + longText(text) + "+}")
+		default:
+			b.WriteString(escapeHidden(cutMiddle(text, i > 0, i < len(words)-1)))
+		}
+	}
+	return b.String()
+}
+
+// longText is text that changed. What is too long says how much of it is not shown.
+func longText(text []rune) string {
+	if len(text) <= maxWords {
+		return escapeHidden(string(text))
+	}
+	return escapeHidden(string(text[:maxWords])) + fmt.Sprintf("… and %d more characters", len(text)-maxWords)
+}
+
+// cutMiddle is the ends of a text that touch a change.
+func cutMiddle(text []rune, begin, end bool) string {
+	if len(text) <= maxKept {
+		return string(text)
+	}
+	out := "…"
+	if begin {
+		out = string(text[:maxKept/2]) + out
+	}
+	if end {
+		out += string(text[len(text)-maxKept/2:])
+	}
+	return out
+}
+
+// escapeHidden is text on one line in which nothing hides: what a terminal would obey or
+// not show is written as an escape. Who judges a change must see all of it.
+func escapeHidden(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case chars.KindOf(r) != chars.Plain || r == unicode.ReplacementChar || r != ' ' && unicode.IsSpace(r) || unicode.Is(unicode.Co, r):
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// fieldJSON is one place that changed, for programs.
+type fieldJSON struct {
+	Path   string          `json:"path"`
+	Before json.RawMessage `json:"before,omitempty"`
+	After  json.RawMessage `json:"after,omitempty"`
+	Words  []wordJSON      `json:"words,omitempty"`
+}
+
+type wordJSON struct {
+	Op   ledger.WordOp `json:"op"`
+	Text string        `json:"text"`
+}
+
+func fieldsJSON(fields []ledger.Field) []fieldJSON {
+	var out []fieldJSON
+	for _, f := range fields {
+		one := fieldJSON{Path: f.Path, Before: f.Before, After: f.After}
+		for _, w := range f.Words {
+			one.Words = append(one.Words, wordJSON{w.Op, w.Text})
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// versions is the story of the tools as it is read: which version of each was
+// approved when.
+type versions struct {
+	known    map[command.VersionKey]ledger.Entry
+	approved map[command.ToolKey]string // the seal
+}
+
+func newVersions() *versions {
+	return &versions{map[command.VersionKey]ledger.Entry{}, map[command.ToolKey]string{}}
+}
+
+// take goes on to the next entry, and gives the version that was approved then where
+// e is another one.
+func (v *versions) take(e ledger.Entry) (approved ledger.Entry, ok bool) {
+	if e.Tool == "" || e.Seal == "" {
+		return ledger.Entry{}, false
+	}
+	t := command.ToolKey{Config: e.Config, Server: e.Server, Tool: e.Tool}
+	switch e.Op {
+	case ledger.Accept:
+		v.approved[t] = e.Seal
+		return ledger.Entry{}, false
+	case ledger.Enroll, ledger.Hold:
+		if _, seen := v.approved[t]; !seen && !e.Changed && e.Op == ledger.Enroll {
+			v.approved[t] = e.Seal
+		}
+		v.known[command.VersionKey{ToolKey: t, Seal: e.Seal}] = e
+	}
+	if v.approved[t] == e.Seal {
+		return ledger.Entry{}, false
+	}
+	approved, ok = v.known[command.VersionKey{ToolKey: t, Seal: v.approved[t]}]
+	return approved, ok
+}

@@ -1,0 +1,17 @@
+package history
+
+import (
+	"encoding/json"
+
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// InWords is what changed from one tool object to another.
+func InWords(before, after string) string {
+	entry := func(tool string) ledger.Entry {
+		c := &ledger.Capability{Name: "s__a", Server: "s", Tool: "a", Wire: toolbox.Wire{JSON: json.RawMessage(tool)}}
+		return ledger.Entry{Op: ledger.Enroll, Server: "s", Tool: "a", Name: "s__a", Capability: c, Sum: tool}
+	}
+	return changeLines(Differences(entry(before), entry(after)))
+}

@@ -1,0 +1,352 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/ledger"
+	"github.com/spf13/cobra"
+)
+
+type logFlags struct {
+	command.LedgerFlags
+	server    string
+	since, at string
+	most      int
+	diff      bool
+	compact   bool
+	asJSON    bool
+}
+
+func newLog(s show.Streams) *cobra.Command {
+	var f logFlags
+	cmd := &cobra.Command{
+		Use: "log", SuggestFor: []string{"history", "logs", "events"},
+		Short: "What happened to which tools, and when",
+		Long:  logHelp,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd, args); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), args, s)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f.Add(cmd)
+	cmd.Flags().StringVar(&f.server, "server", "", "of one server only")
+	_ = cmd.RegisterFlagCompletionFunc("server", f.completeServer)
+	cmd.Flags().StringVar(&f.since, "since", "", "what happened since a time")
+	cmd.Flags().IntVarP(&f.most, "lines", "n", 100, "how many of the newest lines; 0 is all")
+	cmd.Flags().StringVar(&f.at, "at", "", "what was live at a time")
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "what changed between two times")
+	cmd.Flags().BoolVar(&f.compact, "compact", false, "make the file smaller")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
+	return cmd
+}
+
+const logHelp = `What happened to which tools of which servers, and when, as indus serve has kept it
+in the ledger: the newest last. Tools of one server that came or went together
+share a line, unless --server asks for one server.
+
+Usage:
+  indus mcp log [FLAG]...              what happened
+  indus mcp log --at TIME              what was live then
+  indus mcp log --diff [FROM [TO]]     what changed from one time (default: 1d) to
+                                       another (default: now), word by word; of a
+                                       server that did not run it is what it had
+                                       when it last ran
+  indus mcp log --compact              drop the text of old versions of tools that
+                                       were recorded before --since; no entry goes
+
+Flags:
+  --server ID    of one server only
+  --since TIME   what happened since then
+  -n, --lines N  how many of the newest lines (default: 100; 0 is all)
+  --at TIME, --diff, --compact  see above
+  --json         print JSON Lines: entries; with --at live tools; with --diff changes` + command.LedgerFlagsHelp + `
+` + command.TimesHelp + `
+
+A session:
+  $ indus mcp log -n 4
+  2026-07-28 15:04:05  K3F9  began     indus serve --stdio, process 4711
+  2026-07-28 15:04:06  K3F9  enrolled  fs  read_file, write_file and 12 more tools
+  2026-07-28 15:09:41  K3F9  changed   fs  read_file: description
+  2026-07-28 15:10:02  K3F9  lost      fs  transport
+  $ indus mcp log --diff 1h
+  fs__read_file changed
+    description: Reads a file{+ and sends it to example.com+}.
+
+` + command.LedgerExitHelp
+
+// check refuses flags that do not go together.
+func (f *logFlags) check(cmd *cobra.Command, args []string) error {
+	var asked []string
+	for _, name := range []string{"at", "diff", "compact"} {
+		if cmd.Flags().Changed(name) {
+			asked = append(asked, "--"+name)
+		}
+	}
+	for _, name := range []string{"at", "since", "server"} { // such as an unset variable of a script
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return command.Usagef("--%s is empty; see %s -h", name, cmd.CommandPath())
+		}
+	}
+	switch {
+	case len(asked) > 1:
+		return command.Usagef("%s exclude each other", strings.Join(asked, " and "))
+	case len(asked) > 0 && cmd.Flags().Changed("lines"):
+		return command.Usagef("-n and %s exclude each other", asked[0])
+	case f.compact && f.server != "":
+		return command.Usagef("--server and --compact exclude each other")
+	case f.compact && f.asJSON:
+		return command.Usagef("--json and --compact exclude each other")
+	case len(args) > 0 && !f.diff:
+		return command.AtMost(0, "")(cmd, args)
+	case len(args) > 2:
+		return command.Usagef("--diff takes two times, and %q is too many; see %s -h", args[2], cmd.CommandPath())
+	case f.since != "" && (f.diff || f.at != ""):
+		return command.Usagef("--since and %s exclude each other", asked[0])
+	case f.most < 0:
+		return command.Usagef("-n %d: a number of lines is 0, which is all, or more", f.most)
+	}
+	return nil
+}
+
+func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	now := time.Now()
+	var since, at time.Time
+	var err error
+	if f.since != "" {
+		if since, err = command.ParseTime(f.since, now); err != nil {
+			return err
+		}
+	}
+	if f.at != "" {
+		if at, err = command.ParseTime(f.at, now); err != nil {
+			return err
+		}
+	}
+	from, to, err := span(args, now)
+	if err != nil {
+		return err
+	}
+	file, entries, err := f.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if f.compact {
+		return compactLedger(ctx, file, since, s)
+	}
+	if err := f.known(entries); err != nil {
+		return err
+	}
+	switch {
+	case f.at != "":
+		return f.printLive(ledger.Live(ledger.Until(entries, command.EndOfSecond(at))), s)
+	case f.diff:
+		return f.printDiff(ledger.Diff(liveTools(ledger.Until(entries, command.EndOfSecond(from))), liveTools(ledger.Until(entries, command.EndOfSecond(to)))), s)
+	}
+	return f.printEntries(entries, since, s)
+}
+
+// span is the two times that --diff compares.
+func span(args []string, now time.Time) (from, to time.Time, err error) {
+	from, to = now.Add(-24*time.Hour), now
+	for i, into := range []*time.Time{&from, &to} {
+		if i < len(args) {
+			if *into, err = command.ParseTime(args[i], now); err != nil {
+				return from, to, err
+			}
+		}
+	}
+	if to.Before(from) {
+		return from, to, command.Usagef("--diff: %s is before %s: write the earlier time first", args[1], args[0])
+	}
+	return from, to, nil
+}
+
+func compactLedger(ctx context.Context, file *ledger.File, since time.Time, s show.Streams) error {
+	saved, err := file.Compact(ctx, since)
+	if err == nil {
+		s.Reportf("the ledger is %s smaller", show.Count(int(saved), "byte"))
+	}
+	return err
+}
+
+// known refuses a server of which the ledger knows nothing: it was mistyped.
+func (f *logFlags) known(entries []ledger.Entry) error {
+	if f.server == "" || slices.ContainsFunc(entries, func(e ledger.Entry) bool { return e.Server == f.server }) {
+		return nil
+	}
+	return command.Usagef("the ledger knows no server %q%s", f.server, command.DidYouMean(f.server, serversOf(entries)))
+}
+
+// serversOf are all that a log is about.
+func serversOf(entries []ledger.Entry) (all []string) {
+	for _, e := range entries {
+		if e.Server != "" && !slices.Contains(all, e.Server) {
+			all = append(all, e.Server)
+		}
+	}
+	return all
+}
+
+func (f *logFlags) completeServer(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	entries, _ := f.Entries(cmd.Context())
+	return command.WithPrefix(typed, serversOf(entries)), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (f *logFlags) skips(e ledger.Entry) bool { return f.server != "" && e.Server != f.server }
+
+// liveTools is the tools that each server had when it was last heard, in whatever run:
+// what is compared is not who ran when.
+func liveTools(entries []ledger.Entry) []ledger.Entry {
+	var out []ledger.Entry
+	runs := ledger.Runs(entries)
+	seen := map[string]bool{}
+	for _, e := range entries {
+		if e.Server == "" || seen[e.Server] {
+			continue
+		}
+		seen[e.Server] = true
+		for _, r := range slices.Backward(runs) {
+			if had, ok := hadIn(r, e.Server); ok {
+				out = append(out, had...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// hadIn is what a server had in a run when that last heard it, and whether it did.
+func hadIn(r ledger.Run, server string) (had []ledger.Entry, ok bool) {
+	var of []ledger.Entry
+	for _, e := range r.Entries {
+		if e.Server == server && (e.Op == ledger.Enroll || e.Op == ledger.Retire && e.Note != ledger.NoteLost) {
+			ok = ok || e.Op == ledger.Enroll
+			of = append(of, e)
+		}
+	}
+	return ledger.Reduce(of).Live, ok
+}
+
+// liveJSON is a live tool, as --at --json prints it.
+type liveJSON struct {
+	Server  string    `json:"server"`
+	Tool    string    `json:"tool"`
+	Name    string    `json:"name"`
+	Since   time.Time `json:"since"`
+	Run     string    `json:"run"`
+	Changed bool      `json:"changed,omitempty"`
+	Sum     string    `json:"sum"`
+}
+
+func (f *logFlags) printLive(live []ledger.Entry, s show.Streams) error {
+	live = slices.DeleteFunc(live, f.skips)
+	if f.asJSON {
+		return show.PrintLines(s, live, func(e ledger.Entry) any {
+			return liveJSON{e.Server, e.Tool, e.Name, e.At, e.Run, e.Changed, e.Sum}
+		})
+	}
+	if len(live) == 0 {
+		s.Reportf("nothing was live then")
+		return nil
+	}
+	t := &show.Table{}
+	t.Add("SERVER", "SINCE", "TOOL")
+	for _, e := range live {
+		mark := ""
+		if e.Changed {
+			mark = " (not as it was approved)"
+		}
+		t.Add(e.Server, e.At.Local().Format(show.TimeFormat), e.Tool+mark)
+	}
+	return t.Write(s.Out)
+}
+
+// changeJSON is what became of a tool, as --diff --json prints it.
+type changeJSON struct {
+	Change ledger.ChangeKind `json:"change"`
+	Server string            `json:"server"`
+	Tool   string            `json:"tool"`
+	Name   string            `json:"name"`
+	Fields []fieldJSON       `json:"fields,omitempty"`
+}
+
+var becameOf = map[ledger.ChangeKind]string{ledger.Come: "came", ledger.Gone: "went", ledger.Edited: "changed"}
+
+func (f *logFlags) printDiff(changes []ledger.Change, s show.Streams) error {
+	changes = slices.DeleteFunc(changes, func(c ledger.Change) bool { return f.server != "" && c.Server != f.server })
+	if f.asJSON {
+		return show.PrintLines(s, changes, func(c ledger.Change) any {
+			return changeJSON{c.Kind, c.Server, c.Tool, c.Name, fieldsJSON(c.Fields)}
+		})
+	}
+	if len(changes) == 0 {
+		s.Reportf("nothing changed")
+		return nil
+	}
+	var b strings.Builder
+	for _, c := range changes {
+		fmt.Fprintf(&b, "%s %s\n", show.Clean(c.Name), becameOf[c.Kind])
+		if c.Kind == ledger.Edited {
+			b.WriteString(changeLines(c.Fields))
+		}
+	}
+	_, err := io.WriteString(s.Out, b.String())
+	return err
+}
+
+// entryJSON is an entry, as --json prints it.
+type entryJSON struct {
+	Seq     uint64      `json:"seq"`
+	At      time.Time   `json:"at"`
+	Op      ledger.Op   `json:"op"`
+	Run     string      `json:"run,omitempty"`
+	Server  string      `json:"server,omitempty"`
+	Tool    string      `json:"tool,omitempty"`
+	Name    string      `json:"name,omitempty"`
+	Key     ledger.Key  `json:"key,omitempty"`
+	Config  string      `json:"config,omitempty"`
+	Sum     string      `json:"sum,omitempty"`
+	Seal    string      `json:"seal,omitempty"`
+	Changed bool        `json:"changed,omitempty"`
+	Note    string      `json:"note,omitempty"`
+	Fields  []fieldJSON `json:"fields,omitempty"` // what a changed tool has otherwise than approved
+	Prev    string      `json:"prev,omitempty"`
+	Hash    string      `json:"hash,omitempty"`
+}
+
+func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s show.Streams) error {
+	lines := linesOf(entries, f.server != "" || f.asJSON, func(e ledger.Entry) bool {
+		return f.skips(e) || e.At.Before(since)
+	})
+	if left := len(lines) - f.most; f.most > 0 && left > 0 {
+		lines = lines[left:]
+		if !f.asJSON {
+			s.Reportf("%s before these; -n 0 shows all", show.Count(left, "line"))
+		}
+	}
+	if f.asJSON {
+		return show.PrintLines(s, lines, func(l logLine) any {
+			e := l.entries[0]
+			return entryJSON{
+				e.Seq, e.At, e.Op, e.Run, e.Server, e.Tool, e.Name, e.Key, e.Config, e.Sum, e.Seal, e.Changed,
+				e.Note, fieldsJSON(l.fields()), e.Prev, e.Hash,
+			}
+		})
+	}
+	if len(lines) == 0 {
+		s.Reportf("nothing has happened")
+	}
+	_, err := io.WriteString(s.Out, tableOf(lines))
+	return err
+}

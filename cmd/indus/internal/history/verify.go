@@ -1,0 +1,186 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/ledger"
+	"github.com/spf13/cobra"
+)
+
+func newVerify(s show.Streams) *cobra.Command {
+	var f command.LedgerFlags
+	var head string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Find lines of the ledger that are not as they were written",
+		Long:  verifyHelp,
+		Args:  command.AtMost(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if head == "" && cmd.Flags().Changed("head") { // such as an unset variable of a script
+				return command.Usagef("--head is empty: give the head that was kept")
+			}
+			return verify(cmd.Context(), &f, head, asJSON, s)
+		},
+	}
+	f.Add(cmd)
+	cmd.Flags().StringVar(&head, "head", "", "a head that was kept")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+const verifyHelp = `Find the lines of the ledger that are not as they were written: altered, missing,
+out of order, unreadable. Each line has the hash of the one before it. What no line
+stands behind, the last ones, can be taken away unseen, and who may write the file
+can write all of it anew: so keep the head that verify prints elsewhere, and give
+it back later.
+
+Usage:
+  indus mcp verify [FLAG]...
+
+Flags:
+  --head HEAD    a head that was kept, such as 812:9f86d0…, or its hash alone: is
+                 it still in the ledger?
+  --json         print one JSON object` + command.LedgerFlagsHelp + `
+
+A session:
+  $ indus mcp verify
+  /home/me/.local/state/indus/ledger.jsonl: 812 entries of 31 runs, as they were written
+  head 812:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+
+Exit codes:
+  0    every line is as it was written
+  1    some are not, or the ledger cannot be read
+  2    usage: flags and files
+  130  interrupted`
+
+// verified is what verify says, as --json prints it.
+type verified struct {
+	File    string          `json:"file"`
+	Entries int             `json:"entries"`
+	Runs    int             `json:"runs"`
+	Head    ledger.Head     `json:"head"`
+	Whole   bool            `json:"whole"`
+	Damage  []ledger.Damage `json:"damage"`
+}
+
+func verify(ctx context.Context, f *command.LedgerFlags, head string, asJSON bool, s show.Streams) error {
+	kept, err := readHead(head)
+	if err != nil {
+		return err
+	}
+	file, path, err := f.Open(ctx)
+	if err != nil {
+		return err
+	}
+	entries, err := file.Read(ctx, 0)
+	if err != nil {
+		return err
+	}
+	if head != "" && kept.Seq == 0 {
+		kept.Seq = seqOf(entries, kept.Hash)
+	}
+	r, err := file.Verify(ctx, kept)
+	if err != nil {
+		return err
+	}
+	v := verified{path, r.Entries, countRuns(entries), r.Head, false, append([]ledger.Damage{}, r.Damage...)}
+	if head != "" && kept.Seq == 0 {
+		v.Damage = append(v.Damage, ledger.Damage{Kind: ledger.Missing, Why: "no entry has the hash that was kept"})
+	}
+	cutDamaged(&v, file.Damage())
+	v.Whole = !slices.ContainsFunc(v.Damage, func(d ledger.Damage) bool { return d.Kind != ledger.Torn })
+	if err := v.print(asJSON, s); err != nil {
+		return err
+	}
+	if !v.Whole {
+		return &command.SilentError{Code: command.ExitFault}
+	}
+	return nil
+}
+
+// countRuns is how many runs there were: who only accepted something is none.
+func countRuns(entries []ledger.Entry) (n int) {
+	for _, e := range entries {
+		if e.Op == ledger.Begin {
+			n++
+		}
+	}
+	return n
+}
+
+// cutDamaged adds what was cut off when the file was opened: no entry that was kept.
+func cutDamaged(v *verified, damage []ledger.Damage) {
+	for _, d := range damage {
+		if d.Kind == ledger.Torn && !slices.Contains(v.Damage, d) {
+			v.Damage = append(v.Damage, d)
+		}
+	}
+}
+
+// readHead reads SEQ:HASH, or a hash alone.
+func readHead(text string) (ledger.Head, error) {
+	if text == "" {
+		return ledger.Head{}, nil
+	}
+	seq, hash, ok := strings.Cut(text, ":")
+	if !ok {
+		seq, hash = "0", text
+	}
+	n, err := strconv.ParseUint(seq, 10, 64)
+	if err != nil || ok && n == 0 || len(hash) != 64 || strings.Trim(hash, "0123456789abcdef") != "" {
+		return ledger.Head{}, command.Usagef("--head %q is no head: write it as indus mcp verify prints it, SEQ:HASH", text)
+	}
+	return ledger.Head{Seq: n, Hash: hash}, nil
+}
+
+// seqOf is the number of the entry that has a hash, 0 where none has.
+func seqOf(entries []ledger.Entry, hash string) uint64 {
+	for _, e := range entries {
+		if e.Hash == hash {
+			return e.Seq
+		}
+	}
+	return 0
+}
+
+func (v *verified) print(asJSON bool, s show.Streams) error {
+	if asJSON {
+		return s.WriteIndented(v)
+	}
+	says := "as they were written"
+	if !v.Whole {
+		says = "not all as they were written"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s of %s, %s\n", show.Clean(v.File), entriesText(v.Entries), show.Count(v.Runs, "run"), says)
+	if v.Entries > 0 {
+		fmt.Fprintf(&b, "head %d:%s\n", v.Head.Seq, v.Head.Hash)
+	}
+	for _, d := range v.Damage {
+		fmt.Fprintf(&b, "%s\n", show.Clean(damageText(d)))
+	}
+	_, err := io.WriteString(s.Out, b.String())
+	return err
+}
+
+func damageText(d ledger.Damage) string {
+	if d.Line == 0 {
+		return string(d.Kind) + ": " + d.Why
+	}
+	return d.String()
+}
+
+func entriesText(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}

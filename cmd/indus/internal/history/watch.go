@@ -1,0 +1,316 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/ledger"
+	"github.com/spf13/cobra"
+)
+
+const (
+	watchTick = 500 * time.Millisecond // how often the ledger is asked what is new, which costs a stat
+	reapTick  = 2 * time.Second        // how often runs are looked for whose process is gone
+)
+
+type watchFlags struct {
+	command.LedgerFlags
+	once   bool
+	asJSON bool
+}
+
+func newWatch(s show.Streams) *cobra.Command {
+	var f watchFlags
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "The live state of everything that indus serves",
+		Long:  watchHelp,
+		Args:  command.AtMost(0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
+	}
+	f.Add(cmd)
+	cmd.Flags().BoolVar(&f.once, "once", false, "print it and end")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
+	return cmd
+}
+
+const watchHelp = `The live state of everything that indus serves on this machine: each process, its
+servers, how they are, how many tools are live, and how many of these changed or
+are kept back. On a terminal it is drawn anew as it changes; otherwise it is a
+line for each server at first, and then one for each change. It ends on Ctrl-C.
+
+Usage:
+  indus mcp watch [FLAG]...
+
+Flags:
+  --once         print it and end
+  --json         print JSON Lines: an object a server, and then one for each change` + command.LedgerFlagsHelp + `
+
+A session:
+  $ indus mcp watch --once
+  indus serve --stdio, process 4711 (K3F9), since 2026-07-28 15:04:05
+    fs       ready            14 tools, 1 changed  since 2026-07-28 15:04:06
+    weather  lost: transport  0 tools              since 2026-07-28 15:09:41
+
+` + command.LedgerExitHelp
+
+// watchRow is a server in a run, as --json prints it. Of a run that has none yet it
+// is the run.
+type watchRow struct {
+	Run     string    `json:"run"`
+	By      string    `json:"by"`
+	Began   time.Time `json:"began"`
+	Server  string    `json:"server,omitempty"`
+	Health  string    `json:"health,omitempty"` // "ready", or "lost" and why
+	Since   time.Time `json:"since"`            // when Health became what it is
+	Tools   int       `json:"tools"`            // live
+	Changed int       `json:"changed"`          // of them, not as they were approved
+	Held    int       `json:"held"`             // kept back
+	Gone    bool      `json:"gone,omitempty"`   // it is not served any more
+}
+
+func (f *watchFlags) run(ctx context.Context, s show.Streams) error {
+	file, entries, err := f.Read(ctx)
+	if err != nil {
+		return err
+	}
+	w := &watching{s: s, asJSON: f.asJSON}
+	screened, onScreen := show.Terminal(s.Out)
+	onScreen = onScreen && !f.asJSON && !f.once
+	draw := func() error {
+		if !onScreen {
+			return w.tell(watchRows(entries))
+		}
+		width, height := show.ScreenSize(int(screened.Fd()))
+		w.lines.Draw(screened, fitHeight(watchLines(watchRows(entries)), height-1), width)
+		return nil
+	}
+	if f.once {
+		return w.all(watchRows(entries))
+	}
+	tick := time.NewTicker(watchTick)
+	defer tick.Stop()
+	for reaped := time.Now(); ; {
+		if err := draw(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil // that is how it ends
+		case <-tick.C:
+		}
+		if time.Since(reaped) >= reapTick {
+			_, _ = file.Reap(ctx) // what is not noticed now is noticed next time
+			reaped = time.Now()
+		}
+		news, err := file.Read(ctx, lastSeq(entries))
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		entries = append(entries, news...)
+	}
+}
+
+func lastSeq(entries []ledger.Entry) uint64 {
+	if len(entries) == 0 {
+		return 0
+	}
+	return entries[len(entries)-1].Seq
+}
+
+// watching is what was shown last.
+type watching struct {
+	s      show.Streams
+	asJSON bool
+	lines  show.Drawing
+	rows   []watchRow
+}
+
+// all prints the rows for a person, or as JSON.
+func (w *watching) all(rows []watchRow) error {
+	if w.asJSON {
+		return w.tell(rows)
+	}
+	_, err := io.WriteString(w.s.Out, strings.Join(watchLines(rows), "\n")+"\n")
+	return err
+}
+
+// tell prints the rows that are not as they were.
+func (w *watching) tell(rows []watchRow) error {
+	var news []watchRow
+	for _, old := range w.rows {
+		if !slices.ContainsFunc(rows, old.isSame) {
+			old.Gone = true
+			news = append(news, old)
+		}
+	}
+	for _, r := range rows {
+		if !slices.Contains(w.rows, r) {
+			news = append(news, r)
+		}
+	}
+	w.rows = rows
+	for _, r := range news {
+		if err := w.line(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSame reports whether two rows are of one server in one run.
+func (r watchRow) isSame(o watchRow) bool { return r.Run == o.Run && r.Server == o.Server }
+
+func (w *watching) line(r watchRow) error {
+	if w.asJSON {
+		return show.PrintLine(w.s, r)
+	}
+	what := r.By
+	switch {
+	case r.Server != "" && r.Gone:
+		what = r.Server + "  is not served any more"
+	case r.Server != "":
+		what = r.Server + "  " + r.Health + "  " + r.tools()
+	case r.Gone:
+		what = r.By + "  has servers, or has ended"
+	}
+	_, err := fmt.Fprintf(w.s.Out, "%s  %s  %s\n", time.Now().Format(show.TimeFormat), shortRun(r.Run), show.Clean(what))
+	return err
+}
+
+func (r watchRow) tools() string {
+	text := show.Count(r.Tools, "tool")
+	if r.Changed > 0 {
+		text += fmt.Sprintf(", %d changed", r.Changed)
+	}
+	if r.Held > 0 {
+		text += fmt.Sprintf(", %d kept back", r.Held)
+	}
+	return text
+}
+
+// watchRows is what the runs that go on have, in the order in which they began.
+func watchRows(entries []ledger.Entry) []watchRow {
+	changed := map[command.VersionKey]bool{}
+	for _, e := range ledger.Changed(entries) {
+		changed[command.VersionKey{ToolKey: command.ToolKey{Config: e.Config, Server: e.Server, Tool: e.Tool}, Seal: e.Seal}] = true
+	}
+	var out []watchRow
+	for _, r := range ledger.Runs(entries) {
+		isRun := slices.ContainsFunc(r.Entries, func(e ledger.Entry) bool { return e.Op == ledger.Begin })
+		if !isRun || !r.Ended.IsZero() {
+			continue // an approval, or a run that is over
+		}
+		rows := rowsOfRun(r, changed)
+		if len(rows) == 0 {
+			rows = []watchRow{{Since: r.Began}}
+		}
+		for _, row := range rows {
+			row.Run, row.By, row.Began = r.ID, r.By, r.Began
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// runServer is what a run has said of a server.
+type runServer struct {
+	row     watchRow
+	held    map[string]bool
+	removed bool
+}
+
+func rowsOfRun(r ledger.Run, changed map[command.VersionKey]bool) (out []watchRow) {
+	var order []string
+	servers := map[string]*runServer{}
+	for _, e := range r.Entries {
+		if e.Server == "" || e.Op == ledger.Accept {
+			continue
+		}
+		s := servers[e.Server]
+		if s == nil {
+			s = &runServer{held: map[string]bool{}}
+			s.row.Server = e.Server
+			servers[e.Server] = s
+			order = append(order, e.Server)
+		}
+		s.take(e)
+	}
+	for _, e := range r.Live().Live {
+		row := &servers[e.Server].row
+		row.Tools++
+		if changed[command.VersionKey{ToolKey: command.ToolKey{Config: e.Config, Server: e.Server, Tool: e.Tool}, Seal: e.Seal}] {
+			row.Changed++
+		}
+	}
+	for _, id := range order {
+		if s := servers[id]; !s.removed {
+			s.row.Held = len(s.held)
+			out = append(out, s.row)
+		}
+	}
+	return out
+}
+
+func (s *runServer) take(e ledger.Entry) {
+	s.removed = e.Op == ledger.Retire && e.Note == ledger.NoteRemoved
+	health := "ready"
+	switch e.Op {
+	case ledger.Hold:
+		s.held[e.Tool] = true
+	case ledger.Enroll:
+		delete(s.held, e.Tool)
+	case ledger.Health:
+		if strings.HasPrefix(e.Note, ledger.NoteLost) {
+			health = e.Note
+		}
+	case ledger.Retire:
+		if e.Note != ledger.NoteLost { // a word of health comes for that
+			break
+		}
+		return
+	default:
+		return
+	}
+	if s.row.Health != health {
+		s.row.Health, s.row.Since = health, e.At
+	}
+}
+
+// watchLines are the rows for a person: a line for each run, and below it its servers.
+func watchLines(rows []watchRow) []string {
+	if len(rows) == 0 {
+		return []string{"no indus serve is running"}
+	}
+	id, health, tools := 0, 0, 0
+	for _, r := range rows {
+		id = min(30, max(id, show.Columns(show.Clean(r.Server))))
+		health = min(30, max(health, show.Columns(show.Clean(r.Health))))
+		tools = max(tools, len(r.tools()))
+	}
+	var lines []string
+	for i, r := range rows {
+		if i == 0 || rows[i-1].Run != r.Run {
+			lines = append(lines, fmt.Sprintf("%s (%s), since %s", show.Clean(r.By), shortRun(r.Run), r.Began.Local().Format(show.TimeFormat)))
+		}
+		if r.Server != "" {
+			lines = append(lines, fmt.Sprintf("  %s  %s  %-*s  since %s",
+				show.Pad(show.Clean(r.Server), id), show.Pad(show.Clean(r.Health), health), tools, r.tools(), r.Since.Local().Format(show.TimeFormat)))
+		}
+	}
+	return lines
+}
+
+// fitHeight is lines that fit a screen; the last one counts those that do not.
+func fitHeight(lines []string, height int) []string {
+	if height < 1 || len(lines) <= height {
+		return lines
+	}
+	return append(slices.Clone(lines[:height-1]), fmt.Sprintf("… and %d more lines", len(lines)-height+1))
+}

@@ -1,0 +1,139 @@
+package op
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/arguments"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/operation"
+	"github.com/indusagi/indus/operation/bridge"
+	"github.com/spf13/cobra"
+)
+
+func newOpCall(s show.Streams) *cobra.Command {
+	var f opFlags
+	cmd := &cobra.Command{
+		Use:   "call URL NAME [ARGUMENT]...",
+		Short: "Call an operation and print its value",
+		Long:  opCallHelp,
+		Args:  opArguments(true, "a URL", "the name of an operation"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := opInput(cmd.Context(), args[2:], s)
+			if err != nil {
+				return err
+			}
+			r, err := f.operations(cmd.Context(), args[0], s)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			return f.call(cmd.Context(), r, args[1], a, s)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+const opCallHelp = `Call an operation and print its value, which is JSON: what the tool gives as
+structured content where it declares that, and otherwise its content blocks.
+
+Usage:
+  indus op call [FLAG]... URL NAME [ARGUMENT]...
+
+Arguments:
+  key=value    typed by the input's schema: 5 is a number where one is asked for,
+               and text where text is allowed
+  key:=json    as it is
+  {…}          the whole input as JSON
+  {…}          the whole input
+  @file        the whole input from a file
+  -            the whole input from stdin
+  Keys that are given one by one replace those of a whole object.
+
+  An input that does not fit the schema ends with INVALID_INPUT, and the server
+  is not asked.
+
+Flags:
+  --json       print the envelope, of an error too: {"id", "value"} or
+               {"id", "error": {"code", "message", "retryable", "details"}}` + opFlagsHelp + `
+
+A session:
+  $ indus op call http://127.0.0.1:3001/mcp echo '{"message":"hi"}' --json
+  {"id":"call-1","value":[{"type":"text","text":"Echo: hi"}]}
+  $ indus op call http://127.0.0.1:3001/mcp get-sum a=2
+  indus: INVALID_INPUT: missing required "b" (number)
+
+` + opExitHelp
+
+// opInput reads the arguments of a call; one of them may be the whole input.
+func opInput(ctx context.Context, words []string, s show.Streams) (*arguments.Input, error) {
+	var objects []string
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		is := strings.HasPrefix(w, "{")
+		if is {
+			objects = append(objects, w)
+		}
+		return is
+	})
+	a, err := arguments.Parse(words, "", command.FileReader(ctx, s.In))
+	for _, object := range objects {
+		if err == nil {
+			err = a.SetJSON([]byte(object), "the input")
+		}
+	}
+	return a, err
+}
+
+func (f *opFlags) call(ctx context.Context, r *operation.Registry, name string, a *arguments.Input, s show.Streams) error {
+	spec, err := findOp(r, name)
+	if err != nil {
+		return err
+	}
+	input, err := a.Object(spec.Input)
+	if err != nil {
+		return err
+	}
+	answer := r.Call(ctx, operation.Call{Operation: name, Input: input})
+	switch {
+	case f.asJSON:
+		raw, err := answer.MarshalJSON() // json.Marshal would escape <, > and &
+		if err != nil {
+			return err
+		}
+		if err := s.WriteJSON(raw); err != nil {
+			return err
+		}
+	case answer.Err == nil:
+		return s.WriteJSON(json.RawMessage(show.IndentJSON(answer.Value)))
+	}
+	switch {
+	case answer.Err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return f.failed(answer.Err)
+}
+
+// failed gives the error of an operation its exit code.
+func (f *opFlags) failed(e *operation.Error) error {
+	code, more := command.ExitFault, ""
+	switch e.Code {
+	case operation.NotFound, operation.InvalidInput:
+		code = command.ExitUsage
+	case bridge.Unauthorized:
+		code, more = command.ExitForbidden, "; "+f.tokenAdvice()
+	case bridge.Unavailable, operation.Timeout:
+		code = command.ExitUnreachable
+	case bridge.ToolError:
+		code = command.ExitToolFailed
+	case bridge.Refused:
+		more = "; details: " + show.ShortJSON(e.Details)
+	}
+	return &command.ExitError{Code: code, Err: fmt.Errorf("%w%s", e, more)}
+}

@@ -1,0 +1,2 @@
+// Package op is "indus op": the tools of one server as typed operations.
+package op

@@ -1,0 +1,231 @@
+package op
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/operation"
+	"github.com/indusagi/indus/operation/bridge"
+	"github.com/spf13/cobra"
+)
+
+func New(s show.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "op",
+		Short: "Try the tools of one MCP server as operations",
+		Long:  opHelp,
+		Args:  command.NoSuchCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newOpLs(s), newOpSchema(s), newOpCall(s))
+	return cmd
+}
+
+const opHelp = `Try the tools of one MCP server as operations: named, typed, with declared
+errors, as a Go program gets them from operation/bridge. The server is a URL of
+streamable HTTP; no configuration is read, and nothing is started.
+
+Usage:
+  indus op ls URL                          which operations are there?
+  indus op schema URL NAME                 what does one take and give?
+  indus op call URL NAME [ARGUMENT]...     call one
+  indus op COMMAND -h                      all about a command
+
+Flags of all:
+  --json       print JSON` + opFlagsHelp + `
+
+A session:
+  $ indus op ls http://127.0.0.1:3001/mcp
+  mutation  echo(message: string)
+      Echoes back the input string
+  $ indus op call http://127.0.0.1:3001/mcp get-sum a=2 b=40
+  [
+    {
+      "type": "text",
+      "text": "The sum of 2 and 40 is 42."
+    }
+  ]
+
+` + opExitHelp
+
+const opFlagsHelp = `
+  --namespace NAME
+               what the server is called: its operations are NAME/tool then
+               (default: as the server names its tools)
+  --trust-annotations
+               a tool whose server says that it only reads is a query (default:
+               all are mutations, because a hint is no permission)
+  --token-file FILE
+               send the bearer token that stands in a file; "-" is stdin
+  --token-env VAR
+               send the bearer token that stands in a variable`
+
+const opExitHelp = `Exit codes:
+  0    ok
+  1    the server refuses the request (MCP_REFUSED), or breaks the protocol or
+       its own schema (INTERNAL)
+  2    usage: flags, names and files, NOT_FOUND, INVALID_INPUT
+  3    the server wants a token, or a better one (MCP_UNAUTHORIZED)
+  4    the server cannot be reached (MCP_UNAVAILABLE), or not in time (TIMEOUT)
+  5    the tool ran and failed (MCP_TOOL_ERROR)
+  130  interrupted`
+
+// opFlags is what all of the commands take.
+type opFlags struct {
+	namespace           string
+	trust, asJSON       bool
+	tokenFile, tokenEnv string
+}
+
+func (f *opFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", "what the server is called")
+	cmd.Flags().BoolVar(&f.trust, "trust-annotations", false, "believe a tool that it only reads")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with a bearer token")
+	cmd.Flags().StringVar(&f.tokenEnv, "token-env", "", "a variable with a bearer token")
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+}
+
+// opArguments refuses too few of the arguments called names, and more than there are.
+// A command may take others after them, unless it says that it takes no more.
+func opArguments(more bool, names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return command.Usagef("%s needs %s; see %s -h", command.CommandPath(cmd), strings.Join(names, " and "), cmd.CommandPath())
+		case len(args) > len(names) && !more:
+			return command.Usagef("%s takes %s, and %q is too many; see %s -h", command.CommandPath(cmd), strings.Join(names, " and "), args[len(names)], cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// operations are the tools of the server at a URL, in a registry that may be called from
+// outside. Whoever gets it closes it.
+func (f *opFlags) operations(ctx context.Context, endpoint string, s show.Streams) (*operation.Registry, error) {
+	if u, err := url.Parse(endpoint); err == nil && u.User != nil {
+		return nil, command.Usagef("the URL has a user or a password in it: give a token by --token-file or --token-env")
+	}
+	token, err := f.token(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	from := &bridge.FromMCP{
+		Endpoint: endpoint, Namespace: f.namespace, Prefix: f.namespace != "", Token: token, TrustAnnotations: f.trust,
+	}
+	if from.Namespace == "" {
+		from.Namespace = hostOf(endpoint)
+	}
+	stop := s.ReportSlow(func() []string { return []string{hostOf(endpoint)} })
+	all, err := from.Import(ctx)
+	stop()
+	if err != nil {
+		return nil, f.importError(ctx, err)
+	}
+	for i := range all {
+		all[i].Spec.Visibility = operation.External // the adapter makes them Internal: here a person is the program
+	}
+	r := operation.NewRegistry(nil)
+	if err := r.Add(all...); err != nil {
+		for _, one := range all {
+			one.Release()
+		}
+		return nil, err
+	}
+	for _, q := range from.Quarantined() {
+		if !q.Mended {
+			s.Reportf("%s", show.Clean(q.String()))
+		}
+	}
+	return r, nil
+}
+
+// hostOf is what a server is called that nobody gave a name.
+func hostOf(endpoint string) string {
+	if u, err := url.Parse(endpoint); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "server"
+}
+
+// importError gives a failure to get the operations its exit code.
+func (f *opFlags) importError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	said := errors.New(strings.TrimPrefix(err.Error(), "bridge: "))
+	switch {
+	case errors.Is(err, operation.Unauthorized):
+		return &command.ExitError{Code: command.ExitForbidden, Err: &command.AdvisedError{Err: said, Try: f.tokenAdvice()}}
+	case errors.Is(err, operation.DiscoveryFailed):
+		return &command.ExitError{Code: command.ExitCode(err), Err: said}
+	}
+	return command.Usagef("%w", said)
+}
+
+func (f *opFlags) tokenAdvice() string {
+	if f.tokenFile+f.tokenEnv != "" {
+		return "it does not take this token"
+	}
+	return "give it a token: --token-file FILE or --token-env VAR"
+}
+
+// maxToken bounds what is taken for a token.
+const maxToken = 64 << 10
+
+// token is the bearer token, where one is named. It is never shown.
+func (f *opFlags) token(ctx context.Context, s show.Streams) (operation.Secret, error) {
+	var text, from string
+	switch {
+	case f.tokenFile != "" && f.tokenEnv != "":
+		return operation.Secret{}, command.Usagef("--token-file and --token-env exclude each other")
+	case f.tokenFile != "":
+		raw, err := command.FileReader(ctx, s.In)(f.tokenFile)
+		if err != nil {
+			return operation.Secret{}, err
+		}
+		text, from = strings.TrimRight(string(raw), "\r\n"), "--token-file "+f.tokenFile
+	case f.tokenEnv != "":
+		text, from = os.Getenv(f.tokenEnv), "--token-env "+f.tokenEnv
+	default:
+		return operation.Secret{}, nil
+	}
+	switch {
+	case text == "":
+		return operation.Secret{}, command.Usagef("%s: there is no token in it", from)
+	case len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return operation.Secret{}, command.Usagef("%s: that is no token: one is a line of ASCII without spaces, at most %d KiB", from, maxToken>>10)
+	}
+	return operation.NewSecret(text), nil
+}
+
+// specs is what the operations are, as the adapter gave them.
+func specs(r *operation.Registry) []operation.Spec {
+	out := []operation.Spec{}
+	for _, e := range r.Snapshot().Operations {
+		e.Spec.Visibility = operation.Internal
+		out = append(out, e.Spec)
+	}
+	return out
+}
+
+// findOp is the operation of that name, or which ones are near.
+func findOp(r *operation.Registry, name string) (operation.Spec, error) {
+	var known []string
+	for _, spec := range specs(r) {
+		if spec.Name == name {
+			return spec, nil
+		}
+		known = append(known, spec.Name)
+	}
+	near := command.DidYouMean(name, known)
+	if near == "" {
+		near = "; indus op ls lists them"
+	}
+	return operation.Spec{}, command.Usagef("no operation named %q%s", name, near)
+}

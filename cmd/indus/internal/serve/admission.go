@@ -1,0 +1,149 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/spf13/cobra"
+)
+
+// tokenVariable has the bearer token that clients send.
+const tokenVariable = "INDUS_TOKEN"
+
+// admission says who may connect over HTTP.
+type admission struct {
+	tokenFile string
+	insecure  bool
+	origins   []string
+	hosts     []string
+}
+
+func (a *admission) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", "the bearer tokens that clients send, one a line")
+	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond loopback without a token")
+	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, "an origin whose web pages may connect")
+	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, "a name by which clients may reach it")
+	_ = cmd.MarkFlagFilename("token-file")
+}
+
+// check refuses values that would admit nobody, or everybody.
+func (a *admission) check(cmd *cobra.Command) error {
+	if over, _ := cmd.Flags().GetBool("stdio"); over {
+		for _, name := range []string{"token-file", "insecure", "allow-origin", "allow-host"} {
+			if cmd.Flags().Changed(name) {
+				return command.Usagef("--stdio and --%s exclude each other: whoever starts it is its client", name)
+			}
+		}
+	}
+	for _, o := range a.origins {
+		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o || strings.Contains(o, "*") {
+			return command.Usagef("--allow-origin %q: write SCHEME://HOST[:PORT], such as https://app.example.com", o)
+		}
+	}
+	for _, h := range a.hosts {
+		if u, err := url.Parse("http://" + h); err != nil || u.Host != h || u.Hostname() == "" || strings.Contains(h, "*") {
+			return command.Usagef("--allow-host %q: write NAME or NAME:PORT, such as mcp.example.com", h)
+		}
+	}
+	return nil
+}
+
+// principal is host.Options.Principal; nil where no token is asked for.
+func (a *admission) principal(ctx context.Context, s show.Streams) (func(*http.Request) (toolbox.Principal, error), error) {
+	env := os.Getenv(tokenVariable)
+	t := &tokenSource{file: a.tokenFile, env: env, s: s}
+	switch {
+	case a.tokenFile != "":
+		if err := t.read(ctx); err != nil {
+			return nil, command.Usagef("--token-file %w", err)
+		}
+		return t.principal, nil
+	case env != "":
+		if err := t.tokens.Set(env); err != nil {
+			return nil, command.Usagef("$%s: %w", tokenVariable, err)
+		}
+		return t.tokens.Principal, nil
+	}
+	return nil, nil
+}
+
+// tokenSource is the tokens of a file, which is read anew when it changes, unless it is
+// a pipe, and of the environment.
+type tokenSource struct {
+	file, env string
+	s         show.Streams
+	tokens    host.Tokens
+
+	mu     sync.Mutex
+	seen   fileStates
+	once   bool // the file can be read a single time
+	looked time.Time
+	warned bool
+}
+
+func (t *tokenSource) principal(r *http.Request) (toolbox.Principal, error) {
+	t.mu.Lock()
+	if now := time.Now(); now.Sub(t.looked) >= followTick && !t.once {
+		t.looked = now
+		if files := []string{t.file}; !statFiles(files).same(t.seen, files) {
+			if err := t.read(context.Background()); err != nil {
+				t.s.Reportf("--token-file %v; the tokens of before stay valid", err)
+			} else {
+				t.s.Reportf("--token-file %s was read again", t.file)
+			}
+		}
+	}
+	t.mu.Unlock()
+	return t.tokens.Principal(r)
+}
+
+// read takes the tokens of the file: one a line, but for empty lines and those that
+// begin with #. Call it with mu held, or alone.
+func (t *tokenSource) read(ctx context.Context) error {
+	began := t.seen == nil
+	t.seen = statFiles([]string{t.file}) // first: what changes meanwhile is read again
+	if info := t.seen[t.file].info; info != nil {
+		switch mode := info.Mode(); {
+		case mode.IsRegular():
+			if mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" && !t.warned {
+				t.warned = true
+				t.s.Reportf("warning: other users may read %s (mode %#o); \"chmod 600 %s\" keeps the tokens to yourself", t.file, mode.Perm(), t.file)
+			}
+		case began:
+			t.once = true
+		default: // a pipe would be waited for, without end
+			return fmt.Errorf("%s is no file any more", t.file)
+		}
+	}
+	text, err := command.FileReader(ctx, t.s.In)(t.file)
+	if err != nil {
+		return err
+	}
+	var tokens []string
+	if t.env != "" {
+		tokens = append(tokens, t.env)
+	}
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			tokens = append(tokens, line)
+		}
+	}
+	if len(tokens) == 0 {
+		return fmt.Errorf("%s: it has no token: write one on a line of its own", t.file)
+	}
+	if err := t.tokens.Set(tokens...); err != nil {
+		return fmt.Errorf("%s: %w", t.file, err)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/schema"
+)
+
+// servedLedger is the ledger of one indus serve.
+type servedLedger struct {
+	path   string        // "": none is kept
+	policy ledger.Policy // of the flag
+	guards string        // what asks for changes to be kept back; "": nothing does
+	accept string        // the command by which a person accepts what changed
+	s      show.Streams
+
+	log ledger.Log // once it is open; nil: none is kept
+}
+
+// findLedger says where the ledger is kept. A named file that is no ledger was
+// mistyped; where there is no place for one, none is kept.
+func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*servedLedger, error) {
+	l := &servedLedger{policy: ledger.Policy(f.changes), accept: "indus mcp accept" + f.Repeat(), s: s}
+	if i := slices.IndexFunc(servers, func(o interop.Server) bool { return o.Changes.Guards() }); i >= 0 {
+		l.guards = fmt.Sprintf("\"changes\": \"%s\" of %s", servers[i].Changes, servers[i].ID)
+	}
+	if f.noLedger && l.guards != "" {
+		return nil, command.Usagef("--no-ledger: %s needs the ledger, which knows what was approved", l.guards)
+	}
+	if l.policy.Guards() {
+		l.guards = "--changes " + string(l.policy)
+	}
+	if f.noLedger {
+		return l, nil
+	}
+	path, err := f.Path()
+	if err == nil {
+		_, err = command.LedgerExists(path)
+	}
+	switch mistyped := (*command.ExitError)(nil); {
+	case err == nil:
+		l.path = path
+	case errors.As(err, &mistyped) && f.LedgerFlags.Flag.Changed:
+		return nil, err
+	default:
+		l.tellNone(err)
+	}
+	return l, nil
+}
+
+// tellNone says why no ledger is kept. Who wants changes kept back is not served as if
+// every tool were new: nobody knows then what was approved.
+func (l *servedLedger) tellNone(err error) {
+	says := "no ledger is kept: " + strings.TrimPrefix(err.Error(), "ledger: ")
+	if l.guards != "" {
+		l.log = lostLedger{err}
+		says += fmt.Sprintf("; with %s every tool is kept back, until indus serve is started again and can read it", l.guards)
+	}
+	l.s.Reportf("%s", show.Clean(says))
+	l.path = ""
+}
+
+// lostLedger is one that can be neither read nor written.
+type lostLedger struct{ err error }
+
+var _ ledger.Log = lostLedger{}
+
+// Append implements [ledger.Log].
+func (l lostLedger) Append(context.Context, ...ledger.Entry) ([]ledger.Entry, error) {
+	return nil, l.err
+}
+
+// Read implements [ledger.Log].
+func (l lostLedger) Read(context.Context, uint64) ([]ledger.Entry, error) { return nil, l.err }
+
+// attach mounts servers and keeps account of them; where that is not possible it
+// says so, and mounts them.
+func (l *servedLedger) attach(ctx context.Context, servers []interop.Server, by string, memory *interop.Memory, logger *slog.Logger) *ledger.Attachment {
+	o := &ledger.Options{
+		Mount: &interop.MountOptions{
+			Wait: -1, Memory: memory, Logger: logger, Events: reportEvents(l.s),
+			Profile: schema.Original, // a client adapts for its own provider
+		},
+		Policy: l.policy, Warm: true, Poll: command.AcceptTick, By: by,
+	}
+	l.open(ctx, logger)
+	o.Log = l.log
+	ctx, cancel := context.WithTimeout(ctx, command.RecallWait)
+	defer cancel()
+	return ledger.Attach(ctx, ledger.Empty(), servers, o)
+}
+
+// open opens the ledger, where one is kept and can be.
+func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) {
+	if l.path == "" {
+		return
+	}
+	file, err := command.OpenLedger(ctx, l.path, command.LockWait, &ledger.FileOptions{Logger: logger})
+	switch {
+	case errors.Is(err, context.Canceled):
+		return // it ends before it began
+	case err != nil:
+		l.tellNone(err)
+		return
+	}
+	l.log = &keptLog{File: file, s: l.s}
+}
+
+// alarm tells of changed tools, and how to accept them.
+func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
+	out := &alarm{attached: a, s: l.s, bursts: bursts{}}
+	if l.path != "" {
+		out.log, out.accept = l.log, l.accept
+	}
+	_, out.mute = l.log.(lostLedger)
+	return out
+}
+
+// keptLog is a ledger that tells the person, once, when it cannot be written, and
+// when it can be again.
+type keptLog struct {
+	*ledger.File
+	s show.Streams
+
+	mu     sync.Mutex
+	failed bool
+}
+
+var _ ledger.Log = (*keptLog)(nil)
+
+// Append implements [ledger.Log].
+func (l *keptLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
+	kept, err := l.File.Append(ctx, entries...)
+	if !errors.Is(err, context.Canceled) {
+		l.tell(err)
+	}
+	return kept, err
+}
+
+func (l *keptLog) tell(err error) {
+	l.mu.Lock()
+	news := l.failed != (err != nil)
+	l.failed = err != nil
+	l.mu.Unlock()
+	switch {
+	case news && err != nil:
+		l.s.Reportf("the ledger cannot be written, and serving goes on: %s", show.Clean(strings.TrimPrefix(err.Error(), "ledger: ")))
+	case news:
+		l.s.Reportf("the ledger can be written again")
+	}
+}
+
+// tellKnown says of whom something is listed before they have answered.
+func tellKnown(a *ledger.Attachment, s show.Streams) {
+	var known []string
+	for _, st := range a.Status() {
+		if !st.Phase.Usable() && st.Tools > 0 {
+			known = append(known, fmt.Sprintf("%s (%s)", st.Server, show.Count(st.Tools, "tool")))
+		}
+	}
+	if known != nil {
+		s.Reportf("listed as the ledger has them, until they answer: %s", show.Clean(strings.Join(known, ", ")))
+	}
+}

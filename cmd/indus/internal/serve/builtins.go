@@ -1,0 +1,85 @@
+package serve
+
+import (
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/standard"
+)
+
+// builtins are the tools that indus serve has of its own, where they are wanted or no
+// configuration was found when it started.
+type builtins struct {
+	registry *toolbox.Registry
+	dir      string
+	always   bool
+	shown    bool
+	s        show.Streams
+}
+
+func newBuiltins(always bool, s show.Streams) (*builtins, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	tc, err := toolbox.NewContext(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &builtins{registry: toolbox.NewRegistry(tc), dir: dir, always: always, s: s}, nil
+}
+
+// begin publishes them where they are wanted, or where nobody has configured anything and
+// the working directory is somebody's project: in the home directory and above it they would
+// read what no client should see.
+func (b *builtins) begin(c *mcpconfig.Config) {
+	switch wide := holdsHome(b.dir); {
+	case !b.always && len(command.FilesFound(c)) > 0:
+		return
+	case !b.always && wide:
+		b.s.Reportf("the built-in tools are not published here, where they could read everything below %s: start it in the directory that they may read, or with --builtins", show.Clean(b.dir))
+		return
+	}
+	b.registry.Add(standard.ReadOnly()...)
+	b.shown = true
+	b.s.Reportf("the built-in tools read files below %s", show.Clean(b.dir))
+}
+
+// follow takes them back for good once something is configured.
+func (b *builtins) follow(c *mcpconfig.Config) {
+	if !b.shown || b.always || len(command.FilesFound(c)) == 0 {
+		return
+	}
+	for _, t := range standard.ReadOnly() {
+		b.registry.Remove(t.Name)
+	}
+	b.shown = false
+	b.s.Reportf("the built-in tools are withdrawn: there is a configuration now")
+}
+
+// holdsHome reports whether a directory is the root or the user's home, or has that in it.
+func holdsHome(dir string) bool {
+	if dir == filepath.Dir(dir) {
+		return true
+	}
+	home, err := os.UserHomeDir()
+	if me, e := user.Current(); err != nil && e == nil {
+		home = me.HomeDir
+	}
+	at, err := os.Stat(dir)
+	for err == nil && filepath.IsAbs(home) {
+		if info, e := os.Stat(home); e == nil && os.SameFile(at, info) {
+			return true
+		}
+		if home == filepath.Dir(home) {
+			break
+		}
+		home = filepath.Dir(home)
+	}
+	return err != nil
+}

@@ -1,0 +1,49 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/spf13/cobra"
+)
+
+// TellEvents writes lines about events.
+func TellEvents(err io.Writer) func(interop.Event) {
+	return reportEvents(show.New(nil, io.Discard, err))
+}
+
+// Follower follows one file, a look at a time.
+type Follower struct{ *follower }
+
+// Follow serves what the file says, and reports on err. The attachment is the caller's
+// to close.
+func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *ledger.Attachment, error) {
+	flags, cmd := &command.ConfigFlags{}, &cobra.Command{}
+	flags.Add(cmd)
+	if err := cmd.Flags().Set("mcp", path); err != nil {
+		return nil, nil, err
+	}
+	began := time.Now()
+	c, fault := flags.Read(ctx)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	s := show.New(strings.NewReader(""), io.Discard, err)
+	local, fault := newBuiltins(false, s)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	w := &follower{flags: flags, s: s, local: local}
+	w.attached = ledger.Attach(ctx, ledger.Empty(), c.Servers(), &ledger.Options{Mount: &interop.MountOptions{Wait: -1}})
+	w.begin(c, began)
+	return &Follower{w}, w.attached, nil
+}
+
+// Look is what happens once a second.
+func (f *Follower) Look(ctx context.Context) { f.tick(ctx) }

@@ -1,0 +1,340 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/mcpconfig"
+	"golang.org/x/term"
+)
+
+// followTick is how often the files of the configuration are looked at. That is a
+// stat of each, and works where no system tells of changes: on network and bind
+// mounts, and for files that are not there yet.
+const followTick = time.Second
+
+const (
+	// restTick is when a file that has changed is looked at again.
+	restTick = 300 * time.Millisecond
+	// maxRestless is how many looks may differ before a file is read that never rests.
+	maxRestless = 5
+)
+
+// follower keeps what is served as the configuration has it. A change is read once
+// two looks agree that it is over, because editors write a file in steps.
+type follower struct {
+	flags    *command.ConfigFlags
+	s        show.Streams
+	attached *ledger.Attachment
+	local    *builtins
+	hangup   <-chan os.Signal // read anew at once
+	leave    func()           // the terminal is gone
+
+	served *mcpconfig.Config // what is served
+	files  []string          // whose change may change it
+	read   fileStates        // of the files, when they were read
+	next   fileStates        // at the last look, where that was different
+	moves  int               // looks since then, no two of which agreed
+	broken bool              // what was read last cannot be served
+	notes  map[string]bool   // that were told
+}
+
+// fileStates is what there is to see of files without opening them. A file that is not
+// in it was not seen, which is like nothing that can be seen.
+type fileStates map[string]fileState
+
+type fileState struct {
+	info os.FileInfo // nil: see err
+	err  string
+}
+
+func statFiles(files []string) fileStates {
+	s := fileStates{}
+	for _, f := range files {
+		info, err := os.Stat(f)
+		switch {
+		case err == nil:
+			s[f] = fileState{info: info}
+		case errors.Is(err, fs.ErrNotExist):
+			s[f] = fileState{err: "not there"}
+		default:
+			s[f] = fileState{err: err.Error()}
+		}
+	}
+	return s
+}
+
+// same reports whether files look alike. The time of a file's last reading is no part
+// of it, that of its last writing is.
+func (s fileStates) same(o fileStates, files []string) bool {
+	return !slices.ContainsFunc(files, func(f string) bool {
+		a, aSeen := s[f]
+		b, bSeen := o[f]
+		return !aSeen || !bSeen || !a.same(b)
+	})
+}
+
+func (a fileState) same(b fileState) bool {
+	if a.info == nil || b.info == nil {
+		return a.info == nil && b.info == nil && a.err == b.err
+	}
+	return os.SameFile(a.info, b.info) && a.info.Size() == b.info.Size() && a.info.Mode() == b.info.Mode() &&
+		a.info.ModTime().Equal(b.info.ModTime())
+}
+
+// since is the sight without the files that were written since a time, or may have
+// been: what was read of them may be old.
+func (s fileStates) since(began time.Time) fileStates {
+	const coarse = 20 * time.Millisecond // of the clock that stamps files
+	for f, g := range s {
+		if g.info != nil && !g.info.ModTime().Before(began.Add(-coarse)) {
+			delete(s, f)
+		}
+	}
+	return s
+}
+
+// unrepeatable is a named file that can be read a single time, such as a pipe; "" where there
+// is none. Nothing can be followed then.
+func unrepeatable(f *command.ConfigFlags) string {
+	i := slices.IndexFunc(f.Paths, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+	})
+	if i < 0 {
+		return ""
+	}
+	return f.Paths[i]
+}
+
+// watchHangup is the signals to read the configuration anew. From here on they do not
+// end the process.
+func watchHangup() (hangup chan os.Signal, stop func()) {
+	hangup = make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	return hangup, func() { signal.Stop(hangup) }
+}
+
+// hasTerminal reports whether a person may look at a terminal.
+func hasTerminal(s show.Streams) bool {
+	return slices.ContainsFunc([]any{s.In, s.Err}, func(stream any) bool {
+		file, ok := stream.(*os.File)
+		return ok && term.IsTerminal(int(file.Fd()))
+	})
+}
+
+// begin notes what is served from the start, and when its reading began.
+func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
+	w.served, w.files, w.notes = c, c.Watched, map[string]bool{}
+	w.read = statFiles(w.files).since(began)
+	for _, n := range c.Notes {
+		w.notes[n.String()] = true
+	}
+}
+
+// follow blocks until ctx ends.
+func (w *follower) follow(ctx context.Context) {
+	tick := time.NewTimer(followTick)
+	defer tick.Stop()
+	ticks := tick.C
+	if path := unrepeatable(w.flags); path != "" {
+		w.s.Reportf("%s can be read only once: changes of it are not seen", show.Clean(path))
+		ticks = nil
+	}
+	attended := hasTerminal(w.s)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.hangup:
+			if attended && !hasTerminal(w.s) {
+				w.leave() // whoever started it has closed the window
+				return
+			}
+			if ticks != nil {
+				w.reload(ctx, statFiles(w.files), true)
+			}
+		case <-ticks:
+			tick.Reset(w.tick(ctx))
+		}
+	}
+}
+
+// tick looks at the files, and reads them once they have changed and rest. It says
+// when to look again.
+func (w *follower) tick(ctx context.Context) time.Duration {
+	now := statFiles(w.files)
+	switch {
+	case now.same(w.read, w.files):
+		w.next, w.moves = nil, 0
+	case w.next != nil && now.same(w.next, w.files), w.moves == maxRestless:
+		w.reload(ctx, now, false)
+	default:
+		w.next = now
+		w.moves++
+		return restTick
+	}
+	return followTick
+}
+
+// reload reads the files, which look like now, and serves what they say; or says why
+// not.
+func (w *follower) reload(ctx context.Context, now fileStates, asked bool) {
+	began := time.Now()
+	c, err := w.readAll(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	w.next, w.moves = nil, 0
+	if err != nil {
+		w.read, w.broken = now, true
+		w.s.Reportf("%s; what was read before goes on", show.Clean(err.Error()))
+		return
+	}
+	fresh := statFiles(c.Watched).since(began)
+	for f, g := range now {
+		fresh[f] = g // as it was before it was read
+	}
+	w.read, w.files = fresh, c.Watched
+	w.apply(c, asked)
+}
+
+// readAll reads the configuration. A file that had servers and cannot be read any
+// more is an error, whether it was named or found.
+func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
+	if path := unrepeatable(w.flags); path != "" { // a pipe would be waited for, without end
+		return nil, fmt.Errorf("%s is no file any more", path)
+	}
+	c, err := w.flags.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	for _, r := range w.served.Rows {
+		if asked[r.File] || slices.ContainsFunc(c.Rows, func(o mcpconfig.Row) bool { return o.File == r.File }) {
+			continue
+		}
+		asked[r.File] = true
+		if err := readError(ctx, r.File); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// readError says what is wrong with a file that has no servers any more, if anything
+// is.
+func readError(ctx context.Context, file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is gone", file)
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file any more", file)
+	}
+	_, err = mcpconfig.Read(ctx, []string{file}, &mcpconfig.Options{Dry: true})
+	return err
+}
+
+// apply serves c, and tells what that changes.
+func (w *follower) apply(c *mcpconfig.Config, asked bool) {
+	d := differenceOf(w.served.Servers(), c.Servers())
+	held := newlyHeld(w.served, c)
+	w.attached.Apply(c.Servers()) // their order too
+	w.local.follow(c)
+	told := map[string]bool{}
+	for _, n := range c.Notes {
+		text := n.String()
+		if told[text] = true; command.UnexpectedNotes(n) && !w.notes[text] {
+			w.s.Reportf("%s", show.Clean(text))
+		}
+	}
+	switch {
+	case w.broken:
+		w.s.Reportf("the configuration can be read again: %s", d)
+	case d.any():
+		w.s.Reportf("the configuration has changed: %s", d)
+	case asked:
+		w.s.Reportf("the configuration was read again: %s", d)
+	}
+	command.ReportHeld(held, w.s)
+	w.served, w.notes, w.broken = c, told, false
+}
+
+// newlyHeld is the rows that wait for approval and did not before, or not as they are.
+func newlyHeld(before, after *mcpconfig.Config) *mcpconfig.Config {
+	out := &mcpconfig.Config{}
+	for _, r := range after.Held() {
+		known := slices.ContainsFunc(before.Held(), func(o mcpconfig.Row) bool {
+			return o.File == r.File && o.Server.ID == r.Server.ID && o.Approval == r.Approval
+		})
+		if !known {
+			out.Rows = append(out.Rows, r)
+		}
+	}
+	return out
+}
+
+// difference is what became of servers, by their ids.
+type difference struct {
+	added, changed, removed []string
+	unchanged               int
+}
+
+func differenceOf(before, after []interop.Server) *difference {
+	d := &difference{}
+	was := map[string]interop.Server{}
+	for _, s := range before {
+		was[s.ID] = s
+	}
+	for _, s := range after {
+		old, known := was[s.ID]
+		delete(was, s.ID)
+		switch {
+		case !known:
+			d.added = append(d.added, s.ID)
+		case old.Equal(s):
+			d.unchanged++
+		default:
+			d.changed = append(d.changed, s.ID)
+		}
+	}
+	for _, s := range before {
+		if _, gone := was[s.ID]; gone {
+			d.removed = append(d.removed, s.ID)
+		}
+	}
+	return d
+}
+
+func (d *difference) any() bool { return len(d.added)+len(d.changed)+len(d.removed) > 0 }
+
+// maxToldServers is how many servers of a kind a line about a change names.
+const maxToldServers = 12
+
+func (d *difference) String() string {
+	var parts []string
+	for _, p := range []struct {
+		what string
+		ids  []string
+	}{{"added", d.added}, {"changed", d.changed}, {"removed", d.removed}} {
+		if len(p.ids) > 0 {
+			parts = append(parts, show.Clean(p.what+" "+show.List(p.ids, maxToldServers, "servers")))
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%d unchanged", d.unchanged)), "; ")
+}

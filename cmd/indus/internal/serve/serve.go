@@ -1,0 +1,302 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/spf13/cobra"
+)
+
+type serveFlags struct {
+	command.ConfigFlags
+	command.LedgerFlags
+	admission
+	noLedger bool
+	changes  string
+	addr     string
+	stdio    bool
+	builtins bool
+	expose   string
+	listWait time.Duration
+	drain    time.Duration
+	memory   int // MiB
+	exact    bool
+	page     int
+
+	noValidate bool
+}
+
+func New(s show.Streams) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use: "serve", SuggestFor: []string{"start", "run", "gateway", "proxy", "server"},
+		Short: "Put the tools of all servers out, as one MCP server",
+		Long:  serveHelp,
+		Args:  command.AtMost(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			err := serve(cmd.Context(), &f, s)
+			if err == nil && !f.stdio {
+				s.Reportf("stopped")
+			}
+			return err
+		},
+	}
+	f.ConfigFlags.Add(cmd)
+	f.LedgerFlags.Add(cmd)
+	f.admission.add(cmd)
+	cmd.Flags().BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger")
+	cmd.Flags().StringVar(&f.changes, "changes", string(ledger.AcceptChanges), "what becomes of tools that changed")
+	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, "where to listen")
+	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout")
+	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
+	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "with --expose gateway, check no arguments")
+	cmd.Flags().IntVar(&f.page, "page", 0, "how many tools are on a page of tools/list")
+	cmd.Flags().BoolVar(&f.exact, "exact", false, "mend nothing for clients")
+	cmd.Flags().IntVar(&f.memory, "memory", 256, "how many MiB all messages may take together")
+	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
+	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, "how long calls in flight have at the end")
+	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("expose", completeExpose)
+	return cmd
+}
+
+// policies are the values of --changes.
+var policies = []string{string(ledger.AcceptChanges), string(ledger.HoldChanges), string(ledger.DenyChanges)}
+
+// check refuses flags that do not go together, and values that mean nothing.
+func (f *serveFlags) check(cmd *cobra.Command) error {
+	switch {
+	case f.stdio && cmd.Flags().Changed("addr"):
+		return command.Usagef("--stdio and --addr exclude each other")
+	case f.noLedger && cmd.Flags().Changed("ledger"):
+		return command.Usagef("--no-ledger and --ledger exclude each other")
+	case f.drain < 0:
+		return command.Usagef("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
+	case f.page < 0:
+		return command.Usagef("--page %d: it is a number of tools, or 0 for all", f.page)
+	case !slices.Contains(policies, f.changes):
+		return command.Usagef("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "), command.DidYouMean(f.changes, policies))
+	}
+	if err := f.admission.check(cmd); err != nil {
+		return err
+	}
+	if f.memory < 1 {
+		return command.Usagef("--memory %d: give a number of MiB, such as 256", f.memory)
+	}
+	return checkExpose(f.expose)
+}
+
+const serveHelp = `Put the tools of all configured servers out as one MCP server: over streamable
+HTTP, both eras of the protocol at one URL, or on stdin and stdout. It answers at
+once, whatever the servers do: their tools are added as they become ready, and a
+server that dies is started again. Where no configuration is found when it
+starts, or with --builtins, it has tools of its own, which read files below the
+working directory and nothing else: read, ls, grep, find. In the home directory
+and above it that takes --builtins.
+
+It follows its configuration: a change of a file is served within seconds, and at
+once on SIGHUP, and calls to servers that did not change go on. A file that is
+broken changes nothing, and is told of. What "indus mcp approve" approves starts
+without a restart.
+
+Which tools are live is kept in a ledger, that all processes of the user share; see
+"indus mcp log" and "indus mcp watch". What a server listed when it last ran is
+listed until it answers itself.
+
+It ends, with all its servers, on Ctrl-C and SIGTERM, and with --stdio when
+stdin ends. New calls are refused then, and those in flight have the time of
+--drain. A second Ctrl-C waits for nothing.
+
+Usage:
+  indus serve [FLAG]...
+
+Flags:
+  --addr HOST:PORT     where to listen; port 0 takes a free one (default:
+                       127.0.0.1:7332, which only this machine can reach).
+                       Another address needs a token
+  --token-file FILE    clients send one of these bearer tokens, one a line
+                       ("openssl rand -hex 32" makes one); so does $INDUS_TOKEN.
+                       A change of the file is followed
+  --insecure           listen beyond this machine without a token: whoever
+                       reaches it may call every tool
+  --allow-origin URL   web pages of this origin may connect, beside those of this
+                       machine; may be repeated
+  --allow-host NAME    clients may reach it by this name, beside localhost; may be
+                       repeated (default: beyond loopback, any)
+  --stdio              serve on stdin and stdout instead
+  --builtins           publish the built-in tools beside those of the servers
+  --expose WHAT        what clients are shown: all (every tool), or gateway (four
+                       tools in the place of all: search, schema, call and batch
+                       find and run the others) (default: all)
+  --no-validate        with --expose gateway, pass on arguments that do not fit their
+                       tool's schema, for its server to judge
+  --list-wait TIME     with --stdio, how long the first tools/list waits for
+                       servers that are not ready and of whose tools the ledger
+                       knows nothing, because many clients list once; 0 is not
+                       at all (default: 3s)
+  --drain TIME         how long calls in flight have to end after the first signal;
+                       what has not ended by then is answered with an error; 0
+                       is not at all (default: 10s)
+  --page N             how many tools are on a page of tools/list; many clients
+                       read one page only (default: 0, which is all)
+  --exact              publish tools and results as servers wrote them, even where
+                       clients refuse a whole list for it; otherwise what they
+                       cannot read is left out, and told of
+  --memory MIB         how much all messages that are held may take together; what
+                       finds no room is refused (default: 256)
+  --changes POLICY     what becomes of a tool that is not what it was when it was
+                       approved: accept (it is live, and told of), hold (it is
+                       kept back until "indus mcp accept"), deny (it is kept
+                       back) (default: accept; it lowers nothing that the
+                       configuration's "changes" says)
+  --no-ledger          keep no ledger, and do not use one` + command.ConfigFlagsHelp + command.LedgerFlagsHelp + `
+
+A session:
+  $ indus serve --mcp servers.json
+  indus: serving at http://127.0.0.1:7332/mcp
+  indus: to connect a client:
+    claude mcp add --transport http indus http://127.0.0.1:7332/mcp
+    {"mcpServers":{"indus":{"type":"http","url":"http://127.0.0.1:7332/mcp"}}}
+  indus: everything: ready, 13 tools (MCP 2025-11-25, 361ms)
+
+  A client that starts its servers itself:
+    claude mcp add indus -- indus serve --stdio --mcp /home/me/servers.json
+    {"mcpServers":{"indus":{"command":"indus","args":["serve","--stdio"]}}}
+
+Exit codes:
+  0    stopped by a signal, or by the end of stdin
+  1    it cannot listen, or something unforeseen
+  2    usage: flags and files`
+
+func serve(ctx context.Context, f *serveFlags, s show.Streams) error {
+	// Whoever read our stderr may leave: that must not end everybody's tools.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	hangup, deaf := watchHangup()
+	defer deaf()
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	door, err := f.door(ctx, s)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	c, err := f.Load(ctx, s, command.UnexpectedNotes)
+	if err != nil {
+		return err
+	}
+	command.ReportHeld(c, s)
+	local, err := newBuiltins(f.builtins, s)
+	if err != nil {
+		return err
+	}
+	local.begin(c)
+	log, err := f.findLedger(c.Servers(), s)
+	if err != nil {
+		return err
+	}
+	logger, memory := s.Logger(), interop.NewMemory(int64(f.memory)<<20)
+	servers := newLate(c.Servers())
+	follow := &follower{flags: &f.ConfigFlags, s: s, local: local, hangup: hangup, leave: leave}
+	follow.begin(c, began)
+	// It ends when whoever is inside was answered, and not with ctx.
+	defer inBackground(context.WithoutCancel(ctx), func(ctx context.Context) {
+		attached := log.attach(ctx, c.Servers(), fmt.Sprintf("%s, process %d", door, os.Getpid()), memory, logger)
+		defer attached.Close()
+		defer servers.come(attached.Box)()
+		tellKnown(attached, s)
+		defer log.alarm(attached).watch()()
+		follow.attached = attached
+		follow.follow(ctx)
+	})()
+	wait := f.listWait
+	if wait == 0 {
+		wait = -1 // the option's zero is its default
+	}
+	h := host.New(f.exposed(toolbox.NewBox(nil, local.registry, servers)), &host.Options{
+		Logger: logger, Memory: memory, ListWait: wait, Principal: door.admits(), AllowedHosts: f.hosts, AllowedOrigins: f.origins,
+		Exact: f.exact, Page: f.page,
+	})
+	defer h.Close()
+	stop := func() {
+		end, cancel := context.WithTimeout(context.Background(), f.drain)
+		defer cancel()
+		if h.Drain(end) != nil && f.drain > 0 {
+			s.Reportf("calls in flight were given up after %v", f.drain)
+		}
+		h.Close()
+	}
+	if err := door.serve(ctx, h, stop, s); err != nil {
+		return &command.ExitError{Code: command.ExitFault, Err: err}
+	}
+	return nil
+}
+
+// inBackground runs something until stop is called, and then waits for it.
+func inBackground(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	return func() { cancel(); running.Wait() }
+}
+
+// maxEventLines is how many lines a minute a server may fill.
+const maxEventLines = 100
+
+// reportEvents writes a line for each server that comes or goes.
+func reportEvents(s show.Streams) func(interop.Event) {
+	told, lines := map[string]string{}, bursts{}
+	tell := func(server, line string) {
+		switch n := lines.count(server); {
+		case n < maxEventLines:
+			s.Reportf("%s", show.Clean(line))
+		case n == maxEventLines:
+			s.Reportf("%s: there is more to say of it; for a minute nothing is", show.Clean(server))
+		}
+	}
+	return func(e interop.Event) {
+		if e.Kind == interop.ServerRemoved {
+			delete(told, e.Server) // the next one of that name is another
+		}
+		line := eventLine(e)
+		if line == "" || told[e.Server] == line {
+			return // a server that stays down says so once
+		}
+		told[e.Server] = line
+		tell(e.Server, e.Server+": "+line)
+		for _, q := range e.Quarantined {
+			tell(e.Server, command.QuarantineText(q))
+		}
+	}
+}
+
+func eventLine(e interop.Event) string {
+	st := e.Status
+	switch {
+	case e.Kind == interop.ServerWithdrawn:
+		return "its tools are withdrawn until it is back"
+	case e.Kind == interop.ServerFaulted && st.Fault != nil:
+		return strings.TrimPrefix(st.Fault.Error(), e.Server+": ") + "; " + st.Fault.Advice()
+	case e.Kind != interop.ServerReady && e.Kind != interop.ServerListed:
+		return ""
+	case st.Fault != nil:
+		return "ready without tools: " + strings.TrimPrefix(st.Fault.Error(), e.Server+": ")
+	}
+	return fmt.Sprintf("ready, %s (MCP %s, %s)", show.Count(st.Tools, "tool"), st.Version, show.Duration(st.Took))
+}

@@ -1,0 +1,165 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// defaultAddr is where indus serves: on this machine alone.
+const defaultAddr = "127.0.0.1:7332"
+
+// shutdownWait bounds how long answers that are being written are waited for.
+const shutdownWait = 5 * time.Second
+
+// transport is where clients come in.
+type transport interface {
+	// serve blocks until ctx ends, and then until stop has ended the host, or a door of
+	// one client is closed.
+	serve(ctx context.Context, h *host.Host, stop func(), s show.Streams) error
+	// admits says who sends a request; nil: everyone is the local user.
+	admits() func(*http.Request) (toolbox.Principal, error)
+	// String is how the ledger names who serves there.
+	String() string
+}
+
+// door is the door that the flags ask for. Whatever is wrong with it is known
+// before any server starts.
+func (f *serveFlags) door(ctx context.Context, s show.Streams) (transport, error) {
+	if f.stdio {
+		return stdioTransport{}, nil
+	}
+	principal, err := f.admission.principal(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	d, err := listen(f.addr)
+	if err != nil {
+		return nil, err
+	}
+	d.principal = principal
+	if addr := d.l.Addr().(*net.TCPAddr); !addr.IP.IsLoopback() {
+		switch {
+		case principal != nil:
+			s.Reportf("%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it", addr)
+		case f.insecure:
+			s.Reportf("warning: %s can be reached from other machines, and whoever reaches it may call every tool", addr)
+		default:
+			d.l.Close()
+			return nil, command.Usagef("--addr %s can be reached from other machines: ask for a token with --token-file FILE or $%s, or let everyone in with --insecure", f.addr, tokenVariable)
+		}
+	}
+	return d, nil
+}
+
+// stdioTransport is stdin and stdout: one client.
+type stdioTransport struct{}
+
+var _ transport = stdioTransport{}
+
+func (stdioTransport) String() string { return "indus serve --stdio" }
+
+func (stdioTransport) admits() func(*http.Request) (toolbox.Principal, error) { return nil }
+
+func (stdioTransport) serve(ctx context.Context, h *host.Host, stop func(), s show.Streams) error {
+	if _, ok := show.Terminal(s.In); ok {
+		s.Reportf("serving on stdin and stdout, which a client is meant to hold; to connect one:\n" +
+			"  claude mcp add indus -- indus serve --stdio\n" +
+			`  {"mcpServers":{"indus":{"command":"indus","args":["serve","--stdio"]}}}`)
+	}
+	defer stopAfter(ctx, stop)()
+	return h.ServeStdio(context.WithoutCancel(ctx))
+}
+
+// httpTransport is a port: any number of clients.
+type httpTransport struct {
+	l         net.Listener
+	principal func(*http.Request) (toolbox.Principal, error) // nil: no token is asked for
+}
+
+var _ transport = (*httpTransport)(nil)
+
+func listen(addr string) (*httpTransport, error) {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, command.Usagef("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
+	}
+	l, err := net.Listen("tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%w; is another indus serving there? --addr takes another HOST:PORT", err)
+	case errors.As(err, new(*net.DNSError)), errors.As(err, new(*net.AddrError)):
+		return nil, command.Usagef("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
+	case err != nil:
+		return nil, err
+	}
+	return &httpTransport{l: l}, nil
+}
+
+func (d *httpTransport) String() string { return "indus serve at " + d.url() }
+
+func (d *httpTransport) admits() func(*http.Request) (toolbox.Principal, error) { return d.principal }
+
+// url is what clients on this machine connect to.
+func (d *httpTransport) url() string {
+	return "http://" + dialAddress(d.l.Addr().(*net.TCPAddr)) + "/mcp"
+}
+
+func (d *httpTransport) serve(ctx context.Context, h *host.Host, stop func(), s show.Streams) error {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", h.Handler())
+	server := &http.Server{ // whom nobody has admitted yet holds little, and not for long
+		Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	url := d.url()
+	s.Reportf("serving at %s", url)
+	flag, headers := "", ""
+	if d.principal != nil {
+		flag, headers = ` --header "Authorization: Bearer ${`+tokenVariable+`}"`, `,"headers":{"Authorization":"Bearer ${`+tokenVariable+`}"}`
+	}
+	s.Reportf("to connect a client:\n  claude mcp add --transport http indus %s%s\n"+
+		`  {"mcpServers":{"indus":{"type":"http","url":"%s"%s}}}`, url, flag, url, headers)
+
+	wait := stopAfter(ctx, func() {
+		_ = d.l.Close() // clients that are connected hear of the end, or cancel their calls
+		stop()          // ends the streams, for which Shutdown would wait
+		end, cancel := context.WithTimeout(context.Background(), shutdownWait)
+		defer cancel()
+		if server.Shutdown(end) != nil {
+			_ = server.Close()
+		}
+	})
+	err := server.Serve(d.l)
+	wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err // nobody asked it to end
+}
+
+// stopAfter calls stop when ctx ends, and wait waits for it if that was so.
+func stopAfter(ctx context.Context, stop func()) (wait func()) {
+	done := make(chan struct{})
+	unused := context.AfterFunc(ctx, func() { defer close(done); stop() })
+	return func() {
+		if !unused() {
+			<-done
+		}
+	}
+}
+
+// dialAddress is an address as a client on this machine writes it.
+func dialAddress(addr *net.TCPAddr) string {
+	if !addr.IP.IsUnspecified() {
+		return addr.String()
+	}
+	return (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: addr.Port}).String()
+}

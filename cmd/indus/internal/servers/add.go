@@ -1,0 +1,395 @@
+package servers
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	chars "github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+type addFlags struct {
+	scopeFlags
+	env, headers    []string
+	cwd, transport  string
+	timeout         string
+	profile         string
+	inherit         bool
+	allow, deny     []string
+	disabled, force bool
+}
+
+func newAdd(s show.Streams) *cobra.Command {
+	var f addFlags
+	cmd := &cobra.Command{
+		Use: "add NAME {URL | -- COMMAND [ARG]...}", SuggestFor: []string{"install", "new", "configure", "init"},
+		Short: "Write a server into a configuration file",
+		Long:  addHelp,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args, s)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) < 2 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+	}
+	f.add(cmd)
+	f.addJSON(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "a variable of the command's environment")
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the requests")
+	flags.StringVar(&f.cwd, "cwd", "", "where the command is started")
+	flags.StringVar(&f.transport, "transport", "", "stdio, http or sse")
+	flags.StringVar(&f.timeout, "timeout", "", "how long the server may take")
+	flags.StringVar(&f.profile, "profile", "", "how its tools' schemas are adapted")
+	flags.BoolVar(&f.inherit, "inherit-env", false, "give the command the whole environment")
+	flags.StringArrayVar(&f.allow, "allow", nil, "mount the tools with such a name alone")
+	flags.StringArrayVar(&f.deny, "deny", nil, "do not mount the tools with such a name")
+	flags.BoolVar(&f.disabled, "disabled", false, "write it switched off")
+	flags.BoolVar(&f.force, "force", false, "replace a server of that name")
+	_ = cmd.RegisterFlagCompletionFunc("profile", command.CompleteProfiles())
+	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(transports(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func transports() []string {
+	return []string{string(interop.KindStdio), string(interop.KindHTTP), string(interop.KindSSE)}
+}
+
+var addHelp = `Write a server into a configuration file, which keeps its comments and its order.
+Nothing is started.
+
+Usage:
+  indus mcp add NAME [FLAG]... -- COMMAND [ARG]...
+  indus mcp add NAME [FLAG]... URL
+
+Flags:
+  -e, --env NAME=VALUE
+               a variable of the command's environment; NAME alone takes it from
+               the environment of indus; may be repeated, as may:
+  -H, --header 'NAME: VALUE'
+               a header of the requests
+  --allow PATTERN, --deny PATTERN
+               mount the tools that match alone, or all but those: 'read_*'
+  --cwd DIR    where the command is started (default: a project's in the project,
+               any other in an empty directory of its own; '${workspaceFolder}'
+               is the project)
+  --inherit-env
+               give the command the whole environment, not only what it needs
+  --transport T
+               stdio, http or sse, where that is not plain (a URL is http, which
+               falls back to sse)
+  --timeout T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m
+  --profile P  how its tools' schemas are adapted for a model, one of
+` + command.WrapList(command.ProfileNames(), 15, 80) + `
+  --disabled   write it switched off
+  --force      replace a server of that name` + editedHelp + writeFlagsHelp + `
+
+Secrets:
+  A value that holds ${VAR} takes VAR from the environment whenever the server
+  starts, ${file:~/token} what is in a file, ${cmd:pass show github} what a program
+  prints. In a shell, write them in single quotes.
+
+What this writes into a project's file is approved by that. What somebody else
+changes there later is not: see indus mcp approve.
+
+A session:
+  $ indus mcp add fs -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  indus: added fs at /home/me/.config/indusvx/mcp.json:3
+  indus: try it: indus mcp tools fs, or where it fails indus mcp doctor fs
+  $ indus mcp add github https://api.githubcopilot.com/mcp/ \
+      --header 'Authorization: Bearer ${GITHUB_TOKEN}' --deny 'delete_*' --project
+
+Exit codes:
+  0    ok
+  1    the file changed at the same moment: try again
+  2    usage: flags, arguments and files; nothing was written
+  130  interrupted`
+
+func (f *addFlags) run(cmd *cobra.Command, args []string, s show.Streams) error {
+	d, err := f.definition(cmd, args)
+	if err != nil {
+		return err
+	}
+	path, err := f.path()
+	if err != nil {
+		return err
+	}
+	e, verb, unset, err := f.write(cmd.Context(), d, path)
+	if err != nil {
+		return err
+	}
+	s.Reportf("%s %s at %s:%d", verb, show.Clean(d.ID), show.Clean(path), e.Line(d.ID))
+	for _, n := range unset {
+		s.Reportf("%s: %s", show.Clean(d.ID), show.Clean(command.JoinHint(n.Reason, n.Hint)))
+	}
+	tellPasted(d, path, s)
+	if interop.QualifiedName(d.ID, "t") != d.ID+interop.Qualifier+"t" {
+		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain", show.Clean(d.ID))
+	}
+	if err := f.settle(cmd.Context(), d.ID, path, e.Line(d.ID), s); err != nil {
+		return err
+	}
+	return f.printEdited(cmd.Context(), edited{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
+}
+
+// write adds the server, and returns what is not set.
+func (f *addFlags) write(ctx context.Context, d mcpconfig.Definition, path string) (e *mcpconfig.Edit, verb string, unset []mcpconfig.Note, err error) {
+	unlock, err := mcpconfig.Lock(ctx, dry())
+	if err != nil {
+		return nil, "", nil, err
+	}
+	defer unlock()
+	e, err = openEdit(path)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	verb = "added"
+	if line := e.Line(d.ID); line > 0 {
+		if verb = "replaced"; !f.force {
+			return nil, "", nil, command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
+		}
+	}
+	if err := e.Set(d); err != nil {
+		return nil, "", nil, command.Usagef("%w", err)
+	}
+	if unset, err = checkRow(e, d.ID); err != nil {
+		return nil, "", nil, err
+	}
+	if f.disabled {
+		if err := e.Enable(d.ID, false); err != nil {
+			return nil, "", nil, command.Usagef("%w", err)
+		}
+	}
+	return e, verb, unset, save(e)
+}
+
+// checkRow refuses a row with which anything is wrong, but for variables that are not
+// set here: those it returns.
+func checkRow(e *mcpconfig.Edit, id string) (unset []mcpconfig.Note, err error) {
+	wrong, unset := e.Check(id, dry())
+	if len(wrong) > 0 {
+		return nil, command.Usagef("%s: %s", id, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
+	}
+	return unset, nil
+}
+
+// settle approves what was written into a project's file, and says what becomes of it.
+func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show.Streams) error {
+	c, err := mcpconfig.Read(ctx, nil, dry())
+	if err != nil {
+		return err
+	}
+	for _, r := range c.Rows {
+		if r.Server.ID != id || r.Line != line || !sameFile(r.File, path) {
+			continue
+		}
+		switch r.State {
+		case mcpconfig.Held:
+			if err := mcpconfig.Approve(dry(), r); err != nil {
+				return err
+			}
+		case mcpconfig.Skipped:
+			if r.Scope == mcpconfig.Project {
+				s.Reportf("once that is set, approve it: indus mcp approve %s", show.ShellWord(id))
+			}
+			return nil
+		case mcpconfig.Shadowed:
+			s.Reportf("%s: not the one that counts: %s", show.Clean(id), show.Clean(r.Reason))
+			return nil
+		}
+	}
+	if f.disabled {
+		s.Reportf("switch it on: indus mcp enable %s%s", show.ShellWord(id), f.again())
+		return nil
+	}
+	name := show.ShellWord(id) + f.again()
+	s.Reportf("try it: indus mcp tools %s, or where it fails indus mcp doctor %s", name, name)
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+// definition is the server that the command line describes.
+func (f *addFlags) definition(cmd *cobra.Command, args []string) (mcpconfig.Definition, error) {
+	d := mcpconfig.Definition{}
+	for _, word := range slices.Concat(args, f.env, f.headers, f.allow, f.deny, []string{f.cwd}) {
+		if !utf8.ValidString(word) {
+			return d, command.Usagef("an argument is not UTF-8, as configuration files are")
+		}
+	}
+	name, address, words, err := addArguments(cmd, args)
+	if err != nil {
+		return d, err
+	}
+	var row show.Object
+	if address != "" {
+		err = f.remote(&row, address)
+	} else {
+		err = f.local(&row, words)
+	}
+	if err != nil {
+		return d, err
+	}
+	if f.transport != "" {
+		row.Add("transport", f.transport)
+	}
+	if f.timeout != "" {
+		row.Add("timeout", timeout(f.timeout))
+	}
+	var tools show.Object
+	tools.AddList("allow", f.allow)
+	tools.AddList("deny", f.deny)
+	if len(tools) > 0 {
+		row.Add("tools", tools)
+	}
+	if f.profile != "" {
+		row.Add("profile", f.profile)
+	}
+	raw, err := row.MarshalJSON()
+	return mcpconfig.Definition{ID: name, JSON: raw}, err
+}
+
+// addArguments tells NAME, URL and COMMAND apart.
+func addArguments(cmd *cobra.Command, args []string) (name, address string, words []string, err error) {
+	dash := cmd.ArgsLenAtDash()
+	switch {
+	case len(args) == 0 || dash == 0:
+		return "", "", nil, command.Usagef("mcp add needs a name and a server: indus mcp add NAME -- COMMAND, or indus mcp add NAME URL")
+	case !isServerName(args[0]):
+		return "", "", nil, command.Usagef("%q is no name for a server", args[0])
+	case dash > 1:
+		return "", "", nil, command.Usagef("%q is too many in front of --: there stands the name alone", args[1])
+	case len(args) == 1:
+		return "", "", nil, command.Usagef("mcp add %s needs a server: -- and its command, or its URL", args[0])
+	case dash == 1 && command.IsURL(args[1]):
+		return "", "", nil, command.Usagef("a URL stands without -- in front of it: indus mcp add %s %s", show.ShellWord(args[0]), "URL")
+	case dash == 1:
+		return args[0], "", args[1:], nil
+	case len(args) == 2 && isHost(args[1]):
+		return "", "", nil, command.Usagef("%q is no URL, did you mean https://%s? A command stands behind --", args[1], args[1])
+	case !command.IsURL(args[1]):
+		return "", "", nil, command.Usagef("%q is no URL; a command stands behind --: indus mcp add %s -- %s …", args[1], show.ShellWord(args[0]), show.ShellWord(args[1]))
+	case len(args) > 2:
+		return "", "", nil, command.Usagef("%q is too many: a URL stands alone", args[2])
+	}
+	return args[0], args[1], nil, nil
+}
+
+// isServerName reports whether a name has something in it that is seen, and nothing else.
+func isServerName(s string) bool {
+	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, func(r rune) bool { return chars.KindOf(r) != chars.Plain })
+}
+
+// isHost reports what looks like a URL whose beginning was left out.
+func isHost(s string) bool {
+	host, _, _ := strings.Cut(s, "/")
+	name, port, _ := strings.Cut(host, ":")
+	_, err := strconv.ParseUint(port, 10, 16)
+	return err == nil || strings.Contains(strings.Trim(name, "."), ".") && strings.Contains(s, "/")
+}
+
+func (f *addFlags) remote(row *show.Object, address string) error {
+	for _, name := range []string{"env", "cwd", "inherit-env"} {
+		if f.cmd.Flags().Changed(name) {
+			return command.Usagef("--%s is for a command, and a URL is not started", name)
+		}
+	}
+	row.Add("url", address)
+	var headers show.Object
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return command.Usagef("--header takes 'NAME: VALUE'")
+		}
+		headers.Add(name, strings.TrimSpace(value))
+	}
+	if len(headers) > 0 {
+		row.Add("headers", headers)
+	}
+	return nil
+}
+
+func (f *addFlags) local(row *show.Object, words []string) error {
+	if len(f.headers) > 0 {
+		return command.Usagef("--header is for a URL, and a command is not called over HTTP")
+	}
+	program := words[0]
+	if strings.ContainsAny(program, `/\`) {
+		var err error
+		if program, err = f.inFile(program); err != nil {
+			return err
+		}
+	}
+	row.Add("command", program)
+	row.AddList("args", words[1:])
+	var env show.Object
+	for _, v := range f.env {
+		name, value, ok := strings.Cut(v, "=")
+		if name == "" {
+			return command.Usagef("--env takes NAME=VALUE, or NAME alone")
+		}
+		if !ok {
+			value = "${" + name + "}"
+		}
+		env.Add(name, value)
+	}
+	if len(env) > 0 {
+		row.Add("env", env)
+	}
+	if f.cwd != "" {
+		cwd, err := f.inFile(f.cwd)
+		if err != nil {
+			return err
+		}
+		row.Add("cwd", cwd)
+	}
+	if f.inherit {
+		row.Add("inheritEnv", true)
+	}
+	return nil
+}
+
+// inFile is a path that was typed relative to the working directory, as it means the
+// same in the file: a project's file is read from there, others are not.
+func (f *addFlags) inFile(path string) (string, error) {
+	if f.project || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.Contains(path, "${") {
+		return path, nil
+	}
+	return filepath.Abs(path)
+}
+
+// timeout is the flag's value as a row has it: one for all steps, or an object.
+func timeout(flag string) any {
+	if ms, err := strconv.Atoi(flag); err == nil {
+		return ms
+	}
+	if !strings.Contains(flag, "=") {
+		return flag
+	}
+	var steps show.Object
+	for part := range strings.SplitSeq(flag, ",") {
+		step, value, _ := strings.Cut(part, "=")
+		steps.Add(strings.TrimSpace(step), timeout(strings.TrimSpace(value)))
+	}
+	return steps
+}

@@ -1,0 +1,56 @@
+package servers
+
+import (
+	"context"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+// editedHelp is for commands that change a row.
+const editedHelp = `
+  --json       print a JSON object: server, did (added, replaced, removed, enabled
+               or disabled), changed, file, line, and rows, all that the name has
+               now: [{state, scope, file, line, reason, try}]`
+
+// edited is what became of a server, as --json prints it.
+type edited struct {
+	Server  string      `json:"server"`
+	Did     string      `json:"did"`
+	Changed bool        `json:"changed"` // false: it was so already
+	File    string      `json:"file"`
+	Line    int         `json:"line"`
+	Rows    []editedRow `json:"rows"`
+}
+
+type editedRow struct {
+	State  mcpconfig.State `json:"state"`
+	Scope  mcpconfig.Scope `json:"scope"`
+	File   string          `json:"file"`
+	Line   int             `json:"line"`
+	Reason string          `json:"reason,omitempty"`
+	Try    string          `json:"try,omitempty"`
+}
+
+func (f *scopeFlags) addJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
+}
+
+// printEdited prints what was done, with --json. For a person it is said on stderr.
+func (f *scopeFlags) printEdited(ctx context.Context, e edited, s show.Streams) error {
+	if !f.asJSON {
+		return nil
+	}
+	c, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	e.Rows = []editedRow{}
+	for _, r := range c.Rows {
+		if r.Server.ID == e.Server {
+			e.Rows = append(e.Rows, editedRow{r.State, r.Scope, r.File, r.Line, r.Reason, r.Hint})
+		}
+	}
+	return s.WriteIndented(e)
+}

@@ -1,0 +1,531 @@
+package servers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+type importFlags struct {
+	scopeFlags
+	from, prefix         string
+	renames              []string
+	write, force, asJSON bool
+	used                 map[string]bool // of renames
+}
+
+func newImport(s show.Streams) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import [CLIENT|all|FILE]",
+		Short: "Take over the servers of another MCP client",
+		Long:  importHelp,
+		Args:  command.AtMost(1, "CLIENT or FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return f.survey(cmd, s)
+			}
+			return f.run(cmd.Context(), args[0], s)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return append(clientNames(anyClient), everyClient), cobra.ShellCompDirectiveDefault
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.from, "from", "", "whose format FILE has")
+	cmd.Flags().BoolVar(&f.write, "write", false, "write what is shown")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name")
+	cmd.Flags().StringVar(&f.prefix, "prefix", "", "what is put before a name that is taken")
+	cmd.Flags().StringArrayVar(&f.renames, "rename", nil, "the name that a server gets")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(anyClient), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// everyClient is the word for all clients at once.
+const everyClient = "all"
+
+func anyClient(mcpconfig.Client) bool { return true }
+
+func clientNames(wanted func(mcpconfig.Client) bool) []string {
+	var names []string
+	for _, c := range mcpconfig.Clients() {
+		if wanted(c) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+var importHelp = `Take over the servers of another MCP client. Without CLIENT it looks where the
+clients keep theirs, and lists what is there. With one it shows what it would write,
+in the words of indus, with its secrets hidden; with --write it writes.
+
+Usage:
+  indus mcp import [FLAG]...
+  indus mcp import CLIENT|all|FILE [FLAG]...
+
+From a CLIENT the user's own file takes over the client's user-wide servers,
+--project those of its files in this directory, and --mcp both. Of two servers with
+one name it is the one that the client would start; nothing is merged. What is
+imported into a project's file waits for approval. With all it takes every CLIENT that
+has a file, in this order; what cannot be read of one keeps no other from it.
+
+Where a name is taken by another server, the one that is there stays, and what differs
+is shown.
+
+CLIENT is one of
+` + command.WrapList(clientNames(anyClient), 2, 80) + `
+
+Flags:
+  --write      write what is shown
+  --force      replace servers of the same name; otherwise those that are there stay
+  --prefix P   put P before a name that is taken: 'roo-', or '{client}-'
+  --rename OLD=NEW
+               take over the server OLD as NEW; with all, CLIENT/OLD is that of one
+               CLIENT; may be repeated
+  --from CLIENT
+               whose format FILE has, where that is not plain from what stands in it
+  --json       print JSON: without CLIENT an array of files, with one an object` + writeFlagsHelp + `
+
+A session:
+  $ indus mcp import
+  CLIENT  FILE                       SERVERS
+  cursor  /home/me/.cursor/mcp.json  github, docs
+  $ indus mcp import cursor --write
+  {
+    "servers": {
+      "github": {"command": "npx", "args": ["-y", "…"], "env": {"TOKEN": "<secret>"}},
+    }
+  }
+  indus: kept the server "docs" that is there already; --force replaces it, and
+    --prefix cursor- or --rename docs=NEW takes this one over as well
+  indus:   - url: "https://old.example.com/mcp"
+  indus:   + url: "https://example.com/mcp"
+  indus: wrote 1 server to /home/me/.config/indusvx/mcp.json
+
+Exit codes:
+  0    ok
+  1    the file changed at the same moment: try again
+  2    usage: flags, no such CLIENT or FILE, and files that cannot be read
+  130  interrupted`
+
+// surveyed is a client's file.
+type surveyed struct {
+	Client  string           `json:"client"`
+	Title   string           `json:"title"`
+	File    string           `json:"file"`
+	Servers []string         `json:"servers"`
+	Notes   []mcpconfig.Note `json:"notes"`
+	Error   string           `json:"error,omitempty"`
+}
+
+// survey lists what is there to be imported.
+func (f *importFlags) survey(cmd *cobra.Command, s show.Streams) error {
+	for _, name := range []string{"write", "force", "from", "prefix", "rename", "user", "project", "mcp"} {
+		if cmd.Flags().Changed(name) {
+			return command.Usagef("--%s needs a CLIENT or FILE to import from", name)
+		}
+	}
+	found := []surveyed{}
+	for _, client := range mcpconfig.Clients() {
+		for _, file := range client.Files(dry()) {
+			if slices.ContainsFunc(found, func(at surveyed) bool { return at.File == file }) { // two clients share it
+				continue
+			}
+			if cmd.Context().Err() != nil {
+				return cmd.Context().Err()
+			}
+			in, err := mcpconfig.Import(file, client.Name, dry())
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, mcpconfig.ErrNoServer) {
+				continue
+			}
+			at := surveyed{Client: client.Name, Title: client.Title, File: file, Servers: []string{}, Notes: []mcpconfig.Note{}}
+			if err != nil {
+				at.Error = err.Error()
+			} else {
+				at.Servers = append(at.Servers, definitionIDs(in.Definitions)...)
+				at.Notes = append(at.Notes, in.Notes...)
+			}
+			found = append(found, at)
+		}
+	}
+	if f.asJSON {
+		return s.WriteIndented(found)
+	}
+	return tellSurvey(found, s)
+}
+
+func tellSurvey(found []surveyed, s show.Streams) error {
+	if len(found) == 0 {
+		s.Reportf("no file of another client is there; indus mcp import FILE reads one that lies elsewhere")
+		return nil
+	}
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLIENT\tFILE\tSERVERS")
+	for _, at := range found {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", at.Client, show.Clean(at.File), show.OrDash(show.Clean(strings.Join(at.Servers, ", "))))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, at := range found {
+		switch {
+		case at.Error != "":
+			s.Reportf("%s", show.Clean(at.Error))
+		case len(at.Notes) > 0:
+			s.Reportf("%s: %s, which indus mcp import %s shows", show.Clean(at.File), show.Count(len(at.Notes), "note"), at.Client)
+		}
+	}
+	return nil
+}
+
+func definitionIDs(defs []mcpconfig.Definition) []string {
+	var ids []string
+	for _, d := range defs {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+// imports is what import shows.
+type imports struct {
+	From    []string         `json:"from"` // files
+	To      string           `json:"to"`
+	Written bool             `json:"written"`
+	Servers []imported       `json:"servers"`
+	Notes   []mcpconfig.Note `json:"notes"`
+}
+
+// imported is a server, and what becomes of it.
+type imported struct {
+	Server string `json:"server"`
+	Was    string `json:"was,omitempty"` // its name in File, where it got another one
+	File   string `json:"file"`
+	Client string `json:"client"`
+	// Becomes is "added", "replaced", "kept" (the one that was there stays), "same"
+	// (as the one that was there) or "lost" (another file that is imported goes first).
+	Becomes string          `json:"becomes"`
+	Row     json.RawMessage `json:"row"`
+	There   json.RawMessage `json:"there,omitempty"` // the row that stays instead
+
+	definition mcpconfig.Definition
+	advice     []mcpconfig.Note
+	differs    []string
+}
+
+func (f *importFlags) run(ctx context.Context, what string, s show.Streams) error {
+	path, err := f.path()
+	if err != nil {
+		return err
+	}
+	x := &imports{From: []string{}, To: path, Servers: []imported{}, Notes: []mcpconfig.Note{}}
+	if err := f.gather(ctx, x, what); err != nil {
+		return err
+	}
+	if err := f.edit(ctx, x); err != nil {
+		return err
+	}
+	if f.asJSON {
+		return s.WriteIndented(x)
+	}
+	return f.tell(x, what, s)
+}
+
+// edit decides what becomes of each server, and with --write writes.
+func (f *importFlags) edit(ctx context.Context, x *imports) error {
+	if f.write {
+		unlock, err := mcpconfig.Lock(ctx, dry())
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	e, err := openEdit(x.To)
+	if err != nil {
+		return err
+	}
+	first := map[string]string{} // the file that a name comes from, of those that are imported
+	for i := range x.Servers {
+		if err := f.settle(e, &x.Servers[i], first); err != nil {
+			return err
+		}
+	}
+	for _, rename := range f.renames {
+		if old, _, _ := strings.Cut(rename, "="); !f.used[rename] {
+			return command.Usagef("--rename %s: there is no server %q to import", rename, old)
+		}
+	}
+	if !f.write {
+		return nil
+	}
+	x.Written = true
+	return save(e)
+}
+
+// gather reads the files of a client, of all of them, or the one file. Where it reads all,
+// what cannot be read is noted.
+func (f *importFlags) gather(ctx context.Context, x *imports, what string) error {
+	clients := slices.DeleteFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return c.Name != what && what != everyClient })
+	switch {
+	case len(clients) == 0:
+		return f.gatherFile(x, what)
+	case what == everyClient && f.from != "":
+		return command.Usagef("--from is for a FILE, and all are clients")
+	}
+	var none error
+	var looked []string
+	for _, client := range clients {
+		winner := f.winners(client.Name)
+		for _, file := range f.filesOf(client) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if looked = append(looked, file); slices.Contains(x.From, file) { // two clients share it
+				continue
+			}
+			in, err := mcpconfig.Import(file, client.Name, dry())
+			switch {
+			case err == nil:
+				x.take(in, winner)
+			case errors.Is(err, fs.ErrNotExist):
+			case errors.Is(err, mcpconfig.ErrNoServer): // it is for other settings
+				none = cmp.Or(none, err)
+			case what == everyClient:
+				x.Notes = append(x.Notes, mcpconfig.Note{Reason: "left out: " + err.Error()})
+			default:
+				return command.Usagef("%w", err)
+			}
+		}
+	}
+	switch {
+	case len(x.From) > 0 || len(x.Notes) > 0:
+		return nil
+	case what == everyClient:
+		return command.Usagef("no client has servers here; indus mcp import FILE reads a file that lies elsewhere")
+	case none != nil:
+		return command.Usagef("%w", none)
+	}
+	return command.Usagef("%s has no file here: looked for %s", what, strings.Join(looked, ", "))
+}
+
+func (f *importFlags) gatherFile(x *imports, file string) error {
+	if f.from != "" && !slices.Contains(clientNames(anyClient), f.from) {
+		return command.Usagef("no client %q%s", f.from, command.DidYouMean(f.from, clientNames(anyClient)))
+	}
+	in, err := mcpconfig.Import(file, f.from, dry())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return command.Usagef("%q is neither a client nor a file%s; indus mcp import lists what is there", file, command.DidYouMean(file, clientNames(anyClient)))
+	case err != nil:
+		return command.Usagef("%w", err)
+	}
+	x.take(in, nil)
+	return nil
+}
+
+// winners are the files whose server of a name a client takes, where files of a project
+// and of the user's are read together.
+func (f *importFlags) winners(client string) map[string]string {
+	if f.file == "" {
+		return nil
+	}
+	winner := map[string]string{}
+	if all, err := mcpconfig.Import("", client, dry()); err == nil {
+		for n, d := range all.Definitions {
+			winner[d.ID] = all.From[n]
+		}
+	}
+	return winner
+}
+
+// filesOf are the client's files that go where the flags say.
+func (f *importFlags) filesOf(c mcpconfig.Client) []string {
+	project, user := clientFiles(c)
+	switch {
+	case f.file != "":
+		return c.Files(dry())
+	case f.project:
+		return project
+	}
+	return user
+}
+
+// clientFiles parts the files of a client into those of a project and the user's: the
+// former are other files elsewhere.
+func clientFiles(c mcpconfig.Client) (project, user []string) {
+	elsewhere := c.Files(&mcpconfig.Options{Dir: "elsewhere"})
+	for _, file := range c.Files(dry()) {
+		if slices.Contains(elsewhere, file) {
+			user = append(user, file)
+		} else {
+			project = append(project, file)
+		}
+	}
+	return project, user
+}
+
+// take adds what a file holds; a name stays with the winner, or else with its first file.
+func (x *imports) take(in *mcpconfig.Imported, winner map[string]string) {
+	x.From = append(x.From, in.Files...)
+	x.Notes = append(x.Notes, in.Notes...)
+	for _, d := range in.Definitions {
+		server := imported{Server: d.ID, File: in.File, Client: in.Client, Row: secret.Definition(d.JSON), definition: d}
+		if file, ok := winner[d.ID]; ok && file != in.File || slices.ContainsFunc(x.Servers, func(o imported) bool { return o.Server == d.ID && o.Client == in.Client && o.Becomes == "" }) {
+			server.Becomes = "lost"
+		}
+		x.Servers = append(x.Servers, server)
+	}
+}
+
+// settle decides what becomes of a server, and changes the text. First says which file
+// each name comes from that this import has brought so far.
+func (f *importFlags) settle(e *mcpconfig.Edit, server *imported, first map[string]string) error {
+	if server.Becomes == "lost" {
+		return nil
+	}
+	name := server.Server
+	for _, rename := range f.renames {
+		old, renamed, ok := strings.Cut(rename, "=")
+		if !ok || old == "" {
+			return command.Usagef("--rename takes OLD=NEW")
+		}
+		if !isServerName(renamed) {
+			return command.Usagef("--rename %s: %q is no name for a server", old, renamed)
+		}
+		if old == server.Server || old == server.Client+"/"+server.Server {
+			name = renamed
+			if f.used == nil {
+				f.used = map[string]bool{}
+			}
+			f.used[rename] = true
+		}
+	}
+	f.place(e, server, name, first)
+	if prefixed := strings.ReplaceAll(f.prefix, "{client}", server.Client) + name; f.prefix != "" && (server.Becomes == "kept" || server.Becomes == "lost") {
+		f.place(e, server, prefixed, first)
+	}
+	if server.Becomes != "added" && server.Becomes != "replaced" {
+		return nil
+	}
+	if err := e.Set(server.definition); err != nil {
+		return command.Usagef("%s: %w", server.File, err)
+	}
+	if _, taken := first[server.Server]; !taken {
+		first[server.Server] = server.File
+	}
+	_, advice := e.Check(server.Server, dry())
+	for _, id := range e.IDs() {
+		if id != server.Server && strings.EqualFold(id, server.Server) {
+			advice = append(advice, mcpconfig.Note{Reason: fmt.Sprintf("there is %q too, which differs in case alone", id)})
+		}
+	}
+	server.advice = slices.DeleteFunc(advice, func(n mcpconfig.Note) bool { return n.State != "" }) // variables were noted
+	return nil
+}
+
+// place looks what becomes of a server under a name.
+func (f *importFlags) place(e *mcpconfig.Edit, server *imported, name string, first map[string]string) {
+	if server.Was = cmp.Or(server.Was, server.Server); name == server.Was {
+		server.Was = ""
+	}
+	server.Server, server.definition.ID = name, name
+	server.Becomes, server.There, server.differs = "added", nil, nil
+	if !slices.Contains(e.IDs(), name) {
+		return
+	}
+	old, _ := e.Definition(name)
+	server.differs = differingMembers(old.JSON, server.definition.JSON)
+	_, ours := first[name]
+	switch {
+	case len(server.differs) == 0:
+		server.Becomes = "same"
+	case ours:
+		server.Becomes, server.There = "lost", secret.Definition(old.JSON)
+	case f.force:
+		server.Becomes = "replaced"
+	default:
+		server.Becomes, server.There = "kept", secret.Definition(old.JSON)
+	}
+}
+
+// tell shows what would be written, or was.
+func (f *importFlags) tell(x *imports, what string, s show.Streams) error {
+	var servers show.Object
+	for _, n := range x.Notes {
+		s.Reportf("%s", show.Clean(n.String()))
+	}
+	var put []string
+	for _, server := range x.Servers {
+		id := show.Clean(server.Server)
+		switch server.Becomes {
+		case "lost", "kept":
+			tellKept(server, what, s)
+		case "same":
+			s.Reportf("the server %q is there already, and the same", id)
+		default:
+			servers.Add(server.Server, server.Row)
+			put = append(put, server.Server)
+		}
+	}
+	if len(put) == 0 {
+		s.Reportf("nothing is to be written to %s", show.Clean(x.To))
+		return nil
+	}
+	whole, err := show.Object{{Name: "servers", Value: servers}}.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	if err := s.WriteText(string(show.EscapeHarmful([]byte(layoutJSON(whole, ""))))); err != nil {
+		return err
+	}
+	if !x.Written {
+		s.Reportf("nothing is written; --write writes it to %s", show.Clean(x.To))
+		return nil
+	}
+	s.Reportf("wrote %s to %s", show.Count(len(put), "server"), show.Clean(x.To))
+	for _, server := range x.Servers {
+		if server.Becomes == "added" || server.Becomes == "replaced" {
+			tellPasted(server.definition, x.To, s)
+			for _, n := range server.advice {
+				s.Reportf("%s: %s", show.Clean(server.Server), show.Clean(command.JoinHint(n.Reason, n.Hint)))
+			}
+		}
+	}
+	if project, err := mcpconfig.PathOf(mcpconfig.Project, dry()); err == nil && sameFile(project, x.To) {
+		s.Reportf("they wait for approval: indus mcp approve")
+	}
+	return nil
+}
+
+// thereOf is the first of some files that is there, or else the first. Those that have
+// another name than the first are read, and nothing is written to them.
+func thereOf(files []string) string {
+	stem := func(file string) string {
+		name := strings.TrimPrefix(filepath.Base(file), ".")
+		return strings.TrimSuffix(name, filepath.Ext(name))
+	}
+	for _, file := range files {
+		if _, err := os.Stat(file); err == nil && stem(file) == stem(files[0]) {
+			return file
+		}
+	}
+	return files[0]
+}

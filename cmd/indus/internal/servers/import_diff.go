@@ -1,0 +1,90 @@
+package servers
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/secret"
+)
+
+// maxDiff is how many lines of a diff are shown: a row may have any number of variables.
+const maxDiff = 20
+
+// tellKept says why a server is not taken over, and how it would be.
+func tellKept(server imported, what string, s show.Streams) {
+	id := show.Clean(server.Server)
+	if server.There == nil {
+		s.Reportf("%s: server %q is left out: another file of %s goes first", show.Clean(server.File), id, server.Client)
+		return
+	}
+	prefix, old := server.Client+"-", cmp.Or(server.Was, server.Server)
+	switch {
+	case server.Client == "indus": // its own file, or one that could be anybody's
+		prefix = "P"
+	case what == everyClient:
+		prefix, old = "{client}-", server.Client+"/"+old
+	}
+	also := fmt.Sprintf("--prefix %s or --rename %s=NEW", show.ShellWord(prefix), show.Clean(show.ShellWord(old)))
+	if server.Becomes == "lost" {
+		s.Reportf("%s: server %q is left out: another of that name is imported first; %s takes this one over as well", show.Clean(server.File), id, also)
+	} else {
+		s.Reportf("kept the server %q that is there already; --force replaces it, and %s takes this one over as well", id, also)
+	}
+	for _, d := range server.differs[:min(len(server.differs), maxDiff)] {
+		s.Reportf("  %s", show.Clean(d))
+	}
+	if more := len(server.differs) - maxDiff; more > 0 {
+		s.Reportf("  and %s more", show.Count(more, "line"))
+	}
+}
+
+// differingMembers says in what two rows differ, as a diff of their members with secrets hidden;
+// nothing where they say the same.
+func differingMembers(there, other json.RawMessage) []string {
+	var out []string
+	a, b := flatMembers("", there), flatMembers("", other)
+	shownA, shownB := flatMembers("", secret.Definition(there)), flatMembers("", secret.Definition(other))
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		x, inA := a[key]
+		y, inB := b[key]
+		if inA && inB && x != y && shownA[key] == shownB[key] {
+			out = append(out, "~ "+key+": another secret")
+			continue
+		}
+		if inA && x != y {
+			out = append(out, "- "+key+": "+shownA[key])
+		}
+		if inB && x != y {
+			out = append(out, "+ "+key+": "+shownB[key])
+		}
+	}
+	return out
+}
+
+// flatMembers are a row's, and those of the objects in it, as JSON by their path.
+func flatMembers(path string, raw json.RawMessage) map[string]string {
+	out := map[string]string{}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil || object == nil {
+		var compact bytes.Buffer
+		if json.Compact(&compact, raw) == nil {
+			out[path] = compact.String()
+		}
+		return out
+	}
+	for name, value := range object {
+		below := name
+		if path != "" {
+			below = path + "." + name
+		}
+		maps.Copy(out, flatMembers(below, value))
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/schema"
+	"github.com/spf13/cobra"
+)
+
+type lsFlags struct {
+	command.ConfigFlags
+	command.LedgerFlags
+	offline, asJSON bool
+}
+
+func newLs(s show.Streams) *cobra.Command {
+	var f lsFlags
+	cmd := &cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, SuggestFor: []string{"status", "ps", "servers"},
+		Short: "Connect every server, and say how each is",
+		Long:  lsHelp,
+		Args:  command.AtMost(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !f.offline && f.Flag.Changed {
+				return command.Usagef("--ledger is what --offline reads: add that")
+			}
+			return f.ls(cmd.Context(), s)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f.ConfigFlags.Add(cmd)
+	f.LedgerFlags.Add(cmd)
+	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing: what the ledger knows")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+const lsHelp = `Connect every configured server, and say how each is: its phase, the era and the
+revision of MCP that it speaks, how many tools it has, how long it took to connect,
+whose file it stands in, and the command or URL; and where it did not connect, why,
+and what to try. A faulted server is an answer and no failure: ls exits 0.
+
+Usage:
+  indus mcp ls [FLAG]...
+
+Flags:
+  --offline    connect nothing: how many tools each had when indus serve last heard
+               it, and when that was
+  --json       print a JSON array, an object a server` + command.ConfigFlagsHelp + command.LedgerFlagsHelp + `
+
+A session:
+  $ indus mcp ls --mcp servers.json
+  SERVER      PHASE    ERA     MCP         TOOLS  TIME   SCOPE  TARGET
+  everything  ready    legacy  2025-11-25  13     361ms  file   npx -y @modelcontextp…
+  weather     faulted  -       -           -      -      file   weather-server
+
+  servers.json:7: weather: connect: start weather-server: executable file not found in $PATH
+    try: the command is not installed, or not in the PATH: install it, or write its whole path …
+
+Exit codes:
+  0    ok, whatever the servers do
+  2    usage: flags and files
+  130  interrupted`
+
+// serverRow is one line of ls, as --json prints it.
+type serverRow struct {
+	Server    string                `json:"server"`
+	State     mcpconfig.State       `json:"state"`
+	Transport interop.TransportKind `json:"transport,omitempty"`
+	Target    string                `json:"target,omitempty"`
+	Phase     interop.Phase         `json:"phase,omitempty"`
+	Era       interop.Era           `json:"era,omitempty"`
+	Version   string                `json:"version,omitempty"`
+	Tools     int                   `json:"tools"`
+	Millis    int64                 `json:"connectMillis,omitempty"`
+	Noise     int                   `json:"noise,omitempty"`
+	Kind      interop.Kind          `json:"kind,omitempty"`
+	Fault     string                `json:"fault,omitempty"`
+	Try       string                `json:"try,omitempty"`
+	Heard     *time.Time            `json:"heard,omitempty"` // with --offline
+	Scope     mcpconfig.Scope       `json:"scope"`
+	File      string                `json:"file"`
+	Line      int                   `json:"line"`
+
+	took time.Duration
+}
+
+func (f *lsFlags) ls(ctx context.Context, s show.Streams) error {
+	rows, err := f.rows(ctx, s)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return s.WriteIndented(rows)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := f.table(rows).Write(s.Out); err != nil {
+		return err
+	}
+	return printFaults(s.Out, rows)
+}
+
+// rows are the servers as they are now, or with --offline as they were.
+func (f *lsFlags) rows(ctx context.Context, s show.Streams) (rows []serverRow, err error) {
+	f.Dry = f.offline
+	c, err := f.Load(ctx, s, command.NotesOutsideRows)
+	if err != nil {
+		return nil, err
+	}
+	if !f.offline {
+		mounted, err := command.Connect(ctx, c.Servers(), schema.Original, s)
+		if err != nil {
+			return nil, err
+		}
+		defer mounted.Close()
+		command.ReportMended(mounted.Fleet, s)
+		return serverRows(c, mounted.Fleet.Status()), nil
+	}
+	known, err := f.Recall(ctx, c.Servers())
+	if err != nil {
+		return nil, err
+	}
+	rows = serverRows(c, known.Status)
+	for i := range rows {
+		rows[i].offline(known.Heard[rows[i].Server])
+	}
+	return rows, nil
+}
+
+func serverRows(c *mcpconfig.Config, all []interop.EndpointStatus) []serverRow {
+	status := map[string]interop.EndpointStatus{}
+	for _, st := range all {
+		status[st.Server] = st
+	}
+	rows := []serverRow{}
+	for _, r := range c.Rows {
+		row := serverRow{
+			Server: r.Server.ID, State: r.State, Transport: r.Kind, Target: r.Target, Scope: r.Scope, File: r.File, Line: r.Line,
+		}
+		switch r.State {
+		case mcpconfig.Shadowed: // its note says so
+			continue
+		case mcpconfig.Disabled: // somebody meant it
+		case mcpconfig.Active:
+			st := status[r.Server.ID]
+			row.Phase, row.Era, row.Version, row.Tools = st.Phase, st.Era, st.Version, st.Tools
+			row.took, row.Millis, row.Noise = st.Took, st.Took.Milliseconds(), st.Noise
+			if st.Fault != nil {
+				row.Kind, row.Fault, row.Try = st.Fault.Kind, st.Fault.Error(), st.Fault.Advice()
+			}
+		default:
+			row.Fault, row.Try = r.Reason, r.Hint
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// offline leaves what the ledger knows: nothing was connected, so that is no fault.
+func (r *serverRow) offline(heard time.Time) {
+	if r.State != mcpconfig.Active {
+		return
+	}
+	*r = serverRow{
+		Server: r.Server, State: r.State, Transport: r.Transport, Target: r.Target, Tools: r.Tools, Scope: r.Scope, File: r.File, Line: r.Line,
+	}
+	if !heard.IsZero() {
+		r.Heard = &heard
+	}
+}
+
+func (f *lsFlags) table(rows []serverRow) *show.Table {
+	t := &show.Table{Spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD"}}
+	if f.offline {
+		t.Add("SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
+		for _, r := range rows {
+			tools, heard := "", ""
+			if r.Heard != nil {
+				tools, heard = fmt.Sprint(r.Tools), r.Heard.Local().Format(show.TimeFormat)
+			}
+			t.Add(r.Server, string(r.State), tools, heard, string(r.Scope), r.Target)
+		}
+		return t
+	}
+	t.Add("SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
+	for _, r := range rows {
+		phase, tools, took := string(r.State), "", ""
+		if r.State == mcpconfig.Active {
+			phase = string(r.Phase)
+		}
+		if r.Phase == interop.Ready {
+			tools, took = fmt.Sprint(r.Tools), show.Duration(r.took)
+		}
+		t.Add(r.Server, phase, string(r.Era), r.Version, tools, took, string(r.Scope), r.Target)
+	}
+	return t
+}
+
+// printFaults says what is wrong and what to try. Servers of one file with one
+// reason, as those have that wait for approval, share the lines.
+func printFaults(w io.Writer, rows []serverRow) error {
+	for i, r := range rows {
+		same := func(o serverRow) bool {
+			return o.State != mcpconfig.Active && o.File == r.File && o.Fault == r.Fault && o.Try == r.Try
+		}
+		var who []string // a row without a name is known by its line
+		first := i
+		for j, o := range rows {
+			if j == i || same(r) && same(o) && o.Server != "" {
+				who, first = append(who, o.Server), min(first, j)
+			}
+		}
+		if r.Fault == "" || first < i {
+			continue
+		}
+		reason := strings.TrimPrefix(r.Fault, r.Server+": ")
+		if name := strings.Join(who, ", "); name != "" {
+			reason = name + ": " + reason
+		}
+		fmt.Fprintf(w, "\n%s:%d: %s\n", show.Clean(r.File), r.Line, show.Clean(reason))
+		if r.Try != "" {
+			if _, err := fmt.Fprintf(w, "  try: %s\n", show.Clean(r.Try)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

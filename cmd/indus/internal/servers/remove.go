@@ -1,0 +1,103 @@
+package servers
+
+import (
+	"context"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+func newRemove(s show.Streams) *cobra.Command {
+	var f scopeFlags
+	cmd := &cobra.Command{
+		Use:               "remove NAME",
+		Aliases:           []string{"rm", "delete"},
+		SuggestFor:        []string{"uninstall", "del"},
+		Short:             "Take a server out of its configuration file",
+		Long:              removeHelp,
+		Args:              oneServer,
+		ValidArgsFunction: f.complete(1, anyRow),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.remove(cmd.Context(), args[0], s)
+		},
+	}
+	f.add(cmd)
+	f.addJSON(cmd)
+	return cmd
+}
+
+const removeHelp = `Take a server out of the file where it is configured. Of several files it is the
+one whose row counts. The rest of the file stays as it is, and so do comments that
+stand on lines of their own.
+
+Usage:
+  indus mcp remove NAME [FLAG]...
+
+Flags:` + editedHelp + narrowFlagsHelp + `
+
+A session:
+  $ indus mcp remove github
+  indus: removed github from .indusvx/mcp.json:4
+  indus: github is now the one at /home/me/.config/indusvx/mcp.json:3 (active)
+
+Exit codes:
+  0    ok
+  1    the file changed at the same moment: try again
+  2    usage: flags, files, and no such NAME; nothing was written
+  130  interrupted`
+
+func (f *scopeFlags) remove(ctx context.Context, name string, s show.Streams) error {
+	row, err := f.change(ctx, name, func(e *mcpconfig.Edit) error { return e.Remove(name) })
+	if err != nil {
+		return err
+	}
+	s.Reportf("removed %s from %s:%d", show.Clean(name), show.Clean(row.File), row.Line)
+	if err := f.tellUncovered(ctx, name, s); err != nil {
+		return err
+	}
+	return f.printEdited(ctx, edited{Server: name, Did: "removed", Changed: true, File: row.File, Line: row.Line}, s)
+}
+
+// tellUncovered says which server has the name of one that was removed.
+func (f *scopeFlags) tellUncovered(ctx context.Context, name string, s show.Streams) error {
+	if f.file != "" {
+		return nil
+	}
+	c, err := mcpconfig.Read(ctx, nil, dry())
+	if err != nil {
+		return err
+	}
+	for _, r := range c.Rows {
+		if r.Server.ID == name && r.State != mcpconfig.Shadowed && r.State != mcpconfig.Skipped {
+			s.Reportf("%s is now the one at %s:%d (%s)", show.Clean(name), show.Clean(r.File), r.Line, r.State)
+		}
+	}
+	return nil
+}
+
+// change edits the file of a server that is there, and returns the row as it was.
+func (f *scopeFlags) change(ctx context.Context, name string, edit func(*mcpconfig.Edit) error) (mcpconfig.Row, error) {
+	unlock, err := mcpconfig.Lock(ctx, dry())
+	if err != nil {
+		return mcpconfig.Row{}, err
+	}
+	defer unlock()
+	c, err := f.read(ctx)
+	if err != nil {
+		return mcpconfig.Row{}, err
+	}
+	row, err := f.find(c, name)
+	if err != nil {
+		return row, err
+	}
+	e, err := mcpconfig.Open(row.File)
+	if err == nil {
+		err = edit(e)
+	}
+	if err != nil {
+		return row, command.Usagef("%w", err)
+	}
+	return row, save(e)
+}

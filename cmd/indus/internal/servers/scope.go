@@ -1,0 +1,182 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+// scopeFlags say which of the configuration's files a command is about.
+type scopeFlags struct {
+	user, project bool
+	file          string
+	asJSON        bool
+	cmd           *cobra.Command
+}
+
+func (f *scopeFlags) add(cmd *cobra.Command) {
+	f.cmd = cmd
+	cmd.Flags().BoolVar(&f.user, "user", false, "the user's own file")
+	cmd.Flags().BoolVar(&f.project, "project", false, "the file of the project in the working directory")
+	cmd.Flags().StringVar(&f.file, "mcp", "", "a file")
+}
+
+const (
+	// writeFlagsHelp is for commands that add to a file.
+	writeFlagsHelp = `
+  --user       write the user's own file, indusvx/mcp.json in the configuration
+               directory (default)
+  --project    write .indusvx/mcp.json of the working directory
+  --mcp FILE   write that file`
+
+	// narrowFlagsHelp is for commands that look for a server.
+	narrowFlagsHelp = `
+  --user       look in the user's own files alone
+  --project    look in .indusvx/mcp.json of the working directory alone
+  --mcp FILE   look in that file alone`
+)
+
+func (f *scopeFlags) check() error {
+	mcp := f.cmd.Flags().Changed("mcp")
+	switch {
+	case f.user && f.project, f.user && mcp, f.project && mcp:
+		return command.Usagef("--user, --project and --mcp name one file each: give one of them")
+	case mcp && f.file == "":
+		return command.Usagef("--mcp is empty: name a file")
+	}
+	if info, err := os.Stat(f.file); mcp && err == nil && info.IsDir() {
+		return command.Usagef("--mcp %s is a directory: name a file", f.file)
+	}
+	return nil
+}
+
+// again are the flags with which another command is about the same file.
+func (f *scopeFlags) again() string {
+	if f.file != "" {
+		return " --mcp " + show.ShellWord(f.file)
+	}
+	return ""
+}
+
+// dry is for commands that look at a configuration, and start nothing.
+func dry() *mcpconfig.Options { return &mcpconfig.Options{Dry: true} }
+
+// openEdit reads the file that a command writes.
+func openEdit(path string) (*mcpconfig.Edit, error) {
+	e, err := mcpconfig.Open(path)
+	if err != nil {
+		return nil, command.Usagef("%w", err)
+	}
+	return e, nil
+}
+
+// path is the file that a command writes: where the flags name none, the user's own.
+func (f *scopeFlags) path() (string, error) {
+	if err := f.check(); err != nil || f.file != "" {
+		return f.file, err
+	}
+	scope := mcpconfig.User
+	if f.project {
+		scope = mcpconfig.Project
+	}
+	path, err := mcpconfig.PathOf(scope, dry())
+	if err != nil {
+		return "", command.Usagef("%w", err)
+	}
+	return path, nil
+}
+
+// read is what stands in the files that the flags are about: all, or one.
+func (f *scopeFlags) read(ctx context.Context) (*mcpconfig.Config, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	var paths []string
+	if f.file != "" {
+		paths = []string{f.file}
+	}
+	c, err := mcpconfig.Read(ctx, paths, dry())
+	if err != nil && ctx.Err() == nil {
+		err = command.Usagef("%w", err)
+	}
+	return c, err
+}
+
+// in reports whether a row stands where the flags say.
+func (f *scopeFlags) in(r mcpconfig.Row) bool {
+	switch {
+	case f.project:
+		return r.Scope == mcpconfig.Project
+	case f.user:
+		return r.Scope == mcpconfig.User || r.Scope == mcpconfig.Legacy || r.Scope == mcpconfig.LegacyAlt
+	}
+	return true
+}
+
+// find is the row that a name means: the one that counts, or where the flags narrow
+// it down the first there, or one that cannot be used.
+func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, error) {
+	if row, ok := c.Find(name, f.in); ok {
+		return row, nil
+	}
+	if i := slices.IndexFunc(c.Rows, func(r mcpconfig.Row) bool { return r.Server.ID == name }); i >= 0 {
+		return mcpconfig.Row{}, command.Usagef("no server %q there: it is at %s:%d", name, c.Rows[i].File, c.Rows[i].Line)
+	}
+	var known []string
+	for _, r := range c.Rows {
+		if f.in(r) {
+			known = append(known, r.Server.ID)
+		}
+	}
+	slices.Sort(known)
+	near := command.DidYouMean(name, slices.DeleteFunc(slices.Compact(known), func(id string) bool { return id == "" }))
+	if near == "" {
+		near = "; indus mcp ls shows them all"
+	}
+	return mcpconfig.Row{}, command.Usagef("no server %q is configured%s", name, near)
+}
+
+// save writes an edited file.
+func save(e *mcpconfig.Edit) error {
+	err := e.Save()
+	if err != nil && !errors.Is(err, mcpconfig.ErrChanged) {
+		err = command.Usagef("%w", err)
+	}
+	return err
+}
+
+// oneServer is the argument of a command that is about one server.
+func oneServer(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return command.Usagef("%s needs the name of a server: indus mcp ls shows them all", command.CommandPath(cmd))
+	}
+	return command.AtMost(1, "NAME")(cmd, args)
+}
+
+// complete offers the servers that the flags are about and wanted says yes to.
+func (f *scopeFlags) complete(most int, wanted func(mcpconfig.Row) bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		c, err := f.read(cmd.Context())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var offer []string
+		for _, r := range c.Rows {
+			if id := r.Server.ID; f.in(r) && wanted(r) && !slices.Contains(args, id) && !slices.Contains(offer, id) {
+				offer = append(offer, id)
+			}
+		}
+		return offer, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func anyRow(mcpconfig.Row) bool { return true }

@@ -1,0 +1,71 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// DrawTick is how often the lines are drawn: often enough to look alive.
+const DrawTick = 100 * time.Millisecond
+
+// silenceLimit is when somebody who sees no terminal hears why nothing
+// is printed yet.
+const silenceLimit = 3 * time.Second
+
+// Canvas is stderr where lines can be drawn on it, with no log between them.
+func (s Streams) Canvas() (*os.File, bool) {
+	file, ok := Terminal(s.Err)
+	return file, ok && s.Log.level == nil && !s.Log.verbose
+}
+
+// ReportSlow says for whom a command still waits after a while.
+func (s Streams) ReportSlow(waiting func() []string) (stop func()) {
+	slow := time.AfterFunc(silenceLimit, func() {
+		if who := waiting(); len(who) > 0 { // or all have come meanwhile
+			s.Reportf("still waiting, after %s, for %s", silenceLimit, Clean(List(who, MaxNamed, "servers")))
+		}
+	})
+	return func() { slow.Stop() }
+}
+
+func ScreenSize(fd int) (width, height int) {
+	width, height, err := term.GetSize(fd)
+	if err != nil || width < 2 || height < 2 {
+		return 80, 24
+	}
+	return width, height
+}
+
+// Drawing is lines at the bottom of a terminal that are drawn anew.
+type Drawing struct{ widths []int }
+
+// Draw puts lines in the place of those drawn before. A terminal that became
+// narrower has wrapped the old ones: their rows are counted by its width now.
+func (d *Drawing) Draw(w io.Writer, lines []string, width int) {
+	if len(lines) == 0 && len(d.widths) == 0 {
+		return
+	}
+	up := 0
+	for _, n := range d.widths {
+		up += max(1, (n+width-1)/width)
+	}
+	var b strings.Builder
+	b.WriteString("\x1b[?7l\r") // no wrapping, whatever a character's width
+	if up > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", up)
+	}
+	b.WriteString("\x1b[J")
+	d.widths = nil
+	for _, line := range lines {
+		line = cutColumns(line, width-1)
+		d.widths = append(d.widths, Columns(line))
+		b.WriteString(line + "\n")
+	}
+	b.WriteString("\x1b[?7h")
+	_, _ = io.WriteString(w, b.String())
+}

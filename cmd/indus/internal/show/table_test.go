@@ -1,0 +1,39 @@
+package show_test
+
+import (
+	"testing"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+)
+
+func TestCellsAreColumnsOfATerminal(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "abc": 3, "日本": 4, "e\u0301": 1, "ｱ": 1, "🙂": 2, "한": 2, "…": 1} {
+		if got := show.Columns(text); got != want {
+			t.Errorf("%q takes %d columns, want %d", text, got, want)
+		}
+	}
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"}, {"日本語", 6, "日本語"}} {
+		if got := show.CutColumns(c.text, c.most); got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+}
+
+// A narrow terminal does without columns before it wraps any.
+func TestATableFits(t *testing.T) {
+	rows := [][]string{{"NAME", "LEAST", "TARGET"}, {"日本", "x", "a command line that is long"}}
+	for room, want := range map[int]string{
+		80: "NAME  LEAST  TARGET\n日本  x      a command line that is long\n",
+		30: "NAME  LEAST  TARGET\n日本  x      a command line t…\n",
+		20: "NAME  LEAST\n日本  x\n",
+		7:  "NAME\n日本\n",
+	} {
+		if got := show.FittedTable(rows, []string{"TARGET", "LEAST"}, room); got != want {
+			t.Errorf("%d columns:\n%swant:\n%s", room, got, want)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/arguments"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/validate"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/spf13/cobra"
+)
+
+type callFlags struct {
+	command.ConfigFlags
+	whole              string
+	asJSON, noValidate bool
+}
+
+func newCall(s show.Streams) *cobra.Command {
+	var f callFlags
+	cmd := &cobra.Command{
+		Use:               "call TOOL [ARGUMENT]...",
+		SuggestFor:        []string{"exec", "invoke", "use"},
+		Short:             "Call a tool and print what it gives",
+		Long:              callHelp,
+		ValidArgsFunction: f.completeCall,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return command.Usagef("mcp call needs the name of a tool: indus mcp tools lists them")
+			}
+			if f.whole == "" && cmd.Flags().Changed("args") {
+				return command.Usagef("--args is empty: no arguments at all are '{}'")
+			}
+			a, err := arguments.Parse(args[1:], f.whole, command.FileReader(cmd.Context(), s.In))
+			if err != nil && !strings.Contains(args[0], interop.Qualifier) && !strings.Contains(args[1], "=") {
+				return command.Usagef("%w; a tool has its server in its name: indus mcp call %s", err, show.ShellWord(args[0]+interop.Qualifier+args[1]))
+			}
+			if err != nil {
+				return err
+			}
+			return f.call(cmd.Context(), args[0], a, s)
+		},
+	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if words := cmd.Flags().Args(); len(words) > 0 {
+			s.Failed = f.help(cmd.Context(), words[0], s)
+		} else {
+			s.Failed = command.WriteHelp(s, cmd)
+		}
+	})
+	f.Add(cmd)
+	cmd.Flags().StringVar(&f.whole, "args", "", "all arguments as one JSON object")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "send arguments that do not fit the tool's schema too")
+	return cmd
+}
+
+const callHelp = `Call a tool, by the name that "indus mcp tools" shows, and print what it gives:
+text as text, JSON as JSON, images and other media described.
+
+Usage:
+  indus mcp call [FLAG]... TOOL [ARGUMENT]...
+  indus mcp call TOOL --help                    what does this tool take?
+
+Arguments:
+  key=value    typed by the tool's schema: 5 is a number where one is asked for,
+               and text where text is allowed
+  key:=json    as it is
+  {…}          a whole JSON object, as --args takes it
+  @file        a whole JSON object from a file
+  -            a whole JSON object from stdin
+  Keys that are given one by one replace those of a whole object.
+
+  What does not fit the tool's schema is refused before the server is asked.
+
+Flags:
+  --args JSON  a whole JSON object
+  --json       print the result as the server sent it, byte for byte
+  --no-validate
+               send arguments that do not fit the schema too: the server judges` + command.ConfigFlagsHelp + `
+
+A session:
+  $ indus mcp call everything__echo message=hi
+  Echo: hi
+  $ indus mcp call everything__get-sum a=2 b=40
+  The sum of 2 and 40 is 42.
+  $ indus mcp call everything__get-sum a=2
+  indus: everything__get-sum: the arguments do not fit; see -h, or send them with --no-validate
+    /: missing required "b" (number)
+  $ indus mcp call fs__read_multiple_files 'paths:=["a.txt","b.txt"]'
+  $ echo '{"message":"hi"}' | indus mcp call everything__echo -
+  $ indus mcp call everything__get-tiny-image --json | jq -r .content[1].data | base64 -d >a.png
+
+` + command.ExitHelp
+
+// mount connects the servers that may have a tool, and finds it. The caller closes
+// what it gets.
+func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*command.Connection, toolbox.Descriptor, error) {
+	none := toolbox.Descriptor{}
+	mayOwn := func(o interop.Server) bool { return o.MayOwn(name) }
+	f.Only = func(id string) bool { return mayOwn(interop.Server{ID: id}) }
+	c, err := f.Load(ctx, s, command.NotesAbout(mayOwn))
+	if err == nil && len(c.Servers()) == 0 { // what all have helps to say what was meant
+		f.Only = nil
+		c, err = f.Read(ctx)
+	}
+	if err != nil {
+		return nil, none, err
+	}
+	servers, err := possibleOwners(c, mayOwn, s)
+	if err != nil {
+		return nil, none, err
+	}
+	mounted, err := command.Connect(ctx, servers, schema.Original, s)
+	if err != nil {
+		return nil, none, err
+	}
+	tool, err := find(mounted, name)
+	if err != nil {
+		mounted.Close()
+	}
+	return mounted, tool, err
+}
+
+func (f *callFlags) call(ctx context.Context, name string, a *arguments.Input, s show.Streams) error {
+	mounted, tool, err := f.mount(ctx, name, s)
+	if err != nil {
+		return err
+	}
+	defer mounted.Close()
+	input, err := a.Object(tool.Schema)
+	if err != nil {
+		return err
+	}
+	for _, doubt := range a.Unknown(tool.Schema) {
+		s.Reportf("%s: %s", show.Clean(name), show.Clean(doubt))
+	}
+	report, stop := watchProgress(s)
+	r, err := f.run(ctx, mounted.Box, toolbox.Call{Name: name, Input: input, Progress: report})
+	stop()
+	if misfit, ok := errors.AsType[*validate.Error](err); ok {
+		return misfitError(s, name, misfit)
+	}
+	if err != nil {
+		return command.Explain(err)
+	}
+	if f.asJSON {
+		err = s.WriteJSON(r.Wire().JSON)
+	} else {
+		err = writeResult(s, r)
+	}
+	if err == nil && r.IsError() {
+		return &command.ExitError{Code: command.ExitToolFailed, Err: fmt.Errorf("%s: the tool failed", name)}
+	}
+	return err
+}
+
+// run calls the tool: by the door that validates, or the one that leaves that to
+// the server.
+func (f *callFlags) run(ctx context.Context, box *toolbox.Box, c toolbox.Call) (*toolbox.Result, error) {
+	if f.noValidate {
+		return box.Do(ctx, c)
+	}
+	out := box.Run(ctx, c)
+	return out.Result, out.Err
+}
+
+// misfitError tells what is wrong with the arguments, a line each.
+func misfitError(s show.Streams, name string, e *validate.Error) error {
+	var b strings.Builder
+	for line := range strings.Lines(e.Error()) {
+		b.WriteString("\n  " + show.Clean(strings.TrimRight(line, "\n")))
+	}
+	s.Reportf("%s: the arguments do not fit; see -h, or send them with --no-validate%s", show.Clean(name), b.String())
+	return &command.SilentError{Code: command.ExitUsage, Err: &command.AdvisedError{Err: e, Try: "indus mcp call " + show.ShellWord(name) + " -h shows what it takes"}}
+}
+
+// possibleOwners are the servers that may have a tool: one call need not wait for all
+// of them. Where none may they are all of them, for the names that are near.
+func possibleOwners(c *mcpconfig.Config, mayOwn func(interop.Server) bool, s show.Streams) ([]interop.Server, error) {
+	all := c.Servers()
+	may := slices.DeleteFunc(slices.Clone(all), func(o interop.Server) bool { return !mayOwn(o) })
+	if len(may) > 0 {
+		return may, nil
+	}
+	if row, ok := command.IdleRow(c, mayOwn); ok {
+		return nil, command.NotStarted(row)
+	}
+	command.ReportHeld(c, s)
+	return all, nil
+}
+
+// find is the tool of that name, or why there is none: its server is down, it
+// cannot be used, or the name is not quite right.
+func find(mounted *command.Connection, name string) (toolbox.Descriptor, error) {
+	var known []string
+	for _, d := range mounted.Box.Snapshot("").Tools {
+		if d.Name == name {
+			return d, nil
+		}
+		known = append(known, d.Name)
+	}
+	if slices.Contains(mounted.Box.Snapshot("").Held, name) {
+		return toolbox.Descriptor{}, errors.New(command.HeldBack(name))
+	}
+	for _, st := range mounted.Fleet.Status() {
+		if st.Fault != nil && (interop.Server{ID: st.Server}).MayOwn(name) {
+			return toolbox.Descriptor{}, command.Explain(st.Fault)
+		}
+	}
+	for _, q := range mounted.Fleet.Quarantined() {
+		if !q.Published && interop.QualifiedName(q.Server, q.Tool) == name {
+			return toolbox.Descriptor{}, command.Usagef("%s", q.String())
+		}
+	}
+	near := command.DidYouMean(name, known)
+	if near == "" {
+		near = "; indus mcp tools lists them"
+	}
+	return toolbox.Descriptor{}, command.Usagef("%w%s", &toolbox.UnknownTool{Name: name}, near)
+}
+
+// watchProgress shows the progress of a call on one line of stderr, where that
+// is a terminal. stop wipes the line; report is nil where nobody looks.
+func watchProgress(s show.Streams) (report func(toolbox.Progress), stop func()) {
+	file, ok := s.Canvas()
+	if !ok {
+		return nil, func() {}
+	}
+	line := &show.Drawing{}
+	report = func(p toolbox.Progress) {
+		text := fmt.Sprintf("%g", p.Done)
+		if p.Total > 0 {
+			text += fmt.Sprintf("/%g", p.Total)
+		}
+		width, _ := show.ScreenSize(int(file.Fd()))
+		line.Draw(file, []string{text + " " + show.Clean(p.Message)}, width)
+	}
+	return report, func() {
+		width, _ := show.ScreenSize(int(file.Fd()))
+		line.Draw(file, nil, width)
+	}
+}

@@ -1,0 +1,99 @@
+package tools
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/arguments"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/spf13/cobra"
+)
+
+// known is what the ledger knows of the servers that may start.
+func known(f *command.ConfigFlags, cmd *cobra.Command) *command.Recalled {
+	c, err := f.ReadDry(cmd.Context())
+	if err != nil {
+		return &command.Recalled{}
+	}
+	known, _ := new(command.LedgerFlags).Recall(cmd.Context(), c.Servers()) // what cannot be read is not offered
+	return known
+}
+
+// completeTool offers tools that the ledger knows, and the beginnings of those that it
+// does not; while several servers are meant, beginnings alone.
+func completeTool(f *command.ConfigFlags, cmd *cobra.Command, typed string) ([]string, cobra.ShellCompDirective) {
+	known := known(f, cmd)
+	var tools, meant, begun []string
+	for _, t := range known.Tools {
+		tools = append(tools, withDescription(t.Name, t.Description))
+	}
+	for _, st := range known.Status {
+		if word := st.Server + interop.Qualifier; strings.HasPrefix(word, typed) || strings.HasPrefix(typed, word) {
+			meant = append(meant, word)
+			if st.Tools == 0 {
+				begun = append(begun, word)
+			}
+		}
+	}
+	if len(meant) > 1 {
+		tools, begun = nil, meant
+	}
+	if begun = command.WithPrefix(typed, begun); len(begun) > 0 {
+		return append(command.WithPrefix(typed, tools), begun...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	return command.WithPrefix(typed, tools), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeCall offers tools, and then the arguments of the tool.
+func (f *callFlags) completeCall(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	const d = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	if len(args) == 0 {
+		return completeTool(&f.ConfigFlags, cmd, typed)
+	}
+	if typed == "-" || strings.HasPrefix(typed, "@") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	tool, _ := known(&f.ConfigFlags, cmd).Find(args[0])
+	var offers []string
+	for _, p := range arguments.NewShape(tool.Schema).Resolved().Parameters() {
+		given := func(word string) bool {
+			return strings.HasPrefix(word, p.Name+"=") || strings.HasPrefix(word, p.Name+":=")
+		}
+		switch sign := assignment(p.Shape); {
+		case slices.ContainsFunc(args[1:], given):
+		case strings.HasPrefix(typed, p.Name+"="):
+			for _, v := range valueOffers(p.Shape) {
+				offers = append(offers, p.Name+"="+v)
+			}
+			return command.WithPrefix(typed, offers), cobra.ShellCompDirectiveNoFileComp
+		default:
+			offers = append(offers, withDescription(p.Name+sign, p.Description()))
+		}
+	}
+	return command.WithPrefix(typed, offers), d
+}
+
+// valueOffers are those that a parameter takes, where they are few.
+func valueOffers(s arguments.Shape) (out []string) {
+	for _, e := range s.Elements("enum") {
+		if text, ok := wire.Unquote(e); ok {
+			e = []byte(text)
+		}
+		out = append(out, string(e))
+	}
+	if out == nil && slices.Contains(arguments.Wanted(s, arguments.MaxDepth), "boolean") {
+		return []string{"true", "false"}
+	}
+	return out
+}
+
+// withDescription is an offer with what it means.
+func withDescription(offer, text string) string {
+	if text = show.FirstSentence(text); text != "" {
+		return offer + "\t" + text
+	}
+	return offer
+}

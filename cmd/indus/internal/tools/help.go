@@ -1,0 +1,102 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/arguments"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// helpLimit bounds the wait for a server that has to say what its tool takes.
+const helpLimit = 20 * time.Second
+
+// help prints what a tool takes: as the ledger knows it, or else as its server says.
+func (f *callFlags) help(ctx context.Context, name string, s show.Streams) error {
+	tool, heard, err := f.recallTool(ctx, name)
+	if err == nil && heard.IsZero() {
+		ctx, cancel := context.WithTimeoutCause(ctx, helpLimit, &command.ExitError{Code: command.ExitUnreachable, Err: fmt.Errorf("%s: its server does not answer within %s", name, helpLimit)})
+		defer cancel()
+		var mounted *command.Connection
+		if mounted, tool, err = f.mount(ctx, name, s); err == nil {
+			mounted.Close()
+		} else if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.WriteText(toolHelp(tool, heard))
+}
+
+// recallTool is the tool of that name as the ledger knows it; the time is zero where
+// it does not.
+func (f *callFlags) recallTool(ctx context.Context, name string) (tool toolbox.Descriptor, heard time.Time, err error) {
+	c, err := f.ReadDry(ctx)
+	if err != nil {
+		return tool, heard, err
+	}
+	known, _ := new(command.LedgerFlags).Recall(ctx, c.Servers()) // or else the server says it
+	if tool, ok := known.Find(name); ok {
+		return tool, known.Heard[tool.Server], nil
+	}
+	return tool, heard, nil
+}
+
+func toolHelp(d toolbox.Descriptor, heard time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, a tool of %s.\n", show.Clean(d.Name), show.Clean(d.Server))
+	if d.Description != "" {
+		b.WriteString("\n" + indentedText(d.Description, 2))
+	}
+	params := arguments.NewShape(d.Schema).Resolved().Parameters()
+	fmt.Fprintf(&b, "\nUsage:\n  indus mcp call %s", show.ShellWord(show.Clean(d.Name)))
+	for _, p := range params {
+		if p.Required {
+			b.WriteString(" " + show.ShellWord(show.Clean(p.Name)) + assignment(p.Shape) + "…")
+		}
+	}
+	b.WriteString(" [ARGUMENT]...\n")
+	if params != nil {
+		b.WriteString("\nArguments (a \"?\" marks what may be left out):\n")
+	}
+	all := arguments.Declarations(arguments.NewShape(d.Schema).Resolved(), arguments.MaxDepth)
+	for i, p := range params {
+		b.WriteString("  " + show.Clean(all[i]) + "\n")
+		b.WriteString(indentedText(p.Description(), 6))
+	}
+	if params == nil {
+		b.WriteString("\nIt declares no arguments.\n")
+	}
+	if !heard.IsZero() {
+		fmt.Fprintf(&b, "\nThat is what %s said when it was last served, at %s.\n", show.Clean(d.Server), heard.Local().Format(show.TimeFormat))
+	}
+	b.WriteString("\nHow arguments are written, and the flags: indus mcp call -h\n")
+	return b.String()
+}
+
+// assignment is how a value of that shape is given.
+func assignment(s arguments.Shape) string {
+	for _, kind := range arguments.Wanted(s, arguments.MaxDepth) {
+		if kind == "array" || kind == "object" {
+			return ":="
+		}
+	}
+	return "="
+}
+
+// indentedText is a server's text in lines that fit, some columns in.
+func indentedText(text string, in int) string {
+	const width = 80
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimSpace(show.CleanLines(text))) {
+		indent := strings.Repeat(" ", in)
+		b.WriteString(strings.Join(show.Refill([]string{indent + strings.TrimSpace(line)}, in, width), "\n") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,308 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/schema"
+	"github.com/spf13/cobra"
+)
+
+type lintFlags struct {
+	command.ConfigFlags
+	files     []string
+	providers []string
+	asJSON    bool
+	verbose   bool
+	strict    bool
+	ignore    []string
+	baseline  string
+	write     string // a baseline
+	format    string
+	explain   string
+}
+
+func newLint(s show.Streams) *cobra.Command {
+	var f lintFlags
+	cmd := &cobra.Command{
+		Use:               "lint [SERVER]...",
+		Short:             "Find what model providers refuse in tools, and what mounting makes of them",
+		Long:              lintHelp,
+		ValidArgsFunction: f.CompleteServers(math.MaxInt),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.explain != "" {
+				return explainRule(s.Out, f.explain)
+			}
+			return runLint(cmd, &f, args, s)
+		},
+	}
+	f.Add(cmd)
+	cmd.Flags().StringSliceVar(&f.providers, "provider", nil, "who is asked about the tools as they are")
+	cmd.Flags().StringArrayVar(&f.files, "file", nil, "lint a file of tools; - is stdin")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "fail for warnings too")
+	cmd.Flags().StringSliceVar(&f.ignore, "ignore", nil, "leave out what breaks a rule")
+	cmd.Flags().StringVar(&f.baseline, "baseline", "", "leave out what stands in a file")
+	cmd.Flags().StringVar(&f.write, "write-baseline", "", "write what is found to a file")
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, markdown or github")
+	cmd.Flags().StringVar(&f.explain, "explain", "", "say what a rule asks, and where it is from")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(lintFormats, cobra.ShellCompDirectiveNoFileComp))
+	for _, flag := range []string{"ignore", "explain"} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, completeRules)
+	}
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print what does no harm too")
+	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles(command.EveryProvider+"\tevery provider, strict modes left out", command.ClientProfile+"\twhat clients refuse a whole list for"))
+	return cmd
+}
+
+var lintHelp = `Find out whether model providers take the tools of the configured servers, or of
+the named ones, or those in a file. For one tool that it does not like a provider
+refuses the whole request.
+
+Without --provider it says what mounting makes of the tools, which shapes them so
+that every provider takes them: what a schema then no longer says ("lost"), and
+what a model can no longer ask for ("narrowed"). It fails if a tool would be
+quarantined, or be refused even so; changes are no failure.
+
+With --provider it says what that provider refuses in the tools as they are, and
+fails if it refuses any. That is for who writes a server, in CI: whoever uses the
+server without indus meets those refusals. What a provider documents, or was seen
+to refuse, is an error. What it merely does not list, and what it drops in
+silence, is a warning, which --strict makes a failure.
+
+Either way it says what makes clients refuse the server's whole list (with
+--provider that is an error), and warns of characters that no reader sees and of
+schemas that arguments cannot be checked against.
+
+Usage:
+  indus mcp lint [FLAG]... [SERVER]...
+  indus mcp lint --file tools.json [FLAG]...
+
+Flags:
+  --provider P  ask provider P, or several, with commas; "all" is every provider,
+                strict modes left out; "client" is the clients alone. Known are:
+` + command.WrapList(command.ProfileNames(), 16, 80) + `
+  --file FILE   lint a file instead of servers: a tools/list result, an array of
+                tools, one tool, or one JSON Schema; "-" is stdin; may be repeated
+  --ignore RULE
+                leave out what breaks a rule, or several, with commas
+  --baseline FILE
+                leave out what stands in a baseline
+  --write-baseline FILE
+                write what is found to a baseline, and do not fail
+  --strict      fail for warnings too
+  --explain RULE
+                say what a rule asks, what each provider accepts, and where that
+                is from, and do nothing else
+  --format F    text, json, markdown (a table) or github (workflow commands)
+  -v, --verbose
+                print changes that lose nothing too, and what one of several
+                providers warns of or drops in silence
+  --json        as --format json: print a JSON object with all of it: profile (what is mounted
+                with), providers (who is asked), summary, counts, faults, and
+                tools, each with name, server, tool,
+                  findings     [{provider, path, rule, message, source, class, date,
+                                ignored}]
+                  changes      [{path, rule, did, lost, narrowed}]
+                  refused      findings that are left after the changes
+                  quarantined  the reason, if it is` + command.ConfigFlagsHelp + `
+
+A session:
+  $ indus mcp lint --mcp servers.json
+  everything  13 tools
+    everything__get-resource-links
+        /properties/count: lost minimum 1
+        /properties/count: lost maximum 10
+    everything__gzip-file-as-resource
+        /properties/data: lost format "uri"
+
+  13 tools, mounted for universal: 0 as they are, 13 changed (2 with a loss), 0 quarantined
+  as they are, they would be refused by: gemini 13, …
+  $ indus mcp lint --file tools.json --provider anthropic,openai || exit
+  tools.json  3 tools
+    add_comment
+        /anyOf: anyOf cannot stand at the root (anthropic, openai)
+
+  3 tools
+    anthropic  refuses 1
+    openai     refuses 1
+  indus: refused or quarantined: 1 of 3 tools
+  $ indus mcp tools --json | indus mcp lint --file - --provider all --json | jq .summary
+
+Exit codes:
+  0    every tool is taken
+  1    a tool is refused or quarantined, or a server fails to list its tools
+  2    usage: flags, files, and no such SERVER
+  3    a server wants authorization
+  4    a server cannot be reached
+  130  interrupted`
+
+func runLint(cmd *cobra.Command, f *lintFlags, args []string, s show.Streams) error {
+	ctx := cmd.Context()
+	if f.asJSON {
+		f.format = "json"
+	}
+	if !slices.Contains(lintFormats, f.format) {
+		return command.Usagef("no format %q: there is %s", f.format, strings.Join(lintFormats, ", "))
+	}
+	x, err := f.examiner(cmd)
+	if err != nil {
+		return err
+	}
+	if x.sieve, err = newSieve(f.ignore, f.baseline, command.FileReader(ctx, s.In)); err != nil {
+		return err
+	}
+	var mounted *command.Connection
+	if f.files != nil {
+		if len(args) > 0 || f.MCP.Changed || f.Trust {
+			return command.Usagef("--file lints files alone: leave out SERVER, --mcp and --trust")
+		}
+		mounted, err = f.mountFiles(ctx, x, s)
+	} else {
+		mounted, err = f.mountServers(ctx, x, args, s)
+	}
+	if err != nil {
+		return err
+	}
+	defer mounted.Close()
+	var down error
+	if f.files == nil {
+		down = command.ReportDown(mounted.Fleet, s)
+	}
+	r, err := x.examine(ctx, mounted.Mounted)
+	if err != nil {
+		return err
+	}
+	if err := f.print(r, s); err != nil {
+		return err
+	}
+	if n := x.sieve.gone(); n > 0 {
+		fmt.Fprintf(s.Err, "indus: %s of %s no more: write it anew with --write-baseline\n", show.Count(n, "finding"), show.Clean(f.baseline))
+	}
+	if f.write != "" {
+		return x.sieve.write(f.write)
+	}
+	return f.verdict(r, down)
+}
+
+var lintFormats = []string{"text", "json", "markdown", "github"}
+
+func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var offer []string
+	for _, r := range schema.AllRules() {
+		offer = append(offer, string(r)+"\t"+r.About())
+	}
+	return offer, cobra.ShellCompDirectiveNoFileComp
+}
+
+// examiner is who is asked, and what is mounted with: the one provider that was
+// named, or what all of them take.
+func (f *lintFlags) examiner(cmd *cobra.Command) (*Examiner, error) {
+	x := &Examiner{Profile: schema.Universal, asked: command.Providers()}
+	if !cmd.Flags().Changed("provider") {
+		return x, nil
+	}
+	var err error
+	if x.asked, err = command.ProfilesNamed(f.providers); err != nil {
+		return nil, err
+	}
+	switch {
+	case slices.Contains(f.providers, command.ClientProfile):
+	case len(x.asked) == 0:
+		return nil, command.Usagef("--provider is empty: name one, or %s", command.EveryProvider)
+	case len(x.asked) == 1:
+		x.Profile = x.asked[0]
+	}
+	return x, nil
+}
+
+func (f *lintFlags) mountServers(ctx context.Context, x *Examiner, only []string, s show.Streams) (*command.Connection, error) {
+	servers, err := f.Choose(ctx, only, command.IsServer, s)
+	if err != nil {
+		return nil, err
+	}
+	return command.Connect(ctx, servers, x.Profile, s)
+}
+
+func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams) (*command.Connection, error) {
+	read := command.FileReader(ctx, s.In)
+	x.bare, x.owners = map[string]bool{}, map[string]string{}
+	var lists []toolList
+	for i, name := range f.files {
+		raw, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		if name == "-" {
+			name = "stdin"
+		}
+		l, err := readToolList(name, raw)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, l)
+		x.bare[listID(i)], x.owners[listID(i)] = l.bare, l.from
+	}
+	mounted := mountLists(ctx, lists, x.Profile)
+	return &command.Connection{Mounted: mounted, CloseFunc: mounted.Close}, nil
+}
+
+func (f *lintFlags) asked() bool { return len(f.providers) > 0 }
+
+func (f *lintFlags) print(r *lintReport, s show.Streams) error {
+	switch f.format {
+	case "json":
+		return s.WriteIndented(r)
+	case "markdown":
+		return r.printMarkdown(s.Out, f.asked())
+	case "github":
+		return r.printGitHub(s.Out, f.asked(), f.files)
+	}
+	of := mountRemarks(f.verbose)
+	if f.asked() {
+		of = providerRemarks(len(r.Providers) > 1, f.verbose)
+	}
+	if err := printRemarks(s.Out, r.Tools, of); err != nil {
+		return err
+	}
+	if !f.asked() {
+		return r.printMounted(s.Out)
+	}
+	if err := r.printTaken(s.Out); err != nil {
+		return err
+	}
+	several := len(r.Providers) > 1
+	return r.printSources(s.Out, func(d Finding) bool { return Refuses(d) || isOwnFinding(d) || !several || f.verbose })
+}
+
+// verdict is the error with which lint ends, nil where all is well. down is why a
+// server could not be asked, which was told.
+func (f *lintFlags) verdict(r *lintReport, down error) error {
+	bad := 0
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		found := t.Refused
+		if f.asked() {
+			found = t.Findings
+		}
+		counts := func(d Finding) bool { return Refuses(d) || f.strict && !d.Ignored }
+		if t.Quarantined != "" || slices.ContainsFunc(found, counts) || f.strict && slices.ContainsFunc(t.Findings, isOwnFinding) {
+			bad++
+		}
+	}
+	switch {
+	case bad > 0:
+		return &command.ExitError{Code: command.ExitFault, Err: fmt.Errorf("refused or quarantined: %d of %s", bad, show.Count(len(r.Tools), "tool"))}
+	case slices.ContainsFunc(r.Counts, func(c Finding) bool { return Refuses(c) && (f.asked() || c.Provider == r.Profile) }):
+		return &command.ExitError{Code: command.ExitFault, Err: errors.New("too many tools for one request")}
+	case down != nil:
+		return &command.SilentError{Code: command.ExitCode(down), Err: down}
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/arguments"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/spf13/cobra"
+)
+
+type toolsFlags struct {
+	command.ConfigFlags
+	asJSON, schema, original, long bool
+	provider                       string
+}
+
+func newTools(s show.Streams) *cobra.Command {
+	var f toolsFlags
+	cmd := &cobra.Command{
+		Use:     "tools [SERVER|TOOL]",
+		Aliases: []string{"tool"},
+		Short:   "List the tools of every server, or of one",
+		Long:    toolsHelp,
+		Args:    command.AtMost(1, "SERVER"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if offers, d := f.CompleteServers(1)(cmd, args, typed); len(offers) > 0 || len(args) > 0 {
+				return offers, d
+			}
+			return completeTool(&f.ConfigFlags, cmd, typed)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args, s)
+		},
+	}
+	f.Add(cmd)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&f.long, "long", false, "print whole descriptions")
+	cmd.Flags().BoolVar(&f.schema, "schema", false, "print what a model sees")
+	cmd.Flags().StringVar(&f.provider, "provider", "", "for whom schemas are shaped")
+	cmd.Flags().BoolVar(&f.original, "original", false, "print the owner's schema too, and what was changed")
+	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles())
+	return cmd
+}
+
+const toolsHelp = `List the tools of every configured server, or of one: the name to call each by,
+what it takes (a "?" marks what may be left out) and what it does. What is wrong
+with a server, and what a server lists that cannot be used, stands on stderr.
+
+With --schema it prints what a model sees of each tool instead: its name, its
+description, and the schema of its parameters as it is shaped for the model's
+provider.
+
+Usage:
+  indus mcp tools [FLAG]... [SERVER|TOOL]
+  indus mcp tools --schema [--provider P] [--original] [FLAG]... [SERVER|TOOL]
+
+Flags:
+  --long        print whole descriptions; otherwise "…" is where there is more
+  --schema      print what a model sees
+  --provider P  with --schema, whose rules shape it (default: universal, which
+                every provider accepts); "original" shapes nothing; others are in
+                indus mcp lint -h
+  --original    with --schema, print the owner's schema too, and what was changed
+  --json        print a JSON array: an object a tool, with name, server and tool,
+                which is the tool as its server wrote it; with --schema name,
+                server, description, parameters, changes [{path, rule, did, lost,
+                narrowed}], with --original original, and quarantined, the reason,
+                where no model is shown it` + command.ConfigFlagsHelp + `
+
+A session:
+  $ indus mcp tools --mcp servers.json
+  everything  13 tools
+    everything__echo(message: string)
+        Echoes back the input string
+    everything__get-sum(a: number, b: number)
+        Returns the sum of two numbers
+    …
+  $ indus mcp tools --json | jq -r '.[].name'
+  $ indus mcp tools --schema --original everything__get-sum
+
+Exit codes:
+  0    ok, though servers may be faulted; stderr names them
+  1    the one SERVER, or every server, fails to list its tools
+  2    usage: flags, files, and no such SERVER or TOOL
+  3    the one SERVER, or every server, wants authorization
+  4    the one SERVER, or every server, cannot be reached
+  130  interrupted`
+
+func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) error {
+	p, err := f.profile()
+	if err != nil {
+		return err
+	}
+	servers, err := f.Choose(ctx, words, command.OwnsTool, s)
+	if err != nil {
+		return err
+	}
+	mounted, err := command.Connect(ctx, servers, p, s)
+	if err != nil {
+		return err
+	}
+	defer mounted.Close()
+	down := command.ReportDown(mounted.Fleet, s)
+	command.ReportQuarantined(mounted.Fleet, s)
+	shown := mounted.Box.Snapshot("")
+	if len(shown.Held) > 0 {
+		s.Reportf("%s", show.Clean(command.HeldBack(shown.Held...)))
+	}
+	all := shown.Tools
+	if len(all) == 0 && down != nil {
+		return &command.SilentError{Code: command.ExitCode(down), Err: down}
+	}
+	if len(words) > 0 && !slices.Contains(command.IDs(servers), words[0]) {
+		one, err := find(mounted, words[0])
+		if err != nil {
+			return err
+		}
+		all = []toolbox.Descriptor{one}
+	}
+	switch {
+	case f.schema:
+		return f.printSchemas(s, mounted.Box, p, all)
+	case f.asJSON:
+		return printToolsJSON(s, all)
+	}
+	return printSignatures(s, all, f.long)
+}
+
+// profile is what tools are shown with: as their owners wrote them, unless
+// schemas are asked for.
+func (f *toolsFlags) profile() (*schema.Profile, error) {
+	switch {
+	case f.schema && f.provider == "":
+		return schema.Universal, nil
+	case f.schema:
+		return command.ProfileNamed(f.provider)
+	case f.provider != "" || f.original:
+		return nil, command.Usagef("--provider and --original are about schemas: add --schema")
+	}
+	return schema.Original, nil
+}
+
+// printToolsJSON prints each tool with its owner's bytes.
+func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
+	type row struct {
+		Name   string          `json:"name"`
+		Server string          `json:"server"`
+		Tool   json.RawMessage `json:"tool"`
+	}
+	rows := make([]row, len(all))
+	for i, d := range all {
+		rows[i] = row{d.Name, d.Server, d.Wire.JSON}
+	}
+	return s.WriteIndented(rows)
+}
+
+func printSignatures(s show.Streams, all []toolbox.Descriptor, long bool) error {
+	var b strings.Builder
+	for len(all) > 0 {
+		server := all[0].Server
+		n := slices.IndexFunc(all, func(d toolbox.Descriptor) bool { return d.Server != server })
+		if n < 0 {
+			n = len(all)
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s  %s\n", show.Clean(server), show.Count(n, "tool"))
+		for _, d := range all[:n] {
+			fmt.Fprintf(&b, "  %s\n", show.Clean(arguments.ToolSignature(d)))
+			text := show.Summary(d.Description)
+			if long {
+				text = show.CleanLines(strings.TrimSpace(d.Description))
+			}
+			if text != "" {
+				fmt.Fprintf(&b, "      %s\n", strings.ReplaceAll(text, "\n", "\n      "))
+			}
+		}
+		all = all[n:]
+	}
+	_, err := fmt.Fprint(s.Out, b.String())
+	return err
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os/exec"
+	"regexp"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// deadline is how long anything may take before a test gives up. A test that
+// passes never waits for it.
+const deadline = 60 * time.Second
+
+// program is a command that runs beside the test.
+type program struct {
+	t        testing.TB
+	cmd      *exec.Cmd
+	stdin    io.WriteCloser
+	out, err transcript
+	done     chan struct{} // closed once it has ended and all that it said is there
+}
+
+// start runs a command; env is added to the test's own.
+func start(t testing.TB, dir string, env []string, name string, args ...string) *program {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = dir, append(cmd.Environ(), env...)
+	return launch(t, cmd)
+}
+
+// launch starts a command that may have its own stdout and stderr. What still runs when
+// the test ends is killed.
+func launch(t testing.TB, cmd *exec.Cmd) *program {
+	t.Helper()
+	p := &program{t: t, cmd: cmd, done: make(chan struct{})}
+	if p.cmd.Stdout == nil {
+		p.cmd.Stdout = &p.out
+	}
+	if p.cmd.Stderr == nil {
+		p.cmd.Stderr = &p.err
+	}
+	p.cmd.WaitDelay = deadline
+	var err error
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.done)
+		_ = p.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.done
+		if t.Failed() {
+			t.Logf("%q said on stderr:\n%s", p.cmd.Args, p.err.String())
+		}
+	})
+	return p
+}
+
+// send gives the program a line.
+func (p *program) send(line string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.stdin, line+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *program) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// ends waits for the program's end and checks its exit code; -1 is a signal.
+func (p *program) ends(code int) {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(deadline):
+		p.t.Fatalf("%s has not ended; it said:\n%s%s", p.cmd.Args, p.out.String(), p.err.String())
+	}
+	if got := p.cmd.ProcessState.ExitCode(); got != code {
+		p.t.Fatalf("%s: exit code %d, want %d; it said:\n%s", p.cmd.Args, got, code, p.err.String())
+	}
+}
+
+// transcript is what a program says, for those who wait for it.
+type transcript struct {
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	more chan struct{}
+}
+
+func (s *transcript) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.more != nil {
+		close(s.more)
+		s.more = nil
+	}
+	return s.buf.Write(b)
+}
+
+func (s *transcript) String() string {
+	text, _ := s.soFar()
+	return text
+}
+
+func (s *transcript) soFar() (string, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.more == nil {
+		s.more = make(chan struct{})
+	}
+	return s.buf.String(), s.more
+}
+
+// hears waits until the program has said what matches the pattern, and returns
+// the first group of it, or else all of it.
+func (p *program) hears(from *transcript, pattern string) string {
+	p.t.Helper()
+	return from.hears(p.t, pattern, p.done)
+}
+
+// hears does so unless who writes it is done.
+func (s *transcript) hears(t testing.TB, pattern string, done <-chan struct{}) string {
+	t.Helper()
+	re := regexp.MustCompile(pattern)
+	late := time.After(deadline)
+	for ended := false; ; {
+		text, more := s.soFar()
+		if m := re.FindStringSubmatch(text); m != nil {
+			return m[len(m)-1]
+		}
+		if ended {
+			t.Fatalf("it ended without saying %q; it said:\n%s", pattern, text)
+		}
+		select {
+		case <-more:
+		case <-done:
+			ended = true
+		case <-late:
+			t.Fatalf("never heard %q, but:\n%s", pattern, text)
+		}
+	}
+}

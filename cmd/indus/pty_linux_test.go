@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"golang.org/x/sys/unix"
+)
+
+// TestATerminalSeesServersConnect: a line a server on stderr while they do, gone
+// before the table stands on stdout, which has no escape sequence.
+func TestATerminalSeesServersConnect(t *testing.T) {
+	t.Parallel()
+	slow, f := hanging(t)
+	seen, tty := pseudoTerminal(t, 60, 10)
+	cmd := indusCommand(t, map[string]row{"good": {fixture.Build(t), nil, nil}, "slow": slow}, "mcp", "ls")
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	cmd.Stderr = tty
+	p := launch(t, cmd)
+	seen.hears(t, `good  ready       \d+ tools, `, p.done)
+	seen.hears(t, `slow  connecting  `, p.done)
+	release(f)
+	p.ends(0)
+	seen.hears(t, regexp.QuoteMeta("\x1b[?7l\r\x1b[2A\x1b[J\x1b[?7h")+"$", nil) // they were wiped
+	if text := p.out.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, "slow    ready") {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestAServerDoesNotDriveTheTerminal: its text is stripped of control
+// characters there, and its JSON has them escaped.
+func TestAServerDoesNotDriveTheTerminal(t *testing.T) {
+	t.Parallel()
+	const evil = `{"message":"\u001b[2Jred\u009b1m\u202e\nline"}`
+	for _, c := range []struct{ flag, want string }{
+		{"--json=false", "[2Jred1m\r\nline\r\n"},
+		{"--json=true", `"text":"\u001b[2Jred\u009b1m\u202e\nline"`},
+	} {
+		seen, tty := pseudoTerminal(t, 60, 10)
+		cmd := indusCommand(t, map[string]row{"one": {fixture.Build(t), nil, nil}}, "mcp", "call", "one__echo", "--args", evil, c.flag)
+		cmd.Env = append(cmd.Env, "TERM=xterm")
+		cmd.Stdout = tty
+		p := launch(t, cmd)
+		p.ends(0)
+		seen.hears(t, regexp.QuoteMeta(c.want), nil)
+	}
+}
+
+// pseudoTerminal is a terminal of that size, and what is written on it.
+func pseudoTerminal(t *testing.T, columns, rows uint16) (*transcript, *os.File) {
+	t.Helper()
+	control, tty := openTerminal(t, columns, rows)
+	seen := &transcript{}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(seen, control) // ends when nobody has the terminal open
+	}()
+	t.Cleanup(func() {
+		tty.Close()
+		<-read
+		control.Close()
+	})
+	return seen, tty
+}
+
+// openTerminal is a terminal of that size: what a window holds of it, and what a
+// program does.
+func openTerminal(t *testing.T, columns, rows uint16) (control, tty *os.File) {
+	t.Helper()
+	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd := int(control.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return control, tty
+}

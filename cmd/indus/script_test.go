@@ -1,0 +1,64 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write what commands print into the files that scripts compare it with")
+
+// TestScripts runs testdata/*.txtar. Configurations name the servers by variables:
+//
+//	"everything": {"command": "${NODE}", "args": ["${EVERYTHING}", "stdio"]}
+//	"fs":         {"command": "${NODE}", "args": ["${FILESYSTEM}", "${WORK}"]}
+//	"odd":        {"command": "${FIXTURE}", "args": ["-control", "${CONTROL}", "-listerror"]}
+//
+// commands_test.go has the commands that scripts know beside testscript's own.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup:               setup,
+		Cmds:                commands(),
+	})
+}
+
+// scene is what the commands of one script share.
+type scene struct {
+	t        testing.TB
+	control  *fixture.Control // the line to its fixtures
+	programs map[string]*program
+}
+
+func setup(env *testscript.Env) error {
+	t := env.T().(testing.TB)
+	sc := &scene{t: t, control: fixture.NewControl(t), programs: map[string]*program{}}
+	env.Values["scene"] = sc
+	node, everything := peers.Everything(t, "stdio")
+	_, filesystem := peers.Filesystem(t, env.WorkDir)
+	home := filepath.Join(env.WorkDir, "home")
+	for name, value := range map[string]string{
+		"HOME":            home,
+		"USERPROFILE":     home,
+		"XDG_CONFIG_HOME": filepath.Join(home, ".config"),
+		"XDG_STATE_HOME":  filepath.Join(home, ".local", "state"),
+		"NODE":            node,
+		"EVERYTHING":      everything[0],
+		"FILESYSTEM":      filesystem[0],
+		"FIXTURE":         fixture.Build(t),
+		"CONTROL":         sc.control.Addr(),
+		"MARK":            newMark(),
+		"GORACE":          os.Getenv("GORACE"),
+	} {
+		env.Setenv(name, value)
+	}
+	return nil
+}

@@ -1,0 +1,390 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
+	"github.com/indusagi/indus/ledger"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// configure writes the configuration of a command anew, as editors do.
+func configure(t *testing.T, cmd *exec.Cmd, servers map[string]row) {
+	t.Helper()
+	raw, err := json.Marshal(map[string]any{"servers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(cmd.Dir, "servers.json")
+	if err := os.WriteFile(file+".new", raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ledgerOf is the ledger that a command writes.
+func ledgerOf(t *testing.T, cmd *exec.Cmd) *ledger.File {
+	t.Helper()
+	f, err := ledger.OpenFile(t.Context(), filepath.Join(cmd.Dir, "indus", "ledger.jsonl"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func entriesOf(t *testing.T, f *ledger.File) []ledger.Entry {
+	t.Helper()
+	entries, err := f.Read(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// dial is a client of an indus that serves over HTTP.
+func dial(t *testing.T, url string) *mcp.ClientSession {
+	return session(t, &mcp.StreamableClientTransport{Endpoint: url, DisableStandaloneSSE: true})
+}
+
+func session(t *testing.T, via mcp.Transport) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	cs, err := client.Connect(t.Context(), via, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cs.Close() })
+	return cs
+}
+
+// tried is what a call came to.
+func tried(ctx context.Context, cs *mcp.ClientSession, tool string, args map[string]any) error {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	r, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err == nil && r.IsError {
+		err = fmt.Errorf("%s: %s", tool, r.Content[0].(*mcp.TextContent).Text)
+	}
+	return err
+}
+
+// load calls tools again and again.
+type load struct {
+	calls   atomic.Int64
+	mu      sync.Mutex
+	faults  []string
+	running sync.WaitGroup
+	stop    context.CancelFunc
+}
+
+// press begins to call the tools, from one goroutine a client.
+func press(t *testing.T, tools map[string]map[string]any, clients ...*mcp.ClientSession) *load {
+	ctx, stop := context.WithCancel(t.Context())
+	l := &load{stop: stop}
+	for _, cs := range clients {
+		l.running.Go(func() {
+			for ctx.Err() == nil {
+				for name, args := range tools {
+					err := tried(ctx, cs, name, args)
+					l.calls.Add(1)
+					if err != nil && ctx.Err() == nil {
+						l.mu.Lock()
+						l.faults = append(l.faults, err.Error())
+						l.mu.Unlock()
+					}
+				}
+			}
+		})
+	}
+	t.Cleanup(func() { stop(); l.running.Wait() })
+	return l
+}
+
+// wantNoFault ends the calls: none may have failed.
+func (l *load) wantNoFault(t *testing.T) {
+	t.Helper()
+	l.stop()
+	l.running.Wait()
+	if len(l.faults) > 0 {
+		t.Errorf("%d of %d calls failed, the first: %s", len(l.faults), l.calls.Load(), l.faults[0])
+	}
+	if l.calls.Load() == 0 {
+		t.Error("nobody called anything")
+	}
+}
+
+// eventually waits until something is so that another process does.
+func eventually(t *testing.T, what func() string) {
+	t.Helper()
+	late := time.After(deadline)
+	for wrong := what(); wrong != ""; wrong = what() {
+		select {
+		case <-late:
+			t.Fatal(wrong)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// wantLive waits until the ledger says of a run what its clients see.
+func wantLive(t *testing.T, f *ledger.File, by string, cs *mcp.ClientSession) {
+	t.Helper()
+	eventually(t, func() string {
+		var live []string
+		for _, r := range ledger.Runs(entriesOf(t, f)) {
+			if r.Ended.IsZero() && strings.HasPrefix(r.By, by) {
+				live = r.Live().Names()
+			}
+		}
+		seen := listOf(t.Context(), t, cs)
+		slices.Sort(live)
+		slices.Sort(seen)
+		return cmp.Diff(seen, live)
+	})
+}
+
+// killNth kills the nth process of a fixture.
+func killNth(t *testing.T, f *fixture.Server, n int) {
+	t.Helper()
+	var pid int
+	if _, err := fmt.Sscanf(f.WaitN("start ", n), "start %d", &pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// untouched are the servers of a story to which nothing happens, and how they are
+// called.
+func untouched(t *testing.T, mark string) (servers map[string]row, calls map[string]map[string]any) {
+	t.Helper()
+	dir, env := t.TempDir(), map[string]string{markName: mark}
+	node, everything := peers.Everything(t, "stdio")
+	_, filesystem := peers.Filesystem(t, dir)
+	return map[string]row{
+			"everything": {node, everything, env},
+			"fs":         {node, filesystem, env},
+		}, map[string]map[string]any{
+			"everything__echo":             {"message": "hi"},
+			"fs__list_allowed_directories": {},
+		}
+}
+
+const (
+	shelfTools  = `[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object","properties":{"key":{"type":"string"}}}}]`
+	shelfTools2 = `[{"name":"echo","description":"Echoes elsewhere.","inputSchema":{"type":"object"}},{"name":"say","inputSchema":{"type":"object"}}]`
+)
+
+// TestTheLedgerTellsTheStory of real servers: one is killed in mid-call, comes back,
+// changes its tools; the file is edited; indus is stopped and started. The log tells
+// it, the live set is always right, and no call to another server fails.
+func TestTheLedgerTellsTheStory(t *testing.T) {
+	t.Parallel()
+	mark := newMark()
+	servers, calls := untouched(t, mark)
+	list := fixture.File(t, shelfTools)
+	f := fixture.New(t, "-list-file", list)
+	servers["shelf"] = row{f.Path, f.Args, map[string]string{markName: mark}}
+	cmd := indusCommand(t, servers, "serve", "--addr", "127.0.0.1:0")
+	p := launch(t, cmd)
+	url := p.hears(&p.err, `serving at (\S+)\n`)
+	for id := range servers {
+		p.hears(&p.err, id+`: ready`)
+	}
+	cs, log := dial(t, url), ledgerOf(t, cmd)
+	pressed := press(t, calls, dial(t, url), dial(t, url))
+	wantLive(t, log, "indus serve at ", cs)
+
+	call := make(chan error, 1)
+	go func() { call <- tried(t.Context(), cs, "shelf__hang", map[string]any{"key": "x"}) }()
+	f.Wait("call hang")
+	killNth(t, f, 1)
+	if err := <-call; err == nil || !strings.Contains(err.Error(), "shelf") {
+		t.Errorf("the call of the server that was killed says %v", err)
+	}
+	p.hears(&p.err, `(?s)shelf: ready.*shelf: connection lost.*shelf: ready`)
+	wantLive(t, log, "indus serve at ", cs)
+
+	if err := os.WriteFile(list, []byte(shelfTools2), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.Send("change")
+	p.hears(&p.err, `shelf__echo is not what it was when it was approved: description; it is live all the same`)
+	wantLive(t, log, "indus serve at ", cs)
+
+	more := fixture.New(t)
+	servers["more"] = row{more.Path, more.Args, map[string]string{markName: mark}}
+	delete(servers, "shelf")
+	configure(t, cmd, servers)
+	p.hears(&p.err, `the configuration has changed: added more; removed shelf; 2 unchanged`)
+	p.hears(&p.err, `more: ready`)
+	wantLive(t, log, "indus serve at ", cs)
+	pressed.wantNoFault(t)
+	p.signal(syscall.SIGTERM)
+	p.ends(0)
+	waitGone(t, mark)
+	wantStory(t, entriesOf(t, log))
+	wantWhole(t, log)
+	if live := ledger.Live(entriesOf(t, log)); len(live) > 0 {
+		t.Errorf("%d tools are live after the end", len(live))
+	}
+}
+
+// wantStory checks what the log says of the shelf.
+func wantStory(t *testing.T, entries []ledger.Entry) {
+	t.Helper()
+	var got []string
+	for _, e := range entries {
+		if e.Server != "shelf" {
+			continue
+		}
+		s := fmt.Sprintf("%s %s", e.Op, e.Tool)
+		if e.Changed {
+			s += " changed"
+		}
+		if e.Note != "" {
+			s += ": " + e.Note
+		}
+		got = append(got, s)
+	}
+	want := []string{
+		"enroll echo", "enroll hang",
+		"health : lost: transport", "health : ready",
+		"enroll echo changed", "enroll say", "retire hang: unlisted",
+		"retire echo: removed", "retire say: removed",
+	}
+	slices.Sort(got) // of one moment there is no order
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func wantWhole(t *testing.T, f *ledger.File) {
+	t.Helper()
+	r, err := f.Verify(t.Context())
+	if err != nil || len(r.Damage) > 0 {
+		t.Errorf("%v: %v", err, r)
+	}
+}
+
+// TestSoakServe: a minute of everything at once. One indus serves over HTTP and
+// another over stdio; they share a ledger and a configuration, which is edited every
+// second; servers are killed at random; and nobody else minds.
+func TestSoakServe(t *testing.T) {
+	if os.Getenv("INDUS_SOAK") == "" {
+		t.Skip("takes a minute: set INDUS_SOAK, or make soak")
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	mark := newMark()
+	fixed, calls := untouched(t, mark)
+	var victims []*fixture.Server
+	for range 4 {
+		victims = append(victims, fixture.New(t))
+	}
+	configured := func() map[string]row {
+		servers := map[string]row{}
+		for id, r := range fixed {
+			servers[id] = r
+		}
+		for i, f := range victims {
+			if random.IntN(3) > 0 {
+				args := append([]string{"-page", fmt.Sprint(5 + random.IntN(2))}, f.Args...)
+				servers[fmt.Sprintf("victim%d", i)] = row{f.Path, args, map[string]string{markName: mark}}
+			}
+		}
+		return servers
+	}
+	cmd := indusCommand(t, configured(), "serve", "--addr", "127.0.0.1:0")
+	p := launch(t, cmd)
+	url := p.hears(&p.err, `serving at (\S+)\n`)
+	inner := exec.Command("indus", "serve", "--stdio", "--mcp", "servers.json")
+	inner.Dir, inner.Env = cmd.Dir, cmd.Env
+	var said transcript
+	inner.Stderr = &said
+	piped := session(t, &mcp.CommandTransport{Command: inner})
+	for id := range fixed {
+		p.hears(&p.err, id+`: ready`)
+		said.hears(t, id+`: ready`, nil)
+	}
+	clients := []*mcp.ClientSession{piped}
+	for range 4 {
+		clients = append(clients, dial(t, url))
+	}
+	pressed := press(t, calls, clients...)
+	edits, kills := 0, 0
+	edit, kill, end := time.NewTicker(time.Second), time.NewTicker(300*time.Millisecond), time.After(time.Minute)
+	for running := true; running; {
+		select {
+		case <-edit.C:
+			configure(t, cmd, configured())
+			edits++
+		case <-kill.C:
+			// Only what runs and is ours: a number may be another's by now.
+			running := slices.DeleteFunc(marked(t, mark), func(s string) bool { return !strings.Contains(s, victims[0].Path) })
+			var pid int
+			if len(running) == 0 {
+				continue
+			}
+			if _, err := fmt.Sscan(running[random.IntN(len(running))], &pid); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				kills++
+			}
+		case <-end:
+			running = false
+		}
+	}
+	log := ledgerOf(t, cmd)
+	configure(t, cmd, fixed)
+	wantLive(t, log, "indus serve at ", clients[1])
+	wantLive(t, log, "indus serve --stdio", piped)
+	pressed.wantNoFault(t)
+	for _, cs := range clients {
+		cs.Close()
+	}
+	p.signal(syscall.SIGTERM)
+	p.ends(0)
+	waitGone(t, mark)
+	wantWhole(t, log)
+	entries := entriesOf(t, log)
+	if live := ledger.Live(entries); len(live) > 0 {
+		t.Errorf("%d tools are live after the end", len(live))
+	}
+	for _, r := range ledger.Runs(entries) {
+		if r.Ended.IsZero() {
+			t.Errorf("%s has not ended", r.By)
+		}
+	}
+	reloads := 0
+	for _, e := range entries {
+		if e.Op == ledger.Reload {
+			reloads++
+		}
+	}
+	if reloads < edits/2 {
+		t.Errorf("%d edits, and %d times was another configuration served", edits, reloads)
+	}
+	t.Logf("%d calls, %d edits, %d reloads, %d kills, %d entries", pressed.calls.Load(), edits, reloads, kills, len(entries))
+}
