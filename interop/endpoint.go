@@ -81,7 +81,8 @@ type Endpoint struct {
 	server  Server
 	secrets *secret.Set
 	opts    EndpointOptions
-	do      Peer // send, with all of Around about it
+	do      Peer   // send, with all of Around about it
+	modern  []byte // the members of _meta that a modern server gets
 
 	tokens  atomic.Int64
 	ctx     context.Context // ends with Close
@@ -132,6 +133,8 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	if e.opts.probeWait == 0 {
 		e.opts.probeWait = probeWait
 	}
+	meta := modernMeta(e.opts.Info)
+	e.modern = meta[1 : len(meta)-1]
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.do = e.send
 	for i := len(e.opts.Around) - 1; i >= 0; i-- {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -143,7 +144,11 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		args, _ := wire.Lookup(m.Params, "arguments")
 		x.header = headersFor(m.tool.params, args)
 	}
-	if x.params, err = hopParams(m.Params, e.opts.Info, shake.era, x.token); err != nil {
+	var ours []byte
+	if shake.era == Modern {
+		ours = e.modern
+	}
+	if x.params, err = hopParams(m.Params, ours, x.token); err != nil {
 		return nil, NewFault(siteKind(m.Method), e.server.ID, m.Method, err)
 	}
 	if m.patient { // ctx is our own, with its deadline
@@ -256,50 +261,38 @@ func paramName(m Message) string {
 	return name
 }
 
-// hopParams is params for one server: of _meta the reserved keys are ours, the
-// others stay.
-func hopParams(params json.RawMessage, info Info, era Era, token int64) (json.RawMessage, error) {
+// hopParams is params for one server: of _meta the reserved keys are ours, the others stay.
+// ours is the members that a modern server gets; nil for a legacy one.
+func hopParams(params json.RawMessage, ours []byte, token int64) (json.RawMessage, error) {
 	if params == nil {
 		params = json.RawMessage(`{}`)
 	}
-	meta, has := wire.Lookup(params, "_meta")
-	if !has && era == Legacy && token == 0 {
+	given, has := wire.Lookup(params, "_meta")
+	if !has && ours == nil && token == 0 {
 		return params, nil
 	}
-	edits := []wire.Edit{}
-	if has && len(meta) > 0 && meta[0] == '{' {
-		members, err := wire.Members(meta)
+	meta := append(make([]byte, 0, len(given)+len(ours)+40), '{')
+	if has && given[0] == '{' {
+		members, err := wire.Members(given)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range members {
-			if protocol.Reserved(m.Key) || m.Key == "progressToken" {
-				edits = append(edits, wire.Edit{Key: m.Key})
+		for i := range members {
+			if m := &members[i]; !protocol.Reserved(m.Key) && m.Key != "progressToken" {
+				meta = append(append(meta, given[m.Start:m.End]...), ',')
 			}
 		}
-	} else {
-		meta = json.RawMessage(`{}`)
 	}
 	if token != 0 {
-		edits = append(edits, wire.Edit{Key: "progressToken", Value: fmt.Appendf(nil, "%d", token)})
+		meta = append(strconv.AppendInt(append(meta, `"progressToken":`...), token, 10), ',')
 	}
-	if era == Modern {
-		ours, err := wire.Members(modernMeta(info))
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range ours {
-			edits = append(edits, wire.Edit{Key: m.Key, Value: m.Value})
-		}
+	if ours != nil {
+		meta = append(append(meta, ours...), ',')
 	}
-	meta, err := wire.Rewrite(meta, edits...)
-	if err != nil {
-		return nil, err
+	if meta[len(meta)-1] == ',' {
+		meta = meta[:len(meta)-1]
 	}
-	if !has && string(meta) == "{}" {
-		return params, nil
-	}
-	return wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
+	return wire.Rewrite(params, wire.Edit{Key: "_meta", Value: append(meta, '}')})
 }
 
 // callTool calls a tool by the server's own name for it. c.Wire, where it is

@@ -19,7 +19,7 @@ const maxListenRetry = time.Minute
 // (2026-07-28, basic/patterns/subscriptions). Nothing is replayed: what was
 // listed before the server acknowledged may have changed meanwhile.
 func (e *Endpoint) listen(c conn) {
-	params, err := hopParams(json.RawMessage(`{"notifications":{"toolsListChanged":true}}`), e.opts.Info, Modern, 0)
+	params, err := hopParams(json.RawMessage(`{"notifications":{"toolsListChanged":true}}`), e.modern, 0)
 	if err != nil {
 		return
 	}

@@ -49,6 +49,7 @@ func (e *Events) Within(b *memory.Budget) *Events {
 // for another field that is 64 KiB or more is ignored. At the end of the stream
 // an unterminated event is discarded. Errors of the stream are final.
 func (e *Events) Next() (Event, error) {
+	defer e.feed.rest()
 	ev := Event{Name: "message", Retry: -1}
 	var data, seen bool // a data field | an id or retry field
 	for {

@@ -6,22 +6,23 @@ import (
 )
 
 const (
-	smallBuffer = 4 << 10  // what an idle stream costs
-	largeBuffer = 64 << 10 // once a line was longer: a pipe holds as much
-	emptyReads  = 100      // in a row, before a reader counts as broken
+	smallBuffer = 4 << 10 // what an idle stream costs
+	emptyReads  = 100     // in a row, before a reader counts as broken
 )
 
 // feed cuts a stream into lines, and lines that are longer than its buffer
 // into fragments.
 type feed struct {
-	src  io.Reader
-	buf  []byte
-	r, w int   // buf[r:w] is unread
-	lf   int   // no LF is in buf[r:lf]; one is at lf, or lf is w
-	seen int   // no line end is in buf[r:seen]
-	err  error // of src
-	cr   bool  // CR and CRLF end lines too
-	skip bool  // an LF that comes next belongs to the CR before it
+	src   io.Reader
+	buf   []byte // small, or large's
+	small []byte
+	large *chunk // nil, unless what is unread did not fit into small
+	r, w  int    // buf[r:w] is unread
+	lf    int    // no LF is in buf[r:lf]; one is at lf, or lf is w
+	seen  int    // no line end is in buf[r:seen]
+	err   error  // of src
+	cr    bool   // CR and CRLF end lines too
+	skip  bool   // an LF that comes next belongs to the CR before it
 }
 
 // fragment returns the next piece of a line, without the line end, and
@@ -41,7 +42,7 @@ func (f *feed) fragment() (p []byte, end bool, err error) {
 			f.r = i + 1
 			return p, true, nil
 		}
-		if f.err != nil || f.w-f.r == largeBuffer {
+		if f.err != nil || f.w-f.r == chunkSize {
 			p = f.buf[f.r:f.w]
 			f.r = f.w
 			if len(p) == 0 {
@@ -79,12 +80,14 @@ func (f *feed) find() int {
 // fill makes room behind w and reads once.
 func (f *feed) fill() {
 	switch {
-	case f.buf == nil:
-		f.buf = make([]byte, smallBuffer)
+	case f.small == nil:
+		f.small = make([]byte, smallBuffer)
+		f.buf = f.small
 	case f.r > 0 && (f.r == f.w || f.w == len(f.buf)):
 		f.shift(f.buf)
 	case f.w == len(f.buf):
-		f.shift(make([]byte, largeBuffer))
+		f.large = newChunk()
+		f.shift(f.large[:])
 	}
 	for range emptyReads {
 		n, err := f.src.Read(f.buf[f.w:])
@@ -95,6 +98,15 @@ func (f *feed) fill() {
 		}
 	}
 	f.err = io.ErrNoProgress
+}
+
+// rest gives the large buffer back where nothing is unread: it is called between messages.
+func (f *feed) rest() {
+	if f.large != nil && f.r == f.w {
+		recycle(f.large)
+		f.large = nil
+		f.shift(f.small)
+	}
 }
 
 // shift moves what is unread to the beginning of buf.

@@ -31,6 +31,7 @@ func (l *Lines) Within(b *memory.Budget) *Lines {
 // line is returned as a line, and then io.EOF; at another error it is dropped.
 // Such errors are final.
 func (l *Lines) Next() ([]byte, error) {
+	defer l.feed.rest()
 	for {
 		p, end, err := l.feed.fragment()
 		if err != nil && (err != io.EOF || l.held.size == 0) {

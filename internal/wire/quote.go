@@ -169,23 +169,22 @@ func unit(in []byte) rune {
 // which strict parsers refuse (Python's pydantic, Rust's serde), becomes \ufffd. Where
 // there is none it is b itself.
 func Whole(b []byte) []byte {
-	if bytes.IndexByte(b, '\\') < 0 || !bytes.Contains(b, []byte(`\ud`)) && !bytes.Contains(b, []byte(`\uD`)) {
-		return b
-	}
 	shared := true
-	for i := 0; i < len(b); {
+	for i := 0; ; {
 		n := bytes.IndexByte(b[i:], '\\')
 		if n < 0 {
-			break
+			return b
 		}
 		i += n
 		u := unit(b[i:])
 		switch {
 		case u < 0:
-			i += 2
+			if i += 2; i > len(b) {
+				return b
+			}
 		case !utf16.IsSurrogate(u):
 			i += 6
-		case utf16.DecodeRune(u, unit(b[min(i+6, len(b)):])) != utf8.RuneError:
+		case utf16.DecodeRune(u, unit(b[i+6:])) != utf8.RuneError:
 			i += 12
 		default:
 			if shared {
@@ -195,5 +194,4 @@ func Whole(b []byte) []byte {
 			i += 6
 		}
 	}
-	return b
 }
