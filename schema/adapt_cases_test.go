@@ -234,7 +234,7 @@ var pydanticCases = []adaptCase{
 		{profile: schema.GeminiJSONSchema, adapted: `{"properties":{"tree":{"properties":{"value":{"type":"integer"},"children":{"items":{"type":"object","description":"(one more Node, of the same shape)"},"type":"array"}},"required":["value"],"type":"object"}},"required":["tree"],"type":"object"}`, told: "lost", calls: []call{{`{"tree":{"value":1,"children":[{"value":2,"children":null}]}}`, `{"tree":{"value":1,"children":[{"value":2,"children":null}]}}`}}},
 	}},
 	{"Annotated bounds", `{"properties":{"limit":{"default":10,"exclusiveMinimum":0,"maximum":100,"type":"integer"}},"type":"object"}`, []shown{
-		{profile: schema.Universal, adapted: `{"properties":{"limit":{"type":"integer","description":"(default 10; greater than 0; maximum 100)"}},"type":"object"}`, told: "lost"},
+		{profile: schema.Universal, adapted: `{"properties":{"limit":{"type":"integer","description":"(default 10; greater than 0; at most 100)"}},"type":"object"}`, told: "lost"},
 		{profile: schema.Gemini, adapted: `{"properties":{"limit":{"default":10,"maximum":100,"type":"integer","description":"(greater than 0)"}},"type":"object"}`, told: "lost"},
 	}},
 	{"datetime, UUID", `{"properties":{"at":{"format":"date-time","type":"string"},"id":{"format":"uuid","type":"string"}},"required":["at","id"],"type":"object"}`, []shown{
@@ -248,7 +248,7 @@ var pydanticCases = []adaptCase{
 		{profile: schema.Gemini, adapted: `{"properties":{"id":{"anyOf":[{"type":"integer"},{"type":"string"}]}},"required":["id"],"type":"object"}`, calls: []call{{`{"id":"1"}`, `{"id":"1"}`}, {`{"id":1}`, `{"id":1}`}}},
 	}},
 	{"set[str]", `{"properties":{"s":{"items":{"type":"string"},"type":"array","uniqueItems":true}},"required":["s"],"type":"object"}`, []shown{
-		{profile: schema.Universal, adapted: `{"properties":{"s":{"items":{"type":"string"},"type":"array","description":"(no item twice)"}},"required":["s"],"type":"object"}`, told: "lost"},
+		{profile: schema.Universal, adapted: `{"properties":{"s":{"items":{"type":"string"},"type":"array","description":"(unique items)"}},"required":["s"],"type":"object"}`, told: "lost"},
 	}},
 	{"discriminated union, inline", `{"properties":{"shape":{"oneOf":[{"properties":{"kind":{"const":"circle","type":"string"},"radius":{"type":"number"}},"required":["kind","radius"],"type":"object"},{"properties":{"kind":{"const":"square","type":"string"},"side":{"type":"number"}},"required":["kind","side"],"type":"object"}]}},"required":["shape"],"type":"object"}`, []shown{
 		{profile: schema.Universal, adapted: `{"properties":{"shape":{"anyOf":[{"properties":{"kind":{"enum":["circle"],"type":"string"},"radius":{"type":"number"}},"required":["kind","radius"],"type":"object"},{"properties":{"kind":{"enum":["square"],"type":"string"},"side":{"type":"number"}},"required":["kind","side"],"type":"object"}]}},"required":["shape"],"type":"object"}`},
@@ -304,7 +304,7 @@ var openAPICases = []adaptCase{
 		{profile: schema.Anthropic, adapted: `{"type":"object","properties":{"x":{"type":["string","null"]}},"required":["x"]}`, calls: []call{{`{}`, `{}`}, {`{"x":"a"}`, `{"x":"a"}`}}},
 	}},
 	{"boolean bounds", `{"type":"object","properties":{"n":{"type":"integer","minimum":0,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":false}},"required":["n"]}`, []shown{
-		{profile: schema.Universal, adapted: `{"type":"object","properties":{"n":{"type":"integer","description":"(greater than 0; maximum 9)"}},"required":["n"]}`, told: "lost"},
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"n":{"type":"integer","description":"(greater than 0; at most 9)"}},"required":["n"]}`, told: "lost"},
 		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0,"maximum":9}},"required":["n"],"additionalProperties":false}`, told: "narrowed"},
 		{profile: schema.Anthropic, adapted: `{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0,"maximum":9}},"required":["n"]}`},
 	}},
@@ -405,10 +405,10 @@ var keyCases = []adaptCase{
 	}},
 	{"in keywords that name them", `{"type":"object","properties":{"a b":{"type":"string"},"c":{"type":"string"}},"dependentRequired":{"c":["a b"],"a b":["c"]},"propertyOrdering":["c","a b"]}`, []shown{
 		{profile: schema.Anthropic, adapted: `{"type":"object","properties":{"a_b":{"type":"string"},"c":{"type":"string"}},"dependentRequired":{"c":["a_b"],"a_b":["c"]},"propertyOrdering":["c","a_b"]}`, calls: []call{{`{"a_b":"x","c":"y"}`, `{"a b":"x","c":"y"}`}}},
-		{profile: schema.Gemini, adapted: `{"type":"object","properties":{"a_b":{"type":"string"},"c":{"type":"string"}},"propertyOrdering":["c","a_b"],"description":"(c needs \"a_b\", a_b needs \"c\")"}`, told: "lost"},
+		{profile: schema.Gemini, adapted: `{"type":"object","properties":{"a_b":{"type":"string"},"c":{"type":"string"}},"propertyOrdering":["c","a_b"],"description":"(c needs a_b, a_b needs c)"}`, told: "lost"},
 	}},
 	{"in a condition they are the model's", `{"type":"object","properties":{"a b":{"type":"string"},"a-b":{"type":"string"}},"dependentRequired":{"a b":["a-b"]},"anyOf":[{"required":["a b"]},{"required":["a-b"]}]}`, []shown{
-		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a_b_3017194d":{"type":"string"},"a_b_96a1ab06":{"type":"string"}}}`, note: `(needs one of: {a_b_3017194d} | {a_b_96a1ab06}; a_b_3017194d needs "a_b_96a1ab06")`, told: "lost"},
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a_b_3017194d":{"type":"string"},"a_b_96a1ab06":{"type":"string"}}}`, note: `(needs one of: {a_b_3017194d} | {a_b_96a1ab06}; a_b_3017194d needs a_b_96a1ab06)`, told: "lost"},
 	}},
 	{"below a list and a union", `{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"object","properties":{"a.b":{"type":"integer"}},"required":["a.b"]},{"type":"object","properties":{"c.d":{"type":"string"}},"required":["c.d"]}]}}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"object","properties":{"a_b":{"type":"integer"}},"required":["a_b"]},{"type":"object","properties":{"c_d":{"type":"string"}},"required":["c_d"]}]}}}}`, calls: []call{{`{"l":[{"a_b":1},{"c_d":"x"}]}`, `{"l":[{"a.b":1},{"c.d":"x"}]}`}}},
@@ -471,7 +471,7 @@ var typeCases = []adaptCase{
 		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"x":{"type":["string","array"],"items":{"type":"string"},"description":"(at least 1 character)"}},"required":["x"],"additionalProperties":false}`, told: "lost, narrowed"},
 	}},
 	{"none", `{"type":"object","properties":{"a":{"properties":{"b":{"type":"string"}}},"c":{"enum":["x"]},"d":{"minimum":1},"e":{"items":{"type":"string"}}}}`, []shown{
-		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a":{"properties":{"b":{"type":"string"}},"type":"object"},"c":{"enum":["x"],"type":"string"},"d":{"type":"number","description":"(minimum 1)"},"e":{"items":{"type":"string"},"type":"array"}}}`, told: "lost, narrowed"},
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a":{"properties":{"b":{"type":"string"}},"type":"object"},"c":{"enum":["x"],"type":"string"},"d":{"type":"number","description":"(at least 1)"},"e":{"items":{"type":"string"},"type":"array"}}}`, told: "lost, narrowed"},
 		{profile: schema.Gemini, adapted: `{"type":"object","properties":{"a":{"properties":{"b":{"type":"string"}},"type":"object"},"c":{"enum":["x"],"type":"string"},"d":{"minimum":1,"type":"number"},"e":{"items":{"type":"string"},"type":"array"}}}`, told: "narrowed"},
 	}},
 	{"names of other languages", `{"type":"object","properties":{"a":{"type":"string[]"},"b":{"type":"int"},"c":{"type":"Boolean"}}}`, []shown{
@@ -547,7 +547,7 @@ var objectCases = []adaptCase{
 		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"h":{"type":"array","items":{"type":"object","properties":{"key":{"type":"string"},"value":{"type":"string"}},"required":["key","value"],"additionalProperties":false},"description":"(keys by pattern: ^x-: string)"}},"required":["h"],"additionalProperties":false}`, told: "lost, narrowed", calls: []call{{`{"h":[{"key":"x-a","value":"1"}]}`, `{"h":{"x-a":"1"}}`}}},
 	}},
 	{"dependentRequired", `{"type":"object","properties":{"card":{"type":"string"},"zip":{"type":"string"}},"dependentRequired":{"card":["zip"]}}`, []shown{
-		{profile: schema.Universal, adapted: `{"type":"object","properties":{"card":{"type":"string"},"zip":{"type":"string"}}}`, note: `(card needs "zip")`, told: "lost"},
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"card":{"type":"string"},"zip":{"type":"string"}}}`, note: `(card needs zip)`, told: "lost"},
 		{profile: schema.Anthropic, adapted: `{"type":"object","properties":{"card":{"type":"string"},"zip":{"type":"string"}},"dependentRequired":{"card":["zip"]}}`},
 	}},
 	{"not", `{"type":"object","properties":{"a":{"type":"string","not":{"enum":["x"]}}}}`, []shown{
@@ -604,14 +604,14 @@ var descriptionCases = []adaptCase{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"x":{"description":"Outer.","type":"string"}}}`},
 	}},
 	{"default and bounds", `{"type":"object","properties":{"n":{"type":"integer","description":"How many.","default":10,"minimum":1,"maximum":50}}}`, []shown{
-		{profile: schema.Universal, adapted: `{"type":"object","properties":{"n":{"type":"integer","description":"How many. (default 10; minimum 1; maximum 50)"}}}`, told: "lost"},
-		{profile: schema.AnthropicStrict, adapted: `{"type":"object","properties":{"n":{"type":"integer","description":"How many. (minimum 1; maximum 50)","default":10}},"additionalProperties":false}`, told: "lost, narrowed"},
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"n":{"type":"integer","description":"How many. (default 10; at least 1; at most 50)"}}}`, told: "lost"},
+		{profile: schema.AnthropicStrict, adapted: `{"type":"object","properties":{"n":{"type":"integer","description":"How many. (at least 1; at most 50)","default":10}},"additionalProperties":false}`, told: "lost, narrowed"},
 	}},
 	{"a default that is told already", `{"type":"object","properties":{"n":{"type":"integer","description":"How many (default 10).","default":10}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"n":{"type":"integer","description":"How many (default 10)."}}}`},
 	}},
 	{"format, pattern, lengths", `{"type":"object","properties":{"s":{"type":"string","description":"An address.","format":"email","pattern":"@","minLength":3,"maxLength":99}}}`, []shown{
-		{profile: schema.Universal, adapted: `{"type":"object","properties":{"s":{"type":"string","description":"An address. (format email; pattern @; at least 3 characters; at most 99 characters)"}}}`, told: "lost"},
+		{profile: schema.Universal, adapted: `{"type":"object","properties":{"s":{"type":"string","description":"An address. (format email; text matching @; at least 3 characters; at most 99 characters)"}}}`, told: "lost"},
 		{profile: schema.Gemini, adapted: `{"type":"object","properties":{"s":{"type":"string","description":"An address. (format email)","pattern":"@","minLength":3,"maxLength":99}}}`, told: "lost"},
 	}},
 	{"what no reader sees", `{"type":"object","properties":{"s":{"type":"string","description":"a\u0000b\u202ec"}}}`, []shown{
@@ -637,8 +637,8 @@ var realCases = []adaptCase{
 		{profile: schema.Anthropic, adapted: `{"type":"object","properties":{"o":{"type":"object","items":{"properties":{"a-b":{"type":"string"}}}},"l":{"type":"array","properties":{"x":{"type":"integer"}}}}}`},
 	}},
 	{"patterns and lengths", `{"type":"object","properties":{"a":{"type":"string","pattern":"@","maxLength":5000},"b":{"type":"string","pattern":"^[a[b]$"}}}`, []shown{
-		{profile: schema.LlamaCpp, adapted: `{"type":"object","properties":{"a":{"type":"string","description":"(pattern @; at most 5000 characters)"},"b":{"type":"string","pattern":"^[a[b]$"}}}`, told: "lost"},
-		{profile: schema.DeepSeek, adapted: `{"type":"object","properties":{"a":{"type":"string","pattern":"@","maxLength":5000},"b":{"type":"string","description":"(pattern ^[a[b]$)"}}}`, told: "lost"},
+		{profile: schema.LlamaCpp, adapted: `{"type":"object","properties":{"a":{"type":"string","description":"(text matching @; at most 5000 characters)"},"b":{"type":"string","pattern":"^[a[b]$"}}}`, told: "lost"},
+		{profile: schema.DeepSeek, adapted: `{"type":"object","properties":{"a":{"type":"string","pattern":"@","maxLength":5000},"b":{"type":"string","description":"(text matching ^[a[b]$)"}}}`, told: "lost"},
 		{profile: schema.XAI, adapted: `{"type":"object","properties":{"a":{"type":"string","pattern":"@","description":"(at most 5000 characters)"},"b":{"type":"string","pattern":"^[a[b]$"}}}`, told: "lost"},
 	}},
 	{"an empty required, and a multiple that is 0 to most", `{"type":"object","properties":{"n":{"type":"number","multipleOf":1e-999999999}},"required":[]}`, []shown{

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/indusagi/indus/internal/signature"
 )
 
 // conditions takes out what says something under a condition: what it says of properties stays, as optional ones.
@@ -171,13 +173,14 @@ func (a *adapter) values(d *draft) {
 	}
 	if p := d.get(wordPattern); p != nil && a.takes(d, wordPattern) && !a.takesPattern(p.string()) {
 		a.change(d.from, RulePattern, "dropped pattern", "pattern "+brief(p.string()), "")
-		d.note("pattern " + brief(p.string()))
+		d.note(signature.Bound("pattern", p))
 		d.drop(wordPattern)
 	}
 	if most := a.rules.Limits.Repeats; most > 0 {
-		for _, w := range []word{wordMinLength, wordMaxLength, wordMinItems, wordMaxItems} {
+		for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems"} {
+			w := wordOf([]byte(name))
 			if v := d.get(w); v != nil && a.takes(d, w) && number(v) > float64(most) {
-				note := a.keywordNote(field{word: w, value: v})
+				note := signature.Bound(name, v)
 				a.change(d.from, RuleLimit, "dropped a bound that is too large", note, "")
 				d.note(note)
 				d.drop(w)
@@ -188,7 +191,7 @@ func (a *adapter) values(d *draft) {
 		w := wordOf([]byte(name))
 		if v := d.get(w); v != nil && a.takes(d, w) && !slices.Contains(allowed, int(number(v))) {
 			a.change(d.from, RuleBound, "dropped "+name, name+" "+sketchValue(v), "")
-			d.note(a.keywordNote(field{name: []byte(name), word: w, value: v}))
+			d.note(signature.Bound(name, v))
 			d.drop(w)
 		}
 	}

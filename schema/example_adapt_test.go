@@ -32,7 +32,7 @@ func ExampleAdapt() {
 		}
 	}
 	// Output:
-	// {"type":"object","properties":{"filter_owner":{"type":"string"},"limit":{"type":"integer","description":"(minimum 1; maximum 50; default 10)"}}}
+	// {"type":"object","properties":{"filter_owner":{"type":"string"},"limit":{"type":"integer","description":"(at least 1; at most 50; default 10)"}}}
 	// {"filter[owner]":"me","limit":5}
 	// {"filter[owner]":null}
 	// /properties/limit lost: minimum 1

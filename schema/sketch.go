@@ -1,118 +1,32 @@
 package schema
 
 import (
+	"iter"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/text"
 )
 
-// What a description has room for.
-const (
-	maxSketch = 240 // bytes of a sketch
-	maxValue  = 60  // bytes of one value
-	maxDeep   = 3   // how far a sketch looks in
-	maxShown  = 12  // how many values, properties or branches
-)
+// maxSketch is how many bytes of a description go to what one schema says.
+const maxSketch = 240
 
 // sketch is a schema in the few characters that a description has room for: {name: string, age?: integer}.
-func (a *adapter) sketch(n *node) string { return briefTo(a.sketched(n, maxDeep), maxSketch) }
+func (a *adapter) sketch(n *node) string { return a.signature(n).Type(a.style()) }
 
-func (a *adapter) sketched(n *node, deep int) string {
-	if n.kind != '{' || deep == 0 {
-		if n.kind == 'f' {
-			return "nothing"
-		}
-		return "any"
-	}
-	if v := values(n); v != nil {
-		return sketchEach(v, " | ", func(e *node) string { return sketchValue(e) })
-	}
-	for _, w := range []word{wordAnyOf, wordOneOf} {
-		if u := n.get(w); u != nil && n.get(wordProperties) == nil {
-			return sketchEach(u.elems, " | ", func(e *node) string { return a.sketched(e, deep-1) })
-		}
-	}
-	if all := n.get(wordAllOf); all != nil && n.get(wordType) == nil {
-		return sketchEach(all.elems, " & ", func(e *node) string { return a.sketched(e, deep-1) })
-	}
-	if ref := n.get(wordRef); ref != nil {
-		if target := a.target(ref.string()); target != nil && deep > 1 {
-			return a.sketched(target, deep-1)
-		}
-		return brief(lastStep(ref.string()))
-	}
-	return a.sketchType(n, deep)
+func (a *adapter) signature(n *node) signature.Schema {
+	return signature.New(n, func(ref string) signature.Node { return orNil(a.target(ref)) })
 }
 
-func (a *adapter) sketchType(n *node, deep int) string {
-	t := n.get(wordType)
-	var names []string
-	if t != nil {
-		for _, one := range typesOf(t).each() {
-			names = append(names, one.one())
-		}
-	}
-	kind := strings.Join(names, " | ")
-	switch {
-	case n.get(wordProperties) != nil && (kind == "" || kind == "object"):
-		return a.sketchObject(n, deep)
-	case kind == "array" && n.get(wordItems) != nil:
-		item := a.sketched(n.get(wordItems), deep-1)
-		if strings.Contains(item, " | ") && item[0] != '{' {
-			item = "(" + item + ")"
-		}
-		return "list of " + item
-	case kind == "object":
-		if more := n.get(wordAdditionalProperties); more != nil && more.kind == '{' {
-			return "object of " + a.sketched(more, deep-1)
-		}
-	case kind == "":
-		if r := n.get(wordRequired); r != nil && len(r.elems) > 0 {
-			return "{" + sketchEach(r.elems, ", ", func(e *node) string { return a.shown(e.string()) }) + "}"
-		}
-		return "any"
-	}
-	return kind
+func (a *adapter) style() signature.Style {
+	st := signature.Note
+	st.Name = a.shown
+	return st
 }
 
-func (a *adapter) sketchObject(n *node, deep int) string {
-	props := n.get(wordProperties)
-	var b strings.Builder
-	b.WriteByte('{')
-	for i := range props.fields {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		if i == maxShown || b.Len() > maxSketch {
-			b.WriteString("…")
-			break
-		}
-		f := &props.fields[i]
-		b.WriteString(a.shown(string(f.name)))
-		if !requires(n, f.name) {
-			b.WriteByte('?')
-		}
-		if text := a.sketched(f.value, deep-1); text != "any" {
-			b.WriteString(": " + text)
-		}
-	}
-	for _, e := range n.get(wordRequired).list() {
-		if props.member(e.string()) == nil && b.Len() < maxSketch {
-			if len(props.fields) > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(a.shown(e.string()))
-		}
-	}
-	b.WriteByte('}')
-	return b.String()
-}
-
-// What a sketch has around a property's name that the model may know under another one. Both are noncharacters.
+// What of a sketch is a property's name that the model may know under another one. Both are noncharacters.
 const nameBegins, nameEnds = "\uFDD0", "\uFDD1"
 
 var sketchedName = regexp.MustCompile(nameBegins + "([^" + nameBegins + nameEnds + "]*)" + nameEnds + "?")
@@ -162,46 +76,24 @@ func (a *adapter) sketchFree(sketch func() string) string {
 	return sketch()
 }
 
-func sketchEach(all []*node, between string, one func(*node) string) string {
-	var parts []string
-	size := 0
-	for i, e := range all {
-		if i == maxShown || size > maxSketch {
-			parts = append(parts, "…")
-			break
-		}
-		if text := one(e); !slices.Contains(parts, text) {
-			size += len(text)
-			parts = append(parts, text)
-		}
-	}
-	return strings.Join(parts, between)
-}
-
 func (a *adapter) sketchUnion(union *node) string {
-	return briefTo(sketchEach(union.elems, " | ", func(e *node) string { return a.sketched(e, maxDeep) }), maxSketch)
+	return a.signature(union).Each(slices.Collect(union.Elements()), " | ", a.style())
 }
 
 func (a *adapter) sketchTuple(first *node) string {
-	var parts []string
-	for i, e := range first.elems {
-		if i == maxShown {
-			parts = append(parts, "…")
-			break
-		}
-		parts = append(parts, a.sketched(e, maxDeep-1))
-	}
-	return briefTo(strings.Join(parts, ", "), maxSketch)
+	return a.signature(first).Each(slices.Collect(first.Elements()), ", ", a.style())
 }
 
 func (a *adapter) sketchPatterns(p *node) string {
+	st := a.style()
+	st.Depth--
 	var parts []string
-	for i := range p.fields {
-		if i == maxShown {
+	for i, f := range p.fields {
+		if i == st.Choices {
 			parts = append(parts, "…")
 			break
 		}
-		parts = append(parts, brief(string(p.fields[i].name))+": "+a.sketched(p.fields[i].value, maxDeep-1))
+		parts = append(parts, brief(string(f.name))+": "+a.signature(f.value).Type(st))
 	}
 	return briefTo(strings.Join(parts, ", "), maxSketch)
 }
@@ -209,29 +101,27 @@ func (a *adapter) sketchPatterns(p *node) string {
 func (a *adapter) sketchCondition(d *draft, w word) string {
 	v := d.get(w)
 	if w == wordIf {
-		text := "if " + a.sketched(v, maxDeep)
+		text := "if " + a.sketch(v)
 		if then := d.get(wordThen); then != nil {
-			text += " then " + a.sketched(then, maxDeep)
+			text += " then " + a.sketch(then)
 		}
 		if other := d.get(wordElse); other != nil {
-			text += " else " + a.sketched(other, maxDeep)
+			text += " else " + a.sketch(other)
 		}
 		return briefTo(text, maxSketch)
 	}
 	var parts []string
-	for i := range v.fields {
-		if i == maxShown {
-			break
-		}
-		f := &v.fields[i]
-		needs := a.sketched(f.value, maxDeep-1)
+	for _, f := range v.fields[:min(len(v.fields), signature.Note.Choices)] {
+		needs := ""
 		if f.value.kind == '[' {
-			needs = sketchEach(f.value.elems, ", ", func(e *node) string {
-				if name := a.shown(e.string()); name != e.string() {
-					return name
+			for i, e := range f.value.elems[:min(len(f.value.elems), signature.Note.Choices)] {
+				if i > 0 {
+					needs += ", "
 				}
-				return sketchValue(e)
-			})
+				needs += a.shown(e.string())
+			}
+		} else {
+			needs = a.sketch(f.value)
 		}
 		parts = append(parts, a.shown(string(f.name))+" needs "+needs)
 	}
@@ -239,19 +129,113 @@ func (a *adapter) sketchCondition(d *draft, w word) string {
 }
 
 // plainly is a value as one says it: a string without its quotes.
-func plainly(v *node) string {
-	if v.kind == '"' {
-		return brief(v.string())
-	}
-	return sketchValue(v)
-}
+func plainly(v *node) string { return signature.Plain(v) }
 
 // sketchValue is a JSON value, cut.
-func sketchValue(v *node) string { return briefTo(string(v.appendUpTo(nil, maxValue+4)), maxValue) }
+func sketchValue(v *node) string { return signature.Value(v) }
 
 func sketchValues(all []*node) string {
-	return briefTo(sketchEach(all, ", ", sketchValue), maxSketch)
+	return signature.Values(slices.Collect(newArray(all...).Elements()), signature.Note)
 }
+
+// keywordNote is what a description says in place of a keyword, "" for what it leaves out.
+func (a *adapter) keywordNote(f field) string {
+	if bound := signature.Bound(string(f.name), f.value); bound != "" {
+		return bound
+	}
+	switch f.word {
+	case wordFormat:
+		return "format " + plainly(f.value)
+	case wordContentEncoding:
+		return "encoded as " + plainly(f.value)
+	case wordContentMediaType:
+		return "media type " + plainly(f.value)
+	case wordDefault:
+		if v := string(f.value.appendUpTo(nil, maxSketch)); !isNull(f.value) && v == sketchValue(f.value) {
+			return "default " + v
+		}
+	case wordExample:
+		return "for example " + sketchValue(f.value)
+	case wordExamples:
+		if len(f.value.elems) > 0 {
+			return "for example " + sketchValue(f.value.elems[0])
+		}
+	case wordEnum:
+		return "one of " + sketchValues(f.value.elems)
+	case wordNot:
+		return "not " + a.sketch(f.value)
+	case wordContains:
+		return "contains " + a.sketch(f.value)
+	case wordPropertyNames:
+		return "keys: " + a.sketchConstraint(f.value)
+	case wordDependentRequired:
+		return a.sketchCondition(&draft{fields: []field{f}, has: f.word.set()}, f.word)
+	}
+	return ""
+}
+
+func (a *adapter) sketchConstraint(n *node) string {
+	for _, f := range n.fields {
+		if f.word == wordPattern || f.word == wordMaxLength || f.word == wordMinLength || f.word == wordEnum {
+			return a.keywordNote(f)
+		}
+	}
+	return a.sketch(n)
+}
+
+// keywordText names the two keywords under which less is more.
+func keywordText(w word) string {
+	if w == wordNot {
+		return "not"
+	}
+	return "if"
+}
+
+// brief is a name that a stranger chose, in one line and quoted where it needs to be.
+func brief(s string) string { return signature.Name(s) }
+
+func briefTo(s string, limit int) string { return text.Clip(s, limit) }
+
+// A node is a [signature.Node].
+var _ signature.Node = (*node)(nil)
+
+func (n *node) Kind() byte {
+	if n.kind == 0 {
+		return '0'
+	}
+	return n.kind
+}
+
+func (n *node) Member(name string) signature.Node { return orNil(n.member(name)) }
+
+func orNil(n *node) signature.Node {
+	if n == nil {
+		return nil
+	}
+	return n
+}
+
+func (n *node) Members() iter.Seq2[string, signature.Node] {
+	return func(yield func(string, signature.Node) bool) {
+		for i := range n.fields {
+			if f := &n.fields[i]; !yield(string(f.name), f.value) {
+				return
+			}
+		}
+	}
+}
+
+func (n *node) Elements() iter.Seq[signature.Node] {
+	return func(yield func(signature.Node) bool) {
+		for _, e := range n.elems {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+func (n *node) JSON(limit int) string { return string(n.appendUpTo(nil, limit)) }
 
 // appendUpTo writes n until limit is passed.
 func (n *node) appendUpTo(out []byte, limit int) []byte {
@@ -285,116 +269,4 @@ func (n *node) appendUpTo(out []byte, limit int) []byte {
 		}
 	}
 	return append(out, end)
-}
-
-// keywordNote is what a description says in place of a keyword, "" for what it leaves out.
-func (a *adapter) keywordNote(f field) string {
-	v := sketchValue(f.value)
-	switch f.word {
-	case wordMinimum:
-		return "minimum " + v
-	case wordMaximum:
-		return "maximum " + v
-	case wordExclusiveMinimum:
-		return "greater than " + v
-	case wordExclusiveMaximum:
-		return "less than " + v
-	case wordMultipleOf:
-		return "a multiple of " + v
-	case wordMinLength:
-		return "at least " + countOf(v, "character")
-	case wordMaxLength:
-		return "at most " + countOf(v, "character")
-	case wordMinItems:
-		return "at least " + countOf(v, "item")
-	case wordMaxItems:
-		return "at most " + countOf(v, "item")
-	case wordMinProperties:
-		return "at least " + countOf(v, "key")
-	case wordMaxProperties:
-		return "at most " + countOf(v, "key")
-	case wordUniqueItems:
-		if f.value.kind == 't' {
-			return "no item twice"
-		}
-		return ""
-	case wordPattern, wordFormat, wordContentEncoding, wordContentMediaType:
-		return wordText(f.word) + " " + brief(f.value.string())
-	case wordDefault:
-		if isNull(f.value) || len(v) > maxValue {
-			return ""
-		}
-		return "default " + v
-	case wordExample:
-		return "for example " + v
-	case wordExamples:
-		if len(f.value.elems) == 0 {
-			return ""
-		}
-		return "for example " + sketchValue(f.value.elems[0])
-	case wordEnum:
-		return "one of " + sketchValues(f.value.elems)
-	case wordNot:
-		return "not " + a.sketch(f.value)
-	case wordContains:
-		return "contains " + a.sketch(f.value)
-	case wordPropertyNames:
-		return "keys: " + a.sketchConstraint(f.value)
-	case wordDependentRequired:
-		return a.sketchCondition(&draft{fields: []field{f}, has: f.word.set()}, f.word)
-	}
-	return ""
-}
-
-func countOf(n, what string) string {
-	if n != "1" {
-		what += "s"
-	}
-	return n + " " + what
-}
-
-func (a *adapter) sketchConstraint(n *node) string {
-	if n.kind == '{' {
-		for i := range n.fields {
-			if f := n.fields[i]; f.word == wordPattern || f.word == wordMaxLength || f.word == wordMinLength || f.word == wordEnum {
-				return a.keywordNote(f)
-			}
-		}
-	}
-	return a.sketch(n)
-}
-
-// keywordText names the two keywords under which less is more.
-func keywordText(w word) string {
-	if w == wordNot {
-		return "not"
-	}
-	return "if"
-}
-
-func wordText(w word) string {
-	switch w {
-	case wordPattern:
-		return "pattern"
-	case wordFormat:
-		return "format"
-	case wordContentEncoding:
-		return "encoded as"
-	}
-	return "media type"
-}
-
-// brief is a name that a stranger chose, in one line and quoted where it needs to be.
-func brief(s string) string {
-	s = briefTo(s, maxValue)
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return strconv.Quote(s)
-		}
-	}
-	return s
-}
-
-func briefTo(s string, limit int) string {
-	return text.Clip(s, limit)
 }
