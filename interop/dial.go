@@ -42,7 +42,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn, handshake, error) {
 func (e *Endpoint) httpOptions(url string, headers []Pair) httpOptions {
 	return httpOptions{
 		url: url, headers: headers, client: e.opts.HTTPClient, info: e.opts.Info, era: e.opts.Era, pin: e.server.Era,
-		max: e.opts.MaxMessage, memory: e.opts.Memory, receive: e.received, gap: e.stale, logger: e.opts.Logger, secrets: e.secrets,
+		max: e.opts.MaxMessage, memory: e.opts.Memory, receive: e.received, gap: e.listChanged, logger: e.opts.Logger, secrets: e.secrets,
 	}
 }
 

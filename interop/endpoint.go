@@ -55,8 +55,8 @@ type EndpointOptions struct {
 	// Logger hears of what goes wrong out of sight. nil: silent.
 	Logger *slog.Logger
 
-	toolsChanged func() // the fleet's: the cached listing is stale
-	probeWait    time.Duration
+	stale     chan struct{} // the fleet's: gets a value when the list has changed
+	probeWait time.Duration
 }
 
 // EndpointStatus is an endpoint's health at one moment.
@@ -98,8 +98,8 @@ type Endpoint struct {
 	shake   handshake
 	took    time.Duration
 	list    *listing // the last one that is still good
-	shape   *shape   // what the configuration makes of it
-	calls   int      // requests of others that are under way
+	config  *toolConfig
+	calls   int // requests of others that are under way
 	quiet   chan struct{}
 	listing *listAttempt
 	changes uint64 // how often the server said list_changed
@@ -113,7 +113,7 @@ type attempt struct {
 // NewEndpoint is an idle endpoint; nothing is started before [Endpoint.Open].
 func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	s = s.clone()
-	e := &Endpoint{server: s, shape: shapeOf(s), secrets: s.secrets(), phase: Idle, gone: make(chan struct{})}
+	e := &Endpoint{server: s, config: toolConfigOf(s), secrets: s.secrets(), phase: Idle, gone: make(chan struct{})}
 	if opts != nil {
 		e.opts = *opts
 	}
@@ -148,7 +148,7 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 func (e *Endpoint) Server() Server {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.shape.of(e.server)
+	return e.config.of(e.server)
 }
 
 // Phase is where the endpoint stands.
@@ -382,7 +382,7 @@ func (e *Endpoint) received(ctx context.Context, m Message) (json.RawMessage, er
 	}
 	switch m.Method {
 	case protocol.NoteToolsChanged:
-		e.stale()
+		e.listChanged()
 	case protocol.NoteAcknowledged: // late: the subscription is the endpoint's own
 		return nil, nil
 	}

@@ -91,7 +91,7 @@ func (c faultCase) check(t *testing.T, e *interop.Endpoint) {
 	if f.Server != "fx" || !strings.HasPrefix(f.Error(), "fx: ") {
 		t.Errorf("the fault does not name its server: %q, %v", f.Server, f)
 	}
-	for _, k := range interop.Kinds() {
+	for _, k := range kinds {
 		if k != c.kind && errors.Is(err, k) {
 			t.Errorf("it is of kind %s too", k)
 		}

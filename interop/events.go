@@ -19,115 +19,102 @@ type Event struct {
 // EventKind says what happened.
 type EventKind string
 
-// What happens to a server. Of one id a server is always removed before the
-// next one is added. Of a successor that is connected beside a server nothing is
-// told before it takes its place; then, in one go, removed, added, connecting, and
-// ready or faulted. One that never does, because yet another was applied, is never told of.
+// What happens to a server. Of one id a server is always removed before the next one is
+// added. Of a successor that is connected beside a server nothing is reported before it takes
+// its place; then, in one go, removed, added, connecting, and ready or faulted. One that never
+// does, because yet another configuration was applied, is never reported.
 const (
-	ServerAdded      EventKind = "added"      // it has a slot, and the one that had its id before has none, and takes no calls
+	ServerAdded      EventKind = "added"      // it is in the fleet; the one that had its id before takes no more calls
 	ServerConnecting EventKind = "connecting" // an attempt begins
 	ServerReady      EventKind = "ready"      // it is connected, and listed; or Status.Fault says why its listing failed
 	ServerFaulted    EventKind = "faulted"    // it could not be connected, or its connection died
 	ServerWithdrawn  EventKind = "withdrawn"  // its tools are no longer listed
 	ServerListed     EventKind = "listed"     // its tools were listed anew, or that failed: see Status.Fault
-	ServerRemoved    EventKind = "removed"    // it has no slot any more, and is closed; or the next one of its id is there, and its last calls end beside it
+	ServerRemoved    EventKind = "removed"    // it is closed; or the next one of its id is there, and its last calls end beside it
 )
 
 func (e Event) String() string { return fmt.Sprintf("%s: %s", e.Server, e.Kind) }
 
-// events tells listeners of what happens: each of all that happens while it
-// listens, in order, from one goroutine and with no lock held.
+// events delivers what happens to listeners.
 type events struct {
 	mu        sync.Mutex
-	calm      *sync.Cond  // a call of notify, or all of them, are over
-	listeners []*listener // never changed in place: what is queued refers to it
-	queue     []told
-	running   bool // a goroutine delivers
+	listeners []*listener // replaced, never changed in place
 }
 
-type told struct {
-	event Event
-	to    []*listener
-}
-
+// listener gets all that happens while it listens, in order, from one goroutine, which
+// ends when there is nothing to deliver.
 type listener struct {
-	notify        func(Event)
-	running, gone bool // guarded by events.mu
-}
+	notify func(Event)
 
-func newEvents() *events {
-	q := &events{}
-	q.calm = sync.NewCond(&q.mu)
-	return q
+	mu      sync.Mutex
+	idle    *sync.Cond // no goroutine delivers
+	queue   []Event
+	running bool
+	stopped bool
 }
 
 // add registers notify. After stop has returned it is not called again; stop
 // must not be called from within notify.
-func (q *events) add(notify func(Event)) (stop func()) {
-	one := &listener{notify: notify}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.listeners = append(slices.Clone(q.listeners), one)
-	return func() { q.drop(one) }
-}
-
-func (q *events) drop(one *listener) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.listeners = slices.DeleteFunc(slices.Clone(q.listeners), func(l *listener) bool { return l == one })
-	one.gone = true
-	for one.running {
-		q.calm.Wait()
+func (es *events) add(notify func(Event)) (stop func()) {
+	l := &listener{notify: notify}
+	l.idle = sync.NewCond(&l.mu)
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	es.listeners = append(slices.Clone(es.listeners), l)
+	return func() {
+		es.mu.Lock()
+		es.listeners = slices.DeleteFunc(slices.Clone(es.listeners), func(o *listener) bool { return o == l })
+		es.mu.Unlock()
+		l.mu.Lock()
+		l.stopped = true
+		l.mu.Unlock()
+		l.wait()
 	}
 }
 
-// tell queues an event and returns at once: it may be called with locks held. A
-// goroutine delivers what is queued, and ends when all is told.
-func (q *events) tell(e Event) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.listeners) == 0 {
-		return
-	}
-	q.queue = append(q.queue, told{e, q.listeners})
-	if !q.running {
-		q.running = true
-		go q.deliver()
-	}
-}
-
-func (q *events) deliver() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.queue) > 0 {
-		next := q.queue[0]
-		q.queue = q.queue[1:]
-		for _, l := range next.to {
-			q.call(l, next.event)
+// report queues an event and returns at once: it may be called with locks held.
+func (es *events) report(e Event) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	for _, l := range es.listeners {
+		l.mu.Lock()
+		l.queue = append(l.queue, e)
+		if !l.running && !l.stopped {
+			l.running = true
+			go l.deliver()
 		}
+		l.mu.Unlock()
 	}
-	q.queue, q.running = nil, false
-	q.calm.Broadcast()
 }
 
-// call runs one notify. It is called with mu held, and lets go of it meanwhile.
-func (q *events) call(l *listener, e Event) {
-	if l.gone {
-		return
+// flush returns once all that was reported has been delivered.
+func (es *events) flush() {
+	es.mu.Lock()
+	listeners := es.listeners
+	es.mu.Unlock()
+	for _, l := range listeners {
+		l.wait()
 	}
-	l.running = true
-	q.mu.Unlock()
-	l.notify(e)
-	q.mu.Lock()
-	l.running = false
-	q.calm.Broadcast()
 }
 
-// flush returns once all that was told has been delivered.
-func (q *events) flush() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.running {
-		q.calm.Wait()
+func (l *listener) deliver() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.queue) > 0 && !l.stopped {
+		next := l.queue[0]
+		l.queue = l.queue[1:]
+		l.mu.Unlock()
+		l.notify(next)
+		l.mu.Lock()
+	}
+	l.queue, l.running = nil, false
+	l.idle.Broadcast()
+}
+
+func (l *listener) wait() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.running {
+		l.idle.Wait()
 	}
 }

@@ -50,7 +50,7 @@ func ExampleMount() {
 	mounted := interop.Mount(ctx, []interop.Server{
 		{ID: "greeter"}, // its transport is given below
 		{ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}},
-	}, &interop.MountOptions{Endpoint: inProcess(ctx)})
+	}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: inProcess(ctx)}})
 	defer mounted.Close()
 
 	for _, d := range mounted.Box.Descriptors() {
@@ -74,7 +74,8 @@ func ExampleMount_profile() {
 	ctx := context.Background()
 	for _, profile := range []*schema.Profile{schema.Original, schema.Seed} {
 		mounted := interop.Mount(ctx, []interop.Server{{ID: "greeter"}}, &interop.MountOptions{
-			Profile: profile, Endpoint: inProcess(ctx),
+			FleetOptions: interop.FleetOptions{Endpoint: inProcess(ctx)},
+			Profile:      profile,
 		})
 		fmt.Printf("%s: %s\n", profile.Name(), mounted.Box.Descriptors()[0].Parameters)
 		mounted.Close()
@@ -171,7 +172,7 @@ func ExampleToolRules() {
 		Rename:   map[string]string{"greet": "hello"},
 		Describe: map[string]string{"greet": "Says hello."},
 	}
-	mounted := interop.Mount(ctx, []interop.Server{{ID: "greeter", Tools: rules}}, &interop.MountOptions{Endpoint: inProcess(ctx)})
+	mounted := interop.Mount(ctx, []interop.Server{{ID: "greeter", Tools: rules}}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: inProcess(ctx)}})
 	defer mounted.Close()
 	for _, d := range mounted.Box.Descriptors() {
 		fmt.Println(d.Name+":", d.Description)

@@ -47,7 +47,7 @@ func (e *Endpoint) Do(ctx context.Context, m Message) (json.RawMessage, error) {
 // where it does not. It goes by the name alone, so it holds before any listing.
 func (e *Endpoint) denied(tool string) error {
 	e.mu.Lock()
-	why := e.shape.rules.leftOut(tool)
+	why := e.config.rules.leftOut(tool)
 	e.mu.Unlock()
 	if why == "" {
 		return nil
@@ -192,7 +192,7 @@ func (e *Endpoint) hearing(back Peer, heard func()) Peer {
 			return nil, nil
 		}
 		if m.Method == protocol.NoteToolsChanged {
-			e.stale()
+			e.listChanged()
 		}
 		if back == nil {
 			return nil, nil
@@ -323,7 +323,7 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 }
 
 // toolNamed is the tool as it was last listed; nil where it never was.
-func (e *Endpoint) toolNamed(name string) *tool {
+func (e *Endpoint) toolNamed(name string) *listedTool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.list == nil {

@@ -32,11 +32,6 @@ const (
 	SpawnFailed Kind = "spawn_failed"
 )
 
-// Kinds is all six, in a fixed order.
-func Kinds() []Kind {
-	return []Kind{Transport, Protocol, Timeout, ToolError, NotConnected, SpawnFailed}
-}
-
 func (k Kind) Error() string { return string(k) }
 
 // Fault is every failure of the bridge. Its kind and its cause both answer

@@ -3,6 +3,7 @@ package interop
 import (
 	"cmp"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,8 +31,14 @@ type FleetOptions struct {
 	// is known.
 	Known func(server string) []toolbox.Wire
 	// Hold makes a call of a tool that is not listed wait for a server that has not
-	// been heard yet. false is the seeds' way: such a call is NotConnected.
+	// answered yet. false is the seeds' way: such a call is NotConnected.
 	Hold bool
+	// Admit is asked before a call goes out to a server that holds or denies changes
+	// (Server.Changes), when what is listed of the connection that it takes is in
+	// [Fleet.Snapshot], and again if it takes another one. A result answers the call, and
+	// nothing goes out; nil lets it go out. It must not wait. nil: the tools of such servers
+	// are held, because nobody knows which have changed.
+	Admit func(toolbox.Call) *toolbox.Result
 	// Memory bounds the bytes of all messages from servers. nil: 256 MiB of its own.
 	Memory *Memory
 	// MaxCalls bounds the calls of one principal to one server at a time; those beyond
@@ -40,7 +47,7 @@ type FleetOptions struct {
 	MaxCalls int
 	// CallWait is how long a call beyond MaxCalls waits. 0: 10 s; negative: not at all.
 	CallWait time.Duration
-	// Logger hears of servers that come and go. nil: silent.
+	// Logger logs servers that come and go. nil: nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -66,41 +73,41 @@ const (
 	defaultHealthyAfter = time.Minute
 )
 
-// Fleet is many servers under one life: each has a fixed slot in the order of
-// the configuration, connects in parallel with the others, fails alone, and is
-// connected again when its connection dies.
+// Fleet is many servers under one life: each has its place in the order of the
+// configuration, connects in parallel with the others, fails alone, and is connected again
+// when its connection is lost.
 //
 // A Fleet is a [toolbox.Source]: all tools of all its servers, under their
 // qualified names. All methods may be called from any goroutine.
 type Fleet struct {
 	opts     FleetOptions
-	events   *events
+	events   events
 	watchers toolbox.Watchers
-	view     atomic.Pointer[view]
+	view     atomic.Pointer[view] // what is published; nil: it has to be made anew
 	calls    callLimits
-	closing  sync.WaitGroup // slots that were taken out, or all
+	closing  sync.WaitGroup // members that were taken out
 	quit     chan struct{}  // closed by Close: nothing drains any more
 
-	mu      sync.Mutex         // held over each change of the slots, and of what stands in one
-	slots   []*slot            // in the order of the configuration
-	leaving map[string][]*slot // by id, those that were taken out and are not closed yet
-	applied uint64             // how often
+	mu      sync.Mutex           // the one lock: of the fields below, and of every change of a member's state
+	members []*member            // in the order of the configuration; replaced, never changed in place
+	leaving map[string][]*member // by id, those that were taken out and are not closed yet
+	applied bool
 	closed  bool
-	version uint64
+	last    *view
 }
 
 var _ toolbox.Source = (*Fleet)(nil)
 
 // NewFleet is an empty fleet: [Fleet.Apply] gives it servers.
 func NewFleet(opts *FleetOptions) *Fleet {
-	f := &Fleet{events: newEvents(), leaving: map[string][]*slot{}, quit: make(chan struct{})}
+	f := &Fleet{leaving: map[string][]*member{}, quit: make(chan struct{}), last: &view{snapshot: &toolbox.Snapshot{}}}
 	if opts != nil {
 		f.opts = *opts
 	}
 	r := &f.opts.Restart
-	r.Max = orDefault(r.Max, defaultMaxPause)
-	r.First = min(orDefault(r.First, defaultFirstPause), r.Max)
-	r.Healthy = orDefault(r.Healthy, defaultHealthyAfter)
+	r.Max = cmp.Or(max(r.Max, 0), defaultMaxPause)
+	r.First = min(cmp.Or(max(r.First, 0), defaultFirstPause), r.Max)
+	r.Healthy = cmp.Or(max(r.Healthy, 0), defaultHealthyAfter)
 	f.opts.Grace = protocol.Duration(f.opts.Grace, defaultGrace)
 	f.opts.Drain = protocol.Duration(f.opts.Drain, defaultDrain)
 	if f.opts.Logger == nil {
@@ -113,35 +120,26 @@ func NewFleet(opts *FleetOptions) *Fleet {
 		most: int64(cmp.Or(f.opts.MaxCalls, defaultMaxCalls)), wait: protocol.Duration(f.opts.CallWait, defaultCallWait),
 		pairs: map[callPair]*callLimit{},
 	}
-	f.view.Store(&view{snapshot: &toolbox.Snapshot{}})
+	f.view.Store(f.last)
 	return f
-}
-
-func orDefault(d, byDefault time.Duration) time.Duration {
-	if d <= 0 {
-		return byDefault
-	}
-	return d
 }
 
 // Endpoint is the connection of a server for p: the same for every principal, and
 // until a successor serves in its place that of before.
 // The error is a [*Fault] of kind NotConnected where the fleet has no such server.
 func (f *Fleet) Endpoint(id string, _ toolbox.Principal) (*Endpoint, error) {
-	for _, s := range f.all() {
-		if s.server.ID == id {
-			return s.current(), nil
-		}
+	if m := findMember(f.all(), id); m != nil {
+		return m.state.Load().endpoint, nil
 	}
 	return nil, NewFault(NotConnected, id, "no such server", nil)
 }
 
 // Endpoints is the current endpoint of every server, in order.
 func (f *Fleet) Endpoints() []*Endpoint {
-	slots := f.all()
-	out := make([]*Endpoint, len(slots))
-	for i, s := range slots {
-		out[i] = s.current()
+	members := f.all()
+	out := make([]*Endpoint, len(members))
+	for i, m := range members {
+		out[i] = m.state.Load().endpoint
 	}
 	return out
 }
@@ -151,10 +149,10 @@ func (f *Fleet) Endpoints() []*Endpoint {
 // none, or none of late. While a successor is being connected beside a server that
 // serves, it is the server's, with Replacing.
 func (f *Fleet) Status() []EndpointStatus {
-	slots := f.all()
-	out := make([]EndpointStatus, len(slots))
-	for i, s := range slots {
-		out[i] = s.status()
+	members := f.all()
+	out := make([]EndpointStatus, len(members))
+	for i, m := range members {
+		out[i] = m.status()
 	}
 	return out
 }
@@ -163,13 +161,15 @@ func (f *Fleet) Status() []EndpointStatus {
 // every rule of Server.Tools that concerns no tool.
 func (f *Fleet) Quarantined() []Quarantine {
 	var out []Quarantine
-	for _, s := range f.all() {
-		out = append(out, s.quarantined()...)
+	for _, m := range f.all() {
+		if l := m.state.Load().list; l != nil {
+			out = append(out, l.rejected...)
+		}
 	}
-	return append(out, f.view.Load().rejected...)
+	return append(out, f.published().rejected...)
 }
 
-// Events tells of everything that happens from now on, in order; notify must
+// Events calls notify with everything that happens from now on, in order; it must
 // not block, and must not call stop or [Fleet.Close]. After stop has returned it
 // is not called again.
 func (f *Fleet) Events(notify func(Event)) (stop func()) { return f.events.add(notify) }
@@ -180,13 +180,14 @@ func (f *Fleet) Events(notify func(Event)) (stop func()) { return f.events.add(n
 func (f *Fleet) Close() {
 	f.mu.Lock()
 	if !f.closed {
+		f.current() // what was listed last
 		f.closed = true
 		close(f.quit)
-		for _, s := range f.slots {
-			for _, s := range []*slot{s, s.next} {
-				if s != nil {
-					s.retire(0)
-					f.closing.Go(s.close)
+		for _, m := range f.members {
+			for _, m := range []*member{m, m.state.Load().successor} {
+				if m != nil {
+					m.retire(0)
+					f.closing.Go(m.supervising.Wait)
 				}
 			}
 		}
@@ -196,8 +197,16 @@ func (f *Fleet) Close() {
 	f.events.flush()
 }
 
-func (f *Fleet) all() []*slot {
+func (f *Fleet) all() []*member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.slots // never changed in place
+	return f.members
+}
+
+// findMember is the one of that id; nil where there is none.
+func findMember(members []*member, id string) *member {
+	if i := slices.IndexFunc(members, func(m *member) bool { return m.server.ID == id }); i >= 0 {
+		return members[i]
+	}
+	return nil
 }

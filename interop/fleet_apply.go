@@ -20,199 +20,231 @@ import (
 // not up has nothing to serve: its successor connects when it is closed. The tools
 // of one that is gone are withdrawn at once, and its calls may end likewise.
 func (f *Fleet) Apply(servers []Server) {
-	wanted := f.distinct(servers)
-	made := map[string]*slot{}
-	// Slots are made with no lock held, because that asks the options. The second
-	// round is the last, unless somebody else applies meanwhile.
-	for missing := f.swap(wanted, made); len(missing) > 0; missing = f.swap(wanted, made) {
-		for _, s := range missing {
-			made[s.ID] = newSlot(f, s)
-		}
-	}
-}
-
-// distinct is servers with each id once.
-func (f *Fleet) distinct(servers []Server) []Server {
-	var out []Server
+	var wanted []Server
 	for _, s := range servers {
-		if i := slices.IndexFunc(out, func(o Server) bool { return o.ID == s.ID }); i >= 0 {
+		if i := slices.IndexFunc(wanted, func(o Server) bool { return o.ID == s.ID }); i >= 0 {
 			f.opts.Logger.Warn("two servers have one id: the later one stands", "server", s.ID)
-			out[i] = s
+			wanted[i] = s
 			continue
 		}
-		out = append(out, s)
+		wanted = append(wanted, s)
 	}
-	return out
+	f.reconfigure(func() []Server { return wanted }, false)
+}
+
+// Restart closes every connection and opens it anew, with the configuration
+// that was applied last, and waits as [Fleet.Settle] does: ctx bounds that wait
+// alone. Calls in flight fail, but tools stay listed meanwhile, unless
+// FleetOptions.Grace is negative. Before any [Fleet.Apply], and after [Fleet.Close],
+// it is NotConnected.
+func (f *Fleet) Restart(ctx context.Context) error {
+	f.mu.Lock()
+	closed, applied := f.closed, f.applied
+	f.mu.Unlock()
+	switch {
+	case closed:
+		return NewFault(NotConnected, "", "the fleet is closed", nil)
+	case !applied:
+		return NewFault(NotConnected, "", "the fleet has no configuration: apply one first", nil)
+	}
+	f.reconfigure(f.configured, true)
+	return f.Settle(ctx)
+}
+
+// reconfigure makes the fleet consist of the servers that wanted gives, which is called
+// with mu held; with restart each has a new connection. New members are made with no lock
+// held, because that calls the options: the second round is the last, unless somebody else
+// reconfigures meanwhile.
+func (f *Fleet) reconfigure(wanted func() []Server, restart bool) {
+	made := map[string]*member{}
+	for {
+		f.mu.Lock()
+		if f.closed {
+			f.mu.Unlock()
+			return
+		}
+		places, missing := f.plan(wanted(), made, restart)
+		if missing == nil {
+			drain := f.opts.Drain
+			if restart {
+				drain = 0
+			}
+			before := f.current()
+			f.applied = true
+			f.install(places, drain)
+			f.view.Store(nil)
+			fresh := f.current().snapshot != before.snapshot
+			f.mu.Unlock()
+			if fresh {
+				f.watchers.Notify()
+			}
+			return
+		}
+		f.mu.Unlock()
+		for _, s := range missing {
+			made[s.ID] = newMember(f, s)
+		}
+	}
 }
 
 // place is what one place of the configuration is to hold.
 type place struct {
-	slot *slot
-	next *slot  // its successor; nil: none
-	by   *shape // of the newest configuration
+	member    *member
+	successor *member // nil: none
+	config    *toolConfig
 }
 
-// swap makes the fleet consist of wanted, with the slots that it has and those
-// that were made, by id. Where these do not suffice it changes nothing, and says
-// which are missing.
-func (f *Fleet) swap(wanted []Server, made map[string]*slot) (missing []Server) {
-	f.mu.Lock()
-	if f.closed {
-		f.mu.Unlock()
-		return nil
-	}
-	var places []place
+// plan is what the places hold if the fleet consists of wanted, by the members that it has
+// and those that were made. missing are the servers for which one has to be made first.
+// Call it with mu held.
+func (f *Fleet) plan(wanted []Server, made map[string]*member, restart bool) (places []place, missing []Server) {
 	for _, s := range wanted {
-		p := place{slot: f.slotOf(s.ID), by: shapeOf(s.clone())}
-		switch now, fresh := p.slot, made[s.ID]; {
-		case now != nil && now.next != nil && now.next.server.sameReach(s):
-			p.next = now.next
-		case now != nil && now.server.sameReach(s): // and what was to come after it is not
-		case fresh == nil:
+		p := place{member: findMember(f.members, s.ID), config: toolConfigOf(s.clone())}
+		var now *state
+		if p.member != nil {
+			now = p.member.state.Load()
+		}
+		switch fresh := made[s.ID]; {
+		case now != nil && !restart && now.successor != nil && now.successor.server.sameReach(s):
+			p.successor = now.successor
+		case now != nil && !restart && p.member.server.sameReach(s): // and a successor is called off
+		case fresh == nil || !fresh.server.sameReach(s):
 			missing = append(missing, s)
-		case now != nil && now.serves():
-			p.next = fresh
+		case now != nil && !restart && now.serves():
+			p.successor = fresh
 		default:
-			p.slot = fresh
+			p.member = fresh
 		}
 		places = append(places, p)
 	}
-	fresh := false
-	if missing == nil {
-		f.applied++
-		fresh = f.install(places, f.opts.Drain)
-	}
-	f.mu.Unlock()
-	if fresh {
-		f.watchers.Notify()
-	}
-	return missing
+	return places, missing
 }
 
-func (f *Fleet) slotOf(id string) *slot {
-	if i := slices.IndexFunc(f.slots, func(s *slot) bool { return s.server.ID == id }); i >= 0 {
-		return f.slots[i]
-	}
-	return nil
-}
-
-// install takes out the slots that are not in places, and starts those that are
-// new. It reports whether there is a new snapshot. Call it with mu held.
-func (f *Fleet) install(places []place, drain time.Duration) (fresh bool) {
-	old := f.slots
-	f.slots = make([]*slot, len(places))
+// install takes out the members that are not in places, and starts those that are new. Call
+// it with mu held.
+func (f *Fleet) install(places []place, drain time.Duration) {
+	old := f.members
+	f.members = make([]*member, len(places))
 	for i, p := range places {
-		f.slots[i] = p.slot
+		f.members[i] = p.member
 	}
-	for _, s := range old {
-		i := slices.Index(f.slots, s)
-		if s.next != nil && (i < 0 || places[i].next != s.next) {
-			f.takeOut(s.next, 0) // nobody has called it yet
-			s.succeed(nil)
+	for _, m := range old {
+		i := slices.Index(f.members, m)
+		if next := m.state.Load().successor; next != nil && (i < 0 || places[i].successor != next) {
+			f.takeOut(next, 0) // nobody has called it yet
+			m.succeed(nil)
 		}
 		if i < 0 {
-			f.takeOut(s, drain)
+			f.takeOut(m, drain)
 		}
 	}
 	for _, p := range places {
-		if !slices.Contains(old, p.slot) {
-			if i := slices.IndexFunc(old, func(s *slot) bool { return s.server.ID == p.slot.server.ID }); i >= 0 {
-				p.slot.inherit(old[i])
+		m := p.member
+		if !slices.Contains(old, m) {
+			if before := findMember(old, m.server.ID); before != nil {
+				m.inherit(before)
 			}
-			f.start(p.slot)
+			f.start(m)
 		}
-		p.slot.adopt(p.by)
-		if next := p.next; next != nil {
-			next.adopt(p.by)
-			if p.slot.next == nil {
-				p.slot.succeed(next)
-				f.start(next)
+		m.configure(p.config)
+		if p.successor != nil {
+			p.successor.configure(p.config)
+			if m.state.Load().successor == nil {
+				m.succeed(p.successor)
+				f.start(p.successor)
 			}
 		}
 	}
-	return f.rebuild()
 }
 
-// start lets a slot begin, once those that had its id are closed: they may share a
-// port or a lock with it. Whoever serves still, or has calls in flight, is not
-// waited for. Call it with mu held.
-func (f *Fleet) start(s *slot) {
-	for _, before := range f.leaving[s.server.ID] {
+// start lets a member begin, once those that had its id are closed: they may share a port
+// or a lock with it. One that still serves, or has calls in flight, is not waited for. Call
+// it with mu held.
+func (f *Fleet) start(m *member) {
+	for _, before := range f.leaving[m.server.ID] {
 		if before.drain == 0 {
-			s.after = append(s.after, before.gone)
+			m.waitFor = append(m.waitFor, before.closed)
 			continue
 		}
-		s.beside = before.gone
-		f.tellRemoved(before)
+		m.beside = before.closed
+		f.reportRemoved(before)
 	}
-	if s.after == nil {
-		f.tellAdded(s)
+	if m.waitFor == nil {
+		f.reportAdded(m)
 	}
-	go s.run()
+	m.supervising.Go(m.supervise)
 }
 
-// tellAdded tells of a slot that is in the fleet for all to see, once. Call it with
-// mu held.
-func (f *Fleet) tellAdded(s *slot) {
-	if s.of == nil && !s.added && !s.retired {
-		s.added = true
-		f.events.tell(Event{Kind: ServerAdded, Server: s.server.ID})
-	}
-}
-
-// tellRemoved tells of one that is not any more, if it ever was, once. Call it with
-// mu held.
-func (f *Fleet) tellRemoved(s *slot) {
-	if s.added {
-		s.added = false
-		f.events.tell(Event{Kind: ServerRemoved, Server: s.server.ID})
+// reportAdded reports, once, a member that is in the fleet for all to see. Call it with mu
+// held.
+func (f *Fleet) reportAdded(m *member) {
+	if m.replaces == nil && !m.announced && !m.state.Load().retired {
+		m.announced = true
+		f.events.report(Event{Kind: ServerAdded, Server: m.server.ID})
 	}
 }
 
-// takeOut closes a slot that is not in the fleet any more: it lets calls in flight
+// reportRemoved reports, once, one that is not any more, if it ever was. Call it with mu
+// held.
+func (f *Fleet) reportRemoved(m *member) {
+	if m.announced {
+		m.announced = false
+		f.events.report(Event{Kind: ServerRemoved, Server: m.server.ID})
+	}
+}
+
+// takeOut closes a member that is not in the fleet any more: it lets calls in flight
 // end, for as long as drain. Call it with mu held.
-func (f *Fleet) takeOut(s *slot, drain time.Duration) {
-	id := s.server.ID
-	f.leaving[id] = append(slices.Clone(f.leaving[id]), s)
-	s.retire(drain)
+func (f *Fleet) takeOut(m *member, drain time.Duration) {
+	id := m.server.ID
+	f.leaving[id] = append(f.leaving[id], m)
+	m.retire(drain)
 	f.closing.Go(func() {
-		s.close()
+		m.supervising.Wait()
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.tellRemoved(s)
-		f.leaving[id] = slices.DeleteFunc(slices.Clone(f.leaving[id]), func(o *slot) bool { return o == s })
+		f.reportRemoved(m)
+		f.leaving[id] = slices.DeleteFunc(f.leaving[id], func(o *member) bool { return o == m })
 		if len(f.leaving[id]) == 0 {
 			delete(f.leaving, id)
 		}
-		close(s.gone)
+		close(m.closed)
 	})
 }
 
-// promote puts a successor that was heard into the place of the slot that served
-// until now. Call it with mu and the successor's mu held, from its run.
-func (f *Fleet) promote(s *slot) {
-	old := s.of
-	s.of = nil
+// promote puts a successor that has settled into the place of the member that served until
+// now. Call it with mu held, from the successor's supervisor.
+func (f *Fleet) promote(m *member) {
+	old := m.replaces
+	m.replaces = nil
 	old.succeed(nil)
-	f.slots = slices.Clone(f.slots)
-	f.slots[slices.Index(f.slots, old)] = s
+	f.members = slices.Clone(f.members)
+	f.members[slices.Index(f.members, old)] = m
 	f.takeOut(old, f.opts.Drain)
-	s.beside = old.gone
-	f.tellRemoved(old)
-	f.tellAdded(s)
-	for _, e := range s.untold {
-		f.events.tell(e)
+	m.beside = old.closed
+	f.reportRemoved(old)
+	f.reportAdded(m)
+	for _, e := range m.deferred {
+		f.events.report(e)
 	}
-	s.untold = nil
+	m.deferred = nil
 }
 
 // Servers is the configuration that was applied last, in order, each id once.
 func (f *Fleet) Servers() []Server {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := make([]Server, len(f.slots))
-	for i, s := range f.slots {
-		out[i] = s.newest()
+	return f.configured()
+}
+
+// configured is Servers with mu held.
+func (f *Fleet) configured() []Server {
+	out := make([]Server, len(f.members))
+	for i, m := range f.members {
+		if next := m.state.Load().successor; next != nil {
+			m = next
+		}
+		out[i] = m.configured().clone()
 	}
 	return out
 }
@@ -222,69 +254,29 @@ func (f *Fleet) Servers() []Server {
 // [Fleet.Snapshot].
 func (f *Fleet) Settle(ctx context.Context) error {
 	for {
-		s := f.unsettled()
-		if s == nil {
+		m := f.unsettled()
+		if m == nil {
 			return nil
 		}
-		if err := s.settled(ctx); err != nil {
+		if err := m.settle(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// unsettled is a server that nobody has heard yet, nil where all were heard.
-func (f *Fleet) unsettled() *slot {
+// unsettled is a server that has neither answered nor failed yet, nil where all have.
+func (f *Fleet) unsettled() *member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, s := range f.slots {
-		for _, s := range []*slot{s, s.next} {
-			if s != nil && !s.heard && !s.retired {
-				return s
+	for _, m := range f.members {
+		for _, m := range []*member{m, m.state.Load().successor} {
+			if m == nil {
+				continue
+			}
+			if s := m.state.Load(); !s.settled && !s.retired {
+				return m
 			}
 		}
 	}
 	return nil
-}
-
-// Restart closes every connection and opens it anew, with the configuration
-// that was applied last, and waits as [Fleet.Settle] does: ctx bounds that wait
-// alone. Calls in flight fail, but tools stay listed meanwhile, unless
-// FleetOptions.Grace is negative. Before any [Fleet.Apply], and after [Fleet.Close],
-// it is NotConnected.
-func (f *Fleet) Restart(ctx context.Context) error {
-	for replaced := false; !replaced; {
-		f.mu.Lock()
-		old, applied, closed := f.slots, f.applied, f.closed
-		f.mu.Unlock()
-		switch {
-		case closed:
-			return NewFault(NotConnected, "", "the fleet is closed", nil)
-		case applied == 0:
-			return NewFault(NotConnected, "", "the fleet has no configuration: apply one first", nil)
-		}
-		next := make([]place, len(old))
-		for i, s := range f.Servers() {
-			if i < len(next) { // else somebody has applied meanwhile
-				next[i] = place{slot: newSlot(f, s), by: shapeOf(s)}
-			}
-		}
-		replaced = f.replace(applied, old, next)
-	}
-	return f.Settle(ctx)
-}
-
-// replace puts new slots in the place of old ones. It does nothing, and is false,
-// where the fleet does not consist of these any more.
-func (f *Fleet) replace(applied uint64, old []*slot, next []place) bool {
-	f.mu.Lock()
-	if f.closed || f.applied != applied || !slices.Equal(f.slots, old) {
-		f.mu.Unlock()
-		return false
-	}
-	fresh := f.install(next, 0)
-	f.mu.Unlock()
-	if fresh {
-		f.watchers.Notify()
-	}
-	return true
 }

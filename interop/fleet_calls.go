@@ -2,13 +2,145 @@ package interop
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/indusagi/indus/toolbox"
 	"golang.org/x/sync/semaphore"
 )
+
+// Snapshot is the tools of all servers that are up, or are being connected
+// again, in order; the same for every principal.
+func (f *Fleet) Snapshot(toolbox.Principal) *toolbox.Snapshot { return f.published().snapshot }
+
+// Watch calls changed after each change of [Fleet.Snapshot].
+func (f *Fleet) Watch(changed func()) (stop func()) { return f.watchers.Watch(changed) }
+
+// Do calls a tool by its qualified name. While the server of a tool that is
+// listed is being connected, the call waits for it, at most as long as
+// Timeouts.Connect says; a call that has gone out is never repeated.
+//
+// A name that nobody lists and that may be a tool of a server which is not up
+// is NotConnected, with when the server is tried again, and its fault for the cause. Only
+// otherwise it is a [*toolbox.UnknownTool].
+func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	own, ok := f.published().owners[c.Name]
+	if !ok {
+		var err error
+		if own, err = f.unlistedOwner(ctx, c.Name); err != nil {
+			return nil, err
+		}
+	}
+	if own.member.held() {
+		return toolbox.ErrorResult(c.Name + " is held: its server holds or denies changed tools, and nothing here knows what was approved"), nil
+	}
+	leave, err := f.calls.enter(ctx, own.member.server.ID, c.Caller)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	for again := true; ; {
+		e, err := own.member.connected(ctx, own.tool)
+		if err != nil {
+			if next := f.ownerNow(c.Name); next.member != nil && next.member != own.member {
+				own = next // which has taken its place meanwhile
+				continue
+			}
+			return nil, err
+		}
+		r, err := own.call(ctx, e, c)
+		if _, denied := errors.AsType[*deniedError](err); denied { // since it was looked up
+			return nil, &toolbox.UnknownTool{Name: c.Name}
+		}
+		if !again || !e.refused(err) || !e.dies(ctx) {
+			return r, err
+		}
+		again = false
+	}
+}
+
+// call is one attempt, which [member.connected] has begun, if it is admitted.
+func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (*toolbox.Result, error) {
+	defer e.end()
+	if admit := o.member.fleet.opts.Admit; admit != nil && o.member.state.Load().config.changes.Guards() {
+		if refusal := admit(c); refusal != nil {
+			return refusal, nil
+		}
+	}
+	return e.callTool(ctx, o.tool, c)
+}
+
+// ownerNow is who owns a name once a change that is under way is over; zero: nobody.
+func (f *Fleet) ownerNow(name string) owner {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.current().owners[name]
+}
+
+// unlistedOwner looks for the owner of a name that nobody lists among the servers that
+// are not up.
+func (f *Fleet) unlistedOwner(ctx context.Context, name string) (owner, error) {
+	for {
+		var why error
+		members := f.all()
+		for _, m := range members {
+			if !m.mayOwn(name) {
+				continue
+			}
+			if m.held() {
+				return owner{m, ""}, nil
+			}
+			err := m.unlisted(ctx)
+			if ctx.Err() != nil {
+				return owner{}, ctx.Err()
+			}
+			if own, ok := f.published().owners[name]; ok {
+				return own, nil
+			}
+			if err != nil && why == nil {
+				why = err
+			}
+		}
+		switch {
+		case why == nil:
+			return owner{}, &toolbox.UnknownTool{Name: name}
+		case slices.Equal(members, f.all()): // else it may be another's now
+			return owner{}, why
+		}
+	}
+}
+
+// refused reports whether err says that e was dead before a call could go out.
+// It looks at the outermost fault alone, because a cause may be another
+// endpoint's.
+func (e *Endpoint) refused(err error) bool {
+	f, ok := err.(*Fault) //nolint:errorlint // see above
+	if !ok || f.Kind != NotConnected || f.Server != e.server.ID {
+		return false
+	}
+	var unsent *unsentError
+	return errors.As(f.Cause, &unsent) || !e.Phase().Usable()
+}
+
+// dies waits until an endpoint that has lost its connection is dead, and reports
+// whether it is, or ctx is over.
+func (e *Endpoint) dies(ctx context.Context) bool {
+	late := time.NewTimer(lostWait)
+	defer late.Stop()
+	select {
+	case <-e.Done():
+	case <-ctx.Done():
+	case <-late.C:
+		return false
+	}
+	return true
+}
 
 const (
 	defaultMaxCalls = 1000

@@ -56,22 +56,23 @@ func TestDownIsNotUnknown(t *testing.T) {
 	row := toolbox.Wire{Format: "mcp/legacy", JSON: json.RawMessage(`{"name":"old","inputSchema":{"type":"object"}}`)}
 	for _, gateway := range []bool{false, true} {
 		options := interop.MountOptions{
-			Wait: -1, Grace: time.Millisecond, Restart: interop.Restart{First: time.Hour, Max: time.Hour},
-			Known: func(server string) []toolbox.Wire {
+			FleetOptions: interop.FleetOptions{Grace: time.Millisecond, Restart: interop.Restart{First: time.Hour, Max: time.Hour}, Known: func(server string) []toolbox.Wire {
 				if server == "known" {
 					return []toolbox.Wire{row}
 				}
 				return nil
-			},
-		}
-		if gateway {
-			options.Gateway = &catalog.Options{}
+			}},
+			Wait: -1,
 		}
 		exits := func(id string) interop.Server {
 			return child(id, fixture.New(t, "-stderr", "no licence", "-exit-unless", string(shut)))
 		}
 		m := interop.Mount(t.Context(), []interop.Server{exits("known"), exits("never"), child("up", fixture.New(t))}, &options)
 		t.Cleanup(m.Close)
+		box := m.Box
+		if gateway {
+			box = toolbox.NewBox(nil, catalog.Over(m.Box, nil))
+		}
 		if err := m.Fleet.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestDownIsNotUnknown(t *testing.T) {
 				key := map[string]string{"call": "operation", "schema": "name"}[tool]
 				c.Name, c.Input = tool, fmt.Appendf(nil, "{%q:%q}", key, name)
 			}
-			return m.Box.Run(t.Context(), c)
+			return box.Run(t.Context(), c)
 		}
 		for _, server := range []string{"known", "never"} {
 			out := ask("call", server+"__old")
@@ -108,7 +109,7 @@ func TestDownIsNotUnknown(t *testing.T) {
 		if out := ask("schema", "known__old"); !strings.Contains(out.Text(), "UNAVAILABLE") || !strings.Contains(out.Text(), "its server known is down") {
 			t.Errorf("schema: %s", out.Text())
 		}
-		if out := m.Box.Run(t.Context(), toolbox.Call{Name: "search", Input: json.RawMessage(`{"query":"old"}`)}); !strings.Contains(out.Text(), `"down":["known","never"]`) {
+		if out := box.Run(t.Context(), toolbox.Call{Name: "search", Input: json.RawMessage(`{"query":"old"}`)}); !strings.Contains(out.Text(), `"down":["known","never"]`) {
 			t.Errorf("search: %s", out.Text())
 		}
 	}

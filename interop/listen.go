@@ -29,7 +29,7 @@ func (e *Endpoint) listen(c conn) {
 		_, err := c.call(e.ctx, exchange{method: protocol.MethodListen, params: params, back: func(ctx context.Context, m Message) (json.RawMessage, error) {
 			if m.Method == protocol.NoteAcknowledged {
 				if !acknowledged && e.hasListed() {
-					e.stale()
+					e.listChanged()
 				}
 				acknowledged = true
 				return nil, nil

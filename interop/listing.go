@@ -47,26 +47,26 @@ func (q Quarantine) String() string {
 	return fmt.Sprintf("%s: tool %q is quarantined: %s", q.Server, q.Tool, q.Reason)
 }
 
-// listing is one server's tools, as it listed them, or as a shape has them. Once it
-// is whole it never changes.
+// listing is one server's tools, as it listed them or as a configuration has them. Once it
+// is complete it is immutable.
 type listing struct {
-	tools      []tool
-	byName     map[string]int // index in tools, by the server's own name
-	rejected   []Quarantine
-	at         uint64 // Endpoint.changes when it was asked for
-	remembered bool   // it is what was known, and may be a part
-	owner      toolbox.Owner
-	whole      *listing // as the server listed it
-	by         *shape   // what was made of it; nil: nothing was
+	tools    []listedTool
+	byName   map[string]int // index in tools, by the server's own name
+	rejected []Quarantine
+	at       uint64 // Endpoint.changes when it was asked for
+	partial  bool   // it is what was known of the server, which may have more
+	owner    toolbox.Owner
+	raw      *listing    // as the server listed it
+	config   *toolConfig // what was applied to raw; nil: nothing was
 }
 
 func newListing() *listing {
 	l := &listing{byName: map[string]int{}}
-	l.whole = l
+	l.raw = l
 	return l
 }
 
-type tool struct {
+type listedTool struct {
 	toolbox.Descriptor
 	params []protocol.ParamHeader // what modern HTTP repeats in headers
 }
@@ -108,14 +108,32 @@ func (e *Endpoint) Quarantined() []Quarantine {
 	return append([]Quarantine(nil), e.list.rejected...)
 }
 
-// stale forgets the listing, and tells the fleet.
-func (e *Endpoint) stale() {
+// listChanged forgets the listing, and tells the fleet.
+func (e *Endpoint) listChanged() {
 	e.mu.Lock()
 	e.changes++
 	e.mu.Unlock()
-	if e.opts.toolsChanged != nil {
-		e.opts.toolsChanged()
+	select {
+	case e.opts.stale <- struct{}{}:
+	default: // no fleet, or it knows
 	}
+}
+
+// remembered is a listing of what is known of a server that has not answered; nil where
+// that is nothing.
+func (e *Endpoint) remembered(rows []toolbox.Wire) *listing {
+	if len(rows) == 0 {
+		return nil
+	}
+	l := newListing()
+	l.partial = true
+	for _, row := range rows {
+		n := len(l.tools)
+		if e.addRow(l, row.JSON); len(l.tools) > n {
+			l.tools[n].Wire.Format = row.Format // of the era in which it was listed
+		}
+	}
+	return l.configured(e.config)
 }
 
 // listed is the kept listing, or the one that is under way, or a new one.
@@ -129,35 +147,27 @@ func (e *Endpoint) listed(ctx context.Context) (*listing, error) {
 		return nil, e.notConnected()
 	}
 	a := e.listing
-	switch {
-	case a == nil || a.at != e.changes:
+	if a == nil || a.at != e.changes {
 		a = &listAttempt{done: make(chan struct{}), at: e.changes}
 		e.listing = a
-		e.running.Add(1)
-		go func() { defer e.running.Done(); e.drain(a) }()
-	default:
+		e.running.Go(func() { e.runListing(a) })
 	}
 	e.mu.Unlock()
 	select {
 	case <-a.done:
-		return e.inShape(a.list), a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// inShape is l as the configuration has it now, which may have changed since.
-func (e *Endpoint) inShape(l *listing) *listing {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if l != nil && e.list != nil && e.list.whole == l.whole {
-		return e.list
+	if a.list != nil && e.list != nil && e.list.raw == a.list.raw {
+		return e.list, a.err
 	}
-	return l.shaped(e.shape)
+	return a.list.configured(e.config), a.err // which may have changed since
 }
 
-// drain runs a listing to its end. A failure is not kept.
-func (e *Endpoint) drain(a *listAttempt) {
+// runListing runs a listing to its end. A failure is not kept.
+func (e *Endpoint) runListing(a *listAttempt) {
 	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.List, defaultList)
 	defer cancel()
 	a.list, a.err = e.pages(ctx)
@@ -174,7 +184,7 @@ func (e *Endpoint) drain(a *listAttempt) {
 		e.listing = nil
 	case a.err == nil:
 		a.list.at = a.at
-		a.list = a.list.shaped(e.shape)
+		a.list = a.list.configured(e.config)
 		if e.list == nil || e.list.at <= a.at {
 			e.list = a.list
 		}
@@ -250,7 +260,7 @@ func (e *Endpoint) pages(ctx context.Context) (*listing, error) {
 			return l, nil
 		}
 		for _, row := range rows {
-			e.admit(l, row)
+			e.addRow(l, row)
 		}
 		size += len(result)
 		if cursor == nil {
@@ -305,8 +315,8 @@ func (l *listing) reject(server, name, reason string) {
 	l.rejected = append(l.rejected, Quarantine{Server: server, Tool: name, Reason: reason})
 }
 
-// admit reads one row of a listing, or says why it cannot be used.
-func (e *Endpoint) admit(l *listing, row json.RawMessage) {
+// addRow reads one row of a listing, or says why it cannot be used.
+func (e *Endpoint) addRow(l *listing, row json.RawMessage) {
 	id := e.server.ID
 	members, err := wire.Members(row)
 	if err != nil {
@@ -347,7 +357,7 @@ func (e *Endpoint) admit(l *listing, row json.RawMessage) {
 		l.reject(id, name, reason)
 		return
 	}
-	t := tool{Descriptor: toolbox.Descriptor{ // its Name is the shape's to give
+	t := listedTool{Descriptor: toolbox.Descriptor{ // its Name is the configuration's to give
 		Description: description, Server: id, Tool: name,
 		Schema: input, Wire: toolbox.Wire{Format: e.format(), JSON: row},
 	}}
@@ -362,19 +372,14 @@ func (e *Endpoint) admit(l *listing, row json.RawMessage) {
 		t.params = nil
 	}
 	if _, flaws := protocol.Mend(row, true); len(flaws) > 0 {
-		l.rejected = append(l.rejected, Quarantine{Server: id, Tool: name, Reason: reasons(flaws), Published: true, Mended: true})
+		var reasons []string
+		for _, f := range flaws {
+			reasons = append(reasons, f.String())
+		}
+		l.rejected = append(l.rejected, Quarantine{Server: id, Tool: name, Reason: strings.Join(reasons, "; "), Published: true, Mended: true})
 	}
 	l.byName[name] = len(l.tools)
 	l.tools = append(l.tools, t)
-}
-
-// reasons is flaws in one line.
-func reasons(flaws []protocol.Flaw) string {
-	var all []string
-	for _, f := range flaws {
-		all = append(all, f.String())
-	}
-	return strings.Join(all, "; ")
 }
 
 func (e *Endpoint) speaksModernHTTP() bool {

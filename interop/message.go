@@ -30,9 +30,9 @@ type Message struct {
 	// asks meanwhile.
 	Of uint64
 
-	back    Peer  // takes what belongs to the exchange; nil: Receive does
-	tool    *tool // the tool that is called, where it is known
-	patient bool  // ctx carries the deadline: none is added
+	back    Peer        // takes what belongs to the exchange; nil: Receive does
+	tool    *listedTool // the tool that is called, where it is known
+	patient bool        // ctx carries the deadline: none is added
 }
 
 // Peer takes a message. For a request it returns the result's bytes or an

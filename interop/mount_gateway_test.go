@@ -52,15 +52,14 @@ func shown(box *toolbox.Box) (names []string) {
 	return names
 }
 
-// TestMountGateway: 300 tools cost a model four, which find and run the others.
-func TestMountGateway(t *testing.T) {
+// A catalog over a mount: 300 tools cost a model four, which find and run the others.
+func TestCatalogOverAMount(t *testing.T) {
 	all := mountCounters(t, &interop.MountOptions{Profile: schema.ProfileNamed("openai")})
 	if len(all.Box.Descriptors()) != 300 || all.Box.Findings() == nil {
 		t.Fatalf("without a gateway there are %d tools, and of their number is said %v", len(all.Box.Descriptors()), all.Box.Findings())
 	}
 	var called []string
 	m := mountCounters(t, &interop.MountOptions{
-		Profile: schema.ProfileNamed("openai"), Gateway: &catalog.Options{Prefix: "ops_"},
 		Around: []func(toolbox.Do) toolbox.Do{func(next toolbox.Do) toolbox.Do {
 			return func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 				called = append(called, c.Name)
@@ -68,20 +67,21 @@ func TestMountGateway(t *testing.T) {
 			}
 		}},
 	})
-	if got := shown(m.Box); !slices.Equal(got, []string{"ops_search", "ops_schema", "ops_call", "ops_batch"}) {
+	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.ProfileNamed("openai")}, catalog.Over(m.Box, &catalog.Options{Prefix: "ops_"}))
+	if got := shown(box); !slices.Equal(got, []string{"ops_search", "ops_schema", "ops_call", "ops_batch"}) {
 		t.Fatalf("a model is shown %q", got)
 	}
-	if found := m.Box.Findings(); found != nil {
+	if found := box.Findings(); found != nil {
 		t.Errorf("of four tools is said %v", found)
 	}
-	for _, d := range m.Box.Descriptors() {
+	for _, d := range box.Descriptors() {
 		if found := schema.Check(d.Parameters, schema.ProfileNamed("openai")); found != nil {
 			t.Errorf("%s: %v", d.Name, found)
 		}
 	}
 	run := func(name, input string) string {
 		t.Helper()
-		out := m.Box.Run(t.Context(), toolbox.Call{Name: name, Input: json.RawMessage(input)})
+		out := box.Run(t.Context(), toolbox.Call{Name: name, Input: json.RawMessage(input)})
 		return out.Text()
 	}
 	if text := run("ops_search", `{"query":"how many pears are on shelf 042"}`); !strings.Contains(text, `"pears__count_042"`) {
@@ -90,7 +90,7 @@ func TestMountGateway(t *testing.T) {
 	if text := run("ops_call", `{"operation":"pears__count_042","input":{"more":1}}`); text != "43" {
 		t.Error(text)
 	}
-	// The mount validates: what does not fit reaches no server, and the model is told what to mend.
+	// The catalog validates: what does not fit reaches no server, and the model is told what to mend.
 	if text := run("ops_call", `{"operation":"pears__count_042","input":{"mroe":1}}`); !strings.Contains(text, "INVALID_INPUT") || !strings.Contains(text, "more") {
 		t.Error(text)
 	}
@@ -101,24 +101,26 @@ func TestMountGateway(t *testing.T) {
 }
 
 // The gateway is live: what a reload takes cannot be found any more, and the four stay.
-func TestMountGatewayIsLive(t *testing.T) {
-	m := mountCounters(t, &interop.MountOptions{Gateway: &catalog.Options{}})
-	before := shown(m.Box)
+func TestCatalogOverAMountIsLive(t *testing.T) {
+	m := mountCounters(t, &interop.MountOptions{})
+	box := toolbox.NewBox(nil, catalog.Over(m.Box, nil))
+	before := shown(box)
 	m.Fleet.Apply(slices.DeleteFunc(m.Fleet.Servers(), func(s interop.Server) bool { return s.ID == "pears" }))
-	out := m.Box.Run(t.Context(), toolbox.Call{Name: "call", Input: json.RawMessage(`{"operation":"pears__count_042","input":{"more":1}}`)})
+	out := box.Run(t.Context(), toolbox.Call{Name: "call", Input: json.RawMessage(`{"operation":"pears__count_042","input":{"more":1}}`)})
 	if !strings.Contains(out.Text(), "NOT_FOUND") {
 		t.Error(out.Text())
 	}
-	if diff := cmp.Diff(before, shown(m.Box)); diff != "" {
+	if diff := cmp.Diff(before, shown(box)); diff != "" {
 		t.Errorf("the four changed (-want +got):\n%s", diff)
 	}
 }
 
-// With Unvalidated the server is the judge behind the gateway too.
-func TestMountGatewayUnvalidated(t *testing.T) {
+// With Unvalidated the server is the judge behind the catalog too.
+func TestCatalogOverAMountUnvalidated(t *testing.T) {
 	const row = `{"name":"t","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`
-	m, s := mountRow(t, row, &interop.MountOptions{Gateway: &catalog.Options{}, Unvalidated: true})
-	out := m.Box.Run(t.Context(), toolbox.Call{Name: "call", Input: json.RawMessage(`{"operation":"a__t","input":{"n":"one"}}`)})
+	m, s := mountRow(t, row, &interop.MountOptions{})
+	box := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, catalog.Over(m.Box, &catalog.Options{Unvalidated: true}))
+	out := box.Run(t.Context(), toolbox.Call{Name: "call", Input: json.RawMessage(`{"operation":"a__t","input":{"n":"one"}}`)})
 	if out.IsError || s.heard("call t") != 1 {
 		t.Errorf("it was left to the server, and %s", out.Text())
 	}

@@ -20,7 +20,7 @@ func TestServersWithNamesAlikeDoNotMeet(t *testing.T) {
 	for _, id := range ids {
 		by[id] = newPuppet(tools...)
 	}
-	m := mount(t, t.Context(), named(ids...), &interop.MountOptions{Endpoint: puppets(by)})
+	m := mount(t, t.Context(), named(ids...), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}})
 	all := m.Box.Descriptors()
 	if len(all) != len(ids)*len(tools) || m.Fleet.Quarantined() != nil {
 		t.Fatalf("%d tools are mounted of %d; quarantined: %v", len(all), len(ids)*len(tools), m.Fleet.Quarantined())
@@ -56,7 +56,7 @@ func TestACollisionIsDecidedByTheConfiguration(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				by, name := rivals()
 				release := by[slow].hold("initialize")
-				m := interop.Mount(t.Context(), named(order...), &interop.MountOptions{Wait: -1, Endpoint: puppets(by)})
+				m := interop.Mount(t.Context(), named(order...), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: -1})
 				defer m.Close()
 				synctest.Wait()
 				if d := m.Box.Descriptors(); len(d) != 2 || d[0].Name != name || d[0].Server == slow {
@@ -97,7 +97,7 @@ func TestQuarantineFollowsEachListing(t *testing.T) {
 		by, name := rivals()
 		rival := strings.TrimPrefix(name, "a_b"+interop.Qualifier)
 		by["a_b"].list("second")
-		m := interop.Mount(t.Context(), named("a.b", "a_b"), &interop.MountOptions{Endpoint: puppets(by)})
+		m := interop.Mount(t.Context(), named("a.b", "a_b"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}})
 		defer m.Close()
 		before := m.Box.Snapshot("")
 		for range 2 {
@@ -136,7 +136,7 @@ func TestHeldCallsFindTheirServer(t *testing.T) {
 				by[id].hold("initialize")
 			}
 			by[c.server].list(c.tool)
-			m := interop.Mount(t.Context(), named(ids...), &interop.MountOptions{Wait: -1, Endpoint: puppets(by)})
+			m := interop.Mount(t.Context(), named(ids...), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: -1})
 			defer m.Close()
 			call := later(t.Context(), m.Box, interop.QualifiedName(c.server, c.tool), "{}")
 			synctest.Wait()
@@ -156,7 +156,7 @@ func TestUnfitToolsArePublishedAndQuarantined(t *testing.T) {
 	deep := `{"type":"object","properties":{"a":` + strings.Repeat(`{"type":"array","items":`, 80) + `{}` + strings.Repeat("}", 80) + `}}`
 	s := newPuppet()
 	s.listRaw(`[{"name":"deep","inputSchema":` + deep + `},{"name":"fit","inputSchema":{"type":"object"}}]`)
-	m := mount(t, t.Context(), named("a"), &interop.MountOptions{Endpoint: puppets(map[string]*puppet{"a": s})})
+	m := mount(t, t.Context(), named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
 	if got := m.Box.Descriptors(); len(got) != 1 || got[0].Tool != "fit" {
 		t.Errorf("models are shown %v", got)
 	}

@@ -39,7 +39,7 @@ func TestNamesWhoseHashesCollide(t *testing.T) {
 // the other is quarantined with the reason.
 func TestATwinInOneListIsQuarantined(t *testing.T) {
 	s := newPuppet(twins[1], "other", twins[0])
-	m := mount(t, t.Context(), named(twinsOf), &interop.MountOptions{Endpoint: puppets(map[string]*puppet{twinsOf: s})})
+	m := mount(t, t.Context(), named(twinsOf), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{twinsOf: s})}})
 	all := m.Box.Descriptors()
 	if len(all) != 2 || all[0].Name != twinsName || all[0].Tool != twins[1] {
 		t.Errorf("mounted: %v", mountedNames(m.Box.Snapshot("")))
@@ -102,7 +102,7 @@ func TestAMountIsTheSameInWhateverOrderServersConnect(t *testing.T) {
 				for _, s := range by {
 					s.hold("initialize")
 				}
-				m := interop.Mount(t.Context(), servers, &interop.MountOptions{Wait: -1, Endpoint: puppets(by)})
+				m := interop.Mount(t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: -1})
 				defer m.Close()
 				for n, which := range order {
 					synctest.Wait()

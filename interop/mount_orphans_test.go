@@ -71,7 +71,7 @@ func TestNoOrphans(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f, d := fixture.New(t, c.flags...), newDiary(t)
-			m := mount(t, t.Context(), []interop.Server{child("a", f)}, &interop.MountOptions{Wait: -1, Restart: atOnce, Events: d.hear})
+			m := mount(t, t.Context(), []interop.Server{child("a", f)}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: atOnce}, Wait: -1, Events: d.hear})
 			c.end(t, m, f, d)
 			for n := range c.n {
 				wantGone(t, f, n+1)

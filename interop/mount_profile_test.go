@@ -80,7 +80,7 @@ func TestMountDoesNotValidateForServersThatAreConnecting(t *testing.T) {
 		s := newPuppet()
 		s.listRaw(`[{"name":"t","inputSchema":{"type":"object","required":["n"]}}]`)
 		release := s.hold("initialize")
-		m := interop.Mount(t.Context(), named("a"), &interop.MountOptions{Wait: -1, Endpoint: puppets(map[string]*puppet{"a": s})})
+		m := interop.Mount(t.Context(), named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}, Wait: -1})
 		defer m.Close()
 		done := make(chan toolbox.Outcome, 1)
 		go func() { done <- m.Box.Run(t.Context(), toolbox.Call{Name: "a__t"}) }()
@@ -106,8 +106,7 @@ func TestMountTellsOfTooManyTools(t *testing.T) {
 		s := newPuppet(many...)
 		told := func() int { return strings.Count(log.String(), "there are 129 tools") }
 		m := interop.Mount(t.Context(), named("a"), &interop.MountOptions{
-			Endpoint: puppets(map[string]*puppet{"a": s}),
-			Logger:   slog.New(slog.NewTextHandler(&log, nil)),
+			FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s}), Logger: slog.New(slog.NewTextHandler(&log, nil))},
 		})
 		defer m.Close()
 		for i, c := range []struct {

@@ -39,7 +39,7 @@ func TestMountNeverFailsAsAWhole(t *testing.T) {
 		{ID: "refused", Transport: interop.SSE{URL: "http://127.0.0.1:1/sse"}},
 		child("good", good),
 	}
-	m := mount(t, t.Context(), servers, &interop.MountOptions{Restart: interop.Restart{Off: true}})
+	m := mount(t, t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}}})
 	if diff := cmp.Diff([]string{"good"}, ownersOf(m.Box.Snapshot(""))); diff != "" {
 		t.Error(diff)
 	}
@@ -80,8 +80,8 @@ func TestMountWaits(t *testing.T) {
 				defer late.Stop()
 				start := time.Now()
 				m := interop.Mount(t.Context(), named("good", "a"), &interop.MountOptions{
-					Wait: c.wait, Restart: interop.Restart{Off: true},
-					Endpoint: puppets(map[string]*puppet{"a": s, "good": newPuppet("u")}),
+					FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}, Endpoint: puppets(map[string]*puppet{"a": s, "good": newPuppet("u")})},
+					Wait:         c.wait,
 				})
 				defer m.Close()
 				if got := time.Since(start); got != c.want {
@@ -107,7 +107,7 @@ func TestTheContextOfMountBoundsItsWaitOnly(t *testing.T) {
 	release := s.hold("initialize")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := mount(t, ctx, named("a"), &interop.MountOptions{Endpoint: puppets(map[string]*puppet{"a": s})})
+	m := mount(t, ctx, named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
 	if diff := cmp.Diff([]string{"a"}, m.Box.Snapshot("").Pending); diff != "" {
 		t.Error(diff)
 	}
@@ -126,7 +126,7 @@ func TestCallsToAServerThatIsNotReady(t *testing.T) {
 			by := map[string]*puppet{"slow": newPuppet("t"), "dead": newPuppet("t")}
 			by["dead"].refuseWith(errors.New("gone"))
 			release := by["slow"].hold("initialize")
-			m := interop.Mount(t.Context(), named("slow", "dead"), &interop.MountOptions{Wait: wait, Endpoint: puppets(by)})
+			m := interop.Mount(t.Context(), named("slow", "dead"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: wait})
 			defer m.Close()
 			synctest.Wait()
 			if wait > 0 {
@@ -159,7 +159,7 @@ func TestHeldCallsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPuppet("t")
 		s.hold("initialize")
-		m := interop.Mount(t.Context(), named("a"), &interop.MountOptions{Wait: -1, Endpoint: puppets(map[string]*puppet{"a": s})})
+		m := interop.Mount(t.Context(), named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}, Wait: -1})
 		defer m.Close()
 		start := time.Now()
 		_, err := say(t.Context(), m.Box, "a__t", "{}")

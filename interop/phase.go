@@ -17,9 +17,6 @@ const (
 	Faulted    Phase = "faulted"
 )
 
-// Phases is all six, in the order of life.
-func Phases() []Phase { return []Phase{Idle, Connecting, Ready, Closing, Closed, Faulted} }
-
 // Usable reports whether tools can be listed and called: only when Ready.
 func (p Phase) Usable() bool { return p == Ready }
 

@@ -113,58 +113,62 @@ func (r ToolRules) clone() ToolRules {
 	}
 }
 
-// shape is what the configuration makes of a server's tools. It is of the server
-// and not of a connection to it, and never changes: there is a new one.
-type shape struct {
+// toolConfig is what the configuration makes of a server's tools. It belongs to the server
+// and not to a connection to it, and is immutable.
+type toolConfig struct {
 	server  string
 	rules   ToolRules
 	profile *schema.Profile
 	changes ChangePolicy
 }
 
-func shapeOf(s Server) *shape {
-	return &shape{server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes}
+func toolConfigOf(s Server) *toolConfig {
+	return &toolConfig{server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes}
 }
 
-// same reports whether two shapes make the same of a listing.
-func (s *shape) same(o *shape) bool {
-	return s == o || s.server == o.server && s.profile == o.profile && s.changes == o.changes && s.rules.equal(&o.rules)
+// same reports whether both make the same of a listing.
+func (c *toolConfig) same(o *toolConfig) bool {
+	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.rules.equal(&o.rules)
 }
 
-// shaped is a listing as a shape has it: tools are left out, renamed and described
-// anew. It is the one place where the rules are applied to what a server lists.
-func (l *listing) shaped(by *shape) *listing {
-	if l == nil || l.by == by {
+// of is a server with this configuration of its tools.
+func (c *toolConfig) of(server Server) Server {
+	server.Tools, server.Profile, server.Changes = c.rules, c.profile, c.changes
+	return server
+}
+
+// configured is a listing as the configuration has it: tools are left out, renamed and
+// described anew. It is the one place where the rules are applied to what a server lists.
+func (l *listing) configured(c *toolConfig) *listing {
+	if l == nil || l.config == c {
 		return l
 	}
-	whole := l.whole
-	out := &listing{whole: whole, by: by, at: l.at, owner: whole.owner, byName: make(map[string]int, len(whole.tools))}
-	taken := make(map[string]string, len(whole.tools))
-	for i := range whole.tools {
-		t := whole.tools[i]
-		if why := by.rules.leftOut(t.Tool); why != "" {
-			out.rejected = append(out.rejected, Quarantine{Server: by.server, Tool: t.Tool, Reason: why, Denied: true})
+	out := &listing{raw: l.raw, config: c, at: l.at, owner: l.raw.owner, byName: make(map[string]int, len(l.raw.tools))}
+	taken := make(map[string]string, len(l.raw.tools))
+	for _, t := range l.raw.tools {
+		if why := c.rules.leftOut(t.Tool); why != "" {
+			out.rejected = append(out.rejected, Quarantine{Server: c.server, Tool: t.Tool, Reason: why, Denied: true})
 			continue
 		}
-		t.Name = QualifiedName(by.server, by.rules.renamed(t.Tool))
+		t.Name = QualifiedName(c.server, c.rules.renamed(t.Tool))
 		if first, ok := taken[t.Name]; ok {
-			out.reject(by.server, t.Tool, fmt.Sprintf("its tool %q is mounted as %s", first, t.Name))
+			out.reject(c.server, t.Tool, fmt.Sprintf("its tool %q is mounted as %s", first, t.Name))
 			continue
 		}
-		by.describe(&t)
-		t.Profile = by.profile
+		c.describe(&t)
+		t.Profile = c.profile
 		taken[t.Name] = t.Tool
 		out.byName[t.Tool] = len(out.tools)
 		out.tools = append(out.tools, t)
 	}
-	out.rejected = append(out.rejected, by.troubles(whole)...)
+	out.rejected = append(out.rejected, c.problems(l.raw)...)
 	return out
 }
 
 // describe puts the configuration's description in the place of the owner's, in the
 // tool object too: every other byte stays.
-func (s *shape) describe(t *tool) {
-	text, ok := s.rules.Describe[t.Tool]
+func (c *toolConfig) describe(t *listedTool) {
+	text, ok := c.rules.Describe[t.Tool]
 	if !ok {
 		return
 	}
@@ -177,40 +181,34 @@ func (s *shape) describe(t *tool) {
 	t.Wire.JSON = row
 }
 
-// troubles is what is wrong with the rows of tools that are not left out, and the
-// rules that concern no tool of a server that has said what it has.
-func (s *shape) troubles(whole *listing) []Quarantine {
+// problems is what is wrong with the rows of tools that are not left out, and the rules
+// that concern no tool of a server that has listed all it has.
+func (c *toolConfig) problems(raw *listing) []Quarantine {
 	var out []Quarantine
-	names := make(map[string]bool, len(whole.tools))
-	for i := range whole.tools {
-		names[whole.tools[i].Tool] = true
+	names := make(map[string]bool, len(raw.tools))
+	for i := range raw.tools {
+		names[raw.tools[i].Tool] = true
 	}
-	for _, q := range whole.rejected {
+	for _, q := range raw.rejected {
 		if q.Tool != "" {
 			names[q.Tool] = true
 		}
-		if q.Tool == "" || s.rules.leftOut(q.Tool) == "" {
+		if q.Tool == "" || c.rules.leftOut(q.Tool) == "" {
 			out = append(out, q)
 		}
 	}
-	if whole.remembered {
+	if raw.partial {
 		return out
 	}
-	for _, rule := range s.rules.idle(names) {
-		out = append(out, Quarantine{Server: s.server, Rule: rule, Reason: "the rule concerns none of its tools"})
+	for _, rule := range c.rules.idle(names) {
+		out = append(out, Quarantine{Server: c.server, Rule: rule, Reason: "the rule concerns none of its tools"})
 	}
 	return out
 }
 
-// of is a server with the rules and the profile of the shape.
-func (s *shape) of(server Server) Server {
-	server.Tools, server.Profile, server.Changes = s.rules, s.profile, s.changes
-	return server
-}
-
-// adopt makes a shape the endpoint's, and what is listed like it.
-func (e *Endpoint) adopt(s *shape) {
+// configure makes c the endpoint's, also of what is listed already.
+func (e *Endpoint) configure(c *toolConfig) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.shape, e.list = s, e.list.shaped(s)
+	e.config, e.list = c, e.list.configured(c)
 }

@@ -20,7 +20,7 @@ func mountRules(t testing.TB, rules interop.ToolRules, tools ...string) (*intero
 	t.Helper()
 	s := newPuppet(tools...)
 	servers := []interop.Server{{ID: "a", Tools: rules}}
-	return mount(t, t.Context(), servers, &interop.MountOptions{Endpoint: puppets(map[string]*puppet{"a": s})}), s
+	return mount(t, t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}}), s
 }
 
 // words are quarantines, but for the server.
@@ -207,7 +207,7 @@ func TestADeniedToolIsUnknownWhileItsServerConnects(t *testing.T) {
 		}
 		m := interop.Mount(t.Context(), []interop.Server{{ID: "a", Tools: interop.ToolRules{
 			Deny: []string{"bad", "b?d*"}, Rename: map[string]string{"own": "new"},
-		}}}, &interop.MountOptions{Wait: -1, Known: known, Endpoint: puppets(map[string]*puppet{"a": s})})
+		}}}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Known: known, Endpoint: puppets(map[string]*puppet{"a": s})}, Wait: -1})
 		defer m.Close()
 		wantListed(t, m.Box, "known", "a__new")
 		if q := words(m.Fleet.Quarantined()); len(q) != 1 || !strings.Contains(q[0], `"bad" is left out`) {
@@ -336,7 +336,7 @@ func TestServersDifferByTheirRules(t *testing.T) {
 	}
 	s := newPuppet("x", "y")
 	servers := []interop.Server{base()}
-	m := mount(t, t.Context(), servers, &interop.MountOptions{Endpoint: puppets(map[string]*puppet{"a": s})})
+	m := mount(t, t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
 	servers[0].Tools.Deny[0], servers[0].Tools.Rename["x"] = "x", "other"
 	if err := m.Fleet.Restart(t.Context()); err != nil {
 		t.Fatal(err)
@@ -351,7 +351,8 @@ func TestProfileOfAServer(t *testing.T) {
 	s.listRaw(`[{"name":"t","inputSchema":` + input + `}]`)
 	parameters := func(profile, own *schema.Profile) string {
 		m := mount(t, t.Context(), []interop.Server{{ID: "a", Profile: own}}, &interop.MountOptions{
-			Profile: profile, Endpoint: puppets(map[string]*puppet{"a": s}),
+			FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})},
+			Profile:      profile,
 		})
 		return string(m.Box.Descriptors()[0].Parameters)
 	}
@@ -371,7 +372,7 @@ func TestProfileOfAServer(t *testing.T) {
 		}
 	}
 	// It can be changed without a connection, and is followed.
-	m := mount(t, t.Context(), named("a"), &interop.MountOptions{Endpoint: puppets(map[string]*puppet{"a": s})})
+	m := mount(t, t.Context(), named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
 	dials := len(s.dials())
 	m.Fleet.Apply([]interop.Server{{ID: "a", Profile: schema.Original}})
 	if got := string(m.Box.Descriptors()[0].Parameters); got != input || len(s.dials()) != dials {

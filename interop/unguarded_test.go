@@ -14,7 +14,7 @@ func TestAMountThatKnowsNoApprovalsHasNoGuardedTools(t *testing.T) {
 	free, held := counters(t, "free", 1), counters(t, "held", 1)
 	servers := []interop.Server{free.Config(), held.Config()}
 	servers[1].Changes = interop.HoldChanges
-	m := interop.Mount(t.Context(), servers, &interop.MountOptions{Endpoint: interoptest.Endpoints(free, held)})
+	m := interop.Mount(t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: interoptest.Endpoints(free, held)}})
 	defer m.Close()
 	s := m.Box.Snapshot("")
 	if len(s.Tools) != 1 || s.Tools[0].Server != "free" || !slices.Equal(s.Held, []string{"held__count_000"}) {

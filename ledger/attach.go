@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/interop"
@@ -15,8 +14,8 @@ import (
 
 // Options tune an attachment. nil and the zero value are good.
 type Options struct {
-	// Mount says how the servers are connected and their tools shown; its Through is
-	// the attachment's own. nil: the zero options.
+	// Mount says how the servers are connected and their tools shown; its Filter and
+	// Admit are the attachment's own. nil: the zero options.
 	Mount *interop.MountOptions
 	// Log keeps what happens; it stays its owner's to close. nil: nothing is kept,
 	// and approvals last as long as the attachment.
@@ -60,13 +59,13 @@ type Attachment struct {
 	closing    sync.Once
 	done       chan struct{}
 	polling    sync.Once
-	guards     atomic.Bool // some server's changed tools are kept back
 
 	mu       sync.Mutex
 	ledger   Ledger
 	seen     *toolbox.Snapshot // of the fleet, as it was last looked at
 	shown    *toolbox.Snapshot // what of it is let through
 	mine     map[string]bool   // every server that the fleet had
+	guards   bool              // changed tools of some server are held or denied
 	held     map[tool]Entry    // what is not, and was recorded
 	kept     map[string]tool   // what is not, by name
 	approved approvals
@@ -78,7 +77,6 @@ type Attachment struct {
 	begun    bool
 	settling bool // Attach has not returned: what comes is enrolled in the end, in configuration order
 	closed   bool
-	news     chan struct{} // closed and replaced after each look
 }
 
 // Attach connects the servers and enrolls their tools: the ledger that it begins
@@ -97,9 +95,10 @@ func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options)
 		m.Known = once(Known(log, servers))
 	}
 	m.Events = a.hear
-	m.Through = a.follow
+	m.Filter = a.follow
+	m.Admit = a.admit
 	a.settling = m.Wait >= 0
-	a.Box = interop.Mount(ctx, servers, &m).Box
+	a.Box = interop.Mount(ctx, a.strict(servers), &m).Box
 	a.settled()
 	a.Enrolled = a.enrolled()
 	a.startPolling()
@@ -113,13 +112,13 @@ func (a *Attachment) follow(fleet *interop.Fleet) toolbox.Source {
 	a.Fleet = fleet
 	a.update()
 	a.stop = fleet.Watch(a.update)
-	return &gate{a}
+	return a
 }
 
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[tool]Entry{}, kept: map[string]tool{}, approved: approvals{},
-		marks: map[string]marked{}, flaps: map[string]*flapping{}, health: map[string]string{}, done: make(chan struct{}), news: make(chan struct{}),
+		marks: map[string]marked{}, flaps: map[string]*flapping{}, health: map[string]string{}, done: make(chan struct{}),
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}
 	if o != nil {
@@ -134,7 +133,6 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	if a.opts.Poll <= 0 {
 		a.opts.Poll = defaultPoll
 	}
-	a.watchOver(servers)
 	a.recorder = newRecorder(a.opts.Log, a.logger)
 	return a
 }
@@ -214,8 +212,7 @@ func (a *Attachment) Counts() map[string]int {
 	return counts
 }
 
-// Capabilities is the live tools as models see them, in the order of the ledger: none
-// of them where MountOptions.Gateway shows four in their place.
+// Capabilities is the live tools as models see them, in the order of the ledger.
 func (a *Attachment) Capabilities() []Capability {
 	byName := map[string]Capability{}
 	for _, c := range Capabilities(a.Box) {
@@ -278,19 +275,24 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 func (a *Attachment) Policy(server string) Policy {
 	for _, s := range a.Fleet.Servers() {
 		if s.ID == server {
-			return a.opts.Policy.Strictest(s.Changes)
+			return s.Changes
 		}
 	}
 	return a.opts.Policy.Strictest("")
 }
 
-// watchOver notes whether anything is to be kept back of servers.
-func (a *Attachment) watchOver(servers []interop.Server) {
+// strict is servers with the policies that hold: each its own, or the attachment's.
+func (a *Attachment) strict(servers []interop.Server) []interop.Server {
+	out := slices.Clone(servers)
 	guards := a.opts.Policy.Guards()
-	for _, s := range servers {
-		guards = guards || s.Changes.Guards()
+	for i := range out {
+		out[i].Changes = a.opts.Policy.Strictest(out[i].Changes)
+		guards = guards || out[i].Changes.Guards()
 	}
-	a.guards.Store(guards)
+	a.mu.Lock()
+	a.guards = guards
+	a.mu.Unlock()
+	return out
 }
 
 // Apply makes the attachment consist of servers, as [interop.Fleet.Apply] does, which
@@ -298,8 +300,8 @@ func (a *Attachment) watchOver(servers []interop.Server) {
 // recorded as a [Reload]; what it brings and takes follows as it happens. After Close
 // it does nothing.
 func (a *Attachment) Apply(servers []interop.Server) {
+	strict := a.strict(servers)
 	a.mu.Lock()
-	a.watchOver(servers)
 	if config := Fingerprint(servers...); config != a.config && !a.closed {
 		a.config = config
 		if a.begun { // else Begin will say so
@@ -310,7 +312,7 @@ func (a *Attachment) Apply(servers []interop.Server) {
 		a.startPolling()
 	}
 	a.mu.Unlock()
-	a.Fleet.Apply(servers)
+	a.Fleet.Apply(strict)
 	a.update()
 }
 

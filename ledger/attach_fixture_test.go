@@ -89,7 +89,7 @@ func configs(shelves ...*shelf) []interop.Server {
 // atOnce is for tests in which servers are killed: they come back at once, and
 // their tools go at once.
 func atOnce() *interop.MountOptions {
-	return &interop.MountOptions{Restart: interop.Restart{First: time.Millisecond, Max: 20 * time.Millisecond}, Grace: -1}
+	return &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: interop.Restart{First: time.Millisecond, Max: 20 * time.Millisecond}, Grace: -1}}
 }
 
 // attach is an attachment that ends with the test.

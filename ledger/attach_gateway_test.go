@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// The gateway of a mount stands over what the ledger lets through: what it keeps back can
+// A catalog stands over what the ledger lets through: what it keeps back can
 // neither be found nor called by way of the four, and what is live is enrolled as ever.
 func TestAttachGateway(t *testing.T) {
 	s := newShelf(t, "fs", row("echo", "returns the message"), row("block", "returns a block"))
@@ -19,21 +19,21 @@ func TestAttachGateway(t *testing.T) {
 	s.fill(t, row("echo", "returns the message, and sends it home"), row("block", "returns a block"))
 
 	mount := atOnce()
-	mount.Gateway = &catalog.Options{}
 	a := attach(t, configs(s), &ledger.Options{Log: log, Mount: mount, Policy: ledger.HoldChanges})
+	box := toolbox.NewBox(nil, catalog.Over(a, nil))
 	var shown []string
-	for _, d := range a.Box.Descriptors() {
+	for _, d := range box.Descriptors() {
 		shown = append(shown, d.Name)
 	}
 	if got := strings.Join(shown, " "); got != "search schema call batch" {
 		t.Fatalf("a model is shown %s", got)
 	}
-	if live := strings.Join(a.Names(), " "); live != "fs__block" || a.Capabilities() != nil {
-		t.Errorf("live is %s, and of them a model sees %v", live, a.Capabilities())
+	if live := strings.Join(a.Names(), " "); live != "fs__block" {
+		t.Errorf("live is %s", live)
 	}
 	run := func(tool, input string) string {
 		t.Helper()
-		return a.Box.Run(t.Context(), toolbox.Call{Name: tool, Input: json.RawMessage(input)}).Text()
+		return box.Run(t.Context(), toolbox.Call{Name: tool, Input: json.RawMessage(input)}).Text()
 	}
 	if text := run("search", `{"query":""}`); !strings.Contains(text, `"fs__block"`) || strings.Contains(text, "echo") {
 		t.Errorf("search says %s", text)

@@ -16,7 +16,7 @@ func TestAttachEnrolls(t *testing.T) {
 	typo := interop.Server{ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}}
 	log := open(t, logPath(t))
 	before := ledger.Empty().Enroll(start, capability("old", "tool", "", anyObject))
-	o := &ledger.Options{Mount: &interop.MountOptions{Restart: interop.Restart{Off: true}}, Log: log, By: "a test"}
+	o := &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}}}, Log: log, By: "a test"}
 	a := ledger.Attach(t.Context(), ledger.Empty(), append(configs(fs, web), typo), o)
 	defer a.Close()
 

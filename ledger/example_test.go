@@ -41,7 +41,7 @@ func ExampleAttach() {
 	server := greeter()
 	defer server.Close()
 	a := ledger.Attach(ctx, ledger.Empty(), []interop.Server{server.Config()}, &ledger.Options{
-		Log: file, By: "an example", Mount: &interop.MountOptions{Endpoint: interoptest.Endpoints(server)},
+		Log: file, By: "an example", Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: interoptest.Endpoints(server)}},
 	})
 	fmt.Println(a.Enrolled, "enrolled:", a.Names())
 	for _, c := range a.Capabilities() {

@@ -71,7 +71,7 @@ func TestTheLogOfAFlappingServerIsBounded(t *testing.T) {
 				path := logPath(t)
 				log := open(t, path)
 				a := ledger.Attach(t.Context(), ledger.Empty(), []interop.Server{{ID: "fx"}},
-					&ledger.Options{Log: log, Mount: &interop.MountOptions{Endpoint: c.options}})
+					&ledger.Options{Log: log, Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: c.options}}})
 				size := func() int64 {
 					synctest.Wait()
 					info, err := os.Stat(path)

@@ -74,7 +74,7 @@ func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
 		}
 		for _, server := range a.Fleet.Servers() { // of endpoints, it may be an older one
 			if r, ok := servers[server.ID]; ok {
-				r.policy = a.opts.Policy.Strictest(server.Changes)
+				r.policy = server.Changes
 				servers[server.ID] = r
 			}
 		}
@@ -129,7 +129,7 @@ func (l *looking) weigh(d *toolbox.Descriptor) {
 	t := tool{server.config, d.Server, d.Tool}
 	m := l.a.mark(d)
 	changed := l.a.approved.isChanged(t, m.seal) || l.a.blind && l.a.approved[t] != m.seal
-	kept := changed && (server.policy.Guards() || server.policy == "" && l.a.opts.Policy.Guards())
+	kept := changed && server.policy.Guards()
 	if kept {
 		l.kept[d.Name] = t
 		l.names = append(l.names, d.Name)
@@ -305,8 +305,6 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *looking) (fresh bool) {
 			a.marks = map[string]marked{}
 		}
 	}
-	close(a.news)
-	a.news = make(chan struct{})
 	return !same
 }
 
@@ -370,8 +368,6 @@ func (a *Attachment) end() {
 	}
 	a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1}
 	a.kept = map[string]tool{}
-	close(a.news)
-	a.news = make(chan struct{})
 	a.mu.Unlock()
 	a.watchers.Notify()
 }

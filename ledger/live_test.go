@@ -111,8 +111,8 @@ func TestWarmStart(t *testing.T) {
 	}
 	log := open(t, path)
 	a := attach(t, configs(fs), &ledger.Options{Log: log, Warm: true, Mount: &interop.MountOptions{
-		Wait:     -1,
-		Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{} },
+		FleetOptions: interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{} }},
+		Wait:         -1,
 	}})
 	if got := listed(a); got != "fs__echo fs__read" {
 		t.Errorf("at once there is %q", got)

@@ -216,7 +216,7 @@ func TestAttachTellsOfTooManyTools(t *testing.T) {
 	}
 	var said strings.Builder
 	attach(t, configs(newShelf(t, "fs", rows...)), &ledger.Options{Mount: &interop.MountOptions{
-		Logger: slog.New(slog.NewTextHandler(&said, nil)),
+		FleetOptions: interop.FleetOptions{Logger: slog.New(slog.NewTextHandler(&said, nil))},
 	}}).Close()
 	if n := strings.Count(said.String(), "there are 129 tools"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, said.String())

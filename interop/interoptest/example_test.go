@@ -140,7 +140,7 @@ func ExampleEndpoints() {
 	mounted := interop.Mount(context.Background(), []interop.Server{
 		weather.Config(),
 		{ID: "absent", Transport: interop.Stdio{Command: "no-such-program"}},
-	}, &interop.MountOptions{Endpoint: interoptest.Endpoints(weather), Restart: interop.Restart{Off: true}})
+	}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: interoptest.Endpoints(weather), Restart: interop.Restart{Off: true}}})
 	defer mounted.Close()
 	for _, s := range mounted.Fleet.Status() {
 		fmt.Println(s.Server, s.Phase, s.Tools)

@@ -136,7 +136,7 @@ func TestADeniedToolIsNotReached(t *testing.T) {
 	server := interoptest.Publish("s", interoptest.Tools())
 	config := server.Config()
 	config.Tools = interop.ToolRules{Deny: []string{"stall*"}, Rename: map[string]string{"echo": "say"}}
-	m := interop.Mount(t.Context(), []interop.Server{config}, &interop.MountOptions{Endpoint: interoptest.Endpoints(server)})
+	m := interop.Mount(t.Context(), []interop.Server{config}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: interoptest.Endpoints(server)}})
 	t.Cleanup(func() { m.Close(); server.Close() })
 	four := catalog.Over(m.Box, nil)
 	if got := do(t, four, "call", `{"operation":"s__say","input":{"message":"hi"}}`); !strings.Contains(got, "hi") {

@@ -79,7 +79,7 @@ func (up upstream) config(f *fixture.Server) interop.TransportConfig {
 func (r *rig) mount(id string, via interop.TransportConfig, opts interop.EndpointOptions) toolbox.Source {
 	r.Helper()
 	m := interop.Mount(r.Context(), []interop.Server{{ID: id, Transport: via}}, &interop.MountOptions{
-		Endpoint: func(interop.Server) *interop.EndpointOptions { return &opts },
+		FleetOptions: interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions { return &opts }},
 	})
 	r.Cleanup(m.Close)
 	if s := m.Fleet.Status()[0]; s.Phase != interop.Ready || s.Era != opts.Era || s.Fault != nil {

@@ -26,7 +26,10 @@ func (c *Connection) Close() { c.CloseFunc() }
 // same ledger.
 func Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams) (*Connection, error) {
 	o := &interop.MountOptions{
-		Wait: -1, Budget: -1, Profile: p, Restart: interop.Restart{Off: true}, Logger: s.Logger(),
+		FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}, Logger: s.Logger()},
+		Wait:         -1,
+		Budget:       -1,
+		Profile:      p,
 	}
 	c := &Connection{}
 	if slices.ContainsFunc(servers, func(o interop.Server) bool { return o.Changes.Guards() }) {

@@ -62,8 +62,10 @@ func MountKnown(ctx context.Context, servers []interop.Server, known func(string
 		away[i] = interop.Server{ID: o.ID, Tools: o.Tools, Profile: o.Profile}
 	}
 	return interop.Mount(ctx, away, &interop.MountOptions{
-		Wait: -1, Budget: -1, Profile: p, Known: known,
-		Grace: neverRetry, Restart: interop.Restart{First: neverRetry, Max: neverRetry},
+		FleetOptions: interop.FleetOptions{Known: known, Grace: neverRetry, Restart: interop.Restart{First: neverRetry, Max: neverRetry}},
+		Wait:         -1,
+		Budget:       -1,
+		Profile:      p,
 	})
 }
 

@@ -156,9 +156,13 @@ func (d *doctor) open() {
 		}
 	}
 	d.mounted = interop.Mount(context.Background(), servers, &interop.MountOptions{
-		Wait: -1, Budget: -1, Restart: interop.Restart{Off: true},
-		Through:  func(f *interop.Fleet) toolbox.Source { return f }, // it looks at tools, and calls none
-		Endpoint: func(o interop.Server) *interop.EndpointOptions { return d.probes[o.ID].options() },
+		FleetOptions: interop.FleetOptions{
+			Restart:  interop.Restart{Off: true},
+			Endpoint: func(o interop.Server) *interop.EndpointOptions { return d.probes[o.ID].options() },
+			Admit:    func(toolbox.Call) *toolbox.Result { return toolbox.ErrorResult("doctor calls no tools") }, // and looks at all
+		},
+		Wait:   -1,
+		Budget: -1,
 		Events: func(e interop.Event) {
 			if e.Kind == interop.ServerReady || e.Kind == interop.ServerFaulted {
 				d.probes[e.Server].settle()

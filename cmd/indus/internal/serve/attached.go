@@ -88,8 +88,10 @@ func (l lostLedger) Read(context.Context, uint64) ([]ledger.Entry, error) { retu
 func (l *servedLedger) attach(ctx context.Context, servers []interop.Server, by string, memory *interop.Memory, logger *slog.Logger) *ledger.Attachment {
 	o := &ledger.Options{
 		Mount: &interop.MountOptions{
-			Wait: -1, Memory: memory, Logger: logger, Events: reportEvents(l.s),
-			Profile: schema.Original, // a client adapts for its own provider
+			FleetOptions: interop.FleetOptions{Memory: memory, Logger: logger},
+			Wait:         -1,
+			Events:       reportEvents(l.s),
+			Profile:      schema.Original,
 		},
 		Policy: l.policy, Warm: true, Poll: command.AcceptTick, By: by,
 	}

@@ -1,0 +1,256 @@
+package interop
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// lostWait is how long an endpoint whose connection broke may take to be dead:
+// the exit of a process is waited for, which explains the death.
+const lostWait = 2 * exitWait
+
+// listGap is the least time between two listings: a server may change its list as often as
+// it likes, and we, and all clients, look no more than half the time. Of one that changes it
+// again and again the gap doubles, for each change is reported to every client and written
+// to every ledger.
+const (
+	listGap     = 100 * time.Millisecond
+	freeChanges = 20               // until the gap doubles
+	maxGapShift = 7                // 12.8 s
+	listCalm    = 30 * time.Second // without a change everything is forgiven
+)
+
+// supervise connects the server, keeps its list fresh, and connects it again when its
+// connection is lost, until the member is retired.
+func (m *member) supervise() {
+	defer func() { m.state.Load().endpoint.Close() }()
+	for _, closed := range m.waitFor { // which is bounded: in the end a process is killed
+		<-closed
+	}
+	m.fleet.mu.Lock()
+	m.fleet.reportAdded(m)
+	m.fleet.mu.Unlock()
+	policy := m.fleet.opts.Restart
+	pause := newBackoff(policy)
+	unsure := false // whether m.era is right
+	for {
+		e := m.state.Load().endpoint
+		m.update(func(*state) []EventKind { return []EventKind{ServerConnecting} })
+		lived := m.serve(e)
+		if m.ctx.Err() != nil {
+			m.finish(e)
+			return
+		}
+		if lived >= policy.Healthy {
+			pause.reset()
+		}
+		next := pause.next()
+		switch st := m.lost(e, next); {
+		case st.Era != "":
+			m.era, unsure = st.Era, false
+		case st.Fault.Kind == Timeout && (m.era == "" || unsure): // it may hang on the probe
+			m.era, unsure = Legacy, false
+		default: // what is remembered may be wrong: the next attempt is without, or with it again
+			unsure = !unsure
+		}
+		e.Close()
+		if policy.Off {
+			<-m.ctx.Done()
+		}
+		if !m.sleep(next) {
+			return
+		}
+		e = m.newEndpoint(m.state.Load().config, unsure)
+		m.update(func(s *state) []EventKind {
+			e.configure(s.config) // it may have changed meanwhile
+			s.endpoint = e
+			return nil
+		})
+	}
+}
+
+// finish lets the calls of a retired member end, for a while.
+func (m *member) finish(e *Endpoint) {
+	m.fleet.mu.Lock()
+	drain := m.drain
+	m.fleet.mu.Unlock()
+	if drain == 0 {
+		return
+	}
+	_, idle := e.busy()
+	late := time.NewTimer(drain)
+	defer late.Stop()
+	select {
+	case <-idle:
+	case <-e.Done():
+	case <-m.fleet.quit:
+	case <-late.C:
+		calls, _ := e.busy()
+		m.fleet.opts.Logger.Warn("calls are cut off: their server was replaced or taken out", "server", m.server.ID, "calls", calls, "after", drain)
+	}
+}
+
+// serve opens an endpoint, keeps its list fresh until it is dead, and says how long it
+// lived. A failed listing is tried again after a pause; a server that says that its list has
+// changed when it has not is asked less often.
+func (m *member) serve(e *Endpoint) (lived time.Duration) {
+	if e.Open(m.ctx) != nil {
+		return 0
+	}
+	start := time.Now()
+	failures, often := newBackoff(m.fleet.opts.Restart), changes{}
+	for first := true; ; first = false {
+		begun := time.Now()
+		l, err := e.listed(m.ctx)
+		if m.ctx.Err() != nil {
+			break
+		}
+		if _, lost := errors.AsType[*lostError](err); lost && !m.rest(e, lostWait) {
+			break
+		}
+		wait := time.Duration(0)
+		if changed := m.listed(e, l, err); err == nil && (changed || first) {
+			failures.reset()
+			wait = max(often.gap(time.Now()), time.Since(begun))
+		} else {
+			wait = failures.next()
+		}
+		if !m.rest(e, wait) || err == nil && !m.untilStale(e) {
+			break
+		}
+	}
+	return time.Since(start)
+}
+
+// listed publishes what a listing gave, and reports whether that is new. A failed one
+// leaves what was published before.
+func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
+	if err != nil && !e.Phase().Usable() {
+		return false // lost reports it
+	}
+	kind := ServerReady
+	m.update(func(s *state) []EventKind {
+		if s.up {
+			kind = ServerListed
+		}
+		s.up, s.settled, s.connectFault, s.listFault = true, true, nil, nil
+		m.keepList(s)
+		if err != nil {
+			errors.As(err, &s.listFault)
+		} else {
+			l = l.configured(s.config)
+			changed = !s.list.same(l)
+			s.list = l
+		}
+		return []EventKind{kind}
+	})
+	log := m.fleet.opts.Logger.With("server", m.server.ID)
+	switch {
+	case err != nil:
+		log.Warn("listing failed", "err", err)
+	case kind == ServerReady:
+		st := e.Status()
+		log.Info("ready", "era", st.Era, "tools", st.Tools, "dur", st.Took)
+	}
+	return changed
+}
+
+// lost notes that the endpoint is gone, and the pause until the next attempt. What was
+// published stays for a while, if there is hope. It gives the endpoint's status, whose Fault
+// is not nil.
+func (m *member) lost(e *Endpoint, pause time.Duration) EndpointStatus {
+	st := e.Status()
+	if st.Fault == nil {
+		st.Fault = NewFault(NotConnected, m.server.ID, "its endpoint was closed", nil)
+	}
+	if st.Era == "" && m.ctx.Err() == nil { // before whoever waits sees it, and may close everything
+		m.fleet.opts.Logger.Warn("not connected", "server", m.server.ID, "kind", st.Fault.Kind, "err", st.Fault)
+	}
+	m.update(func(s *state) []EventKind {
+		s.up, s.settled, s.trying = false, true, !m.fleet.opts.Restart.Off
+		s.connectFault, s.listFault = st.Fault, nil
+		if s.trying {
+			s.retry = time.Now().Add(pause)
+		}
+		switch {
+		case s.list == nil:
+		case !s.trying || m.fleet.opts.Grace == 0:
+			s.list = nil
+			return []EventKind{ServerFaulted, ServerWithdrawn}
+		case s.withdrawal == nil:
+			m.withdrawLater(s)
+		}
+		return []EventKind{ServerFaulted}
+	})
+	return st
+}
+
+// sleep reports whether d has passed, and the member is not retired. It is over as soon as
+// an earlier member has closed, and with that whatever it held.
+func (m *member) sleep(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-m.beside:
+		m.beside = nil
+	case <-m.ctx.Done():
+	}
+	return m.ctx.Err() == nil
+}
+
+// rest reports whether d has passed, and neither e is dead nor the member retired.
+func (m *member) rest(e *Endpoint, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-e.Done():
+	case <-m.ctx.Done():
+	}
+	return false
+}
+
+// untilStale reports whether the list of e is stale, and neither e is dead nor the member
+// retired.
+func (m *member) untilStale(e *Endpoint) bool {
+	select {
+	case <-e.opts.stale:
+		return true
+	case <-e.Done():
+	case <-m.ctx.Done():
+	}
+	return false
+}
+
+// changes counts those of a list that follow each other closely.
+type changes struct {
+	n    int
+	last time.Time
+}
+
+// gap is the least time until the next listing, after a change at a time.
+func (c *changes) gap(now time.Time) time.Duration {
+	if now.Sub(c.last) > listCalm {
+		c.n = 0
+	}
+	c.n, c.last = c.n+1, now
+	return listGap << min(max(0, c.n-freeChanges), maxGapShift)
+}
+
+// backoff is a pause that doubles, up to a cap.
+type backoff struct{ first, max, pause time.Duration }
+
+func newBackoff(r Restart) *backoff { return &backoff{r.First, r.Max, r.First} }
+
+func (b *backoff) reset() { b.pause = b.first }
+
+// next is the pause to make now: shorter by up to a half, so that many who lost
+// the same peer do not come back at the same moment.
+func (b *backoff) next() time.Duration {
+	d := b.pause
+	b.pause = min(2*b.pause, b.max)
+	return d - rand.N(d/2+1)
+}
