@@ -184,7 +184,11 @@ func NewFront(b Backend, opts *Options) *Host {
 // ServeStdio serves one client on this process's stdin and stdout, in either
 // era. It blocks until stdin ends, which is no error, or ctx does; see [Host.ServeIO].
 func (h *Host) ServeStdio(ctx context.Context) error {
-	return h.ServeIO(ctx, struct{ io.Reader }{os.Stdin}, struct{ io.Writer }{os.Stdout})
+	in, restoreIn := pollable(os.Stdin, os.O_RDONLY)
+	defer restoreIn()
+	out, restoreOut := pollable(os.Stdout, os.O_WRONLY)
+	defer restoreOut()
+	return h.ServeIO(ctx, struct{ io.Reader }{in}, struct{ io.Writer }{out})
 }
 
 // ServeIO serves one client on a pair of streams with a message on each line.
