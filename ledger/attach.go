@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -55,7 +56,7 @@ type Attachment struct {
 	watchers   toolbox.Watchers
 	stop       func() // looking at the fleet
 	background sync.WaitGroup
-	release    func() // ends the run's lease
+	release    func() // ends the run's lease; set in the background
 	closing    sync.Once
 	done       chan struct{}
 	polling    sync.Once
@@ -66,14 +67,13 @@ type Attachment struct {
 	shown    *toolbox.Snapshot // what of it is let through
 	mine     map[string]bool   // every server that the fleet had
 	guards   bool              // changed tools of some server are held or denied
-	held     map[tool]Entry    // what is not, and was recorded
-	kept     map[string]tool   // what is not, by name
+	held     map[toolID]Entry  // what is not, and was recorded
+	kept     map[string]toolID // what is not, by name
 	approved approvals
 	blind    bool // nothing is known of what was approved
-	marks    map[string]marked
+	summed   map[string]summed
 	flaps    map[string]*flapping
 	health   map[string]string // of each server that was lost, or never up, what was said
-	read     uint64            // the log up to there is in approved
 	begun    bool
 	settling bool // Attach has not returned: what comes is enrolled in the end, in configuration order
 	closed   bool
@@ -88,11 +88,10 @@ type Attachment struct {
 // closes what it gets.
 func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := newAttachment(l, servers, o)
-	a.lease(ctx)
-	log := a.recall(ctx)
+	state := a.recall(ctx, servers)
 	m := *a.opts.Mount
 	if m.Known == nil && a.opts.Warm {
-		m.Known = once(Known(log, servers))
+		m.Known = once(state.Known(servers))
 	}
 	m.Events = a.hear
 	m.Filter = a.follow
@@ -102,7 +101,6 @@ func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options)
 	a.settled()
 	a.Enrolled = a.enrolled()
 	a.startPolling()
-	a.tidy(log)
 	return a
 }
 
@@ -117,8 +115,8 @@ func (a *Attachment) follow(fleet *interop.Fleet) toolbox.Source {
 
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
-		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[tool]Entry{}, kept: map[string]tool{}, approved: approvals{},
-		marks: map[string]marked{}, flaps: map[string]*flapping{}, health: map[string]string{}, done: make(chan struct{}),
+		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: approvals{},
+		summed: map[string]summed{}, flaps: map[string]*flapping{}, health: map[string]string{}, done: make(chan struct{}),
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}
 	if o != nil {
@@ -137,22 +135,24 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	return a
 }
 
-// recall reads what was approved.
-func (a *Attachment) recall(ctx context.Context) []Entry {
+// recall reads what was approved, and what the servers had when they were heard last. That
+// precedes the servers: it says which era they are spoken to in. All else that is done with
+// the log is done beside them.
+func (a *Attachment) recall(ctx context.Context, servers []interop.Server) *State {
 	if a.opts.Log == nil {
-		return nil
+		return newState()
 	}
-	log, err := a.opts.Log.Read(ctx, 0)
+	state, err := stateOf(ctx, a.opts.Log, servers...)
 	if err != nil {
 		a.logger.Error("the ledger cannot be read: no tool counts as approved", "err", err)
 		a.blind = true
-		return nil
+		return newState()
 	}
-	a.approved = approvalsOf(log)
-	if len(log) > 0 {
-		a.read = log[len(log)-1].Seq
+	maps.Copy(a.approved, state.approved)
+	if l, ok := a.opts.Log.(fileLog); ok {
+		a.background.Go(func() { a.keep(l) })
 	}
-	return log
+	return state
 }
 
 // once gives what is known of a server to its first connection only: one that is

@@ -22,12 +22,17 @@ import (
 //
 // Others may append and read meanwhile: they wait, as for an append.
 func (f *File) Compact(ctx context.Context, since time.Time) (saved int64, err error) {
+	return f.compact(ctx, since, 0)
+}
+
+// compact is Compact where that saves at least so many bytes.
+func (f *File) compact(ctx context.Context, since time.Time, least int64) (saved int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err = f.locked(ctx, func(file *os.File) error {
+	err = f.atEnd(ctx, func(file *os.File) error {
 		before := f.tail.offset
-		needed, err := f.needed(file, since)
-		if err != nil {
+		needed, old, err := f.neededBodies(file, since)
+		if err != nil || old < least {
 			return err
 		}
 		after, err := f.rewrite(file, needed)
@@ -38,20 +43,30 @@ func (f *File) Compact(ctx context.Context, since time.Time) (saved int64, err e
 		return nil
 	})
 	if err == nil {
-		err = f.locked(ctx, func(*os.File) error { return nil }) // read the new one
+		err = f.atEnd(ctx, func(*os.File) error { return nil }) // read the new one
 	}
 	return saved, err
 }
 
-// needed is the sums of the tool objects that stay.
-func (f *File) needed(file *os.File, since time.Time) (map[string]bool, error) {
+// neededBodies is the sums of the tool objects that stay, and how many bytes all others have.
+func (f *File) neededBodies(file *os.File, since time.Time) (needed map[string]bool, old int64, err error) {
 	var entries []Entry
+	bodies := map[string]int{}
 	s := newScan()
-	s.each = func(e Entry, _ []byte) { entries = append(entries, e) }
-	if err := s.from(file); err != nil {
-		return nil, err
+	s.each = func(r *record, _ []byte) {
+		entries = append(entries, r.Entry)
+		bodies[r.Sum] = max(bodies[r.Sum], len(r.body))
 	}
-	return neededOf(entries, since), nil
+	if err := s.from(file); err != nil {
+		return nil, 0, err
+	}
+	needed = neededOf(entries, since)
+	for sum, n := range bodies {
+		if !needed[sum] {
+			old += int64(n)
+		}
+	}
+	return needed, old, nil
 }
 
 // neededOf is the sums of the tool objects of which the text stays.
@@ -60,10 +75,10 @@ func neededOf(entries []Entry, since time.Time) map[string]bool {
 	for _, e := range Live(entries) {
 		sums[e.Sum] = true
 	}
-	newest, approved := map[tool]string{}, approvals{}
+	newest, approved := map[toolID]string{}, approvals{}
 	for _, e := range sorted(entries) {
 		if e.Op == Enroll || e.Op == Hold {
-			newest[e.tool()] = e.Sum
+			newest[e.toolID()] = e.Sum
 			if !since.IsZero() && !e.At.Before(since) {
 				sums[e.Sum] = true
 			}
@@ -74,7 +89,7 @@ func neededOf(entries []Entry, since time.Time) map[string]bool {
 		sums[sum] = true
 	}
 	for _, e := range entries {
-		if e.Seal != "" && approved[e.tool()] == e.Seal {
+		if e.Seal != "" && approved[e.toolID()] == e.Seal {
 			sums[e.Sum] = true
 		}
 	}
@@ -90,49 +105,20 @@ const (
 	keepOld = 90 * 24 * time.Hour
 )
 
-// compacter is a log that can be made smaller.
-type compacter interface {
-	Compact(ctx context.Context, since time.Time) (saved int64, err error)
-}
-
-var _ compacter = (*File)(nil)
-
-// tidy compacts a log that has too much text of old versions, in the background.
-func (a *Attachment) tidy(log []Entry) {
-	c, ok := a.opts.Log.(compacter)
-	since := time.Now().Add(-keepOld)
-	if !ok || oldText(log, since) <= maxOld {
-		return
+// tidy compacts a log that has too much text of old versions. It looks each time that the
+// log has become so much longer.
+func (f *File) tidy(ctx context.Context) error {
+	f.mu.Lock()
+	grown := f.grown
+	f.mu.Unlock()
+	if !grown {
+		return nil
 	}
-	a.background.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), lastWrite) // Close waits for it
-		defer cancel()
-		saved, err := c.Compact(ctx, since)
-		if err != nil {
-			a.logger.Warn("the ledger cannot be compacted", "err", err)
-			return
-		}
-		a.logger.Info("the ledger is compacted: old versions of tools have no text any more", "saved", saved)
-	})
-}
-
-// oldText is how many bytes of tool objects a log would lose, 0 where it has not that
-// many in all: to tell which of them are needed takes longer.
-func oldText(log []Entry, since time.Time) (n int) {
-	text := map[string]int{}
-	for i := range log {
-		if e := &log[i]; e.Capability != nil && text[e.Sum] == 0 {
-			text[e.Sum] = len(e.Capability.Wire.JSON)
-			n += text[e.Sum]
-		}
+	saved, err := f.compact(ctx, time.Now().Add(-keepOld), maxOld)
+	if saved > 0 {
+		f.logger.Info("the ledger is compacted: old versions of tools have no text any more", "saved", saved)
 	}
-	if n <= maxOld {
-		return 0
-	}
-	for sum := range neededOf(log, since) {
-		n -= text[sum]
-	}
-	return n
+	return err
 }
 
 // from reads a file from its beginning.
@@ -160,9 +146,9 @@ func (f *File) rewrite(file *os.File, needed map[string]bool) (size int64, err e
 	w := bufio.NewWriter(out)
 	s := newScan()
 	s.bad = func(line []byte) { w.Write(append(line, '\n')) }
-	s.each = func(e Entry, line []byte) {
-		if !needed[e.Sum] {
-			line = bodiless(line)
+	s.each = func(r *record, line []byte) {
+		if !needed[r.Sum] {
+			line = withoutBody(line)
 		}
 		w.Write(append(line, '\n'))
 	}
@@ -181,8 +167,8 @@ func (f *File) rewrite(file *os.File, needed map[string]bool) (size int64, err e
 	return info.Size(), nil
 }
 
-// bodiless is a line without its body.
-func bodiless(line []byte) []byte {
+// withoutBody is a line without its body.
+func withoutBody(line []byte) []byte {
 	head := bytes.Index(line, []byte(hashKey)) + len(hashKey) + hashLen + 1
 	return append(bytes.Clone(line[:head]), '}')
 }

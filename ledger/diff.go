@@ -75,7 +75,7 @@ func Diff(before, after []Entry) []Change {
 			rest = append(rest, e)
 		}
 	}
-	now := map[tool][]Entry{} // of the later ones what is not
+	now := map[toolID][]Entry{} // of the later ones what is not
 	for _, e := range slices.Backward(after) {
 		if same[e.version()]--; same[e.version()] >= 0 {
 			now[e.anyConfig()] = append([]Entry{e}, now[e.anyConfig()]...)
@@ -86,7 +86,7 @@ func Diff(before, after []Entry) []Change {
 
 // pair tells of the tools that are left on the earlier side, and then of those that
 // are left on the later one.
-func pair(before, after []Entry, now map[tool][]Entry) (out []Change) {
+func pair(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 	for _, b := range before {
 		later := now[b.anyConfig()]
 		if len(later) == 0 {
@@ -108,8 +108,8 @@ func pair(before, after []Entry, now map[tool][]Entry) (out []Change) {
 }
 
 // anyConfig and version tell tools apart whatever their server's configuration.
-func (e Entry) anyConfig() tool  { return tool{"", e.Server, e.Tool} }
-func (e Entry) version() version { return version{"", e.Server, e.Tool, e.Sum} }
+func (e Entry) anyConfig() toolID { return toolID{"", e.Server, e.Tool} }
+func (e Entry) version() version  { return version{"", e.Server, e.Tool, e.Sum} }
 
 func change(kind ChangeKind, of, before, after Entry) Change {
 	return Change{Kind: kind, Server: of.Server, Tool: of.Tool, Name: of.Name, Before: before, After: after}

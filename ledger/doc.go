@@ -38,7 +38,8 @@
 // Every entry has its run, and what one run retires is nothing to another: [Runs]
 // parts them, [Live] is what is live in any of them, [Until] is the log as it was at
 // a time, and [Diff] is what changed between two times, down to the words of a
-// description and the places of a schema. [Known] is what was live last.
+// description and the places of a schema. A [State] is what is remembered of servers that do
+// not run: what is approved, and what each listed last.
 //
 // # Changed tools
 //
@@ -71,6 +72,11 @@
 // tool that it enrolls. What a server that is lost again and again loses and has again as it
 // was is counted and not written, for an hour at most: [Live] may then show what is gone. Whoever may write the file can write all of it anew: who fears that
 // keeps a [Head] elsewhere.
+//
+// Beside the file there is a checkpoint: the [State] of the log up to a line, from which
+// [File.State] goes on, so that a start costs the same however long the log is. It is
+// written by whoever has read much behind it, and may be removed at any time; one that is not of this
+// log is ignored, and Verify checks it.
 //
 // # Concurrency
 //

@@ -17,30 +17,32 @@ func Unsynced(f *File) *File {
 	return f
 }
 
+// Checkpointed makes a file write a checkpoint whenever it reads.
+func Checkpointed(f *File) *File {
+	f.every = 1
+	return f
+}
+
+// Approved is what a state has of approvals, by server and tool.
+func (s *State) Approved() map[string]string {
+	out := map[string]string{}
+	for t, seal := range s.approved {
+		out[t.config+" "+t.server+" "+t.name] = seal
+	}
+	return out
+}
+
 // Broken makes every sync of a file fail.
 func Broken(f *File, err error) { f.sync = func(*os.File) error { return err } }
 
 // ReadLine reads one line of a log.
 func ReadLine(line []byte) (Entry, []byte, error) {
-	e, _, body, err := readLine(line, func(b []byte) string { return string(b) })
-	return e, body, err
-}
-
-// ReadHead reads the head of a line as every line is read, and as none would be that is
-// not as we write it.
-func ReadHead(head []byte) (quick, thorough Entry, formats [2]string, isPlain bool, err error) {
-	text := func(b []byte) string { return string(b) }
-	formats[0], isPlain = quick.readPlainHead(head, text)
-	formats[1], err = thorough.readHead(append([]byte{' '}, head...), text)
-	return quick, thorough, formats, isPlain, err
+	r, err := readLine(line, func(b []byte) string { return string(b) })
+	return r.Entry, r.body, err
 }
 
 // AppendLine is the line of an entry as a File writes it.
-func AppendLine(e Entry) []byte {
-	body := e.seal()
-	line, _ := appendLine(nil, e.plain(), body)
-	return line
-}
+func AppendLine(e Entry) []byte { return newRecord(e).appendLine(nil) }
 
 // VerifyBytes is the damage of a log in memory.
 func VerifyBytes(b []byte) []Damage {

@@ -18,7 +18,7 @@ import (
 
 // FileOptions tune a [File]. nil and the zero value are good.
 type FileOptions struct {
-	// Logger hears of damage. nil: silent.
+	// Logger logs damage. nil: silent.
 	Logger *slog.Logger
 }
 
@@ -30,12 +30,15 @@ type File struct {
 	path   string
 	logger *slog.Logger
 	sync   func(*os.File) error // tests count
+	every  int64                // checkpointEvery, or less in tests
 
-	mu   sync.Mutex
-	tail *scan       // what was read so far
-	info os.FileInfo // of the file that it was read from
-	seen int         // damages of tail that were reported
-	last lastRead
+	mu    sync.Mutex
+	tail  *scan       // what was read so far
+	info  os.FileInfo // of the file that it was read from
+	seen  int         // damages of tail that were logged
+	last  lastRead
+	now   lastState
+	grown bool // it is longer by a multiple of maxOld than it was at its checkpoint
 
 	leased sync.Map // run: its file, which would be closed if nobody knew of it
 }
@@ -54,7 +57,7 @@ var _ Log = (*File)(nil)
 // removed: no [File.Append] has returned for it. Else the log is not read before the
 // first Read or Append. ctx bounds the wait for the lock.
 func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
-	f := &File{path: path, logger: slog.New(slog.DiscardHandler), sync: (*os.File).Sync}
+	f := &File{path: path, logger: slog.New(slog.DiscardHandler), sync: (*os.File).Sync, every: checkpointEvery}
 	if o != nil && o.Logger != nil {
 		f.logger = o.Logger
 	}
@@ -63,37 +66,26 @@ func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.mend(ctx); err != nil {
+	if err := f.repair(ctx); err != nil {
 		return f, fmt.Errorf("ledger: %w", err)
 	}
 	return f, nil
 }
 
-// mend cuts a torn end. It reads the log only where there is one: who opens it reads it
+// repair cuts off a torn end. It reads the log only where there is one: who opens it reads it
 // anyway, or appends in the background.
-func (f *File) mend(ctx context.Context) error {
-	unlock, err := filelock.Lock(ctx, f.path+".lock")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	file, err := f.open()
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := f.stat(file)
-	if err != nil || info.Size() == 0 {
-		return err
-	}
-	end := make([]byte, 1)
-	if _, err := file.ReadAt(end, info.Size()-1); err != nil {
-		return err
-	}
-	if end[0] == '\n' {
-		return nil
-	}
-	return f.catchUp(file)
+func (f *File) repair(ctx context.Context) error {
+	return f.exclusive(ctx, func(file *os.File) error {
+		info, err := f.stat(file)
+		if err != nil || info.Size() == 0 {
+			return err
+		}
+		end := make([]byte, 1)
+		if _, err := file.ReadAt(end, info.Size()-1); err != nil || end[0] == '\n' {
+			return err
+		}
+		return f.catchUp(file)
+	})
 }
 
 // Damage is what was found wrong while the log was read, so far.
@@ -106,23 +98,31 @@ func (f *File) Damage() []Damage {
 	return slices.Clone(f.tail.damage)
 }
 
-// locked calls do with the file, in which tail stands at the end, and with the lock
-// held: nobody else writes. Call it with mu held.
-func (f *File) locked(ctx context.Context, do func(*os.File) error) error {
+// exclusive calls do with the file while nobody else writes.
+func (f *File) exclusive(ctx context.Context, do func(*os.File) error) error {
 	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+		return err
 	}
 	defer unlock()
 	file, err := f.open()
 	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+		return err
 	}
 	defer file.Close()
-	if err := f.catchUp(file); err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	if err := do(file); err != nil {
+	return do(file)
+}
+
+// atEnd calls do with the file, of which tail has read everything, while nobody else
+// writes. Call it with mu held.
+func (f *File) atEnd(ctx context.Context, do func(*os.File) error) error {
+	err := f.exclusive(ctx, func(file *os.File) error {
+		if err := f.catchUp(file); err != nil {
+			return err
+		}
+		return do(file)
+	})
+	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	return nil
@@ -143,7 +143,7 @@ func (f *File) open() (*os.File, error) {
 func (f *File) stat(file *os.File) (os.FileInfo, error) {
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", f.path)
+		err = fmt.Errorf("%s is not a file", f.path)
 	}
 	return info, err
 }
@@ -157,7 +157,8 @@ func (f *File) catchUp(file *os.File) error {
 	// It may have been compacted, perhaps to a file that has the inode of the one before,
 	// or somebody has cut it.
 	if f.tail == nil || !os.SameFile(info, f.info) || info.Size() < f.tail.offset || !f.tail.isIn(file) {
-		f.tail, f.seen = newScan(), 0
+		f.tail, _ = f.resume(file)
+		f.seen = 0
 	}
 	f.info = info
 	torn, err := f.tail.read(io.NewSectionReader(file, f.tail.offset, info.Size()-f.tail.offset))
@@ -165,9 +166,7 @@ func (f *File) catchUp(file *os.File) error {
 		return err
 	}
 	if torn > 0 {
-		f.tail.line++
-		f.tail.report(Torn, 0, 0, fmt.Sprintf("%d bytes of a line that was never finished are cut off", torn))
-		f.tail.line--
+		f.tail.reportTorn(torn, " are cut off")
 		if err := file.Truncate(f.tail.offset); err != nil {
 			return err
 		}
@@ -176,7 +175,7 @@ func (f *File) catchUp(file *os.File) error {
 	return nil
 }
 
-// warn tells of damage that nobody was told of. Call it with mu held.
+// warn logs damage that was not logged before. Call it with mu held.
 func (f *File) warn() {
 	for _, d := range f.tail.damage[f.seen:] {
 		f.logger.Warn("the ledger is damaged", "path", f.path, "what", d.String())
@@ -186,89 +185,65 @@ func (f *File) warn() {
 
 // Append implements [Log]: one write, and one sync of the disk. What it could not
 // write whole it takes back.
-func (f *File) Append(ctx context.Context, entries ...Entry) ([]Entry, error) {
+func (f *File) Append(ctx context.Context, entries ...Entry) (kept []Entry, err error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var kept []Entry
-	err := f.locked(ctx, func(file *os.File) error {
+	err = f.atEnd(ctx, func(file *os.File) error {
 		if f.tail.high > maxSeq-uint64(len(entries)) {
 			return errors.New("it says that its numbers are used up: verify it")
 		}
-		b := f.write(entries)
-		_, err := file.WriteAt(b.lines, f.tail.offset)
+		batch, lines := f.records(entries)
+		_, err := file.WriteAt(lines, f.tail.offset)
 		if err == nil {
 			err = f.sync(file)
 		}
 		if err != nil {
 			return errors.Join(err, file.Truncate(f.tail.offset))
 		}
-		f.commit(b)
-		kept = b.kept
+		kept = f.wrote(batch, lines)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return kept, nil
+	return kept, err
 }
 
-// batch is entries as they will be kept, their lines, and the sums of the tool
-// objects in these.
-type batch struct {
-	kept  []Entry
-	lines []byte
-	sums  map[string]bool
-}
-
-// write makes a batch. A tool object that the log has is not written again.
-func (f *File) write(entries []Entry) batch {
-	b := batch{sums: map[string]bool{}}
-	now, prev := time.Now(), f.tail.prev
+// records is entries as they will be kept, and their lines. A tool object that the log has
+// is not written again.
+func (f *File) records(entries []Entry) (batch []*record, lines []byte) {
+	now, prev, bodies := time.Now(), f.tail.prev, map[string]bool{}
 	for i, e := range entries {
 		if e.At.IsZero() {
 			e.At = now
 		}
-		body := e.seal()
-		e = e.plain()
-		e.Seq, e.Prev = f.tail.high+uint64(i)+1, prev
-		withBody := body && !f.tail.sums[e.Sum] && !b.sums[e.Sum]
-		b.lines, e.Hash = appendLine(b.lines, e, withBody)
-		if withBody {
-			b.sums[e.Sum] = true
+		r := newRecord(e)
+		r.Seq, r.Prev = f.tail.high+uint64(i)+1, prev
+		if f.tail.body(r.Sum) >= 0 || bodies[r.Sum] {
+			r.body = nil
 		}
-		prev = e.Hash
-		b.kept = append(b.kept, e)
+		bodies[r.Sum] = bodies[r.Sum] || r.body != nil
+		lines = r.appendLine(lines)
+		prev = r.Hash
+		batch = append(batch, r)
 	}
-	return b
+	return batch, lines
 }
 
-// seal gives an entry with a tool the sums of its bytes, and reports whether these
-// are to be kept.
-func (e *Entry) seal() (keep bool) {
-	if e.Capability == nil {
-		return false
-	}
-	m := markOf(e.Capability)
-	e.Sum, e.Seal = m.sum, m.seal
-	n := len(e.Capability.Wire.JSON)
-	return n > 0 && n <= maxBody
-}
-
-// commit notes what was written.
-func (f *File) commit(b batch) {
-	for _, e := range b.kept {
+// wrote has tail go on after what was written.
+func (f *File) wrote(batch []*record, lines []byte) (kept []Entry) {
+	for _, r := range batch {
 		f.tail.line++
-		f.tail.advance(e)
+		f.tail.advance(r.Seq, r.Hash)
+		if r.body != nil {
+			f.tail.bodies[r.Sum] = f.tail.offset
+		}
+		kept = append(kept, r.Entry)
 	}
-	for sum := range b.sums {
-		f.tail.sums[sum] = true
-	}
-	f.tail.offset += int64(len(b.lines))
-	lines := bytes.TrimSuffix(b.lines, []byte("\n"))
-	f.tail.ends(lines[bytes.LastIndexByte(lines, '\n')+1:])
+	f.tail.offset += int64(len(lines))
+	lines = bytes.TrimSuffix(lines, []byte("\n"))
+	f.tail.remember(lines[bytes.LastIndexByte(lines, '\n')+1:])
+	return kept
 }
 
 // Read implements [Log]. It waits no longer than for an append that is under way.
@@ -281,14 +256,14 @@ func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 		return nil, nil
 	}
 	var out []Entry
-	s := newScan()
-	s.bodies = map[string]*Capability{}
-	s.each = func(e Entry, _ []byte) {
-		if e.Seq > after {
-			out = append(out, e)
+	s, tools := newScan(), toolObjects{}
+	s.each = func(r *record, _ []byte) {
+		tools.resolve(r)
+		if r.Seq > after {
+			out = append(out, r.Entry)
 		}
 	}
-	of, err := f.scan(ctx, s)
+	of, err := f.scanAll(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -297,61 +272,70 @@ func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 	if s.offset == info.Size() {
 		f.last = lastRead{info, s.high}
 	}
-	if f.tail == nil && s.offset == of.Size() { // then the first append need not read it again
-		s.bodies, s.each = nil, nil
+	f.adopt(s, of)
+	return sorted(out), nil
+}
+
+// adopt makes a scan of the file's complete lines tail, so that the first append need not read
+// them again. Call it with mu held.
+func (f *File) adopt(s *scan, of os.FileInfo) {
+	if f.tail == nil && s.offset == of.Size() {
+		s.each = nil
 		f.tail, f.info = s, of
 		f.warn()
 	}
-	return sorted(out), nil
 }
 
 func (f *File) hasRead(info os.FileInfo, after uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	l := f.last
-	return l.info != nil && after >= l.high && os.SameFile(l.info, info) &&
-		l.info.Size() == info.Size() && l.info.ModTime().Equal(info.ModTime())
+	return after >= f.last.high && isSame(f.last.info, info)
 }
 
-// scan reads all whole lines that are there now. They stay as they are, whoever
-// writes meanwhile: what is appended comes behind them, and compaction makes
+// isSame reports whether a file is as it was.
+func isSame(was, is os.FileInfo) bool {
+	return was != nil && os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
+}
+
+// scanAll reads all lines that are there now. They stay as they are, whoever
+// writes meanwhile: what is appended follows them, and compaction makes
 // another file.
-func (f *File) scan(ctx context.Context, s *scan) (of os.FileInfo, err error) {
-	file, of, err := f.whole(ctx)
+func (f *File) scanAll(ctx context.Context, s *scan) (of os.FileInfo, err error) {
+	file, of, err := f.openToRead(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
+		return nil, err
 	}
 	defer file.Close()
-	torn, err := s.read(&interruptible{ctx, io.NewSectionReader(file, 0, of.Size())})
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	if torn > 0 {
-		s.line++
-		s.report(Torn, 0, 0, fmt.Sprintf("%d bytes of a line that was never finished", torn))
-		s.line--
-	}
-	return of, nil
+	return of, s.section(ctx, file, of.Size())
 }
 
-// whole opens the file, and says how long it was while nobody wrote: what has no
+// section reads a file from where the scan stands up to end.
+func (s *scan) section(ctx context.Context, file io.ReaderAt, end int64) error {
+	torn, err := s.read(&interruptible{ctx, io.NewSectionReader(file, s.offset, end-s.offset)})
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	s.reportTorn(torn, "")
+	return nil
+}
+
+// openToRead opens the file, and says how long it was while nobody wrote: what has no
 // end then was cut off, and is not being written.
-func (f *File) whole(ctx context.Context) (*os.File, os.FileInfo, error) {
+func (f *File) openToRead(ctx context.Context) (file *os.File, of os.FileInfo, err error) {
 	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
 	defer unlock()
-	file, err := os.Open(f.path)
-	if err != nil {
-		return nil, nil, err
+	if file, err = os.Open(f.path); err == nil {
+		if of, err = file.Stat(); err != nil {
+			file.Close()
+		}
 	}
-	info, err := file.Stat()
 	if err != nil {
-		file.Close()
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
-	return file, info, nil
+	return file, of, nil
 }
 
 // interruptible ends with its context.
@@ -367,7 +351,7 @@ func (i *interruptible) Read(p []byte) (int, error) {
 	return i.r.Read(p)
 }
 
-// syncDir makes a new name last. Where directories cannot be synced it is up to the
+// syncDir makes a new name durable. Where directories cannot be synced it is up to the
 // system.
 func syncDir(path string) {
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {

@@ -22,10 +22,10 @@ type reachable struct {
 	ready  bool // what is listed of it is what it lists
 }
 
-// marked is the mark of the bytes that it was made of.
-type marked struct {
-	raw  json.RawMessage
-	mark mark
+// summed is the sums of a tool object.
+type summed struct {
+	raw       json.RawMessage
+	sum, seal string
 }
 
 // update makes the ledger say what the fleet lists. It computes and never waits, and
@@ -49,7 +49,7 @@ func (a *Attachment) look() (fresh bool) {
 	for id := range servers {
 		a.mine[id] = true
 	}
-	l := &looking{a: a, now: time.Now(), servers: servers, kept: map[string]tool{}}
+	l := &looking{a: a, now: time.Now(), servers: servers, kept: map[string]toolID{}}
 	if a.settling {
 		l.servers = unready(servers)
 	}
@@ -108,7 +108,7 @@ type looking struct {
 	live    map[[2]string]Entry // by server and tool; what is found there is taken out
 	owner   map[Key][2]string
 	shown   []toolbox.Descriptor
-	kept    map[string]tool
+	kept    map[string]toolID
 	names   []string           // of kept, in order
 	leftOut map[[2]string]bool // what the configuration denies; nil: nobody has asked yet
 	retires []Entry
@@ -126,8 +126,8 @@ func (l *looking) index() {
 // weigh takes one listed tool: is it let through, and what does the ledger say of it?
 func (l *looking) weigh(d *toolbox.Descriptor) {
 	server := l.servers[d.Server]
-	t := tool{server.config, d.Server, d.Tool}
-	m := l.a.mark(d)
+	t := toolID{server.config, d.Server, d.Tool}
+	m := l.a.sums(d)
 	changed := l.a.approved.isChanged(t, m.seal) || l.a.blind && l.a.approved[t] != m.seal
 	kept := changed && server.policy.Guards()
 	if kept {
@@ -164,7 +164,7 @@ func keepNote(p Policy, note string) string {
 	return note
 }
 
-func (l *looking) hold(d *toolbox.Descriptor, t tool, m mark, p Policy) {
+func (l *looking) hold(d *toolbox.Descriptor, t toolID, m summed, p Policy) {
 	if was, ok := l.a.held[t]; ok && was.Seal == m.seal {
 		return
 	}
@@ -174,7 +174,7 @@ func (l *looking) hold(d *toolbox.Descriptor, t tool, m mark, p Policy) {
 	l.enrolls = append(l.enrolls, e)
 }
 
-func (l *looking) enroll(d *toolbox.Descriptor, config string, m mark, changed bool, old Entry, isLive bool) {
+func (l *looking) enroll(d *toolbox.Descriptor, config string, m summed, changed bool, old Entry, isLive bool) {
 	e := l.entry(Enroll, d, config, m)
 	e.Changed = changed
 	id := [2]string{d.Server, d.Tool}
@@ -191,7 +191,7 @@ func (l *looking) enroll(d *toolbox.Descriptor, config string, m mark, changed b
 	l.a.approved.take(e)
 }
 
-func (l *looking) entry(op Op, d *toolbox.Descriptor, config string, m mark) Entry {
+func (l *looking) entry(op Op, d *toolbox.Descriptor, config string, m summed) Entry {
 	c := capability(*d, l.a.run)
 	e := Entry{
 		Op: op, Server: d.Server, Tool: d.Tool, Name: d.Name, Capability: &c, At: l.now,
@@ -222,7 +222,7 @@ func (l *looking) depart() {
 		for _, o := range l.kept {
 			listed = listed || o == t
 		}
-		if !listed && l.departure(t.server, t.tool) != NoteLost {
+		if !listed && l.departure(t.server, t.name) != NoteLost {
 			delete(l.a.held, t)
 		}
 	}
@@ -251,14 +251,14 @@ func (l *looking) isLeftOut(server, name string) bool {
 	return l.leftOut[[2]string{server, name}]
 }
 
-// mark is a listed tool's, computed once for the same bytes.
-func (a *Attachment) mark(d *toolbox.Descriptor) mark {
-	if known, ok := a.marks[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.raw, d.Wire.JSON) {
-		return known.mark
+// sums is computed once for the same bytes.
+func (a *Attachment) sums(d *toolbox.Descriptor) summed {
+	if known, ok := a.summed[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.raw, d.Wire.JSON) {
+		return known
 	}
-	c := capability(*d, nil)
-	m := markOf(&c)
-	a.marks[d.Name] = marked{raw: d.Wire.JSON, mark: m}
+	c, m := capability(*d, nil), summed{raw: d.Wire.JSON}
+	m.sum, m.seal = sumsOf(&c)
+	a.summed[d.Name] = m
 	return m
 }
 
@@ -301,8 +301,8 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *looking) (fresh bool) {
 			next.Version = a.shown.Version + 1
 		}
 		a.shown = next
-		if len(a.marks) > 2*len(s.Tools)+64 {
-			a.marks = map[string]marked{}
+		if len(a.summed) > 2*len(s.Tools)+64 {
+			a.summed = map[string]summed{}
 		}
 	}
 	return !same
@@ -367,7 +367,7 @@ func (a *Attachment) end() {
 		a.recorder.put(Entry{Op: End, Run: a.Run, At: now})
 	}
 	a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1}
-	a.kept = map[string]tool{}
+	a.kept = map[string]toolID{}
 	a.mu.Unlock()
 	a.watchers.Notify()
 }

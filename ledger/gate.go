@@ -69,22 +69,25 @@ func (a *Attachment) pollAll() {
 
 func (a *Attachment) poll() {
 	a.mu.Lock()
-	held, read := len(a.held), a.read
+	held := len(a.held)
 	a.mu.Unlock()
 	if held == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Poll+time.Second)
 	defer cancel()
-	news, err := a.opts.Log.Read(ctx, read)
-	if err != nil || len(news) == 0 {
+	state, err := stateOf(ctx, a.opts.Log)
+	if err != nil {
 		return
 	}
 	a.mu.Lock()
-	for _, e := range news {
-		a.approved.take(e)
-		a.read = max(a.read, e.Seq)
+	news := false
+	for t, seal := range state.approved {
+		news = news || a.approved[t] != seal
+		a.approved[t] = seal
 	}
 	a.mu.Unlock()
-	a.update()
+	if news {
+		a.update()
+	}
 }

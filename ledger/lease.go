@@ -109,27 +109,30 @@ func (f *File) abandoned(ctx context.Context) (gone []*os.File, err error) {
 	return gone, nil
 }
 
-// leaser is a log that knows which runs go on.
-type leaser interface {
+// fileLog is a log that knows which runs go on, and can be made smaller.
+type fileLog interface {
 	Lease(ctx context.Context, run string) (release func(), err error)
 	Reap(ctx context.Context) (ended int, err error)
+	tidy(ctx context.Context) error
 }
 
-var _ leaser = (*File)(nil)
+var _ fileLog = (*File)(nil)
 
-// lease ends what others have left, and says that this run goes on.
-func (a *Attachment) lease(ctx context.Context) {
-	l, ok := a.opts.Log.(leaser)
-	if !ok {
-		return
-	}
+// keep ends what others have left, says that this run goes on, and compacts the log where
+// that is due.
+func (a *Attachment) keep(l fileLog) {
+	ctx, cancel := context.WithTimeout(context.Background(), lastWrite) // Close waits for it
+	defer cancel()
 	if _, err := l.Reap(ctx); err != nil {
 		a.logger.Warn("runs that are over cannot be ended", "err", err)
 	}
 	release, err := l.Lease(ctx, a.Run)
 	if err != nil {
 		a.logger.Warn("nobody can tell whether this run goes on", "err", err)
-		return
+	} else {
+		a.release = release
 	}
-	a.release = release
+	if err := l.tidy(ctx); err != nil {
+		a.logger.Warn("the ledger cannot be compacted", "err", err)
+	}
 }

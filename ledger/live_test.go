@@ -101,12 +101,12 @@ func TestWarmStart(t *testing.T) {
 	fs := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads."))
 	path := logPath(t)
 	attach(t, configs(fs), &ledger.Options{Log: open(t, path)}).Close()
-	known := ledger.Known(read(t, open(t, path)), configs(fs))
+	known := ledger.StateOf(read(t, open(t, path))).Known(configs(fs))
 	if got := known("fs"); len(got) != 2 || string(got[0].JSON) != row("echo", "Echoes.") || got[0].Format == "" {
 		t.Fatalf("known are %+v", got)
 	}
 	slow := interop.Server{ID: "fs", Transport: interop.Stdio{Command: fs.Path, Args: append([]string{"-hang", "server/discover"}, fs.Args...)}}
-	if got := ledger.Known(read(t, open(t, path)), []interop.Server{slow})("fs"); got != nil {
+	if got := ledger.StateOf(read(t, open(t, path))).Known([]interop.Server{slow})("fs"); got != nil {
 		t.Errorf("another command knows %v", got)
 	}
 	log := open(t, path)
@@ -138,7 +138,7 @@ func TestKnownIsWhatWasListedLast(t *testing.T) {
 	lost.Note, gone.Note = "lost", "unlisted"
 	put(t, f, e(1, "a"), e(1, "b"), lost, gone, ledger.Entry{Op: ledger.End, Run: "A", At: start.Add(time.Minute)},
 		ledger.Entry{Op: ledger.Health, Run: "B", Server: "fs", Config: config, Note: "lost: transport"})
-	got := ledger.Known(read(t, f), []interop.Server{server})("fs")
+	got := ledger.StateOf(read(t, f)).Known([]interop.Server{server})("fs")
 	if len(got) != 1 || !strings.Contains(string(got[0].JSON), `"name":"a"`) {
 		t.Errorf("known are %v", got)
 	}

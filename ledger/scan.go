@@ -12,30 +12,29 @@ import (
 
 // scan reads a log line by line, and checks the chain as it goes.
 type scan struct {
-	offset int64 // behind the last whole line
+	offset int64 // of the end of the last complete line
 	line   int
-	high   uint64 // the highest number
-	prev   string // the last line's hash
-	seq    uint64 // and its number
-	lost   uint64 // lines since then of which nothing can be told
-	last   []byte // the last line, without its end; nil: it was too long
-	sums   map[string]bool
+	high   uint64           // the highest number
+	prev   string           // the last line's hash
+	seq    uint64           // and its number
+	lost   uint64           // unreadable lines since then
+	last   []byte           // the last line, without its end; nil: it was too long
+	bodies map[string]int64 // the offset of the last line that has a tool object, by sum
 	damage []Damage
 	texts  map[string]string // that lines repeat
 
-	bodies map[string]*Capability // by sum; nil: nobody wants them
-	each   func(Entry, []byte)    // every good entry and its line; nil: nobody
-	bad    func([]byte)           // every other line
+	each func(*record, []byte) // every good entry and its line; nil: nobody
+	bad  func([]byte)          // every other line
 }
 
-func newScan() *scan { return &scan{sums: map[string]bool{}, texts: map[string]string{}} }
+func newScan() *scan { return &scan{bodies: map[string]int64{}, texts: map[string]string{}} }
 
-// read takes all whole lines from r, which stands at offset, and leaves a last one
-// that has no end. It says how long that one is.
+// read takes all complete lines from r, which is at offset, and leaves a last one
+// that has no end. It returns how long that one is.
 func (s *scan) read(r io.Reader) (torn int64, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
-		line, n, err := readTo(in)
+		line, n, err := nextLine(in)
 		if errors.Is(err, io.EOF) {
 			return n, nil
 		}
@@ -45,12 +44,12 @@ func (s *scan) read(r io.Reader) (torn int64, err error) {
 		s.line++
 		s.take(line)
 		s.offset += n
-		s.ends(line)
+		s.remember(line)
 	}
 }
 
-// ends keeps the last line.
-func (s *scan) ends(line []byte) {
+// remember keeps the last line.
+func (s *scan) remember(line []byte) {
 	if line == nil {
 		s.last = nil
 		return
@@ -62,7 +61,7 @@ func (s *scan) ends(line []byte) {
 }
 
 // isIn reports whether r is what was read, as far as the last line tells: it has the hash
-// of the one before it, and stands where it stood only if nothing before it has changed.
+// of the one before it, and is where it was only if nothing before it has changed.
 func (s *scan) isIn(r io.ReaderAt) bool {
 	if s.offset == 0 {
 		return true
@@ -90,9 +89,9 @@ func (s *scan) text(b []byte) string {
 	return known
 }
 
-// readTo is the next line without its end, nil if it is too long, and its length
-// with its end. It is good until the next one is read. io.EOF: there is no end.
-func readTo(in *bufio.Reader) (line []byte, n int64, err error) {
+// nextLine is the next line without its end, nil if it is too long, and its length
+// with its end. It is valid until the next one is read. io.EOF: there is no end.
+func nextLine(in *bufio.Reader) (line []byte, n int64, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
 		n += int64(len(part))
@@ -115,34 +114,44 @@ func readTo(in *bufio.Reader) (line []byte, n int64, err error) {
 
 func (s *scan) take(line []byte) {
 	if line == nil {
-		s.refuse(line, Entry{}, errTooLong)
+		s.refuse(line, 0, "", errTooLong)
 		return
 	}
-	e, format, body, err := readLine(line, s.text)
-	if err != nil && !errors.Is(err, errBody) {
-		s.refuse(line, e, err)
+	r, err := readLine(line, s.text)
+	switch {
+	case errors.Is(err, errBody):
+		s.report(Altered, r.Seq, 0, err.Error())
+	case err != nil:
+		s.refuse(line, r.Seq, r.Hash, err)
 		return
 	}
-	if err != nil {
-		s.report(Altered, e.Seq, 0, err.Error())
+	s.link(r.Seq, r.Prev, r.Hash)
+	if r.body != nil {
+		s.bodies[r.Sum] = s.offset
 	}
-	s.link(e)
-	s.resolve(&e, format, body)
 	if s.each != nil {
-		s.each(e, line)
+		s.each(&r, line)
 	}
 }
 
-// refuse reads over a line. What it claims to be is believed as far as the chain
+// body is the offset of a line that has a tool object, -1 where none is known.
+func (s *scan) body(sum string) int64 {
+	if at, ok := s.bodies[sum]; ok {
+		return at
+	}
+	return -1
+}
+
+// refuse skips a line. What it claims to be is believed as far as the chain
 // goes, so that one altered line is one damage.
-func (s *scan) refuse(line []byte, e Entry, why error) {
+func (s *scan) refuse(line []byte, seq uint64, hash string, why error) {
 	kind := Unreadable
 	if errors.Is(why, errHash) {
 		kind = Altered
 	}
-	s.report(kind, e.Seq, 0, why.Error())
-	if kind == Altered && e.Seq == s.seq+1 {
-		s.advance(e)
+	s.report(kind, seq, 0, why.Error())
+	if kind == Altered && seq == s.seq+1 {
+		s.advance(seq, hash)
 	} else {
 		s.lost++
 	}
@@ -151,48 +160,56 @@ func (s *scan) refuse(line []byte, e Entry, why error) {
 	}
 }
 
-// link checks that e follows what stands before it.
-func (s *scan) link(e Entry) {
+// link checks that an entry follows the one before it.
+func (s *scan) link(seq uint64, prev, hash string) {
 	switch {
-	case e.Seq == s.seq+1 && e.Prev == s.prev:
-	case s.lost > 0 && e.Seq == s.seq+1+s.lost:
-	case e.Seq > s.seq+1:
-		s.report(Missing, s.seq+1, e.Seq-1, "the line before it is not there")
-	case e.Seq <= s.seq:
-		s.report(Reordered, e.Seq, 0, fmt.Sprintf("it stands behind entry %d", s.seq))
+	case seq == s.seq+1 && prev == s.prev:
+	case s.lost > 0 && seq == s.seq+1+s.lost:
+	case seq > s.seq+1:
+		s.report(Missing, s.seq+1, seq-1, "the line before it is not there")
+	case seq <= s.seq:
+		s.report(Reordered, seq, 0, fmt.Sprintf("it follows entry %d", s.seq))
 	default:
-		s.report(Altered, e.Seq, 0, "what stands before it is not what it was written behind")
+		s.report(Altered, seq, 0, "the line before it is not the one that it was written after")
 	}
-	s.advance(e)
+	s.advance(seq, hash)
 }
 
-func (s *scan) advance(e Entry) {
-	s.prev, s.seq, s.lost = e.Hash, e.Seq, 0
-	s.high = max(s.high, e.Seq)
-}
-
-// resolve gives e its tool, which this line or an earlier one has.
-func (s *scan) resolve(e *Entry, format string, body []byte) {
-	if body != nil {
-		s.sums[e.Sum] = true
-	}
-	if s.bodies == nil || e.Op != Enroll && e.Op != Hold || e.Sum == "" {
-		return
-	}
-	known := s.bodies[e.Sum]
-	if body != nil && known == nil {
-		known = remembered(*e, toolbox.Wire{Format: format, JSON: bytes.Clone(body)})
-		s.bodies[e.Sum] = known
-	}
-	switch {
-	case known == nil:
-	case known.Name == e.Name && known.Server == e.Server && known.Tool == e.Tool && known.Wire.Format == format:
-		e.Capability = known
-	default:
-		e.Capability = remembered(*e, toolbox.Wire{Format: format, JSON: known.Wire.JSON})
-	}
+func (s *scan) advance(seq uint64, hash string) {
+	s.prev, s.seq, s.lost = hash, seq, 0
+	s.high = max(s.high, seq)
 }
 
 func (s *scan) report(kind DamageKind, seq, last uint64, why string) {
 	s.damage = append(s.damage, Damage{Kind: kind, Line: s.line, Offset: s.offset, Seq: seq, Last: max(seq, last), Why: why})
+}
+
+// reportTorn reports a last line without an end.
+func (s *scan) reportTorn(bytes int64, what string) {
+	if bytes > 0 {
+		s.line++
+		s.report(Torn, 0, 0, fmt.Sprintf("%d bytes of a line that was never finished%s", bytes, what))
+		s.line--
+	}
+}
+
+// toolObjects gives entries their tools, which their own line or an earlier one has.
+type toolObjects map[string]*Capability // by sum
+
+func (t toolObjects) resolve(r *record) {
+	if r.Op != Enroll && r.Op != Hold || r.Sum == "" {
+		return
+	}
+	known := t[r.Sum]
+	if r.body != nil && known == nil {
+		known = recorded(&r.Entry, toolbox.Wire{Format: r.format, JSON: bytes.Clone(r.body)})
+		t[r.Sum] = known
+	}
+	switch {
+	case known == nil:
+	case known.Name == r.Name && known.Server == r.Server && known.Tool == r.Tool && known.Wire.Format == r.format:
+		r.Capability = known
+	default:
+		r.Capability = recorded(&r.Entry, toolbox.Wire{Format: r.format, JSON: known.Wire.JSON})
+	}
 }

@@ -18,7 +18,7 @@ type Snapshot struct {
 // log, and independent of the order of entries, for it goes by Seq. It takes them
 // for one run's: [Runs] parts a log that many have written.
 func Reduce(entries []Entry) Snapshot {
-	f := fold{at: map[Key]int{}}
+	f := newFold()
 	for _, e := range sorted(entries) {
 		f.take(e)
 	}
@@ -40,6 +40,14 @@ type fold struct {
 	at   map[Key]int
 	gone int
 	high uint64
+}
+
+func newFold() *fold { return &fold{at: map[Key]int{}} }
+
+// entries is what is live.
+func (f *fold) entries() []Entry {
+	f.close()
+	return f.live
 }
 
 // resume is the fold that gave s, to go on with.
@@ -65,8 +73,9 @@ func (f *fold) take(e Entry) {
 		if i, ok := f.at[e.Key]; ok {
 			delete(f.at, e.Key)
 			f.live[i] = Entry{}
-			f.gone++
-			f.tidy()
+			if f.gone++; f.gone >= 32 && f.gone*2 >= len(f.live) {
+				f.close()
+			}
 		}
 	case End:
 		clear(f.at)
@@ -74,25 +83,19 @@ func (f *fold) take(e Entry) {
 	}
 }
 
-// tidy closes the gaps once they are more than half.
-func (f *fold) tidy() {
-	if f.gone < 32 || f.gone*2 < len(f.live) {
+// close closes the gaps.
+func (f *fold) close() {
+	if f.gone == 0 {
 		return
 	}
-	f.close()
+	f.live, f.gone = slices.DeleteFunc(f.live, func(e Entry) bool { return e.Op == "" }), 0
 	for i, e := range f.live {
 		f.at[e.Key] = i
 	}
 }
 
-func (f *fold) close() {
-	f.live = slices.DeleteFunc(f.live, func(e Entry) bool { return e.Op == "" })
-	f.gone = 0
-}
-
 func (f *fold) snapshot() Snapshot {
-	f.close()
-	s := Snapshot{Live: slices.Clip(f.live), ByServer: map[string]int{}, HighWater: f.high}
+	s := Snapshot{Live: slices.Clip(f.entries()), ByServer: map[string]int{}, HighWater: f.high}
 	for _, e := range s.Live {
 		s.ByServer[e.Server]++
 	}

@@ -152,6 +152,15 @@ func LedgerExists(path string) (there bool, err error) {
 
 // Entries is all that is in the ledger: nothing where none is kept yet.
 func (f *LedgerFlags) Entries(ctx context.Context) ([]ledger.Entry, error) {
+	file, err := f.existing(ctx)
+	if file == nil {
+		return nil, err
+	}
+	return file.Read(ctx, 0)
+}
+
+// existing is the ledger; nil where none is kept yet.
+func (f *LedgerFlags) existing(ctx context.Context) (*ledger.File, error) {
 	path, err := f.Path()
 	if err != nil {
 		return nil, err
@@ -163,5 +172,5 @@ func (f *LedgerFlags) Entries(ctx context.Context) ([]ledger.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return file.Read(ctx, 0)
+	return file, nil
 }

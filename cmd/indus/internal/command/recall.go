@@ -37,18 +37,22 @@ func (r *Recalled) Find(name string) (toolbox.Descriptor, bool) {
 func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Recalled, error) {
 	ctx, cancel := context.WithTimeout(ctx, recallLimit)
 	defer cancel()
-	entries, err := f.Entries(ctx)
 	r := &Recalled{Heard: map[string]time.Time{}}
-	config := map[string]string{}
-	for _, o := range servers {
-		config[o.ID] = ledger.Fingerprint(o)
-	}
-	for _, e := range entries {
-		if e.Op == ledger.Enroll && config[e.Server] == e.Config {
-			r.Heard[e.Server] = e.At
+	state := ledger.StateOf(nil)
+	file, err := f.existing(ctx)
+	if file != nil {
+		if read, failed := file.State(ctx, servers...); failed == nil {
+			state = read
+		} else {
+			err = failed
 		}
 	}
-	mounted := MountKnown(ctx, servers, ledger.Known(entries, servers), schema.Original)
+	for _, o := range servers {
+		if at := state.Heard(o); !at.IsZero() {
+			r.Heard[o.ID] = at
+		}
+	}
+	mounted := MountKnown(ctx, servers, state.Known(servers), schema.Original)
 	defer mounted.Close()
 	r.Tools, r.Status = mounted.Box.Snapshot("").Tools, mounted.Fleet.Status()
 	return r, err

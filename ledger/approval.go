@@ -17,23 +17,23 @@ const (
 	DenyChanges   = interop.DenyChanges   // it is not live in this run, whatever is accepted meanwhile
 )
 
-// tool is a tool of a server under one configuration.
-type tool struct{ config, server, tool string }
+// toolID is a tool of a server under one configuration.
+type toolID struct{ config, server, name string }
 
-func (e Entry) tool() tool { return tool{e.Config, e.Server, e.Tool} }
+func (e Entry) toolID() toolID { return toolID{e.Config, e.Server, e.Tool} }
 
 // approvals is the seal of each tool's version that was approved last.
-type approvals map[tool]string
+type approvals map[toolID]string
 
 // take notes an approval: a person's, or that of who lists a tool for the first time.
 func (a approvals) take(e Entry) {
 	switch {
 	case e.Tool == "" || e.Seal == "":
 	case e.Op == Accept:
-		a[e.tool()] = e.Seal
+		a[e.toolID()] = e.Seal
 	case e.Op == Enroll && !e.Changed:
-		if _, ok := a[e.tool()]; !ok {
-			a[e.tool()] = e.Seal
+		if _, ok := a[e.toolID()]; !ok {
+			a[e.toolID()] = e.Seal
 		}
 	}
 }
@@ -47,7 +47,7 @@ func approvalsOf(entries []Entry) approvals {
 }
 
 // isChanged reports whether a version is another than the one that was approved.
-func (a approvals) isChanged(t tool, seal string) bool {
+func (a approvals) isChanged(t toolID, seal string) bool {
 	approved, ok := a[t]
 	return ok && approved != seal
 }
@@ -57,15 +57,15 @@ func (a approvals) isChanged(t tool, seal string) bool {
 // back.
 func Changed(entries []Entry) []Entry {
 	entries = sorted(entries)
-	approved, newest := approvalsOf(entries), map[tool]int{}
+	approved, newest := approvalsOf(entries), map[toolID]int{}
 	for i, e := range entries {
 		if e.Op == Enroll || e.Op == Hold {
-			newest[e.tool()] = i
+			newest[e.toolID()] = i
 		}
 	}
 	var out []Entry
 	for i, e := range entries {
-		if at, ok := newest[e.tool()]; ok && at == i && approved.isChanged(e.tool(), e.Seal) {
+		if at, ok := newest[e.toolID()]; ok && at == i && approved.isChanged(e.toolID(), e.Seal) {
 			out = append(out, e)
 		}
 	}
@@ -76,10 +76,10 @@ func Changed(entries []Entry) []Entry {
 // an entry of [Changed] is compared with, by [Diff].
 func Approved(entries []Entry, of Entry) (Entry, bool) {
 	entries = sorted(entries)
-	seal, ok := approvalsOf(entries)[of.tool()]
+	seal, ok := approvalsOf(entries)[of.toolID()]
 	found := Entry{}
 	for _, e := range entries {
-		if (e.Op == Enroll || e.Op == Hold) && e.tool() == of.tool() && e.Seal == seal {
+		if (e.Op == Enroll || e.Op == Hold) && e.toolID() == of.toolID() && e.Seal == seal {
 			found = e
 		}
 	}

@@ -1,0 +1,266 @@
+package ledger
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// A line is the head of an entry, its hash, and perhaps a body:
+//
+//	{"seq":7,…,"prev":"<hash of the line before>","hash":"<SHA-256 of what precedes it>","body":{the tool object}}
+//
+// The hash covers the head alone; the head has the sum of the body. So a body can
+// be left out, because an earlier line has it or because it was compacted away, and
+// the chain holds.
+const (
+	hashKey  = `,"hash":"`
+	bodyKey  = `,"body":`
+	bytesKey = `,"bytes":"` // a body that is not one line of JSON, in base64
+	hashLen  = 2 * sha256.Size
+)
+
+const (
+	// maxBody is the largest tool object that is kept; of a larger one only the sum.
+	maxBody = 1 << 20
+	// maxLine is the longest line that is read. None that we write is near it.
+	maxLine = 4 << 20
+	// maxText bounds every other text of a line.
+	maxText = 1 << 10
+	// maxSeq is what every reader of JSON accepts.
+	maxSeq = 1<<53 - 1
+)
+
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// record is an entry as its line has it.
+type record struct {
+	Entry
+	format string // of the tool object
+	body   []byte // the tool object: a part of the line, or new; nil: the line has none
+}
+
+// member is a text of a line.
+type member struct {
+	key  string
+	text *string
+}
+
+// members is the texts of a line, in their order.
+func (r *record) members() [12]member {
+	return [...]member{
+		{"run", &r.Run}, {"op", (*string)(&r.Op)}, {"server", &r.Server}, {"tool", &r.Tool}, {"name", &r.Name}, {"key", (*string)(&r.Key)},
+		{"config", &r.Config}, {"sum", &r.Sum}, {"seal", &r.Seal}, {"format", &r.format}, {"note", &r.Note}, {"prev", &r.Prev},
+	}
+}
+
+// newRecord is e as a line can hold it: texts in UTF-8 and of bounded length, the time in
+// milliseconds, the sums of its tool, and its tool object unless that is too large.
+func newRecord(e Entry) *record {
+	r := &record{Entry: e}
+	if e.Capability != nil {
+		r.Sum, r.Seal = sumsOf(e.Capability)
+		r.format = e.Capability.Wire.Format
+		if raw := e.Capability.Wire.JSON; len(raw) > 0 && len(raw) <= maxBody {
+			r.body = raw
+		}
+	}
+	for _, m := range r.members() {
+		*m.text = clip(*m.text)
+	}
+	r.At = e.At.UTC().Truncate(time.Millisecond)
+	if r.At.Year() < 0 || r.At.Year() > 9999 {
+		r.At = time.Time{}
+	}
+	return r
+}
+
+// clip keeps two long texts apart by a hash.
+func clip(s string) string {
+	if len(s) <= maxText && utf8.ValidString(s) {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	if len(s) > maxText/2 {
+		s = s[:maxText/2]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD") + "…" + hex.EncodeToString(sum[:8])
+}
+
+// appendLine appends the record's line, with its body if it has one, and sets its hash.
+func (r *record) appendLine(dst []byte) []byte {
+	start := len(dst)
+	dst = strconv.AppendUint(append(dst, `{"seq":`...), r.Seq, 10)
+	dst = r.At.AppendFormat(append(dst, `,"at":"`...), timeLayout)
+	dst = append(dst, '"')
+	if r.Changed {
+		dst = append(dst, `,"changed":true`...)
+	}
+	for _, m := range r.members() {
+		if *m.text != "" {
+			dst = append(append(append(dst, `,"`...), m.key...), `":`...)
+			dst = wire.AppendQuote(dst, *m.text)
+		}
+	}
+	sum := sha256.Sum256(dst[start:])
+	r.Hash = hex.EncodeToString(sum[:])
+	dst = append(append(append(dst, hashKey...), r.Hash...), '"')
+	switch {
+	case r.body == nil:
+	case isOneObject(r.body):
+		dst = append(append(dst, bodyKey...), r.body...)
+	default:
+		dst = append(base64.StdEncoding.AppendEncode(append(dst, bytesKey...), r.body), '"')
+	}
+	return append(dst, "}\n"...)
+}
+
+// isOneObject reports whether raw comes out of a line as it went in.
+func isOneObject(raw []byte) bool {
+	return len(raw) > 0 && raw[0] == '{' && raw[len(raw)-1] == '}' && utf8.Valid(raw) &&
+		bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 && wire.Valid(raw)
+}
+
+// Why a line is refused.
+var (
+	errLine    = errors.New("it is no entry")
+	errHash    = errors.New("it was altered: its hash is not that of its text")
+	errBody    = errors.New("its tool object was altered: it does not have the sum that the entry states")
+	errTooLong = errors.New("it is too long to be an entry")
+)
+
+// readLine reads a line without its end. The body is nil where the line has none,
+// and where it does not match its sum: then the error is errBody. With errHash
+// the entry is what the line claims to be. text makes strings.
+func readLine(line []byte, text func([]byte) string) (r record, err error) {
+	at := bytes.Index(line, []byte(hashKey))
+	if at < 0 || len(line) < at+len(hashKey)+hashLen+2 {
+		return record{}, errLine
+	}
+	rest := line[at+len(hashKey):]
+	hash := string(rest[:hashLen])
+	if rest[hashLen] != '"' || strings.Trim(hash, "0123456789abcdef") != "" || !r.readHead(line[:at], text) {
+		return record{}, errLine
+	}
+	r.Hash = hash
+	if sum := sha256.Sum256(line[:at]); hex.EncodeToString(sum[:]) != hash {
+		return r, errHash
+	}
+	r.body, err = readBody(rest[hashLen+1:], r.Sum)
+	return r, err
+}
+
+// readHead reads what the hash covers, flat members all of them. It skips those that
+// it does not know: a later version may have more.
+func (r *record) readHead(head []byte, text func([]byte) string) (ok bool) {
+	head, ok = bytes.CutPrefix(head, []byte(`{`))
+	members := r.members()
+	for len(head) > 0 && ok {
+		var key, value []byte
+		if key, value, head, ok = cutMember(head); !ok {
+			break
+		}
+		switch string(key) {
+		case "seq":
+			var err error
+			r.Seq, err = strconv.ParseUint(string(value), 10, 64)
+			ok = err == nil && r.Seq <= maxSeq
+		case "at":
+			var err error
+			r.At, err = time.Parse(`"`+timeLayout+`"`, string(value))
+			ok = err == nil
+		case "changed":
+			r.Changed = string(value) == "true"
+		default:
+			for _, m := range members {
+				if m.key == string(key) {
+					*m.text, ok = unquote(value, text)
+				}
+			}
+		}
+	}
+	return ok && r.Seq > 0
+}
+
+// cutMember is the first member of an object without its braces, and what follows it.
+func cutMember(b []byte) (key, value, rest []byte, ok bool) {
+	b, ok = bytes.CutPrefix(b, []byte(`"`))
+	if key, b, _ = bytes.Cut(b, []byte(`":`)); !ok || len(b) == 0 {
+		return nil, nil, nil, false
+	}
+	end, quoted := 0, b[0] == '"'
+	if quoted {
+		for end = 1; end < len(b) && b[end] != '"'; end++ {
+			if b[end] == '\\' {
+				end++
+			}
+		}
+		end++
+	} else if end = bytes.IndexByte(b, ','); end < 0 {
+		end = len(b)
+	}
+	if end > len(b) || end < len(b) && b[end] != ',' {
+		return nil, nil, nil, false
+	}
+	return key, b[:end], bytes.TrimPrefix(b[end:], []byte(",")), true
+}
+
+// unquote is a string of JSON as text makes it, which is asked where nothing is escaped.
+func unquote(value []byte, text func([]byte) string) (string, bool) {
+	for i, c := range value {
+		if c < 0x20 || c > 0x7e || c == '\\' || c == '"' && i > 0 && i < len(value)-1 {
+			return wire.Unquote(value)
+		}
+	}
+	if len(value) < 2 || value[0] != '"' {
+		return "", false
+	}
+	return text(value[1 : len(value)-1]), true
+}
+
+// readBody reads what follows the hash. It is covered by nothing but the sum.
+func readBody(rest []byte, sum string) ([]byte, error) {
+	inner, ok := bytes.CutSuffix(rest, []byte("}"))
+	if !ok {
+		return nil, errBody
+	}
+	if len(inner) == 0 {
+		return nil, nil
+	}
+	body, ok := bytes.CutPrefix(inner, []byte(bodyKey))
+	if !ok {
+		coded, _ := bytes.CutPrefix(inner, []byte(bytesKey))
+		coded, _ = bytes.CutSuffix(coded, []byte(`"`))
+		var err error
+		if body, err = base64.StdEncoding.AppendDecode(nil, coded); err != nil {
+			return nil, errBody
+		}
+	}
+	if got := sha256.Sum256(body); hex.EncodeToString(got[:]) != sum {
+		return nil, errBody
+	}
+	return body, nil
+}
+
+// recorded is an entry's tool as its tool object describes it. It cannot be run.
+func recorded(e *Entry, w toolbox.Wire) *Capability {
+	c := &Capability{Name: e.Name, Server: e.Server, Tool: e.Tool, Wire: w}
+	if !wire.Valid(w.JSON) {
+		return c
+	}
+	if d, ok := wire.Lookup(w.JSON, "description"); ok {
+		c.Description, _ = wire.Unquote(d)
+	}
+	c.Schema, _ = wire.Lookup(w.JSON, "inputSchema")
+	c.Parameters = c.Schema
+	return c
+}

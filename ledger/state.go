@@ -1,0 +1,116 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// State is what a log says of servers that nobody has heard yet: which versions of their
+// tools are approved, and what each listed last. It is a pure function of the log; a
+// [File] keeps it in a checkpoint, so that who begins need not read all of the log.
+type State struct {
+	approved approvals
+	runs     map[string]int // the numbers of the runs that go on, in the order in which they began
+	began    int            // runs
+	heard    map[origin]*heard
+}
+
+// origin is a server under one configuration.
+type origin struct{ server, config string }
+
+// heard is what a server listed in the newest run that heard it.
+type heard struct {
+	run  int
+	at   time.Time // of the last Enroll, in any run
+	live *fold     // without what was lost with its connection: that may be back
+}
+
+func newState() *State {
+	return &State{approved: approvals{}, runs: map[string]int{}, heard: map[origin]*heard{}}
+}
+
+// StateOf is the state after these entries.
+func StateOf(entries []Entry) *State {
+	s := newState()
+	for _, e := range sorted(entries) {
+		s.take(e)
+	}
+	return s
+}
+
+func (s *State) take(e Entry) {
+	s.approved.take(e)
+	number, ok := s.runs[e.Run]
+	switch {
+	case e.Op == End:
+		delete(s.runs, e.Run)
+		return
+	case e.Op == Accept: // is a run of its own
+		return
+	case !ok:
+		s.began++
+		number = s.began
+		s.runs[e.Run] = number
+	}
+	h := s.heard[origin{e.Server, e.Config}]
+	switch {
+	case e.Op == Enroll && (h == nil || h.run < number):
+		h = &heard{run: number, live: newFold()}
+		s.heard[origin{e.Server, e.Config}] = h
+	case h == nil:
+		return
+	}
+	if e.Op == Enroll {
+		h.at = e.At
+	}
+	if h.run == number && (e.Op == Enroll || e.Op == Retire && e.Note != NoteLost) {
+		h.live.take(e)
+	}
+}
+
+// of is what was heard of a server last under its very configuration; nil: nothing.
+func (s *State) of(server interop.Server) *heard {
+	return s.heard[origin{server.ID, Fingerprint(server)}]
+}
+
+// Known is the warm start, for MountOptions.Known: what each server had in the newest
+// run that heard it under this very configuration. What a server lost with its
+// connection, or at the run's end, it is taken to have still; what it did not list
+// any more, it has not.
+func (s *State) Known(servers []interop.Server) func(server string) []toolbox.Wire {
+	known := map[string][]toolbox.Wire{}
+	for _, server := range servers {
+		var tools []toolbox.Wire
+		if h := s.of(server); h != nil {
+			for _, e := range h.live.entries() {
+				if e.Capability != nil && len(e.Capability.Wire.JSON) > 0 {
+					tools = append(tools, e.Capability.Wire)
+				}
+			}
+		}
+		known[server.ID] = tools
+	}
+	return func(server string) []toolbox.Wire { return known[server] }
+}
+
+// Heard is when a server last listed something new under this very configuration; zero: never.
+func (s *State) Heard(server interop.Server) time.Time {
+	if h := s.of(server); h != nil {
+		return h.at
+	}
+	return time.Time{}
+}
+
+// stateOf is the state of a log.
+func stateOf(ctx context.Context, log Log, servers ...interop.Server) (*State, error) {
+	if f, ok := log.(interface {
+		State(context.Context, ...interop.Server) (*State, error)
+	}); ok {
+		return f.State(ctx, servers...)
+	}
+	entries, err := log.Read(ctx, 0)
+	return StateOf(entries), err
+}
