@@ -15,6 +15,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/conn"
 )
 
 // Advice is the sentence for a person: what to try after this fault. It goes by the
@@ -29,7 +30,7 @@ func (f *Fault) Advice() string {
 	errors.As(f, &c.rpc)
 	errors.As(f, &c.http)
 	errors.As(f, &c.exit)
-	if answered, ok := errors.AsType[*answeredError](f); ok && answered.http == c.http {
+	if answered, ok := errors.AsType[*conn.AnsweredError](f); ok && answered.HTTP == c.http {
 		c.http = nil // the server's own answer counts, whatever its status
 	} else if c.http != nil {
 		c.rpc = nil
@@ -67,7 +68,7 @@ func (c *circumstance) code(list ...int64) bool {
 
 // hungUp reports a connection that ended before the answer.
 func (c *circumstance) hungUp() bool {
-	return caused[*lostError](c) || caused[*cutError](c) || c.is(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)
+	return caused[*conn.LostError](c) || caused[*conn.CutError](c) || c.is(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)
 }
 
 const callAgain = "whether the tool ran is not known: look before you call it again"
@@ -84,18 +85,18 @@ var advices = []struct {
 		`the configuration leaves this tool out: mend "tools" in the server's row if it is wanted`},
 	{"input_required", func(c *circumstance) bool { return c.is(errInputRequired) },
 		"the tool asks its user something, which indus does not pass on: give what it asks for in the arguments, or connect the client to this server directly"},
-	{"an answer beyond the limit", func(c *circumstance) bool { return caused[*wire.TooLong](c) || caused[*longError](c) },
+	{"an answer beyond the limit", func(c *circumstance) bool { return caused[*wire.TooLong](c) || caused[*conn.LongError](c) },
 		"the answer is larger than indus takes: ask for less at once"},
-	{"the session is gone", func(c *circumstance) bool { return caused[*sessionGoneError](c) },
+	{"the session is gone", func(c *circumstance) bool { return caused[*conn.SessionError](c) },
 		"the server was restarted or has forgotten the session, and is connected again: call again"},
 	{"the connection ended before the call went out", func(c *circumstance) bool {
-		return c.calling && caused[*unsentError](c) && c.http == nil && c.rpc == nil && !c.is(syscall.ECONNREFUSED)
+		return c.calling && caused[*conn.UnsentError](c) && c.http == nil && c.rpc == nil && !c.is(syscall.ECONNREFUSED)
 	},
 		"the call did not go out, and the server is connected again: call again"},
-	{"the process ended during the call", func(c *circumstance) bool { return c.calling && caused[*exitError](c) },
+	{"the process ended during the call", func(c *circumstance) bool { return c.calling && caused[*conn.ExitError](c) },
 		"the server's process ended and is started again; " + callAgain},
 
-	{"HTTP 4xx to HTTP+SSE", func(c *circumstance) bool { return caused[*notSSEError](c) },
+	{"HTTP 4xx to HTTP+SSE", func(c *circumstance) bool { return caused[*conn.NotSSEError](c) },
 		`it does not speak HTTP+SSE at this path: remove "transport": "sse", and indus finds out which of the two it speaks`},
 
 	// of JSON-RPC
@@ -107,13 +108,13 @@ var advices = []struct {
 		return c.code(CodeParse, CodeInvalidRequest, protocol.CodeHeaderMismatch, protocol.CodeMissingCapability)
 	}, "the server refuses how it is asked: update it or indus, and look at what stands between them"},
 	{"no version of the protocol in common", func(c *circumstance) bool {
-		return c.code(protocol.CodeUnsupportedVersion) || caused[*versionError](c)
+		return c.code(protocol.CodeUnsupportedVersion) || caused[*conn.VersionError](c)
 	}, "the server speaks another version of MCP: update it, or indus"},
 	{"any other JSON-RPC code", func(c *circumstance) bool { return c.rpc != nil },
 		`the server fails by itself: its log says why; does it have all that it needs in "env"?`},
 
 	// of HTTP
-	{"HTTP 401, with the Authorization that is configured", func(c *circumstance) bool { return c.status(401) && c.http.authorized },
+	{"HTTP 401, with the Authorization that is configured", func(c *circumstance) bool { return c.status(401) && c.http.Authorized },
 		"it refuses the Authorization that it got: is the token still good, and for this server?"},
 	{"HTTP 401 that names where to sign in", func(c *circumstance) bool {
 		return c.status(401) && strings.Contains(c.http.Header.Get("WWW-Authenticate"), "resource_metadata")
@@ -180,7 +181,7 @@ var advices = []struct {
 		"the file may not be executed: chmod +x it, or name its interpreter as the command"},
 	{"no such file", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.is(fs.ErrNotExist) },
 		"the command does not exist, or the interpreter in its first line: is the path right, and the server installed?"},
-	{"a process that ended after it was connected", func(c *circumstance) bool { return c.Kind == Transport && caused[*exitError](c) },
+	{"a process that ended after it was connected", func(c *circumstance) bool { return c.Kind == Transport && caused[*conn.ExitError](c) },
 		"it is started again: its log says why it ended"},
 	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
 		`a program that it calls is not in the PATH it gets: write whole paths, or give it a "PATH" in "env"`},
@@ -188,7 +189,7 @@ var advices = []struct {
 		"something ended it: run the command by hand, and look for want of memory or a crash"},
 	{"any other exit status", func(c *circumstance) bool { return c.exit != nil },
 		`run the command by hand with nothing but "env" set: the server gets PATH, HOME and the locale, and of other variables what "env" names`},
-	{"an end without a word", func(c *circumstance) bool { return caused[*exitError](c) },
+	{"an end without a word", func(c *circumstance) bool { return caused[*conn.ExitError](c) },
 		"it ended without a word: is this the command of the server, and does it want an argument such as stdio?"},
 
 	// of either

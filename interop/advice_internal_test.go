@@ -2,6 +2,7 @@ package interop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -36,6 +37,40 @@ func TestTheDocumentedAdviceIsTheTable(t *testing.T) {
 	if is, err := os.ReadFile(page); err != nil || string(is) != b.String() {
 		t.Errorf("%s is not the table of advice (%v): write it with -update", page, err)
 	}
+}
+
+// rawRequest is what a raw server reads of a POST.
+type rawRequest struct {
+	ID     json.RawMessage
+	Method string
+	HTTP   *http.Request
+}
+
+type rawHandler func(w http.ResponseWriter, r rawRequest)
+
+// rawModern is a modern server that leaves all but server/discover to h.
+func rawModern(h rawHandler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		r := rawRequest{HTTP: hr}
+		_ = json.NewDecoder(hr.Body).Decode(&r)
+		if r.Method == "server/discover" {
+			rawAnswer(w, r, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"public"}`)
+			return
+		}
+		h(w, r)
+	})
+}
+
+func rawAnswer(w http.ResponseWriter, r rawRequest, result string) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.ID, result)
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 // What real servers fail with gets the advice of its cause.

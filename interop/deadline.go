@@ -2,10 +2,10 @@ package interop
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/conn"
 )
 
 // Defaults of [Timeouts].
@@ -16,22 +16,12 @@ const (
 	defaultTotal   = 10 * time.Minute
 )
 
-// deadlineError says that a deadline of ours passed, and which.
-type deadlineError struct {
-	after time.Duration
-	what  string // "no answer", "no result in all"
-}
-
-func (e *deadlineError) Error() string {
-	return fmt.Sprintf("%s within %v", e.what, e.after)
-}
-
 // withDeadline is ctx with a deadline of ours, told apart by its cause.
 func withDeadline(ctx context.Context, d, byDefault time.Duration) (context.Context, context.CancelFunc) {
 	if d = protocol.Duration(d, byDefault); d == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, &deadlineError{d, "no answer"})
+	return context.WithTimeoutCause(ctx, d, &conn.DeadlineError{After: d, What: "no answer"})
 }
 
 // patience ends a context when a call has been silent for too long, or has
@@ -50,12 +40,12 @@ func withPatience(ctx context.Context, t Timeouts) (context.Context, *patience) 
 	p := &patience{cancel: cancel, idle: protocol.Duration(t.Call, defaultCall)}
 	if p.idle > 0 {
 		p.silent = time.AfterFunc(p.idle, func() {
-			cancel(&deadlineError{p.idle, "no answer and no progress"})
+			cancel(&conn.DeadlineError{After: p.idle, What: "no answer and no progress"})
 		})
 	}
 	if total := protocol.Duration(t.Total, defaultTotal); total > 0 {
 		p.total = time.AfterFunc(total, func() {
-			cancel(&deadlineError{total, "no result in all"})
+			cancel(&conn.DeadlineError{After: total, What: "no result in all"})
 		})
 	}
 	return ctx, p

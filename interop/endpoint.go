@@ -13,6 +13,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -94,8 +95,8 @@ type Endpoint struct {
 	phase   Phase
 	fault   *Fault
 	attempt *attempt // of Open
-	conn    conn
-	shake   handshake
+	conn    conn.Conn
+	shake   conn.Handshake
 	took    time.Duration
 	list    *listing // the last one that is still good
 	config  *toolConfig
@@ -130,10 +131,7 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 		e.opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	e.opts.Logger = e.secrets.Logger(e.opts.Logger)
-	if e.opts.probeWait == 0 {
-		e.opts.probeWait = probeWait
-	}
-	meta := modernMeta(e.opts.Info)
+	meta := conn.ModernMeta(e.opts.Info)
 	e.modern = meta[1 : len(meta)-1]
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.do = e.send
@@ -162,21 +160,21 @@ func (e *Endpoint) Phase() Phase {
 func (e *Endpoint) Era() Era {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.shake.era
+	return e.shake.Era
 }
 
 // Capabilities is what the server says it can do, as it wrote it; nil before ready.
 func (e *Endpoint) Capabilities() json.RawMessage {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.shake.capabilities
+	return e.shake.Capabilities
 }
 
 // Instructions is what the server says to whoever uses it; "" before ready.
 func (e *Endpoint) Instructions() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.shake.instructions
+	return e.shake.Instructions
 }
 
 // Done is closed once the endpoint is Closed or Faulted.
@@ -187,14 +185,14 @@ func (e *Endpoint) Status() EndpointStatus {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := EndpointStatus{
-		Server: e.server.ID, Phase: e.phase, Era: e.shake.era, Version: e.shake.version,
+		Server: e.server.ID, Phase: e.phase, Era: e.shake.Era, Version: e.shake.Version,
 		Fault: e.fault, Took: e.took,
 	}
 	if e.list != nil {
 		s.Tools = len(e.list.tools)
 	}
-	if c, ok := e.conn.(*streamConn); ok {
-		s.Noise = int(c.noise.Load())
+	if e.conn != nil {
+		s.Noise = e.conn.Noise()
 	}
 	return s
 }
@@ -264,8 +262,10 @@ func (e *Endpoint) connect(a *attempt) {
 	start := time.Now()
 	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, defaultConnect)
 	c, shake, err := e.dial(ctx)
-	shake.instructions = e.secrets.Mask(shake.instructions)
-	shake.serverInfo, shake.capabilities = objectOrNil(e.secrets.JSON(shake.serverInfo)), objectOrNil(e.secrets.JSON(shake.capabilities))
+	shake.Instructions = e.secrets.Mask(shake.Instructions)
+	if shake.Capabilities = e.secrets.JSON(shake.Capabilities); len(shake.Capabilities) > 0 && shake.Capabilities[0] != '{' {
+		shake.Capabilities = nil // it cannot be shown without a secret
+	}
 	if err != nil {
 		err = e.connectFault(ctx, err)
 	}
@@ -279,7 +279,7 @@ func (e *Endpoint) connect(a *attempt) {
 		go func() { defer e.running.Done(); e.attend(c, shake) }()
 	case err == nil: // closed meanwhile
 		err = e.notConnected()
-		defer c.close()
+		defer c.Close()
 	default:
 		if e.to(Faulted) {
 			errors.As(err, &e.fault)
@@ -298,7 +298,7 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 		defer e.mu.Unlock()
 		return e.notConnected()
 	}
-	var late *deadlineError
+	var late *conn.DeadlineError
 	if errors.As(context.Cause(ctx), &late) {
 		if !errors.As(err, &late) { // else it says more than late alone
 			err = late
@@ -314,13 +314,13 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 
 // attend waits for the connection's death, and keeps a modern server's
 // subscription while it lives.
-func (e *Endpoint) attend(c conn, shake handshake) {
-	if shake.era == Modern && protocol.Declares(shake.capabilities, "tools", "listChanged") {
+func (e *Endpoint) attend(c conn.Conn, shake conn.Handshake) {
+	if shake.Era == Modern && protocol.Declares(shake.Capabilities, "tools", "listChanged") {
 		e.running.Add(1)
 		go func() { defer e.running.Done(); e.listen(c) }()
 	}
-	<-c.done()
-	cause := c.err()
+	<-c.Done()
+	cause := c.Err()
 	e.mu.Lock()
 	lost := e.to(Faulted)
 	if lost {
@@ -330,7 +330,7 @@ func (e *Endpoint) attend(c conn, shake handshake) {
 	if lost {
 		e.opts.Logger.Warn("connection lost", "server", e.server.ID, "kind", Transport, "err", cause)
 	}
-	c.close()
+	c.Close()
 }
 
 // Close ends the connection in bounded time and waits for all that the
@@ -344,7 +344,7 @@ func (e *Endpoint) Close() {
 	e.mu.Unlock()
 	e.cancel()
 	if c != nil {
-		c.close()
+		c.Close()
 	}
 	e.running.Wait()
 	if mine {
@@ -366,30 +366,13 @@ func (e *Endpoint) notConnected() *Fault {
 }
 
 // ready is the connection of a ready endpoint.
-func (e *Endpoint) ready() (conn, handshake, error) {
+func (e *Endpoint) ready() (conn.Conn, conn.Handshake, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.phase.Usable() {
-		return nil, handshake{}, e.notConnected()
+		return nil, conn.Handshake{}, e.notConnected()
 	}
 	return e.conn, e.shake, nil
-}
-
-// received takes what the server says outside of any exchange.
-func (e *Endpoint) received(ctx context.Context, m Message) (json.RawMessage, error) {
-	if !e.discreet(&m) {
-		return nil, nil
-	}
-	switch m.Method {
-	case protocol.NoteToolsChanged:
-		e.listChanged()
-	case protocol.NoteAcknowledged: // late: the subscription is the endpoint's own
-		return nil, nil
-	}
-	if e.opts.Receive != nil {
-		return e.opts.Receive(ctx, m)
-	}
-	return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
 }
 
 // Invoke calls one of the server's tools by the server's own name for it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -132,28 +133,27 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	if err != nil {
 		return nil, err
 	}
-	x := exchange{method: m.Method, back: m.back, of: m.Of}
+	x := conn.Request{Method: m.Method, Of: m.Of}
 	if m.Method == protocol.MethodToolsCall && m.back != nil {
-		x.token = e.tokens.Add(1)
+		x.Token = e.tokens.Add(1)
 	}
 	name := paramName(m)
-	if shake.era == Modern {
-		x.name = name
+	if shake.Era == Modern {
+		x.Name = name
 	}
-	if m.tool != nil && shake.era == Modern {
-		args, _ := wire.Lookup(m.Params, "arguments")
-		x.header = headersFor(m.tool.params, args)
+	if m.tool != nil {
+		x.ParamHeaders = m.tool.params
 	}
 	var ours []byte
-	if shake.era == Modern {
+	if shake.Era == Modern {
 		ours = e.modern
 	}
-	if x.params, err = hopParams(m.Params, ours, x.token); err != nil {
+	if x.Params, err = hopParams(m.Params, ours, x.Token); err != nil {
 		return nil, NewFault(siteKind(m.Method), e.server.ID, m.Method, err)
 	}
 	if m.patient { // ctx is our own, with its deadline
-		x.back = e.hearing(x.back, func() {})
-		result, err := readable(m.Method)(c.call(ctx, x))
+		x.Receive = e.hearing(m.back, func() {})
+		result, err := readable(m.Method)(c.Call(ctx, x))
 		return result, e.sendFault(ctx, ctx, m, name, err)
 	}
 	outer := ctx
@@ -162,8 +162,8 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	inner, p := withPatience(outer, e.server.Timeouts)
 	defer p.stop()
-	x.back = e.hearing(x.back, p.heard)
-	result, err := readable(m.Method)(c.call(inner, x))
+	x.Receive = e.hearing(m.back, p.heard)
+	result, err := readable(m.Method)(c.Call(inner, x))
 	return result, e.sendFault(outer, inner, m, name, err)
 }
 
@@ -177,7 +177,7 @@ func readable(method string) func(json.RawMessage, error) (json.RawMessage, erro
 			text = rpc.Data
 		}
 		if bad := wire.CheckUTF8(text); bad != nil && method != protocol.MethodToolsList {
-			return nil, &protocolError{"a broken answer", bad}
+			return nil, &conn.ProtocolError{What: "a broken answer", Cause: bad}
 		}
 		return result, err
 	}
@@ -185,9 +185,10 @@ func readable(method string) func(json.RawMessage, error) (json.RawMessage, erro
 
 // hearing is back with a look at what passes: each message is a sign of life,
 // and some servers tell of a new list on the stream of whatever runs.
-func (e *Endpoint) hearing(back Peer, heard func()) Peer {
-	return func(ctx context.Context, m Message) (json.RawMessage, error) {
+func (e *Endpoint) hearing(back Peer, heard func()) conn.Receiver {
+	return func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 		heard()
+		m := receivedFrom(from)
 		if !e.discreet(&m) {
 			return nil, nil
 		}
@@ -214,9 +215,9 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 		doing += " " + protocol.Printable(name, 80)
 	}
 	kind := siteKind(m.Method)
-	var late *deadlineError
-	var bad *protocolError
-	var unsent *unsentError
+	var late *conn.DeadlineError
+	var bad *conn.ProtocolError
+	var unsent *conn.UnsentError
 	switch {
 	case inner.Err() != nil && !isAnswer(err) && errors.As(context.Cause(inner), &late):
 		kind, err = Timeout, late

@@ -1,12 +1,8 @@
 package interop
 
 import (
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"strconv"
-
-	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/conn"
 )
 
 // Kind is the class of a [Fault]: a closed set of six. A kind is itself an
@@ -68,53 +64,21 @@ func (f *Fault) Unwrap() []error {
 	return []error{f.Kind, f.Cause}
 }
 
-// RPCError is the error of a JSON-RPC response, as its sender wrote it.
-type RPCError struct {
-	Code    int64
-	Message string
-	Data    json.RawMessage // nil where there is none
-}
-
-func (e *RPCError) Error() string {
-	return fmt.Sprintf("%s (%d)", e.Message, e.Code)
-}
-
-// Object is the error as a JSON-RPC error object.
-func (e *RPCError) Object() json.RawMessage {
-	b := fmt.Appendf(nil, `{"code":%d,"message":%s`, e.Code, wire.Quote(e.Message))
-	if e.Data != nil {
-		b = append(append(b, `,"data":`...), e.Data...)
-	}
-	return append(b, '}')
-}
+// RPCError is the error of a JSON-RPC response, as its sender wrote it: Code, Message and
+// Data, which is nil where there is none. Object is the JSON-RPC error object.
+type RPCError = protocol.RPCError
 
 // Error codes of JSON-RPC 2.0 and of MCP 2026-07-28 (basic/index, "Error codes").
 const (
-	CodeParse          = -32700
-	CodeInvalidRequest = -32600
-	CodeMethodNotFound = -32601
-	CodeInvalidParams  = -32602
-	CodeInternal       = -32603
+	CodeParse          = protocol.CodeParse
+	CodeInvalidRequest = protocol.CodeInvalidRequest
+	CodeMethodNotFound = protocol.CodeMethodNotFound
+	CodeInvalidParams  = protocol.CodeInvalidParams
+	CodeInternal       = protocol.CodeInternal
 )
 
-// HTTPError is an HTTP answer that was not what the protocol asks for. It
-// stands in the cause chain of a fault, so that a 401 can be told.
-type HTTPError struct {
-	Status int    // for example 401
-	Body   string // the beginning of the body, made safe to print
-	// Header is the answer's header, for WWW-Authenticate and the like.
-	Header http.Header
-
-	authorized bool // the request had an Authorization
-}
-
-func (e *HTTPError) Error() string {
-	s := "HTTP " + strconv.Itoa(e.Status)
-	if t := http.StatusText(e.Status); t != "" {
-		s += " " + t
-	}
-	if e.Body != "" {
-		s += ": " + e.Body
-	}
-	return s
-}
+// HTTPError is an HTTP answer that was not what the protocol asks for: its Status, the
+// beginning of its Body, made safe to print, and its Header. It is in the cause chain of a
+// fault, so that a 401 can be recognised; Authorized says whether the request had an
+// Authorization header.
+type HTTPError = conn.HTTPError

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
 	"golang.org/x/sync/semaphore"
 )
@@ -124,7 +125,7 @@ func (e *Endpoint) refused(err error) bool {
 	if !ok || f.Kind != NotConnected || f.Server != e.server.ID {
 		return false
 	}
-	var unsent *unsentError
+	var unsent *conn.UnsentError
 	return errors.As(f.Cause, &unsent) || !e.Phase().Usable()
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/conn"
 )
 
 // listenRetry is the pause before a subscription that ended is asked for again.
@@ -18,7 +19,7 @@ const maxListenRetry = time.Minute
 // listen keeps a subscription to the changes of a modern server's tools
 // (2026-07-28, basic/patterns/subscriptions). Nothing is replayed: what was
 // listed before the server acknowledged may have changed meanwhile.
-func (e *Endpoint) listen(c conn) {
+func (e *Endpoint) listen(c conn.Conn) {
 	params, err := hopParams(json.RawMessage(`{"notifications":{"toolsListChanged":true}}`), e.modern, 0)
 	if err != nil {
 		return
@@ -26,7 +27,7 @@ func (e *Endpoint) listen(c conn) {
 	pause := listenRetry
 	for {
 		acknowledged := false
-		_, err := c.call(e.ctx, exchange{method: protocol.MethodListen, params: params, back: func(ctx context.Context, m Message) (json.RawMessage, error) {
+		_, err := c.Call(e.ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: func(ctx context.Context, m conn.Message) (json.RawMessage, error) {
 			if m.Method == protocol.NoteAcknowledged {
 				if !acknowledged && e.hasListed() {
 					e.listChanged()
@@ -47,7 +48,7 @@ func (e *Endpoint) listen(c conn) {
 		wait := time.NewTimer(pause)
 		select {
 		case <-wait.C:
-		case <-c.done():
+		case <-c.Done():
 			wait.Stop()
 			return
 		case <-e.ctx.Done():

@@ -12,6 +12,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -194,7 +195,7 @@ func (e *Endpoint) runListing(a *listAttempt) {
 }
 
 func (e *Endpoint) listFault(ctx context.Context, err error) error {
-	var late *deadlineError
+	var late *conn.DeadlineError
 	var f *Fault
 	switch {
 	case errors.As(context.Cause(ctx), &late):
@@ -248,7 +249,7 @@ func (e *Endpoint) pages(ctx context.Context) (*listing, error) {
 		}
 		members, err := wire.Members(result)
 		if err != nil {
-			return nil, &protocolError{"a tools/list result that is no object", err}
+			return nil, &conn.ProtocolError{What: "a tools/list result that is no object", Cause: err}
 		}
 		l.owner = e.ownerOf(members, l.owner, page == 1)
 		rows, cursor, err := readPage(members)
@@ -284,8 +285,7 @@ func (e *Endpoint) pages(ctx context.Context) (*listing, error) {
 }
 
 func (e *Endpoint) hasTools() bool {
-	caps, _ := object(e.Capabilities())
-	_, ok := caps["tools"]
+	_, ok := wire.Lookup(e.Capabilities(), "tools")
 	return ok
 }
 
@@ -296,7 +296,7 @@ func readPage(members []wire.Member) (rows []json.RawMessage, cursor json.RawMes
 		switch m.Key {
 		case "tools":
 			if rows, err = wire.Elements(m.Value); err != nil {
-				return nil, nil, &protocolError{"tools/list whose tools are no array", err}
+				return nil, nil, &conn.ProtocolError{What: "tools/list whose tools are no array", Cause: err}
 			}
 			found = true
 		case "nextCursor":
@@ -306,7 +306,7 @@ func readPage(members []wire.Member) (rows []json.RawMessage, cursor json.RawMes
 		}
 	}
 	if !found {
-		return nil, nil, &protocolError{"a tools/list result without tools", nil}
+		return nil, nil, &conn.ProtocolError{What: "a tools/list result without tools"}
 	}
 	return rows, cursor, nil
 }

@@ -5,17 +5,19 @@ import (
 	"encoding/json"
 
 	"github.com/indusagi/indus/internal/memory"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Era is the family of revisions that a message, a server or a client speaks.
-type Era string
+// Era is the family of revisions that a message, a server or a client speaks: [Legacy] or [Modern].
+type Era = protocol.Era
 
 const (
 	// Legacy is MCP up to 2025-11-25: a handshake, then a session.
-	Legacy Era = "legacy"
+	Legacy = protocol.Legacy
 	// Modern is MCP from 2026-07-28 on: stateless requests.
-	Modern Era = "modern"
+	Modern = protocol.Modern
 )
 
 // Message is one request or notification, in either direction, its params
@@ -41,14 +43,10 @@ type Message struct {
 type Peer func(context.Context, Message) (result json.RawMessage, err error)
 
 // MaxMessage is the default bound of one message at every inlet, in bytes.
-const MaxMessage = 64 << 20
+const MaxMessage = conn.MaxMessage
 
-// Info is how a client or a host names itself.
-type Info struct {
-	Name    string `json:"name"`
-	Title   string `json:"title,omitempty"`
-	Version string `json:"version"`
-}
+// Info is how a client or a host names itself: Name, Title and Version.
+type Info = protocol.Info
 
 // ClientInfo is how the bridge names itself to servers.
 func ClientInfo() Info { return Info{Name: "indus-protocol-bridge", Version: "0.1.0"} }

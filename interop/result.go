@@ -3,21 +3,21 @@ package interop
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
 )
 
-var errInputRequired = &protocolError{"the server asks for input, and nobody here can be asked", nil}
+var errInputRequired = &conn.ProtocolError{What: "the server asks for input, and nobody here can be asked"}
 
 // completeResult refuses a result that is none. Before 2026-07-28 there is no
 // resultType; an unknown one must be taken as invalid, and nobody is here who
 // could be asked for input (2026-07-28, basic/patterns/mrtr).
 func completeResult(result json.RawMessage) error {
 	if len(result) == 0 || result[0] != '{' {
-		return &protocolError{"a result that is no object", nil}
+		return &conn.ProtocolError{What: "a result that is no object"}
 	}
 	raw, ok := wire.Lookup(result, "resultType")
 	if !ok {
@@ -29,7 +29,7 @@ func completeResult(result json.RawMessage) error {
 	case "input_required":
 		return errInputRequired
 	default:
-		return &protocolError{fmt.Sprintf("a result of unknown type %s", protocol.Printable(string(raw), 60)), nil}
+		return &conn.ProtocolError{What: "a result of unknown type " + protocol.Printable(string(raw), 60)}
 	}
 }
 

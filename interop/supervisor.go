@@ -4,11 +4,13 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/indusagi/indus/interop/internal/conn"
 )
 
 // lostWait is how long an endpoint whose connection broke may take to be dead:
 // the exit of a process is waited for, which explains the death.
-const lostWait = 2 * exitWait
+const lostWait = 2 * conn.ExitWait
 
 // listGap is the least time between two listings: a server may change its list as often as
 // it likes, and we, and all clients, look no more than half the time. Of one that changes it
@@ -106,7 +108,7 @@ func (m *member) serve(e *Endpoint) (lived time.Duration) {
 		if m.ctx.Err() != nil {
 			break
 		}
-		if _, lost := errors.AsType[*lostError](err); lost && !m.rest(e, lostWait) {
+		if _, lost := errors.AsType[*conn.LostError](err); lost && !m.rest(e, lostWait) {
 			break
 		}
 		wait := time.Duration(0)

@@ -2,13 +2,43 @@ package protocol
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// codeInternal is the internal error of JSON-RPC 2.0.
-const codeInternal = -32603
+// Error codes of JSON-RPC 2.0, which MCP uses as they are (2026-07-28, basic/index, "Error codes").
+const (
+	CodeParse          = -32700
+	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternal       = -32603
+)
+
+// RPCError is the error of a JSON-RPC response, as its sender wrote it.
+type RPCError struct {
+	Code    int64
+	Message string
+	Data    json.RawMessage // nil where there is none
+}
+
+func (e *RPCError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+
+// Object is the error as a JSON-RPC error object.
+func (e *RPCError) Object() json.RawMessage { return EncodeError(e.Code, e.Message, e.Data) }
+
+// ErrorObject writes any error as the error of a response; one that is no [*RPCError] is
+// an internal error.
+func ErrorObject(err error) json.RawMessage {
+	var e *RPCError
+	if errors.As(err, &e) {
+		return e.Object()
+	}
+	return EncodeError(CodeInternal, err.Error(), nil)
+}
 
 // EncodeError writes the error of a response. data goes in as it is; nil: none.
 func EncodeError(code int64, message string, data json.RawMessage) json.RawMessage {
@@ -22,18 +52,18 @@ func EncodeError(code int64, message string, data json.RawMessage) json.RawMessa
 
 // ParseError reads the error of a response. It is total: what is no error
 // object becomes an internal error that shows it as its data.
-func ParseError(raw json.RawMessage) (code int64, message string, data json.RawMessage) {
+func ParseError(raw json.RawMessage) *RPCError {
 	var e struct {
 		Code    json.Number     `json:"code"`
 		Message string          `json:"message"`
 		Data    json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return codeInternal, "unreadable error", raw
+		return &RPCError{CodeInternal, "unreadable error", raw}
 	}
 	code, err := strconv.ParseInt(e.Code.String(), 10, 64)
 	if err != nil {
-		code = codeInternal
+		code = CodeInternal
 	}
-	return code, e.Message, e.Data
+	return &RPCError{code, e.Message, e.Data}
 }

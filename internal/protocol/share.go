@@ -5,6 +5,29 @@ import (
 	"time"
 )
 
+// Era is the family of revisions that a message, a server or a client speaks.
+type Era string
+
+const (
+	// Legacy is MCP up to 2025-11-25: a handshake, then a session.
+	Legacy Era = "legacy"
+	// Modern is MCP from 2026-07-28 on: stateless requests.
+	Modern Era = "modern"
+)
+
+// Info is how a client or a host names itself.
+type Info struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+// EncodeInfo is info as JSON.
+func EncodeInfo(info Info) json.RawMessage {
+	b, _ := json.Marshal(info) // three strings: it cannot fail
+	return b
+}
+
 // Duration is what a duration among options means on both sides of the bridge:
 // 0 the default, negative none.
 func Duration(d, byDefault time.Duration) time.Duration {
@@ -15,13 +38,4 @@ func Duration(d, byDefault time.Duration) time.Duration {
 		return byDefault
 	}
 	return d
-}
-
-// EncodeInfo is how a client or a host names itself: info is three strings.
-func EncodeInfo(info any) json.RawMessage {
-	b, err := json.Marshal(info)
-	if err != nil { // three strings: cannot be
-		return json.RawMessage(`{"name":"","version":""}`)
-	}
-	return b
 }

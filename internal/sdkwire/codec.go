@@ -90,8 +90,8 @@ func toSDK(e wire.Envelope) (jsonrpc.Message, error) {
 	}
 	r := &jsonrpc.Response{ID: id, Result: e.Result}
 	if e.Error != nil {
-		code, message, data := protocol.ParseError(e.Error)
-		r.Error = &jsonrpc.Error{Code: code, Message: message, Data: data}
+		failed := protocol.ParseError(e.Error)
+		r.Error = &jsonrpc.Error{Code: failed.Code, Message: failed.Message, Data: failed.Data}
 	}
 	return r, nil
 }

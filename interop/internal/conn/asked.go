@@ -1,0 +1,120 @@
+package conn
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+const (
+	// maxAsking bounds the server's own requests that are answered at once, and likewise
+	// those that are refused for that. Any beyond are dropped.
+	maxAsking = 64
+	// maxIDBytes bounds the id of a server's request, which is kept until it is answered.
+	maxIDBytes = 1 << 10
+)
+
+// asked answers a request of the server's from a goroutine of its own. of is Request.Of of
+// the call on whose stream it arrived.
+func (s *session) asked(env *wire.Envelope, of uint64) {
+	if len(env.ID) > maxIDBytes {
+		s.noise.Add(1)
+		return
+	}
+	id := bytes.Clone(env.ID) // an answer to a server that does not read keeps no whole frame
+	select {
+	case s.asking <- struct{}{}:
+	default:
+		s.refuseBusy(id, env.MethodName())
+		return
+	}
+	m := Message{ID: id, Params: env.Params, Method: env.MethodName(), Era: s.era(), Of: of}
+	ctx, stop := context.WithCancel(s.ctx)
+	s.table.Lock()
+	s.serving[string(id)] = stop // before any message that follows is read
+	s.table.Unlock()
+	started := s.spawn(func(life context.Context) {
+		defer func() { <-s.asking }()
+		result, err := answer(ctx, m, s.opts.Receive)
+		m.Params = nil
+		s.table.Lock()
+		delete(s.serving, string(id))
+		wanted := ctx.Err() == nil
+		s.table.Unlock()
+		stop()
+		if wanted {
+			s.reply(life, id, result, err)
+		}
+	})
+	if !started {
+		stop()
+		<-s.asking
+	}
+}
+
+// refuseBusy answers a request for which there is no room.
+func (s *session) refuseBusy(id json.RawMessage, method string) {
+	select {
+	case s.busy <- struct{}{}:
+		if s.spawn(func(life context.Context) {
+			defer func() { <-s.busy }()
+			s.reply(life, id, nil, &protocol.RPCError{Code: protocol.CodeInternal, Message: "too many requests at once"})
+		}) {
+			return
+		}
+		<-s.busy
+	default: // the server does not read answers either
+		s.log.Warn("dropped a request from the server: too many at once", "method", method)
+	}
+}
+
+// answer answers a request of a server's. We declare no client capabilities, so all but
+// ping is the receiver's to answer or to refuse.
+func answer(ctx context.Context, m Message, receive Receiver) (json.RawMessage, error) {
+	if m.Method == protocol.MethodPing {
+		return json.RawMessage(`{}`), nil
+	}
+	if receive != nil {
+		result, err := receive(ctx, m)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(result) > 0 && !wire.Valid(result):
+			return nil, &protocol.RPCError{Code: protocol.CodeInternal, Message: "the client's answer is not valid JSON"}
+		case len(result) > 0:
+			return result, nil
+		}
+	}
+	return nil, &protocol.RPCError{Code: protocol.CodeMethodNotFound, Message: "method not found: " + m.Method}
+}
+
+func (s *session) reply(ctx context.Context, id, result json.RawMessage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	env := wire.Envelope{ID: id, Result: result}
+	if err != nil {
+		env.Result, env.Error = nil, protocol.ErrorObject(err)
+	}
+	if err := s.carrier.send(ctx, env, nil); err != nil {
+		s.log.Debug("the server did not take an answer", "err", err)
+	}
+}
+
+// cancelled ends what the server no longer wants: a request of its own, or a call that it
+// will not answer, which only a modern server may say (2026-07-28, basic/patterns/cancellation).
+func (s *session) cancelled(m Message) {
+	id, _ := wire.Lookup(m.Params, "requestId")
+	s.table.Lock()
+	stop := s.serving[string(id)]
+	s.table.Unlock()
+	if stop != nil {
+		stop()
+		return
+	}
+	if p := s.call(s.pending, id); p != nil && m.Era == protocol.Modern {
+		p.finish(nil, errServerCancelled)
+	}
+}

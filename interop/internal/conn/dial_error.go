@@ -1,0 +1,73 @@
+package conn
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+// dialError is a server that no transport reached. The most informative step comes first.
+type dialError struct{ steps []httpStep }
+
+// fail makes one error of all that was tried.
+func (d *httpDial) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &dialError{steps: slices.Clone(d.steps)}
+	slices.SortStableFunc(e.steps, func(a, b httpStep) int { return stepRank(b) - stepRank(a) })
+	if len(e.steps) == 0 {
+		return err
+	}
+	return e
+}
+
+// stepRank is how much a step's failure says: whether one may enter, then how
+// streamable HTTP went.
+func stepRank(s httpStep) int {
+	rank := map[string]int{protocol.MethodInitialize: 2, protocol.MethodDiscover: 1}[s.name]
+	var he *HTTPError
+	var v *VersionError
+	if errors.As(s.err, &he) && (he.Status == http.StatusUnauthorized || he.Status == http.StatusForbidden) {
+		rank += 4
+	}
+	if errors.As(s.err, &v) {
+		rank += 4
+	}
+	return rank
+}
+
+// Error is the first step's error whole, and the others shortened; what failed
+// in the same way is said once.
+func (e *dialError) Error() string {
+	var said, texts []string
+	for i, s := range e.steps {
+		text := s.err.Error()
+		if i > 0 {
+			text = protocol.Printable(text, 100)
+		}
+		if k := slices.Index(texts, text); k >= 0 {
+			said[k] += ", " + s.name
+			continue
+		}
+		said, texts = append(said, s.name), append(texts, text)
+	}
+	for i := range said {
+		said[i] += ": " + texts[i]
+	}
+	if len(said) == 1 {
+		return said[0]
+	}
+	return said[0] + " (" + strings.Join(said[1:], "; ") + ")"
+}
+
+func (e *dialError) Unwrap() []error {
+	list := make([]error, 0, len(e.steps))
+	for _, s := range e.steps {
+		list = append(list, s.err)
+	}
+	return list
+}

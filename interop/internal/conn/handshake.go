@@ -1,0 +1,144 @@
+package conn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// initializeParams is the params of a legacy initialize. We declare no
+// capabilities: nobody here can be asked.
+func initializeParams(info protocol.Info, version string) json.RawMessage {
+	b := append([]byte(`{"protocolVersion":`), wire.Quote(version)...)
+	b = append(b, `,"capabilities":{},"clientInfo":`...)
+	return append(append(b, protocol.EncodeInfo(info)...), '}')
+}
+
+// ModernMeta is the object that _meta of every modern request holds: our
+// reserved keys and nothing else (2026-07-28, basic/index, "_meta").
+func ModernMeta(info protocol.Info) json.RawMessage {
+	b := append([]byte(`{"`+protocol.MetaVersion+`":"`+protocol.VersionModern+`","`+protocol.MetaClientInfo+`":`), protocol.EncodeInfo(info)...)
+	return append(b, `,"`+protocol.MetaClientCaps+`":{}}`...)
+}
+
+// discoverRequest is the request with which the modern era is tried.
+func discoverRequest(info protocol.Info) Request {
+	params := append(append([]byte(`{"_meta":`), ModernMeta(info)...), '}')
+	return Request{Method: protocol.MethodDiscover, Params: params, quiet: true}
+}
+
+// initializeRequest is the request that begins a legacy session.
+func initializeRequest(info protocol.Info, version string) Request {
+	return Request{Method: protocol.MethodInitialize, Params: initializeParams(info, version), quiet: true}
+}
+
+// initialize begins a legacy session with one of our versions.
+func (s *session) initialize(ctx context.Context, version string) (Handshake, error) {
+	result, err := s.Call(ctx, initializeRequest(s.opts.Info, version))
+	if err != nil {
+		return Handshake{}, err
+	}
+	h, err := parseInitialize(result)
+	if err != nil {
+		return Handshake{}, err
+	}
+	s.agreed.Store(&h)
+	return h, s.notify(ctx, protocol.NoteInitialized, nil)
+}
+
+// otherVersion is the legacy version that a server names when it refuses one; "" where it
+// names none that is left to try.
+func otherVersion(err error, version string) string {
+	var rpc *protocol.RPCError
+	if !errors.As(err, &rpc) {
+		return ""
+	}
+	supported, _ := wire.Lookup(rpc.Data, "supported")
+	if other := (&VersionError{texts(supported)}).legacy(); other != version {
+		return other
+	}
+	return ""
+}
+
+// unsupportedVersion makes a VersionError of the server's error -32022; nil
+// where err is none (2026-07-28, basic/versioning).
+func unsupportedVersion(err *protocol.RPCError) *VersionError {
+	if err == nil || err.Code != protocol.CodeUnsupportedVersion {
+		return nil
+	}
+	supported, _ := wire.Lookup(err.Data, "supported")
+	return &VersionError{texts(supported)}
+}
+
+// parseInitialize reads the result of a legacy initialize. Its error is a
+// [*ProtocolError], around a [*VersionError] where only the version is not ours.
+func parseInitialize(result json.RawMessage) (Handshake, error) {
+	m, err := object(result)
+	if err != nil {
+		return Handshake{}, &ProtocolError{"an initialize result that is no object", err}
+	}
+	h := Handshake{Era: protocol.Legacy, ServerInfo: objectOrNil(m["serverInfo"]), Capabilities: objectOrNil(m["capabilities"])}
+	if json.Unmarshal(m["protocolVersion"], &h.Version) != nil || h.Version == "" {
+		return Handshake{}, &ProtocolError{"an initialize result without a protocolVersion", nil}
+	}
+	if !slices.Contains(protocol.LegacyVersions(), h.Version) {
+		return Handshake{}, &ProtocolError{"a version that is not ours", &VersionError{[]string{h.Version}}}
+	}
+	_ = json.Unmarshal(m["instructions"], &h.Instructions)
+	return h, nil
+}
+
+// parseDiscover reads the result of a server/discover. The error is a
+// [*VersionError] where the server is modern and yet not of 2026-07-28, else a
+// [*ProtocolError]: then whoever answered did not know the question.
+func parseDiscover(result json.RawMessage) (Handshake, error) {
+	m, err := object(result)
+	if err != nil {
+		return Handshake{}, &ProtocolError{"a discover result that is no object", err}
+	}
+	if _, ok := m["supportedVersions"]; !ok {
+		return Handshake{}, &ProtocolError{"a discover result without supportedVersions", nil}
+	}
+	supported := texts(m["supportedVersions"])
+	if !slices.Contains(supported, protocol.VersionModern) {
+		return Handshake{}, &VersionError{supported}
+	}
+	h := Handshake{Era: protocol.Modern, Version: protocol.VersionModern, Capabilities: objectOrNil(m["capabilities"])}
+	_ = json.Unmarshal(m["instructions"], &h.Instructions)
+	h.ServerInfo = objectOrNil(m["serverInfo"]) // where the drafts had it
+	if info, ok := wire.Lookup(m["_meta"], protocol.MetaServerInfo); ok {
+		h.ServerInfo = objectOrNil(info)
+	}
+	return h, nil
+}
+
+// object is the members of a JSON object. Keys are compared exactly, which
+// decoding into a struct would not do.
+func object(b json.RawMessage) (m map[string]json.RawMessage, err error) {
+	err = json.Unmarshal(b, &m)
+	return m, err
+}
+
+// objectOrNil is b where it is an object.
+func objectOrNil(b json.RawMessage) json.RawMessage {
+	if len(b) == 0 || b[0] != '{' {
+		return nil
+	}
+	return b
+}
+
+// texts is the strings of a JSON array; anything else is left out.
+func texts(b json.RawMessage) []string {
+	items, _ := wire.Elements(b)
+	var out []string
+	for _, item := range items {
+		if s, ok := wire.Unquote(item); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,198 @@
+package conn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+// httpProbeWait is what server/discover may take before initialize is tried
+// instead: a server of before 2026-07-28 may open a stream for it and be silent.
+const httpProbeWait = 10 * time.Second
+
+// DialHTTP finds out which of the transports over HTTP a server speaks, and
+// connects: server/discover of 2026-07-28, else initialize, else HTTP+SSE. No
+// request is sent twice but these three.
+func DialHTTP(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
+	o = o.withDefaults()
+	o.ProbeWait = cmp.Or(o.ProbeWait, httpProbeWait)
+	server, err := newHTTPServer(u, o)
+	if err != nil {
+		return nil, Handshake{}, err
+	}
+	c, h, err := (&httpDial{Options: o, server: server}).run(ctx)
+	if err != nil {
+		server.close()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, Handshake{}, err
+	}
+	return c, h, nil
+}
+
+// httpDial is one attempt to connect, and how its steps failed so far.
+type httpDial struct {
+	Options
+	server *httpServer
+	steps  []httpStep
+	silent bool // server/discover was not answered in time
+}
+
+type httpStep struct {
+	name string // "server/discover", "initialize", "HTTP+SSE"
+	err  error
+}
+
+const stepSSE = "HTTP+SSE"
+
+func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
+	tried := d.Era == protocol.Legacy || d.Era == "" && d.LastEra == protocol.Legacy
+	var failed error // of initialize
+	if tried {
+		c, h, err := d.initialize(ctx, protocol.VersionLegacy)
+		if err == nil || final(err) || ctx.Err() != nil {
+			return c, h, d.fail(err)
+		}
+		if failed = err; d.Era == protocol.Legacy {
+			return d.fallback(ctx, failed)
+		}
+	}
+	c, h, err := d.discover(ctx)
+	if err == nil || final(err) || ctx.Err() != nil || d.Era == protocol.Modern {
+		return c, h, d.fail(err)
+	}
+	version := protocol.VersionLegacy
+	var other *VersionError
+	if errors.As(err, &other) {
+		if version = other.legacy(); version == "" {
+			return nil, Handshake{}, d.fail(err)
+		}
+	}
+	if !tried {
+		c, h, failed = d.initialize(ctx, version)
+	}
+	if failed != nil && d.silent && ctx.Err() == nil { // it may only have been starting
+		if c, h, err := d.discover(ctx); err == nil {
+			return c, h, nil
+		}
+	}
+	if failed == nil || final(failed) || ctx.Err() != nil {
+		return c, h, d.fail(failed)
+	}
+	return d.fallback(ctx, failed)
+}
+
+// fallback tries HTTP+SSE, where what initialize got leaves room for it.
+func (d *httpDial) fallback(ctx context.Context, err error) (Conn, Handshake, error) {
+	if !maybeSSE(err) {
+		return nil, Handshake{}, d.fail(err)
+	}
+	c, h, err := openSSE(ctx, d.server, sseEndpointWait)
+	if err != nil {
+		d.record(stepSSE, err)
+	}
+	return c, h, d.fail(err)
+}
+
+// record keeps how a step failed the last time.
+func (d *httpDial) record(name string, err error) {
+	if unsent, ok := errors.AsType[*UnsentError](err); ok {
+		err = unsent.Cause // nothing was connected that could be lost
+	}
+	d.steps = slices.DeleteFunc(d.steps, func(s httpStep) bool { return s.name == name })
+	d.steps = append(d.steps, httpStep{name, err})
+}
+
+// discover tries the modern era. A server may refuse our version and name it
+// as one that it supports: then it is asked once more.
+func (d *httpDial) discover(ctx context.Context) (Conn, Handshake, error) {
+	c := newModern(d.server)
+	h, err := d.askDiscover(ctx, c)
+	var other *VersionError
+	if errors.As(err, &other) && slices.Contains(other.Supported, protocol.VersionModern) {
+		c.Close()
+		c = newModern(d.server)
+		h, err = d.askDiscover(ctx, c)
+	}
+	if err != nil {
+		c.Close()
+		d.record(protocol.MethodDiscover, err)
+		return nil, Handshake{}, err
+	}
+	return c, h, nil
+}
+
+func (d *httpDial) askDiscover(ctx context.Context, c *modern) (Handshake, error) {
+	silence := &DeadlineError{d.ProbeWait, "no answer"}
+	if d.Era != protocol.Modern {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d.ProbeWait, silence)
+		defer cancel()
+	}
+	result, err := c.Call(ctx, discoverRequest(d.Info))
+	if err == nil {
+		return parseDiscover(result)
+	}
+	if context.Cause(ctx) == error(silence) {
+		d.silent, err = true, silence
+	}
+	var rpc *protocol.RPCError
+	if errors.As(err, &rpc) {
+		if v := unsupportedVersion(rpc); v != nil {
+			return Handshake{}, v
+		}
+	}
+	return Handshake{}, err
+}
+
+// initialize tries streamable HTTP up to 2025-11-25: with one of our versions, and once
+// more with another where the server refuses that one and names what it supports.
+func (d *httpDial) initialize(ctx context.Context, version string) (Conn, Handshake, error) {
+	c, h, err := openStreamable(ctx, d.server, version)
+	if other := otherVersion(err, version); other != "" {
+		c, h, err = openStreamable(ctx, d.server, other)
+	}
+	if err != nil {
+		d.record(protocol.MethodInitialize, err)
+	}
+	return c, h, err
+}
+
+// final reports a failure after which another step could not do better: there
+// is nobody, nobody may enter, or a modern server has refused (2026-07-28,
+// basic/transports/streamable-http, "Backward Compatibility"). A 403 is not
+// final for the next step: some gates let pass only the methods that they know.
+func final(err error) bool {
+	var ne *networkError
+	var he *HTTPError
+	var rpc *protocol.RPCError
+	switch {
+	case errors.As(err, &rpc):
+		return rpc.Code == protocol.CodeHeaderMismatch || rpc.Code == protocol.CodeMissingCapability
+	case errors.As(err, &he):
+		return he.Status/100 == 3 || he.Status == http.StatusUnauthorized ||
+			he.Status == http.StatusProxyAuthRequired || he.Status == http.StatusTooManyRequests
+	case errors.As(err, &ne): // one that hung up may only not have liked the question
+		return !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET)
+	}
+	return false
+}
+
+// maybeSSE reports whether a server that gave this answer to initialize may be
+// one of HTTP+SSE, which knows no POST at this URL.
+func maybeSSE(err error) bool {
+	var he *HTTPError
+	if !errors.As(err, &he) {
+		return false
+	}
+	return he.Status != http.StatusForbidden && he.Status != http.StatusRequestTimeout && he.Status/100 == 4 ||
+		he.Status == http.StatusNotImplemented || he.Status/100 == 2
+}

@@ -1,0 +1,75 @@
+package conn
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// eventStream is what the streams that answer one request have in common: the
+// first one, and those that resume it.
+type eventStream struct {
+	id      json.RawMessage
+	secrets *secret.Set
+	lastID  string                     // of the last event that had one; "": none
+	retry   time.Duration              // the server's wish before a reconnect; -1: none
+	heard   bool                       // an event came since it was last reset
+	note    func(*wire.Envelope) error // takes notifications; an error ends the call
+	ask     func(*wire.Envelope)       // takes the server's requests; nil: it may not send any
+}
+
+// read takes messages until the request's answer has come: final is true then,
+// and result and err are the answer. Otherwise err says how the stream ended.
+func (s *eventStream) read(events *wire.Events) (result json.RawMessage, err error, final bool) {
+	events.AtOnce = true
+	for {
+		ev, err := events.Next()
+		var long *wire.TooLong
+		if err != nil && !errors.As(err, &long) {
+			return nil, &CutError{err}, false
+		}
+		s.heard = true
+		if ev.ID != "" {
+			s.lastID = ev.ID
+		}
+		if ev.Retry >= 0 {
+			s.retry = time.Duration(ev.Retry) * time.Millisecond
+		}
+		if long != nil {
+			return nil, &ProtocolError{"a message that is too long", long}, true
+		}
+		if len(ev.Data) == 0 || ev.Name != "message" {
+			continue
+		}
+		if result, err, final = s.message(ev.Data); final {
+			return result, err, true
+		}
+	}
+}
+
+// message takes one message of the stream.
+func (s *eventStream) message(data []byte) (result json.RawMessage, err error, final bool) {
+	env, err := wire.Scan(data)
+	if err != nil {
+		return nil, &ProtocolError{"a broken message on the answer's stream", err}, true
+	}
+	switch env.Kind() {
+	case wire.Response:
+		result, err = httpResult(&env, s.id, s.secrets)
+		return result, err, true
+	case wire.Notification:
+		if err := s.note(&env); err != nil {
+			return nil, err, true
+		}
+	case wire.Request:
+		if s.ask != nil {
+			s.ask(&env)
+		}
+	default:
+		return nil, &ProtocolError{"a message that is neither request nor response", nil}, true
+	}
+	return nil, nil, false
+}

@@ -1,0 +1,159 @@
+package conn
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// Values and canonical keys of headers; the slices are shared and never changed.
+var (
+	httpAcceptBoth   = []string{"application/json, text/event-stream"}
+	httpAcceptEvents = []string{"text/event-stream"}
+	httpTypeJSON     = []string{"application/json"}
+)
+
+const (
+	httpKeyVersion   = "Mcp-Protocol-Version" // protocol.HeaderVersion as http.Header spells it
+	httpKeyLastEvent = "Last-Event-Id"        // likewise
+	httpKeyAccept    = "Accept"
+	httpKeyType      = "Content-Type"
+
+	httpDrainBytes = 32 << 10
+	// httpDrainTime is what the end of a stream may take after its final message,
+	// so that the connection can be used again.
+	httpDrainTime = time.Second
+)
+
+// headers is a new header with what is configured, and room for more.
+func (s *httpServer) headers(accept []string) http.Header {
+	h := make(http.Header, len(s.header)+8)
+	maps.Copy(h, s.header)
+	h[httpKeyAccept] = accept
+	return h
+}
+
+// httpReply is an answer whose body is open. Until it is closed or detached,
+// the end of the caller's context ends it.
+type httpReply struct {
+	*http.Response
+	body   endReader
+	cancel context.CancelFunc
+	leave  func() bool // the caller's context no longer ends it
+	forget func() bool // likewise the connection's
+}
+
+// endReader knows whether its end was seen.
+type endReader struct {
+	io.ReadCloser
+	ended bool
+}
+
+func (r *endReader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err == io.EOF {
+		r.ended = true
+	}
+	return n, err
+}
+
+// send makes one request, which ends when ctx or the connection does. It has a
+// context of its own, so that drain can let go of the caller's.
+func (s *httpServer) send(ctx context.Context, l *life, method string, h http.Header, body []byte) (*httpReply, error) {
+	rctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r := &httpReply{cancel: cancel, leave: context.AfterFunc(ctx, cancel), forget: context.AfterFunc(l.ctx, cancel)}
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+		h[httpKeyType] = httpTypeJSON
+	}
+	req, err := http.NewRequestWithContext(rctx, method, s.url.String(), reader)
+	if err == nil {
+		req.Header = h
+		if s.host != "" {
+			req.Host = s.host
+		}
+		r.Response, err = s.client.Do(req)
+	}
+	if err != nil {
+		r.release()
+		return nil, orContext(ctx, l, newNetworkError(method, s.url, err))
+	}
+	r.body.ReadCloser = r.Response.Body
+	return r, nil
+}
+
+func (r *httpReply) release() {
+	r.leave()
+	r.forget()
+	r.cancel()
+}
+
+// close ends the reply where it stands.
+func (r *httpReply) close() {
+	_ = r.body.Close()
+	r.release()
+}
+
+// drain lets the connection be used again, if the stream ends soon.
+func (r *httpReply) drain(l *life) {
+	if r.body.ended || r.ContentLength == 0 {
+		r.close()
+		return
+	}
+	r.leave()
+	ok := l.spawn(func(context.Context) {
+		late := time.AfterFunc(httpDrainTime, r.cancel)
+		_, _ = io.CopyN(io.Discard, &r.body, httpDrainBytes)
+		late.Stop()
+		r.close()
+	})
+	if !ok {
+		r.close()
+	}
+}
+
+// mediaType is the type of the answer, in lower case and without parameters.
+func (r *httpReply) mediaType() string {
+	t, _, _ := strings.Cut(r.Header.Get(httpKeyType), ";")
+	return strings.ToLower(strings.TrimSpace(t))
+}
+
+// openEvents opens a stream of events.
+func (s *httpServer) openEvents(ctx context.Context, l *life, h http.Header) (*httpReply, error) {
+	r, err := s.send(ctx, l, http.MethodGet, h, nil)
+	if err != nil {
+		return nil, err
+	}
+	switch r.kind() {
+	case answerEvents:
+		return r, nil
+	case answerFailed:
+		err = s.failure(r)
+	default:
+		err = s.odd(r)
+	}
+	r.close()
+	return nil, err
+}
+
+// deliver posts a message that has no answer: 202 by the specification, and whatever stands
+// in the body of another 2xx is ignored.
+func (s *httpServer) deliver(ctx context.Context, l *life, h http.Header, e wire.Envelope) error {
+	r, err := s.send(ctx, l, http.MethodPost, h, wire.EncodeEnvelope(e))
+	if err != nil {
+		return err
+	}
+	if r.StatusCode/100 == 2 {
+		r.drain(l)
+		return nil
+	}
+	defer r.close()
+	return s.failure(r)
+}

@@ -1,0 +1,166 @@
+package conn
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+// pending is a call that waits for its answer. What arrives for it is kept here, until the
+// goroutine of the call takes it: reading a stream never waits for a slow Receiver.
+type pending struct {
+	ctx     context.Context
+	request *Request
+	signal  chan struct{} // one slot: something is there
+
+	mu     sync.Mutex
+	notes  backlog
+	result json.RawMessage
+	err    error
+	done   bool
+
+	delivering sync.Mutex // held while Receive runs
+	returned   bool       // Receive is not called any more
+}
+
+func newPending(ctx context.Context, r *Request) *pending {
+	return &pending{ctx: ctx, request: r, signal: make(chan struct{}, 1)}
+}
+
+// add keeps a notification for [pending.take].
+func (p *pending) add(m Message) {
+	if p.request.Receive == nil {
+		return
+	}
+	m.Of = p.request.Of
+	p.mu.Lock()
+	if !p.done {
+		p.notes.put(m)
+	}
+	p.mu.Unlock()
+	wake(p.signal)
+}
+
+// finish sets the result; only the first call counts.
+func (p *pending) finish(result json.RawMessage, err error) {
+	p.mu.Lock()
+	if !p.done {
+		p.done, p.result, p.err = true, result, err
+	}
+	p.mu.Unlock()
+	wake(p.signal)
+}
+
+// outcome is the result, once it is there.
+func (p *pending) outcome() (result json.RawMessage, err error, done bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.result, p.err, p.done
+}
+
+// take is outcome, after the notifications that have arrived before it are delivered.
+func (p *pending) take() (result json.RawMessage, err error, done bool) {
+	result, err, done = p.outcome()
+	p.deliver()
+	return result, err, done
+}
+
+// deliver hands over the notifications, one goroutine at a time.
+func (p *pending) deliver() {
+	p.delivering.Lock()
+	defer p.delivering.Unlock()
+	p.mu.Lock()
+	notes := p.notes.take()
+	p.mu.Unlock()
+	for _, m := range notes {
+		if !p.returned {
+			_, _ = p.request.Receive(p.ctx, m)
+		}
+	}
+}
+
+// leave ends deliveries: the call returns.
+func (p *pending) leave() {
+	p.delivering.Lock()
+	defer p.delivering.Unlock()
+	p.returned = true
+}
+
+func wake(signal chan<- struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default:
+	}
+}
+
+// How much may wait for a slow Receiver, in messages and in bytes. Only progress and logs
+// come in numbers, and the newest are the ones that matter: the oldest are dropped.
+const (
+	maxQueued      = 1024
+	maxQueuedBytes = 8 << 20
+)
+
+// backlog is messages that wait, in wire order and within bounds. A list_changed is never lost.
+type backlog struct {
+	messages []Message
+	size     int
+}
+
+func (b *backlog) put(m Message) {
+	m.Params = bytes.Clone(m.Params) // it would keep all of its frame
+	b.messages = append(b.messages, m)
+	b.size += len(m.Params) + len(m.Method)
+	for len(b.messages) > 1 && (len(b.messages) > maxQueued || b.size > maxQueuedBytes) {
+		i := max(0, slices.IndexFunc(b.messages, func(m Message) bool { return m.Method != protocol.NoteToolsChanged }))
+		b.size -= len(b.messages[i].Params) + len(b.messages[i].Method)
+		if i == 0 {
+			b.messages = b.messages[1:]
+		} else {
+			b.messages = slices.Delete(b.messages, i, i+1)
+		}
+	}
+}
+
+func (b *backlog) take() []Message {
+	all := b.messages
+	*b = backlog{}
+	return all
+}
+
+// queue hands messages that belong to no call to one goroutine, in wire order.
+type queue struct {
+	mu     sync.Mutex
+	waits  backlog
+	signal chan struct{}
+}
+
+func (q *queue) put(m Message) {
+	q.mu.Lock()
+	q.waits.put(m)
+	q.mu.Unlock()
+	wake(q.signal)
+}
+
+// run calls handle for each message until ctx ends.
+func (q *queue) run(ctx context.Context, handle func(Message)) {
+	for {
+		select {
+		case <-q.signal:
+		case <-ctx.Done():
+			return
+		}
+		q.mu.Lock()
+		batch := q.waits.take()
+		q.mu.Unlock()
+		for _, m := range batch {
+			if ctx.Err() != nil {
+				return
+			}
+			handle(m)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package conn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sdkwire"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// probeWait is how long server/discover stays alone on a stream before
+	// initialize is sent after it: many servers of before 2026-07-28 ignore what
+	// they do not know, and a cold npx is to be waited for, not killed.
+	probeWait = 3 * time.Second
+	// streamLeaveWait bounds how long the server of a stream is notified that calls are
+	// cancelled: whoever interrupts a call often closes the next moment.
+	streamLeaveWait = 250 * time.Millisecond
+)
+
+// DialTransport connects over a transport of the SDK's.
+func DialTransport(ctx context.Context, t mcp.Transport, o Options) (Conn, Handshake, error) {
+	o = o.withDefaults()
+	c, err := sdkwire.Dial(ctx, t, o.MaxMessage)
+	if err != nil {
+		return nil, Handshake{}, err
+	}
+	return openStream(ctx, injected{c}, o, cmp.Or(o.Era, o.LastEra))
+}
+
+// openStream shakes hands over f, and closes it where that fails.
+func openStream(ctx context.Context, f framer, o Options, era protocol.Era) (Conn, Handshake, error) {
+	s := newSession(o, streamLeaveWait)
+	s.run(f)
+	h, err := s.probe(ctx, era)
+	if err == nil {
+		s.agreed.Store(&h)
+		if h.Era == protocol.Legacy {
+			err = s.notify(ctx, protocol.NoteInitialized, nil)
+		}
+	}
+	if err != nil {
+		s.Close()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+			if p, ok := f.(*stdio); ok {
+				err = fmt.Errorf("%w%s", err, stderrNote(p.stderr()))
+			}
+		}
+		return nil, Handshake{}, err
+	}
+	return s, h, nil
+}
+
+// opening is the outcome of one of the two opening requests. Its era is "" where there
+// is none: the connection, or the time to connect, has ended.
+type opening struct {
+	shake Handshake
+	err   error
+	era   protocol.Era
+}
+
+// final reports an outcome after which nothing else is tried.
+func (o *opening) final() bool {
+	var lost *LostError
+	return o.err == nil || o.era == "" || errors.As(o.err, &lost) ||
+		errors.Is(o.err, context.Canceled) || errors.Is(o.err, context.DeadlineExceeded)
+}
+
+// probe finds out which era the server speaks. server/discover goes first;
+// any error, or silence for a while, sends initialize after it on the same
+// stream, and the first valid answer decides (2026-07-28, basic/versioning).
+func (s *session) probe(ctx context.Context, era protocol.Era) (Handshake, error) {
+	outcomes := make(chan opening, 2)
+	ask := func(era protocol.Era) {
+		s.spawn(func(context.Context) {
+			h, err := s.open(ctx, era)
+			outcomes <- opening{h, err, era}
+		})
+	}
+	next := func(silence <-chan time.Time) (out opening, silent bool) {
+		select {
+		case out = <-outcomes:
+		case <-silence:
+			return opening{}, true
+		case <-ctx.Done():
+			out.err = context.Cause(ctx)
+		case <-s.Done():
+			out.err = &LostError{s.Err()}
+		}
+		return out, false
+	}
+	if era == protocol.Legacy {
+		ask(protocol.Legacy)
+		out, _ := next(nil)
+		return out.shake, out.err
+	}
+	ask(protocol.Modern)
+	if s.opts.Era == protocol.Modern {
+		out, _ := next(nil)
+		return out.shake, out.err
+	}
+	timer := time.NewTimer(cmp.Or(s.opts.ProbeWait, probeWait))
+	defer timer.Stop()
+	out, silent := next(timer.C)
+	if !silent && out.final() {
+		return out.shake, out.err
+	}
+	failed := map[protocol.Era]error{protocol.Modern: out.err}
+	ask(protocol.Legacy)
+	for len(failed) < 2 || failed[protocol.Modern] == nil {
+		out, _ = next(nil)
+		if out.final() {
+			return out.shake, out.err
+		}
+		failed[out.era] = out.err
+	}
+	return Handshake{}, clearer(failed[protocol.Modern], failed[protocol.Legacy])
+}
+
+// open sends the opening request of one era.
+func (s *session) open(ctx context.Context, era protocol.Era) (Handshake, error) {
+	r, parse := discoverRequest(s.opts.Info), parseDiscover
+	if era == protocol.Legacy {
+		r, parse = initializeRequest(s.opts.Info, protocol.VersionLegacy), parseInitialize
+	}
+	at := time.Now()
+	result, err := s.Call(ctx, r)
+	if s.opts.Trace.Answered != nil {
+		s.opts.Trace.Answered(r.Method, time.Since(at), err)
+	}
+	if err != nil {
+		return Handshake{}, fmt.Errorf("%s: %w", r.Method, err)
+	}
+	return parse(result)
+}
+
+// clearer is the error to show where both requests failed: of a modern server
+// that names its versions, what it said to the first.
+func clearer(discover, initialize error) error {
+	var version *VersionError
+	var rpc *protocol.RPCError
+	switch {
+	case errors.As(discover, &version):
+		return discover
+	case errors.As(discover, &rpc) && rpc.Code == protocol.CodeUnsupportedVersion:
+		return fmt.Errorf("%w: %w", unsupportedVersion(rpc), discover)
+	}
+	return initialize
+}
+
+// maybeUpset reports whether a handshake that began with server/discover may have failed
+// because of it: the server left, or has refused the initialize that followed, and not for
+// its version. Some take the first message, whatever it is, for the beginning of a session.
+func maybeUpset(err error) bool {
+	var lost *LostError
+	var version *VersionError
+	var rpc *protocol.RPCError
+	var bad *ProtocolError
+	switch {
+	case errors.As(err, &lost):
+		return true
+	case errors.As(err, &version):
+		return false
+	case errors.As(err, &rpc):
+		return rpc.Code != protocol.CodeMethodNotFound && rpc.Code != protocol.CodeUnsupportedVersion
+	}
+	return errors.As(err, &bad)
+}

@@ -1,0 +1,259 @@
+package conn
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+const (
+	// noteTimeout bounds a message that nobody waits for.
+	noteTimeout = 5 * time.Second
+	// cancelsAtOnce bounds how many calls are cancelled at once when a session closes.
+	cancelsAtOnce = 16
+)
+
+// carrier is how the messages of a session travel.
+type carrier interface {
+	// send sends one message whole, whatever becomes of ctx, or not at all. p is the call
+	// whose request it is; nil for any other message. Streamable HTTP, where the answer to
+	// a POST is the answer to the request, also takes that answer.
+	send(ctx context.Context, e wire.Envelope, p *pending) error
+	// leave ends the session at the server, as far as the transport has a word for that.
+	leave(ctx context.Context)
+	// close ends the transport; it is bounded.
+	close()
+}
+
+// session is requests and answers in both directions over a carrier: stdio, injected
+// transports and HTTP+SSE through [stream], streamable HTTP through [streamable].
+type session struct {
+	*life             // of calls, and of the answers to the server
+	transport *life   // of what outlives calls: their cancellation, and the carrier
+	carrier   carrier // set before the first call
+	leaveWait time.Duration
+	opts      Options
+	log       *slog.Logger
+	closing   sync.Once
+
+	agreed atomic.Pointer[Handshake] // nil before the handshake
+	nextID atomic.Int64
+	noise  atomic.Int64
+	queue  queue         // notifications that belong to no call
+	asking chan struct{} // slots for the server's requests
+	busy   chan struct{} // slots for refusing those beyond
+
+	table   sync.Mutex
+	pending map[int64]*pending            // calls by request id
+	tokens  map[int64]*pending            // by progress token
+	serving map[string]context.CancelFunc // the server's requests, by id
+}
+
+var _ Conn = (*session)(nil)
+
+func newSession(o Options, leaveWait time.Duration) *session {
+	s := &session{
+		life: newLife(), transport: newLife(), leaveWait: leaveWait, opts: o, log: o.Logger,
+		queue: queue{signal: make(chan struct{}, 1)}, asking: make(chan struct{}, maxAsking), busy: make(chan struct{}, maxAsking),
+		pending: map[int64]*pending{}, tokens: map[int64]*pending{}, serving: map[string]context.CancelFunc{},
+	}
+	s.spawn(func(ctx context.Context) {
+		s.queue.run(ctx, func(m Message) {
+			if o.Receive != nil {
+				_, _ = o.Receive(ctx, m)
+			}
+		})
+	})
+	return s
+}
+
+func (s *session) era() protocol.Era {
+	if h := s.agreed.Load(); h != nil {
+		return h.Era
+	}
+	return protocol.Legacy
+}
+
+// Noise implements [Conn].
+func (s *session) Noise() int { return int(s.noise.Load()) }
+
+// Call implements [Conn].
+func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	id, p := s.nextID.Add(1), newPending(ctx, &r)
+	s.register(id, p)
+	defer s.forget(id, p)
+	e := wire.Envelope{ID: strconv.AppendInt(nil, id, 10), Method: wire.Quote(r.Method), Params: r.Params}
+	err := s.carrier.send(ctx, e, p)
+	for err == nil {
+		var result json.RawMessage
+		var done bool
+		select {
+		case <-p.signal:
+			result, err, done = p.take()
+		case <-ctx.Done():
+			if result, err, done = p.outcome(); !done {
+				err = ctx.Err()
+			}
+		case <-s.ctx.Done():
+			if result, err, done = p.take(); !done {
+				err = &LostError{s.Err()}
+			}
+		}
+		if done {
+			return result, err
+		}
+	}
+	if ctx.Err() == nil || err != ctx.Err() { //nolint:errorlint // the caller's own
+		return nil, err
+	}
+	if !r.quiet {
+		s.transport.spawn(func(life context.Context) {
+			life, cancel := context.WithTimeout(life, noteTimeout)
+			defer cancel()
+			_ = s.cancelCall(life, id, context.Cause(ctx))
+		})
+	}
+	return nil, err
+}
+
+// notify sends a notification.
+func (s *session) notify(ctx context.Context, method string, params json.RawMessage) error {
+	return s.carrier.send(ctx, wire.Envelope{Method: wire.Quote(method), Params: params}, nil)
+}
+
+// cancelCall notifies the server that nobody waits for an answer any more.
+func (s *session) cancelCall(ctx context.Context, id int64, reason error) error {
+	b := append(strconv.AppendInt([]byte(`{"requestId":`), id, 10), `,"reason":`...)
+	return s.notify(ctx, protocol.NoteCancelled, append(append(b, wire.Quote(reason.Error())...), '}'))
+}
+
+// Close cancels the calls in flight, because a server may keep them running otherwise,
+// leaves the session and ends the transport.
+func (s *session) Close() {
+	s.closing.Do(func() {
+		alive, ids := s.Err() == nil, s.inFlight()
+		s.die(errClosed)
+		s.cancel()
+		s.transport.die(errClosed)
+		if alive {
+			ctx, cancel := context.WithTimeout(s.transport.ctx, s.leaveWait)
+			s.cancelAll(ctx, ids)
+			s.transport.wait(ctx)
+			s.carrier.leave(ctx)
+			cancel()
+		}
+		s.transport.cancel()
+		s.carrier.close()
+		s.transport.end()
+		s.end()
+	})
+}
+
+func (s *session) cancelAll(ctx context.Context, ids []int64) {
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	slots := make(chan struct{}, cancelsAtOnce)
+	for _, id := range ids {
+		slots <- struct{}{}
+		sending.Go(func() {
+			defer func() { <-slots }()
+			_ = s.cancelCall(ctx, id, errClosed)
+		})
+	}
+}
+
+// inFlight is the ids of the calls that the server must be notified of when they end.
+func (s *session) inFlight() []int64 {
+	s.table.Lock()
+	defer s.table.Unlock()
+	var ids []int64
+	for id, p := range s.pending {
+		if !p.request.quiet {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (s *session) register(id int64, p *pending) {
+	s.table.Lock()
+	defer s.table.Unlock()
+	s.pending[id] = p
+	if p.request.Token != 0 {
+		s.tokens[p.request.Token] = p
+	}
+}
+
+func (s *session) forget(id int64, p *pending) {
+	p.leave()
+	s.table.Lock()
+	defer s.table.Unlock()
+	delete(s.pending, id)
+	delete(s.tokens, p.request.Token)
+}
+
+// call is the call with a request id, or with a progress token; nil: there is none.
+func (s *session) call(from map[int64]*pending, raw json.RawMessage) *pending {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return nil
+	}
+	s.table.Lock()
+	defer s.table.Unlock()
+	return from[n]
+}
+
+// notified takes a notification of the server's. on is the call on whose own stream it
+// arrived; nil: it came otherwise. It returns the call that the notification was added to.
+func (s *session) notified(env *wire.Envelope, on *pending) (owner *pending) {
+	m := Message{Params: env.Params, Method: env.MethodName(), Era: s.era()}
+	if m.Method == protocol.NoteCancelled {
+		s.cancelled(m)
+		return nil
+	}
+	owner = s.owner(&m)
+	if owner == nil && !concernsAll(m.Method) {
+		owner = on
+	}
+	switch {
+	case owner != nil:
+		owner.add(m)
+	case m.Method != protocol.NoteProgress: // of a call that has returned
+		s.queue.put(m)
+	}
+	return owner
+}
+
+// concernsAll reports a notification that belongs to no call, whatever stream it arrives on.
+func concernsAll(method string) bool {
+	return strings.HasSuffix(method, "/list_changed") || method == "notifications/resources/updated"
+}
+
+// owner finds the call that a notification names, by progress token or subscription.
+func (s *session) owner(m *Message) *pending {
+	if m.Method == protocol.NoteProgress {
+		token, _ := wire.Lookup(m.Params, "progressToken")
+		return s.call(s.tokens, token)
+	}
+	if !bytes.Contains(m.Params, []byte(protocol.MetaSubscription)) {
+		return nil
+	}
+	meta, _ := wire.Lookup(m.Params, "_meta")
+	id, _ := wire.Lookup(meta, protocol.MetaSubscription)
+	return s.call(s.pending, id)
+}

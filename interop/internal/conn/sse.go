@@ -1,0 +1,143 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// sseEndpointWait is what the first event may take once the stream is open: it
+// is all that tells HTTP+SSE from any other stream of events.
+const sseEndpointWait = 10 * time.Second
+
+// sse is HTTP+SSE, the transport of 2024-11-05, as one duplex stream: a
+// GET that brings all messages, and a POST for each that goes out.
+type sse struct {
+	s      *session
+	server *httpServer // at the URL of the stream
+	posts  *httpServer // at the URL that the endpoint event named
+	reply  *httpReply
+	events *wire.Events
+}
+
+// DialSSE connects to a server that speaks HTTP+SSE and nothing else.
+func DialSSE(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
+	server, err := newHTTPServer(u, o.withDefaults())
+	if err != nil {
+		return nil, Handshake{}, err
+	}
+	c, h, err := openSSE(ctx, server, sseEndpointWait)
+	if err != nil {
+		server.close()
+		if he, ok := errors.AsType[*HTTPError](err); ok && (he.Status == 400 || he.Status == 405 || he.Status == 406 || he.Status == 415) {
+			err = &NotSSEError{err}
+		}
+		return nil, Handshake{}, err
+	}
+	return c, h, nil
+}
+
+// openSSE opens the stream, waits so long for its endpoint event, and shakes hands.
+func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn, Handshake, error) {
+	s := newSession(server.opts, httpLeaveWait)
+	f := &sse{s: s, server: server}
+	err := f.open(ctx, wait)
+	s.run(f)
+	var h Handshake
+	if err == nil {
+		if h, err = s.initialize(ctx, protocol.VersionLegacy); err != nil {
+			if other := otherVersion(err, protocol.VersionLegacy); other != "" {
+				h, err = s.initialize(ctx, other)
+			}
+		}
+	}
+	if err != nil {
+		s.Close()
+		return nil, Handshake{}, err
+	}
+	return s, h, nil
+}
+
+// open opens the stream and waits for the event that says where messages go to: another
+// origin would get what is configured for this one.
+func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
+	if f.reply, err = f.server.openEvents(ctx, f.s.transport, f.server.headers(httpAcceptEvents)); err != nil {
+		return err
+	}
+	f.events = f.server.events(f.reply)
+	var late atomic.Bool
+	t := time.AfterFunc(wait, func() { late.Store(true); f.reply.cancel() })
+	defer t.Stop()
+	for {
+		ev, err := f.events.Next()
+		switch {
+		case err != nil && late.Load():
+			return &ProtocolError{fmt.Sprintf("no endpoint event within %v", wait), nil}
+		case err != nil:
+			return orContext(ctx, f.s.transport, &CutError{err})
+		case ev.Name != "endpoint":
+			if len(ev.Data) > 0 {
+				return &ProtocolError{"a stream of events that does not begin with its endpoint", nil}
+			}
+			continue
+		}
+		u, err := f.reply.Request.URL.Parse(string(ev.Data))
+		if err != nil {
+			return &ProtocolError{"an endpoint event that is no URL", nil}
+		}
+		if !sameOrigin(u, f.server.url) {
+			return &ProtocolError{"an endpoint of another origin: " + origin(u), nil}
+		}
+		if !t.Stop() && late.Load() {
+			continue // the stream has been ended
+		}
+		f.reply.leave() // from here on the stream lives as long as the connection
+		posts := *f.server
+		posts.url = u
+		f.posts = &posts
+		return nil
+	}
+}
+
+func (f *sse) read() (wire.Envelope, error) {
+	if f.events == nil {
+		return wire.Envelope{}, io.EOF
+	}
+	for {
+		ev, err := f.events.Next()
+		var long *wire.TooLong
+		switch {
+		case errors.As(err, &long):
+			id, _ := long.ID()
+			return wire.Envelope{}, &wire.BadFrame{ID: id, Err: err}
+		case err == io.EOF:
+			return wire.Envelope{}, errors.New("the server ended the stream of events")
+		case err != nil:
+			return wire.Envelope{}, err
+		}
+		if ev.Name == "message" && len(ev.Data) > 0 {
+			return wire.ReadMessage(ev.Data)
+		}
+	}
+}
+
+func (f *sse) write(ctx context.Context, e wire.Envelope) error {
+	h := f.server.headers(httpAcceptBoth)
+	if shake := f.s.agreed.Load(); shake != nil {
+		h[httpKeyVersion] = []string{shake.Version}
+	}
+	return f.posts.deliver(ctx, f.s.transport, h, e)
+}
+
+func (f *sse) close() {
+	if f.reply != nil {
+		f.reply.close()
+	}
+	f.server.close()
+}

@@ -1,0 +1,181 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+// rawSSE is a server of HTTP+SSE that shakes hands by itself and leaves the
+// rest to h, with say for what goes onto the stream; "" ends the stream.
+func rawSSE(endpoint string, h func(w http.ResponseWriter, r rawRequest, say func(string))) http.Handler {
+	stream := make(chan string, 100)
+	say := func(s string) { stream <- s }
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		if hr.Method == http.MethodGet {
+			rawEvents(w, ": welcome\n\nevent: endpoint\ndata: "+endpoint+"\n\n")
+			for {
+				select {
+				case s := <-stream:
+					if s == "" {
+						return
+					}
+					rawEvents(w, s)
+				case <-hr.Context().Done():
+					return
+				}
+			}
+		}
+		switch r := readRequest(hr); r.Method {
+		case protocol.MethodInitialize:
+			say(fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{}}}\n\n", r.ID))
+			w.WriteHeader(202)
+		case protocol.NoteInitialized:
+			w.WriteHeader(202)
+		default:
+			h(w, r, say)
+		}
+	})
+}
+
+func dialedSSE(t *testing.T, o dialOptions) Conn {
+	t.Helper()
+	c, h, err := dialSSE(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Version != "2024-11-05" || h.Era != protocol.Legacy {
+		t.Errorf("handshake = %+v", h)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestSSEEndpoint(t *testing.T) {
+	for _, tt := range []struct{ endpoint, path string }{
+		{"/messages?s=1", "/messages?s=1"}, {"messages", "/a/messages"}, {"?s=1", "/a/sse?s=1"}, {"ORIGIN/m", "/m"},
+		{"https://elsewhere.example/m", ""}, {"//elsewhere.example/m", ""}, {"http://127.0.0.1:1/m", ""}, {":bad", ""}, {"file:///etc", ""},
+	} {
+		t.Run(tt.endpoint, func(t *testing.T) {
+			noLeaks(t)
+			paths := make(chan string, 10)
+			var origin string
+			origin = serve(t, http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+				rawSSE(strings.ReplaceAll(tt.endpoint, "ORIGIN", origin), func(w http.ResponseWriter, r rawRequest, say func(string)) {}).ServeHTTP(w, hr)
+				if hr.Method == http.MethodPost {
+					paths <- hr.URL.String()
+				}
+			}))
+			// Each request meets a server of its own, so that no handshake comes about.
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if tt.path != "" {
+				go func() {
+					defer cancel()
+					if got := <-paths; got != tt.path {
+						t.Errorf("posted to %s", got)
+					}
+				}()
+			}
+			_, _, err := dialSSE(ctx, dialOptions{url: origin + "/a/sse", headers: http.Header{"X-Key": {"k"}}})
+			var bad *ProtocolError
+			if tt.path == "" && (!errors.As(err, &bad) || len(paths) > 0) {
+				t.Errorf("err = %v", err)
+			}
+		})
+	}
+}
+
+func TestSSEFailures(t *testing.T) {
+	noLeaks(t)
+	c := dialedSSE(t, dialOptions{max: 1000, url: serve(t, rawSSE("/m", func(w http.ResponseWriter, r rawRequest, say func(string)) {
+		switch {
+		case strings.Contains(string(r.Params), "500"):
+			http.Error(w, "boom", 500)
+			return
+		case strings.Contains(string(r.Params), "long"):
+			say(fmt.Sprintf("data: {\"id\":%s,\"jsonrpc\":\"2.0\",\"result\":%q}\n\n", r.ID, strings.Repeat("x", 2000)))
+		case strings.Contains(string(r.Params), "broken"):
+			say(fmt.Sprintf("data: {\"id\":%s,\"jsonrpc\":\"2.0\",\"result\":{,}}\n\n", r.ID))
+		case strings.Contains(string(r.Params), "noise"):
+			say("data: noise\n\nevent: ping\ndata: x\n\n" + result(r.ID, "ok"))
+		case strings.Contains(string(r.Params), "end"):
+			say("")
+		}
+		w.WriteHeader(202)
+		io.WriteString(w, "Accepted")
+	}))})
+	var he *HTTPError
+	var bad *ProtocolError
+	var lost *LostError
+	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "500", `{}`, 0)); !errors.As(err, &he) || he.Status != 500 || errors.As(err, &lost) {
+		t.Errorf("500: %v", err)
+	}
+	for _, name := range []string{"long", "broken"} {
+		if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, name, `{}`, 0)); !errors.As(err, &bad) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "noise", `{}`, 0)); err != nil || string(got) != `{"text":"ok"}` {
+		t.Errorf("noise: %s, %v", got, err)
+	}
+	if c.Err() != nil {
+		t.Errorf("died: %v", c.Err())
+	}
+	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "end", `{}`, 0)); !errors.As(err, &lost) {
+		t.Errorf("end: %v", err)
+	}
+	wait(t, c.Done(), "done")
+}
+
+func TestSSEIsNotThere(t *testing.T) {
+	noLeaks(t)
+	for name, tt := range map[string]struct {
+		h    http.Handler
+		text string
+	}{
+		"not found":     {each(404, "text/plain", "nothing"), "HTTP 404 Not Found: nothing"},
+		"no stream":     {each(200, "text/html", "<html>"), `type "text/html"`},
+		"other stream":  {each(200, "text/event-stream", "data: {}\n\n"), "does not begin with its endpoint"},
+		"ends at once":  {each(200, "text/event-stream", ""), "ended before"},
+		"refuses posts": {rawSSEWithoutPosts(), "HTTP 403"},
+	} {
+		if _, _, err := dialSSE(t.Context(), dialOptions{url: serve(t, tt.h)}); err == nil || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func rawSSEWithoutPosts() http.Handler {
+	h := rawSSE("/m", nil)
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		if hr.Method == http.MethodPost {
+			w.WriteHeader(403)
+			return
+		}
+		h.ServeHTTP(w, hr)
+	})
+}
+
+func TestSSEWithoutAnEndpointEvent(t *testing.T) {
+	noLeaks(t)
+	s, err := newHTTPServer(URL{URL: serve(t, http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		rawEvents(w, ": nothing to say\n\n")
+		<-hr.Context().Done()
+	}))}, Options{}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	var bad *ProtocolError
+	if _, _, err := openSSE(t.Context(), s, 20*time.Millisecond); !errors.As(err, &bad) || !strings.Contains(err.Error(), "no endpoint event within 20ms") {
+		t.Errorf("err = %v", err)
+	}
+}

@@ -1,0 +1,204 @@
+package conn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+const (
+	httpRetryDefault = time.Second            // before a reconnect that the server did not time
+	httpRetryFloor   = 100 * time.Millisecond // of a stream that brings nothing, whatever the server wishes
+	httpRetryMax     = 30 * time.Second       // of our own back-off
+	httpResumeTries  = 5                      // failures in a row before a call is given up
+)
+
+// events is what the streams of one call have in common; p is nil for the standing stream.
+func (c *streamable) events(id json.RawMessage, p *pending) *eventStream {
+	of := uint64(0)
+	if p != nil {
+		of = p.request.Of
+	}
+	return &eventStream{
+		id: id, retry: -1, secrets: c.server.opts.Secrets,
+		note: func(env *wire.Envelope) error {
+			if owner := c.s.notified(env, p); owner != nil {
+				owner.deliver() // its own goroutine waits for the response
+			}
+			return nil
+		},
+		ask: func(env *wire.Envelope) { c.s.asked(env, of) },
+	}
+}
+
+// stream takes a call's answer from its event stream, and from the streams that
+// resume it: a server may end the connection at any time after an event with an
+// id, and go on where the client asks for more (2025-11-25, basic/transports;
+// SEP-1699).
+func (c *streamable) stream(ctx context.Context, id json.RawMessage, p *pending, r *httpReply) error {
+	s := c.events(id, p)
+	for {
+		s.heard = false
+		result, err, final := s.read(c.server.events(r))
+		if final {
+			r.drain(c.s.life)
+			if err == nil {
+				p.finish(result, nil)
+			}
+			return err
+		}
+		r.close()
+		if s.lastID == "" {
+			return orContext(ctx, c.s.life, err)
+		}
+		if r, err = c.resume(ctx, s, err); err != nil {
+			return err
+		}
+	}
+}
+
+// resume opens the stream that goes on where the last one was cut.
+func (c *streamable) resume(ctx context.Context, s *eventStream, cut error) (*httpReply, error) {
+	wait := s.retry
+	if wait < 0 {
+		wait = httpRetryDefault
+	}
+	wait = max(wait, httpRetryFloor) // events without a message cost a server nothing
+	for tries := 1; ; tries++ {
+		if err := c.pause(ctx, wait); err != nil {
+			return nil, err
+		}
+		r, err := c.get(ctx, s.lastID)
+		if err == nil {
+			return r, nil
+		}
+		if !passing(err) || tries == httpResumeTries {
+			return nil, fmt.Errorf("%w; resuming it: %w", cut, err)
+		}
+		wait = jittered(max(wait, httpRetryDefault), tries)
+	}
+}
+
+// get opens a stream of events. lastID resumes one; "" opens the standing one.
+func (c *streamable) get(ctx context.Context, lastID string) (*httpReply, error) {
+	h := c.headers(httpAcceptEvents)
+	if lastID != "" {
+		h[httpKeyLastEvent] = []string{lastID}
+	}
+	return c.server.openEvents(ctx, c.s.life, h)
+}
+
+// declaresStream reports whether a server declares anything that it would
+// say on a standing stream: changes, updates, logs. One that does not is spared
+// a connection.
+func declaresStream(capabilities json.RawMessage) bool {
+	_, logs := wire.Lookup(capabilities, "logging")
+	return logs || protocol.Declares(capabilities, "resources", "subscribe") ||
+		protocol.Declares(capabilities, "tools", "listChanged") ||
+		protocol.Declares(capabilities, "prompts", "listChanged") ||
+		protocol.Declares(capabilities, "resources", "listChanged")
+}
+
+// stand keeps the standing stream, on which the server says and asks what
+// belongs to no call, until the connection dies. A server that has none, and
+// says so, is not asked again. The stream's death is not the connection's.
+func (c *streamable) stand(ctx context.Context) {
+	s := c.events(nil, nil)
+	opened := false
+	for failed := 0; ; {
+		r, err := c.get(ctx, s.lastID)
+		switch {
+		case err == nil:
+			if opened && s.lastID == "" && c.s.opts.Missed != nil { // nothing is replayed
+				c.s.opts.Missed()
+			}
+			opened, s.heard = true, false
+			start := time.Now()
+			c.standWhile(s, r)
+			failed++
+			if s.heard || time.Since(start) > httpRetryMax {
+				failed = 0
+			}
+		case !passing(err):
+			if opened { // it was there, so the answer is about the session
+				_ = c.judge(err)
+			}
+			if s.lastID == "" {
+				c.s.log.Debug("no standing stream", "err", err)
+				return
+			}
+			s.lastID = "" // or about the event, which it no longer has
+		default:
+			failed++
+		}
+		wait := httpRetryDefault
+		if s.retry >= 0 {
+			wait = max(s.retry, httpRetryFloor)
+		}
+		if failed > 1 {
+			wait = jittered(wait, failed-1)
+		}
+		if c.pause(ctx, wait) != nil {
+			return
+		}
+	}
+}
+
+// standWhile takes messages from one standing stream until it ends. There is no
+// call that a broken message could fail: it is logged and left out.
+func (c *streamable) standWhile(s *eventStream, r *httpReply) {
+	defer r.close()
+	events := c.server.events(r)
+	for {
+		_, err, final := s.read(events)
+		if !final {
+			return
+		}
+		c.s.log.Warn("left out a message on the standing stream", "err", err)
+	}
+}
+
+// passing reports a failure of a reconnect that may be over the next time: no
+// answer, or one of a server (or of what stands before it) that is overloaded
+// or starting.
+func passing(err error) bool {
+	var ne *networkError
+	var he *HTTPError
+	switch {
+	case errors.As(err, &ne):
+		return true
+	case errors.As(err, &he):
+		return he.Status >= 500 && he.Status != http.StatusNotImplemented ||
+			he.Status == http.StatusTooManyRequests || he.Status == http.StatusConflict
+	}
+	return false
+}
+
+// pause waits, or returns why it must not.
+func (c *streamable) pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.s.Done():
+		return &LostError{c.s.Err()}
+	}
+}
+
+// jittered is d, doubled with each try up to the maximum, and up to a quarter more.
+func jittered(d time.Duration, tries int) time.Duration {
+	for ; tries > 0 && d < httpRetryMax; tries-- {
+		d = min(2*d, httpRetryMax)
+	}
+	return d + rand.N(d/4+1)
+}

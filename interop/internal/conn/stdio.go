@@ -1,0 +1,244 @@
+package conn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// ExitWait is how long the end of stdout waits for the exit that explains it.
+const ExitWait = time.Second
+
+// Command is the process of a server that speaks over stdio.
+type Command struct {
+	proc.Command
+	// Fresh starts it in a new, empty directory below Dir, which is made where it is
+	// missing; the new directory is removed at the end, unless something is in it.
+	Fresh bool
+}
+
+// stdio is newline-delimited JSON over the pipes of a child process.
+type stdio struct {
+	p     *proc.Process
+	dir   string // the directory that is the process's own; "": none
+	opts  *Options
+	lines *wire.Lines
+
+	writing chan struct{} // one slot: who writes
+	rest    []byte        // of a frame whose writer went away in its middle
+	deaf    atomic.Bool   // the server closed its stdin and lived on: we ended it
+	closing chan struct{} // closed by close
+	once    sync.Once
+}
+
+// DialStdio starts the server's process and connects to it. A process that server/discover
+// may have upset is started again, and only spoken to as a legacy server.
+func DialStdio(ctx context.Context, cmd Command, o Options) (Conn, Handshake, error) {
+	o = o.withDefaults()
+	era := cmp.Or(o.Era, o.LastEra)
+	c, h, err := startIn(ctx, cmd, o, era)
+	if err == nil || era == protocol.Legacy || o.Era != "" || ctx.Err() != nil || !maybeUpset(err) {
+		return c, h, err
+	}
+	return startIn(ctx, cmd, o, protocol.Legacy)
+}
+
+func startIn(ctx context.Context, cmd Command, o Options, era protocol.Era) (Conn, Handshake, error) {
+	f, err := startStdio(ctx, cmd, &o)
+	if err != nil {
+		return nil, Handshake{}, err
+	}
+	return openStream(ctx, f, o, era)
+}
+
+// startStdio starts the server's process.
+func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
+	dir, err := freshDir(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	cmd.Dir = cmp.Or(dir, cmd.Dir)
+	p, err := proc.Start(ctx, cmd.Command)
+	if err != nil {
+		removeFresh(dir)
+		return nil, err
+	}
+	f := &stdio{
+		p: p, dir: dir, opts: o, lines: wire.NewLines(o.stdout(p.Stdout()), o.MaxMessage).Within(o.Memory),
+		writing: make(chan struct{}, 1), closing: make(chan struct{}),
+	}
+	if o.Trace.Started != nil {
+		o.Trace.Started(p.Pid(), f.stderr)
+	}
+	go func() { // a descendant in a session of its own may hold stdout for ever
+		<-p.Done()
+		_ = p.Stdout().SetReadDeadline(time.Now().Add(ExitWait))
+	}()
+	return f, nil
+}
+
+func (f *stdio) read() (wire.Envelope, error) {
+	env, err := wire.ReadEnvelope(f.lines)
+	var bad *wire.BadFrame
+	if err != nil && !errors.As(err, &bad) {
+		err = f.exit(err)
+	}
+	return env, err
+}
+
+// exit explains the end of a pipe by how the process ended. It waits a while
+// for that, unless we are ending it ourselves.
+func (f *stdio) exit(err error) *ExitError {
+	late := time.NewTimer(ExitWait)
+	defer late.Stop()
+	e := &ExitError{pipe: err}
+	select {
+	case <-f.p.Done():
+		e.exited, e.status = true, f.p.Err()
+	case <-f.closing:
+	case <-late.C:
+		e.lives = true
+	}
+	if f.deaf.Load() && (e.status == nil || signalled(e.status)) {
+		e = &ExitError{pipe: errDeaf}
+	}
+	e.stderr = f.stderr()
+	return e
+}
+
+// stderr is what the server has said there last: servers print what they refuse.
+func (f *stdio) stderr() string { return f.opts.Secrets.Tail(f.p.Stderr()) }
+
+// ExitError is the end of a server's process, or of a pipe to it.
+type ExitError struct {
+	exited bool
+	status error // nil where it exited with 0, or has not exited
+	lives  bool  // long after its pipe ended
+	stderr string
+	pipe   error
+}
+
+// signalled reports whether a process did not exit by itself.
+func signalled(status error) bool {
+	var e *exec.ExitError
+	return errors.As(status, &e) && e.ExitCode() < 0
+}
+
+// errDeaf is the end of a server that went on without its stdin.
+var errDeaf = errors.New("the server closed its stdin")
+
+func (e *ExitError) Error() string {
+	s := e.pipe.Error()
+	switch {
+	case e.status != nil:
+		s = "the server exited: " + e.status.Error()
+	case e.exited:
+		s = "the server exited"
+	case errors.Is(e.pipe, io.EOF), errors.Is(e.pipe, os.ErrDeadlineExceeded):
+		s = "the server closed its stdout"
+	}
+	return s + stderrNote(e.stderr)
+}
+
+func (e *ExitError) Unwrap() []error {
+	return slices.DeleteFunc([]error{e.status, e.pipe}, func(err error) bool { return err == nil })
+}
+
+// maxStderrNote is how much of a server's stderr an error shows, in bytes.
+const maxStderrNote = 500
+
+// stderrNote shows in an error what a server said last on stderr: from the first
+// line on that speaks of an error, for a stack trace may follow, else the end.
+func stderrNote(tail string) string {
+	shown, says := tail[max(0, len(tail)-maxStderrNote):], "its stderr ends"
+	for line := range strings.Lines(tail) {
+		if strings.Contains(line, "rror") && len(tail) > maxStderrNote { // Error, error, TypeError
+			shown, says = tail[strings.Index(tail, line):], "its stderr says"
+			break
+		}
+	}
+	if shown = protocol.Printable(shown, maxStderrNote); shown == "" {
+		return ""
+	}
+	return fmt.Sprintf("; %s: %q", says, shown)
+}
+
+// write sends a frame whole. Where ctx ends in the middle of it, the next
+// writer sends the rest first, so that the stream stays a stream of messages.
+func (f *stdio) write(ctx context.Context, e wire.Envelope) error {
+	select {
+	case f.writing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-f.writing }()
+	defer f.deadline(ctx)()
+	if len(f.rest) > 0 {
+		n, err := f.p.Stdin().Write(f.rest)
+		f.rest = f.rest[n:]
+		if err != nil {
+			return f.wrote(ctx, err)
+		}
+	}
+	frame := wire.Line(e)
+	n, err := f.p.Stdin().Write(frame)
+	if err != nil && n > 0 {
+		f.rest = frame[n:]
+	}
+	return f.wrote(ctx, err)
+}
+
+// wrote explains a write that failed: ctx ended, or else the server is gone, or
+// no longer reads. A process that lives without its stdin is ended.
+func (f *stdio) wrote(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := f.exit(err)
+	if e.lives { // or its leader has exited, and others of its group hold the pipes
+		f.deaf.Store(true)
+		f.p.Kill()
+		e = f.exit(err)
+	}
+	return &LostError{e}
+}
+
+// deadline makes a blocked write end when ctx does, until the returned function is called.
+func (f *stdio) deadline(ctx context.Context) (undo func()) {
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	hit := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		_ = f.p.Stdin().SetWriteDeadline(time.Unix(1, 0))
+		close(hit)
+	})
+	return func() {
+		if !stop() {
+			<-hit
+			_ = f.p.Stdin().SetWriteDeadline(time.Time{})
+		}
+	}
+}
+
+func (f *stdio) close() {
+	f.once.Do(func() { close(f.closing) })
+	f.p.Close()
+	removeFresh(f.dir)
+}

@@ -1,0 +1,157 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// streamable carries a session over streamable HTTP up to 2025-11-25: a POST for each
+// message, and where the server has something to say outside of calls, a standing GET
+// stream. The connection dies with the server's session.
+type streamable struct {
+	s      *session
+	server *httpServer
+	id     atomic.Pointer[string] // of the server's session; nil: none
+}
+
+var _ carrier = (*streamable)(nil)
+
+// openStreamable shakes hands.
+func openStreamable(ctx context.Context, server *httpServer, version string) (Conn, Handshake, error) {
+	s := newSession(server.opts, httpLeaveWait)
+	c := &streamable{s: s, server: server}
+	s.carrier = c
+	h, err := s.initialize(ctx, version)
+	if err != nil {
+		s.Close()
+		return nil, Handshake{}, err
+	}
+	if declaresStream(h.Capabilities) {
+		s.spawn(c.stand)
+	}
+	return s, h, nil
+}
+
+// headers is those of a message in the session.
+func (c *streamable) headers(accept []string) http.Header {
+	h := c.server.headers(accept)
+	if id := c.id.Load(); id != nil {
+		h[protocol.HeaderSession] = []string{*id}
+	}
+	if shake := c.s.agreed.Load(); shake != nil {
+		h[httpKeyVersion] = []string{shake.Version}
+	}
+	return h
+}
+
+func (c *streamable) send(ctx context.Context, e wire.Envelope, p *pending) error {
+	switch {
+	case p == nil:
+		return c.judge(c.server.deliver(ctx, c.s.transport, c.headers(httpAcceptBoth), e))
+	case p.request.quiet: // there is no session yet that could be over
+		return c.exchange(ctx, e, p)
+	}
+	return c.judge(c.exchange(ctx, e, p))
+}
+
+// exchange posts a request and takes its answer, from the goroutine of the call.
+func (c *streamable) exchange(ctx context.Context, e wire.Envelope, p *pending) error {
+	r, err := c.server.send(ctx, c.s.life, http.MethodPost, c.headers(httpAcceptBoth), wire.EncodeEnvelope(e))
+	if err != nil {
+		return err
+	}
+	if p.request.Method == protocol.MethodInitialize && r.StatusCode/100 == 2 {
+		if err := c.begin(r.Header.Get(protocol.HeaderSession)); err != nil {
+			r.close()
+			return err
+		}
+	}
+	if r.kind() == answerEvents {
+		return c.stream(ctx, e.ID, p, r)
+	}
+	result, err := c.server.once(ctx, c.s.life, r, e.ID)
+	if err == nil {
+		p.finish(result, nil)
+	}
+	return err
+}
+
+// begin keeps the session's id, of which only visible ASCII is allowed.
+func (c *streamable) begin(id string) error {
+	for i := range len(id) {
+		if id[i] < 0x21 || id[i] > 0x7e {
+			return &ProtocolError{"a session id that is no visible ASCII", nil}
+		}
+	}
+	if id != "" {
+		c.id.Store(&id)
+	}
+	return nil
+}
+
+// leave deletes the session.
+func (c *streamable) leave(ctx context.Context) {
+	if c.id.Load() == nil {
+		return
+	}
+	if r, err := c.server.send(ctx, c.s.transport, http.MethodDelete, c.headers(httpAcceptBoth), nil); err == nil {
+		r.close()
+	}
+}
+
+func (c *streamable) close() { c.server.close() }
+
+// judge ends the connection where an error means that its session is over, or
+// that nobody is there any more. What was sent did then not run, unless its answer had
+// begun; a 400 that is only taken for the end of a session may be a tool's.
+func (c *streamable) judge(err error) error {
+	var he *HTTPError
+	var cut *CutError
+	begun := errors.As(err, &cut)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &he):
+		if !c.over(he, err) {
+			return err
+		}
+		if c.id.Load() != nil {
+			err = &SessionError{err}
+		}
+		begun = begun || he.Status != http.StatusNotFound && !namesSession(he)
+	case !errors.Is(err, syscall.ECONNREFUSED):
+		return err
+	}
+	if !begun {
+		return c.s.rejected(err)
+	}
+	c.s.die(err)
+	return err
+}
+
+// namesSession reports whether an answer complains about the session's id.
+func namesSession(he *HTTPError) bool {
+	body := strings.ToLower(he.Body)
+	return strings.Contains(body, "session id") || strings.Contains(body, "session-id")
+}
+
+// over reports whether an answer says that the session is: 404 by the specification, and
+// 400 with a word about sessions by many servers that were started anew. A 404
+// that carries "method not found" is an answer of its own.
+func (c *streamable) over(he *HTTPError, err error) bool {
+	var rpc *protocol.RPCError
+	switch he.Status {
+	case http.StatusNotFound:
+		return !errors.As(err, &rpc) || rpc.Code != protocol.CodeMethodNotFound
+	case http.StatusBadRequest:
+		return c.id.Load() != nil && strings.Contains(strings.ToLower(he.Body), "session")
+	}
+	return false
+}
