@@ -177,6 +177,8 @@ var advices = []struct {
 	}, `the directory in "cwd" does not exist or is none: make it, or mend "cwd"`},
 	{"no such command", func(c *circumstance) bool { return c.is(exec.ErrNotFound) },
 		`the command is not installed, or not in the PATH: install it, or write its whole path in "command"`},
+	{"a directory", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.is(syscall.EISDIR) },
+		"the command is a directory: name a program in it"},
 	{"a file that may not be executed", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.is(fs.ErrPermission) },
 		"the file may not be executed: chmod +x it, or name its interpreter as the command"},
 	{"no such file", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.is(fs.ErrNotExist) },

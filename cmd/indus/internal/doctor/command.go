@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/internal/proc"
@@ -17,13 +16,12 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// lookup is a server's command, looked up as its start will do it.
+// lookup is a server's command, looked up as its start does it.
 type lookup struct {
-	stdio interop.Stdio
-	env   []string // all that the server gets
-	path  string
-	err   error
+	interop.Stdio
 	proc.Command
+	path string
+	err  error
 }
 
 func lookUp(t interop.Stdio) *lookup {
@@ -31,99 +29,76 @@ func lookUp(t interop.Stdio) *lookup {
 	for _, p := range t.Env {
 		extra = append(extra, p.Name+"="+p.Value.Reveal())
 	}
-	l := &lookup{stdio: t, env: proc.Environ(os.Environ(), extra, t.InheritEnv)}
-	l.Command = proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: l.env}
+	l := &lookup{Stdio: t}
+	l.Command = proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: proc.Environ(os.Environ(), extra, t.InheritEnv)}
 	l.path, l.err = l.Find()
 	return l
 }
 
-// step says which program it is, or why there is none.
-func (l *lookup) step() step {
-	if l.err != nil {
-		return bad("command", l.err.Error(), l.advice())
-	}
-	s := good("command", l.path)
-	if missing := l.unset(); missing != nil {
-		s.Advice = fmt.Sprintf(`the container is to get %s, which the server's environment does not have: give it in "env"`,
-			strings.Join(missing, ", "))
-	}
-	return s
+// has reports whether the server gets a variable.
+func (l *lookup) has(name string) bool {
+	return slices.ContainsFunc(l.Command.Env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
-// advice is what to do about a command that cannot be started.
+// advice is where a command that is not found may be, or which one may be meant. "": its fault says all.
 func (l *lookup) advice() string {
+	name := l.Stdio.Command
 	var at *fs.PathError
-	named := !strings.ContainsAny(l.stdio.Command, `/\`)
 	switch {
-	case errors.As(l.err, &at) && at.Op == "chdir":
-		return `the directory in "cwd" does not exist or is none: make it, or mend "cwd"`
-	case errors.Is(l.err, fs.ErrPermission):
-		return "the file may not be executed: chmod +x it, or name its interpreter as the command"
-	case errors.Is(l.err, syscall.EISDIR):
-		return "the command is a directory: name a program in it"
-	case !named:
-		return "there is no such file: is the path right, and the server installed?" + l.nearPath()
-	case strings.Contains(l.stdio.Command, " "):
+	case errors.As(l.err, &at) && at.Op == "chdir", !errors.Is(l.err, fs.ErrNotExist) && !errors.Is(l.err, exec.ErrNotFound):
+		return ""
+	case strings.ContainsAny(name, `/\`):
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(l.Stdio.Dir, path)
+		}
+		return "there is no such file: is the path right, and the server installed?" +
+			command.DidYouMean(filepath.Base(path), fileNames(filepath.Dir(path)))
+	case strings.Contains(name, " "):
 		return `the command holds spaces: put the program alone in "command", and each argument in "args"`
 	}
-	if found := l.elsewhere(); found != "" {
+	if found := findOutsidePath(name); found != "" {
 		return fmt.Sprintf(`it is at %s, which is not in the PATH of indus: write that path in "command", and where it calls others beside it "env": {"PATH": "%s:${PATH}"}`,
 			found, filepath.Dir(found))
 	}
-	if near := text.Nearest(l.stdio.Command, l.programs(), 3); len(near) > 0 {
-		return "did you mean " + strings.Join(near, ", ") + "?" + installHint(l.stdio.Command, " Or ")
+	install := installed[name]
+	if install != "" {
+		install = "install " + install + `; where it is installed, write its whole path in "command"`
 	}
-	return orElse(installHint(l.stdio.Command, ""), "install it, or write its whole path in \"command\"")
+	var programs []string
+	for _, dir := range filepath.SplitList(l.SearchPath()) {
+		if filepath.IsAbs(dir) && len(programs) < maxPrograms {
+			programs = append(programs, fileNames(dir)...)
+		}
+	}
+	if near := text.Nearest(name, programs, 3); len(near) > 0 {
+		return strings.TrimSuffix("did you mean "+strings.Join(near, ", ")+"? Or "+install, " Or ")
+	}
+	return install
 }
 
-// nearPath is a file beside the one that is missing.
-func (l *lookup) nearPath() string {
-	path := l.stdio.Command
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(l.stdio.Dir, path)
-	}
-	var names []string
-	entries, _ := os.ReadDir(filepath.Dir(path))
+// maxPrograms bounds the search for what may be meant.
+const maxPrograms = 20_000
+
+func fileNames(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		names = append(names, e.Name())
-	}
-	return command.DidYouMean(filepath.Base(path), names)
-}
-
-// installHint says what brings a program that many configurations start servers with.
-func installHint(command, before string) string {
-	from := map[string]string{
-		"npx": "Node.js, which brings npx", "node": "Node.js", "npm": "Node.js, which brings npm",
-		"uvx": "uv, which brings uvx", "uv": "uv", "bunx": "Bun, which brings bunx", "bun": "Bun", "deno": "Deno",
-		"docker": "Docker", "podman": "Podman", "pipx": "pipx", "python": `Python, or write "python3"`, "python3": "Python",
-		"dotnet": ".NET", "java": "Java",
-	}[command]
-	if from == "" {
-		return ""
-	}
-	return before + "install " + from + "; where it is installed, write its whole path in \"command\""
-}
-
-// programs are the names of what can be started by name.
-func (l *lookup) programs() []string {
-	const enough = 20_000
-	var names []string
-	for _, dir := range filepath.SplitList(l.SearchPath()) {
-		if !filepath.IsAbs(dir) || len(names) > enough {
-			continue
-		}
-		entries, _ := os.ReadDir(dir)
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
 	}
 	return names
 }
 
-// elsewhere is where a program is that is not in the PATH: version managers put it
-// there by the shell's start-up files, which nobody reads who starts indus from a
-// desktop.
-func (l *lookup) elsewhere() string {
+// installed is what brings a program that many configurations start servers with.
+var installed = map[string]string{
+	"npx": "Node.js, which brings npx", "node": "Node.js", "npm": "Node.js, which brings npm",
+	"uvx": "uv, which brings uvx", "uv": "uv", "bunx": "Bun, which brings bunx", "bun": "Bun", "deno": "Deno",
+	"docker": "Docker", "podman": "Podman", "pipx": "pipx", "python": `Python, or write "python3"`, "python3": "Python",
+	"dotnet": ".NET", "java": "Java",
+}
+
+// findOutsidePath is where a program is that is not in the PATH: version managers add their directories in the shell's
+// start-up files, which are not read where a desktop starts indus.
+func findOutsidePath(name string) string {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return ""
@@ -138,7 +113,7 @@ func (l *lookup) elsewhere() string {
 		if rest, ok := strings.CutPrefix(pattern, "~/"); ok {
 			pattern = filepath.Join(home, rest)
 		}
-		paths, _ := filepath.Glob(filepath.Join(pattern, l.stdio.Command))
+		paths, _ := filepath.Glob(filepath.Join(pattern, name))
 		for _, path := range slices.Backward(paths) { // the newest version is mostly the last
 			if _, err := exec.LookPath(path); err == nil {
 				return path
@@ -148,40 +123,26 @@ func (l *lookup) elsewhere() string {
 	return ""
 }
 
-// unset are the variables that a container is to get from an environment that does
+// notInContainer are the variables that a container is to get from an environment that does
 // not have them: docker run -e NAME passes on what is there, and is silent otherwise.
-func (l *lookup) unset() []string {
-	if !slices.Contains([]string{"docker", "podman"}, filepath.Base(l.stdio.Command)) {
+func (l *lookup) notInContainer() (missing []string) {
+	if !slices.Contains([]string{"docker", "podman"}, filepath.Base(l.Stdio.Command)) {
 		return nil
 	}
-	var missing []string
-	for i, a := range l.stdio.Args {
+	for i, a := range l.Stdio.Args {
 		name, ok := strings.CutPrefix(a, "--env=")
-		if !ok && i > 0 && (l.stdio.Args[i-1] == "-e" || l.stdio.Args[i-1] == "--env") {
+		if !ok && i > 0 && (l.Stdio.Args[i-1] == "-e" || l.Stdio.Args[i-1] == "--env") {
 			name, ok = a, true
 		}
-		if ok && isVariable(name) && !l.has(name) && !slices.Contains(missing, name) {
+		if ok && name != "" && !strings.Contains(name, "=") && !l.has(name) && !slices.Contains(missing, name) {
 			missing = append(missing, name)
 		}
 	}
 	return missing
 }
 
-// isVariable reports a name of a variable, and nothing beside it.
-func isVariable(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
-	})
-}
-
-// has reports whether the server gets a variable.
-func (l *lookup) has(name string) bool {
-	return slices.ContainsFunc(l.env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
-}
-
-// runner is the program that a command runs another with; "" where it is none of
-// those that fetch what they run.
-func runner(t interop.Stdio) string {
+// fetcher is the program by which a command fetches what it runs; "" where there is none.
+func fetcher(t interop.Stdio) string {
 	name := strings.TrimSuffix(filepath.Base(t.Command), ".cmd")
 	if slices.Contains([]string{"npx", "uvx", "bunx", "pipx", "docker", "podman", "npm"}, name) {
 		return name
@@ -189,14 +150,14 @@ func runner(t interop.Stdio) string {
 	return ""
 }
 
-// slowRunner is why a start may take so long.
-func slowRunner(t interop.Stdio) string {
-	switch r := runner(t); r {
+// prefetch is advice about a start that takes long because something is fetched.
+func prefetch(t interop.Stdio) string {
+	switch name := fetcher(t); name {
 	case "":
 		return ""
 	case "docker", "podman":
-		return "fetch the image beforehand: " + r + " pull"
+		return "fetch the image beforehand: " + name + " pull"
 	default:
-		return "install the server for good and name its own command: " + r + " looks it up, and may fetch it, at each start"
+		return "install the server for good and name its own command: " + name + " looks it up, and may fetch it, at each start"
 	}
 }

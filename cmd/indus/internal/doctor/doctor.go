@@ -3,10 +3,10 @@ package doctor
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -21,6 +21,7 @@ type doctorFlags struct {
 	asJSON bool
 }
 
+// New is the command doctor.
 func New(s show.Streams) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
@@ -42,7 +43,7 @@ configuration to its tools, with the time that it took. Where a step fails, it
 says why, shows what the server said last on stderr, and says in a sentence what
 to do. A "note" works and could be better.
 
-Servers that may not start are told with the reason, and are no failure unless
+Servers that may not start are listed with the reason, and are no failure unless
 something is wrong with them. Nothing of them is run. The others are started all
 at once, and ended again; no tool is called.
 
@@ -50,8 +51,8 @@ Usage:
   indus mcp doctor [FLAG]... [SERVER]...
 
 The steps:
-  configuration  where the row stands, and what is odd about it
-  approval       who says that it may start
+  configuration  where the entry is, and what is odd about it
+  approval       why it may start
   command        the program, in the PATH that the server gets
   start          its process
   dns, tcp, tls  of a server at a URL
@@ -104,14 +105,19 @@ func (f *doctorFlags) run(ctx context.Context, only []string, s show.Streams) er
 	if err != nil {
 		return err
 	}
-	d := &doctor{config: c, rows: rows, trust: f.Trust, whole: len(only) == 0, Streams: s}
-	defer d.close()
+	d := &doctor{config: c, rows: rows, trust: f.Trust, all: len(only) == 0, Streams: s}
 	d.open()
-	var out examination = &textExamination{out: s.Out}
-	if f.asJSON {
-		out = &jsonExamination{Streams: s}
+	defer d.close()
+	report, err := d.examine(ctx, !f.asJSON)
+	if err != nil {
+		return err
 	}
-	return d.examine(ctx, out)
+	if f.asJSON {
+		if err := s.WriteIndented(report); err != nil {
+			return err
+		}
+	}
+	return d.verdict(report)
 }
 
 // rowsNamed are the rows with those ids, in the order of the configuration; all of
@@ -137,22 +143,24 @@ type doctor struct {
 	config  *mcpconfig.Config
 	rows    []mcpconfig.Row
 	trust   bool
-	whole   bool // nobody asked for some of them alone
+	all     bool // no server was named
 	probes  map[string]*probe
 	mounted *interop.Mounted
-	seen    []interop.Server // those that were examined, for the duplicates among them
-	tools   map[string]string
-	refused error // why the first server that is not well is not
+	seen    []interop.Server  // those examined so far, for duplicates
+	tools   map[string]string // by a tool's own name, the first server that has it
+	failed  error             // why the first server that is not well is not
 }
 
-// open starts all servers that may start.
+// open starts all servers that may start. A server is waited for no longer than the default, whatever it is configured with.
 func (d *doctor) open() {
 	d.probes, d.tools = map[string]*probe{}, map[string]string{}
 	var servers []interop.Server
 	for _, r := range d.rows {
 		if r.State == mcpconfig.Active {
 			d.probes[r.Server.ID] = newProbe(r)
-			servers = append(servers, bounded(r.Server))
+			o := r.Server
+			o.Timeouts.Connect, o.Timeouts.List = max(0, o.Timeouts.Connect), max(0, o.Timeouts.List)
+			servers = append(servers, o)
 		}
 	}
 	d.mounted = interop.Mount(context.Background(), servers, &interop.MountOptions{
@@ -171,12 +179,6 @@ func (d *doctor) open() {
 	})
 }
 
-// bounded is a server that is not waited for for ever, whatever it is configured with.
-func bounded(o interop.Server) interop.Server {
-	o.Timeouts.Connect, o.Timeouts.List = max(0, o.Timeouts.Connect), max(0, o.Timeouts.List)
-	return o
-}
-
 func (d *doctor) close() {
 	d.mounted.Close()
 	for _, p := range d.probes {
@@ -184,56 +186,46 @@ func (d *doctor) close() {
 	}
 }
 
-// examination is where the findings go, as they come.
-type examination interface {
-	general([]step) error
-	server(*patient) error
-	together([]step) error
-	// end is told whether all is well.
-	end(ok bool) error
+// examine looks at everything in order, waits for each server where it must, and prints each part as it comes if asked to.
+func (d *doctor) examine(ctx context.Context, asText bool) (*report, error) {
+	r := &report{General: d.general(ctx), Servers: []*serverReport{}, Together: []step{}}
+	out := printer{d.Out}
+	if !asText {
+		out.Writer = io.Discard
+	}
+	if err := out.part("general", r.General, ""); err != nil {
+		return nil, err
+	}
+	for _, row := range d.rows {
+		one, err := d.server(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		r.Servers = append(r.Servers, one)
+		if err := out.server(one); err != nil {
+			return nil, err
+		}
+	}
+	if together := d.together(); together != nil {
+		r.Together = together
+		if err := out.part("\ntogether", together, ""); err != nil {
+			return nil, err
+		}
+	}
+	r.OK = len(r.unwell()) == 0
+	return r, out.summary(r.Servers)
 }
 
-// examine looks at everything in order, and waits for each server where it must.
-func (d *doctor) examine(ctx context.Context, out examination) error {
-	general := d.general(ctx)
-	if err := out.general(general); err != nil {
-		return err
-	}
-	sick := unwell("general", general)
-	for _, r := range d.rows {
-		p, err := d.patient(ctx, r)
-		if err != nil {
-			return err
-		}
-		if err := out.server(p); err != nil {
-			return err
-		}
-		sick = append(sick, unwell(r.Server.ID, p.Steps)...)
-	}
-	together := d.together()
-	if err := out.together(together); err != nil {
-		return err
-	}
-	sick = append(sick, unwell("together", together)...)
-	if err := out.end(len(sick) == 0); err != nil {
-		return err
-	}
-	if len(sick) == 0 {
+// verdict is the error of the command: who is not well, with the exit code of the first server that is not.
+func (d *doctor) verdict(r *report) error {
+	if r.OK {
 		return nil
 	}
 	code := command.ExitFault
-	if d.refused != nil {
-		code = command.ExitCode(d.refused)
+	if d.failed != nil {
+		code = command.ExitCode(d.failed)
 	}
-	return &command.ExitError{Code: code, Err: errors.New("not well: " + strings.Join(sick, ", "))}
-}
-
-// unwell is name where a step is not ok.
-func unwell(name string, steps []step) []string {
-	if slices.ContainsFunc(steps, func(s step) bool { return !s.OK }) {
-		return []string{name}
-	}
-	return nil
+	return &command.ExitError{Code: code, Err: errors.New("not well: " + strings.Join(r.unwell(), ", "))}
 }
 
 // await waits for a server while the others are drawn on the terminal.
@@ -251,37 +243,4 @@ func (d *doctor) await(ctx context.Context, p *probe) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// status is a server's health.
-func (d *doctor) status(id string) interop.EndpointStatus {
-	for _, st := range d.mounted.Fleet.Status() {
-		if st.Server == id {
-			return st
-		}
-	}
-	return interop.EndpointStatus{}
-}
-
-// step is one thing that was looked at.
-type step struct {
-	Step   string `json:"step"`
-	OK     bool   `json:"ok"`
-	Millis int64  `json:"ms"`
-	Detail string `json:"detail"`
-	Advice string `json:"advice,omitempty"`
-}
-
-func good(name, detail string) step { return step{Step: name, OK: true, Detail: detail} }
-
-func note(name, detail, advice string) step {
-	return step{Step: name, OK: true, Detail: detail, Advice: advice}
-}
-
-func bad(name, detail, advice string) step { return step{Step: name, Detail: detail, Advice: advice} }
-
-// lasting is a step that took a time.
-func (s step) lasting(took time.Duration) step {
-	s.Millis = took.Milliseconds()
-	return s
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,11 +47,10 @@ func (d *doctor) files() []step {
 			continue
 		}
 		one := step{Step: "file", Detail: mcpconfig.Note{File: n.File, Line: n.Line, Column: n.Column, Reason: n.Reason}.String(),
-			Advice: orElse(n.Hint, "mend the file, or remove it")}
-		one.OK = n.File == "" || slices.ContainsFunc(d.config.Rows, func(r mcpconfig.Row) bool { return r.File == n.File })
-		if info, err := os.Stat(n.File); err == nil && info.IsDir() {
-			one.OK = true
-		}
+			Advice: cmp.Or(n.Hint, "correct the file, or remove it")}
+		info, err := os.Stat(n.File)
+		one.OK = n.File == "" || err == nil && info.IsDir() ||
+			slices.ContainsFunc(d.config.Rows, func(r mcpconfig.Row) bool { return r.File == n.File })
 		steps = append(steps, one)
 	}
 	return steps
@@ -58,54 +58,47 @@ func (d *doctor) files() []step {
 
 // stateStep says whether the state directory, or where it will be, can be written.
 func stateStep(dir string) step {
+	const kept = ": approvals and the ledger are kept in "
 	there := dir
-	for {
-		info, err := os.Stat(there)
-		if err == nil && !info.IsDir() {
-			return bad("state", there+" is not a directory", "move it away: approvals and the ledger are kept in "+dir)
-		}
-		if err == nil {
-			break
-		}
-		above := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-		if !above || filepath.Dir(there) == there {
-			return bad("state", err.Error(), "make it readable: approvals and the ledger are kept there")
-		}
+	info, err := os.Stat(there)
+	for (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && filepath.Dir(there) != there {
 		there = filepath.Dir(there)
+		info, err = os.Stat(there)
+	}
+	switch {
+	case err != nil:
+		return bad("state", err.Error(), "make it readable"+kept+dir)
+	case !info.IsDir():
+		return bad("state", there+" is not a directory", "move it away"+kept+dir)
 	}
 	switch err := tryWriting(there); {
 	case errors.Is(err, syscall.ENOSPC):
-		return bad("state", there+": "+err.Error(), "make room there, or set XDG_STATE_HOME: approvals and the ledger are kept in "+dir)
+		return bad("state", there+": "+err.Error(), "make room there, or set XDG_STATE_HOME"+kept+dir)
 	case err != nil:
-		return bad("state", there+" cannot be written", "make it yours and writable, or set XDG_STATE_HOME: approvals and the ledger are kept in "+dir)
-	}
-	if there != dir {
+		return bad("state", there+" cannot be written", "make it yours and writable, or set XDG_STATE_HOME"+kept+dir)
+	case there != dir:
 		return good("state", dir+": not there yet, and can be made")
 	}
 	return good("state", dir)
 }
 
-// tryWriting tries whether a file can be made in a directory, and written.
+// tryWriting makes a file in a directory, and writes it: an empty one fits on a full disk.
 func tryWriting(dir string) error {
 	f, err := os.CreateTemp(dir, ".indus-doctor-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	const some = 4096 // what is empty fits on a full disk
-	_, err = f.Write(make([]byte, some))
+	_, err = f.Write(make([]byte, 4096))
 	return errors.Join(err, f.Close())
 }
 
-// approvalsStep says whether what was approved can be read, and be relied on.
+// approvalsStep says whether the approvals can be read, and be relied on.
 func approvalsStep() step {
 	list, err := mcpconfig.Approvals(nil)
 	if err != nil {
-		reason, hint, ok := strings.Cut(err.Error(), "; ")
-		if !ok {
-			hint = "mend or remove it"
-		}
-		return bad("approvals", reason, hint)
+		reason, hint, _ := strings.Cut(err.Error(), "; ")
+		return bad("approvals", reason, cmp.Or(hint, "correct or remove it"))
 	}
 	if len(list) == 0 {
 		return good("approvals", "none")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 )
 
 const (
-	maxNoiseKept = 3 // lines that are shown of a server's noise
-	maxPeek      = 64 << 10
+	maxNoiseKept = 3 // lines on stdout that are no messages
+	maxBodyRead  = 64 << 10
 )
 
 // probe watches one server connect and list its tools.
@@ -28,36 +29,35 @@ type probe struct {
 	once    sync.Once
 	web     *http.Transport // nil: a server that is a process
 
-	mu      sync.Mutex
-	started int // how many processes there were
-	pid     int
-	stderr  func() string
-	noise   []string
-	noises  int
-	answers []opening
-	pages   int
-	bytes   int
-	listing time.Duration
-	net     netProbe
+	mu   sync.Mutex
+	seen observed
 }
 
-// opening is what came of one opening question.
+// observed is what a probe has seen.
+type observed struct {
+	started       int // processes
+	pid           int
+	stderr        func() string
+	noise         []string // the first such lines
+	noises        int      // how many there were
+	answers       []opening
+	pages, bytes  int // of the list
+	listing       time.Duration
+	proxy         string // through which the server is reached; "": none
+	dns, tcp, tls leg
+}
+
+// opening is what came of one opening request.
 type opening struct {
 	method string
 	took   time.Duration
-	status int // of HTTP
 	err    error
 }
 
-// netProbe is how a connection to a server at a URL came about.
-type netProbe struct {
-	proxy                        string // through which it goes; "": none
-	dnsStart, tcpStart, tlsStart time.Time
-	dns, tcp, tls                *leg
-}
-
-// leg is one step of that.
+// leg is one step of connecting to a URL.
 type leg struct {
+	began  time.Time
+	ended  bool
 	detail string
 	took   time.Duration
 	err    error
@@ -65,8 +65,7 @@ type leg struct {
 
 func newProbe(r mcpconfig.Row) *probe {
 	p := &probe{row: r, settled: make(chan struct{})}
-	switch r.Server.Transport.(type) {
-	case interop.HTTP, interop.SSE:
+	if _, ok := r.Server.Transport.(interop.Stdio); !ok {
 		p.web = http.DefaultTransport.(*http.Transport).Clone()
 	}
 	return p
@@ -83,9 +82,21 @@ func (p *probe) close() {
 func (p *probe) options() *interop.EndpointOptions {
 	o := &interop.EndpointOptions{
 		Around: []func(interop.Peer) interop.Peer{p.around},
-		Trace: &interop.Trace{Started: p.sawProcess, Noise: p.sawNoise, Answered: func(method string, took time.Duration, err error) {
-			p.sawAnswer(opening{method: method, took: took, err: err})
-		}},
+		Trace: &interop.Trace{
+			Started: func(pid int, stderr func() string) {
+				p.note(func(s *observed) { s.started, s.pid, s.stderr = s.started+1, pid, stderr })
+			},
+			Noise: func(line string) {
+				p.note(func(s *observed) {
+					if s.noises++; s.noises <= maxNoiseKept {
+						s.noise = append(s.noise, line)
+					}
+				})
+			},
+			Answered: func(method string, took time.Duration, err error) {
+				p.note(func(s *observed) { s.answers = append(s.answers, opening{method, took, err}) })
+			},
+		},
 	}
 	if p.web != nil {
 		o.HTTPClient = &http.Client{Transport: p}
@@ -93,25 +104,19 @@ func (p *probe) options() *interop.EndpointOptions {
 	return o
 }
 
-func (p *probe) sawProcess(pid int, stderr func() string) {
+func (p *probe) note(change func(*observed)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.started++
-	p.pid, p.stderr = pid, stderr
+	change(&p.seen)
 }
 
-func (p *probe) sawNoise(line string) {
+// observed is what has been seen by now.
+func (p *probe) observed() observed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.noises++; p.noises <= maxNoiseKept {
-		p.noise = append(p.noise, line)
-	}
-}
-
-func (p *probe) sawAnswer(a opening) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.answers = append(p.answers, a)
+	s := p.seen
+	s.noise, s.answers = slices.Clone(s.noise), slices.Clone(s.answers)
+	return s
 }
 
 // around counts the pages of the listing.
@@ -122,13 +127,12 @@ func (p *probe) around(next interop.Peer) interop.Peer {
 		}
 		at := time.Now()
 		result, err := next(ctx, m)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.listing += time.Since(at)
-		if err == nil {
-			p.pages++
-			p.bytes += len(result)
-		}
+		p.note(func(s *observed) {
+			s.listing += time.Since(at)
+			if err == nil {
+				s.pages, s.bytes = s.pages+1, s.bytes+len(result)
+			}
+		})
 		return result, err
 	}
 }
@@ -136,19 +140,13 @@ func (p *probe) around(next interop.Peer) interop.Peer {
 // RoundTrip sends a request and watches how it fares.
 func (p *probe) RoundTrip(r *http.Request) (*http.Response, error) {
 	method := rpcMethod(r)
-	if through, err := http.ProxyFromEnvironment(r); err == nil && through != nil {
-		p.mu.Lock()
-		p.net.proxy = through.Host
-		p.mu.Unlock()
+	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
+		p.note(func(s *observed) { s.proxy = proxy.Host })
 	}
 	at := time.Now()
-	answer, err := p.web.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), p.netTrace())))
+	answer, err := p.web.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), p.trace())))
 	if method == "server/discover" || method == "initialize" {
-		a := opening{method: method, took: time.Since(at), err: err}
-		if err == nil {
-			a.status = answer.StatusCode
-		}
-		p.sawAnswer(a)
+		p.note(func(s *observed) { s.answers = append(s.answers, opening{method, time.Since(at), err}) })
 	}
 	return answer, err
 }
@@ -162,7 +160,7 @@ func rpcMethod(r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	raw, err := io.ReadAll(io.LimitReader(body, maxPeek))
+	raw, err := io.ReadAll(io.LimitReader(body, maxBodyRead))
 	if err != nil {
 		return ""
 	}
@@ -171,75 +169,45 @@ func rpcMethod(r *http.Request) string {
 	return method
 }
 
-// netTrace keeps the first good outcome of each step of connecting, or else the last
+// trace keeps the first good outcome of each step of connecting, or else the last
 // bad one: of a host's several addresses one is enough.
-func (p *probe) netTrace() *httptrace.ClientTrace {
-	n := &p.net
-	locked := func(set func()) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		set()
+func (p *probe) trace() *httptrace.ClientTrace {
+	begin := func(l *leg) { p.note(func(*observed) { l.began = time.Now() }) }
+	end := func(l *leg, detail string, err error) {
+		p.note(func(*observed) {
+			if !l.ended || l.err != nil {
+				*l = leg{l.began, true, detail, time.Since(l.began), err}
+			}
+		})
 	}
-	keep := func(to **leg, l leg) {
-		if *to == nil || (*to).err != nil {
-			*to = &l
-		}
-	}
+	s := &p.seen
 	return &httptrace.ClientTrace{
-		DNSStart: func(httptrace.DNSStartInfo) { locked(func() { n.dnsStart = time.Now() }) },
+		DNSStart: func(httptrace.DNSStartInfo) { begin(&s.dns) },
 		DNSDone: func(i httptrace.DNSDoneInfo) {
 			var addresses []string
 			for _, a := range i.Addrs {
 				addresses = append(addresses, a.String())
 			}
-			locked(func() { keep(&n.dns, leg{show.List(addresses, 4, "addresses"), time.Since(n.dnsStart), i.Err}) })
+			end(&s.dns, show.List(addresses, 4, "addresses"), i.Err)
 		},
-		ConnectStart: func(string, string) { locked(func() { n.tcpStart = time.Now() }) },
-		ConnectDone: func(_, address string, err error) {
-			locked(func() { keep(&n.tcp, leg{address, time.Since(n.tcpStart), err}) })
-		},
-		TLSHandshakeStart: func() { locked(func() { n.tlsStart = time.Now() }) },
-		TLSHandshakeDone: func(s tls.ConnectionState, err error) {
-			detail := tls.VersionName(s.Version)
-			if len(s.PeerCertificates) > 0 {
-				detail += ", a certificate until " + s.PeerCertificates[0].NotAfter.Format(time.DateOnly)
+		ConnectStart:      func(string, string) { begin(&s.tcp) },
+		ConnectDone:       func(_, address string, err error) { end(&s.tcp, address, err) },
+		TLSHandshakeStart: func() { begin(&s.tls) },
+		TLSHandshakeDone: func(c tls.ConnectionState, err error) {
+			detail := tls.VersionName(c.Version)
+			if len(c.PeerCertificates) > 0 {
+				detail += ", a certificate until " + c.PeerCertificates[0].NotAfter.Format(time.DateOnly)
 			}
-			locked(func() { keep(&n.tls, leg{detail, time.Since(n.tlsStart), err}) })
+			end(&s.tls, detail, err)
 		},
 	}
 }
 
-// record is what a probe has seen, at one moment.
-type record struct {
-	started, noises, pages, bytes int
-	pid                           int
-	stderr                        string
-	noise                         []string
-	answers                       []opening
-	listing                       time.Duration
-	net                           netProbe
-}
-
-func (p *probe) record() record {
-	p.mu.Lock()
-	r := record{
-		started: p.started, noises: p.noises, pages: p.pages, bytes: p.bytes, pid: p.pid,
-		noise: append([]string(nil), p.noise...), answers: append([]opening(nil), p.answers...),
-		listing: p.listing, net: p.net,
-	}
-	stderr := p.stderr
-	p.mu.Unlock()
-	if stderr != nil {
-		r.stderr = stderr()
-	}
-	return r
-}
-
-// answer is what came of the last question of a method.
-func (r *record) answer(method string) (opening, bool) {
-	for i := len(r.answers) - 1; i >= 0; i-- {
-		if r.answers[i].method == method {
-			return r.answers[i], true
+// answer is what came of the last request of a method.
+func (s *observed) answer(method string) (opening, bool) {
+	for _, a := range slices.Backward(s.answers) {
+		if a.method == method {
+			return a, true
 		}
 	}
 	return opening{}, false

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,88 +23,73 @@ const (
 )
 
 // listed is all that there is to say of the tools of a server that listed them.
-func (d *doctor) listed(x *exam) []step {
-	var own []toolbox.Descriptor
-	for _, t := range d.mounted.Box.Snapshot("").Tools {
-		if t.Server == x.row.Server.ID {
-			own = append(own, t)
-		}
-	}
-	var rejected, rules []interop.Quarantine
+func (d *doctor) listed(x *examined) []step {
+	own := d.toolsOf(x.Server.ID)
+	var rejected, rules []string
 	denied := 0
 	for _, q := range d.mounted.Fleet.Quarantined() {
 		switch {
-		case q.Server != x.row.Server.ID, q.Mended: // lint's own eyes find that too
+		case q.Server != x.Server.ID, q.Mended: // what lint finds by itself
 		case q.Denied:
 			denied++
 		case q.Rule != "":
-			rules = append(rules, q)
+			rules = append(rules, q.Rule+": "+q.Reason)
+		case q.Tool != "":
+			rejected = append(rejected, fmt.Sprintf("%q: %s", q.Tool, tools.Reason(q.Reason)))
 		default:
-			rejected = append(rejected, q)
+			rejected = append(rejected, tools.Reason(q.Reason))
 		}
 	}
-	list := good("list", show.Count(len(own), "tool")+pages(x.saw.pages)).lasting(x.saw.listing)
+	list := good("list", show.Count(len(own), "tool")).lasting(x.listing)
+	if x.pages > 1 {
+		list.Detail += fmt.Sprintf(" on %d pages", x.pages)
+	}
 	if denied > 0 {
 		list.Detail += fmt.Sprintf(", and %d that \"tools\" leaves out", denied)
 	}
-	if tokens := x.saw.bytes / bytesPerToken; tokens > heavyTools {
-		list.Advice = fmt.Sprintf(`a model reads about %d tokens of them in each request: choose those it needs with "tools": {"allow": […]}`, tokens)
-	}
-	switch {
+	switch tokens := x.bytes / bytesPerToken; {
 	case len(own) == 0 && denied > 0:
-		list.Advice = `all of them are left out: mend "allow" and "deny" in "tools"`
+		list.Advice = `all of them are left out: change "allow" and "deny" in "tools"`
 	case len(own) == 0 && len(rejected) == 0:
 		list.Advice = "it has no tools for indus to bring in: does it need an argument, a key or a permission for them?"
+	case tokens > heavyTools:
+		list.Advice = fmt.Sprintf(`a model reads about %d tokens of them in each request: choose those it needs with "tools": {"allow": […]}`, tokens)
 	}
 	steps := []step{list}
 	if rules != nil {
-		steps = append(steps, rulesStep(rules))
+		steps = append(steps, note("rules", firstFew(rules), `correct them in "tools": names are the server's own, as indus mcp tools --json has them`))
 	}
 	if len(own)+len(rejected) > 0 {
-		steps = append(steps, d.schemas(x.row.Server, own, rejected))
+		steps = append(steps, d.schemas(x.Server, own, rejected))
 	}
 	if len(own) > 0 {
-		steps = append(steps, namesStep(x.row.Server, own), descriptionsStep(own))
+		steps = append(steps, names(x.Server, own), descriptions(own))
 	}
 	return steps
 }
 
-func pages(n int) string {
-	if n < 2 {
-		return ""
+func (d *doctor) toolsOf(server string) (own []toolbox.Descriptor) {
+	for _, t := range d.mounted.Box.Snapshot("").Tools {
+		if t.Server == server {
+			own = append(own, t)
+		}
 	}
-	return fmt.Sprintf(" on %d pages", n)
+	return own
 }
 
-// rulesStep says which rules of the row concern no tool.
-func rulesStep(rules []interop.Quarantine) step {
-	var says []string
-	for _, q := range rules {
-		says = append(says, q.Rule+": "+q.Reason)
-	}
-	return note("rules", several(says), `mend them in "tools": names are the server's own, as indus mcp tools --json has them`)
-}
-
-// schemas asks lint's questions: does every provider take the tools as they are
+// schemas asks what lint asks: does every provider take the tools as they are
 // mounted, and every client the list that they are in?
-func (d *doctor) schemas(o interop.Server, own []toolbox.Descriptor, rejected []interop.Quarantine) step {
+func (d *doctor) schemas(o interop.Server, own []toolbox.Descriptor, rejected []string) step {
 	x := &tools.Examiner{Profile: schema.Universal}
 	if o.Profile != nil {
 		x.Profile = o.Profile
 	}
 	shown := tools.ForModels(d.mounted.Box)
-	var wrong, odd []string
-	for _, q := range rejected {
-		says := tools.Reason(q.Reason)
-		if q.Tool != "" {
-			says = fmt.Sprintf("%q: %s", q.Tool, says)
-		}
-		wrong = append(wrong, says)
-	}
+	var odd []string
 	for _, t := range own {
 		r := x.Tool(t, shown[t.Name])
 		if i := slices.IndexFunc(r.Refused, tools.Refuses); i >= 0 {
-			wrong = append(wrong, fmt.Sprintf("%q: %s: %s", t.Tool, r.Refused[i].Provider, r.Refused[i].Message))
+			rejected = append(rejected, fmt.Sprintf("%q: %s: %s", t.Tool, r.Refused[i].Provider, r.Refused[i].Message))
 		}
 		for _, f := range r.Findings {
 			if f.Provider == command.ClientProfile {
@@ -114,16 +100,16 @@ func (d *doctor) schemas(o interop.Server, own []toolbox.Descriptor, rejected []
 	}
 	lint := "see them all with indus mcp lint " + o.ID + ", and report them to the server's authors"
 	switch {
-	case wrong != nil:
-		return bad("schemas", several(wrong), lint)
+	case rejected != nil:
+		return bad("schemas", firstFew(rejected), lint)
 	case odd != nil:
-		return note("schemas", several(odd), lint)
+		return note("schemas", firstFew(odd), lint)
 	}
 	return good("schemas", "every provider takes them as they are mounted")
 }
 
-// several is the first of some sentences, and how many there are beside them.
-func several(all []string) string {
+// firstFew is the first of some sentences, and how many more there are.
+func firstFew(all []string) string {
 	shown := strings.Join(all[:min(fewNames, len(all))], "; ")
 	if more := len(all) - fewNames; more > 0 {
 		shown += fmt.Sprintf("; and %d more", more)
@@ -131,12 +117,11 @@ func several(all []string) string {
 	return shown
 }
 
-// namesStep says which tools are not mounted under their own names.
-func namesStep(o interop.Server, own []toolbox.Descriptor) step {
+// names says which tools are not mounted under their own names.
+func names(o interop.Server, own []toolbox.Descriptor) step {
 	var hashed []string
 	for _, t := range own {
-		wanted := orElse(o.Tools.Rename[t.Tool], t.Tool)
-		if t.Name != t.Server+interop.Qualifier+wanted {
+		if t.Name != t.Server+interop.Qualifier+cmp.Or(o.Tools.Rename[t.Tool], t.Tool) {
 			hashed = append(hashed, fmt.Sprintf("%q is %s", t.Tool, t.Name))
 		}
 	}
@@ -147,8 +132,8 @@ func namesStep(o interop.Server, own []toolbox.Descriptor) step {
 		`give the server a shorter id of letters, digits, "-" and single "_", or the tools other names with "tools": {"rename": {…}}`)
 }
 
-// descriptionsStep says what a model cannot know.
-func descriptionsStep(own []toolbox.Descriptor) step {
+// descriptions says what a model cannot know.
+func descriptions(own []toolbox.Descriptor) step {
 	var missing, long []string
 	limit := schema.Universal.Rules().Tool.MaxDescription
 	for _, t := range own {
@@ -172,43 +157,30 @@ func descriptionsStep(own []toolbox.Descriptor) step {
 	return note("descriptions", strings.Join(says, "; "), `describe them with "tools": {"describe": {…}}, or ask the server's authors to`)
 }
 
-// duplicates looks at the servers that were examined before.
+// duplicates looks for the same server, or tools of the same name, among the servers examined so far.
 func (d *doctor) duplicates(r mcpconfig.Row, listed bool) []step {
-	var says, try []string
-	for _, o := range d.seen {
-		if sameTarget(o, r.Server) {
-			says = append(says, fmt.Sprintf("%q runs the same", o.ID))
-			try = append(try, "remove one of the two")
-			break
-		}
-	}
+	same := slices.IndexFunc(d.seen, func(o interop.Server) bool {
+		return interop.Server{Transport: o.Transport}.Equal(interop.Server{Transport: r.Server.Transport})
+	})
 	d.seen = append(d.seen, r.Server)
+	var twice []string
 	if listed {
-		var twice []string
-		for _, t := range d.mounted.Box.Snapshot("").Tools {
-			if t.Server != r.Server.ID {
-				continue
-			}
+		for _, t := range d.toolsOf(r.Server.ID) {
 			if other, taken := d.tools[t.Tool]; taken {
 				twice = append(twice, fmt.Sprintf("%q (%s)", t.Tool, other))
 			} else {
 				d.tools[t.Tool] = r.Server.ID
 			}
 		}
-		if twice != nil && says == nil {
-			says = append(says, "other servers have tools of these names: "+show.List(twice, fewNames, "tools"))
-			try = append(try, `keep one of each with "tools": {"deny": […]}: a model may take the one for the other`)
-		}
 	}
-	if says == nil {
-		return nil
+	switch {
+	case same >= 0:
+		return []step{note("duplicates", fmt.Sprintf("%q runs the same", d.seen[same].ID), "remove one of the two")}
+	case twice != nil:
+		return []step{note("duplicates", "other servers have tools of these names: "+show.List(twice, fewNames, "tools"),
+			`keep one of each with "tools": {"deny": […]}: a model may take the one for the other`)}
 	}
-	return []step{note("duplicates", strings.Join(says, "; "), strings.Join(try, "; "))}
-}
-
-// sameTarget reports whether two servers run or call the same.
-func sameTarget(a, b interop.Server) bool {
-	return interop.Server{Transport: a.Transport}.Equal(interop.Server{Transport: b.Transport})
+	return nil
 }
 
 // together is about all tools at once.
@@ -218,7 +190,7 @@ func (d *doctor) together() []step {
 	for _, t := range all {
 		size += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}
-	if len(all) == 0 || !d.whole {
+	if len(all) == 0 || !d.all {
 		return nil
 	}
 	s := good("tools", fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/bytesPerToken))

@@ -1,0 +1,273 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+const (
+	maxStderrLines = 20 // of a server's stderr
+	slowStart      = 5 * time.Second
+	tightTenths    = 7 // of a timeout: beyond them the next start may fail
+
+	// Those of interop.Timeouts.
+	defaultConnect = 30 * time.Second
+	defaultList    = 30 * time.Second
+	defaultCall    = 60 * time.Second
+	defaultTotal   = 10 * time.Minute
+)
+
+// server examines one row, and waits for its server where it has one that may start.
+func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, error) {
+	r := &serverReport{
+		Server: row.Server.ID, State: row.State, Transport: row.Kind, Target: row.Target, File: row.File, Line: row.Line,
+		Steps: d.configured(row),
+	}
+	if row.State == mcpconfig.Active {
+		p := d.probes[row.Server.ID]
+		if err := d.await(ctx, p); err != nil {
+			return nil, err
+		}
+		x := &examined{Row: row, observed: p.observed()}
+		for _, st := range d.mounted.Fleet.Status() {
+			if st.Server == row.Server.ID {
+				x.status = st
+			}
+		}
+		if x.status.Fault != nil {
+			x.failed = x.status.Fault
+		}
+		r.Steps = append(r.Steps, x.connected()...)
+		if x.failed == nil {
+			r.Steps = append(r.Steps, d.listed(x)...)
+		} else {
+			d.failed = cmp.Or(d.failed, x.failed)
+			r.Stderr = x.lastStderr()
+		}
+		r.Steps = append(r.Steps, d.duplicates(row, x.failed == nil)...)
+		r.Steps = append(r.Steps, x.timeouts()...)
+		for i := range r.Steps {
+			r.Steps[i].Detail, r.Steps[i].Advice = row.Server.Mask(r.Steps[i].Detail), row.Server.Mask(r.Steps[i].Advice)
+		}
+	}
+	r.OK = isWell(r.Steps)
+	if !r.OK && d.failed == nil {
+		d.failed = errors.New("not well")
+	}
+	return r, nil
+}
+
+// configured is what the row itself says, and why it may start.
+func (d *doctor) configured(r mcpconfig.Row) []step {
+	switch r.State {
+	case mcpconfig.Skipped:
+		return []step{bad("configuration", r.Reason, cmp.Or(r.Hint, "correct the entry"))}
+	case mcpconfig.Disabled:
+		return []step{note("configuration", "the entry is disabled", `remove "disabled", or "enabled": false, if the server is to start`)}
+	case mcpconfig.Shadowed:
+		return []step{note("configuration", r.Reason, r.Hint)}
+	case mcpconfig.Held:
+		return []step{note("approval", r.Reason, r.Hint)}
+	}
+	var odd, hints []string
+	for _, n := range d.config.Notes {
+		if n.State == "" && n.Row > 0 && n.File == r.File && n.Server == r.Server.ID {
+			odd = append(odd, fmt.Sprintf("%s (line %d)", n.Reason, n.Line))
+			if n.Hint != "" {
+				hints = append(hints, n.Hint)
+			}
+		}
+	}
+	first := good("configuration", "the entry can be read, and its variables are set")
+	if odd != nil {
+		first = note("configuration", strings.Join(odd, "; "), cmp.Or(strings.Join(slices.Compact(hints), "; "), "correct the entry"))
+	}
+	approval := "it is a file of the user's own"
+	switch {
+	case r.Scope == mcpconfig.Explicit:
+		approval = "the file was named"
+	case r.Scope == mcpconfig.Project && d.trust:
+		approval = "--trust"
+	case r.Scope == mcpconfig.Project:
+		approval = "it was approved as it is"
+	}
+	return []step{first, good("approval", approval)}
+}
+
+// examined is one server that was started, and what was seen of it.
+type examined struct {
+	mcpconfig.Row
+	observed
+	status interop.EndpointStatus
+	failed error // nil: it is connected, and its tools are listed
+}
+
+// connected is all steps up to the handshake, or to the one that failed.
+func (x *examined) connected() []step {
+	var steps []step
+	if t, ok := x.Server.Transport.(interop.Stdio); ok {
+		steps = x.process(t)
+	} else {
+		steps = x.network()
+	}
+	if x.failed == nil {
+		return append(steps, x.handshake())
+	}
+	if x.status.Era != "" {
+		return append(steps, x.handshake(), bad("list", x.reason(), x.advice()).lasting(x.listing))
+	}
+	if isWell(steps) {
+		steps = append(steps, bad("handshake", x.reason(), x.advice()).lasting(x.longest()))
+	}
+	return steps
+}
+
+// process is the steps of a server that is a child process.
+func (x *examined) process(t interop.Stdio) []step {
+	c := lookUp(t)
+	if c.err != nil {
+		return []step{bad("command", c.err.Error(), cmp.Or(c.advice(), x.advice()))}
+	}
+	command := good("command", c.path)
+	if missing := c.notInContainer(); missing != nil {
+		command.Advice = fmt.Sprintf(`the container is to get %s, which the server's environment does not have: give it in "env"`,
+			strings.Join(missing, ", "))
+	}
+	answered := slices.ContainsFunc(x.answers, func(a opening) bool {
+		_, refused := errors.AsType[*interop.RPCError](a.err)
+		return a.err == nil || refused
+	})
+	start := good("start", fmt.Sprintf("process %d", x.pid))
+	switch {
+	case x.failed != nil && (x.started == 0 || x.exited() && !answered):
+		start = bad("start", x.reason(), x.advice()).lasting(x.longest())
+	case x.started > 1:
+		start.Detail += "; the first one failed when it was asked for its era"
+		start.Advice = `write "era": "legacy" into the entry: it is started twice each time otherwise`
+	}
+	return []step{command, start}
+}
+
+// exited reports whether the server's process has ended by itself.
+func (x *examined) exited() bool {
+	_, status := errors.AsType[*exec.ExitError](x.failed)
+	return status || errors.Is(x.failed, io.EOF) || errors.Is(x.failed, syscall.EPIPE)
+}
+
+// longest is how long the slowest of the opening requests took.
+func (x *examined) longest() (took time.Duration) {
+	for _, a := range x.answers {
+		took = max(took, a.took)
+	}
+	return took
+}
+
+// network is the steps to a server at a URL.
+func (x *examined) network() []step {
+	var steps []step
+	for _, l := range []struct {
+		name string
+		leg
+	}{{"dns", x.dns}, {"tcp", x.tcp}, {"tls", x.tls}} {
+		switch {
+		case !l.ended:
+		case l.err != nil:
+			return append(steps, bad(l.name, x.reason(), x.advice()).lasting(l.took))
+		case l.name == "tcp" && x.proxy != "":
+			steps = append(steps, good(l.name, l.detail+", the proxy "+x.proxy).lasting(l.took))
+		default:
+			steps = append(steps, good(l.name, l.detail).lasting(l.took))
+		}
+	}
+	return steps
+}
+
+// handshake is how a server was agreed with.
+func (x *examined) handshake() step {
+	detail := fmt.Sprintf("%s, MCP %s", x.status.Era, x.status.Version)
+	discover, asked := x.answer("server/discover")
+	process := x.Kind == interop.KindStdio
+	if x.status.Era == interop.Legacy && x.Kind != interop.KindSSE && (asked || process) {
+		waited := 3 * time.Second // until initialize goes out as well
+		if asked && !process {
+			waited = discover.took
+		}
+		if !asked || errors.Is(discover.err, context.Canceled) || errors.Is(discover.err, context.DeadlineExceeded) {
+			detail += "; it is silent when asked for its era, so that each start waits " + show.Duration(waited) + " for an answer before it goes on"
+		} else {
+			detail += "; it does not know server/discover, and was asked to initialize"
+		}
+	}
+	s := good("handshake", detail).lasting(x.status.Took)
+	if noises := max(x.noises, x.status.Noise); noises > 0 {
+		s.Detail += fmt.Sprintf("; %s on stdout that are no messages", show.Count(noises, "line"))
+		if len(x.noise) > 0 {
+			s.Detail += fmt.Sprintf(", such as %q", x.noise[0])
+		}
+		s.Advice = "make the server log to stderr: indus reads over such lines, and other clients fail on them"
+	} else if process && x.status.Took > slowStart {
+		s.Advice = prefetch(x.Server.Transport.(interop.Stdio))
+	}
+	return s
+}
+
+// reason is why a server is not connected, without what is printed elsewhere.
+func (x *examined) reason() string {
+	says := strings.TrimPrefix(strings.TrimPrefix(x.failed.Error(), x.Server.ID+": "), "connect: ")
+	if x.lastStderr() != "" {
+		says, _, _ = strings.Cut(says, "; its stderr ")
+	}
+	if i := strings.Index(says, "the server exited"); i >= 0 && x.exited() {
+		says = says[i:]
+	}
+	if status, ok := errors.AsType[*exec.ExitError](x.failed); ok && !strings.Contains(says, "exited") {
+		says += "; the server exited: " + status.Error()
+	}
+	return says
+}
+
+// lastStderr is the end of what the server wrote to stderr.
+func (x *examined) lastStderr() string {
+	if x.stderr == nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(x.stderr()), "\n")
+	return strings.Join(lines[max(0, len(lines)-maxStderrLines):], "\n")
+}
+
+// timeouts is how long each step may take, where that deserves attention.
+func (x *examined) timeouts() []step {
+	t := x.Server.Timeouts
+	connect := cmp.Or(t.Connect, defaultConnect)
+	tight := connect > 0 && x.status.Took > connect*tightTenths/10
+	if t == (interop.Timeouts{}) && !tight {
+		return nil
+	}
+	shown := func(d, byDefault time.Duration) string {
+		if d < 0 {
+			return "none"
+		}
+		return cmp.Or(d, byDefault).String()
+	}
+	s := good("timeouts", fmt.Sprintf("connect %s, list %s, call %s, in all %s", shown(t.Connect, defaultConnect),
+		shown(t.List, defaultList), shown(t.Call, defaultCall), shown(t.Total, defaultTotal)))
+	switch {
+	case t.Connect < 0 || t.List < 0:
+		s.Advice = "set a timeout: a server that hangs is waited for for ever (here it was not)"
+	case tight:
+		s.Advice = fmt.Sprintf("raise the timeout: connecting took %s of %s", show.Duration(x.status.Took), connect)
+	}
+	return []step{s}
+}
