@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// client is one that writes JSON-RPC by hand and decodes nothing, so that most of what is
+// measured is the server's and the gateway's.
+type client struct {
+	era  string
+	send func(method, tool string, message []byte) ([]byte, error) // nil for a notification
+	end  func()
+	next atomic.Int64
+}
+
+const clientInfo = `{"name":"compare","version":"1.0.0"}`
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modern + `","io.modelcontextprotocol/clientInfo":` + clientInfo +
+	`,"io.modelcontextprotocol/clientCapabilities":{}}`
+
+// ask sends a request; params are members of an object.
+func (c *client) ask(method, tool, params string) ([]byte, error) {
+	if c.era == modern {
+		params = strings.TrimSuffix(modernMeta+","+params, ",")
+	}
+	return c.send(method, tool, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, c.next.Add(1), method, params))
+}
+
+// greet makes sure that the server speaks the era.
+func (c *client) greet() error {
+	method, params := "server/discover", ""
+	if c.era == legacy {
+		method, params = "initialize", `"protocolVersion":"`+legacy+`","capabilities":{},"clientInfo":`+clientInfo
+	}
+	b, err := c.ask(method, "", params)
+	if err == nil && !bytes.Contains(b, []byte(c.era)) {
+		err = fmt.Errorf("%s: %.300s", method, b)
+	}
+	if err == nil && c.era == legacy {
+		_, err = c.send("notifications/initialized", "", []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	}
+	return err
+}
+
+// call calls a tool for so many bytes.
+func (c *client) call(tool string, size int) error {
+	b, err := c.ask("tools/call", tool, fmt.Sprintf(`"name":%q,"arguments":{"text":"hello","size":%d}`, tool, size))
+	if err == nil && (len(b) < size || bytes.Contains(b[:min(len(b), 300)], []byte(`"error"`)) || bytes.Contains(b[max(0, len(b)-300):], []byte(`"isError":true`))) {
+		err = fmt.Errorf("call of %s: %d bytes: %.300s", tool, len(b), b)
+	}
+	return err
+}
+
+// list is the list of tools: how many there are, and the name of one of them.
+func (c *client) list() (tools int, first string, err error) {
+	b, err := c.ask("tools/list", "", "")
+	if err != nil {
+		return 0, "", err
+	}
+	tools = bytes.Count(b, []byte(`"inputSchema":`))
+	if i := bytes.Index(b, []byte("echo_0000")); i > 0 {
+		from := bytes.LastIndexByte(b[:i], '"') + 1
+		first = string(b[from : i+len("echo_0000")])
+	}
+	return tools, first, nil
+}
+
+// dialHTTP is a client of a URL. host of 127.0.0.0/8 is where it calls from.
+func dialHTTP(url, era string, transport http.RoundTripper) (*client, error) {
+	session := ""
+	c := &client{era: era, end: func() {}}
+	c.send = func(method, tool string, message []byte) ([]byte, error) {
+		req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(message))
+		if err != nil {
+			return nil, err
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		if era == modern || method != "initialize" {
+			req.Header["Mcp-Protocol-Version"] = []string{era}
+		}
+		if era == modern {
+			req.Header["Mcp-Method"] = []string{method}
+			if tool != "" {
+				req.Header["Mcp-Name"] = []string{tool}
+			}
+		} else if session != "" {
+			req.Header["Mcp-Session-Id"] = []string{session}
+		}
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close()
+		if s := resp.Header.Get("Mcp-Session-Id"); s != "" {
+			session = s
+		}
+		b, err := io.ReadAll(resp.Body)
+		if err == nil && resp.StatusCode/100 != 2 {
+			err = fmt.Errorf("HTTP %d: %.300s", resp.StatusCode, b)
+		}
+		return b, err
+	}
+	return c, c.greet()
+}
+
+// transportFrom is a transport whose connections come from an address of this machine.
+func transportFrom(ip string) *http.Transport {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+	return &http.Transport{DialContext: d.DialContext, MaxIdleConnsPerHost: 64}
+}
+
+// dialStdio is a client of a child, which many goroutines may share.
+func dialStdio(argv []string, era string) (*client, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	var pending sync.Map // string -> chan []byte
+	var writing sync.Mutex
+	dead := make(chan struct{})
+	go func() {
+		defer close(dead)
+		readLines(out, func(line []byte) {
+			from, to := idOf(line)
+			if answer, ok := pending.LoadAndDelete(string(line[from:to])); ok {
+				answer.(chan []byte) <- line
+			}
+		})
+	}()
+	c := &client{era: era}
+	c.send = func(_, _ string, message []byte) ([]byte, error) {
+		answer := make(chan []byte, 1)
+		from, to := idOf(message)
+		if from > 0 {
+			pending.Store(string(message[from:to]), answer)
+		}
+		writing.Lock()
+		_, err := in.Write(append(message, '\n'))
+		writing.Unlock()
+		if err != nil || from == 0 {
+			return nil, err
+		}
+		select {
+		case line := <-answer:
+			return line, nil
+		case <-dead:
+			return nil, errors.New("the server ended")
+		}
+	}
+	c.end = func() { _ = in.Close(); stop(cmd) }
+	return c, c.greet()
+}
+
+// stop ends a process: its stdin is closed, or it gets SIGTERM.
+func stop(cmd *exec.Cmd) {
+	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	_ = cmd.Wait()
+}
+
+// freeAddr is an address of this machine on which nobody listens.
+func freeAddr() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	defer l.Close()
+	return "127.0.0.1:" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// waitFor waits until somebody listens.
+func waitFor(ctx context.Context, addr string) error {
+	for {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			return c.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", addr, err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}

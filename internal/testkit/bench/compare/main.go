@@ -1,0 +1,121 @@
+// Command compare measures indus against the direct call and beside two anchors, which do
+// the least that a gateway could, all in one run, and writes the tables and the plot of
+// docs/benchmarks.md.
+//
+//	go run ./internal/testkit/bench/compare [-quick] [-indus BIN] [-doc docs/benchmarks.md]
+//
+// Without -indus it builds the command. Its other uses are its own children:
+//
+//	compare echo     an MCP server on the Go SDK, whose tools answer with so many bytes
+//	compare rawstdio HTTP before one stdio server: only the ids of messages are replaced
+//	compare revproxy net/http/httputil.ReverseProxy before one HTTP server
+//
+// What is measured: the p50 latency of calls, each side in turn within each round, as the
+// ratio to the direct call of the same round; CPU seconds of the gateway's process alone;
+// its peak resident memory; and the time from its start to its answers.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("compare: ")
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "echo":
+			serveEcho(os.Args[2:])
+			return
+		case "rawstdio", "revproxy":
+			serveAnchor(os.Args[1], os.Args[2:])
+			return
+		}
+	}
+	var r run
+	indus := flag.String("indus", "", "the `file` of the command; without it, it is built")
+	doc := flag.String("doc", "docs/benchmarks.md", "the `file` whose tables are replaced; the plot is written beside it, as .svg")
+	quick := flag.Bool("quick", false, "few and short rounds, to see that everything runs")
+	flag.IntVar(&r.rounds, "rounds", 3, "interleaved rounds of each cell")
+	flag.DurationVar(&r.phase, "phase", time.Second, "how long each side is called in each round")
+	flag.Parse()
+	if *quick {
+		r.rounds, r.phase = 1, 200*time.Millisecond
+	}
+	if err := r.prepare(*indus); err != nil {
+		log.Fatal(err)
+	}
+	err := r.all(*quick)
+	r.close()
+	if err == nil {
+		err = r.write(*doc)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run is one comparison.
+type run struct {
+	rounds int
+	phase  time.Duration
+	self   string // this program
+	indus  string
+	dir    string // of configurations, and the home of indus
+
+	start  time.Time
+	cells  []cell
+	lists  []list
+	memory []figure
+	starts []figure
+}
+
+func (r *run) prepare(indus string) (err error) {
+	r.start = time.Now()
+	if r.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if r.dir, err = os.MkdirTemp("", "indus-compare-"); err != nil {
+		return err
+	}
+	if r.indus = indus; indus == "" {
+		r.indus = filepath.Join(r.dir, "indus")
+		build := exec.Command("go", "build", "-o", r.indus, "./cmd/indus")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("go build: %w", err)
+		}
+	}
+	r.indus, err = filepath.Abs(r.indus)
+	return err
+}
+
+func (r *run) close() { _ = os.RemoveAll(r.dir) }
+
+// all makes every measurement.
+func (r *run) all(quick bool) error {
+	for _, era := range []string{modern, legacy} {
+		for _, transport := range []string{"stdio", "http"} {
+			sizes := []int{64, 256 << 10}
+			if era == modern && !quick { // the plot's
+				sizes = []int{64, 4 << 10, 32 << 10, 256 << 10}
+			}
+			if err := r.matrix(transport, era, sizes); err != nil {
+				return fmt.Errorf("%s, %s: %w", transport, era, err)
+			}
+		}
+	}
+	if err := r.measureMemory(quick); err != nil {
+		return fmt.Errorf("memory: %w", err)
+	}
+	if err := r.measureStarts(quick); err != nil {
+		return fmt.Errorf("starts: %w", err)
+	}
+	return nil
+}
