@@ -55,7 +55,7 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 	if root.kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnfit)
 	}
-	fresh := adapter{slab: s, profile: p, rules: &p.rules, shape: p.shaped(), root: root, size: len(raw), nothing: map[*node]bool{}}
+	fresh := adapter{slab: s, profile: p, rules: &p.rules, parsed: p.parsed(), root: root, size: len(raw), nothing: map[*node]bool{}}
 	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
 		a := fresh // what was looked up in the document stays known
@@ -105,7 +105,7 @@ type adapter struct {
 	*slab
 	profile *Profile
 	rules   *Rules
-	shape   *shape
+	parsed  *parsedRules
 	root    *node
 	size    int // of the original, in bytes
 	levels  int
@@ -280,11 +280,6 @@ func (a *adapter) count(n *node, fields []field) {
 	}
 }
 
-// schemaWords are the keywords whose schemas are counted when they are opened.
-var schemaWords = setOf(wordProperties, wordPatternProperties, wordItems, wordPrefixItems, wordAnyOf, wordOneOf, wordAllOf,
-	wordAdditionalProperties, wordAdditionalItems, wordUnevaluatedItems, wordUnevaluatedProperties, wordNot, wordIf, wordThen,
-	wordElse, wordContains, wordPropertyNames, wordDependentSchemas, wordDefs, wordDefinitions)
-
 func (a *adapter) fail(err error) {
 	if a.err == nil {
 		a.err = err
@@ -293,13 +288,13 @@ func (a *adapter) fail(err error) {
 
 func (a *adapter) takes(d *draft, w word) bool {
 	if d.root {
-		return a.shape.root.has(w)
+		return a.parsed.root.has(w)
 	}
-	return a.shape.nested.has(w)
+	return a.parsed.nested.has(w)
 }
 
 // unions reports whether anyOf can be said inside.
-func (a *adapter) takesUnions() bool { return a.shape.nested.has(wordAnyOf) }
+func (a *adapter) takesUnions() bool { return a.parsed.nested.has(wordAnyOf) }
 
 const maxChanges = 1_000 // a report that nobody reads to its end
 

@@ -488,7 +488,7 @@ func (a *adapter) dictionary(d *draft) bool {
 	lost := "" // of two entries with one key the last is taken, as in an object
 	if rest := d.has & (objectWords &^ setOf(wordProperties, wordAdditionalProperties, wordRequired)); rest != 0 || len(d.get(wordRequired).list()) > 0 {
 		lost = "what the object says of its keys"
-		if !rest.only(wordPatternProperties) {
+		if rest != wordPatternProperties.set() {
 			d.note("keys: " + a.sketch(d.node()))
 		}
 	}

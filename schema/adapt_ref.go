@@ -21,7 +21,7 @@ func (a *adapter) references(d *draft) bool {
 	for d.has&referenceWords != 0 {
 		w, ref := firstReference(d)
 		target := a.target(ref)
-		if target != nil && !a.onlyRefers(target) && !a.nothing[target] && !d.root && a.shape.nested.has(wordRef) && a.keeps(d, w, target) {
+		if target != nil && !a.onlyRefers(target) && !a.nothing[target] && !d.root && a.parsed.nested.has(wordRef) && a.keeps(d, w, target) {
 			return a.keepRef(d, w, target, ref)
 		}
 		d.drop(w)
@@ -43,8 +43,6 @@ func (a *adapter) references(d *draft) bool {
 	}
 	return true
 }
-
-var referenceWords = setOf(wordRef, wordDynamicRef, wordRecursiveRef)
 
 // onlyRefers reports a schema that refers to others, in a circle.
 func (a *adapter) onlyRefers(n *node) bool {

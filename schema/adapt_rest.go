@@ -152,7 +152,7 @@ func (a *adapter) goes(f field) bool {
 	case wordSchema:
 		return f.value.string() != "https://json-schema.org/draft/2020-12/schema"
 	case wordDefault:
-		return isNull(f.value) && !a.shape.types.has(typeNull)
+		return isNull(f.value) && !a.parsed.types.has(typeNull)
 	}
 	return false
 }
@@ -188,7 +188,7 @@ func (a *adapter) values(d *draft) {
 		}
 	}
 	for name, allowed := range a.rules.Bounds {
-		w := wordOf([]byte(name))
+		w := wordsByName[name]
 		if v := d.get(w); v != nil && a.takes(d, w) && !slices.Contains(allowed, int(number(v))) {
 			a.change(d.from, RuleBound, "dropped "+name, name+" "+sketchValue(v), "")
 			d.note(signature.Bound(name, v))

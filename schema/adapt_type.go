@@ -105,7 +105,7 @@ func (a *adapter) listed(d *draft, t *node) bool {
 	if t.kind == '[' && len(t.elems) == 1 {
 		d.set(wordType, "type", newString(all.one()))
 	}
-	if rest := all & a.shape.types; rest != all {
+	if rest := all & a.parsed.types; rest != all {
 		if rest == 0 {
 			return false
 		}
@@ -221,7 +221,7 @@ func (a *adapter) enums(d *draft) bool {
 		return false
 	}
 	kept := slices.DeleteFunc(slices.Clone(possible), func(v *node) bool {
-		return typeOfValue(v)&a.shape.enum == 0 || a.rules.EnumFilled && string(v.text) == `""`
+		return typeOfValue(v)&a.parsed.enum == 0 || a.rules.EnumFilled && string(v.text) == `""`
 	})
 	if limit := a.rules.Limits.EnumValues; limit > 0 && len(kept) > limit {
 		kept = nil

@@ -50,7 +50,7 @@ func (a *adapter) nulls(d *draft) bool {
 	if union := d.get(wordAnyOf); union != nil && len(union.elems) == 1 && !a.staysInPlace(d) {
 		return a.unwrap(d) && a.again(d) // it may say whether null is accepted
 	}
-	says := a.shape.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.takesUnions())
+	says := a.parsed.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.takesUnions())
 	nullable := a.takes(d, wordNullable) && !d.root
 	if says {
 		return true

@@ -70,9 +70,9 @@ func sanitised(name string, g *grammar) string {
 // renamed are the new names of the properties whose own the consumer does not take. Each is the name without what is not
 // taken where that is nobody else's, and else, and where little is left, with a hash of the name.
 func (o *object) renamed(props *node) map[string]string {
-	g := &o.shape.key
+	g := &o.parsed.key
 	if o.draft.root {
-		g = &o.shape.rootKey
+		g = &o.parsed.rootKey
 	}
 	var bad []string
 	for i := range props.fields {

@@ -229,7 +229,7 @@ func (b *builder) object(n *node, i int) int {
 		end := endOfString(b.text, i)
 		f := field{key: b.text[i:end]}
 		f.name = unquote(f.key)
-		f.word = wordOf(f.name)
+		f.word = wordsByName[string(f.name)]
 		i = b.space(b.space(end) + 1)
 		f.value, i = b.value(i)
 		f.value.up = n

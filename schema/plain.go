@@ -15,7 +15,7 @@ func (a *adapter) isPlain(n *node) bool {
 	var has words
 	for i := range n.fields {
 		f := &n.fields[i]
-		if !plainWords.has(f.word) || !a.shape.nested.has(f.word) {
+		if !plainWords.has(f.word) || !a.parsed.nested.has(f.word) {
 			return false
 		}
 		has |= f.word.set()
@@ -27,7 +27,7 @@ func (a *adapter) isPlain(n *node) bool {
 	if t == nil || t.kind != '"' {
 		return false
 	}
-	switch typeNamed(string(unquote(t.text))) & a.shape.types {
+	switch typeNamed(string(unquote(t.text))) & a.parsed.types {
 	case typeObject:
 		return has&setOf(wordEnum, wordItems) == 0 && a.isPlainObject(n)
 	case typeArray:
@@ -48,7 +48,7 @@ func (a *adapter) isPlainObject(n *node) bool {
 	}
 	for i := range props.fields {
 		f := &props.fields[i]
-		if !a.shape.key.takes(f.name) || a.isNotKey(f.name) || bytes.IndexByte(f.key, '\\') >= 0 || !a.isPlain(f.value) {
+		if !a.parsed.key.takes(f.name) || a.isNotKey(f.name) || bytes.IndexByte(f.key, '\\') >= 0 || !a.isPlain(f.value) {
 			return false
 		}
 	}

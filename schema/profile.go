@@ -17,8 +17,8 @@ type Profile struct {
 	// whole shapes a schema where no rules do; nil for every profile but Original and Seed.
 	whole func([]byte) []byte
 
-	ready sync.Once
-	shape shape // the rules as Adapt reads them
+	ready  sync.Once
+	byWord parsedRules // the rules as Adapt reads them
 }
 
 // Name is how the profile is called in configuration and in messages.

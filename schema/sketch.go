@@ -33,8 +33,8 @@ var sketchedName = regexp.MustCompile(nameBegins + "([^" + nameBegins + nameEnds
 
 // shown is a property's name in a sketch. Under free keys it is the owner's, as nobody changes it on the way back.
 func (a *adapter) shown(name string) string {
-	g := &a.shape.key
-	if a.free || g.takes([]byte(name)) && a.shape.rootKey.takes([]byte(name)) && !a.isNotKey([]byte(name)) {
+	g := &a.parsed.key
+	if a.free || g.takes([]byte(name)) && a.parsed.rootKey.takes([]byte(name)) && !a.isNotKey([]byte(name)) {
 		return brief(name)
 	}
 	return nameBegins + name + nameEnds
@@ -56,10 +56,10 @@ func (a *adapter) known(d *draft, text string) string {
 	}
 	return sketchedName.ReplaceAllStringFunc(text, func(s string) string {
 		name := strings.Trim(s, nameBegins+nameEnds)
-		g := &a.shape.key
+		g := &a.parsed.key
 		if now := d.names[name]; now != "" {
 			return now
-		} else if d.root && a.shape.rootKey.takes([]byte(name)) || g.takes([]byte(name)) {
+		} else if d.root && a.parsed.rootKey.takes([]byte(name)) || g.takes([]byte(name)) {
 			return brief(name)
 		}
 		if clean := sanitised(name, g); g.max > 0 && clean != "" {

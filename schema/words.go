@@ -1,5 +1,7 @@
 package schema
 
+import "github.com/indusagi/indus/internal/keyword"
+
 // word is a keyword that adapting knows; wordOther is every other name.
 type word uint8
 
@@ -66,129 +68,36 @@ const (
 	wordNote // $comment, deprecated, readOnly and the like: what no validator reads
 )
 
-func wordOf(name []byte) word {
-	switch string(name) {
-	case "type":
-		return wordType
-	case "properties":
-		return wordProperties
-	case "required":
-		return wordRequired
-	case "items":
-		return wordItems
-	case "prefixItems":
-		return wordPrefixItems
-	case "additionalItems":
-		return wordAdditionalItems
-	case "additionalProperties":
-		return wordAdditionalProperties
-	case "patternProperties":
-		return wordPatternProperties
-	case "propertyNames":
-		return wordPropertyNames
-	case "unevaluatedProperties":
-		return wordUnevaluatedProperties
-	case "unevaluatedItems":
-		return wordUnevaluatedItems
-	case "minProperties":
-		return wordMinProperties
-	case "maxProperties":
-		return wordMaxProperties
-	case "dependentRequired":
-		return wordDependentRequired
-	case "dependentSchemas":
-		return wordDependentSchemas
-	case "dependencies":
-		return wordDependencies
-	case "enum":
-		return wordEnum
-	case "const":
-		return wordConst
-	case "anyOf":
-		return wordAnyOf
-	case "oneOf":
-		return wordOneOf
-	case "allOf":
-		return wordAllOf
-	case "not":
-		return wordNot
-	case "if":
-		return wordIf
-	case "then":
-		return wordThen
-	case "else":
-		return wordElse
-	case "$ref":
-		return wordRef
-	case "$dynamicRef":
-		return wordDynamicRef
-	case "$recursiveRef":
-		return wordRecursiveRef
-	case "$defs":
-		return wordDefs
-	case "definitions":
-		return wordDefinitions
-	case "description":
-		return wordDescription
-	case "title":
-		return wordTitle
-	case "default":
-		return wordDefault
-	case "example":
-		return wordExample
-	case "examples":
-		return wordExamples
-	case "nullable":
-		return wordNullable
-	case "format":
-		return wordFormat
-	case "pattern":
-		return wordPattern
-	case "minLength":
-		return wordMinLength
-	case "maxLength":
-		return wordMaxLength
-	case "minimum":
-		return wordMinimum
-	case "maximum":
-		return wordMaximum
-	case "exclusiveMinimum":
-		return wordExclusiveMinimum
-	case "exclusiveMaximum":
-		return wordExclusiveMaximum
-	case "multipleOf":
-		return wordMultipleOf
-	case "minItems":
-		return wordMinItems
-	case "maxItems":
-		return wordMaxItems
-	case "uniqueItems":
-		return wordUniqueItems
-	case "contains":
-		return wordContains
-	case "minContains":
-		return wordMinContains
-	case "maxContains":
-		return wordMaxContains
-	case "contentEncoding":
-		return wordContentEncoding
-	case "contentMediaType":
-		return wordContentMediaType
-	case "contentSchema":
-		return wordContentSchema
-	case "propertyOrdering":
-		return wordPropertyOrdering
-	case "$schema":
-		return wordSchema
-	case "$id":
-		return wordID
-	case "$anchor", "$dynamicAnchor", "$recursiveAnchor":
-		return wordAnchor
-	case "id", "$comment", "deprecated", "readOnly", "writeOnly", "$vocabulary", "discriminator", "externalDocs", "xml":
-		return wordNote
-	}
-	return wordOther
+// wordNames are the keywords by their words. Those of wordAnchor and wordNote have several names.
+var wordNames = [...]string{
+	wordType: "type", wordProperties: "properties", wordRequired: "required", wordItems: "items", wordPrefixItems: "prefixItems",
+	wordAdditionalItems: "additionalItems", wordAdditionalProperties: "additionalProperties",
+	wordPatternProperties: "patternProperties", wordPropertyNames: "propertyNames",
+	wordUnevaluatedProperties: "unevaluatedProperties", wordUnevaluatedItems: "unevaluatedItems",
+	wordMinProperties: "minProperties", wordMaxProperties: "maxProperties", wordDependentRequired: "dependentRequired",
+	wordDependentSchemas: "dependentSchemas", wordDependencies: "dependencies", wordEnum: "enum", wordConst: "const",
+	wordAnyOf: "anyOf", wordOneOf: "oneOf", wordAllOf: "allOf", wordNot: "not", wordIf: "if", wordThen: "then", wordElse: "else",
+	wordRef: "$ref", wordDynamicRef: "$dynamicRef", wordRecursiveRef: "$recursiveRef", wordDefs: "$defs",
+	wordDefinitions: "definitions", wordDescription: "description", wordTitle: "title", wordDefault: "default",
+	wordExample: "example", wordExamples: "examples", wordNullable: "nullable", wordFormat: "format", wordPattern: "pattern",
+	wordMinLength: "minLength", wordMaxLength: "maxLength", wordMinimum: "minimum", wordMaximum: "maximum",
+	wordExclusiveMinimum: "exclusiveMinimum", wordExclusiveMaximum: "exclusiveMaximum", wordMultipleOf: "multipleOf",
+	wordMinItems: "minItems", wordMaxItems: "maxItems", wordUniqueItems: "uniqueItems", wordContains: "contains",
+	wordMinContains: "minContains", wordMaxContains: "maxContains", wordContentEncoding: "contentEncoding",
+	wordContentMediaType: "contentMediaType", wordContentSchema: "contentSchema", wordPropertyOrdering: "propertyOrdering",
+	wordSchema: "$schema", wordID: "$id",
 }
+
+var wordsByName = func() map[string]word {
+	all := map[string]word{"$anchor": wordAnchor, "$dynamicAnchor": wordAnchor, "$recursiveAnchor": wordAnchor}
+	for _, name := range []string{"id", "$comment", "deprecated", "readOnly", "writeOnly", "$vocabulary", "discriminator", "externalDocs", "xml"} {
+		all[name] = wordNote
+	}
+	for w, name := range wordNames[wordType:] {
+		all[name] = wordType + word(w)
+	}
+	return all
+}()
 
 // words is a set of keywords.
 type words uint64
@@ -203,11 +112,10 @@ func setOf(all ...word) words {
 	return s
 }
 
-func (s words) has(w word) bool  { return s&w.set() != 0 }
-func (s words) only(w word) bool { return s == w.set() }
+func (s words) has(w word) bool { return s&w.set() != 0 }
 
-// What says something of one type only.
 var (
+	// What says something of one type only.
 	objectWords = setOf(wordProperties, wordRequired, wordAdditionalProperties, wordPatternProperties, wordPropertyNames,
 		wordUnevaluatedProperties, wordMinProperties, wordMaxProperties, wordDependentRequired, wordDependentSchemas,
 		wordDependencies, wordPropertyOrdering)
@@ -220,53 +128,55 @@ var (
 	annotations = setOf(wordTitle, wordDescription, wordDefault, wordExample, wordExamples, wordSchema, wordID, wordAnchor,
 		wordNote, wordDefs, wordDefinitions, wordOther, wordContentEncoding, wordContentMediaType, wordContentSchema,
 		wordPropertyOrdering)
+
+	referenceWords = setOf(wordRef, wordDynamicRef, wordRecursiveRef)
+
+	// schemaWords hold schemas.
+	schemaWords = func() (s words) {
+		for w, name := range wordNames {
+			if keyword.ContentOf(name) != keyword.None {
+				s |= word(w).set()
+			}
+		}
+		return s
+	}()
 )
 
-// shape is rules as adapting reads them.
-type shape struct {
+// parsedRules are rules as adapting reads them.
+type parsedRules struct {
 	root, nested words // what the positions take
 	types        types
 	enum         types
 	key, rootKey grammar
 }
 
-// shaped is the rules of the profile, read once.
-func (p *Profile) shaped() *shape {
+// parsed is the rules of the profile, read once.
+func (p *Profile) parsed() *parsedRules {
 	p.ready.Do(func() {
-		p.shape = shape{
-			root: taken(p.rules.Root), nested: taken(p.rules.Nested),
+		p.byWord = parsedRules{
+			root: p.rules.Root.words(), nested: p.rules.Nested.words(),
 			types: typesNamed(p.rules.Types), enum: typesNamed(p.rules.Enum),
 			key: p.rules.Key.read(), rootKey: p.rules.RootKey.read(),
 		}
-		if p.shape.rootKey.max == 0 {
-			p.shape.rootKey = p.shape.key
+		if p.byWord.rootKey.max == 0 {
+			p.byWord.rootKey = p.byWord.key
 		}
 	})
-	return &p.shape
+	return &p.byWord
 }
 
-func taken(k Keywords) words {
+func (k Keywords) words() words {
 	var s words
-	for _, name := range everyKeyword {
-		if k.Takes(name) {
-			s |= wordOf([]byte(name)).set()
+	for w, name := range wordNames {
+		if name != "" && k.Takes(name) {
+			s |= word(w).set()
 		}
 	}
 	if len(k.Only) == 0 {
-		s |= wordOther.set() | wordNote.set() | wordAnchor.set()
+		s |= setOf(wordOther, wordNote, wordAnchor)
 		s &^= wordNullable.set() // which means something to those alone that name it
 	}
 	return s
-}
-
-var everyKeyword = []string{
-	"type", "properties", "required", "items", "prefixItems", "additionalItems", "additionalProperties", "patternProperties",
-	"propertyNames", "unevaluatedProperties", "unevaluatedItems", "minProperties", "maxProperties", "dependentRequired",
-	"dependentSchemas", "dependencies", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref",
-	"$dynamicRef", "$recursiveRef", "$defs", "definitions", "description", "title", "default", "example", "examples",
-	"nullable", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
-	"multipleOf", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains", "contentEncoding",
-	"contentMediaType", "contentSchema", "propertyOrdering", "$schema", "$id",
 }
 
 // types is a set of JSON Schema's types. A set with number has integer too.
