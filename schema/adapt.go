@@ -35,14 +35,14 @@ func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if p == nil || p == Original {
 		return &Adapted{Schema: raw}, nil
 	}
-	if err := Measure(raw, Limits{}); err != nil {
+	s := slabs.Get().(*slab)
+	root, err := readWithin(s, raw, Limits{})
+	if err != nil {
 		return nil, err
 	}
 	if p.whole != nil {
 		return wholly(raw, p), nil
 	}
-	s := slabs.Get().(*slab)
-	root := buildIn(s, raw)
 	adapted, err := adapt(s, root, raw, p)
 	if err == nil {
 		adapted.back.detach(map[*way]bool{})
@@ -94,7 +94,7 @@ var referenceLevels = []int{DefaultDepth, 3, 1}
 
 func wholly(raw json.RawMessage, p *Profile) *Adapted {
 	a := &Adapted{Schema: p.whole(raw)}
-	if string(a.Schema) != string(build(raw).append(nil)) {
+	if string(a.Schema) != string(readValid(raw).append(nil)) {
 		a.Changes = []Change{{Rule: RuleType, Did: p.about, Lost: "whatever has no single type"}}
 	}
 	return a
@@ -157,7 +157,7 @@ func (a *adapter) adapt(wrap bool) (*Adapted, error) {
 	text := d.node().append(make([]byte, 0, min(a.size, DefaultBytes)))
 	if hasHalf(text) {
 		halves(text, func(i int) { copy(text[i:], `\ufffd`) })
-		text = build(text).append(nil) // of two names that are one now, the last
+		text = readValid(text).append(nil) // of two names that are one now, the last
 		a.change(a.root, RuleJSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
 	}
 	out := &Adapted{Note: note, Changes: a.changes, Schema: text}
@@ -202,7 +202,7 @@ func (a *adapter) schema(n *node) result {
 	}
 	if a.isPlain(n) {
 		a.made += 1 + len(n.fields)
-		if a.written += n.size; a.written > mostWritten {
+		if a.written += len(n.text); a.written > mostWritten {
 			a.fail(&LimitError{Bound: "bytes", Found: a.written, Limit: DefaultBytes, Pointer: n.path()})
 		}
 		return result{node: n}
@@ -269,7 +269,7 @@ func (a *adapter) count(n *node, fields []field) {
 	for i := range fields {
 		a.written += len(fields[i].key)
 		if !schemaWords.has(fields[i].word) {
-			a.written += fields[i].value.size
+			a.written += len(fields[i].value.text)
 		}
 	}
 	switch {

@@ -1,6 +1,10 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/indusagi/indus/internal/text"
+)
 
 // object adapts what an object has: its properties, their names, and which are required.
 func (a *adapter) object(d *draft) bool {
@@ -190,7 +194,7 @@ func renamedIn(v *node, names map[string]string) *node {
 	out := &node{kind: v.kind, like: v}
 	for _, f := range v.fields {
 		if name, ok := names[string(f.name)]; ok {
-			f.key, f.name = quote(name), []byte(name)
+			f.key, f.name = text.Quote(name), []byte(name)
 		}
 		if f.value.kind == '[' {
 			f.value = renamedIn(f.value, names)

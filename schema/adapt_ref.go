@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // definition is a schema that references lead to, where they are kept.
@@ -217,7 +219,7 @@ func (a *adapter) kept(target *node, ref string) (string, *way) {
 		return "#", a.top
 	}
 	def := a.definitionOf(target, ref)
-	return "#/$defs/" + escapeStep(def.name), def.back
+	return "#/$defs/" + text.PointerStep(def.name), def.back
 }
 
 var definitionName = Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}.read()
@@ -406,7 +408,7 @@ func (a *adapter) lookUp(ref string) *node {
 		return a.named(wordAnchor, fragment)
 	}
 	for _, step := range strings.Split(fragment[1:], "/") {
-		step = unescapeStep(step)
+		step = text.FromPointerStep(step)
 		if from.kind == '[' {
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(from.elems) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // way is the way back of the arguments that stand where one schema does. nil: they stay as they are.
@@ -117,7 +119,7 @@ func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
 		return arguments
 	}
 	r := restorer{root: referred(a.Schema), told: map[pairing]bool{}}
-	return r.restore(build(arguments), a.back, 0, nil).append(nil)
+	return r.restore(readValid(arguments), a.back, 0, nil).append(nil)
 }
 
 type restorer struct {
@@ -129,7 +131,7 @@ func referred(adapted json.RawMessage) *node {
 	if !bytes.Contains(adapted, []byte(`"$ref"`)) {
 		return nil
 	}
-	return build(adapted)
+	return readValid(adapted)
 }
 
 // restore goes the way s with the value n, and each way once, for a reference may lead back without a step: gone are those
@@ -281,12 +283,12 @@ func (a *Adapted) Path(original string) string {
 		if found {
 			rest = "/" + rest
 		}
-		name := unescapeStep(step)
+		name := text.FromPointerStep(step)
 		adapted, next, ok := s.forward(name, map[*way]bool{})
 		if !ok {
 			return out
 		}
-		out += "/" + escapeStep(adapted)
+		out += "/" + text.PointerStep(adapted)
 		path, s = rest, next
 	}
 	return out

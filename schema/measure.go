@@ -16,6 +16,9 @@ const (
 	DefaultBytes = 1 << 20
 )
 
+// maxNesting is how deep JSON may nest before encoding/json takes it for malformed.
+const maxNesting = 10_000
+
 // Limits are the bounds of a schema. In each field zero stands for the default, and a negative number for no limit.
 type Limits struct {
 	// Depth is how deep objects and arrays may nest: {} is 1 deep, and [Measure] never goes deeper than 10,000, for no
@@ -32,13 +35,13 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Depth: min(limit(l.Depth, DefaultDepth), maxNesting),
-		Nodes: limit(l.Nodes, DefaultNodes),
-		Bytes: limit(l.Bytes, DefaultBytes),
+		Depth: min(boundOr(l.Depth, DefaultDepth), maxNesting),
+		Nodes: boundOr(l.Nodes, DefaultNodes),
+		Bytes: boundOr(l.Bytes, DefaultBytes),
 	}
 }
 
-func limit(n, standard int) int {
+func boundOr(n, standard int) int {
 	switch {
 	case n == 0:
 		return standard
@@ -82,15 +85,8 @@ func (e *LimitError) Error() string {
 // nothing, then depth and nodes, whichever is passed first. So of malformed JSON that is too large the one or the other
 // may be told.
 func Measure(raw []byte, limits Limits) error {
-	limits = limits.withDefaults()
-	if len(raw) > limits.Bytes {
-		return &LimitError{Bound: "bytes", Found: len(raw), Limit: limits.Bytes}
-	}
-	m := meter{text: raw, limits: limits}
-	if excess := m.walk(); excess != nil {
-		return excess
-	}
-	return wellFormed(raw)
+	_, err := readWithin(nil, raw, limits)
+	return err
 }
 
 func wellFormed(raw []byte) error {

@@ -1,5 +1,11 @@
 package schema
 
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
 // fallback is what stands for anything that is no schema with one known type.
 const fallback = `{"type":"object","properties":{}}`
 
@@ -26,100 +32,82 @@ const maxLevels = 1_000
 //   - Of a repeated key, the last value stands at the first one's place. Inside keywords that stay as they are, repeated
 //     keys stay too.
 func Normalize(input []byte) []byte {
-	d, ok := parse(input)
-	if !ok {
+	var compact bytes.Buffer
+	if !utf8.Valid(input) || json.Compact(&compact, input) != nil {
 		return []byte(fallback)
 	}
-	n := normalizer{document: d, out: make([]byte, 0, max(len(d.text), len(fallback)))}
-	n.schema(place{}, 1)
+	n := normalizer{out: make([]byte, 0, max(compact.Len(), len(fallback)))}
+	n.schema(readValid(compact.Bytes()), 1)
 	return n.out
 }
 
-type normalizer struct {
-	*document
-	out []byte
-}
+type normalizer struct{ out []byte }
 
-// schema writes the schema at p, which is the level-th from the root.
-func (n *normalizer) schema(p place, level int) {
-	if level > maxLevels || n.kind(p) != '{' {
+// schema writes a schema, which is the level-th from the root.
+func (n *normalizer) schema(s *node, level int) {
+	declared := typeNamed(s.get(wordType).string())
+	if level > maxLevels || declared == 0 {
 		n.out = append(n.out, fallback...)
 		return
 	}
-	own := n.record(p)
-	switch n.typeOf(own) {
-	case "object":
-		n.object(own, level)
-	case "array":
-		n.array(own, level)
-	case "string", "number", "integer", "boolean", "null":
-		n.scalar(own)
-	default:
-		n.out = append(n.out, fallback...)
-	}
-}
-
-// typeOf is the type that a schema declares, "" if it is no string.
-func (n *normalizer) typeOf(own record) string {
-	p, ok := own.get("type")
-	if !ok || n.kind(p) != '"' {
-		return ""
-	}
-	return string(unquote(n.bytes(p)))
-}
-
-func (n *normalizer) object(own record, level int) {
-	var properties record
-	at, declared := own.get("properties")
-	if declared && n.kind(at) == '{' {
-		properties = n.record(at)
+	var isProperty func([]byte) bool
+	if declared == typeObject {
+		isProperty = lookUpFields(s.get(wordProperties).fieldsOf())
 	}
 	n.out = append(n.out, '{')
-	for i := range own.members {
-		m := &own.members[i]
-		switch string(m.name) {
-		case "properties":
-			n.key(m)
-			n.properties(properties, level)
-		case "required":
-			n.required(m, properties)
-		case "additionalProperties":
-			n.additional(m, level)
-		default:
-			n.keep(m)
+	for i := range s.fields {
+		f := &s.fields[i]
+		switch {
+		case declared == typeObject && f.word == wordProperties:
+			n.properties(f, level)
+		case declared == typeObject && f.word == wordRequired:
+			n.required(f, isProperty)
+		case declared == typeObject && f.word == wordAdditionalProperties:
+			if f.value.isSchema() {
+				n.member(f, level)
+			}
+		case declared == typeArray && f.word == wordItems:
+			n.items(*f, level)
+		case !stripped[string(f.name)]:
+			n.key(f)
+			n.out = append(n.out, f.value.text...)
 		}
 	}
-	if !declared {
+	if declared == typeObject && s.get(wordProperties) == nil {
 		n.comma()
 		n.out = append(n.out, `"properties":{}`...)
 	}
 	n.out = append(n.out, '}')
 }
 
-func (n *normalizer) properties(all record, level int) {
+// member writes a keyword whose value is a schema, or true or false, which stay.
+func (n *normalizer) member(f *field, level int) {
+	n.key(f)
+	if f.value.kind == 't' || f.value.kind == 'f' {
+		n.out = append(n.out, f.value.text...)
+		return
+	}
+	n.schema(f.value, level+1)
+}
+
+func (n *normalizer) properties(f *field, level int) {
+	n.key(f)
 	n.out = append(n.out, '{')
-	for i := range all.members {
-		n.key(&all.members[i])
-		n.schema(all.members[i].value, level+1)
+	for i := range f.value.fields {
+		n.key(&f.value.fields[i])
+		n.schema(f.value.fields[i].value, level+1)
 	}
 	n.out = append(n.out, '}')
 }
 
-func (n *normalizer) required(m *member, properties record) {
-	if n.kind(m.value) != '[' {
-		return
-	}
+func (n *normalizer) required(f *field, isProperty func([]byte) bool) {
 	before := len(n.out)
-	n.key(m)
+	n.key(f)
 	n.out = append(n.out, '[')
 	first := len(n.out)
-	for p := range n.elements(m.value) {
-		if n.kind(p) != '"' {
-			continue
-		}
-		if name := n.bytes(p); properties.find(unquote(name)) >= 0 {
-			n.out = append(n.out, name...)
-			n.out = append(n.out, ',')
+	for _, e := range f.value.elems {
+		if e.kind == '"' && isProperty(unquote(e.text)) {
+			n.out = append(append(n.out, e.text...), ',')
 		}
 	}
 	if len(n.out) == first {
@@ -129,66 +117,19 @@ func (n *normalizer) required(m *member, properties record) {
 	n.out[len(n.out)-1] = ']' // in place of the last comma
 }
 
-func (n *normalizer) additional(m *member, level int) {
-	switch {
-	case n.isBoolean(m.value):
-		n.keep(m)
-	case n.kind(m.value) == '{':
-		n.key(m)
-		n.schema(m.value, level+1)
-	}
-}
-
-func (n *normalizer) array(own record, level int) {
-	n.out = append(n.out, '{')
-	for i := range own.members {
-		m := &own.members[i]
-		if string(m.name) == "items" {
-			n.items(m, level)
-		} else {
-			n.keep(m)
-		}
-	}
-	n.out = append(n.out, '}')
-}
-
-func (n *normalizer) items(m *member, level int) {
-	item := m.value
-	if n.kind(item) == '[' {
-		item = place{item.offset + 1, item.container + 1} // the first element
-		if n.kind(item) == ']' {
+func (n *normalizer) items(f field, level int) {
+	if f.value.kind == '[' {
+		if len(f.value.elems) == 0 {
 			return
 		}
+		f.value = f.value.elems[0]
 	}
-	n.key(m)
-	if n.isBoolean(item) {
-		n.out = append(n.out, n.bytes(item)...)
-		return
-	}
-	n.schema(item, level+1)
+	n.member(&f, level)
 }
 
-func (n *normalizer) scalar(own record) {
-	n.out = append(n.out, '{')
-	for i := range own.members {
-		n.keep(&own.members[i])
-	}
-	n.out = append(n.out, '}')
-}
-
-// keep writes a member as it is, unless its keyword is one that goes.
-func (n *normalizer) keep(m *member) {
-	if stripped(m.name) {
-		return
-	}
-	n.key(m)
-	n.out = append(n.out, n.text[m.value.offset:m.end]...)
-}
-
-func (n *normalizer) key(m *member) {
+func (n *normalizer) key(f *field) {
 	n.comma()
-	n.out = append(n.out, m.key...)
-	n.out = append(n.out, ':')
+	n.out = append(append(n.out, f.key...), ':')
 }
 
 // comma separates a key from what stands before it in its object.
@@ -198,13 +139,9 @@ func (n *normalizer) comma() {
 	}
 }
 
-func stripped(keyword []byte) bool {
-	switch string(keyword) {
-	case "$schema", "$id", "$ref", "$defs", "definitions", // draft plumbing, and references that nobody resolves
-		"$comment", "deprecated", "readOnly", "writeOnly", // notes that no validator reads
-		"default", "examples", // samples, which constrain nothing
-		"contentEncoding", "contentMediaType":
-		return true
-	}
-	return false
+var stripped = map[string]bool{
+	"$schema": true, "$id": true, "$ref": true, "$defs": true, "definitions": true, // draft plumbing, and references that nobody resolves
+	"$comment": true, "deprecated": true, "readOnly": true, "writeOnly": true, // notes that no validator reads
+	"default": true, "examples": true, // samples, which constrain nothing
+	"contentEncoding": true, "contentMediaType": true,
 }

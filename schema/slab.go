@@ -10,7 +10,6 @@ type slab struct {
 	lists  room[*node]
 	drafts room[draft]
 	stack  []field
-	list   []*node
 }
 
 var slabs = sync.Pool{New: func() any { return new(slab) }}
@@ -20,11 +19,10 @@ func (s *slab) release() {
 	s.fields.clear()
 	s.lists.clear()
 	s.drafts.clear()
-	if cap(s.stack) > mostKept || cap(s.list) > mostKept {
-		s.stack, s.list = nil, nil
+	if cap(s.stack) > mostKept {
+		s.stack = nil
 	}
 	clear(s.stack[:cap(s.stack)])
-	clear(s.list[:cap(s.list)])
 	slabs.Put(s)
 }
 
@@ -46,6 +44,18 @@ func (s *slab) keepList(l []*node) []*node {
 	}
 	kept := s.lists.take(len(l))
 	copy(kept, l)
+	return kept
+}
+
+// keepValues copies the values of fields.
+func (s *slab) keepValues(all []field) []*node {
+	if len(all) == 0 {
+		return nil
+	}
+	kept := s.lists.take(len(all))
+	for i := range all {
+		kept[i] = all[i].value
+	}
 	return kept
 }
 

@@ -2,36 +2,10 @@ package schema
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
-
-// endOfString returns the offset behind the closing quote of the string that opens at start, or the end of the text if
-// nothing closes it.
-func endOfString(text []byte, start int) int {
-	for i := start + 1; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
-		}
-	}
-	return len(text)
-}
-
-// endOfLiteral returns the offset behind the number, true, false or null that starts at start.
-func endOfLiteral(text []byte, start int) int {
-	for i := start + 1; i < len(text); i++ {
-		switch text[i] {
-		case ',', ':', '[', ']', '{', '}', '"', ' ', '\t', '\r', '\n':
-			return i
-		}
-	}
-	return len(text)
-}
 
 // unquote returns what a string stands for, so that "ty\u0070e" is type. Without escapes the result is a part of quoted.
 //
@@ -130,14 +104,4 @@ func unicodeEscape(text []byte) (rune, bool) {
 	}
 	r, err := strconv.ParseUint(string(text[2:6]), 16, 16)
 	return rune(r), err == nil
-}
-
-// quote writes s as a JSON string. What is no UTF-8 becomes U+FFFD.
-func quote(s string) []byte {
-	var out bytes.Buffer
-	out.Grow(len(s) + 2)
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string is always written
-	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'})
 }
