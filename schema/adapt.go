@@ -200,13 +200,6 @@ func (a *adapter) schema(n *node) result {
 	if a.rules.Booleans && (n.kind == 't' || n.kind == 'f') {
 		return result{node: n}
 	}
-	if a.isPlain(n) {
-		a.made += 1 + len(n.fields)
-		if a.written += len(n.text); a.written > mostWritten {
-			a.fail(&LimitError{Bound: "bytes", Found: a.written, Limit: DefaultBytes, Pointer: n.path()})
-		}
-		return result{node: n}
-	}
 	told := len(a.changes)
 	d, ok := a.shaped(n, false)
 	if !ok {

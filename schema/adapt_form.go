@@ -175,9 +175,6 @@ func (a *adapter) requiredForm(d *draft, v *node) (bool, *node) {
 	if v.kind != '[' {
 		return false, nil
 	}
-	if len(v.elems) <= few && isPlainEnum(v) {
-		return true, nil
-	}
 	var names []*node
 	seen := make(map[string]bool, len(v.elems))
 	for _, e := range v.elems {
@@ -195,9 +192,6 @@ func (a *adapter) requiredForm(d *draft, v *node) (bool, *node) {
 
 // distinct is a list without its repeated values, nil if it has none.
 func distinct(v *node) *node {
-	if isPlainEnum(v) {
-		return nil
-	}
 	seen := make(map[string]bool, len(v.elems))
 	var kept []*node
 	for _, e := range v.elems {

@@ -127,3 +127,5 @@ func withHash(clean, name string, g *grammar, isTaken func(string) bool) string 
 		}
 	}
 }
+
+func (a *adapter) isNotKey(name []byte) bool { return slices.Contains(a.rules.NotKeys, string(name)) }
