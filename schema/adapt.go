@@ -6,7 +6,22 @@ import (
 	"fmt"
 )
 
-// Adapted is a schema in the shape that a profile accepts.
+// How to read this
+//
+// Adapt goes through the schema from the root down. Of each schema it makes a builder: the keywords in their order, which
+// stages then change until the profile takes them. [adapter.stages] is the list, and says where each stage is. A stage
+//
+//   - asks adapter.takes whether the profile has a keyword there;
+//   - reports with adapter.change what it did, and what the model can now get wrong or not ask for;
+//   - leaves for the description, with builder.note, what no keyword can say any more;
+//   - adds to builder.back how Restore undoes it in the arguments (back.go);
+//   - calls adapter.schema for each schema inside, which is all of the recursion;
+//   - returns false where no value satisfies what is left. Whoever asked for that schema drops the property or branch.
+//
+// What a builder cannot become, because the profile or a bound has no room for it, ends it all: adapter.fail panics, and
+// adapter.adapt turns that into Adapt's error.
+
+// Adapted is a schema in the form that a profile accepts.
 type Adapted struct {
 	// Schema is what a model is shown: compact JSON. To be read only.
 	Schema json.RawMessage
@@ -15,18 +30,18 @@ type Adapted struct {
 	// Changes is what was done, in the order of the original. nil if nothing was.
 	Changes []Change
 
-	back *way
+	back *inverse
 }
 
-// ErrUnfit is what [Adapt] returns, with the reason, for a schema that cannot be brought into the profile's shape.
+// ErrUnfit is what [Adapt] returns, with the reason, for a schema that cannot be brought into the profile's form.
 var ErrUnfit = errors.New("schema: no shape that the profile accepts")
 
-// Adapt shapes a schema so that the profile's consumer accepts it. What the consumer can say keeps its meaning; what it
+// Adapt rewrites a schema so that the profile's consumer accepts it. What the consumer can say keeps its meaning; what it
 // cannot say goes, short, into descriptions and into the report. Keys stay in their order. Adapting what has been adapted
 // changes nothing. A schema without a change comes back as compact JSON.
 //
 // It fails for what [Measure] refuses under the default limits, before and after, and for a schema that no arguments or
-// nothing of the profile's shape could satisfy: a [*LimitError], or an error that is [ErrMalformed] or [ErrUnfit]. A tool
+// nothing of the profile's form could satisfy: a [*LimitError], or an error that is [ErrMalformed] or [ErrUnfit]. A tool
 // with such a schema is not to be shown.
 //
 // References are followed within the document, and nothing is ever fetched. A reference that leads back into itself is kept
@@ -40,22 +55,32 @@ func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.whole != nil {
-		return wholly(raw, p), nil
+	if p.transform != nil {
+		return transformed(raw, p), nil
 	}
 	adapted, err := adapt(s, root, raw, p)
 	if err == nil {
-		adapted.back.detach(map[*way]bool{})
+		adapted.back.detach(map[*inverse]bool{})
 	}
 	s.release()
 	return adapted, err
+}
+
+// transformed is for a profile without rules.
+func transformed(raw json.RawMessage, p *Profile) *Adapted {
+	a := &Adapted{Schema: p.transform(raw)}
+	if string(a.Schema) != string(readValid(raw).append(nil)) {
+		a.Changes = []Change{{Rule: RuleType, Did: p.about, Lost: "whatever has no single type"}}
+	}
+	return a
 }
 
 func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if root.kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnfit)
 	}
-	fresh := adapter{slab: s, profile: p, rules: &p.rules, parsed: p.parsed(), root: root, size: len(raw), nothing: map[*node]bool{}}
+	fresh := adapter{slab: s, profile: p, rules: &p.rules, parsed: p.parsed(), root: root, size: len(raw),
+		unsatisfiable: map[*node]bool{}, typesOf: map[*node]types{}}
 	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
 		a := fresh // what was looked up in the document stays known
@@ -66,7 +91,7 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 			level++
 		case errors.Is(err, errNothing) && !wrap:
 			wrap = true // no object satisfies it, but something else may
-		case errors.Is(err, errDefinition) && len(fresh.nothing) < maxNothing:
+		case errors.Is(err, errDefinition) && len(fresh.unsatisfiable) < maxUnsatisfiable:
 			// it is known now, and may stand where it need not be
 		default:
 			return adapted, err
@@ -80,7 +105,7 @@ func (a *adapter) grew(err error) bool {
 	return beyond || errors.Is(err, errLimits) && a.targets != nil
 }
 
-const maxNothing = 8 // definitions that nothing satisfies, in one schema
+const maxUnsatisfiable = 8 // definitions that nothing satisfies, in one schema
 
 var (
 	errNothing    = fmt.Errorf("%w: no arguments satisfy it", ErrUnfit)
@@ -92,14 +117,6 @@ var (
 // bounds, it is tried again with fewer.
 var referenceLevels = []int{DefaultDepth, 3, 1}
 
-func wholly(raw json.RawMessage, p *Profile) *Adapted {
-	a := &Adapted{Schema: p.whole(raw)}
-	if string(a.Schema) != string(readValid(raw).append(nil)) {
-		a.Changes = []Change{{Rule: RuleType, Did: p.about, Lost: "whatever has no single type"}}
-	}
-	return a
-}
-
 // adapter adapts one schema.
 type adapter struct {
 	*slab
@@ -108,138 +125,138 @@ type adapter struct {
 	parsed  *parsedRules
 	root    *node
 	size    int // of the original, in bytes
-	levels  int
-	nothing map[*node]bool // targets that nothing satisfies
+	levels  int // references inside one another
 
-	targets     map[string]*node // by reference
-	loops       map[*node]bool   // targets that lead to a loop
-	inside      []*frame         // what references led to, of what is being written
-	names       map[naming]*node // by $id and $anchor
-	defs        []*definition    // those that are kept, and by what they are of, and by name
+	// What is known of the original.
+	targets       map[string]*node // by reference
+	loops         map[*node]bool   // targets that lead to a loop
+	names         map[naming]*node // by $id and $anchor
+	typesOf       map[*node]types  // that schemas seem to be of
+	unsatisfiable map[*node]bool   // targets that nothing satisfies
+
+	// What has been written.
+	inside      []*frame // the references that are being inlined
+	defs        []*definition
 	defined     map[*node]*definition
 	definitions map[string]*definition
-	made        int             // values
-	written     int             // bytes
-	top         *way            // the root's way back; nil where it stands inside another
-	mapped      bool            // something has a way back
-	typesOf     map[*node]types // that schemas seem to be of
-	free        bool            // what is sketched stands under keys that the model chooses
-	untold      []*node         // schemas with a union whose branches may not be told apart
+	made        int // values
+	written     int // bytes
 	changes     []Change
-	err         error
+
+	top       *inverse // the root's; nil where it stands inside another
+	reversed  bool     // something has an inverse
+	ambiguous []*node  // schemas with a union of which it cannot always be told which branch arguments follow
+	free      bool     // what is sketched stands under keys that the model chooses
 }
 
+// failure is what fail panics with.
+type failure struct{ error }
+
+func (a *adapter) fail(err error) { panic(failure{err}) }
+
 // adapt adapts the schema as it is, or wrapped in an object.
-func (a *adapter) adapt(wrap bool) (*Adapted, error) {
+func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case failure:
+			err = cause.error
+		default:
+			panic(cause)
+		}
+	}()
 	top := a.root
-	if a.top = (&way{late: true}); wrap {
-		a.top, a.mapped = nil, true
+	if a.top = (&inverse{late: true}); wrap {
+		a.top, a.reversed = nil, true
 		a.change(top, RuleRoot, "wrapped in an object with the property input", "", "")
 		top = newObject(
-			newField(wordType, "type", newString("object")),
-			newField(wordProperties, "properties", newObject(newField(wordOther, "input", without(top, definitionWords)))),
-			newField(wordRequired, "required", newArray(newString("input"))),
+			typeField("object"),
+			newField(wordProperties, newObject(newMember("input", without(top, definitionWords)))),
+			newField(wordRequired, newArray(newString("input"))),
 		)
 	}
-	d, ok := a.shaped(top, true)
-	if a.err == nil && !ok {
-		a.err = errNothing
-	}
-	if a.err != nil {
-		return nil, a.err
+	d, ok := a.build(top, true)
+	if !ok {
+		return nil, errNothing
 	}
 	note := a.describe(d)
 	a.define(d)
-	a.tellAnyhow(a.root, d.node(), 0)
-	if a.err != nil {
-		return nil, a.err
-	}
+	a.reportOther(a.root, d.node(), 0)
 	text := d.node().append(make([]byte, 0, min(a.size, DefaultBytes)))
 	if hasHalf(text) {
 		halves(text, func(i int) { copy(text[i:], `\ufffd`) })
 		text = readValid(text).append(nil) // of two names that are one now, the last
 		a.change(a.root, RuleJSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
 	}
-	out := &Adapted{Note: note, Changes: a.changes, Schema: text}
-	if a.mapped {
-		a.tellUntold(out)
+	out := &Adapted{Note: note, Schema: text}
+	if a.reversed {
+		for _, n := range a.ambiguous {
+			a.change(n, RuleKeyword, "changed a union", "which branch some arguments follow", "")
+		}
 		out.back = d.back
 		if a.top != nil {
 			a.top.fill(d.back)
 		}
 		if wrap {
-			out.back = &way{wrapped: true, inner: d.back}
+			out.back = &inverse{wrapped: true, inner: d.back}
 		}
 	}
-	if err := a.within(d.node(), out.Schema); err != nil {
-		return nil, err
-	}
-	return out, nil
+	out.Changes = a.changes
+	return out, a.checkBounds(d.node(), out.Schema)
 }
 
-// tellAnyhow tells of a change where nothing has been told of one.
-func (a *adapter) tellAnyhow(n, now *node, told int) {
-	if len(a.changes) == told && n.like == nil && !now.same(n) {
-		a.change(n, RuleForm, "wrote it in another way", "", "")
-	}
-}
-
-// result is what became of a schema.
-type result struct {
-	node *node // nil: nothing satisfies it
-	back *way  // nil: arguments stay as they are
-	null bool  // it takes null too, which node does not say
-	cut  bool  // a reference was cut there
+// schemaResult is what became of a schema.
+type schemaResult struct {
+	node *node    // nil: nothing satisfies it
+	back *inverse // nil: arguments stay as they are
+	null bool     // it takes null too, which node does not say
+	cut  bool     // a reference was cut there
 }
 
 // schema adapts a schema below the root.
-func (a *adapter) schema(n *node) result {
-	if a.err != nil {
-		return result{node: trueNode}
-	}
+func (a *adapter) schema(n *node) schemaResult {
 	if a.rules.Booleans && (n.kind == 't' || n.kind == 'f') {
-		return result{node: n}
+		return schemaResult{node: n}
 	}
-	told := len(a.changes)
-	d, ok := a.shaped(n, false)
+	reported := len(a.changes)
+	d, ok := a.build(n, false)
 	if !ok {
-		return result{null: d != nil && d.null}
+		return schemaResult{null: d != nil && d.null}
 	}
 	a.describe(d)
-	r := result{d.node(), d.back, d.null, d.cut}
-	a.tellAnyhow(n, r.node, told)
+	r := schemaResult{d.node(), d.back, d.null, d.cut}
+	a.reportOther(n, r.node, reported)
 	return r
 }
 
-// passes are done in this order, each to what the ones before have left. One that reports false says that nothing satisfies
-// the schema.
-func (a *adapter) passes(d *draft) bool {
-	return a.forms(d) && a.references(d) && a.all(d) && a.conditions(d) && a.constants(d) && a.oneOf(d) && a.nulls(d) &&
-		a.unions(d) && a.typed(d) && a.enums(d) && a.ownWords(d) && a.object(d) && a.array(d) && a.leftovers(d)
+// schemaOrFalse adapts a schema where false can be said.
+func (a *adapter) schemaOrFalse(n *node) *node {
+	if r := a.schema(n); r.node != nil {
+		return r.node
+	}
+	return falseNode
 }
 
-func (a *adapter) shaped(n *node, root bool) (*draft, bool) {
+// schemasIn adapts each member of an object of schemas.
+func (a *adapter) schemasIn(n *node) *node {
+	out := &node{kind: '{'}
+	for _, f := range n.fields {
+		f.value = a.schemaOrFalse(f.value)
+		out.fields = append(out.fields, f)
+	}
+	return out
+}
+
+// build makes a builder of n and takes it through the stages. It reports false where nothing satisfies the schema; then the
+// builder may be nil.
+func (a *adapter) build(n *node, root bool) (*builder, bool) {
 	mark := len(a.inside)
 	defer func() { a.inside = a.inside[:mark] }()
-	d := a.open(n, root)
-	if d == nil {
-		return nil, false
-	}
-	d.mark = mark
-	ok := a.passes(d)
-	for _, f := range a.inside[mark:] {
-		f.back.fill(d.back)
-	}
-	return d, ok || a.err != nil
-}
-
-// open is a draft of n, nil where nothing satisfies it.
-func (a *adapter) open(n *node, root bool) *draft {
-	d := a.draft()
-	d.from, d.root = n, root
+	d := a.builder()
+	d.from, d.root, d.mark = n, root, mark
 	switch n.kind {
 	case 'f':
-		return nil
+		return nil, false
 	case 't':
 	case '{':
 		d.fields = a.keep(n.fields, 1)
@@ -250,7 +267,34 @@ func (a *adapter) open(n *node, root bool) *draft {
 		a.change(n, RuleForm, "took what is no schema for one that takes everything", "", "")
 	}
 	a.count(n, d.fields)
-	return d
+	ok := a.stages(d)
+	for _, f := range a.inside[mark:] {
+		f.back.fill(d.back)
+	}
+	return d, ok
+}
+
+// stages are done in this order, each to what the ones before have left.
+func (a *adapter) stages(d *builder) bool {
+	return a.forms(d) && // adapt_form.go: the form of each keyword's value, and older drafts
+		a.combine(d) &&
+		a.typed(d) && // adapt_type.go: the types that the profile wants
+		a.enums(d) &&
+		a.ownWords(d) &&
+		a.object(d) && // adapt_object.go, keys.go
+		a.array(d) && // adapt_array.go
+		a.leftovers(d) // adapt_rest.go: what the profile does not take
+}
+
+// combine are the stages that lead to one schema for one value. They are done again for what comes in late.
+func (a *adapter) combine(d *builder) bool {
+	return a.references(d) && // adapt_ref.go: $ref is inlined, or kept with a definition
+		a.all(d) && // adapt_all.go: allOf is merged
+		a.conditions(d) && // adapt_rest.go: if and the like
+		a.constants(d) && // adapt_union.go: const, oneOf, null, anyOf; adapt_collapse.go where the profile has no unions
+		a.oneOf(d) &&
+		a.nulls(d) &&
+		a.unions(d)
 }
 
 // mostWritten bounds what is written while adapting, before it is known what stays.
@@ -261,7 +305,7 @@ func (a *adapter) count(n *node, fields []field) {
 	a.made += 1 + len(fields)
 	for i := range fields {
 		a.written += len(fields[i].key)
-		if !schemaWords.has(fields[i].word) {
+		if !schemaWords.has(fields[i].word) { // which are counted when they are built
 			a.written += len(fields[i].value.text)
 		}
 	}
@@ -273,21 +317,13 @@ func (a *adapter) count(n *node, fields []field) {
 	}
 }
 
-func (a *adapter) fail(err error) {
-	if a.err == nil {
-		a.err = err
-	}
-}
-
-func (a *adapter) takes(d *draft, w word) bool {
+// takes reports whether the profile takes a keyword where d stands.
+func (a *adapter) takes(d *builder, w word) bool {
 	if d.root {
 		return a.parsed.root.has(w)
 	}
 	return a.parsed.nested.has(w)
 }
-
-// unions reports whether anyOf can be said inside.
-func (a *adapter) takesUnions() bool { return a.parsed.nested.has(wordAnyOf) }
 
 const maxChanges = 1_000 // a report that nobody reads to its end
 
@@ -304,23 +340,9 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 	a.changes = append(a.changes, c)
 }
 
-var definitionWords = setOf(wordDefs, wordDefinitions, wordSchema)
-
-// without is n without some of its keywords, at the same place.
-func without(n *node, s words) *node {
-	if n.kind != '{' {
-		return n
+// reportOther reports a change where none has been reported since.
+func (a *adapter) reportOther(n, now *node, reported int) {
+	if len(a.changes) == reported && n.like == nil && !now.same(n) {
+		a.change(n, RuleForm, "wrote it in another way", "", "")
 	}
-	m := &node{kind: '{', like: n}
-	for _, f := range n.fields {
-		if !s.has(f.word) {
-			m.fields = append(m.fields, f)
-		}
-	}
-	return m
-}
-
-// at is a schema that adapting makes, reported as if it stood where n stands.
-func at(n *node, fields ...field) *node {
-	return &node{kind: '{', fields: fields, like: n}
 }

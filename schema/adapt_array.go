@@ -6,7 +6,7 @@ import (
 )
 
 // array adapts what an array holds.
-func (a *adapter) array(d *draft) bool {
+func (a *adapter) array(d *builder) bool {
 	typed := d.has.has(wordType)
 	if d.done || !typed && d.has&arrayWords == 0 || typed && !d.declared().has(typeArray) {
 		return true
@@ -20,7 +20,7 @@ func (a *adapter) array(d *draft) bool {
 			return true
 		}
 		a.change(d.from, RuleItems, "added items", "", "")
-		items = at(d.from)
+		items = madeFor(d.from)
 	}
 	r := a.schema(items)
 	if r.null {
@@ -29,18 +29,18 @@ func (a *adapter) array(d *draft) bool {
 	if r.node == nil {
 		a.change(items, RuleItems, "took what nothing satisfies for anything", "that the array is empty", "")
 		d.note("empty")
-		r = a.schema(at(d.from))
+		r = a.schema(madeFor(d.from))
 	}
 	d.cut = d.cut || r.cut
-	d.set(wordItems, "items", r.node)
+	d.set(wordItems, r.node)
 	if r.back != nil {
-		d.back = both(d.back, &way{items: r.back})
+		d.back = inTurn(d.back, &inverse{items: r.back})
 	}
 	return true
 }
 
 // tuple makes one schema of items that have one each.
-func (a *adapter) tuple(d *draft) bool {
+func (a *adapter) tuple(d *builder) bool {
 	first, rest := d.get(wordPrefixItems), d.get(wordItems)
 	old := rest != nil && rest.kind == '['
 	if old {
@@ -83,20 +83,20 @@ func (a *adapter) tuple(d *draft) bool {
 	}
 	a.change(d.from, RuleItems, "made one schema of the items of a tuple", lost, narrowed)
 	if most := d.get(wordMaxItems); closed && (most == nil || number(most) > float64(n)) {
-		d.set(wordMaxItems, "maxItems", &node{kind: '0', text: []byte(strconv.Itoa(n))})
+		d.set(wordMaxItems, &node{kind: '0', text: []byte(strconv.Itoa(n))})
 	}
-	d.set(wordItems, "items", oneOfEach(union.elems))
+	d.set(wordItems, oneOfEach(union.elems))
 	return true
 }
 
 // prefix adapts a tuple that stays one.
-func (a *adapter) prefix(d *draft, first, rest *node, old bool) bool {
+func (a *adapter) prefix(d *builder, first, rest *node, old bool) bool {
 	if len(first.elems) == 0 {
 		d.drop(wordPrefixItems)
 		return true
 	}
 	out := &node{kind: '['}
-	back := &way{}
+	back := &inverse{}
 	for _, e := range first.elems {
 		r := a.schema(e)
 		if r.node == nil {
@@ -108,15 +108,15 @@ func (a *adapter) prefix(d *draft, first, rest *node, old bool) bool {
 	if old {
 		a.change(d.from, RuleForm, "wrote a list of items as prefixItems", "", "")
 		d.drop(wordAdditionalItems)
-		d.rename(wordItems, wordPrefixItems, "prefixItems", out)
+		d.rename(wordItems, wordPrefixItems, out)
 		if rest != nil {
-			d.set(wordItems, "items", rest)
+			d.set(wordItems, rest)
 		}
 	} else {
-		d.set(wordPrefixItems, "prefixItems", out)
+		d.set(wordPrefixItems, out)
 	}
 	if !back.isNothing() {
-		d.back = both(d.back, back)
+		d.back = inTurn(d.back, back)
 	}
 	return true
 }

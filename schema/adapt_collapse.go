@@ -4,17 +4,14 @@ import "slices"
 
 // collapse makes one schema of a union where the consumer takes none: the properties of all objects in one, or the first of
 // what cannot be one.
-func (a *adapter) collapse(d *draft, union *node) bool {
+func (a *adapter) collapse(d *builder, union *node) bool {
 	null := d.null
 	open := a.opened(d, union)
 	if d.has&setOf(wordType, wordEnum, wordConst) != 0 {
 		d.null = null // what stands beside the union takes none, or it would be known
 	}
-	if a.err != nil {
-		return true
-	}
 	base := d.declared()
-	var objects, others []*draft
+	var objects, others []*builder
 	for _, b := range open {
 		t := a.typesOfDraft(b) & base
 		if !b.has.has(wordType) && d.has.has(wordType) && values(b.node()) == nil {
@@ -65,11 +62,11 @@ func (a *adapter) collapse(d *draft, union *node) bool {
 		a.change(d.from, RuleKeyword, "took one schema of a union", "", "all but the first of: "+all)
 		d.note("else one of: " + all)
 	}
-	return a.meetFields(d, first) && a.again(d)
+	return a.mergeFields(d, first) && a.combine(d)
 }
 
 // declareApart reports whether a property is declared by one object and left open by another.
-func declareApart(objects []*draft) bool {
+func declareApart(objects []*builder) bool {
 	declared := map[string]int{}
 	for _, o := range objects {
 		if props := o.get(wordProperties); props != nil {
@@ -87,15 +84,15 @@ func declareApart(objects []*draft) bool {
 }
 
 // opened are the branches as drafts, with what their references and combinators say; a branch that is a union gives its own.
-func (a *adapter) opened(d *draft, union *node) []*draft {
-	var out []*draft
+func (a *adapter) opened(d *builder, union *node) []*builder {
+	var out []*builder
 	for _, n := range union.elems {
-		b := &draft{from: n, root: d.root}
-		if !a.meet(b, n) || a.err != nil || !a.constants(b) {
+		b := &builder{from: n, root: d.root}
+		if !a.merge(b, n) || !a.constants(b) {
 			continue
 		}
 		if b.has.has(wordOneOf) && !b.has.has(wordAnyOf) {
-			b.rename(wordOneOf, wordAnyOf, "anyOf", b.get(wordOneOf))
+			b.rename(wordOneOf, wordAnyOf, b.get(wordOneOf))
 		}
 		takesNull := b.declared().has(typeNull)
 		accepted, left := a.withoutNull(b)
@@ -106,15 +103,15 @@ func (a *adapter) opened(d *draft, union *node) []*draft {
 			continue
 		}
 		inner := b.get(wordAnyOf)
-		if inner == nil || len(out) > maxCrossed || a.onlyConstrains(b, inner) {
+		if inner == nil || len(out) > maxProduct || a.onlyConstrains(b, inner) {
 			out = append(out, b)
 			continue
 		}
 		b.drop(wordAnyOf)
-		within := &draft{from: n, root: d.root}
+		within := &builder{from: n, root: d.root}
 		for _, i := range a.opened(within, inner) {
 			d.null = d.null || within.null && takesNull
-			if a.meetFields(i, b) {
+			if a.mergeFields(i, b) {
 				out = append(out, i)
 			}
 		}
@@ -123,7 +120,7 @@ func (a *adapter) opened(d *draft, union *node) []*draft {
 }
 
 // typesOfDraft are the types that a schema says or suggests.
-func (a *adapter) typesOfDraft(d *draft) types {
+func (a *adapter) typesOfDraft(d *builder) types {
 	if d.has.has(wordType) {
 		return d.declared()
 	}
@@ -131,7 +128,7 @@ func (a *adapter) typesOfDraft(d *draft) types {
 }
 
 // suggested are the types whose keywords or values a schema has, everyType if it has none.
-func suggested(d *draft) types {
+func suggested(d *builder) types {
 	var t types
 	for _, v := range values(d.node()) {
 		t |= typeOfValue(v)
@@ -168,7 +165,7 @@ func suggested(d *draft) types {
 }
 
 // mergeObjects makes d an object with the properties of all.
-func (a *adapter) mergeObjects(d *draft, objects []*draft) bool {
+func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 	variants := map[string][]*node{}
 	var order []field
 	required := objects[0].get(wordRequired)
@@ -193,8 +190,8 @@ func (a *adapter) mergeObjects(d *draft, objects []*draft) bool {
 			variants[string(f.name)] = append(variants[string(f.name)], f.value)
 		}
 	}
-	merged := &draft{from: d.from}
-	merged.set(wordType, "type", newString("object"))
+	merged := &builder{from: d.from}
+	merged.set(wordType, newString("object"))
 	props := &node{kind: '{'}
 	base := d.get(wordProperties)
 	for _, f := range order {
@@ -204,25 +201,25 @@ func (a *adapter) mergeObjects(d *draft, objects []*draft) bool {
 		}
 		props.fields = append(props.fields, f)
 	}
-	merged.set(wordProperties, "properties", props)
+	merged.set(wordProperties, props)
 	if required != nil && len(required.elems) > 0 {
-		merged.set(wordRequired, "required", required)
+		merged.set(wordRequired, required)
 	}
 	if closed && !d.has.has(wordAdditionalProperties) {
-		merged.set(wordAdditionalProperties, "additionalProperties", falseNode)
+		merged.set(wordAdditionalProperties, falseNode)
 	}
 	if len(objects) == 1 {
 		merged = objects[0]
-		merged.set(wordType, "type", newString("object"))
+		merged.set(wordType, newString("object"))
 	}
-	return a.meetFields(d, merged) && a.again(d)
+	return a.mergeFields(d, merged) && a.combine(d)
 }
 
 // oneOfEach is a schema that takes what one of the variants takes.
 func oneOfEach(variants []*node) *node {
 	var kept []*node
 	for _, v := range variants {
-		if !slices.ContainsFunc(kept, v.same) {
+		if !hasSame(kept, v) {
 			kept = append(kept, v)
 		}
 	}
@@ -230,9 +227,9 @@ func oneOfEach(variants []*node) *node {
 		return kept[0]
 	}
 	if values := constants(kept); values != nil {
-		return at(kept[0], newField(wordEnum, "enum", values))
+		return madeFor(kept[0], newField(wordEnum, values))
 	}
-	return at(kept[0], newField(wordAnyOf, "anyOf", newArray(kept...)))
+	return madeFor(kept[0], newField(wordAnyOf, newArray(kept...)))
 }
 
 // constants are the values of schemas that say nothing but which values there are, nil for others.
@@ -248,7 +245,7 @@ func constants(all []*node) *node {
 		if v == nil {
 			return nil
 		}
-		out = unionOf(out, newArray(v...))
+		out = allValues(out, newArray(v...))
 	}
 	return out
 }
@@ -260,7 +257,7 @@ func common(x, y *node) *node {
 	}
 	out := &node{kind: '['}
 	for _, e := range x.elems {
-		if slices.ContainsFunc(y.elems, e.same) {
+		if hasSame(y.elems, e) {
 			out.elems = append(out.elems, e)
 		}
 	}
@@ -269,8 +266,8 @@ func common(x, y *node) *node {
 
 // sumOf is one schema that takes what any of the branches takes, if that can be said: enums of one type, or a type that
 // contains the others.
-func (a *adapter) sumOf(d *draft, all []*draft) (*draft, bool) {
-	sum := &draft{from: d.from}
+func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
+	sum := &builder{from: d.from}
 	var t types
 	for _, b := range all {
 		t |= a.typesOfDraft(b)
@@ -278,7 +275,7 @@ func (a *adapter) sumOf(d *draft, all []*draft) (*draft, bool) {
 	if t.one() == "" || t.has(typeObject|typeArray) {
 		return nil, false
 	}
-	sum.set(wordType, "type", newString(t.one()))
+	sum.set(wordType, newString(t.one()))
 	var enum *node
 	for i, b := range all {
 		switch e := b.get(wordEnum); {
@@ -287,14 +284,14 @@ func (a *adapter) sumOf(d *draft, all []*draft) (*draft, bool) {
 		case i == 0:
 			enum = e
 		case enum != nil:
-			enum = unionOf(enum, e)
+			enum = allValues(enum, e)
 		}
 		if enum == nil {
 			break
 		}
 	}
 	if enum != nil {
-		sum.set(wordEnum, "enum", enum)
+		sum.set(wordEnum, enum)
 	}
 	lost, said := "", ""
 	for _, b := range all {
@@ -306,21 +303,21 @@ func (a *adapter) sumOf(d *draft, all []*draft) (*draft, bool) {
 		}
 	}
 	if said != "" {
-		sum.set(wordDescription, "description", newString(said))
+		sum.set(wordDescription, newString(said))
 	}
 	if lost != "" {
 		lost += a.sketchUnion(newArray(nodesOf(all)...))
 		d.note(lost)
 	}
 	narrowed := ""
-	if slices.ContainsFunc(all, func(b *draft) bool { return !b.has.has(wordType) && values(b.node()) == nil }) {
+	if slices.ContainsFunc(all, func(b *builder) bool { return !b.has.has(wordType) && values(b.node()) == nil }) {
 		narrowed = "what is no " + t.one()
 	}
 	a.change(d.from, RuleKeyword, "made one "+t.one()+" of a union", lost, narrowed)
 	return sum, true
 }
 
-func nodesOf(all []*draft) []*node {
+func nodesOf(all []*builder) []*node {
 	nodes := make([]*node, len(all))
 	for i, d := range all {
 		nodes[i] = d.node()

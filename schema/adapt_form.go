@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// forms puts right, or drops, what has not the form that JSON Schema gives it, so that the other passes need not ask. The
+// forms puts right, or drops, what has not the form that JSON Schema gives it, so that the other stages need not ask. The
 // spellings of older drafts become those of draft 2020-12.
-func (a *adapter) forms(d *draft) bool {
+func (a *adapter) forms(d *builder) bool {
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
 		if f.word == wordOther || f.word == wordNote {
@@ -22,13 +22,13 @@ func (a *adapter) forms(d *draft) bool {
 		}
 	}
 	a.nullable(d)
-	a.draft4Bound(d, wordExclusiveMinimum, wordMinimum, "exclusiveMinimum")
-	a.draft4Bound(d, wordExclusiveMaximum, wordMaximum, "exclusiveMaximum")
+	a.draft4Bound(d, wordExclusiveMinimum, wordMinimum)
+	a.draft4Bound(d, wordExclusiveMaximum, wordMaximum)
 	return true
 }
 
 // nullable is OpenAPI 3.0's word for one more type, and goes with the types beside it.
-func (a *adapter) nullable(d *draft) {
+func (a *adapter) nullable(d *builder) {
 	v := d.get(wordNullable)
 	if v == nil {
 		return
@@ -37,18 +37,16 @@ func (a *adapter) nullable(d *draft) {
 	switch {
 	case v.kind == 'f':
 	case d.has.has(wordType):
-		d.set(wordType, "type", typeNode(d.declared()|typeNull))
+		d.set(wordType, typeNode(d.declared()|typeNull))
 		if e := d.get(wordEnum); e != nil && !slices.ContainsFunc(e.elems, isNull) {
-			d.set(wordEnum, "enum", newArray(append(slices.Clone(e.elems), nullNode)...))
+			d.set(wordEnum, newArray(append(slices.Clone(e.elems), nullNode)...))
 		}
 	case union != nil:
-		alone := newObject(newField(wordType, "type", newString("null")))
-		d.set(wordAnyOf, "anyOf", newArray(append(slices.Clone(union.elems), alone)...))
+		d.set(wordAnyOf, newArray(append(slices.Clone(union.elems), newTyped("null"))...))
 	case d.has&(referenceWords|setOf(wordAllOf, wordOneOf)) != 0 && !d.root:
-		alone := newObject(newField(wordType, "type", newString("null")))
 		inner := without(d.node(), annotations|wordNullable.set())
 		d.dropSet(^(annotations | wordNullable.set()))
-		d.set(wordAnyOf, "anyOf", newArray(at(d.from, inner.fields...), alone))
+		d.set(wordAnyOf, newArray(madeFor(d.from, inner.fields...), newTyped("null")))
 	}
 	if v.kind == 'f' || !a.takes(d, wordNullable) {
 		a.change(d.from, RuleKeyword, "wrote nullable as the type null", "", "")
@@ -56,64 +54,83 @@ func (a *adapter) nullable(d *draft) {
 	}
 }
 
+// formKinds are the kinds of value that keywords take, for those of which that is all of the form.
+var formKinds = []struct {
+	of    words
+	kinds string // of node
+}{
+	{setOf(wordProperties, wordPatternProperties, wordDependentSchemas, wordDefs, wordDefinitions), "{"},
+	{setOf(wordNot, wordIf, wordThen, wordElse, wordContains, wordPropertyNames, wordAdditionalProperties, wordAdditionalItems,
+		wordUnevaluatedItems, wordUnevaluatedProperties, wordContentSchema), "{tf"},
+	{setOf(wordRef, wordDynamicRef, wordRecursiveRef, wordDescription, wordTitle, wordFormat, wordPattern, wordContentEncoding,
+		wordContentMediaType, wordSchema, wordID), `"`},
+	{wordAnchor.set(), `"tf`},
+	{setOf(wordMinimum, wordMaximum), "0"},
+	{setOf(wordExclusiveMinimum, wordExclusiveMaximum), "0tf"},
+	{setOf(wordUniqueItems, wordNullable), "tf"},
+	{wordExamples.set(), "["},
+}
+
 // form reports whether a keyword has its form, and another value where it can be put right.
-func (a *adapter) form(d *draft, f *field) (ok bool, instead *node) {
+func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
 	v := f.value
+	noSchema := func(e *node) bool { return !e.isSchema() }
 	switch f.word {
 	case wordType:
 		return a.typeForm(d, v)
-	case wordProperties, wordPatternProperties, wordDependentSchemas, wordDefs, wordDefinitions:
-		return v.kind == '{', nil
 	case wordDependencies, wordDependentRequired:
 		return v.kind == '{' && !slices.ContainsFunc(v.fields, func(g field) bool {
 			return !isNames(g.value) && !(f.word == wordDependencies && g.value.isSchema())
 		}), nil
 	case wordRequired:
-		return a.requiredForm(d, v)
+		return v.kind == '[', requiredNames(v)
 	case wordEnum:
-		if v.kind != '[' || len(v.elems) == 0 {
-			return false, nil
-		}
-		whole := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool { return hasHalf(e.append(nil)) })
-		if len(whole) == len(v.elems) {
-			return true, distinct(v)
-		}
-		if len(whole) == 0 { // then they can only be described
-			return true, nil
-		}
-		a.change(d.from, RuleJSON, "dropped values with half a surrogate pair", "", sketchValues(v.elems))
-		if v = newArray(whole...); distinct(v) != nil {
-			v = distinct(v)
-		}
-		return true, v
+		return v.kind == '[' && len(v.elems) > 0, a.enumValues(d, v)
 	case wordAnyOf, wordOneOf, wordAllOf:
 		return v.kind == '[' && len(v.elems) > 0, nil
 	case wordPrefixItems:
-		return v.kind == '[' && !slices.ContainsFunc(v.elems, func(e *node) bool { return !e.isSchema() }), nil
+		return v.kind == '[' && !slices.ContainsFunc(v.elems, noSchema), nil
 	case wordItems:
-		return v.isSchema() || v.kind == '[' && !slices.ContainsFunc(v.elems, func(e *node) bool { return !e.isSchema() }), nil
-	case wordNot, wordIf, wordThen, wordElse, wordContains, wordPropertyNames, wordAdditionalProperties, wordAdditionalItems,
-		wordUnevaluatedItems, wordUnevaluatedProperties, wordContentSchema:
-		return v.isSchema(), nil
-	case wordRef, wordDynamicRef, wordRecursiveRef, wordDescription, wordTitle, wordFormat, wordPattern, wordContentEncoding,
-		wordContentMediaType, wordSchema, wordID:
-		return v.kind == '"', nil
-	case wordAnchor:
-		return v.kind == '"' || v.kind == 't' || v.kind == 'f', nil
-	case wordMinimum, wordMaximum:
-		return v.kind == '0', nil
+		return v.isSchema() || v.kind == '[' && !slices.ContainsFunc(v.elems, noSchema), nil
 	case wordMultipleOf:
 		return v.kind == '0' && number(v) > 0, nil // 1e-999 is 0 to whoever reads it
-	case wordExclusiveMinimum, wordExclusiveMaximum:
-		return v.kind == '0' || v.kind == 't' || v.kind == 'f', nil
 	case wordMinLength, wordMaxLength, wordMinItems, wordMaxItems, wordMinProperties, wordMaxProperties, wordMinContains, wordMaxContains:
 		return v.kind == '0' && typeOfValue(v) == typeInteger && v.text[0] != '-', nil
-	case wordUniqueItems, wordNullable:
-		return v.kind == 't' || v.kind == 'f', nil
-	case wordExamples:
-		return v.kind == '[', nil
+	}
+	for _, k := range formKinds {
+		if k.of.has(f.word) {
+			return strings.IndexByte(k.kinds, v.kind) >= 0, nil
+		}
 	}
 	return true, nil
+}
+
+// requiredNames are the different names in required, nil where it has nothing else.
+func requiredNames(v *node) *node {
+	names := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool { return e.kind != '"' })
+	return v.unlessAll(withoutSame(names, func(e *node) string {
+		return strings.ToValidUTF8(e.string(), "\uFFFD") // as whoever reads it with Go has it
+	}))
+}
+
+// enumValues are the different values of an enum that are text, nil where it has nothing else.
+func (a *adapter) enumValues(d *builder, v *node) *node {
+	valid := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool { return hasHalf(e.append(nil)) })
+	if len(valid) == 0 { // then they can only be described
+		return nil
+	}
+	if len(valid) < len(v.elems) {
+		a.change(d.from, RuleJSON, "dropped values with half a surrogate pair", "", sketchValues(v.elems))
+	}
+	return v.unlessAll(withoutSame(valid, func(e *node) string { return string(e.append(nil)) }))
+}
+
+// unlessAll is a list of those of v's elements, nil where they are all.
+func (v *node) unlessAll(elems []*node) *node {
+	if v.kind != '[' || len(elems) == len(v.elems) {
+		return nil
+	}
+	return newArray(elems...)
 }
 
 // isNames reports a list of different strings.
@@ -128,23 +145,17 @@ var otherTypeNames = map[string]string{
 	"map": "object", "record": "object", "none": "null",
 }
 
-func (a *adapter) typeForm(d *draft, v *node) (bool, *node) {
+func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 	if v.kind == '[' {
-		var names []*node
-		for _, e := range v.elems {
-			if name := e.string(); typeNamed(name) != 0 && !slices.ContainsFunc(names, e.same) {
-				names = append(names, e)
-			}
-		}
-		switch len(names) {
+		known := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool { return typeNamed(e.string()) == 0 })
+		switch names := withoutSame(known, (*node).string); len(names) {
 		case 0:
 			return false, nil
 		case 1:
 			return true, names[0]
-		case len(v.elems):
-			return true, nil
+		default:
+			return true, v.unlessAll(names)
 		}
-		return true, newArray(names...)
 	}
 	name := v.string()
 	if typeNamed(name) != 0 {
@@ -157,7 +168,7 @@ func (a *adapter) typeForm(d *draft, v *node) (bool, *node) {
 		}
 		if typeNamed(of) != 0 {
 			a.change(d.from, RuleForm, "took the type "+brief(name)+" for array", "", "")
-			d.set(wordItems, "items", newObject(newField(wordType, "type", newString(of))))
+			d.set(wordItems, newObject(typeField(of)))
 			return true, newString("array")
 		}
 	}
@@ -171,57 +182,28 @@ func (a *adapter) typeForm(d *draft, v *node) (bool, *node) {
 	return true, newString(lower)
 }
 
-func (a *adapter) requiredForm(d *draft, v *node) (bool, *node) {
-	if v.kind != '[' {
-		return false, nil
-	}
-	var names []*node
-	seen := make(map[string]bool, len(v.elems))
-	for _, e := range v.elems {
-		name := strings.ToValidUTF8(e.string(), "\uFFFD") // as whoever reads it with Go has it
-		if e.kind == '"' && !seen[name] {
-			seen[name] = true
-			names = append(names, e)
-		}
-	}
-	if len(names) == len(v.elems) {
-		return true, nil
-	}
-	return true, newArray(names...)
-}
-
-// distinct is a list without its repeated values, nil if it has none.
-func distinct(v *node) *node {
-	seen := make(map[string]bool, len(v.elems))
-	var kept []*node
-	for _, e := range v.elems {
-		text := string(e.append(nil))
-		if !seen[text] {
-			seen[text] = true
-			kept = append(kept, e)
-		}
-	}
-	if len(kept) == len(v.elems) {
-		return nil
-	}
-	return newArray(kept...)
+// withoutSame is a list without what has the same text as one before.
+func withoutSame(all []*node, text func(*node) string) []*node {
+	seen := make(map[string]bool, len(all))
+	return slices.DeleteFunc(all, func(e *node) bool {
+		known := seen[text(e)]
+		seen[text(e)] = true
+		return known
+	})
 }
 
 // draft4Bound reads exclusiveMinimum: true, which makes minimum exclusive.
-func (a *adapter) draft4Bound(d *draft, exclusive, bound word, name string) {
+func (a *adapter) draft4Bound(d *builder, exclusive, bound word) {
 	v := d.get(exclusive)
 	if v == nil || v.kind == '0' {
 		return
 	}
 	limit := d.get(bound)
 	if v.kind == 't' && limit != nil {
-		d.set(exclusive, name, limit)
+		d.set(exclusive, limit)
 		d.drop(bound)
 	} else {
 		d.drop(exclusive)
 	}
-	a.change(d.from, RuleForm, "wrote "+name+" as a number", "", "")
+	a.change(d.from, RuleForm, "wrote "+wordNames[exclusive]+" as a number", "", "")
 }
-
-// less compares two numbers as they are written.
-func less(x, y *node) bool { return number(x) < number(y) }

@@ -7,13 +7,13 @@ import (
 )
 
 // object adapts what an object has: its properties, their names, and which are required.
-func (a *adapter) object(d *draft) bool {
+func (a *adapter) object(d *builder) bool {
 	typed := d.has.has(wordType)
 	if d.done || !typed && d.has&objectWords == 0 || typed && !d.declared().has(typeObject) {
 		return true
 	}
 	if more := d.get(wordUnevaluatedProperties); more != nil && !d.has.has(wordAdditionalProperties) && !a.takes(d, wordUnevaluatedProperties) {
-		d.rename(wordUnevaluatedProperties, wordAdditionalProperties, "additionalProperties", more)
+		d.rename(wordUnevaluatedProperties, wordAdditionalProperties, more)
 	}
 	if a.rules.Closed && a.isDictionary(d) {
 		if all := d.declared(); typed && all != typeObject {
@@ -25,61 +25,54 @@ func (a *adapter) object(d *draft) bool {
 		a.fail(errNothing) // wrapped, it can be said
 		return true
 	}
-	o := &object{adapter: a, draft: d, out: &node{kind: '{'}, back: &way{}}
+	o := &objectAdapter{adapter: a, builder: d, out: &node{kind: '{'}, back: &inverse{}}
 	if !o.properties() || !o.undeclared() {
 		return false
 	}
 	a.patterns(d)
-	if !a.additional(d, o.back) {
-		return false
-	}
+	a.additional(d, o.back)
 	if o.out.fields != nil || d.has.has(wordProperties) || a.wantsProperties(d) {
 		if !d.has.has(wordProperties) {
 			a.change(d.from, RuleProperties, "added properties", "", "")
 		}
-		d.set(wordProperties, "properties", o.out)
+		d.set(wordProperties, o.out)
 	}
 	o.required()
 	o.mentioned()
 	o.counted()
-	if !o.back.isNothing() {
-		d.back = both(d.back, o.back)
-	}
+	d.back = inTurn(d.back, o.back)
 	return true
 }
 
-func (a *adapter) wantsProperties(d *draft) bool {
+func (a *adapter) wantsProperties(d *builder) bool {
 	return d.has.has(wordType) && (a.rules.ObjectProperties || d.root && a.rules.RootProperties)
 }
 
-// object is one object's properties while they are adapted.
-type object struct {
+// objectAdapter is one object's properties while they are adapted.
+type objectAdapter struct {
 	*adapter
-	*draft
+	*builder
 	out     *node           // the properties
 	taken   map[string]bool // their names, once somebody asks
 	needed  []*node         // the names that are required now
 	missing []*node         // the required names that are not declared
-	back    *way
+	back    *inverse
 }
 
 // properties adapts each property. It reports false where a required one cannot be.
-func (o *object) properties() bool {
-	required := o.draft.get(wordRequired).list()
+func (o *objectAdapter) properties() bool {
+	required := o.builder.get(wordRequired).list()
 	o.needed = o.keepList(required)[:0]
-	props := o.draft.get(wordProperties)
+	props := o.builder.get(wordProperties)
 	if props == nil {
 		o.missing = required
 		return true
 	}
 	o.out.fields = o.keep(nil, len(props.fields))
 	names, isRequired := o.renamed(props), lookUpNames(required)
-	o.draft.names = names
+	o.builder.names = names
 	for _, f := range props.fields {
 		r := o.schema(f.value)
-		if o.err != nil {
-			return true
-		}
 		if !o.property(f, names, r, isRequired(f.name)) {
 			return false
 		}
@@ -95,16 +88,11 @@ func (o *object) properties() bool {
 
 // lookUpNames tells which names a list of strings has.
 func lookUpNames(list []*node) func([]byte) bool {
-	if len(list) <= few {
-		return func(name []byte) bool {
-			return slices.ContainsFunc(list, func(e *node) bool { return string(unquote(e.text)) == string(name) })
-		}
+	fields := make([]field, len(list))
+	for i, e := range list {
+		fields[i].name = unquote(e.text)
 	}
-	set := make(map[string]bool, len(list))
-	for _, e := range list {
-		set[string(unquote(e.text))] = true
-	}
-	return func(name []byte) bool { return set[string(name)] }
+	return lookUpFields(fields)
 }
 
 // lookUpFields tells which names fields have.
@@ -120,19 +108,20 @@ func lookUpFields(fields []field) func([]byte) bool {
 }
 
 // property adds one property. What takes null and cannot say so need not be given: not given is null.
-func (o *object) property(f field, names map[string]string, r result, required bool) bool {
-	b := property{key: f.key, name: f.name, step: r.back}
+func (o *objectAdapter) property(f field, names map[string]string, r schemaResult, required bool) bool {
+	b := propertyInverse{key: f.key, name: f.name, step: r.back}
 	if name, ok := names[string(b.name)]; ok {
 		o.change(f.value, RuleKey, "renamed to "+brief(name), "", "")
-		f = newField(wordOther, name, f.value)
+		f = newMember(name, f.value)
 		b.renamed = true
 	}
 	switch {
 	case r.node == nil && r.null: // always null
 		b.fillNull = required
 		if required {
-			o.mapped = true
-			o.back.properties = append(o.back.properties, b.as(f.name))
+			o.reversed = true
+			b.adapted = f.name
+			o.back.properties = append(o.back.properties, b)
 		}
 		o.change(f.value, RuleType, "left out: it can only be null", o.ifOpen("that it can only be null"), "")
 		return true
@@ -142,7 +131,7 @@ func (o *object) property(f field, names map[string]string, r result, required b
 	}
 	if r.cut && o.rules.Closed && !required {
 		o.change(f.value, RuleRecursion, "left out", "", "what is nested deeper")
-		o.draft.note("no " + brief(string(f.name)) + " at this depth")
+		o.builder.note("no " + brief(string(f.name)) + " at this depth")
 		return true
 	}
 	if r.null && required {
@@ -154,14 +143,14 @@ func (o *object) property(f field, names map[string]string, r result, required b
 	original := f.value
 	f.value = r.node
 	if o.rules.RequiredAll && !required {
-		b.dropNull = true
+		required, b.dropNull = true, true
+		narrowed := ""
 		if takesNull(r.node) {
-			o.change(original, RuleRequired, "made required, with null for what is not given", "", nullUnlessDefault(original))
+			narrowed = nullUnlessDefault(original)
 		} else {
-			o.change(original, RuleRequired, "made required, with null for what is not given", "", "")
 			f.value = withNull(r.node)
 		}
-		required = true
+		o.change(original, RuleRequired, "made required, with null for what is not given", "", narrowed)
 	}
 	o.out.fields = append(o.out.fields, f)
 	if o.taken != nil {
@@ -170,21 +159,21 @@ func (o *object) property(f field, names map[string]string, r result, required b
 	if required {
 		o.needed = append(o.needed, &node{kind: '"', text: f.key})
 	}
-	o.mapped = o.mapped || b.renamed || b.dropNull || b.fillNull
-	if b.matters() {
-		o.back.properties = append(o.back.properties, b.as(f.name))
+	o.reversed = o.reversed || b.renamed || b.dropNull || b.fillNull
+	if b.adapted = f.name; b.matters() {
+		o.back.properties = append(o.back.properties, b)
 	}
 	return true
 }
 
 // mentioned gives properties their new names in the other keywords that name them.
-func (o *object) mentioned() {
-	if len(o.draft.names) == 0 {
+func (o *objectAdapter) mentioned() {
+	if len(o.builder.names) == 0 {
 		return
 	}
 	for _, w := range []word{wordDependentRequired, wordDependentSchemas, wordDependencies, wordPropertyOrdering} {
-		if v := o.draft.get(w); v != nil {
-			o.draft.set(w, "", renamedIn(v, o.draft.names))
+		if v := o.builder.get(w); v != nil {
+			o.builder.set(w, renamedIn(v, o.builder.names))
 		}
 	}
 }
@@ -211,12 +200,12 @@ func renamedIn(v *node, names map[string]string) *node {
 }
 
 // counted says what nulls that come and go do to bounds on the number of properties.
-func (o *object) counted() {
-	if o.draft.has&setOf(wordMinProperties, wordMaxProperties) == 0 {
+func (o *objectAdapter) counted() {
+	if o.builder.has&setOf(wordMinProperties, wordMaxProperties) == 0 {
 		return
 	}
-	if slices.ContainsFunc(o.back.properties, func(p property) bool { return p.fillNull || p.dropNull }) {
-		o.change(o.draft.from, RuleRequired, "counted properties with null for what is not given", "minProperties and maxProperties", "")
+	if slices.ContainsFunc(o.back.properties, func(p propertyInverse) bool { return p.fillNull || p.dropNull }) {
+		o.change(o.builder.from, RuleRequired, "counted properties with null for what is not given", "minProperties and maxProperties", "")
 	}
 }
 
@@ -231,7 +220,7 @@ func nullUnlessDefault(n *node) string {
 }
 
 // ifOpen is what is lost where properties that are not declared are taken.
-func (o *object) ifOpen(lost string) string {
+func (o *objectAdapter) ifOpen(lost string) string {
 	if o.rules.Closed {
 		return ""
 	}
@@ -239,19 +228,19 @@ func (o *object) ifOpen(lost string) string {
 }
 
 // undeclared declares what is required and has no schema of its own. It reports false where there can be none.
-func (o *object) undeclared() bool {
+func (o *objectAdapter) undeclared() bool {
 	if len(o.missing) == 0 || !o.rules.RequiredDeclared {
 		return true
 	}
-	more := o.draft.get(wordAdditionalProperties)
-	if o.draft.has.has(wordPatternProperties) {
-		o.change(o.draft.from, RuleRequired, "took what patterns say of required properties for anything", "what patterns say of required properties", "")
+	more := o.builder.get(wordAdditionalProperties)
+	if o.builder.has.has(wordPatternProperties) {
+		o.change(o.builder.from, RuleRequired, "took what patterns say of required properties for anything", "what patterns say of required properties", "")
 		more = nil
 	}
 	if more != nil && more.kind == 'f' {
 		return false
 	}
-	n := at(o.draft.from)
+	n := madeFor(o.builder.from)
 	if more != nil && more.kind == '{' {
 		n = more
 	}
@@ -261,11 +250,8 @@ func (o *object) undeclared() bool {
 	}
 	names := o.renamed(props)
 	for _, f := range props.fields {
-		o.change(o.draft.from, RuleRequired, "declared "+brief(string(f.name))+", which is required", "", "")
+		o.change(o.builder.from, RuleRequired, "declared "+brief(string(f.name))+", which is required", "", "")
 		r := o.schema(n)
-		if o.err != nil {
-			return true
-		}
 		if !o.property(f, names, r, true) {
 			return false
 		}
@@ -275,8 +261,8 @@ func (o *object) undeclared() bool {
 }
 
 // required writes the names that are required, in their old order.
-func (o *object) required() {
-	d := o.draft
+func (o *objectAdapter) required() {
+	d := o.builder
 	o.needed = append(o.needed, o.missing...)
 	old := d.get(wordRequired)
 	if !o.rules.RequiredAll && old != nil {
@@ -287,12 +273,12 @@ func (o *object) required() {
 	case len(o.needed) == 0 && (o.rules.RequiredFilled || !o.rules.RequiredAll && len(old.elems) > 0):
 		d.drop(wordRequired)
 	default:
-		d.set(wordRequired, "required", &node{kind: '[', elems: o.needed})
+		d.set(wordRequired, &node{kind: '[', elems: o.needed})
 	}
 }
 
 // inOldOrder sorts the names that are required as they stood before.
-func (o *object) inOldOrder(old *node) {
+func (o *objectAdapter) inOldOrder(old *node) {
 	if slices.EqualFunc(o.needed, old.elems, func(x, y *node) bool { return string(x.text) == string(y.text) }) {
 		return
 	}
@@ -315,7 +301,7 @@ func (o *object) inOldOrder(old *node) {
 }
 
 // isNamed reports whether a property is called so already.
-func (o *object) isNamed(name string) bool {
+func (o *objectAdapter) isNamed(name string) bool {
 	if o.taken == nil {
 		o.taken = make(map[string]bool, len(o.out.fields))
 		for i := range o.out.fields {
@@ -348,7 +334,7 @@ func takesNull(n *node) bool {
 // withNull is an adapted schema that takes null too.
 func withNull(n *node) *node {
 	out := &node{kind: '{', fields: slices.Clone(n.fields), like: n}
-	alone := newObject(newField(wordType, "type", newString("null")))
+	alone := newTyped("null")
 	if union := n.get(wordAnyOf); union != nil {
 		return out.with(wordAnyOf, newArray(append(slices.Clone(union.elems), alone)...))
 	}
@@ -357,10 +343,10 @@ func withNull(n *node) *node {
 		text := n.get(wordDescription)
 		union := newObject()
 		if text != nil {
-			union.fields = append(union.fields, newField(wordDescription, "description", text))
+			union.fields = append(union.fields, newField(wordDescription, text))
 			out = without(n, wordDescription.set())
 		}
-		union.fields = append(union.fields, newField(wordAnyOf, "anyOf", newArray(out, alone)))
+		union.fields = append(union.fields, newField(wordAnyOf, newArray(out, alone)))
 		return union
 	}
 	out = out.with(wordType, typeNode(typesOf(t)|typeNull))
@@ -370,18 +356,8 @@ func withNull(n *node) *node {
 	return out
 }
 
-// with changes a node that nobody else has seen.
-func (n *node) with(w word, value *node) *node {
-	for i := range n.fields {
-		if n.fields[i].word == w {
-			n.fields[i].value = value
-		}
-	}
-	return n
-}
-
 // patterns takes patternProperties out where it cannot stay: what can be a property's name is not all known.
-func (a *adapter) patterns(d *draft) {
+func (a *adapter) patterns(d *builder) {
 	p := d.get(wordPatternProperties)
 	if p == nil {
 		return
@@ -396,27 +372,18 @@ func (a *adapter) patterns(d *draft) {
 		}
 		return
 	}
-	out := &node{kind: '{'}
-	for _, f := range p.fields {
-		r := a.schema(f.value)
-		if r.node == nil {
-			r.node = falseNode
-		}
-		f.value = r.node
-		out.fields = append(out.fields, f)
-	}
-	d.set(wordPatternProperties, "patternProperties", out)
+	d.set(wordPatternProperties, a.schemasIn(p))
 }
 
 // additional adapts additionalProperties.
-func (a *adapter) additional(d *draft, back *way) bool {
+func (a *adapter) additional(d *builder, back *inverse) {
 	more := d.get(wordAdditionalProperties)
 	if a.rules.Closed {
 		if more == nil || more.kind != 'f' {
 			a.change(d.from, RuleClosed, "closed", "", "properties that are not declared")
-			d.set(wordAdditionalProperties, "additionalProperties", falseNode)
+			d.set(wordAdditionalProperties, falseNode)
 		}
-		return true
+		return
 	}
 	switch {
 	case more == nil:
@@ -445,9 +412,8 @@ func (a *adapter) additional(d *draft, back *way) bool {
 		case r.back != nil:
 			back.others = r.back
 		}
-		d.set(wordAdditionalProperties, "additionalProperties", r.node)
+		d.set(wordAdditionalProperties, r.node)
 	}
-	return true
 }
 
 // saysNothing reports a schema that takes everything.
@@ -461,31 +427,28 @@ func saysNothing(n *node) bool {
 }
 
 // isDictionary reports an object that has no properties of its own, where only declared ones can be said.
-func (a *adapter) isDictionary(d *draft) bool {
+func (a *adapter) isDictionary(d *builder) bool {
 	if d.root || d.cut {
 		return false
 	}
 	return a.hasFreeKeys(d)
 }
 
-func (a *adapter) hasFreeKeys(d *draft) bool {
+func (a *adapter) hasFreeKeys(d *builder) bool {
 	props := d.get(wordProperties)
 	more := d.get(wordAdditionalProperties)
 	return (props == nil || len(props.fields) == 0) && (more == nil || more.kind != 'f' || d.has.has(wordPatternProperties))
 }
 
 // hasOnlyFreeKeys reports an object that says what its free keys hold, and has no others.
-func (a *adapter) hasOnlyFreeKeys(d *draft) bool {
+func (a *adapter) hasOnlyFreeKeys(d *builder) bool {
 	more := d.get(wordAdditionalProperties)
 	return a.hasFreeKeys(d) && (d.has.has(wordPatternProperties) || more != nil && more.kind == '{')
 }
 
 // dictionary says an object with free keys as a list of entries, which the way back makes an object again.
-func (a *adapter) dictionary(d *draft) bool {
+func (a *adapter) dictionary(d *builder) bool {
 	r := a.schema(a.entryValue(d))
-	if a.err != nil {
-		return true
-	}
 	if r.node == nil {
 		return false
 	}
@@ -503,28 +466,28 @@ func (a *adapter) dictionary(d *draft) bool {
 	}
 	a.change(d.from, RuleClosed, "wrote free keys as a list of entries", lost, "")
 	entry := newObject(
-		newField(wordType, "type", newString("object")),
-		newField(wordProperties, "properties", newObject(
-			newField(wordOther, "key", newObject(newField(wordType, "type", newString("string")))),
-			newField(wordOther, "value", r.node))),
-		newField(wordRequired, "required", newArray(newString("key"), newString("value"))),
-		newField(wordAdditionalProperties, "additionalProperties", falseNode),
+		typeField("object"),
+		newField(wordProperties, newObject(
+			newMember("key", newTyped("string")),
+			newMember("value", r.node))),
+		newField(wordRequired, newArray(newString("key"), newString("value"))),
+		newField(wordAdditionalProperties, falseNode),
 	)
 	d.dropSet(^(annotations | wordType.set()))
-	d.set(wordType, "type", newString("array"))
-	d.set(wordItems, "items", entry)
-	a.mapped = true
-	d.back = both(d.back, &way{entries: true, others: r.back})
+	d.set(wordType, newString("array"))
+	d.set(wordItems, entry)
+	a.reversed = true
+	d.back = inTurn(d.back, &inverse{entries: true, others: r.back})
 	d.done = true
 	return true
 }
 
 // entryValue is the schema of what stands under free keys.
-func (a *adapter) entryValue(d *draft) *node {
+func (a *adapter) entryValue(d *builder) *node {
 	more, patterns := d.get(wordAdditionalProperties), d.get(wordPatternProperties)
 	if patterns == nil || len(patterns.fields) == 0 {
 		if more == nil || more.kind != '{' {
-			return at(d.from)
+			return madeFor(d.from)
 		}
 		return more
 	}
@@ -534,17 +497,10 @@ func (a *adapter) entryValue(d *draft) *node {
 		values = append(values, patterns.fields[i].value)
 	}
 	if more == nil || more.kind == 't' {
-		more = at(d.from)
+		more = madeFor(d.from)
 	}
 	if more.kind != 'f' {
 		values = append(values, more)
 	}
 	return oneOfEach(values)
-}
-
-func (n *node) list() []*node {
-	if n == nil {
-		return nil
-	}
-	return n.elems
 }

@@ -14,16 +14,16 @@ type definition struct {
 	name   string
 	target *node
 	node   *node
-	back   *way
+	back   *inverse
 }
 
 // references follows $ref. It is kept where the consumer takes it and nothing beside it has to be said with it, or where it
 // leads back into itself; else what it leads to is merged with what stands beside it.
-func (a *adapter) references(d *draft) bool {
+func (a *adapter) references(d *builder) bool {
 	for d.has&referenceWords != 0 {
 		w, ref := firstReference(d)
 		target := a.target(ref)
-		if target != nil && !a.onlyRefers(target) && !a.nothing[target] && !d.root && a.parsed.nested.has(wordRef) && a.keeps(d, w, target) {
+		if target != nil && !a.onlyRefers(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.has(wordRef) && a.keeps(d, w, target) {
 			return a.keepRef(d, w, target, ref)
 		}
 		d.drop(w)
@@ -32,14 +32,14 @@ func (a *adapter) references(d *draft) bool {
 			d.note("see " + brief(ref))
 			continue
 		}
-		if a.nothing[target] {
+		if a.unsatisfiable[target] {
 			return false
 		}
 		if !a.enter(d, d.from, target, ref) {
 			continue
 		}
 		a.change(d.from, RuleRef, "inlined "+brief(ref), "", "")
-		if !a.meet(d, target) {
+		if !a.merge(d, target) {
 			return false
 		}
 	}
@@ -61,7 +61,7 @@ func (a *adapter) onlyRefers(n *node) bool {
 }
 
 // firstReference is the first of the references that d has.
-func firstReference(d *draft) (word, string) {
+func firstReference(d *builder) (word, string) {
 	for i := range d.fields {
 		if w := d.fields[i].word; referenceWords.has(w) {
 			return w, d.fields[i].value.string()
@@ -75,7 +75,7 @@ type frame struct {
 	target *node
 	up     *frame
 	depth  int
-	back   *way // of what is written for it
+	back   *inverse // of what is written for it
 }
 
 // around is the frame that n stands in, nil for the document. What was merged beside n is none of it.
@@ -96,9 +96,9 @@ func (a *adapter) around(n *node) *frame {
 
 // enter notes that target is written for the reference that stands at from, and reports false, with a note, where that is
 // inside of target already, or where too many are inside one another.
-func (a *adapter) enter(d *draft, from, target *node, ref string) bool {
+func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 	around := a.around(from)
-	f := &frame{target: target, up: around, depth: 1, back: &way{late: true}}
+	f := &frame{target: target, up: around, depth: 1, back: &inverse{late: true}}
 	if around != nil {
 		f.depth = around.depth + 1
 	}
@@ -107,7 +107,7 @@ func (a *adapter) enter(d *draft, from, target *node, ref string) bool {
 		if around.target == target {
 			again = true
 			if !slices.Contains(a.inside[d.mark:], around) {
-				d.back = both(d.back, around.back) // as the one around goes back, so does this
+				d.back = inTurn(d.back, around.back) // as the one around goes back, so does this
 			}
 			break
 		}
@@ -122,34 +122,26 @@ func (a *adapter) enter(d *draft, from, target *node, ref string) bool {
 	if name != "" {
 		d.note("one more " + brief(name) + ", of the same shape")
 	}
-	if t := a.typesFrom(target, a.typesKnown()); t.one() != "" && !d.has.has(wordType) {
-		d.set(wordType, "type", newString(t.one()))
+	if t := a.typesFrom(target); t.one() != "" && !d.has.has(wordType) {
+		d.set(wordType, newString(t.one()))
 	}
 	return false
 }
 
-// typesKnown is what typesFrom has found.
-func (a *adapter) typesKnown() map[*node]types {
-	if a.typesOf == nil {
-		a.typesOf = map[*node]types{}
-	}
-	return a.typesOf
-}
-
 // typesFrom are the types that a schema seems to be of, everyType if that is not plain. Each schema is asked once.
-func (a *adapter) typesFrom(n *node, asked map[*node]types) types {
+func (a *adapter) typesFrom(n *node) types {
 	if n.kind != '{' {
 		return everyType
 	}
-	if t, known := asked[n]; known {
+	if t, known := a.typesOf[n]; known {
 		return t
 	}
-	asked[n] = everyType // what leads back to itself
-	asked[n] = a.typesOfSchema(n, asked)
-	return asked[n]
+	a.typesOf[n] = everyType // what leads back to itself
+	a.typesOf[n] = a.typesOfSchema(n)
+	return a.typesOf[n]
 }
 
-func (a *adapter) typesOfSchema(n *node, asked map[*node]types) types {
+func (a *adapter) typesOfSchema(n *node) types {
 	if t := n.get(wordType); t != nil {
 		if s := typesOf(t); s != 0 {
 			return s
@@ -157,7 +149,7 @@ func (a *adapter) typesOfSchema(n *node, asked map[*node]types) types {
 	}
 	if ref := n.get(wordRef); ref != nil {
 		if target := a.target(ref.string()); target != nil {
-			return a.typesFrom(target, asked)
+			return a.typesFrom(target)
 		}
 	}
 	if n.get(wordProperties) != nil {
@@ -168,12 +160,12 @@ func (a *adapter) typesOfSchema(n *node, asked map[*node]types) types {
 	}
 	all := everyType
 	for _, b := range n.get(wordAllOf).list() {
-		all &= a.typesFrom(b, asked)
+		all &= a.typesFrom(b)
 	}
 	for _, w := range []word{wordAnyOf, wordOneOf} {
 		var some types
 		for _, b := range n.get(w).list() {
-			some |= a.typesFrom(b, asked)
+			some |= a.typesFrom(b)
 		}
 		if some != 0 {
 			all &= some
@@ -183,7 +175,7 @@ func (a *adapter) typesOfSchema(n *node, asked map[*node]types) types {
 }
 
 // keeps reports whether a reference can stay one.
-func (a *adapter) keeps(d *draft, w word, target *node) bool {
+func (a *adapter) keeps(d *builder, w word, target *node) bool {
 	loops := a.leadsToLoop(target)
 	if loops {
 		return !a.rules.NoRecursion
@@ -194,7 +186,7 @@ func (a *adapter) keeps(d *draft, w word, target *node) bool {
 	return a.underDefinitions(target)
 }
 
-func (a *adapter) keepRef(d *draft, w word, target *node, ref string) bool {
+func (a *adapter) keepRef(d *builder, w word, target *node, ref string) bool {
 	now, back := a.kept(target, ref)
 	if a.rules.RefAlone && d.has != w.set() {
 		if rest := d.has &^ annotations &^ w.set(); rest != 0 {
@@ -208,13 +200,13 @@ func (a *adapter) keepRef(d *draft, w word, target *node, ref string) bool {
 		a.change(d.from, RuleRef, "wrote the reference "+brief(ref)+" as "+brief(now), "", "")
 	}
 	if d.back = back; now != ref || w != wordRef {
-		d.rename(w, wordRef, "$ref", newString(now))
+		d.rename(w, wordRef, newString(now))
 	}
 	return true
 }
 
 // kept is how a reference to target is written now, and the way back of what stands there.
-func (a *adapter) kept(target *node, ref string) (string, *way) {
+func (a *adapter) kept(target *node, ref string) (string, *inverse) {
 	if target == a.root && a.top != nil {
 		return "#", a.top
 	}
@@ -236,7 +228,7 @@ func (a *adapter) definitionOf(target *node, ref string) *definition {
 	for base, i := name, 2; a.definitions[name] != nil; i++ {
 		name = base + "_" + strconv.Itoa(i)
 	}
-	def := &definition{name: name, target: target, back: &way{late: true}}
+	def := &definition{name: name, target: target, back: &inverse{late: true}}
 	a.defs = append(a.defs, def)
 	if a.defined == nil {
 		a.defined, a.definitions = map[*node]*definition{}, map[string]*definition{}
@@ -246,22 +238,19 @@ func (a *adapter) definitionOf(target *node, ref string) *definition {
 }
 
 // define writes the definitions of what was kept, and of what they keep in turn.
-func (a *adapter) define(root *draft) {
-	for i := 0; i < len(a.defs) && a.err == nil; i++ {
+func (a *adapter) define(root *builder) {
+	for i := 0; i < len(a.defs); i++ {
 		def := a.defs[i]
 		a.inside = a.inside[:0]
 		r := a.schema(def.target)
 		if r.node == nil {
-			a.nothing[def.target] = true
+			a.unsatisfiable[def.target] = true
 			a.fail(errDefinition)
-			return
 		}
 		def.node = r.node
-		if r.back != nil {
-			def.back.fill(r.back)
-		}
+		def.back.fill(r.back)
 	}
-	if a.err != nil || len(a.defs) == 0 {
+	if len(a.defs) == 0 {
 		root.drop(wordDefs, wordDefinitions)
 		return
 	}
@@ -270,7 +259,7 @@ func (a *adapter) define(root *draft) {
 	var fields []field
 	for _, def := range a.defs {
 		if used[def.name] {
-			fields = append(fields, newField(wordOther, def.name, def.node))
+			fields = append(fields, newMember(def.name, def.node))
 		}
 	}
 	if len(fields) == 0 {
@@ -278,9 +267,9 @@ func (a *adapter) define(root *draft) {
 		return
 	}
 	if !root.has.has(wordDefs) && root.has.has(wordDefinitions) {
-		root.rename(wordDefinitions, wordDefs, "$defs", newObject(fields...))
+		root.rename(wordDefinitions, wordDefs, newObject(fields...))
 	}
-	root.set(wordDefs, "$defs", newObject(fields...))
+	root.set(wordDefs, newObject(fields...))
 	root.drop(wordDefinitions)
 }
 

@@ -9,12 +9,12 @@ import (
 )
 
 // conditions takes out what says something under a condition: what it says of properties stays, as optional ones.
-func (a *adapter) conditions(d *draft) bool {
+func (a *adapter) conditions(d *builder) bool {
 	if n := d.get(wordNot); n != nil && saysNothing(n) {
 		return false
 	}
 	if d.has.has(wordIf) && !a.takes(d, wordIf) {
-		d.conditions = append([]*draft{d.condition()}, d.conditions...)
+		d.conditions = append([]*builder{d.condition()}, d.conditions...)
 	}
 	for _, c := range d.conditions {
 		a.takeOut(d, c, wordIf, c.get(wordThen), c.get(wordElse))
@@ -29,8 +29,8 @@ func (a *adapter) conditions(d *draft) bool {
 		for _, f := range v.fields {
 			branches = append(branches, f.value)
 		}
-		c := &draft{from: d.from}
-		c.add(newField(w, "", v))
+		c := &builder{from: d.from}
+		c.add(newField(w, v))
 		d.drop(w)
 		a.takeOut(d, c, w, branches...)
 	}
@@ -41,7 +41,7 @@ func (a *adapter) conditions(d *draft) bool {
 }
 
 // takeOut tells of the condition c, which d has no longer, and declares what it says of properties.
-func (a *adapter) takeOut(d, c *draft, w word, branches ...*node) {
+func (a *adapter) takeOut(d, c *builder, w word, branches ...*node) {
 	text := a.sketchCondition(c, w)
 	before := len(d.get(wordProperties).fieldsOf())
 	asked := map[*node]bool{}
@@ -57,7 +57,7 @@ func (a *adapter) takeOut(d, c *draft, w word, branches ...*node) {
 }
 
 // optionally declares the properties of n that d has not, and of what n refers to.
-func (a *adapter) optionally(d *draft, n *node, asked map[*node]bool) {
+func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
 	if n == nil || n.kind != '{' || asked[n] {
 		return
 	}
@@ -79,7 +79,7 @@ func (a *adapter) optionally(d *draft, n *node, asked map[*node]bool) {
 	}
 	own := d.get(wordProperties)
 	if own == nil {
-		own = at(d.from)
+		own = madeFor(d.from)
 	}
 	isDeclared := lookUpFields(own.fields)
 	merged := &node{kind: '{', fields: slices.Clone(own.fields), like: own}
@@ -88,13 +88,12 @@ func (a *adapter) optionally(d *draft, n *node, asked map[*node]bool) {
 			merged.fields = append(merged.fields, f)
 		}
 	}
-	if a.count(n, merged.fields[len(own.fields):]); a.err == nil {
-		d.set(wordProperties, "properties", merged)
-	}
+	a.count(n, merged.fields[len(own.fields):])
+	d.set(wordProperties, merged)
 }
 
 // leftovers drops what the consumer does not take, with a note where it can be told.
-func (a *adapter) leftovers(d *draft) bool {
+func (a *adapter) leftovers(d *builder) bool {
 	if !d.done {
 		a.values(d)
 	}
@@ -136,7 +135,7 @@ func (a *adapter) leftovers(d *draft) bool {
 }
 
 // whence is the schema in which a keyword stood before schemas were merged.
-func (d *draft) whence(f field) *node {
+func (d *builder) whence(f field) *node {
 	if f.value.up != nil {
 		return f.value.up
 	}
@@ -157,7 +156,7 @@ func (a *adapter) goes(f field) bool {
 	return false
 }
 
-func (a *adapter) takesOther(d *draft) bool {
+func (a *adapter) takesOther(d *builder) bool {
 	if d.root {
 		return len(a.rules.Root.Only) == 0
 	}
@@ -165,7 +164,7 @@ func (a *adapter) takesOther(d *draft) bool {
 }
 
 // values drops the values that the consumer does not take of keywords that it takes, and adapts what else holds schemas.
-func (a *adapter) values(d *draft) {
+func (a *adapter) values(d *builder) {
 	if f := d.get(wordFormat); f != nil && len(a.rules.Formats) > 0 && a.takes(d, wordFormat) && !slices.Contains(a.rules.Formats, f.string()) {
 		a.change(d.from, RuleFormat, "dropped format", "format "+brief(f.string()), "")
 		d.note("format " + brief(f.string()))
@@ -178,7 +177,7 @@ func (a *adapter) values(d *draft) {
 	}
 	if most := a.rules.Limits.Repeats; most > 0 {
 		for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems"} {
-			w := wordOf([]byte(name))
+			w := wordsByName[name]
 			if v := d.get(w); v != nil && a.takes(d, w) && number(v) > float64(most) {
 				note := signature.Bound(name, v)
 				a.change(d.from, RuleLimit, "dropped a bound that is too large", note, "")
@@ -198,31 +197,19 @@ func (a *adapter) values(d *draft) {
 	for _, w := range []word{wordNot, wordIf, wordThen, wordElse, wordContains, wordPropertyNames, wordUnevaluatedItems,
 		wordUnevaluatedProperties, wordAdditionalItems, wordContentSchema} {
 		if v := d.get(w); v != nil && a.takes(d, w) {
-			r := a.schema(v)
-			if r.node == nil {
-				r.node = falseNode
+			n := a.schemaOrFalse(v)
+			if (w == wordNot || w == wordIf) && !n.same(v) {
+				a.change(d.from, RuleKeyword, "changed what stands in "+wordNames[w], wordNames[w]+" "+a.sketch(v), "what "+wordNames[w]+" let pass")
 			}
-			if (w == wordNot || w == wordIf) && !r.node.same(v) {
-				a.change(d.from, RuleKeyword, "changed what stands in "+keywordText(w), keywordText(w)+" "+a.sketch(v), "what "+keywordText(w)+" let pass")
-			}
-			if w == wordNot && saysNothing(r.node) {
+			if w == wordNot && saysNothing(n) {
 				d.drop(w)
 				continue
 			}
-			d.set(w, "", r.node)
+			d.set(w, n)
 		}
 	}
 	if v := d.get(wordDependentSchemas); v != nil && a.takes(d, wordDependentSchemas) {
-		out := &node{kind: '{'}
-		for _, f := range v.fields {
-			if r := a.schema(f.value); r.node != nil {
-				f.value = r.node
-			} else {
-				f.value = falseNode
-			}
-			out.fields = append(out.fields, f)
-		}
-		d.set(wordDependentSchemas, "", out)
+		d.set(wordDependentSchemas, a.schemasIn(v))
 	}
 }
 
@@ -275,7 +262,7 @@ func plainPattern(p string) bool {
 const maxNotes = 400 // bytes of what one description is given
 
 // describe puts the notes into the description, and reports what the root's has no place for.
-func (a *adapter) describe(d *draft) string {
+func (a *adapter) describe(d *builder) string {
 	a.clean(d, wordTitle)
 	a.clean(d, wordDescription)
 	text := d.get(wordDescription).string()
@@ -307,18 +294,18 @@ func (a *adapter) describe(d *draft) string {
 			said := joined(notes, first.get(wordDescription).string())
 			elems := slices.Clone(union.elems)
 			elems[0] = described(first, said)
-			d.set(wordAnyOf, "", newArray(elems...))
+			d.set(wordAnyOf, newArray(elems...))
 		}
 		return ""
 	}
 	if notes != text {
-		d.set(wordDescription, "description", newString(notes))
+		d.set(wordDescription, newString(notes))
 	}
 	return ""
 }
 
 // clean takes out of a text what no reader sees.
-func (a *adapter) clean(d *draft, w word) {
+func (a *adapter) clean(d *builder, w word) {
 	v := d.get(w)
 	if v == nil {
 		return
@@ -328,7 +315,7 @@ func (a *adapter) clean(d *draft, w word) {
 		a.change(v, RuleDescription, fmt.Sprintf(format, args...), "", "")
 	})
 	if cleaned != text {
-		d.set(w, "", newString(cleaned))
+		d.set(w, newString(cleaned))
 	}
 }
 
@@ -346,6 +333,6 @@ func described(n *node, text string) *node {
 	if n.get(wordDescription) != nil {
 		return out.with(wordDescription, newString(text))
 	}
-	out.fields = append(out.fields, newField(wordDescription, "description", newString(text)))
+	out.fields = append(out.fields, newField(wordDescription, newString(text)))
 	return out
 }

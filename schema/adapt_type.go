@@ -6,7 +6,7 @@ import (
 )
 
 // typed gives a schema the types that its consumer wants: one where it takes no list, one where it takes none missing.
-func (a *adapter) typed(d *draft) bool {
+func (a *adapter) typed(d *builder) bool {
 	if d.done || !d.root && d.has&setOf(wordAnyOf, wordRef) != 0 {
 		return true
 	}
@@ -16,7 +16,7 @@ func (a *adapter) typed(d *draft) bool {
 		}
 		if t := d.get(wordType); t == nil || t.kind == '[' {
 			a.change(d.from, RuleRoot, "made the root an object", "", "")
-			d.set(wordType, "type", newString("object"))
+			d.set(wordType, newString("object"))
 		}
 		return true
 	}
@@ -28,11 +28,11 @@ func (a *adapter) typed(d *draft) bool {
 	}
 	t := suggested(d)
 	if t != everyType {
-		narrowed := "what is no " + listOf(t)
+		narrowed := "what is no " + t.String()
 		if values(d.node()) != nil {
 			narrowed = ""
 		}
-		a.change(d.from, RuleType, "took the type for "+listOf(t), "", narrowed)
+		a.change(d.from, RuleType, "took the type for "+t.String(), "", narrowed)
 		return a.split(d, t, t.each())
 	}
 	a.change(d.from, RuleType, "took no type for every type", "", "some values: null, and what is nested deep")
@@ -41,7 +41,7 @@ func (a *adapter) typed(d *draft) bool {
 
 // ownWords drops what says nothing of values of the type that is given: what holds schemas always, and all of it where the
 // consumer refuses it.
-func (a *adapter) ownWords(d *draft) bool {
+func (a *adapter) ownWords(d *builder) bool {
 	if d.done || !d.has.has(wordType) {
 		return true
 	}
@@ -53,7 +53,7 @@ func (a *adapter) ownWords(d *draft) bool {
 			continue
 		}
 		if text := a.meant(f); text != "" && a.takes(d, f.word) && !a.rules.TypedKeywords && !a.rules.TypeAlways {
-			if r := a.schema(at(d.from, f)); r.node != nil && r.node.get(f.word) != nil {
+			if r := a.schema(madeFor(d.from, f)); r.node != nil && r.node.get(f.word) != nil {
 				d.fields[i].value = r.node.get(f.word)
 			}
 			continue
@@ -100,21 +100,21 @@ func formatSuits(format string, t types) bool {
 }
 
 // listed handles a type that is given.
-func (a *adapter) listed(d *draft, t *node) bool {
+func (a *adapter) listed(d *builder, t *node) bool {
 	all := d.declared()
 	if t.kind == '[' && len(t.elems) == 1 {
-		d.set(wordType, "type", newString(all.one()))
+		d.set(wordType, newString(all.one()))
 	}
 	if rest := all & a.parsed.types; rest != all {
 		if rest == 0 {
 			return false
 		}
-		d.set(wordType, "type", typeNode(rest))
+		d.set(wordType, typeNode(rest))
 		all = rest
 	}
 	if all.one() != "" {
 		if t.kind == '[' {
-			d.set(wordType, "type", newString(all.one()))
+			d.set(wordType, newString(all.one()))
 		}
 		return true
 	}
@@ -125,25 +125,15 @@ func (a *adapter) listed(d *draft, t *node) bool {
 	return a.split(d, all, all.inOrder(t))
 }
 
-// inOrder is each, in the order of a list.
-func (t types) inOrder(list *node) []types {
-	each := t.each()
-	place := func(one types) int {
-		return slices.IndexFunc(list.elems, func(e *node) bool { return e.string() == one.one() })
-	}
-	slices.SortStableFunc(each, func(x, y types) int { return place(x) - place(y) })
-	return each
-}
-
 // split makes a union of the types, each with the keywords that are its own.
-func (a *adapter) split(d *draft, all types, each []types) bool {
+func (a *adapter) split(d *builder, all types, each []types) bool {
 	if len(each) == 1 {
-		d.set(wordType, "type", newString(all.one()))
+		d.set(wordType, newString(all.one()))
 		return true
 	}
 	union := &node{kind: '['}
 	for _, one := range each {
-		n := at(d.from, newField(wordType, "type", newString(one.one())))
+		n := madeFor(d.from, typeField(one.one()))
 		for _, f := range d.fields {
 			if f.word != wordType && !annotations.has(f.word) && !foreign(f.word, one) {
 				n.fields = append(n.fields, f)
@@ -158,59 +148,32 @@ func (a *adapter) split(d *draft, all types, each []types) bool {
 	return a.collapse(d, union) && a.typed(d)
 }
 
-// foreign reports a keyword that says nothing of values of the type.
-func foreign(w word, one types) bool {
-	switch {
-	case objectWords.has(w):
-		return !one.has(typeObject)
-	case arrayWords.has(w):
-		return !one.has(typeArray)
-	case stringWords.has(w):
-		return !one.has(typeString)
-	case numberWords.has(w):
-		return !one.has(typeInteger)
-	}
-	return false
-}
-
 // anything makes the union of all that a consumer can say of any value.
-func (a *adapter) anything(d *draft) bool {
-	text := at(d.from, newField(wordType, "type", newString("string")))
+func (a *adapter) anything(d *builder) bool {
+	text := madeFor(d.from, typeField("string"))
 	if !a.takes(d, wordAnyOf) {
 		d.note("any JSON value")
-		d.set(wordType, "type", newString("string"))
+		d.set(wordType, newString("string"))
 		return true
 	}
 	union := newArray(text)
 	for _, name := range []string{"number", "boolean"} {
-		union.elems = append(union.elems, at(d.from, newField(wordType, "type", newString(name))))
+		union.elems = append(union.elems, madeFor(d.from, typeField(name)))
 	}
 	if !a.rules.Closed {
-		object := at(d.from, newField(wordType, "type", newString("object")))
+		object := madeFor(d.from, typeField("object"))
 		if a.rules.ObjectProperties {
-			object.fields = append(object.fields, newField(wordProperties, "properties", newObject()))
+			object.fields = append(object.fields, newField(wordProperties, newObject()))
 		}
 		union.elems = append(union.elems, object)
 	}
-	list := at(d.from, newField(wordType, "type", newString("array")), newField(wordItems, "items", text))
+	list := madeFor(d.from, typeField("array"), newField(wordItems, text))
 	union.elems = append(union.elems, list)
 	return a.distribute(d, union)
 }
 
-// listOf names types, for a person.
-func listOf(t types) string {
-	text := ""
-	for _, one := range t.each() {
-		if text != "" {
-			text += " or "
-		}
-		text += one.one()
-	}
-	return text
-}
-
 // enums keeps the values that a consumer can say, each as what it is.
-func (a *adapter) enums(d *draft) bool {
+func (a *adapter) enums(d *builder) bool {
 	e := d.get(wordEnum)
 	if e == nil || d.done || !a.takes(d, wordEnum) {
 		return true
@@ -248,13 +211,8 @@ func (a *adapter) enums(d *draft) bool {
 		}
 		return a.listed(d, d.get(wordType))
 	}
-	d.set(wordEnum, "enum", newArray(kept...))
+	d.set(wordEnum, newArray(kept...))
 	return true
-}
-
-// isWhole reports a number like 1.0, which is an integer too.
-func isWhole(v *node, t types) bool {
-	return v.kind == '0' && t.has(typeInteger) && number(v) == float64(int64(number(v)))
 }
 
 func bothBooleans(all []*node) bool {

@@ -6,24 +6,24 @@ import (
 )
 
 // constants turns const into an enum of one value.
-func (a *adapter) constants(d *draft) bool {
+func (a *adapter) constants(d *builder) bool {
 	c := d.get(wordConst)
 	if c == nil || a.takes(d, wordConst) && !d.has.has(wordEnum) {
 		return ofEnum(d)
 	}
 	if e := d.get(wordEnum); e != nil {
-		if !slices.ContainsFunc(e.elems, func(o *node) bool { return c.same(o) }) {
+		if !hasSame(e.elems, c) {
 			return false
 		}
 		d.drop(wordEnum)
 	}
 	a.change(d.from, RuleKeyword, "wrote const as enum", "", "")
-	d.rename(wordConst, wordEnum, "enum", newArray(c))
+	d.rename(wordConst, wordEnum, newArray(c))
 	return ofEnum(d)
 }
 
 // ofEnum leaves of a list of types those that a value of the enum has. It reports false where none is left.
-func ofEnum(d *draft) bool {
+func ofEnum(d *builder) bool {
 	t, e := d.get(wordType), d.get(wordEnum)
 	if t == nil || e == nil || t.kind != '[' {
 		return true
@@ -40,17 +40,17 @@ func ofEnum(d *draft) bool {
 		found |= typeNumber
 	}
 	if found &= declared; found != 0 && found != declared {
-		d.set(wordType, "type", typeNode(found))
+		d.set(wordType, typeNode(found))
 	}
 	return found != 0
 }
 
 // nulls takes null out of a schema whose consumer cannot say it, or says it with nullable.
-func (a *adapter) nulls(d *draft) bool {
+func (a *adapter) nulls(d *builder) bool {
 	if union := d.get(wordAnyOf); union != nil && len(union.elems) == 1 && !a.staysInPlace(d) {
-		return a.unwrap(d) && a.again(d) // it may say whether null is accepted
+		return a.unwrap(d) && a.combine(d) // it may say whether null is accepted
 	}
-	says := a.parsed.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.takesUnions())
+	says := a.parsed.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.parsed.nested.has(wordAnyOf))
 	nullable := a.takes(d, wordNullable) && !d.root
 	if says {
 		return true
@@ -64,7 +64,7 @@ func (a *adapter) nulls(d *draft) bool {
 		return left
 	case left && nullable:
 		d.said = true
-		d.set(wordNullable, "nullable", trueNode)
+		d.set(wordNullable, trueNode)
 		return true
 	}
 	d.null = true
@@ -72,7 +72,7 @@ func (a *adapter) nulls(d *draft) bool {
 }
 
 // withoutNull removes null from type, enum and unions. It reports whether d took null, and whether it takes anything else.
-func (a *adapter) withoutNull(d *draft) (accepted, left bool) {
+func (a *adapter) withoutNull(d *builder) (accepted, left bool) {
 	if d.has&setOf(wordType, wordEnum, wordConst, wordAnyOf, wordOneOf) == 0 {
 		return false, true
 	}
@@ -82,7 +82,7 @@ func (a *adapter) withoutNull(d *draft) (accepted, left bool) {
 		accepted = s.has(typeNull)
 		if accepted {
 			left = s != typeNull
-			d.set(wordType, "type", typeNode(s&^typeNull))
+			d.set(wordType, typeNode(s&^typeNull))
 		}
 	}
 	for _, w := range []word{wordEnum, wordAnyOf, wordOneOf} {
@@ -95,7 +95,7 @@ func (a *adapter) withoutNull(d *draft) (accepted, left bool) {
 		})
 		accepted = accepted && len(rest) < len(v.elems)
 		left = left && len(rest) > 0
-		d.set(w, "", newArray(rest...))
+		d.set(w, newArray(rest...))
 	}
 	if c := d.get(wordConst); c != nil {
 		accepted = accepted && c.kind == 'n'
@@ -103,8 +103,6 @@ func (a *adapter) withoutNull(d *draft) (accepted, left bool) {
 	}
 	return accepted, left
 }
-
-func isNull(n *node) bool { return n.kind == 'n' }
 
 // onlyNull reports a schema that takes null and nothing else.
 func onlyNull(n *node) bool {
@@ -122,7 +120,7 @@ func onlyNull(n *node) bool {
 }
 
 // unions adapts anyOf and oneOf, which become one anyOf where the consumer takes it there, and one schema where it does not.
-func (a *adapter) unions(d *draft) bool {
+func (a *adapter) unions(d *builder) bool {
 	if d.has.has(wordOneOf) && !a.inPlace(d, wordOneOf) {
 		return false
 	}
@@ -135,7 +133,7 @@ func (a *adapter) unions(d *draft) bool {
 		return a.inPlace(d, wordAnyOf)
 	}
 	if len(union.elems) == 1 {
-		return a.unwrap(d) && a.again(d)
+		return a.unwrap(d) && a.combine(d)
 	}
 	if a.onlyConstrains(d, union) {
 		d.drop(wordAnyOf)
@@ -152,26 +150,26 @@ func (a *adapter) unions(d *draft) bool {
 }
 
 // staysInPlace reports whether anyOf may stand beside what stands beside it.
-func (a *adapter) staysInPlace(d *draft) bool {
+func (a *adapter) staysInPlace(d *builder) bool {
 	listed := a.rules.TypeSingle && d.has.has(wordType) && d.get(wordType).kind == '['
 	return a.takes(d, wordAnyOf) && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone
 }
 
 // unwrap merges the only branch of a union.
-func (a *adapter) unwrap(d *draft) bool {
+func (a *adapter) unwrap(d *builder) bool {
 	only := d.get(wordAnyOf).elems[0]
 	d.drop(wordAnyOf)
 	a.change(d.from, RuleKeyword, "unwrapped a union of one", "", "")
-	return a.meet(d, only)
+	return a.merge(d, only)
 }
 
 // again does what earlier passes do, for what has come in since.
-func (a *adapter) again(d *draft) bool {
+func (a *adapter) again(d *builder) bool {
 	return a.references(d) && a.all(d) && a.conditions(d) && a.constants(d) && a.oneOf(d) && a.nulls(d) && a.unions(d)
 }
 
 // oneOf becomes anyOf where the consumer does not take it.
-func (a *adapter) oneOf(d *draft) bool {
+func (a *adapter) oneOf(d *builder) bool {
 	one := d.get(wordOneOf)
 	if one == nil || a.takes(d, wordOneOf) {
 		return true
@@ -183,14 +181,14 @@ func (a *adapter) oneOf(d *draft) bool {
 	a.change(d.from, RuleKeyword, "wrote oneOf as anyOf", lost, "")
 	if union := d.get(wordAnyOf); union != nil {
 		d.drop(wordOneOf)
-		if both := crossed(union, one); both != nil {
-			d.set(wordAnyOf, "anyOf", both)
+		if product := crossProduct(union, one); product != nil {
+			d.set(wordAnyOf, product)
 			return true
 		}
 		a.change(d.from, RuleKeyword, "dropped oneOf beside anyOf", "oneOf", "")
 		return true
 	}
-	d.rename(wordOneOf, wordAnyOf, "anyOf", one)
+	d.rename(wordOneOf, wordAnyOf, one)
 	return true
 }
 
@@ -243,7 +241,7 @@ func apart(x, y *node, objects bool, depth int) bool {
 	vx, vy := values(x), values(y)
 	if vx != nil && vy != nil {
 		return !slices.ContainsFunc(vx, func(e *node) bool {
-			return slices.ContainsFunc(vy, func(o *node) bool { return e.same(o) })
+			return hasSame(vy, e)
 		})
 	}
 	px, py := x.get(wordProperties), y.get(wordProperties)
@@ -264,17 +262,6 @@ func isNullable(n *node) bool {
 	return v != nil && v.kind == 't'
 }
 
-// values are the ones that enum or const allow, nil if any.
-func values(n *node) []*node {
-	if c := n.get(wordConst); c != nil {
-		return []*node{c}
-	}
-	if e := n.get(wordEnum); e != nil {
-		return e.elems
-	}
-	return nil
-}
-
 func requires(n *node, name []byte) bool {
 	r := n.get(wordRequired)
 	return r != nil && slices.ContainsFunc(r.elems, func(e *node) bool { return e.kind == '"' && string(unquote(e.text)) == string(name) })
@@ -285,7 +272,7 @@ var constraints = annotations | setOf(wordRequired, wordNot, wordDependentRequir
 
 // onlyConstrains reports a union beside a schema of its own that says no more than which properties must be there, or what
 // may not be: no shape, so nothing to say it with.
-func (a *adapter) onlyConstrains(d *draft, union *node) bool {
+func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 	if d.has&^annotations&^wordAnyOf.set() == 0 {
 		return false
 	}
@@ -303,7 +290,7 @@ func (a *adapter) onlyConstrains(d *draft, union *node) bool {
 }
 
 // distribute puts what stands beside a union into each of its branches, and adapts them.
-func (a *adapter) distribute(d *draft, union *node) bool {
+func (a *adapter) distribute(d *builder, union *node) bool {
 	aside := annotations | setOf(wordNullable, wordAnyOf)
 	beside := d.has &^ aside
 	inner := without(d.node(), aside)
@@ -311,9 +298,6 @@ func (a *adapter) distribute(d *draft, union *node) bool {
 		a.change(d.from, RuleType, "moved what stands beside anyOf into its branches", "", "")
 	}
 	branches := a.branches(d, union, inner)
-	if a.err != nil {
-		return true
-	}
 	d.dropSet(beside)
 	branches = a.fewer(d, branches)
 	switch len(branches) {
@@ -328,23 +312,23 @@ func (a *adapter) distribute(d *draft, union *node) bool {
 	for i, b := range branches {
 		nodes[i] = b.node
 	}
-	d.set(wordAnyOf, "anyOf", newArray(nodes...))
-	d.back = both(d.back, a.either(d, branches))
+	d.set(wordAnyOf, newArray(nodes...))
+	d.back = inTurn(d.back, a.inverseOfUnion(d, branches))
 	return true
 }
 
 // branches adapts the branches of a union, each with inner beside it. A branch that became a union gives its own.
-func (a *adapter) branches(d *draft, union, inner *node) []*branch {
-	var out []*branch
+func (a *adapter) branches(d *builder, union, inner *node) []*unionBranch {
+	var out []*unionBranch
 	for _, b := range union.elems {
 		n := b
 		if len(inner.fields) > 0 {
-			n = at(b, slices.Clone(inner.fields)...)
+			n = madeFor(b, slices.Clone(inner.fields)...)
 			if old := n.get(wordAllOf); old != nil {
 				n = without(n, wordAllOf.set())
-				n.fields = append(n.fields, newField(wordAllOf, "allOf", newArray(append(slices.Clone(old.elems), b)...)))
+				n.fields = append(n.fields, newField(wordAllOf, newArray(append(slices.Clone(old.elems), b)...)))
 			} else {
-				n.fields = append(n.fields, newField(wordAllOf, "allOf", newArray(b)))
+				n.fields = append(n.fields, newField(wordAllOf, newArray(b)))
 			}
 		}
 		r := a.schema(n)
@@ -358,26 +342,26 @@ func (a *adapter) branches(d *draft, union, inner *node) []*branch {
 		}
 		nested := r.node.get(wordAnyOf)
 		if nested == nil || len(r.node.fields) > 1 {
-			out = append(out, &branch{r.node, r.back})
+			out = append(out, &unionBranch{r.node, r.back})
 			continue
 		}
 		for _, e := range nested.elems {
-			out = append(out, &branch{e, r.back})
+			out = append(out, &unionBranch{e, r.back})
 		}
 	}
 	if d.null && a.takes(d, wordNullable) && len(out) > 0 {
 		d.null = false
-		if !slices.ContainsFunc(out, func(b *branch) bool { return b.node.get(wordNullable) != nil }) {
-			nullable := &node{kind: '{', fields: append(slices.Clone(out[0].node.fields), newField(wordNullable, "nullable", trueNode))}
-			out[0] = &branch{nullable, out[0].back}
+		if !slices.ContainsFunc(out, func(b *unionBranch) bool { return b.node.get(wordNullable) != nil }) {
+			nullable := &node{kind: '{', fields: append(slices.Clone(out[0].node.fields), newField(wordNullable, trueNode))}
+			out[0] = &unionBranch{nullable, out[0].back}
 		}
 	}
 	return out
 }
 
 // fewer leaves out branches that say the same as one before them, and makes one of enums of one type.
-func (a *adapter) fewer(d *draft, all []*branch) []*branch {
-	var out []*branch
+func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
+	var out []*unionBranch
 	known := make(map[string]bool, len(all))
 	enums := map[string]int{} // by their type, where they stand in out
 	for _, b := range all {
@@ -401,18 +385,18 @@ func (a *adapter) fewer(d *draft, all []*branch) []*branch {
 			out = append(out, b)
 			continue
 		}
-		out[i] = &branch{node: a.oneEnum(d, out[i].node, b.node)}
+		out[i] = &unionBranch{node: a.oneEnum(d, out[i].node, b.node)}
 	}
 	return out
 }
 
 // oneEnum is the enum with the values of two.
-func (a *adapter) oneEnum(d *draft, x, y *node) *node {
+func (a *adapter) oneEnum(d *builder, x, y *node) *node {
 	a.change(d.from, RuleKeyword, "made one enum of several", "", "")
 	merged := without(x, wordEnum.set()|wordDescription.set())
-	merged.fields = append(merged.fields, newField(wordEnum, "enum", unionOf(x.get(wordEnum), y.get(wordEnum))))
+	merged.fields = append(merged.fields, newField(wordEnum, allValues(x.get(wordEnum), y.get(wordEnum))))
 	if text := joined(x.get(wordDescription).string(), y.get(wordDescription).string()); text != "" {
-		merged.fields = append(merged.fields, newField(wordDescription, "description", newString(text)))
+		merged.fields = append(merged.fields, newField(wordDescription, newString(text)))
 	}
 	return merged
 }
@@ -439,10 +423,10 @@ func isEnum(n *node) bool {
 }
 
 // become makes d what one branch is; its annotations stay, where the branch has none of its own.
-func (a *adapter) become(d *draft, b *branch) {
+func (a *adapter) become(d *builder, b *unionBranch) {
 	for _, f := range b.node.fields {
 		if old := d.get(f.word); f.word == wordDescription && old != nil {
-			d.set(f.word, "description", newString(joined(old.string(), f.value.string())))
+			d.set(f.word, newString(joined(old.string(), f.value.string())))
 		} else if old == nil || f.word == wordOther {
 			d.add(f)
 		}
@@ -451,6 +435,6 @@ func (a *adapter) become(d *draft, b *branch) {
 		a.change(d.from, RuleRef, "dropped what stands beside a reference", "", "")
 		d.dropSet(^wordRef.set())
 	}
-	d.back = both(d.back, b.back)
+	d.back = inTurn(d.back, b.back)
 	d.done = true
 }

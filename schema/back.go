@@ -11,57 +11,54 @@ import (
 )
 
 // way is the way back of the arguments that stand where one schema does. nil: they stay as they are.
-type way struct {
-	wrapped    bool       // the value is the property input of an object
-	entries    bool       // the value is a list of entries {key, value}, for an object whose values follow others
-	properties []property // what is to be done to which
-	others     *way       // for all other properties
-	items      *way       // for all items
-	prefix     []*way     // for the first items
-	union      []*branch  // for what follows one of these
-	inner      *way       // of what a wrapped root holds
-	chain      []*way     // one after the other
-	late       bool       // of a definition: the rest is filled in when that is written
+type inverse struct {
+	wrapped    bool              // the value is the property input of an object
+	entries    bool              // the value is a list of entries {key, value}, for an object whose values follow others
+	properties []propertyInverse // what is to be done to which
+	others     *inverse          // for all other properties
+	items      *inverse          // for all items
+	prefix     []*inverse        // for the first items
+	union      []*unionBranch    // for what follows one of these
+	inner      *inverse          // of what a wrapped root holds
+	chain      []*inverse        // one after the other
+	late       bool              // of a definition: the rest is filled in when that is written
 }
 
 // property is what is to be done to one property.
-type property struct {
+type propertyInverse struct {
 	adapted  []byte
 	name     []byte // its own
 	key      []byte // its own, as it is written
 	renamed  bool
 	dropNull bool // null says that it is not given
 	fillNull bool // not given says that it is null
-	step     *way
+	step     *inverse
 }
 
 // branch is one schema of a union.
-type branch struct {
+type unionBranch struct {
 	node *node
-	back *way
+	back *inverse
 }
 
-func (p property) matters() bool { return p.renamed || p.dropNull || p.fillNull || p.step != nil }
-
-func (p property) as(adapted []byte) property {
-	p.adapted = adapted
-	return p
+func (p propertyInverse) matters() bool {
+	return p.renamed || p.dropNull || p.fillNull || p.step != nil
 }
 
-func (s *way) isNothing() bool {
+func (s *inverse) isNothing() bool {
 	return s == nil || !s.late && !s.wrapped && len(s.chain) == 0 && !s.entries && len(s.properties) == 0 && s.others == nil && s.items == nil &&
-		len(s.union) == 0 && s.inner == nil && !slices.ContainsFunc(s.prefix, func(p *way) bool { return p != nil })
+		len(s.union) == 0 && s.inner == nil && !slices.ContainsFunc(s.prefix, func(p *inverse) bool { return p != nil })
 }
 
 // fill makes a late way lead where w leads.
-func (s *way) fill(w *way) {
+func (s *inverse) fill(w *inverse) {
 	if w != nil {
-		s.chain = []*way{w}
+		s.chain = []*inverse{w}
 	}
 }
 
 // detach takes what a way knows of schemas out of the memory in which they were adapted.
-func (s *way) detach(done map[*way]bool) {
+func (s *inverse) detach(done map[*inverse]bool) {
 	if s == nil || done[s] {
 		return
 	}
@@ -73,41 +70,35 @@ func (s *way) detach(done map[*way]bool) {
 	for i := range s.properties {
 		s.properties[i].step.detach(done)
 	}
-	for _, w := range [][]*way{{s.others, s.items, s.inner}, s.prefix, s.chain} {
+	for _, w := range [][]*inverse{{s.others, s.items, s.inner}, s.prefix, s.chain} {
 		for _, next := range w {
 			next.detach(done)
 		}
 	}
 }
 
-// both is x and then y.
-func both(x, y *way) *way {
+// inTurn is x and then y.
+func inTurn(x, y *inverse) *inverse {
 	switch {
+	case x.isNothing() && y.isNothing():
+		return nil
 	case x.isNothing():
 		return y
 	case y.isNothing():
 		return x
 	}
-	return &way{chain: []*way{x, y}}
+	return &inverse{chain: []*inverse{x, y}}
 }
 
-// either is the way back of a union, nil if no branch has one.
-func (a *adapter) either(d *draft, all []*branch) *way {
-	if !slices.ContainsFunc(all, func(b *branch) bool { return b.back != nil }) {
+// inverseOfUnion is that of a union, nil if no branch has one.
+func (a *adapter) inverseOfUnion(d *builder, all []*unionBranch) *inverse {
+	if !slices.ContainsFunc(all, func(b *unionBranch) bool { return b.back != nil }) {
 		return nil
 	}
-	if slices.ContainsFunc(all, func(b *branch) bool { return !canBeTold(b.node) }) {
-		a.untold = append(a.untold, d.from)
+	if slices.ContainsFunc(all, func(b *unionBranch) bool { return !canBeTold(b.node) }) {
+		a.ambiguous = append(a.ambiguous, d.from)
 	}
-	return &way{union: all}
-}
-
-// tellUntold tells of unions whose way back cannot always be found.
-func (a *adapter) tellUntold(out *Adapted) {
-	for _, n := range a.untold {
-		a.change(n, RuleKeyword, "changed a union", "which branch some arguments follow", "")
-	}
-	out.Changes = a.changes
+	return &inverse{union: all}
 }
 
 // Restore turns arguments that follow the adapted schema into arguments that follow the original: renamed properties get
@@ -136,12 +127,12 @@ func referred(adapted json.RawMessage) *node {
 
 // restore goes the way s with the value n, and each way once, for a reference may lead back without a step: gone are those
 // that n has gone.
-func (r *restorer) restore(n *node, s *way, level int, gone map[*way]bool) *node {
+func (r *restorer) restore(n *node, s *inverse, level int, gone map[*inverse]bool) *node {
 	if s == nil || level > maxLevels || gone[s] {
 		return n
 	}
 	if gone == nil && (len(s.chain) > 0 || len(s.union) > 0) {
-		gone = map[*way]bool{}
+		gone = map[*inverse]bool{}
 	}
 	if gone != nil {
 		gone[s] = true
@@ -171,8 +162,8 @@ func (r *restorer) restore(n *node, s *way, level int, gone map[*way]bool) *node
 
 // meant is the branch that a value follows; of several, the first that declares most of its properties. Where it follows
 // none, it is the one that declares most, so that what is said of the value is said of what was meant.
-func (r *restorer) meant(n *node, union []*branch, gone map[*way]bool) *branch {
-	var best *branch
+func (r *restorer) meant(n *node, union []*unionBranch, gone map[*inverse]bool) *unionBranch {
+	var best *unionBranch
 	most := 0
 	for _, b := range union {
 		if gone[b.back] {
@@ -197,7 +188,7 @@ func (r *restorer) meant(n *node, union []*branch, gone map[*way]bool) *branch {
 	return best
 }
 
-func (r *restorer) object(n *node, s *way, level int) *node {
+func (r *restorer) object(n *node, s *inverse, level int) *node {
 	out := &node{kind: '{', fields: make([]field, 0, len(n.fields))}
 	seen := make(map[string]bool, len(n.fields))
 	isGiven := lookUpFields(n.fields)
@@ -226,7 +217,7 @@ func (r *restorer) object(n *node, s *way, level int) *node {
 	return out
 }
 
-func (s *way) property(name []byte) *property {
+func (s *inverse) property(name []byte) *propertyInverse {
 	for i := range s.properties {
 		if string(s.properties[i].adapted) == string(name) {
 			return &s.properties[i]
@@ -235,7 +226,7 @@ func (s *way) property(name []byte) *property {
 	return nil
 }
 
-func (r *restorer) array(n *node, s *way, level int) *node {
+func (r *restorer) array(n *node, s *inverse, level int) *node {
 	if s.entries {
 		return r.entries(n, s, level)
 	}
@@ -253,7 +244,7 @@ func (r *restorer) array(n *node, s *way, level int) *node {
 	return out
 }
 
-func (r *restorer) entries(n *node, s *way, level int) *node {
+func (r *restorer) entries(n *node, s *inverse, level int) *node {
 	var fields []field
 	for _, e := range n.elems {
 		key, value := e.member("key"), e.member("value")
@@ -275,7 +266,7 @@ func (a *Adapted) Path(original string) string {
 	s := a.back
 	out := ""
 	if s.wrapped {
-		_, s, _ = s.inner.forward("input", map[*way]bool{})
+		_, s, _ = s.inner.forward("input", map[*inverse]bool{})
 		out = "/input"
 	}
 	for path != "" {
@@ -284,7 +275,7 @@ func (a *Adapted) Path(original string) string {
 			rest = "/" + rest
 		}
 		name := text.FromPointerStep(step)
-		adapted, next, ok := s.forward(name, map[*way]bool{})
+		adapted, next, ok := s.forward(name, map[*inverse]bool{})
 		if !ok {
 			return out
 		}
@@ -295,7 +286,7 @@ func (a *Adapted) Path(original string) string {
 }
 
 // forward is what a step of an original path is called in the adapted arguments, and the way that goes on there.
-func (s *way) forward(name string, asked map[*way]bool) (adapted string, next *way, ok bool) {
+func (s *inverse) forward(name string, asked map[*inverse]bool) (adapted string, next *inverse, ok bool) {
 	if s == nil || asked[s] {
 		return name, nil, true
 	}

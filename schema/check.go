@@ -39,7 +39,7 @@ func Check(raw json.RawMessage, p *Profile) []Finding {
 		c.findAs(nil, RuleJSON, sourceJSON, "the schema is %s; one JSON object is accepted", c.top.describe())
 		return c.findings
 	}
-	if p == nil || p.whole != nil {
+	if p == nil || p.transform != nil {
 		return nil
 	}
 	if hasHalf(raw) {

@@ -43,7 +43,7 @@ func (c *checker) hidden(s string, at *spot) {
 // CheckTool finds what the profile's consumer would not accept of a tool's name and description, nil where it accepts both;
 // [CheckHidden] finds what it accepts and nobody sees. Paths are "". Original and Seed have no rules.
 func CheckTool(name, description string, p *Profile) []Finding {
-	if p == nil || p.whole != nil {
+	if p == nil || p.transform != nil {
 		return nil
 	}
 	c := &checker{rules: p.Rules()}

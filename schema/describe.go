@@ -26,7 +26,7 @@ func Describe(description string, p *Profile) (string, []Change) {
 
 // Describe is [Describe] with the note at its end, once. If both are too long together, the description is cut.
 func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
-	if p == nil || p.whole != nil {
+	if p == nil || p.transform != nil {
 		return description, nil
 	}
 	var changes []Change

@@ -69,9 +69,9 @@ func sanitised(name string, g *grammar) string {
 
 // renamed are the new names of the properties whose own the consumer does not take. Each is the name without what is not
 // taken where that is nobody else's, and else, and where little is left, with a hash of the name.
-func (o *object) renamed(props *node) map[string]string {
+func (o *objectAdapter) renamed(props *node) map[string]string {
 	g := &o.parsed.key
-	if o.draft.root {
+	if o.builder.root {
 		g = &o.parsed.rootKey
 	}
 	var bad []string
@@ -87,7 +87,7 @@ func (o *object) renamed(props *node) map[string]string {
 		g = &anyKey
 	}
 	isDeclared := lookUpFields(props.fields)
-	isRequired := lookUpNames(o.draft.get(wordRequired).list())
+	isRequired := lookUpNames(o.builder.get(wordRequired).list())
 	given := map[string]bool{}
 	isTaken := func(name string) bool {
 		return given[name] || isDeclared([]byte(name)) || isRequired([]byte(name)) || o.isNamed(name)

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -50,6 +51,14 @@ func (n *node) fieldsOf() []field {
 		return nil
 	}
 	return n.fields
+}
+
+// list are the elements of an array, none of nil.
+func (n *node) list() []*node {
+	if n == nil {
+		return nil
+	}
+	return n.elems
 }
 
 func (n *node) isSchema() bool { return n.kind == '{' || n.kind == 't' || n.kind == 'f' }
@@ -146,9 +155,18 @@ func (n *node) same(o *node) bool {
 
 // What adapting makes.
 
-func newField(w word, key string, value *node) field {
-	return field{key: text.Quote(key), name: []byte(key), word: w, value: value}
+func newField(w word, value *node) field {
+	name := []byte(wordNames[w])
+	return field{key: slices.Concat([]byte{'"'}, name, []byte{'"'}), name: name, word: w, value: value}
 }
+
+func newMember(name string, value *node) field {
+	return field{key: text.Quote(name), name: []byte(name), value: value}
+}
+
+func typeField(name string) field { return newField(wordType, newString(name)) }
+
+func newTyped(name string) *node { return newObject(typeField(name)) }
 
 func newString(s string) *node { return &node{kind: '"', text: text.Quote(s)} }
 
@@ -161,3 +179,55 @@ var (
 	trueNode  = &node{kind: 't', text: []byte("true")}
 	nullNode  = &node{kind: 'n', text: []byte("null")}
 )
+
+// madeFor is a schema that adapting makes, reported as if it stood where n stands.
+func madeFor(n *node, fields ...field) *node { return &node{kind: '{', fields: fields, like: n} }
+
+// without is n without some of its keywords, at the same place.
+func without(n *node, s words) *node {
+	if n.kind != '{' {
+		return n
+	}
+	m := madeFor(n)
+	for _, f := range n.fields {
+		if !s.has(f.word) {
+			m.fields = append(m.fields, f)
+		}
+	}
+	return m
+}
+
+// with changes the value of a keyword in a node that nobody else has seen.
+func (n *node) with(w word, value *node) *node {
+	for i := range n.fields {
+		if n.fields[i].word == w {
+			n.fields[i].value = value
+		}
+	}
+	return n
+}
+
+// values are the ones that enum or const allow, nil if any.
+func values(n *node) []*node {
+	if c := n.get(wordConst); c != nil {
+		return []*node{c}
+	}
+	return n.get(wordEnum).list()
+}
+
+// hasSame reports whether a list has a value that is written as n is.
+func hasSame(list []*node, n *node) bool { return slices.ContainsFunc(list, n.same) }
+
+func isNull(n *node) bool { return n.kind == 'n' }
+
+// number is the value of a number; what is too large for a float64 is infinite.
+func number(n *node) float64 {
+	f, err := strconv.ParseFloat(string(n.text), 64)
+	if err != nil && !math.IsInf(f, 0) {
+		return 0
+	}
+	return f
+}
+
+// less compares two numbers as they are written.
+func less(x, y *node) bool { return number(x) < number(y) }

@@ -14,8 +14,8 @@ type Profile struct {
 	about string
 	rules Rules
 
-	// whole shapes a schema where no rules do; nil for every profile but Original and Seed.
-	whole func([]byte) []byte
+	// transform is for Original and Seed, which have no rules; nil for every other profile.
+	transform func([]byte) []byte
 
 	ready  sync.Once
 	byWord parsedRules // the rules as Adapt reads them
@@ -62,13 +62,13 @@ var (
 	// Original shows a schema as its owner wrote it.
 	Original = &Profile{
 		name: "original", about: "the schema as its owner wrote it",
-		whole: func(raw []byte) []byte { return raw },
+		transform: func(raw []byte) []byte { return raw },
 	}
 
 	// Seed shows what [Normalize] makes of a schema.
 	Seed = &Profile{
 		name: "seed", about: "the normaliser of the first editions of this bridge",
-		whole: Normalize,
+		transform: Normalize,
 	}
 )
 

@@ -50,7 +50,7 @@ func owned(text string) string {
 
 // known is a text of sketches with the names that the properties of d have for the model. Of those further inside it is not
 // known which are taken, and so which have a hash.
-func (a *adapter) known(d *draft, text string) string {
+func (a *adapter) known(d *builder, text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
 	}
@@ -98,7 +98,7 @@ func (a *adapter) sketchPatterns(p *node) string {
 	return briefTo(strings.Join(parts, ", "), maxSketch)
 }
 
-func (a *adapter) sketchCondition(d *draft, w word) string {
+func (a *adapter) sketchCondition(d *builder, w word) string {
 	v := d.get(w)
 	if w == wordIf {
 		text := "if " + a.sketch(v)
@@ -169,7 +169,7 @@ func (a *adapter) keywordNote(f field) string {
 	case wordPropertyNames:
 		return "keys: " + a.sketchConstraint(f.value)
 	case wordDependentRequired:
-		return a.sketchCondition(&draft{fields: []field{f}, has: f.word.set()}, f.word)
+		return a.sketchCondition(&builder{fields: []field{f}, has: f.word.set()}, f.word)
 	}
 	return ""
 }
@@ -183,14 +183,6 @@ func (a *adapter) sketchConstraint(n *node) string {
 	return a.sketch(n)
 }
 
-// keywordText names the two keywords under which less is more.
-func keywordText(w word) string {
-	if w == wordNot {
-		return "not"
-	}
-	return "if"
-}
-
 // brief is a name that a stranger chose, in one line and quoted where it needs to be.
 func brief(s string) string { return signature.Name(s) }
 
@@ -199,12 +191,7 @@ func briefTo(s string, limit int) string { return text.Clip(s, limit) }
 // A node is a [signature.Node].
 var _ signature.Node = (*node)(nil)
 
-func (n *node) Kind() byte {
-	if n.kind == 0 {
-		return '0'
-	}
-	return n.kind
-}
+func (n *node) Kind() byte { return n.kind }
 
 func (n *node) Member(name string) signature.Node { return orNil(n.member(name)) }
 

@@ -5,11 +5,11 @@ import "sync"
 // slab is where the many small parts of a schema stand while it is adapted. Its zero value is good. One that is released is
 // used again, so nothing of what stands in it may be kept then.
 type slab struct {
-	nodes  room[node]
-	fields room[field]
-	lists  room[*node]
-	drafts room[draft]
-	stack  []field
+	nodes    room[node]
+	fields   room[field]
+	lists    room[*node]
+	builders room[builder]
+	stack    []field
 }
 
 var slabs = sync.Pool{New: func() any { return new(slab) }}
@@ -18,7 +18,7 @@ func (s *slab) release() {
 	s.nodes.clear()
 	s.fields.clear()
 	s.lists.clear()
-	s.drafts.clear()
+	s.builders.clear()
 	if cap(s.stack) > mostKept {
 		s.stack = nil
 	}
@@ -26,8 +26,8 @@ func (s *slab) release() {
 	slabs.Put(s)
 }
 
-func (s *slab) node() *node   { return &s.nodes.take(1)[0] }
-func (s *slab) draft() *draft { return &s.drafts.take(1)[0] }
+func (s *slab) node() *node       { return &s.nodes.take(1)[0] }
+func (s *slab) builder() *builder { return &s.builders.take(1)[0] }
 
 // keep copies fields, with room for some more.
 func (s *slab) keep(f []field, more int) []field {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// within reports what an adapted schema exceeds: the bounds of any schema, or those of the profile.
-func (a *adapter) within(root *node, text []byte) error {
+// checkBounds reports what an adapted schema exceeds: the bounds of any schema, or those of the profile.
+func (a *adapter) checkBounds(root *node, text []byte) error {
 	if len(text) > DefaultBytes {
 		return &LimitError{Bound: "bytes", Found: len(text), Limit: DefaultBytes}
 	}

@@ -131,6 +131,8 @@ var (
 
 	referenceWords = setOf(wordRef, wordDynamicRef, wordRecursiveRef)
 
+	definitionWords = setOf(wordDefs, wordDefinitions, wordSchema)
+
 	// schemaWords hold schemas.
 	schemaWords = func() (s words) {
 		for w, name := range wordNames {
@@ -177,76 +179,4 @@ func (k Keywords) words() words {
 		s &^= wordNullable.set() // which means something to those alone that name it
 	}
 	return s
-}
-
-// types is a set of JSON Schema's types. A set with number has integer too.
-type types uint8
-
-const (
-	typeObject types = 1 << iota
-	typeArray
-	typeString
-	typeNumber
-	typeInteger
-	typeBoolean
-	typeNull
-
-	everyType = typeObject | typeArray | typeString | typeNumber | typeInteger | typeBoolean | typeNull
-)
-
-func (t types) has(one types) bool { return t&one != 0 }
-
-var typeNames = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
-
-// typesNamed is a set by names; none is every type.
-func typesNamed(names []string) types {
-	if len(names) == 0 {
-		return everyType
-	}
-	var t types
-	for _, name := range names {
-		t |= typeNamed(name)
-	}
-	return t
-}
-
-// typeNamed is 0 for a name that is no type.
-func typeNamed(name string) types {
-	if name == "number" {
-		return typeNumber | typeInteger
-	}
-	for i, n := range typeNames {
-		if n == name {
-			return 1 << i
-		}
-	}
-	return 0
-}
-
-// each are the types of the set, one by one: number comes with integer, and then integer does not come by itself.
-func (t types) each() []types {
-	var all []types
-	for i := range typeNames {
-		switch one := types(1 << i); {
-		case !t.has(one), one == typeInteger && t.has(typeNumber):
-		case one == typeNumber:
-			all = append(all, typeNumber|typeInteger)
-		default:
-			all = append(all, one)
-		}
-	}
-	return all
-}
-
-// one is the name of a set of one type, "" for others.
-func (t types) one() string {
-	if t.has(typeNumber) {
-		t &^= typeInteger
-	}
-	for i, n := range typeNames {
-		if t == 1<<i {
-			return n
-		}
-	}
-	return ""
 }

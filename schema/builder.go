@@ -2,8 +2,8 @@ package schema
 
 import "slices"
 
-// draft is one schema while it is adapted: its keywords, in their order, and what they could not say.
-type draft struct {
+// builder is one schema while it is adapted: its keywords, in their order, and what they could not say.
+type builder struct {
 	fields []field
 	has    words
 	from   *node // where it stands in the original
@@ -14,13 +14,13 @@ type draft struct {
 	done   bool              // it is one branch of a union, which has been adapted
 	cut    bool              // a reference that it had, or that its items had, was cut
 	said   bool              // that null is accepted too is said
-	back   *way
-	mark   int // where the frames begin that it has entered
+	back   *inverse
+	mark   int // where the references begin that it inlines
 
-	conditions []*draft // if, then and else of what was merged
+	conditions []*builder // if, then and else of what was merged
 }
 
-func (d *draft) get(w word) *node {
+func (d *builder) get(w word) *node {
 	if !d.has.has(w) {
 		return nil
 	}
@@ -33,37 +33,34 @@ func (d *draft) get(w word) *node {
 }
 
 // set puts a keyword at its place, or at the end.
-func (d *draft) set(w word, name string, value *node) {
-	if d.has.has(w) {
-		for i := range d.fields {
-			if d.fields[i].word == w {
-				d.fields[i].value = value
-				return
-			}
+func (d *builder) set(w word, value *node) {
+	for i := range d.fields {
+		if d.fields[i].word == w {
+			d.fields[i].value = value
+			return
 		}
 	}
-	d.has |= w.set()
-	d.fields = append(d.fields, newField(w, name, value))
+	d.add(newField(w, value))
 }
 
 // rename puts another keyword with another value where one stands.
-func (d *draft) rename(w, to word, name string, value *node) {
+func (d *builder) rename(w, to word, value *node) {
 	if d.has.has(to) {
 		d.drop(w)
-		d.set(to, name, value)
+		d.set(to, value)
 		return
 	}
 	for i := range d.fields {
 		if d.fields[i].word == w {
-			d.fields[i] = newField(to, name, value)
+			d.fields[i] = newField(to, value)
 		}
 	}
 	d.has = d.has&^w.set() | to.set()
 }
 
-func (d *draft) drop(all ...word) { d.dropSet(setOf(all...)) }
+func (d *builder) drop(all ...word) { d.dropSet(setOf(all...)) }
 
-func (d *draft) dropSet(s words) {
+func (d *builder) dropSet(s words) {
 	if d.has&s == 0 {
 		return
 	}
@@ -71,15 +68,15 @@ func (d *draft) dropSet(s words) {
 	d.has &^= s
 }
 
-func (d *draft) note(text string) {
+func (d *builder) note(text string) {
 	if text != "" && !slices.Contains(d.notes, text) {
 		d.notes = append(d.notes, text)
 	}
 }
 
 // condition takes if, then and else out of d.
-func (d *draft) condition() *draft {
-	c := &draft{from: d.from}
+func (d *builder) condition() *builder {
+	c := &builder{from: d.from}
 	for _, f := range d.fields {
 		if f.word == wordIf || f.word == wordThen || f.word == wordElse {
 			c.add(f)
@@ -89,53 +86,19 @@ func (d *draft) condition() *draft {
 	return c
 }
 
-func (d *draft) node() *node { return &node{kind: '{', fields: d.fields} }
+func (d *builder) node() *node { return &node{kind: '{', fields: d.fields} }
 
 // add appends the fields of n, whose keywords d has not.
-func (d *draft) add(f field) {
+func (d *builder) add(f field) {
 	d.fields = append(d.fields, f)
 	d.has |= f.word.set()
 }
 
 // declared are the types that type names, and every one where there is no type.
-func (d *draft) declared() types {
+func (d *builder) declared() types {
 	t := d.get(wordType)
 	if t == nil {
 		return everyType
 	}
 	return typesOf(t)
-}
-
-// typesOf reads the value of type. What is no type counts for nothing.
-func typesOf(t *node) types {
-	if t.kind != '[' {
-		return typeNamed(t.string())
-	}
-	var s types
-	for _, e := range t.elems {
-		s |= typeNamed(e.string())
-	}
-	return s
-}
-
-// typeOfValue is the type of a JSON value.
-func typeOfValue(n *node) types {
-	switch n.kind {
-	case '{':
-		return typeObject
-	case '[':
-		return typeArray
-	case '"':
-		return typeString
-	case 't', 'f':
-		return typeBoolean
-	case 'n':
-		return typeNull
-	}
-	for _, c := range n.text {
-		if c == '.' || c == 'e' || c == 'E' {
-			return typeNumber
-		}
-	}
-	return typeInteger
 }
