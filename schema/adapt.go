@@ -80,7 +80,7 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnfit)
 	}
 	fresh := adapter{slab: s, profile: p, rules: &p.rules, parsed: p.parsed(), root: root, size: len(raw),
-		unsatisfiable: map[*node]bool{}, typesOf: map[*node]types{}}
+		unsatisfiable: map[*node]bool{}, typesOf: map[*node]types{}, loops: map[*node]bool{}}
 	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
 		a := fresh // what was looked up in the document stays known
@@ -129,7 +129,8 @@ type adapter struct {
 
 	// What is known of the original.
 	targets       map[string]*node // by reference
-	loops         map[*node]bool   // targets that lead to a loop
+	loops         map[*node]bool   // whether targets lead to a loop
+	visited       int              // values, to find loops
 	names         map[naming]*node // by $id and $anchor
 	typesOf       map[*node]types  // that schemas seem to be of
 	unsatisfiable map[*node]bool   // targets that nothing satisfies

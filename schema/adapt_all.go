@@ -104,13 +104,14 @@ func (a *adapter) dereferenced(d *builder, n *node) *node {
 	if len(rest.fields) == 0 {
 		return a.dereferenced(d, target)
 	}
-	all := []*node{target}
-	if inner := rest.get(wordAllOf); inner != nil && inner.kind == '[' {
-		all = append(all, inner.elems...)
-		rest = without(rest, wordAllOf.set())
-	}
-	rest.fields = append(rest.fields, newField(wordAllOf, newArray(all...)))
-	return rest
+	return withAllOf(rest, append([]*node{target}, rest.get(wordAllOf).list()...)...)
+}
+
+// withAllOf is n with these in its allOf.
+func withAllOf(n *node, all ...*node) *node {
+	n = without(n, wordAllOf.set())
+	n.fields = append(n.fields, newField(wordAllOf, newArray(all...)))
+	return n
 }
 
 func (a *adapter) mergeFields(d, m *builder) bool {
@@ -227,6 +228,9 @@ func allValues(x, y *node) *node {
 
 // commonValues are the values that both lists have.
 func commonValues(x, y *node) *node {
+	if x == nil || y == nil {
+		return nil
+	}
 	return &node{kind: '[', elems: slices.DeleteFunc(slices.Clone(x.elems), func(e *node) bool { return !hasSame(y.elems, e) })}
 }
 

@@ -13,7 +13,7 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 	base := d.declared()
 	var objects, others []*builder
 	for _, b := range open {
-		t := a.typesOfDraft(b) & base
+		t := a.impliedTypes(b) & base
 		if !b.has.has(wordType) && d.has.has(wordType) && values(b.node()) == nil {
 			t = base // what it says of other types says nothing here
 		}
@@ -53,7 +53,7 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 		return false
 	}
 	first := others[0]
-	if t := a.typesOfDraft(first); t == everyType && len(others) > 1 { // says nothing, where another may
+	if t := a.impliedTypes(first); t == everyType && len(others) > 1 { // says nothing, where another may
 		first = others[len(others)-1]
 	}
 	if sum, ok := a.sumOf(d, others); ok {
@@ -69,10 +69,8 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 func declareApart(objects []*builder) bool {
 	declared := map[string]int{}
 	for _, o := range objects {
-		if props := o.get(wordProperties); props != nil {
-			for i := range props.fields {
-				declared[string(props.fields[i].name)]++
-			}
+		for _, f := range o.get(wordProperties).fieldsOf() {
+			declared[string(f.name)]++
 		}
 	}
 	for _, n := range declared {
@@ -83,7 +81,7 @@ func declareApart(objects []*builder) bool {
 	return false
 }
 
-// opened are the branches as drafts, with what their references and combinators say; a branch that is a union gives its own.
+// opened are the branches as builders, with what their references and combinators say; a branch that is a union gives its own.
 func (a *adapter) opened(d *builder, union *node) []*builder {
 	var out []*builder
 	for _, n := range union.elems {
@@ -119,8 +117,8 @@ func (a *adapter) opened(d *builder, union *node) []*builder {
 	return out
 }
 
-// typesOfDraft are the types that a schema says or suggests.
-func (a *adapter) typesOfDraft(d *builder) types {
+// impliedTypes are the types that a schema says or suggests.
+func (a *adapter) impliedTypes(d *builder) types {
 	if d.has.has(wordType) {
 		return d.declared()
 	}
@@ -136,17 +134,10 @@ func suggested(d *builder) types {
 	if t != 0 {
 		return t
 	}
-	if d.has&objectWords != 0 {
-		t |= typeObject
-	}
-	if d.has&arrayWords != 0 {
-		t |= typeArray
-	}
-	if d.has&stringWords != 0 {
-		t |= typeString
-	}
-	if d.has&numberWords != 0 {
-		t |= typeNumber | typeInteger
+	for _, k := range typeWords {
+		if d.has&k.words != 0 {
+			t |= k.types
+		}
 	}
 	if f := d.get(wordFormat); f != nil && t == 0 {
 		switch f.string() {
@@ -172,18 +163,14 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 	closed := true
 	for i, o := range objects {
 		if i > 0 {
-			required = common(required, o.get(wordRequired))
+			required = commonValues(required, o.get(wordRequired))
 		}
 		if len(objects) > 1 {
 			d.conditions = append(d.conditions, o.conditions...)
 		}
 		more := o.get(wordAdditionalProperties)
 		closed = closed && more != nil && more.kind == 'f'
-		props := o.get(wordProperties)
-		if props == nil {
-			continue
-		}
-		for _, f := range props.fields {
+		for _, f := range o.get(wordProperties).fieldsOf() {
 			if variants[string(f.name)] == nil {
 				order = append(order, f)
 			}
@@ -202,7 +189,7 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 		props.fields = append(props.fields, f)
 	}
 	merged.set(wordProperties, props)
-	if required != nil && len(required.elems) > 0 {
+	if len(required.list()) > 0 {
 		merged.set(wordRequired, required)
 	}
 	if closed && !d.has.has(wordAdditionalProperties) {
@@ -250,45 +237,26 @@ func constants(all []*node) *node {
 	return out
 }
 
-// common are the names that both lists have.
-func common(x, y *node) *node {
-	if x == nil || y == nil {
-		return nil
-	}
-	out := &node{kind: '['}
-	for _, e := range x.elems {
-		if hasSame(y.elems, e) {
-			out.elems = append(out.elems, e)
-		}
-	}
-	return out
-}
-
 // sumOf is one schema that takes what any of the branches takes, if that can be said: enums of one type, or a type that
 // contains the others.
 func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 	sum := &builder{from: d.from}
 	var t types
 	for _, b := range all {
-		t |= a.typesOfDraft(b)
+		t |= a.impliedTypes(b)
 	}
 	if t.one() == "" || t.has(typeObject|typeArray) {
 		return nil, false
 	}
 	sum.set(wordType, newString(t.one()))
-	var enum *node
-	for i, b := range all {
-		switch e := b.get(wordEnum); {
-		case e == nil:
+	enum := newArray()
+	for _, b := range all {
+		e := b.get(wordEnum)
+		if e == nil {
 			enum = nil
-		case i == 0:
-			enum = e
-		case enum != nil:
-			enum = allValues(enum, e)
-		}
-		if enum == nil {
 			break
 		}
+		enum = allValues(enum, e)
 	}
 	if enum != nil {
 		sum.set(wordEnum, enum)
@@ -306,7 +274,11 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 		sum.set(wordDescription, newString(said))
 	}
 	if lost != "" {
-		lost += a.sketchUnion(newArray(nodesOf(all)...))
+		var nodes []*node
+		for _, b := range all {
+			nodes = append(nodes, b.node())
+		}
+		lost += a.sketchUnion(newArray(nodes...))
 		d.note(lost)
 	}
 	narrowed := ""
@@ -315,14 +287,6 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 	}
 	a.change(d.from, RuleKeyword, "made one "+t.one()+" of a union", lost, narrowed)
 	return sum, true
-}
-
-func nodesOf(all []*builder) []*node {
-	nodes := make([]*node, len(all))
-	for i, d := range all {
-		nodes[i] = d.node()
-	}
-	return nodes
 }
 
 // mayBeObject reports whether a schema takes an object. Each schema is asked once, however many references lead to it.
@@ -334,39 +298,19 @@ func (a *adapter) mayBeObject(n *node, asked map[*node]bool) bool {
 		return may
 	}
 	asked[n] = true // what leads back to itself
-	asked[n] = a.asksForObject(n, asked)
+	may := func(e *node) bool { return a.mayBeObject(e, asked) }
+	none := func(branches []*node) bool { return len(branches) > 0 && !slices.ContainsFunc(branches, may) }
+	asked[n] = !none(n.get(wordAnyOf).list()) && !none(n.get(wordOneOf).list()) &&
+		!slices.ContainsFunc(n.get(wordAllOf).list(), func(e *node) bool { return !may(e) })
+	t, ref := n.get(wordType), n.get(wordRef)
+	if t != nil && typesOf(t) != 0 && !typesOf(t).has(typeObject) {
+		asked[n] = false
+	}
+	if target := a.refTarget(n); target != nil && !may(target) {
+		asked[n] = false
+	}
+	if all := values(n); t == nil && ref == nil && all != nil && !slices.ContainsFunc(all, func(v *node) bool { return v.kind == '{' }) {
+		asked[n] = false
+	}
 	return asked[n]
-}
-
-func (a *adapter) asksForObject(n *node, asked map[*node]bool) bool {
-	if t := n.get(wordType); t != nil && typesOf(t) != 0 && !typesOf(t).has(typeObject) {
-		return false
-	}
-	if ref := n.get(wordRef); ref != nil {
-		if target := a.target(ref.string()); target != nil && !a.mayBeObject(target, asked) {
-			return false
-		}
-	}
-	for _, w := range []word{wordAnyOf, wordOneOf} {
-		if u := n.get(w); u != nil && u.kind == '[' && len(u.elems) > 0 &&
-			!slices.ContainsFunc(u.elems, func(e *node) bool { return a.mayBeObject(e, asked) }) {
-			return false
-		}
-	}
-	if all := n.get(wordAllOf); all != nil {
-		for _, e := range all.elems {
-			if !a.mayBeObject(e, asked) {
-				return false
-			}
-		}
-	}
-	if n.get(wordType) == nil && n.get(wordRef) == nil {
-		for _, v := range values(n) {
-			if v.kind == '{' {
-				return true
-			}
-		}
-		return values(n) == nil
-	}
-	return true
 }

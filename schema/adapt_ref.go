@@ -49,11 +49,7 @@ func (a *adapter) references(d *builder) bool {
 // onlyRefers reports a schema that refers to others, in a circle.
 func (a *adapter) onlyRefers(n *node) bool {
 	for range maxLevels {
-		ref := n.get(wordRef)
-		if n.kind != '{' || ref == nil || ref.kind != '"' {
-			return false
-		}
-		if n = a.target(ref.string()); n == nil {
+		if n = a.refTarget(n); n == nil {
 			return false
 		}
 	}
@@ -147,10 +143,8 @@ func (a *adapter) typesOfSchema(n *node) types {
 			return s
 		}
 	}
-	if ref := n.get(wordRef); ref != nil {
-		if target := a.target(ref.string()); target != nil {
-			return a.typesFrom(target)
-		}
+	if target := a.refTarget(n); target != nil {
+		return a.typesFrom(target)
 	}
 	if n.get(wordProperties) != nil {
 		return typeObject
@@ -189,11 +183,11 @@ func (a *adapter) keeps(d *builder, w word, target *node) bool {
 func (a *adapter) keepRef(d *builder, w word, target *node, ref string) bool {
 	now, back := a.kept(target, ref)
 	if a.rules.RefAlone && d.has != w.set() {
-		if rest := d.has &^ annotations &^ w.set(); rest != 0 {
-			a.change(d.from, RuleRef, "dropped what stands beside a reference", "what stands beside "+brief(ref), "")
-		} else {
-			a.change(d.from, RuleRef, "dropped what stands beside a reference", "", "")
+		lost := ""
+		if d.has&^annotations&^w.set() != 0 {
+			lost = "what stands beside " + brief(ref)
 		}
+		a.change(d.from, RuleRef, "dropped what stands beside a reference", lost, "")
 		d.dropSet(^w.set())
 	}
 	if now != ref {
@@ -291,76 +285,48 @@ func (a *adapter) uses(n *node, used map[string]bool) {
 	}
 }
 
-// leadsToLoop reports whether following references from target may never end.
-func (a *adapter) leadsToLoop(target *node) bool {
-	if a.loops == nil {
-		a.findLoops()
-	}
-	loops, known := a.loops[target]
-	return loops || !known // an unknown one stands in no loop that was seen: be careful
-}
-
 const maxVisited = 100 * DefaultNodes // of a schema whose references lead into one another over and over
 
-// findLoops removes what leads to nothing that is left, until nothing more goes: what stays leads to a loop.
-func (a *adapter) findLoops() {
-	edges := map[*node]map[*node]bool{}
-	visited := 0
-	var visit func(from, n *node)
-	visit = func(from, n *node) {
-		if visited++; visited > maxVisited {
-			return
-		}
-		for i := range n.fields {
-			f := &n.fields[i]
-			if referenceWords.has(f.word) && f.value.kind == '"' {
-				if target := a.target(f.value.string()); target != nil {
-					edges[from][target] = true
-				}
-			}
-			visit(from, f.value)
-		}
-		for _, e := range n.elems {
-			visit(from, e)
-		}
+// leadsToLoop reports whether following references from target may never end.
+func (a *adapter) leadsToLoop(target *node) bool {
+	loops, known := a.loops[target]
+	if !known {
+		a.loops[target] = true // for what leads back to it
+		loops = a.holdsLoop(target)
+		a.loops[target] = loops
 	}
-	todo := []*node{a.root}
-	for len(todo) > 0 {
-		n := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if edges[n] != nil {
-			continue
-		}
-		edges[n] = map[*node]bool{}
-		visit(n, n)
-		for target := range edges[n] {
-			todo = append(todo, target)
-		}
+	return loops
+}
+
+// holdsLoop reports whether a reference within n leads to a loop.
+func (a *adapter) holdsLoop(n *node) bool {
+	if a.visited++; a.visited > maxVisited {
+		return true // be careful
 	}
-	for gone := true; gone; {
-		gone = false
-		for n, targets := range edges {
-			for target := range targets {
-				if edges[target] == nil {
-					delete(targets, target)
-				}
-			}
-			if len(targets) == 0 {
-				delete(edges, n)
-				gone = true
+	for _, f := range n.fields {
+		if referenceWords.has(f.word) && f.value.kind == '"' {
+			if target := a.target(f.value.string()); target != nil && a.leadsToLoop(target) {
+				return true
 			}
 		}
-	}
-	a.loops = make(map[*node]bool)
-	for _, target := range a.targets {
-		if target != nil {
-			a.loops[target] = edges[target] != nil || visited > maxVisited
+		if a.holdsLoop(f.value) {
+			return true
 		}
 	}
+	return slices.ContainsFunc(n.elems, a.holdsLoop)
 }
 
 func (a *adapter) underDefinitions(n *node) bool {
 	return n.up != nil && (n.up == a.root.get(wordDefs) || n.up == a.root.get(wordDefinitions))
+}
+
+// refTarget is what the $ref of a schema leads to, nil if nothing.
+func (a *adapter) refTarget(n *node) *node {
+	ref := n.get(wordRef)
+	if ref == nil || ref.kind != '"' {
+		return nil
+	}
+	return a.target(ref.string())
 }
 
 // target is what a reference leads to within the document, nil if nothing.

@@ -62,9 +62,7 @@ func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
 		return
 	}
 	asked[n] = true
-	if ref := n.get(wordRef); ref != nil {
-		a.optionally(d, a.target(ref.string()), asked)
-	}
+	a.optionally(d, a.refTarget(n), asked)
 	for _, w := range []word{wordAllOf, wordAnyOf, wordOneOf} {
 		for _, b := range n.get(w).list() {
 			a.optionally(d, b, asked)

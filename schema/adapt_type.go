@@ -83,7 +83,7 @@ func (a *adapter) meant(f field) string {
 }
 
 func (a *adapter) saysNothingOf(f field, t types) bool {
-	if foreign(f.word, t) {
+	if saysOther(f.word, t) {
 		return a.rules.TypedKeywords || (objectWords | arrayWords).has(f.word)
 	}
 	return f.word == wordFormat && a.rules.TypedKeywords && !formatSuits(f.value.string(), t)
@@ -135,7 +135,7 @@ func (a *adapter) split(d *builder, all types, each []types) bool {
 	for _, one := range each {
 		n := madeFor(d.from, typeField(one.one()))
 		for _, f := range d.fields {
-			if f.word != wordType && !annotations.has(f.word) && !foreign(f.word, one) {
+			if f.word != wordType && !annotations.has(f.word) && !saysOther(f.word, one) {
 				n.fields = append(n.fields, f)
 			}
 		}

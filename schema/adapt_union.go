@@ -112,11 +112,8 @@ func onlyNull(n *node) bool {
 	if t := n.get(wordType); t != nil {
 		return typesOf(t) == typeNull
 	}
-	if c := n.get(wordConst); c != nil {
-		return c.kind == 'n'
-	}
-	e := n.get(wordEnum)
-	return e != nil && e.kind == '[' && len(e.elems) == 1 && isNull(e.elems[0])
+	all := values(n)
+	return len(all) == 1 && isNull(all[0])
 }
 
 // unions adapts anyOf and oneOf, which become one anyOf where the consumer takes it there, and one schema where it does not.
@@ -128,25 +125,19 @@ func (a *adapter) unions(d *builder) bool {
 	if union == nil {
 		return true
 	}
-	takes := a.takes(d, wordAnyOf) && !d.root
-	if a.staysInPlace(d) {
+	switch {
+	case a.staysInPlace(d):
 		return a.inPlace(d, wordAnyOf)
-	}
-	if len(union.elems) == 1 {
+	case len(union.elems) == 1:
 		return a.unwrap(d) && a.combine(d)
-	}
-	if a.onlyConstrains(d, union) {
-		d.drop(wordAnyOf)
-		text := a.sketchUnion(union)
-		a.change(d.from, RuleKeyword, "took anyOf out", "that one of these holds: "+text, "")
-		d.note("needs one of: " + text)
-		return true
-	}
-	if takes {
+	case !a.onlyConstrains(d, union):
 		return a.distribute(d, union)
 	}
 	d.drop(wordAnyOf)
-	return a.collapse(d, union)
+	text := a.sketchUnion(union)
+	a.change(d.from, RuleKeyword, "took anyOf out", "that one of these holds: "+text, "")
+	d.note("needs one of: " + text)
+	return true
 }
 
 // staysInPlace reports whether anyOf may stand beside what stands beside it.
@@ -163,11 +154,6 @@ func (a *adapter) unwrap(d *builder) bool {
 	return a.merge(d, only)
 }
 
-// again does what earlier passes do, for what has come in since.
-func (a *adapter) again(d *builder) bool {
-	return a.references(d) && a.all(d) && a.conditions(d) && a.constants(d) && a.oneOf(d) && a.nulls(d) && a.unions(d)
-}
-
 // oneOf becomes anyOf where the consumer does not take it.
 func (a *adapter) oneOf(d *builder) bool {
 	one := d.get(wordOneOf)
@@ -179,16 +165,17 @@ func (a *adapter) oneOf(d *builder) bool {
 		lost = "that no two of the branches may hold"
 	}
 	a.change(d.from, RuleKeyword, "wrote oneOf as anyOf", lost, "")
-	if union := d.get(wordAnyOf); union != nil {
-		d.drop(wordOneOf)
-		if product := crossProduct(union, one); product != nil {
-			d.set(wordAnyOf, product)
-			return true
-		}
-		a.change(d.from, RuleKeyword, "dropped oneOf beside anyOf", "oneOf", "")
+	union := d.get(wordAnyOf)
+	if union == nil {
+		d.rename(wordOneOf, wordAnyOf, one)
 		return true
 	}
-	d.rename(wordOneOf, wordAnyOf, one)
+	d.drop(wordOneOf)
+	if product := crossProduct(union, one); product != nil {
+		d.set(wordAnyOf, product)
+	} else {
+		a.change(d.from, RuleKeyword, "dropped oneOf beside anyOf", "oneOf", "")
+	}
 	return true
 }
 
@@ -212,12 +199,8 @@ func (a *adapter) exclusive(union *node, objects bool) bool {
 // followed is what a schema that is only a reference leads to.
 func (a *adapter) followed(n *node) *node {
 	for range mostFollowed {
-		ref := n.get(wordRef)
-		if n.kind != '{' || ref == nil || len(n.fields) > 1 {
-			return n
-		}
-		target := a.target(ref.string())
-		if target == nil {
+		target := a.refTarget(n)
+		if target == nil || len(n.fields) > 1 {
 			return n
 		}
 		n = target
@@ -240,9 +223,7 @@ func apart(x, y *node, objects bool, depth int) bool {
 	}
 	vx, vy := values(x), values(y)
 	if vx != nil && vy != nil {
-		return !slices.ContainsFunc(vx, func(e *node) bool {
-			return hasSame(vy, e)
-		})
+		return !slices.ContainsFunc(vx, func(e *node) bool { return hasSame(vy, e) })
 	}
 	px, py := x.get(wordProperties), y.get(wordProperties)
 	if px == nil || py == nil || !objects && (tx == nil || ty == nil) {
@@ -289,8 +270,13 @@ func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 	})
 }
 
-// distribute puts what stands beside a union into each of its branches, and adapts them.
+// distribute puts what stands beside a union into each of its branches, and adapts them; or makes one schema of them all
+// where the consumer takes no union.
 func (a *adapter) distribute(d *builder, union *node) bool {
+	if d.root || !a.takes(d, wordAnyOf) {
+		d.drop(wordAnyOf)
+		return a.collapse(d, union)
+	}
 	aside := annotations | setOf(wordNullable, wordAnyOf)
 	beside := d.has &^ aside
 	inner := without(d.node(), aside)
@@ -323,13 +309,7 @@ func (a *adapter) branches(d *builder, union, inner *node) []*unionBranch {
 	for _, b := range union.elems {
 		n := b
 		if len(inner.fields) > 0 {
-			n = madeFor(b, slices.Clone(inner.fields)...)
-			if old := n.get(wordAllOf); old != nil {
-				n = without(n, wordAllOf.set())
-				n.fields = append(n.fields, newField(wordAllOf, newArray(append(slices.Clone(old.elems), b)...)))
-			} else {
-				n.fields = append(n.fields, newField(wordAllOf, newArray(b)))
-			}
+			n = withAllOf(madeFor(b, inner.fields...), append(slices.Clone(inner.get(wordAllOf).list()), b)...)
 		}
 		r := a.schema(n)
 		d.null = d.null || r.null
@@ -370,22 +350,15 @@ func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
 			continue
 		}
 		known[text] = true
-		if !isEnum(b.node) {
-			out = append(out, b)
-			continue
+		if t := b.node.get(wordType); t != nil && isEnum(b.node) {
+			of := string(t.append(nil))
+			if i, ok := enums[of]; ok {
+				out[i] = &unionBranch{node: a.oneEnum(d, out[i].node, b.node)}
+				continue
+			}
+			enums[of] = len(out)
 		}
-		kind := b.node.get(wordType)
-		if kind == nil {
-			out = append(out, b)
-			continue
-		}
-		i, ok := enums[string(kind.append(nil))]
-		if !ok {
-			enums[string(kind.append(nil))] = len(out)
-			out = append(out, b)
-			continue
-		}
-		out[i] = &unionBranch{node: a.oneEnum(d, out[i].node, b.node)}
+		out = append(out, b)
 	}
 	return out
 }

@@ -134,17 +134,12 @@ func isWhole(v *node, t types) bool {
 	return v.kind == '0' && t.has(typeInteger) && number(v) == float64(int64(number(v)))
 }
 
-// foreign reports a keyword that says nothing of values of the type.
-func foreign(w word, one types) bool {
-	switch {
-	case objectWords.has(w):
-		return !one.has(typeObject)
-	case arrayWords.has(w):
-		return !one.has(typeArray)
-	case stringWords.has(w):
-		return !one.has(typeString)
-	case numberWords.has(w):
-		return !one.has(typeInteger)
+// saysOther reports a keyword that says nothing of values of the type.
+func saysOther(w word, one types) bool {
+	for _, k := range typeWords {
+		if k.words.has(w) {
+			return !one.has(k.types)
+		}
 	}
 	return false
 }

@@ -124,6 +124,11 @@ var (
 	stringWords = setOf(wordPattern, wordMinLength, wordMaxLength, wordContentEncoding, wordContentMediaType, wordContentSchema)
 	numberWords = setOf(wordMinimum, wordMaximum, wordExclusiveMinimum, wordExclusiveMaximum, wordMultipleOf)
 
+	typeWords = []struct {
+		words words
+		types types
+	}{{objectWords, typeObject}, {arrayWords, typeArray}, {stringWords, typeString}, {numberWords, typeNumber | typeInteger}}
+
 	// annotations say nothing that a validator asks for.
 	annotations = setOf(wordTitle, wordDescription, wordDefault, wordExample, wordExamples, wordSchema, wordID, wordAnchor,
 		wordNote, wordDefs, wordDefinitions, wordOther, wordContentEncoding, wordContentMediaType, wordContentSchema,
