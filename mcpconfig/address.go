@@ -17,9 +17,9 @@ func plainURL(s string) string {
 		return ""
 	}
 	if _, err := url.Parse(strings.TrimSpace(s)); err != nil && strings.Contains(s, "@") && !strings.Contains(s, "${") {
-		return word(front.FindStringSubmatch(s)[1] + "…") // a password with a slash, say
+		return quoteWord(front.FindStringSubmatch(s)[1] + "…") // a password with a slash, say
 	}
-	return word(address{}.plain(s))
+	return quoteWord(address{}.plain(s))
 }
 
 // address is what is known of a URL in the course of reading it.

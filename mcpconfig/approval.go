@@ -69,7 +69,7 @@ func changeApprovals(o *Options, rows []Row, verb string, put func(old []Approve
 	now := time.Now().UTC().Round(time.Second)
 	var changes []Approved
 	for _, r := range rows {
-		file, err := standing(r.File)
+		file, err := resolveMissing(r.File)
 		if err != nil {
 			return fmt.Errorf("%s: %w", verb, err)
 		}
@@ -96,9 +96,9 @@ func identity(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// standing is the identity of a file that may be gone: an approval outlives it, and
+// resolveMissing is the identity of a file that may be gone: an approval outlives it, and
 // can be taken back.
-func standing(path string) (string, error) {
+func resolveMissing(path string) (string, error) {
 	real, err := identity(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return real, err
@@ -107,7 +107,7 @@ func standing(path string) (string, error) {
 	if err != nil || filepath.Dir(abs) == abs {
 		return abs, err
 	}
-	dir, err := standing(filepath.Dir(abs))
+	dir, err := resolveMissing(filepath.Dir(abs))
 	return filepath.Join(dir, filepath.Base(abs)), err
 }
 
@@ -116,7 +116,7 @@ func standing(path string) (string, error) {
 // where there is no home, and need not exist.
 func StateDir(o *Options) string { return newPlace(o).state }
 
-func (p *place) stateDir() string {
+func (p *readContext) stateDir() string {
 	if p.state != "" {
 		return p.state
 	}
@@ -131,7 +131,7 @@ func (p *place) stateDir() string {
 }
 
 // remembered are the approvals that a reading goes by: none where they cannot be trusted.
-func (p *place) remembered() []Approved {
+func (p *readContext) remembered() []Approved {
 	list, err := p.store().read()
 	if err != nil {
 		p.notes = append(p.notes, Note{Reason: "approvals: " + err.Error()})
@@ -180,7 +180,7 @@ func (s store) lock(ctx context.Context, name string) (unlock func(), err error)
 	defer cancel()
 	unlock, err = filelock.Lock(waiting, path)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, &fault{note: Note{File: path, Reason: fmt.Sprintf("another process has it since %v", lockWait), Hint: "try again"}, err: err}
+		return nil, &fileError{note: Note{File: path, Reason: fmt.Sprintf("another process has it since %v", lockWait), Hint: "try again"}, err: err}
 	}
 	return unlock, err
 }

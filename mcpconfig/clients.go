@@ -38,7 +38,7 @@ func (c Client) Files(o *Options) []string { return newPlace(o).filesOf(c.Name) 
 // maxBlocks bounds what a directory of a hostile project can make of a list of files.
 const maxBlocks = 100
 
-func (p *place) filesOf(client string) []string {
+func (p *readContext) filesOf(client string) []string {
 	var files []string
 	for _, path := range foreign.Files(client, p.foreign("")) {
 		dir, name := filepath.Split(path)
@@ -58,7 +58,7 @@ func (p *place) filesOf(client string) []string {
 }
 
 // foreign is this place for the package that knows the other clients.
-func (p *place) foreign(path string) *foreign.Place {
+func (p *readContext) foreign(path string) *foreign.Place {
 	absolute := func(path string) string {
 		if abs, err := filepath.Abs(path); err == nil {
 			return abs

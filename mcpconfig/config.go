@@ -62,7 +62,7 @@ type Config struct {
 // may take 10 s for each command, and ends with ctx.
 func Load(ctx context.Context, target string) (servers []interop.Server, notes []Note) {
 	c, err := Read(ctx, []string{target}, nil)
-	if f := (*fault)(nil); errors.As(err, &f) {
+	if f := (*fileError)(nil); errors.As(err, &f) {
 		return nil, []Note{f.note}
 	}
 	if err != nil {
@@ -131,8 +131,8 @@ func (c *Config) Held() []Row {
 	return held
 }
 
-// place is where and with what variables a reading happens.
-type place struct {
+// readContext is where and with what variables a reading happens.
+type readContext struct {
 	trust     bool
 	dir       string
 	env       func(string) (string, bool)
@@ -144,11 +144,11 @@ type place struct {
 	notes     []Note               // about the place itself
 }
 
-func newPlace(opts *Options) *place {
+func newPlace(opts *Options) *readContext {
 	if opts == nil {
 		opts = &Options{}
 	}
-	p := &place{trust: opts.Trust, dir: opts.Dir, env: os.LookupEnv, home: opts.Home, xdg: opts.XDG, state: opts.State, dry: opts.Dry, only: opts.Only}
+	p := &readContext{trust: opts.Trust, dir: opts.Dir, env: os.LookupEnv, home: opts.Home, xdg: opts.XDG, state: opts.State, dry: opts.Dry, only: opts.Only}
 	if p.dir == "" {
 		p.dir = "."
 	}

@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tailscale/hujson"
-
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -18,10 +17,13 @@ import (
 // Errors of an [Edit], for errors.Is.
 var (
 	// ErrChanged says that the file is not what it was when it was opened.
-	ErrChanged = errors.New("the file has changed since it was read")
+	ErrChanged = edit.ErrChanged
 	// ErrNoServer says that the file has no row of that id, or to [Import] none at all.
-	ErrNoServer = errors.New("no such server")
+	ErrNoServer = edit.ErrNoServer
 )
+
+// maxRewrite bounds a file of another program, which may keep much beside its servers.
+const maxRewrite = 64 << 20
 
 // Edit is a file in the course of being changed. What is changed is the text: all
 // that an operation is not about keeps its bytes, comments and rows that nobody can
@@ -30,9 +32,9 @@ var (
 // An Edit belongs to one goroutine. Two processes may edit one file: the later of
 // two saves fails with [ErrChanged], unless both hold the [Lock] from Open to Save.
 type Edit struct {
-	*original
-	doc  *tree.Doc
-	mark []byte // the byte order mark, if it has one
+	original *edit.File
+	servers  edit.Servers
+	mark     []byte // the byte order mark, if it has one
 }
 
 // Open reads a file to change it: one of indus's own, with "servers" or "mcpServers",
@@ -44,208 +46,231 @@ type Edit struct {
 func Open(path string) (*Edit, error) {
 	switch filepath.Ext(path) {
 	case ".toml", ".yaml", ".yml":
-		return nil, &fault{note: Note{File: path, Reason: "only JSON can be edited", Hint: "see indus mcp import"}}
+		return nil, &fileError{note: Note{File: path, Reason: "only JSON can be edited", Hint: "see indus mcp import"}}
 	}
-	o, err := readOriginal(path, maxFile)
+	original, err := openOriginal(path, maxFile)
 	if err != nil {
 		return nil, err
 	}
-	e := &Edit{original: o}
-	if err := e.parse(e.before); err != nil {
-		return nil, err
-	}
-	return e, nil
-}
-
-// PathOf is the file of a scope, whether or not it is there.
-func PathOf(scope Scope, o *Options) (string, error) {
-	p := newPlace(o)
-	switch {
-	case scope == Project:
-		return filepath.Join(p.dir, ".indusvx", "mcp.json"), nil
-	case scope == User && p.xdg != "":
-		return filepath.Join(p.xdg, "indusvx", "mcp.json"), nil
-	case scope == Legacy && p.home != "":
-		return filepath.Join(p.home, ".indusvx", "agent", "mcp.json"), nil
-	case scope == LegacyAlt && p.home != "":
-		return filepath.Join(p.home, ".indusvx", "agent", "mcp-servers.json"), nil
-	case scope == User, scope == Legacy, scope == LegacyAlt:
-		return "", &fault{note: Note{Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file"}}
-	}
-	return "", fmt.Errorf("the scope %q has no place of its own", scope)
-}
-
-func (e *Edit) faultAt(at int, reason, hint string) error {
-	line, column := e.doc.Position(at)
-	return &fault{note: Note{File: e.path, Line: line, Column: column, Reason: reason, Hint: hint}}
-}
-
-// parse takes over the text of a file.
-func (e *Edit) parse(text []byte) error {
+	e := &Edit{original: original}
+	text := original.Before
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
-		e.mark = text[:3:3]
-		text = text[3:]
+		e.mark, text = text[:3:3], text[3:]
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{\n  \"servers\": {}\n}\n")
 	}
 	doc, wrong := tree.Parse(text, tree.JSON)
-	e.doc = doc
+	e.servers = edit.Servers{JSON: edit.JSON{Doc: doc, Limit: maxFile}}
+	if wrong == nil {
+		wrong = e.misplaced()
+	}
 	if wrong != nil {
-		return e.faultAt(wrong.At, wrong.Reason, wrong.Hint)
+		return nil, e.fault(wrong)
 	}
-	top, ok := doc.Root.Value.(*hujson.Object)
-	if !ok {
-		return e.faultAt(doc.Root.StartOffset, "holds "+tree.KindOf(doc.Root.Value)+" where an object is expected", example)
-	}
-	return e.fit(top)
+	return e, nil
 }
 
-// fit refuses a file that was written for something else.
-func (e *Edit) fit(top *hujson.Object) error {
-	if client := foreign.Detect(e.doc, newPlace(nil).foreign(e.path)); client != "" && client != foreign.Native {
-		return e.faultAt(e.doc.Root.StartOffset, "is written in the words of "+client+", which are not indus's",
-			"see indus mcp export --to "+client)
+// openOriginal reads what is to be replaced. A project's file that is really one elsewhere is an
+// error: who clones a repository with a link in it must not write the user's own file, or
+// another project's, by it.
+func openOriginal(path string, limit int64) (*edit.File, error) {
+	o, err := edit.Open(path, limit)
+	if o == nil || o.Target == "" {
+		return nil, faultOf(path, err)
+	}
+	f := &configFile{source: &source{path: path, scope: Explicit}, place: newPlace(nil)}
+	target, failed := resolveMissing(o.Target)
+	if failed == nil && f.inProject() && !isWithin(realPath(f.base()), target) {
+		reason := "a symbolic link leads out of the project, to " + quoteWord(target)
+		return nil, &fileError{note: Note{File: path, Reason: reason, Hint: "remove the link, or name that file itself"}}
+	}
+	if err != nil {
+		return nil, faultOf(path, err)
+	}
+	return o, nil
+}
+
+// faultOf is an error about a file.
+func faultOf(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	hint := ""
+	if errors.Is(err, ErrChanged) {
+		hint = "try again"
+	}
+	return &fileError{note: Note{File: path, Reason: edit.Reason(err), Hint: hint}, err: err}
+}
+
+// PathOf is the file of a scope, whether or not it is there.
+func PathOf(scope Scope, o *Options) (string, error) {
+	p := newPlace(o)
+	if scope == Explicit || !slices.Contains([]Scope{Project, User, Legacy, LegacyAlt}, scope) {
+		return "", fmt.Errorf("the scope %q has no place of its own", scope)
+	}
+	if path := p.pathOf(scope, p.dir); path != "" {
+		return path, nil
+	}
+	return "", &fileError{note: Note{Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file"}}
+}
+
+// fault is an error of the text, with its position if it has one.
+func (e *Edit) fault(err error) error {
+	var note *tree.Note
+	if errors.As(err, &note) && err == error(note) {
+		line, column := e.servers.Doc.Position(note.At)
+		return &fileError{note: Note{File: e.original.Path, Line: line, Column: column, Reason: note.Reason, Hint: note.Hint}}
+	}
+	return faultOf(e.original.Path, err)
+}
+
+// misplaced is an error for a file that was written for something else.
+func (e *Edit) misplaced() *tree.Note {
+	root := &e.servers.Doc.Root
+	if !tree.Has(root, '{') {
+		return &tree.Note{At: root.StartOffset, Reason: "holds " + tree.KindOf(root.Value) + " where an object is expected", Hint: exampleHint}
+	}
+	if client := foreign.Detect(e.servers.Doc, newPlace(nil).foreign(e.original.Path)); client != "" && client != foreign.Native {
+		return &tree.Note{At: root.StartOffset, Reason: "is written in the words of " + client + ", which are not indus's", Hint: "see indus mcp export --to " + client}
 	}
 	held, other := false, ""
-	for _, m := range top.Members {
-		switch name := tree.Text(m.Name); {
+	for name, m := range tree.Members(root) {
+		switch {
 		case name != "servers" && name != "mcpServers":
-			if other == "" && !comment(name) {
+			if other == "" && !isComment(name) {
 				other = name
 			}
-		case m.Value.Value.Kind() != '{' && m.Value.Value.Kind() != '[':
-			reason := fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, tree.KindOf(m.Value.Value))
-			return e.faultAt(m.Value.StartOffset, reason, "")
+		case !tree.Has(&m.Value, '{', '['):
+			return &tree.Note{At: m.Value.StartOffset, Reason: fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, tree.KindOf(m.Value.Value))}
 		default:
 			held = true
 		}
 	}
 	if !held && other != "" {
-		return e.faultAt(e.doc.Root.StartOffset, `holds neither "servers" nor "mcpServers", but `+tree.Quote(other), "name a file that is for servers")
+		return &tree.Note{At: root.StartOffset, Reason: `holds neither "servers" nor "mcpServers", but ` + tree.Quote(other), Hint: "name a file that is for servers"}
 	}
 	return nil
 }
 
-// comment reports a key that says nothing to a program.
-func comment(name string) bool {
-	return name != "" && strings.Contains("$_/#", name[:1])
-}
-
-// editRow is one server of the text.
-type editRow struct {
-	in   *hujson.Value // the list or object that it stands in
-	at   int           // its place there
-	id   string        // "" where it has none
-	body *hujson.Value
-}
-
-// lists are the values that hold servers.
-func (e *Edit) lists() []*hujson.Value {
-	var lists []*hujson.Value
-	top := e.doc.Root.Value.(*hujson.Object)
-	for i := range top.Members {
-		if name := tree.Text(top.Members[i].Name); name == "servers" || name == "mcpServers" {
-			lists = append(lists, &top.Members[i].Value)
-		}
-	}
-	return lists
-}
-
-func (e *Edit) rows() []editRow {
-	var rows []editRow
-	for _, in := range e.lists() {
-		switch list := in.Value.(type) {
-		case *hujson.Object:
-			for i := range list.Members {
-				rows = append(rows, editRow{in, i, tree.Text(list.Members[i].Name), &list.Members[i].Value})
-			}
-		case *hujson.Array:
-			for i := range list.Elements {
-				rows = append(rows, editRow{in, i, ownID(list.Elements[i]), &list.Elements[i]})
-			}
-		}
-	}
-	return rows
-}
-
-// ownID is the id that a row of a list gives itself: the last "id", else the last "name".
-func ownID(v hujson.Value) string {
-	object, ok := v.Value.(*hujson.Object)
-	if !ok {
-		return ""
-	}
-	for _, field := range idFields() {
-		if i := last(object, field); i >= 0 {
-			if id := tree.Text(object.Members[i].Value); id != "" {
-				return id
-			}
-		}
-	}
-	return ""
-}
-
-func idFields() []string { return []string{"id", "name"} }
-
-// last is the place of the member of that name that counts, or -1.
-func last(object *hujson.Object, name string) int {
-	for i := len(object.Members) - 1; i >= 0; i-- {
-		if tree.Text(object.Members[i].Name) == name {
-			return i
-		}
-	}
-	return -1
-}
-
-// of are the rows of an id.
-func (e *Edit) of(id string) []editRow {
-	return slices.DeleteFunc(e.rows(), func(r editRow) bool { return r.id != id || id == "" })
-}
+// isComment reports a key that says nothing to a program.
+func isComment(name string) bool { return name != "" && strings.Contains("$_/#", name[:1]) }
 
 // IDs are those of the file's rows, each once, in the file's order.
 func (e *Edit) IDs() []string {
 	var ids []string
-	for _, r := range e.rows() {
-		if r.id != "" && !slices.Contains(ids, r.id) {
-			ids = append(ids, r.id)
+	for _, r := range e.servers.All() {
+		if r.ID != "" && !slices.Contains(ids, r.ID) {
+			ids = append(ids, r.ID)
 		}
 	}
 	return ids
 }
 
+// row is the one of an id that counts.
+func (e *Edit) row(id string) (edit.Server, bool) {
+	rows := e.servers.Of(id)
+	if len(rows) == 0 {
+		return edit.Server{}, false
+	}
+	return rows[len(rows)-1], true
+}
+
 // Definition is the row of an id that counts, the last, without its comments. It is
 // false where there is none, or what stands there is no object.
 func (e *Edit) Definition(id string) (Definition, bool) {
-	rows := e.of(id)
-	if len(rows) == 0 {
-		return Definition{}, false
-	}
-	body := rows[len(rows)-1].body.Clone()
-	object, ok := body.Value.(*hujson.Object)
+	r, ok := e.row(id)
 	if !ok {
 		return Definition{}, false
 	}
-	object.Members = slices.DeleteFunc(object.Members, func(m hujson.ObjectMember) bool {
-		return slices.Contains(idFields(), tree.Text(m.Name))
-	})
-	body.Minimize()
-	return Definition{ID: id, JSON: json.RawMessage(body.Pack())}, true
+	row, ok := edit.Row(r.Body)
+	return Definition{ID: id, JSON: json.RawMessage(row)}, ok
 }
 
 // Line is where the row of an id that counts begins; 0 where there is none.
 func (e *Edit) Line(id string) int {
-	rows := e.of(id)
-	if len(rows) == 0 {
+	r, ok := e.row(id)
+	if !ok {
 		return 0
 	}
-	r := rows[len(rows)-1]
-	at := r.body.StartOffset
-	if object, ok := r.in.Value.(*hujson.Object); ok {
-		at = object.Members[r.at].Name.StartOffset
+	at := r.Body.StartOffset
+	if r.Key != nil {
+		at = r.Key.StartOffset
 	}
-	line, _ := e.doc.Position(at)
+	line, _ := e.servers.Doc.Position(at)
 	return line
 }
 
 // Text is what [Edit.Save] would write.
-func (e *Edit) Text() []byte { return slices.Concat(e.mark, e.doc.Text) }
+func (e *Edit) Text() []byte { return slices.Concat(e.mark, e.servers.Doc.Text) }
+
+// Set writes a server: in the place of the row that has its id, of which what stays
+// the same keeps its bytes and its comments, or else behind the last row.
+func (e *Edit) Set(d Definition) error { return e.servers.Set(d.ID, d.JSON) }
+
+// Remove takes the rows of an id out of the file, with the comments that stand on
+// their lines. Comments on lines of their own stay.
+func (e *Edit) Remove(id string) error { return e.changed(id, e.servers.Remove(id)) }
+
+// Enable switches the rows of an id on or off. What they say about that already is
+// changed in place.
+func (e *Edit) Enable(id string, on bool) error { return e.changed(id, e.servers.Enable(id, on)) }
+
+func (e *Edit) changed(id string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNoServer):
+		return &fileError{note: Note{File: e.original.Path, Server: id, Reason: err.Error()}, err: err}
+	}
+	return e.fault(err)
+}
+
+// Check is what reading says about the row of an id that counts, as it stands in
+// the text now: what is wrong with it, and apart from that what may be meant so: variables
+// that are only not set here, and paths that are relative to a directory with nothing in
+// it. Nothing is run.
+func (e *Edit) Check(id string, o *Options) (wrong, advice []Note) {
+	r, ok := e.row(id)
+	if !ok {
+		return nil, nil
+	}
+	f := &configFile{
+		source: &source{path: e.original.Path, scope: Explicit, approved: true},
+		place:  newPlace(o), doc: e.servers.Doc, budget: maxExpand, later: maxExpand,
+	}
+	f.reading(entry{n: 1, key: r.Key, v: r.Body}, nil)
+	for _, n := range f.sorted() {
+		if strings.HasSuffix(n.Reason, " is not set") || n.State == "" && strings.HasSuffix(n.Reason, ownDirectory) {
+			advice = append(advice, n)
+		} else {
+			wrong = append(wrong, n)
+		}
+	}
+	return wrong, advice
+}
+
+// Save writes the file, with the directories it needs. Whoever reads it, also
+// after a crash, finds the old text or the new one. Its mode stays, and a symbolic
+// link stays one; a new file is for the user alone, because it may hold secrets.
+//
+// If the file is no longer what [Open] read, Save writes nothing and its error is
+// [ErrChanged]. Of processes that save with this package none can overwrite
+// another's change, on Unix; what another program writes in the moment between the
+// last look and the replacement, less than a millisecond, would be lost.
+func (e *Edit) Save() error { return faultOf(e.original.Path, e.original.Save(e.Text())) }
+
+// Rewrite gives a file the text that change makes of its old one, which is nil where
+// there is no file. What [Edit.Save] promises holds for it too. If change fails, or
+// returns what it was given, nothing is written.
+func Rewrite(path string, change func(text []byte) ([]byte, error)) error {
+	o, err := openOriginal(path, maxRewrite)
+	if err != nil {
+		return err
+	}
+	text, err := change(bytes.Clone(o.Before))
+	if err != nil {
+		return err
+	}
+	return faultOf(path, o.Save(text))
+}

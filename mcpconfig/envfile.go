@@ -35,9 +35,9 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	case !filepath.IsAbs(path):
 		path = filepath.Join(r.base(), path)
 	}
-	r.written = append(r.written, part{"envFile", path, written})
+	r.written = append(r.written, writtenPart{"envFile", path, written})
 	want := fetch{kind: "env", what: path, root: r.rootOf(path)}
-	if !r.inProject() && r.place.isProject(real(r.workspace())) && (s.Fresh || !within(r.workspace(), s.Dir)) {
+	if !r.inProject() && r.place.isProject(realPath(r.workspace())) && (s.Fresh || !isWithin(r.workspace(), s.Dir)) {
 		want.apart = r.workspace()
 	}
 	r.wants = append(r.wants, want)
@@ -48,7 +48,7 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	if wrong != "" {
 		hint := ""
 		if !anchored(written) {
-			hint = "relative paths begin at " + word(r.base())
+			hint = "relative paths begin at " + quoteWord(r.base())
 		}
 		return skip(wrong, hint)
 	}

@@ -17,7 +17,7 @@ const mark = "\x00"
 // isMarked reports whether a text still has what must be fetched.
 func isMarked(s string) bool { return strings.Contains(s, mark) }
 
-func unmarked(s string) string { return strings.ReplaceAll(s, mark, "") }
+func withoutMarks(s string) string { return strings.ReplaceAll(s, mark, "") }
 
 // fetch is what a ${file:…} or a ${cmd:…} asks for.
 type fetch struct {
@@ -50,8 +50,8 @@ type expansion struct {
 }
 
 const (
-	open     = `"${" is not closed`
-	openHint = `close it with "}", or write "$${" for the characters themselves`
+	unclosed     = `"${" is not closed`
+	unclosedHint = `close it with "}", or write "$${" for the characters themselves`
 )
 
 // run is the text with its variables replaced and "$${" turned into "${". It is ""
@@ -86,7 +86,7 @@ func (x *expansion) until(closing, live bool, depth int) string {
 		}
 	}
 	if closing {
-		x.fail(open, openHint)
+		x.fail(unclosed, unclosedHint)
 	}
 	return out.String()
 }
@@ -120,7 +120,7 @@ func (x *expansion) variable(live bool, depth int) string {
 		x.at += 2
 		return string(filepath.Separator)
 	case rest == "":
-		x.fail(open, openHint)
+		x.fail(unclosed, unclosedHint)
 	case name == "file" && x.colon():
 		return x.file(live, depth)
 	case name == "cmd" && x.colon():
@@ -190,7 +190,7 @@ func (x *expansion) command(live bool) string {
 			return x.fetch(fetch{kind: "cmd", what: line, dir: x.dir()}, "${cmd:"+line+"}", live)
 		}
 	}
-	x.fail(open, "the braces of a command must come in pairs")
+	x.fail(unclosed, "the braces of a command must come in pairs")
 	return ""
 }
 
@@ -213,7 +213,7 @@ func (x *expansion) fetch(f fetch, shown string, live bool) string {
 	case strings.HasPrefix(shown, "${file:/"):
 		x.fail(tree.Quote(shown)+": "+wrong, "")
 	default:
-		x.fail(tree.Quote(shown)+": "+wrong, "relative paths begin at "+word(x.dir()))
+		x.fail(tree.Quote(shown)+": "+wrong, "relative paths begin at "+quoteWord(x.dir()))
 	}
 	return ""
 }

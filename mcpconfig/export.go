@@ -2,8 +2,8 @@ package mcpconfig
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -26,55 +26,31 @@ func Export(client string, defs []Definition, into []byte, _ *Options) (out []by
 	}
 	rows := make([]foreign.Definition, len(defs))
 	for i, d := range defs {
-		rows[i] = foreign.Definition(d.foreign())
+		rows[i] = foreign.Definition{ID: d.ID, JSON: d.JSON}
 	}
 	written := foreign.Write(client, rows)
 	if written == nil {
 		return nil, nil, fmt.Errorf("indus reads the files of %s and does not write them", client)
 	}
-	for i, s := range written.Said {
+	for i, s := range written.Lost {
 		n := Note{Server: s.Server, Reason: s.Reason, Hint: s.Hint}
-		if s.Left {
+		if s.Skipped {
 			n.State = Skipped
 		}
 		if i == 0 || notes[len(notes)-1] != n {
 			notes = append(notes, n)
 		}
 	}
-	out, more, err := merge(written, into)
-	return out, append(notes, more...), err
-}
-
-func (d Definition) foreign() foreign.Definition { return foreign.Definition{ID: d.ID, JSON: d.JSON} }
-
-// merge adds what is written to a file's text.
-func merge(w *foreign.Written, into []byte) (out []byte, notes []Note, err error) {
 	limit := maxFile
-	if w.Syntax == tree.JSON {
+	if written.Syntax == tree.JSON {
 		limit = maxForeign
 	}
 	if len(into) > limit {
-		return nil, nil, fmt.Errorf("the file is %w", tooLarge(int64(limit)))
+		return nil, notes, fmt.Errorf("the file is %w", edit.TooLarge(int64(limit)))
 	}
-	fresh := len(strings.TrimSpace(strings.TrimPrefix(string(into), "\ufeff"))) == 0
-	doc, fault := tree.Parse(into, w.Syntax)
-	switch {
-	case fresh:
-		doc = nil
-	case fault != nil:
-		line, column := doc.Position(fault.At)
-		return nil, nil, fmt.Errorf("%d:%d: %s", line, column, fault.Reason)
-	}
-	switch w.Syntax {
-	case tree.TOML:
-		out, err = w.TOML(doc)
-	case tree.YAML:
-		out, err = w.YAML(doc)
-	default:
-		out, notes, err = mergeJSON(w, doc)
-	}
-	if err == nil && strings.HasPrefix(string(into), "\ufeff") {
-		out = append([]byte("\ufeff"), out...)
+	out, more, err := edit.Merge(written, into)
+	for _, n := range more {
+		notes = append(notes, Note{Reason: n.Reason, Hint: n.Hint})
 	}
 	return out, notes, err
 }

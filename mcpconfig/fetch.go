@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/proc"
+
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 )
 
 const (
@@ -25,14 +27,14 @@ const (
 	maxFiles    = 1000             // of one reading, because 100,000 fit into 1 MiB
 )
 
-// fetched is the outcome of a fetch: a value, or what is wrong, which never shows
+// fetchResult is the outcome of a fetch: a value, or what is wrong, which never shows
 // anything of what came.
-type fetched struct{ value, wrong string }
+type fetchResult struct{ value, wrong string }
 
 // fetch replaces what ${file:…} and ${cmd:…} stand for, in the rows that may start and
 // in no others. Each file is read and each command run once. The error is the
 // context's.
-func (p *place) fetch(ctx context.Context, sources []*source) error {
+func (p *readContext) fetch(ctx context.Context, sources []*source) error {
 	if p.dry {
 		return nil
 	}
@@ -52,7 +54,7 @@ func (p *place) fetch(ctx context.Context, sources []*source) error {
 }
 
 // each calls do for every row that may start and is wanted.
-func (p *place) each(sources []*source, do func(*entry)) {
+func (p *readContext) each(sources []*source, do func(*entry)) {
 	for _, s := range sources {
 		for i := range s.entries {
 			if e := &s.entries[i]; e.State == Active && (p.only == nil || p.only(e.Server.ID)) {
@@ -63,7 +65,7 @@ func (p *place) each(sources []*source, do func(*entry)) {
 }
 
 // again reads a row once more, with what was fetched. Its advice was noted already.
-func (f *file) again(e *entry, fetched func(fetch) (value, wrong string)) {
+func (f *configFile) again(e *entry, fetched func(fetch) (value, wrong string)) {
 	s, second := *f.source, *f
 	s.notes = nil
 	second.source, second.budget = &s, f.later
@@ -82,8 +84,8 @@ func (f *file) again(e *entry, fetched func(fetch) (value, wrong string)) {
 }
 
 // fetchAll fetches each once, a few at a time.
-func fetchAll(ctx context.Context, wants []fetch) map[fetch]fetched {
-	got, begun := map[fetch]fetched{}, map[fetch]bool{}
+func fetchAll(ctx context.Context, wants []fetch) map[fetch]fetchResult {
+	got, begun := map[fetch]fetchResult{}, map[fetch]bool{}
 	left := map[string]int{"cmd": maxCommands, "file": maxFiles}
 	var mu sync.Mutex // guards got
 	var running sync.WaitGroup
@@ -99,7 +101,7 @@ func fetchAll(ctx context.Context, wants []fetch) map[fetch]fetched {
 		}
 		if left[kind]--; left[kind] < 0 {
 			mu.Lock()
-			got[w] = fetched{wrong: tooMany(kind)}
+			got[w] = fetchResult{wrong: tooMany(kind)}
 			mu.Unlock()
 			continue
 		}
@@ -123,10 +125,10 @@ func tooMany(kind string) string {
 	return fmt.Sprintf("is not read: a reading reads at most %d files", maxFiles)
 }
 
-func (f fetch) get(ctx context.Context) fetched {
+func (f fetch) get(ctx context.Context) fetchResult {
 	switch {
 	case ctx.Err() != nil:
-		return fetched{}
+		return fetchResult{}
 	case f.kind == "cmd":
 		return runSecret(ctx, f.what, f.dir, commandWait)
 	}
@@ -134,32 +136,32 @@ func (f fetch) get(ctx context.Context) fetched {
 	switch {
 	case err != nil:
 		path = f.what // reading says what is wrong with it
-	case f.root != "" && !within(real(f.root), path):
-		return fetched{wrong: "is a link that leads out of the project"}
-	case f.apart != "" && within(real(f.apart), path):
-		return fetched{wrong: `is the project's, where anybody may have written it; if the project is meant, add "cwd": "${workspaceFolder}"`}
+	case f.root != "" && !isWithin(realPath(f.root), path):
+		return fetchResult{wrong: "is a link that leads out of the project"}
+	case f.apart != "" && isWithin(realPath(f.apart), path):
+		return fetchResult{wrong: `is the project's, where anybody may have written it; if the project is meant, add "cwd": "${workspaceFolder}"`}
 	}
 	if f.kind == "file" {
 		return readSecret(path)
 	}
-	text, err := readPlain(path, maxFetched)
+	text, err := edit.ReadPlain(path, maxFetched)
 	if err != nil {
-		return fetched{wrong: plain(err)}
+		return fetchResult{wrong: edit.Reason(err)}
 	}
-	return fetched{value: string(text)}
+	return fetchResult{value: string(text)}
 }
 
-func readSecret(path string) fetched {
-	text, err := readRegular(path, maxFetched)
+func readSecret(path string) fetchResult {
+	text, err := edit.ReadFilled(path, maxFetched)
 	if err != nil {
-		return fetched{wrong: plain(err)}
+		return fetchResult{wrong: edit.Reason(err)}
 	}
 	return usable(text, "holds")
 }
 
 // runSecret runs a command line in a process group of its own, which ends with it.
 // It gets this process's environment, as what asks a keyring must, and no terminal.
-func runSecret(ctx context.Context, line, dir string, wait time.Duration) fetched {
+func runSecret(ctx context.Context, line, dir string, wait time.Duration) fetchResult {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	out := &limited{full: cancel}
@@ -169,13 +171,13 @@ func runSecret(ctx context.Context, line, dir string, wait time.Duration) fetche
 	}, nil, out, nil)
 	switch {
 	case out.over:
-		return fetched{wrong: fmt.Sprintf("printed more than %d KiB", maxFetched>>10)}
+		return fetchResult{wrong: fmt.Sprintf("printed more than %d KiB", maxFetched>>10)}
 	case errors.Is(err, context.DeadlineExceeded):
-		return fetched{wrong: fmt.Sprintf("took longer than %.0f s", wait.Seconds())}
+		return fetchResult{wrong: fmt.Sprintf("took longer than %.0f s", wait.Seconds())}
 	case err != nil:
-		return fetched{wrong: "cannot be run: " + plain(err)}
+		return fetchResult{wrong: "cannot be run: " + edit.Reason(err)}
 	case exit != 0:
-		return fetched{wrong: fmt.Sprintf("ended with exit status %d", exit)}
+		return fetchResult{wrong: fmt.Sprintf("ended with exit status %d", exit)}
 	}
 	return usable(out.text.Bytes(), "printed")
 }
@@ -197,18 +199,18 @@ func shellEnv() []string {
 }
 
 // usable is a text without its last line break, unless there is nothing in it or a NUL.
-func usable(text []byte, verb string) fetched {
+func usable(text []byte, verb string) fetchResult {
 	value := strings.TrimSuffix(string(text), "\n")
 	value = strings.TrimSuffix(value, "\r")
 	switch {
 	case len(value) > maxFetched:
-		return fetched{wrong: fmt.Sprintf("%s more than %d KiB", verb, maxFetched>>10)}
+		return fetchResult{wrong: fmt.Sprintf("%s more than %d KiB", verb, maxFetched>>10)}
 	case value == "":
-		return fetched{wrong: verb + " nothing"}
+		return fetchResult{wrong: verb + " nothing"}
 	case strings.Contains(value, "\x00"):
-		return fetched{wrong: verb + " a NUL character"}
+		return fetchResult{wrong: verb + " a NUL character"}
 	}
-	return fetched{value: value}
+	return fetchResult{value: value}
 }
 
 // limited keeps what a command prints, and has it ended when that is too much. The
@@ -228,7 +230,7 @@ func (l *limited) Write(b []byte) (int, error) {
 }
 
 // watched are the files whose change may change the outcome.
-func (p *place) watched(found *found) []string {
+func (p *readContext) watched(found *searchResult) []string {
 	files := slices.Clone(found.searched)
 	if p.state != "" {
 		files = append(files, p.store().path())

@@ -56,18 +56,18 @@ func (r *reading) expand(s string, at int, field string) string {
 			r.placed = map[string]string{}
 		}
 		r.placed[out] = s
-		if dir := real(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
+		if dir := realPath(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
 			r.skip(at, field+": ${workspaceFolder} is "+dir+" here, which is no project", "run indus in a project, or write the directory itself")
 		}
 	}
 	if x.fetches {
-		r.written = append(r.written, part{"fetched", field, s})
+		r.written = append(r.written, writtenPart{"fetched", field, s})
 	}
 	return out
 }
 
 // fixed are the variables that every file has.
-func (f *file) fixed(name string) (string, bool) {
+func (f *configFile) fixed(name string) (string, bool) {
 	switch name {
 	case "userHome":
 		return f.place.home, f.place.home != ""
@@ -134,7 +134,7 @@ func (r *reading) pairs(field string, valid func(name string) string) []interop.
 			r.note(m.Name.StartOffset, where+" is left out: "+wrong, "")
 		} else if s, ok := r.scalar(&m.Value, where); ok {
 			out = append(out, interop.Pair{Name: name, Value: interop.NewSecret(s)})
-			r.written = append(r.written, part{field, name, m.Value.Value.(hujson.Literal).String()})
+			r.written = append(r.written, writtenPart{field, name, m.Value.Value.(hujson.Literal).String()})
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -17,10 +18,10 @@ const (
 	maxExpand = 4 << 20 // bytes that the variables of one file may add, because a short ${PATH} can stand in it often
 )
 
-// file is one source in the course of being read.
-type file struct {
+// configFile is one source in the course of being read.
+type configFile struct {
 	*source
-	place  *place
+	place  *readContext
 	doc    *tree.Doc
 	budget int  // of maxExpand, what is left
 	later  int  // the same, for the rows that are read again
@@ -31,8 +32,8 @@ type file struct {
 
 // read reads the rows of a source. A file that is useless as a whole is an error
 // if it was named, and otherwise a note.
-func (p *place) read(ctx context.Context, s *source) error {
-	f := &file{source: s, place: p, budget: maxExpand, later: maxExpand}
+func (p *readContext) read(ctx context.Context, s *source) error {
+	f := &configFile{source: s, place: p, budget: maxExpand, later: maxExpand}
 	whole := f.parse(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -47,10 +48,10 @@ func (p *place) read(ctx context.Context, s *source) error {
 	return nil
 }
 
-func (f *file) parse(ctx context.Context) *fault {
+func (f *configFile) parse(ctx context.Context) *fileError {
 	text, err := f.text(ctx)
 	if err != nil {
-		return &fault{note: Note{File: f.path, Reason: plain(err)}, err: err}
+		return &fileError{note: Note{File: f.path, Reason: edit.Reason(err)}, err: err}
 	}
 	syntax := f.syntax(text)
 	large := len(text) > maxFile // only another program's file may be
@@ -60,11 +61,11 @@ func (f *file) parse(ctx context.Context) *fault {
 	doc, wrong := tree.Parse(text, syntax)
 	f.doc = doc
 	if wrong != nil {
-		return &fault{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
+		return &fileError{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
 	}
 	top, ok := doc.Root.Value.(*hujson.Object)
 	if !ok {
-		return &fault{note: f.noteAt(doc.Root.StartOffset, "holds "+tree.KindOf(doc.Root.Value)+" where an object is expected", example)}
+		return &fileError{note: f.noteAt(doc.Root.StartOffset, "holds "+tree.KindOf(doc.Root.Value)+" where an object is expected", exampleHint)}
 	}
 	if client := f.client(); client != "" {
 		return f.foreign(client)
@@ -76,24 +77,24 @@ func (f *file) parse(ctx context.Context) *fault {
 	return nil
 }
 
-func (f *file) large() *fault {
-	err := tooLarge(maxFile)
-	return &fault{note: Note{File: f.path, Reason: err.Error()}, err: err}
+func (f *configFile) large() *fileError {
+	err := edit.TooLarge(maxFile)
+	return &fileError{note: Note{File: f.path, Reason: err.Error()}, err: err}
 }
 
-const example = `begin with {"servers": {"name": {"command": "…"}}}`
+const exampleHint = `begin with {"servers": {"name": {"command": "…"}}}`
 
 // text is what the source holds. Of one that was only discovered a stranger may
 // have made whatever it likes, a link into /proc say.
-func (f *file) text(ctx context.Context) ([]byte, error) {
+func (f *configFile) text(ctx context.Context) ([]byte, error) {
 	if f.scope == Explicit {
-		return readNamed(ctx, f.path, maxForeign)
+		return edit.ReadNamed(ctx, f.path, maxForeign)
 	}
-	return readPlain(f.path, maxFile)
+	return edit.ReadPlain(f.path, maxFile)
 }
 
 // rows reads every member that holds servers: of two with one name neither is lost.
-func (f *file) rows(top *hujson.Object) {
+func (f *configFile) rows(top *hujson.Object) {
 	var names []string
 	held := false
 	for i := range top.Members {
@@ -113,7 +114,7 @@ func (f *file) rows(top *hujson.Object) {
 	if held {
 		return
 	}
-	hint := example
+	hint := exampleHint
 	for _, want := range []string{"servers", "mcpServers"} {
 		if near := text.Nearest(want, names, 1); len(near) == 1 {
 			hint = fmt.Sprintf("write %q instead of %s", want, tree.Quote(near[0]))
@@ -124,7 +125,7 @@ func (f *file) rows(top *hujson.Object) {
 }
 
 // list reads the rows of one member.
-func (f *file) list(name string, v hujson.Value) {
+func (f *configFile) list(name string, v hujson.Value) {
 	switch list := v.Value.(type) {
 	case *hujson.Array:
 		for i := range list.Elements {
@@ -147,7 +148,7 @@ func (f *file) list(name string, v hujson.Value) {
 }
 
 // full reports whether no row is to be read any more, and notes it once.
-func (f *file) full(at int) bool {
+func (f *configFile) full(at int) bool {
 	if len(f.entries) < maxRows {
 		return false
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// part is a text of the row as the file has it, its variables not replaced.
-type part struct{ field, name, text string }
+// writtenPart is a text of the row as the file has it, its variables not replaced.
+type writtenPart struct{ field, name, text string }
 
 // fingerprint is what an approval holds on to. Whoever may write the file can change
 // nothing of what runs, of where something is sent, or of which tools are offered, and
@@ -47,7 +47,7 @@ func (r *reading) fingerprint() string {
 		p.texts(t.URL)
 	}
 	// The order of variables and headers changes nothing.
-	slices.SortStableFunc(r.written, func(a, b part) int {
+	slices.SortStableFunc(r.written, func(a, b writtenPart) int {
 		return cmp.Or(cmp.Compare(a.field, b.field), cmp.Compare(a.name, b.name))
 	})
 	p.count(len(r.written))
@@ -98,21 +98,21 @@ func (p printer) rules(t interop.ToolRules) {
 func (r *reading) unmark() {
 	switch t := r.Server.Transport.(type) {
 	case interop.Stdio:
-		t.Command, t.Dir = unmarked(t.Command), unmarked(t.Dir)
+		t.Command, t.Dir = withoutMarks(t.Command), withoutMarks(t.Dir)
 		for i := range t.Args {
-			t.Args[i] = unmarked(t.Args[i])
+			t.Args[i] = withoutMarks(t.Args[i])
 		}
 		for i := range r.Server.Identity {
-			r.Server.Identity[i] = unmarked(r.Server.Identity[i])
+			r.Server.Identity[i] = withoutMarks(r.Server.Identity[i])
 		}
 		unmarkPairs(t.Env)
 		r.Server.Transport = t
 	case interop.HTTP:
-		t.URL = unmarked(t.URL)
+		t.URL = withoutMarks(t.URL)
 		unmarkPairs(t.Headers)
 		r.Server.Transport = t
 	case interop.SSE:
-		t.URL = unmarked(t.URL)
+		t.URL = withoutMarks(t.URL)
 		unmarkPairs(t.Headers)
 		r.Server.Transport = t
 	}
@@ -120,6 +120,6 @@ func (r *reading) unmark() {
 
 func unmarkPairs(pairs []interop.Pair) {
 	for i, p := range pairs {
-		pairs[i].Value = interop.NewSecret(unmarked(p.Value.Reveal()))
+		pairs[i].Value = interop.NewSecret(withoutMarks(p.Value.Reveal()))
 	}
 }

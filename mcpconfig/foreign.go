@@ -15,7 +15,7 @@ import (
 const maxForeign = 16 << 20
 
 // syntax is that of a file which was named; one that was only discovered is JSON.
-func (f *file) syntax(text []byte) tree.Syntax {
+func (f *configFile) syntax(text []byte) tree.Syntax {
 	if f.scope != Explicit {
 		return tree.JSON
 	}
@@ -24,7 +24,7 @@ func (f *file) syntax(text []byte) tree.Syntax {
 
 // client is the program whose format the file has; "" where it is indus's own, or
 // nobody's. A file that was only discovered is indus's own.
-func (f *file) client() string {
+func (f *configFile) client() string {
 	if f.scope != Explicit {
 		return ""
 	}
@@ -36,12 +36,12 @@ func (f *file) client() string {
 }
 
 // foreign reads the rows of another program's file.
-func (f *file) foreign(client string) *fault {
+func (f *configFile) foreign(client string) *fileError {
 	mapped, wrong := foreign.Read(f.doc, client, f.place.foreign(f.path))
 	if wrong != nil {
-		return &fault{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
+		return &fileError{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
 	}
-	for _, m := range mapped.Remarks {
+	for _, m := range mapped.Notes {
 		f.notes = append(f.notes, f.noteAt(m.At, m.Reason, m.Hint))
 	}
 	for i := range mapped.Rows {
@@ -52,7 +52,7 @@ func (f *file) foreign(client string) *fault {
 		} else {
 			f.bad(key, row)
 		}
-		for _, m := range row.Remarks {
+		for _, m := range row.Notes {
 			f.notes = append(f.notes, f.rowNote(m, row.ID, len(f.entries), ""))
 		}
 	}
@@ -60,7 +60,7 @@ func (f *file) foreign(client string) *fault {
 }
 
 // bad adds a row of another program that cannot be used.
-func (f *file) bad(key *hujson.Value, row *foreign.Row) {
+func (f *configFile) bad(key *hujson.Value, row *foreign.Row) {
 	e := entry{n: len(f.entries) + 1, from: f, key: key, v: &row.Value}
 	line, column := f.doc.Position(row.At)
 	e.Row = Row{File: f.path, Line: line, Scope: f.scope, State: Skipped, Reason: row.Bad.Reason, Hint: row.Bad.Hint}
@@ -69,7 +69,7 @@ func (f *file) bad(key *hujson.Value, row *foreign.Row) {
 	f.entries = append(f.entries, e)
 }
 
-func (f *file) rowNote(m foreign.Remark, id string, n int, state State) Note {
+func (f *configFile) rowNote(m tree.Note, id string, n int, state State) Note {
 	note := f.noteAt(m.At, m.Reason, m.Hint)
 	note.Server, note.Row, note.State = id, n, state
 	return note

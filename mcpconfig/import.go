@@ -11,6 +11,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -53,7 +54,7 @@ func Import(path, client string, o *Options) (*Imported, error) {
 	if path == "" {
 		return p.importClient(client)
 	}
-	i := &imports{place: p, out: &Imported{Client: client, File: path}, owner: map[string]claim{}}
+	i := &imports{readContext: p, out: &Imported{Client: client, File: path}, owner: map[string]claim{}}
 	if err := i.file(path, client); err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func unknownClient(client string) error {
 
 // imports is an import in the course of being done.
 type imports struct {
-	*place
+	*readContext
 	out   *Imported
 	owner map[string]claim
 }
@@ -87,13 +88,13 @@ type claim struct {
 }
 
 // importClient reads those of a client's files that are there.
-func (p *place) importClient(client string) (*Imported, error) {
-	i := &imports{place: p, out: &Imported{Client: client}, owner: map[string]claim{}}
+func (p *readContext) importClient(client string) (*Imported, error) {
+	i := &imports{readContext: p, out: &Imported{Client: client}, owner: map[string]claim{}}
 	files := p.filesOf(client)
 	var last error
 	for _, path := range files {
 		err := i.file(path, client)
-		var f *fault
+		var f *fileError
 		switch {
 		case !errors.As(err, &f) || errors.Is(err, fs.ErrNotExist):
 		case errors.Is(err, ErrNoServer): // it is for other settings
@@ -111,19 +112,19 @@ func (p *place) importClient(client string) (*Imported, error) {
 	case len(files) == 0:
 		return nil, errors.New("no file to import is named")
 	}
-	return nil, &fault{note: Note{Reason: "no file of " + client + " is there", Hint: "looked for " + strings.Join(files, ", ")}, err: fs.ErrNotExist}
+	return nil, &fileError{note: Note{Reason: "no file of " + client + " is there", Hint: "looked for " + strings.Join(files, ", ")}, err: fs.ErrNotExist}
 }
 
 func (i *imports) file(path, client string) error {
-	text, err := readRegular(path, maxForeign)
+	text, err := edit.ReadFilled(path, maxForeign)
 	if err != nil {
 		hint := ""
 		if errors.Is(err, fs.ErrNotExist) {
-			hint = neighbours(path)
+			hint = similarNames(path)
 		}
-		return &fault{note: Note{File: path, Reason: plain(err), Hint: hint}, err: err}
+		return &fileError{note: Note{File: path, Reason: edit.Reason(err), Hint: hint}, err: err}
 	}
-	f := &file{source: &source{path: path, scope: Explicit}, place: i.place}
+	f := &configFile{source: &source{path: path, scope: Explicit}, place: i.readContext}
 	syntax := i.syntax(path, client, text)
 	if syntax != tree.JSON && len(text) > maxFile {
 		return f.large()
@@ -131,15 +132,15 @@ func (i *imports) file(path, client string) error {
 	doc, wrong := tree.Parse(text, syntax)
 	f.doc = doc
 	if wrong != nil {
-		return &fault{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
+		return &fileError{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
 	}
-	at := i.place.foreign(path)
+	at := i.foreign(path)
 	at.Moving = true
 	if client == "" {
 		client = foreign.Detect(doc, at)
 	}
 	if client == "" {
-		return &fault{note: f.noteAt(0, "holds no servers of any client that is known", "looked for "+foreign.Names())}
+		return &fileError{note: f.noteAt(0, "holds no servers of any client that is known", "looked for "+foreign.Names())}
 	}
 	i.out.Client = client
 	mapped, wrong := foreign.Read(doc, client, at)
@@ -148,7 +149,7 @@ func (i *imports) file(path, client string) error {
 		if wrong.Hint != "" { // there are some, where nobody finds them
 			err = nil
 		}
-		return &fault{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint), err: err}
+		return &fileError{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint), err: err}
 	}
 	i.out.Files = append(i.out.Files, path)
 	i.take(f, mapped)
@@ -165,13 +166,13 @@ func (i *imports) syntax(path, client string, text []byte) tree.Syntax {
 }
 
 // take adds what a file has.
-func (i *imports) take(f *file, mapped *foreign.File) {
+func (i *imports) take(f *configFile, mapped *foreign.File) {
 	var notes []Note
-	for _, m := range mapped.Remarks {
+	for _, m := range mapped.Notes {
 		notes = append(notes, f.noteAt(m.At, m.Reason, m.Hint))
 	}
 	for n, row := range mapped.Rows {
-		for _, m := range row.Remarks {
+		for _, m := range row.Notes {
 			notes = append(notes, f.rowNote(m, row.ID, n+1, ""))
 		}
 		if row.Bad != nil {
@@ -179,7 +180,7 @@ func (i *imports) take(f *file, mapped *foreign.File) {
 			continue
 		}
 		d := Definition{ID: row.ID, JSON: packed(row.Value)}
-		mine := claim{at: len(i.out.Definitions), first: row.First, note: f.rowNote(foreign.Remark{At: row.At}, row.ID, n+1, Shadowed)}
+		mine := claim{at: len(i.out.Definitions), first: row.First, note: f.rowNote(tree.Note{At: row.At}, row.ID, n+1, Shadowed)}
 		other, taken := i.owner[row.ID]
 		switch {
 		case !taken:
@@ -190,9 +191,9 @@ func (i *imports) take(f *file, mapped *foreign.File) {
 			mine.at = other.at
 			i.out.Definitions[mine.at], i.out.From[mine.at] = d, f.path
 			i.owner[row.ID] = mine
-			notes = append(notes, lost(other.note, mine.note))
+			notes = append(notes, shadowedBy(other.note, mine.note))
 		default:
-			notes = append(notes, lost(mine.note, other.note))
+			notes = append(notes, shadowedBy(mine.note, other.note))
 		}
 	}
 	f.notes = notes
@@ -200,8 +201,8 @@ func (i *imports) take(f *file, mapped *foreign.File) {
 	i.out.Notes = append(i.out.Notes, f.notes...)
 }
 
-// lost says that a row yields its id to another's.
-func lost(loser, winner Note) Note {
+// shadowedBy says that a row yields its id to another's.
+func shadowedBy(loser, winner Note) Note {
 	loser.Reason = fmt.Sprintf("is defined at %s:%d too, which goes first", winner.File, winner.Line)
 	return loser
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// keys are those that a row may have.
-func keys() []string {
+// rowKeys are those that a row may have.
+func rowKeys() []string {
 	return []string{
 		"name", "id", "command", "args", "env", "envFile", "cwd", "inheritEnv", "url", "headers",
 		"transport", "type", "era", "timeout", "tools", "changes", "profile", "enabled", "disabled",
@@ -21,7 +21,7 @@ func keys() []string {
 
 // collect sorts the members of a row by name; of two the later counts.
 func (r *reading) collect(object *hujson.Object) {
-	known, seen := keys(), map[string]*hujson.Value{}
+	known, seen := rowKeys(), map[string]*hujson.Value{}
 	for i := range object.Members {
 		m := &object.Members[i]
 		name := tree.Text(m.Name)
@@ -51,15 +51,15 @@ func (r *reading) strangers() {
 	}
 	for _, v := range r.extra[:min(len(r.extra), maxNotes+1)] {
 		name, hint := tree.Text(*v), ""
-		if meant := meant(name); meant != "" {
+		if meant := meantKey(name); meant != "" {
 			hint = fmt.Sprintf("did you mean %q?", meant)
 		}
 		r.note(v.StartOffset, "unknown key "+tree.Quote(name), hint)
 	}
 }
 
-// meant is the key that a wrong one stands for: mistyped, or another program's word.
-func meant(name string) string {
+// meantKey is the key that a wrong one stands for: mistyped, or another program's word.
+func meantKey(name string) string {
 	switch strings.ToLower(name) {
 	case "serverurl", "httpurl", "uri", "endpoint":
 		return "url"
@@ -78,7 +78,7 @@ func meant(name string) string {
 	case "includetools", "excludetools", "enabledtools", "disabledtools", "enabled_tools", "disabled_tools", "allowedtools":
 		return "tools"
 	}
-	if near := text.Nearest(name, keys(), 1); len(near) == 1 {
+	if near := text.Nearest(name, rowKeys(), 1); len(near) == 1 {
 		return near[0]
 	}
 	return ""

@@ -53,16 +53,16 @@ func (n Note) String() string {
 	return b.String()
 }
 
-// fault is a Note that ends the reading, and what the system said.
-type fault struct {
+// fileError is a Note that ends the reading, and what the system said.
+type fileError struct {
 	note Note
 	err  error // may be nil
 }
 
-func (f *fault) Error() string { return f.note.String() }
-func (f *fault) Unwrap() error { return f.err }
+func (f *fileError) Error() string { return f.note.String() }
+func (f *fileError) Unwrap() error { return f.err }
 
-func (f *file) noteAt(at int, reason, hint string) Note {
+func (f *configFile) noteAt(at int, reason, hint string) Note {
 	line, column := f.doc.Position(at)
 	return Note{File: f.path, Line: line, Column: column, Reason: reason, Hint: hint}
 }

@@ -4,5 +4,5 @@ package mcpconfig
 
 import "io/fs"
 
-// ours: the mode and the owner say nothing here.
-func ours(fs.FileInfo) bool { return true }
+// isOurs: the mode and the owner say nothing here.
+func isOurs(fs.FileInfo) bool { return true }

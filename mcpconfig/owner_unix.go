@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// ours reports whether a file belongs to who runs this program, or to root, who may
+// isOurs reports whether a file belongs to who runs this program, or to root, who may
 // write everything anyway.
-func ours(info fs.FileInfo) bool {
+func isOurs(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || s.Uid == 0 || int(s.Uid) == os.Geteuid()
 }

@@ -12,7 +12,7 @@ import (
 
 // reading is a row in the course of being read.
 type reading struct {
-	*file
+	*configFile
 	entry
 	at     int                      // where the row begins
 	told   int                      // notes on the row so far
@@ -21,12 +21,12 @@ type reading struct {
 	extra  []*hujson.Value          // names that are not known
 
 	fetched func(fetch) (value, wrong string) // nil: left as it is, marked
-	written []part                            // what an approval covers as the file has it
+	written []writtenPart                     // what an approval covers as the file has it
 	placed  map[string]string                 // texts that name the workspace, as the file has them
 }
 
 // row reads one row: key is its name in an object of rows, and nil in a list.
-func (f *file) row(key, v *hujson.Value) {
+func (f *configFile) row(key, v *hujson.Value) {
 	r := f.reading(entry{n: len(f.entries) + 1, key: key, v: v}, nil)
 	if (r.State == Active || r.State == Disabled) && (f.scope == Project || f.scope == Explicit) {
 		r.Approval = r.fingerprint()
@@ -38,7 +38,7 @@ func (f *file) row(key, v *hujson.Value) {
 
 // reading reads a row; fetched is what ${file:…} and ${cmd:…} stand for, and nil
 // where that is to be left as it is.
-func (f *file) reading(e entry, fetched func(fetch) (value, wrong string)) *reading {
+func (f *configFile) reading(e entry, fetched func(fetch) (value, wrong string)) *reading {
 	at := e.v.StartOffset
 	if e.key != nil {
 		at = e.key.StartOffset
@@ -46,7 +46,7 @@ func (f *file) reading(e entry, fetched func(fetch) (value, wrong string)) *read
 	var line int
 	line, e.column = f.doc.Position(at)
 	e.Row = Row{File: f.path, Line: line, Scope: f.scope, State: Active}
-	r := &reading{file: f, at: at, fetched: fetched, fields: map[string]*hujson.Value{}, entry: e}
+	r := &reading{configFile: f, at: at, fetched: fetched, fields: map[string]*hujson.Value{}, entry: e}
 	r.read()
 	if r.State != Active {
 		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}

@@ -12,7 +12,7 @@ import (
 type entry struct {
 	Row
 	n, column int
-	from      *file
+	from      *configFile
 	key, v    *hujson.Value // in the file's tree; key is nil in a list
 	wants     []fetch       // what is to be fetched before it starts
 	waits     string        // why it must wait for approval; "" where it need not
@@ -36,7 +36,7 @@ func (o owners) claim(id string, c owner) {
 // id unless it was skipped: a disabled row hides its namesakes, a broken one hides
 // nothing. One that waits hides nobody who need not: a cloned repository takes no server
 // away, and switches none off.
-func (p *place) resolve(sources []*source) {
+func (p *readContext) resolve(sources []*source) {
 	all, trusted := owners{}, owners{}
 	for i, s := range sources {
 		for j := range s.entries {
@@ -99,14 +99,14 @@ func (s *source) hold(e *entry, any bool, sources []*source, counts owner) {
 }
 
 // waits says why a row of a project's file must wait for approval; "" where it is approved.
-func (p *place) waits(s *source, e *entry) string {
+func (p *readContext) waits(s *source, e *entry) string {
 	found := "found in a project's file, and "
 	file, err := identity(s.path)
 	if err != nil {
 		return found + "where that is cannot be told"
 	}
-	if !within(real(e.from.base()), file) {
-		found = "found in a project's file that is a link to " + word(file) + ", and "
+	if !isWithin(realPath(e.from.base()), file) {
+		found = "found in a project's file that is a link to " + quoteWord(file) + ", and "
 	}
 	switch a, ok := find(p.approved(), file, e.Server.ID); {
 	case !ok:

@@ -7,11 +7,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"syscall"
 
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/text"
+
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 )
 
 // source is one file that is there.
@@ -26,8 +27,8 @@ type source struct {
 	changes  *hujson.Value // what the file says of all its servers; nil: nothing
 }
 
-// found is the outcome of a search.
-type found struct {
+// searchResult is the outcome of a search.
+type searchResult struct {
 	sources  []*source // in order of precedence within a group
 	searched []string
 	notes    []Note
@@ -36,7 +37,7 @@ type found struct {
 }
 
 // locate fills in the home and the configuration directory.
-func (p *place) locate() {
+func (p *readContext) locate() {
 	if p.home == "" {
 		name := "HOME"
 		if runtime.GOOS == "windows" {
@@ -62,8 +63,8 @@ func (p *place) locate() {
 }
 
 // find turns the named paths into files, each once.
-func (p *place) find(paths []string) (*found, error) {
-	f := &found{}
+func (p *readContext) find(paths []string) (*searchResult, error) {
+	f := &searchResult{}
 	if len(paths) == 0 {
 		f.search(p, p.dir, 0)
 		return f, nil
@@ -72,9 +73,9 @@ func (p *place) find(paths []string) (*found, error) {
 		info, err := os.Stat(path)
 		switch {
 		case path == "":
-			return nil, &fault{note: Note{Reason: "an empty path names no file"}, err: fs.ErrNotExist}
+			return nil, &fileError{note: Note{Reason: "an empty path names no file"}, err: fs.ErrNotExist}
 		case err != nil:
-			return nil, &fault{note: Note{File: path, Reason: plain(err), Hint: neighbours(path)}, err: err}
+			return nil, &fileError{note: Note{File: path, Reason: edit.Reason(err), Hint: similarNames(path)}, err: err}
 		case info.IsDir():
 			f.directory(p, path, group)
 		default:
@@ -85,7 +86,7 @@ func (p *place) find(paths []string) (*found, error) {
 	return f, nil
 }
 
-func (f *found) directory(p *place, dir string, group int) {
+func (f *searchResult) directory(p *readContext, dir string, group int) {
 	if ext := filepath.Ext(dir); ext == ".json" || ext == ".jsonc" {
 		f.notes = append(f.notes, Note{File: dir, Reason: "a directory, which is searched as one"})
 	}
@@ -96,19 +97,32 @@ func (f *found) directory(p *place, dir string, group int) {
 }
 
 // search looks in the four conventional places.
-func (f *found) search(p *place, dir string, group int) {
-	f.discover(filepath.Join(dir, ".indusvx", "mcp.json"), Project, p.trust, group)
-	if p.xdg != "" {
-		f.discover(filepath.Join(p.xdg, "indusvx", "mcp.json"), User, true, group)
-	}
-	if p.home != "" {
-		f.discover(filepath.Join(p.home, ".indusvx", "agent", "mcp.json"), Legacy, true, group)
-		f.discover(filepath.Join(p.home, ".indusvx", "agent", "mcp-servers.json"), LegacyAlt, true, group)
+func (f *searchResult) search(p *readContext, dir string, group int) {
+	f.discover(p.pathOf(Project, dir), Project, p.trust, group)
+	for _, scope := range []Scope{User, Legacy, LegacyAlt} {
+		if path := p.pathOf(scope, dir); path != "" {
+			f.discover(path, scope, true, group)
+		}
 	}
 }
 
+// pathOf is the file of a scope, of the project in a directory; "" where it has no place.
+func (p *readContext) pathOf(scope Scope, dir string) string {
+	switch {
+	case scope == Project:
+		return filepath.Join(dir, ".indusvx", "mcp.json")
+	case scope == User && p.xdg != "":
+		return filepath.Join(p.xdg, "indusvx", "mcp.json")
+	case scope == Legacy && p.home != "":
+		return filepath.Join(p.home, ".indusvx", "agent", "mcp.json")
+	case scope == LegacyAlt && p.home != "":
+		return filepath.Join(p.home, ".indusvx", "agent", "mcp-servers.json")
+	}
+	return ""
+}
+
 // discover adds a file if it is there.
-func (f *found) discover(path string, scope Scope, approved bool, group int) {
+func (f *searchResult) discover(path string, scope Scope, approved bool, group int) {
 	if slices.Contains(f.searched, path) && scope != Project {
 		return
 	}
@@ -120,9 +134,9 @@ func (f *found) discover(path string, scope Scope, approved bool, group int) {
 			f.notes = append(f.notes, Note{File: path, Reason: "a symbolic link to nothing"})
 		}
 	case err != nil:
-		f.notes = append(f.notes, Note{File: path, Reason: plain(err)})
-	case !info.Mode().IsRegular(): // opening a pipe could block for good
-		f.notes = append(f.notes, Note{File: path, Reason: "not a file but " + modeName(info.Mode())})
+		f.notes = append(f.notes, Note{File: path, Reason: edit.Reason(err)})
+	case edit.CheckRegular(info) != nil: // opening a pipe could block for good
+		f.notes = append(f.notes, Note{File: path, Reason: edit.CheckRegular(info).Error()})
 	default:
 		f.add(&source{path: path, info: info, scope: scope, approved: approved, group: group})
 	}
@@ -134,7 +148,7 @@ func (f *found) discover(path string, scope Scope, approved bool, group int) {
 // relative paths in it begin at the project. The user's own files keep their first
 // place, so that they never go before a project's; all others take their last,
 // because the later path wins.
-func (f *found) add(s *source) {
+func (f *searchResult) add(s *source) {
 	same := func(e *source) bool { return os.SameFile(e.info, s.info) }
 	i := slices.IndexFunc(f.sources, same)
 	if i < 0 {
@@ -161,35 +175,8 @@ func (f *found) add(s *source) {
 // own reports whether it is the user's own file, found where that has its place.
 func (s *source) own() bool { return s.scope != Explicit && s.scope != Project }
 
-func modeName(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "a directory"
-	case m&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	}
-	return "a device"
-}
-
-// plain is what the system says, without the operation and the path.
-func plain(err error) string {
-	if errors.Is(err, fs.ErrNotExist) {
-		return "no such file or directory"
-	}
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err
-	}
-	if errors.Is(err, syscall.ENOTDIR) {
-		return "a part of the path is not a directory"
-	}
-	return err.Error()
-}
-
-// neighbours is a hint with the names that are there and resemble path's.
-func neighbours(path string) string {
+// similarNames is a hint with the names that are there and resemble path's.
+func similarNames(path string) string {
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	var names []string
 	for _, e := range entries {
@@ -199,5 +186,5 @@ func neighbours(path string) string {
 	if len(near) == 0 {
 		return ""
 	}
-	return "did you mean " + word(filepath.Join(filepath.Dir(path), near[0])) + "?"
+	return "did you mean " + quoteWord(filepath.Join(filepath.Dir(path), near[0])) + "?"
 }

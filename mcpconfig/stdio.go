@@ -48,7 +48,7 @@ func (r *reading) identityOf(s interop.Stdio) []string {
 }
 
 // tilde turns a leading "~/" into the home directory, if that is known.
-func (f *file) tilde(path string) string {
+func (f *configFile) tilde(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && f.place.home != "" {
 		return filepath.Join(f.place.home, rest)
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 // store is approvals.json. It is believed only where nobody else could have written it.
 type store struct{ dir string }
 
-func (p *place) store() store { return store{p.state} }
+func (p *readContext) store() store { return store{p.state} }
 
 func (s store) path() string { return filepath.Join(s.dir, "approvals.json") }
 
@@ -37,12 +39,12 @@ func (s store) read() ([]Approved, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	text, err := readRegular(s.path(), maxStore)
+	text, err := edit.ReadFilled(s.path(), maxStore)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.broken(plain(err))
+		return nil, s.broken(edit.Reason(err))
 	}
 	var all stored
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -58,21 +60,21 @@ func (s store) read() ([]Approved, error) {
 // owner, and those of the directory that it is in, or that a link to it leads to.
 func (s store) check() error {
 	paths := []string{s.dir}
-	if to, err := follow(s.path()); err != nil {
+	if to, err := edit.Follow(s.path()); err != nil {
 		return fmt.Errorf("%s: %w", s.path(), err)
 	} else if to != s.path() {
 		paths = append(paths, filepath.Dir(to))
 	}
 	for _, path := range append(paths, s.path()) {
-		if err := private(path); err != nil {
+		if err := checkPrivate(path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// private is an error where others may write, or own, what is there.
-func private(path string) error {
+// checkPrivate is an error where others may write, or own, what is there.
+func checkPrivate(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -80,10 +82,10 @@ func private(path string) error {
 		return err
 	case runtime.GOOS != "windows" && info.Mode().Perm()&othersMayHere != 0: // there the mode says nothing
 		return fmt.Errorf("%s: others may write here (mode %04o), so nothing in it counts; look through it, then: chmod go-w %s",
-			path, info.Mode().Perm(), word(path))
-	case !ours(info):
+			path, info.Mode().Perm(), quoteWord(path))
+	case !isOurs(info):
 		return fmt.Errorf("%s: belongs to another user, so nothing in it counts; look through it, then: chown %d %s",
-			path, os.Geteuid(), word(path))
+			path, os.Geteuid(), quoteWord(path))
 	}
 	return nil
 }
@@ -101,25 +103,9 @@ func (s store) write(list []Approved) error {
 	if len(text) >= maxStore {
 		return s.broken("it would be larger than 8 MiB")
 	}
-	target, err := follow(s.path()) // who keeps it elsewhere, and a link here, goes on to
+	target, err := edit.Follow(s.path()) // who keeps it elsewhere, and a link here, goes on to
 	if err != nil {
 		return err
 	}
-	// One name, so that what a crash leaves behind does not grow; the lock is held.
-	name := target + ".tmp"
-	temp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(append(text, '\n'))
-	if err == nil {
-		err = temp.Sync()
-	}
-	if e := temp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(name, target)
+	return edit.Replace(target, append(text, '\n'), nil)
 }

@@ -54,14 +54,14 @@ func (r *reading) commandLine() string {
 		}
 	}
 	for i, w := range secret.Args(words) {
-		words[i] = word(w)
+		words[i] = quoteWord(w)
 	}
 	return strings.Join(words, " ")
 }
 
-// word is quoted unless it is plain, so that neither a space nor an escape
+// quoteWord is quoted unless it is plain, so that neither a space nor an escape
 // sequence for the terminal can pass for something else.
-func word(s string) string {
+func quoteWord(s string) string {
 	plain := func(c rune) bool { return c != ' ' && c != '"' && c != '\'' && strconv.IsPrint(c) }
 	for _, c := range s {
 		if !plain(c) {

@@ -12,16 +12,17 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// alone is how a note ends that is about a path in a row whose server starts in a
+// ownDirectory is how a note ends that is about a path in a row whose server starts in a
 // directory of its own.
-const alone = ", and the server starts in an empty directory of its own"
+const ownDirectory = ", and the server starts in an empty directory of its own"
 
 // base is where relative paths of the file begin: its directory, or the one around
 // its .indusvx, or another program's such directory. It is absolute.
-func (f *file) base() string {
+func (f *configFile) base() string {
 	base, err := filepath.Abs(filepath.Dir(f.path))
 	if err != nil { // the working directory is gone
 		return filepath.Dir(f.path)
@@ -31,7 +32,7 @@ func (f *file) base() string {
 
 // workspace is the project that the file's rows mean by ${workspaceFolder}: the one that the
 // file is part of, else the directory that is searched for one.
-func (f *file) workspace() string {
+func (f *configFile) workspace() string {
 	if f.inProject() {
 		return f.base()
 	}
@@ -44,41 +45,43 @@ func (f *file) workspace() string {
 // inProject reports whether the file is a project's: it was found as one, or it was named
 // and stands where a program keeps its settings in a project, or in the directory that is
 // searched or below. The home directory and the root are no projects.
-func (f *file) inProject() bool {
+func (f *configFile) inProject() bool {
 	if f.scope != Explicit {
 		return f.scope == Project
 	}
 	if f.part == nil {
-		base, dir, isProject := real(f.base()), real(f.place.dir), f.place.isProject
+		base, dir, isProject := realPath(f.base()), realPath(f.place.dir), f.place.isProject
 		settings, _ := filepath.Abs(filepath.Dir(f.path))
-		part := isProject(base) && (project(settings) != settings || isProject(dir) && within(dir, base))
+		part := isProject(base) && (project(settings) != settings || isProject(dir) && isWithin(dir, base))
 		f.part = &part
 	}
 	return *f.part
 }
 
 // isProject reports whether a directory, of which the real name is given, can be a project.
-func (p *place) isProject(dir string) bool { return dir != real(p.home) && filepath.Dir(dir) != dir }
+func (p *readContext) isProject(dir string) bool {
+	return dir != realPath(p.home) && filepath.Dir(dir) != dir
+}
 
 // rootOf is the project where a path lies in one that the file is part of; "" elsewhere. What
 // is approved as a file of the project must not be a link to the user's secrets.
-func (f *file) rootOf(path string) string {
-	if f.inProject() && within(f.base(), path) {
+func (f *configFile) rootOf(path string) string {
+	if f.inProject() && isWithin(f.base(), path) {
 		return f.base()
 	}
 	return ""
 }
 
-// real is where a directory really is; as far as that can be told, absolute.
-func real(dir string) string {
+// realPath is where a directory really is; as far as that can be told, absolute.
+func realPath(dir string) string {
 	if real, err := identity(dir); err == nil && dir != "" {
 		return real
 	}
 	return dir
 }
 
-// within reports whether a path is a directory or lies below it.
-func within(dir, path string) bool {
+// isWithin reports whether a path is a directory or lies below it.
+func isWithin(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
@@ -91,7 +94,7 @@ func (r *reading) dir() (dir string, fresh bool) {
 	dir = r.tilde(r.text("cwd"))
 	switch {
 	case dir == "" && r.inProject():
-		return real(r.base()), false // an approval holds through a link, too
+		return realPath(r.base()), false // an approval holds through a link, too
 	case dir == "":
 		return r.place.ownDir(r.Server.ID), true
 	case filepath.IsAbs(dir):
@@ -102,7 +105,7 @@ func (r *reading) dir() (dir string, fresh bool) {
 
 // ownDir is below which a server's processes have their directories; "" where there is no
 // place for them. Ids may be any text.
-func (p *place) ownDir(id string) string {
+func (p *readContext) ownDir(id string) string {
 	if p.state == "" {
 		return ""
 	}
@@ -118,7 +121,7 @@ func (p *place) ownDir(id string) string {
 }
 
 // prepare makes the directories that servers start in, and gives rows up that can have none.
-func (p *place) prepare(e *entry) {
+func (p *readContext) prepare(e *entry) {
 	t, ok := e.Server.Transport.(interop.Stdio)
 	if !ok || !t.Fresh {
 		return
@@ -134,7 +137,7 @@ func (p *place) prepare(e *entry) {
 		return
 	}
 	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
-		give(fmt.Sprintf("%s: %s", t.Dir, plain(err)))
+		give(fmt.Sprintf("%s: %s", t.Dir, edit.Reason(err)))
 		return
 	}
 	for _, dir := range []string{p.state, filepath.Dir(t.Dir), t.Dir} {
@@ -143,7 +146,7 @@ func (p *place) prepare(e *entry) {
 			give(dir + " is no directory but a link")
 			return
 		}
-		if err := private(dir); err != nil {
+		if err := checkPrivate(dir); err != nil {
 			give(err.Error())
 			return
 		}
@@ -154,7 +157,7 @@ func (p *place) prepare(e *entry) {
 func (r *reading) relatives(command string) {
 	const hint = `write the whole path, or "cwd": "${workspaceFolder}" if the project is meant`
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !isMarked(command) {
-		r.skip(r.fields["command"].StartOffset, `"command" is a relative path`+alone, hint)
+		r.skip(r.fields["command"].StartOffset, `"command" is a relative path`+ownDirectory, hint)
 	}
 	v := r.fields["args"]
 	if v == nil || v.Value.Kind() != '[' {
@@ -173,8 +176,8 @@ func (r *reading) relatives(command string) {
 		}
 	}
 	if len(found) == 1 {
-		r.note(at, found[0]+" is a relative path"+alone, hint)
+		r.note(at, found[0]+" is a relative path"+ownDirectory, hint)
 	} else if found != nil {
-		r.note(at, strings.Join(found[:min(len(found), maxNotes)], ", ")+" are relative paths"+alone, hint)
+		r.note(at, strings.Join(found[:min(len(found), maxNotes)], ", ")+" are relative paths"+ownDirectory, hint)
 	}
 }

@@ -55,3 +55,15 @@ func commandLength(s string) int {
 	}
 	return len(s)
 }
+
+// NameLength is how much of the beginning of s is a variable's name: letters, digits and "_", no digit first.
+func NameLength(s string) int {
+	for i := range len(s) {
+		c := s[i]
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return i
+		}
+	}
+	return len(s)
+}

@@ -1,8 +1,10 @@
 package foreign
 
 import (
+	"iter"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -35,155 +37,129 @@ func SyntaxFor(path string, text []byte) tree.Syntax {
 // Detect is the client whose format a file has: [Native] for indus's own, "" for
 // nobody's. The content decides; where it cannot, the place does.
 func Detect(doc *tree.Doc, p *Place) string {
-	root, ok := doc.Root.Value.(*hujson.Object)
-	if !ok {
+	if !tree.Has(&doc.Root, '{') {
 		return ""
 	}
-	place := byPlace(filepath.ToSlash(p.Path))
+	content, place := detectContent(doc), byPlace(filepath.ToSlash(p.Path))
 	if place == Native {
 		return Native
 	}
-	if place == "claude-code" && byContent(doc, root) == "copilot-cli" {
-		return "copilot-cli" // which shares .mcp.json
+	if content == "copilot-cli" && place == "claude-code" { // which share .mcp.json
+		return content
 	}
 	if d := find(place); d != nil {
 		for _, path := range d.where {
-			if v := at(&doc.Root, path); v != nil && len(path) > 0 && v.Value.Kind() != 'n' {
+			if v := tree.At(&doc.Root, path...); v != nil && len(path) > 0 && !tree.Has(v, 'n') {
 				return place
 			}
 		}
-		if d.sections != nil && get(root, "projects") != nil {
+		if d.sections != nil && tree.At(&doc.Root, "projects") != nil {
 			return place
 		}
 	}
-	return byContent(doc, root)
+	return content
 }
 
-func byContent(doc *tree.Doc, root *hujson.Object) string {
-	holds := func(name string) hujson.ValueTrimmed {
-		if v := get(root, name); v != nil {
-			return v.Value
+// signs are what only one client's servers have: keys of rows, words of their types, and
+// keys beside the servers.
+type signs struct{ client, keys, types, beside string }
+
+// signsOf are those of the clients whose servers stand under a name. Where a file has none of
+// them, it is of the client that has neither keys, types nor names.
+func signsOf(name string) []signs {
+	switch name {
+	case "mcpServers":
+		return []signs{
+			{"gemini-cli", "httpUrl includeTools excludeTools trust authProviderType", "", ""},
+			{"mcporter", "baseUrl base_url bearerTokenEnv bearer_token_env lifecycle", "", "imports"},
+			{"windsurf", "serverUrl", "", ""},
+			{"roo", "alwaysAllow", "", ""},
+			{"cline", "autoApprove", "streamableHttp", ""},
+			{"claude-code", "headersHelper", "", "projects"},
+			{"cursor", "auth", "", ""},
+			{"mcphost", "allowedTools excludedTools environment", "", ""},
+			{"copilot-cli", "", "local", ""},
+			{"indus-agents", "", "https", ""},
+			{client: Native},
 		}
-		return nil
+	case "amp.mcpServers":
+		return []signs{{client: "amp"}}
+	case "mcp_servers":
+		return []signs{{client: "codex"}}
+	case "context_servers":
+		return []signs{{client: "zed"}}
+	case "servers":
+		return []signs{{"vscode", "sandbox sandboxEnabled dev gallery", "", "inputs"}, {client: Native}}
+	case "mcp":
+		return []signs{{"opencode", "environment", "local remote", ""}, {"crush", "", "stdio http sse", ""}, {client: "opencode"}}
+	case "extensions":
+		return []signs{{"goose", "cmd uri env_keys bundled type", "", ""}}
 	}
-	switch servers := holds("mcpServers").(type) {
-	case *hujson.Array:
-		return listOf(doc, servers)
-	case *hujson.Object:
-		return family(root, servers)
+	return nil
+}
+
+func detectContent(doc *tree.Doc) string {
+	for _, name := range []string{"mcpServers", "amp.mcpServers", "mcp_servers", "context_servers", "servers", "mcp", "extensions"} {
+		servers := tree.At(&doc.Root, name)
+		switch {
+		case name == "mcpServers" && tree.Has(servers, '['):
+			return detectList(doc, servers)
+		case name == "mcp" && tree.Has(tree.At(servers, "servers"), '{') && tree.At(servers, "servers", "command") == nil:
+			return "vscode"
+		case name == "mcp" && strings.Contains(tree.TextAt(&doc.Root, "$schema"), "crush") && !rowsHave(servers, "environment") && !rowsTyped(servers, "local", "remote"):
+			return "crush"
+		case tree.Has(servers, '{'):
+			for _, s := range signsOf(name) {
+				if s == (signs{client: s.client}) || rowsHave(servers, strings.Fields(s.keys)...) || rowsTyped(servers, strings.Fields(s.types)...) ||
+					s.beside != "" && tree.At(&doc.Root, s.beside) != nil {
+					return s.client
+				}
+			}
+		case name == "servers" && (servers != nil || tree.At(&doc.Root, "mcpServers") != nil):
+			return Native // which says what is wrong with it
+		}
 	}
-	if _, ok := holds("amp.mcpServers").(*hujson.Object); ok {
-		return "amp"
-	}
-	if _, ok := holds("mcp_servers").(*hujson.Object); ok {
-		return "codex"
-	}
-	if _, ok := holds("context_servers").(*hujson.Object); ok {
-		return "zed"
-	}
-	if servers := holds("servers"); servers != nil {
-		return editorOrNative(root, servers)
-	}
-	if _, ok := holds("mcpServers").(hujson.Literal); ok {
-		return Native // which says what is wrong with it
-	}
-	if servers, ok := holds("mcp").(*hujson.Object); ok {
-		return opencodeOrCrush(root, servers)
-	}
-	if list, ok := holds("extensions").(*hujson.Object); ok && has(list, "cmd", "uri", "env_keys", "bundled", "type") {
-		return "goose"
-	}
-	if bare(root) {
+	if n := count(&doc.Root); n > 0 && n == countServers(&doc.Root) {
 		return "agents"
 	}
 	return ""
 }
 
-func listOf(doc *tree.Doc, servers *hujson.Array) string {
-	for _, e := range servers.Elements {
-		if o, ok := e.Value.(*hujson.Object); ok {
-			if get(o, "kind") != nil {
-				return "indusagi"
-			}
-			if get(o, "requestOptions") != nil {
-				return "continue"
-			}
-		}
+// detectList is whose list of servers it is: JSON begins with a bracket, and Continue writes YAML.
+func detectList(doc *tree.Doc, servers *hujson.Value) string {
+	switch {
+	case rowsHave(servers, "kind"):
+		return "indusagi"
+	case rowsHave(servers, "requestOptions"):
+		return "continue"
 	}
-	// JSON begins with a bracket, and Continue writes YAML.
 	if text := strings.TrimLeft(string(doc.Text[:min(len(doc.Text), 1000)]), " \t\r\n"); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "/") {
 		return Native
 	}
 	return "continue"
 }
 
-// family tells the clients apart whose servers stand in "mcpServers", by the keys
-// that only one of them has. Where there is none, indus reads the rows as its own.
-func family(root, servers *hujson.Object) string {
-	switch {
-	case has(servers, "httpUrl", "includeTools", "excludeTools", "trust", "authProviderType"):
-		return "gemini-cli"
-	case get(root, "imports") != nil || has(servers, "baseUrl", "base_url", "bearerTokenEnv", "bearer_token_env", "lifecycle"):
-		return "mcporter"
-	case has(servers, "serverUrl"):
-		return "windsurf"
-	case has(servers, "alwaysAllow"):
-		return "roo"
-	case has(servers, "autoApprove") || typed(servers, "streamableHttp"):
-		return "cline"
-	case get(root, "projects") != nil || has(servers, "headersHelper"):
-		return "claude-code"
-	case has(servers, "auth"):
-		return "cursor"
-	case has(servers, "allowedTools", "excludedTools", "environment"):
-		return "mcphost"
-	case typed(servers, "local"):
-		return "copilot-cli"
-	case typed(servers, "https"):
-		return "indus-agents"
+// eachRow is each server of an object or a list.
+func eachRow(servers *hujson.Value) iter.Seq[*hujson.Value] {
+	return func(yield func(*hujson.Value) bool) {
+		for _, m := range tree.Members(servers) {
+			if !yield(&m.Value) {
+				return
+			}
+		}
+		for _, e := range tree.Elements(servers) {
+			if !yield(e) {
+				return
+			}
+		}
 	}
-	return Native
 }
 
-func editorOrNative(root *hujson.Object, servers hujson.ValueTrimmed) string {
-	o, ok := servers.(*hujson.Object)
-	if ok && (get(root, "inputs") != nil || has(o, "sandbox", "sandboxEnabled", "dev", "gallery")) {
-		return "vscode"
-	}
-	return Native
-}
-
-func opencodeOrCrush(root, servers *hujson.Object) string {
-	if v := get(servers, "servers"); v != nil && get(rowOr(v), "command") == nil {
-		return "vscode"
-	}
-	about := ""
-	if v := get(root, "$schema"); v != nil {
-		about = tree.Text(*v)
-	}
-	switch {
-	case typed(servers, "local") || typed(servers, "remote") || has(servers, "environment"):
-		return "opencode"
-	case typed(servers, "stdio") || typed(servers, "http") || typed(servers, "sse") || strings.Contains(about, "crush"):
-		return "crush"
-	}
-	return "opencode"
-}
-
-// rowOr is an object, empty where the value is none.
-func rowOr(v *hujson.Value) *hujson.Object {
-	if o, ok := v.Value.(*hujson.Object); ok {
-		return o
-	}
-	return &hujson.Object{}
-}
-
-// has reports whether any row has one of the keys.
-func has(servers *hujson.Object, keys ...string) bool {
-	for i := range servers.Members {
-		o := rowOr(&servers.Members[i].Value)
-		for _, key := range keys {
-			if get(o, key) != nil {
+// rowsHave reports whether any row has one of the keys.
+func rowsHave(servers *hujson.Value, keys ...string) bool {
+	for row := range eachRow(servers) {
+		for name := range tree.Members(row) {
+			if slices.Contains(keys, name) {
 				return true
 			}
 		}
@@ -191,24 +167,21 @@ func has(servers *hujson.Object, keys ...string) bool {
 	return false
 }
 
-// typed reports whether any row has this type.
-func typed(servers *hujson.Object, word string) bool {
-	for i := range servers.Members {
-		o := rowOr(&servers.Members[i].Value)
-		if sameText(orNull(get(o, "type")), word) || sameText(orNull(get(o, "transport")), word) {
+// rowsTyped reports whether any row has one of the types.
+func rowsTyped(servers *hujson.Value, words ...string) bool {
+	for row := range eachRow(servers) {
+		if slices.Contains(words, tree.TextAt(row, "type")) || slices.Contains(words, tree.TextAt(row, "transport")) {
 			return true
 		}
 	}
 	return false
 }
 
-// bare reports whether every member is a server.
-func bare(root *hujson.Object) bool {
-	for i := range root.Members {
-		o := rowOr(&root.Members[i].Value)
-		if get(o, "command") == nil && get(o, "url") == nil && get(o, "serverUrl") == nil && get(o, "httpUrl") == nil && get(o, "uri") == nil {
-			return false
+func countServers(root *hujson.Value) (n int) {
+	for row := range eachRow(root) {
+		if fields := tree.Fields(row); fields["command"] != nil || fields["url"] != nil || fields["serverUrl"] != nil || fields["httpUrl"] != nil || fields["uri"] != nil {
+			n++
 		}
 	}
-	return len(root.Members) > 0
+	return n
 }

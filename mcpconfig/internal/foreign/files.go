@@ -109,18 +109,37 @@ func SettingsDirs() []string {
 // byPlace is the client that keeps a file of this name; of several the one that says more.
 func byPlace(file string) (client string) {
 	most := 0
-	for _, d := range append(dialects(), indus()) {
-		marks := strings.Fields(d.marks)
+	for _, d := range dialects() {
+		ends := strings.Fields(d.ends)
 		for _, s := range d.spots() {
-			marks = append(marks, s.path)
+			ends = append(ends, s.path)
 		}
-		for _, mark := range marks {
-			dir, end, many := strings.Cut(mark, "*")
-			here := strings.HasSuffix(file, "/"+mark) || many && strings.Contains(file, "/"+dir) && strings.HasSuffix(file, end)
-			if mark != "" && here && len(mark) > most {
-				client, most = d.name, len(mark)
+		for _, end := range ends {
+			dir, last, many := strings.Cut(end, "*")
+			here := strings.HasSuffix(file, "/"+end) || many && strings.Contains(file, "/"+dir) && strings.HasSuffix(file, last)
+			if end != "" && here && len(end) > most {
+				client, most = d.name, len(end)
 			}
 		}
 	}
 	return client
+}
+
+// ofUser reports whether the file is the user's own and no project's.
+func (p *Place) ofUser() bool {
+	return p.Path != "" && !strings.HasPrefix(p.Path, p.Dir+"/") && !strings.HasPrefix(p.Path, p.Dir+`\`)
+}
+
+// absolute is a path of the file's as it is from anywhere, with "~/" for the home.
+func (p *Place) absolute(path string) string {
+	if path == "" || strings.HasPrefix(path, "~/") {
+		return path
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(p.Path), path)
+	}
+	if rest, ok := strings.CutPrefix(path, p.Home+string(filepath.Separator)); ok && p.Home != "" {
+		return "~/" + filepath.ToSlash(rest)
+	}
+	return path
 }

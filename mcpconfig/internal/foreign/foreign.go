@@ -32,8 +32,8 @@ type Place struct {
 type File struct {
 	Client string
 	Rows   []Row
-	// Remarks are about the file as a whole.
-	Remarks []Remark
+	// Notes are about the file as a whole.
+	Notes []tree.Note
 }
 
 // Row is one server.
@@ -48,18 +48,13 @@ type Row struct {
 	// the client's file has what it comes from.
 	Value hujson.Value
 	// Bad is why the row is of no use; nil where it is.
-	Bad *Remark
-	// Remarks say what was changed and what was not taken over.
-	Remarks []Remark
+	Bad *tree.Note
+	// Notes say what was changed and what was not taken over.
+	Notes []tree.Note
 }
 
-// Remark is about a place in a file. It shows names, never values.
-type Remark struct {
-	At           int
-	Reason, Hint string
-}
-
-// dialect is how one client writes servers. A key that is "" it does not have.
+// dialect is how one client writes servers. A key that is "" it does not have; of several
+// words the first is the key that is written, and the others are read too.
 type dialect struct {
 	name, title string
 	syntax      tree.Syntax
@@ -74,48 +69,60 @@ type dialect struct {
 	command, args, env, envFile, cwd, url, headers string
 	// joined: command and args are one list, in command.
 	joined bool
-	// cuts: a command alone is a line, and cut at its spaces.
-	cuts bool
+	// cutsLine: a command alone is a line, and cut at its spaces.
+	cutsLine bool
 	// sseURL is the url of a server that speaks SSE, where that has a key of its own.
 	sseURL string
 	// kind is the key of the transport, and the words for each; a word that is "" is not written.
 	kind, stdio, http, sse string
-	// noSSE: a server that speaks SSE cannot be reached.
-	noSSE             bool
-	enabled, disabled string
-	allow, deny       string
-	// emptyIsAll: an empty list in allow is every tool, and not none.
-	emptyIsAll bool
-	timeouts   []timeout
-	// whole: timeouts are whole numbers.
-	whole bool
-	// also are other keys that are read, or keys that are read in another way.
+	// noSSE: a server that speaks SSE cannot be reached; commandsOnly: none that has a url.
+	noSSE, commandsOnly bool
+	enabled, disabled   string
+	allow, deny         string
+	// emptyIsAll: an empty list in allow is every tool, and not none. starIsAll: so is "*", and
+	// there must be a list.
+	emptyIsAll, starIsAll bool
+	timeouts              []timeout
+	// wholeTimes: timeouts are whole numbers.
+	wholeTimes bool
+	// also are rules of other keys, or other rules of those above.
 	also map[string]rule
+	// handOn are names of variables that the server gets, headerVars headers with the names
+	// of variables as their values, bearerVar is that of a token.
+	handOn, headerVars, bearerVar string
+	// keepsSecrets: the values of those variables are kept by the client itself.
+	keepsSecrets bool
+	// noEmptyHeaders: headers without a value are not sent.
+	noEmptyHeaders bool
+	// others are further words of the keys above, for each the key.
+	others map[string]string
 	// none are keys that have no counterpart, and what not taking them over means.
 	none map[string]string
 	// quiet are keys that say nothing about how the server runs.
-	quiet []string
+	quiet string
 
-	vars []matcher
-	// lax: a variable that is not set need not keep a server from being started.
-	lax bool
+	// vars are the variables that it replaces, in words that formsOf knows. Of one kind the
+	// first is written.
+	vars []string
+	// optional: a variable that is not set need not keep a server from being started.
+	optional bool
 	// inHeadersOnly: variables are replaced in headers, and nowhere else.
 	inHeadersOnly bool
-	// say writes a variable; nil where the client has none.
-	say func(*writing, part) (string, bool)
+	// asks: its user is asked for a variable with a default.
+	asks bool
 	// sections are more places than where, in the order in which they win.
 	sections func(*reading) [][]string
 	// before is called with the file, after with each row when its keys are read.
 	before func(*reading)
-	after  func(*row)
-	// adorn is what a written row has beyond the keys above. It comes first, and may
+	after  func(*serverRow)
+	// extra is what a written row has beyond the keys above. It comes first, and may
 	// take from the server what it has written.
-	adorn func(*writing, *server) []field
-	// files are those of the client, the first wins: see spot. Marks are the ends of other
+	extra func(*writing, *server) []field
+	// files are those of the client, the first wins: see spot. ends are the ends of other
 	// paths that its files have.
-	files, marks string
-	// reads only: there is no form to write.
-	only bool
+	files, ends string
+	// readOnly: there is no form to write.
+	readOnly bool
 }
 
 // timeout is a key that bounds some steps.
@@ -135,7 +142,9 @@ type Known struct {
 func All() []Known {
 	var out []Known
 	for _, d := range dialects() {
-		out = append(out, Known{d.name, d.title, !d.only})
+		if d.name != Native {
+			out = append(out, Known{d.name, d.title, !d.readOnly})
+		}
 	}
 	return out
 }
@@ -163,7 +172,7 @@ func SyntaxOf(client string) tree.Syntax {
 }
 
 func find(client string) *dialect {
-	for _, d := range append(dialects(), indus()) {
+	for _, d := range dialects() {
 		if d.name == client {
 			return d
 		}

@@ -9,42 +9,53 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// indus is its own format: rows are taken as they are, for their reader to judge.
-func indus() *dialect {
-	d := &dialect{name: Native, title: "indus", syntax: tree.JSON, where: [][]string{{"servers"}, {"mcpServers"}}, only: true,
-		marks: ".indusvx/mcp.json indusvx/mcp.json .indusvx/agent/mcp.json .indusvx/agent/mcp-servers.json .indusagi/mcp.json"}
-	d.also = map[string]rule{"id": asItself("id"), "name": asItself("name"), "disabled": asDisabled, "transport": asKind, "type": asKind, "enabled": asEnabled}
-	for _, key := range order() {
-		if d.also[key] == nil {
-			d.also[key] = asItself(key)
-		}
+// nativeKey is a key of indus's own rows, and the kinds of values that it can have.
+type nativeKey struct{ name, kinds string }
+
+// nativeKeys are in the order in which they are written.
+func nativeKeys() []nativeKey {
+	return []nativeKey{
+		{"command", `"`}, {"args", "["}, {"env", "{"}, {"envFile", `"`}, {"cwd", `"`}, {"inheritEnv", `tf"`}, {"url", `"`}, {"headers", "{"},
+		{"type", `"`}, {"era", ""}, {"timeout", `"0{`}, {"tools", "{"}, {"changes", ""}, {"profile", ""}, {"enabled", `tf"`},
 	}
+}
+
+// nativeDialect is its own format: rows are taken as they are, for their reader to judge.
+func nativeDialect() *dialect {
+	d := &dialect{name: Native, title: "indus", where: [][]string{{"servers"}, {"mcpServers"}}, readOnly: true, quiet: "id name",
+		ends: ".indusvx/mcp.json indusvx/mcp.json .indusvx/agent/mcp.json .indusvx/agent/mcp-servers.json .indusagi/mcp.json"}
+	d.also = map[string]rule{"disabled": asDisabled, "transport": asKind}
+	for _, key := range nativeKeys() {
+		d.also[key.name] = asItself
+	}
+	d.also["type"], d.also["enabled"] = asKind, asEnabled
 	return d
 }
 
-// asItself copies a value that has the right shape.
-func asItself(key string) rule {
-	want := map[string]hujson.Kind{"command": '"', "url": '"', "cwd": '"', "envFile": '"', "args": '[', "env": '{', "headers": '{', "tools": '{'}[key]
-	return func(m *row, _ string, v *hujson.Value) {
-		switch {
-		case key == "id" || key == "name":
-		case want != 0 && v.Value.Kind() != want:
-			m.fail(v.StartOffset, fmt.Sprintf("%q is %s, which it cannot be", key, tree.KindOf(v.Value)), "")
-		case want != '"' || tree.Text(*v) != "":
-			m.out[key] = *v
-			m.moved(key, *v)
+// asItself copies a value that is of the right kind.
+func asItself(m *serverRow, key string, v *hujson.Value) {
+	var kinds string
+	for _, k := range nativeKeys() {
+		if k.name == key && len(k.kinds) == 1 {
+			kinds = k.kinds
 		}
+	}
+	switch {
+	case kinds != "" && !tree.Has(v, hujson.Kind(kinds[0])):
+		m.fail(v.StartOffset, fmt.Sprintf("%q is %s, which it cannot be", key, tree.KindOf(v.Value)), "")
+	case kinds != `"` || tree.Text(*v) != "":
+		m.out[key] = *v
+		m.moved(key, *v)
 	}
 }
 
 // moved remarks on what begins at the file's own directory, and means another place
 // in another file.
-func (m *row) moved(key string, v hujson.Value) {
-	text := v.String()
+func (m *serverRow) moved(key string, v hujson.Value) {
 	path := tree.Text(v)
-	relative := (key == "cwd" || key == "envFile") && !anywhere(path) && !strings.HasPrefix(path, "${")
-	for _, p := range split(text, []matcher{own}) {
-		relative = relative || p.kind == workspace || p.kind == baseName || p.kind == contents && !anywhere(p.text)
+	relative := (key == "cwd" || key == "envFile") && !isAnywhere(path) && !strings.HasPrefix(path, "${")
+	for _, p := range splitNative(v.String()) {
+		relative = relative || p.kind == projectPart || p.kind == baseNamePart || p.kind == filePart && !isAnywhere(p.text)
 	}
 	if relative {
 		m.remark(v.StartOffset, fmt.Sprintf("%q begins at the directory of this file, and elsewhere in another one", key), "write the whole path if the server moves")
@@ -54,7 +65,7 @@ func (m *row) moved(key string, v hujson.Value) {
 // Names are what [Detect] looks for, for an error that says so.
 func Names() string {
 	var names []string
-	for _, d := range append(dialects(), indus()) {
+	for _, d := range dialects() {
 		for _, path := range d.where {
 			name := fmt.Sprintf("%q", strings.Join(path, "."))
 			if len(path) > 0 && !strings.Contains(strings.Join(names, " "), name) {

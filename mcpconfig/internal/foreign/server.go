@@ -2,7 +2,7 @@ package foreign
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/tailscale/hujson"
@@ -12,23 +12,18 @@ import (
 
 // server is a native row, read for being written in another client's words.
 type server struct {
-	id            string
-	command, url  string
-	args          []string
-	env, headers  []pair
-	cwd, envFile  string
-	sse, inherit  bool
-	disabled      bool
-	steps         map[string]time.Duration // of "timeout"
-	allow, deny   []string
-	all           bool // "allow" is not there
-	rename, about bool
-	profile, era  bool
-	changes       bool
-	strange       []string // keys that are not known
+	id                          string
+	fields                      map[string]*hujson.Value
+	command, url, cwd, envFile  string
+	args                        []string
+	env, headers                []namedText
+	sse, inherit, disabled, all bool                     // all: there is no "allow"
+	steps                       map[string]time.Duration // of "timeout"
+	allow, deny                 []string
+	unknown                     []string // keys
 }
 
-type pair struct{ name, value string }
+type namedText struct{ name, value string }
 
 // decode reads a native row. What is wrong with it is for the reader of native
 // files to say: here it is only not written.
@@ -37,140 +32,116 @@ func decode(id string, row []byte) (*server, error) {
 	if fault != nil {
 		return nil, fmt.Errorf("the row is no JSON: %s", fault.Reason)
 	}
-	o, ok := doc.Root.Value.(*hujson.Object)
-	if !ok {
+	if !tree.Has(&doc.Root, '{') {
 		return nil, fmt.Errorf("the row is %s where an object is expected", tree.KindOf(doc.Root.Value))
 	}
-	s := &server{id: id, steps: map[string]time.Duration{}, all: true}
-	counts := lasts(o)
-	for i := range o.Members {
-		name, v := tree.Text(o.Members[i].Name), &o.Members[i].Value
-		if counts[name] != i || v.Value.Kind() == 'n' {
-			continue
-		}
-		if !s.take(name, v) {
+	kinds := map[string]string{"id": "", "name": "", "transport": `"`, "disabled": `tf"`}
+	for _, key := range nativeKeys() {
+		kinds[key.name] = key.kinds
+	}
+	s := &server{id: id, fields: tree.Fields(&doc.Root)}
+	for name, m := range tree.Members(&doc.Root) {
+		kind, known := kinds[name]
+		switch v := s.fields[name]; {
+		case v != &m.Value:
+		case tree.Has(v, 'n'):
+			delete(s.fields, name)
+		case !known && !isComment(name):
+			s.unknown = append(s.unknown, name)
+		case known && kind != "" && !strings.ContainsRune(kind, rune(v.Value.Kind())) || !s.take(name, v):
 			return nil, fmt.Errorf("%q is %s and cannot be written", name, tree.KindOf(v.Value))
 		}
 	}
-	if s.command == "" && s.url == "" {
+	switch {
+	case s.command == "" && s.url == "":
 		return nil, fmt.Errorf("the row has neither a command nor a url")
-	}
-	if s.command != "" && s.url != "" {
+	case s.command != "" && s.url != "":
 		return nil, fmt.Errorf("the row has both a command and a url")
 	}
+	s.all = !s.has("tools.allow")
 	return s, nil
 }
 
-// take reads one key, and reports whether it has a shape that can be written.
+// has reports a key, or one in "tools".
+func (s *server) has(key string) bool {
+	if name, ok := strings.CutPrefix(key, "tools."); ok {
+		v := tree.At(s.fields["tools"], name)
+		return v != nil && !tree.Has(v, 'n')
+	}
+	return s.fields[key] != nil
+}
+
+// take reads one key, and reports whether it can be written.
 func (s *server) take(name string, v *hujson.Value) (ok bool) {
 	switch name {
 	case "command":
-		s.command, ok = stringOf(v)
+		s.command = tree.Text(*v)
 	case "url":
-		s.url, ok = stringOf(v)
+		s.url = tree.Text(*v)
 	case "cwd":
-		s.cwd, ok = stringOf(v)
+		s.cwd = tree.Text(*v)
 	case "envFile":
-		s.envFile, ok = stringOf(v)
+		s.envFile = tree.Text(*v)
 	case "args":
-		s.args, ok = stringsOf(v)
+		s.args = textsIn(v)
 	case "env":
-		s.env, ok = pairsIn(v)
+		s.env = pairsIn(v)
 	case "headers":
-		s.headers, ok = pairsIn(v)
+		s.headers = pairsIn(v)
 	case "type", "transport":
-		s.sse, ok = tree.Text(*v) == "sse", v.Value.Kind() == '"'
+		s.sse = tree.Text(*v) == "sse"
 	case "inheritEnv":
-		s.inherit, ok = boolOf(v)
+		s.inherit = isTrue(v)
 	case "disabled":
-		var off bool
-		off, ok = boolOf(v)
-		s.disabled = s.disabled || off
+		s.disabled = s.disabled || isTrue(v)
 	case "enabled":
-		var on bool
-		on, ok = boolOf(v)
-		s.disabled = s.disabled || !on
+		s.disabled = s.disabled || !isTrue(v)
 	case "timeout":
-		ok = s.timeout(v)
+		return s.timeout(v)
 	case "tools":
-		ok = s.tools(v)
-	case "changes":
-		s.changes, ok = true, true
-	case "profile":
-		s.profile, ok = true, true
-	case "era":
-		s.era, ok = true, true
-	case "id", "name":
-		ok = true
-	default:
-		ok = true
-		if !slices.Contains([]string{"$", "_", "/", "#"}, name[:min(1, len(name))]) {
-			s.strange = append(s.strange, name)
+		s.allow, s.deny = textsIn(tree.At(v, "allow")), textsIn(tree.At(v, "deny"))
+		return (tree.Has(tree.At(v, "allow"), '[') || !s.has("tools.allow")) && (tree.Has(tree.At(v, "deny"), '[') || !s.has("tools.deny"))
+	}
+	return true
+}
+
+func isTrue(v *hujson.Value) bool { return tree.Has(v, 't') || tree.Text(*v) == "true" }
+
+// textsIn are the elements of a list that the reader of native files takes for strings.
+func textsIn(v *hujson.Value) (out []string) {
+	for _, e := range tree.Elements(v) {
+		if tree.Has(e, '"', '0', 't', 'f') {
+			out = append(out, e.Value.(hujson.Literal).String())
 		}
 	}
-	return ok
+	return out
 }
 
-func stringOf(v *hujson.Value) (string, bool) { return tree.Text(*v), v.Value.Kind() == '"' }
-
-func boolOf(v *hujson.Value) (b, ok bool) {
-	k := v.Value.Kind()
-	return k == 't' || tree.Text(*v) == "true", k == 't' || k == 'f' || k == '"'
-}
-
-// scalarOf is a string, or what the reader of native files takes for one.
-func scalarOf(v *hujson.Value) (string, bool) {
-	switch v.Value.Kind() {
-	case '"', '0', 't', 'f':
-		return v.Value.(hujson.Literal).String(), true
-	}
-	return "", false
-}
-
-func stringsOf(v *hujson.Value) (out []string, ok bool) {
-	list, ok := v.Value.(*hujson.Array)
-	if !ok {
-		return nil, false
-	}
-	out = []string{}
-	for i := range list.Elements {
-		if s, ok := scalarOf(&list.Elements[i]); ok {
-			out = append(out, s)
+func pairsIn(v *hujson.Value) (out []namedText) {
+	counts := tree.Fields(v)
+	for name, m := range tree.Members(v) {
+		if counts[name] == &m.Value && tree.Has(&m.Value, '"', '0', 't', 'f') {
+			out = append(out, namedText{name, m.Value.Value.(hujson.Literal).String()})
 		}
 	}
-	return out, true
-}
-
-func pairsIn(v *hujson.Value) (out []pair, ok bool) {
-	o, ok := v.Value.(*hujson.Object)
-	if !ok {
-		return nil, false
-	}
-	counts := lasts(o)
-	for i := range o.Members {
-		name := tree.Text(o.Members[i].Name)
-		if s, ok := scalarOf(&o.Members[i].Value); ok && counts[name] == i {
-			out = append(out, pair{name, s})
-		}
-	}
-	return out, true
+	return out
 }
 
 func (s *server) timeout(v *hujson.Value) bool {
-	o, ok := v.Value.(*hujson.Object)
-	if !ok {
+	s.steps = map[string]time.Duration{}
+	if !tree.Has(v, '{') {
 		d, ok := durationOf(v)
-		for _, step := range []string{"connect", "list", "call"} {
+		for _, step := range stepNames()[:3] {
 			s.steps[step] = d
 		}
 		return ok
 	}
-	for i := range o.Members {
-		d, ok := durationOf(&o.Members[i].Value)
+	for name, m := range tree.Members(v) {
+		d, ok := durationOf(&m.Value)
 		if !ok {
 			return false
 		}
-		s.steps[tree.Text(o.Members[i].Name)] = d
+		s.steps[name] = d
 	}
 	return true
 }
@@ -182,24 +153,4 @@ func durationOf(v *hujson.Value) (time.Duration, bool) {
 	}
 	d, err := time.ParseDuration(tree.Text(*v))
 	return d, err == nil
-}
-
-func (s *server) tools(v *hujson.Value) bool {
-	o, ok := v.Value.(*hujson.Object)
-	if !ok {
-		return false
-	}
-	if allow := get(o, "allow"); allow != nil && allow.Value.Kind() != 'n' {
-		s.all = false
-		if s.allow, ok = stringsOf(allow); !ok {
-			return false
-		}
-	}
-	if deny := get(o, "deny"); deny != nil && deny.Value.Kind() != 'n' {
-		if s.deny, ok = stringsOf(deny); !ok {
-			return false
-		}
-	}
-	s.rename, s.about = get(o, "rename") != nil, get(o, "describe") != nil
-	return true
 }

@@ -1,168 +1,223 @@
 package foreign
 
-import "strings"
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
 
-// These are the variables that the clients know, each form by itself. A client's
-// list of them says what it replaces; anything else it takes literally.
+	"github.com/indusagi/indus/internal/text"
+)
 
-// enclosed is the text between open and close, and the length of all three.
-func enclosed(s, open, close string) (inner string, n int) {
-	rest, ok := strings.CutPrefix(s, open)
-	if !ok {
-		return "", 0
-	}
-	end := strings.Index(rest, close)
-	if end < 0 {
-		return "", 0
-	}
-	return rest[:end], len(open) + end + len(close)
+// partKind is what a part of a text stands for.
+type partKind string
+
+const (
+	literalPart   partKind = ""
+	variablePart  partKind = "variable"  // of the environment
+	homePart      partKind = "home"      // the user's home directory
+	projectPart   partKind = "workspace" // the project's directory
+	baseNamePart  partKind = "base name" // its last element
+	separatorPart partKind = "separator" // of paths
+	filePart      partKind = "file"      // what a file holds
+	commandPart   partKind = "command"   // what a command prints
+	inputPart     partKind = "input"     // what the client asks its user
+	clientPart    partKind = "client"    // what only that client knows
+)
+
+// part is a piece of a text with variables.
+type part struct {
+	kind partKind
+	text string // the literal, or the name, path, command or id
+	// fallback is the default of a variable; nil where it has none.
+	fallback []part
 }
 
-// named is the variable that inner names, with a default behind ":-".
-func named(inner string, n int) (part, int) {
-	name, fallback, has := strings.Cut(inner, ":-")
-	if !isName(name) {
+// form is how a client writes variables of one kind: what stands before and behind the name.
+// Another client's form it takes literally.
+type form struct {
+	open, close string
+	kind        partKind // "": several
+	fallback    bool     // ":-" and a default may follow the name
+	// read reads a form that is more than that: the part, and how many bytes it takes; 0 where
+	// s does not begin with one.
+	read func(s string) (part, int)
+}
+
+// formsOf are the forms of a [dialect], where VAR, PATH and ID stand for any name.
+func formsOf(words []string) []form {
+	var out []form
+	for _, word := range words {
+		switch word {
+		case "${userHome}": // and the like
+			out = append(out, form{read: readPlace})
+		case "${config:…}":
+			out = append(out, form{read: readEditor})
+		case "$(COMMAND)":
+			out = append(out, form{"$(", ")", commandPart, false, readSubstitution})
+		case "${{ secrets.VAR }}":
+			out = append(out, form{"${{ secrets.", " }}", variablePart, false, readSecret})
+		}
+		for name, kind := range map[string]partKind{"VAR": variablePart, "PATH": filePart, "ID": inputPart} {
+			if open, end, ok := strings.Cut(word, name); ok && !strings.Contains(word, " ") {
+				end, fallback := strings.CutPrefix(end, ":-default")
+				out = append(out, form{open, end, kind, fallback, nil})
+			}
+		}
+	}
+	return out
+}
+
+// match reads a variable at the beginning of s.
+func (f form) match(s string) (part, int) {
+	if f.read != nil {
+		return f.read(s)
+	}
+	rest, ok := strings.CutPrefix(s, f.open)
+	n := text.NameLength(rest)
+	if f.close != "" {
+		n = strings.Index(rest, f.close)
+	}
+	if !ok || n < 0 || f.open == "%" && n < 3 { // %E4% is an octet of a URL
 		return part{}, 0
 	}
-	p := part{kind: variable, text: name}
-	if has {
-		p.fallback = text(fallback)
+	p := part{kind: f.kind, text: rest[:n]}
+	if name, fallback, has := strings.Cut(p.text, ":-"); has && f.fallback {
+		p.text, p.fallback = name, literalOf(fallback)
 	}
-	return p, n
+	if f.kind == variablePart && !isName(p.text) {
+		return part{}, 0
+	}
+	return p, len(f.open) + n + len(f.close)
 }
 
-// text is never nil, so that an empty default is one.
-func text(s string) []part {
+// write is p in this form; false where it would not be read as p again.
+func (f form) write(p part) (string, bool) {
+	text := f.open + p.text + f.close
+	if f.kind == "" {
+		text, _ = nativePart(p)
+	} else if f.fallback && p.fallback != nil {
+		fallback, ok := plainText(p.fallback)
+		if !ok {
+			return "", false
+		}
+		text = f.open + p.text + ":-" + fallback + f.close
+	}
+	again, n := f.match(text)
+	return text, n == len(text) && again.kind == p.kind && (p.kind != filePart || isAnywhere(p.text))
+}
+
+// isAnywhere reports whether a path is the same from every file.
+func isAnywhere(path string) bool {
+	return (filepath.IsAbs(path) || strings.HasPrefix(path, "~/")) && !strings.Contains(path, "${")
+}
+
+// plainText is a default without variables; false where it has some.
+func plainText(parts []part) (string, bool) {
+	switch {
+	case len(parts) == 0:
+		return "", true
+	case len(parts) == 1 && parts[0].kind == literalPart:
+		return parts[0].text, true
+	}
+	return "", false
+}
+
+// literalOf is never nil, so that an empty default is one.
+func literalOf(s string) []part {
 	if s == "" {
 		return []part{}
 	}
 	return []part{{text: s}}
 }
 
-// braced is ${VAR} and ${VAR:-default}; the default ends at the first "}".
-func braced(s string) (part, int) {
-	inner, n := enclosed(s, "${", "}")
-	return named(inner, n)
-}
+// maxVariable is how long a variable may be with its default, because a hostile text
+// can begin one at every byte; maxNest how deep one may stand in others.
+const (
+	maxVariable = 2 << 10
+	maxNest     = 20
+)
 
-// plainBraced is ${VAR} alone.
-func plainBraced(s string) (part, int) {
-	inner, n := enclosed(s, "${", "}")
-	if strings.Contains(inner, ":-") {
-		return part{}, 0
+// split cuts a text into its parts. What is in none of the forms is literal.
+func split(s string, forms ...form) []part {
+	var out []part
+	var plain strings.Builder
+	flush := func() {
+		if plain.Len() > 0 {
+			out = append(out, part{text: plain.String()})
+			plain.Reset()
+		}
 	}
-	return named(inner, n)
-}
-
-// envColon is ${env:VAR}, of Cursor and Visual Studio Code.
-func envColon(s string) (part, int) {
-	inner, n := enclosed(s, "${env:", "}")
-	if strings.Contains(inner, ":-") {
-		return part{}, 0
+	for at := 0; at < len(s); {
+		var p part
+		var n int
+		for _, f := range forms {
+			if p, n = f.match(s[at:min(len(s), at+maxVariable)]); n > 0 {
+				break
+			}
+		}
+		switch {
+		case n > 0 && p.kind == literalPart:
+			plain.WriteString(p.text)
+		case n > 0:
+			flush()
+			out = append(out, p)
+		default:
+			n = 1 + strings.IndexAny(s[at+1:], "${%")
+			if n == 0 || len(forms) == 0 {
+				n = len(s) - at
+			}
+			plain.WriteString(s[at : at+n])
+		}
+		at += n
 	}
-	return named(inner, n)
+	flush()
+	return out
 }
 
-// envURL is ${env://VAR} and ${env://VAR:-default}, of mcphost.
-func envURL(s string) (part, int) {
-	inner, n := enclosed(s, "${env://", "}")
-	return named(inner, n)
-}
+func isName(s string) bool { return s != "" && text.NameLength(s) == len(s) }
 
-// dollarEnv is $env:VAR, of mcporter.
-func dollarEnv(s string) (part, int) {
-	rest, ok := strings.CutPrefix(s, "$env:")
-	n := nameLength(rest)
-	if !ok || n == 0 {
-		return part{}, 0
+// placeNames are the variables of Cursor, Visual Studio Code and indus that need no name.
+func placeNames() map[string]partKind {
+	return map[string]partKind{
+		"userHome": homePart, "workspaceFolder": projectPart, "workspaceRoot": projectPart,
+		"workspaceFolderBasename": baseNamePart, "pathSeparator": separatorPart, "/": separatorPart,
 	}
-	return part{kind: variable, text: rest[:n]}, len("$env:") + n
 }
 
-// dollar is $VAR, of Gemini CLI and of shells.
-func dollar(s string) (part, int) {
-	rest, ok := strings.CutPrefix(s, "$")
-	n := nameLength(rest)
-	if !ok || n == 0 {
-		return part{}, 0
-	}
-	return part{kind: variable, text: rest[:n]}, 1 + n
-}
-
-// percent is %VAR%, of Gemini CLI. What could be an octet of a URL (%E4%) is not read.
-func percent(s string) (part, int) {
-	inner, n := enclosed(s, "%", "%")
-	if len(inner) < 3 || !isName(inner) {
-		return part{}, 0
-	}
-	return part{kind: variable, text: inner}, n
-}
-
-// curly is {env:VAR} and {file:path}, of opencode.
-func curly(s string) (part, int) {
-	if inner, n := enclosed(s, "{env:", "}"); n > 0 && isName(inner) {
-		return part{kind: variable, text: inner}, n
-	}
-	inner, n := enclosed(s, "{file:", "}")
-	return part{kind: contents, text: inner}, n
-}
-
-// fileColon is ${file:path}, of Windsurf.
-func fileColon(s string) (part, int) {
-	inner, n := enclosed(s, "${file:", "}")
-	return part{kind: contents, text: inner}, n
-}
-
-// places are ${userHome}, ${workspaceFolder} and their like, of Cursor and Visual Studio Code.
-func places(s string) (part, int) {
-	for name, k := range map[string]kind{
-		"userHome": home, "workspaceFolder": workspace, "workspaceRoot": workspace,
-		"workspaceFolderBasename": baseName, "pathSeparator": separator, "/": separator,
-	} {
+func readPlace(s string) (part, int) {
+	for name, kind := range placeNames() {
 		if strings.HasPrefix(s, "${"+name+"}") {
-			return part{kind: k}, len(name) + 3
+			return part{kind: kind}, len(name) + 3
 		}
 	}
 	return part{}, 0
 }
 
-// inputColon is ${input:ID}, of Visual Studio Code.
-func inputColon(s string) (part, int) {
-	inner, n := enclosed(s, "${input:", "}")
-	return part{kind: input, text: inner}, n
+// readEditor is ${config:…}, ${command:…} and the rest that only an editor can replace.
+func readEditor(s string) (part, int) {
+	p, n := form{open: "${", close: "}", kind: clientPart}.match(s)
+	about, _, more := strings.Cut(p.text, ":")
+	withMore := []string{"config", "command", "workspaceFolder", "env"}
+	alone := []string{"file", "fileBasename", "fileDirname", "fileWorkspaceFolder", "relativeFile", "selectedText", "lineNumber", "execPath", "cwd", "userDataDir"}
+	if more && slices.Contains(withMore, about) || !more && slices.Contains(alone, about) {
+		return p, n
+	}
+	return part{}, 0
 }
 
-// editor is ${config:…}, ${command:…} and the rest that only an editor can replace.
-func editor(s string) (part, int) {
-	inner, n := enclosed(s, "${", "}")
-	about, _, _ := strings.Cut(inner, ":")
-	switch about {
-	case "config", "command", "workspaceFolder", "env":
-		if about == inner {
-			return part{}, 0
-		}
-	case "file", "fileBasename", "fileDirname", "fileWorkspaceFolder", "relativeFile", "selectedText", "lineNumber", "execPath", "cwd", "userDataDir":
-		if about != inner {
-			return part{}, 0
-		}
-	default:
+// readSecret is ${{ secrets.VAR }} and ${{ inputs.VAR }}, of Continue.
+func readSecret(s string) (part, int) {
+	p, n := form{open: "${{", close: "}}", kind: clientPart}.match(s)
+	_, name, _ := strings.Cut(strings.TrimSpace(p.text), ".")
+	if !isName(name) {
 		return part{}, 0
 	}
-	return part{kind: alien, text: inner}, n
+	return part{kind: variablePart, text: name}, n
 }
 
-// secrets is ${{ secrets.VAR }} and ${{ inputs.VAR }}, of Continue.
-func secrets(s string) (part, int) {
-	inner, n := enclosed(s, "${{", "}}")
-	_, name, _ := strings.Cut(strings.TrimSpace(inner), ".")
-	if n == 0 || !isName(name) {
-		return part{}, 0
-	}
-	return part{kind: variable, text: name}, n
-}
-
-// substitution is $(command), of Crush and of shells.
-func substitution(s string) (part, int) {
+// readSubstitution is $(command), of Crush and of shells.
+func readSubstitution(s string) (part, int) {
 	if !strings.HasPrefix(s, "$(") || strings.HasPrefix(s, "$((") {
 		return part{}, 0
 	}
@@ -175,115 +230,90 @@ func substitution(s string) (part, int) {
 			}
 		case ')':
 			if depth--; depth == 0 {
-				return part{kind: output, text: s[2:i]}, i + 1
+				return part{kind: commandPart, text: s[2:i]}, i + 1
 			}
 		}
 	}
 	return part{}, 0
 }
 
-// own is every variable of indus's own files. "$${" is the escape.
-func own(s string) (part, int) {
+// splitNative cuts a text of indus's own files.
+func splitNative(s string) []part { return split(s, form{read: readNative}) }
+
+// readNative is every variable of indus's own files. "$${" is the escape.
+func readNative(s string) (part, int) {
 	if strings.HasPrefix(s, "$${") {
 		return part{text: "${"}, 3
 	}
-	if p, n := places(s); n > 0 && !strings.HasPrefix(s, "${workspaceRoot}") {
-		return p, n
-	}
-	if rest, ok := strings.CutPrefix(s, "${file:"); ok {
-		if end := ownEnd(rest); end >= 0 {
-			return part{kind: contents, text: rest[:end]}, len("${file:") + end + 1
-		}
-	}
-	if rest, ok := strings.CutPrefix(s, "${cmd:"); ok {
-		if end := paired(rest); end >= 0 {
-			return part{kind: output, text: rest[:end]}, len("${cmd:") + end + 1
-		}
-	}
-	rest, ok := strings.CutPrefix(s, "${")
-	if !ok {
+	if !strings.HasPrefix(s, "${") {
 		return part{}, 0
 	}
-	rest = strings.TrimPrefix(rest, "env:")
-	start := len(s) - len(rest)
-	n := nameLength(rest)
-	p := part{kind: variable, text: rest[:n]}
-	switch {
-	case n == 0:
+	n := text.VariableLength(s)
+	if text.VariableLength(s[:n]+" ") != n || strings.Count(s[:n], "${") > maxNest { // it is not closed, or hostile
 		return part{}, 0
-	case strings.HasPrefix(rest[n:], "}"):
-		return p, start + n + 1
-	case strings.HasPrefix(rest[n:], ":-"):
-		fallback, m := ownDefault(rest[n+2:])
-		p.fallback = fallback
-		if m == 0 {
-			return part{}, 0
-		}
-		return p, start + n + 2 + m
 	}
-	return part{}, 0
-}
-
-// opened is what is left over of "${" where no variable begins.
-func opened(s string) (part, int) {
-	if strings.HasPrefix(s, "${") {
-		return part{kind: alien, text: "${"}, 2
+	inner := s[2 : n-1]
+	if kind, ok := placeNames()[inner]; ok && inner != "workspaceRoot" {
+		return part{kind: kind}, n
 	}
-	return part{}, 0
-}
-
-// paired is where the "}" stands that has no "{" before it; -1 where there is none.
-func paired(s string) int {
-	depth := 0
-	for i, c := range s {
-		switch c {
-		case '{':
-			if depth++; depth > maxNest {
-				return -1
-			}
-		case '}':
-			if depth--; depth < 0 {
-				return i
-			}
+	for prefix, kind := range map[string]partKind{"file:": filePart, "cmd:": commandPart} {
+		if rest, ok := strings.CutPrefix(inner, prefix); ok {
+			return part{kind: kind, text: rest}, n
 		}
 	}
-	return -1
+	name, fallback, has := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
+	if !isName(name) {
+		return part{}, 0
+	}
+	p := part{kind: variablePart, text: name}
+	if has {
+		p.fallback = append([]part{}, splitNative(fallback)...)
+	}
+	return p, n
 }
 
-// maxNest is how deep defaults may stand in defaults, because reading them recurses.
-const maxNest = 20
-
-// ownDefault reads a default with its variables, and the "}" that ends it.
-func ownDefault(s string) ([]part, int) {
-	end := ownEnd(s)
-	if end < 0 {
-		return nil, 0
+// nativeText writes parts as indus's own files do; "" and false where they cannot say it.
+func nativeText(parts []part) (string, bool) {
+	var b strings.Builder
+	for i, p := range parts {
+		if p.kind == literalPart {
+			text := strings.ReplaceAll(p.text, "${", "$${")
+			if strings.HasSuffix(text, "$") && i+1 < len(parts) {
+				return "", false // "$" and "${NAME}" would read as an escape
+			}
+			b.WriteString(text)
+			continue
+		}
+		text, ok := nativePart(p)
+		if !ok {
+			return "", false
+		}
+		b.WriteString(text)
 	}
-	parts := split(s[:end], []matcher{own})
-	if parts == nil {
-		parts = []part{}
-	}
-	return parts, end + 1
+	return b.String(), true
 }
 
-// ownEnd is where the "}" stands that belongs to no variable inside.
-func ownEnd(s string) int {
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		switch {
-		case strings.HasPrefix(s[i:], "$${"):
-			i += 2
-		case strings.HasPrefix(s[i:], "${"):
-			if depth++; depth > maxNest {
-				return -1
-			}
-			i++
-		case s[i] == '}':
-			if depth == 0 {
-				return i
-			}
-			depth--
+func nativePart(p part) (string, bool) {
+	switch p.kind {
+	case variablePart:
+		if !isName(p.text) || p.fallback == nil {
+			return "${" + p.text + "}", isName(p.text)
+		}
+		text, ok := nativeText(p.fallback)
+		for _, f := range p.fallback {
+			ok = ok && (f.kind != literalPart || !strings.Contains(f.text, "}"))
+		}
+		return "${" + p.text + ":-" + text + "}", ok && !strings.HasSuffix(text, "$")
+	case filePart:
+		return "${file:" + p.text + "}", !strings.ContainsAny(p.text, "{}")
+	case commandPart:
+		out := "${cmd:" + p.text + "}"
+		return out, text.VariableLength(out+" ") == len(out) && strings.TrimSpace(p.text) != ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(placeNames())) {
+		if placeNames()[name] == p.kind && name != "workspaceRoot" && name != "/" {
+			return "${" + name + "}", true
 		}
 	}
-	return -1
+	return "", false
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // parseJSON reads JSON with comments and trailing commas.
-func (d *Doc) parseJSON() *Fault {
+func (d *Doc) parseJSON() *Note {
 	if f := tooMuch(d.Text); f != nil {
 		return f
 	}
@@ -31,7 +31,7 @@ const maxValues = 500_000
 // tooMuch is where the text goes below MaxDepth, or has too many values. It follows
 // the parser up to the parser's first error: strings and comments are where that one
 // sees them.
-func tooMuch(text []byte) *Fault {
+func tooMuch(text []byte) *Note {
 	depth, values := 0, 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -50,7 +50,7 @@ func tooMuch(text []byte) *Fault {
 			i = skipComment(text, i)
 		}
 		if values > maxValues {
-			return &Fault{i, fmt.Sprintf("has more than %d values", maxValues), ""}
+			return &Note{i, fmt.Sprintf("has more than %d values", maxValues), ""}
 		}
 	}
 	return nil
@@ -84,10 +84,10 @@ func skipComment(text []byte, i int) int {
 
 // syntax is where and why the parser gave up. The parser quotes the token it
 // stumbled over, which may be a secret with a bad escape: that text is replaced.
-func (d *Doc) syntax(err error) *Fault {
+func (d *Doc) syntax(err error) *Note {
 	at := d.errorOffset(err)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return &Fault{len(d.Text), "ends too early", "look for a bracket, a quote or a comment that is not closed"}
+		return &Note{len(d.Text), "ends too early", "look for a bracket, a quote or a comment that is not closed"}
 	}
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
@@ -99,7 +99,7 @@ func (d *Doc) syntax(err error) *Fault {
 	case strings.HasPrefix(reason, `invalid character '\''`):
 		hint = `write strings in double quotes`
 	}
-	return &Fault{at, reason, hint}
+	return &Note{at, reason, hint}
 }
 
 // errorOffset reads the position from the parser's text, which has no other place for it.
@@ -115,22 +115,22 @@ func (d *Doc) errorOffset(err error) int {
 }
 
 // literal says what is wrong with the token at an offset, without showing it.
-func (d *Doc) literal(at int) *Fault {
+func (d *Doc) literal(at int) *Note {
 	if at >= len(d.Text) || d.Text[at] != '"' {
-		return &Fault{at, "a word that is neither true, false, null nor a number", "write strings and names in double quotes"}
+		return &Note{at, "a word that is neither true, false, null nor a number", "write strings and names in double quotes"}
 	}
 	end := min(skipString(d.Text, at), len(d.Text))
 	for i := at + 1; i < end; i++ {
 		switch c := d.Text[i]; {
 		case c < ' ':
-			return &Fault{i, "a line break or control character in a string", `write it as \n, \t or \u00XX`}
+			return &Note{i, "a line break or control character in a string", `write it as \n, \t or \u00XX`}
 		case c == '\\' && !hujson.Literal(`"`+string(d.Text[i:escapeEnd(d.Text, i, end)])+`"`).IsValid():
-			return &Fault{i, "a bad escape in a string", `write "\\" for a backslash`}
+			return &Note{i, "a bad escape in a string", `write "\\" for a backslash`}
 		case c == '\\':
 			i++
 		}
 	}
-	return &Fault{at, "a bad string", ""}
+	return &Note{at, "a bad string", ""}
 }
 
 // escapeEnd is where the escape that begins at i ends, but at most end.

@@ -20,7 +20,7 @@ type tables struct {
 	root  *hujson.Object
 	known map[*hujson.Object]*table
 	names map[*hujson.Object]map[string]int // index of each member
-	fault *Fault
+	fault *Note
 }
 
 // table is what is known of one besides its members.
@@ -52,7 +52,7 @@ func Expressions(text []byte) []Expression {
 		if e.Kind != unstable.Table && e.Kind != unstable.ArrayTable && e.Kind != unstable.KeyValue {
 			continue
 		}
-		key := parts(e.Key())
+		key := keyParts(e.Key())
 		x := Expression{Header: e.Kind != unstable.KeyValue, Start: bytes.LastIndexByte(text[:key[0].at], '\n') + 1, End: len(text)}
 		if !x.Header {
 			x.Path = slices.Clone(here)
@@ -72,7 +72,7 @@ func Expressions(text []byte) []Expression {
 }
 
 // parseTOML reads TOML 1.0; dates become strings, and so do inf and nan.
-func (d *Doc) parseTOML() *Fault {
+func (d *Doc) parseTOML() *Note {
 	t := &tables{
 		doc: d, root: &hujson.Object{},
 		known: map[*hujson.Object]*table{}, names: map[*hujson.Object]map[string]int{},
@@ -101,41 +101,41 @@ func (d *Doc) parseTOML() *Fault {
 
 // syntax is where the parser gave up. Its own words may quote what stands there,
 // which may be a secret.
-func (t *tables) syntax(err error) *Fault {
+func (t *tables) syntax(err error) *Note {
 	at := len(t.doc.Text)
 	var bad *unstable.ParserError
 	if errors.As(err, &bad) && len(bad.Highlight) > 0 {
 		at = int(t.p.Range(bad.Highlight).Offset)
 	}
-	return &Fault{at, "is not valid TOML from here on", "look for a quote, a bracket or a \"=\" that is missing"}
+	return &Note{at, "is not valid TOML from here on", "look for a quote, a bracket or a \"=\" that is missing"}
 }
 
 func (t *tables) fail(at int, reason, hint string) {
 	if t.fault == nil {
-		t.fault = &Fault{at, reason, hint}
+		t.fault = &Note{at, reason, hint}
 	}
 }
 
-// parts are the steps of a key, and where each stands.
-type part struct {
+// keyParts are the steps of a key, and where each stands.
+type keyPart struct {
 	name string
 	at   int
 	end  int
 }
 
-func parts(it unstable.Iterator) []part {
-	var out []part
+func keyParts(it unstable.Iterator) []keyPart {
+	var out []keyPart
 	for it.Next() {
 		n := it.Node()
 		at := int(n.Raw.Offset)
-		out = append(out, part{string(n.Data), at, at + int(n.Raw.Length)})
+		out = append(out, keyPart{string(n.Data), at, at + int(n.Raw.Length)})
 	}
 	return out
 }
 
 // header is the table that a [header] opens.
 func (t *tables) header(e *unstable.Node) *hujson.Object {
-	path := parts(e.Key())
+	path := keyParts(e.Key())
 	last := path[len(path)-1]
 	o := t.walk(t.root, path, false)
 	if o == nil {
@@ -151,7 +151,7 @@ func (t *tables) header(e *unstable.Node) *hujson.Object {
 
 // element is the table that a [[header]] adds to its list.
 func (t *tables) element(e *unstable.Node) *hujson.Object {
-	path := parts(e.Key())
+	path := keyParts(e.Key())
 	last := path[len(path)-1]
 	up := t.root
 	if len(path) > 1 {
@@ -187,7 +187,7 @@ func (t *tables) grown(list *hujson.Array) bool {
 
 // walk goes down a path and makes the tables that are not there; of a list of
 // tables it takes the last one.
-func (t *tables) walk(o *hujson.Object, path []part, dotted bool) *hujson.Object {
+func (t *tables) walk(o *hujson.Object, path []keyPart, dotted bool) *hujson.Object {
 	if len(path) > MaxDepth {
 		t.fail(path[MaxDepth].at, tooDeepFault(0).Reason, "")
 		return nil
@@ -222,7 +222,7 @@ func (t *tables) member(o *hujson.Object, name string) (hujson.Value, bool) {
 	return o.Members[i].Value, true
 }
 
-func (t *tables) add(o *hujson.Object, p part, v hujson.Value) {
+func (t *tables) add(o *hujson.Object, p keyPart, v hujson.Value) {
 	if t.names[o] == nil {
 		t.names[o] = map[string]int{}
 	}
@@ -233,7 +233,7 @@ func (t *tables) add(o *hujson.Object, p part, v hujson.Value) {
 
 // assign adds "key = value", whose key may be dotted.
 func (t *tables) assign(o *hujson.Object, e *unstable.Node, depth int) {
-	path := parts(e.Key())
+	path := keyParts(e.Key())
 	last := path[len(path)-1]
 	if len(path) > 1 {
 		if o = t.walk(o, path[:len(path)-1], true); o == nil {

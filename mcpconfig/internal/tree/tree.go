@@ -25,17 +25,18 @@ type Doc struct {
 	starts []int // offset of each line
 }
 
-// Fault is where and why a text is of no use. It shows nothing of the text.
-type Fault struct {
+// Note is about a place in a text. It shows names, never values; as an error it says why the
+// text is of no use.
+type Note struct {
 	At           int // offset in Doc.Text
 	Reason, Hint string
 }
 
 // Error is the reason.
-func (f *Fault) Error() string { return f.Reason }
+func (n *Note) Error() string { return n.Reason }
 
-// Parse reads a text. The Doc is never nil: with a Fault it only tells positions.
-func Parse(text []byte, syntax Syntax) (*Doc, *Fault) {
+// Parse reads a text. The Doc is never nil: with a Note it only knows positions.
+func Parse(text []byte, syntax Syntax) (*Doc, *Note) {
 	d := newDoc(text)
 	if f := d.unfit(); f != nil {
 		return d, f
@@ -76,10 +77,10 @@ func (d *Doc) Position(at int) (line, column int) {
 }
 
 // unfit says why a text need not be parsed, or must not.
-func (d *Doc) unfit() *Fault {
+func (d *Doc) unfit() *Note {
 	text := d.Text
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
-		return &Fault{0, "is UTF-16", "save it as UTF-8"}
+		return &Note{0, "is UTF-16", "save it as UTF-8"}
 	}
 	if !utf8.Valid(text) {
 		at := 0
@@ -90,16 +91,16 @@ func (d *Doc) unfit() *Fault {
 			}
 			at += n
 		}
-		return &Fault{at, "is not UTF-8", "save it as UTF-8"}
+		return &Note{at, "is not UTF-8", "save it as UTF-8"}
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return &Fault{0, "is empty", `begin with {"servers": {"name": {"command": "…"}}}`}
+		return &Note{0, "is empty", `begin with {"servers": {"name": {"command": "…"}}}`}
 	}
 	return nil
 }
 
-func tooDeepFault(at int) *Fault {
-	return &Fault{at, fmt.Sprintf("nested deeper than %d levels", MaxDepth), ""}
+func tooDeepFault(at int) *Note {
+	return &Note{at, fmt.Sprintf("nested deeper than %d levels", MaxDepth), ""}
 }
 
 // KindOf names a value as a person would.

@@ -22,12 +22,12 @@ type nodes struct {
 	doc   *Doc
 	left  int
 	open  map[*yaml.Node]bool // anchors that are being written out
-	fault *Fault
+	fault *Note
 }
 
 // parseYAML reads one document of YAML. Names that are no text become it; inf, nan,
 // dates and binary data are strings; aliases and "<<" are written out.
-func (d *Doc) parseYAML() *Fault {
+func (d *Doc) parseYAML() *Note {
 	var root, second yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(d.Text))
 	if err := dec.Decode(&root); err != nil {
@@ -37,7 +37,7 @@ func (d *Doc) parseYAML() *Fault {
 		if err != nil {
 			return d.yamlSyntax(err)
 		}
-		return &Fault{d.offset(&second), "holds more than one document", `keep one, without "---" between`}
+		return &Note{d.offset(&second), "holds more than one document", `keep one, without "---" between`}
 	}
 	n := &nodes{doc: d, left: maxNodes, open: map[*yaml.Node]bool{}}
 	root.Line = max(root.Line, 1)
@@ -47,9 +47,9 @@ func (d *Doc) parseYAML() *Fault {
 
 // yamlSyntax is the line at which the parser gave up. Of what it says only that is
 // shown: the rest may quote the text.
-func (d *Doc) yamlSyntax(err error) *Fault {
+func (d *Doc) yamlSyntax(err error) *Note {
 	if errors.Is(err, io.EOF) {
-		return &Fault{0, "is empty", ""}
+		return &Note{0, "is empty", ""}
 	}
 	var line int
 	if _, e := fmt.Sscanf(err.Error(), "yaml: line %d:", &line); e != nil {
@@ -59,7 +59,7 @@ func (d *Doc) yamlSyntax(err error) *Fault {
 	if strings.Contains(err.Error(), "unknown anchor") {
 		reason, hint = "has an alias (*…) without its anchor (&…)", `put text that begins with "*" in quotes`
 	}
-	return &Fault{d.starts[min(max(line, 1), len(d.starts))-1], reason, hint}
+	return &Note{d.starts[min(max(line, 1), len(d.starts))-1], reason, hint}
 }
 
 // offset is where a node begins: the parser counts characters, and the tree bytes.
@@ -77,7 +77,7 @@ func (d *Doc) offset(n *yaml.Node) int {
 
 func (n *nodes) fail(node *yaml.Node, reason, hint string) hujson.Value {
 	if n.fault == nil {
-		n.fault = &Fault{n.doc.offset(node), reason, hint}
+		n.fault = &Note{n.doc.offset(node), reason, hint}
 	}
 	return hujson.Value{StartOffset: n.doc.offset(node), Value: hujson.Literal("null")}
 }

@@ -1,15 +1,81 @@
-package mcpconfig
+package edit
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// items is what stands in an object or a list, by offsets.
-type items struct {
+// JSON is a text with comments that changes step by step.
+type JSON struct {
+	Doc *tree.Doc
+	// Limit is how many bytes it may come to; 0 is no bound.
+	Limit int
+}
+
+// Put gives an object's member of that name a value, or adds it. broad: it goes on several lines
+// where the object is not on one.
+func (j *JSON) Put(in *hujson.Value, name string, value hujson.Value, broad bool) error {
+	if old := tree.At(in, name); old != nil {
+		return j.replace(old, value)
+	}
+	return j.add(in, string(hujson.String(name)), value, broad)
+}
+
+// replace gives a value the layout that the old one has, on one line or several.
+func (j *JSON) replace(old *hujson.Value, value hujson.Value) error {
+	t := j.text()
+	if bytes.Equal(pack(*old), pack(value)) { // which means the same to every reader
+		return nil
+	}
+	inline := !bytes.Contains(t.text[old.StartOffset:old.EndOffset], []byte("\n"))
+	by := t.value(value, t.indentAt(old.StartOffset), inline, !inline)
+	return j.apply([]tree.Cut{{From: old.StartOffset, To: old.EndOffset, By: by}})
+}
+
+// add puts an item behind the last one of an object, or without a key of a list.
+func (j *JSON) add(in *hujson.Value, key string, value hujson.Value, broad bool) error {
+	t := j.text()
+	return j.apply(t.insert(itemsOf(in), func(indent string, inline bool) string {
+		return t.item(key, value, indent, inline, broad && !inline)
+	}))
+}
+
+// remove takes an item out.
+func (j *JSON) remove(in *hujson.Value, i int) error {
+	return j.apply(j.text().remove(itemsOf(in), i))
+}
+
+// apply changes the text in some places, and reads it again.
+func (j *JSON) apply(cuts []tree.Cut) error {
+	if len(cuts) == 0 {
+		return nil
+	}
+	text := tree.Splice(j.Doc.Text, cuts)
+	if j.Limit > 0 && len(text) > j.Limit {
+		return fmt.Errorf("would be %w", TooLarge(int64(j.Limit)))
+	}
+	doc, wrong := tree.Parse(text, tree.JSON)
+	if wrong != nil {
+		return fmt.Errorf("could not be read any more: %w", wrong)
+	}
+	j.Doc = doc
+	return nil
+}
+
+// pack is a value without comments and blanks.
+func pack(v hujson.Value) []byte {
+	v = v.Clone()
+	v.BeforeExtra, v.AfterExtra = nil, nil
+	v.Minimize()
+	return v.Pack()
+}
+
+// itemList is what stands in an object or a list, by offsets.
+type itemList struct {
 	open, close int // of the brackets
 	each        []span
 	trailing    bool // a comma behind the last
@@ -18,21 +84,17 @@ type items struct {
 // span is one item. Its comma, if it has one, stands at comma.
 type span struct{ start, end, comma int }
 
-func itemsOf(v *hujson.Value) items {
-	it := items{open: v.StartOffset, close: v.EndOffset - 1}
-	add := func(start int, v hujson.Value) {
+func itemsOf(v *hujson.Value) itemList {
+	it := itemList{open: v.StartOffset, close: v.EndOffset - 1}
+	add := func(start int, v *hujson.Value) {
 		it.each = append(it.each, span{start, v.EndOffset, v.EndOffset + len(v.AfterExtra)})
 		it.trailing = v.AfterExtra != nil
 	}
-	switch list := v.Value.(type) {
-	case *hujson.Object:
-		for _, m := range list.Members {
-			add(m.Name.StartOffset, m.Value)
-		}
-	case *hujson.Array:
-		for _, v := range list.Elements {
-			add(v.StartOffset, v)
-		}
+	for _, m := range tree.Members(v) {
+		add(m.Name.StartOffset, &m.Value)
+	}
+	for _, e := range tree.Elements(v) {
+		add(e.StartOffset, e)
 	}
 	return it
 }
@@ -45,12 +107,12 @@ type jsonText struct {
 	trailing      bool // a comma behind the last item
 }
 
-func (e *Edit) text() *jsonText {
-	t := &jsonText{text: e.doc.Text, newline: "\n", unit: "  ", colon: ": ", comma: ", "}
+func (j *JSON) text() *jsonText {
+	t := &jsonText{text: j.Doc.Text, newline: "\n", unit: "  ", colon: ": ", comma: ", "}
 	if i := bytes.IndexByte(t.text, '\n'); i > 0 && t.text[i-1] == '\r' {
 		t.newline = "\r\n"
 	}
-	top := e.doc.Root.Value.(*hujson.Object)
+	top := j.Doc.Root.Value.(*hujson.Object)
 	if len(top.Members) == 0 {
 		return t
 	}
@@ -61,12 +123,12 @@ func (e *Edit) text() *jsonText {
 	if len(first.Value.BeforeExtra) == 0 {
 		t.colon, t.comma = ":", ","
 	}
-	t.trailing = itemsOf(&e.doc.Root).trailing
+	t.trailing = itemsOf(&j.Doc.Root).trailing
 	return t
 }
 
 // insert adds an item behind the last; write writes it.
-func (t *jsonText) insert(in items, write func(indent string, inline bool) string) []tree.Cut {
+func (t *jsonText) insert(in itemList, write func(indent string, inline bool) string) []tree.Cut {
 	n := len(in.each)
 	if n == 0 {
 		return t.insertFirst(in, write)
@@ -87,7 +149,7 @@ func (t *jsonText) insert(in items, write func(indent string, inline bool) strin
 }
 
 // insertFirst adds an item where there is none.
-func (t *jsonText) insertFirst(in items, write func(indent string, inline bool) string) []tree.Cut {
+func (t *jsonText) insertFirst(in itemList, write func(indent string, inline bool) string) []tree.Cut {
 	at, base := t.tail(in.open+1), t.indentAt(in.open)
 	indent := base + t.unit
 	by := t.newline + indent + write(indent, false)
@@ -101,7 +163,7 @@ func (t *jsonText) insertFirst(in items, write func(indent string, inline bool) 
 }
 
 // remove takes an item out, with its comma and what else is on its lines.
-func (t *jsonText) remove(in items, i int) []tree.Cut {
+func (t *jsonText) remove(in itemList, i int) []tree.Cut {
 	item, final := in.each[i], i == len(in.each)-1
 	end := item.comma + 1
 	var cuts []tree.Cut
@@ -150,7 +212,7 @@ func (t *jsonText) upTo(start, end int) int {
 
 // downTo is where a removal of whole lines ends: of the first item behind the empty
 // line that parts it from the second.
-func (t *jsonText) downTo(in items, i, end int) int {
+func (t *jsonText) downTo(in itemList, i, end int) int {
 	next := t.blanks(end)
 	if t.text[next] == '\r' {
 		next++

@@ -1,4 +1,4 @@
-package mcpconfig
+package edit
 
 import (
 	"bytes"
@@ -6,29 +6,25 @@ import (
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // maxLine is how long a line may be that is written on its own account.
 const maxLine = 100
 
 // broad reports whether the rows of a list stand on several lines each.
-func (t *jsonText) broad(in *hujson.Value) bool {
-	broad := false
-	each := func(v hujson.Value) bool {
+func (t *jsonText) broad(in *hujson.Value) (broad bool) {
+	each := func(v *hujson.Value) {
 		if v.Value.Kind() == '{' && v.EndOffset-v.StartOffset > 2 {
 			broad = bytes.IndexByte(t.text[v.StartOffset:v.EndOffset], '\n') >= 0
 		}
-		return broad
 	}
-	switch list := in.Value.(type) {
-	case *hujson.Object:
-		for _, m := range list.Members {
-			each(m.Value)
-		}
-	case *hujson.Array:
-		for _, v := range list.Elements {
-			each(v)
-		}
+	for _, m := range tree.Members(in) {
+		each(&m.Value)
+	}
+	for _, e := range tree.Elements(in) {
+		each(e)
 	}
 	return broad
 }
@@ -53,16 +49,12 @@ func (t *jsonText) value(v hujson.Value, indent string, inline, broad bool) stri
 	var items []string
 	deeper := indent + t.unit
 	brackets := "{}"
-	switch list := v.Value.(type) {
-	case *hujson.Object:
-		for _, m := range list.Members {
-			items = append(items, t.item(string(m.Name.Value.(hujson.Literal)), m.Value, deeper, false, false))
-		}
-	case *hujson.Array:
+	for _, m := range tree.Members(&v) {
+		items = append(items, t.item(string(m.Name.Value.(hujson.Literal)), m.Value, deeper, false, false))
+	}
+	for _, e := range tree.Elements(&v) {
 		brackets = "[]"
-		for _, v := range list.Elements {
-			items = append(items, t.item("", v, deeper, false, false))
-		}
+		items = append(items, t.item("", *e, deeper, false, false))
 	}
 	if len(items) == 0 {
 		return flat
@@ -78,16 +70,16 @@ func (t *jsonText) value(v hujson.Value, indent string, inline, broad bool) stri
 // flat is a value on one line.
 func (t *jsonText) flat(v hujson.Value) string {
 	var items []string
-	switch list := v.Value.(type) {
-	case *hujson.Object:
-		for _, m := range list.Members {
-			items = append(items, string(m.Name.Value.(hujson.Literal))+t.colon+t.flat(m.Value))
-		}
+	for _, m := range tree.Members(&v) {
+		items = append(items, string(m.Name.Value.(hujson.Literal))+t.colon+t.flat(m.Value))
+	}
+	for _, e := range tree.Elements(&v) {
+		items = append(items, t.flat(*e))
+	}
+	switch v.Value.Kind() {
+	case '{':
 		return "{" + strings.Join(items, t.comma) + "}"
-	case *hujson.Array:
-		for _, v := range list.Elements {
-			items = append(items, t.flat(v))
-		}
+	case '[':
 		return "[" + strings.Join(items, t.comma) + "]"
 	}
 	return string(v.Value.(hujson.Literal))

@@ -1,4 +1,4 @@
-package foreign
+package edit
 
 import (
 	"bytes"
@@ -8,73 +8,62 @@ import (
 	"github.com/tailscale/hujson"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// YAML is a file with the rows added, or in the place of those that have their ids; doc
-// is nil where nothing is. Other lines are not changed, so that comments and blank lines
-// stay.
-func (w *Written) YAML(doc *tree.Doc) ([]byte, error) {
-	name := w.Where[0][0]
-	newline := "\n"
-	if doc == nil {
+// yaml is the file with the rows added, or in the place of those that have their ids.
+func (m *merge) yaml() ([]byte, error) {
+	name := m.path[0]
+	if m.doc == nil {
 		var b bytes.Buffer
-		for _, m := range w.Begin {
-			b.WriteString(tree.Text(m.Name) + ": " + yamlText(m.Value))
+		for _, first := range m.Begin {
+			b.WriteString(tree.Text(first.Name) + ": " + yamlText(first.Value))
 		}
-		if len(w.Rows) > 0 {
+		if len(m.Rows) > 0 {
 			b.WriteString(name + ":\n")
 		}
-		for _, row := range w.Rows {
-			b.WriteString(w.yamlRow(row, 2))
+		for _, row := range m.Rows {
+			b.WriteString(m.yamlRow(row, 2))
 		}
 		return b.Bytes(), nil
 	}
-	if bytes.Contains(doc.Text, []byte("\r\n")) {
-		newline = "\r\n"
-	}
-	rows := w.others(doc, w.Where[0])
-	if len(rows) == 0 {
-		return doc.Text, nil
-	}
 	var cuts []tree.Cut
-	place, indent, head := w.place(doc, name)
-	added, there := "", rowsAt(doc, w.Where[0])
-	for _, row := range rows {
+	place, indent, head := m.yamlPlace(name)
+	added, there := "", rowsAt(m.doc, m.path)
+	for _, row := range m.Rows {
 		old := there[row.ID]
 		if old == nil {
-			added += w.yamlRow(row, indent)
+			added += m.yamlRow(row, indent)
 			continue
 		}
-		from, to, deep, ok := w.lines(doc, row.ID, old)
+		from, to, deep, ok := m.yamlLines(row.ID, old)
 		if !ok {
-			line, column := doc.Position(old.StartOffset)
+			line, column := m.doc.Position(old.StartOffset)
 			return nil, fmt.Errorf("%d:%d: the server %s is written in a form that cannot be replaced; remove it first", line, column, tree.Quote(row.ID))
 		}
-		cuts = append(cuts, tree.Cut{From: from, To: to, By: strings.ReplaceAll(w.yamlRow(row, deep), "\n", newline)})
+		cuts = append(cuts, tree.Cut{From: from, To: to, By: strings.ReplaceAll(m.yamlRow(row, deep), "\n", m.newline)})
 	}
 	if added != "" {
-		added = strings.ReplaceAll(head+added, "\n", newline)
-		if place == len(doc.Text) && !bytes.HasSuffix(doc.Text, []byte("\n")) && !strings.HasPrefix(added, newline) {
-			added = newline + added
+		added = strings.ReplaceAll(head+added, "\n", m.newline)
+		if place == len(m.doc.Text) && !bytes.HasSuffix(m.doc.Text, []byte("\n")) && !strings.HasPrefix(added, m.newline) {
+			added = m.newline + added
 		}
 		cuts = append([]tree.Cut{{From: place, To: place, By: added}}, cuts...)
-		if from, to := emptied(doc, name); from < to { // "[]" in front of the rows
+		if from, to := yamlEmpty(m.doc, name); from < to { // "[]" in front of the rows
 			cuts = append(cuts, tree.Cut{From: from, To: to})
 		}
 	}
-	return w.checked(tree.Splice(doc.Text, cuts), doc, w.Where[0])
+	return m.checked(tree.Splice(m.doc.Text, cuts))
 }
 
-// lines are those of a server that stands on lines of its own, and how far they are
+// yamlLines are those of a server that stands on lines of its own, and how far they are
 // indented.
-func (w *Written) lines(doc *tree.Doc, id string, v *hujson.Value) (from, to, indent int, ok bool) {
-	start, lead := v.StartOffset, "-"
-	if o, isMap := at(&doc.Root, w.Where[0]).Value.(*hujson.Object); isMap {
-		for i := range o.Members {
-			if tree.Text(o.Members[i].Name) == id {
-				start, lead = o.Members[i].Name.StartOffset, ""
-			}
+func (m *merge) yamlLines(id string, v *hujson.Value) (from, to, indent int, ok bool) {
+	doc, start, lead := m.doc, v.StartOffset, "-"
+	for name, member := range tree.Members(tree.At(&doc.Root, m.path...)) {
+		if name == id {
+			start, lead = member.Name.StartOffset, ""
 		}
 	}
 	from = bytes.LastIndexByte(doc.Text[:start], '\n') + 1
@@ -99,10 +88,10 @@ func (w *Written) lines(doc *tree.Doc, id string, v *hujson.Value) (from, to, in
 	return from, to, indent, true
 }
 
-// emptied is where a list or map without anything stands, with the blanks in front,
+// yamlEmpty is where a list or map without anything stands, with the blanks in front,
 // which yields to rows in block form.
-func emptied(doc *tree.Doc, name string) (from, to int) {
-	v := at(&doc.Root, []string{name})
+func yamlEmpty(doc *tree.Doc, name string) (from, to int) {
+	v := tree.At(&doc.Root, name)
 	if v == nil {
 		return 0, 0
 	}
@@ -118,16 +107,13 @@ func emptied(doc *tree.Doc, name string) (from, to int) {
 	return from, to
 }
 
-// place is where rows go, how far they are indented, and what goes before them.
-func (w *Written) place(doc *tree.Doc, name string) (offset, indent int, head string) {
-	root, ok := doc.Root.Value.(*hujson.Object)
-	v := (*hujson.Value)(nil)
-	key := 0
-	if ok {
-		for i := range root.Members {
-			if tree.Text(root.Members[i].Name) == name {
-				key, v = root.Members[i].Name.StartOffset, &root.Members[i].Value
-			}
+// yamlPlace is where rows go, how far they are indented, and what goes before them.
+func (m *merge) yamlPlace(name string) (offset, indent int, head string) {
+	doc := m.doc
+	v, key := (*hujson.Value)(nil), 0
+	for n, member := range tree.Members(&doc.Root) {
+		if n == name {
+			key, v = member.Name.StartOffset, &member.Value
 		}
 	}
 	if v == nil {
@@ -147,12 +133,10 @@ func (w *Written) place(doc *tree.Doc, name string) (offset, indent int, head st
 }
 
 // yamlRow is a server in block form.
-func (w *Written) yamlRow(row Output, indent int) string {
-	var v hujson.Value
-	if w.List {
-		v.Value = &hujson.Array{Elements: []hujson.ArrayElement{row.Value}}
-	} else {
-		v.Value = &hujson.Object{Members: []hujson.ObjectMember{{Name: hujson.Value{Value: hujson.String(row.ID)}, Value: row.Value}}}
+func (m *merge) yamlRow(row foreign.Output, indent int) string {
+	v := tree.List(0, []hujson.Value{row.Value})
+	if !m.List {
+		v = tree.Object(0, []hujson.ObjectMember{tree.Member(row.ID, row.Value)})
 	}
 	var b strings.Builder
 	for line := range strings.Lines(yamlText(v)) {

@@ -1,0 +1,170 @@
+// Package edit reads configuration files and replaces them, and changes their texts, in JSON,
+// TOML and YAML, so that all that a change is not about keeps its bytes.
+package edit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/indusagi/indus/internal/filelock"
+)
+
+// ErrChanged says that a file is not what it was when it was opened.
+var ErrChanged = errors.New("the file has changed since it was read")
+
+// Who waits for the lock of a directory looks this often, and gives up in the end:
+// a save takes a few milliseconds.
+const (
+	lockPoll = 5 * time.Millisecond
+	lockWait = 10 * time.Second
+)
+
+// File is one as it was read, which is to be replaced.
+type File struct {
+	Path   string // as it was named
+	Target string // where its symbolic links lead
+	Before []byte // nil where there is no file
+	info   fs.FileInfo
+	limit  int64
+}
+
+// Open reads a file; one that is not there is no error.
+func Open(path string, limit int64) (*File, error) {
+	f := &File{Path: path, limit: limit}
+	var err error
+	if f.Target, err = Follow(path); err != nil {
+		return nil, err
+	}
+	f.Before, f.info, err = f.read()
+	return f, err
+}
+
+// read is what the file holds now; of a file that is not there, nil and nil.
+func (f *File) read() ([]byte, fs.FileInfo, error) {
+	info, err := os.Stat(f.Target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, err
+	case info.Mode().IsRegular() && info.Size() == 0:
+		return []byte{}, info, nil
+	}
+	text, err := ReadFilled(f.Target, f.limit)
+	return text, info, err
+}
+
+// Save replaces the text, unless the file is not what it was: [ErrChanged].
+func (f *File) Save(text []byte) error {
+	if bytes.Equal(text, f.Before) && (f.info != nil || text == nil) {
+		return nil
+	}
+	dir := filepath.Dir(f.Target)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := f.unchanged(); err != nil {
+		return err
+	}
+	if err := f.writable(); err != nil {
+		return err
+	}
+	if err := Replace(f.Target, text, f.info); err != nil {
+		return err
+	}
+	f.Before = text
+	f.info, err = os.Stat(f.Target)
+	return err
+}
+
+// unchanged looks whether the file is what was read.
+func (f *File) unchanged() error {
+	if to, err := Follow(f.Path); err == nil && to == f.Target {
+		now, info, err := f.read()
+		if err == nil && bytes.Equal(now, f.Before) && (info == nil) == (f.info == nil) {
+			f.info = info
+			return nil
+		}
+	}
+	return ErrChanged
+}
+
+// writable is an error for a file that somebody has made read-only: replacing it
+// would need no permission but the directory's.
+func (f *File) writable() error {
+	if f.info == nil {
+		return nil
+	}
+	if f.info.Mode().Perm()&0o222 == 0 { // for root too
+		return &fs.PathError{Op: "open", Path: f.Target, Err: fs.ErrPermission}
+	}
+	file, err := os.OpenFile(f.Target, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// Replace gives a file a new text in one step: whoever reads it finds the old one or the
+// new one. It keeps the mode and the owner that old has, and is the user's alone where that is
+// nil. The new text has a fixed name until it is complete, so that a crash leaves at most one
+// such file, and it is never written through what somebody put there.
+func Replace(path string, text []byte, old fs.FileInfo) error {
+	dir := filepath.Dir(path)
+	name := filepath.Join(dir, "."+filepath.Base(path)+".new")
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil && old != nil {
+		err = f.Chmod(old.Mode().Perm())
+		keepOwner(f, old)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(name, path)
+	}
+	if err != nil {
+		_ = os.Remove(name)
+		return err
+	}
+	if d, err := os.Open(dir); err == nil { // so that the renaming lasts; where that cannot be done the file is whole anyway
+		_ = d.Sync()
+		d.Close()
+	}
+	return nil
+}
+
+// lockDir keeps other editors of this package out of a directory.
+func lockDir(dir string) (unlock func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(lockWait); ; time.Sleep(lockPoll) {
+		if !errors.Is(filelock.Try(f), filelock.ErrHeld) { // on a system or a file system without locks everybody has it
+			return func() { f.Close() }, nil // which unlocks
+		}
+		if time.Now().After(end) {
+			f.Close()
+			return nil, fmt.Errorf("another process has been writing in %s for %s", dir, lockWait)
+		}
+	}
+}

@@ -1,0 +1,449 @@
+package foreign
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// rule reads one key of a row. The value is not null.
+type rule func(m *serverRow, key string, v *hujson.Value)
+
+// rules are those of all keys that the client's rows may have.
+func (d *dialect) rules() map[string]rule {
+	ignore := func(*serverRow, string, *hujson.Value) {}
+	out := map[string]rule{
+		d.command: asText("command"), d.args: asArgs, d.env: asEnv, d.cwd: asText("cwd"), d.envFile: asText("envFile"),
+		d.headers: asHeaders, d.url: asURL, d.sseURL: asSSE, d.kind: asKind, d.enabled: asEnabled, d.disabled: asDisabled,
+		d.allow: asAllow, d.deny: asDeny, d.handOn: asHandOn, d.headerVars: asHeaderVariables, d.bearerVar: asBearerVariable,
+	}
+	if d.joined {
+		out[d.command] = asCommandLine
+	}
+	for _, t := range d.timeouts {
+		out[t.key] = asTimeout(t.unit, t.steps...)
+	}
+	for meaning, keys := range d.none {
+		for key := range strings.FieldsSeq(keys) {
+			out[key] = notTaken(meaning)
+		}
+	}
+	for key := range strings.FieldsSeq(d.quiet) {
+		out[key] = ignore
+	}
+	if d.list {
+		out["name"] = ignore
+	}
+	maps.Copy(out, d.also)
+	for key, primary := range d.others {
+		if out[key] = out[primary]; primary == d.url {
+			out[key] = yieldsTo(primary, asText("url"))
+		}
+	}
+	delete(out, "")
+	for key, r := range map[string]rule{"enabled": asEnabled, "disabled": asDisabled} {
+		if out[key] == nil {
+			out[key] = offAnyway(r)
+		}
+	}
+	return out
+}
+
+// offAnyway is the rule of a switch that a client does not have, or not in all of its
+// releases: whoever wrote it does not want the server to start.
+func offAnyway(r rule) rule {
+	return func(m *serverRow, key string, v *hujson.Value) {
+		before := m.disable
+		if r(m, key, v); m.disable && !before {
+			m.remark(v.StartOffset, fmt.Sprintf("is disabled by %q, which %s may not heed", key, m.title), "")
+		}
+	}
+}
+
+// notTaken is the rule of a key that has no counterpart. One that is false switches
+// nothing on that could be missed, but for calls in parallel.
+func notTaken(meaning string) rule {
+	return func(m *serverRow, key string, v *hujson.Value) {
+		if v.Value.Kind() == 'f' && key != "supports_parallel_tool_calls" {
+			return
+		}
+		m.remark(v.StartOffset, fmt.Sprintf("%q is not taken over: %s", key, meaning), "")
+	}
+}
+
+// yieldsTo is the rule of a key that yields to another one.
+func yieldsTo(other string, r rule) rule {
+	return func(m *serverRow, key string, v *hujson.Value) {
+		if m.fields[other] != nil {
+			m.remark(v.StartOffset, fmt.Sprintf("%q is not used, because the row has %q", key, other), "")
+			return
+		}
+		r(m, key, v)
+	}
+}
+
+// expect gives the row up where a value is of another kind.
+func (m *serverRow) expect(kind hujson.Kind, what, key string, v *hujson.Value) bool {
+	if v.Value.Kind() == kind {
+		return true
+	}
+	m.fail(v.StartOffset, fmt.Sprintf("%q is %s where %s is expected", key, tree.KindOf(v.Value), what), "")
+	return false
+}
+
+func asText(native string) rule {
+	return func(m *serverRow, key string, v *hujson.Value) {
+		if s, ok := m.text(key, v); ok && s != "" {
+			m.out[native] = tree.String(v.StartOffset, s)
+		}
+	}
+}
+
+// text is a value that must be a string, with its variables in indus's words.
+func (m *serverRow) text(key string, v *hujson.Value) (string, bool) {
+	if !m.expect('"', "a string", key, v) {
+		return "", false
+	}
+	return m.convert(key, tree.Text(*v), v.StartOffset), true
+}
+
+// scalar is an element that should be a string; a number or a boolean counts as its text.
+func (m *serverRow) scalar(where string, v *hujson.Value) (hujson.Value, bool) {
+	switch v.Value.Kind() {
+	case '"':
+		return tree.String(v.StartOffset, m.convert(where, tree.Text(*v), v.StartOffset)), true
+	case '0', 't', 'f':
+		m.remark(v.StartOffset, where+" is "+tree.KindOf(v.Value)+" and is read as text", "")
+		return tree.String(v.StartOffset, v.Value.(hujson.Literal).String()), true
+	}
+	m.remark(v.StartOffset, where+" is "+tree.KindOf(v.Value)+", no string, and is left out", "")
+	return hujson.Value{}, false
+}
+
+// texts are the elements of a value that must be a list.
+func (m *serverRow) texts(key string, v *hujson.Value) []hujson.Value {
+	if !m.expect('[', "a list of strings", key, v) {
+		return nil
+	}
+	out := []hujson.Value{}
+	for i, e := range tree.Elements(v) {
+		if e, ok := m.scalar(fmt.Sprintf("%s[%d]", key, i), e); ok {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func asArgs(m *serverRow, key string, v *hujson.Value) {
+	if list := m.texts(key, v); len(list) > 0 {
+		m.out["args"] = tree.List(v.StartOffset, list)
+	}
+}
+
+// asCommandLine is a command and its arguments in one list.
+func asCommandLine(m *serverRow, key string, v *hujson.Value) {
+	list := m.texts(key, v)
+	if len(list) == 0 {
+		m.fail(v.StartOffset, fmt.Sprintf("%q is empty", key), "")
+		return
+	}
+	m.out["command"] = list[0]
+	if len(list) > 1 {
+		m.out["args"] = tree.List(list[1].StartOffset, list[1:])
+	}
+}
+
+// asEither is a command alone, or with its arguments in one list; "args" go behind those.
+func asEither(m *serverRow, key string, v *hujson.Value) {
+	args := m.fields["args"]
+	switch {
+	case v.Value.Kind() != '[':
+		asText("command")(m, key, v)
+	case args == nil:
+		asCommandLine(m, key, v)
+	default:
+		m.later = append(m.later, func() {
+			delete(m.out, "args")
+			asCommandLine(m, key, v)
+			had := m.out["args"]
+			var list []hujson.Value
+			for _, e := range tree.Elements(&had) {
+				list = append(list, *e)
+			}
+			if more := m.texts("args", args); len(more) > 0 || len(list) > 0 {
+				m.out["args"] = tree.List(args.StartOffset, append(list, more...))
+			}
+		})
+	}
+}
+
+func asEnv(m *serverRow, key string, v *hujson.Value) { m.env = append(m.pairsOf(key, v), m.env...) }
+func asHeaders(m *serverRow, key string, v *hujson.Value) {
+	m.headers = append(m.pairsOf(key, v), m.headers...)
+}
+
+// asHeaderLines are headers as "Name: value", or an object of them.
+func asHeaderLines(m *serverRow, key string, v *hujson.Value) {
+	if v.Value.Kind() != '[' {
+		asHeaders(m, key, v)
+		return
+	}
+	for _, e := range m.texts(key, v) {
+		name, value, ok := strings.Cut(tree.Text(e), ":")
+		if !ok {
+			m.remark(e.StartOffset, `a header without ":" is left out`, "")
+			continue
+		}
+		m.headers = append(m.headers, tree.Member(strings.TrimSpace(name), tree.String(e.StartOffset, strings.TrimSpace(value))))
+	}
+}
+
+// pairsOf are the members of a value that must be an object of strings.
+func (m *serverRow) pairsOf(key string, v *hujson.Value) []hujson.ObjectMember {
+	if !m.expect('{', "an object", key, v) {
+		return nil
+	}
+	counts := tree.Fields(v)
+	var out []hujson.ObjectMember
+	for name, pair := range tree.Members(v) {
+		where := key + " " + tree.Quote(name)
+		if counts[name] != &pair.Value {
+			m.remark(pair.Name.StartOffset, where+" comes again; the last counts", "")
+		} else if value, ok := m.scalar(where, &pair.Value); ok {
+			out = append(out, hujson.ObjectMember{Name: tree.String(pair.Name.StartOffset, name), Value: value})
+		}
+	}
+	return out
+}
+
+// give adds a pair to env or headers when all that the row says itself is in the list, unless
+// the name has a value then.
+func (m *serverRow) give(list *[]hujson.ObjectMember, name, value string, offset int) {
+	m.later = append(m.later, func() {
+		if m.given == nil {
+			m.given = map[*[]hujson.ObjectMember]map[string]bool{}
+		}
+		has := m.given[list]
+		if has == nil {
+			has = map[string]bool{}
+			for _, pair := range *list {
+				has[tree.Text(pair.Name)] = true
+			}
+			m.given[list] = has
+		}
+		if !has[name] {
+			has[name] = true
+			*list = append(*list, tree.Member(name, tree.String(offset, value)))
+		}
+	})
+}
+
+// asHandOn are variables of the environment that the child gets under their own names.
+func asHandOn(m *serverRow, key string, v *hujson.Value) {
+	if !m.expect('[', "a list", key, v) {
+		return
+	}
+	if m.place.Moving && !m.keepsSecrets && len(v.Value.(*hujson.Array).Elements) > 0 {
+		m.remark(v.StartOffset, fmt.Sprintf("%q hands on what is set; indus skips the server where one of them is not", key), "write ${NAME:-} in env where nothing will do")
+	}
+	for _, e := range tree.Elements(v) {
+		name := tree.Text(*e)
+		if tree.At(e, "name") != nil {
+			name = tree.TextAt(e, "name")
+		}
+		switch {
+		case !isName(name):
+			m.remark(e.StartOffset, key+": "+tree.Quote(name)+" is no variable's name and is left out", "")
+			continue
+		case tree.TextAt(e, "source") == "remote":
+			m.remark(e.StartOffset, key+": "+tree.Quote(name)+" comes from the remote side of "+m.title+"; it is taken from here", "")
+		case m.keepsSecrets:
+			m.remark(e.StartOffset, m.title+" keeps the value of "+name+" itself", "set the variable "+name)
+		}
+		m.give(&m.env, name, "${"+name+"}", e.StartOffset)
+	}
+}
+
+// asHeaderVariables are headers whose values are names of variables.
+func asHeaderVariables(m *serverRow, key string, v *hujson.Value) {
+	for _, pair := range m.pairsOf(key, v) {
+		header, name := tree.Text(pair.Name), tree.Text(pair.Value)
+		if !isName(name) {
+			m.remark(pair.Value.StartOffset, key+" "+tree.Quote(header)+" is no variable's name and is left out", "")
+			continue
+		}
+		m.give(&m.headers, header, "${"+name+"}", pair.Value.StartOffset)
+	}
+}
+
+// asBearerVariable is the name of a variable that has a token.
+func asBearerVariable(m *serverRow, key string, v *hujson.Value) {
+	if name := tree.Text(*v); isName(name) {
+		m.give(&m.headers, "Authorization", "Bearer ${"+name+"}", v.StartOffset)
+	} else {
+		m.fail(v.StartOffset, fmt.Sprintf("%q is no variable's name", key), "")
+	}
+}
+
+func asURL(m *serverRow, key string, v *hujson.Value) {
+	if m.fields[m.sseURL] != nil && m.sseURL != "" && m.sseURL != key {
+		defer m.remark(m.fields[m.sseURL].StartOffset, fmt.Sprintf("%q is not used, because the row has %q", m.sseURL, key), "")
+	}
+	asText("url")(m, key, v)
+}
+
+// asSSE is the url of a client that has one key for each transport.
+func asSSE(m *serverRow, key string, v *hujson.Value) {
+	if other := m.fields[m.url]; other != nil && tree.Text(*other) != "" {
+		return
+	}
+	asText("url")(m, key, v)
+	m.later = append(m.later, func() {
+		if m.kind == "" {
+			m.kind = "sse"
+		}
+	})
+}
+
+// asKind is the transport, by any of the words that clients have for it.
+func asKind(m *serverRow, key string, v *hujson.Value) {
+	word := tree.Text(*v)
+	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(word)) {
+	case "stdio", "local":
+		m.kind = "stdio"
+	case "http", "https", "streamablehttp", "remote":
+		m.kind = "http"
+	case "sse":
+		m.kind = "sse"
+	case "builtin", "platform", "frontend", "inlinepython", "inprocess":
+		m.fail(v.StartOffset, "is a part of "+m.title+" itself, and nothing that can be started", "")
+	case "ws", "websocket":
+		m.fail(v.StartOffset, "speaks WebSocket, which is no transport of MCP", "")
+	default:
+		m.fail(v.StartOffset, fmt.Sprintf("unknown %s %s", key, tree.Quote(word)), "")
+	}
+}
+
+func asEnabled(m *serverRow, key string, v *hujson.Value)  { m.disable = m.disable || !m.flag(key, v, true) }
+func asDisabled(m *serverRow, key string, v *hujson.Value) { m.disable = m.disable || m.flag(key, v, false) }
+
+func (m *serverRow) flag(key string, v *hujson.Value, absent bool) bool {
+	switch word := tree.Text(*v); {
+	case v.Value.Kind() == 't' || v.Value.Kind() == 'f':
+		return v.Value.Kind() == 't'
+	case word == "true" || word == "false":
+		m.remark(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", key, word), "")
+		return word == "true"
+	}
+	m.remark(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected, and is left out", key, tree.KindOf(v.Value)), "")
+	return absent
+}
+
+func asAllow(m *serverRow, key string, v *hujson.Value) {
+	list := m.names(key, v)
+	switch {
+	case list == nil, len(list) == 0 && m.emptyIsAll:
+	case m.starIsAll && slices.ContainsFunc(list, func(e hujson.Value) bool { return tree.Text(e) == "*" }):
+	case len(list) == 0:
+		m.deny = append(m.deny, tree.String(v.StartOffset, "*"))
+	default:
+		m.allow = append(m.allow, list...)
+	}
+}
+
+func asDeny(m *serverRow, key string, v *hujson.Value) { m.deny = append(m.deny, m.names(key, v)...) }
+
+// names are tools; variables are not replaced in them.
+func (m *serverRow) names(key string, v *hujson.Value) []hujson.Value {
+	if !m.expect('[', "a list of tools", key, v) {
+		return nil
+	}
+	out := []hujson.Value{}
+	for i, e := range tree.Elements(v) {
+		if e.Value.Kind() != '"' {
+			m.fail(e.StartOffset, fmt.Sprintf("%s[%d] is %s where a tool's name is expected", key, i, tree.KindOf(e.Value)), "")
+			continue
+		}
+		out = append(out, tree.String(e.StartOffset, tree.Text(*e)))
+	}
+	return out
+}
+
+// asTimeout is a number of a unit, for some steps, or for all where none is named.
+func asTimeout(unit float64, of ...string) rule {
+	return func(m *serverRow, key string, v *hujson.Value) {
+		if v.Value.Kind() != '0' {
+			m.remark(v.StartOffset, fmt.Sprintf("%q is %s where a number is expected, and is left out", key, tree.KindOf(v.Value)), "")
+			return
+		}
+		n := v.Value.(hujson.Literal).Float() * unit
+		if n <= 0 || n > maxSeconds || math.IsNaN(n) {
+			m.remark(v.StartOffset, fmt.Sprintf("%q is left out, because it is no time of up to 30 days", key), "")
+			return
+		}
+		d := time.Duration(math.Round(n*1000)) * time.Millisecond
+		out := tree.String(v.StartOffset, d.String())
+		if len(of) == 0 {
+			m.steps[""] = out
+		}
+		for _, step := range of {
+			if _, there := m.steps[step]; !there {
+				m.steps[step] = out
+			}
+		}
+	}
+}
+
+const (
+	maxSeconds = 30 * 24 * 3600
+	inSeconds  = 1
+	inMillis   = 0.001
+)
+
+// convert turns the client's variables into indus's.
+func (m *serverRow) convert(where, s string, offset int) string {
+	parts := split(s, formsIn(m.dialect, m.forms, where)...)
+	for i := range parts {
+		switch p := &parts[i]; p.kind {
+		case literalPart:
+			if begin := strings.Index(p.text, "${"); begin >= 0 {
+				m.remark(offset, fmt.Sprintf("%s: %s takes \"${\" for these characters themselves here, and so does indus now: it is written \"$${\"", where, m.title), "")
+			}
+		case inputPart, clientPart:
+			*p = m.ask(where, *p, offset)
+		case variablePart:
+			m.unset(p, offset)
+		case filePart:
+			p.text = m.place.absolute(p.text)
+		case commandPart:
+			m.remark(offset, where+`: "$(…)" has become "${cmd:…}", a command that runs before the server starts`, "")
+		case projectPart, baseNamePart:
+			switch {
+			case m.place.ofUser():
+				m.remark(offset, where+": ${workspaceFolder} is the folder that is open in "+m.title+"; in indus it is the one of the file", "write the path itself, or put the server into the project's file")
+			case m.place.Moving:
+				m.remark(offset, where+": ${workspaceFolder} will be the directory of the file that the server is written to", "write the path itself if that is no file of this project")
+			}
+		}
+	}
+	out, ok := nativeText(parts)
+	if !ok {
+		m.fail(offset, where+" has a variable that indus cannot write", `put the whole value into one variable: "${NAME}"`)
+	}
+	return out
+}
+
+// unset says once in a file that indus is stricter about variables than its client.
+func (m *serverRow) unset(p *part, offset int) {
+	if m.optional && m.place.Moving && p.fallback == nil && !m.warnedUnset {
+		m.warnedUnset = true
+		m.reading.remark(offset, "a server with a variable that is not set is skipped, where "+m.title+" may start it without", "set "+p.text+" and the like, or write ${NAME:-} where nothing will do")
+	}
+}

@@ -1,0 +1,308 @@
+package foreign
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// These are what one client alone has, or has in its own way: as rules of keys, and what
+// stands outside of the servers.
+
+// claudeProject is where ~/.claude.json has the servers of the project's own.
+func claudeProject(r *reading) [][]string { return [][]string{{"projects", r.place.Dir, "mcpServers"}} }
+
+// otherProjects remarks on the servers of ~/.claude.json that are not this
+// project's, and finds those that the project switches off.
+func otherProjects(r *reading) {
+	for name, m := range tree.Members(tree.At(r.root, "projects")) {
+		if name == r.place.Dir {
+			for _, e := range tree.Elements(tree.At(&m.Value, "disabledMcpServers")) {
+				r.off[tree.Text(*e)] = "this project's disabledMcpServers"
+			}
+			if off := tree.At(&m.Value, "disabledMcpjsonServers"); count(off) > 0 {
+				r.remark(off.StartOffset, "this project's disabledMcpjsonServers are servers of .mcp.json, and are not switched off here", "indus mcp disable does it")
+			}
+		} else if n := count(tree.At(&m.Value, "mcpServers")); n > 0 {
+			reason := fmt.Sprintf("the servers of the project %s are not taken over (%d)", tree.Quote(name), n)
+			r.remark(m.Name.StartOffset, reason, "import them from that directory")
+		}
+	}
+}
+
+// count is how many members or elements a value has.
+func count(v *hujson.Value) (n int) {
+	for range tree.Members(v) {
+		n++
+	}
+	for range tree.Elements(v) {
+		n++
+	}
+	return n
+}
+
+// geminiLists are mcp.allowed and mcp.excluded, and lists of tools that stand outside of the servers.
+func geminiLists(r *reading) {
+	for _, name := range []string{"excludeTools", "tools.exclude"} {
+		if v := tree.At(r.root, strings.Split(name, ".")...); tree.Has(v, '[') {
+			r.remark(v.StartOffset, tree.Quote(name)+" is not taken over, and may be about tools of these servers", denyHint)
+		}
+	}
+	excluded, _ := r.patterns("mcp.excluded")
+	allowed, limited := r.patterns("mcp.allowed")
+	for id := range tree.Members(tree.At(r.root, "mcpServers")) {
+		switch {
+		case excluded(id):
+			r.off[id] = "mcp.excluded"
+		case limited && !allowed(id):
+			r.off[id] = "mcp.allowed"
+		}
+	}
+}
+
+const denyHint = `put them into "tools": {"deny": […]} of their server`
+
+// patterns is a list of names, which in Qwen Code may have "*" and "?"; there is false
+// where there is none.
+func (r *reading) patterns(name string) (match func(id string) bool, there bool) {
+	exact, globs := map[string]bool{}, []string{}
+	if v := tree.At(r.root, strings.Split(name, ".")...); v != nil {
+		if there = tree.Has(v, '['); !there {
+			r.remark(v.StartOffset, tree.Quote(name)+" is "+tree.KindOf(v.Value)+" where a list is expected, and is left out", "")
+		}
+		for _, e := range tree.Elements(v) {
+			exact[tree.Text(*e)] = true
+			if strings.ContainsAny(tree.Text(*e), "*?") && len(globs) < maxRemarks {
+				globs = append(globs, strings.NewReplacer(`\`, `\\`, "[", `\[`).Replace(tree.Text(*e)))
+			}
+		}
+	}
+	return func(id string) bool {
+		return exact[id] || slices.ContainsFunc(globs, func(glob string) bool {
+			ok, _ := path.Match(glob, id)
+			return ok
+		})
+	}, there
+}
+
+// opencodeTools remarks on tools that are switched off outside of their server.
+func opencodeTools(r *reading) {
+	var ids []string
+	for id := range tree.Members(tree.At(r.root, "mcp")) {
+		if len(ids) < maxRows {
+			ids = append(ids, id)
+		}
+	}
+	for name, m := range tree.Members(tree.At(r.root, "tools")) {
+		if len(r.file.Notes) >= maxRemarks || ids == nil {
+			return
+		}
+		about := strings.HasPrefix(name, "*") || slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(name, id) })
+		if about && tree.Has(&m.Value, 'f') {
+			r.remark(m.Name.StartOffset, tree.Quote("tools."+name)+" switches tools off and is not taken over", denyHint)
+		}
+	}
+}
+
+// mcporterImports remarks on the servers that mcporter takes from other clients.
+func mcporterImports(r *reading) {
+	for _, e := range tree.Elements(tree.At(r.root, "imports")) {
+		r.remark(e.StartOffset, "what mcporter takes from "+tree.Quote(tree.Text(*e))+" is not in this file", "import from that client itself")
+	}
+}
+
+// refuseSockets gives up a url that is no http: Visual Studio Code takes sockets and pipes too.
+func refuseSockets(m *serverRow) {
+	v, ok := m.out["url"]
+	if scheme, _, _ := strings.Cut(tree.Text(v), "://"); ok && (scheme == "unix" || scheme == "pipe") {
+		m.fail(v.StartOffset, "is reached over a socket or a pipe, which indus does not do", "")
+	}
+}
+
+// eachIn reads the members of a value that are not null, each by its rule.
+func (m *serverRow) eachIn(v *hujson.Value, rules map[string]rule, unknown func(name string) string) {
+	for name, member := range tree.Members(v) {
+		if apply := rules[name]; apply == nil && !tree.Has(&member.Value, 'n') {
+			m.remark(member.Name.StartOffset, unknown(name), "")
+		} else if apply != nil && !tree.Has(&member.Value, 'n') {
+			apply(m, name, &member.Value)
+		}
+	}
+}
+
+// zedCommand is a command, or, as Zed had it before, an object with all of it.
+func zedCommand(m *serverRow, key string, v *hujson.Value) {
+	if v.Value.Kind() != '{' {
+		asText("command")(m, key, v)
+		return
+	}
+	rules := map[string]rule{"path": asText("command"), "args": asArgs, "env": asEnv, "timeout": zedTimeout}
+	m.eachIn(v, rules, func(name string) string { return "unknown key " + tree.Quote("command."+name) })
+}
+
+func zedSource(m *serverRow, _ string, v *hujson.Value) {
+	if tree.Text(*v) != "custom" {
+		m.extension(v.StartOffset)
+	}
+}
+
+// zedSettings are for an extension, which has no command of its own.
+func zedSettings(m *serverRow, key string, v *hujson.Value) {
+	notTaken("they are those of an extension of Zed")(m, key, v)
+	if m.fields["source"] == nil {
+		m.extension(m.at)
+	}
+}
+
+func (m *serverRow) extension(offset int) {
+	if m.fields["command"] == nil && m.fields["url"] == nil {
+		m.fail(offset, "is started by an extension of Zed", "look up the extension's command and write it down")
+	}
+}
+
+// zedTimeout was milliseconds and is seconds: nobody waits for hours, nor for less
+// than a second.
+func zedTimeout(m *serverRow, key string, v *hujson.Value) {
+	unit := float64(inSeconds)
+	if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '0' && l.Float() >= 1000 {
+		unit = inMillis
+		m.remark(v.StartOffset, fmt.Sprintf("%q is read as milliseconds, because so many seconds make no sense", key), "")
+	}
+	asTimeout(unit, "call")(m, key, v)
+}
+
+// continueOptions has the headers, beside much that is for Continue's own requests.
+func continueOptions(m *serverRow, key string, v *hujson.Value) {
+	if m.expect('{', "an object", key, v) {
+		m.eachIn(v, map[string]rule{"headers": asHeaders}, func(name string) string {
+			return tree.Quote(key+"."+name) + " is not taken over: indus has no such option"
+		})
+	}
+}
+
+// continueTransport is the older form, an object with all of the row.
+func continueTransport(m *serverRow, key string, v *hujson.Value) {
+	if v.Value.Kind() != '{' {
+		asKind(m, key, v)
+		return
+	}
+	rules := m.rules()
+	delete(rules, key)
+	m.eachIn(v, rules, func(name string) string { return "unknown key " + tree.Quote(key+"."+name) })
+}
+
+// mcporterDir begins at the directory of the file.
+func mcporterDir(m *serverRow, key string, v *hujson.Value) {
+	if s, ok := m.text(key, v); ok && s != "" {
+		if !strings.HasPrefix(s, "${") {
+			s = m.place.absolute(s)
+		}
+		m.out["cwd"] = tree.String(v.StartOffset, s)
+	}
+}
+
+// mcporterCommand is a list, or a line that mcporter cuts where there are no "args".
+func mcporterCommand(m *serverRow, key string, v *hujson.Value) {
+	line, args := tree.Text(*v), m.fields["args"]
+	if line == "" || args != nil && !(tree.Has(args, '[') && count(args) == 0) {
+		asEither(m, key, v)
+		return
+	}
+	words, ok := lineWords(line)
+	if !ok {
+		m.fail(v.StartOffset, fmt.Sprintf("%q has a quote that is not closed", key), "")
+		return
+	}
+	var list []hujson.Value
+	for _, w := range words {
+		list = append(list, tree.String(v.StartOffset, w))
+	}
+	v2 := tree.List(v.StartOffset, list)
+	asCommandLine(m, key, &v2)
+}
+
+// lineWords cuts a line at spaces, with quotes and backslashes, as mcporter does.
+func lineWords(line string) (out []string, ok bool) {
+	line = strings.TrimSpace(line)
+	var word strings.Builder
+	quote, escape := rune(0), false
+	for _, c := range line {
+		switch {
+		case escape:
+			word.WriteRune(c)
+			escape = false
+		case c == '\\':
+			escape = true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case quote == 0 && c == ' ':
+			if word.Len() > 0 {
+				out = append(out, word.String())
+				word.Reset()
+			}
+		default:
+			word.WriteRune(c)
+		}
+	}
+	if escape {
+		word.WriteByte('\\')
+	}
+	if word.Len() > 0 {
+		out = append(out, word.String())
+	}
+	return out, quote == 0
+}
+
+// asBearer is a token, or the name of the variable that mcporter sends as the header's value.
+func asBearer(named bool) rule {
+	return func(m *serverRow, key string, v *hujson.Value) {
+		s, ok := m.text(key, v)
+		value := "Bearer " + s
+		if named {
+			value = "${" + tree.Text(*v) + "}"
+		}
+		if !ok || named && !isName(tree.Text(*v)) {
+			m.fail(v.StartOffset, fmt.Sprintf("%q is no variable's name", key), "")
+			return
+		}
+		m.later = append(m.later, func() {
+			m.headers = slices.DeleteFunc(m.headers, func(h hujson.ObjectMember) bool { return tree.Text(h.Name) == "Authorization" })
+			m.headers = append(m.headers, tree.Member("Authorization", tree.String(v.StartOffset, value)))
+		})
+	}
+}
+
+// requestOptions are where Continue has headers.
+func requestOptions(w *writing, s *server) []field {
+	if s.command != "" || len(s.headers) == 0 {
+		return nil
+	}
+	return []field{{"requestOptions", []field{{"headers", w.pairs("headers", s.headers)}}}}
+}
+
+// gooseFields are what a row of Goose must have.
+func gooseFields(_ *writing, s *server) []field {
+	out := []field{{"name", s.id}, {"description", ""}}
+	if !s.disabled {
+		out = append(out, field{"enabled", true})
+	}
+	if s.command != "" && len(s.args) == 0 {
+		out = append(out, field{"args", []string{}})
+	}
+	return out
+}
+
+// zedFields mark a command as one's own, as older releases want it.
+func zedFields(_ *writing, s *server) []field {
+	if s.command != "" {
+		return []field{{"source", "custom"}}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package tree
+
+import (
+	"iter"
+
+	"github.com/tailscale/hujson"
+)
+
+// Members are those of an object, in order. What is no object, or nil, has none.
+func Members(v *hujson.Value) iter.Seq2[string, *hujson.ObjectMember] {
+	return func(yield func(string, *hujson.ObjectMember) bool) {
+		if v == nil {
+			return
+		}
+		if o, ok := v.Value.(*hujson.Object); ok {
+			for i := range o.Members {
+				if !yield(Text(o.Members[i].Name), &o.Members[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Elements are those of a list. What is no list, or nil, has none.
+func Elements(v *hujson.Value) iter.Seq2[int, *hujson.Value] {
+	return func(yield func(int, *hujson.Value) bool) {
+		if v == nil {
+			return
+		}
+		if list, ok := v.Value.(*hujson.Array); ok {
+			for i := range list.Elements {
+				if !yield(i, &list.Elements[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Fields are the values of an object by name, of several the last.
+func Fields(v *hujson.Value) map[string]*hujson.Value {
+	out := map[string]*hujson.Value{}
+	for name, m := range Members(v) {
+		out[name] = &m.Value
+	}
+	return out
+}
+
+// At is the value at a path of names, of several the last; nil where there is none.
+func At(v *hujson.Value, path ...string) *hujson.Value {
+	for _, name := range path {
+		in := v
+		v = nil
+		for n, m := range Members(in) {
+			if n == name {
+				v = &m.Value
+			}
+		}
+	}
+	return v
+}
+
+// Has reports a value of one of some kinds, such as '{'; nil is of none.
+func Has(v *hujson.Value, kinds ...hujson.Kind) bool {
+	for _, k := range kinds {
+		if v != nil && v.Value.Kind() == k {
+			return true
+		}
+	}
+	return false
+}
+
+// TextAt is the string at a path; "" where there is none.
+func TextAt(v *hujson.Value, path ...string) string {
+	if v = At(v, path...); v != nil {
+		return Text(*v)
+	}
+	return ""
+}
+
+// String is one that stands at an offset.
+func String(at int, s string) hujson.Value {
+	return hujson.Value{StartOffset: at, Value: hujson.String(s)}
+}
+
+// List is one that stands at an offset.
+func List(at int, elements []hujson.Value) hujson.Value {
+	return hujson.Value{StartOffset: at, Value: &hujson.Array{Elements: elements}}
+}
+
+// Object is one that stands at an offset.
+func Object(at int, members []hujson.ObjectMember) hujson.Value {
+	return hujson.Value{StartOffset: at, Value: &hujson.Object{Members: members}}
+}
+
+// Member is one whose name stands where its value does.
+func Member(name string, v hujson.Value) hujson.ObjectMember {
+	return hujson.ObjectMember{Name: String(v.StartOffset, name), Value: v}
+}
