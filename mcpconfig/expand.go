@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -30,15 +31,13 @@ type fetch struct {
 
 // expansion replaces the variables of one text. It is the only place that does.
 type expansion struct {
-	text    string
-	at      int
 	env     func(string) (string, bool)
 	fixed   func(string) (string, bool)       // ${userHome} and the like
 	dir     func() string                     // where relative paths begin
 	root    func(path string) string          // [fetch.root] of a path
 	tilde   func(string) string               // "~/" replaced
 	fetched func(fetch) (value, wrong string) // nil: they stay as they are, marked
-	given   func(value string)                // hears of values of the environment, of files and of commands; nil: nobody does
+	given   func(value string)                // is called with values of the environment, of files and of commands
 	budget  *int                              // bytes that values may still add
 	wants   []fetch                           // what is to be fetched
 	fetches bool                              // whether any ${file:…} or ${cmd:…} stands here, wanted or not
@@ -49,83 +48,73 @@ type expansion struct {
 	hint    string
 }
 
-const (
-	unclosed     = `"${" is not closed`
-	unclosedHint = `close it with "}", or write "$${" for the characters themselves`
-)
-
-// run is the text with its variables replaced and "$${" turned into "${". It is ""
+// run is a text with its variables replaced and "$${" turned into "${". It is ""
 // where anything is missing or wrong.
-func (x *expansion) run() string {
-	x.nul = strings.Contains(x.text, mark)
-	out := x.until(false, true, 0)
+func (x *expansion) run(s string) string {
+	x.nul = strings.Contains(s, mark)
+	out := x.replace(s, true, 0)
 	if x.reason != "" || x.nul || len(x.missing) > 0 {
 		return ""
 	}
 	return out
 }
 
-// until reads up to the end, or to the "}" that closes a default or a path. What is
-// not live is read and not looked up: the default of a variable that has a value.
-func (x *expansion) until(closing, live bool, depth int) string {
+// replace does it for a text or a part of one. What is not live is read and not looked up: the
+// default of a variable that has a value.
+func (x *expansion) replace(s string, live bool, depth int) string {
 	var out strings.Builder
-	for x.at < len(x.text) && x.reason == "" {
-		rest := x.text[x.at:]
-		switch {
-		case strings.HasPrefix(rest, "$${"):
-			out.WriteString("${")
-			x.at += 3
-		case strings.HasPrefix(rest, "${"):
-			x.at += 2
-			out.WriteString(x.variable(live, depth))
-		case closing && rest[0] == '}':
-			return out.String()
-		default:
-			out.WriteByte(rest[0])
-			x.at++
+	for s != "" && x.reason == "" {
+		at := text.VariableIndex(s)
+		out.WriteString(strings.ReplaceAll(s[:at], "$${", "${"))
+		if s = s[at:]; s != "" {
+			n := text.VariableLength(s)
+			out.WriteString(x.variable(s[:n], live, depth))
+			s = s[n:]
 		}
-	}
-	if closing {
-		x.fail(unclosed, unclosedHint)
 	}
 	return out.String()
 }
 
-// variable reads one, from behind its "${" to behind its "}".
-func (x *expansion) variable(live bool, depth int) string {
-	name, lookup := x.name(), x.lookup
-	if name == "env" && x.colon() {
-		x.at++
-		name, lookup = x.name(), x.named
+// variable is the value of one, which is from "${" to "}".
+func (x *expansion) variable(s string, live bool, depth int) string {
+	inner := s[2:max(2, len(s)-1)]
+	kind, rest, colon := strings.Cut(inner, ":")
+	colon = colon && !strings.HasPrefix(rest, "-")
+	lookup := x.lookup
+	if kind == "env" && colon {
+		inner, lookup = rest, x.named
 	}
-	rest := x.text[x.at:]
+	name := inner[:text.NameLength(inner)]
+	fallback, hasFallback := strings.CutPrefix(inner[len(name):], ":-")
 	switch {
 	case depth > maxNest:
 		x.fail("defaults are nested too deep", "")
-	case name != "" && strings.HasPrefix(rest, "}"):
-		x.at++
+	case kind == "cmd" && colon && x.inPath:
+		x.fail(`"${cmd:…}" stands in a "${file:…}"`, "")
+	case text.VariableLength(s+" ") != len(s) && kind == "cmd" && colon:
+		x.fail(unclosed, "the braces of a command must come in pairs")
+	case text.VariableLength(s+" ") != len(s):
+		x.fail(unclosed, `close it with "}", or write "$${" for the characters themselves`)
+	case name != "" && name == inner:
 		if live {
 			return x.value(name, lookup)
 		}
-	case name != "" && strings.HasPrefix(rest, ":-"):
-		x.at += 2
+	case name != "" && hasFallback:
 		value, _ := lookup(name)
-		text := x.until(true, live && value == "", depth+1)
-		x.at++
+		text := x.replace(fallback, live && value == "", depth+1)
 		if value == "" || !live {
 			return text
 		}
 		return x.spend(value)
-	case name == "" && strings.HasPrefix(rest, "/}"):
-		x.at += 2
+	case inner == "/":
 		return string(filepath.Separator)
-	case rest == "":
-		x.fail(unclosed, unclosedHint)
-	case name == "file" && x.colon():
-		return x.file(live, depth)
-	case name == "cmd" && x.colon():
-		return x.command(live)
-	case name == "input" && rest[0] == ':':
+	case kind == "file" && colon:
+		return x.file(rest, s, live, depth)
+	case kind == "cmd" && colon && strings.TrimSpace(rest) == "":
+		x.fail(`"${cmd:…}" names no command`, "")
+	case kind == "cmd" && colon:
+		return x.fetch(fetch{kind: "cmd", what: rest, dir: x.dir()}, s, live)
+	case kind == "input" && colon:
 		x.fail(`"${input:…}" is asked for by editors, and nobody asks here`, "set a variable and write ${NAME}")
 	default:
 		x.fail(`"${" does not begin a variable`, `write ${NAME} or ${NAME:-default}, or "$${" for the characters themselves`)
@@ -133,25 +122,17 @@ func (x *expansion) variable(live bool, depth int) string {
 	return ""
 }
 
-// colon reports whether a colon comes that does not begin a default.
-func (x *expansion) colon() bool {
-	rest := x.text[x.at:]
-	return strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, ":-")
-}
+const unclosed = `"${" is not closed`
 
-// file reads a path, which may have variables, from its colon on.
-func (x *expansion) file(live bool, depth int) string {
+// file is what a file holds whose path may have variables.
+func (x *expansion) file(path, shown string, live bool, depth int) string {
 	if x.inPath {
 		x.fail(`"${file:…}" stands in another`, "")
 		return ""
 	}
-	x.at++
-	start := x.at
 	x.inPath = true
-	path := x.until(true, live, depth+1)
+	path = x.replace(path, live, depth+1)
 	x.inPath = false
-	shown := "${file:" + x.text[start:x.at] + "}"
-	x.at++
 	switch {
 	case x.reason != "" || len(x.missing) > 0:
 		return ""
@@ -163,35 +144,6 @@ func (x *expansion) file(live bool, depth int) string {
 		path = filepath.Join(x.dir(), path)
 	}
 	return x.fetch(fetch{kind: "file", what: path, root: x.root(path)}, shown, live)
-}
-
-// command reads a command line from its colon on. It is the shell's: its braces
-// come in pairs, and the "}" that is left over ends it.
-func (x *expansion) command(live bool) string {
-	if x.inPath {
-		x.fail(`"${cmd:…}" stands in a "${file:…}"`, "")
-		return ""
-	}
-	start, depth := x.at+1, 0
-	for end := start; end < len(x.text); end++ {
-		switch x.text[end] {
-		case '{':
-			depth++
-		case '}':
-			if depth--; depth >= 0 {
-				continue
-			}
-			line := x.text[start:end]
-			x.at = end + 1
-			if strings.TrimSpace(line) == "" {
-				x.fail(`"${cmd:…}" names no command`, "")
-				return ""
-			}
-			return x.fetch(fetch{kind: "cmd", what: line, dir: x.dir()}, "${cmd:"+line+"}", live)
-		}
-	}
-	x.fail(unclosed, "the braces of a command must come in pairs")
-	return ""
 }
 
 // fetch is what was fetched, or else what stands in the file, marked.
@@ -206,7 +158,7 @@ func (x *expansion) fetch(f fetch, shown string, live bool) string {
 	}
 	switch value, wrong := x.fetched(f); {
 	case wrong == "":
-		x.give(value)
+		x.given(value)
 		return x.spend(value)
 	case f.kind == "cmd":
 		x.fail("${cmd:…} "+wrong, "run the command by itself to see what it says")
@@ -216,19 +168,6 @@ func (x *expansion) fetch(f fetch, shown string, live bool) string {
 		x.fail(tree.Quote(shown)+": "+wrong, "relative paths begin at "+quoteWord(x.dir()))
 	}
 	return ""
-}
-
-// name reads a variable's name: letters, digits and "_", no digit first.
-func (x *expansion) name() string {
-	start := x.at
-	for ; x.at < len(x.text); x.at++ {
-		c := x.text[x.at]
-		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && (x.at == start || c < '0' || c > '9') {
-			break
-		}
-	}
-	return x.text[start:x.at]
 }
 
 // lookup is a variable that every file has, else one of the environment.
@@ -242,14 +181,8 @@ func (x *expansion) lookup(name string) (string, bool) {
 // named is a variable of the environment, whose value may be a secret.
 func (x *expansion) named(name string) (string, bool) {
 	value, ok := x.env(name)
-	x.give(value)
+	x.given(value)
 	return value, ok
-}
-
-func (x *expansion) give(value string) {
-	if x.given != nil {
-		x.given(value)
-	}
 }
 
 // value looks up a variable that has no default. One that is set to "" has a value.

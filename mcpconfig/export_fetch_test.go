@@ -24,13 +24,13 @@ func Expand(text string, env func(string) (string, bool), fetched func(Fetch) st
 	budget := maxExpand
 	none := func(string) (string, bool) { return "", false }
 	x := expansion{
-		text: text, env: env, fixed: none, budget: &budget,
+		given: func(string) {}, env: env, fixed: none, budget: &budget,
 		dir: func() string { return "/dir" }, root: func(string) string { return "" }, tilde: func(path string) string { return path },
 	}
 	if fetched != nil {
 		x.fetched = func(f fetch) (value, wrong string) { return fetched(Fetch{f.kind, f.what}), "" }
 	}
-	out = x.run()
+	out = x.run(text)
 	for _, w := range x.wants {
 		wants = append(wants, Fetch{w.kind, w.what})
 	}

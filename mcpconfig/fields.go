@@ -36,10 +36,10 @@ func (r *reading) text(field string) string {
 // If it cannot, the row is skipped.
 func (r *reading) expand(s string, at int, field string) string {
 	x := expansion{
-		text: s, env: r.place.env, fixed: r.fixed, dir: r.base, root: r.rootOf, tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
+		env: r.place.env, fixed: r.fixed, dir: r.base, root: r.rootOf, tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
 		given: func(value string) { r.Server.Secrets = append(r.Server.Secrets, interop.NewSecret(value)) },
 	}
-	out := x.run()
+	out := x.run(s)
 	if x.reason != "" {
 		r.skip(at, field+": "+x.reason, x.hint)
 	}

@@ -120,7 +120,7 @@ func TestReadBoundsRowsAndNotes(t *testing.T) {
 }
 
 func TestReadBoundsNestedDefaults(t *testing.T) {
-	c, err := readText(t, `{"servers": {"a": {"command": "`+strings.Repeat("${A:-", 100_000)+`"}}}`)
+	c, err := readText(t, `{"servers": {"a": {"command": "`+strings.Repeat("${A:-", 100_000)+strings.Repeat("}", 100_000)+`"}}}`)
 	if err != nil || len(c.Notes) != 1 || !strings.HasSuffix(c.Notes[0].String(), "defaults are nested too deep") {
 		t.Errorf("%v, %v", c, err)
 	}

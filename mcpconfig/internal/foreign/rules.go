@@ -331,8 +331,12 @@ func asKind(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-func asEnabled(m *serverRow, key string, v *hujson.Value)  { m.disable = m.disable || !m.flag(key, v, true) }
-func asDisabled(m *serverRow, key string, v *hujson.Value) { m.disable = m.disable || m.flag(key, v, false) }
+func asEnabled(m *serverRow, key string, v *hujson.Value) {
+	m.disable = m.disable || !m.flag(key, v, true)
+}
+func asDisabled(m *serverRow, key string, v *hujson.Value) {
+	m.disable = m.disable || m.flag(key, v, false)
+}
 
 func (m *serverRow) flag(key string, v *hujson.Value, absent bool) bool {
 	switch word := tree.Text(*v); {

@@ -8,27 +8,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/tailscale/hujson"
 )
 
-// tables is a TOML document in the course of being read. The library parses; what
-// a table may be extended by, and by what not, is TOML's own and kept here.
+// tables is a TOML document in the course of being read, which is known to be valid.
 type tables struct {
 	doc   *Doc
-	p     unstable.Parser
 	root  *hujson.Object
-	known map[*hujson.Object]*table
 	names map[*hujson.Object]map[string]int // index of each member
 	fault *Note
-}
-
-// table is what is known of one besides its members.
-type table struct {
-	header bool // it has its own [header]
-	closed bool // inline: nothing can be added
-	dotted bool // made by a dotted key, which a header cannot reopen
-	list   *hujson.Array
 }
 
 // Expression is a line of a TOML text, or several that belong together.
@@ -73,42 +63,43 @@ func Expressions(text []byte) []Expression {
 
 // parseTOML reads TOML 1.0; dates become strings, and so do inf and nan.
 func (d *Doc) parseTOML() *Note {
-	t := &tables{
-		doc: d, root: &hujson.Object{},
-		known: map[*hujson.Object]*table{}, names: map[*hujson.Object]map[string]int{},
+	if err := toml.Unmarshal(d.Text, &map[string]any{}); err != nil {
+		return d.tomlSyntax(err)
 	}
-	t.p.Reset(d.Text)
+	t := &tables{doc: d, root: &hujson.Object{}, names: map[*hujson.Object]map[string]int{}}
+	var p unstable.Parser
+	p.Reset(d.Text)
 	here := t.root
-	for t.fault == nil && t.p.NextExpression() {
-		switch e := t.p.Expression(); e.Kind {
-		case unstable.Table:
+	for t.fault == nil && p.NextExpression() {
+		switch e := p.Expression(); e.Kind {
+		case unstable.Table, unstable.ArrayTable:
 			here = t.header(e)
-		case unstable.ArrayTable:
-			here = t.element(e)
 		case unstable.KeyValue:
 			t.assign(here, e, 1)
 		}
 	}
-	if err := t.p.Error(); err != nil && t.fault == nil {
-		return t.syntax(err)
-	}
-	if t.fault != nil {
-		return t.fault
-	}
 	d.Root = hujson.Value{Value: t.root}
-	return nil
+	return t.fault
 }
 
-// syntax is where the parser gave up. Its own words may quote what stands there,
+// tomlSyntax is where the parser gave up. Its own words may quote what stands there,
 // which may be a secret.
-func (t *tables) syntax(err error) *Note {
-	at := len(t.doc.Text)
-	var bad *unstable.ParserError
-	if errors.As(err, &bad) && len(bad.Highlight) > 0 {
-		at = int(t.p.Range(bad.Highlight).Offset)
+func (d *Doc) tomlSyntax(err error) *Note {
+	var bad *toml.DecodeError
+	if !errors.As(err, &bad) {
+		return &Note{0, "is not valid TOML", ""}
+	}
+	row, column := bad.Position()
+	at := min(d.starts[min(row, len(d.starts))-1]+column-1, len(d.Text))
+	if key := bad.Key(); len(key) > 0 && strings.Contains(err.Error(), "already") || strings.Contains(err.Error(), "should be a table") {
+		return &Note{at, definedTwice(strings.Join(key, ".")), twiceHint}
 	}
 	return &Note{at, "is not valid TOML from here on", "look for a quote, a bracket or a \"=\" that is missing"}
 }
+
+func definedTwice(name string) string { return Quote(name) + " is defined twice" }
+
+const twiceHint = "remove or rename one of the two"
 
 func (t *tables) fail(at int, reason, hint string) {
 	if t.fault == nil {
@@ -133,81 +124,48 @@ func keyParts(it unstable.Iterator) []keyPart {
 	return out
 }
 
-// header is the table that a [header] opens.
+// header is the table that a [header] opens, or that a [[header]] adds to its list.
 func (t *tables) header(e *unstable.Node) *hujson.Object {
 	path := keyParts(e.Key())
+	if e.Kind == unstable.Table {
+		return t.walk(t.root, path)
+	}
 	last := path[len(path)-1]
-	o := t.walk(t.root, path, false)
-	if o == nil {
-		return t.root
-	}
-	if k := t.known[o]; k.header || k.dotted || k.closed || k.list != nil {
-		t.fail(last.at, "the table "+Quote(last.name)+" is defined twice", "remove or rename one of the two")
-	} else {
-		k.header = true
-	}
-	return o
-}
-
-// element is the table that a [[header]] adds to its list.
-func (t *tables) element(e *unstable.Node) *hujson.Object {
-	path := keyParts(e.Key())
-	last := path[len(path)-1]
-	up := t.root
-	if len(path) > 1 {
-		up = t.walk(t.root, path[:len(path)-1], false)
-	}
-	if up == nil {
-		return t.root
-	}
-	o := &hujson.Object{}
+	up, o := t.walk(t.root, path[:len(path)-1]), &hujson.Object{}
 	value := hujson.Value{StartOffset: last.at, Value: o}
-	old, taken := t.member(up, last.name)
-	if !taken {
-		list := &hujson.Array{Elements: []hujson.ArrayElement{value}}
-		t.known[o] = &table{header: true, list: list}
-		t.add(up, last, hujson.Value{StartOffset: last.at, Value: list})
-		return o
+	if old, taken := t.member(up, last.name); taken {
+		list, ok := old.Value.(*hujson.Array)
+		if !ok {
+			t.fail(last.at, definedTwice(last.name), twiceHint)
+			return o
+		}
+		list.Elements = append(list.Elements, value)
+	} else {
+		t.add(up, last, List(last.at, []hujson.Value{value}))
 	}
-	list, ok := old.Value.(*hujson.Array)
-	if !ok || len(list.Elements) == 0 || !t.grown(list) {
-		t.fail(last.at, "the table "+Quote(last.name)+" is defined twice", "remove or rename one of the two")
-		return o
-	}
-	t.known[o] = &table{header: true, list: list}
-	list.Elements = append(list.Elements, value)
 	return o
-}
-
-// grown reports whether a list is made of [[headers]].
-func (t *tables) grown(list *hujson.Array) bool {
-	o, ok := list.Elements[len(list.Elements)-1].Value.(*hujson.Object)
-	return ok && t.known[o] != nil && t.known[o].list == list
 }
 
 // walk goes down a path and makes the tables that are not there; of a list of
 // tables it takes the last one.
-func (t *tables) walk(o *hujson.Object, path []keyPart, dotted bool) *hujson.Object {
+func (t *tables) walk(o *hujson.Object, path []keyPart) *hujson.Object {
 	if len(path) > MaxDepth {
 		t.fail(path[MaxDepth].at, tooDeepFault(0).Reason, "")
-		return nil
+		return o
 	}
 	for _, p := range path {
 		v, ok := t.member(o, p.name)
 		if !ok {
-			next := &hujson.Object{}
-			t.known[next] = &table{dotted: dotted}
-			t.add(o, p, hujson.Value{StartOffset: p.at, Value: next})
-			o = next
-			continue
+			v = Object(p.at, nil)
+			t.add(o, p, v)
 		}
-		next, _ := v.Value.(*hujson.Object)
-		if list, isList := v.Value.(*hujson.Array); isList && len(list.Elements) > 0 && t.grown(list) && !dotted {
-			next = list.Elements[len(list.Elements)-1].Value.(*hujson.Object)
+		if list, isList := v.Value.(*hujson.Array); isList && len(list.Elements) > 0 {
+			v = list.Elements[len(list.Elements)-1]
 		}
-		if next == nil || t.known[next].closed || dotted && t.known[next].header {
-			t.fail(p.at, Quote(p.name)+" is defined twice", "remove or rename one of the two")
-			return nil
+		next, ok := v.Value.(*hujson.Object)
+		if !ok {
+			t.fail(p.at, definedTwice(p.name), twiceHint)
+			return o
 		}
 		o = next
 	}
@@ -235,15 +193,7 @@ func (t *tables) add(o *hujson.Object, p keyPart, v hujson.Value) {
 func (t *tables) assign(o *hujson.Object, e *unstable.Node, depth int) {
 	path := keyParts(e.Key())
 	last := path[len(path)-1]
-	if len(path) > 1 {
-		if o = t.walk(o, path[:len(path)-1], true); o == nil {
-			return
-		}
-	}
-	if _, taken := t.member(o, last.name); taken {
-		t.fail(last.at, Quote(last.name)+" is defined twice", "remove one of the two")
-		return
-	}
+	o = t.walk(o, path[:len(path)-1])
 	at := last.end
 	for at < len(t.doc.Text) && strings.IndexByte(" \t=", t.doc.Text[at]) >= 0 {
 		at++
@@ -271,34 +221,27 @@ func (t *tables) value(n *unstable.Node, at, depth int) hujson.Value {
 		v.Value = list
 	case unstable.InlineTable:
 		o := &hujson.Object{}
-		t.known[o] = &table{}
 		for it := n.Children(); it.Next(); {
 			t.assign(o, it.Node(), depth)
 		}
-		t.known[o].closed = true
 		v.Value = o
 	case unstable.Bool:
 		v.Value = hujson.Bool(string(n.Data) == "true")
 	case unstable.Integer, unstable.Float:
-		v.Value = t.number(string(n.Data), at)
+		v.Value = tomlNumber(string(n.Data))
 	default:
 		v.Value = hujson.String(string(n.Data))
 	}
 	return v
 }
 
-func (t *tables) number(text string, at int) hujson.Literal {
+func tomlNumber(text string) hujson.Literal {
 	clean := strings.TrimPrefix(strings.ReplaceAll(text, "_", ""), "+")
 	if n, err := strconv.ParseInt(clean, 0, 64); err == nil {
 		return hujson.Int(n)
 	}
-	f, err := strconv.ParseFloat(clean, 64)
-	switch {
-	case err != nil:
-		t.fail(at, "a number that TOML does not know", "")
-		return hujson.Int(0)
-	case math.IsInf(f, 0) || math.IsNaN(f):
-		return hujson.String(text)
+	if f, err := strconv.ParseFloat(clean, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+		return hujson.Float(f)
 	}
-	return hujson.Float(f)
+	return hujson.String(text)
 }
