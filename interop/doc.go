@@ -80,11 +80,11 @@
 //
 // # Processes
 //
-// A server's process has a minimal environment and a session of its own, and does
-// not outlive us: after Close, after exit, and after kill -9 also in the middle of a
-// start, none of its descendants remains. They are found by the session, and on
-// Linux by INDUS_WATCH in their environment, daemons and browsers too: what is meant
-// to live on drops that variable. Out of reach is what leaves the session and drops
+// A server's process has a minimal environment and a process group of its own (a session
+// where we have a terminal), and does not outlive us: after Close, after exit, and after
+// kill -9 also in the middle of a start, none of its descendants remains. They are found by
+// the group, and on Linux by INDUS_WATCH in their environment, daemons and browsers too:
+// what is meant to live on drops that variable. Out of reach is what leaves the group and drops
 // the variable, what runs as another user, and what somebody else starts on request.
 // On macOS and the BSDs only the process group ends, on Windows the process alone.
 //

@@ -16,15 +16,15 @@
 //
 // # What ends, and when
 //
-// A child leads a session, and so a process group, of its own: a Ctrl-C in our
-// terminal does not reach it, and it cannot ask its questions there. Close
+// A child leads a process group of its own, and where we have a terminal a session too:
+// a Ctrl-C there does not reach it, and it cannot ask its questions there. Close
 // closes its stdin, waits, sends the group SIGTERM, waits, sends the group
 // SIGKILL. A leader that has exited takes along what it leaves: whoever still
 // holds stdout or stderr has a moment, then all are sent SIGTERM, given time and
 // killed. The leader is reaped last, for until then nothing else can have got its
 // number.
 //
-// On Linux that is all of the session and, for a child of Start, whatever
+// On Linux that is all of the group or session and, for a child of Start, whatever
 // carries its mark in the variable INDUS_WATCH: what moved to another group, and
 // daemons too. A command of Run ends by session: what it detaches may live on.
 //
@@ -38,8 +38,8 @@
 //
 // # Limits
 //
-// A descendant that leaves the session and drops the mark (env -i setsid) is out of
-// reach, and so is one that runs as another user. Without the /proc of Linux
+// A descendant that leaves the group (under a terminal: the session) and drops the mark
+// (env -i setsid) is out of reach, and so is one that runs as another user. Without the /proc of Linux
 // whatever leaves the group is, descendants that hold neither stdout nor stderr are
 // killed without a SIGTERM when their leader exits by itself, and a kill -9 in the
 // instant between the birth of a child and its registration leaves that child with

@@ -1,10 +1,37 @@
 package proc
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // awaitExit returns when a child has exited, and leaves it to be reaped. If
-// somebody else has reaped it, it returns too.
+// somebody else has reaped it, it returns too. It waits in the runtime's poller; only where
+// the kernel has no handles that can be polled (before 5.10) it blocks a thread.
 func awaitExit(pid int) {
-	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	if fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK); err == nil {
+		handle := os.NewFile(uintptr(fd), "pidfd")
+		defer handle.Close()
+		err := unix.EAGAIN
+		if conn, failed := handle.SyscallConn(); failed == nil {
+			_ = conn.Read(func(fd uintptr) bool {
+				err = waitExit(unix.P_PIDFD, int(fd))
+				return err != unix.EAGAIN
+			})
+		}
+		if err == 0 || err == unix.ECHILD {
+			return
+		}
+	}
+	waitExit(unix.P_PID, pid)
+}
+
+func waitExit(kind, id int) unix.Errno {
+	for {
+		err := unix.Waitid(kind, id, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if errno, _ := err.(unix.Errno); errno != unix.EINTR { //nolint:errorlint // a system call's own
+			return errno
+		}
 	}
 }

@@ -10,12 +10,12 @@ import (
 type signal int
 
 const (
-	term signal = iota
-	kill
+	sigTerm signal = iota
+	sigKill
 )
 
 // ownGroup: there are no groups.
-func ownGroup() *syscall.SysProcAttr { return nil }
+func ownGroup(bool) *syscall.SysProcAttr { return nil }
 
 // leader is a child and no more.
 type leader struct {
@@ -31,12 +31,12 @@ func (l *leader) reap() (*os.ProcessState, error) { return l.state, l.err }
 
 // signalGroup kills the child; there is no gentler way.
 func (l *leader) signalGroup(s signal) {
-	if s == kill {
+	if s == sigKill {
 		_ = l.Kill()
 	}
 }
 
 func exitStatus(s *os.ProcessState) int { return s.ExitCode() }
 
-// held cannot be told here.
-func held(*os.File) bool { return false }
+// pipeHeld cannot be told here.
+func pipeHeld(*os.File) bool { return false }

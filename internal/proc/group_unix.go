@@ -12,14 +12,22 @@ import (
 type signal = syscall.Signal
 
 const (
-	term = syscall.SIGTERM
-	kill = syscall.SIGKILL
+	sigTerm = syscall.SIGTERM
+	sigKill = syscall.SIGKILL
 )
 
-// ownGroup has a child lead its own session: with it comes a process group of
-// the child's number, and the loss of our terminal.
-func ownGroup() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true}
+// ownGroup has a child lead a process group of its own. session gives it a session of its
+// own too, and so does a terminal of ours, which a session cannot reach. Otherwise there is
+// none, because Linux schedules sessions against each other (autogroup): on a busy machine
+// a server in our session answers several times as fast (docs/adr/0002).
+func ownGroup(session bool) *syscall.SysProcAttr {
+	if !session {
+		tty, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		if session = err == nil; session {
+			_ = unix.Close(tty)
+		}
+	}
+	return &syscall.SysProcAttr{Setsid: session, Setpgid: !session}
 }
 
 // leader is a child that leads its group.
@@ -43,9 +51,9 @@ func exitStatus(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// held reports whether somebody has the other side of a read end of ours open.
+// pipeHeld reports whether somebody has the other side of a read end of ours open.
 // It does not disturb whoever reads.
-func held(end *os.File) bool {
+func pipeHeld(end *os.File) bool {
 	conn, err := end.SyscallConn()
 	if err != nil {
 		return false

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// census is the last look at all processes. Servers end together, and a look costs
+// lastScan is the last look at all processes. Servers end together, and a look costs
 // milliseconds: whoever waited while another one was taken shares the next.
-var census struct {
+var lastScan struct {
 	mu    sync.Mutex
 	began time.Time
 	found []member
@@ -24,21 +24,21 @@ var census struct {
 // A member is a process that may belong to somebody. Its mark is "" where it has
 // none, or has hidden it.
 type member struct {
-	pid, session int
-	mark         string
+	pid, session, group int
+	mark                string
 }
 
 // members are the processes of p that live and that we may signal: those of its
-// session, and those that carry its mark.
+// group or session, and those that carry its mark.
 func (p *Process) members() (found []member) {
 	asked := time.Now()
-	census.mu.Lock()
-	if !census.began.After(asked) {
-		census.began = time.Now()
-		census.found = everybody()
+	lastScan.mu.Lock()
+	if !lastScan.began.After(asked) {
+		lastScan.began = time.Now()
+		lastScan.found = scanProcesses()
 	}
-	all := census.found
-	census.mu.Unlock()
+	all := lastScan.found
+	lastScan.mu.Unlock()
 	for _, m := range all {
 		if p.owns(m) {
 			found = append(found, m)
@@ -47,8 +47,8 @@ func (p *Process) members() (found []member) {
 	return found
 }
 
-// everybody looks at all processes that we may signal.
-func everybody() (found []member) {
+// scanProcesses looks at all processes that we may signal.
+func scanProcesses() (found []member) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -58,7 +58,7 @@ func everybody() (found []member) {
 	var buf []byte
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if m := look(pid, &buf); m.session != 0 {
+			if m := memberOf(pid, &buf); m.session != 0 {
 				found = append(found, m)
 			}
 		}
@@ -66,14 +66,15 @@ func everybody() (found []member) {
 	return found
 }
 
-// look is one process; its session is 0 where it is gone or not ours to signal.
+// memberOf is one process; its session is 0 where it is gone or not ours to signal.
 // buf is used again.
-func look(pid int, buf *[]byte) member {
+func memberOf(pid int, buf *[]byte) member {
 	session, err := unix.Getsid(pid)
 	if err != nil || session == 0 || unix.Kill(pid, 0) != nil { // 0: the kernel's own
 		return member{}
 	}
-	m := member{pid: pid, session: session}
+	group, _ := unix.Getpgid(pid)
+	m := member{pid: pid, session: session, group: group}
 	fd, err := unix.Open(fmt.Sprintf("/proc/%d/environ", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return m
@@ -94,7 +95,7 @@ func look(pid int, buf *[]byte) member {
 }
 
 func (p *Process) owns(m member) bool {
-	if m.session != p.Pid() && (p.mark == "" || m.mark != p.mark) {
+	if m.session != p.Pid() && m.group != p.Pid() && (p.mark == "" || m.mark != p.mark) {
 		return false
 	}
 	state, _ := stat(m.pid)
@@ -107,11 +108,11 @@ func (p *Process) owns(m member) bool {
 func (p *Process) signalMembers(s signal) (any bool) {
 	var buf []byte
 	for _, m := range p.members() {
-		if group, _ := unix.Getpgid(m.pid); group == p.Pid() {
+		if m.group == p.Pid() {
 			continue
 		}
 		if h, err := os.FindProcess(m.pid); err == nil {
-			if p.owns(look(m.pid, &buf)) {
+			if p.owns(memberOf(m.pid, &buf)) {
 				any = h.Signal(s) == nil || any
 			}
 			_ = h.Release()

@@ -73,7 +73,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	p.stdout = s.reader(&s.out)
 	stderr := s.reader(&s.err)
 	p.ends = []*os.File{p.stdout, stderr}
-	if err := p.launch(ctx, c, &s); err != nil {
+	if err := p.launch(ctx, c, &s, false); err != nil {
 		s.closeOurs()
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func newProcess(c Command) *Process {
 }
 
 // launch starts the leader and has its group watched.
-func (p *Process) launch(ctx context.Context, c Command, s *streams) error {
+func (p *Process) launch(ctx context.Context, c Command, s *streams, session bool) error {
 	if s.fault != nil {
 		return c.fail(s.fault)
 	}
@@ -117,7 +117,7 @@ func (p *Process) launch(ctx context.Context, c Command, s *streams) error {
 		Dir:   dir,
 		Env:   Environ(nil, append(slices.Clip(c.Env), markName+"="+p.mark), false),
 		Files: []*os.File{s.in, s.out, s.err},
-		Sys:   ownGroup(),
+		Sys:   ownGroup(session),
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		// The file was there a moment ago.
@@ -140,10 +140,10 @@ func (p *Process) supervise(collect func()) {
 	p.leader.await()
 	close(p.exited)
 	alone := p.outlast()
-	p.signal(kill)
+	p.signal(sigKill)
 	for late := time.Now().Add(reapWait); !alone && time.Now().Before(late); {
-		p.signalMembers(kill)
-		alone = until(p.alone, killTick, nil)
+		p.signalMembers(sigKill)
+		alone = waitUntil(p.alone, killTick, nil)
 	}
 	p.mu.Lock()
 	p.gone = true
@@ -163,21 +163,21 @@ func (p *Process) supervise(collect func()) {
 // outlast waits for what is left after the leader: first, as long as it holds a
 // pipe, for it to end by itself, then after SIGTERM. It reports whether nothing is.
 func (p *Process) outlast() (alone bool) {
-	if until(p.released, settleWait, p.killed) && p.alone() {
+	if waitUntil(p.released, settleWait, p.killed) && p.alone() {
 		return true
 	}
 	termed := p.terminate()
-	if p.signalMembers(term) {
+	if p.signalMembers(sigTerm) {
 		termed = time.Now()
 	}
-	return until(func() bool { return p.released() && p.alone() }, p.grace.Term-time.Since(termed), p.killed)
+	return waitUntil(func() bool { return p.released() && p.alone() }, p.grace.Term-time.Since(termed), p.killed)
 }
 
 // alone reports whether none of ours lives.
 func (p *Process) alone() bool { return len(p.members()) == 0 }
 
 // released reports whether nobody holds the other side of our ends.
-func (p *Process) released() bool { return !slices.ContainsFunc(p.ends, held) }
+func (p *Process) released() bool { return !slices.ContainsFunc(p.ends, pipeHeld) }
 
 // terminate sends SIGTERM to the group, once, and says when that was.
 func (p *Process) terminate() time.Time {
@@ -189,7 +189,7 @@ func (p *Process) terminate() time.Time {
 	at := p.termed
 	p.mu.Unlock()
 	if first {
-		p.signal(term)
+		p.signal(sigTerm)
 	}
 	return at
 }
@@ -248,7 +248,7 @@ func (p *Process) Watched() bool { return processWatcher.watches(p.session) }
 func (p *Process) Close() {
 	p.closing.Do(func() {
 		p.stdin.Close()
-		if !within(p.exited, p.grace.Stdin) {
+		if !waitFor(p.exited, p.grace.Stdin) {
 			p.terminate()
 		}
 		p.finish()
@@ -260,20 +260,20 @@ func (p *Process) Close() {
 // Close must still be called.
 func (p *Process) Kill() {
 	p.killing.Do(func() { close(p.killed) })
-	p.signal(kill)
+	p.signal(sigKill)
 }
 
 // finish waits for the end of a child that was asked to end, and sees to it.
 func (p *Process) finish() {
-	if !within(p.exited, p.grace.Term) {
+	if !waitFor(p.exited, p.grace.Term) {
 		p.Kill()
 	}
 	// Of the leader's own time in outlast too.
-	within(p.done, settleWait+max(0, p.grace.Term)+drainWait+reapWait)
+	waitFor(p.done, settleWait+max(0, p.grace.Term)+drainWait+reapWait)
 }
 
-// within waits for an event and reports whether it came in time.
-func within(event <-chan struct{}, limit time.Duration) bool {
+// waitFor waits for an event and reports whether it came in time.
+func waitFor(event <-chan struct{}, limit time.Duration) bool {
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {

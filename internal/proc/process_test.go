@@ -21,7 +21,7 @@ import (
 
 var background = context.Background()
 
-func TestChildLeadsItsOwnSession(t *testing.T) {
+func TestChildLeadsItsOwnGroup(t *testing.T) {
 	p := start(t, sh("cat"))
 	pgid, err := syscall.Getpgid(p.Pid())
 	if err != nil || pgid != p.Pid() {

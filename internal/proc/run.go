@@ -15,7 +15,7 @@ import (
 // or that one of the writers failed.
 //
 // A nil stdin is empty, an error of its Read ends it; a nil writer discards. If stdout and stderr are the
-// same writer, it gets both in the order they were written, by one goroutine.
+// sameWriter writer, it gets both in the order they were written, by one goroutine.
 // Processes the command leaves in its group end with it. Run waits for the
 // writers, but neither for who holds the pipes from outside the group nor for
 // a stdin whose Read blocks: that goroutine ends when Read returns. An
@@ -25,7 +25,7 @@ func Run(ctx context.Context, c Command, stdin io.Reader, stdout, stderr io.Writ
 	var s streams
 	defer s.closeTheirs()
 	copies := p.connect(&s, stdin, stdout, stderr)
-	if err := p.launch(ctx, c, &s); err != nil {
+	if err := p.launch(ctx, c, &s, true); err != nil {
 		s.closeOurs()
 		return -1, err
 	}
@@ -55,7 +55,7 @@ func Run(ctx context.Context, c Command, stdin io.Reader, stdout, stderr io.Writ
 			err = failed
 		}
 	}
-	within(fed, drainWait)
+	waitFor(fed, drainWait)
 	return p.status(), err
 }
 
@@ -72,10 +72,10 @@ func (p *Process) connect(s *streams, stdin io.Reader, stdout, stderr io.Writer)
 	output := func(child **os.File, w io.Writer) {
 		end := s.reader(child)
 		p.ends = append(p.ends, end)
-		copies = append(copies, func() error { return pour(w, end) })
+		copies = append(copies, func() error { return copyOutput(w, end) })
 	}
 	output(&s.out, stdout)
-	if same(stdout, stderr) {
+	if sameWriter(stdout, stderr) {
 		s.err = s.out
 	} else {
 		output(&s.err, stderr)
@@ -92,9 +92,9 @@ func (p *Process) feed(stdin io.Reader) {
 	io.Copy(p.stdin, stdin)
 }
 
-// pour copies a command's output to its end and closes it: whoever writes to a
+// copyOutput copies a command's output to its end and closes it: whoever writes to a
 // writer that has failed must hear of it.
-func pour(w io.Writer, end *os.File) error {
+func copyOutput(w io.Writer, end *os.File) error {
 	defer end.Close()
 	if w == nil {
 		w = io.Discard
@@ -119,7 +119,7 @@ func (p *Process) status() int {
 	return exitStatus(p.state)
 }
 
-// same reports whether two writers are one.
-func same(a, b io.Writer) bool {
+// sameWriter reports whether two writers are one.
+func sameWriter(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }

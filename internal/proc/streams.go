@@ -47,19 +47,19 @@ func closeAll(files []*os.File) {
 // drain lets those who read go on until EOF; if that does not come, because
 // someone outside the group holds the pipe, for a short while.
 func drain(ends ...*os.File) {
-	if until(func() bool { return !slices.ContainsFunc(ends, held) }, drainWait, nil) {
+	if waitUntil(func() bool { return !slices.ContainsFunc(ends, pipeHeld) }, drainWait, nil) {
 		return
 	}
 	for _, f := range ends {
-		if held(f) {
+		if pipeHeld(f) {
 			f.SetReadDeadline(time.Now())
 		}
 	}
 }
 
-// until waits for a condition and reports whether it came to hold within a time
+// waitUntil waits for a condition and reports whether it came to hold within a time
 // and before the interruption.
-func until(holds func() bool, limit time.Duration, interrupt <-chan struct{}) bool {
+func waitUntil(holds func() bool, limit time.Duration, interrupt <-chan struct{}) bool {
 	late := time.NewTimer(limit)
 	defer late.Stop()
 	for tick := firstTick; !holds(); tick = min(2*tick, lastTick) {

@@ -1,9 +1,9 @@
 # Ends what a program that has died leaves running. While the program lives, it
 # sends "+ID" and "-ID", and "?", which is answered. When the pipe ends the
 # program is dead, and each of its children has executed: until then a child
-# holds the pipe too. An ID is SESSION:START, with the start time of the
-# session's leader, or a mark. $1 is the start time of the program, "" where
-# there is no /proc of Linux: then a session is the group of its leader.
+# holds the pipe too. An ID is PID:START of the leader of a group, which may lead a
+# session too, or a mark. $1 is the start time of the program, "" where there is no
+# /proc of Linux.
 since=$1
 trap '' HUP INT QUIT TERM TSTP PIPE
 live=' '
@@ -18,26 +18,27 @@ while read -r line; do
 done
 if [ "$live" = ' ' ]; then exit; fi
 
-# look reads what a process is: its state, session and start time.
+# look reads what a process is: its state, group, session and start time.
 look() {
-	state='' session='' start=''
+	state='' group='' session='' start=''
 	read -r stat <"/proc/$1/stat" || return
 	set -- ${stat##*")" }
-	state=$1 session=$4 start=${20}
+	state=$1 group=$3 session=$4 start=${20}
 }
 
-# ours reports whether a process lives and is in one of the sessions, or carries one
-# of the marks. A session whose leader has another start time is someone else's.
+# ours reports whether a process lives and is in one of the groups or sessions, or carries
+# one of the marks. A group whose leader has another start time is someone else's.
 ours() {
 	look "$1" || return
 	case $state in '' | Z | X) return 1 ;; esac
 	if [ "$start" -lt "$since" ]; then return 1; fi
-	case $live in *" $session:"*)
-		leader=$session
-		if ! look "$leader"; then return 0; fi
-		case $live in *" $leader:$start "*) return 0 ;; esac
-		;;
-	esac
+	for leader in "$session" "$group"; do
+		case $live in *" $leader:"*)
+			if ! look "$leader"; then return 0; fi
+			case $live in *" $leader:$start "*) return 0 ;; esac
+			;;
+		esac
+	done
 	[ -r "/proc/$1/environ" ] || return
 	mark=$(tr '\n\0' ' \n' <"/proc/$1/environ" | sed -n 's/^INDUS_WATCH=//p') # a value may have lines
 	case $live in *" ${mark:-?} "*) ;; *) return 1 ;; esac

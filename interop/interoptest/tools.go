@@ -19,12 +19,12 @@ func Tools() toolbox.Source {
 		toolbox.Tool{Name: "echo_raw", Description: "returns the bytes of the request's params as text", Schema: json.RawMessage(`{"type":"object","additionalProperties":true}`), Run: echoRaw},
 		toolbox.Tool{Name: "fidelity", Description: "returns the same odd bytes every time", Run: fidelity},
 		toolbox.Define("block", "returns one text block of so many bytes", block),
-		toolbox.Define("progress", "reports progress so many times, then returns", progress),
+		toolbox.Define("progress", "reports progress so many times, then returns", reportProgress),
 		toolbox.Tool{Name: "stall", Description: "reports progress once, then waits to be cancelled", Run: s.stall},
 		toolbox.Tool{Name: "stalled", Description: "returns once a stall was cancelled", Run: s.wasStalled},
 		toolbox.Tool{Name: "change", Description: "adds or removes the tool changed", Run: s.change},
 		toolbox.Define("error", "fails as tools fail", fail),
-		toolbox.Tool{Name: "rpcerror", Description: "fails as the protocol fails", Run: silent},
+		toolbox.Tool{Name: "rpcerror", Description: "fails as the protocol fails", Run: returnNothing},
 	)
 	return s
 }
@@ -90,7 +90,7 @@ func block(_ context.Context, in blockInput) (string, error) {
 	return strings.Repeat("x", in.Bytes), nil
 }
 
-func progress(ctx context.Context, in progressInput) (string, error) {
+func reportProgress(ctx context.Context, in progressInput) (string, error) {
 	tc := toolbox.ContextOf(ctx)
 	for i := range in.Steps {
 		tc.Report(toolbox.Progress{Done: float64(i + 1), Total: float64(in.Steps)})
@@ -120,7 +120,7 @@ func (s *suiteTools) change(context.Context, *toolbox.Context, json.RawMessage) 
 	now := s.changed
 	s.mu.Unlock()
 	if now {
-		s.Add(toolbox.Tool{Name: "changed", Description: "here today", Run: silent})
+		s.Add(toolbox.Tool{Name: "changed", Description: "here today", Run: returnNothing})
 	} else {
 		s.Remove("changed")
 	}
@@ -131,6 +131,6 @@ func fail(_ context.Context, in failInput) (*toolbox.Result, error) {
 	return toolbox.ErrorResult(in.Text), nil
 }
 
-func silent(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
+func returnNothing(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
 	return nil, nil
 }

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -86,6 +87,8 @@ type Options struct {
 	// tried. 0: 3 s on a stream, 10 s over HTTP.
 	ProbeWait time.Duration
 	Trace     Trace
+
+	wakeAfter time.Duration // 0: 1 s
 }
 
 // Trace is called at the steps of connecting over stdio. nil functions are not called.
@@ -106,6 +109,7 @@ type URL struct {
 const MaxMessage = 64 << 20
 
 func (o Options) withDefaults() Options {
+	o.wakeAfter = cmp.Or(o.wakeAfter, wakeAfter)
 	if o.MaxMessage == 0 {
 		o.MaxMessage = MaxMessage
 	}

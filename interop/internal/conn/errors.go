@@ -17,6 +17,8 @@ import (
 var (
 	// errClosed is the end of a connection that we closed ourselves.
 	errClosed = errors.New("connection closed")
+	// errSilent is why a server is sent a message that it ignores.
+	errSilent = errors.New("no request: the server has been silent")
 	// errServerCancelled is the end of a request that the server ended itself: a
 	// subscription that it tears down (2026-07-28, basic/patterns/cancellation).
 	errServerCancelled = errors.New("the server cancelled the request")

@@ -32,7 +32,7 @@ func freshDir(s Command) (string, error) {
 		name, _, _ := strings.Cut(e.Name(), "-")
 		pid, err := strconv.Atoi(name)
 		info, infoErr := e.Info()
-		if err == nil && infoErr == nil && e.IsDir() && time.Since(info.ModTime()) > staleFresh && !alive(pid) {
+		if err == nil && infoErr == nil && e.IsDir() && time.Since(info.ModTime()) > staleFresh && !processLives(pid) {
 			removeFresh(filepath.Join(s.Dir, e.Name()))
 		}
 	}
@@ -46,7 +46,7 @@ func removeFresh(dir string) {
 	}
 }
 
-func alive(pid int) bool {
+func processLives(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false

@@ -58,7 +58,7 @@ func otherVersion(err error, version string) string {
 		return ""
 	}
 	supported, _ := wire.Lookup(rpc.Data, "supported")
-	if other := (&VersionError{texts(supported)}).legacy(); other != version {
+	if other := (&VersionError{stringItems(supported)}).legacy(); other != version {
 		return other
 	}
 	return ""
@@ -71,7 +71,7 @@ func unsupportedVersion(err *protocol.RPCError) *VersionError {
 		return nil
 	}
 	supported, _ := wire.Lookup(err.Data, "supported")
-	return &VersionError{texts(supported)}
+	return &VersionError{stringItems(supported)}
 }
 
 // parseInitialize reads the result of a legacy initialize. Its error is a
@@ -103,7 +103,7 @@ func parseDiscover(result json.RawMessage) (Handshake, error) {
 	if _, ok := m["supportedVersions"]; !ok {
 		return Handshake{}, &ProtocolError{"a discover result without supportedVersions", nil}
 	}
-	supported := texts(m["supportedVersions"])
+	supported := stringItems(m["supportedVersions"])
 	if !slices.Contains(supported, protocol.VersionModern) {
 		return Handshake{}, &VersionError{supported}
 	}
@@ -131,8 +131,8 @@ func objectOrNil(b json.RawMessage) json.RawMessage {
 	return b
 }
 
-// texts is the strings of a JSON array; anything else is left out.
-func texts(b json.RawMessage) []string {
+// stringItems is the strings of a JSON array; anything else is left out.
+func stringItems(b json.RawMessage) []string {
 	items, _ := wire.Elements(b)
 	var out []string
 	for _, item := range items {

@@ -131,7 +131,7 @@ func (s *httpServer) close() {
 
 // orContext is the caller's own error where its context has ended, the death
 // of the connection where that came first, else err.
-func orContext(ctx context.Context, l *life, err error) error {
+func orContext(ctx context.Context, l *lifetime, err error) error {
 	if cerr := ctx.Err(); cerr != nil {
 		return cerr
 	}

@@ -104,13 +104,13 @@ func (s *scratch) read(r io.Reader, length int64, limit int) ([]byte, error) {
 func readWhole(r io.Reader, length int64) ([]byte, error) {
 	b := make([]byte, length)
 	if n, err := io.ReadFull(r, b); err != nil && length > 0 {
-		return b[:n], cut(err)
+		return b[:n], bodyError(err)
 	}
 	return b, nil
 }
 
-// cut is a body that could not be read to its end.
-func cut(err error) error {
+// bodyError is a body that could not be read to its end.
+func bodyError(err error) error {
 	if noRoom := (memory.NoRoom{}); errors.As(err, &noRoom) {
 		return &ProtocolError{"an answer that is not taken", noRoom}
 	}
@@ -131,7 +131,7 @@ func readAll(b []byte, r io.Reader, limit int) ([]byte, error) {
 		case err == io.EOF:
 			return b, nil
 		case err != nil:
-			return b, cut(err)
+			return b, bodyError(err)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func (r *httpReply) kind() answerKind {
 }
 
 // once reads an answer that is no stream, and ends the reply.
-func (s *httpServer) once(ctx context.Context, l *life, r *httpReply, id json.RawMessage) (json.RawMessage, error) {
+func (s *httpServer) once(ctx context.Context, l *lifetime, r *httpReply, id json.RawMessage) (json.RawMessage, error) {
 	defer r.close()
 	var result json.RawMessage
 	var err error

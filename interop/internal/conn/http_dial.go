@@ -58,7 +58,7 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 	var failed error // of initialize
 	if tried {
 		c, h, err := d.initialize(ctx, protocol.VersionLegacy)
-		if err == nil || final(err) || ctx.Err() != nil {
+		if err == nil || isFinal(err) || ctx.Err() != nil {
 			return c, h, d.fail(err)
 		}
 		if failed = err; d.Era == protocol.Legacy {
@@ -66,7 +66,7 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 		}
 	}
 	c, h, err := d.discover(ctx)
-	if err == nil || final(err) || ctx.Err() != nil || d.Era == protocol.Modern {
+	if err == nil || isFinal(err) || ctx.Err() != nil || d.Era == protocol.Modern {
 		return c, h, d.fail(err)
 	}
 	version := protocol.VersionLegacy
@@ -84,7 +84,7 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 			return c, h, nil
 		}
 	}
-	if failed == nil || final(failed) || ctx.Err() != nil {
+	if failed == nil || isFinal(failed) || ctx.Err() != nil {
 		return c, h, d.fail(failed)
 	}
 	return d.fallback(ctx, failed)
@@ -166,11 +166,11 @@ func (d *httpDial) initialize(ctx context.Context, version string) (Conn, Handsh
 	return c, h, err
 }
 
-// final reports a failure after which another step could not do better: there
+// isFinal reports a failure after which another step could not do better: there
 // is nobody, nobody may enter, or a modern server has refused (2026-07-28,
 // basic/transports/streamable-http, "Backward Compatibility"). A 403 is not
 // final for the next step: some gates let pass only the methods that they know.
-func final(err error) bool {
+func isFinal(err error) bool {
 	var ne *networkError
 	var he *HTTPError
 	var rpc *protocol.RPCError

@@ -65,7 +65,7 @@ func (r *endReader) Read(p []byte) (int, error) {
 
 // send makes one request, which ends when ctx or the connection does. It has a
 // context of its own, so that drain can let go of the caller's.
-func (s *httpServer) send(ctx context.Context, l *life, method string, h http.Header, body []byte) (*httpReply, error) {
+func (s *httpServer) send(ctx context.Context, l *lifetime, method string, h http.Header, body []byte) (*httpReply, error) {
 	rctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := &httpReply{cancel: cancel, leave: context.AfterFunc(ctx, cancel), forget: context.AfterFunc(l.ctx, cancel)}
 	var reader io.Reader
@@ -102,7 +102,7 @@ func (r *httpReply) close() {
 }
 
 // drain lets the connection be used again, if the stream ends soon.
-func (r *httpReply) drain(l *life) {
+func (r *httpReply) drain(l *lifetime) {
 	if r.body.ended || r.ContentLength == 0 {
 		r.close()
 		return
@@ -126,7 +126,7 @@ func (r *httpReply) mediaType() string {
 }
 
 // openEvents opens a stream of events.
-func (s *httpServer) openEvents(ctx context.Context, l *life, h http.Header) (*httpReply, error) {
+func (s *httpServer) openEvents(ctx context.Context, l *lifetime, h http.Header) (*httpReply, error) {
 	r, err := s.send(ctx, l, http.MethodGet, h, nil)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (s *httpServer) openEvents(ctx context.Context, l *life, h http.Header) (*h
 
 // deliver posts a message that has no answer: 202 by the specification, and whatever stands
 // in the body of another 2xx is ignored.
-func (s *httpServer) deliver(ctx context.Context, l *life, h http.Header, e wire.Envelope) error {
+func (s *httpServer) deliver(ctx context.Context, l *lifetime, h http.Header, e wire.Envelope) error {
 	r, err := s.send(ctx, l, http.MethodPost, h, wire.EncodeEnvelope(e))
 	if err != nil {
 		return err

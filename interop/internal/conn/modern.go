@@ -18,7 +18,7 @@ import (
 // answer is the response, with or without notifications before it. There is no
 // session. It dies when the server turns out to be gone, or of another era.
 type modern struct {
-	*life
+	*lifetime
 	server *httpServer
 	nextID atomic.Int64
 }
@@ -26,7 +26,7 @@ type modern struct {
 var _ Conn = (*modern)(nil)
 
 func newModern(s *httpServer) *modern {
-	return &modern{life: newLife(), server: s}
+	return &modern{lifetime: newLifetime(), server: s}
 }
 
 // Noise implements [Conn].
@@ -42,14 +42,14 @@ func (c *modern) Call(ctx context.Context, x Request) (json.RawMessage, error) {
 	}
 	id := strconv.AppendInt(nil, c.nextID.Add(1), 10)
 	e := wire.Envelope{ID: id, Method: wire.Quote(x.Method), Params: x.Params}
-	r, err := c.server.send(ctx, c.life, http.MethodPost, c.headers(&x), wire.EncodeEnvelope(e))
+	r, err := c.server.send(ctx, c.lifetime, http.MethodPost, c.headers(&x), wire.EncodeEnvelope(e))
 	if err != nil {
 		return nil, c.judge(err)
 	}
 	if r.kind() == answerEvents {
 		return c.stream(ctx, x, id, r)
 	}
-	result, err := c.server.once(ctx, c.life, r, id)
+	result, err := c.server.once(ctx, c.lifetime, r, id)
 	return result, c.judge(err)
 }
 
@@ -97,9 +97,9 @@ func (c *modern) stream(ctx context.Context, x Request, id json.RawMessage, r *h
 	result, err, final := s.read(c.server.events(r))
 	if !final {
 		r.close()
-		return nil, orContext(ctx, c.life, err)
+		return nil, orContext(ctx, c.lifetime, err)
 	}
-	r.drain(c.life)
+	r.drain(c.lifetime)
 	return result, c.judge(err)
 }
 

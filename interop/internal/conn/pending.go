@@ -42,7 +42,7 @@ func (p *pending) add(m Message) {
 		p.notes.put(m)
 	}
 	p.mu.Unlock()
-	wake(p.signal)
+	signalOnce(p.signal)
 }
 
 // finish sets the result; only the first call counts.
@@ -52,7 +52,7 @@ func (p *pending) finish(result json.RawMessage, err error) {
 		p.done, p.result, p.err = true, result, err
 	}
 	p.mu.Unlock()
-	wake(p.signal)
+	signalOnce(p.signal)
 }
 
 // outcome is the result, once it is there.
@@ -90,7 +90,7 @@ func (p *pending) leave() {
 	p.returned = true
 }
 
-func wake(signal chan<- struct{}) {
+func signalOnce(signal chan<- struct{}) {
 	select {
 	case signal <- struct{}{}:
 	default:
@@ -142,7 +142,7 @@ func (q *queue) put(m Message) {
 	q.mu.Lock()
 	q.waits.put(m)
 	q.mu.Unlock()
-	wake(q.signal)
+	signalOnce(q.signal)
 }
 
 // run calls handle for each message until ctx ends.

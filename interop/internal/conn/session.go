@@ -37,9 +37,9 @@ type carrier interface {
 // session is requests and answers in both directions over a carrier: stdio, injected
 // transports and HTTP+SSE through [stream], streamable HTTP through [streamable].
 type session struct {
-	*life             // of calls, and of the answers to the server
-	transport *life   // of what outlives calls: their cancellation, and the carrier
-	carrier   carrier // set before the first call
+	*lifetime           // of calls, and of the answers to the server
+	transport *lifetime // of what outlives calls: their cancellation, and the carrier
+	carrier   carrier   // set before the first call
 	leaveWait time.Duration
 	opts      Options
 	log       *slog.Logger
@@ -62,7 +62,7 @@ var _ Conn = (*session)(nil)
 
 func newSession(o Options, leaveWait time.Duration) *session {
 	s := &session{
-		life: newLife(), transport: newLife(), leaveWait: leaveWait, opts: o, log: o.Logger,
+		lifetime: newLifetime(), transport: newLifetime(), leaveWait: leaveWait, opts: o, log: o.Logger,
 		queue: queue{signal: make(chan struct{}, 1)}, asking: make(chan struct{}, maxAsking), busy: make(chan struct{}, maxAsking),
 		pending: map[int64]*pending{}, tokens: map[int64]*pending{}, serving: map[string]context.CancelFunc{},
 	}
@@ -188,6 +188,18 @@ func (s *session) inFlight() []int64 {
 		}
 	}
 	return ids
+}
+
+// waiting reports whether a call waits for an answer; a subscription only waits for its end.
+func (s *session) waiting() bool {
+	s.table.Lock()
+	defer s.table.Unlock()
+	for _, p := range s.pending {
+		if !p.request.quiet && p.request.Method != protocol.MethodListen {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *session) register(id int64, p *pending) {

@@ -48,7 +48,7 @@ func (c *streamable) stream(ctx context.Context, id json.RawMessage, p *pending,
 		s.heard = false
 		result, err, final := s.read(c.server.events(r))
 		if final {
-			r.drain(c.s.life)
+			r.drain(c.s.lifetime)
 			if err == nil {
 				p.finish(result, nil)
 			}
@@ -56,7 +56,7 @@ func (c *streamable) stream(ctx context.Context, id json.RawMessage, p *pending,
 		}
 		r.close()
 		if s.lastID == "" {
-			return orContext(ctx, c.s.life, err)
+			return orContext(ctx, c.s.lifetime, err)
 		}
 		if r, err = c.resume(ctx, s, err); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (c *streamable) resume(ctx context.Context, s *eventStream, cut error) (*ht
 		if err == nil {
 			return r, nil
 		}
-		if !passing(err) || tries == httpResumeTries {
+		if !mayPass(err) || tries == httpResumeTries {
 			return nil, fmt.Errorf("%w; resuming it: %w", cut, err)
 		}
 		wait = jittered(max(wait, httpRetryDefault), tries)
@@ -92,7 +92,7 @@ func (c *streamable) get(ctx context.Context, lastID string) (*httpReply, error)
 	if lastID != "" {
 		h[httpKeyLastEvent] = []string{lastID}
 	}
-	return c.server.openEvents(ctx, c.s.life, h)
+	return c.server.openEvents(ctx, c.s.lifetime, h)
 }
 
 // declaresStream reports whether a server declares anything that it would
@@ -126,7 +126,7 @@ func (c *streamable) stand(ctx context.Context) {
 			if s.heard || time.Since(start) > httpRetryMax {
 				failed = 0
 			}
-		case !passing(err):
+		case !mayPass(err):
 			if opened { // it was there, so the answer is about the session
 				_ = c.judge(err)
 			}
@@ -165,10 +165,10 @@ func (c *streamable) standWhile(s *eventStream, r *httpReply) {
 	}
 }
 
-// passing reports a failure of a reconnect that may be over the next time: no
+// mayPass reports a failure of a reconnect that may be over the next time: no
 // answer, or one of a server (or of what stands before it) that is overloaded
 // or starting.
-func passing(err error) bool {
+func mayPass(err error) bool {
 	var ne *networkError
 	var he *HTTPError
 	switch {

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -77,7 +78,7 @@ func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
 		return nil, err
 	}
 	f := &stdio{
-		p: p, dir: dir, opts: o, lines: wire.NewLines(o.stdout(p.Stdout()), o.MaxMessage).Within(o.Memory),
+		p: p, dir: dir, opts: o, lines: wire.NewLines(p.Stdout(), o.MaxMessage).Within(o.Memory),
 		writing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	if o.Trace.Started != nil {
@@ -91,12 +92,33 @@ func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
 }
 
 func (f *stdio) read() (wire.Envelope, error) {
-	env, err := wire.ReadEnvelope(f.lines)
-	var bad *wire.BadFrame
-	if err != nil && !errors.As(err, &bad) {
-		err = f.exit(err)
+	line, err := f.lines.Next()
+	var long *wire.TooLong
+	switch {
+	case err == nil:
+		env, err := wire.ReadMessage(line)
+		if err != nil {
+			f.reportNoise(line)
+		}
+		return env, err
+	case errors.As(err, &long):
+		f.reportNoise(long.Prefix)
+		id, _ := long.ID()
+		return wire.Envelope{}, &wire.BadFrame{ID: id, Err: err}
 	}
-	return env, err
+	return wire.Envelope{}, f.exit(err)
+}
+
+// maxNoise is how much of a line is reported, in bytes.
+const maxNoise = 200
+
+// reportNoise reports a line that is no JSON object, and so no message.
+func (f *stdio) reportNoise(line []byte) {
+	line = bytes.TrimSpace(line)
+	if report := f.opts.Trace.Noise; report != nil && len(line) > 0 && line[0] != '{' {
+		line = line[:min(len(line), maxNoise)]
+		report(protocol.Printable(f.opts.Secrets.Mask(string(line)), maxNoise))
+	}
 }
 
 // exit explains the end of a pipe by how the process ended. It waits a while

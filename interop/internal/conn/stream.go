@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sdkwire"
@@ -22,24 +23,37 @@ type framer interface {
 	close()
 }
 
+// wakeAfter is how long a call over stdio may be silent before the server is sent one
+// message that it ignores. A server built with Go 1.26 or 1.27 that reads stdin with
+// blocking reads can stop in its garbage collector until one more byte arrives (docs/stall.md).
+const wakeAfter = time.Second
+
 // stream carries a session over a framer.
 type stream struct {
 	framer
-	s *session
+	s       *session
+	silence *time.Timer // since the last request; nil: the server is never woken
 }
 
 var _ carrier = (*stream)(nil)
 
 // run makes f the session's carrier and begins to read from it.
 func (s *session) run(f framer) {
-	c := &stream{f, s}
+	c := &stream{framer: f, s: s}
 	s.carrier = c
+	if _, ok := f.(*stdio); ok {
+		c.silence = time.AfterFunc(c.s.opts.wakeAfter, c.wake)
+		c.silence.Stop()
+	}
 	s.spawn(func(context.Context) { c.readAll() })
 }
 
-func (c *stream) send(ctx context.Context, e wire.Envelope, _ *pending) error {
+func (c *stream) send(ctx context.Context, e wire.Envelope, p *pending) error {
 	err := c.write(ctx, e)
 	if err == nil {
+		if p != nil && c.silence != nil {
+			c.silence.Reset(c.s.opts.wakeAfter)
+		}
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -51,7 +65,27 @@ func (c *stream) send(ctx context.Context, e wire.Envelope, _ *pending) error {
 	return err
 }
 
+// wake sends the cancellation of a request that was never made, if calls still wait: every
+// revision has it, and servers ignore it (basic/utilities/cancellation).
+func (c *stream) wake() {
+	if !c.s.waiting() {
+		return
+	}
+	c.s.transport.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+		defer cancel()
+		_ = c.s.cancelCall(ctx, 0, errSilent)
+	})
+}
+
 func (c *stream) leave(context.Context) {}
+
+func (c *stream) close() {
+	if c.silence != nil {
+		c.silence.Stop()
+	}
+	c.framer.close()
+}
 
 func (c *stream) readAll() {
 	for {

@@ -63,7 +63,7 @@ func (c *streamable) send(ctx context.Context, e wire.Envelope, p *pending) erro
 
 // exchange posts a request and takes its answer, from the goroutine of the call.
 func (c *streamable) exchange(ctx context.Context, e wire.Envelope, p *pending) error {
-	r, err := c.server.send(ctx, c.s.life, http.MethodPost, c.headers(httpAcceptBoth), wire.EncodeEnvelope(e))
+	r, err := c.server.send(ctx, c.s.lifetime, http.MethodPost, c.headers(httpAcceptBoth), wire.EncodeEnvelope(e))
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (c *streamable) exchange(ctx context.Context, e wire.Envelope, p *pending) 
 	if r.kind() == answerEvents {
 		return c.stream(ctx, e.ID, p, r)
 	}
-	result, err := c.server.once(ctx, c.s.life, r, e.ID)
+	result, err := c.server.once(ctx, c.s.lifetime, r, e.ID)
 	if err == nil {
 		p.finish(result, nil)
 	}

@@ -9,8 +9,8 @@ import (
 // closeWait bounds the wait for goroutines: it only runs out where a Receiver ignores its context.
 const closeWait = 5 * time.Second
 
-// life is how long something lives: it dies of one cause, and is waited for.
-type life struct {
+// lifetime is how long something lives: it dies of one cause, and is waited for.
+type lifetime struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -20,23 +20,23 @@ type life struct {
 	cause error // set before dead is closed
 }
 
-func newLife() *life {
+func newLifetime() *lifetime {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &life{ctx: ctx, cancel: cancel, dead: make(chan struct{})}
+	return &lifetime{ctx: ctx, cancel: cancel, dead: make(chan struct{})}
 }
 
 // Done implements [Conn].
-func (l *life) Done() <-chan struct{} { return l.dead }
+func (l *lifetime) Done() <-chan struct{} { return l.dead }
 
 // Err implements [Conn].
-func (l *life) Err() error {
+func (l *lifetime) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cause
 }
 
 // alive is nil, or what a call on a dead connection returns.
-func (l *life) alive() error {
+func (l *lifetime) alive() error {
 	if cause := l.Err(); cause != nil {
 		return &UnsentError{&LostError{cause}}
 	}
@@ -44,7 +44,7 @@ func (l *life) alive() error {
 }
 
 // die ends a life; only the first cause counts. What runs goes on until cancel.
-func (l *life) die(cause error) {
+func (l *lifetime) die(cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cause == nil {
@@ -55,13 +55,13 @@ func (l *life) die(cause error) {
 
 // rejected ends a connection because of what a server answered to a call instead of running
 // it, and is what that call returns: it may be sent again on another connection.
-func (l *life) rejected(cause error) error {
+func (l *lifetime) rejected(cause error) error {
 	l.die(cause)
 	return &UnsentError{&LostError{cause}}
 }
 
 // spawn starts f unless the life has ended. The end waits for it.
-func (l *life) spawn(f func(context.Context)) bool {
+func (l *lifetime) spawn(f func(context.Context)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cause != nil {
@@ -72,7 +72,7 @@ func (l *life) spawn(f func(context.Context)) bool {
 }
 
 // end stops what was started and waits for it.
-func (l *life) end() {
+func (l *lifetime) end() {
 	l.die(errClosed)
 	l.cancel()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
@@ -81,7 +81,7 @@ func (l *life) end() {
 }
 
 // wait returns when nothing runs any more, or ctx has ended. The life must be dead.
-func (l *life) wait(ctx context.Context) {
+func (l *lifetime) wait(ctx context.Context) {
 	idle := make(chan struct{})
 	go func() { defer close(idle); l.running.Wait() }()
 	select {

@@ -1,0 +1,64 @@
+package conn
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/testkit/peers"
+)
+
+// A server that answers no call before it has read one more line stands for one whose
+// runtime has stalled in a blocking read of stdin.
+func TestASilentServerIsWokenOnce(t *testing.T) {
+	noLeaks(t)
+	log := filepath.Join(t.TempDir(), "log")
+	const server = `read x; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'
+		read call; read woken; echo '{"jsonrpc":"2.0","id":2,"result":{"woken":'"$woken"'}}'
+		while read line; do
+			echo "$line" >>"$LOG"
+			case $line in *tools/call*) (sleep 0.5; echo '{"jsonrpc":"2.0","id":3,"result":{}}') & ;; esac
+		done`
+	c, _, err := DialStdio(t.Context(), Command{Command: proc.Command{
+		Path: "sh", Args: []string{"-c", server}, Env: []string{"PATH=" + os.Getenv("PATH"), "LOG=" + log},
+	}}, Options{wakeAfter: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	result, err := c.Call(t.Context(), toolCall(protocol.Modern, "x", `{}`, 0))
+	const want = `{"woken":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0,"reason":"no request: the server has been silent"}}}`
+	if string(result) != want || err != nil {
+		t.Fatalf("%s, %v", result, err)
+	}
+	if _, err := c.Call(t.Context(), toolCall(protocol.Modern, "slow", `{}`, 0)); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if lines, _ := os.ReadFile(log); strings.Count(string(lines), "requestId") != 1 {
+		t.Errorf("a call that takes ten times as long wakes the server more than once:\n%s", lines)
+	}
+}
+
+// What wakes a server changes nothing for one that is only slow.
+func TestWakingASlowPeerIsHarmless(t *testing.T) {
+	noLeaks(t)
+	name, args := peers.Everything(t, "stdio")
+	stderr := func() string { return "" }
+	c, h, err := DialStdio(t.Context(), Command{Command: proc.Command{Path: name, Args: args, Env: proc.Environ(os.Environ(), nil, false)}}, Options{
+		wakeAfter: 50 * time.Millisecond, Trace: Trace{Started: func(_ int, tail func() string) { stderr = tail }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	before := stderr()
+	result, err := c.Call(t.Context(), toolCall(h.Era, "trigger-long-running-operation", `{"duration":0.5,"steps":2}`, 0))
+	if err != nil || !strings.Contains(string(result), "completed") || c.Noise() != 0 || stderr() != before {
+		t.Errorf("%s, %v; noise %d, stderr %q", result, err, c.Noise(), stderr())
+	}
+}
