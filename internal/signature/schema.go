@@ -66,6 +66,12 @@ func (s Schema) Sub(keyword string) (sub Schema, ok bool) {
 	return s.at(n).Resolved(), true
 }
 
+// Follow is the schema, or any other value, that a reference leads to from here, itself not resolved.
+func (s Schema) Follow(ref string) (target Schema, ok bool) {
+	n := s.lookup(ref)
+	return s.at(n), n != nil
+}
+
 // String is the content of a string under a keyword; "" for all else.
 func (s Schema) String(keyword string) string { return content(s.Member(keyword)) }
 

@@ -1,224 +1,556 @@
 package validate
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/indusagi/indus/internal/keyword"
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/text"
 )
 
-// here is where the schema is said to come from: what its references are relative to.
-const here = "mem:///schema"
+// rule is one schema, compiled. What it lacks is nil and accepts everything.
+type rule struct {
+	path   string // of the schema in its document
+	never  bool   // it is false
+	unsure bool   // something of it, or of what it leads to, is not checked, so that it accepts too much
+	shared bool   // a reference leads here
+	err    error  // why it cannot be used
+	draft  int    // the draft that the value has to be a schema of; 0: none
 
-// drafts are all that the library knows, the newest first.
-var drafts = []*jsonschema.Draft{
-	jsonschema.Draft2020, jsonschema.Draft2019, jsonschema.Draft7, jsonschema.Draft6, jsonschema.Draft4,
+	types                  []string
+	constant, values       map[string]bool // by their canonical form
+	counts                 []count
+	numbers                []bound
+	pattern                *pattern
+	unique                 bool
+	required               []string
+	needs                  map[string][]string
+	minContains            int
+	maxContains            int
+	properties, dependents map[string]*rule
+	patterns               []namePattern
+	anyName                bool // there is a pattern for names that cannot be used, and which may match any
+	tuple                  []*rule
+	allOf, anyOf, oneOf    []*rule
+
+	ref, not, condition, then, otherwise   *rule
+	additional, propertyNames              *rule
+	items, contains                        *rule // items: those behind the tuple
+	unevaluatedProperties, unevaluatedItem *rule
 }
 
-// draftOf is the draft that a $schema names; nil where it names none.
-func draftOf(uri any) *jsonschema.Draft {
-	text, _ := uri.(string)
-	text = strings.TrimSuffix(text, "#")
-	_, text, _ = strings.Cut(text, "://")
-	for _, d := range drafts {
-		if _, name, _ := strings.Cut(d.String(), "://"); name == text {
-			return d
-		}
-	}
-	return nil
+// count is a keyword whose value bounds a number of things, and bound one that bounds a number.
+type count struct {
+	keyword string
+	n       int
 }
 
-// sealed is where the library may look for what is not in the schema: nowhere. The metaschemas it has itself.
-type sealed struct{}
+type bound struct {
+	keyword string
+	n       *big.Rat
+}
 
-func (sealed) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not fetched", url) }
+type namePattern struct {
+	*pattern
+	rule *rule
+}
 
-// inOrder is the draft that a schema names, and then all others, the newest first.
-func inOrder(doc any) []*jsonschema.Draft {
-	object, _ := doc.(map[string]any)
-	declared := draftOf(object["$schema"])
-	if declared == nil {
-		return drafts
+// inPlace are the schemas that a value which r is for is held against too, in parts and as a whole.
+func (r *rule) inPlace() []*rule {
+	return slices.Concat([]*rule{r.ref, r.not, r.condition, r.then, r.otherwise}, r.allOf, r.anyOf, r.oneOf)
+}
+
+// leads is every schema that r leads to.
+func (r *rule) leads() []*rule {
+	all := append(r.inPlace(), r.additional, r.propertyNames, r.items, r.contains, r.unevaluatedProperties, r.unevaluatedItem)
+	all = append(all, r.tuple...)
+	all = slices.AppendSeq(all, maps.Values(r.properties))
+	all = slices.AppendSeq(all, maps.Values(r.dependents))
+	for _, p := range r.patterns {
+		all = append(all, p.rule)
 	}
-	others := slices.DeleteFunc(slices.Clone(drafts), func(d *jsonschema.Draft) bool { return d == declared })
-	return append([]*jsonschema.Draft{declared}, others...)
+	return slices.DeleteFunc(all, func(r *rule) bool { return r == nil })
 }
 
 const (
-	maxRepairs  = 4     // rounds, each of which finds what the one before laid bare
-	maxRepaired = 2_000 // values of a schema that is worth them
-	maxFaulty   = 20    // notes
+	maxFaulty = 1_000 // keywords that are left out; a schema with more is none
+	maxNotes  = 20
 )
 
-// compile tries the drafts in their order, and then takes out what the first of them refuses. The error is the first one's.
-func (v *Validator) compile(doc any) (*jsonschema.Schema, error) {
-	order := inOrder(doc)
-	if object, ok := doc.(map[string]any); ok {
-		delete(object, "$schema") // the order says it
+// compiler compiles one document as one draft.
+type compiler struct {
+	draft    int
+	doc      *document
+	text     signature.Schema
+	known    map[string]*rule // by path
+	patterns *patterns
+	notes    []string
+	faulty   []misplaced
+	tracks   bool // unevaluatedProperties or unevaluatedItems is there
+}
+
+func newCompiler(doc any, draft int) *compiler {
+	return &compiler{draft: draft, doc: newDocument(doc, draft), known: map[string]*rule{}, patterns: newPatterns()}
+}
+
+// drafts are those that are known, the newest first.
+var drafts = []struct {
+	draft     int
+	uri, name string
+}{
+	{2020, "json-schema.org/draft/2020-12/schema", "draft 2020-12"},
+	{2019, "json-schema.org/draft/2019-09/schema", "draft 2019-09"},
+	{7, "json-schema.org/draft-07/schema", "draft 7"},
+	{6, "json-schema.org/draft-06/schema", "draft 6"},
+	{4, "json-schema.org/draft-04/schema", "draft 4"},
+}
+
+// draftAt is the place in drafts of what a $schema names; -1 where it names none.
+func draftAt(uri any) int {
+	name, _ := uri.(string)
+	_, name, _ = strings.Cut(strings.TrimSuffix(name, "#"), "://")
+	for i, d := range drafts {
+		if d.uri == name {
+			return i
+		}
 	}
-	for round := 0; ; round++ {
-		l := loosen(doc, order[0] == jsonschema.Draft4)
-		compiled, err := compileAs(order[0], doc, l.engine())
-		for _, d := range order[1:] {
-			if err == nil {
-				break
+	return -1
+}
+
+// compile reads a document as the draft that it names, or else as the newest one that accepts it. If none does, it is read as
+// the first of these, and what that refuses is left out.
+func compile(doc any, raw json.RawMessage) (*rule, *compiler, error) {
+	order := slices.Clone(drafts)
+	object, _ := doc.(map[string]any)
+	if at := draftAt(object["$schema"]); at > 0 {
+		order = slices.Insert(slices.Delete(order, at, at+1), 0, drafts[at])
+	}
+	var first *compiler
+	for _, d := range order {
+		c := newCompiler(doc, d.draft)
+		c.text = signature.Parse(raw)
+		root := c.rule(c.doc.root)
+		if first == nil {
+			first = c
+		}
+		if len(c.faulty) > 0 {
+			continue
+		}
+		if c != first {
+			c.notes = append([]string{"it is no valid " + order[0].name + ", and is read as " + d.name}, c.notes...)
+		}
+		return root, c, c.finish(root)
+	}
+	if root := first.known[""]; len(first.faulty) < maxFaulty && first.faulty[0].path != "" {
+		return root, first, first.finish(root)
+	}
+	return nil, nil, errors.New("it is no valid schema: " + first.faults()[0])
+}
+
+// finish drops what would refuse a value because a schema that it leads to accepts too much, and says why r cannot be used.
+func (c *compiler) finish(root *rule) error {
+	above, queue, unsure := map[*rule][]*rule{}, []*rule{root}, []*rule(nil)
+	for seen := map[*rule]bool{root: true}; len(queue) > 0; queue = queue[1:] {
+		r := queue[0]
+		if r.err != nil {
+			return r.err
+		}
+		if r.unsure {
+			unsure = append(unsure, r)
+		}
+		for _, sub := range r.leads() {
+			if above[sub] = append(above[sub], r); !seen[sub] {
+				seen[sub] = true
+				queue = append(queue, sub)
 			}
-			other, failed := compileAs(d, doc, l.engine())
-			if failed == nil {
-				v.notes = append(v.notes, "it is no valid "+nameOf(order[0])+", and is read as "+nameOf(d))
-				compiled, err = other, nil
+		}
+	}
+	for ; len(unsure) > 0; unsure = unsure[1:] {
+		for _, r := range above[unsure[0]] {
+			if !r.unsure {
+				r.unsure = true
+				unsure = append(unsure, r)
 			}
 		}
-		v.notes = append(v.notes, l.notes...)
-		if err == nil {
-			return compiled, nil
-		}
-		misfit := refusal(err)
-		if misfit == nil || round == maxRepairs || sizeOf(doc) > maxRepaired || !v.takeOut(doc, misfit) {
-			return nil, reason(err)
-		}
+	}
+	c.relax(root)
+	for r := range above {
+		c.relax(r)
+	}
+	slices.Sort(c.notes)
+	c.notes = slices.Compact(c.notes)
+	c.notes = c.notes[:min(len(c.notes), maxNotes)]
+	return nil
+}
+
+func (c *compiler) relax(r *rule) {
+	if r.not != nil && r.not.unsure {
+		r.not = nil
+		c.note("a not whose schema is not checked in full is skipped")
+	}
+	if r.condition != nil && r.condition.unsure {
+		r.condition, r.then, r.otherwise = nil, nil, nil
+		c.note("an if whose schema is not checked in full is skipped")
+	}
+	if r.contains != nil && r.contains.unsure {
+		r.maxContains = math.MaxInt
+	}
+	if slices.ContainsFunc(r.oneOf, func(sub *rule) bool { return sub.unsure }) {
+		r.allOf, r.oneOf = append(r.allOf, &rule{path: r.path, anyOf: r.oneOf}), nil
 	}
 }
 
-// takeOut takes out of a schema what its metaschema refuses. It reports false where there is nothing that can go.
-func (v *Validator) takeOut(doc any, e *jsonschema.ValidationError) (did bool) {
-	for _, cause := range e.Causes {
-		did = v.takeOut(doc, cause) || did
+func (c *compiler) note(format string, a ...any) {
+	c.notes = append(c.notes, fmt.Sprintf(format, a...))
+}
+
+// fault notes a keyword that is left out, because this draft does not accept its value.
+func (c *compiler) fault(r *rule, path, expected string) {
+	r.unsure = true
+	if len(c.faulty) >= maxFaulty {
+		return
 	}
-	n := len(e.InstanceLocation)
-	if len(e.Causes) > 0 || n == 0 {
-		return did
+	c.faulty = append(c.faulty, misplaced{path, expected})
+}
+
+// misplaced is a value that a draft does not accept.
+type misplaced struct{ path, expected string }
+
+// faults are what is left out, in words.
+func (c *compiler) faults() (all []string) {
+	for _, m := range c.faulty[:min(len(c.faulty), maxNotes)] {
+		got, _ := c.text.Follow("#" + m.path)
+		all = append(all, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(shownPath(m.path), 200), m.expected, signature.Value(got)))
 	}
-	at, name := e.InstanceLocation[:n-1], e.InstanceLocation[n-1]
-	parent := follow(doc, text.Pointer(at...))
-	if list, ok := parent.([]any); ok {
-		i, _ := strconv.Atoi(name)
-		if around := at[len(at)-1]; around != "required" && around != "type" {
-			v.fault(e, list[i])
-			list[i] = map[string]any{lossy: ""}
-			return true
-		}
-		at, name = at[:len(at)-1], at[len(at)-1]
-		parent = follow(doc, text.Pointer(at...))
+	return all
+}
+
+// rule compiles the schema at a place; what is none accepts everything.
+func (c *compiler) rule(p place) *rule {
+	if r := c.known[p.path]; r != nil {
+		return r
 	}
-	s, _ := parent.(map[string]any)
-	value, ok := s[name]
-	if !ok {
-		return did
-	}
-	switch {
-	case n > 1 && keyword.IsNamed(e.InstanceLocation[n-2]) && len(at) == n-1:
-		s[name] = map[string]any{lossy: ""}
-	case name == "required":
-		delete(s, name)
-		if names, ok := value.([]any); ok {
-			s[name] = namesOf(names)
-		}
-		s[lossy] = ""
+	r := &rule{path: p.path, maxContains: math.MaxInt, minContains: 1}
+	c.known[p.path] = r
+	switch doc := p.value.(type) {
+	case bool:
+		r.never = !doc
+	case map[string]any:
+		c.object(r, doc, c.doc.enter(p))
 	default:
-		delete(s, name)
-		s[lossy] = ""
+		c.fault(r, p.path, "object or boolean")
 	}
-	v.fault(e, value)
-	return true
+	return r
 }
 
-func (v *Validator) fault(e *jsonschema.ValidationError, value any) {
-	if len(v.faulty) < maxFaulty {
-		v.faulty = append(v.faulty, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(shownPath(text.Pointer(e.InstanceLocation...)), 200),
-			shorten(wanted(e, nil), 200), brief(value, 60)))
+func (c *compiler) object(r *rule, doc map[string]any, p place) {
+	if ref, ok := doc["$ref"].(string); ok {
+		if r.ref, r.err = c.reference(ref, p); c.draft < 2019 {
+			return // and all else is ignored
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc)) {
+		if c.draft >= since[name] {
+			c.keyword(r, name, doc, p.in(name, doc[name]))
+		}
 	}
 }
 
-// namesOf are the different strings of a list.
-func namesOf(list []any) []any {
-	var all []any
-	for _, one := range list {
-		if text, ok := one.(string); ok && !slices.Contains(all, any(text)) {
-			all = append(all, text)
+func (c *compiler) reference(ref string, p place) (*rule, error) {
+	target, err := c.doc.resolve(ref, p.base)
+	if err != nil {
+		return nil, err
+	}
+	if target.draft != 0 {
+		return &rule{path: p.path, draft: target.draft}, nil
+	}
+	r := c.rule(target)
+	r.shared = true
+	return r, nil
+}
+
+// since is the draft that brought a keyword, where it was not there in draft 4.
+var since = map[string]int{
+	"const": 6, "contains": 6, "propertyNames": 6, "examples": 6, "$id": 6, "if": 7, "then": 7, "else": 7, "readOnly": 7,
+	"writeOnly": 7, "$comment": 7, "contentEncoding": 7, "contentMediaType": 7,
+	"dependentRequired": 2019, "dependentSchemas": 2019, "unevaluatedProperties": 2019, "unevaluatedItems": 2019, "$defs": 2019,
+	"minContains": 2019, "maxContains": 2019, "$recursiveRef": 2019, "$anchor": 2019, "deprecated": 2019,
+	"prefixItems": 2020, "$dynamicRef": 2020,
+}
+
+// keyword compiles one keyword of r.
+func (c *compiler) keyword(r *rule, name string, doc map[string]any, p place) {
+	list, isList := p.value.([]any)
+	switch keyword.ContentOf(name) {
+	case keyword.None:
+		if expected := c.assertion(r, name, doc, p); expected != "" {
+			c.fault(r, p.path, expected)
+		}
+	case keyword.List:
+		if len(list) == 0 {
+			c.fault(r, p.path, "array of at least 1 item")
+		} else {
+			*map[string]*[]*rule{"allOf": &r.allOf, "anyOf": &r.anyOf, "oneOf": &r.oneOf, "prefixItems": &r.tuple}[name] = c.list(r, p, list)
+		}
+	case keyword.Named, keyword.NamedOrNames:
+		c.named(r, name, p)
+	default:
+		if isList && name == "items" && c.draft < 2020 {
+			r.tuple = c.list(r, p, list)
+			if rest, ok := doc["additionalItems"]; ok {
+				r.items = c.schema(r, place{value: rest, path: strings.TrimSuffix(p.path, "items") + "additionalItems", base: p.base})
+			}
+			return
+		}
+		c.tracks = c.tracks || strings.HasPrefix(name, "unevaluated")
+		if sub := c.schema(r, p); r.single(name) != nil {
+			*r.single(name) = sub
+		}
+	}
+}
+
+// single is the field for a keyword that holds one schema; nil for what says nothing of values.
+func (r *rule) single(name string) **rule {
+	return map[string]**rule{
+		"not": &r.not, "if": &r.condition, "then": &r.then, "else": &r.otherwise,
+		"additionalProperties": &r.additional, "propertyNames": &r.propertyNames, "unevaluatedProperties": &r.unevaluatedProperties,
+		"items": &r.items, "contains": &r.contains, "unevaluatedItems": &r.unevaluatedItem,
+	}[name]
+}
+
+// schema is the schema at a place; what is none accepts everything.
+func (c *compiler) schema(r *rule, p place) *rule {
+	_, isBool := p.value.(bool)
+	if _, isObject := p.value.(map[string]any); isObject || isBool && (c.draft > 4 || strings.Contains(p.path, "/additional")) {
+		return c.rule(p)
+	}
+	c.fault(r, p.path, "object or boolean")
+	return &rule{path: p.path, unsure: true}
+}
+
+func (c *compiler) list(r *rule, p place, list []any) []*rule {
+	all := make([]*rule, len(list))
+	for i, one := range list {
+		all[i] = c.schema(r, p.in(fmt.Sprint(i), one))
+	}
+	return all
+}
+
+// named compiles a keyword whose value is an object of schemas.
+func (c *compiler) named(r *rule, name string, p place) {
+	object, ok := p.value.(map[string]any)
+	if !ok {
+		c.fault(r, p.path, "object")
+		return
+	}
+	rules := map[string]*rule{}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		in := p.in(key, object[key])
+		if list, isList := object[key].([]any); isList && name == "dependencies" {
+			c.need(r, key, list, in)
+			continue
+		}
+		rules[key] = c.schema(r, in)
+	}
+	switch name {
+	case "properties":
+		r.properties = rules
+	case "dependentSchemas", "dependencies":
+		if r.dependents == nil {
+			r.dependents = map[string]*rule{}
+		}
+		maps.Copy(r.dependents, rules)
+	case "patternProperties":
+		for _, key := range slices.Sorted(maps.Keys(rules)) {
+			if re := c.patterns.get(key); re != nil {
+				r.patterns = append(r.patterns, namePattern{re, rules[key]})
+				continue
+			}
+			r.anyName, r.unsure = true, true
+			c.note("the patternProperties of %s are skipped: %s", shorten(key, 80), notRE2)
+		}
+	}
+}
+
+func (c *compiler) need(r *rule, name string, list []any, p place) {
+	if r.needs == nil {
+		r.needs = map[string][]string{}
+	}
+	r.needs[name] = append(r.needs[name], c.strings(r, list, p)...)
+}
+
+// strings are the different strings of a list; what else is in it is left out.
+func (c *compiler) strings(r *rule, list []any, p place) (all []string) {
+	for i, one := range list {
+		s, ok := one.(string)
+		switch {
+		case !ok:
+			c.fault(r, p.path+"/"+fmt.Sprint(i), "string")
+		case slices.Contains(all, s):
+			c.fault(r, p.path, "unique items")
+		default:
+			all = append(all, s)
 		}
 	}
 	return all
 }
 
-func compileAs(d *jsonschema.Draft, doc any, engine jsonschema.RegexpEngine) (*jsonschema.Schema, error) {
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(d)
-	c.UseLoader(sealed{})
-	c.UseRegexpEngine(engine)
-	if err := c.AddResource(here, doc); err != nil {
-		return nil, err
+const notRE2 = "RE2 does not know it, or it is too large"
+
+// assertion compiles a keyword that holds no schemas.
+// What it returns is what its value should be, "" where it is that.
+func (c *compiler) assertion(r *rule, name string, doc map[string]any, p place) (expected string) {
+	list, isList := p.value.([]any)
+	switch name {
+	case "type":
+		return c.types(r, p.value, doc["nullable"] == true)
+	case "const":
+		r.constant = map[string]bool{canonical(p.value): true}
+	case "enum":
+		if !isList {
+			return "array"
+		}
+		r.values = make(map[string]bool, len(list))
+		for _, v := range list {
+			r.values[canonical(v)] = true
+		}
+		if _, single := doc["type"].(string); single && doc["nullable"] == true {
+			r.values[canonical(nil)] = true
+		}
+	case "required":
+		if !isList || len(list) == 0 && c.draft == 4 {
+			return "array of strings"
+		}
+		r.required = c.strings(r, list, p)
+	case "dependentRequired":
+		object, ok := p.value.(map[string]any)
+		if !ok {
+			return "object"
+		}
+		for _, key := range slices.Sorted(maps.Keys(object)) {
+			if list, ok := object[key].([]any); ok {
+				c.need(r, key, list, p.in(key, list))
+			} else {
+				c.fault(r, p.path+"/"+text.PointerStep(key), "array of strings")
+			}
+		}
+	case "uniqueItems":
+		r.unique, _ = p.value.(bool)
+	case "pattern":
+		if s, ok := p.value.(string); ok {
+			if r.pattern = c.patterns.get(s); r.pattern == nil {
+				r.unsure = true
+				c.note("the pattern %s is skipped: %s", shorten(s, 80), notRE2)
+			}
+		}
+	case "format":
+		r.unsure = true // an annotation in every draft here
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+		return c.number(r, name, p.value, doc)
+	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+		return c.count(r, name, p.value)
+	case "$dynamicRef", "$recursiveRef":
+		r.err = errors.New("$dynamicRef and $recursiveRef are not followed")
 	}
-	return c.Compile(here)
+	return kinds[name].mismatch(p.value)
 }
 
-// nameOf is a draft as people call it: "draft 2020-12", "draft 7".
-func nameOf(d *jsonschema.Draft) string {
-	switch d {
-	case jsonschema.Draft2020:
-		return "draft 2020-12"
-	case jsonschema.Draft2019:
-		return "draft 2019-09"
-	case jsonschema.Draft7:
-		return "draft 7"
-	case jsonschema.Draft6:
-		return "draft 6"
-	}
-	return "draft 4"
+// kind is the kind of value that a keyword has.
+type kind string
+
+// kinds are those of the keywords that say nothing of values, or that need no other look.
+var kinds = map[string]kind{
+	"title": "string", "description": "string", "$comment": "string", "$id": "string", "$anchor": "string", "$ref": "string",
+	"contentEncoding": "string", "contentMediaType": "string", "format": "string", "pattern": "string",
+	"readOnly": "boolean", "writeOnly": "boolean", "deprecated": "boolean", "uniqueItems": "boolean", "examples": "array",
 }
 
-// reason says in one short line why a schema was refused.
-func reason(err error) error {
-	if misfit := refusal(err); misfit != nil {
-		leaf := firstLeaf(misfit)
-		return fmt.Errorf("it is no valid schema at %s: %s", shorten(shownPath(text.Pointer(leaf.InstanceLocation...)), 200), shorten(wanted(leaf, nil), 200))
+// mismatch is what a value should be, "" where it is that.
+func (k kind) mismatch(v any) string {
+	if k == "" || newValue(v, nil, "").isType(string(k)) {
+		return ""
 	}
-	return errors.New(shorten(strings.ReplaceAll(err.Error(), here, ""), 300))
+	return string(k)
 }
 
-// refusal is what of a schema its draft's metaschema refuses; nil for another error.
-func refusal(err error) *jsonschema.ValidationError {
-	misfit := (*jsonschema.ValidationError)(nil)
-	if bad := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &bad) && errors.As(bad.Err, &misfit) {
-		return misfit
-	}
-	return nil
-}
+var typeNames = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// firstLeaf is the problem that lies deepest in the schema, the first one in the alphabet's order.
-func firstLeaf(e *jsonschema.ValidationError) *jsonschema.ValidationError {
-	best := e
-	for _, cause := range e.Causes {
-		leaf := firstLeaf(cause)
-		deeper := len(leaf.InstanceLocation) - len(best.InstanceLocation)
-		if best == e || deeper > 0 || deeper == 0 && slices.Compare(leaf.InstanceLocation, best.InstanceLocation) < 0 {
-			best = leaf
+func (c *compiler) types(r *rule, value any, nullable bool) (expected string) {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+		if nullable && value != "null" {
+			list = append(list, "null") // as OpenAPI 3.0 means it
 		}
 	}
-	return best
+	for _, one := range list {
+		name, _ := one.(string)
+		if !slices.Contains(typeNames, name) || slices.Contains(r.types, name) {
+			r.types = nil
+			return "a type, or several of " + strings.Join(typeNames, ", ")
+		}
+		r.types = append(r.types, name)
+	}
+	if len(list) == 0 {
+		return "at least one type"
+	}
+	return ""
 }
 
-// reachable is every schema that validation can come to, by its location.
-func reachable(root *jsonschema.Schema) (map[string]*jsonschema.Schema, error) {
-	found := map[string]*jsonschema.Schema{}
-	queue := []*jsonschema.Schema{root}
-	for len(queue) > 0 {
-		s := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		if _, ok := found[s.Location]; ok {
-			continue
+// number compiles a bound. Draft 4's exclusive ones are booleans, which many generators write in newer drafts too.
+func (c *compiler) number(r *rule, name string, value any, doc map[string]any) (expected string) {
+	exclusive := strings.HasPrefix(name, "exclusive")
+	if strict, ok := value.(bool); ok && exclusive {
+		if n := rational(doc[strings.ToLower(name[9:10])+name[10:]]); n != nil && strict {
+			r.numbers = append(r.numbers, bound{name, n})
 		}
-		if s.DynamicRef != nil || s.RecursiveRef != nil {
-			return nil, errors.New("$dynamicRef and $recursiveRef are not followed")
-		}
-		found[s.Location] = s
-		queue = append(queue, parts(s)...)
+		return ""
 	}
-	return found, nil
+	n := rational(value)
+	switch {
+	case exclusive && c.draft == 4:
+		return "boolean"
+	case n == nil:
+		return "number"
+	case name == "multipleOf" && n.Sign() <= 0:
+		return "number greater than 0"
+	}
+	if strict, ok := doc["exclusive"+strings.ToUpper(name[:1])+name[1:]].(bool); !ok || !strict {
+		r.numbers = append(r.numbers, bound{name, n})
+	}
+	return ""
+}
+
+func (c *compiler) count(r *rule, name string, value any) (expected string) {
+	n := rational(value)
+	if n == nil || !n.IsInt() || n.Sign() < 0 {
+		return "integer of at least 0"
+	}
+	most := math.MaxInt32
+	if n.Num().IsInt64() {
+		most = int(min(n.Num().Int64(), math.MaxInt32))
+	}
+	switch name {
+	case "minContains":
+		r.minContains = most
+	case "maxContains":
+		r.maxContains = most
+	default:
+		r.counts = append(r.counts, count{name, most})
+	}
+	return ""
+}
+
+// isSchema reports whether a value is a schema of that draft.
+func isSchema(v any, draft int) bool {
+	c := newCompiler(v, draft)
+	c.rule(c.doc.root)
+	return len(c.faulty) == 0
 }

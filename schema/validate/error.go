@@ -71,15 +71,15 @@ func (p Problem) String() string {
 	parent, name := splitPath(p.Path)
 	at := shorten(shownPath(parent), maxShownPath)
 	switch {
-	case p.Got == "" && p.Expected == anything:
-		return fmt.Sprintf("%s: missing required %s", at, quote(name, maxShownName))
+	case p.Got == "" && p.Expected == "any":
+		return fmt.Sprintf("%s: missing required %s", at, quote(name))
 	case p.Got == "":
-		return fmt.Sprintf("%s: missing required %s (%s)", at, quote(name, maxShownName), p.Expected)
+		return fmt.Sprintf("%s: missing required %s (%s)", at, quote(name), p.Expected)
 	case p.Expected == "" && p.Near == "":
-		return fmt.Sprintf("%s: unknown property %s", at, quote(name, maxShownName))
+		return fmt.Sprintf("%s: unknown property %s", at, quote(name))
 	case p.Expected == "":
 		_, near := splitPath(p.Near)
-		return fmt.Sprintf("%s: unknown property %s; did you mean %s?", at, quote(name, maxShownName), quote(near, maxShownName))
+		return fmt.Sprintf("%s: unknown property %s; did you mean %s?", at, quote(name), quote(near))
 	}
 	return fmt.Sprintf("%s: expected %s, got %s", shorten(shownPath(p.Path), maxShownPath), p.Expected, p.Got)
 }
@@ -87,4 +87,5 @@ func (p Problem) String() string {
 const (
 	maxShownPath = 120
 	maxShownName = 80
+	maxGot       = 60
 )

@@ -33,6 +33,6 @@ func Example() {
 	// /: missing required "path" (string)
 	// /: unknown property "pth"; did you mean "path"?
 	// /limit: expected integer, got "ten"
-	// /order: expected one of "asc", "desc", got "up"
+	// /order: expected "asc" | "desc", got "up"
 	// /path
 }

@@ -2,62 +2,91 @@ package validate
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/text"
 )
 
-// fault is one leaf of the library's errors. Several become one where each alone would do: the branches of an anyOf.
-type fault struct {
-	errors []*jsonschema.ValidationError
-	name   string // of the property that is missing or unknown; "" for other faults
+const (
+	maxExpected = 200 // bytes of what is expected
+	manyNames   = 500 // names that are compared with a mistyped one
+)
+
+// closest are the faults of the branch that the value was most likely meant for; none where no branch is for such values.
+func closest(branches [][]fault, none fault) []fault {
+	branches = slices.DeleteFunc(branches, func(faults []fault) bool {
+		return slices.ContainsFunc(faults, func(f fault) bool { return f.at == none.at && f.name == "" && f.isChoice() })
+	})
+	if len(branches) == 0 {
+		return []fault{none}
+	}
+	if f, ok := discriminated(branches); ok {
+		return []fault{f}
+	}
+	constants := func(faults []fault) (n int) {
+		for _, f := range faults {
+			if f.isConstant() {
+				n++
+			}
+		}
+		return n
+	}
+	return slices.MinFunc(branches, func(a, b []fault) int { return cmp.Or(constants(a)-constants(b), len(a)-len(b)) })
 }
 
-func (f fault) path() []string { return f.errors[0].InstanceLocation }
-
-// maxFaults is how many are looked at of one schema and what it leads to.
-const maxFaults = 1000
-
-// explainer turns the library's errors into ours.
-type explainer struct {
-	places map[string]*jsonschema.Schema
-	root   *value
+// discriminated finds the place at which every branch wants another constant: what tells them apart, and is wrong.
+func discriminated(branches [][]fault) (fault, bool) {
+	if len(branches) < 2 {
+		return fault{}, false
+	}
+	for _, f := range branches[0][:min(len(branches[0]), 20)] {
+		if !f.isConstant() {
+			continue
+		}
+		for _, branch := range branches[1:] {
+			i := slices.IndexFunc(branch, func(other fault) bool { return other.at == f.at && other.isConstant() })
+			if i < 0 {
+				break
+			}
+			f.others = append(f.others, branch[i])
+		}
+		if len(f.others) == len(branches)-1 {
+			return f, true
+		}
+	}
+	return fault{}, false
 }
 
-// explain says what is wrong, the least that mends it where there is a choice.
-func (v *Validator) explain(e *jsonschema.ValidationError, root *value) *Error {
-	x := &explainer{places: v.places, root: root}
-	faults := x.faults(e)
-	slices.SortStableFunc(faults, compareFaults)
+// explain says what is wrong.
+func (v *Validator) explain(faults []fault, arguments signature.Schema) *Error {
+	steps := make(map[*value][]string, len(faults))
+	for _, f := range faults {
+		steps[f.at] = f.at.steps()
+	}
+	// By the paths, which puts what a whole lacks before what is wrong within it.
+	slices.SortStableFunc(faults, func(a, b fault) int {
+		return cmp.Or(
+			slices.CompareFunc(steps[a.at], steps[b.at], compareSteps),
+			strings.Compare(a.name, b.name), strings.Compare(a.rule.path, b.rule.path), strings.Compare(a.keyword, b.keyword),
+		)
+	})
 	out := &Error{}
 	for _, f := range faults {
-		p := x.problem(f)
-		switch {
-		case slices.Contains(out.Problems, p):
-		case len(out.Problems) == MaxProblems:
+		if len(out.Problems) == MaxProblems {
 			out.More++
-		default:
+		} else if p := v.problem(f, arguments); !slices.Contains(out.Problems, p) {
 			out.Problems = append(out.Problems, p)
 		}
 	}
 	return out
 }
 
-// compareFaults goes by the paths, which puts what a whole lacks before what is wrong within it.
-func compareFaults(a, b fault) int {
-	return cmp.Or(
-		slices.CompareFunc(a.path(), b.path(), compareTokens),
-		strings.Compare(a.name, b.name),
-		strings.Compare(a.errors[0].SchemaURL, b.errors[0].SchemaURL),
-	)
-}
-
-// compareTokens has numbers, which may be places in an array, by their size.
-func compareTokens(a, b string) int {
+// compareSteps has numbers, which may be places in an array, by their size.
+func compareSteps(a, b string) int {
 	if isDigits(a) && isDigits(b) {
 		return cmp.Or(len(a)-len(b), strings.Compare(a, b))
 	}
@@ -66,168 +95,55 @@ func compareTokens(a, b string) int {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// faults are the leaves of e that matter.
-func (x *explainer) faults(e *jsonschema.ValidationError) []fault {
-	switch k := e.ErrorKind.(type) {
-	case nil:
-		return nil
-	case *kind.AnyOf:
-		return x.closest(e)
-	case *kind.OneOf:
-		if k.Subschemas == nil {
-			return x.closest(e)
-		}
-	case *kind.Required:
-		return named(e, k.Missing)
-	case *kind.Dependency:
-		return named(e, k.Missing)
-	case *kind.DependentRequired:
-		return named(e, k.Missing)
-	case *kind.AdditionalProperties:
-		return named(e, k.Properties)
-	case *kind.Contains, *kind.MinContains, *kind.PropertyNames, *kind.Not:
-		return []fault{{errors: []*jsonschema.ValidationError{e}}}
-	}
-	var all []fault
-	for _, cause := range e.Causes {
-		if all = append(all, x.faults(cause)...); len(all) > maxFaults {
-			return all[:maxFaults]
-		}
-	}
-	if len(e.Causes) == 0 {
-		all = []fault{{errors: []*jsonschema.ValidationError{e}}}
-	}
-	return all
-}
-
-// named are one fault for each property.
-func named(e *jsonschema.ValidationError, names []string) []fault {
-	all := make([]fault, len(names))
-	for i, name := range names {
-		all[i] = fault{errors: []*jsonschema.ValidationError{e}, name: name}
-	}
-	return all
-}
-
-// closest are the faults of the branch that the value was most likely meant for.
-func (x *explainer) closest(e *jsonschema.ValidationError) []fault {
-	var branches [][]fault
-	for _, cause := range e.Causes {
-		if faults := x.faults(cause); !isForeign(faults, e.InstanceLocation) {
-			branches = append(branches, faults)
-		}
-	}
-	if len(branches) == 0 {
-		return []fault{{errors: []*jsonschema.ValidationError{e}}}
-	}
-	if merged, ok := discriminated(branches); ok {
-		return []fault{merged}
-	}
-	return slices.MinFunc(branches, func(a, b []fault) int {
-		return cmp.Or(choicesMissed(a)-choicesMissed(b), len(a)-len(b))
-	})
-}
-
-// isForeign reports whether a branch is for values of another kind than that which stands at a place.
-func isForeign(faults []fault, place []string) bool {
-	return slices.ContainsFunc(faults, func(f fault) bool {
-		return isChoice(f) && len(f.path()) == len(place)
-	})
-}
-
-// isChoice reports whether a fault is that a value is none of those that would do, or of no type that would.
-func isChoice(f fault) bool {
-	switch k := f.errors[0].ErrorKind.(type) {
-	case *kind.Type, *kind.Const, *kind.Enum, *kind.FalseSchema, *kind.AnyOf:
-		return true
-	case *kind.OneOf:
-		return len(k.Subschemas) == 0
-	}
-	return false
-}
-
-func choicesMissed(faults []fault) int {
-	n := 0
-	for _, f := range faults {
-		switch f.errors[0].ErrorKind.(type) {
-		case *kind.Const, *kind.Enum:
-			n++
-		}
-	}
-	return n
-}
-
-// discriminated finds the place at which every branch wants another constant: what parts them, and is wrong.
-func discriminated(branches [][]fault) (fault, bool) {
-	if len(branches) < 2 {
-		return fault{}, false
-	}
-	for _, f := range branches[0][:min(len(branches[0]), 20)] {
-		merged := fault{}
-		for _, branch := range branches {
-			i := slices.IndexFunc(branch, func(other fault) bool {
-				return choicesMissed([]fault{other}) > 0 && slices.Equal(other.path(), f.path())
-			})
-			if i < 0 {
-				break
-			}
-			merged.errors = append(merged.errors, branch[i].errors...)
-		}
-		if len(merged.errors) >= len(branches) {
-			return merged, true
-		}
-	}
-	return fault{}, false
-}
-
-// problem is what a model is told of a fault.
-func (x *explainer) problem(f fault) Problem {
-	e := f.errors[0]
-	s := x.places[e.SchemaURL]
+func (v *Validator) problem(f fault, arguments signature.Schema) Problem {
+	p := Problem{Path: f.at.path()}
 	if f.name != "" {
-		return x.propertyProblem(f, s)
+		p.Path += "/" + text.PointerStep(f.name)
 	}
-	p := Problem{Path: text.Pointer(e.InstanceLocation...)}
-	switch k := e.ErrorKind.(type) {
-	case *kind.PropertyNames:
-		p.Path += "/" + text.PointerStep(k.Property)
-		p.Expected, p.Got = "another name", quote(k.Property, maxGot)
-		if text := phrase(s); text != anything {
-			p.Expected = "a name that is " + text
+	if got, ok := arguments.Follow("#" + p.Path); ok {
+		p.Got = signature.Value(got)
+	}
+	s := v.at(f.rule)
+	switch f.keyword {
+	case "required", "dependentRequired":
+		p.Expected = "any"
+		if properties, ok := s.Sub("properties"); ok {
+			if property, ok := properties.Sub(f.name); ok {
+				p.Expected = property.Type(signature.Note)
+			}
 		}
-		return p
-	case *kind.FalseSchema:
-		if n := len(e.InstanceLocation); n > 0 && !isDigits(e.InstanceLocation[n-1]) {
-			p.Got = x.got(f)
-			return p
+	case "additionalProperties":
+		p.Near = near(f.rule, f.at.path(), f.name)
+	case "propertyNames":
+		p.Expected, p.Got = "another name", quote(f.name)
+		if t := v.typeOf(f.rule.propertyNames); t != "any" {
+			p.Expected = "a name that is " + t
+		}
+	case "false":
+		if f.at.up == nil || f.at.up.members == nil {
+			p.Expected = "nothing"
+		}
+	default:
+		p.Expected = v.expected(f, s)
+		if got := f.got(); got != "" {
+			p.Got = got
 		}
 	}
-	p.Expected, p.Got = x.expected(f, s), x.got(f)
 	return p
 }
 
-// propertyProblem is about a property that is missing, or that should not be there.
-func (x *explainer) propertyProblem(f fault, s *jsonschema.Schema) Problem {
-	parent := text.Pointer(f.path()...)
-	p := Problem{Path: parent + "/" + text.PointerStep(f.name)}
-	if _, unknown := f.errors[0].ErrorKind.(*kind.AdditionalProperties); unknown {
-		p.Near, p.Got = near(s, parent, f.name), x.got(f)
-		return p
-	}
-	p.Expected = anything
-	if s != nil {
-		p.Expected = phrase(s.Properties[f.name])
-	}
-	return p
+// at is a schema as it is written.
+func (v *Validator) at(r *rule) signature.Schema {
+	s, _ := v.text.Follow("#" + r.path)
+	return s
 }
 
-// near is the path of a property of s that may be meant by name.
-func near(s *jsonschema.Schema, parent, name string) string {
-	if s == nil {
-		return ""
-	}
-	var known []string
-	for candidate := range s.Properties {
+func (v *Validator) typeOf(r *rule) string { return v.at(r).Type(signature.Note) }
+
+// near is the path of a property that may be meant by name.
+func near(r *rule, parent, name string) string {
+	known := make([]string, 0, len(r.properties))
+	for candidate := range r.properties {
 		known = append(known, candidate)
 	}
 	slices.Sort(known)
@@ -238,12 +154,117 @@ func near(s *jsonschema.Schema, parent, name string) string {
 }
 
 // expected is what would do where f is.
-func (x *explainer) expected(f fault, s *jsonschema.Schema) string {
-	var all []string
-	for _, e := range f.errors {
-		if text := wanted(e, s); !slices.Contains(all, text) {
-			all = append(all, text)
+func (v *Validator) expected(f fault, s signature.Schema) string {
+	all := []string{v.wanted(f, s)}
+	for _, other := range f.others {
+		if one := v.wanted(other, v.at(other.rule)); !slices.Contains(all, one) {
+			all = append(all, one)
 		}
 	}
-	return shorten(strings.Join(all, " or "), maxExpected)
+	return text.Clip(strings.Join(all, " | "), maxExpected)
 }
+
+func (v *Validator) wanted(f fault, s signature.Schema) string {
+	switch f.keyword {
+	case "$ref":
+		return "a JSON Schema"
+	case "type":
+		return strings.Join(f.rule.types, " | ")
+	case "const":
+		return signature.Value(s.Member("const"))
+	case "enum":
+		return choices(s, f.at.v)
+	case "uniqueItems":
+		return "unique items"
+	case "minContains", "maxContains":
+		return contained(f, s, v.typeOf(f.rule.contains))
+	case "not":
+		if t := v.typeOf(f.rule.not); t != "any" {
+			return "anything but " + t
+		}
+		return "something that is not excluded"
+	case "false":
+		return "nothing"
+	case "anyOf", "oneOf":
+		if f.twin != [2]int{} {
+			return fmt.Sprintf("exactly one of the alternatives, of which the %s and the %s both fit", ordinal(f.twin[0]), ordinal(f.twin[1]))
+		}
+		var all []string
+		for _, sub := range slices.Concat(f.rule.anyOf, f.rule.oneOf) {
+			if t := v.typeOf(sub); !slices.Contains(all, t) && len(all) < signature.Note.Choices {
+				all = append(all, t)
+			}
+		}
+		if slices.Contains(all, "any") {
+			return "one of the alternatives"
+		}
+		return strings.Join(all, " | ")
+	}
+	return signature.Bound(f.keyword, s.Member(f.keyword))
+}
+
+func contained(f fault, s signature.Schema, t string) string {
+	n := s.Member(f.keyword)
+	switch {
+	case n == nil && t == "any":
+		return "an item of the kind that it must contain"
+	case n == nil:
+		return "an item that is " + t
+	case t == "any":
+		return signature.Bound(f.keyword, n) + " of the kind that it must contain"
+	}
+	return signature.Bound(f.keyword, n) + " that are " + t
+}
+
+// choices are the values of an enum, those first that resemble what was given where not all can be shown.
+func choices(s signature.Schema, given any) string {
+	var values, alike []signature.Node
+	var names []string
+	byName := map[string]signature.Node{}
+	for n := range s.List("enum") {
+		values = append(values, n)
+		if name := signature.Plain(n); n.Kind() == '"' && len(names) < manyNames {
+			names = append(names, name)
+			byName[name] = n
+		}
+	}
+	if word, _ := given.(string); len(values) > signature.Note.Choices {
+		for _, name := range text.Nearest(word, names, 3) {
+			alike = append(alike, byName[name])
+		}
+	}
+	return strings.ReplaceAll(signature.Values(slices.Concat(alike, values), signature.Note), "\", ", "\" | ")
+}
+
+// got says what is wrong of a value that shows it only when counted; "" where the value itself shows it.
+func (f fault) got() string {
+	switch f.keyword {
+	case "uniqueItems":
+		return fmt.Sprintf("the %s and the %s are equal", ordinal(f.twin[0]), ordinal(f.twin[1]))
+	case "minLength", "maxLength":
+		if s, _ := f.at.v.(string); utf8.RuneCountInString(s) > maxGot/2 {
+			return signature.Count(fmt.Sprint(utf8.RuneCountInString(s)), "character")
+		}
+	case "minItems", "maxItems":
+		return signature.Count(fmt.Sprint(len(f.at.items)), "item")
+	case "minProperties", "maxProperties":
+		return signature.Count(fmt.Sprint(len(f.at.members)), "property")
+	}
+	return ""
+}
+
+// ordinal is the place of an index: 0 is the 1st.
+func ordinal(i int) string {
+	if i < 3 {
+		return []string{"1st", "2nd", "3rd"}[i]
+	}
+	return fmt.Sprintf("%dth", i+1)
+}
+
+// shorten cuts a text to about most bytes, and makes one line of it.
+func shorten(s string, most int) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text.Clip(s, most), "\uFFFD")), " ")
+}
+
+// quote is a name as JSON, cut.
+func quote(s string) string { return string(text.Quote(text.Clip(s, maxShownName))) }

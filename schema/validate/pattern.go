@@ -1,11 +1,8 @@
 package validate
 
 import (
-	"fmt"
 	"regexp"
 	"regexp/syntax"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // A regular expression takes memory for each of its instructions, and time for each of them at each character.
@@ -60,14 +57,6 @@ func (ps *patterns) compile(text string) *pattern {
 	}
 	ps.size += size
 	return &pattern{compiled, size}
-}
-
-// engine gives the library the patterns that [loosen] left in the schema.
-func (ps *patterns) engine(text string) (jsonschema.Regexp, error) {
-	if p := ps.get(text); p != nil {
-		return p, nil
-	}
-	return nil, fmt.Errorf("a pattern that cannot be used: %s", shorten(text, 80))
 }
 
 // instructions is about how many a regular expression is compiled to, at most a little over maxOne.

@@ -64,14 +64,14 @@ func TestErrorsAreForAModelToMendItsCall(t *testing.T) {
 		{`{"path":"a","limit":0}`, `/limit: expected at least 1, got 0`},
 		{`{"path":"a","limit":1e300}`, `/limit: expected at most 100, got 1e300`},
 		{`{"path":""}`, `/path: expected at least 1 character, got ""`},
-		{`{"path":"a","order":"down"}`, `/order: expected one of "asc", "desc", got "down"`},
+		{`{"path":"a","order":"down"}`, `/order: expected "asc" | "desc", got "down"`},
 		{`{"path":"a","tags":"x"}`, `/tags: expected array, got "x"`},
 		{`{"path":"a","tags":["x",2]}`, `/tags/1: expected string, got 2`},
-		{`{"path":"a","tags":["x","y","x"]}`, `/tags: expected items that differ, got the 1st and the 3rd are equal`},
+		{`{"path":"a","tags":["x","y","x"]}`, `/tags: expected unique items, got the 1st and the 3rd are equal`},
 		{`{"path":"a","tags":["a","b","c","d"]}`, `/tags: expected at most 3 items, got 4 items`},
 		{`{"path":"a","mode":"slow"}`, `/mode: expected "fast", got "slow"`},
-		{`{"path":"a","since":"99"}`, `/since: expected a match of ^\d{4}$, got "99"`},
-		{`{"path":"a","since":1999}`, `/since: expected string or null, got 1999`},
+		{`{"path":"a","since":"99"}`, `/since: expected text matching ^\d{4}$, got "99"`},
+		{`{"path":"a","since":1999}`, `/since: expected string | null, got 1999`},
 		{`{"path":"a","a/b~c":"yes"}`, `/a~1b~0c: expected boolean, got "yes"`},
 		{`{"pth":"a"}`, "/: missing required \"path\" (string)\n/: unknown property \"pth\"; did you mean \"path\"?"},
 		{`{"path":"a","zzz":{"deep":[1,2]}}`, `/: unknown property "zzz"`},
@@ -85,26 +85,26 @@ func TestErrorsAreForAModelToMendItsCall(t *testing.T) {
 
 func TestEachKeywordHasItsWords(t *testing.T) {
 	for _, tt := range []struct{ schema, arguments, want string }{
-		{`{"exclusiveMinimum":0}`, `0`, `/: expected more than 0, got 0`},
+		{`{"exclusiveMinimum":0}`, `0`, `/: expected greater than 0, got 0`},
 		{`{"exclusiveMaximum":0.5}`, `1`, `/: expected less than 0.5, got 1`},
 		{`{"multipleOf":0.01}`, `0.001`, `/: expected a multiple of 0.01, got 0.001`},
 		{`{"maxLength":3}`, `"` + strings.Repeat("ä", 5000) + `"`, `/: expected at most 3 characters, got 5000 characters`},
 		{`{"minItems":1}`, `[]`, `/: expected at least 1 item, got 0 items`},
-		{`{"minProperties":2}`, `{"a":1}`, `/: expected at least 2 members, got 1 member`},
-		{`{"maxProperties":0}`, `{"a":1}`, `/: expected at most 0 members, got 1 member`},
+		{`{"minProperties":2}`, `{"a":1}`, `/: expected at least 2 properties, got 1 property`},
+		{`{"maxProperties":0}`, `{"a":1}`, `/: expected at most 0 properties, got 1 property`},
 		{`{"contains":{"type":"integer"}}`, `["a"]`, `/: expected an item that is integer, got ["a"]`},
 		{`{"contains":{"type":"integer"},"minContains":2}`, `[1]`, `/: expected at least 2 items that are integer, got [1]`},
 		{`{"not":{"type":"null"}}`, `null`, `/: expected anything but null, got null`},
-		{`{"not":{"required":["a","b"]}}`, `{"a":1,"b":2}`, `/: expected anything but object, got {"a":1,"b":2}`},
-		{`{"propertyNames":{"enum":["a","b"]}}`, `{"c":1}`, `/c: expected a name that is one of "a", "b", got "c"`},
+		{`{"not":{"required":["a","b"]}}`, `{"a":1,"b":2}`, `/: expected anything but {a, b}, got {"a":1,"b":2}`},
+		{`{"propertyNames":{"enum":["a","b"]}}`, `{"c":1}`, `/c: expected a name that is "a" | "b", got "c"`},
 		{`{"propertyNames":{"maxLength":1}}`, `{"cc":1}`, `/cc: expected another name, got "cc"`},
 		{`{"properties":{"a":false}}`, `{"a":1}`, `/: unknown property "a"`},
 		{`{"prefixItems":[{"type":"string"}],"items":false}`, `["a",1]`, `/1: expected nothing, got 1`},
-		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{}],"additionalItems":false}`, `[1,2,3]`, `/: expected 2 items fewer, got [1,2,3]`},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{}],"additionalItems":false}`, `[1,2,3]`, "/1: expected nothing, got 2\n/2: expected nothing, got 3"},
 		{`{"dependentRequired":{"a":["b"]},"properties":{"b":{"type":"string"}}}`, `{"a":1}`, `/: missing required "b" (string)`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","dependencies":{"a":["b"]}}`, `{"a":1}`, `/: missing required "b"`},
 		{`{"unevaluatedProperties":false,"allOf":[{"properties":{"a":{}}}]}`, `{"a":1,"b":2}`, `/: unknown property "b"`},
-		{`{"type":["string","null"]}`, `1`, `/: expected null or string, got 1`},
+		{`{"type":["string","null"]}`, `1`, `/: expected string | null, got 1`},
 		{`{"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"a":1,"b":2}`, `/: expected exactly one of the alternatives, of which the 1st and the 2nd both fit, got {"a":1,"b":2}`},
 		{`{"const":{"a":1}}`, `{"a":2}`, `/: expected {"a":1}, got {"a":2}`},
 		{`{"if":{"properties":{"a":{"const":1}}},"then":{"required":["b"]}}`, `{"a":1}`, `/: missing required "b"`},
@@ -126,11 +126,11 @@ func TestAlternativesAreSummarised(t *testing.T) {
 	for _, tt := range []struct{ schema, arguments, want string }{
 		{shapes, `{"kind":"circle"}`, `/: missing required "radius" (number)`},
 		{shapes, `{"kind":"square","side":"long"}`, `/side: expected number, got "long"`},
-		{shapes, `{"kind":"triangle"}`, `/kind: expected "circle" or "square", got "triangle"`},
-		{shapes, `7`, `/: expected object or string, got 7`},
-		{`{"anyOf":[{"enum":["a"]},{"enum":["b","c"]},{"type":"null"}]}`, `"d"`, `/: expected "a" or one of "b", "c" or null, got "d"`},
+		{shapes, `{"kind":"triangle"}`, `/kind: expected "circle" | "square", got "triangle"`},
+		{shapes, `7`, `/: expected {kind: "circle", radius: number} | {kind: "square", side: number, colour?: string} | string, got 7`},
+		{`{"anyOf":[{"enum":["a"]},{"enum":["b","c"]},{"type":"null"}]}`, `"d"`, `/: expected "a" | "b" | "c" | null, got "d"`},
 		{`{"anyOf":[{"required":["url"]},{"required":["path","root"]}]}`, `{"root":1}`, `/: missing required "url"`},
-		{`{"anyOf":[{"anyOf":[{"type":"string"}]},{"type":"integer"}]}`, `[1]`, `/: expected string or integer, got [1]`},
+		{`{"anyOf":[{"anyOf":[{"type":"string"}]},{"type":"integer"}]}`, `[1]`, `/: expected string | integer, got [1]`},
 	} {
 		if diff := cmp.Diff(tt.want, told(t, open(t, tt.schema), tt.arguments)); diff != "" {
 			t.Errorf("%s: %s", tt.arguments, diff)
@@ -174,7 +174,7 @@ func TestALongEnumShowsWhatComesNear(t *testing.T) {
 		all = append(all, `"`+strings.Repeat(string(c), 10)+`"`)
 	}
 	got := told(t, open(t, `{"enum":[`+strings.Join(all, ",")+`]}`), `"zzzzzzzzz"`)
-	if !strings.HasPrefix(got, `/: expected one of "zzzzzzzzzz", "aaaaaaaaaa", `) || !strings.Contains(got, `…, got "zzzzzzzzz"`) {
+	if !strings.HasPrefix(got, `/: expected "zzzzzzzzzz" | "aaaaaaaaaa" | `) || !strings.Contains(got, `…, got "zzzzzzzzz"`) {
 		t.Error(got)
 	}
 }

@@ -1,69 +1,165 @@
 package validate
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"maps"
+	"math/big"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
-// value is one value of the arguments, with what bounds need to know of it.
+// value is one value of the arguments.
 type value struct {
 	v       any
-	depth   int // how many values it stands in
+	up      *value // what it stands in; nil for the root
+	step    string // its name or place there
+	depth   int
 	size    int // values within it, itself included
 	members map[string]*value
 	items   []*value
-	names   map[string]*value // of the members, for propertyNames; made when asked for
 }
 
-func newValue(v any, depth int) *value {
-	node := &value{v: v, depth: depth, size: 1}
+func newValue(v any, up *value, step string) *value {
+	node := &value{v: v, up: up, step: step, size: 1}
+	if up != nil {
+		node.depth = up.depth + 1
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		node.members = make(map[string]*value, len(v))
 		for name, member := range v {
-			inner := newValue(member, depth+1)
+			inner := newValue(member, node, name)
 			node.members[name] = inner
 			node.size += inner.size
 		}
 	case []any:
 		node.items = make([]*value, len(v))
 		for i, item := range v {
-			node.items[i] = newValue(item, depth+1)
+			node.items[i] = newValue(item, node, strconv.Itoa(i))
 			node.size += node.items[i].size
 		}
 	}
 	return node
 }
 
-// name is a member's name as a value of its own.
-func (n *value) name(name string) *value {
-	if n.names == nil {
-		n.names = map[string]*value{}
+// steps lead to the value.
+func (v *value) steps() []string {
+	if v.up == nil {
+		return nil
 	}
-	if n.names[name] == nil {
-		n.names[name] = &value{v: name, depth: n.depth + 1, size: 1}
-	}
-	return n.names[name]
+	return append(v.up.steps(), v.step)
 }
 
-// isNumber reports whether the value is one.
-func (n *value) isNumber() bool {
-	_, ok := n.v.(json.Number)
-	return ok
+func (v *value) path() string { return text.Pointer(v.steps()...) }
+
+// isType reports whether the value is of a type.
+func (v *value) isType(name string) bool {
+	switch inner := v.v.(type) {
+	case nil:
+		return name == "null"
+	case bool:
+		return name == "boolean"
+	case string:
+		return name == "string"
+	case json.Number:
+		return name == "number" || name == "integer" && rational(inner).IsInt()
+	}
+	return name == "object" && v.members != nil || name == "array" && v.items != nil
 }
 
-// at is what stands at a path, as it was given; nil where nothing does.
-func (n *value) at(path []string) any {
-	for _, token := range path {
-		if n.items != nil {
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(n.items) {
-				return nil
-			}
-			n = n.items[i]
-		} else if n = n.members[token]; n == nil {
-			return nil
+// measure is what a keyword counts of the value; ok is false where the value has nothing of the kind.
+func (v *value) measure(keyword string) (n int, ok bool) {
+	switch keyword[3:] {
+	case "Length":
+		s, ok := v.v.(string)
+		return utf8.RuneCountInString(s), ok
+	case "Items":
+		return len(v.items), v.items != nil
+	}
+	return len(v.members), v.members != nil
+}
+
+// A number is compared as a fraction of whole numbers, and 1e999999 has a million digits. Nobody means a number beyond
+// these: the largest float64 has 309 digits.
+const (
+	maxDigits   = 400
+	maxExponent = 400
+)
+
+var errNumber = errors.New("there is a number that is too long")
+
+// decode reads one JSON value, with its numbers as they are.
+func decode(raw json.RawMessage) (doc any, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&doc); err != nil {
+		return nil, err
+	}
+	return doc, checkNumbers(doc)
+}
+
+// checkNumbers bounds what it takes to calculate with the numbers within v.
+func checkNumbers(v any) (err error) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, member := range v {
+			err = errors.Join(err, checkNumbers(member))
+		}
+	case []any:
+		for _, item := range v {
+			err = errors.Join(err, checkNumbers(item))
+		}
+	case json.Number:
+		_, exponent, _ := strings.Cut(strings.ToLower(string(v)), "e")
+		if e, bad := strconv.Atoi(exponent); len(v) > maxDigits || bad != nil && exponent != "" || max(e, -e) > maxExponent {
+			return errNumber
 		}
 	}
-	return n.v
+	return err
+}
+
+// rational is a number; nil for all else.
+func rational(v any) *big.Rat {
+	n, ok := v.(json.Number)
+	if !ok {
+		return nil
+	}
+	r, _ := new(big.Rat).SetString(string(n))
+	return r
+}
+
+// canonical is a text that two values share if they are equal.
+func canonical(v any) string { return string(appendCanonical(nil, v)) }
+
+func appendCanonical(out []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return strconv.AppendQuote(out, v)
+	case json.Number:
+		if r := rational(v); r != nil {
+			return append(out, r.RatString()...)
+		}
+	case bool:
+		return strconv.AppendBool(out, v)
+	case map[string]any:
+		out = append(out, '{')
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			out = append(strconv.AppendQuote(out, name), ':')
+			out = append(appendCanonical(out, v[name]), ',')
+		}
+		return append(out, '}')
+	case []any:
+		out = append(out, '[')
+		for _, item := range v {
+			out = append(appendCanonical(out, item), ',')
+		}
+		return append(out, ']')
+	}
+	return append(out, "null"...)
 }

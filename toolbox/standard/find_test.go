@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 		{"absolute", `{"pattern":"/etc/*"}`, "error: find: the pattern is relative to path and cannot begin with /"},
 		{"outside", `{"pattern":"*","path":"/etc"}`, "error: find: /etc: the path leads outside the directory"},
 		{"in a file", `{"pattern":"*","path":"main.go"}`, "error: find: main.go is not a directory"},
-		{"a wrong type", `{"pattern":"*","type":"f"}`, "error: the arguments of find do not fit:\n/type: expected one of \"any\", \"file\", \"directory\", got \"f\""},
+		{"a wrong type", `{"pattern":"*","type":"f"}`, "error: the arguments of find do not fit:\n/type: expected \"any\" | \"file\" | \"directory\", got \"f\""},
 		{"too many ways", `{"pattern":"` + strings.Repeat("{a,b}", 30) + `"}`, "error: find: the pattern has too many alternatives in braces"},
 		{"too long", `{"pattern":"` + strings.Repeat("a", 1001) + `"}`, "error: find: the pattern has more than 1000 bytes"},
 	}

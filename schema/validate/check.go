@@ -1,0 +1,383 @@
+package validate
+
+import (
+	"errors"
+	"maps"
+	"math/big"
+	"slices"
+)
+
+// The bounds of one validation. A pair of a value and a schema that references lead to is judged once, so that references
+// that fan out cost nothing. One unit of work is about 100 ns.
+const (
+	maxWork      = 5_000_000
+	maxPairs     = 300_000
+	maxChain     = 3_000 // schemas within one another
+	maxFaults    = 1_000 // of one schema and what it leads to
+	stepsPerUnit = 20    // of a regular expression
+)
+
+var (
+	errWork  = errors.New("it would take too long")
+	errChain = errors.New("they and the schema are too deep")
+	errCycle = errors.New("the schema leads back to itself without end")
+)
+
+// fault is one thing that is wrong.
+type fault struct {
+	rule    *rule
+	keyword string // what it breaks; "false" is the schema that accepts nothing
+	at      *value
+	name    string  // of the property, where at is the object that it is missing from, or should not be in
+	twin    [2]int  // the two that are equal, or that both fit
+	others  []fault // what would do as well
+}
+
+// isChoice reports whether the value is none of those that would do, or of no type that would.
+func (f fault) isChoice() bool {
+	switch f.keyword {
+	case "type", "false", "anyOf":
+		return true
+	case "oneOf":
+		return f.twin == [2]int{}
+	}
+	return f.isConstant()
+}
+
+func (f fault) isConstant() bool { return f.keyword == "const" || f.keyword == "enum" }
+
+// result is what came of holding a value against a schema.
+type result struct {
+	faults []fault
+	// names and items are what of the value other schemas have judged, for unevaluatedProperties and unevaluatedItems.
+	names map[string]bool
+	items map[int]bool
+}
+
+func (r *result) fail(f fault) {
+	if len(r.faults) < maxFaults {
+		r.faults = append(r.faults, f)
+	}
+}
+
+// take adds what came of the same value and another schema, that it has to fit too.
+func (r *result) take(o result) bool {
+	if len(o.faults) > 0 {
+		r.faults = append(r.faults, o.faults[:min(len(o.faults), maxFaults-len(r.faults))]...)
+		return false
+	}
+	for name := range o.names {
+		r.see(name)
+	}
+	for i := range o.items {
+		r.seeItem(i)
+	}
+	return true
+}
+
+func (r *result) see(name string) {
+	if r.names == nil {
+		r.names = map[string]bool{}
+	}
+	r.names[name] = true
+}
+
+func (r *result) seeItem(i int) {
+	if r.items == nil {
+		r.items = map[int]bool{}
+	}
+	r.items[i] = true
+}
+
+type pair struct {
+	rule  *rule
+	value *value
+}
+
+// checker judges one value.
+type checker struct {
+	tracks bool             // unevaluatedProperties or unevaluatedItems is somewhere
+	known  map[pair]*result // of shared schemas; nil: it is being judged
+	chain  int
+	spent  int
+	err    error // why it cannot be judged
+}
+
+func (c *checker) stop(err error) result {
+	if c.err == nil {
+		c.err = err
+	}
+	return result{}
+}
+
+// check holds v against r.
+func (c *checker) check(r *rule, v *value) result {
+	switch c.spent += r.cost(v); {
+	case c.err != nil:
+		return result{}
+	case c.spent > maxWork:
+		return c.stop(errWork)
+	case c.chain > maxChain:
+		return c.stop(errChain)
+	}
+	c.chain++
+	defer func() { c.chain-- }()
+	if !r.shared {
+		return c.judge(r, v)
+	}
+	at := pair{r, v}
+	switch known, ok := c.known[at]; {
+	case ok && known == nil:
+		return c.stop(errCycle)
+	case ok:
+		return *known
+	case len(c.known) >= maxPairs:
+		return c.stop(errWork)
+	}
+	c.known[at] = nil
+	out := c.judge(r, v)
+	c.known[at] = &out
+	return out
+}
+
+// cost is what r itself takes, without what it leads to.
+func (r *rule) cost(v *value) int {
+	n := 5 + len(r.required) + len(r.needs) + len(r.dependents)
+	if r.constant != nil || r.values != nil || r.unique {
+		n += 5 * v.size
+	}
+	if s, ok := v.v.(string); ok {
+		n += len(s) / 1000
+		if r.pattern != nil {
+			n += r.pattern.cost(s)
+		}
+	}
+	for _, p := range r.patterns {
+		for name := range v.members {
+			n += 1 + p.cost(name)
+		}
+	}
+	return n + 20*len(r.numbers) + 2*len(v.members) + len(v.items)
+}
+
+// judge holds v against r. A value of another kind than r is for is told nothing else.
+func (c *checker) judge(r *rule, v *value) (out result) {
+	fail := func(keyword string) { out.fail(fault{rule: r, keyword: keyword, at: v}) }
+	switch {
+	case r.never:
+		fail("false")
+	case r.types != nil && !slices.ContainsFunc(r.types, v.isType):
+		fail("type")
+	case r.constant != nil && !r.constant[canonical(v.v)]:
+		fail("const")
+	case r.values != nil && !r.values[canonical(v.v)]:
+		fail("enum")
+	}
+	if out.faults != nil {
+		return out
+	}
+	for _, k := range r.counts {
+		if n, ok := v.measure(k.keyword); ok && (k.keyword[:3] == "min" && n < k.n || k.keyword[:3] == "max" && n > k.n) {
+			fail(k.keyword)
+		}
+	}
+	if n := rational(v.v); n != nil {
+		for _, b := range r.numbers {
+			if b.refuses(n) {
+				fail(b.keyword)
+			}
+		}
+	}
+	if s, ok := v.v.(string); ok && r.pattern != nil && !r.pattern.MatchString(s) {
+		fail("pattern")
+	}
+	if r.ref != nil {
+		out.take(c.check(r.ref, v))
+	}
+	if r.draft != 0 {
+		if c.spent += 10 * v.size; !isSchema(v.v, r.draft) {
+			fail("$ref")
+		}
+	}
+	if v.members != nil {
+		c.object(r, v, &out)
+	}
+	if v.items != nil {
+		c.array(r, v, &out)
+	}
+	c.combined(r, v, &out)
+	c.unevaluated(r, v, &out)
+	return out
+}
+
+func (c *checker) object(r *rule, v *value, out *result) {
+	missing := func(keyword string, names []string) {
+		for _, name := range names {
+			if v.members[name] == nil {
+				out.fail(fault{rule: r, keyword: keyword, at: v, name: name})
+			}
+		}
+	}
+	missing("required", r.required)
+	for _, name := range slices.Sorted(maps.Keys(r.needs)) {
+		if v.members[name] != nil {
+			missing("dependentRequired", r.needs[name])
+		}
+	}
+	for name, member := range v.members {
+		if c.err != nil || len(out.faults) >= maxFaults {
+			return
+		}
+		judged := r.anyName
+		if sub := r.properties[name]; sub != nil {
+			judged = true
+			out.faults = append(out.faults, c.check(sub, member).faults...)
+		}
+		for _, p := range r.patterns {
+			if p.MatchString(name) {
+				judged = true
+				out.faults = append(out.faults, c.check(p.rule, member).faults...)
+			}
+		}
+		switch {
+		case judged || r.additional == nil:
+		case r.additional.never:
+			out.fail(fault{rule: r, keyword: "additionalProperties", at: v, name: name})
+		default:
+			out.faults = append(out.faults, c.check(r.additional, member).faults...)
+		}
+		if c.tracks && (judged || r.additional != nil) {
+			out.see(name)
+		}
+		if r.propertyNames != nil && c.check(r.propertyNames, &value{v: name, up: v, depth: v.depth + 1, size: 1}).faults != nil {
+			out.fail(fault{rule: r, keyword: "propertyNames", at: v, name: name})
+		}
+	}
+}
+
+func (c *checker) array(r *rule, v *value, out *result) {
+	if r.unique {
+		first := make(map[string]int, len(v.items))
+		for i, item := range v.items {
+			key := canonical(item.v)
+			if at, ok := first[key]; ok {
+				out.fail(fault{rule: r, keyword: "uniqueItems", at: v, twin: [2]int{at, i}})
+				break
+			}
+			first[key] = i
+		}
+	}
+	found := 0
+	for i, item := range v.items {
+		if c.err != nil || len(out.faults) >= maxFaults {
+			return
+		}
+		sub := r.items
+		if i < len(r.tuple) {
+			sub = r.tuple[i]
+		}
+		if sub != nil {
+			out.faults = append(out.faults, c.check(sub, item).faults...)
+		}
+		fits := r.contains != nil && c.check(r.contains, item).faults == nil
+		if fits {
+			found++
+		}
+		if c.tracks && (sub != nil || fits) {
+			out.seeItem(i)
+		}
+	}
+	switch {
+	case r.contains == nil:
+	case found < r.minContains:
+		out.fail(fault{rule: r, keyword: "minContains", at: v})
+	case found > r.maxContains:
+		out.fail(fault{rule: r, keyword: "maxContains", at: v})
+	}
+}
+
+// combined holds v against the schemas that are combined in r.
+func (c *checker) combined(r *rule, v *value, out *result) {
+	for _, sub := range r.allOf {
+		out.take(c.check(sub, v))
+	}
+	if r.anyOf != nil {
+		if fitting, branches := c.branches(r.anyOf, v, out); fitting == nil {
+			out.take(result{faults: closest(branches, fault{rule: r, keyword: "anyOf", at: v})})
+		}
+	}
+	if r.oneOf != nil {
+		switch fitting, branches := c.branches(r.oneOf, v, out); len(fitting) {
+		case 0:
+			out.take(result{faults: closest(branches, fault{rule: r, keyword: "oneOf", at: v})})
+		case 1:
+		default:
+			out.fail(fault{rule: r, keyword: "oneOf", at: v, twin: [2]int{fitting[0], fitting[1]}})
+		}
+	}
+	if r.not != nil && c.check(r.not, v).faults == nil {
+		out.fail(fault{rule: r, keyword: "not", at: v})
+	}
+	if r.condition != nil {
+		next := r.otherwise
+		if o := c.check(r.condition, v); o.faults == nil {
+			out.take(o)
+			next = r.then
+		}
+		if next != nil {
+			out.take(c.check(next, v))
+		}
+	}
+	for name, sub := range r.dependents {
+		if v.members[name] != nil {
+			out.take(c.check(sub, v))
+		}
+	}
+}
+
+// branches holds v against alternatives: which fit, and what is wrong with the others.
+func (c *checker) branches(rules []*rule, v *value, out *result) (fitting []int, faults [][]fault) {
+	for i, sub := range rules {
+		if o := c.check(sub, v); o.faults != nil {
+			faults = append(faults, o.faults)
+		} else {
+			out.take(o)
+			fitting = append(fitting, i)
+		}
+	}
+	return fitting, faults
+}
+
+func (c *checker) unevaluated(r *rule, v *value, out *result) {
+	if r.unevaluatedProperties != nil {
+		for name, member := range v.members {
+			if !out.names[name] {
+				out.faults = append(out.faults, c.check(r.unevaluatedProperties, member).faults...)
+				out.see(name)
+			}
+		}
+	}
+	if r.unevaluatedItem != nil {
+		for i, item := range v.items {
+			if !out.items[i] {
+				out.faults = append(out.faults, c.check(r.unevaluatedItem, item).faults...)
+				out.seeItem(i)
+			}
+		}
+	}
+}
+
+// refuses reports whether n is out of bounds.
+func (b bound) refuses(n *big.Rat) bool {
+	switch b.keyword {
+	case "minimum":
+		return n.Cmp(b.n) < 0
+	case "maximum":
+		return n.Cmp(b.n) > 0
+	case "exclusiveMinimum":
+		return n.Cmp(b.n) <= 0
+	case "exclusiveMaximum":
+		return n.Cmp(b.n) >= 0
+	}
+	return !new(big.Rat).Quo(n, b.n).IsInt()
+}
