@@ -25,7 +25,7 @@ func (r *Registry) checkInput(o *operation, input json.RawMessage) *Error {
 	case !is:
 		return refusal(InvalidInput, err.Error(), Details{Operation: o.Spec.Name})
 	}
-	return refusal(InvalidInput, misfit.Error(), Details{Operation: o.Spec.Name, Problems: problems(misfit), More: misfit.More})
+	return refusal(InvalidInput, misfit.Error(), Details{Operation: o.Spec.Name, Problems: misfit.Problems, More: misfit.More})
 }
 
 func validated(v *validate.Validator, raw json.RawMessage) error {
@@ -33,14 +33,6 @@ func validated(v *validate.Validator, raw json.RawMessage) error {
 		return nil
 	}
 	return v.Validate(raw)
-}
-
-func problems(misfit *validate.Error) []Problem {
-	list := make([]Problem, len(misfit.Problems))
-	for i, p := range misfit.Problems {
-		list[i] = Problem(p)
-	}
-	return list
 }
 
 // checked is the value of a handler, if it keeps the promise of the Spec.
@@ -61,7 +53,7 @@ func (r *Registry) checked(o *operation, q request, value json.RawMessage) (json
 func (r *Registry) broken(o *operation, q request, message string, misfit *validate.Error) error {
 	details := Details{Operation: o.Spec.Name}
 	if misfit != nil {
-		details.Problems, details.More = problems(misfit), misfit.More
+		details.Problems, details.More = misfit.Problems, misfit.More
 		for i := range details.Problems {
 			details.Problems[i].Got = ""
 		}
@@ -92,7 +84,7 @@ func (r *Registry) misfit(o *operation, q request, e Error, misfit *validate.Err
 	r.log.Warn(text, slog.String("operation", o.Spec.Name), slog.String("call", q.id))
 	details := Details{Operation: o.Spec.Name, Original: &e}
 	if misfit != nil {
-		details.Problems, details.More = problems(misfit), misfit.More
+		details.Problems, details.More = misfit.Problems, misfit.More
 	}
 	return refusal(InternalError, text, details)
 }

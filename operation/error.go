@@ -3,6 +3,8 @@ package operation
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/indusagi/indus/schema/validate"
 )
 
 // Code says what went wrong. It is an error itself, so that errors.Is(err, operation.NotFound)
@@ -71,16 +73,8 @@ type Details struct {
 	Original *Error `json:"original,omitempty"`
 }
 
-// Problem is one thing that is wrong with a value. Paths are RFC 6901, into it.
-type Problem struct {
-	Path string `json:"path"`
-	// Expected is what the schema asks for; "": there should be nothing of this name.
-	Expected string `json:"expected,omitempty"`
-	// Got is what is there, shortened; "": there is nothing, or it is not shown.
-	Got string `json:"got,omitempty"`
-	// Near is the path of a property that may be meant.
-	Near string `json:"near,omitempty"`
-}
+// Problem is one thing that is wrong with a value.
+type Problem = validate.Problem
 
 // Error is the code and the message.
 func (e *Error) Error() string {

@@ -3,6 +3,7 @@ package signature
 import (
 	"encoding/json"
 	"iter"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -141,6 +142,9 @@ func (s Schema) required() map[string]bool {
 	}
 	return names
 }
+
+// Raw is all of a value.
+func Raw(n Node) json.RawMessage { return json.RawMessage(n.JSON(math.MaxInt - 1)) }
 
 // content is what a string says; "" for all else.
 func content(n Node) string {

@@ -27,7 +27,7 @@ type Style struct {
 }
 
 // Line is the style for one line of a list.
-var Line = Style{Depth: 4, Choices: 6, Object: 60, Bytes: 300}
+var Line = Style{Depth: 4, Choices: 6, Object: 60, Bytes: 300, Defaults: true}
 
 // Note is the style for a note in a description, or in an error for a model.
 var Note = Style{Depth: 3, Choices: 12, Object: 240, Bytes: 240}
@@ -154,14 +154,14 @@ func (st Style) alternatives(s Schema, depth int) []string {
 		}
 	}
 	if list := s.Member("allOf"); list != nil && s.Member("type") == nil && s.Member("properties") == nil {
-		return []string{st.all(s, slices.Collect(list.Elements()), depth-1)}
+		return st.all(s, slices.Collect(list.Elements()), depth-1)
 	}
 	types := s.Types()
 	if types == nil {
 		types = []string{""}
 	}
 	var all []string
-	for _, t := range types {
+	for _, t := range slices.Compact(types) {
 		all = append(all, st.typed(s, t, depth))
 	}
 	return all
@@ -186,23 +186,27 @@ func (st Style) merge(nodes []Node, write func(Node) []string) []string {
 	return all
 }
 
-// all is what satisfies every schema of an allOf.
-func (st Style) all(s Schema, nodes []Node, depth int) string {
-	var all []string
+// all are the alternatives of what satisfies every schema of an allOf.
+func (st Style) all(s Schema, nodes []Node, depth int) []string {
+	var parts []string
+	var alone []string
 	for _, n := range nodes[:min(len(nodes), st.Choices)] {
 		each := st.alternatives(s.at(n), depth)
 		one := st.union(each)
 		if len(each) > 1 {
 			one = "(" + one + ")"
 		}
-		if one != "any" && !slices.Contains(all, one) {
-			all = append(all, one)
+		if one != "any" && !slices.Contains(parts, one) {
+			parts, alone = append(parts, one), each
 		}
 	}
-	if all == nil {
-		return "any"
+	switch len(parts) {
+	case 0:
+		return []string{"any"}
+	case 1:
+		return alone
 	}
-	return strings.Join(all, " & ")
+	return []string{strings.Join(parts, " & ")}
 }
 
 // typed is a type with what it holds: string[], {x: number, y?: number}.

@@ -21,7 +21,7 @@ func ExampleSchema_Signature() {
 		"required": ["path"]
 	}`))
 	fmt.Println(s.Signature(signature.Line))
-	// Output: (path: string, head?: integer, edits?: {old?: string, new?: string}[])
+	// Output: (path: string, head?: integer = 10, edits?: {old?: string, new?: string}[])
 }
 
 func TestSignature(t *testing.T) {
@@ -53,10 +53,8 @@ func TestSignature(t *testing.T) {
 }
 
 func TestDefaultsAreShown(t *testing.T) {
-	st := signature.Line
-	st.Defaults = true
 	s := signature.Parse(json.RawMessage(`{"properties":{"a":{"default":1},"b":{"default":null},"c":{"default":"a value that is long"}}}`))
-	if got, want := s.Signature(st), `(a?: any = 1, b?: any, c?: any)`; got != want {
+	if got, want := s.Signature(signature.Line), `(a?: any = 1, b?: any, c?: any)`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -22,13 +22,13 @@ type Error struct {
 // Problem is one thing that is wrong. All paths are RFC 6901, into the arguments.
 type Problem struct {
 	// Path leads to what is wrong; to where it should be, if it is missing.
-	Path string
+	Path string `json:"path"`
 	// Expected is what the schema asks for, in a few words. "": there should be nothing of this name.
-	Expected string
+	Expected string `json:"expected,omitempty"`
 	// Got is what is there, shortened. "": there is nothing.
-	Got string
+	Got string `json:"got,omitempty"`
 	// Near is the path of a property that may be meant by one that should not be there; "" where none comes near.
-	Near string
+	Near string `json:"near,omitempty"`
 }
 
 // Error is a line for each problem, about 2 KB at most.

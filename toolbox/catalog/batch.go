@@ -14,7 +14,7 @@ import (
 
 // batch makes calls, some at once, and answers in their order. It answers even where ctx has
 // ended: what ran until then has happened.
-func (t *tools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage, error) {
+func (t *metaTools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage, error) {
 	calls, err := t.readBatch(c.Input)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (t *tools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage, err
 			defer func() { <-places }()
 			// What remains of a call that ends its goroutine.
 			b.answers[i] = b.failed(one, &Error{Code: Unavailable, Message: "the operation did not answer"})
-			b.answers[i] = b.held(one, b.run(ctx, i, one))
+			b.answers[i] = b.bounded(one, b.run(ctx, i, one))
 			b.progress.finished(i, one.operation)
 		})
 	}
@@ -40,7 +40,7 @@ func (t *tools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage, err
 
 // batch is one batch that runs.
 type batch struct {
-	tools    *tools
+	tools    *metaTools
 	call     toolbox.Call
 	progress *progress
 	answers  []json.RawMessage // each written by one goroutine
@@ -55,7 +55,7 @@ func (b *batch) run(ctx context.Context, i int, one request) json.RawMessage {
 	case one.err != nil:
 		return b.failed(one, asError(one.err))
 	case ctx.Err() != nil:
-		return b.failed(one, over(ctx))
+		return b.failed(one, endedError(ctx))
 	}
 	r, e := b.do(ctx, i, one)
 	if e != nil {
@@ -77,7 +77,7 @@ func (b *batch) do(ctx context.Context, i int, one request) (r *toolbox.Result, 
 	case err == nil:
 		return r, nil
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return nil, over(ctx)
+		return nil, endedError(ctx)
 	}
 	return nil, asError(err)
 }
@@ -88,14 +88,14 @@ func (b *batch) made(i int, one request) toolbox.Call {
 	if c.ID != "" {
 		c.ID = fmt.Sprintf("%s.%d", c.ID, i+1)
 	}
-	c.Wire = alone(c.Wire)
+	c.Wire = withoutExchange(c.Wire)
 	c.Progress = b.progress.of(i, one.operation)
 	return c
 }
 
-// alone is a request without what belongs to an exchange that goes on over several: none of
+// withoutExchange is a request without what belongs to an exchange that goes on over several: none of
 // the calls of a batch is the one that was answered.
-func alone(w toolbox.Wire) toolbox.Wire {
+func withoutExchange(w toolbox.Wire) toolbox.Wire {
 	if w.IsZero() {
 		return w
 	}
@@ -106,7 +106,7 @@ func alone(w toolbox.Wire) toolbox.Wire {
 	return toolbox.Wire{Format: w.Format, JSON: params}
 }
 
-func over(ctx context.Context) *Error {
+func endedError(ctx context.Context) *Error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &Error{Code: Timeout, Message: "the deadline of the batch has passed"}
 	}
@@ -118,7 +118,7 @@ func (b *batch) failed(one request, e *Error) json.RawMessage { return b.answere
 
 // answered is the answer of a call. A value stands there alone, what a tool gave as its whole result.
 func (b *batch) answered(one request, r *toolbox.Result) json.RawMessage {
-	key, raw := sorted(r)
+	key, raw := resultJSON(r)
 	answer := json.RawMessage("{}")
 	if one.operation != "" {
 		answer = appendMember(answer, "operation", wire.Quote(protocol.Printable(one.operation, maxName)))
@@ -126,22 +126,22 @@ func (b *batch) answered(one request, r *toolbox.Result) json.RawMessage {
 	return appendValue(answer, key, raw)
 }
 
-// sorted is a result as JSON, and what it is: a value, an error, or all that a tool gave.
-func sorted(r *toolbox.Result) (key string, raw json.RawMessage) {
+// resultJSON is a result as JSON, and what it is: a value, an error, or all that a tool gave.
+func resultJSON(r *toolbox.Result) (key string, raw json.RawMessage) {
 	if !r.Wire().IsZero() {
-		return "result", value(r.Wire().JSON)
+		return "result", jsonValue(r.Wire().JSON)
 	}
-	if s := r.Structured(); s != nil && plain(r.Blocks()) {
+	if s := r.Structured(); s != nil && isTextOnly(r.Blocks()) {
 		if r.IsError() {
-			return "error", value(s)
+			return "error", jsonValue(s)
 		}
-		return "value", value(s)
+		return "value", jsonValue(s)
 	}
-	return "result", local(r)
+	return "result", localResult(r)
 }
 
-// local is a result that came over no wire, as MCP writes it.
-func local(r *toolbox.Result) json.RawMessage {
+// localResult is a result that came over no wire, as MCP writes it.
+func localResult(r *toolbox.Result) json.RawMessage {
 	content := []byte("[")
 	for i, block := range r.Blocks() {
 		if i > 0 {
@@ -151,7 +151,7 @@ func local(r *toolbox.Result) json.RawMessage {
 		case block.Text != nil:
 			content = append(append(append(content, `{"type":"text","text":`...), wire.Quote(*block.Text)...), '}')
 		case block.Wire.JSON != nil:
-			content = append(content, value(block.Wire.JSON)...)
+			content = append(content, jsonValue(block.Wire.JSON)...)
 		default:
 			content = append(append(append(content, `{"type":"text","text":`...), wire.Quote(string(block.JSON))...), '}')
 		}
@@ -166,8 +166,8 @@ func local(r *toolbox.Result) json.RawMessage {
 	return raw
 }
 
-// plain reports whether blocks say no more than a structured value beside them.
-func plain(blocks []toolbox.Block) bool {
+// isTextOnly reports whether blocks say no more than a structured value beside them.
+func isTextOnly(blocks []toolbox.Block) bool {
 	for _, b := range blocks {
 		if !b.Wire.IsZero() {
 			return false
@@ -176,8 +176,8 @@ func plain(blocks []toolbox.Block) bool {
 	return true
 }
 
-// held is an answer, if there is room for it beside the others, and clients can read them with it.
-func (b *batch) held(one request, answer json.RawMessage) json.RawMessage {
+// bounded is an answer, if there is room for it beside the others, and clients can read them with it.
+func (b *batch) bounded(one request, answer json.RawMessage) json.RawMessage {
 	if _, depth := wire.Finite(answer); depth > maxNesting {
 		return b.failed(one, &Error{Code: TooLarge, Message: fmt.Sprintf("the operation has run, but its result nests %d levels deep: call it alone", depth)})
 	}

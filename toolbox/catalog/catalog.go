@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -39,8 +40,8 @@ type Options struct {
 	Parallel int
 }
 
-// tools is the four.
-type tools struct {
+// metaTools is the four.
+type metaTools struct {
 	operations Operations
 	prefix     string
 	parallel   int
@@ -49,7 +50,7 @@ type tools struct {
 	watchers   toolbox.Watchers // the four never change
 }
 
-var _ toolbox.Source = (*tools)(nil)
+var _ toolbox.Source = (*metaTools)(nil)
 
 // New is the four tools over operations: search, schema, call and batch. They are the same
 // for everybody and never change; what can be found and called with them does.
@@ -57,7 +58,7 @@ func New(operations Operations, o *Options) toolbox.Source {
 	if o == nil {
 		o = &Options{}
 	}
-	t := &tools{operations: operations, prefix: o.Prefix, parallel: o.Parallel, validates: !o.Unvalidated}
+	t := &metaTools{operations: operations, prefix: o.Prefix, parallel: o.Parallel, validates: !o.Unvalidated}
 	if t.parallel <= 0 {
 		t.parallel = DefaultParallel
 	}
@@ -66,40 +67,40 @@ func New(operations Operations, o *Options) toolbox.Source {
 }
 
 // Snapshot implements [toolbox.Source].
-func (t *tools) Snapshot(toolbox.Principal) *toolbox.Snapshot { return t.snapshot }
+func (t *metaTools) Snapshot(toolbox.Principal) *toolbox.Snapshot { return t.snapshot }
 
 // Watch implements [toolbox.Source].
-func (t *tools) Watch(changed func()) (stop func()) { return t.watchers.Watch(changed) }
+func (t *metaTools) Watch(changed func()) (stop func()) { return t.watchers.Watch(changed) }
 
 // Do implements [toolbox.Source].
-func (t *tools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+func (t *metaTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	name, ours := strings.CutPrefix(c.Name, t.prefix)
 	if !ours {
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
 	switch name {
 	case "search":
-		return answer(t.search(ctx, c))
+		return jsonResult(t.search(ctx, c))
 	case "schema":
-		return answer(t.schema(ctx, c))
+		return jsonResult(t.schema(ctx, c))
 	case "call":
 		return t.call(ctx, c)
 	case "batch":
-		return answer(t.batch(ctx, c))
+		return jsonResult(t.batch(ctx, c))
 	}
 	return nil, &toolbox.UnknownTool{Name: c.Name}
 }
 
-// answer is the result of a tool that gives one JSON value.
-func answer(value json.RawMessage, err error) (*toolbox.Result, error) {
+// jsonResult is the result of a tool that gives one JSON value.
+func jsonResult(value json.RawMessage, err error) (*toolbox.Result, error) {
 	if err != nil {
-		return told(nil, err)
+		return errorResult(nil, err)
 	}
-	return structured(sound(value), false), nil
+	return structured(validUTF8(value), false), nil
 }
 
-// told makes a result of an [*Error].
-func told(r *toolbox.Result, err error) (*toolbox.Result, error) {
+// errorResult makes a result of an [*Error].
+func errorResult(r *toolbox.Result, err error) (*toolbox.Result, error) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.result(), nil
 	}
@@ -107,15 +108,15 @@ func told(r *toolbox.Result, err error) (*toolbox.Result, error) {
 }
 
 // view is what the caller may find.
-func (t *tools) view(ctx context.Context, caller toolbox.Principal) (View, error) {
+func (t *metaTools) view(ctx context.Context, caller toolbox.Principal) (View, error) {
 	if err := ctx.Err(); err != nil {
 		return View{}, err
 	}
 	return t.operations.View(ctx, caller)
 }
 
-// found is what a search answers.
-type found struct {
+// searchResult is what a search answers.
+type searchResult struct {
 	Operations []foundOperation `json:"operations"`
 	// More: there are others that fit.
 	More bool `json:"more,omitempty"`
@@ -132,7 +133,7 @@ type foundOperation struct {
 	Parameters  string `json:"parameters"`
 }
 
-func (t *tools) search(ctx context.Context, c toolbox.Call) (json.RawMessage, error) {
+func (t *metaTools) search(ctx context.Context, c toolbox.Call) (json.RawMessage, error) {
 	in, err := t.readSearch(c.Input)
 	if err != nil {
 		return nil, err
@@ -142,10 +143,10 @@ func (t *tools) search(ctx context.Context, c toolbox.Call) (json.RawMessage, er
 		return nil, err
 	}
 	best := v.best(in.query, in.limit+1)
-	f := found{Operations: []foundOperation{}, More: len(best) > in.limit}
+	f := searchResult{Operations: []foundOperation{}, More: len(best) > in.limit}
 	for _, o := range best[:min(len(best), in.limit)] {
 		f.Operations = append(f.Operations, foundOperation{
-			Name: o.Name, Description: summary(o.Description), Kind: o.Kind, Parameters: signature(o.Input),
+			Name: o.Name, Description: summary(o.Description), Kind: o.Kind, Parameters: signature.Parse(o.Input).Signature(signature.Line),
 		})
 	}
 	for _, server := range v.Pending {
@@ -154,10 +155,10 @@ func (t *tools) search(ctx context.Context, c toolbox.Call) (json.RawMessage, er
 	for _, d := range v.Down {
 		f.Down = append(f.Down, protocol.Printable(d.Server, maxName))
 	}
-	return encode(f), nil
+	return encodeJSON(f), nil
 }
 
-func (t *tools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage, error) {
+func (t *metaTools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage, error) {
 	name, whole, err := t.readSchema(c.Input)
 	if err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func (t *tools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage, er
 	o := v.List.operations[at]
 	spec := newSpec(o.Name, o.Description, o.Kind, o.Input)
 	if o.Spec != nil {
-		spec = value(o.Spec())
+		spec = jsonValue(o.Spec())
 	}
 	if !whole {
 		spec = shortened(spec)
@@ -185,16 +186,16 @@ func (t *tools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage, er
 	return spec, nil
 }
 
-func (t *tools) call(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+func (t *metaTools) call(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	in, err := t.readCall(c.Input)
 	if err != nil {
-		return told(nil, err)
+		return errorResult(nil, err)
 	}
-	return told(t.run(ctx, in.of(c)))
+	return errorResult(t.run(ctx, in.of(c)))
 }
 
 // run calls one operation. It says more of a name that is not there.
-func (t *tools) run(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+func (t *metaTools) run(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	c, err := t.ready(ctx, c)
 	if err != nil {
 		return nil, err

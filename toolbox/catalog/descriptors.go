@@ -4,18 +4,16 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/toolbox"
 )
 
-// one is what models are told of one of the four. "$" stands for the prefix.
-type one struct {
+// toolText is what models are told of one of the four. "$" stands for the prefix.
+type toolText struct {
 	name, description, schema string
 	readOnly                  bool
 }
 
-var four = []one{
+var toolTexts = []toolText{
 	{
 		"search", "Find operations by what they do. Begin here, then use $schema, then $call.",
 		`{"type":"object","properties":{` +
@@ -45,8 +43,8 @@ var four = []one{
 }
 
 func descriptors(o *Options) []toolbox.Descriptor {
-	list := make([]toolbox.Descriptor, len(four))
-	for i, tool := range four {
+	list := make([]toolbox.Descriptor, len(toolTexts))
+	for i, tool := range toolTexts {
 		fill := strings.NewReplacer("$", o.Prefix).Replace
 		d := toolbox.Descriptor{Name: o.Prefix + tool.name, Description: fill(tool.description), Schema: json.RawMessage(fill(tool.schema))}
 		d.Tool = d.Name
@@ -54,18 +52,9 @@ func descriptors(o *Options) []toolbox.Descriptor {
 			d.Description += " " + o.About
 		}
 		if tool.readOnly {
-			d.Wire = published(d)
+			d.Annotations = &toolbox.Annotations{ReadOnly: true}
 		}
 		list[i] = d
 	}
 	return list
-}
-
-// published is a tool as MCP clients see it, with the hint that it changes nothing.
-func published(d toolbox.Descriptor) toolbox.Wire {
-	raw := appendMember(json.RawMessage("{}"), "name", wire.Quote(d.Name))
-	raw = appendMember(raw, "description", wire.Quote(d.Description))
-	raw = appendMember(raw, "inputSchema", d.Schema)
-	raw = appendMember(raw, "annotations", json.RawMessage(`{"readOnlyHint":true}`))
-	return toolbox.Wire{Format: protocol.FormatLegacy, JSON: raw}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/schema/validate"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -54,8 +55,8 @@ type details struct {
 	// Nearest are names that may be meant, of those that the caller may find.
 	Nearest []string `json:"nearest,omitempty"`
 	// Problems are what is wrong with the input, and More how many others there are.
-	Problems []problem `json:"problems,omitempty"`
-	More     int       `json:"more,omitempty"`
+	Problems []validate.Problem `json:"problems,omitempty"`
+	More     int                `json:"more,omitempty"`
 }
 
 // notFound says that there is no operation of that name, and which may be meant.
@@ -67,11 +68,11 @@ func notFound(name string, nearest []string) *Error {
 	if len(name) > maxName {
 		name = "" // no operation has such a name, and nobody wants it back
 	}
-	e.Details = encode(details{Operation: name, Nearest: nearest})
+	e.Details = encodeJSON(details{Operation: name, Nearest: nearest})
 	return e
 }
 
-func invalid(message string) *Error {
+func invalidInput(message string) *Error {
 	return &Error{Code: InvalidInput, Message: message}
 }
 
@@ -84,7 +85,7 @@ func (e *Error) result() *toolbox.Result {
 	if !wire.Valid(sound.Details) {
 		sound.Details = nil
 	}
-	return structured(encode(&sound), true)
+	return structured(encodeJSON(&sound), true)
 }
 
 // structured is a result that has one JSON value, for programs and, as text, for

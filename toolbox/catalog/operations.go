@@ -3,9 +3,12 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 
 	"github.com/indusagi/indus/internal/rank"
+	"github.com/indusagi/indus/internal/signature"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -87,9 +90,18 @@ func (l *List) search(query string, limit int, may func(int) bool) []int {
 func documents(operations []Operation) []rank.Document {
 	list := make([]rank.Document, len(operations))
 	for i, o := range operations {
-		list[i] = rank.Document{Name: o.Name, Text: o.Description + " " + parameters(o.Input)}
+		list[i] = rank.Document{Name: o.Name, Text: o.Description + " " + parameterWords(o.Input)}
 	}
 	return list
+}
+
+// parameterWords are the names and descriptions of what an input takes.
+func parameterWords(schema json.RawMessage) string {
+	var b strings.Builder
+	for _, p := range signature.Parse(schema).Parameters() {
+		b.WriteString(p.Name + " " + text.Clip(p.Schema.String("description"), maxIndexed) + " ")
+	}
+	return b.String()
 }
 
 // find is the place of the operation of that name, if the caller may find it.
@@ -110,7 +122,7 @@ func (v View) best(query string, limit int) []Operation {
 		return nil
 	}
 	var found []Operation
-	if blank(query) {
+	if isBlank(query) {
 		for i := range v.List.operations {
 			if len(found) < limit && v.shows(i) {
 				found = append(found, v.List.operations[i])
@@ -126,7 +138,7 @@ func (v View) best(query string, limit int) []Operation {
 
 // nearest are the names of what may be meant by a name that is not there.
 func (v View) nearest(name string) []string {
-	if len(name) > maxName || blank(name) {
+	if len(name) > maxName || isBlank(name) {
 		return nil
 	}
 	var names []string

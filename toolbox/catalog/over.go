@@ -59,12 +59,12 @@ func (t *toolset) list(s *toolbox.Snapshot) *List {
 	if len(t.kept) == maxKept {
 		t.kept = slices.Delete(t.kept, 0, 1)
 	}
-	k := keptList{s, NewList(operations(s.Tools))}
+	k := keptList{s, NewList(operationsOf(s.Tools))}
 	t.kept = append(t.kept, k)
 	return k.list
 }
 
-func operations(tools []toolbox.Descriptor) []Operation {
+func operationsOf(tools []toolbox.Descriptor) []Operation {
 	list := make([]Operation, len(tools))
 	for i, d := range tools {
 		list[i] = Operation{
@@ -84,38 +84,44 @@ func (t *toolset) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 	return r, err
 }
 
-// kindOf is what a tool's annotations say of it. They are hints of its server.
-func kindOf(d toolbox.Descriptor) string {
-	annotations := fromTool(d, "annotations")
-	if is(annotations, "readOnlyHint") {
-		return "read-only"
+// facts are what a tool's owner says of it: a local tool in its descriptor, an MCP server in its tool object. nil: nothing.
+func facts(d toolbox.Descriptor) (title, output, annotations json.RawMessage) {
+	if strings.HasPrefix(d.Wire.Format, "mcp/") {
+		title, _ = wire.Lookup(d.Wire.JSON, "title")
+		output, _ = wire.Lookup(d.Wire.JSON, "outputSchema")
+		annotations, _ = wire.Lookup(d.Wire.JSON, "annotations")
+		return title, output, annotations
 	}
-	if is(annotations, "destructiveHint") {
-		return "destructive"
+	if d.Title != "" {
+		title = wire.Quote(d.Title)
+	}
+	if d.Annotations != nil {
+		annotations = encodeJSON(d.Annotations)
+	}
+	return title, d.Output, annotations
+}
+
+// kindOf is what a tool's annotations say of it. They are hints of its owner.
+func kindOf(d toolbox.Descriptor) string {
+	_, _, annotations := facts(d)
+	for _, k := range []struct{ hint, kind string }{{"readOnlyHint", "read-only"}, {"destructiveHint", "destructive"}} {
+		if v, _ := wire.Lookup(annotations, k.hint); string(v) == "true" {
+			return k.kind
+		}
 	}
 	return ""
-}
-
-func is(annotations json.RawMessage, hint string) bool {
-	v, _ := wire.Lookup(annotations, hint)
-	return string(v) == "true"
-}
-
-// fromTool is a member of the tool object of an MCP server; nil: there is none.
-func fromTool(d toolbox.Descriptor, key string) json.RawMessage {
-	if !strings.HasPrefix(d.Wire.Format, "mcp/") {
-		return nil
-	}
-	v, _ := wire.Lookup(d.Wire.JSON, key)
-	return v
 }
 
 // toolSpec is all that is known of a tool. Its schema is the owner's.
 func toolSpec(d toolbox.Descriptor) json.RawMessage {
 	spec := newSpec(d.Name, d.Description, kindOf(d), d.Schema)
-	for _, m := range []struct{ key, as string }{{"title", "title"}, {"outputSchema", "output"}, {"annotations", "annotations"}} {
-		if v := fromTool(d, m.key); v != nil {
-			spec = appendMember(spec, m.as, v)
+	title, output, annotations := facts(d)
+	for _, m := range []struct {
+		key   string
+		value json.RawMessage
+	}{{"title", title}, {"output", output}, {"annotations", annotations}} {
+		if m.value != nil {
+			spec = appendMember(spec, m.key, m.value)
 		}
 	}
 	return spec
@@ -138,7 +144,7 @@ func newSpec(name, description, kind string, input json.RawMessage) json.RawMess
 
 // appendMember is an object with one more member, whatever bytes raw is.
 func appendMember(object json.RawMessage, key string, raw json.RawMessage) json.RawMessage {
-	return appendValue(object, key, value(raw))
+	return appendValue(object, key, jsonValue(raw))
 }
 
 // appendValue is appendMember of what is known to be a JSON value.

@@ -14,7 +14,7 @@ import (
 
 // ready is a call whose input is put right and, where that is wanted, checked. Most calls
 // need neither, and the operation is not even looked for.
-func (t *tools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, error) {
+func (t *metaTools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, error) {
 	if !t.validates && !mayBeLoose(c.Input) {
 		return c, nil
 	}
@@ -27,7 +27,7 @@ func (t *tools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, error)
 		return c, nil // the call says what is wrong
 	}
 	if mended := mend(c.Input, v.List.operations[at].Input); mended != nil {
-		c = input{c.Name, mended}.of(c)
+		c = callInput{c.Name, mended}.of(c)
 	}
 	if !t.validates {
 		return c, nil
@@ -37,7 +37,7 @@ func (t *tools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, error)
 
 // mayBeLoose reports whether somewhere stands a string where an object or an array may be meant.
 func mayBeLoose(raw json.RawMessage) bool {
-	if _, ok := held(raw); ok {
+	if _, ok := unquoted(raw); ok {
 		return true
 	}
 	members, err := wire.Members(raw)
@@ -45,15 +45,15 @@ func mayBeLoose(raw json.RawMessage) bool {
 		return false
 	}
 	for _, m := range members {
-		if _, ok := held(m.Value); ok {
+		if _, ok := unquoted(m.Value); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// held is the object or the array that a string holds.
-func held(raw json.RawMessage) (json.RawMessage, bool) {
+// unquoted is the object or the array that a string holds.
+func unquoted(raw json.RawMessage) (json.RawMessage, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return nil, false
 	}
@@ -66,8 +66,8 @@ func held(raw json.RawMessage) (json.RawMessage, bool) {
 // array as a string, the whole input or a member of it. It does so where the schema takes
 // nothing else. nil: there is nothing to mend.
 func mend(raw, schema json.RawMessage) json.RawMessage {
-	inner, whole := held(raw)
-	if whole && !takes(schema, inner) {
+	inner, whole := unquoted(raw)
+	if whole && !accepts(schema, inner) {
 		return nil
 	}
 	if whole && inner[0] == '[' {
@@ -80,8 +80,8 @@ func mend(raw, schema json.RawMessage) json.RawMessage {
 	members, _ := wire.Members(raw)
 	var edits []wire.Edit
 	for _, m := range members {
-		if inner, ok := held(m.Value); ok {
-			if property, _ := wire.Lookup(properties, m.Key); takes(property, inner) {
+		if inner, ok := unquoted(m.Value); ok {
+			if property, _ := wire.Lookup(properties, m.Key); accepts(property, inner) {
 				edits = append(edits, wire.Edit{Key: m.Key, Value: inner})
 			}
 		}
@@ -93,18 +93,10 @@ func mend(raw, schema json.RawMessage) json.RawMessage {
 	return mended
 }
 
-// takes reports whether a schema takes values of the kind of inner, and no others.
-func takes(schema, inner json.RawMessage) bool {
+// accepts reports whether a schema takes values of the kind of inner, and no others.
+func accepts(schema, inner json.RawMessage) bool {
 	kind, _ := protocol.LookupString(schema, "type")
 	return kind == "object" && inner[0] == '{' || kind == "array" && inner[0] == '['
-}
-
-// problem is one thing that is wrong with an input. Paths are RFC 6901.
-type problem struct {
-	Path     string `json:"path"`
-	Expected string `json:"expected,omitempty"`
-	Got      string `json:"got,omitempty"`
-	Near     string `json:"near,omitempty"`
 }
 
 // check says what is wrong with an input, if that can be said.
@@ -113,11 +105,8 @@ func (l *List) check(place int, raw json.RawMessage) error {
 	if !ok {
 		return nil
 	}
-	d := details{Operation: l.operations[place].Name, More: misfit.More}
-	for _, p := range misfit.Problems {
-		d.Problems = append(d.Problems, problem(p))
-	}
-	return &Error{Code: InvalidInput, Message: misfit.Error(), Details: encode(d)}
+	d := details{Operation: l.operations[place].Name, Problems: misfit.Problems, More: misfit.More}
+	return &Error{Code: InvalidInput, Message: misfit.Error(), Details: encodeJSON(d)}
 }
 
 // validator is made when an operation is first called. A schema that cannot be used checks nothing.

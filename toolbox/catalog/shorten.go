@@ -3,9 +3,11 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
+	"github.com/indusagi/indus/internal/keyword"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/signature"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -43,8 +45,8 @@ func shortened(spec json.RawMessage) json.RawMessage {
 		for _, m := range members {
 			switch m.Key {
 			case "description":
-				text, _ := wire.Unquote(m.Value)
-				m.Value = wire.Quote(clip(protocol.Printable(text, len(text)), max(c.description, 300)))
+				prose, _ := wire.Unquote(m.Value)
+				m.Value = wire.Quote(text.Clip(protocol.Printable(prose, len(prose)), max(c.description, 300)))
 			case "input":
 				m.Value = shorten(m.Value, c.description, c.depth, false)
 			case "output":
@@ -71,12 +73,9 @@ func bounded(short json.RawMessage) json.RawMessage {
 	name, _ := wire.Lookup(short, "name")
 	input, _ := wire.Lookup(short, "input")
 	out := appendValue(json.RawMessage("{}"), "name", name)
-	out = appendMember(out, "parameters", wire.Quote(signature(input)))
+	out = appendMember(out, "parameters", wire.Quote(signature.Parse(input).Signature(signature.Line)))
 	return appendMember(out, "note", wire.Quote(fmt.Sprintf("its schema has %d bytes even without descriptions; with \"whole\": true it is shown", len(input))))
 }
-
-// naming are the keywords whose members are schemas under names of their author's.
-var naming = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 
 // shorten cuts the descriptions in a schema, drops what only illustrates it, and puts the
 // type alone in the place of what is deeper. Of an object of names every member is a schema,
@@ -105,17 +104,17 @@ func shorten(schema json.RawMessage, description, depth int, names bool) json.Ra
 	}
 	out := json.RawMessage("{}")
 	for _, m := range members {
-		switch text, isText := wire.Unquote(m.Value); {
+		switch prose, isText := wire.Unquote(m.Value); {
 		case names && depth > 0:
 			m.Value = shorten(m.Value, description, depth-1, false)
 		case m.Key == "description" && isText && description == 0, m.Key == "examples", m.Key == "$schema":
 			continue
 		case m.Key == "description" && isText:
-			m.Value = wire.Quote(clip(text, description))
+			m.Value = wire.Quote(text.Clip(prose, description))
 		case depth <= 0 && m.Key != "type" && m.Key != "$ref" && m.Key != "enum":
 			continue
 		default:
-			m.Value = shorten(m.Value, description, depth-1, slices.Contains(naming, m.Key))
+			m.Value = shorten(m.Value, description, depth-1, keyword.IsNamed(m.Key))
 		}
 		out = appendValue(out, m.Key, m.Value)
 	}

@@ -13,12 +13,12 @@ func TestSignature(t *testing.T) {
 		{``, `(any)`},
 		{`{"type":"object"}`, `()`},
 		{`{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"]}`, `(path: string, limit?: integer)`},
-		{`{"properties":{"mode":{"enum":["a","b"]},"one":{"const":1},"many":{"enum":[1,2,3,4,5]}}}`, `(mode?: "a"|"b", one?: 1, many?: 1|2|3|4|…)`},
-		{`{"properties":{"list":{"type":"array","items":{"type":"string"}},"any":{"type":"array"},"both":{"type":"array","items":{"type":["string","null"]}}}}`, `(list?: string[], any?: array, both?: (string|null)[])`},
-		{`{"properties":{"u":{"anyOf":[{"type":"string"},{"type":"integer"},{"type":"string"}]},"r":{"$ref":"#/$defs/Color"},"x":{},"y":true}}`, `(u?: string|integer, r?: Color, x?: any, y?: any)`},
+		{`{"properties":{"mode":{"enum":["a","b"]},"one":{"const":1},"many":{"enum":[1,2,3,4,5]}}}`, `(mode?: "a" | "b", one?: 1, many?: 1 | 2 | 3 | 4 | 5)`},
+		{`{"properties":{"list":{"type":"array","items":{"type":"string"}},"any":{"type":"array"},"both":{"type":"array","items":{"type":["string","null"]}}}}`, `(list?: string[], any?: array, both?: (string | null)[])`},
+		{`{"properties":{"u":{"anyOf":[{"type":"string"},{"type":"integer"},{"type":"string"}]},"r":{"$ref":"#/$defs/Color"},"x":{},"y":true}}`, `(u?: string | integer, r?: Color, x?: any, y?: any)`},
 		{`{"type":"string"}`, `(string)`},
 		{`{"type":"array","items":{"type":"number"}}`, `(number[])`},
-		{`{"type":"object","properties":{"a":{"description":"no type"},"b":{"type":"object","properties":{"c":{"type":"string"}}}}}`, `(a?: any, b?: object)`},
+		{`{"type":"object","properties":{"a":{"description":"no type"},"b":{"type":"object","properties":{"c":{"type":"string"}}}}}`, `(a?: any, b?: {c?: string})`},
 	} {
 		src := catalog.Over(&seen{snapshot: shows(toolbox.Descriptor{Name: "x", Schema: json.RawMessage(tt.schema)})}, nil)
 		var got struct {

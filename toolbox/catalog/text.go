@@ -7,20 +7,23 @@ import (
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
 )
 
 // What a model is shown of what others wrote, in bytes.
 const (
-	maxSummary   = 160
-	maxSignature = 300
-	maxMessage   = 2000
+	maxSummary = 160
+	maxMessage = 2000
+	// maxIndexed is how much of a parameter's description a search reads.
+	maxIndexed   = 300
+	maxShownName = 40
 	// maxName is the longest name that is looked for or given back.
 	maxName    = 256
 	maxNearest = 3
 )
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // summary is the beginning of a description, on one line: its first sentence, or as much of
 // it as fits.
@@ -32,7 +35,7 @@ func summary(description string) string {
 	if at := strings.Index(line, ". "); at >= 0 && at < maxSummary {
 		return line[:at+1]
 	}
-	return clip(line, maxSummary)
+	return text.Clip(line, maxSummary)
 }
 
 func firstParagraph(s string) string {
@@ -40,40 +43,26 @@ func firstParagraph(s string) string {
 	return s
 }
 
-// clip is s, if it is long only its beginning.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
+// encodeJSON is v, which is always one of our own types, as JSON.
+func encodeJSON(v any) json.RawMessage {
+	raw, err := text.JSON(v)
+	if err != nil {
+		return json.RawMessage("null")
 	}
-	end := limit
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return validUTF8(raw)
 }
 
-// encode is v as JSON, with every byte that need not be escaped as it is.
-func encode(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return json.RawMessage("null") // v is always one of our own types
-	}
-	return sound(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
-}
-
-// sound is raw as JSON has to be, UTF-8.
-func sound(raw json.RawMessage) json.RawMessage {
+// validUTF8 is raw as JSON has to be, UTF-8.
+func validUTF8(raw json.RawMessage) json.RawMessage {
 	if utf8.Valid(raw) {
 		return raw
 	}
 	return bytes.ToValidUTF8(raw, []byte("\ufffd"))
 }
 
-// value is raw without the whitespace that it costs to show, or, where it is no JSON, its text
+// jsonValue is raw without the whitespace that it costs to show, or, where it is no JSON, its text
 // as a string.
-func value(raw json.RawMessage) json.RawMessage {
+func jsonValue(raw json.RawMessage) json.RawMessage {
 	var b bytes.Buffer
 	b.Grow(len(raw))
 	if json.Compact(&b, raw) != nil {

@@ -3,12 +3,13 @@ package arguments
 import (
 	"encoding/json"
 
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // Typed is a parameter's value as it goes out.
 func Typed(text, schema string) (string, error) {
-	v, err := parseValue(text, NewShape(json.RawMessage(schema)).Resolved())
+	v, err := parseValue(text, signature.Parse(json.RawMessage(schema)).Resolved())
 	return string(v), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -97,18 +98,18 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 	if base == nil {
 		base = json.RawMessage(`{}`)
 	}
-	s := NewShape(schema).Resolved()
+	s := signature.Parse(schema).Resolved()
 	params := s.Parameters()
 	edits := make([]wire.Edit, len(a.pairs))
 	for i, p := range a.pairs {
 		value := json.RawMessage(p.value)
 		if !p.raw {
 			of, known := declared(params, p.key)
-			if !known && s.closed() {
+			if !known && takes(s) == "nothing" {
 				return nil, command.Usagef("the tool takes no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params)))
 			}
 			if !known {
-				of = s.others()
+				of, _ = s.Sub("additionalProperties")
 			}
 			var err error
 			if value, err = parseValue(p.value, of); err != nil {
@@ -125,22 +126,41 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 }
 
 // declared is the schema of the parameter of that name.
-func declared(params []parameter, name string) (Shape, bool) {
-	i := slices.IndexFunc(params, func(p parameter) bool { return p.Name == name })
+func declared(params []signature.Parameter, name string) (signature.Schema, bool) {
+	i := slices.IndexFunc(params, func(p signature.Parameter) bool { return p.Name == name })
 	if i < 0 {
-		return Shape{}, false
+		return signature.Schema{}, false
 	}
-	return params[i].Shape, true
+	return params[i].Schema, true
+}
+
+func parameterNames(params []signature.Parameter) (names []string) {
+	for _, p := range params {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// takes is what a schema says of parameters that it does not name: "nothing" may be given, "more" may, or it says "" of them.
+func takes(s signature.Schema) string {
+	more := s.Member("additionalProperties")
+	switch {
+	case s.Member("patternProperties") != nil, more != nil && more.Kind() != 'f':
+		return "more"
+	case more != nil:
+		return "nothing"
+	}
+	return ""
 }
 
 // Unknown is what a person may want to know of the keys that a schema does not
 // name, though it takes them.
 func (a *Input) Unknown(schema json.RawMessage) []string {
-	s := NewShape(schema).Resolved()
+	s := signature.Parse(schema).Resolved()
 	params := s.Parameters()
 	var out []string
 	for _, p := range a.pairs {
-		if _, known := declared(params, p.key); !known && !s.open() {
+		if _, known := declared(params, p.key); !known && takes(s) != "more" {
 			out = append(out, fmt.Sprintf("the tool declares no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params))))
 		}
 	}

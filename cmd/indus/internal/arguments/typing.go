@@ -7,17 +7,31 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/toolbox"
 )
+
+// Style is how the command writes parameters.
+var Style = func() signature.Style {
+	st := signature.Line
+	st.Bytes = 0
+	return st
+}()
+
+// ToolSignature is a tool as a person reads it: fs__read_file(path: string, head?: number).
+func ToolSignature(d toolbox.Descriptor) string {
+	return d.Name + signature.Parse(d.Schema).Signature(Style)
+}
 
 // parseValue is text as the JSON value that a schema asks for. Text stays text where
 // the schema allows text, or says nothing.
-func parseValue(text string, s Shape) (json.RawMessage, error) {
+func parseValue(text string, s signature.Schema) (json.RawMessage, error) {
 	value := json.RawMessage(strings.TrimSpace(text))
-	if listed, ok := enumValue(text, value, s.Elements("enum")); ok {
+	if listed, ok := enumValue(text, value, s); ok {
 		return listed, nil
 	}
-	want := Wanted(s, MaxDepth)
+	want := Wanted(s)
 	if len(want) == 0 || slices.Contains(want, "string") {
 		return wire.Quote(text), nil
 	}
@@ -30,8 +44,9 @@ func parseValue(text string, s Shape) (json.RawMessage, error) {
 
 // enumValue is the value of an enum that was typed: a text without its quotes, any
 // other as JSON has it.
-func enumValue(text string, value json.RawMessage, enum []json.RawMessage) (json.RawMessage, bool) {
-	for _, e := range enum {
+func enumValue(text string, value json.RawMessage, s signature.Schema) (json.RawMessage, bool) {
+	for n := range s.List("enum") {
+		e := signature.Raw(n)
 		if s, ok := wire.Unquote(e); ok && s == text || !ok && bytes.Equal(e, value) {
 			return e, true
 		}
@@ -55,20 +70,23 @@ func example(want []string) string {
 }
 
 // Wanted is the JSON types that a schema takes; none where it does not say.
-func Wanted(s Shape, depth int) []string {
-	if t := s.types(); len(t) > 0 {
+func Wanted(s signature.Schema) []string { return wantedTypes(s, 3) }
+
+func wantedTypes(s signature.Schema, depth int) []string {
+	if t := s.Types(); len(t) > 0 {
 		return t
 	}
 	var all []string
-	if v, ok := s.member("const"); ok {
-		all = append(all, kindOf(v))
+	if v := s.Member("const"); v != nil {
+		all = append(all, kindOf(signature.Raw(v)))
 	}
-	for _, e := range s.Elements("enum") {
-		all = append(all, kindOf(e))
+	for v := range s.List("enum") {
+		all = append(all, kindOf(signature.Raw(v)))
 	}
 	if all == nil && depth > 0 {
-		for _, v := range s.variants() {
-			all = append(all, Wanted(v, depth-1)...)
+		// Where a value has to satisfy several at once, the ones that say little do no harm.
+		for _, sub := range s.Alternatives("anyOf", "oneOf", "allOf") {
+			all = append(all, wantedTypes(sub, depth-1)...)
 		}
 	}
 	slices.Sort(all)

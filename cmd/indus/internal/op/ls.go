@@ -7,6 +7,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/operation"
 	"github.com/spf13/cobra"
 )
@@ -55,8 +56,7 @@ func (f *opFlags) printOps(s show.Streams, r *operation.Registry) error {
 	}
 	var b strings.Builder
 	for _, spec := range specs(r) {
-		takes := arguments.Declarations(arguments.NewShape(spec.Input).Resolved(), arguments.MaxDepth)
-		fmt.Fprintf(&b, "%-8s  %s\n", spec.Kind, show.Clean(spec.Name+"("+strings.Join(takes, ", ")+")"))
+		fmt.Fprintf(&b, "%-8s  %s\n", spec.Kind, show.Clean(spec.Name+signature.Parse(spec.Input).Signature(arguments.Style)))
 		if text := show.Summary(spec.Description); text != "" {
 			fmt.Fprintf(&b, "    %s\n", text)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/spf13/cobra"
@@ -58,33 +59,34 @@ func (f *callFlags) completeCall(cmd *cobra.Command, args []string, typed string
 	}
 	tool, _ := known(&f.ConfigFlags, cmd).Find(args[0])
 	var offers []string
-	for _, p := range arguments.NewShape(tool.Schema).Resolved().Parameters() {
+	for _, p := range signature.Parse(tool.Schema).Resolved().Parameters() {
 		given := func(word string) bool {
 			return strings.HasPrefix(word, p.Name+"=") || strings.HasPrefix(word, p.Name+":=")
 		}
-		switch sign := assignment(p.Shape); {
+		switch sign := assignment(p.Schema); {
 		case slices.ContainsFunc(args[1:], given):
 		case strings.HasPrefix(typed, p.Name+"="):
-			for _, v := range valueOffers(p.Shape) {
+			for _, v := range valueOffers(p.Schema) {
 				offers = append(offers, p.Name+"="+v)
 			}
 			return command.WithPrefix(typed, offers), cobra.ShellCompDirectiveNoFileComp
 		default:
-			offers = append(offers, withDescription(p.Name+sign, p.Description()))
+			offers = append(offers, withDescription(p.Name+sign, p.Schema.String("description")))
 		}
 	}
 	return command.WithPrefix(typed, offers), d
 }
 
 // valueOffers are those that a parameter takes, where they are few.
-func valueOffers(s arguments.Shape) (out []string) {
-	for _, e := range s.Elements("enum") {
-		if text, ok := wire.Unquote(e); ok {
-			e = []byte(text)
+func valueOffers(s signature.Schema) (out []string) {
+	for n := range s.List("enum") {
+		value := string(signature.Raw(n))
+		if text, ok := wire.Unquote([]byte(value)); ok {
+			value = text
 		}
-		out = append(out, string(e))
+		out = append(out, value)
 	}
-	if out == nil && slices.Contains(arguments.Wanted(s, arguments.MaxDepth), "boolean") {
+	if out == nil && slices.Contains(arguments.Wanted(s), "boolean") {
 		return []string{"true", "false"}
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -54,21 +55,22 @@ func toolHelp(d toolbox.Descriptor, heard time.Time) string {
 	if d.Description != "" {
 		b.WriteString("\n" + indentedText(d.Description, 2))
 	}
-	params := arguments.NewShape(d.Schema).Resolved().Parameters()
+	schema := signature.Parse(d.Schema).Resolved()
+	params := schema.Parameters()
 	fmt.Fprintf(&b, "\nUsage:\n  indus mcp call %s", show.ShellWord(show.Clean(d.Name)))
 	for _, p := range params {
 		if p.Required {
-			b.WriteString(" " + show.ShellWord(show.Clean(p.Name)) + assignment(p.Shape) + "…")
+			b.WriteString(" " + show.ShellWord(show.Clean(p.Name)) + assignment(p.Schema) + "…")
 		}
 	}
 	b.WriteString(" [ARGUMENT]...\n")
 	if params != nil {
 		b.WriteString("\nArguments (a \"?\" marks what may be left out):\n")
 	}
-	all := arguments.Declarations(arguments.NewShape(d.Schema).Resolved(), arguments.MaxDepth)
+	all := schema.Declarations(arguments.Style)
 	for i, p := range params {
 		b.WriteString("  " + show.Clean(all[i]) + "\n")
-		b.WriteString(indentedText(p.Description(), 6))
+		b.WriteString(indentedText(p.Schema.String("description"), 6))
 	}
 	if params == nil {
 		b.WriteString("\nIt declares no arguments.\n")
@@ -80,9 +82,9 @@ func toolHelp(d toolbox.Descriptor, heard time.Time) string {
 	return b.String()
 }
 
-// assignment is how a value of that shape is given.
-func assignment(s arguments.Shape) string {
-	for _, kind := range arguments.Wanted(s, arguments.MaxDepth) {
+// assignment is how a value for that schema is given.
+func assignment(s signature.Schema) string {
+	for _, kind := range arguments.Wanted(s) {
 		if kind == "array" || kind == "object" {
 			return ":="
 		}
