@@ -2,14 +2,12 @@ package protocol
 
 import (
 	"encoding/json"
-	"maps"
-	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/indusagi/indus/internal/keyword"
 	"github.com/indusagi/indus/internal/text"
 )
 
@@ -44,25 +42,25 @@ type compiler struct {
 
 // walk looks at all that there is, even where no keyword leads to it: Ajv registers the ids and
 // anchors of everything below the root, and fails where it does not like one.
-func (c *compiler) walk(v any, depth int) string {
+func (c *compiler) walk(v any, depth int) (why string) {
 	if c.nodes++; depth == 0 || c.nodes > maxCompileNodes {
 		return "it is too large"
 	}
-	below := slices.Values[[]any](nil)
 	switch v := v.(type) {
 	case map[string]any:
-		for _, key := range []string{"$id", "$anchor", "$dynamicAnchor"} {
-			if _, is := v[key].(string); is && depth < maxCompileDepth {
+		for key, below := range v {
+			if _, is := below.(string); is && depth < maxCompileDepth && (key == "$id" || key == "$anchor" || key == "$dynamicAnchor") {
 				return key + " is not supported below the root"
 			}
+			if why = c.walk(below, depth-1); why != "" {
+				return why
+			}
 		}
-		below = maps.Values(v)
 	case []any:
-		below = slices.Values(v)
-	}
-	for sub := range below {
-		if why := c.walk(sub, depth-1); why != "" {
-			return why
+		for _, below := range v {
+			if why = c.walk(below, depth-1); why != "" {
+				return why
+			}
 		}
 	}
 	return ""
@@ -93,160 +91,113 @@ func (c *compiler) schema(v any) string {
 	return ""
 }
 
+// keywordKinds are the types of the values of draft 7's keywords. What has none may have any value,
+// or is not read.
+var keywordKinds = map[string]reflect.Kind{
+	"maxLength": reflect.Float64, "minLength": reflect.Float64, "maxItems": reflect.Float64, "minItems": reflect.Float64,
+	"maxProperties": reflect.Float64, "minProperties": reflect.Float64, "minimum": reflect.Float64, "maximum": reflect.Float64,
+	"exclusiveMinimum": reflect.Float64, "exclusiveMaximum": reflect.Float64, "multipleOf": reflect.Float64,
+	"uniqueItems": reflect.Bool, "format": reflect.String, "required": reflect.Slice, "enum": reflect.Slice,
+	"$id": reflect.String, "$ref": reflect.String, "pattern": reflect.String,
+	"allOf": reflect.Slice, "anyOf": reflect.Slice, "oneOf": reflect.Slice,
+	"properties": reflect.Map, "patternProperties": reflect.Map, "dependencies": reflect.Map,
+}
+
+// laterKeywords hold schemas in later drafts only, or none that Ajv compiles where it finds them.
+var laterKeywords = []string{"$defs", "definitions", "prefixItems", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
+
 // keyword looks at one keyword of draft 7 as Ajv has it; others it ignores.
 func (c *compiler) keyword(s map[string]any, key string, v any) string {
-	ok := true
-	switch key {
-	case "id", "$async", "$anchor", "$dynamicAnchor":
+	kind, typed := keywordKinds[key]
+	list, _ := v.([]any)
+	id, _ := v.(string)
+	switch {
+	case slices.Contains([]string{"id", "$async", "$anchor", "$dynamicAnchor"}, key):
 		return key + " is not supported"
-	case "$id":
-		id, is := v.(string)
-		ok = is && plainID.MatchString(id)
-	case "$ref":
-		return c.reference(v)
-	case "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties",
-		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
-		_, ok = v.(float64)
-	case "uniqueItems":
-		_, ok = v.(bool)
-	case "format":
-		_, ok = v.(string)
-	case "required":
-		_, ok = v.([]any)
-	case "enum":
-		var list []any
-		list, ok = v.([]any)
-		ok = ok && len(list) > 0
-	case "type", "nullable":
-		ok = typed(s)
-	case "pattern":
-		var p string
-		if p, ok = v.(string); ok && !ecmaPattern(p) {
-			return "the pattern " + Printable(p, 60) + " is none of JavaScript's"
-		}
-	case "not", "if", "then", "else", "contains", "propertyNames", "additionalProperties", "additionalItems":
-		return c.schema(v)
-	case "items":
-		if list, several := v.([]any); several {
-			return c.schemas(list)
-		}
-		return c.schema(v)
-	case "allOf", "anyOf", "oneOf":
-		var list []any
-		if list, ok = v.([]any); ok {
-			return c.schemas(list)
-		}
-	case "properties", "patternProperties", "dependencies":
-		var named map[string]any
-		if named, ok = v.(map[string]any); ok {
-			return c.named(key, named)
-		}
-	}
-	if !ok {
+	case typed && (v == nil || reflect.TypeOf(v).Kind() != kind),
+		key == "$id" && !plainID.MatchString(id),
+		key == "enum" && len(list) == 0,
+		(key == "type" || key == "nullable") && !typesAgree(s):
 		return key + " has a value that it cannot have"
+	case key == "$ref":
+		return c.reference(id)
 	}
-	return ""
-}
-
-func (c *compiler) schemas(list []any) string {
-	for _, v := range list {
-		if why := c.schema(v); why != "" {
+	patterns := []string{}
+	if key == "pattern" {
+		patterns = append(patterns, id)
+	}
+	if named, ok := v.(map[string]any); ok && key == "patternProperties" {
+		for name := range named {
+			patterns = append(patterns, name)
+		}
+	}
+	for _, p := range patterns {
+		if !ecmaPattern(p) {
+			return "the pattern " + Printable(p, 60) + " is not surely one of JavaScript's"
+		}
+	}
+	if slices.Contains(laterKeywords, key) {
+		return ""
+	}
+	for sub := range keyword.Schemas(key, v) {
+		if why := c.schema(sub); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-func (c *compiler) named(key string, named map[string]any) string {
-	for name, v := range named {
-		if key == "patternProperties" && !ecmaPattern(name) {
-			return "the pattern " + Printable(name, 60) + " is none of JavaScript's"
-		}
-		if _, list := v.([]any); list && key == "dependencies" {
-			continue
-		}
-		if why := c.schema(v); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// typed reports whether type and nullable of a schema go together.
-func typed(s map[string]any) bool {
+// typesAgree reports whether type and nullable of a schema go together.
+func typesAgree(s map[string]any) bool {
 	nullable, said := s["nullable"]
 	null, is := nullable.(bool)
 	list, ok := s["type"].([]any)
 	if one, single := s["type"].(string); single {
 		list, ok = []any{one}, true
 	}
-	_, hasType := s["type"]
-	if hasType != ok || said && (!is || len(list) == 0) {
+	if _, hasType := s["type"]; hasType != ok || said && (!is || len(list) == 0) {
 		return false
 	}
-	for _, t := range list {
-		switch t {
-		case "string", "number", "integer", "boolean", "object", "array":
-		case "null":
-			if said && !null {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(list, func(t any) bool {
+		name, _ := t.(string)
+		return !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, name) || name == "null" && said && !null
+	})
 }
 
-// reference follows a $ref within the document: "#" or "#/…". A chain of references
-// must end.
-func (c *compiler) reference(v any) string {
-	ref, _ := v.(string)
-	target, ok := c.resolve(ref)
-	if !ok {
-		return "$ref " + Printable(ref, 60) + " leads nowhere"
-	}
-	s, _ := target.(map[string]any)
+// reference follows a $ref within the document, "#" or "#/…", through objects alone. A chain
+// of references must end.
+func (c *compiler) reference(ref string) string {
+	target := c.resolve(ref)
 	for range maxCompileDepth {
+		s, _ := target.(map[string]any)
 		next, chained := s["$ref"].(string)
 		if !chained {
-			return c.schema(target)
+			break
 		}
-		end, _ := c.resolve(next)
-		s, _ = end.(map[string]any)
+		if target = c.resolve(next); target == nil {
+			break
+		}
+		ref = next
 	}
-	return "$ref " + Printable(ref, 60) + " leads to itself"
+	if s, ok := target.(map[string]any); ok && s["$ref"] == nil {
+		return c.schema(s)
+	}
+	if b, ok := target.(bool); ok {
+		return c.schema(b)
+	}
+	return "$ref " + Printable(ref, 60) + " leads nowhere"
 }
 
-func (c *compiler) resolve(ref string) (any, bool) {
-	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok || pointer != "" && pointer[0] != '/' {
-		return nil, false
-	}
+func (c *compiler) resolve(ref string) any {
 	at := c.root
-	for i, part := range strings.Split(pointer, "/") {
-		if i == 0 {
+	for i, step := range strings.Split(ref, "/") {
+		if i == 0 && step == "#" {
 			continue
 		}
-		part, err := url.PathUnescape(part)
-		if err != nil {
-			return nil, false
-		}
-		part = text.FromPointerStep(part)
-		switch v := at.(type) {
-		case map[string]any:
-			at, ok = v[part]
-		case []any:
-			n, err := strconv.Atoi(part)
-			if ok = err == nil && n >= 0 && n < len(v) && strconv.Itoa(n) == part; ok {
-				at = v[n]
-			}
-		default:
-			ok = false
-		}
-		if !ok {
-			return nil, false
+		object, _ := at.(map[string]any)
+		if at = object[text.FromPointerStep(step)]; i == 0 || strings.Contains(step, "%") {
+			return nil
 		}
 	}
-	return at, true
+	return at
 }
