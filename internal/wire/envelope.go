@@ -83,30 +83,30 @@ func Scan(b []byte) (Envelope, error) {
 		e     Envelope
 		doubt error
 	)
-	i := space(b, 0)
+	i := skipSpace(b, 0)
 	if i == len(b) || b[i] != '{' {
-		return Envelope{}, syntax(b, i, unexpected)
+		return Envelope{}, syntax(b, i, whyUnexpected)
 	}
-	i = space(b, i+1)
+	i = skipSpace(b, i+1)
 	if i < len(b) && b[i] == '}' {
 		return e, trailing(b, i+1)
 	}
 	for {
 		m, end, w := member(b, i)
-		if w != fine {
+		if w != whyNone {
 			return Envelope{}, syntax(b, end, w)
 		}
 		if err := e.put(b, m); err != nil && doubt == nil {
 			doubt = err
 		}
-		i = space(b, end)
+		i = skipSpace(b, end)
 		if i == len(b) || b[i] != ',' && b[i] != '}' {
-			return Envelope{}, syntax(b, i, unexpected)
+			return Envelope{}, syntax(b, i, whyUnexpected)
 		}
 		if b[i] == '}' {
 			break
 		}
-		i = space(b, i+1)
+		i = skipSpace(b, i+1)
 	}
 	if err := trailing(b, i+1); err != nil {
 		return Envelope{}, err
@@ -119,8 +119,8 @@ func Scan(b []byte) (Envelope, error) {
 
 // trailing returns an error if anything but whitespace follows from i.
 func trailing(b []byte, i int) error {
-	if i = space(b, i); i < len(b) {
-		err := syntax(b, i, unexpected)
+	if i = skipSpace(b, i); i < len(b) {
+		err := syntax(b, i, whyUnexpected)
 		err.Reason += " after the object"
 		return err
 	}
@@ -135,16 +135,16 @@ type span struct{ start, keyEnd, value, end int }
 func member(b []byte, i int) (m span, end int, w why) {
 	m.start = i
 	if i == len(b) || b[i] != '"' {
-		return m, i, unexpected
+		return m, i, whyUnexpected
 	}
-	if m.keyEnd, w = text(b, i+1); w != fine {
+	if m.keyEnd, w = scanText(b, i+1); w != whyNone {
 		return m, m.keyEnd, w
 	}
-	if i = space(b, m.keyEnd); i == len(b) || b[i] != ':' {
-		return m, i, unexpected
+	if i = skipSpace(b, m.keyEnd); i == len(b) || b[i] != ':' {
+		return m, i, whyUnexpected
 	}
-	m.value = space(b, i+1)
-	m.end, w = value(b, m.value, 1)
+	m.value = skipSpace(b, i+1)
+	m.end, w = scanValue(b, m.value, 1)
 	return m, m.end, w
 }
 

@@ -35,7 +35,6 @@ func (e *KeyError) Error() string {
 // found no room in their budget, and was discarded. Reading can go on.
 type TooLong struct {
 	Prefix []byte // the first 4 KiB
-	Suffix []byte // the last 1 KiB
 	Size   int64  // of the whole message in bytes
 	Limit  int
 }
@@ -47,45 +46,38 @@ func (e *TooLong) Error() string {
 	return fmt.Sprintf("wire: message of %d bytes is over the limit of %d", e.Size, e.Limit)
 }
 
-// ID returns the id of the discarded message where it can be told from
-// its beginning, as by [ProbeID], or from its end: servers on the TypeScript
-// SDK put the result first and the id last.
-func (e *TooLong) ID() (id json.RawMessage, ok bool) {
-	if id, ok := ProbeID(e.Prefix); ok {
-		return id, true
-	}
-	return probeTail(e.Suffix)
-}
+// ID returns the id of the discarded message where its beginning has it, as by [ProbeID].
+func (e *TooLong) ID() (id json.RawMessage, ok bool) { return ProbeID(e.Prefix) }
 
-// why is the scanner's verdict, fine unless it stopped.
+// why is the scanner's verdict, whyNone unless it stopped.
 type why uint8
 
 const (
-	fine why = iota
-	unexpected
-	tooDeep
-	badControl
-	badEscape
+	whyNone why = iota
+	whyUnexpected
+	whyTooDeep
+	whyControl
+	whyEscape
 )
 
 // syntax makes the error for a scan of b that stopped at i.
 func syntax(b []byte, i int, w why) *SyntaxError {
 	reason := "unexpected end"
 	switch {
-	case w == tooDeep:
+	case w == whyTooDeep:
 		reason = fmt.Sprintf("nested deeper than %d", maxDepth)
 	case i >= len(b):
-	case w == badControl:
+	case w == whyControl:
 		reason = fmt.Sprintf("control character 0x%02x in a string", b[i])
-	case w == badEscape:
-		reason = fmt.Sprintf("invalid escape with %s", name(b[i]))
+	case w == whyEscape:
+		reason = fmt.Sprintf("invalid escape with %s", byteName(b[i]))
 	default:
-		reason = "unexpected " + name(b[i])
+		reason = "unexpected " + byteName(b[i])
 	}
 	return &SyntaxError{Offset: i, Reason: reason}
 }
 
-func name(c byte) string {
+func byteName(c byte) string {
 	if c < ' ' || c > '~' {
 		return fmt.Sprintf("byte 0x%02x", c)
 	}

@@ -10,7 +10,6 @@ import (
 const (
 	chunkSize  = 64 << 10 // what a pipe holds
 	prefixSize = 4 << 10
-	suffixSize = 1 << 10
 )
 
 type chunk [chunkSize]byte
@@ -111,12 +110,6 @@ func (h *held) take() ([]byte, error) {
 	return message, nil
 }
 
-// keep adds p to the ends that are kept.
 func (e *TooLong) keep(p []byte) {
 	e.Prefix = append(e.Prefix, p[:min(prefixSize-len(e.Prefix), len(p))]...)
-	p = p[max(len(p)-suffixSize, 0):]
-	if n := len(e.Suffix) + len(p) - suffixSize; n > 0 {
-		e.Suffix = e.Suffix[:copy(e.Suffix, e.Suffix[n:])]
-	}
-	e.Suffix = append(e.Suffix, p...)
 }

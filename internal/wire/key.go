@@ -1,5 +1,8 @@
 package wire
 
+// envelopeKeys are the keys of an envelope.
+var envelopeKeys = [...]string{"id", "jsonrpc", "result", "method", "params", "error"}
+
 // envelopeKey returns the envelope key that a quoted key is, after its escapes
 // are decoded, or that some reader may take it for; "" for all others.
 //
@@ -8,25 +11,12 @@ package wire
 // encoding/json), by the upper case of Java and .NET (ı and İ are i), or for a
 // reader whose strings end at a NUL.
 func envelopeKey(raw []byte) (like string, exact bool) {
-	switch string(raw) { // nearly all
-	case `"id"`:
-		return "id", true
-	case `"jsonrpc"`:
-		return "jsonrpc", true
-	case `"result"`:
-		return "result", true
-	case `"method"`:
-		return "method", true
-	case `"params"`:
-		return "params", true
-	case `"error"`:
-		return "error", true
+	in := raw[1 : len(raw)-1]
+	for _, k := range envelopeKeys {
+		if string(in) == k {
+			return k, true
+		}
 	}
-	return disguised(raw[1 : len(raw)-1])
-}
-
-// disguised is envelopeKey for all other spellings.
-func disguised(in []byte) (like string, exact bool) {
 	var folded [len("jsonrpc")]byte
 	exact = true
 	n := 0
@@ -36,7 +26,7 @@ func disguised(in []byte) (like string, exact bool) {
 			exact = false
 			break
 		}
-		f := fold(r)
+		f := foldLetter(r)
 		if f == 0 || n == len(folded) {
 			return "", false
 		}
@@ -44,25 +34,16 @@ func disguised(in []byte) (like string, exact bool) {
 		folded[n] = f
 		i += size
 	}
-	switch string(folded[:n]) {
-	case "id":
-		return "id", exact
-	case "jsonrpc":
-		return "jsonrpc", exact
-	case "result":
-		return "result", exact
-	case "method":
-		return "method", exact
-	case "params":
-		return "params", exact
-	case "error":
-		return "error", exact
+	for _, k := range envelopeKeys {
+		if string(folded[:n]) == k {
+			return k, exact
+		}
 	}
 	return "", false
 }
 
-// fold returns the lower-case ASCII letter that r can pass for, or 0.
-func fold(r rune) byte {
+// foldLetter returns the lower-case ASCII letter that r can pass for, or 0.
+func foldLetter(r rune) byte {
 	switch {
 	case 'a' <= r && r <= 'z':
 		return byte(r)

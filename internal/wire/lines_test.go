@@ -66,7 +66,7 @@ func oracle(b []byte, max int) (want []string) {
 		switch {
 		case len(line) == 0:
 		case len(line) > max:
-			want = append(want, fmt.Sprintf("%d %s %s", len(line), line[:min(len(line), 4096)], line[len(line)-min(len(line), 1024):]))
+			want = append(want, fmt.Sprintf("%d %s", len(line), line[:min(len(line), 4096)]))
 		default:
 			want = append(want, string(line))
 		}
@@ -82,7 +82,7 @@ func checkLines(t *testing.T, r io.Reader, b []byte, max int) {
 		got, err := lines.Next()
 		var tooLong *wire.TooLong
 		if errors.As(err, &tooLong) {
-			got = fmt.Appendf(nil, "%d %s %s", tooLong.Size, tooLong.Prefix, tooLong.Suffix)
+			got = fmt.Appendf(nil, "%d %s", tooLong.Size, tooLong.Prefix)
 		} else if err != nil {
 			t.Fatalf("line %d: %v", i, err)
 		}

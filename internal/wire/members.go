@@ -36,7 +36,7 @@ func Members(obj json.RawMessage) ([]Member, error) {
 		m := c.span
 		raw := obj[m.start:m.keyEnd:m.keyEnd]
 		list = append(list, Member{
-			Key: decode(raw[1 : len(raw)-1]), RawKey: raw, Value: obj[m.value:m.end:m.end],
+			Key: decodeInside(raw[1 : len(raw)-1]), RawKey: raw, Value: obj[m.value:m.end:m.end],
 			Start: m.start, End: m.end,
 		})
 	}
@@ -93,7 +93,7 @@ func Unique(members []Member) error {
 		for i := range members {
 			for k := range i {
 				if members[k].Key == members[i].Key {
-					return twice(&members[i])
+					return repeatedKey(&members[i])
 				}
 			}
 		}
@@ -103,13 +103,13 @@ func Unique(members []Member) error {
 	for i := range members {
 		seen[members[i].Key] = struct{}{}
 		if len(seen) == i {
-			return twice(&members[i])
+			return repeatedKey(&members[i])
 		}
 	}
 	return nil
 }
 
-func twice(m *Member) error {
+func repeatedKey(m *Member) error {
 	return &KeyError{Key: m.Key, Like: m.Key, Offset: m.Start}
 }
 
@@ -119,7 +119,7 @@ func keyIs(raw []byte, key string) bool {
 	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
 		return string(in) == key
 	}
-	return decode(in) == key
+	return decodeInside(in) == key
 }
 
 // cursor steps through a container that is valid JSON, by its quotes and
@@ -135,7 +135,7 @@ type cursor struct {
 
 // enter returns a cursor before the first member of the container in b.
 func enter(b []byte, open byte) (cursor, bool) {
-	i := space(b, 0)
+	i := skipSpace(b, 0)
 	c := cursor{b: b, close: open + 2, i: i + 1, first: true}
 	if i == len(b) || b[i] != open {
 		c.i, c.bad = i, true
@@ -146,9 +146,9 @@ func enter(b []byte, open byte) (cursor, bool) {
 // next goes to the next member or element; when it returns false, i is at
 // the closing bracket, or bad is set.
 func (c *cursor) next() bool {
-	c.i = space(c.b, c.i)
+	c.i = skipSpace(c.b, c.i)
 	if c.i < len(c.b) && c.b[c.i] == c.close {
-		if end := space(c.b, c.i+1); end < len(c.b) {
+		if end := skipSpace(c.b, c.i+1); end < len(c.b) {
 			c.i, c.bad = end, true
 		}
 		return false
@@ -158,7 +158,7 @@ func (c *cursor) next() bool {
 			c.bad = true
 			return false
 		}
-		c.i = space(c.b, c.i+1)
+		c.i = skipSpace(c.b, c.i+1)
 	}
 	c.first = false
 	c.start = c.i
@@ -167,7 +167,7 @@ func (c *cursor) next() bool {
 		return false
 	}
 	c.value = c.i
-	c.end = skip(c.b, c.i)
+	c.end = skipValue(c.b, c.i)
 	if c.end < 0 {
 		c.bad = true
 		return false
@@ -186,12 +186,12 @@ func (c *cursor) key() bool {
 		return false
 	}
 	c.keyEnd = end
-	c.i = space(c.b, end)
+	c.i = skipSpace(c.b, end)
 	if c.i >= len(c.b) || c.b[c.i] != ':' {
 		return false
 	}
-	c.i = space(c.b, c.i+1)
+	c.i = skipSpace(c.b, c.i+1)
 	return true
 }
 
-func (c *cursor) fail() error { return syntax(c.b, c.i, unexpected) }
+func (c *cursor) fail() error { return syntax(c.b, c.i, whyUnexpected) }

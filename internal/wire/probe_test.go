@@ -41,32 +41,6 @@ func TestProbeID(t *testing.T) {
 	}
 }
 
-func TestTooLongTellsTheIDFromEitherEnd(t *testing.T) {
-	for _, c := range []struct{ prefix, suffix, want string }{
-		{`{"id":1,"res`, `}}`, `1`},
-		{`{"result":{`, `xx"}]},"jsonrpc":"2.0","id":17}`, `17`},
-		{`{"result":{`, "]} , \"id\" : \"a\\\"\\\\\" , \"x\" : true } \r", `"a\"\\"`},
-		{`{"result":{`, `]},"i\u0064":17}`, `17`},
-		{`{"result":{`, `]},"id":17},"x":{}}`, ``},
-		{`{"result":{`, `"id":17,"x":"y"}}`, ``},
-		{`{"result":"`, `\"id\":17}"}`, ``},
-		{`{"result":"`, `,"id":17}x`, ``},
-		{`{"result":"`, `,"id":null}`, ``},
-		{`{"result":"`, `,"id":0x7}`, ``},
-		{`{"result":"`, `,"id":}`, ``},
-		{`{"result":"`, `\\"id":5}`, ``},
-		{`{"result":"`, `id":5}`, ``},
-		{`{"result":"`, `"id":5}`, ``}, // in full: {"x\"id":5}
-		{`{"result":"`, `5}`, ``},
-		{`{"result":"`, `}`, ``}, {`{`, ``, ``},
-	} {
-		e := &wire.TooLong{Prefix: []byte(c.prefix), Suffix: []byte(c.suffix)}
-		if id, ok := e.ID(); string(id) != c.want || ok != (c.want != "") {
-			t.Errorf("%s … %s: %s, %v, want %s", c.prefix, c.suffix, id, ok, c.want)
-		}
-	}
-}
-
 func TestProbeAgreesWithScan(t *testing.T) {
 	for i, s := range append(corpus(), deep()...) {
 		for _, cut := range []int{0, i, len(s) / 2, len(s) - 1, len(s)} {
@@ -85,20 +59,16 @@ func FuzzProbeID(f *testing.F) {
 	})
 }
 
-// checkProbe cuts a message in two: what is told from either part must be
-// its id, and from the first part it must be told if the id is well within.
+// checkProbe cuts a message in two: what the first part tells must be
+// its id, and it must tell it if the id is well within.
 func checkProbe(t *testing.T, b []byte, cut int) {
 	head, ok := wire.ProbeID(b[:cut])
-	tail, tailOK := (&wire.TooLong{Suffix: b[cut:]}).ID()
 	e, err := wire.Scan(b)
 	if err != nil {
 		return
 	}
 	if ok && string(head) != string(e.ID) || !ok && head != nil {
 		t.Fatalf("ProbeID(%s) = %s, %v, the id is %s", clip(b[:cut]), head, ok, e.ID)
-	}
-	if tailOK && string(tail) != string(e.ID) || !tailOK && tail != nil {
-		t.Fatalf("from %s: %s, %v, the id is %s", clip(b[cut:]), tail, tailOK, e.ID)
 	}
 	named := len(e.ID) > 0 && strings.IndexByte(`"-0123456789`, e.ID[0]) >= 0
 	end := len(b) - cap(tailOf(b, e.ID))

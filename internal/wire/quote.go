@@ -42,7 +42,7 @@ func ascii(s string, i int) int {
 		p := s[i : i+8]
 		x := uint64(p[0]) | uint64(p[1])<<8 | uint64(p[2])<<16 | uint64(p[3])<<24 |
 			uint64(p[4])<<32 | uint64(p[5])<<40 | uint64(p[6])<<48 | uint64(p[7])<<56 // one load
-		if m := (marks(x) | x) & tops; m != 0 {
+		if m := (textEnds(x) | x) & topBits; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
@@ -77,15 +77,15 @@ func Unquote(raw json.RawMessage) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	if end, w := text(raw, 1); w != fine || end != len(raw) {
+	if end, w := scanText(raw, 1); w != whyNone || end != len(raw) {
 		return "", false
 	}
-	return decode(raw[1 : len(raw)-1]), true
+	return decodeInside(raw[1 : len(raw)-1]), true
 }
 
-// decode decodes the inside of a string. It is total: what is not a valid
+// decodeInside decodes the inside of a string. It is total: what is not a valid
 // escape stands for itself.
-func decode(in []byte) string {
+func decodeInside(in []byte) string {
 	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
 		return string(in)
 	}

@@ -18,36 +18,24 @@ type Edit struct {
 // counts. A key that is edited and stands twice in obj is a [KeyError].
 func Rewrite(obj json.RawMessage, edits ...Edit) (json.RawMessage, error) {
 	size := len(obj)
-	for i := range edits {
-		size += len(edits[i].Key) + len(edits[i].Value) + len(`,"":`)
-	}
-	out, err := AppendRewrite(make([]byte, 0, size), obj, edits...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// AppendRewrite appends what [Rewrite] returns to dst, which must not overlap
-// obj. After an error dst is returned as it was.
-func AppendRewrite(dst []byte, obj json.RawMessage, edits ...Edit) ([]byte, error) {
-	for i := range edits {
-		if v := edits[i].Value; v != nil && len(v) == 0 {
-			return dst, fmt.Errorf("wire: rewrite: empty value for key %q", edits[i].Key)
+	for _, e := range edits {
+		if e.Value != nil && len(e.Value) == 0 {
+			return nil, fmt.Errorf("wire: rewrite: empty value for key %q", e.Key)
 		}
+		size += len(e.Key) + len(e.Value) + len(`,"":`)
 	}
 	c, ok := enter(obj, '{')
 	if !ok {
-		return dst, c.fail()
+		return nil, c.fail()
 	}
-	p := patch{out: dst, obj: obj, edits: edits, done: make([]bool, len(edits))}
+	p := patch{out: make([]byte, 0, size), obj: obj, edits: edits, done: make([]bool, len(edits))}
 	for c.next() {
 		if err := p.member(c.span); err != nil {
-			return dst, err
+			return nil, err
 		}
 	}
 	if c.bad {
-		return dst, c.fail()
+		return nil, c.fail()
 	}
 	return p.finish(c.i), nil
 }

@@ -5,25 +5,25 @@ import (
 	"math/bits"
 )
 
-// text validates a string whose first byte within the quotes is at i. It
+// scanText validates a string whose first byte within the quotes is at i. It
 // looks at eight bytes at a time (SIMD within a register), and at more once the
 // text runs long without an escape.
-func text(b []byte, i int) (int, why) {
+func scanText(b []byte, i int) (int, why) {
 	for run := 0; i+8 <= len(b); {
-		m := marks(binary.LittleEndian.Uint64(b[i:])) & tops
+		m := textEnds(binary.LittleEndian.Uint64(b[i:])) & topBits
 		if m == 0 {
 			i += 8
 			if run++; run == 4 {
-				i, run = plain(b, i), 0
+				i, run = skipPlain(b, i), 0
 			}
 			continue
 		}
 		i += bits.TrailingZeros64(m) >> 3
 		switch {
 		case b[i] == '"':
-			return i + 1, fine
+			return i + 1, whyNone
 		case b[i] != '\\':
-			return i, badControl
+			return i, whyControl
 		case i+1 < len(b) && simpleEscape(b[i+1]):
 			i += 2
 			for i+1 < len(b) && b[i] == '\\' && simpleEscape(b[i+1]) {
@@ -31,55 +31,55 @@ func text(b []byte, i int) (int, why) {
 			}
 		default:
 			var w why
-			if i, w = escape(b, i); w != fine {
+			if i, w = escape(b, i); w != whyNone {
 				return i, w
 			}
 		}
 		run = 0
 	}
-	return textEnd(b, i)
+	return scanTextEnd(b, i)
 }
 
-// textEnd is text for the last few bytes.
-func textEnd(b []byte, i int) (int, why) {
+// scanTextEnd is text for the last few bytes.
+func scanTextEnd(b []byte, i int) (int, why) {
 	for i < len(b) {
 		switch {
 		case b[i] == '"':
-			return i + 1, fine
+			return i + 1, whyNone
 		case b[i] < ' ':
-			return i, badControl
+			return i, whyControl
 		case b[i] == '\\':
 			var w why
-			if i, w = escape(b, i); w != fine {
+			if i, w = escape(b, i); w != whyNone {
 				return i, w
 			}
 		default:
 			i++
 		}
 	}
-	return i, unexpected
+	return i, whyUnexpected
 }
 
 // escape validates the escape sequence whose backslash is at i.
 func escape(b []byte, i int) (int, why) {
 	if i+1 >= len(b) {
-		return len(b), unexpected
+		return len(b), whyUnexpected
 	}
 	switch c := b[i+1]; {
 	case simpleEscape(c):
-		return i + 2, fine
+		return i + 2, whyNone
 	case c == 'u':
 		for k := i + 2; k < i+6; k++ {
 			if k >= len(b) {
-				return len(b), unexpected
+				return len(b), whyUnexpected
 			}
 			if hexDigit(b[k]) < 0 {
-				return k, badEscape
+				return k, whyEscape
 			}
 		}
-		return i + 6, fine
+		return i + 6, whyNone
 	}
-	return i + 1, badEscape
+	return i + 1, whyEscape
 }
 
 // simpleEscape reports whether c stands for a character behind a backslash.
@@ -104,15 +104,15 @@ func hexDigit(c byte) rune {
 	return -1
 }
 
-// plain skips blocks of 32 bytes of plain text.
-func plain(b []byte, i int) int {
+// skipPlain skips blocks of 32 bytes of plain text.
+func skipPlain(b []byte, i int) int {
 	for ; i+32 <= len(b); i += 32 {
 		p := b[i : i+32 : i+32]
-		m := marks(binary.LittleEndian.Uint64(p)) |
-			marks(binary.LittleEndian.Uint64(p[8:])) |
-			marks(binary.LittleEndian.Uint64(p[16:])) |
-			marks(binary.LittleEndian.Uint64(p[24:]))
-		if m&tops != 0 {
+		m := textEnds(binary.LittleEndian.Uint64(p)) |
+			textEnds(binary.LittleEndian.Uint64(p[8:])) |
+			textEnds(binary.LittleEndian.Uint64(p[16:])) |
+			textEnds(binary.LittleEndian.Uint64(p[24:]))
+		if m&topBits != 0 {
 			break
 		}
 	}
@@ -120,16 +120,16 @@ func plain(b []byte, i int) int {
 }
 
 const (
-	ones = 0x0101010101010101
-	tops = 0x80 * ones
+	eachByte = 0x0101010101010101
+	topBits  = 0x80 * eachByte
 )
 
-// marks sets the top bit of the lowest byte of x that ends plain text. (Bits
+// textEnds sets the top bit of the lowest byte of x that ends plain text. (Bits
 // above that may be wrong, by borrows; those below are not, but for the tops.)
 // Flipping bit 1 moves the quote, 0x22, to 0x20, right above the control
 // characters, and leaves nothing else there.
-func marks(x uint64) uint64 {
-	quote := x ^ 0x02*ones
-	slash := x ^ '\\'*ones
-	return ((quote - 0x21*ones) | (slash - ones)) &^ x
+func textEnds(x uint64) uint64 {
+	quote := x ^ 0x02*eachByte
+	slash := x ^ '\\'*eachByte
+	return ((quote - 0x21*eachByte) | (slash - eachByte)) &^ x
 }

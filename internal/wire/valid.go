@@ -9,8 +9,8 @@ const maxDepth = 10_000
 // Valid reports whether b is one JSON value, with the verdict of
 // encoding/json.Valid on every input.
 func Valid(b []byte) bool {
-	i, w := value(b, space(b, 0), 0)
-	return w == fine && space(b, i) == len(b)
+	i, w := scanValue(b, skipSpace(b, 0), 0)
+	return w == whyNone && skipSpace(b, i) == len(b)
 }
 
 // CheckUTF8 is a [*SyntaxError] where b is not UTF-8, as JSON between systems has to be
@@ -28,70 +28,70 @@ func CheckUTF8(b []byte) error {
 }
 
 // space returns the index of the first byte from i that is not whitespace.
-func space(b []byte, i int) int {
+func skipSpace(b []byte, i int) int {
 	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
 	}
 	return i
 }
 
-// value validates the value that begins at i inside depth containers and
+// scanValue validates the value that begins at i inside depth containers and
 // returns the index behind it, or the index where and the reason why it is
 // invalid. All scanning functions below return in this way.
-func value(b []byte, i, depth int) (int, why) {
+func scanValue(b []byte, i, depth int) (int, why) {
 	if i < len(b) && (b[i] == '{' || b[i] == '[') {
-		return container(b, i, depth)
+		return scanContainer(b, i, depth)
 	}
-	return scalar(b, i)
+	return scanScalar(b, i)
 }
 
-// container validates the object or array that begins at i.
-func container(b []byte, i, depth int) (int, why) {
+// scanContainer validates the object or array that begins at i.
+func scanContainer(b []byte, i, depth int) (int, why) {
 	var open nesting
 	var w why
 	for base := depth; ; { // a value begins at i
 		if i < len(b) && (b[i] == '{' || b[i] == '[') {
 			if depth == maxDepth {
-				return i, tooDeep
+				return i, whyTooDeep
 			}
 			open.set(depth, b[i] == '{')
 			depth++
 			end := b[i] + 2 // '{'+2 is '}' and '['+2 is ']'
-			if i = space(b, i+1); i == len(b) {
-				return i, unexpected
+			if i = skipSpace(b, i+1); i == len(b) {
+				return i, whyUnexpected
 			}
 			if b[i] != end {
 				if open.object(depth - 1) {
-					if i, w = key(b, i); w != fine {
+					if i, w = scanKey(b, i); w != whyNone {
 						return i, w
 					}
 				}
 				continue
 			}
-		} else if i, w = scalar(b, i); w != fine {
+		} else if i, w = scanScalar(b, i); w != whyNone {
 			return i, w
 		}
 		for { // a value ended before i, or a container is empty: close what closes
-			i = space(b, i)
+			i = skipSpace(b, i)
 			if i == len(b) {
-				return i, unexpected
+				return i, whyUnexpected
 			}
 			object := open.object(depth - 1)
 			if b[i] == ',' {
-				i = space(b, i+1)
+				i = skipSpace(b, i+1)
 				if object {
-					if i, w = key(b, i); w != fine {
+					if i, w = scanKey(b, i); w != whyNone {
 						return i, w
 					}
 				}
 				break
 			}
 			if object && b[i] != '}' || !object && b[i] != ']' {
-				return i, unexpected
+				return i, whyUnexpected
 			}
 			i++
 			if depth--; depth == base {
-				return i, fine
+				return i, whyNone
 			}
 		}
 	}
@@ -110,63 +110,63 @@ func (n *nesting) set(depth int, object bool) {
 
 func (n *nesting) object(depth int) bool { return n[depth>>6]>>(depth&63)&1 != 0 }
 
-// key validates a key and its colon and returns the index of its value.
-func key(b []byte, i int) (int, why) {
+// scanKey validates a key and its colon and returns the index of its value.
+func scanKey(b []byte, i int) (int, why) {
 	if i == len(b) || b[i] != '"' {
-		return i, unexpected
+		return i, whyUnexpected
 	}
-	i, w := text(b, i+1)
-	if w != fine {
+	i, w := scanText(b, i+1)
+	if w != whyNone {
 		return i, w
 	}
-	i = space(b, i)
+	i = skipSpace(b, i)
 	if i == len(b) || b[i] != ':' {
-		return i, unexpected
+		return i, whyUnexpected
 	}
-	return space(b, i+1), fine
+	return skipSpace(b, i+1), whyNone
 }
 
-// scalar validates a string, number or literal.
-func scalar(b []byte, i int) (int, why) {
+// scanScalar validates a string, number or literal.
+func scanScalar(b []byte, i int) (int, why) {
 	if i >= len(b) {
-		return len(b), unexpected
+		return len(b), whyUnexpected
 	}
 	switch b[i] {
 	case '"':
-		return text(b, i+1)
+		return scanText(b, i+1)
 	case 't':
-		return literal(b, i, "true")
+		return scanLiteral(b, i, "true")
 	case 'f':
-		return literal(b, i, "false")
+		return scanLiteral(b, i, "false")
 	case 'n':
-		return literal(b, i, "null")
+		return scanLiteral(b, i, "null")
 	}
-	return number(b, i)
+	return scanNumber(b, i)
 }
 
-func literal(b []byte, i int, word string) (int, why) {
+func scanLiteral(b []byte, i int, word string) (int, why) {
 	for k := range len(word) {
 		if i+k >= len(b) || b[i+k] != word[k] {
-			return i + k, unexpected
+			return i + k, whyUnexpected
 		}
 	}
-	return i + len(word), fine
+	return i + len(word), whyNone
 }
 
-func number(b []byte, i int) (int, why) {
+func scanNumber(b []byte, i int) (int, why) {
 	if i < len(b) && b[i] == '-' {
 		i++
 	}
 	start := i
 	if i < len(b) && b[i] == '0' {
 		i++
-	} else if i = digits(b, i); i == start {
-		return i, unexpected
+	} else if i = scanDigits(b, i); i == start {
+		return i, whyUnexpected
 	}
 	if i < len(b) && b[i] == '.' {
 		start = i + 1
-		if i = digits(b, start); i == start {
-			return i, unexpected
+		if i = scanDigits(b, start); i == start {
+			return i, whyUnexpected
 		}
 	}
 	if i < len(b) && b[i]|0x20 == 'e' {
@@ -175,14 +175,14 @@ func number(b []byte, i int) (int, why) {
 			i++
 		}
 		start = i
-		if i = digits(b, start); i == start {
-			return i, unexpected
+		if i = scanDigits(b, start); i == start {
+			return i, whyUnexpected
 		}
 	}
-	return i, fine
+	return i, whyNone
 }
 
-func digits(b []byte, i int) int {
+func scanDigits(b []byte, i int) int {
 	for i < len(b) && b[i]-'0' < 10 {
 		i++
 	}
