@@ -80,7 +80,7 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnfit)
 	}
 	fresh := adapter{slab: s, profile: p, rules: &p.rules, parsed: p.parsed(), root: root, size: len(raw),
-		unsatisfiable: map[*node]bool{}, typesOf: map[*node]types{}, loops: map[*node]bool{}}
+		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
 	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
 		a := fresh // what was looked up in the document stays known
@@ -128,12 +128,12 @@ type adapter struct {
 	levels  int // references inside one another
 
 	// What is known of the original.
-	targets       map[string]*node // by reference
-	loops         map[*node]bool   // whether targets lead to a loop
-	visited       int              // values, to find loops
-	names         map[naming]*node // by $id and $anchor
-	typesOf       map[*node]types  // that schemas seem to be of
-	unsatisfiable map[*node]bool   // targets that nothing satisfies
+	targets       map[string]*node  // by reference
+	loops         map[*node]bool    // whether targets lead to a loop
+	visited       int               // values, to find loops
+	names         map[naming]*node  // by $id and $anchor
+	typesOf       map[*node]typeSet // that schemas seem to be of
+	unsatisfiable map[*node]bool    // targets that nothing satisfies
 
 	// What has been written.
 	inside      []*frame // the references that are being inlined
@@ -172,7 +172,7 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 		a.change(top, RuleRoot, "wrapped in an object with the property input", "", "")
 		top = newObject(
 			typeField("object"),
-			newField(wordProperties, newObject(newMember("input", without(top, definitionWords)))),
+			newField(wordProperties, newObject(newMember("input", withoutWords(top, definitionWords)))),
 			newField(wordRequired, newArray(newString("input"))),
 		)
 	}
@@ -332,7 +332,7 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 	if len(a.changes) >= maxChanges {
 		return
 	}
-	c := Change{Path: n.path(), Rule: rule, Did: did, Lost: owned(lost), Narrowed: owned(narrowed)}
+	c := Change{Path: n.path(), Rule: rule, Did: did, Lost: withOwnersNames(lost), Narrowed: withOwnersNames(narrowed)}
 	for i := range a.changes {
 		if len(a.targets) > 0 && a.changes[i] == c { // the same definition, inlined once more
 			return

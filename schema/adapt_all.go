@@ -92,10 +92,10 @@ func (a *adapter) dereferenced(d *builder, n *node) *node {
 	if ref == nil || ref.kind != '"' {
 		return n
 	}
-	rest := without(n, referenceWords)
+	rest := withoutWords(n, referenceWords)
 	target := a.target(ref.string())
 	if target == nil {
-		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+brief(ref.string()), "what "+brief(ref.string())+" says", "")
+		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref.string()), "what "+briefName(ref.string())+" says", "")
 		return rest
 	}
 	if !a.enter(d, n, target, ref.string()) {
@@ -109,7 +109,7 @@ func (a *adapter) dereferenced(d *builder, n *node) *node {
 
 // withAllOf is n with these in its allOf.
 func withAllOf(n *node, all ...*node) *node {
-	n = without(n, wordAllOf.set())
+	n = withoutWords(n, wordAllOf.set())
 	n.fields = append(n.fields, newField(wordAllOf, newArray(all...)))
 	return n
 }
@@ -156,12 +156,12 @@ func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok b
 	case wordConst:
 		return nil, false
 	case wordMinimum, wordExclusiveMinimum, wordMinLength, wordMinItems, wordMinProperties, wordMinContains:
-		if less(old, v) {
+		if isLess(old, v) {
 			return v, true
 		}
 		return old, true
 	case wordMaximum, wordExclusiveMaximum, wordMaxLength, wordMaxItems, wordMaxProperties, wordMaxContains:
-		if less(v, old) {
+		if isLess(v, old) {
 			return v, true
 		}
 		return old, true
@@ -278,7 +278,7 @@ func refusesProperties(x, y *builder) bool {
 }
 
 // typeNode is the value of type for a set.
-func typeNode(t types) *node {
+func typeNode(t typeSet) *node {
 	var names []*node
 	for _, one := range t.each() {
 		names = append(names, newString(one.one()))

@@ -82,7 +82,7 @@ func (a *adapter) tuple(d *builder) bool {
 		d.note("in this order: " + text)
 	}
 	a.change(d.from, RuleItems, "made one schema of the items of a tuple", lost, narrowed)
-	if most := d.get(wordMaxItems); closed && (most == nil || number(most) > float64(n)) {
+	if most := d.get(wordMaxItems); closed && (most == nil || numberOf(most) > float64(n)) {
 		d.set(wordMaxItems, &node{kind: '0', text: []byte(strconv.Itoa(n))})
 	}
 	d.set(wordItems, oneOfEach(union.elems))

@@ -14,7 +14,7 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 	var objects, others []*builder
 	for _, b := range open {
 		t := a.impliedTypes(b) & base
-		if !b.has.has(wordType) && d.has.has(wordType) && values(b.node()) == nil {
+		if !b.has.has(wordType) && d.has.has(wordType) && allowedValues(b.node()) == nil {
 			t = base // what it says of other types says nothing here
 		}
 		switch {
@@ -118,17 +118,17 @@ func (a *adapter) opened(d *builder, union *node) []*builder {
 }
 
 // impliedTypes are the types that a schema says or suggests.
-func (a *adapter) impliedTypes(d *builder) types {
+func (a *adapter) impliedTypes(d *builder) typeSet {
 	if d.has.has(wordType) {
 		return d.declared()
 	}
-	return suggested(d)
+	return suggestedTypes(d)
 }
 
-// suggested are the types whose keywords or values a schema has, everyType if it has none.
-func suggested(d *builder) types {
-	var t types
-	for _, v := range values(d.node()) {
+// suggestedTypes are the types whose keywords or values a schema has, everyType if it has none.
+func suggestedTypes(d *builder) typeSet {
+	var t typeSet
+	for _, v := range allowedValues(d.node()) {
 		t |= typeOfValue(v)
 	}
 	if t != 0 {
@@ -228,7 +228,7 @@ func constants(all []*node) *node {
 				return nil
 			}
 		}
-		v := values(n)
+		v := allowedValues(n)
 		if v == nil {
 			return nil
 		}
@@ -241,7 +241,7 @@ func constants(all []*node) *node {
 // contains the others.
 func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 	sum := &builder{from: d.from}
-	var t types
+	var t typeSet
 	for _, b := range all {
 		t |= a.impliedTypes(b)
 	}
@@ -282,7 +282,7 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 		d.note(lost)
 	}
 	narrowed := ""
-	if slices.ContainsFunc(all, func(b *builder) bool { return !b.has.has(wordType) && values(b.node()) == nil }) {
+	if slices.ContainsFunc(all, func(b *builder) bool { return !b.has.has(wordType) && allowedValues(b.node()) == nil }) {
 		narrowed = "what is no " + t.one()
 	}
 	a.change(d.from, RuleKeyword, "made one "+t.one()+" of a union", lost, narrowed)
@@ -309,7 +309,7 @@ func (a *adapter) mayBeObject(n *node, asked map[*node]bool) bool {
 	if target := a.refTarget(n); target != nil && !may(target) {
 		asked[n] = false
 	}
-	if all := values(n); t == nil && ref == nil && all != nil && !slices.ContainsFunc(all, func(v *node) bool { return v.kind == '{' }) {
+	if all := allowedValues(n); t == nil && ref == nil && all != nil && !slices.ContainsFunc(all, func(v *node) bool { return v.kind == '{' }) {
 		asked[n] = false
 	}
 	return asked[n]

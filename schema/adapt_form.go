@@ -44,7 +44,7 @@ func (a *adapter) nullable(d *builder) {
 	case union != nil:
 		d.set(wordAnyOf, newArray(append(slices.Clone(union.elems), newTyped("null"))...))
 	case d.has&(referenceWords|setOf(wordAllOf, wordOneOf)) != 0 && !d.root:
-		inner := without(d.node(), annotations|wordNullable.set())
+		inner := withoutWords(d.node(), annotations|wordNullable.set())
 		d.dropSet(^(annotations | wordNullable.set()))
 		d.set(wordAnyOf, newArray(madeFor(d.from, inner.fields...), newTyped("null")))
 	}
@@ -93,7 +93,7 @@ func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
 	case wordItems:
 		return v.isSchema() || v.kind == '[' && !slices.ContainsFunc(v.elems, noSchema), nil
 	case wordMultipleOf:
-		return v.kind == '0' && number(v) > 0, nil // 1e-999 is 0 to whoever reads it
+		return v.kind == '0' && numberOf(v) > 0, nil // 1e-999 is 0 to whoever reads it
 	case wordMinLength, wordMaxLength, wordMinItems, wordMaxItems, wordMinProperties, wordMaxProperties, wordMinContains, wordMaxContains:
 		return v.kind == '0' && typeOfValue(v) == typeInteger && v.text[0] != '-', nil
 	}
@@ -167,7 +167,7 @@ func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 			of = other
 		}
 		if typeNamed(of) != 0 {
-			a.change(d.from, RuleForm, "took the type "+brief(name)+" for array", "", "")
+			a.change(d.from, RuleForm, "took the type "+briefName(name)+" for array", "", "")
 			d.set(wordItems, newObject(typeField(of)))
 			return true, newString("array")
 		}
@@ -178,7 +178,7 @@ func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 	if typeNamed(lower) == 0 {
 		return false, nil
 	}
-	a.change(d.from, RuleForm, "took the type "+brief(name)+" for "+lower, "", "")
+	a.change(d.from, RuleForm, "took the type "+briefName(name)+" for "+lower, "", "")
 	return true, newString(lower)
 }
 

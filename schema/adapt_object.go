@@ -97,7 +97,7 @@ func lookUpNames(list []*node) func([]byte) bool {
 
 // lookUpFields tells which names fields have.
 func lookUpFields(fields []field) func([]byte) bool {
-	if len(fields) <= few {
+	if len(fields) <= fewMembers {
 		return func(name []byte) bool { return indexOf(fields, name) >= 0 }
 	}
 	set := make(map[string]bool, len(fields))
@@ -111,7 +111,7 @@ func lookUpFields(fields []field) func([]byte) bool {
 func (o *objectAdapter) property(f field, names map[string]string, r schemaResult, required bool) bool {
 	b := propertyInverse{key: f.key, name: f.name, step: r.back}
 	if name, ok := names[string(b.name)]; ok {
-		o.change(f.value, RuleKey, "renamed to "+brief(name), "", "")
+		o.change(f.value, RuleKey, "renamed to "+briefName(name), "", "")
 		f = newMember(name, f.value)
 		b.renamed = true
 	}
@@ -131,7 +131,7 @@ func (o *objectAdapter) property(f field, names map[string]string, r schemaResul
 	}
 	if r.cut && o.rules.Closed && !required {
 		o.change(f.value, RuleRecursion, "left out", "", "what is nested deeper")
-		o.builder.note("no " + brief(string(f.name)) + " at this depth")
+		o.builder.note("no " + briefName(string(f.name)) + " at this depth")
 		return true
 	}
 	if r.null && required {
@@ -250,7 +250,7 @@ func (o *objectAdapter) undeclared() bool {
 	}
 	names := o.renamed(props)
 	for _, f := range props.fields {
-		o.change(o.builder.from, RuleRequired, "declared "+brief(string(f.name))+", which is required", "", "")
+		o.change(o.builder.from, RuleRequired, "declared "+briefName(string(f.name))+", which is required", "", "")
 		r := o.schema(n)
 		if !o.property(f, names, r, true) {
 			return false
@@ -325,7 +325,7 @@ func takesNull(n *node) bool {
 	if t := n.get(wordType); t != nil && !typesOf(t).has(typeNull) {
 		return false
 	}
-	if v := values(n); v != nil {
+	if v := allowedValues(n); v != nil {
 		return slices.ContainsFunc(v, isNull)
 	}
 	return true
@@ -344,7 +344,7 @@ func withNull(n *node) *node {
 		union := newObject()
 		if text != nil {
 			union.fields = append(union.fields, newField(wordDescription, text))
-			out = without(n, wordDescription.set())
+			out = withoutWords(n, wordDescription.set())
 		}
 		union.fields = append(union.fields, newField(wordAnyOf, newArray(out, alone)))
 		return union
@@ -459,7 +459,7 @@ func (a *adapter) dictionary(d *builder) bool {
 			d.note("keys: " + a.sketch(d.node()))
 		}
 	}
-	if v := values(d.node()); v != nil {
+	if v := allowedValues(d.node()); v != nil {
 		lost = "that it is one of " + sketchValues(v)
 		d.note("one of " + sketchValues(v))
 		d.drop(wordEnum, wordConst)

@@ -28,8 +28,8 @@ func (a *adapter) references(d *builder) bool {
 		}
 		d.drop(w)
 		if target == nil || a.onlyRefers(target) {
-			a.change(d.from, RuleRef, "dropped a reference that leads nowhere here: "+brief(ref), "what "+brief(ref)+" says", "")
-			d.note("see " + brief(ref))
+			a.change(d.from, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref), "what "+briefName(ref)+" says", "")
+			d.note("see " + briefName(ref))
 			continue
 		}
 		if a.unsatisfiable[target] {
@@ -38,7 +38,7 @@ func (a *adapter) references(d *builder) bool {
 		if !a.enter(d, d.from, target, ref) {
 			continue
 		}
-		a.change(d.from, RuleRef, "inlined "+brief(ref), "", "")
+		a.change(d.from, RuleRef, "inlined "+briefName(ref), "", "")
 		if !a.merge(d, target) {
 			return false
 		}
@@ -113,10 +113,10 @@ func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 		return true
 	}
 	name := lastStep(ref)
-	a.change(d.from, RuleRecursion, "cut the reference "+brief(ref)+", which begins again", "the shape of "+brief(name)+" at this depth", "")
+	a.change(d.from, RuleRecursion, "cut the reference "+briefName(ref)+", which begins again", "the shape of "+briefName(name)+" at this depth", "")
 	d.cut = true
 	if name != "" {
-		d.note("one more " + brief(name) + ", of the same shape")
+		d.note("one more " + briefName(name) + ", of the same shape")
 	}
 	if t := a.typesFrom(target); t.one() != "" && !d.has.has(wordType) {
 		d.set(wordType, newString(t.one()))
@@ -125,7 +125,7 @@ func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 }
 
 // typesFrom are the types that a schema seems to be of, everyType if that is not plain. Each schema is asked once.
-func (a *adapter) typesFrom(n *node) types {
+func (a *adapter) typesFrom(n *node) typeSet {
 	if n.kind != '{' {
 		return everyType
 	}
@@ -137,7 +137,7 @@ func (a *adapter) typesFrom(n *node) types {
 	return a.typesOf[n]
 }
 
-func (a *adapter) typesOfSchema(n *node) types {
+func (a *adapter) typesOfSchema(n *node) typeSet {
 	if t := n.get(wordType); t != nil {
 		if s := typesOf(t); s != 0 {
 			return s
@@ -157,7 +157,7 @@ func (a *adapter) typesOfSchema(n *node) types {
 		all &= a.typesFrom(b)
 	}
 	for _, w := range []word{wordAnyOf, wordOneOf} {
-		var some types
+		var some typeSet
 		for _, b := range n.get(w).list() {
 			some |= a.typesFrom(b)
 		}
@@ -185,13 +185,13 @@ func (a *adapter) keepRef(d *builder, w word, target *node, ref string) bool {
 	if a.rules.RefAlone && d.has != w.set() {
 		lost := ""
 		if d.has&^annotations&^w.set() != 0 {
-			lost = "what stands beside " + brief(ref)
+			lost = "what stands beside " + briefName(ref)
 		}
 		a.change(d.from, RuleRef, "dropped what stands beside a reference", lost, "")
 		d.dropSet(^w.set())
 	}
 	if now != ref {
-		a.change(d.from, RuleRef, "wrote the reference "+brief(ref)+" as "+brief(now), "", "")
+		a.change(d.from, RuleRef, "wrote the reference "+briefName(ref)+" as "+briefName(now), "", "")
 	}
 	if d.back = back; now != ref || w != wordRef {
 		d.rename(w, wordRef, newString(now))

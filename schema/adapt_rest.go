@@ -120,12 +120,12 @@ func (a *adapter) leftovers(d *builder) bool {
 			silent = append(silent, string(f.name))
 			continue
 		}
-		a.change(d.whence(f), RuleKeyword, "dropped "+string(f.name), string(f.name)+" "+plainly(f.value), "")
+		a.change(d.whence(f), RuleKeyword, "dropped "+string(f.name), string(f.name)+" "+plainValue(f.value), "")
 	}
 	switch len(silent) {
 	case 0:
 	case 1:
-		a.change(d.from, RuleKeyword, "dropped "+brief(silent[0]), "", "")
+		a.change(d.from, RuleKeyword, "dropped "+briefName(silent[0]), "", "")
 	default:
 		a.change(d.from, RuleKeyword, "dropped "+briefTo(strings.Join(silent, ", "), 80), "", "")
 	}
@@ -161,22 +161,22 @@ func (a *adapter) takesOther(d *builder) bool {
 	return len(a.rules.Nested.Only) == 0
 }
 
-// values drops the values that the consumer does not take of keywords that it takes, and adapts what else holds schemas.
+// allowedValues drops the values that the consumer does not take of keywords that it takes, and adapts what else holds schemas.
 func (a *adapter) values(d *builder) {
 	if f := d.get(wordFormat); f != nil && len(a.rules.Formats) > 0 && a.takes(d, wordFormat) && !slices.Contains(a.rules.Formats, f.string()) {
-		a.change(d.from, RuleFormat, "dropped format", "format "+brief(f.string()), "")
-		d.note("format " + brief(f.string()))
+		a.change(d.from, RuleFormat, "dropped format", "format "+briefName(f.string()), "")
+		d.note("format " + briefName(f.string()))
 		d.drop(wordFormat)
 	}
 	if p := d.get(wordPattern); p != nil && a.takes(d, wordPattern) && !a.takesPattern(p.string()) {
-		a.change(d.from, RulePattern, "dropped pattern", "pattern "+brief(p.string()), "")
+		a.change(d.from, RulePattern, "dropped pattern", "pattern "+briefName(p.string()), "")
 		d.note(signature.Bound("pattern", p))
 		d.drop(wordPattern)
 	}
 	if most := a.rules.Limits.Repeats; most > 0 {
 		for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems"} {
 			w := wordsByName[name]
-			if v := d.get(w); v != nil && a.takes(d, w) && number(v) > float64(most) {
+			if v := d.get(w); v != nil && a.takes(d, w) && numberOf(v) > float64(most) {
 				note := signature.Bound(name, v)
 				a.change(d.from, RuleLimit, "dropped a bound that is too large", note, "")
 				d.note(note)
@@ -186,7 +186,7 @@ func (a *adapter) values(d *builder) {
 	}
 	for name, allowed := range a.rules.Bounds {
 		w := wordsByName[name]
-		if v := d.get(w); v != nil && a.takes(d, w) && !slices.Contains(allowed, int(number(v))) {
+		if v := d.get(w); v != nil && a.takes(d, w) && !slices.Contains(allowed, int(numberOf(v))) {
 			a.change(d.from, RuleBound, "dropped "+name, name+" "+sketchValue(v), "")
 			d.note(signature.Bound(name, v))
 			d.drop(w)
@@ -268,7 +268,7 @@ func (a *adapter) describe(d *builder) string {
 	for i := range d.notes {
 		d.notes[i] = a.known(d, d.notes[i])
 	}
-	d.notes = slices.DeleteFunc(d.notes, func(note string) bool { return says(text, note) })
+	d.notes = slices.DeleteFunc(d.notes, func(note string) bool { return saysAlready(text, note) })
 	if len(d.notes) > 0 {
 		notes = "(" + cleanText(briefTo(strings.Join(d.notes, "; "), maxNotes), func(string, ...any) {}) + ")"
 	}
@@ -291,7 +291,7 @@ func (a *adapter) describe(d *builder) string {
 			first := union.elems[0]
 			said := joined(notes, first.get(wordDescription).string())
 			elems := slices.Clone(union.elems)
-			elems[0] = described(first, said)
+			elems[0] = withDescription(first, said)
 			d.set(wordAnyOf, newArray(elems...))
 		}
 		return ""
@@ -317,8 +317,8 @@ func (a *adapter) clean(d *builder, w word) {
 	}
 }
 
-// says reports whether a text says already what a note of a default would.
-func says(text, note string) bool {
+// saysAlready reports whether a text says already what a note of a default would.
+func saysAlready(text, note string) bool {
 	value, ok := strings.CutPrefix(note, "default ")
 	return ok && strings.Contains(strings.ToLower(text), "default") && strings.Contains(text, strings.Trim(value, `"`))
 }
@@ -326,7 +326,7 @@ func says(text, note string) bool {
 // besideUnions is what may not stand beside anyOf where types may not.
 var besideUnions = annotations &^ setOf(wordTitle, wordDescription, wordDefault, wordID)
 
-func described(n *node, text string) *node {
+func withDescription(n *node, text string) *node {
 	out := &node{kind: '{', fields: slices.Clone(n.fields)}
 	if n.get(wordDescription) != nil {
 		return out.with(wordDescription, newString(text))

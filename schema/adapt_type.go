@@ -26,10 +26,10 @@ func (a *adapter) typed(d *builder) bool {
 	if !a.rules.TypeAlways || d.has.has(wordOneOf) {
 		return true
 	}
-	t := suggested(d)
+	t := suggestedTypes(d)
 	if t != everyType {
 		narrowed := "what is no " + t.String()
-		if values(d.node()) != nil {
+		if allowedValues(d.node()) != nil {
 			narrowed = ""
 		}
 		a.change(d.from, RuleType, "took the type for "+t.String(), "", narrowed)
@@ -82,14 +82,14 @@ func (a *adapter) meant(f field) string {
 	return ""
 }
 
-func (a *adapter) saysNothingOf(f field, t types) bool {
+func (a *adapter) saysNothingOf(f field, t typeSet) bool {
 	if saysOther(f.word, t) {
 		return a.rules.TypedKeywords || (objectWords | arrayWords).has(f.word)
 	}
 	return f.word == wordFormat && a.rules.TypedKeywords && !formatSuits(f.value.string(), t)
 }
 
-func formatSuits(format string, t types) bool {
+func formatSuits(format string, t typeSet) bool {
 	switch format {
 	case "int32", "int64":
 		return t.has(typeInteger) && !t.has(typeNumber)
@@ -99,7 +99,7 @@ func formatSuits(format string, t types) bool {
 	return t.has(typeString)
 }
 
-// listed handles a type that is given.
+// byPosition handles a type that is given.
 func (a *adapter) listed(d *builder, t *node) bool {
 	all := d.declared()
 	if t.kind == '[' && len(t.elems) == 1 {
@@ -126,7 +126,7 @@ func (a *adapter) listed(d *builder, t *node) bool {
 }
 
 // split makes a union of the types, each with the keywords that are its own.
-func (a *adapter) split(d *builder, all types, each []types) bool {
+func (a *adapter) split(d *builder, all typeSet, each []typeSet) bool {
 	if len(each) == 1 {
 		d.set(wordType, newString(all.one()))
 		return true

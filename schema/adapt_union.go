@@ -28,7 +28,7 @@ func ofEnum(d *builder) bool {
 	if t == nil || e == nil || t.kind != '[' {
 		return true
 	}
-	var found types
+	var found typeSet
 	for _, v := range e.elems {
 		found |= typeOfValue(v)
 		if isWhole(v, typeInteger) {
@@ -112,7 +112,7 @@ func onlyNull(n *node) bool {
 	if t := n.get(wordType); t != nil {
 		return typesOf(t) == typeNull
 	}
-	all := values(n)
+	all := allowedValues(n)
 	return len(all) == 1 && isNull(all[0])
 }
 
@@ -188,7 +188,7 @@ func (a *adapter) exclusive(union *node, objects bool) bool {
 	}
 	for i, x := range union.elems {
 		for _, y := range union.elems[:i] {
-			if !apart(a.followed(x), a.followed(y), objects, 0) {
+			if !areExclusive(a.followed(x), a.followed(y), objects, 0) {
 				return false
 			}
 		}
@@ -210,7 +210,7 @@ func (a *adapter) followed(n *node) *node {
 
 const mostFollowed = 8 // references to a reference
 
-func apart(x, y *node, objects bool, depth int) bool {
+func areExclusive(x, y *node, objects bool, depth int) bool {
 	if x.kind != '{' || y.kind != '{' || depth > 2 {
 		return x.kind == 'f' || y.kind == 'f'
 	}
@@ -221,7 +221,7 @@ func apart(x, y *node, objects bool, depth int) bool {
 	if tx != nil && ty != nil && typesOf(tx)&typesOf(ty) == 0 {
 		return true
 	}
-	vx, vy := values(x), values(y)
+	vx, vy := allowedValues(x), allowedValues(y)
 	if vx != nil && vy != nil {
 		return !slices.ContainsFunc(vx, func(e *node) bool { return hasSame(vy, e) })
 	}
@@ -231,7 +231,7 @@ func apart(x, y *node, objects bool, depth int) bool {
 	}
 	for _, f := range px.fields { // a property that both require, and that is apart
 		o := py.member(string(f.name))
-		if o != nil && requires(x, f.name) && requires(y, f.name) && apart(f.value, o, false, depth+1) {
+		if o != nil && requires(x, f.name) && requires(y, f.name) && areExclusive(f.value, o, false, depth+1) {
 			return true
 		}
 	}
@@ -279,7 +279,7 @@ func (a *adapter) distribute(d *builder, union *node) bool {
 	}
 	aside := annotations | setOf(wordNullable, wordAnyOf)
 	beside := d.has &^ aside
-	inner := without(d.node(), aside)
+	inner := withoutWords(d.node(), aside)
 	if beside != 0 && (a.rules.TypeInBranches || a.rules.UnionAlone || a.rules.TypeAlways) {
 		a.change(d.from, RuleType, "moved what stands beside anyOf into its branches", "", "")
 	}
@@ -366,7 +366,7 @@ func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
 // oneEnum is the enum with the values of two.
 func (a *adapter) oneEnum(d *builder, x, y *node) *node {
 	a.change(d.from, RuleKeyword, "made one enum of several", "", "")
-	merged := without(x, wordEnum.set()|wordDescription.set())
+	merged := withoutWords(x, wordEnum.set()|wordDescription.set())
 	merged.fields = append(merged.fields, newField(wordEnum, allValues(x.get(wordEnum), y.get(wordEnum))))
 	if text := joined(x.get(wordDescription).string(), y.get(wordDescription).string()); text != "" {
 		merged.fields = append(merged.fields, newField(wordDescription, newString(text)))

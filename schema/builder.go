@@ -95,7 +95,7 @@ func (d *builder) add(f field) {
 }
 
 // declared are the types that type names, and every one where there is no type.
-func (d *builder) declared() types {
+func (d *builder) declared() typeSet {
 	t := d.get(wordType)
 	if t == nil {
 		return everyType

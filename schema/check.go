@@ -17,8 +17,8 @@ const (
 
 // Where rules come from that are this package's own or the formats', and no provider's.
 var (
-	sourceJSON = documented("https://www.rfc-editor.org/rfc/rfc8259")
-	sourceSize = cautious(documented("https://pkg.go.dev/github.com/indusagi/indus/schema#Limits"))
+	sourceJSON = documentedAt("https://www.rfc-editor.org/rfc/rfc8259")
+	sourceSize = asConservative(documentedAt("https://pkg.go.dev/github.com/indusagi/indus/schema#Limits"))
 )
 
 // Check finds what the profile's consumer would not accept of a schema, in the order of the document; nil where it accepts
@@ -86,7 +86,7 @@ func oneLine(err error) string { return strings.TrimPrefix(err.Error(), "schema:
 // halves finds halves of surrogate pairs in strings and names.
 func (c *checker) halves(t *tree, at *spot) {
 	find := func(at *spot) {
-		c.findAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], cautious(sourceJSON)), "half a surrogate pair, which is no character; whole ones are accepted")
+		c.findAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], asConservative(sourceJSON)), "half a surrogate pair, which is no character; whole ones are accepted")
 	}
 	if t.half {
 		find(at)

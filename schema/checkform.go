@@ -53,8 +53,8 @@ var forms = map[string]form{
 	"writeOnly": formBoolean, "examples": formArray, "contentEncoding": formString, "contentMediaType": formString,
 }
 
-// wanted says what a form is, for a message.
-var wanted = map[form]string{
+// formTexts says what a form is, for a message.
+var formTexts = map[form]string{
 	formString: "a string", formBoolean: "true or false", formNumber: "a number", formPositive: "a number above 0",
 	formCount: "an integer of 0 or more", formArray: "a list", formStrings: "a list of different strings",
 	formStringsMap: "an object of lists of different strings", formTypes: "a type's name, or a list of different ones",
@@ -79,11 +79,11 @@ func (c *checker) formed(keyword string, value *tree, at *spot) bool {
 	case f == formTypes && value.kind == '"':
 		c.find(at, RuleForm, "%s; draft 2020-12 knows %s", message, strings.Join(sevenTypes, ", "))
 	case f == formStrings && value.kind == '[', f == formStringsMap && value.kind == '{', f == formTypes:
-		c.find(at, RuleForm, "%s of something else; draft 2020-12 takes %s", message, wanted[f])
+		c.find(at, RuleForm, "%s of something else; draft 2020-12 takes %s", message, formTexts[f])
 	case f == formSchemas && value.kind == '[':
-		c.find(at, RuleForm, "%s is empty; draft 2020-12 takes %s", keyword, wanted[f])
+		c.find(at, RuleForm, "%s is empty; draft 2020-12 takes %s", keyword, formTexts[f])
 	default:
-		c.find(at, RuleForm, "%s; draft 2020-12 takes %s", message, wanted[f])
+		c.find(at, RuleForm, "%s; draft 2020-12 takes %s", message, formTexts[f])
 	}
 	return false
 }
@@ -105,7 +105,7 @@ func (f form) fits(v *tree) bool {
 	case formStrings:
 		return v.areStrings()
 	case formStringsMap:
-		return v.kind == '{' && !slices.ContainsFunc(v.members, func(m entry) bool { return !m.value.areStrings() })
+		return v.kind == '{' && !slices.ContainsFunc(v.members, func(m treeMember) bool { return !m.value.areStrings() })
 	case formTypes:
 		return v.areTypes()
 	case formItems:

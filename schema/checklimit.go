@@ -30,7 +30,7 @@ func (c *checker) depth(t *tree, at *spot, around int) int {
 }
 
 // branches counts those of a union.
-func (c *checker) branches(m entry, at *spot) {
+func (c *checker) branches(m treeMember, at *spot) {
 	if limit := c.rules.Limits.Branches; limit > 0 && len(m.value.elems) > limit {
 		c.find(at, RuleLimit, "%s has %d branches; %d are accepted", m.name, len(m.value.elems), limit)
 	}
@@ -69,14 +69,14 @@ func (c *checker) counts(what string, all []counted) {
 }
 
 // repeats looks at what a consumer that makes a grammar writes out so many times.
-func (c *checker) repeats(m entry, at *spot) {
+func (c *checker) repeats(m treeMember, at *spot) {
 	limit := c.rules.Limits.Repeats
-	if limit > 0 && m.value.kind == '0' && slices.Contains(repeated, m.name) && m.value.number() > float64(limit) {
+	if limit > 0 && m.value.kind == '0' && slices.Contains(repeatKeywords, m.name) && m.value.number() > float64(limit) {
 		c.find(at, RuleLimit, "%s is %s; %d is accepted", m.name, m.value.describe(), limit)
 	}
 }
 
-var repeated = []string{"minLength", "maxLength", "minItems", "maxItems"}
+var repeatKeywords = []string{"minLength", "maxLength", "minItems", "maxItems"}
 
 // textOf is how many characters a value of enum or const has.
 func textOf(t *tree) int {

@@ -17,7 +17,7 @@ func (c *checker) pattern(v *tree, at *spot) {
 }
 
 // beyondRegular is the first look-around or back-reference of a regular expression, and as Rust reads it the first \0 or class
-// within a class; "" if it has none.
+// isWithin a class; "" if it has none.
 func beyondRegular(pattern string, rust bool) string {
 	inClass := false
 	for i := 0; i < len(pattern); i++ {

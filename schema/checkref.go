@@ -12,7 +12,7 @@ func (c *checker) ref(t, v *tree, at *spot) {
 		var others []string
 		for _, m := range t.members {
 			if m.name != "$ref" && m.name != "$defs" {
-				others = append(others, bare(m.name))
+				others = append(others, shownKeyword(m.name))
 			}
 		}
 		if len(others) > 0 {

@@ -79,7 +79,7 @@ var ofTypes = map[string][]string{
 }
 
 // speaksOf are the types that a keyword speaks of; empty if it speaks of all.
-func speaksOf(m entry) []string {
+func speaksOf(m treeMember) []string {
 	if m.name != "format" {
 		return ofTypes[m.name]
 	}
@@ -93,16 +93,16 @@ func speaksOf(m entry) []string {
 }
 
 // beside looks at what a keyword stands with.
-func (c *checker) beside(t *tree, m entry, at *spot, p position) {
+func (c *checker) beside(t *tree, m treeMember, at *spot, p position) {
 	r := c.rules
 	if m.name != "anyOf" && t.get("anyOf") != nil && c.allowed(p).Takes("anyOf") {
 		switch {
 		case m.name == "type" && (r.TypeInBranches || r.UnionAlone):
 			c.find(at, RuleType, "type stands beside anyOf; it must stand in the branches")
 		case r.UnionAlone:
-			c.find(at, RuleKeyword, "%s stands beside anyOf; nothing is accepted there", bare(m.name))
+			c.find(at, RuleKeyword, "%s stands beside anyOf; nothing is accepted there", shownKeyword(m.name))
 		case r.TypeInBranches && !slices.Contains(annotates, m.name):
-			c.find(at, RuleKeyword, "%s stands beside anyOf; accepted there are %s", bare(m.name), sentence(annotates))
+			c.find(at, RuleKeyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.name), sentence(annotates))
 		}
 	}
 	if speaks, types := speaksOf(m), t.types(); r.TypedKeywords && len(speaks) > 0 && len(types) > 0 {
@@ -215,7 +215,7 @@ func (t *tree) hasType(name string) bool {
 }
 
 // bound looks at a number that may only be one of some.
-func (c *checker) bound(m entry, at *spot) {
+func (c *checker) bound(m treeMember, at *spot) {
 	some, ok := c.rules.Bounds[m.name]
 	if !ok || m.value.kind != '0' {
 		return

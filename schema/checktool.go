@@ -32,7 +32,7 @@ func (c *checker) hiddenIn(t *tree, at *spot) {
 	}
 }
 
-var sourceHidden = cautious(documented("https://www.unicode.org/reports/tr36/"))
+var sourceHidden = asConservative(documentedAt("https://www.unicode.org/reports/tr36/"))
 
 func (c *checker) hidden(s string, at *spot) {
 	if _, taken := text.Visible(s); taken != nil {
@@ -94,14 +94,14 @@ func (c *checker) description(text string) {
 	}
 	n, rules := utf8.RuneCountInString(text), c.rules.Tool
 	if n < rules.MinDescription {
-		c.find(nil, RuleDescription, "the description is empty; it must have %s", plural(rules.MinDescription))
+		c.find(nil, RuleDescription, "the description is empty; it must have %s", minCharacters(rules.MinDescription))
 	}
 	if rules.MaxDescription > 0 && n > rules.MaxDescription {
 		c.find(nil, RuleDescription, "the description has %d characters; %d are accepted", n, rules.MaxDescription)
 	}
 }
 
-func plural(characters int) string {
+func minCharacters(characters int) string {
 	if characters == 1 {
 		return "a character at least"
 	}

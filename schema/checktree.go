@@ -12,13 +12,13 @@ import (
 type tree struct {
 	kind    byte   // { [ " 0 t f n
 	text    string // what a string stands for, or a number as it is written
-	members []entry
+	members []treeMember
 	index   map[string]int // into members, by name
 	elems   []*tree
 	half    bool // the string has half a surrogate pair
 }
 
-type entry struct {
+type treeMember struct {
 	name  string
 	value *tree
 	half  bool // the name has half a surrogate pair
@@ -71,7 +71,7 @@ func nextObject(d treeReader) *tree {
 			continue
 		}
 		t.index[name.text] = len(t.members)
-		t.members = append(t.members, entry{name.text, value, name.half})
+		t.members = append(t.members, treeMember{name.text, value, name.half})
 	}
 	_, _ = d.Token() // the closing brace
 	return t
@@ -114,7 +114,7 @@ func (t *tree) strings() []string {
 	return all
 }
 
-// types are the names that type gives in a schema.
+// typeSet are the names that type gives in a schema.
 func (t *tree) types() []string {
 	named := t.get("type")
 	if named.is(`"`) {
@@ -129,7 +129,7 @@ func (t *tree) isInteger() bool {
 	return t.kind == '0' && (err != nil || f == float64(int64(f)) || f > 1<<62 || f < -1<<62)
 }
 
-// number is a number's value; what is too large for a float64 is infinite.
+// numberOf is a number's value; what is too large for a float64 is infinite.
 func (t *tree) number() float64 {
 	f, _ := strconv.ParseFloat(t.text, 64)
 	return f
@@ -157,8 +157,8 @@ func (t *tree) describe() string {
 // shortQuote is a string for a message: quoted, in one line, and cut where it is long.
 func shortQuote(s string) string { return strconv.Quote(shortened(s)) }
 
-// bare is a keyword for a message: quoted where it is none that anybody defines.
-func bare(keyword string) string {
+// shownKeyword is a keyword for a message: quoted where it is none that anybody defines.
+func shownKeyword(keyword string) string {
 	if keyword == "" {
 		return shortQuote(keyword)
 	}

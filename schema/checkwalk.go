@@ -38,7 +38,7 @@ func (c *checker) schema(t *tree, at *spot, p position) {
 }
 
 // keyword looks at one member of the schema t.
-func (c *checker) keyword(t *tree, m entry, at *spot, p position) {
+func (c *checker) keyword(t *tree, m treeMember, at *spot, p position) {
 	if !p.formOnly && !c.takes(m, at, p) {
 		if c.rules.Ignores {
 			return
@@ -73,7 +73,7 @@ func (c *checker) allowed(p position) Keywords {
 }
 
 // takes reports whether the keyword may stand there, and tells if not.
-func (c *checker) takes(m entry, at *spot, p position) bool {
+func (c *checker) takes(m treeMember, at *spot, p position) bool {
 	allowed, place := c.allowed(p), "there"
 	if allowed.Takes(m.name) {
 		return true
@@ -81,9 +81,9 @@ func (c *checker) takes(m entry, at *spot, p position) bool {
 	if p.root {
 		place = "at the root"
 	}
-	message := bare(m.name) + " cannot stand " + place
+	message := shownKeyword(m.name) + " cannot stand " + place
 	if c.rules.Ignores {
-		message = bare(m.name) + " is dropped " + place
+		message = shownKeyword(m.name) + " is dropped " + place
 	}
 	if len(allowed.Only) > 0 {
 		message += "; accepted are " + sentence(allowed.Only)
@@ -98,7 +98,7 @@ func (c *checker) takes(m entry, at *spot, p position) bool {
 }
 
 // value looks at a keyword whose value has its form.
-func (c *checker) value(t *tree, m entry, at *spot, p position) {
+func (c *checker) value(t *tree, m treeMember, at *spot, p position) {
 	switch m.name {
 	case "type":
 		c.typeNamed(m.value, at, p)

@@ -53,7 +53,7 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	if limit == 0 {
 		return prose + note, changes
 	}
-	if room := max(limit-utf8.RuneCountInString(note), 0); !fits(prose, room) {
+	if room := max(limit-utf8.RuneCountInString(note), 0); !isAtMost(prose, room) {
 		prose = cutAtWord(prose, room)
 		did("cut to %d characters", limit)
 		changes[len(changes)-1].Lost = "the end of the description"
@@ -91,15 +91,15 @@ func howMany(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// fits reports whether a text has at most limit characters.
-func fits(text string, limit int) bool {
+// isAtMost reports whether a text has at most limit characters.
+func isAtMost(text string, limit int) bool {
 	return len(text) <= limit || utf8.RuneCountInString(text) <= limit
 }
 
 // cutAtWord is the beginning of a text with a mark where it ends, in at most limit characters. A word longer than half of
 // that is cut within.
 func cutAtWord(s string, limit int) string {
-	if fits(s, limit) {
+	if isAtMost(s, limit) {
 		return s
 	}
 	if limit == 0 {

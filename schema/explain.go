@@ -79,39 +79,41 @@ var clauses = []struct {
 	rule Rule
 	text func(Rules) string
 }{
-	{RuleKeyword, func(r Rules) string { return listed(r, func(k Keywords) []string { return k.Never }, "never ") }},
-	{RuleKeyword, func(r Rules) string { return when(r.RootListed, "at the root "+names(r.Root.Only)+" alone") }},
+	{RuleKeyword, func(r Rules) string { return byPosition(r, func(k Keywords) []string { return k.Never }, "never ") }},
+	{RuleKeyword, func(r Rules) string { return textIf(r.RootListed, "at the root "+quotedNames(r.Root.Only)+" alone") }},
 	{RuleKeyword, func(r Rules) string {
-		return when(r.TypeInBranches || r.UnionAlone, "nothing beside `anyOf`"+when(!r.UnionAlone, " but what describes"))
+		return textIf(r.TypeInBranches || r.UnionAlone, "nothing beside `anyOf`"+textIf(!r.UnionAlone, " but what describes"))
 	}},
-	{RuleKeyword, func(r Rules) string { return when(r.TypedKeywords, "keywords of one type beside that type only") }},
+	{RuleKeyword, func(r Rules) string { return textIf(r.TypedKeywords, "keywords of one type beside that type only") }},
 	{RuleUnlisted, func(r Rules) string {
 		if r.RootListed {
-			return "inside " + names(r.Nested.Only)
+			return "inside " + quotedNames(r.Nested.Only)
 		}
-		return listed(r, func(k Keywords) []string { return k.Only }, "") + when(r.Ignores, "; others are dropped in silence")
+		return byPosition(r, func(k Keywords) []string { return k.Only }, "") + textIf(r.Ignores, "; others are dropped in silence")
 	}},
-	{RuleRoot, func(r Rules) string { return when(r.RootObject, "is of type `object`") }},
-	{RuleType, func(r Rules) string { return names(r.Types) }},
-	{RuleType, func(r Rules) string { return when(r.TypeAlways, "always given, or `anyOf` whose branches have one") }},
-	{RuleType, func(r Rules) string { return when(r.TypeSingle, "one name, no list") }},
-	{RuleType, func(r Rules) string { return when(r.TypeInBranches || r.UnionAlone, "none beside `anyOf`") }},
-	{RuleBoolean, func(r Rules) string { return when(!r.Booleans, "no `true` or `false` for a schema") }},
-	{RuleForm, func(r Rules) string { return when(r.WellFormed, "as draft 2020-12 has it") }},
-	{RuleProperties, func(r Rules) string { return when(r.RootProperties, "the root has `properties`") }},
-	{RuleObjects, func(r Rules) string { return when(r.ObjectProperties, "every object has `properties`") }},
-	{RuleItems, func(r Rules) string { return when(r.ArrayItems, "every array has `items`, one schema") }},
-	{RuleRequired, func(r Rules) string { return when(r.RequiredDeclared, "names properties that are declared, each once") }},
-	{RuleRequired, func(r Rules) string { return when(r.RequiredFilled, "not an empty list") }},
-	{RuleRequired, func(r Rules) string { return when(r.RequiredAll, "names every property") }},
-	{RuleClosed, func(r Rules) string { return when(r.Closed, "every object says `additionalProperties: false`") }},
-	{RuleEnum, func(r Rules) string { return when(len(r.Enum) > 0, "values of type "+names(r.Enum)) }},
-	{RuleEnum, func(r Rules) string { return when(r.EnumFilled, "not empty, and no empty string") }},
-	{RuleEnum, func(r Rules) string { return when(r.TypedKeywords, "values of the type that stands beside it") }},
-	{RuleFormat, func(r Rules) string { return names(r.Formats) }},
-	{RulePattern, func(r Rules) string { return when(r.PlainPattern, "no look-around and no back-reference") }},
-	{RulePattern, func(r Rules) string { return when(r.RustPattern, "no `\\0`, and no `[` inside a class") }},
-	{RulePattern, func(r Rules) string { return when(r.AnchoredPattern, "begins with `^` and ends with `$`") }},
+	{RuleRoot, func(r Rules) string { return textIf(r.RootObject, "is of type `object`") }},
+	{RuleType, func(r Rules) string { return quotedNames(r.Types) }},
+	{RuleType, func(r Rules) string { return textIf(r.TypeAlways, "always given, or `anyOf` whose branches have one") }},
+	{RuleType, func(r Rules) string { return textIf(r.TypeSingle, "one name, no list") }},
+	{RuleType, func(r Rules) string { return textIf(r.TypeInBranches || r.UnionAlone, "none beside `anyOf`") }},
+	{RuleBoolean, func(r Rules) string { return textIf(!r.Booleans, "no `true` or `false` for a schema") }},
+	{RuleForm, func(r Rules) string { return textIf(r.WellFormed, "as draft 2020-12 has it") }},
+	{RuleProperties, func(r Rules) string { return textIf(r.RootProperties, "the root has `properties`") }},
+	{RuleObjects, func(r Rules) string { return textIf(r.ObjectProperties, "every object has `properties`") }},
+	{RuleItems, func(r Rules) string { return textIf(r.ArrayItems, "every array has `items`, one schema") }},
+	{RuleRequired, func(r Rules) string {
+		return textIf(r.RequiredDeclared, "names properties that are declared, each once")
+	}},
+	{RuleRequired, func(r Rules) string { return textIf(r.RequiredFilled, "not an empty list") }},
+	{RuleRequired, func(r Rules) string { return textIf(r.RequiredAll, "names every property") }},
+	{RuleClosed, func(r Rules) string { return textIf(r.Closed, "every object says `additionalProperties: false`") }},
+	{RuleEnum, func(r Rules) string { return textIf(len(r.Enum) > 0, "values of type "+quotedNames(r.Enum)) }},
+	{RuleEnum, func(r Rules) string { return textIf(r.EnumFilled, "not empty, and no empty string") }},
+	{RuleEnum, func(r Rules) string { return textIf(r.TypedKeywords, "values of the type that stands beside it") }},
+	{RuleFormat, func(r Rules) string { return quotedNames(r.Formats) }},
+	{RulePattern, func(r Rules) string { return textIf(r.PlainPattern, "no look-around and no back-reference") }},
+	{RulePattern, func(r Rules) string { return textIf(r.RustPattern, "no `\\0`, and no `[` inside a class") }},
+	{RulePattern, func(r Rules) string { return textIf(r.AnchoredPattern, "begins with `^` and ends with `$`") }},
 	{RuleBound, func(r Rules) string {
 		var out []string
 		for _, keyword := range slices.Sorted(maps.Keys(r.Bounds)) {
@@ -119,15 +121,15 @@ var clauses = []struct {
 		}
 		return strings.Join(out, "; ")
 	}},
-	{RuleRef, func(r Rules) string { return when(r.RefAlone, "nothing beside `$ref`") }},
-	{RuleRef, func(r Rules) string { return when(r.RefDefs, "leads to `#/$defs/`") }},
+	{RuleRef, func(r Rules) string { return textIf(r.RefAlone, "nothing beside `$ref`") }},
+	{RuleRef, func(r Rules) string { return textIf(r.RefDefs, "leads to `#/$defs/`") }},
 	{RuleRef, func(r Rules) string {
-		return when(r.Nested.Takes("$ref") && !r.RefDefs, "leads to a schema in the document")
+		return textIf(r.Nested.Takes("$ref") && !r.RefDefs, "leads to a schema in the document")
 	}},
-	{RuleRecursion, func(r Rules) string { return when(r.NoRecursion, "no schema leads to itself") }},
+	{RuleRecursion, func(r Rules) string { return textIf(r.NoRecursion, "no schema leads to itself") }},
 	{RuleKey, func(r Rules) string { return r.Key.String() }},
-	{RuleKey, func(r Rules) string { return when(r.RootKey != Grammar{}, "at the root "+r.RootKey.String()) }},
-	{RuleKey, func(r Rules) string { return when(len(r.NotKeys) > 0, "never "+names(r.NotKeys)) }},
+	{RuleKey, func(r Rules) string { return textIf(r.RootKey != Grammar{}, "at the root "+r.RootKey.String()) }},
+	{RuleKey, func(r Rules) string { return textIf(len(r.NotKeys) > 0, "never "+quotedNames(r.NotKeys)) }},
 	{RuleLimit, func(r Rules) string {
 		var out []string
 		for i, v := 0, reflect.ValueOf(r.Limits); i < len(limitTexts); i++ {
@@ -135,7 +137,7 @@ var clauses = []struct {
 				out = append(out, fmt.Sprintf(limitTexts[i], n))
 			}
 		}
-		return strings.Join(out, "; ") + when(r.Limits.Together, "; counted over all tools of a request")
+		return strings.Join(out, "; ") + textIf(r.Limits.Together, "; counted over all tools of a request")
 	}},
 	{RuleName, func(r Rules) string { return r.Tool.Name.String() }},
 	{RuleDescription, func(r Rules) string { return atLeast(r.Tool.MinDescription, "at least %d character") }},
@@ -151,7 +153,7 @@ var limitTexts = []string{
 	"%d branches of a union", "%d bytes", "lengths and counts up to %d",
 }
 
-func when(holds bool, text string) string {
+func textIf(holds bool, text string) string {
 	if holds {
 		return text
 	}
@@ -165,22 +167,22 @@ func atLeast(n int, format string) string {
 	return fmt.Sprintf(format, n)
 }
 
-// listed are the keywords of the two positions.
-func listed(r Rules, of func(Keywords) []string, before string) string {
+// byPosition are the keywords of the two positions.
+func byPosition(r Rules, of func(Keywords) []string, before string) string {
 	root, nested := of(r.Root), of(r.Nested)
 	switch {
 	case slices.Equal(root, nested):
-		return when(len(root) > 0, "everywhere "+before+names(root))
+		return textIf(len(root) > 0, "everywhere "+before+quotedNames(root))
 	case len(nested) == 0:
-		return "at the root " + before + names(root)
+		return "at the root " + before + quotedNames(root)
 	case len(root) == 0:
-		return "inside " + before + names(nested)
+		return "inside " + before + quotedNames(nested)
 	}
-	return "at the root " + before + names(root) + "; inside " + before + names(nested)
+	return "at the root " + before + quotedNames(root) + "; inside " + before + quotedNames(nested)
 }
 
-// names are code, in a text.
-func names(all []string) string {
+// quotedNames are code, in a text.
+func quotedNames(all []string) string {
 	if len(all) == 0 {
 		return ""
 	}

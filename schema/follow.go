@@ -34,7 +34,7 @@ func (r *restorer) follow(v, s *node, level int) bool {
 			return false
 		}
 	}
-	if all := values(s); all != nil && !slices.ContainsFunc(all, v.equal) {
+	if all := allowedValues(s); all != nil && !slices.ContainsFunc(all, v.equal) {
 		return false
 	}
 	for _, w := range []word{wordAnyOf, wordOneOf} {
@@ -44,16 +44,16 @@ func (r *restorer) follow(v, s *node, level int) bool {
 	}
 	switch v.kind {
 	case '{':
-		return within(s, len(v.fields), wordMinProperties, wordMaxProperties) && r.objectFollows(v, s, level)
+		return isWithin(s, len(v.fields), wordMinProperties, wordMaxProperties) && r.objectFollows(v, s, level)
 	case '[':
-		if !within(s, len(v.elems), wordMinItems, wordMaxItems) {
+		if !isWithin(s, len(v.elems), wordMinItems, wordMaxItems) {
 			return false
 		}
 		if items := s.get(wordItems); items != nil {
 			return !slices.ContainsFunc(v.elems, func(e *node) bool { return !r.follows(e, items, level+1) })
 		}
 	case '"':
-		return within(s, utf8.RuneCount(unquote(v.text)), wordMinLength, wordMaxLength)
+		return isWithin(s, utf8.RuneCount(unquote(v.text)), wordMinLength, wordMaxLength)
 	case '0':
 		return numberFollows(v, s)
 	}
@@ -79,13 +79,13 @@ func (n *node) equal(o *node) bool {
 	return n.same(o)
 }
 
-// within reports whether a count keeps the bounds that two keywords give.
-func within(s *node, count int, least, most word) bool {
-	if bound := s.get(least); bound != nil && float64(count) < number(bound) {
+// isWithin reports whether a count keeps the bounds that two keywords give.
+func isWithin(s *node, count int, least, most word) bool {
+	if bound := s.get(least); bound != nil && float64(count) < numberOf(bound) {
 		return false
 	}
 	bound := s.get(most)
-	return bound == nil || float64(count) <= number(bound)
+	return bound == nil || float64(count) <= numberOf(bound)
 }
 
 func numberFollows(v, s *node) bool {
@@ -93,19 +93,19 @@ func numberFollows(v, s *node) bool {
 		bound := s.fields[i].value
 		switch s.fields[i].word {
 		case wordMinimum:
-			if less(v, bound) {
+			if isLess(v, bound) {
 				return false
 			}
 		case wordMaximum:
-			if less(bound, v) {
+			if isLess(bound, v) {
 				return false
 			}
 		case wordExclusiveMinimum:
-			if !less(bound, v) {
+			if !isLess(bound, v) {
 				return false
 			}
 		case wordExclusiveMaximum:
-			if !less(v, bound) {
+			if !isLess(v, bound) {
 				return false
 			}
 		}

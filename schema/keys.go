@@ -10,20 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// grammar is a Grammar as adapting reads it. The zero value takes every name.
-type grammar struct {
+// nameGrammar is a Grammar as adapting reads it. The zero value takes every name.
+type nameGrammar struct {
 	first, rest [256]bool
 	max         int
 }
 
-func (g Grammar) read() grammar {
+func (g Grammar) read() nameGrammar {
 	if g == (Grammar{}) {
-		return grammar{}
+		return nameGrammar{}
 	}
-	return grammar{class(g.First), class(g.Rest), g.Max}
+	return nameGrammar{byteClass(g.First), byteClass(g.Rest), g.Max}
 }
 
-func class(of string) (set [256]bool) {
+func byteClass(of string) (set [256]bool) {
 	exp := regexp.MustCompile("^[" + of + "]$")
 	for c := range 128 {
 		set[c] = exp.MatchString(string(rune(c)))
@@ -32,7 +32,7 @@ func class(of string) (set [256]bool) {
 }
 
 // takes reports whether a name follows the grammar.
-func (g *grammar) takes(name []byte) bool {
+func (g *nameGrammar) takes(name []byte) bool {
 	if g.max == 0 {
 		return true
 	}
@@ -48,7 +48,7 @@ func (g *grammar) takes(name []byte) bool {
 }
 
 // sanitised is name in the grammar, cut, and "" if nothing is left of it.
-func sanitised(name string, g *grammar) string {
+func sanitised(name string, g *nameGrammar) string {
 	var b strings.Builder
 	for _, r := range name {
 		switch {
@@ -115,7 +115,7 @@ var anyKey = safeKey.read()
 
 const hashDigits = 8
 
-func withHash(clean, name string, g *grammar, isTaken func(string) bool) string {
+func withHash(clean, name string, g *nameGrammar, isTaken func(string) bool) string {
 	if clean == "" {
 		clean = "key"
 	}

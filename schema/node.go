@@ -183,8 +183,8 @@ var (
 // madeFor is a schema that adapting makes, reported as if it stood where n stands.
 func madeFor(n *node, fields ...field) *node { return &node{kind: '{', fields: fields, like: n} }
 
-// without is n without some of its keywords, at the same place.
-func without(n *node, s words) *node {
+// withoutWords is n without some of its keywords, at the same place.
+func withoutWords(n *node, s words) *node {
 	if n.kind != '{' {
 		return n
 	}
@@ -207,8 +207,8 @@ func (n *node) with(w word, value *node) *node {
 	return n
 }
 
-// values are the ones that enum or const allow, nil if any.
-func values(n *node) []*node {
+// allowedValues are the ones that enum or const allow, nil if any.
+func allowedValues(n *node) []*node {
 	if c := n.get(wordConst); c != nil {
 		return []*node{c}
 	}
@@ -220,8 +220,8 @@ func hasSame(list []*node, n *node) bool { return slices.ContainsFunc(list, n.sa
 
 func isNull(n *node) bool { return n.kind == 'n' }
 
-// number is the value of a number; what is too large for a float64 is infinite.
-func number(n *node) float64 {
+// numberOf is the value of a number; what is too large for a float64 is infinite.
+func numberOf(n *node) float64 {
 	f, err := strconv.ParseFloat(string(n.text), 64)
 	if err != nil && !math.IsInf(f, 0) {
 		return 0
@@ -229,5 +229,5 @@ func number(n *node) float64 {
 	return f
 }
 
-// less compares two numbers as they are written.
-func less(x, y *node) bool { return number(x) < number(y) }
+// isLess compares two numbers as they are written.
+func isLess(x, y *node) bool { return numberOf(x) < numberOf(y) }

@@ -68,7 +68,7 @@ func (n *normalizer) schema(s *node, level int) {
 			}
 		case declared == typeArray && f.word == wordItems:
 			n.items(*f, level)
-		case !stripped[string(f.name)]:
+		case !strippedKeywords[string(f.name)]:
 			n.key(f)
 			n.out = append(n.out, f.value.text...)
 		}
@@ -139,7 +139,7 @@ func (n *normalizer) comma() {
 	}
 }
 
-var stripped = map[string]bool{
+var strippedKeywords = map[string]bool{
 	"$schema": true, "$id": true, "$ref": true, "$defs": true, "definitions": true, // draft plumbing, and references that nobody resolves
 	"$comment": true, "deprecated": true, "readOnly": true, "writeOnly": true, // notes that no validator reads
 	"default": true, "examples": true, // samples, which constrain nothing

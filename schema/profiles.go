@@ -41,76 +41,76 @@ var (
 
 // Where rules are from. A thread's date is when the refusal was reported, where that is known.
 var (
-	openAIStrict   = documented("https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas")
-	openAIFunction = documented("https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools")
-	openAIRoot     = seen("goruck/home-generative-agent#545", "")
-	openAIObjects  = seen("spring-projects/spring-ai#4776", "2025")
-	openAIArrays   = seen("streamnative/streamnative-mcp-server#26", "2025-05")
-	openAIPattern  = seen("codefuturist/email-mcp#73", "2026-08")
-	openAIText     = seen("getsentry/sentry-mcp#106", "2025")
-	openAICount    = seen("zed-industries/zed#32946", "2025")
+	openAIStrict   = documentedAt("https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas")
+	openAIFunction = documentedAt("https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools")
+	openAIRoot     = seenAt("goruck/home-generative-agent#545", "")
+	openAIObjects  = seenAt("spring-projects/spring-ai#4776", "2025")
+	openAIArrays   = seenAt("streamnative/streamnative-mcp-server#26", "2025-05")
+	openAIPattern  = seenAt("codefuturist/email-mcp#73", "2026-08")
+	openAIText     = seenAt("getsentry/sentry-mcp#106", "2025")
+	openAICount    = seenAt("zed-industries/zed#32946", "2025")
 
-	anthropicTools  = documented("https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview")
-	anthropicStrict = documented("https://platform.claude.com/docs/en/build-with-claude/structured-outputs")
-	anthropicForm   = seen("Dokploy/mcp#74", "2026-08")
-	anthropicRoot   = seen("anthropics/claude-code#5973", "2025-08")
-	anthropicKey    = seen("anthropics/claude-code#79418", "2026-07")
-	anthropicName   = seen("anthropics/claude-code#20830", "2026-01")
-	anthropicHalf   = seen("anthropics/claude-code#60394", "2026-05")
+	anthropicTools  = documentedAt("https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview")
+	anthropicStrict = documentedAt("https://platform.claude.com/docs/en/build-with-claude/structured-outputs")
+	anthropicForm   = seenAt("Dokploy/mcp#74", "2026-08")
+	anthropicRoot   = seenAt("anthropics/claude-code#5973", "2025-08")
+	anthropicKey    = seenAt("anthropics/claude-code#79418", "2026-07")
+	anthropicName   = seenAt("anthropics/claude-code#20830", "2026-01")
+	anthropicHalf   = seenAt("anthropics/claude-code#60394", "2026-05")
 
-	geminiSchema   = documented("https://ai.google.dev/api/caching#Schema")
-	geminiFunction = documented("https://ai.google.dev/api/caching#FunctionDeclaration")
-	geminiJSON     = documented("https://ai.google.dev/api/generate-content#FIELDS.response_json_schema")
-	geminiUnknown  = seen("nanbingxyz/5ire#42", "2025-01")
-	geminiTyped    = seen("anomalyco/opencode#11889", "2026-02")
-	geminiTypes    = seen("aoci-spec/aoci-code#61", "2026-09")
-	geminiArrays   = seen("NousResearch/hermes-agent#71804", "2026")
-	geminiRequired = seen("Kilo-Org/kilocode#11950", "2026-03")
-	geminiEnum     = seen("FMXExpress/PasClaw#294", "2026-06")
-	geminiNames    = seen("kaitranntt/ccs#25", "")
-	geminiCount    = seen("google-gemini/gemini-cli#19083", "2026")
+	geminiSchema   = documentedAt("https://ai.google.dev/api/caching#Schema")
+	geminiFunction = documentedAt("https://ai.google.dev/api/caching#FunctionDeclaration")
+	geminiJSON     = documentedAt("https://ai.google.dev/api/generate-content#FIELDS.response_json_schema")
+	geminiUnknown  = seenAt("nanbingxyz/5ire#42", "2025-01")
+	geminiTyped    = seenAt("anomalyco/opencode#11889", "2026-02")
+	geminiTypes    = seenAt("aoci-spec/aoci-code#61", "2026-09")
+	geminiArrays   = seenAt("NousResearch/hermes-agent#71804", "2026")
+	geminiRequired = seenAt("Kilo-Org/kilocode#11950", "2026-03")
+	geminiEnum     = seenAt("FMXExpress/PasClaw#294", "2026-06")
+	geminiNames    = seenAt("kaitranntt/ccs#25", "")
+	geminiCount    = seenAt("google-gemini/gemini-cli#19083", "2026")
 
-	bedrockTool   = documented("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html")
-	bedrockSchema = documented("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html")
-	bedrockRelay  = cautious(seen("hypothesi/mcp-server-tauri#31", "2026-06")) // of a relay, not of Bedrock itself
-	novaTool      = documented("https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html")
-	novaText      = documented("https://docs.aws.amazon.com/nova-act/latest/APIReference/API_ToolSpec.html")
+	bedrockTool   = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html")
+	bedrockSchema = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html")
+	bedrockRelay  = asConservative(seenAt("hypothesi/mcp-server-tauri#31", "2026-06")) // of a relay, not of Bedrock itself
+	novaTool      = documentedAt("https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html")
+	novaText      = documentedAt("https://docs.aws.amazon.com/nova-act/latest/APIReference/API_ToolSpec.html")
 
-	moonshotSchema = documented("https://github.com/MoonshotAI/walle/blob/main/docs/walle.md")
-	moonshotLimits = documented("https://github.com/MoonshotAI/walle/blob/main/conf.go")
-	moonshotName   = seen("MoonshotAI/kimi-cli#1773", "2026")
-	moonshotTools  = documented("https://platform.kimi.ai/docs/api/tool-use")
+	moonshotSchema = documentedAt("https://github.com/MoonshotAI/walle/blob/main/docs/walle.md")
+	moonshotLimits = documentedAt("https://github.com/MoonshotAI/walle/blob/main/conf.go")
+	moonshotName   = seenAt("MoonshotAI/kimi-cli#1773", "2026")
+	moonshotTools  = documentedAt("https://platform.kimi.ai/docs/api/tool-use")
 
-	ollamaTypes = documented("https://github.com/ollama/ollama/blob/main/api/types.go")
+	ollamaTypes = documentedAt("https://github.com/ollama/ollama/blob/main/api/types.go")
 
-	deepSeekRoot    = seen("farion1231/cc-switch#5048", "2026-07")
-	deepSeekPattern = seen("zed-industries/zed#64386", "2026-09")
-	deepSeekName    = seen("refly-ai/refly#1794", "2025-12")
-	deepSeekForm    = seen("esengine/DeepSeek-Reasonix#4086", "2026-06")
+	deepSeekRoot    = seenAt("farion1231/cc-switch#5048", "2026-07")
+	deepSeekPattern = seenAt("zed-industries/zed#64386", "2026-09")
+	deepSeekName    = seenAt("refly-ai/refly#1794", "2025-12")
+	deepSeekForm    = seenAt("esengine/DeepSeek-Reasonix#4086", "2026-06")
 
-	xaiOutputs = cautious(documented("https://docs.x.ai/docs/guides/structured-outputs")) // of answers, not of tools
-	xaiCount   = seen("router-for-me/CLIProxyAPI#5214", "2026-08")
+	xaiOutputs = asConservative(documentedAt("https://docs.x.ai/docs/guides/structured-outputs")) // of answers, not of tools
+	xaiCount   = seenAt("router-for-me/CLIProxyAPI#5214", "2026-08")
 
-	llamaPattern = seen("containers/kubernetes-mcp-server#758", "2026-02")
-	llamaLength  = seen("ggml-org/llama.cpp#25746", "2026-07")
+	llamaPattern = seenAt("containers/kubernetes-mcp-server#758", "2026-02")
+	llamaLength  = seenAt("ggml-org/llama.cpp#25746", "2026-07")
 
-	groqRequired = seen("usestrix/strix#1088", "2026-08")
-	groqType     = seen("livekit/agents#4610", "2026-01")
+	groqRequired = seenAt("usestrix/strix#1088", "2026-08")
+	groqType     = seenAt("livekit/agents#4610", "2026-01")
 
-	cerebrasClosed = seen("theopenco/llmgateway#1455", "2026-01")
-	cerebrasFields = seen("musistudio/claude-code-router#708", "2025-08")
+	cerebrasClosed = seenAt("theopenco/llmgateway#1455", "2026-01")
+	cerebrasFields = seenAt("musistudio/claude-code-router#708", "2025-08")
 
 	// references is for those who say that a schema has to be one of draft 2020-12.
-	references = cautious(documented("https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3.1"))
-	draft2020  = cautious(documented("https://json-schema.org/draft/2020-12/schema"))
+	references = asConservative(documentedAt("https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3.1"))
+	draft2020  = asConservative(documentedAt("https://json-schema.org/draft/2020-12/schema"))
 )
 
-func documented(at string) Source { return Source{At: at, Class: Documented} }
+func documentedAt(at string) Source { return Source{At: at, Class: Documented} }
 
-func seen(at, date string) Source { return Source{At: at, Class: Seen, Date: date} }
+func seenAt(at, date string) Source { return Source{At: at, Class: Seen, Date: date} }
 
-// cautious is a source that says something near to the rule.
-func cautious(s Source) Source {
+// asConservative is a source that says something near to the rule.
+func asConservative(s Source) Source {
 	s.Class = Conservative
 	return s
 }
@@ -152,7 +152,7 @@ var (
 			Tool:             ToolRules{Name: safeName, MinDescription: 1, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
 			Sources: map[Rule]Source{
 				RuleUnlisted: geminiUnknown, RuleKeyword: moonshotSchema, RuleRoot: anthropicTools, RuleType: geminiTypes,
-				RuleBoolean: geminiSchema, RuleForm: anthropicForm, RuleProperties: openAIObjects, RuleObjects: cautious(openAIObjects), RuleItems: openAIArrays, RuleRequired: geminiRequired,
+				RuleBoolean: geminiSchema, RuleForm: anthropicForm, RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RuleItems: openAIArrays, RuleRequired: geminiRequired,
 				RuleEnum: geminiEnum, RuleKey: geminiFunction, RuleLimit: moonshotLimits,
 				RuleName: moonshotName, RuleDescription: openAIText, RuleCount: openAICount,
 			},
@@ -220,7 +220,7 @@ var (
 			Tool:             ToolRules{Name: plainName, MaxTools: 20},
 			Sources: map[Rule]Source{
 				RuleJSON: anthropicHalf, RuleUnlisted: anthropicStrict, RuleRoot: anthropicTools, RuleType: anthropicStrict, RuleBoolean: anthropicStrict,
-				RuleForm: anthropicForm, RuleItems: anthropicStrict, RuleProperties: seen("ax-llm/ax#459", ""), RuleObjects: seen("ax-llm/ax#459", ""), RuleRequired: anthropicStrict,
+				RuleForm: anthropicForm, RuleItems: anthropicStrict, RuleProperties: seenAt("ax-llm/ax#459", ""), RuleObjects: seenAt("ax-llm/ax#459", ""), RuleRequired: anthropicStrict,
 				RuleClosed: anthropicStrict, RuleEnum: anthropicStrict, RuleFormat: anthropicStrict, RuleBound: anthropicStrict,
 				RuleRef: anthropicStrict, RuleRecursion: anthropicStrict, RuleKey: anthropicKey, RuleLimit: anthropicStrict,
 				RuleName: anthropicName, RuleCount: anthropicStrict,
@@ -247,8 +247,8 @@ var (
 			PlainPattern:     true,
 			Tool:             ToolRules{Name: plainName, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
 			Sources: map[Rule]Source{
-				RuleKeyword: openAIRoot, RuleRoot: openAIRoot, RuleForm: seen("cbdb-project/cbdb-online-main-server#879", ""),
-				RuleProperties: openAIObjects, RuleObjects: cautious(openAIObjects), RulePattern: openAIPattern, RuleItems: openAIArrays, RuleRef: references,
+				RuleKeyword: openAIRoot, RuleRoot: openAIRoot, RuleForm: seenAt("cbdb-project/cbdb-online-main-server#879", ""),
+				RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RulePattern: openAIPattern, RuleItems: openAIArrays, RuleRef: references,
 				RuleName: openAIFunction, RuleDescription: openAIText, RuleCount: openAICount,
 			},
 		},
@@ -283,7 +283,7 @@ var (
 			Tool: ToolRules{Name: plainName, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
 			Sources: map[Rule]Source{
 				RuleUnlisted: openAIStrict, RuleRoot: openAIStrict, RuleType: openAIStrict, RuleBoolean: openAIStrict,
-				RuleForm: openAIStrict, RuleProperties: openAIObjects, RuleObjects: cautious(openAIObjects), RuleItems: openAIArrays, RuleRequired: openAIStrict,
+				RuleForm: openAIStrict, RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RuleItems: openAIArrays, RuleRequired: openAIStrict,
 				RuleClosed: openAIStrict, RuleFormat: openAIStrict, RulePattern: openAIStrict, RuleRef: openAIStrict,
 				RuleLimit: openAIStrict, RuleName: openAIFunction, RuleDescription: openAIText, RuleCount: openAICount,
 			},
@@ -317,7 +317,7 @@ var (
 			Sources: map[Rule]Source{
 				RuleUnlisted: geminiUnknown, RuleKeyword: geminiTyped, RuleRoot: geminiFunction, RuleType: geminiTypes,
 				RuleBoolean: geminiSchema, RuleForm: geminiSchema, RuleItems: geminiArrays, RuleRequired: geminiRequired,
-				RuleEnum: geminiEnum, RuleFormat: seen("google-gemini/gemini-cli#3178", "2025"), RuleKey: geminiFunction,
+				RuleEnum: geminiEnum, RuleFormat: seenAt("google-gemini/gemini-cli#3178", "2025"), RuleKey: geminiFunction,
 				RuleName: geminiNames, RuleCount: geminiCount,
 			},
 		},
@@ -343,7 +343,7 @@ var (
 			Key:              safeKey,
 			Tool:             ToolRules{Name: geminiName, MaxTools: 512, FewTools: 20},
 			Sources: map[Rule]Source{
-				RuleUnlisted: cautious(geminiJSON), RuleRoot: geminiFunction, RuleType: seen("google-gemini/gemini-cli#4400", "2025"),
+				RuleUnlisted: asConservative(geminiJSON), RuleRoot: geminiFunction, RuleType: seenAt("google-gemini/gemini-cli#4400", "2025"),
 				RuleBoolean: geminiJSON, RuleForm: geminiJSON, RuleItems: geminiArrays, RuleRequired: geminiRequired,
 				RuleEnum: geminiJSON, RuleRef: geminiJSON, RuleRecursion: geminiJSON, RuleKey: geminiFunction,
 				RuleName: geminiNames, RuleCount: geminiCount,
@@ -368,7 +368,7 @@ var (
 			Tool:       ToolRules{Name: plainName, MinDescription: 1},
 			Sources: map[Rule]Source{
 				RuleKeyword: anthropicRoot, RuleRoot: bedrockSchema, RuleType: bedrockRelay, RuleForm: anthropicForm, RuleRef: references,
-				RuleKey:  seen("aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709", ""),
+				RuleKey:  seenAt("aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709", ""),
 				RuleName: bedrockTool, RuleDescription: bedrockTool,
 			},
 		},
@@ -392,9 +392,9 @@ var (
 			RequiredDeclared: true,
 			Tool:             ToolRules{Name: plainName, MinDescription: 1, MaxDescription: 10_000},
 			Sources: map[Rule]Source{
-				RuleKeyword: novaTool, RuleUnlisted: cautious(novaTool), RuleRoot: bedrockSchema, RuleType: cautious(novaTool),
-				RuleBoolean: cautious(novaTool), RuleForm: cautious(novaTool), RuleProperties: novaTool, RuleObjects: cautious(novaTool),
-				RuleItems: cautious(novaTool), RuleRequired: cautious(novaTool),
+				RuleKeyword: novaTool, RuleUnlisted: asConservative(novaTool), RuleRoot: bedrockSchema, RuleType: asConservative(novaTool),
+				RuleBoolean: asConservative(novaTool), RuleForm: asConservative(novaTool), RuleProperties: novaTool, RuleObjects: asConservative(novaTool),
+				RuleItems: asConservative(novaTool), RuleRequired: asConservative(novaTool),
 				RuleName: bedrockTool, RuleDescription: novaText,
 			},
 		},
@@ -414,8 +414,8 @@ var (
 			WellFormed: true,
 			Tool:       ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
-				RuleKeyword: seen("BerriAI/litellm#13389", "2025-08"), RuleRoot: seen("UKGovernmentBEIS/inspect_ai#1562", "2025"),
-				RuleForm: seen("SylphxAI/pdf-reader-mcp#63", ""), RuleRef: references, RuleName: seen("Kochava-Studios/witsy#164", "2025"),
+				RuleKeyword: seenAt("BerriAI/litellm#13389", "2025-08"), RuleRoot: seenAt("UKGovernmentBEIS/inspect_ai#1562", "2025"),
+				RuleForm: seenAt("SylphxAI/pdf-reader-mcp#63", ""), RuleRef: references, RuleName: seenAt("Kochava-Studios/witsy#164", "2025"),
 			},
 		},
 	}
@@ -439,7 +439,7 @@ var (
 			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
 			Tool:             ToolRules{Name: safeName, MaxTools: 128},
 			Sources: map[Rule]Source{
-				RuleUnlisted: cautious(moonshotSchema), RuleKeyword: moonshotSchema, RuleRoot: moonshotSchema, RuleType: moonshotSchema,
+				RuleUnlisted: asConservative(moonshotSchema), RuleKeyword: moonshotSchema, RuleRoot: moonshotSchema, RuleType: moonshotSchema,
 				RuleBoolean: moonshotSchema,
 				RuleForm:    moonshotSchema, RuleRequired: moonshotSchema, RuleEnum: moonshotSchema, RuleKey: moonshotSchema,
 				RuleLimit: moonshotLimits, RuleName: moonshotName, RuleCount: moonshotTools,
@@ -457,7 +457,7 @@ var (
 			Ignores:    true,
 			RootObject: true,
 			WellFormed: true,
-			Sources:    map[Rule]Source{RuleUnlisted: ollamaTypes, RuleRoot: ollamaTypes, RuleForm: cautious(ollamaTypes), RuleBoolean: ollamaTypes},
+			Sources:    map[Rule]Source{RuleUnlisted: ollamaTypes, RuleRoot: ollamaTypes, RuleForm: asConservative(ollamaTypes), RuleBoolean: ollamaTypes},
 		},
 	}
 
@@ -481,7 +481,7 @@ var (
 			RootObject: true, Booleans: true, WellFormed: true,
 			Tool: ToolRules{Name: plainName, MaxTools: 200},
 			Sources: map[Rule]Source{
-				RuleKeyword: xaiOutputs, RuleRoot: xaiOutputs, RuleForm: draft2020, RuleRef: references, RuleName: cautious(openAIFunction),
+				RuleKeyword: xaiOutputs, RuleRoot: xaiOutputs, RuleForm: draft2020, RuleRef: references, RuleName: asConservative(openAIFunction),
 				RuleCount: xaiCount,
 			},
 		},
@@ -494,7 +494,7 @@ var (
 			RootObject: true, RootProperties: true, Booleans: true, WellFormed: true,
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
-				RuleRoot: groqType, RuleProperties: groqRequired, RuleForm: draft2020, RuleRef: references, RuleName: cautious(openAIFunction),
+				RuleRoot: groqType, RuleProperties: groqRequired, RuleForm: draft2020, RuleRef: references, RuleName: asConservative(openAIFunction),
 			},
 		},
 	}
@@ -509,10 +509,10 @@ var (
 			RequiredDeclared: true, Closed: true,
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
-				RuleKeyword: cerebrasFields, RuleRoot: cerebrasClosed, RuleType: cautious(cerebrasClosed), RuleBoolean: cautious(cerebrasClosed),
-				RuleForm: draft2020, RuleProperties: cautious(cerebrasClosed), RuleObjects: cautious(cerebrasClosed),
-				RuleItems: cautious(cerebrasFields), RuleRequired: cautious(cerebrasClosed), RuleClosed: cerebrasClosed, RuleRef: references,
-				RuleName: cautious(openAIFunction),
+				RuleKeyword: cerebrasFields, RuleRoot: cerebrasClosed, RuleType: asConservative(cerebrasClosed), RuleBoolean: asConservative(cerebrasClosed),
+				RuleForm: draft2020, RuleProperties: asConservative(cerebrasClosed), RuleObjects: asConservative(cerebrasClosed),
+				RuleItems: asConservative(cerebrasFields), RuleRequired: asConservative(cerebrasClosed), RuleClosed: cerebrasClosed, RuleRef: references,
+				RuleName: asConservative(openAIFunction),
 			},
 		},
 	}

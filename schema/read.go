@@ -201,13 +201,13 @@ func endOfLiteral(text []byte, start int) int {
 	return len(text)
 }
 
-// few is how many members are found faster by looking at each than by a map.
-const few = 16
+// fewMembers is how many members are found faster by looking at each than by a map.
+const fewMembers = 16
 
 // withoutRepeats puts the last value of a repeated key at the first one's place. It changes its argument.
 func withoutRepeats(all []field) []field {
 	var places map[string]int
-	if len(all) > few {
+	if len(all) > fewMembers {
 		places = make(map[string]int, len(all))
 	}
 	kept := all[:0]

@@ -29,23 +29,23 @@ func (a *adapter) style() signature.Style {
 // What of a sketch is a property's name that the model may know under another one. Both are noncharacters.
 const nameBegins, nameEnds = "\uFDD0", "\uFDD1"
 
-var sketchedName = regexp.MustCompile(nameBegins + "([^" + nameBegins + nameEnds + "]*)" + nameEnds + "?")
+var markedName = regexp.MustCompile(nameBegins + "([^" + nameBegins + nameEnds + "]*)" + nameEnds + "?")
 
 // shown is a property's name in a sketch. Under free keys it is the owner's, as nobody changes it on the way back.
 func (a *adapter) shown(name string) string {
 	g := &a.parsed.key
 	if a.free || g.takes([]byte(name)) && a.parsed.rootKey.takes([]byte(name)) && !a.isNotKey([]byte(name)) {
-		return brief(name)
+		return briefName(name)
 	}
 	return nameBegins + name + nameEnds
 }
 
-// owned is a text of sketches with the owner's names.
-func owned(text string) string {
+// withOwnersNames is a text of sketches with the owner's names.
+func withOwnersNames(text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
 	}
-	return sketchedName.ReplaceAllStringFunc(text, func(s string) string { return brief(strings.Trim(s, nameBegins+nameEnds)) })
+	return markedName.ReplaceAllStringFunc(text, func(s string) string { return briefName(strings.Trim(s, nameBegins+nameEnds)) })
 }
 
 // known is a text of sketches with the names that the properties of d have for the model. Of those further inside it is not
@@ -54,18 +54,18 @@ func (a *adapter) known(d *builder, text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
 	}
-	return sketchedName.ReplaceAllStringFunc(text, func(s string) string {
+	return markedName.ReplaceAllStringFunc(text, func(s string) string {
 		name := strings.Trim(s, nameBegins+nameEnds)
 		g := &a.parsed.key
 		if now := d.names[name]; now != "" {
 			return now
 		} else if d.root && a.parsed.rootKey.takes([]byte(name)) || g.takes([]byte(name)) {
-			return brief(name)
+			return briefName(name)
 		}
 		if clean := sanitised(name, g); g.max > 0 && clean != "" {
 			return clean
 		}
-		return brief(name)
+		return briefName(name)
 	})
 }
 
@@ -93,7 +93,7 @@ func (a *adapter) sketchPatterns(p *node) string {
 			parts = append(parts, "…")
 			break
 		}
-		parts = append(parts, brief(string(f.name))+": "+a.signature(f.value).Type(st))
+		parts = append(parts, briefName(string(f.name))+": "+a.signature(f.value).Type(st))
 	}
 	return briefTo(strings.Join(parts, ", "), maxSketch)
 }
@@ -128,8 +128,8 @@ func (a *adapter) sketchCondition(d *builder, w word) string {
 	return briefTo(strings.Join(parts, ", "), maxSketch)
 }
 
-// plainly is a value as one says it: a string without its quotes.
-func plainly(v *node) string { return signature.Plain(v) }
+// plainValue is a value as one says it: a string without its quotes.
+func plainValue(v *node) string { return signature.Plain(v) }
 
 // sketchValue is a JSON value, cut.
 func sketchValue(v *node) string { return signature.Value(v) }
@@ -145,11 +145,11 @@ func (a *adapter) keywordNote(f field) string {
 	}
 	switch f.word {
 	case wordFormat:
-		return "format " + plainly(f.value)
+		return "format " + plainValue(f.value)
 	case wordContentEncoding:
-		return "encoded as " + plainly(f.value)
+		return "encoded as " + plainValue(f.value)
 	case wordContentMediaType:
-		return "media type " + plainly(f.value)
+		return "media type " + plainValue(f.value)
 	case wordDefault:
 		if v := string(f.value.appendUpTo(nil, maxSketch)); !isNull(f.value) && v == sketchValue(f.value) {
 			return "default " + v
@@ -183,8 +183,8 @@ func (a *adapter) sketchConstraint(n *node) string {
 	return a.sketch(n)
 }
 
-// brief is a name that a stranger chose, in one line and quoted where it needs to be.
-func brief(s string) string { return signature.Name(s) }
+// briefName is a name that a stranger chose, in one line and quoted where it needs to be.
+func briefName(s string) string { return signature.Name(s) }
 
 func briefTo(s string, limit int) string { return text.Clip(s, limit) }
 

@@ -5,10 +5,10 @@ import "sync"
 // slab is where the many small parts of a schema stand while it is adapted. Its zero value is good. One that is released is
 // used again, so nothing of what stands in it may be kept then.
 type slab struct {
-	nodes    room[node]
-	fields   room[field]
-	lists    room[*node]
-	builders room[builder]
+	nodes    arena[node]
+	fields   arena[field]
+	lists    arena[*node]
+	builders arena[builder]
 	stack    []field
 }
 
@@ -59,8 +59,8 @@ func (s *slab) keepValues(all []field) []*node {
 	return kept
 }
 
-// room is memory of which parts are taken. The first block is used again, what does not fit in it is not.
-type room[T any] struct {
+// arena is memory of which parts are taken. The first block is used again, what does not fit in it is not.
+type arena[T any] struct {
 	first, rest []T
 	used        int // of first
 }
@@ -70,7 +70,7 @@ const (
 	mostKept   = 512 // of what a pooled slab clears each time
 )
 
-func (r *room[T]) take(n int) []T {
+func (r *arena[T]) take(n int) []T {
 	if r.rest == nil && r.used == 0 && r.first == nil {
 		r.first = make([]T, max(firstBlock, n))
 	}
@@ -86,7 +86,7 @@ func (r *room[T]) take(n int) []T {
 	return taken
 }
 
-func (r *room[T]) clear() {
+func (r *arena[T]) clear() {
 	clear(r.first[:r.used])
 	r.used, r.rest = 0, nil
 }

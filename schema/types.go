@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// types is a set of JSON Schema's types. A set with number has integer too.
-type types uint8
+// typeSet is a set of JSON Schema's types. A set with number has integer too.
+type typeSet uint8
 
 const (
-	typeObject types = 1 << iota
+	typeObject typeSet = 1 << iota
 	typeArray
 	typeString
 	typeNumber
@@ -21,16 +21,16 @@ const (
 	everyType = typeObject | typeArray | typeString | typeNumber | typeInteger | typeBoolean | typeNull
 )
 
-func (t types) has(one types) bool { return t&one != 0 }
+func (t typeSet) has(one typeSet) bool { return t&one != 0 }
 
 var typeNames = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 
 // typesNamed is a set by names; none is every type.
-func typesNamed(names []string) types {
+func typesNamed(names []string) typeSet {
 	if len(names) == 0 {
 		return everyType
 	}
-	var t types
+	var t typeSet
 	for _, name := range names {
 		t |= typeNamed(name)
 	}
@@ -38,7 +38,7 @@ func typesNamed(names []string) types {
 }
 
 // typeNamed is 0 for a name that is no type.
-func typeNamed(name string) types {
+func typeNamed(name string) typeSet {
 	if name == "number" {
 		return typeNumber | typeInteger
 	}
@@ -51,10 +51,10 @@ func typeNamed(name string) types {
 }
 
 // each are the types of the set, one by one: number comes with integer, and then integer does not come by itself.
-func (t types) each() []types {
-	var all []types
+func (t typeSet) each() []typeSet {
+	var all []typeSet
 	for i := range typeNames {
-		switch one := types(1 << i); {
+		switch one := typeSet(1 << i); {
 		case !t.has(one), one == typeInteger && t.has(typeNumber):
 		case one == typeNumber:
 			all = append(all, typeNumber|typeInteger)
@@ -66,7 +66,7 @@ func (t types) each() []types {
 }
 
 // one is the name of a set of one type, "" for others.
-func (t types) one() string {
+func (t typeSet) one() string {
 	if t.has(typeNumber) {
 		t &^= typeInteger
 	}
@@ -79,11 +79,11 @@ func (t types) one() string {
 }
 
 // typesOf reads the value of type. What is no type counts for nothing.
-func typesOf(t *node) types {
+func typesOf(t *node) typeSet {
 	if t.kind != '[' {
 		return typeNamed(t.string())
 	}
-	var s types
+	var s typeSet
 	for _, e := range t.elems {
 		s |= typeNamed(e.string())
 	}
@@ -91,7 +91,7 @@ func typesOf(t *node) types {
 }
 
 // typeOfValue is the type of a JSON value.
-func typeOfValue(n *node) types {
+func typeOfValue(n *node) typeSet {
 	switch n.kind {
 	case '{':
 		return typeObject
@@ -111,17 +111,17 @@ func typeOfValue(n *node) types {
 }
 
 // inOrder is each, in the order of a list.
-func (t types) inOrder(list *node) []types {
+func (t typeSet) inOrder(list *node) []typeSet {
 	each := t.each()
-	place := func(one types) int {
+	place := func(one typeSet) int {
 		return slices.IndexFunc(list.elems, func(e *node) bool { return e.string() == one.one() })
 	}
-	slices.SortStableFunc(each, func(x, y types) int { return place(x) - place(y) })
+	slices.SortStableFunc(each, func(x, y typeSet) int { return place(x) - place(y) })
 	return each
 }
 
 // String names the types, for a person.
-func (t types) String() string {
+func (t typeSet) String() string {
 	var names []string
 	for _, one := range t.each() {
 		names = append(names, one.one())
@@ -130,12 +130,12 @@ func (t types) String() string {
 }
 
 // isWhole reports a number like 1.0, which is an integer too.
-func isWhole(v *node, t types) bool {
-	return v.kind == '0' && t.has(typeInteger) && number(v) == float64(int64(number(v)))
+func isWhole(v *node, t typeSet) bool {
+	return v.kind == '0' && t.has(typeInteger) && numberOf(v) == float64(int64(numberOf(v)))
 }
 
 // saysOther reports a keyword that says nothing of values of the type.
-func saysOther(w word, one types) bool {
+func saysOther(w word, one typeSet) bool {
 	for _, k := range typeWords {
 		if k.words.has(w) {
 			return !one.has(k.types)

@@ -90,7 +90,7 @@ func (c *counter) enum(all []*node) {
 	c.values += len(all)
 	size := 0
 	for _, v := range all {
-		size += utf8.RuneCount(unquoted(v))
+		size += utf8.RuneCount(unquotedText(v))
 	}
 	c.text += size
 	if c.enumMany > 0 && len(all) > c.enumMany {
@@ -98,7 +98,7 @@ func (c *counter) enum(all []*node) {
 	}
 }
 
-func unquoted(v *node) []byte {
+func unquotedText(v *node) []byte {
 	if v.kind == '"' {
 		return unquote(v.text)
 	}

@@ -126,7 +126,7 @@ var (
 
 	typeWords = []struct {
 		words words
-		types types
+		types typeSet
 	}{{objectWords, typeObject}, {arrayWords, typeArray}, {stringWords, typeString}, {numberWords, typeNumber | typeInteger}}
 
 	// annotations say nothing that a validator asks for.
@@ -152,9 +152,9 @@ var (
 // parsedRules are rules as adapting reads them.
 type parsedRules struct {
 	root, nested words // what the positions take
-	types        types
-	enum         types
-	key, rootKey grammar
+	types        typeSet
+	enum         typeSet
+	key, rootKey nameGrammar
 }
 
 // parsed is the rules of the profile, read once.
