@@ -33,15 +33,15 @@ type Adapted struct {
 	back *inverse
 }
 
-// ErrUnfit is what [Adapt] returns, with the reason, for a schema that cannot be brought into the profile's form.
-var ErrUnfit = errors.New("schema: no shape that the profile accepts")
+// ErrUnsupported is what [Adapt] returns, with the reason, for a schema that cannot be brought into the profile's form.
+var ErrUnsupported = errors.New("schema: the profile cannot express it")
 
 // Adapt rewrites a schema so that the profile's consumer accepts it. What the consumer can say keeps its meaning; what it
 // cannot say goes, short, into descriptions and into the report. Keys stay in their order. Adapting what has been adapted
 // changes nothing. A schema without a change comes back as compact JSON.
 //
 // It fails for what [Measure] refuses under the default limits, before and after, and for a schema that no arguments or
-// nothing of the profile's form could satisfy: a [*LimitError], or an error that is [ErrMalformed] or [ErrUnfit]. A tool
+// nothing of the profile's form could satisfy: a [*LimitError], or an error that is [ErrMalformed] or [ErrUnsupported]. A tool
 // with such a schema is not to be shown.
 //
 // References are followed within the document, and nothing is ever fetched. A reference that leads back into itself is kept
@@ -77,7 +77,7 @@ func transformed(raw json.RawMessage, p *Profile) *Adapted {
 
 func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if root.kind != '{' {
-		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnfit)
+		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnsupported)
 	}
 	fresh := adapter{slab: s, profile: p, rules: &p.rules, parsed: p.parsed(), root: root, size: len(raw),
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
@@ -108,9 +108,9 @@ func (a *adapter) grew(err error) bool {
 const maxUnsatisfiable = 8 // definitions that nothing satisfies, in one schema
 
 var (
-	errNothing    = fmt.Errorf("%w: no arguments satisfy it", ErrUnfit)
-	errLimits     = fmt.Errorf("%w", ErrUnfit)
-	errDefinition = fmt.Errorf("%w: nothing satisfies one of its definitions", ErrUnfit)
+	errNothing    = fmt.Errorf("%w: no arguments satisfy it", ErrUnsupported)
+	errLimits     = fmt.Errorf("%w", ErrUnsupported)
+	errDefinition = fmt.Errorf("%w: nothing satisfies one of its definitions", ErrUnsupported)
 )
 
 // referenceLevels is how many references may stand inside one another: where a schema that is full of them grows beyond the

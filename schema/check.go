@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // What Check tells of one schema at most: enough for a person, and a bound for a stranger's schema.
@@ -136,11 +139,6 @@ func (s *spot) path() string {
 	for ; s != nil; s = s.up {
 		steps = append(steps, s.step)
 	}
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
-	var b strings.Builder
-	for i := len(steps) - 1; i >= 0; i-- {
-		b.WriteByte('/')
-		b.WriteString(escape.Replace(steps[i]))
-	}
-	return b.String()
+	slices.Reverse(steps)
+	return text.Pointer(steps...)
 }

@@ -3,6 +3,8 @@ package schema
 import (
 	"slices"
 	"strings"
+
+	"github.com/indusagi/indus/internal/keyword"
 )
 
 // form is what the value of a keyword has to look like.
@@ -26,21 +28,30 @@ const (
 	formDependencies
 )
 
-// forms are the keywords that draft 2020-12's metaschema describes, those of older drafts that it still knows, and
+// formOf is the form of a keyword that draft 2020-12's metaschema describes, of one of older drafts that it still knows, and of
 // additionalItems, which it does not.
+func formOf(name string) form {
+	switch keyword.ContentOf(name) {
+	case keyword.Schema:
+		return formSchema
+	case keyword.SchemaOrList:
+		return formItems
+	case keyword.List:
+		return formSchemas
+	case keyword.Named:
+		return formSchemaMap
+	case keyword.NamedOrNames:
+		return formDependencies
+	}
+	return forms[name]
+}
+
+// forms are those of the keywords that hold no schemas.
 //
 // https://json-schema.org/draft/2020-12/schema
 var forms = map[string]form{
 	"$schema": formString, "$id": formString, "$ref": formString, "$anchor": formString, "$comment": formString,
 	"$dynamicRef": formString, "$dynamicAnchor": formString,
-	"$defs": formSchemaMap, "definitions": formSchemaMap,
-
-	"properties": formSchemaMap, "patternProperties": formSchemaMap, "dependentSchemas": formSchemaMap,
-	"dependencies": formDependencies, "items": formItems, "prefixItems": formSchemas,
-	"additionalProperties": formSchema, "additionalItems": formSchema, "unevaluatedProperties": formSchema,
-	"unevaluatedItems": formSchema, "propertyNames": formSchema, "contains": formSchema, "contentSchema": formSchema,
-	"not": formSchema, "if": formSchema, "then": formSchema, "else": formSchema,
-	"anyOf": formSchemas, "oneOf": formSchemas, "allOf": formSchemas,
 
 	"type": formTypes, "enum": formArray, "required": formStrings, "dependentRequired": formStringsMap,
 	"multipleOf": formPositive,
@@ -66,22 +77,22 @@ var sevenTypes = []string{"array", "boolean", "integer", "null", "number", "obje
 
 // formed reports whether the value of a keyword has its form, and tells if it has not. What stands inside it in the place of
 // a schema is left to those who look there.
-func (c *checker) formed(keyword string, value *tree, at *spot) bool {
-	f := forms[keyword]
+func (c *checker) formed(name string, value *tree, at *spot) bool {
+	f := formOf(name)
 	if f.fits(value) {
 		return true
 	}
 	if !c.rules.WellFormed {
 		return false
 	}
-	message := keyword + " is " + value.describe()
+	message := name + " is " + value.describe()
 	switch {
 	case f == formTypes && value.kind == '"':
 		c.find(at, RuleForm, "%s; draft 2020-12 knows %s", message, strings.Join(sevenTypes, ", "))
 	case f == formStrings && value.kind == '[', f == formStringsMap && value.kind == '{', f == formTypes:
 		c.find(at, RuleForm, "%s of something else; draft 2020-12 takes %s", message, formTexts[f])
 	case f == formSchemas && value.kind == '[':
-		c.find(at, RuleForm, "%s is empty; draft 2020-12 takes %s", keyword, formTexts[f])
+		c.find(at, RuleForm, "%s is empty; draft 2020-12 takes %s", name, formTexts[f])
 	default:
 		c.find(at, RuleForm, "%s; draft 2020-12 takes %s", message, formTexts[f])
 	}

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // ref looks at a $ref: its form, what stands beside it, and where it leads.
@@ -52,10 +54,9 @@ func (c *checker) resolve(ref string) *tree {
 	if !ok {
 		return c.anchors[fragment]
 	}
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	t := c.top
 	for step := range strings.SplitSeq(pointer, "/") {
-		if t = t.child(unescape.Replace(step)); t == nil {
+		if t = t.child(text.FromPointerStep(step)); t == nil {
 			return nil
 		}
 	}

@@ -196,9 +196,9 @@ func (t *tree) subschemas() iter.Seq2[[]string, *tree] {
 
 // held yields the schemas in the value of a keyword, and the steps from there. It yields what stands where a schema belongs
 // and is none too.
-func (t *tree) held(keyword string) iter.Seq2[[]string, *tree] {
+func (t *tree) held(name string) iter.Seq2[[]string, *tree] {
 	return func(yield func([]string, *tree) bool) {
-		switch forms[keyword] {
+		switch formOf(name) {
 		case formSchema:
 			yield(nil, t)
 		case formItems:

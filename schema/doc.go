@@ -45,11 +45,12 @@
 //
 // # Concurrency
 //
-// Every function and method may be called by any number of goroutines at once. None changes its input or keeps it;
-// [Profile.Apply] says whose bytes it returns. Profiles are immutable.
+// Every function and method may be called by any number of goroutines at once. None changes its input, and only what Adapt
+// returns for [Original] keeps it.
+// Profiles are immutable.
 //
 // # Errors
 //
-// Measure and Adapt have them: a [*LimitError], an error that is [ErrMalformed], and Adapt one that is [ErrUnfit]. Each is one
+// Measure and Adapt have them: a [*LimitError], an error that is [ErrMalformed], and Adapt one that is [ErrUnsupported]. Each is one
 // line and safe to print.
 package schema

@@ -14,14 +14,14 @@ func Example() {
 	for _, name := range []string{"read", "write"} {
 		raw := []byte(tools[name])
 		if err := schema.Measure(raw, schema.Limits{Depth: 3}); err != nil {
-			fmt.Println(name, "is quarantined:", err)
+			fmt.Println(name, "is not shown:", err)
 			continue
 		}
-		fmt.Println(name, string(schema.Seed.Apply(raw)))
+		fmt.Println(name, string(schema.Normalize(raw)))
 	}
 	// Output:
 	// read {"type":"object","properties":{"path":{"type":"string"}}}
-	// write is quarantined: schema: 4 levels exceed the limit of 3 at "/properties/lines/items"
+	// write is not shown: schema: 4 levels exceed the limit of 3 at "/properties/lines/items"
 }
 
 func ExampleNormalize() {
@@ -51,14 +51,4 @@ func ExampleMeasure() {
 	// <nil>
 	// schema: 7 nodes exceed the limit of 6 at "/properties/size/enum/1"
 	// schema: malformed JSON: unexpected end of JSON input at byte 10
-}
-
-func ExampleProfile_Apply() {
-	raw := []byte(`{"type":"string","examples":["x"]}`)
-	for _, p := range []*schema.Profile{schema.Original, schema.Seed} {
-		fmt.Println(p.Name(), string(p.Apply(raw)))
-	}
-	// Output:
-	// original {"type":"string","examples":["x"]}
-	// seed {"type":"string"}
 }

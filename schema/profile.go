@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"slices"
 	"sync"
 )
@@ -269,17 +268,4 @@ type Change struct {
 	// Narrowed is what the original takes and the adapted schema does not: the model cannot ask for it. "" where all that was
 	// possible still is.
 	Narrowed string `json:"narrowed,omitempty"`
-}
-
-// Apply returns the schema as a model is to see it: what [Adapt] makes of it, or nil where Adapt fails. Original returns raw
-// itself, whatever is in it, and every other profile new bytes; so the result is to be read only.
-func (p *Profile) Apply(raw json.RawMessage) json.RawMessage {
-	if p == nil || p == Original {
-		return raw
-	}
-	a, err := Adapt(raw, p)
-	if err != nil {
-		return nil
-	}
-	return a.Schema
 }

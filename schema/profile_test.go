@@ -27,16 +27,17 @@ func TestProfile(t *testing.T) {
 		if got := c.profile.Name(); got != c.name {
 			t.Errorf("name %q, want %q", got, c.name)
 		}
-		if got := string(c.profile.Apply(json.RawMessage(raw))); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		if a, err := schema.Adapt(json.RawMessage(raw), c.profile); err != nil || string(a.Schema) != c.want {
+			t.Errorf("%s: %v, %v; want %s", c.name, a, err, c.want)
 		}
 	}
 }
 
 func TestOriginalKeepsWhatIsNoSchema(t *testing.T) {
 	for _, raw := range []json.RawMessage{nil, {}, json.RawMessage("{")} {
-		if got := schema.Original.Apply(raw); string(got) != string(raw) || (got == nil) != (raw == nil) {
-			t.Errorf("%q became %q", raw, got)
+		a, err := schema.Adapt(raw, schema.Original)
+		if err != nil || string(a.Schema) != string(raw) || (a.Schema == nil) != (raw == nil) {
+			t.Errorf("%q became %v, %v", raw, a, err)
 		}
 	}
 }

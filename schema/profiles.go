@@ -2,7 +2,7 @@ package schema
 
 // The profiles, as data. What a provider's documentation says was read in the autumn of 2026; where it says nothing, the
 // source is a thread in which the provider was seen to refuse. Where the two differ, or refusals were seen on some of its
-// models only, the stricter stands here. docs/schemas.md shows all of it as a table.
+// models only, the stricter stands here. docs/schemas-tables.md shows all of it.
 
 // Grammars that several consumers share.
 var (

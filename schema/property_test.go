@@ -144,7 +144,7 @@ func examine(s subject, p *schema.Profile, seed uint64) (*fault, tally) {
 // examineRefusal doubts an error that says there are no arguments at all.
 func examineRefusal(s subject, p *schema.Profile, seed uint64) *fault {
 	_, err := schema.Adapt(s.schema, p)
-	if s.original == nil || !errors.Is(err, schema.ErrUnfit) || !strings.Contains(err.Error(), "satisf") {
+	if s.original == nil || !errors.Is(err, schema.ErrUnsupported) || !strings.Contains(err.Error(), "satisf") {
 		return nil
 	}
 	doc, _ := jsonschema.UnmarshalJSON(bytes.NewReader(s.schema))

@@ -13,39 +13,41 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/schemas.md")
+var update = flag.Bool("update", false, "write the tables of docs/schemas.md and docs/schemas-tables.md")
 
-const docFile = "../docs/schemas.md"
+var docFiles = []string{"../docs/schemas.md", "../docs/schemas-tables.md"}
 
 // docBlock is a part of the document that is made by this test: a comment that says what it is, the part, and the comment
 // "end". Examples say in the comment what they are examples of, so that one more needs nothing here.
 var docBlock = regexp.MustCompile(`(?s)<!-- (profiles|rules|shapes|adapt|restore) ?([^\n]*?) -->\n.*?<!-- end -->`)
 
-// TestTables holds the tables of docs/schemas.md against the profiles and what Adapt does.
+// TestTables holds the tables of the documentation against the profiles and what Adapt does.
 func TestTables(t *testing.T) {
-	content, err := os.ReadFile(docFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	was := string(content)
-	made := 0
-	is := docBlock.ReplaceAllStringFunc(was, func(part string) string {
-		made++
-		comment, _, _ := strings.Cut(part, "\n")
-		m := docBlock.FindStringSubmatch(part)
-		return comment + "\n" + docTable(t, m[1], m[2]) + "<!-- end -->"
-	})
-	if ends := strings.Count(was, "<!-- end -->"); made == 0 || made != ends {
-		t.Fatalf("%s has %d blocks and %d ends", docFile, made, ends)
-	}
-	if *update {
-		if err := os.WriteFile(docFile, []byte(is), 0o644); err != nil {
+	for _, file := range docFiles {
+		content, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	if diff := cmp.Diff(strings.Split(was, "\n"), strings.Split(is, "\n")); diff != "" {
-		t.Errorf("%s is stale: go test ./schema -run TestTables -update (-is +should be)\n%s", docFile, diff)
+		was := string(content)
+		made := 0
+		is := docBlock.ReplaceAllStringFunc(was, func(part string) string {
+			made++
+			comment, _, _ := strings.Cut(part, "\n")
+			m := docBlock.FindStringSubmatch(part)
+			return comment + "\n" + docTable(t, m[1], m[2]) + "<!-- end -->"
+		})
+		if ends := strings.Count(was, "<!-- end -->"); made == 0 || made != ends {
+			t.Fatalf("%s has %d blocks and %d ends", file, made, ends)
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(is), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(strings.Split(was, "\n"), strings.Split(is, "\n")); diff != "" {
+			t.Errorf("%s is stale: go test ./schema -run TestTables -update (-is +should be)\n%s", file, diff)
+		}
 	}
 }
 
@@ -62,7 +64,7 @@ func docTable(t *testing.T, kind, of string) string {
 	name, given, _ := strings.Cut(of, " ")
 	p := schema.ProfileNamed(name)
 	if p == nil {
-		t.Fatalf("%s: there is no profile %q", docFile, name)
+		t.Fatalf("there is no profile %q", name)
 	}
 	if kind == "restore" {
 		return restoreTable(t, p, given)
@@ -76,7 +78,7 @@ func restoreTable(t *testing.T, p *schema.Profile, of string) string {
 	given, arguments, _ := strings.Cut(of, " with ")
 	a, err := schema.Adapt([]byte(given), p)
 	if err != nil {
-		t.Fatalf("%s: %s: %v", docFile, given, err)
+		t.Fatalf("%s: %v", given, err)
 	}
 	return markdown([]string{
 		"| | |", "| --- | --- |",
