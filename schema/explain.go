@@ -62,88 +62,66 @@ func (r Rule) About() string {
 
 // Accepts says in a few words what is accepted under a rule, with names between backquotes; "" where the rule is not set.
 func (r Rules) Accepts(rule Rule) string {
-	var all []string
-	for _, c := range clauses {
-		if c.rule != rule {
-			continue
+	var bounds, limits, all []string
+	for _, name := range slices.Sorted(maps.Keys(r.Bounds)) {
+		bounds = append(bounds, fmt.Sprintf("`%s` is one of %v", name, r.Bounds[name]))
+	}
+	for i, v := 0, reflect.ValueOf(r.Limits); i < len(limitTexts); i++ {
+		if n := v.Field(i).Int(); n > 0 {
+			limits = append(limits, fmt.Sprintf(limitTexts[i], n))
 		}
-		if text := c.text(r); text != "" {
-			all = append(all, text)
+	}
+	for _, clause := range []struct {
+		rule Rule
+		text string
+	}{
+		{RuleKeyword, byPosition(r.Root.Never, r.Nested.Never, "never ")},
+		{RuleKeyword, textIf(r.RootListed, "at the root "+quotedNames(r.Root.Only)+" alone")},
+		{RuleKeyword, textIf(r.TypeInBranches || r.UnionAlone, "nothing beside `anyOf`"+textIf(!r.UnionAlone, " but what describes"))},
+		{RuleKeyword, textIf(r.TypedKeywords, "keywords of one type beside that type only")},
+		{RuleUnlisted, textIf(r.RootListed, "inside "+quotedNames(r.Nested.Only))},
+		{RuleUnlisted, textIf(!r.RootListed, byPosition(r.Root.Only, r.Nested.Only, "")+textIf(r.Ignores, "; others are dropped in silence"))},
+		{RuleRoot, textIf(r.RootObject, "is of type `object`")},
+		{RuleType, quotedNames(r.Types)},
+		{RuleType, textIf(r.TypeAlways, "always given, or `anyOf` whose branches have one")},
+		{RuleType, textIf(r.TypeSingle, "one name, no list")},
+		{RuleType, textIf(r.TypeInBranches || r.UnionAlone, "none beside `anyOf`")},
+		{RuleBoolean, textIf(!r.Booleans, "no `true` or `false` for a schema")},
+		{RuleForm, textIf(r.WellFormed, "as draft 2020-12 has it")},
+		{RuleProperties, textIf(r.RootProperties, "the root has `properties`")},
+		{RuleObjects, textIf(r.ObjectProperties, "every object has `properties`")},
+		{RuleItems, textIf(r.ArrayItems, "every array has `items`, one schema")},
+		{RuleRequired, textIf(r.RequiredDeclared, "names properties that are declared, each once")},
+		{RuleRequired, textIf(r.RequiredFilled, "not an empty list")},
+		{RuleRequired, textIf(r.RequiredAll, "names every property")},
+		{RuleClosed, textIf(r.Closed, "every object says `additionalProperties: false`")},
+		{RuleEnum, textIf(len(r.Enum) > 0, "values of type "+quotedNames(r.Enum))},
+		{RuleEnum, textIf(r.EnumFilled, "not empty, and no empty string")},
+		{RuleEnum, textIf(r.TypedKeywords, "values of the type that stands beside it")},
+		{RuleFormat, quotedNames(r.Formats)},
+		{RulePattern, textIf(r.PlainPattern, "no look-around and no back-reference")},
+		{RulePattern, textIf(r.RustPattern, "no `\\0`, and no `[` inside a class")},
+		{RulePattern, textIf(r.AnchoredPattern, "begins with `^` and ends with `$`")},
+		{RuleBound, strings.Join(bounds, "; ")},
+		{RuleRef, textIf(r.RefAlone, "nothing beside `$ref`")},
+		{RuleRef, textIf(r.RefDefs, "leads to `#/$defs/`")},
+		{RuleRef, textIf(r.Nested.Takes("$ref") && !r.RefDefs, "leads to a schema in the document")},
+		{RuleRecursion, textIf(r.NoRecursion, "no schema leads to itself")},
+		{RuleKey, r.Key.String()},
+		{RuleKey, textIf(r.RootKey != Grammar{}, "at the root "+r.RootKey.String())},
+		{RuleKey, textIf(len(r.NotKeys) > 0, "never "+quotedNames(r.NotKeys))},
+		{RuleLimit, strings.Join(limits, "; ") + textIf(r.Limits.Together, "; counted over all tools of a request")},
+		{RuleName, r.Tool.Name.String()},
+		{RuleDescription, atLeast(r.Tool.MinDescription, "at least %d character")},
+		{RuleDescription, atLeast(r.Tool.MaxDescription, "at most %d characters")},
+		{RuleCount, atLeast(r.Tool.MaxTools, "at most %d in a request")},
+		{RuleCount, atLeast(r.Tool.FewTools, "above %d a model chooses badly")},
+	} {
+		if clause.rule == rule && clause.text != "" {
+			all = append(all, clause.text)
 		}
 	}
 	return strings.Join(all, "; ")
-}
-
-// clauses are what the fields of Rules say.
-var clauses = []struct {
-	rule Rule
-	text func(Rules) string
-}{
-	{RuleKeyword, func(r Rules) string { return byPosition(r, func(k Keywords) []string { return k.Never }, "never ") }},
-	{RuleKeyword, func(r Rules) string { return textIf(r.RootListed, "at the root "+quotedNames(r.Root.Only)+" alone") }},
-	{RuleKeyword, func(r Rules) string {
-		return textIf(r.TypeInBranches || r.UnionAlone, "nothing beside `anyOf`"+textIf(!r.UnionAlone, " but what describes"))
-	}},
-	{RuleKeyword, func(r Rules) string { return textIf(r.TypedKeywords, "keywords of one type beside that type only") }},
-	{RuleUnlisted, func(r Rules) string {
-		if r.RootListed {
-			return "inside " + quotedNames(r.Nested.Only)
-		}
-		return byPosition(r, func(k Keywords) []string { return k.Only }, "") + textIf(r.Ignores, "; others are dropped in silence")
-	}},
-	{RuleRoot, func(r Rules) string { return textIf(r.RootObject, "is of type `object`") }},
-	{RuleType, func(r Rules) string { return quotedNames(r.Types) }},
-	{RuleType, func(r Rules) string { return textIf(r.TypeAlways, "always given, or `anyOf` whose branches have one") }},
-	{RuleType, func(r Rules) string { return textIf(r.TypeSingle, "one name, no list") }},
-	{RuleType, func(r Rules) string { return textIf(r.TypeInBranches || r.UnionAlone, "none beside `anyOf`") }},
-	{RuleBoolean, func(r Rules) string { return textIf(!r.Booleans, "no `true` or `false` for a schema") }},
-	{RuleForm, func(r Rules) string { return textIf(r.WellFormed, "as draft 2020-12 has it") }},
-	{RuleProperties, func(r Rules) string { return textIf(r.RootProperties, "the root has `properties`") }},
-	{RuleObjects, func(r Rules) string { return textIf(r.ObjectProperties, "every object has `properties`") }},
-	{RuleItems, func(r Rules) string { return textIf(r.ArrayItems, "every array has `items`, one schema") }},
-	{RuleRequired, func(r Rules) string {
-		return textIf(r.RequiredDeclared, "names properties that are declared, each once")
-	}},
-	{RuleRequired, func(r Rules) string { return textIf(r.RequiredFilled, "not an empty list") }},
-	{RuleRequired, func(r Rules) string { return textIf(r.RequiredAll, "names every property") }},
-	{RuleClosed, func(r Rules) string { return textIf(r.Closed, "every object says `additionalProperties: false`") }},
-	{RuleEnum, func(r Rules) string { return textIf(len(r.Enum) > 0, "values of type "+quotedNames(r.Enum)) }},
-	{RuleEnum, func(r Rules) string { return textIf(r.EnumFilled, "not empty, and no empty string") }},
-	{RuleEnum, func(r Rules) string { return textIf(r.TypedKeywords, "values of the type that stands beside it") }},
-	{RuleFormat, func(r Rules) string { return quotedNames(r.Formats) }},
-	{RulePattern, func(r Rules) string { return textIf(r.PlainPattern, "no look-around and no back-reference") }},
-	{RulePattern, func(r Rules) string { return textIf(r.RustPattern, "no `\\0`, and no `[` inside a class") }},
-	{RulePattern, func(r Rules) string { return textIf(r.AnchoredPattern, "begins with `^` and ends with `$`") }},
-	{RuleBound, func(r Rules) string {
-		var out []string
-		for _, keyword := range slices.Sorted(maps.Keys(r.Bounds)) {
-			out = append(out, fmt.Sprintf("`%s` is one of %v", keyword, r.Bounds[keyword]))
-		}
-		return strings.Join(out, "; ")
-	}},
-	{RuleRef, func(r Rules) string { return textIf(r.RefAlone, "nothing beside `$ref`") }},
-	{RuleRef, func(r Rules) string { return textIf(r.RefDefs, "leads to `#/$defs/`") }},
-	{RuleRef, func(r Rules) string {
-		return textIf(r.Nested.Takes("$ref") && !r.RefDefs, "leads to a schema in the document")
-	}},
-	{RuleRecursion, func(r Rules) string { return textIf(r.NoRecursion, "no schema leads to itself") }},
-	{RuleKey, func(r Rules) string { return r.Key.String() }},
-	{RuleKey, func(r Rules) string { return textIf(r.RootKey != Grammar{}, "at the root "+r.RootKey.String()) }},
-	{RuleKey, func(r Rules) string { return textIf(len(r.NotKeys) > 0, "never "+quotedNames(r.NotKeys)) }},
-	{RuleLimit, func(r Rules) string {
-		var out []string
-		for i, v := 0, reflect.ValueOf(r.Limits); i < len(limitTexts); i++ {
-			if n := v.Field(i).Int(); n > 0 {
-				out = append(out, fmt.Sprintf(limitTexts[i], n))
-			}
-		}
-		return strings.Join(out, "; ") + textIf(r.Limits.Together, "; counted over all tools of a request")
-	}},
-	{RuleName, func(r Rules) string { return r.Tool.Name.String() }},
-	{RuleDescription, func(r Rules) string { return atLeast(r.Tool.MinDescription, "at least %d character") }},
-	{RuleDescription, func(r Rules) string { return atLeast(r.Tool.MaxDescription, "at most %d characters") }},
-	{RuleCount, func(r Rules) string { return atLeast(r.Tool.MaxTools, "at most %d in a request") }},
-	{RuleCount, func(r Rules) string { return atLeast(r.Tool.FewTools, "above %d a model chooses badly") }},
 }
 
 // limitTexts are those of the fields of ProviderLimits, in their order.
@@ -167,9 +145,8 @@ func atLeast(n int, format string) string {
 	return fmt.Sprintf(format, n)
 }
 
-// byPosition are the keywords of the two positions.
-func byPosition(r Rules, of func(Keywords) []string, before string) string {
-	root, nested := of(r.Root), of(r.Nested)
+// byPosition are the keywords of the root and of what is inside.
+func byPosition(root, nested []string, before string) string {
 	switch {
 	case slices.Equal(root, nested):
 		return textIf(len(root) > 0, "everywhere "+before+quotedNames(root))

@@ -10,14 +10,13 @@ func (a *adapter) checkBounds(root *node, text []byte) error {
 	if len(text) > DefaultBytes {
 		return &LimitError{Bound: "bytes", Found: len(text), Limit: DefaultBytes}
 	}
+	r := reader{text: text, limits: Limits{}.withDefaults()}
+	if excess := r.read(); excess != nil {
+		excess.Pointer, excess.Offset = "", 0 // which are of no schema that anybody has
+		return excess
+	}
 	c := counter{enumMany: a.rules.Limits.EnumMany}
 	c.schema(root, 1)
-	if c.nesting > DefaultDepth {
-		return &LimitError{Bound: "depth", Found: c.nesting, Limit: DefaultDepth}
-	}
-	if c.nodes > DefaultNodes {
-		return &LimitError{Bound: "nodes", Found: c.nodes, Limit: DefaultNodes}
-	}
 	l := a.rules.Limits
 	for _, bound := range []struct {
 		what         string
@@ -43,7 +42,6 @@ func (a *adapter) checkBounds(root *node, text []byte) error {
 // counter counts what is limited.
 type counter struct {
 	enumMany                                                              int
-	nodes, nesting                                                        int // JSON values, and how deep they nest
 	depth, properties, values, enumText, text, optional, unions, branches int
 }
 
@@ -78,11 +76,8 @@ func (c *counter) schema(n *node, depth int) {
 		case wordEnum:
 			c.enum(f.value.elems)
 		case wordConst:
-			c.text += utf8.RuneCount(f.value.text)
+			c.text += f.value.runes()
 		}
-	}
-	if depth == 1 {
-		c.measure(n, 1)
 	}
 }
 
@@ -90,7 +85,7 @@ func (c *counter) enum(all []*node) {
 	c.values += len(all)
 	size := 0
 	for _, v := range all {
-		size += utf8.RuneCount(unquotedText(v))
+		size += v.runes()
 	}
 	c.text += size
 	if c.enumMany > 0 && len(all) > c.enumMany {
@@ -98,23 +93,20 @@ func (c *counter) enum(all []*node) {
 	}
 }
 
-func unquotedText(v *node) []byte {
-	if v.kind == '"' {
-		return unquote(v.text)
+// runes is how many characters the strings, names and numbers in a value have.
+func (n *node) runes() int {
+	size := 0
+	switch n.kind {
+	case '"':
+		return utf8.RuneCount(unquote(n.text))
+	case '0':
+		return len(n.text)
 	}
-	return v.text
-}
-
-func (c *counter) measure(n *node, depth int) {
-	c.nodes++
-	if n.kind != '{' && n.kind != '[' {
-		return
-	}
-	c.nesting = max(c.nesting, depth)
-	for i := range n.fields {
-		c.measure(n.fields[i].value, depth+1)
+	for _, f := range n.fields {
+		size += utf8.RuneCount(f.name) + f.value.runes()
 	}
 	for _, e := range n.elems {
-		c.measure(e, depth+1)
+		size += e.runes()
 	}
+	return size
 }
