@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -72,7 +73,7 @@ func FuzzTarget(f *testing.F) {
 		if wrong != "" || strings.Contains(text, "…") {
 			return
 		}
-		shown := mcpconfig.PlainURL(text)
+		shown := secret.Target(text)
 		for _, w := range wants {
 			if w.Kind == "cmd" && !strings.Contains(shown, "${cmd:"+w.What+"}") {
 				t.Fatalf("%q runs %q, and shows %q", text, w.What, shown)

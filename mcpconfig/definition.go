@@ -8,6 +8,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -60,18 +61,6 @@ func (c *Config) Definition(r Row) (Definition, bool) {
 	if i < 0 || c.origins == nil || i >= len(*c.origins) {
 		return Definition{}, false
 	}
-	object, ok := (*c.origins)[i].v.Value.(*hujson.Object)
-	if !ok { // it is no row at all
-		return Definition{}, false
-	}
-	row := hujson.Value{Value: object}
-	row = row.Clone()
-	object = row.Value.(*hujson.Object)
-	object.Members = slices.DeleteFunc(object.Members, func(m hujson.ObjectMember) bool {
-		name := tree.Text(m.Name)
-		return name == "id" || name == "name"
-	})
-	row.Standardize()
-	row.Minimize()
-	return Definition{ID: r.Server.ID, JSON: row.Pack()}, true
+	row, ok := edit.Row((*c.origins)[i].v)
+	return Definition{ID: r.Server.ID, JSON: row}, ok
 }

@@ -12,9 +12,6 @@ func RunSecret(ctx context.Context, line string, wait time.Duration) (value, wro
 	return got.value, got.wrong
 }
 
-// PlainURL is the target of a row with this url, before it is quoted.
-func PlainURL(s string) string { return address{}.plain(s) }
-
 // Fetch is what a ${file:…} or a ${cmd:…} asks for.
 type Fetch struct{ Kind, What string }
 

@@ -13,13 +13,18 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
+// expect gives the row up where a field is of another kind.
+func (r *reading) expect(kind hujson.Kind, what, field string, v *hujson.Value) bool {
+	if v.Value.Kind() == kind {
+		return true
+	}
+	r.skip(v.StartOffset, fmt.Sprintf("%q is %s where %s is expected", field, tree.KindOf(v.Value), what), "")
+	return false
+}
+
 // literal is a field that must be a string, as it stands; if not, the row is skipped.
 func (r *reading) literal(v *hujson.Value, field string) (string, bool) {
-	if v.Value.Kind() != '"' {
-		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where a string is expected", field, tree.KindOf(v.Value)), "")
-		return "", false
-	}
-	return tree.Text(*v), true
+	return tree.Text(*v), r.expect('"', "a string", field, v)
 }
 
 // text is a field that must be a string, with its variables replaced.
@@ -82,19 +87,13 @@ func (f *configFile) fixed(name string) (string, bool) {
 }
 
 // texts is a field that must be a list of strings.
-func (r *reading) texts(field string) []string {
+func (r *reading) texts(field string) (out []string) {
 	v := r.fields[field]
-	if v == nil {
+	if v == nil || !r.expect('[', "a list of strings", field, v) {
 		return nil
 	}
-	list, ok := v.Value.(*hujson.Array)
-	if !ok {
-		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where a list of strings is expected", field, tree.KindOf(v.Value)), "")
-		return nil
-	}
-	var out []string
-	for i := range list.Elements {
-		if s, ok := r.scalar(&list.Elements[i], fmt.Sprintf("%s[%d]", field, i)); ok {
+	for i, e := range tree.Elements(v) {
+		if s, ok := r.scalar(e, fmt.Sprintf("%s[%d]", field, i)); ok {
 			out = append(out, s)
 		}
 	}
@@ -104,31 +103,22 @@ func (r *reading) texts(field string) []string {
 // pairs is a field that must be an object of strings; valid says what is wrong
 // with a name. Of two entries with one name the later counts, and one is all that
 // comes out, so that their order means nothing.
-func (r *reading) pairs(field string, valid func(name string) string) []interop.Pair {
+func (r *reading) pairs(field string, valid func(name string) string) (out []interop.Pair) {
 	v := r.fields[field]
-	if v == nil {
+	if v == nil || !r.expect('{', "an object", field, v) {
 		return nil
 	}
-	object, ok := v.Value.(*hujson.Object)
-	if !ok {
-		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where an object is expected", field, tree.KindOf(v.Value)), "")
-		return nil
+	counts := map[string]*hujson.ObjectMember{}
+	for name, m := range tree.Members(v) {
+		counts[folded(field, name)] = m
 	}
-	last := map[string]int{}
-	for i := range object.Members {
-		last[folded(field, tree.Text(object.Members[i].Name))] = i
-	}
-	var out []interop.Pair
-	for i := range object.Members {
-		m := &object.Members[i]
-		name := tree.Text(m.Name)
-		wrong := valid(name)
-		shown := name
+	for name, m := range tree.Members(v) {
+		wrong, shown := valid(name), name
 		if i := strings.IndexAny(name, "=:"); i >= 0 && wrong != "" { // a value was written into the name
 			shown = name[:i] + "…"
 		}
 		where := field + " " + tree.Quote(shown)
-		if last[folded(field, name)] != i {
+		if counts[folded(field, name)] != m {
 			r.note(m.Name.StartOffset, where+" comes again; the last counts", "")
 		} else if wrong != "" {
 			r.note(m.Name.StartOffset, where+" is left out: "+wrong, "")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
+	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -53,28 +54,40 @@ func (f *configFile) parse(ctx context.Context) *fileError {
 	if err != nil {
 		return &fileError{note: Note{File: f.path, Reason: edit.Reason(err)}, err: err}
 	}
-	syntax := f.syntax(text)
-	large := len(text) > maxFile // only another program's file may be
-	if large && syntax != tree.JSON {
-		return f.large()
+	syntax := tree.JSON // one that was only discovered
+	if f.scope == Explicit {
+		syntax = foreign.SyntaxFor(f.path, text)
 	}
-	doc, wrong := tree.Parse(text, syntax)
-	f.doc = doc
-	if wrong != nil {
-		return &fileError{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
+	if err := f.decode(text, syntax); err != nil {
+		return err
 	}
-	top, ok := doc.Root.Value.(*hujson.Object)
-	if !ok {
-		return &fileError{note: f.noteAt(doc.Root.StartOffset, "holds "+tree.KindOf(doc.Root.Value)+" where an object is expected", exampleHint)}
+	if !tree.Has(&f.doc.Root, '{') {
+		return &fileError{note: f.noteAt(f.doc.Root.StartOffset, "holds "+tree.KindOf(f.doc.Root.Value)+" where an object is expected", exampleHint)}
 	}
-	if client := f.client(); client != "" {
+	if client := foreign.Detect(f.doc, f.place.foreign(f.path)); f.scope == Explicit && client != "" && client != foreign.Native {
 		return f.foreign(client)
 	}
-	if large {
+	if len(text) > maxFile { // which only another program's file may be
 		return f.large()
 	}
-	f.rows(top)
+	f.rows()
 	return nil
+}
+
+// decode parses a text.
+func (f *configFile) decode(text []byte, syntax tree.Syntax) *fileError {
+	if syntax != tree.JSON && len(text) > maxFile {
+		return f.large()
+	}
+	var wrong *tree.Note
+	if f.doc, wrong = tree.Parse(text, syntax); wrong != nil {
+		return f.errorAt(wrong)
+	}
+	return nil
+}
+
+func (f *configFile) errorAt(n *tree.Note) *fileError {
+	return &fileError{note: f.noteAt(n.At, n.Reason, n.Hint)}
 }
 
 func (f *configFile) large() *fileError {
@@ -94,19 +107,18 @@ func (f *configFile) text(ctx context.Context) ([]byte, error) {
 }
 
 // rows reads every member that holds servers: of two with one name neither is lost.
-func (f *configFile) rows(top *hujson.Object) {
+func (f *configFile) rows() {
 	var names []string
 	held := false
-	for i := range top.Members {
-		if v := &top.Members[i].Value; tree.Text(top.Members[i].Name) == "changes" && v.Value.Kind() != 'n' {
-			f.changes = v
+	for name, m := range tree.Members(&f.doc.Root) {
+		if name == "changes" && !tree.Has(&m.Value, 'n') {
+			f.changes = &m.Value
 		}
 	}
-	for _, m := range top.Members {
-		name := m.Name.Value.(hujson.Literal).String()
+	for name, m := range tree.Members(&f.doc.Root) {
 		if name == "servers" || name == "mcpServers" {
 			held = true
-			f.list(name, m.Value)
+			f.list(name, &m.Value)
 		} else if len(names) < 1000 {
 			names = append(names, name)
 		}
@@ -125,25 +137,22 @@ func (f *configFile) rows(top *hujson.Object) {
 }
 
 // list reads the rows of one member.
-func (f *configFile) list(name string, v hujson.Value) {
-	switch list := v.Value.(type) {
-	case *hujson.Array:
-		for i := range list.Elements {
-			if f.full(list.Elements[i].StartOffset) {
-				break
-			}
-			f.row(nil, &list.Elements[i])
-		}
-	case *hujson.Object:
-		for i := range list.Members {
-			if f.full(list.Members[i].Name.StartOffset) {
-				break
-			}
-			f.row(&list.Members[i].Name, &list.Members[i].Value)
-		}
-	default:
+func (f *configFile) list(name string, v *hujson.Value) {
+	if !tree.Has(v, '{', '[') {
 		reason := fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, tree.KindOf(v.Value))
 		f.notes = append(f.notes, f.noteAt(v.StartOffset, reason, ""))
+	}
+	for _, m := range tree.Members(v) {
+		if f.full(m.Name.StartOffset) {
+			return
+		}
+		f.row(&m.Name, &m.Value)
+	}
+	for _, e := range tree.Elements(v) {
+		if f.full(e.StartOffset) {
+			return
+		}
+		f.row(nil, e)
 	}
 }
 

@@ -14,32 +14,11 @@ import (
 // history beside the servers.
 const maxForeign = 16 << 20
 
-// syntax is that of a file which was named; one that was only discovered is JSON.
-func (f *configFile) syntax(text []byte) tree.Syntax {
-	if f.scope != Explicit {
-		return tree.JSON
-	}
-	return foreign.SyntaxFor(f.path, text)
-}
-
-// client is the program whose format the file has; "" where it is indus's own, or
-// nobody's. A file that was only discovered is indus's own.
-func (f *configFile) client() string {
-	if f.scope != Explicit {
-		return ""
-	}
-	client := foreign.Detect(f.doc, f.place.foreign(f.path))
-	if client == foreign.Native {
-		return ""
-	}
-	return client
-}
-
 // foreign reads the rows of another program's file.
 func (f *configFile) foreign(client string) *fileError {
 	mapped, wrong := foreign.Read(f.doc, client, f.place.foreign(f.path))
 	if wrong != nil {
-		return &fileError{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
+		return f.errorAt(wrong)
 	}
 	for _, m := range mapped.Notes {
 		f.notes = append(f.notes, f.noteAt(m.At, m.Reason, m.Hint))

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tailscale/hujson"
-
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
@@ -125,44 +123,33 @@ func (i *imports) file(path, client string) error {
 		return &fileError{note: Note{File: path, Reason: edit.Reason(err), Hint: hint}, err: err}
 	}
 	f := &configFile{source: &source{path: path, scope: Explicit}, place: i.readContext}
-	syntax := i.syntax(path, client, text)
-	if syntax != tree.JSON && len(text) > maxFile {
-		return f.large()
+	syntax := foreign.SyntaxFor(path, text)
+	if of := foreign.SyntaxOf(client); of != "" && !strings.Contains(path[strings.LastIndexAny(path, `/\`)+1:], ".") {
+		syntax = of // the client is named, and the file's name says nothing
 	}
-	doc, wrong := tree.Parse(text, syntax)
-	f.doc = doc
-	if wrong != nil {
-		return &fileError{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint)}
+	if err := f.decode(text, syntax); err != nil {
+		return err
 	}
 	at := i.foreign(path)
 	at.Moving = true
 	if client == "" {
-		client = foreign.Detect(doc, at)
+		client = foreign.Detect(f.doc, at)
 	}
 	if client == "" {
 		return &fileError{note: f.noteAt(0, "holds no servers of any client that is known", "looked for "+foreign.Names())}
 	}
 	i.out.Client = client
-	mapped, wrong := foreign.Read(doc, client, at)
+	mapped, wrong := foreign.Read(f.doc, client, at)
 	if wrong != nil {
-		err := ErrNoServer
-		if wrong.Hint != "" { // there are some, where nobody finds them
-			err = nil
+		err := f.errorAt(wrong)
+		if wrong.Hint == "" { // else there are some, where nobody finds them
+			err.err = ErrNoServer
 		}
-		return &fileError{note: f.noteAt(wrong.At, wrong.Reason, wrong.Hint), err: err}
+		return err
 	}
 	i.out.Files = append(i.out.Files, path)
 	i.take(f, mapped)
 	return nil
-}
-
-// syntax is that of the client where it is named and the file's name says nothing.
-func (i *imports) syntax(path, client string, text []byte) tree.Syntax {
-	syntax := foreign.SyntaxFor(path, text)
-	if of := foreign.SyntaxOf(client); of != "" && !strings.Contains(path[strings.LastIndexAny(path, `/\`)+1:], ".") {
-		return of
-	}
-	return syntax
 }
 
 // take adds what a file has.
@@ -179,7 +166,8 @@ func (i *imports) take(f *configFile, mapped *foreign.File) {
 			notes = append(notes, f.rowNote(*row.Bad, row.ID, n+1, Skipped))
 			continue
 		}
-		d := Definition{ID: row.ID, JSON: packed(row.Value)}
+		packed, _ := edit.Row(&row.Value)
+		d := Definition{ID: row.ID, JSON: packed}
 		mine := claim{at: len(i.out.Definitions), first: row.First, note: f.rowNote(tree.Note{At: row.At}, row.ID, n+1, Shadowed)}
 		other, taken := i.owner[row.ID]
 		switch {
@@ -205,12 +193,4 @@ func (i *imports) take(f *configFile, mapped *foreign.File) {
 func shadowedBy(loser, winner Note) Note {
 	loser.Reason = fmt.Sprintf("is defined at %s:%d too, which goes first", winner.File, winner.Line)
 	return loser
-}
-
-// packed is a row without comments and blanks.
-func packed(v hujson.Value) []byte {
-	v = v.Clone()
-	v.Standardize()
-	v.Minimize()
-	return v.Pack()
 }

@@ -20,11 +20,9 @@ func rowKeys() []string {
 }
 
 // collect sorts the members of a row by name; of two the later counts.
-func (r *reading) collect(object *hujson.Object) {
+func (r *reading) collect() {
 	known, seen := rowKeys(), map[string]*hujson.Value{}
-	for i := range object.Members {
-		m := &object.Members[i]
-		name := tree.Text(m.Name)
+	for name, m := range tree.Members(r.v) {
 		if before := seen[name]; before != nil {
 			r.twice = append(r.twice, before)
 			delete(r.fields, name)
@@ -35,19 +33,18 @@ func (r *reading) collect(object *hujson.Object) {
 			if m.Value.Value.Kind() != 'n' {
 				r.fields[name] = &m.Value
 			}
-		case name == "" || !strings.Contains("$_/#", name[:1]): // those are comments
+		case !isComment(name):
 			r.extra = append(r.extra, &m.Name)
 		}
 	}
 }
 
-// strangers notes the names that do nothing.
-func (r *reading) strangers() {
+// noteUnknown notes the names that do nothing.
+func (r *reading) noteUnknown() {
 	for _, v := range r.twice {
-		if tree.Text(*v) == "tools" { // which is more than a note
-			continue
+		if tree.Text(*v) != "tools" { // which is more than a note
+			r.note(v.StartOffset, tree.Quote(tree.Text(*v))+" comes again in this row; the last counts", "")
 		}
-		r.note(v.StartOffset, tree.Quote(tree.Text(*v))+" comes again in this row; the last counts", "")
 	}
 	for _, v := range r.extra[:min(len(r.extra), maxNotes+1)] {
 		name, hint := tree.Text(*v), ""

@@ -15,7 +15,7 @@ type reading struct {
 	*configFile
 	entry
 	at     int                      // where the row begins
-	told   int                      // notes on the row so far
+	noted  int                      // notes on the row so far
 	fields map[string]*hujson.Value // by name; null is the same as absent
 	twice  []*hujson.Value          // names that come again later in the row
 	extra  []*hujson.Value          // names that are not known
@@ -58,12 +58,11 @@ func (r *reading) read() {
 	if r.key != nil {
 		r.Server.ID = tree.Text(*r.key)
 	}
-	object, ok := r.v.Value.(*hujson.Object)
-	if !ok {
+	if !tree.Has(r.v, '{') {
 		r.skip(r.v.StartOffset, "the row is "+tree.KindOf(r.v.Value)+" where an object is expected", "")
 		return
 	}
-	r.collect(object)
+	r.collect()
 	r.identify(r.key != nil)
 	r.describe()
 	if !r.enabled() {
@@ -72,7 +71,7 @@ func (r *reading) read() {
 		}
 		return
 	}
-	r.strangers()
+	r.noteUnknown()
 	r.Server.Era = r.era()
 	r.Server.Timeouts = r.timeouts()
 	r.Server.Tools = r.rules()
@@ -117,7 +116,7 @@ func (r *reading) enabled() bool {
 }
 
 // note is advice: the row is read all the same.
-func (r *reading) note(at int, reason, hint string) { r.tell(at, "", reason, hint) }
+func (r *reading) note(at int, reason, hint string) { r.addOne(at, "", reason, hint) }
 
 // skip gives the row up, and says why. What else is wrong with it is still noted.
 func (r *reading) skip(at int, reason, hint string) {
@@ -126,15 +125,15 @@ func (r *reading) skip(at int, reason, hint string) {
 		r.add(at, Skipped, reason, hint) // never left out
 		return
 	}
-	r.tell(at, Skipped, reason, hint)
+	r.addOne(at, Skipped, reason, hint)
 }
 
-// tell adds a note unless the row has had enough of them.
-func (r *reading) tell(at int, state State, reason, hint string) {
-	switch r.told++; {
-	case r.told <= maxNotes:
+// addOne adds a note unless the row has had enough of them.
+func (r *reading) addOne(at int, state State, reason, hint string) {
+	switch r.noted++; {
+	case r.noted <= maxNotes:
 		r.add(at, state, reason, hint)
-	case r.told == maxNotes+1:
+	case r.noted == maxNotes+1:
 		r.add(at, state, fmt.Sprintf("more than %d notes; from here on they are left out", maxNotes), "")
 	}
 }

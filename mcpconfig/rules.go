@@ -25,13 +25,11 @@ func (r *reading) rules() interop.ToolRules {
 	if v == nil {
 		return interop.ToolRules{}
 	}
-	object, ok := v.Value.(*hujson.Object)
-	if !ok {
-		r.skip(v.StartOffset, `"tools" is `+tree.KindOf(v.Value)+" where an object is expected", `write {"allow": ["…"]}`)
+	if !r.expect('{', "an object", "tools", v) {
 		return interop.ToolRules{}
 	}
 	var t interop.ToolRules
-	r.members("tools", object, []string{"allow", "deny", "rename", "describe"}, true, func(name string, v *hujson.Value) {
+	r.members("tools", v, []string{"allow", "deny", "rename", "describe"}, true, func(name string, v *hujson.Value) {
 		switch name {
 		case "allow":
 			t.Allow = r.patterns("tools.allow", v)
@@ -53,43 +51,40 @@ func (r *reading) rules() interop.ToolRules {
 // members calls each for the known members of an object that are not null. What is
 // unknown is noted, and so is what comes again, where the last counts; if strict,
 // either gives the row up.
-func (r *reading) members(field string, object *hujson.Object, known []string, strict bool, each func(name string, v *hujson.Value)) {
-	tell, again := r.note, "; the last counts"
+func (r *reading) members(field string, object *hujson.Value, known []string, strict bool, each func(name string, v *hujson.Value)) {
+	note, again := r.note, "; the last counts"
 	if strict {
-		tell, again = r.skip, ""
+		note, again = r.skip, ""
 	}
-	last := map[string]int{}
-	for i := range object.Members {
-		last[tree.Text(object.Members[i].Name)] = i
-	}
-	for i := range object.Members {
-		m := &object.Members[i]
-		name := tree.Text(m.Name)
+	counts := tree.Fields(object)
+	for name, m := range tree.Members(object) {
 		switch {
-		case name != "" && strings.Contains("$_/#", name[:1]): // a comment
+		case isComment(name):
 		case !slices.Contains(known, name):
-			hint := `it has "` + strings.Join(known, `", "`) + `"`
-			if near := text.Nearest(name, known, 1); len(near) == 1 {
-				hint = fmt.Sprintf("did you mean %q?", near[0])
-			}
-			tell(m.Name.StartOffset, fmt.Sprintf("unknown key %s in %q", tree.Quote(name), field), hint)
-		case last[name] != i:
-			tell(m.Name.StartOffset, fmt.Sprintf("%q comes again in %q%s", name, field, again), "")
+			note(m.Name.StartOffset, fmt.Sprintf("unknown key %s in %q", tree.Quote(name), field), choices(name, `it has "`+strings.Join(known, `", "`)+`"`, known))
+		case counts[name] != &m.Value:
+			note(m.Name.StartOffset, fmt.Sprintf("%q comes again in %q%s", name, field, again), "")
 		case m.Value.Value.Kind() != 'n':
 			each(name, &m.Value)
 		}
 	}
 }
 
+// choices is a hint for a name that is none of those that there are.
+func choices(name, all string, known []string) string {
+	if near := text.Nearest(name, known, 1); len(near) == 1 {
+		return fmt.Sprintf("did you mean %q?", near[0])
+	}
+	return all
+}
+
 // patterns is a list of names in which "*" and "?" stand for others. It is not nil.
 func (r *reading) patterns(field string, v *hujson.Value) []string {
-	list, ok := v.Value.(*hujson.Array)
-	if !ok {
-		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where a list of patterns is expected", field, tree.KindOf(v.Value)), "")
+	if !r.expect('[', "a list of patterns", field, v) {
 		return nil
 	}
 	out := []string{}
-	for i, e := range list.Elements {
+	for i, e := range tree.Elements(v) {
 		out = append(out, r.filled(e, fmt.Sprintf("%s[%d]", field, i)))
 	}
 	return out
@@ -97,27 +92,23 @@ func (r *reading) patterns(field string, v *hujson.Value) []string {
 
 // words is an object of strings that are not empty.
 func (r *reading) words(field string, v *hujson.Value) map[string]string {
-	object, ok := v.Value.(*hujson.Object)
-	if !ok {
-		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where an object is expected", field, tree.KindOf(v.Value)), "")
+	if !r.expect('{', "an object", field, v) {
 		return nil
 	}
 	out := map[string]string{}
-	for i := range object.Members {
-		m := &object.Members[i]
-		name := tree.Text(m.Name)
+	for name, m := range tree.Members(v) {
 		where := field + " " + tree.Quote(name)
-		if _, twice := out[name]; twice {
+		if _, again := out[name]; again {
 			r.skip(m.Name.StartOffset, where+" comes again", "make one of the two")
 		}
-		out[name] = r.filled(m.Value, where)
+		out[name] = r.filled(&m.Value, where)
 	}
 	return out
 }
 
 // filled is a string that must not be empty; if it is no such, the row is skipped.
-func (r *reading) filled(v hujson.Value, where string) string {
-	switch s := tree.Text(v); {
+func (r *reading) filled(v *hujson.Value, where string) string {
+	switch s := tree.Text(*v); {
 	case v.Value.Kind() != '"':
 		r.skip(v.StartOffset, where+" is "+tree.KindOf(v.Value)+" where a string is expected", "")
 	case s == "":
@@ -130,17 +121,11 @@ func (r *reading) filled(v hujson.Value, where string) string {
 
 // checkRenames sees to it that no two tools get one name.
 func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
-	object, ok := v.Value.(*hujson.Object)
-	if !ok {
-		return
-	}
 	from := map[string]string{}
-	for i := range object.Members {
-		tool := tree.Text(object.Members[i].Name)
+	for tool, m := range tree.Members(v) {
 		name := names[tool]
 		if other, taken := from[name]; taken && other != tool && name != "" {
-			r.skip(object.Members[i].Value.StartOffset, fmt.Sprintf(
-				"tools.rename gives %s and %s one name, %s", tree.Quote(other), tree.Quote(tool), tree.Quote(name)), "")
+			r.skip(m.Value.StartOffset, fmt.Sprintf("tools.rename gives %s and %s one name, %s", tree.Quote(other), tree.Quote(tool), tree.Quote(name)), "")
 		}
 		from[name] = tool
 	}
@@ -181,10 +166,6 @@ func (r *reading) profile() *schema.Profile {
 	for _, p := range schema.Profiles() {
 		names = append(names, p.Name())
 	}
-	hint := "there are " + strings.Join(names, ", ")
-	if near := text.Nearest(name, names, 1); len(near) == 1 {
-		hint = fmt.Sprintf("did you mean %q?", near[0])
-	}
-	r.note(v.StartOffset, "unknown profile "+tree.Quote(name)+", which is left out", hint)
+	r.note(v.StartOffset, "unknown profile "+tree.Quote(name)+", which is left out", choices(name, "there are "+strings.Join(names, ", "), names))
 	return nil
 }

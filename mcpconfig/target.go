@@ -28,7 +28,10 @@ func (r *reading) describe() {
 	case r.has("command") && (declared == interop.KindStdio || !r.has("url")):
 		r.Kind, r.Target = interop.KindStdio, r.commandLine()
 	case r.has("url"):
-		r.Kind, r.Target = interop.KindHTTP, plainURL(tree.Text(*r.fields["url"]))
+		r.Kind = interop.KindHTTP
+		if url := tree.Text(*r.fields["url"]); url != "" { // else the row will be skipped
+			r.Target = quoteWord(secret.Target(url))
+		}
 		if declared == interop.KindSSE {
 			r.Kind = interop.KindSSE
 		}
@@ -44,13 +47,9 @@ func (r *reading) commandLine() string {
 		return ""
 	}
 	words := []string{command}
-	if v := r.fields["args"]; v != nil {
-		if list, ok := v.Value.(*hujson.Array); ok {
-			for _, e := range list.Elements {
-				if l, ok := e.Value.(hujson.Literal); ok && l.Kind() != 'n' {
-					words = append(words, l.String())
-				}
-			}
+	for _, e := range tree.Elements(r.fields["args"]) {
+		if l, ok := e.Value.(hujson.Literal); ok && l.Kind() != 'n' {
+			words = append(words, l.String())
 		}
 	}
 	for i, w := range secret.Args(words) {

@@ -25,14 +25,13 @@ func (r *reading) timeouts() interop.Timeouts {
 	if v == nil {
 		return interop.Timeouts{}
 	}
-	object, ok := v.Value.(*hujson.Object)
-	if !ok {
+	if !tree.Has(v, '{') {
 		d := r.bound("timeout", v)
 		return lifted(interop.Timeouts{Connect: d, List: d, Call: d})
 	}
 	var t interop.Timeouts
 	steps := map[string]*time.Duration{"connect": &t.Connect, "list": &t.List, "call": &t.Call, "total": &t.Total}
-	r.members("timeout", object, []string{"connect", "list", "call", "total"}, false, func(name string, v *hujson.Value) {
+	r.members("timeout", v, []string{"connect", "list", "call", "total"}, false, func(name string, v *hujson.Value) {
 		*steps[name] = r.bound("timeout."+name, v)
 	})
 	return lifted(t)

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tailscale/hujson"
-
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -159,20 +157,17 @@ func (r *reading) relatives(command string) {
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !isMarked(command) {
 		r.skip(r.fields["command"].StartOffset, `"command" is a relative path`+ownDirectory, hint)
 	}
-	v := r.fields["args"]
-	if v == nil || v.Value.Kind() != '[' {
-		return
-	}
-	list, found, at := v.Value.(*hujson.Array), []string(nil), 0
-	for i := range list.Elements {
-		arg := tree.Text(list.Elements[i])
+	var found []string
+	at := 0
+	for i, e := range tree.Elements(r.fields["args"]) {
+		arg := tree.Text(*e)
 		if _, value, ok := strings.Cut(arg, "="); ok {
 			arg = value
 		}
 		first, _, _ := strings.Cut(filepath.ToSlash(arg), "/")
 		if first == "." || first == ".." {
 			found = append(found, fmt.Sprintf("args[%d]", i))
-			at = cmp.Or(at, list.Elements[i].StartOffset)
+			at = cmp.Or(at, e.StartOffset)
 		}
 	}
 	if len(found) == 1 {
