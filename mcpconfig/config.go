@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 
+	"github.com/tailscale/hujson"
+
 	"github.com/indusagi/indus/interop"
 )
 
@@ -48,8 +50,8 @@ type Config struct {
 	// its variables replaced). Whether they are there is not asked.
 	Watched []string
 
-	only    func(id string) bool // nil: all
-	origins *[]origin            // of Rows; behind a pointer, because they hold what must not print
+	only    func(id string) bool      // nil: all
+	written func(i int) *hujson.Value // the row as its file has it; a func, because it holds what must not print
 }
 
 // Load reads what configures MCP servers for target, a file or a directory, and
@@ -95,15 +97,16 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		return nil, err
 	}
 	raise(found.sources)
-	c := &Config{Searched: found.searched, Watched: watched, Notes: place.notes, only: place.only, origins: &[]origin{}}
+	c := &Config{Searched: found.searched, Watched: watched, Notes: place.notes, only: place.only}
 	c.Notes = append(c.Notes, found.notes...)
+	var written []*hujson.Value
 	for _, s := range found.sources {
 		for _, e := range s.entries {
-			c.Rows = append(c.Rows, e.Row)
-			*c.origins = append(*c.origins, origin{e.v})
+			c.Rows, written = append(c.Rows, e.Row), append(written, e.v)
 		}
 		c.Notes = append(c.Notes, s.sorted()...)
 	}
+	c.written = func(i int) *hujson.Value { return written[i] }
 	return c, nil
 }
 

@@ -6,8 +6,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/tailscale/hujson"
-
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -28,9 +26,6 @@ func (d Definition) String() string { return tree.Quote(d.ID) }
 
 // Format prints [Definition.String] whatever the verb.
 func (d Definition) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, d.String()) }
-
-// origin is where a row stands, for [Config.Definition].
-type origin struct{ v *hujson.Value }
 
 // Find is the row that counts of those that have an id and that in says yes to: one that
 // may start or is disabled, else one that waits, is shadowed, or cannot be used. in may be
@@ -58,9 +53,9 @@ func (c *Config) Definition(r Row) (Definition, bool) {
 	i := slices.IndexFunc(c.Rows, func(o Row) bool {
 		return o.Server.ID == r.Server.ID && o.File == r.File && o.Line == r.Line && o.State == r.State
 	})
-	if i < 0 || c.origins == nil || i >= len(*c.origins) {
+	if i < 0 || c.written == nil {
 		return Definition{}, false
 	}
-	row, ok := edit.Row((*c.origins)[i].v)
+	row, ok := edit.Row(c.written(i))
 	return Definition{ID: r.Server.ID, JSON: row}, ok
 }

@@ -82,7 +82,7 @@
 //	      "headers": {"Authorization": "Bearer ${TOKEN:-none}"},
 //	      "transport": "sse",                    // or "type": stdio, http, streamable-http, sse
 //	      "timeout": {"connect": "10s", "list": "10s", "call": "2m", "total": "1h"},
-//	      "changes": "hold",                     // accept, hold or deny tools that changed; also beside "servers"
+//	      "changes": "hold",                     // accept, hold or deny tools that changed; also at the top level
 //	      "profile": "openai",                   // a name of package schema's profiles
 //	      "enabled": false,                      // or "disabled": true
 //	    },
@@ -163,7 +163,7 @@
 // are named, with the positions of their own text in its notes.
 //
 // Whose file it is shows by what stands in it, and by its name and place where that
-// cannot tell (a "url" is SSE to Gemini CLI alone). A map in "servers" or
+// does not decide (a "url" is SSE to Gemini CLI alone). A map in "servers" or
 // "mcpServers" that could be anybody's is read as indus's own. Their variables become
 // indus's: what an editor asks its user for is a variable, and a note says which one
 // to set; "${" in the file of a client that replaces nothing becomes "$${". Their seconds and milliseconds become

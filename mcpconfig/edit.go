@@ -22,7 +22,7 @@ var (
 	ErrNoServer = edit.ErrNoServer
 )
 
-// maxRewrite bounds a file of another program, which may keep much beside its servers.
+// maxRewrite bounds a file of another program, which may keep much more than its servers.
 const maxRewrite = 64 << 20
 
 // Edit is a file in the course of being changed. What is changed is the text: all
@@ -34,7 +34,7 @@ const maxRewrite = 64 << 20
 type Edit struct {
 	original *edit.File
 	servers  edit.Servers
-	mark     []byte // the byte order mark, if it has one
+	bom      []byte // the byte order mark, if it has one
 }
 
 // Open reads a file to change it: one of indus's own, with "servers" or "mcpServers",
@@ -55,7 +55,7 @@ func Open(path string) (*Edit, error) {
 	e := &Edit{original: original}
 	text := original.Before
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
-		e.mark, text = text[:3:3], text[3:]
+		e.bom, text = text[:3:3], text[3:]
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{\n  \"servers\": {}\n}\n")
@@ -138,7 +138,7 @@ func (e *Edit) misplaced() *tree.Note {
 	for name, m := range tree.Members(root) {
 		switch {
 		case name != "servers" && name != "mcpServers":
-			if other == "" && !isComment(name) {
+			if other == "" && !tree.IsComment(name) {
 				other = name
 			}
 		case !tree.Has(&m.Value, '{', '['):
@@ -152,9 +152,6 @@ func (e *Edit) misplaced() *tree.Note {
 	}
 	return nil
 }
-
-// isComment reports a key that says nothing to a program.
-func isComment(name string) bool { return name != "" && strings.Contains("$_/#", name[:1]) }
 
 // IDs are those of the file's rows, each once, in the file's order.
 func (e *Edit) IDs() []string {
@@ -202,7 +199,7 @@ func (e *Edit) Line(id string) int {
 }
 
 // Text is what [Edit.Save] would write.
-func (e *Edit) Text() []byte { return slices.Concat(e.mark, e.servers.Doc.Text) }
+func (e *Edit) Text() []byte { return slices.Concat(e.bom, e.servers.Doc.Text) }
 
 // Set writes a server: in the place of the row that has its id, of which what stays
 // the same keeps its bytes and its comments, or else behind the last row.

@@ -58,7 +58,7 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	}
 	var out []interop.Pair
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if strings.Contains(vars[name], mark) {
+		if strings.Contains(vars[name], fetchMark) {
 			return skip("holds a NUL character", "")
 		}
 		own := func(p interop.Pair) bool { return folded("env", p.Name) == folded("env", name) }

@@ -11,14 +11,14 @@ import (
 // maxNest is how deep defaults may stand in defaults, because reading them recurses.
 const maxNest = 20
 
-// mark stands around a ${file:…} or ${cmd:…} that was left as it is, so that no
+// fetchMark surrounds a ${file:…} or ${cmd:…} that was left as it is, so that no
 // text of the file and no value can pass for one: NUL stands in neither.
-const mark = "\x00"
+const fetchMark = "\x00"
 
 // isMarked reports whether a text still has what must be fetched.
-func isMarked(s string) bool { return strings.Contains(s, mark) }
+func isMarked(s string) bool { return strings.Contains(s, fetchMark) }
 
-func withoutMarks(s string) string { return strings.ReplaceAll(s, mark, "") }
+func withoutMarks(s string) string { return strings.ReplaceAll(s, fetchMark, "") }
 
 // fetch is what a ${file:…} or a ${cmd:…} asks for.
 type fetch struct {
@@ -51,7 +51,7 @@ type expansion struct {
 // run is a text with its variables replaced and "$${" turned into "${". It is ""
 // where anything is missing or wrong.
 func (x *expansion) run(s string) string {
-	x.nul = strings.Contains(s, mark)
+	x.nul = strings.Contains(s, fetchMark)
 	out := x.replace(s, true, 0)
 	if x.reason != "" || x.nul || len(x.missing) > 0 {
 		return ""
@@ -154,7 +154,7 @@ func (x *expansion) fetch(f fetch, shown string, live bool) string {
 	}
 	x.wants = append(x.wants, f)
 	if x.fetched == nil {
-		return mark + shown + mark
+		return fetchMark + shown + fetchMark
 	}
 	switch value, wrong := x.fetched(f); {
 	case wrong == "":
@@ -195,7 +195,7 @@ func (x *expansion) value(name string, lookup func(string) (string, bool)) strin
 }
 
 func (x *expansion) spend(value string) string {
-	x.nul = x.nul || strings.Contains(value, mark)
+	x.nul = x.nul || strings.Contains(value, fetchMark)
 	if *x.budget -= len(value); *x.budget < 0 {
 		x.fail("the variables of this file add more than 4 MiB", "")
 		return ""

@@ -31,21 +31,21 @@ type configFile struct {
 	part *bool // of a project; nil: not asked yet
 }
 
-// read reads the rows of a source. A file that is useless as a whole is an error
+// read reads the rows of a source. A file that is entirely useless is an error
 // if it was named, and otherwise a note.
 func (p *readContext) read(ctx context.Context, s *source) error {
 	f := &configFile{source: s, place: p, budget: maxExpand, later: maxExpand}
-	whole := f.parse(ctx)
+	failed := f.parse(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if whole == nil {
+	if failed == nil {
 		return nil
 	}
 	if s.scope == Explicit {
-		return whole
+		return failed
 	}
-	s.notes = append(s.notes, whole.note)
+	s.notes = append(s.notes, failed.note)
 	return nil
 }
 
@@ -97,7 +97,7 @@ func (f *configFile) large() *fileError {
 
 const exampleHint = `begin with {"servers": {"name": {"command": "…"}}}`
 
-// text is what the source holds. Of one that was only discovered a stranger may
+// text is what the source holds. Of one that was only discovered somebody else may
 // have made whatever it likes, a link into /proc say.
 func (f *configFile) text(ctx context.Context) ([]byte, error) {
 	if f.scope == Explicit {

@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// maxForeign bounds the files of other programs, some of which keep their whole
-// history beside the servers.
+// maxForeign bounds the files of other programs, some of which keep their entire
+// history in the same file.
 const maxForeign = 16 << 20
 
 // foreign reads the rows of another program's file.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -33,7 +32,7 @@ type Imported struct {
 }
 
 // Import reads another client's file. Which client's it is shows by its content, and
-// by its name where that cannot tell; client says so instead where it is not "".
+// by its name where that does not decide; client says so instead where it is not "".
 //
 // With path "" it reads the files where that client keeps its servers
 // ([Client.Files]), those that are there. Of two files the one that the client
@@ -64,11 +63,7 @@ func unknownClient(client string) error {
 	for _, c := range foreign.All() {
 		names = append(names, c.Name)
 	}
-	hint := "one of " + strings.Join(names, ", ")
-	if near := text.Nearest(client, names, 1); len(near) == 1 {
-		hint = "did you mean " + near[0] + "?"
-	}
-	return fmt.Errorf("unknown client %s; %s", tree.Quote(client), hint)
+	return fmt.Errorf("unknown client %s; %s", tree.Quote(client), choices(client, "one of "+strings.Join(names, ", "), names))
 }
 
 // imports is an import in the course of being done.

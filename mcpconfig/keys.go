@@ -33,7 +33,7 @@ func (r *reading) collect() {
 			if m.Value.Value.Kind() != 'n' {
 				r.fields[name] = &m.Value
 			}
-		case !isComment(name):
+		case !tree.IsComment(name):
 			r.extra = append(r.extra, &m.Name)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Note says what was skipped, changed or doubtful in a configuration, where, and
+// Note says what was skipped, changed or questionable in a configuration, where, and
 // what to do. It holds names (of servers, keys, variables), never values.
 type Note struct {
 	// File as the caller would write it: relative where the path that was named is.
@@ -53,7 +53,7 @@ func (n Note) String() string {
 	return b.String()
 }
 
-// fileError is a Note that ends the reading, and what the system said.
+// fileError is a Note that ends the reading, and the system's error.
 type fileError struct {
 	note Note
 	err  error // may be nil

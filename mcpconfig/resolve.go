@@ -103,7 +103,7 @@ func (p *readContext) waits(s *source, e *entry) string {
 	found := "found in a project's file, and "
 	file, err := identity(s.path)
 	if err != nil {
-		return found + "where that is cannot be told"
+		return found + "its real path cannot be determined"
 	}
 	if !isWithin(realPath(e.from.base()), file) {
 		found = "found in a project's file that is a link to " + quoteWord(file) + ", and "

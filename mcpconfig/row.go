@@ -55,7 +55,7 @@ type Row struct {
 	// start, which stand in it as they are.
 	// Otherwise it has the id alone, which of a [Skipped] row may be "".
 	Server interop.Server
-	// Kind of transport; "" where the row does not tell.
+	// Kind of transport; "" where the row does not say.
 	Kind interop.TransportKind
 	// Target is the command line, or the URL without user, query and fragment, as
 	// the file writes it: variables are not replaced, and those of a URL all stay, for

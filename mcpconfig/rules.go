@@ -59,7 +59,7 @@ func (r *reading) members(field string, object *hujson.Value, known []string, st
 	counts := tree.Fields(object)
 	for name, m := range tree.Members(object) {
 		switch {
-		case isComment(name):
+		case tree.IsComment(name):
 		case !slices.Contains(known, name):
 			note(m.Name.StartOffset, fmt.Sprintf("unknown key %s in %q", tree.Quote(name), field), choices(name, `it has "`+strings.Join(known, `", "`)+`"`, known))
 		case counts[name] != &m.Value:

@@ -143,8 +143,8 @@ func (f *searchResult) discover(path string, scope Scope, approved bool, group i
 }
 
 // add keeps one source for each file, however often and by whatever name it was
-// reached, and its approval if any of the ways to it gives one. Its path is that of
-// the way that is approved: a project's link to the user's file must not have the
+// reached, and its approval if any of the paths to it gives one. Its path is the
+// approved one: a project's link to the user's file must not have the
 // relative paths in it begin at the project. The user's own files keep their first
 // place, so that they never go before a project's; all others take their last,
 // because the later path wins.

@@ -70,7 +70,7 @@ func (f *configFile) rootOf(path string) string {
 	return ""
 }
 
-// realPath is where a directory really is; as far as that can be told, absolute.
+// realPath is where a directory really is; absolute as far as possible.
 func realPath(dir string) string {
 	if real, err := identity(dir); err == nil && dir != "" {
 		return real

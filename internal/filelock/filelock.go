@@ -2,7 +2,7 @@
 //
 // [Lock] waits for its turn, [Try] does not. The lock ends when it is given back, and by the end
 // of the process at the latest, however that comes about. The lock's file stands
-// beside what it guards, so that this can be replaced, and is never removed.
+// next to what it guards, so that this can be replaced, and is never removed.
 //
 // Where the system has no such locks, one process at a time may have the file.
 //

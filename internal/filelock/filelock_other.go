@@ -4,7 +4,7 @@ package filelock
 
 import "os"
 
-// Works says whether a lock that is free tells anything.
+// Works reports whether a free lock means that nobody has it.
 const Works = false
 
 // Try: there are no locks. One process at a time may have the file.

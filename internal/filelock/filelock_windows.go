@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Works says whether a lock that is free tells anything.
+// Works reports whether a free lock means that nobody has it.
 const Works = true
 
 // Try takes the lock for this open file, or says [ErrHeld]; it ends when the file is

@@ -3,8 +3,6 @@ package secret
 import (
 	"net/url"
 	"strings"
-
-	"github.com/indusagi/indus/internal/text"
 )
 
 // Target is a URL without user, query and fragment, where secrets stand. Variables
@@ -31,15 +29,7 @@ var urlStart = lazily(`^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)?([^/?#]+@)?`)
 // shown is a text of the URL: the whole, or the default of a variable. What a default
 // ends is not ended where the variable has a value.
 func (a partialURL) shown(s string) string {
-	var out strings.Builder
-	for s != "" {
-		at := text.VariableIndex(s)
-		out.WriteString(a.literal(s[:at]))
-		end := at + text.VariableLength(s[at:])
-		out.WriteString(a.variable(s[at:end]))
-		s = s[end:]
-	}
-	return out.String()
+	return replaceParts(s, a.literal, func(s string) string { return a.variable(s) })
 }
 
 // literal is a text without variables.
@@ -68,15 +58,12 @@ func (a *partialURL) literal(s string) string {
 
 // variable is one as it is, but for what its default must not show.
 func (a partialURL) variable(s string) string {
-	name, standIn, ok := strings.Cut(strings.TrimSuffix(s, "}"), ":-")
-	if !ok || strings.HasPrefix(s, "${cmd:") || strings.HasPrefix(s, "${file:") {
-		return s
-	}
-	if a.depth++; a.depth > maxNest { // for which no server is read
+	a.depth++
+	a.path = false         // it may begin anew, with a user
+	if a.depth > maxNest { // for which no server is read
 		return "${…}"
 	}
-	a.path = false // it may begin anew, with a user
-	return name + ":-" + a.shown(standIn) + "}"
+	return replaceDefault(s, a.shown)
 }
 
 // maxNest is how deep defaults may stand in defaults, because reading them recurses.

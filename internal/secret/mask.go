@@ -16,7 +16,7 @@ func (s *Set) Mask(text string) string { return s.mask(text, false) }
 // Tail is Mask for the end of a longer text, which may begin within a secret.
 func (s *Set) Tail(text string) string { return s.mask(text, true) }
 
-// mask is text masked, or where a secret is escaped in another way and then for a URL, the
+// mask is text masked, or where a secret is escaped in another form and then for a URL, the
 // text without that.
 func (s *Set) mask(text string, tail bool) string {
 	if s == nil || len(s.values) == 0 || text == "" {
@@ -37,7 +37,7 @@ func (s *Set) mask(text string, tail bool) string {
 
 var percent = lazily(`%[0-9a-fA-F]{2}`)
 
-// layer masks what is escaped in one way.
+// layer masks what is escaped once.
 func (s *Set) layer(text string, tail bool) string {
 	var out strings.Builder
 	done := 0
@@ -146,51 +146,51 @@ func (n *needle) match(text string, i, j int) (end int, ok bool) {
 		if i == len(text) {
 			return i, j-from >= Least
 		}
-		ways := n.ways(text[i:], n.text[j:])
-		if len(ways) == 0 {
+		steps := n.steps(text[i:], n.text[j:])
+		if len(steps) == 0 {
 			return i, j-from >= Least && isCut(text[i:])
 		}
-		for _, w := range ways[1:] {
+		for _, w := range steps[1:] {
 			if end, ok := n.match(text, i+w.read, j+w.of); ok {
 				return end, true
 			}
 		}
-		i, j = i+ways[0].read, j+ways[0].of
+		i, j = i+steps[0].read, j+steps[0].of
 	}
 	return i, true
 }
 
-// way is how a text may go on with a needle: so many bytes stand for so many.
-type way struct{ read, of int }
+// step is how a text may go on with a needle: so many bytes stand for so many.
+type step struct{ read, of int }
 
-// ways are those at the beginning of s, as few as one nearly always.
-func (n *needle) ways(s, want string) (out []way) {
+// steps are those at the beginning of s, as few as one nearly always.
+func (n *needle) steps(s, want string) (out []step) {
 	c := s[0]
 	if c == want[0] && c != '\\' {
 		out = oneByte
 	}
 	switch {
 	case c == '\\' && n.base64 && len(s) > 1 && (s[1] == 'n' || s[1] == 'r'):
-		return []way{{2, 0}}
+		return []step{{2, 0}}
 	case n.base64 && (c == '\n' || c == '\r' || c == ' '):
-		return []way{{1, 0}}
+		return []step{{1, 0}}
 	case n.base64 && (c == '-' && want[0] == '+' || c == '_' && want[0] == '/'), c == '+' && want[0] == ' ':
 		return oneByte
 	case c == '\\' && want[0] == '\\':
 		if have, need := backslashes(s), backslashes(want); have >= need {
-			return []way{{have, need}}
+			return []step{{have, need}}
 		}
 	case c == '\\', c == '%', c == '&':
 		escapes(s, func(is string, read int) {
 			if strings.HasPrefix(want, is) || is == "+" && want[0] == ' ' {
-				out = append(out[:len(out):len(out)], way{read, len(is)})
+				out = append(out[:len(out):len(out)], step{read, len(is)})
 			}
 		})
 	}
 	return out
 }
 
-var oneByte = []way{{1, 1}}
+var oneByte = []step{{1, 1}}
 
 // isCut reports what follows where a text was cut, or a quotation of it ends.
 func isCut(s string) bool {

@@ -16,7 +16,7 @@ func Text(s string) string {
 	return replaceParts(s, func(s string) string { return replaceLikely(s, hideText) }, func(one string) string {
 		name, standIn, ok := strings.Cut(strings.Trim(one, "${}"), ":-")
 		if ok && (Named(name) || Text(standIn) != standIn) {
-			return defaultOf(one)
+			return replaceDefault(one, Literal)
 		}
 		return one
 	})
@@ -26,7 +26,7 @@ func Text(s string) string {
 // a variable the default is hideText.
 func Literal(s string) string {
 	word := Scheme(s)
-	return word + replaceParts(s[len(word):], hideText, defaultOf)
+	return word + replaceParts(s[len(word):], hideText, func(one string) string { return replaceDefault(one, Literal) })
 }
 
 // URL masks who logs in, the values of the query, the fragment, and what in the path
@@ -87,13 +87,11 @@ func replaceParts(s string, literal, one func(string) string) string {
 	}
 }
 
-func defaultOf(variable string) string {
-	if strings.HasPrefix(variable, "${cmd:") || strings.HasPrefix(variable, "${file:") {
+// replaceDefault is a variable with its default replaced.
+func replaceDefault(variable string, replace func(string) string) string {
+	name, fallback, ok := strings.Cut(strings.TrimSuffix(variable, "}"), ":-")
+	if !ok || strings.HasPrefix(variable, "${cmd:") || strings.HasPrefix(variable, "${file:") {
 		return variable
 	}
-	name, standIn, ok := strings.Cut(strings.TrimSuffix(variable, "}"), ":-")
-	if !ok {
-		return variable
-	}
-	return name + ":-" + Literal(standIn) + "}"
+	return name + ":-" + replace(fallback) + "}"
 }

@@ -109,16 +109,16 @@ func (m *merge) json() (text []byte, notes []tree.Note, err error) {
 	return j.Doc.Text, notes, nil
 }
 
-// addInput adds what an editor asks its user for, beside the servers, unless it has one
+// addInput adds what an editor asks its user for, next to the servers, unless it has one
 // of that id; kept: that one has another default.
-func (j *JSON) addInput(beside []string, value hujson.Value) (kept bool, err error) {
-	in := tree.At(&j.Doc.Root, beside...)
+func (j *JSON) addInput(parent []string, value hujson.Value) (kept bool, err error) {
+	in := tree.At(&j.Doc.Root, parent...)
 	if tree.At(in, "inputs") == nil {
 		if err := j.Put(in, "inputs", tree.List(0, nil), true); err != nil {
 			return false, err
 		}
 	}
-	list := tree.At(tree.At(&j.Doc.Root, beside...), "inputs")
+	list := tree.At(tree.At(&j.Doc.Root, parent...), "inputs")
 	if !tree.Has(list, '[') {
 		return false, fmt.Errorf(`"inputs" is %s where a list is expected`, tree.KindOf(list.Value))
 	}

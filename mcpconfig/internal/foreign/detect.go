@@ -61,8 +61,8 @@ func Detect(doc *tree.Doc, p *Place) string {
 }
 
 // signs are what only one client's servers have: keys of rows, words of their types, and
-// keys beside the servers.
-type signs struct{ client, keys, types, beside string }
+// keys next to the servers.
+type signs struct{ client, keys, types, siblings string }
 
 // signsOf are those of the clients whose servers stand under a name. Where a file has none of
 // them, it is of the client that has neither keys, types nor names.
@@ -111,7 +111,7 @@ func detectContent(doc *tree.Doc) string {
 		case tree.Has(servers, '{'):
 			for _, s := range signsOf(name) {
 				if s == (signs{client: s.client}) || rowsHave(servers, strings.Fields(s.keys)...) || rowsTyped(servers, strings.Fields(s.types)...) ||
-					s.beside != "" && tree.At(&doc.Root, s.beside) != nil {
+					s.siblings != "" && tree.At(&doc.Root, s.siblings) != nil {
 					return s.client
 				}
 			}

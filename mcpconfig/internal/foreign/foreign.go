@@ -42,7 +42,7 @@ type Row struct {
 	// At is where it begins.
 	At int
 	// First: it goes before the rows of other files, because the client keeps what is
-	// one's own for a project beside what is for everything.
+	// a user's servers for one project in the same file as those for all.
 	First bool
 	// Value is an object as indus's own files have it. Every value in it stands where
 	// the client's file has what it comes from.

@@ -31,7 +31,7 @@ type reading struct {
 	first  bool              // the rows go before those of other files
 
 	elsewhere   *tree.Note // servers that stand where the client does not look
-	warnedUnset bool       // it was said that variables must be set
+	warnedUnset bool       // a note says that variables must be set
 }
 
 // Read maps a file. The client is one of [All]. The error is that of a file which
@@ -219,7 +219,7 @@ func (m *serverRow) read(v *hujson.Value) {
 		switch apply, known := rules[name]; {
 		case known && value.Value.Kind() != 'n':
 			apply(m, name, value)
-		case !known && !isComment(name):
+		case !known && !tree.IsComment(name):
 			m.remark(member.Name.StartOffset, "unknown key "+tree.Quote(name), m.whoseKey(name))
 		}
 	}
@@ -230,9 +230,6 @@ func (m *serverRow) read(v *hujson.Value) {
 		m.dialect.after(m)
 	}
 }
-
-// isComment reports a key that says nothing to a program.
-func isComment(name string) bool { return name != "" && strings.Contains("$_/#", name[:1]) }
 
 // whoseKey is a hint for a key that this client does not have.
 func (m *serverRow) whoseKey(name string) string {

@@ -46,7 +46,7 @@ func decode(id string, row []byte) (*server, error) {
 		case v != &m.Value:
 		case tree.Has(v, 'n'):
 			delete(s.fields, name)
-		case !known && !isComment(name):
+		case !known && !tree.IsComment(name):
 			s.unknown = append(s.unknown, name)
 		case known && kind != "" && !strings.ContainsRune(kind, rune(v.Value.Kind())) || !s.take(name, v):
 			return nil, fmt.Errorf("%q is %s and cannot be written", name, tree.KindOf(v.Value))

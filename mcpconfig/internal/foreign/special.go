@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// These are what one client alone has, or has in its own way: as rules of keys, and what
+// These are what one client alone has, or has in its own form: as rules of keys, and what
 // stands outside of the servers.
 
 // claudeProject is where ~/.claude.json has the servers of the project's own.
@@ -176,7 +176,7 @@ func zedTimeout(m *serverRow, key string, v *hujson.Value) {
 	asTimeout(unit, "call")(m, key, v)
 }
 
-// continueOptions has the headers, beside much that is for Continue's own requests.
+// continueOptions has the headers, and much that is for Continue's own requests.
 func continueOptions(m *serverRow, key string, v *hujson.Value) {
 	if m.expect('{', "an object", key, v) {
 		m.eachIn(v, map[string]rule{"headers": asHeaders}, func(name string) string {
@@ -299,7 +299,7 @@ func gooseFields(_ *writing, s *server) []field {
 	return out
 }
 
-// zedFields mark a command as one's own, as older releases want it.
+// zedFields declare a command as one's own, as older releases want it.
 func zedFields(_ *writing, s *server) []field {
 	if s.command != "" {
 		return []field{{"source", "custom"}}

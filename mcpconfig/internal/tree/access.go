@@ -2,6 +2,7 @@ package tree
 
 import (
 	"iter"
+	"strings"
 
 	"github.com/tailscale/hujson"
 )
@@ -98,3 +99,6 @@ func Object(at int, members []hujson.ObjectMember) hujson.Value {
 func Member(name string, v hujson.Value) hujson.ObjectMember {
 	return hujson.ObjectMember{Name: String(v.StartOffset, name), Value: v}
 }
+
+// IsComment reports a key that says nothing to a program.
+func IsComment(name string) bool { return name != "" && strings.Contains("$_/#", name[:1]) }

@@ -38,7 +38,7 @@ func (n *Note) Error() string { return n.Reason }
 // Parse reads a text. The Doc is never nil: with a Note it only knows positions.
 func Parse(text []byte, syntax Syntax) (*Doc, *Note) {
 	d := newDoc(text)
-	if f := d.unfit(); f != nil {
+	if f := d.unreadable(); f != nil {
 		return d, f
 	}
 	switch syntax {
@@ -76,8 +76,8 @@ func (d *Doc) Position(at int) (line, column int) {
 	return line, at - d.starts[line-1] + 1
 }
 
-// unfit says why a text need not be parsed, or must not.
-func (d *Doc) unfit() *Note {
+// unreadable says why a text need not be parsed, or must not.
+func (d *Doc) unreadable() *Note {
 	text := d.Text
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return &Note{0, "is UTF-16", "save it as UTF-8"}
