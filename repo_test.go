@@ -34,7 +34,7 @@ var layers = []layer{
 	{"internal/filelock", nil, "files: no idea of what stands in them"},
 	{"internal/protocol", []string{"internal/keyword", "internal/text", "internal/wire"}, "names and readings that both sides of the bridge share"},
 	{"internal/sdkwire", []string{"internal/wire", "internal/protocol"}, "the one place that carries messages over the SDK's transports"},
-	{"toolbox", []string{"schema", "schema/infer", "schema/validate", "internal/proc", "internal/watch"}, "an agent compiles without the bridge"},
+	{"toolbox", []string{"schema", "schema/infer", "schema/validate", "internal/proc", "internal/text", "internal/watch"}, "an agent compiles without the bridge"},
 	{"toolbox/standard", []string{"toolbox", "schema", "internal/text"}, "the built-in tools stand on toolbox alone"},
 	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/keyword", "internal/protocol", "internal/rank", "internal/signature", "internal/text", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
 	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/secret", "internal/text", "internal/watch"}, "operations know nothing of MCP, nor of tools"},

@@ -135,7 +135,7 @@ func plainValue(v *node) string { return signature.Plain(v) }
 func sketchValue(v *node) string { return signature.Value(v) }
 
 func sketchValues(all []*node) string {
-	return signature.Values(slices.Collect(newArray(all...).Elements()), signature.Note)
+	return signature.Values(slices.Collect(newArray(all...).Elements()), ", ", signature.Note)
 }
 
 // keywordNote is what a description says in place of a keyword, "" for what it leaves out.

@@ -48,7 +48,7 @@ func NewBox(o *BoxOptions, sources ...Source) *Box {
 		o = &BoxOptions{}
 	}
 	b := &Box{profile: o.Profile, byDefault: o.Default, validates: !o.Unvalidated, budget: cmp.Or(o.Budget, DefaultBudget)}
-	b.tools = &joined{sources: slices.Clone(sources), prepare: b.fit}
+	b.tools = &joined{sources: slices.Clone(sources), prepare: b.modelTool}
 	if b.byDefault == nil {
 		b.byDefault = schema.Original
 	}
@@ -79,7 +79,7 @@ func (b *Box) Descriptors() []Descriptor {
 	fit := make([]Descriptor, 0, len(v.all.Tools))
 	for _, d := range v.all.Tools {
 		if d.Excluded == "" {
-			d.Description = v.tools[d.Name].fit.description
+			d.Description = v.tools[d.Name].model.description
 			fit = append(fit, d)
 		}
 	}
@@ -95,15 +95,15 @@ func (b *Box) Findings() []schema.Finding {
 	strictest := b.profileOf(&Descriptor{})
 	for _, d := range b.Descriptors() {
 		fit = append(fit, d.Parameters)
-		if p := b.profileOf(&d); p != strictest && stricter(p, strictest) {
+		if p := b.profileOf(&d); p != strictest && isStricter(p, strictest) {
 			strictest = p
 		}
 	}
 	return schema.CheckRequest(fit, strictest)
 }
 
-// stricter reports whether p's provider takes fewer tools than o's.
-func stricter(p, o *schema.Profile) bool {
+// isStricter reports whether p's provider takes fewer tools than o's.
+func isStricter(p, o *schema.Profile) bool {
 	most, others := p.Rules().Tool.MaxTools, o.Rules().Tool.MaxTools
 	return most > 0 && (others <= 0 || most < others)
 }

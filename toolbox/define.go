@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/schema/infer"
 )
 
@@ -42,7 +43,7 @@ func Define[In, Out any](name, description string, run func(context.Context, In)
 	}
 	t.Run = func(ctx context.Context, tc *Context, input json.RawMessage) (*Result, error) {
 		var in In
-		if err := decode(input, &in); err != nil {
+		if err := decodeInput(input, &in); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		out, err := run(context.WithValue(ctx, contextKey{}, tc), in)
@@ -83,21 +84,18 @@ func resultOf(out any) (*Result, error) {
 	if v := reflect.ValueOf(out); v.Kind() == reflect.Map && v.IsNil() {
 		out = struct{}{}
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
+	raw, err := text.JSON(out)
+	if err != nil {
 		return nil, err
 	}
-	raw := json.RawMessage(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 	if raw[0] == '{' {
 		return StructuredResult(raw, JSON(raw)), nil
 	}
 	return NewResult(JSON(raw)), nil
 }
 
-// decode reads one JSON value into v and says in a model's terms why it cannot.
-func decode(input json.RawMessage, v any) error {
+// decodeInput reads one JSON value into v and says in a model's terms why it cannot.
+func decodeInput(input json.RawMessage, v any) error {
 	d := json.NewDecoder(bytes.NewReader(input))
 	d.DisallowUnknownFields()
 	err := d.Decode(v)

@@ -35,7 +35,7 @@ func (d dirFS) Open(name string) (fs.File, error) {
 	// Without nonBlocking a pipe would wait for its writer, maybe for ever.
 	file, err := d.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
-		return nil, inside("open", name, err)
+		return nil, pathError("open", name, err)
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
@@ -43,26 +43,26 @@ func (d dirFS) Open(name string) (fs.File, error) {
 	}
 	if err != nil {
 		_ = file.Close()
-		return nil, inside("open", name, err)
+		return nil, pathError("open", name, err)
 	}
 	return file, nil
 }
 
 func (d dirFS) Stat(name string) (fs.FileInfo, error) {
 	info, err := d.root.Stat(filepath.FromSlash(name))
-	return info, inside("stat", name, err)
+	return info, pathError("stat", name, err)
 }
 
 func (d dirFS) MkdirAll(name string, perm fs.FileMode) error {
-	return inside("mkdir", name, d.root.MkdirAll(filepath.FromSlash(name), perm))
+	return pathError("mkdir", name, d.root.MkdirAll(filepath.FromSlash(name), perm))
 }
 
 func (d dirFS) Remove(name string) error {
-	return inside("remove", name, d.root.Remove(filepath.FromSlash(name)))
+	return pathError("remove", name, d.root.Remove(filepath.FromSlash(name)))
 }
 
 func (d dirFS) WriteFile(name string, data []byte, perm fs.FileMode) error {
-	return inside("write", name, d.write(name, data, perm))
+	return pathError("write", name, d.write(name, data, perm))
 }
 
 // write puts a new file beside the old one and renames it, which is the only way
@@ -107,8 +107,8 @@ func (d dirFS) create(name string, data []byte, perm fs.FileMode, exact bool) er
 // escapes is how os.Root says that a name leaves it; it exports no error for that.
 const escapes = "path escapes from parent"
 
-// inside gives err the name that was asked for, and ErrOutside its type.
-func inside(op, name string, err error) error {
+// pathError gives err the name that was asked for, and ErrOutside its type.
+func pathError(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -3,7 +3,6 @@ package toolbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -30,7 +29,7 @@ type joined struct {
 	sources []Source
 	// prepare makes a tool ready for models; before is what it made of the tool of that name in an
 	// earlier view, or nil. nil: tools stay as they are.
-	prepare func(d *Descriptor, before *fit) *fit
+	prepare func(d *Descriptor, before *modelTool) *modelTool
 
 	views sync.Map // Principal → *view: the last that each was given
 
@@ -51,7 +50,7 @@ type view struct {
 // owned is a tool of a view and the source to call.
 type owned struct {
 	source Source
-	fit    *fit // nil without joined.prepare
+	model  *modelTool // nil without joined.prepare
 }
 
 // Snapshot implements [Source].
@@ -148,7 +147,7 @@ func (j *joined) merged(snapshots []*Snapshot) *view {
 	}
 	v := j.merge(snapshots, before)
 	switch {
-	case j.newest != nil && equal(v.all, j.newest):
+	case j.newest != nil && sameSnapshot(v.all, j.newest):
 		v.all = j.newest // it shows the same, and nobody was given a newer one
 	case v.all.Version > j.highest:
 		j.newest, j.highest = v.all, v.all.Version
@@ -178,8 +177,8 @@ func (j *joined) merge(snapshots []*Snapshot, before *view) *view {
 			}
 			tool := owned{source: j.sources[i]}
 			if j.prepare != nil {
-				tool.fit = j.prepare(&d, before.find(d.Name))
-				tool.fit.fill(&d)
+				tool.model = j.prepare(&d, before.find(d.Name))
+				tool.model.fill(&d)
 			}
 			v.tools[d.Name] = tool
 			v.all.Tools = append(v.all.Tools, d)
@@ -212,11 +211,11 @@ func appendNew(list, more []string) []string {
 }
 
 // find is what was made of the tool of that name for models; nil: nothing.
-func (v *view) find(name string) *fit {
+func (v *view) find(name string) *modelTool {
 	if v == nil {
 		return nil
 	}
-	return v.tools[name].fit
+	return v.tools[name].model
 }
 
 // size is about how many tools the next view has.
@@ -227,8 +226,8 @@ func (v *view) size() int {
 	return len(v.all.Tools)
 }
 
-// equal compares all but the versions, and Changes, which follow from the rest.
-func equal(a, b *Snapshot) bool {
+// sameSnapshot compares all but the versions, and Changes, which follow from the rest.
+func sameSnapshot(a, b *Snapshot) bool {
 	return slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Owners, b.Owners) && slices.Equal(a.Held, b.Held) &&
 		slices.EqualFunc(a.Down, b.Down, func(x, y Down) bool { return x.Server == y.Server }) &&
 		slices.EqualFunc(a.Tools, b.Tools, sameTool)
@@ -237,8 +236,6 @@ func equal(a, b *Snapshot) bool {
 func sameTool(x, y Descriptor) bool {
 	return x.Name == y.Name && x.Description == y.Description && x.Server == y.Server && x.Tool == y.Tool &&
 		x.Profile == y.Profile && x.Excluded == y.Excluded && x.Title == y.Title && x.Annotations == y.Annotations &&
-		same(x.Schema, y.Schema) && same(x.Parameters, y.Parameters) && same(x.Output, y.Output) &&
-		x.Wire.Format == y.Wire.Format && same(x.Wire.JSON, y.Wire.JSON)
+		bytes.Equal(x.Schema, y.Schema) && bytes.Equal(x.Parameters, y.Parameters) && bytes.Equal(x.Output, y.Output) &&
+		x.Wire.Format == y.Wire.Format && bytes.Equal(x.Wire.JSON, y.Wire.JSON)
 }
-
-func same(a, b json.RawMessage) bool { return bytes.Equal(a, b) }

@@ -3,8 +3,11 @@ package toolbox
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // Outcome is what a model is told of a call.
@@ -59,14 +62,14 @@ func project(r *Result) value {
 	case len(blocks) == 1:
 		return value{json: blocks[0].value()}
 	case len(blocks) > 1:
-		return value{json: list(blocks)}
+		return value{json: blocksJSON(blocks)}
 	case r.Structured() != nil:
-		return value{json: sound(r.Structured())}
+		return value{json: validJSON(r.Structured())}
 	}
 	return textValue("")
 }
 
-func list(blocks []Block) json.RawMessage {
+func blocksJSON(blocks []Block) json.RawMessage {
 	var out bytes.Buffer
 	out.WriteByte('[')
 	for i, b := range blocks {
@@ -89,14 +92,14 @@ func list(blocks []Block) json.RawMessage {
 // value is the block as JSON.
 func (b Block) value() json.RawMessage {
 	if b.JSON != nil {
-		return sound(b.JSON)
+		return validJSON(b.JSON)
 	}
-	return sound(b.Wire.JSON)
+	return validJSON(b.Wire.JSON)
 }
 
-// sound is raw if it is JSON in UTF-8, else the nearest thing that is: nobody checked
+// validJSON is raw if it is JSON in UTF-8, else the nearest thing that is: nobody checked
 // what a tool called JSON.
-func sound(raw json.RawMessage) json.RawMessage {
+func validJSON(raw json.RawMessage) json.RawMessage {
 	switch {
 	case len(raw) == 0:
 		return json.RawMessage("null")
@@ -124,20 +127,29 @@ func (v value) within(budget int) (json.RawMessage, int) {
 		}
 		v.text = compact.String()
 	}
-	text, n := cut(strings.ToValidUTF8(v.text, "\uFFFD"), budget)
-	return quote(text), n
+	shown, n := cutMiddle(strings.ToValidUTF8(v.text, "\uFFFD"), budget)
+	return quote(shown), n
 }
 
-func quote(s string) json.RawMessage {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always can be
-	return bytes.TrimRight(out.Bytes(), "\n")
+func quote(s string) json.RawMessage { return text.Quote(s) }
+
+// cutMiddle takes the middle out of s, which is UTF-8, so that what is left and the note about it fit in budget bytes: the
+// beginning of an output says what it is, and the end how it went. The note itself is never cut. A negative budget is none.
+func cutMiddle(s string, budget int) (string, int) {
+	if budget < 0 || len(s) <= budget {
+		return s, 0
+	}
+	note := func(n int) string { return fmt.Sprintf("\n… %d bytes cut …\n", n) }
+	room := max(0, budget-len(note(len(s)))) // what is cut is less, so its note is no longer
+	head, tail := text.Cut(s, room-room/2), len(s)-room/2
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return head + note(tail-len(head)) + s[tail:], tail - len(head)
 }
 
 func stringOf(raw json.RawMessage) (s string, ok bool) {
-	trimmed := bytes.TrimLeft(raw, space)
+	trimmed := bytes.TrimLeft(raw, jsonSpace)
 	if len(trimmed) == 0 || trimmed[0] != '"' {
 		return "", false
 	}

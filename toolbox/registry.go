@@ -21,19 +21,19 @@ import (
 type Registry struct {
 	context  *Context
 	watchers Watchers
-	now      atomic.Pointer[shelf]
+	now      atomic.Pointer[registered]
 
 	mu sync.Mutex // one change at a time
 }
 
-// shelf is a Registry at one moment; it never changes.
-type shelf struct {
+// registered is a Registry at one moment; it never changes.
+type registered struct {
 	snapshot *Snapshot
-	tools    map[string]shelved
+	tools    map[string]localTool
 }
 
-// shelved is a tool and what checks its arguments, which is made when it is first called.
-type shelved struct {
+// localTool is a tool and what checks its arguments, which is made when it is first called.
+type localTool struct {
 	Tool
 	validator func() *validate.Validator // gives nil where the schema cannot be used
 }
@@ -47,11 +47,11 @@ func NewRegistry(tc *Context) *Registry {
 		tc = &Context{}
 	}
 	r := &Registry{context: tc}
-	r.now.Store(&shelf{snapshot: &Snapshot{}, tools: map[string]shelved{}})
+	r.now.Store(&registered{snapshot: &Snapshot{}, tools: map[string]localTool{}})
 	return r
 }
 
-// Add puts tools on the shelf as one change. A name that is there already gets the
+// Add adds tools as one change. A name that is there already gets the
 // new tool and keeps its place; of two tools with one name the later wins.
 // Calls under way end with the tool they began with.
 //
@@ -67,23 +67,23 @@ func (r *Registry) Add(tools ...Tool) {
 	if len(tools) == 0 {
 		return
 	}
-	r.change(func(all map[string]shelved, list []Descriptor) []Descriptor {
+	r.change(func(all map[string]localTool, list []Descriptor) []Descriptor {
 		for _, t := range tools {
 			if _, known := all[t.Name]; known {
-				list[place(list, t.Name)] = t.descriptor()
+				list[indexOf(list, t.Name)] = t.descriptor()
 			} else {
 				list = append(list, t.descriptor())
 			}
-			all[t.Name] = shelved{t, lazyValidator(t.Schema)}
+			all[t.Name] = localTool{t, lazyValidator(t.Schema)}
 		}
 		return list
 	})
 }
 
-// Remove takes tools off the shelf as one change; names it does not have are ignored.
+// Remove removes tools as one change; names it does not have are ignored.
 // Calls under way are not disturbed.
 func (r *Registry) Remove(names ...string) {
-	r.change(func(all map[string]shelved, list []Descriptor) []Descriptor {
+	r.change(func(all map[string]localTool, list []Descriptor) []Descriptor {
 		rest := slices.DeleteFunc(list, func(d Descriptor) bool { return slices.Contains(names, d.Name) })
 		if len(rest) == len(all) {
 			return nil
@@ -95,20 +95,20 @@ func (r *Registry) Remove(names ...string) {
 	})
 }
 
-// place finds a name in a list that has it.
-func place(list []Descriptor, name string) int {
+// indexOf finds a name in a list that has it.
+func indexOf(list []Descriptor, name string) int {
 	return slices.IndexFunc(list, func(d Descriptor) bool { return d.Name == name })
 }
 
-// change lets edit work on copies of what is on the shelf, puts its list in place
+// change lets edit work on copies of what is registered, puts its list in place
 // and tells the watchers. A nil list is no change.
-func (r *Registry) change(edit func(map[string]shelved, []Descriptor) []Descriptor) {
+func (r *Registry) change(edit func(map[string]localTool, []Descriptor) []Descriptor) {
 	if r.swap(edit) {
 		r.watchers.Notify()
 	}
 }
 
-func (r *Registry) swap(edit func(map[string]shelved, []Descriptor) []Descriptor) bool {
+func (r *Registry) swap(edit func(map[string]localTool, []Descriptor) []Descriptor) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.now.Load()
@@ -117,7 +117,7 @@ func (r *Registry) swap(edit func(map[string]shelved, []Descriptor) []Descriptor
 	if list == nil {
 		return false
 	}
-	r.now.Store(&shelf{
+	r.now.Store(&registered{
 		snapshot: &Snapshot{Version: old.snapshot.Version + 1, Tools: list},
 		tools:    tools,
 	})
@@ -141,7 +141,7 @@ func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 		return nil, err
 	}
 	input := orEmptyObject(c.Input)
-	if err := misfit(t.validator(), input); err != nil {
+	if err := checkInput(t.validator(), input); err != nil {
 		return ErrorResult(fmt.Sprintf("the arguments of %s do not fit:\n%v", c.Name, err)), nil
 	}
 	tc, done := r.context.during(c)

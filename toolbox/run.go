@@ -58,7 +58,7 @@ func coerce(input json.RawMessage) (json.RawMessage, error) {
 		var v any
 		return nil, json.Unmarshal(input, &v) // for the reason
 	}
-	if bytes.TrimLeft(input, space)[0] != '"' {
+	if bytes.TrimLeft(input, jsonSpace)[0] != '"' {
 		return input, nil
 	}
 	var s string
@@ -66,7 +66,7 @@ func coerce(input json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	held := []byte(s)
-	switch trimmed := bytes.Trim(held, space); {
+	switch trimmed := bytes.Trim(held, jsonSpace); {
 	case len(trimmed) == 0:
 		return json.RawMessage("{}"), nil
 	case (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(held):
@@ -75,10 +75,10 @@ func coerce(input json.RawMessage) (json.RawMessage, error) {
 	return input, nil
 }
 
-const space = " \t\r\n" // as JSON has it
+const jsonSpace = " \t\r\n" // as JSON has it
 
 func orEmptyObject(input json.RawMessage) json.RawMessage {
-	if trimmed := bytes.Trim(input, space); len(trimmed) == 0 || string(trimmed) == "null" {
+	if trimmed := bytes.Trim(input, jsonSpace); len(trimmed) == 0 || string(trimmed) == "null" {
 		return json.RawMessage("{}")
 	}
 	return input

@@ -61,10 +61,10 @@ type Hit struct {
 }
 
 const (
-	saturation = 1.2  // how soon a word more often makes no difference: k1 of BM25
-	shortness  = 0.5  // how much the length of a document counts: b of BM25
-	isName     = 1000 // what a name that is the query adds: more than words can
-	maxGuesses = 8    // words that one which no document has may stand for
+	saturation   = 1.2  // how soon a word more often makes no difference: k1 of BM25
+	lengthWeight = 0.5  // how much the length of a document counts: b of BM25
+	isName       = 1000 // what a name that is the query adds: more than words can
+	maxGuesses   = 8    // words that one which no document has may stand for
 )
 
 // Index is an immutable set of documents that can be searched.
@@ -91,7 +91,7 @@ func New(documents []Document) *Index {
 			x.names[fold(own)] = append(x.names[fold(own)], i)
 		}
 		times := map[string]float64{}
-		for _, w := range words(d.Name + " " + own + " " + text.Cut(d.Text, maxText)) {
+		for _, w := range wordsOf(d.Name + " " + own + " " + text.Cut(d.Text, maxText)) {
 			times[w]++
 			lengths[i]++
 		}
@@ -105,7 +105,7 @@ func New(documents []Document) *Index {
 		n, all := float64(len(list)), float64(len(documents))
 		idf := math.Log(1 + (all-n+0.5)/(n+0.5))
 		for i, p := range list {
-			length := 1 - shortness + shortness*lengths[p.document]/(total/all)
+			length := 1 - lengthWeight + lengthWeight*lengths[p.document]/(total/all)
 			list[i].weight = idf * p.weight * (saturation + 1) / (p.weight + saturation*length)
 		}
 	}
@@ -118,7 +118,7 @@ func New(documents []Document) *Index {
 func (x *Index) Search(query string, limit int, keep func(document int) bool) []Hit {
 	query = text.Cut(query, MaxQuery)
 	scores := map[int]float64{}
-	for _, w := range different(words(query)) {
+	for _, w := range distinctWords(wordsOf(query)) {
 		best := map[int]float64{} // of a word that stands for several the best counts
 		for _, known := range x.known(w) {
 			for _, p := range x.postings[known] {
@@ -147,13 +147,13 @@ func (x *Index) Search(query string, limit int, keep func(document int) bool) []
 // filler are the words that tell nothing apart, and that most documents have.
 const filler = " a an and are at by for from i in is it of on or that the this to with "
 
-// alike are words for one thing, a group in brackets: the few that people and authors really
+// synonyms are words for one thing, a group in brackets: the few that people and authors really
 // differ in. "make" for "create" or "many" for "batch" would find less.
-const alike = "[directory folder dir] [delete remove erase] [repository repo] [image picture photo] [size big large] " +
+const synonyms = "[directory folder dir] [delete remove erase] [repository repo] [image picture photo] [size big large] " +
 	"[javascript js script] [kubernetes k8s] [database db] [send post] [message chat] [environment env] [website site page] [bug issue]"
 
-// different are the first MaxWords different words that are no filler.
-func different(all []string) (list []string) {
+// distinctWords are the first MaxWords different words that are no filler.
+func distinctWords(all []string) (list []string) {
 	for _, w := range all {
 		if len(list) < MaxWords && !slices.Contains(list, w) && !strings.Contains(filler, " "+w+" ") {
 			list = append(list, w)
@@ -164,7 +164,7 @@ func different(all []string) (list []string) {
 
 // known is the words of the index that one of a query stands for.
 func (x *Index) known(word string) []string {
-	for group := range strings.SplitSeq(strings.Trim(alike, "[]"), "] [") {
+	for group := range strings.SplitSeq(strings.Trim(synonyms, "[]"), "] [") {
 		if all := strings.Fields(group); slices.Contains(all, word) {
 			return all
 		}
@@ -201,18 +201,18 @@ func ownName(name string) int {
 	return strings.LastIndexByte(name, '/') + 1
 }
 
-// words are those of a text, in lower case and without endings. "readFile", "read_file" and
+// wordsOf are those of a text, in lower case and without endings. "readFile", "read_file" and
 // "read-file" are two, "HTTPServer" too, "sha256" is "sha" and "256", and every character of
 // a script without spaces is one.
-func words(s string) (list []string) {
+func wordsOf(s string) (list []string) {
 	runes := []rune(s)
 	for i := 0; i < len(runes); {
 		start := i
-		for i < len(runes) && !(i > start && parts(runes, i)) && isWordy(runes[i]) {
+		for i < len(runes) && !(i > start && endsWord(runes, i)) && isWordy(runes[i]) {
 			i++
 		}
 		if i > start {
-			list = append(list, singular(strings.ToLower(string(runes[start:i]))))
+			list = append(list, withoutPlural(strings.ToLower(string(runes[start:i]))))
 		} else {
 			i++
 		}
@@ -220,8 +220,8 @@ func words(s string) (list []string) {
 	return list
 }
 
-// parts reports whether a word ends before the i-th of two characters of words.
-func parts(r []rune, i int) bool {
+// endsWord reports whether a word ends before the i-th of two characters of words.
+func endsWord(r []rune, i int) bool {
 	a, b := r[i-1], r[i]
 	return isAlone(a) || isAlone(b) || unicode.IsDigit(a) != unicode.IsDigit(b) || unicode.IsUpper(b) &&
 		(unicode.IsLower(a) || unicode.IsUpper(a) && i+1 < len(r) && unicode.IsLower(r[i+1]))
@@ -245,7 +245,7 @@ func fold(name string) string {
 	}, name)
 }
 
-func singular(w string) string {
+func withoutPlural(w string) string {
 	if len(w) > 3 && w[len(w)-1] == 's' && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is") {
 		return w[:len(w)-1]
 	}

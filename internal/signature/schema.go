@@ -33,7 +33,7 @@ type Schema struct {
 
 // Parse is the schema in raw, whose references are JSON pointers into raw. It never fails: what is no schema says nothing.
 func Parse(raw json.RawMessage) Schema {
-	return New(rawNode(raw), func(ref string) Node { return follow(rawNode(raw), ref) })
+	return New(rawNode(raw), func(ref string) Node { return followPointer(rawNode(raw), ref) })
 }
 
 // New is a schema; lookup gives what a reference leads to, or nil.
@@ -158,8 +158,8 @@ func content(n Node) string {
 // maxContent is how long a name or a reference may be.
 const maxContent = 1 << 20
 
-// follow is where a JSON pointer in a fragment, "#/$defs/Size", leads to.
-func follow(n Node, ref string) Node {
+// followPointer is where a JSON pointer in a fragment, "#/$defs/Size", leads to.
+func followPointer(n Node, ref string) Node {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil

@@ -90,8 +90,8 @@ func (s Schema) Each(nodes []Node, sep string, st Style) string {
 	return st.clip(st.list(nodes, sep, func(n Node) string { return st.union(st.alternatives(s.at(n), st.Depth-1)) }))
 }
 
-// Values writes values with commas between them.
-func Values(nodes []Node, st Style) string { return st.clip(st.list(nodes, ", ", Value)) }
+// Values writes values with sep between them.
+func Values(nodes []Node, sep string, st Style) string { return st.clip(st.list(nodes, sep, Value)) }
 
 func (st Style) clip(s string) string {
 	if st.Bytes > 0 {
@@ -324,6 +324,9 @@ var bounds = map[string]struct{ words, noun string }{
 	"minContains": {"at least %s", "item"}, "maxContains": {"at most %s", "item"},
 	"pattern": {"text matching %s", ""},
 }
+
+// Counted is what a keyword counts: "item"; "" where it counts nothing.
+func Counted(keyword string) string { return bounds[keyword].noun }
 
 // Bound is what a keyword that limits something asks for, in a few words: "at least 2 characters". It is "" for other keywords.
 func Bound(keyword string, value Node) string {

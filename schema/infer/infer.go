@@ -32,17 +32,17 @@ var raw = reflect.TypeFor[json.RawMessage]()
 
 // Input is the JSON Schema (2020-12) of what is decoded into a T. It is nil for an interface,
 // for json.RawMessage and for a type that reads and writes itself, which take any value. The error says which type JSON cannot hold.
-func Input[T any]() (json.RawMessage, error) { return of(reflect.TypeFor[T](), false) }
+func Input[T any]() (json.RawMessage, error) { return inferred(reflect.TypeFor[T](), false) }
 
 // Output is the schema of what a T is encoded as: Input's, with null where a nil slice, map or
 // pointer in a struct becomes one. It is nil, too, for a type that holds itself.
-func Output[T any]() (json.RawMessage, error) { return of(reflect.TypeFor[T](), true) }
+func Output[T any]() (json.RawMessage, error) { return inferred(reflect.TypeFor[T](), true) }
 
-func of(t reflect.Type, output bool) (json.RawMessage, error) {
+func inferred(t reflect.Type, output bool) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if embeds(t, nil) {
+	if embedsItself(t, nil) {
 		return nil, fmt.Errorf("%s embeds itself", t)
 	}
 	loops := recursive(t, nil)
@@ -90,7 +90,7 @@ func reflected(t reflect.Type, output, loops bool) (s json.RawMessage, err error
 		return nil, errors.New(t.String() + " has no schema")
 	}
 	made.Version = ""
-	fit(made, t, output)
+	adjust(made, t, output)
 	if made.Ref != "" && t.Kind() == reflect.Struct {
 		made.Type = "object" // MCP wants it at the root
 	}
@@ -118,9 +118,9 @@ func recursive(t reflect.Type, within []reflect.Type) bool {
 	return false
 }
 
-// embeds reports whether t embeds itself, or something in it does: the library would follow it
+// embedsItself reports whether t embeds itself, or something in it does: the library would follow it
 // until the stack ends.
-func embeds(t reflect.Type, within []reflect.Type) bool {
+func embedsItself(t reflect.Type, within []reflect.Type) bool {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -132,7 +132,7 @@ func embeds(t reflect.Type, within []reflect.Type) bool {
 	}
 	within = append(within[:len(within):len(within)], t)
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Anonymous && embeds(f.Type, within) {
+		if f := t.Field(i); f.Anonymous && embedsItself(f.Type, within) {
 			return true
 		}
 	}
@@ -158,12 +158,12 @@ func encoded(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// fit makes s what encoding/json reads and writes of the struct t: what an embedded pointer
+// adjust makes s what encoding/json reads and writes of the struct t: what an embedded pointer
 // brings may be missing, and in an output null stands where it is written.
-func fit(s *jsonschema.Schema, t reflect.Type, output bool) {
+func adjust(s *jsonschema.Schema, t reflect.Type, output bool) {
 	switch t.Kind() {
 	case reflect.Pointer:
-		fit(s, t.Elem(), output)
+		adjust(s, t.Elem(), output)
 	case reflect.Slice, reflect.Array:
 		s.Items = orNull(s.Items, t.Elem(), output)
 	case reflect.Map:
@@ -187,7 +187,7 @@ func fit(s *jsonschema.Schema, t reflect.Type, output bool) {
 				}
 			}
 			if strings.Contains(opts, "omit") {
-				fit(p, f.Type, output)
+				adjust(p, f.Type, output)
 			} else {
 				s.Properties.Set(name, orNull(p, f.Type, output))
 			}
@@ -199,7 +199,7 @@ func orNull(s *jsonschema.Schema, t reflect.Type, output bool) *jsonschema.Schem
 	if s == nil || s == jsonschema.TrueSchema || s == jsonschema.FalseSchema {
 		return s
 	}
-	fit(s, t, output)
+	adjust(s, t, output)
 	if !output || s.Type == "" && s.Ref == "" {
 		return s
 	}

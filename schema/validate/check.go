@@ -27,7 +27,7 @@ var (
 type fault struct {
 	rule    *rule
 	keyword string // what it breaks; "false" is the schema that accepts nothing
-	at      *value
+	at      *instance
 	name    string  // of the property, where at is the object that it is missing from, or should not be in
 	twin    [2]int  // the two that are equal, or that both fit
 	others  []fault // what would do as well
@@ -91,7 +91,7 @@ func (r *result) seeItem(i int) {
 
 type pair struct {
 	rule  *rule
-	value *value
+	value *instance
 }
 
 // checker judges one value.
@@ -111,7 +111,7 @@ func (c *checker) stop(err error) result {
 }
 
 // check holds v against r.
-func (c *checker) check(r *rule, v *value) result {
+func (c *checker) check(r *rule, v *instance) result {
 	switch c.spent += r.cost(v); {
 	case c.err != nil:
 		return result{}
@@ -141,7 +141,7 @@ func (c *checker) check(r *rule, v *value) result {
 }
 
 // cost is what r itself takes, without what it leads to.
-func (r *rule) cost(v *value) int {
+func (r *rule) cost(v *instance) int {
 	n := 5 + len(r.required) + len(r.needs) + len(r.dependents)
 	if r.constant != nil || r.values != nil || r.unique {
 		n += 5 * v.size
@@ -157,11 +157,11 @@ func (r *rule) cost(v *value) int {
 			n += 1 + p.cost(name)
 		}
 	}
-	return n + 20*len(r.numbers) + 2*len(v.members) + len(v.items)
+	return n + 20*len(r.bounds) + 2*len(v.members) + len(v.items)
 }
 
 // judge holds v against r. A value of another kind than r is for is told nothing else.
-func (c *checker) judge(r *rule, v *value) (out result) {
+func (c *checker) judge(r *rule, v *instance) (out result) {
 	fail := func(keyword string) { out.fail(fault{rule: r, keyword: keyword, at: v}) }
 	switch {
 	case r.never:
@@ -176,16 +176,9 @@ func (c *checker) judge(r *rule, v *value) (out result) {
 	if out.faults != nil {
 		return out
 	}
-	for _, k := range r.counts {
-		if n, ok := v.measure(k.keyword); ok && (k.keyword[:3] == "min" && n < k.n || k.keyword[:3] == "max" && n > k.n) {
-			fail(k.keyword)
-		}
-	}
-	if n := rational(v.v); n != nil {
-		for _, b := range r.numbers {
-			if b.refuses(n) {
-				fail(b.keyword)
-			}
+	for _, b := range r.bounds {
+		if n := v.measure(b.keyword); n != nil && b.refuses(n) {
+			fail(b.keyword)
 		}
 	}
 	if s, ok := v.v.(string); ok && r.pattern != nil && !r.pattern.MatchString(s) {
@@ -210,7 +203,7 @@ func (c *checker) judge(r *rule, v *value) (out result) {
 	return out
 }
 
-func (c *checker) object(r *rule, v *value, out *result) {
+func (c *checker) object(r *rule, v *instance, out *result) {
 	missing := func(keyword string, names []string) {
 		for _, name := range names {
 			if v.members[name] == nil {
@@ -249,13 +242,13 @@ func (c *checker) object(r *rule, v *value, out *result) {
 		if c.tracks && (judged || r.additional != nil) {
 			out.see(name)
 		}
-		if r.propertyNames != nil && c.check(r.propertyNames, &value{v: name, up: v, depth: v.depth + 1, size: 1}).faults != nil {
+		if r.propertyNames != nil && c.check(r.propertyNames, &instance{v: name, up: v, depth: v.depth + 1, size: 1}).faults != nil {
 			out.fail(fault{rule: r, keyword: "propertyNames", at: v, name: name})
 		}
 	}
 }
 
-func (c *checker) array(r *rule, v *value, out *result) {
+func (c *checker) array(r *rule, v *instance, out *result) {
 	if r.unique {
 		first := make(map[string]int, len(v.items))
 		for i, item := range v.items {
@@ -297,7 +290,7 @@ func (c *checker) array(r *rule, v *value, out *result) {
 }
 
 // combined holds v against the schemas that are combined in r.
-func (c *checker) combined(r *rule, v *value, out *result) {
+func (c *checker) combined(r *rule, v *instance, out *result) {
 	for _, sub := range r.allOf {
 		out.take(c.check(sub, v))
 	}
@@ -336,7 +329,7 @@ func (c *checker) combined(r *rule, v *value, out *result) {
 }
 
 // branches holds v against alternatives: which fit, and what is wrong with the others.
-func (c *checker) branches(rules []*rule, v *value, out *result) (fitting []int, faults [][]fault) {
+func (c *checker) branches(rules []*rule, v *instance, out *result) (fitting []int, faults [][]fault) {
 	for i, sub := range rules {
 		if o := c.check(sub, v); o.faults != nil {
 			faults = append(faults, o.faults)
@@ -348,7 +341,7 @@ func (c *checker) branches(rules []*rule, v *value, out *result) (fitting []int,
 	return fitting, faults
 }
 
-func (c *checker) unevaluated(r *rule, v *value, out *result) {
+func (c *checker) unevaluated(r *rule, v *instance, out *result) {
 	if r.unevaluatedProperties != nil {
 		for name, member := range v.members {
 			if !out.names[name] {
@@ -369,15 +362,15 @@ func (c *checker) unevaluated(r *rule, v *value, out *result) {
 
 // refuses reports whether n is out of bounds.
 func (b bound) refuses(n *big.Rat) bool {
-	switch b.keyword {
-	case "minimum":
-		return n.Cmp(b.n) < 0
-	case "maximum":
-		return n.Cmp(b.n) > 0
-	case "exclusiveMinimum":
+	switch {
+	case b.keyword == "exclusiveMinimum":
 		return n.Cmp(b.n) <= 0
-	case "exclusiveMaximum":
+	case b.keyword == "exclusiveMaximum":
 		return n.Cmp(b.n) >= 0
+	case b.keyword == "multipleOf":
+		return !new(big.Rat).Quo(n, b.n).IsInt()
+	case b.keyword[:3] == "min":
+		return n.Cmp(b.n) < 0
 	}
-	return !new(big.Rat).Quo(n, b.n).IsInt()
+	return n.Cmp(b.n) > 0
 }

@@ -26,8 +26,7 @@ type rule struct {
 
 	types                  []string
 	constant, values       map[string]bool // by their canonical form
-	counts                 []count
-	numbers                []bound
+	bounds                 []bound
 	pattern                *pattern
 	unique                 bool
 	required               []string
@@ -46,12 +45,7 @@ type rule struct {
 	unevaluatedProperties, unevaluatedItem *rule
 }
 
-// count is a keyword whose value bounds a number of things, and bound one that bounds a number.
-type count struct {
-	keyword string
-	n       int
-}
-
+// bound is a keyword that bounds a number, or a number of things.
 type bound struct {
 	keyword string
 	n       *big.Rat
@@ -101,7 +95,7 @@ func newCompiler(doc any, draft int) *compiler {
 }
 
 // drafts are those that are known, the newest first.
-var drafts = []struct {
+var knownDrafts = []struct {
 	draft     int
 	uri, name string
 }{
@@ -112,11 +106,11 @@ var drafts = []struct {
 	{4, "json-schema.org/draft-04/schema", "draft 4"},
 }
 
-// draftAt is the place in drafts of what a $schema names; -1 where it names none.
+// draftAt is the place in knownDrafts of what a $schema names; -1 where it names none.
 func draftAt(uri any) int {
 	name, _ := uri.(string)
 	_, name, _ = strings.Cut(strings.TrimSuffix(name, "#"), "://")
-	for i, d := range drafts {
+	for i, d := range knownDrafts {
 		if d.uri == name {
 			return i
 		}
@@ -127,10 +121,10 @@ func draftAt(uri any) int {
 // compile reads a document as the draft that it names, or else as the newest one that accepts it. If none does, it is read as
 // the first of these, and what that refuses is left out.
 func compile(doc any, raw json.RawMessage) (*rule, *compiler, error) {
-	order := slices.Clone(drafts)
+	order := slices.Clone(knownDrafts)
 	object, _ := doc.(map[string]any)
 	if at := draftAt(object["$schema"]); at > 0 {
-		order = slices.Insert(slices.Delete(order, at, at+1), 0, drafts[at])
+		order = slices.Insert(slices.Delete(order, at, at+1), 0, knownDrafts[at])
 	}
 	var first *compiler
 	for _, d := range order {
@@ -257,7 +251,7 @@ func (c *compiler) object(r *rule, doc map[string]any, p place) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
-		if c.draft >= since[name] {
+		if c.draft >= keywordSince[name] {
 			c.keyword(r, name, doc, p.in(name, doc[name]))
 		}
 	}
@@ -276,8 +270,8 @@ func (c *compiler) reference(ref string, p place) (*rule, error) {
 	return r, nil
 }
 
-// since is the draft that brought a keyword, where it was not there in draft 4.
-var since = map[string]int{
+// keywordSince is the draft that brought a keyword, where it was not there in draft 4.
+var keywordSince = map[string]int{
 	"const": 6, "contains": 6, "propertyNames": 6, "examples": 6, "$id": 6, "if": 7, "then": 7, "else": 7, "readOnly": 7,
 	"writeOnly": 7, "$comment": 7, "contentEncoding": 7, "contentMediaType": 7,
 	"dependentRequired": 2019, "dependentSchemas": 2019, "unevaluatedProperties": 2019, "unevaluatedItems": 2019, "$defs": 2019,
@@ -452,10 +446,9 @@ func (c *compiler) assertion(r *rule, name string, doc map[string]any, p place) 
 		}
 	case "format":
 		r.unsure = true // an annotation in every draft here
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
-		return c.number(r, name, p.value, doc)
-	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
-		return c.count(r, name, p.value)
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems",
+		"maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+		return c.bound(r, name, p.value, doc)
 	case "$dynamicRef", "$recursiveRef":
 		r.err = errors.New("$dynamicRef and $recursiveRef are not followed")
 	}
@@ -474,7 +467,7 @@ var kinds = map[string]kind{
 
 // mismatch is what a value should be, "" where it is that.
 func (k kind) mismatch(v any) string {
-	if k == "" || newValue(v, nil, "").isType(string(k)) {
+	if k == "" || newInstance(v, nil, "").isType(string(k)) {
 		return ""
 	}
 	return string(k)
@@ -504,48 +497,44 @@ func (c *compiler) types(r *rule, value any, nullable bool) (expected string) {
 	return ""
 }
 
-// number compiles a bound. Draft 4's exclusive ones are booleans, which many generators write in newer drafts too.
-func (c *compiler) number(r *rule, name string, value any, doc map[string]any) (expected string) {
-	exclusive := strings.HasPrefix(name, "exclusive")
-	if strict, ok := value.(bool); ok && exclusive {
-		if n := rational(doc[strings.ToLower(name[9:10])+name[10:]]); n != nil && strict {
-			r.numbers = append(r.numbers, bound{name, n})
-		}
-		return ""
-	}
+// bound compiles a keyword that bounds a number. Draft 4's exclusive ones are booleans, which many generators write in newer
+// drafts too.
+func (c *compiler) bound(r *rule, name string, value any, doc map[string]any) (expected string) {
 	n := rational(value)
+	strict, isBool := value.(bool)
 	switch {
-	case exclusive && c.draft == 4:
+	case isBool && strings.HasPrefix(name, "exclusive"):
+		if n = rational(doc[strings.ToLower(name[9:10])+name[10:]]); n == nil || !strict {
+			return ""
+		}
+	case c.draft == 4 && strings.HasPrefix(name, "exclusive"):
 		return "boolean"
 	case n == nil:
 		return "number"
 	case name == "multipleOf" && n.Sign() <= 0:
 		return "number greater than 0"
+	case name[3:] != "imum" && name[0] == 'm' && name != "multipleOf" && (!n.IsInt() || n.Sign() < 0):
+		return "integer of at least 0"
+	case doc["exclusive"+strings.ToUpper(name[:1])+name[1:]] == true:
+		return ""
 	}
-	if strict, ok := doc["exclusive"+strings.ToUpper(name[:1])+name[1:]].(bool); !ok || !strict {
-		r.numbers = append(r.numbers, bound{name, n})
+	switch name {
+	case "minContains":
+		r.minContains = atMost(n)
+	case "maxContains":
+		r.maxContains = atMost(n)
+	default:
+		r.bounds = append(r.bounds, bound{name, n})
 	}
 	return ""
 }
 
-func (c *compiler) count(r *rule, name string, value any) (expected string) {
-	n := rational(value)
-	if n == nil || !n.IsInt() || n.Sign() < 0 {
-		return "integer of at least 0"
-	}
-	most := math.MaxInt32
+// atMost is a whole number as an int, which a number of items never exceeds.
+func atMost(n *big.Rat) int {
 	if n.Num().IsInt64() {
-		most = int(min(n.Num().Int64(), math.MaxInt32))
+		return int(min(n.Num().Int64(), math.MaxInt32))
 	}
-	switch name {
-	case "minContains":
-		r.minContains = most
-	case "maxContains":
-		r.maxContains = most
-	default:
-		r.counts = append(r.counts, count{name, most})
-	}
-	return ""
+	return math.MaxInt32
 }
 
 // isSchema reports whether a value is a schema of that draft.

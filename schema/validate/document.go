@@ -118,7 +118,7 @@ func (d *document) resolve(ref, base string) (place, error) {
 	p, ok := d.ids[base]
 	if !ok {
 		if at := draftAt(base); at >= 0 && fragment == "" {
-			return place{draft: drafts[at].draft}, nil
+			return place{draft: knownDrafts[at].draft}, nil
 		}
 		return p, fmt.Errorf("%s is not fetched", shorten(base, 200))
 	}

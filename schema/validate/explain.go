@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/text"
@@ -63,7 +62,7 @@ func discriminated(branches [][]fault) (fault, bool) {
 
 // explain says what is wrong.
 func (v *Validator) explain(faults []fault, arguments signature.Schema) *Error {
-	steps := make(map[*value][]string, len(faults))
+	steps := make(map[*instance][]string, len(faults))
 	for _, f := range faults {
 		steps[f.at] = f.at.steps()
 	}
@@ -113,7 +112,7 @@ func (v *Validator) problem(f fault, arguments signature.Schema) Problem {
 			}
 		}
 	case "additionalProperties":
-		p.Near = near(f.rule, f.at.path(), f.name)
+		p.Near = nearestProperty(f.rule, f.at.path(), f.name)
 	case "propertyNames":
 		p.Expected, p.Got = "another name", quote(f.name)
 		if t := v.typeOf(f.rule.propertyNames); t != "any" {
@@ -140,8 +139,8 @@ func (v *Validator) at(r *rule) signature.Schema {
 
 func (v *Validator) typeOf(r *rule) string { return v.at(r).Type(signature.Note) }
 
-// near is the path of a property that may be meant by name.
-func near(r *rule, parent, name string) string {
+// nearestProperty is the path of a property that may be meant by name.
+func nearestProperty(r *rule, parent, name string) string {
 	known := make([]string, 0, len(r.properties))
 	for candidate := range r.properties {
 		known = append(known, candidate)
@@ -205,52 +204,39 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 
 func contained(f fault, s signature.Schema, t string) string {
 	n := s.Member(f.keyword)
-	switch {
-	case n == nil && t == "any":
-		return "an item of the kind that it must contain"
-	case n == nil:
+	if n == nil {
 		return "an item that is " + t
-	case t == "any":
-		return signature.Bound(f.keyword, n) + " of the kind that it must contain"
 	}
 	return signature.Bound(f.keyword, n) + " that are " + t
 }
 
 // choices are the values of an enum, those first that resemble what was given where not all can be shown.
 func choices(s signature.Schema, given any) string {
-	var values, alike []signature.Node
-	var names []string
-	byName := map[string]signature.Node{}
-	for n := range s.List("enum") {
-		values = append(values, n)
-		if name := signature.Plain(n); n.Kind() == '"' && len(names) < manyNames {
-			names = append(names, name)
-			byName[name] = n
-		}
-	}
+	values := slices.Collect(s.List("enum"))
 	if word, _ := given.(string); len(values) > signature.Note.Choices {
-		for _, name := range text.Nearest(word, names, 3) {
-			alike = append(alike, byName[name])
+		var names []string
+		for _, n := range values[:min(len(values), manyNames)] {
+			names = append(names, signature.Plain(n))
+		}
+		for i, name := range text.Nearest(word, names, 3) {
+			at := slices.Index(names, name)
+			values = slices.Insert(slices.Clone(values), i, values[at])
+			names = slices.Insert(names, i, name)
 		}
 	}
-	return strings.ReplaceAll(signature.Values(slices.Concat(alike, values), signature.Note), "\", ", "\" | ")
+	return signature.Values(values, " | ", signature.Note)
 }
 
 // got says what is wrong of a value that shows it only when counted; "" where the value itself shows it.
 func (f fault) got() string {
-	switch f.keyword {
-	case "uniqueItems":
+	if f.keyword == "uniqueItems" {
 		return fmt.Sprintf("the %s and the %s are equal", ordinal(f.twin[0]), ordinal(f.twin[1]))
-	case "minLength", "maxLength":
-		if s, _ := f.at.v.(string); utf8.RuneCountInString(s) > maxGot/2 {
-			return signature.Count(fmt.Sprint(utf8.RuneCountInString(s)), "character")
-		}
-	case "minItems", "maxItems":
-		return signature.Count(fmt.Sprint(len(f.at.items)), "item")
-	case "minProperties", "maxProperties":
-		return signature.Count(fmt.Sprint(len(f.at.members)), "property")
 	}
-	return ""
+	noun, n := signature.Counted(f.keyword), f.at.measure(f.keyword)
+	if noun == "" || n == nil || noun == "character" && atMost(n) <= maxGot/2 {
+		return ""
+	}
+	return signature.Count(n.RatString(), noun)
 }
 
 // ordinal is the place of an index: 0 is the 1st.

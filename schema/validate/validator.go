@@ -64,7 +64,7 @@ func (v *Validator) Validate(arguments json.RawMessage) error {
 		return fmt.Errorf("%w: %w", ErrUnchecked, err)
 	}
 	c := &checker{tracks: v.tracks, known: map[pair]*result{}}
-	out := c.check(v.root, newValue(given, nil, ""))
+	out := c.check(v.root, newInstance(given, nil, ""))
 	switch {
 	case c.err != nil:
 		return fmt.Errorf("%w: %w", ErrUnchecked, c.err)

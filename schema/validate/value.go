@@ -14,34 +14,34 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// value is one value of the arguments.
-type value struct {
+// instance is one value of the arguments.
+type instance struct {
 	v       any
-	up      *value // what it stands in; nil for the root
-	step    string // its name or place there
+	up      *instance // what it stands in; nil for the root
+	step    string    // its name or place there
 	depth   int
 	size    int // values within it, itself included
-	members map[string]*value
-	items   []*value
+	members map[string]*instance
+	items   []*instance
 }
 
-func newValue(v any, up *value, step string) *value {
-	node := &value{v: v, up: up, step: step, size: 1}
+func newInstance(v any, up *instance, step string) *instance {
+	node := &instance{v: v, up: up, step: step, size: 1}
 	if up != nil {
 		node.depth = up.depth + 1
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		node.members = make(map[string]*value, len(v))
+		node.members = make(map[string]*instance, len(v))
 		for name, member := range v {
-			inner := newValue(member, node, name)
+			inner := newInstance(member, node, name)
 			node.members[name] = inner
 			node.size += inner.size
 		}
 	case []any:
-		node.items = make([]*value, len(v))
+		node.items = make([]*instance, len(v))
 		for i, item := range v {
-			node.items[i] = newValue(item, node, strconv.Itoa(i))
+			node.items[i] = newInstance(item, node, strconv.Itoa(i))
 			node.size += node.items[i].size
 		}
 	}
@@ -49,17 +49,17 @@ func newValue(v any, up *value, step string) *value {
 }
 
 // steps lead to the value.
-func (v *value) steps() []string {
+func (v *instance) steps() []string {
 	if v.up == nil {
 		return nil
 	}
 	return append(v.up.steps(), v.step)
 }
 
-func (v *value) path() string { return text.Pointer(v.steps()...) }
+func (v *instance) path() string { return text.Pointer(v.steps()...) }
 
 // isType reports whether the value is of a type.
-func (v *value) isType(name string) bool {
+func (v *instance) isType(name string) bool {
 	switch inner := v.v.(type) {
 	case nil:
 		return name == "null"
@@ -73,16 +73,20 @@ func (v *value) isType(name string) bool {
 	return name == "object" && v.members != nil || name == "array" && v.items != nil
 }
 
-// measure is what a keyword counts of the value; ok is false where the value has nothing of the kind.
-func (v *value) measure(keyword string) (n int, ok bool) {
-	switch keyword[3:] {
-	case "Length":
-		s, ok := v.v.(string)
-		return utf8.RuneCountInString(s), ok
-	case "Items":
-		return len(v.items), v.items != nil
+// measure is what a keyword bounds of the value; nil where the value has nothing of the kind.
+func (v *instance) measure(keyword string) *big.Rat {
+	s, isString := v.v.(string)
+	switch {
+	case strings.HasSuffix(keyword, "imum") || keyword == "multipleOf":
+		return rational(v.v)
+	case isString && strings.HasSuffix(keyword, "Length"):
+		return big.NewRat(int64(utf8.RuneCountInString(s)), 1)
+	case v.items != nil && strings.HasSuffix(keyword, "Items"):
+		return big.NewRat(int64(len(v.items)), 1)
+	case v.members != nil && strings.HasSuffix(keyword, "Properties"):
+		return big.NewRat(int64(len(v.members)), 1)
 	}
-	return len(v.members), v.members != nil
+	return nil
 }
 
 // A number is compared as a fraction of whole numbers, and 1e999999 has a million digits. Nobody means a number beyond

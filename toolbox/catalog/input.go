@@ -130,7 +130,7 @@ func (t *metaTools) readBatch(raw json.RawMessage) ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if inner, ok := unquoted(got["calls"]); ok {
+	if inner, ok := unquotedJSON(got["calls"]); ok {
 		got["calls"] = inner
 	}
 	list, err := wire.Elements(got["calls"])
@@ -142,7 +142,7 @@ func (t *metaTools) readBatch(raw json.RawMessage) ([]request, error) {
 	}
 	calls := make([]request, len(list))
 	for i, one := range list {
-		if inner, ok := unquoted(one); ok {
+		if inner, ok := unquotedJSON(one); ok {
 			one = inner
 		}
 		calls[i].callInput, calls[i].err = readInput(one, fmt.Sprintf("%s: call %d", what, i+1))

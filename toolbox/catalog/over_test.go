@@ -427,3 +427,19 @@ func TestThroughAHost(t *testing.T) {
 		t.Errorf("%s", out.Text())
 	}
 }
+
+// What a local tool says of itself in its descriptor shows like what a server's tool says in its object.
+func TestLocalToolsShowTitleOutputAndKind(t *testing.T) {
+	tool := toolbox.Define("tally", "Counts.", func(context.Context, struct{}) (map[string]int, error) { return nil, nil })
+	tool.Title, tool.Annotations = "Tally", &toolbox.Annotations{ReadOnly: true}
+	local := toolbox.NewRegistry(nil)
+	local.Add(tool)
+	src := catalog.Over(local, nil)
+	want := `{"name":"tally","description":"Counts.","kind":"read-only","input":{"properties":{},"additionalProperties":false,"type":"object"},"title":"Tally","output":{"additionalProperties":{"type":"integer"},"type":"object"},"annotations":{"readOnlyHint":true}}`
+	if diff := cmp.Diff(want, do(t, src, "schema", `{"name":"tally"}`)); diff != "" {
+		t.Error(diff)
+	}
+	if got := do(t, src, "search", `{"query":"tally"}`); !strings.Contains(got, `"kind":"read-only"`) {
+		t.Error(got)
+	}
+}

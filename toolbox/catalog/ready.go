@@ -37,7 +37,7 @@ func (t *metaTools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, er
 
 // mayBeLoose reports whether somewhere stands a string where an object or an array may be meant.
 func mayBeLoose(raw json.RawMessage) bool {
-	if _, ok := unquoted(raw); ok {
+	if _, ok := unquotedJSON(raw); ok {
 		return true
 	}
 	members, err := wire.Members(raw)
@@ -45,15 +45,15 @@ func mayBeLoose(raw json.RawMessage) bool {
 		return false
 	}
 	for _, m := range members {
-		if _, ok := unquoted(m.Value); ok {
+		if _, ok := unquotedJSON(m.Value); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// unquoted is the object or the array that a string holds.
-func unquoted(raw json.RawMessage) (json.RawMessage, bool) {
+// unquotedJSON is the object or the array that a string holds.
+func unquotedJSON(raw json.RawMessage) (json.RawMessage, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return nil, false
 	}
@@ -66,7 +66,7 @@ func unquoted(raw json.RawMessage) (json.RawMessage, bool) {
 // array as a string, the whole input or a member of it. It does so where the schema takes
 // nothing else. nil: there is nothing to mend.
 func mend(raw, schema json.RawMessage) json.RawMessage {
-	inner, whole := unquoted(raw)
+	inner, whole := unquotedJSON(raw)
 	if whole && !accepts(schema, inner) {
 		return nil
 	}
@@ -80,7 +80,7 @@ func mend(raw, schema json.RawMessage) json.RawMessage {
 	members, _ := wire.Members(raw)
 	var edits []wire.Edit
 	for _, m := range members {
-		if inner, ok := unquoted(m.Value); ok {
+		if inner, ok := unquotedJSON(m.Value); ok {
 			if property, _ := wire.Lookup(properties, m.Key); accepts(property, inner) {
 				edits = append(edits, wire.Edit{Key: m.Key, Value: inner})
 			}

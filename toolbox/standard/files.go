@@ -24,8 +24,8 @@ const (
 	batch = 1000
 )
 
-// open opens a file or directory, or says what a model could ask for instead.
-func open(tc *toolbox.Context, name string) (fs.File, fs.FileInfo, error) {
+// openFile opens a file or directory, or says what a model could ask for instead.
+func openFile(tc *toolbox.Context, name string) (fs.File, fs.FileInfo, error) {
 	file, err := tc.FS.Open(name)
 	if err != nil {
 		return nil, nil, explain(tc, name, err)
@@ -41,7 +41,7 @@ func open(tc *toolbox.Context, name string) (fs.File, fs.FileInfo, error) {
 // explain says what went wrong with name, and names that are near it.
 func explain(tc *toolbox.Context, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		near := nearby(tc, name)
+		near := suggestions(tc, name)
 		for i := range near {
 			near[i] = show(near[i])
 		}
@@ -56,8 +56,8 @@ func explain(tc *toolbox.Context, name string, err error) error {
 	return fmt.Errorf("%s: %w", show(name), err)
 }
 
-// outside says the same of a path that has no name.
-func outside(p string, err error) error {
+// pathFault says the same of a path that has no name.
+func pathFault(p string, err error) error {
 	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
@@ -69,8 +69,8 @@ func isBinary(head []byte) bool {
 	return bytes.IndexByte(head[:min(len(head), sniffed)], 0) >= 0
 }
 
-// kind is what a file that is not text seems to be.
-func kind(head []byte) string { return http.DetectContentType(head) }
+// contentType is what a file that is not text seems to be.
+func contentType(head []byte) string { return http.DetectContentType(head) }
 
 // entries are those of an open directory by name, directories and all else alike;
 // more is whether there are others than these.
@@ -101,13 +101,13 @@ func byName(list []fs.DirEntry) []fs.DirEntry {
 	return list
 }
 
-// patient is a reader that ends when its context does.
-type patient struct {
+// ctxReader is a reader that ends when its context does.
+type ctxReader struct {
 	ctx  context.Context
 	from io.Reader
 }
 
-func (p patient) Read(b []byte) (int, error) {
+func (p ctxReader) Read(b []byte) (int, error) {
 	if err := p.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -122,8 +122,8 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// below is name as seen from dir, which is above it.
-func below(dir, name string) string {
+// relativeTo is name as seen from dir, which is above it.
+func relativeTo(dir, name string) string {
 	if dir == "." {
 		return name
 	}

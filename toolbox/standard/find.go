@@ -40,7 +40,7 @@ type findInput struct {
 // finding is one run of the tool.
 type finding struct {
 	root  string
-	glob  glob
+	glob  namePattern
 	kind  string
 	limit int
 	page  *page
@@ -64,14 +64,14 @@ func find(ctx context.Context, in findInput) (*toolbox.Result, error) {
 }
 
 func (in findInput) open(tc *toolbox.Context) (f *finding, dir fs.File, err error) {
-	f = &finding{kind: in.Type, page: newPage(tc), limit: or(in.Limit, findLimit)}
+	f = &finding{kind: in.Type, page: newPage(tc), limit: valueOr(in.Limit, findLimit)}
 	if f.glob, err = newGlob(in.Pattern); err != nil {
 		return nil, nil, err
 	}
 	if f.root, err = tc.Path(in.Path); err != nil {
-		return nil, nil, outside(in.Path, err)
+		return nil, nil, pathFault(in.Path, err)
 	}
-	dir, info, err := open(tc, f.root)
+	dir, info, err := openFile(tc, f.root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,7 +83,7 @@ func (in findInput) open(tc *toolbox.Context) (f *finding, dir fs.File, err erro
 }
 
 func (f *finding) visit(name string, e fs.DirEntry) error {
-	if f.kind == "file" && e.IsDir() || f.kind == "directory" && !e.IsDir() || !f.glob.matches(below(f.root, name)) {
+	if f.kind == "file" && e.IsDir() || f.kind == "directory" && !e.IsDir() || !f.glob.matches(relativeTo(f.root, name)) {
 		return nil
 	}
 	if f.found++; f.found > findCount {

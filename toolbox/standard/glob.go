@@ -11,48 +11,48 @@ import (
 const (
 	// maxGlob is the longest pattern in bytes.
 	maxGlob = 1000
-	// maxWays bounds how many patterns one with braces stands for, each of which may have
+	// maxAlternatives bounds how many patterns one with braces stands for, each of which may have
 	// to be tried.
-	maxWays = 1000
+	maxAlternatives = 1000
 )
 
-// glob is a pattern for names below a directory. Without a slash it is matched
+// namePattern is a pattern for names below a directory. Without a slash it is matched
 // against the last element, so that *.go finds them all; with one against the whole.
-type glob struct {
+type namePattern struct {
 	pattern string
 	whole   bool
 }
 
-func newGlob(pattern string) (glob, error) {
+func newGlob(pattern string) (namePattern, error) {
 	pattern = strings.TrimPrefix(pattern, "./")
 	if len(pattern) > maxGlob {
-		return glob{}, fmt.Errorf("the pattern has more than %d bytes", maxGlob)
+		return namePattern{}, fmt.Errorf("the pattern has more than %d bytes", maxGlob)
 	}
 	if err := relative(pattern); err != nil {
-		return glob{}, err
+		return namePattern{}, err
 	}
 	if !doublestar.ValidatePattern(pattern) {
-		return glob{}, errors.New("the pattern is malformed: " +
+		return namePattern{}, errors.New("the pattern is malformed: " +
 			"it knows *, **, ?, [a-z], [^a-z] and {one,two}, and \\ before one of those")
 	}
-	if ways(pattern) > maxWays {
-		return glob{}, errors.New("the pattern has too many alternatives in braces")
+	if countAlternatives(pattern) > maxAlternatives {
+		return namePattern{}, errors.New("the pattern has too many alternatives in braces")
 	}
-	return glob{pattern: pattern, whole: strings.Contains(pattern, "/")}, nil
+	return namePattern{pattern: pattern, whole: strings.Contains(pattern, "/")}, nil
 }
 
-// ways is at least as many as the patterns without braces that pattern stands for.
-func ways(pattern string) int {
+// countAlternatives is at least as many as the patterns without braces that pattern stands for.
+func countAlternatives(pattern string) int {
 	n, each := 1, strings.Count(pattern, ",")+1
 	for range strings.Count(pattern, "{") {
-		if n *= each; n > maxWays {
+		if n *= each; n > maxAlternatives {
 			break
 		}
 	}
 	return n
 }
 
-func (g glob) matches(name string) bool {
+func (g namePattern) matches(name string) bool {
 	if !g.whole {
 		name = base(name)
 	}

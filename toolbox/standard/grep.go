@@ -56,7 +56,7 @@ func grep(ctx context.Context, in grepInput) (*toolbox.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grep: %w", err)
 	}
-	start, info, err := open(tc, g.root)
+	start, info, err := openFile(tc, g.root)
 	if err != nil {
 		return nil, fmt.Errorf("grep: %w", err)
 	}
@@ -77,7 +77,7 @@ func grep(ctx context.Context, in grepInput) (*toolbox.Result, error) {
 
 func (in grepInput) prepare(ctx context.Context, tc *toolbox.Context) (*grepping, error) {
 	g := &grepping{ctx: ctx, tc: tc, page: newPage(tc)}
-	around, limit := or(in.Context, 0), or(in.Limit, grepLimit)
+	around, limit := valueOr(in.Context, 0), valueOr(in.Limit, grepLimit)
 	expr, err := in.expression()
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (in grepInput) prepare(ctx context.Context, tc *toolbox.Context) (*grepping
 		g.glob = &only
 	}
 	if g.root, err = tc.Path(in.Path); err != nil {
-		return nil, outside(in.Path, err)
+		return nil, pathFault(in.Path, err)
 	}
 	g.search = newSearch(ctx, expr, around, limit, g.page)
 	return g, nil

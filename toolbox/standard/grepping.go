@@ -13,7 +13,7 @@ type grepping struct {
 	ctx    context.Context
 	tc     *toolbox.Context
 	root   string
-	glob   *glob // nil: every file
+	glob   *namePattern // nil: every file
 	search *search
 	page   *page
 
@@ -21,7 +21,7 @@ type grepping struct {
 }
 
 func (g *grepping) visit(name string, e fs.DirEntry) error {
-	if !e.Type().IsRegular() || g.glob != nil && !g.glob.matches(below(g.root, name)) {
+	if !e.Type().IsRegular() || g.glob != nil && !g.glob.matches(relativeTo(g.root, name)) {
 		return nil
 	}
 	file, err := g.tc.FS.Open(name)
@@ -46,7 +46,7 @@ func (g *grepping) file(name string, file fs.File, info fs.FileInfo) error {
 		return nil
 	}
 	// One byte more tells a file that grows.
-	data, err := io.ReadAll(io.LimitReader(patient{g.ctx, file}, grepFile+1))
+	data, err := io.ReadAll(io.LimitReader(ctxReader{g.ctx, file}, grepFile+1))
 	switch {
 	case g.ctx.Err() != nil:
 		return g.ctx.Err()

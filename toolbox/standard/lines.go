@@ -15,7 +15,7 @@ type lines struct {
 }
 
 func newLines(ctx context.Context, r io.Reader) *lines {
-	return &lines{bufio.NewReaderSize(patient{ctx, r}, 64<<10)}
+	return &lines{bufio.NewReaderSize(ctxReader{ctx, r}, 64<<10)}
 }
 
 // next is the next line without its end: at most width bytes of it, whole characters,

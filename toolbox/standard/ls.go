@@ -33,12 +33,12 @@ type lsInput struct {
 
 func ls(ctx context.Context, in lsInput) (*toolbox.Result, error) {
 	tc := toolbox.ContextOf(ctx)
-	limit := or(in.Limit, lsLimit)
+	limit := valueOr(in.Limit, lsLimit)
 	name, err := tc.Path(in.Path)
 	if err != nil {
-		return nil, fmt.Errorf("ls: %w", outside(in.Path, err))
+		return nil, fmt.Errorf("ls: %w", pathFault(in.Path, err))
 	}
-	dir, info, err := open(tc, name)
+	dir, info, err := openFile(tc, name)
 	if err != nil {
 		return nil, fmt.Errorf("ls: %w", err)
 	}

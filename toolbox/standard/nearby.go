@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// suggested is how many names a missing one is answered with.
-	suggested = 3
+	// maxSuggestions is how many names a missing one is answered with.
+	maxSuggestions = 3
 	// compared is how many names of one directory it is compared with.
-	compared = 5000
+	maxCompared = 5000
 )
 
-// nearby are names that exist and that the caller may have meant by name: it finds the
+// suggestions are names that exist and that the caller may have meant by name: it finds the
 // element where the name goes wrong, and what in that directory is written almost
 // like it.
-func nearby(tc *toolbox.Context, name string) []string {
+func suggestions(tc *toolbox.Context, name string) []string {
 	parent, wrong, rest := ".", "", name
 	for rest != "" {
 		wrong, rest, _ = strings.Cut(rest, "/")
@@ -28,7 +28,7 @@ func nearby(tc *toolbox.Context, name string) []string {
 		}
 		parent = join(parent, wrong)
 	}
-	near := alike(tc, parent, wrong)
+	near := similarNames(tc, parent, wrong)
 	for i, n := range near {
 		near[i] = join(parent, n)
 		if whole := path.Join(near[i], rest); rest != "" {
@@ -40,8 +40,8 @@ func nearby(tc *toolbox.Context, name string) []string {
 	return near
 }
 
-// alike are the names in dir that are written like name, the nearest first.
-func alike(tc *toolbox.Context, dir, name string) []string {
+// similarNames are the names in dir that are written like name, the nearest first.
+func similarNames(tc *toolbox.Context, dir, name string) []string {
 	file, err := tc.FS.Open(dir)
 	if err != nil {
 		return nil
@@ -52,10 +52,10 @@ func alike(tc *toolbox.Context, dir, name string) []string {
 		return nil
 	}
 	var names []string
-	for _, e := range list[:min(len(list), compared)] {
+	for _, e := range list[:min(len(list), maxCompared)] {
 		if e.Name() != name { // a symlink to nowhere is there
 			names = append(names, e.Name())
 		}
 	}
-	return text.Nearest(name, names, suggested)
+	return text.Nearest(name, names, maxSuggestions)
 }

@@ -99,8 +99,8 @@ func clip(line []byte, at, width int) string {
 	return text
 }
 
-// or is n where the caller gave one, else standard. The schema has checked its bounds.
-func or(n *int, standard int) int {
+// valueOr is n where the caller gave one, else standard. The schema has checked its bounds.
+func valueOr(n *int, standard int) int {
 	if n == nil {
 		return standard
 	}

@@ -37,7 +37,7 @@ func Read() toolbox.Tool {
 			"Without a limit it shows 2000 lines; for a long file pass offset and limit. "+
 			"Lines over 2000 bytes are cut, and it says by how much. A binary file is only described. "+
 			"Use ls for directories.",
-		read)
+		runRead)
 }
 
 type readInput struct {
@@ -46,7 +46,7 @@ type readInput struct {
 	Limit  *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=2147483647" jsonschema_description:"How many lines to show, 2000 by default."`
 }
 
-func read(ctx context.Context, in readInput) (*toolbox.Result, error) {
+func runRead(ctx context.Context, in readInput) (*toolbox.Result, error) {
 	tc := toolbox.ContextOf(ctx)
 	r, err := in.open(ctx, tc)
 	if err != nil {
@@ -59,7 +59,7 @@ func read(ctx context.Context, in readInput) (*toolbox.Result, error) {
 	}
 	if isBinary(head) {
 		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is not text: %s, %d bytes. Its content is not shown.",
-			show(r.name), kind(head), r.info.Size()))), nil
+			show(r.name), contentType(head), r.info.Size()))), nil
 	}
 	if bytes.HasPrefix(head, []byte("\uFEFF")) {
 		_, _ = r.lines.Discard(len("\uFEFF"))
@@ -85,12 +85,12 @@ type reading struct {
 }
 
 func (in readInput) open(ctx context.Context, tc *toolbox.Context) (*reading, error) {
-	r := &reading{page: newPage(tc), offset: or(in.Offset, 1), limit: or(in.Limit, readLines)}
+	r := &reading{page: newPage(tc), offset: valueOr(in.Offset, 1), limit: valueOr(in.Limit, readLines)}
 	var err error
 	if r.name, err = tc.Path(in.Path); err != nil {
-		return nil, outside(in.Path, err)
+		return nil, pathFault(in.Path, err)
 	}
-	if r.file, r.info, err = open(tc, r.name); err != nil {
+	if r.file, r.info, err = openFile(tc, r.name); err != nil {
 		return nil, err
 	}
 	if r.info.IsDir() {

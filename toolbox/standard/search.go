@@ -27,14 +27,14 @@ func newSearch(ctx context.Context, expr *regexp.Regexp, around, limit int, p *p
 }
 
 const (
-	// looks is how many bytes are searched between two looks at the context: a
+	// lookEvery is how many bytes are searched between two looks at the context: a
 	// large expression takes a tenth of a millisecond for each.
-	looks = 4 << 10
+	lookEvery = 4 << 10
 )
 
 // find is the first match in a line; a long one is given up when the context ends.
 func (s *search) find(row []byte) []int {
-	if len(row) <= looks {
+	if len(row) <= lookEvery {
 		return s.expr.FindIndex(row)
 	}
 	return s.expr.FindReaderIndex(&ending{ctx: s.ctx, row: row})
@@ -62,27 +62,27 @@ func (s *search) text(name string, data []byte) error {
 	if !bytes.Contains(data, s.prefix) {
 		return nil
 	}
-	sheet := &sheet{name: name, page: s.page, around: s.around}
+	part := &filePart{name: name, page: s.page, around: s.around}
 	since := 0
 	for n := 1; len(data) > 0; n++ {
 		var row []byte
 		row, data, _ = bytes.Cut(data, []byte("\n"))
 		row = bytes.TrimSuffix(row, []byte("\r"))
 		at := s.find(row)
-		if since += len(row) + 1; since > looks {
+		if since += len(row) + 1; since > lookEvery {
 			if since = 0; s.ctx.Err() != nil {
 				return s.ctx.Err()
 			}
 		}
 		if at == nil {
-			sheet.pass(n, row)
+			part.pass(n, row)
 			continue
 		}
 		if s.found++; s.found > grepCount {
 			return errEnough
 		}
-		if s.shown == s.limit || !sheet.match(n, row, at[0]) {
-			sheet.pass(n, row)
+		if s.shown == s.limit || !part.match(n, row, at[0]) {
+			part.pass(n, row)
 			continue
 		}
 		s.shown++
@@ -90,8 +90,8 @@ func (s *search) text(name string, data []byte) error {
 	return nil
 }
 
-// sheet is one file's part of the page. It is told of each line in turn.
-type sheet struct {
+// filePart is one file's part of the page. It is told of each line in turn.
+type filePart struct {
 	name   string
 	page   *page
 	around int
@@ -102,7 +102,7 @@ type sheet struct {
 }
 
 // match shows line n, which matches at a byte, and those before it.
-func (s *sheet) match(n int, row []byte, at int) bool {
+func (s *filePart) match(n int, row []byte, at int) bool {
 	first := n - len(s.before)
 	switch {
 	case s.last == 0 && !s.page.add(s.heading()):
@@ -118,7 +118,7 @@ func (s *sheet) match(n int, row []byte, at int) bool {
 }
 
 // pass takes note of line n, which does not match or is not to be shown as a match.
-func (s *sheet) pass(n int, row []byte) {
+func (s *filePart) pass(n int, row []byte) {
 	switch {
 	case s.due > 0:
 		s.due--
@@ -131,13 +131,13 @@ func (s *sheet) pass(n int, row []byte) {
 	}
 }
 
-func (s *sheet) show(n int, sign string, row []byte, at int) bool {
+func (s *filePart) show(n int, sign string, row []byte, at int) bool {
 	s.last = n
 	return s.page.add(fmt.Sprintf("%d%s%s", n, sign, clip(row, at, grepWidth)))
 }
 
 // heading begins the file's part; an empty line parts it from the one before.
-func (s *sheet) heading() string {
+func (s *filePart) heading() string {
 	if s.page.isEmpty() {
 		return s.name
 	}

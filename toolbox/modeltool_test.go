@@ -92,7 +92,7 @@ func TestRunRestoresArguments(t *testing.T) {
 		t.Error(diff)
 	}
 	out = box.Run(t.Context(), toolbox.Call{Name: "find", Input: json.RawMessage(`{}`)})
-	if want := "the arguments of find do not fit:\n/: missing required \"" + key + "\" (array)"; out.Text() != want {
+	if want := "the arguments of find do not fit:\n/: missing required \"" + key + "\" (string[])"; out.Text() != want {
 		t.Errorf("%q, want %q", out.Text(), want)
 	}
 }

@@ -1,0 +1,145 @@
+package toolbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/validate"
+)
+
+// modelTool is what a Box made of one tool for models. It never changes, and is kept as long as the tool is the same.
+type modelTool struct {
+	from   toolKey
+	schema json.RawMessage // the owner's
+
+	excluded    string // why models are not shown it
+	adapted     *schema.Adapted
+	description string // for models
+	changes     []schema.Change
+	validator   func() *validate.Validator // gives nil where the schema cannot be used
+}
+
+// toolKey is what decides about a modelTool beside the schema.
+type toolKey struct {
+	name, server, description, excluded string
+	profile                             *schema.Profile
+}
+
+// modelTool is what models see of d, or why they see nothing; before is an earlier one of the same name, or nil.
+func (b *Box) modelTool(d *Descriptor, before *modelTool) *modelTool {
+	from := toolKey{d.Name, d.Server, d.Description, d.Excluded, b.profileOf(d)}
+	t := &modelTool{from: from, schema: d.Schema, excluded: d.Excluded}
+	if before != nil && before.from.profile == from.profile && bytes.Equal(before.schema, d.Schema) {
+		if before.from == from {
+			return before
+		}
+		t.adapted, t.validator = before.adapted, before.validator
+	} else {
+		t.validator = lazyValidator(d.Schema)
+	}
+	switch {
+	case t.excluded != "":
+	case !isPlainName(d.Name):
+		t.excluded = "its name is not a letter and up to 63 letters, digits, _ and -"
+	default:
+		t.adapt(d)
+	}
+	return t
+}
+
+// adapt brings the schema and the description into the shape for models, or says why no provider would take the tool.
+func (t *modelTool) adapt(d *Descriptor) {
+	adapted, err := t.adapted, error(nil)
+	if adapted == nil {
+		adapted, err = schema.Adapt(d.Schema, t.from.profile)
+	}
+	if err == nil && t.from.profile == schema.Original {
+		err = schema.Measure(d.Schema, schema.Limits{})
+	}
+	switch {
+	case err != nil:
+		t.excluded = strings.TrimPrefix(err.Error(), "schema: ")
+	case bytes.TrimLeft(d.Schema, jsonSpace)[0] != '{':
+		t.excluded = "its schema is not a JSON object"
+	default:
+		t.adapted = adapted
+		t.describe()
+	}
+}
+
+// describe writes the description for models.
+func (t *modelTool) describe() {
+	text, changes := schema.Describe(t.from.description, t.from.profile)
+	if strings.TrimSpace(text) == "" && t.from.profile.Rules().Tool.MinDescription > 0 {
+		text = t.from.name + ", a tool"
+		if t.from.server != "" {
+			text += " of " + t.from.server
+		}
+		changes = append(changes, schema.Change{Rule: schema.RuleDescription, Did: "gave it a description, for it has none"})
+	}
+	description, more := t.adapted.Describe(text, t.from.profile)
+	t.description = description
+	t.changes = append(append(changes, more...), t.adapted.Changes...)
+}
+
+// fill puts what t knows into d.
+func (t *modelTool) fill(d *Descriptor) {
+	d.Excluded, d.Parameters, d.Changes = t.excluded, nil, nil
+	if t.excluded == "" {
+		d.Parameters, d.Changes = t.adapted.Schema, t.changes
+	}
+}
+
+// restore turns arguments for the model's schema into arguments for the owner's.
+func (t *modelTool) restore(input json.RawMessage) json.RawMessage {
+	if t.adapted == nil {
+		return input
+	}
+	return t.adapted.Restore(input)
+}
+
+// check says what is wrong with arguments for the owner's schema, in the terms of the
+// model's; nil also where nobody can tell.
+func (t *modelTool) check(input json.RawMessage, wanted bool) error {
+	if !wanted {
+		return nil
+	}
+	err := checkInput(t.validator(), input)
+	if wrong, ok := errors.AsType[*validate.Error](err); ok && t.adapted != nil {
+		return wrong.In(t.adapted.Path)
+	}
+	return err
+}
+
+// lazyValidator makes a schema's validator when it is first asked for; nil where the schema cannot be used.
+func lazyValidator(schema json.RawMessage) func() *validate.Validator {
+	return sync.OnceValue(func() *validate.Validator {
+		v, _ := validate.New(schema)
+		return v
+	})
+}
+
+// checkInput is what v finds wrong with arguments; nil also where nobody can tell.
+func checkInput(v *validate.Validator, input json.RawMessage) error {
+	if v == nil {
+		return nil
+	}
+	if wrong, ok := errors.AsType[*validate.Error](v.Validate(input)); ok {
+		return wrong
+	}
+	return nil
+}
+
+func isPlainName(name string) bool {
+	for i, r := range name {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || !('0' <= r && r <= '9' || r == '_' || r == '-')) {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}
