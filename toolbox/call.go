@@ -15,10 +15,10 @@ type Call struct {
 	Input json.RawMessage
 	// Caller is who calls; "" is the local user.
 	Caller Principal
-	// Wire is the whole params of the request that asked; zero from an agent.
+	// Wire is the params of the request that asked, complete; zero from an agent.
 	Wire Wire
-	// Progress hears how the call goes on: in wire order, from one goroutine at
-	// a time, and never after Do has returned. nil: nobody listens.
+	// Progress receives the reports of the call: in wire order, from one goroutine at
+	// a time, and never after Do has returned. nil: they are dropped.
 	Progress func(Progress)
 }
 
@@ -50,7 +50,7 @@ type Source interface {
 	Do(ctx context.Context, c Call) (*Result, error)
 }
 
-// Do is the exact door of a [Source], as a function: what [BoxOptions.Around] wraps.
+// Do is [Source.Do] as a function: what [BoxOptions.Around] wraps.
 type Do func(context.Context, Call) (*Result, error)
 
 // UnknownTool is the error of a call to a name that no source has.

@@ -34,8 +34,8 @@ type Context struct {
 	Budget int
 
 	// Of one call's own context:
-	whole *Context // the one it was made from
-	call  Call
+	parent *Context // the one it was made from
+	call   Call
 
 	mu    sync.Mutex
 	reads map[string]ReadMark
@@ -55,14 +55,14 @@ func NewContext(dir string) (*Context, error) {
 	return &Context{Dir: dir, FS: files, Shell: LocalShell(dir)}, nil
 }
 
-// during is the context of one call, and what ends it: after done nobody hears of
-// the call's progress.
+// during is the context of one call, and what ends it: after done no progress is
+// reported.
 func (c *Context) during(call Call) (tc *Context, done func()) {
 	done = func() {}
 	if call.Progress != nil {
 		call.Progress, done = inTurn(call.Progress)
 	}
-	tc = &Context{ID: c.ID, Dir: c.Dir, FS: c.FS, Shell: c.Shell, Budget: c.Budget, whole: c, call: call}
+	tc = &Context{ID: c.ID, Dir: c.Dir, FS: c.FS, Shell: c.Shell, Budget: c.Budget, parent: c, call: call}
 	if tc.FS == nil {
 		tc.FS = NoFS{}
 	}

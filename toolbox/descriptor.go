@@ -46,7 +46,7 @@ type Descriptor struct {
 	Title       string
 	Output      json.RawMessage
 	Annotations *Annotations
-	// Wire is the owner's whole tool object, byte for byte; zero for local tools.
+	// Wire is the owner's tool object, byte for byte; zero for local tools.
 	Wire Wire
 	// Profile is how its source wants the tool shown to models, where
 	// BoxOptions.Profile says nothing; nil: as the [Box] shows all.

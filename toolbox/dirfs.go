@@ -65,7 +65,7 @@ func (d dirFS) WriteFile(name string, data []byte, perm fs.FileMode) error {
 	return pathError("write", name, d.write(name, data, perm))
 }
 
-// write puts a new file beside the old one and renames it, which is the only way
+// write writes a new file next to the old one and renames it, which is the only way
 // to replace a file at once. What is not a regular file, a symlink above all, is
 // written through instead: a rename would replace the link and leave the file.
 func (d dirFS) write(name string, data []byte, perm fs.FileMode) error {
@@ -79,13 +79,13 @@ func (d dirFS) write(name string, data []byte, perm fs.FileMode) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	beside := filepath.FromSlash(path.Join(path.Dir(name), ".indus-"+rand.Text()))
-	if err := d.create(beside, data, perm, old != nil); err != nil {
-		_ = d.root.Remove(beside)
+	temporary := filepath.FromSlash(path.Join(path.Dir(name), ".indus-"+rand.Text()))
+	if err := d.create(temporary, data, perm, old != nil); err != nil {
+		_ = d.root.Remove(temporary)
 		return err
 	}
-	if err := d.root.Rename(beside, target); err != nil {
-		_ = d.root.Remove(beside)
+	if err := d.root.Rename(temporary, target); err != nil {
+		_ = d.root.Remove(temporary)
 		return err
 	}
 	return nil

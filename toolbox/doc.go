@@ -42,7 +42,7 @@
 // with a schema written by hand. What does not fit a tool's schema never runs.
 // [Image], [Audio], [Link] and [Embedded] are blocks of a result that are no text.
 //
-// # Two doors
+// # Do and Run
 //
 // Do is exact in both directions: the input goes out byte for byte and the [Result] is its
 // owner's, undecoded until somebody looks inside. An unknown name and a fault are

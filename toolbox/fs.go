@@ -26,8 +26,8 @@ type FS interface {
 	Open(name string) (fs.File, error)
 	// Stat follows symlinks.
 	Stat(name string) (fs.FileInfo, error)
-	// WriteFile puts data in place of the file as a whole: who reads it meanwhile
-	// sees the old or the new, never half. A file that is there keeps its permissions,
+	// WriteFile puts data in place of the file atomically: who reads it meanwhile
+	// sees the old or the new. A file that is there keeps its permissions,
 	// a new one gets perm.
 	WriteFile(name string, data []byte, perm fs.FileMode) error
 	// MkdirAll makes a directory and those above it.

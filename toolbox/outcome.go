@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// Outcome is what a model is told of a call.
+// Outcome is the result of a call for a model.
 //
 // Output is projected from the result's blocks: a lone text block is a JSON string, a
 // lone JSON block is its value, several blocks are an array of
@@ -29,7 +29,7 @@ type Outcome struct {
 	IsError bool `json:"isError"`
 	// Cut is how many bytes were cut out of the text; 0 where all is there.
 	Cut int `json:"cut,omitempty"`
-	// Result is what the tool gave, whole; nil where Err is set.
+	// Result is what the tool gave, uncut; nil where Err is set.
 	Result *Result `json:"-"`
 	// Err is why there is no result: an unknown name, a fault of a server, a
 	// context that ended, arguments that are not JSON, or a [*validate.Error] where they

@@ -41,8 +41,8 @@ func (c *Context) LastRead(name string) (ReadMark, bool) {
 
 // root is the context that calls share what was read by.
 func (c *Context) root() *Context {
-	if c.whole != nil {
-		return c.whole
+	if c.parent != nil {
+		return c.parent
 	}
 	return c
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Run is the model's door: it takes what a model wrote and gives what a model can read, and
+// Run is for models: it takes what a model wrote and gives what a model can read, and
 // never an error. Loose input is put right and turned from what the model was shown into
 // what the owner's schema asks for; if it does not fit that, an error says how to mend
 // it. Then the call goes through Do, and the result is projected to one JSON value

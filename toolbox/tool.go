@@ -11,7 +11,7 @@ import (
 // noArguments is the schema of a tool that declares none.
 const noArguments = `{"type":"object","properties":{}}`
 
-// Tool is a local tool: what a model is told of it, and the function it runs.
+// Tool is a local tool: its description for models, and the function it runs.
 type Tool struct {
 	// Name is unique in its [Registry]. Every model provider takes a letter
 	// followed by at most 63 letters, digits, "_" and "-"; a [Box] does not show

@@ -18,7 +18,7 @@ type Style struct {
 	Choices int
 	// Object is how many bytes an object within a schema may take; a longer one is "object".
 	Object int
-	// Bytes is how long the whole may be, about.
+	// Bytes is about how long the text may be; 0: any length.
 	Bytes int
 	// Defaults adds short default values to parameters: limit?: integer = 10.
 	Defaults bool

@@ -160,7 +160,7 @@ func (r *rule) cost(v *instance) int {
 	return n + 20*len(r.bounds) + 2*len(v.members) + len(v.items)
 }
 
-// judge holds v against r. A value of another kind than r is for is told nothing else.
+// judge holds v against r. Of a value of another type than r is for nothing else is reported.
 func (c *checker) judge(r *rule, v *instance) (out result) {
 	fail := func(keyword string) { out.fail(fault{rule: r, keyword: keyword, at: v}) }
 	switch {

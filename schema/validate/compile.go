@@ -56,7 +56,7 @@ type namePattern struct {
 	rule *rule
 }
 
-// inPlace are the schemas that a value which r is for is held against too, in parts and as a whole.
+// inPlace are the schemas that a value which r is for is held against too.
 func (r *rule) inPlace() []*rule {
 	return slices.Concat([]*rule{r.ref, r.not, r.condition, r.then, r.otherwise}, r.allOf, r.anyOf, r.oneOf)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What a model is told at most.
+// How much an error shows a model.
 const (
 	MaxProblems = 8
 	maxText     = 2000 // bytes

@@ -66,7 +66,7 @@ func (v *Validator) explain(faults []fault, arguments signature.Schema) *Error {
 	for _, f := range faults {
 		steps[f.at] = f.at.steps()
 	}
-	// By the paths, which puts what a whole lacks before what is wrong within it.
+	// By the paths, which puts what an object lacks before what is wrong within it.
 	slices.SortStableFunc(faults, func(a, b fault) int {
 		return cmp.Or(
 			slices.CompareFunc(steps[a.at], steps[b.at], compareSteps),

@@ -15,7 +15,7 @@ func splitPath(path string) (parent, name string) {
 	return path[:at], text.FromPointerStep(path[at+1:])
 }
 
-// shownPath is a path for a reader: that of the whole is "/".
+// shownPath is a path for a reader: the root's is "/".
 func shownPath(path string) string {
 	if path == "" {
 		return "/"

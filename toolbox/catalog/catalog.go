@@ -120,7 +120,7 @@ type searchResult struct {
 	Operations []foundOperation `json:"operations"`
 	// More: there are others that fit.
 	More bool `json:"more,omitempty"`
-	// Pending are servers not heard yet.
+	// Pending are servers that have not answered yet.
 	Pending []string `json:"pending,omitempty"`
 	// Down are servers that cannot be reached: what they have is not found.
 	Down []string `json:"down,omitempty"`
@@ -159,7 +159,7 @@ func (t *metaTools) search(ctx context.Context, c toolbox.Call) (json.RawMessage
 }
 
 func (t *metaTools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage, error) {
-	name, whole, err := t.readSchema(c.Input)
+	name, full, err := t.readSchema(c.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (t *metaTools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage
 	if o.Spec != nil {
 		spec = jsonValue(o.Spec())
 	}
-	if !whole {
+	if !full {
 		spec = shortened(spec)
 	}
 	return spec, nil

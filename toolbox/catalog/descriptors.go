@@ -7,7 +7,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// toolText is what models are told of one of the four. "$" stands for the prefix.
+// toolText describes one of the four to models. "$" stands for the prefix.
 type toolText struct {
 	name, description, schema string
 	readOnly                  bool
@@ -24,7 +24,7 @@ var toolTexts = []toolText{
 	{
 		"schema", "Show the input schema, the output and the errors of one operation. Read it before you call the operation for the first time.",
 		`{"type":"object","properties":{"name":{"type":"string","description":"The operation's name, as $search shows it."},` +
-			`"whole":{"type":"boolean","description":"Shorten nothing."}},"required":["name"]}`,
+			`"full":{"type":"boolean","description":"Shorten nothing."}},"required":["name"]}`,
 		true,
 	},
 	{

@@ -50,11 +50,11 @@
 // search {query, limit} ranks what the caller may find, by names, descriptions and
 // parameters, and answers {"operations": [{name, description, kind, parameters}]}:
 // the description's first sentence, and the parameters in a line. "more" says that others
-// fit too, "pending" names servers that have not been heard yet. An empty query lists.
+// fit too, "pending" names servers that have not answered yet. An empty query lists.
 //
-// schema {name, whole} answers what is known of one, in some 800 tokens: of a longer schema the
+// schema {name, full} answers what is known of one, in some 800 tokens: of a longer schema the
 // descriptions are cut, the output schema and what lies deep are left out, and a note says so.
-// With whole it is all that is known, the input schema as its owner wrote it.
+// With full it is all that is known, the input schema as its owner wrote it.
 //
 // call {operation, input} runs one, if the input fits its schema ([Options.Unvalidated]). Its
 // result is the operation's own, as it is: of a tool on a server every block, byte for byte; an

@@ -26,7 +26,7 @@ const (
 	TooLarge = "RESULT_TOO_LARGE"
 )
 
-// Error is how a call ended that has no result, as a model is told.
+// Error is how a call ended that has no result, in the words for models.
 type Error struct {
 	Code string `json:"code"`
 	// Message is for people and models.

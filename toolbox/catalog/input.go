@@ -92,17 +92,17 @@ func (t *metaTools) readSearch(raw json.RawMessage) (in searchInput, err error) 
 	return in, err
 }
 
-func (t *metaTools) readSchema(raw json.RawMessage) (name string, whole bool, err error) {
+func (t *metaTools) readSchema(raw json.RawMessage) (name string, full bool, err error) {
 	what := t.prefix + "schema"
-	got, err := fields(raw, what, "name", "whole")
+	got, err := fields(raw, what, "name", "full")
 	if err != nil {
 		return "", false, err
 	}
-	if v := string(got["whole"]); v != "" && v != "true" && v != "false" {
-		return "", false, invalidInput(what + ": whole is true or false")
+	if v := string(got["full"]); v != "" && v != "true" && v != "false" {
+		return "", false, invalidInput(what + ": full is true or false")
 	}
 	name, err = stringMember(got, what, "name")
-	return name, string(got["whole"]) == "true", err
+	return name, string(got["full"]) == "true", err
 }
 
 func (t *metaTools) readCall(raw json.RawMessage) (callInput, error) {

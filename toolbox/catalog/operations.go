@@ -34,13 +34,13 @@ type View struct {
 	List *List
 	// May reports whether the caller may find the operation at that place; nil: all.
 	May func(place int) bool
-	// Pending names what may yet bring more operations: servers not heard yet.
+	// Pending names what may yet bring more operations: servers that have not answered yet.
 	Pending []string
 	// Down are servers that cannot be reached, whose operations are not in List.
 	Down []toolbox.Down
 }
 
-// Operation is what is told of one operation. It is read-only, down to its bytes.
+// Operation describes one operation. It is read-only, down to its bytes.
 type Operation struct {
 	// Name is unique in its [List].
 	Name string

@@ -288,7 +288,7 @@ func TestWhatIsWrongWithTheInput(t *testing.T) {
 		{"search", `{"query":"a","query":"b"}`, `search: a name stands twice in the input`},
 		{"search", `[`, `the input of search is not JSON`},
 		{"search", `"x"`, `search takes an object with query and limit`},
-		{"schema", `{"operation":"echo"}`, `schema does not know "operation"; it takes name and whole`},
+		{"schema", `{"operation":"echo"}`, `schema does not know "operation"; it takes name and full`},
 		{"call", `{"input":{}}`, `call needs operation, a string`},
 		{"call", `{"operation":"echo","arguments":{}}`, `call does not know "arguments"; it takes operation and input`},
 		{"batch", `{}`, `batch needs calls, an array of objects with operation and input`},

@@ -10,27 +10,27 @@ import (
 // progress makes the reports of the calls of a batch one report: how many have finished, the
 // ones that run by their parts. It only grows, as the protocol wants it.
 type progress struct {
-	mu    sync.Mutex
-	tell  func(toolbox.Progress) // nil: nobody listens, or the batch is over
-	parts []float64
-	heard []int // how many reports each has made
-	told  float64
+	mu     sync.Mutex
+	report func(toolbox.Progress) // nil: nobody listens, or the batch is over
+	parts  []float64
+	counts []int   // how many reports each has made
+	sent   float64 // the last one
 }
 
-func newProgress(tell func(toolbox.Progress), calls int) *progress {
-	return &progress{tell: tell, parts: make([]float64, calls), heard: make([]int, calls)}
+func newProgress(report func(toolbox.Progress), calls int) *progress {
+	return &progress{report: report, parts: make([]float64, calls), counts: make([]int, calls)}
 }
 
-// of hears the reports of one call; nil: nobody listens.
+// of receives the reports of one call; nil: nobody listens.
 func (p *progress) of(i int, operation string) func(toolbox.Progress) {
-	if p.tell == nil {
+	if p.report == nil {
 		return nil
 	}
 	return func(r toolbox.Progress) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.heard[i]++
-		part := float64(p.heard[i]) / float64(p.heard[i]+1) // of what says no total
+		p.counts[i]++
+		part := float64(p.counts[i]) / float64(p.counts[i]+1) // of what says no total
 		if r.Total > 0 {
 			part = r.Done / r.Total
 		}
@@ -57,16 +57,16 @@ func (p *progress) advance(i int, part float64, message string) {
 	for _, part := range p.parts {
 		done += part
 	}
-	if p.tell == nil || !(done > p.told) {
+	if p.report == nil || !(done > p.sent) {
 		return
 	}
-	p.told = done
-	p.tell(toolbox.Progress{Done: done, Total: float64(len(p.parts)), Message: protocol.Printable(message, maxMessage)})
+	p.sent = done
+	p.report(toolbox.Progress{Done: done, Total: float64(len(p.parts)), Message: protocol.Printable(message, maxMessage)})
 }
 
-// end lets nothing more be told.
+// end drops all further reports.
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tell = nil
+	p.report = nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// maxSpec is how long an answer of schema is that nobody asked for whole: some 800 tokens.
+// maxSpec is how long an answer of schema is that nobody asked for in full: some 800 tokens.
 const maxSpec = 3000
 
 // maxNesting is how deep a spec may nest to be shortened: each level is read once for every level
@@ -35,7 +35,7 @@ func shortened(spec json.RawMessage) json.RawMessage {
 	if _, depth := wire.Finite(spec); depth > maxNesting {
 		return bounded(spec)
 	}
-	hint := json.RawMessage(`"this is shortened; with \"whole\": true it is not"`)
+	hint := json.RawMessage(`"this is shortened; with \"full\": true it is not"`)
 	for _, c := range cuts {
 		members, err := wire.Members(spec)
 		if err != nil {
@@ -74,7 +74,7 @@ func bounded(short json.RawMessage) json.RawMessage {
 	input, _ := wire.Lookup(short, "input")
 	out := appendValue(json.RawMessage("{}"), "name", name)
 	out = appendMember(out, "parameters", wire.Quote(signature.Parse(input).Signature(signature.Line)))
-	return appendMember(out, "note", wire.Quote(fmt.Sprintf("its schema has %d bytes even without descriptions; with \"whole\": true it is shown", len(input))))
+	return appendMember(out, "note", wire.Quote(fmt.Sprintf("its schema has %d bytes even without descriptions; with \"full\": true it is shown", len(input))))
 }
 
 // shorten cuts the descriptions in a schema, drops what only illustrates it, and puts the

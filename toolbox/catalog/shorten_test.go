@@ -45,7 +45,7 @@ func TestSchemasAreShort(t *testing.T) {
 	four := catalog.Over(r, nil)
 	for _, d := range r.Snapshot("").Tools {
 		short := do(t, four, "schema", `{"name":"`+d.Name+`"}`)
-		if len(short) > 3000 && d.Name != "odd" || len(short) > 6000 || !json.Valid([]byte(short)) || !strings.Contains(short, `\"whole\": true`) {
+		if len(short) > 3000 && d.Name != "odd" || len(short) > 6000 || !json.Valid([]byte(short)) || !strings.Contains(short, `\"full\": true`) {
 			t.Errorf("%s: %d bytes: %s", d.Name, len(short), short)
 		}
 		var schema struct{ Properties map[string]json.RawMessage }
@@ -57,7 +57,7 @@ func TestSchemasAreShort(t *testing.T) {
 			}
 		}
 		var whole struct{ Input json.RawMessage }
-		if err := json.Unmarshal([]byte(do(t, four, "schema", `{"name":"`+d.Name+`","whole":true}`)), &whole); err != nil || len(whole.Input) < len(d.Schema)/2 {
+		if err := json.Unmarshal([]byte(do(t, four, "schema", `{"name":"`+d.Name+`","full":true}`)), &whole); err != nil || len(whole.Input) < len(d.Schema)/2 {
 			t.Errorf("%s: %v, %d of %d bytes", d.Name, err, len(whole.Input), len(d.Schema))
 		}
 	}

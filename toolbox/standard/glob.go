@@ -20,7 +20,7 @@ const (
 // against the last element, so that *.go finds them all; with one against the whole.
 type namePattern struct {
 	pattern string
-	whole   bool
+	isPath  bool
 }
 
 func newGlob(pattern string) (namePattern, error) {
@@ -38,7 +38,7 @@ func newGlob(pattern string) (namePattern, error) {
 	if countAlternatives(pattern) > maxAlternatives {
 		return namePattern{}, errors.New("the pattern has too many alternatives in braces")
 	}
-	return namePattern{pattern: pattern, whole: strings.Contains(pattern, "/")}, nil
+	return namePattern{pattern: pattern, isPath: strings.Contains(pattern, "/")}, nil
 }
 
 // countAlternatives is at least as many as the patterns without braces that pattern stands for.
@@ -53,7 +53,7 @@ func countAlternatives(pattern string) int {
 }
 
 func (g namePattern) matches(name string) bool {
-	if !g.whole {
+	if !g.isPath {
 		name = base(name)
 	}
 	return doublestar.MatchUnvalidated(g.pattern, name)

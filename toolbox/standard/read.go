@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// readLines is how many lines read shows where it is not told.
+	// readLines is how many lines read shows by default.
 	readLines = 2000
 	// readWidth is how many bytes of one line it shows.
 	readWidth = 2000
@@ -26,7 +26,7 @@ const (
 
 // Read is the tool "read": a text file, or some of its lines, each with its number.
 //
-// It shows 2,000 lines where it is not told how many, 2,000 bytes of each line, and
+// It shows 2,000 lines by default, 2,000 bytes of each line, and
 // in all what the context's budget allows; a note says what is not there and where to go
 // on. A file that is not text (that has a NUL byte near its beginning) is
 // described. Bytes that are not UTF-8 become U+FFFD. What was shown is marked as

@@ -90,7 +90,7 @@ func (s *search) text(name string, data []byte) error {
 	return nil
 }
 
-// filePart is one file's part of the page. It is told of each line in turn.
+// filePart is one file's part of the page. It takes the lines in turn.
 type filePart struct {
 	name   string
 	page   *page

@@ -32,7 +32,7 @@ type walk struct {
 	modules    int // node_modules
 	unreadable int
 	deep       int
-	crowded    int // directories with more than maxEntries
+	tooLarge   int // directories with more than maxEntries
 	stopped    bool
 }
 
@@ -48,7 +48,7 @@ func (w *walk) below(name string, dir fs.File, level int) error {
 		return nil
 	}
 	if more {
-		w.crowded++
+		w.tooLarge++
 	}
 	for _, e := range list {
 		if err := w.one(join(name, e.Name()), e, level); err != nil {
@@ -101,7 +101,7 @@ func (w *walk) notes(p *page) {
 		"directories called node_modules were left out; give one as path to search it")
 	p.count(w.unreadable, "file or directory could not be read", "files or directories could not be read")
 	p.count(w.deep, "directory is too deep to be entered", "directories are too deep to be entered")
-	p.count(w.crowded, "directory has too many entries to look at all", "directories have too many entries to look at all")
+	p.count(w.tooLarge, "directory has too many entries to look at all", "directories have too many entries to look at all")
 	if w.stopped {
 		p.note("stopped after %d files and directories: give a path further down", maxVisits)
 	}
