@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/interop"
@@ -21,6 +22,10 @@ type Options struct {
 	// Log keeps what happens; it stays its owner's to close. nil: nothing is kept,
 	// and approvals last as long as the attachment.
 	Log Log
+	// Open opens the log in place of Log, while the attachment is in use already: Attach
+	// returns at once, its servers are pending, and calls of their tools wait. It gives nil
+	// where nothing is to be kept. nil: Log counts.
+	Open func(context.Context) Log
 	// Policy is what becomes at least of tools that are not as they were approved;
 	// Server.Changes may be stricter. "":
 	// [AcceptChanges].
@@ -38,9 +43,10 @@ const defaultPoll = 2 * time.Second
 
 // Attachment is servers whose live tools are a [Ledger]: what they list, lose and
 // change is enrolled and retired, as it happens, and written to the log.
+//
+// It is a [toolbox.Source]: the live tools, and those that are listed because they are known.
 type Attachment struct {
-	// Box has the live tools, and those that are listed because they are known. It is
-	// live.
+	// Box is the attachment's tools for models. It is live.
 	Box *toolbox.Box
 	// Fleet has each server's health. [Attachment.Apply] brings and takes servers.
 	Fleet *interop.Fleet
@@ -60,6 +66,11 @@ type Attachment struct {
 	closing    sync.Once
 	done       chan struct{}
 	polling    sync.Once
+	known      func(server string) []toolbox.Wire // set before the servers are in the fleet
+	cancel     context.CancelFunc                 // of the opening of the log
+	started    chan struct{}                      // closed when the servers are in the fleet
+	stale      atomic.Bool                        // something has happened since the last look
+	wake       chan struct{}                      // gets a value when the follower has to look
 
 	mu       sync.Mutex
 	ledger   Ledger
@@ -76,6 +87,7 @@ type Attachment struct {
 	health   map[string]string // of each server that was lost, or never up, what was said
 	begun    bool
 	settling bool // Attach has not returned: what comes is enrolled in the end, in configuration order
+	pending  bool // the servers are not in the fleet yet
 	closed   bool
 }
 
@@ -88,35 +100,81 @@ type Attachment struct {
 // closes what it gets.
 func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := newAttachment(l, servers, o)
-	state := a.recall(ctx, servers)
 	m := *a.opts.Mount
 	if m.Known == nil && a.opts.Warm {
-		m.Known = once(state.Known(servers))
+		m.Known = func(server string) []toolbox.Wire { return a.known(server) }
 	}
-	m.Events = a.hear
-	m.Filter = a.follow
-	m.Admit = a.admit
+	m.Events, m.Filter, m.Admit = a.hear, a.filter, a.admit
+	a.background.Go(a.follow)
+	ctx, a.cancel = context.WithCancel(ctx)
+	if a.opts.Open != nil {
+		m.Wait = -1
+		a.Box = interop.Mount(ctx, nil, &m).Box
+		a.background.Go(func() { a.start(ctx, servers) })
+		return a
+	}
+	defer a.cancel()
+	defer close(a.started)
+	a.recall(ctx, servers)
 	a.settling = m.Wait >= 0
 	a.Box = interop.Mount(ctx, a.strict(servers), &m).Box
-	a.settled()
+	a.mu.Lock()
+	a.settling = false
+	a.mu.Unlock()
+	a.update()
 	a.Enrolled = a.enrolled()
 	a.startPolling()
 	return a
 }
 
-// follow begins to look at a fleet, in which nothing is yet, and is what an
+// start opens the log, and then gives the fleet its servers.
+func (a *Attachment) start(ctx context.Context, servers []interop.Server) {
+	defer close(a.started)
+	log := a.opts.Open(ctx)
+	a.mu.Lock()
+	a.opts.Log, a.recorder = log, newRecorder(log, a.logger)
+	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, maxRecall)
+	defer cancel()
+	a.recall(ctx, servers)
+	a.Fleet.Apply(a.strict(servers))
+	a.mu.Lock()
+	a.pending = false
+	a.mu.Unlock()
+	a.update()
+	a.startPolling()
+}
+
+// maxRecall bounds the reading of the log beside clients that wait.
+const maxRecall = 30 * time.Second
+
+// Wait waits until the log is open and the servers are being connected; without
+// Options.Open they always are.
+func (a *Attachment) Wait(ctx context.Context) error {
+	select {
+	case <-a.started:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// filter begins to look at a fleet, in which nothing is yet, and is what an
 // attachment's box sees of it.
-func (a *Attachment) follow(fleet *interop.Fleet) toolbox.Source {
+func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 	a.Fleet = fleet
 	a.update()
-	a.stop = fleet.Watch(a.update)
+	a.stop = fleet.Watch(func() {
+		a.changed()
+		a.watchers.Notify()
+	})
 	return a
 }
 
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: approvals{},
-		summed: map[string]summed{}, flaps: map[string]*flapping{}, health: map[string]string{}, done: make(chan struct{}),
+		summed: map[string]summed{}, flaps: map[string]*flapping{}, health: map[string]string{}, done: make(chan struct{}), started: make(chan struct{}), wake: make(chan struct{}, 1),
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}
 	if o != nil {
@@ -132,27 +190,36 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 		a.opts.Poll = defaultPoll
 	}
 	a.recorder = newRecorder(a.opts.Log, a.logger)
+	a.shown = &toolbox.Snapshot{Version: 1}
+	if a.pending = a.opts.Open != nil; a.pending {
+		for _, s := range servers {
+			a.shown.Pending = append(a.shown.Pending, s.ID)
+		}
+	}
 	return a
 }
 
 // recall reads what was approved, and what the servers had when they were heard last. That
 // precedes the servers: it says which era they are spoken to in. All else that is done with
 // the log is done beside them.
-func (a *Attachment) recall(ctx context.Context, servers []interop.Server) *State {
-	if a.opts.Log == nil {
-		return newState()
+func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
+	state := newState()
+	if a.opts.Log != nil {
+		read, err := stateOf(ctx, a.opts.Log, servers...)
+		if err != nil {
+			a.logger.Error("the ledger cannot be read: no tool counts as approved", "err", err)
+		} else {
+			state = read
+		}
+		a.mu.Lock()
+		a.blind = err != nil
+		maps.Copy(a.approved, state.approved)
+		a.mu.Unlock()
+		if l, ok := a.opts.Log.(fileLog); ok && err == nil {
+			a.background.Go(func() { a.keep(l) })
+		}
 	}
-	state, err := stateOf(ctx, a.opts.Log, servers...)
-	if err != nil {
-		a.logger.Error("the ledger cannot be read: no tool counts as approved", "err", err)
-		a.blind = true
-		return newState()
-	}
-	maps.Copy(a.approved, state.approved)
-	if l, ok := a.opts.Log.(fileLog); ok {
-		a.background.Go(func() { a.keep(l) })
-	}
-	return state
+	a.known = once(state.Known(servers))
 }
 
 // once gives what is known of a server to its first connection only: one that is
@@ -171,13 +238,6 @@ func once(known func(string) []toolbox.Wire) func(string) []toolbox.Wire {
 	}
 }
 
-func (a *Attachment) settled() {
-	a.mu.Lock()
-	a.settling = false
-	a.mu.Unlock()
-	a.update()
-}
-
 func (a *Attachment) enrolled() (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -191,6 +251,7 @@ func (a *Attachment) enrolled() (n int) {
 func (a *Attachment) Ledger() Ledger {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.current()
 	return a.ledger
 }
 
@@ -232,6 +293,7 @@ func (a *Attachment) Capabilities() []Capability {
 func (a *Attachment) Changed() []Entry {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.current()
 	var out []Entry
 	for _, e := range a.ledger.Snapshot().Live {
 		if e.Changed {
@@ -300,6 +362,7 @@ func (a *Attachment) strict(servers []interop.Server) []interop.Server {
 // recorded as a [Reload]; what it brings and takes follows as it happens. After Close
 // it does nothing.
 func (a *Attachment) Apply(servers []interop.Server) {
+	<-a.started
 	strict := a.strict(servers)
 	a.mu.Lock()
 	if config := Fingerprint(servers...); config != a.config && !a.closed {
@@ -330,12 +393,20 @@ func (a *Attachment) Detach(servers ...string) Ledger {
 }
 
 // Flush waits until all that has happened is in the log, or cannot be written.
-func (a *Attachment) Flush(ctx context.Context) error { return a.recorder.flush(ctx) }
+func (a *Attachment) Flush(ctx context.Context) error {
+	if err := a.Wait(ctx); err != nil {
+		return err
+	}
+	a.update()
+	return a.recorder.flush(ctx)
+}
 
 // Close retires all that is live, ends the run in the log, closes every connection
 // and waits for all of that; for the log it waits a few seconds at most. It never
 // fails and may be called twice.
 func (a *Attachment) Close() {
+	a.cancel()
+	<-a.started
 	a.end()
 	a.Fleet.Close()
 	a.stop()

@@ -28,9 +28,47 @@ type summed struct {
 	sum, seal string
 }
 
-// update makes the ledger say what the fleet lists. It computes and never waits, and
-// is called after each change, from any goroutine: what it goes by is how things are
-// and not which change it was told of, so that none can be lost or come too late.
+// lookGap is how often the follower looks at most: what happens meanwhile is looked at
+// once, unless somebody asks.
+const lookGap = 50 * time.Millisecond
+
+// changed notes that something has happened: whoever asks next looks, or the follower.
+func (a *Attachment) changed() {
+	a.stale.Store(true)
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// follow looks after each burst of changes, until the attachment is closed.
+func (a *Attachment) follow() {
+	for {
+		select {
+		case <-a.wake:
+		case <-a.done:
+			return
+		}
+		a.mu.Lock()
+		a.current()
+		a.mu.Unlock()
+		select {
+		case <-time.After(lookGap):
+		case <-a.done:
+			return
+		}
+	}
+}
+
+// current looks where something has happened since. The fleet notifies of what it lists, so
+// that nobody has to be notified here. Call it with mu held.
+func (a *Attachment) current() {
+	if a.stale.Load() || a.seen != a.Fleet.Snapshot("") {
+		a.look()
+	}
+}
+
+// update looks, and notifies of what that shows. It never waits.
 func (a *Attachment) update() {
 	a.mu.Lock()
 	fresh := a.look()
@@ -40,11 +78,14 @@ func (a *Attachment) update() {
 	}
 }
 
-// look is update with mu held. It reports whether there is a new snapshot.
+// look makes the ledger say what the fleet lists, and reports whether there is a new
+// snapshot. It goes by how things are, and not by what has happened, so that nothing can be
+// lost or come too late. Call it with mu held.
 func (a *Attachment) look() (fresh bool) {
-	if a.closed {
+	if a.closed || a.pending {
 		return false
 	}
+	a.stale.Store(false)
 	s, servers := a.moment()
 	for id := range servers {
 		a.mine[id] = true
@@ -289,18 +330,14 @@ func (a *Attachment) commit(batch []Entry) {
 
 // publish makes what is let through the snapshot, if it is new. Call it with mu held.
 func (a *Attachment) publish(s *toolbox.Snapshot, l *looking) (fresh bool) {
-	same := a.shown != nil && s == a.seen && len(l.kept) == len(a.kept)
+	same := s == a.seen && len(l.kept) == len(a.kept)
 	for name := range l.kept {
 		_, ok := a.kept[name]
 		same = same && ok
 	}
 	a.seen, a.kept = s, l.kept
 	if !same {
-		next := &toolbox.Snapshot{Version: 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
-		if a.shown != nil {
-			next.Version = a.shown.Version + 1
-		}
-		a.shown = next
+		a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
 		if len(a.summed) > 2*len(s.Tools)+64 {
 			a.summed = map[string]summed{}
 		}
@@ -308,15 +345,22 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *looking) (fresh bool) {
 	return !same
 }
 
-// hear records what becomes of servers, where that is news, and looks: a server that
-// is back may list what was listed all along, which no snapshot tells.
+// hear records what becomes of servers, where that is news. A server that is back may list
+// what was listed all along, which no snapshot shows. That many come up is looked at once; what
+// goes is recorded before it is back.
 func (a *Attachment) hear(e interop.Event) {
 	a.mu.Lock()
 	if note, ok := a.healthOf(e); ok && !a.closed {
 		a.commit([]Entry{{Op: Health, Server: e.Server, At: time.Now(), Note: note}})
 	}
 	a.mu.Unlock()
-	a.update()
+	switch e.Kind {
+	case interop.ServerAdded, interop.ServerConnecting:
+	case interop.ServerReady, interop.ServerListed:
+		a.changed()
+	default:
+		a.update()
+	}
 	if f := a.opts.Mount.Events; f != nil {
 		f(e)
 	}
@@ -352,6 +396,7 @@ func (a *Attachment) end() {
 		a.mu.Unlock()
 		return
 	}
+	a.current() // what was not looked at yet
 	a.closed = true
 	close(a.done)
 	now := time.Now()

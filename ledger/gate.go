@@ -18,19 +18,14 @@ func (a *Attachment) Snapshot(toolbox.Principal) *toolbox.Snapshot {
 	return a.shown
 }
 
-// current looks if the fleet lists something new. The fleet notifies of that too, so
-// that nobody has to be notified here. Call it with mu held.
-func (a *Attachment) current() {
-	if a.seen != a.Fleet.Snapshot("") {
-		a.look()
-	}
-}
-
 // Watch implements [toolbox.Source].
 func (a *Attachment) Watch(changed func()) (stop func()) { return a.watchers.Watch(changed) }
 
 // Do implements [toolbox.Source]: the fleet calls the tool, and asks admit before.
 func (a *Attachment) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	if err := a.Wait(ctx); err != nil {
+		return nil, err
+	}
 	return a.Fleet.Do(ctx, c)
 }
 
