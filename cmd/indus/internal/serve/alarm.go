@@ -42,7 +42,7 @@ func (a *alarm) watch() (stop func()) {
 		default:
 		}
 	}
-	deaf := a.attached.Box.Watch(wake)
+	deaf := a.attached.Watch(wake)
 	wake()
 	var looking sync.WaitGroup
 	looking.Go(func() {

@@ -13,7 +13,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
-	"github.com/indusagi/indus/schema"
 )
 
 // servedLedger is the ledger of one indus serve.
@@ -53,14 +52,14 @@ func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*serv
 	case errors.As(err, &mistyped) && f.LedgerFlags.Flag.Changed:
 		return nil, err
 	default:
-		l.tellNone(err)
+		l.reportNone(err)
 	}
 	return l, nil
 }
 
-// tellNone says why no ledger is kept. Who wants changes kept back is not served as if
+// reportNone says why no ledger is kept. Who wants changes kept back is not served as if
 // every tool were new: nobody knows then what was approved.
-func (l *servedLedger) tellNone(err error) {
+func (l *servedLedger) reportNone(err error) {
 	says := "no ledger is kept: " + strings.TrimPrefix(err.Error(), "ledger: ")
 	if l.guards != "" {
 		l.log = lostLedger{err}
@@ -83,42 +82,33 @@ func (l lostLedger) Append(context.Context, ...ledger.Entry) ([]ledger.Entry, er
 // Read implements [ledger.Log].
 func (l lostLedger) Read(context.Context, uint64) ([]ledger.Entry, error) { return nil, l.err }
 
-// attach mounts servers and keeps account of them; where that is not possible it
-// says so, and mounts them.
+// attach connects servers and keeps account of them. It returns at once: what the ledger
+// says is read while clients are served.
 func (l *servedLedger) attach(ctx context.Context, servers []interop.Server, by string, memory *interop.Memory, logger *slog.Logger) *ledger.Attachment {
-	o := &ledger.Options{
-		Mount: &interop.MountOptions{
-			FleetOptions: interop.FleetOptions{Memory: memory, Logger: logger},
-			Wait:         -1,
-			Events:       reportEvents(l.s),
-			Profile:      schema.Original,
-		},
+	return ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{
+		Mount:  &interop.MountOptions{FleetOptions: interop.FleetOptions{Memory: memory, Logger: logger}, Wait: -1, Events: reportEvents(l.s)},
+		Open:   func(ctx context.Context) ledger.Log { return l.open(ctx, logger) },
 		Policy: l.policy, Warm: true, Poll: command.AcceptTick, By: by,
-	}
-	l.open(ctx, logger)
-	o.Log = l.log
-	ctx, cancel := context.WithTimeout(ctx, command.RecallWait)
-	defer cancel()
-	return ledger.Attach(ctx, ledger.Empty(), servers, o)
+	})
 }
 
-// open opens the ledger, where one is kept and can be.
-func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) {
+// open is the ledger, where one is kept and can be opened; nil: none is kept.
+func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log {
 	if l.path == "" {
-		return
+		return l.log
 	}
 	file, err := command.OpenLedger(ctx, l.path, command.LockWait, &ledger.FileOptions{Logger: logger})
 	switch {
-	case errors.Is(err, context.Canceled):
-		return // it ends before it began
+	case errors.Is(err, context.Canceled): // it ends before it began
 	case err != nil:
-		l.tellNone(err)
-		return
+		l.reportNone(err)
+	default:
+		l.log = &keptLog{File: file, s: l.s}
 	}
-	l.log = &keptLog{File: file, s: l.s}
+	return l.log
 }
 
-// alarm tells of changed tools, and how to accept them.
+// alarm reports changed tools, and how to accept them.
 func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
 	out := &alarm{attached: a, s: l.s, bursts: bursts{}}
 	if l.path != "" {
@@ -128,7 +118,7 @@ func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
 	return out
 }
 
-// keptLog is a ledger that tells the person, once, when it cannot be written, and
+// keptLog is a ledger that reports, once, when it cannot be written, and
 // when it can be again.
 type keptLog struct {
 	*ledger.File
@@ -144,12 +134,12 @@ var _ ledger.Log = (*keptLog)(nil)
 func (l *keptLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
 	kept, err := l.File.Append(ctx, entries...)
 	if !errors.Is(err, context.Canceled) {
-		l.tell(err)
+		l.report(err)
 	}
 	return kept, err
 }
 
-func (l *keptLog) tell(err error) {
+func (l *keptLog) report(err error) {
 	l.mu.Lock()
 	news := l.failed != (err != nil)
 	l.failed = err != nil
@@ -162,8 +152,8 @@ func (l *keptLog) tell(err error) {
 	}
 }
 
-// tellKnown says of whom something is listed before they have answered.
-func tellKnown(a *ledger.Attachment, s show.Streams) {
+// reportKnown names those of whom something is listed before they have answered.
+func reportKnown(a *ledger.Attachment, s show.Streams) {
 	var known []string
 	for _, st := range a.Status() {
 		if !st.Phase.Usable() && st.Tools > 0 {

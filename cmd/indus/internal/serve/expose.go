@@ -34,9 +34,9 @@ func completeExpose(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 
 // exposed is what clients are shown of the tools. With the four, whoever calls has not seen a
 // tool's schema where its client could check the arguments, so they are checked here.
-func (f *serveFlags) exposed(box *toolbox.Box) toolbox.Source {
+func (f *serveFlags) exposed(tools toolbox.Source) toolbox.Source {
 	if f.expose == exposeGateway {
-		return catalog.Over(box, &catalog.Options{Unvalidated: f.noValidate})
+		return catalog.Over(tools, &catalog.Options{Unvalidated: f.noValidate})
 	}
-	return box
+	return tools
 }

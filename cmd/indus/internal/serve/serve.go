@@ -212,24 +212,25 @@ func serve(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	logger, memory := s.Logger(), interop.NewMemory(int64(f.memory)<<20)
-	servers := newLate(c.Servers())
-	follow := &follower{flags: &f.ConfigFlags, s: s, local: local, hangup: hangup, leave: leave}
+	// The servers end when whoever is inside was answered, and not with ctx.
+	alive := context.WithoutCancel(ctx)
+	attached := log.attach(alive, c.Servers(), fmt.Sprintf("%s, process %d", door, os.Getpid()), memory, logger)
+	follow := &follower{flags: &f.ConfigFlags, s: s, attached: attached, local: local, hangup: hangup, leave: leave}
 	follow.begin(c, began)
-	// It ends when whoever is inside was answered, and not with ctx.
-	defer inBackground(context.WithoutCancel(ctx), func(ctx context.Context) {
-		attached := log.attach(ctx, c.Servers(), fmt.Sprintf("%s, process %d", door, os.Getpid()), memory, logger)
+	defer inBackground(alive, func(ctx context.Context) {
 		defer attached.Close()
-		defer servers.come(attached.Box)()
-		tellKnown(attached, s)
+		if attached.Wait(ctx) != nil {
+			return
+		}
+		reportKnown(attached, s)
 		defer log.alarm(attached).watch()()
-		follow.attached = attached
 		follow.follow(ctx)
 	})()
 	wait := f.listWait
 	if wait == 0 {
 		wait = -1 // the option's zero is its default
 	}
-	h := host.New(f.exposed(toolbox.NewBox(nil, local.registry, servers)), &host.Options{
+	h := host.New(f.exposed(toolbox.Join(local.registry, attached)), &host.Options{
 		Logger: logger, Memory: memory, ListWait: wait, Principal: door.admits(), AllowedHosts: f.hosts, AllowedOrigins: f.origins,
 		Exact: f.exact, Page: f.page,
 	})
