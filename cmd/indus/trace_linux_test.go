@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+)
+
+// A call that is under way stands in the packages that ARCHITECTURE.md names in its ten steps, from
+// the outside in, and its answer is awaited where the document says that it is read. Each step begins
+// with the package, or a type of it, that does it.
+func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
+	t.Parallel()
+	steps := tenSteps(t)
+	if len(steps) != 10 {
+		t.Fatalf("there are %d steps: %q", len(steps), steps)
+	}
+	want := slices.Compact(slices.Clone(steps[:8]))
+	reads, returns := steps[8], steps[9]
+	if returns != want[0] {
+		t.Errorf("the answer returns to %s, and the call came from %s", returns, want[0])
+	}
+
+	f := fixture.New(t)
+	p := startServe(t, map[string]row{"one": {f.Path, f.Args, nil}}, "--addr", "127.0.0.1:0")
+	url := p.hears(&p.err, `serving at (\S+)\n`)
+	p.hears(&p.err, `one: ready`)
+	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one__hang","arguments":{"key":"a"},` + meta + `}}`)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "one__hang",
+	} {
+		r.Header.Set(name, value)
+	}
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		if resp, err := http.DefaultClient.Do(r); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	f.WaitN("call hang", 1)
+	p.signal(syscall.SIGQUIT) // on which the runtime writes every stack
+	p.ends(2)
+	<-answered
+
+	var call, readers [][]string
+	for _, stack := range stacks(p.err.String()) {
+		switch {
+		case slices.Contains(stack, "toolbox"):
+			call = append(call, stack)
+		case stack[0] == reads:
+			readers = append(readers, stack)
+		}
+	}
+	if len(call) != 1 || len(readers) == 0 {
+		t.Fatalf("%d calls are under way: %q; and %d goroutines read in %s", len(call), call, len(readers), reads)
+	}
+	if diff := cmp.Diff(want, call[0]); diff != "" {
+		t.Errorf("the ten steps of ARCHITECTURE.md and what a call crosses (-steps +call):\n%s", diff)
+	}
+}
+
+// tenSteps is the package of each step of ARCHITECTURE.md, in order.
+func tenSteps(t *testing.T) (steps []string) {
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## One call in ten steps\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, m := range regexp.MustCompile("(?m)^[0-9]+\\. `([^`]+)`").FindAllStringSubmatch(section, -1) {
+		steps = append(steps, packageOf(m[1]))
+	}
+	return steps
+}
+
+// packageOf is the package of a name such as interop/internal/conn.Conn.
+func packageOf(name string) string {
+	base := strings.LastIndexByte(name, '/') + 1
+	pkg, _, _ := strings.Cut(name[base:], ".")
+	return name[:base] + pkg
+}
+
+// stacks is, of each goroutine in a dump, the packages of this module in which it stands, from the
+// outside in, each once in a row.
+func stacks(dump string) (out [][]string) {
+	for goroutine := range strings.SplitSeq(dump, "\n\n") {
+		var packages []string
+		for line := range strings.Lines(goroutine) {
+			if name, ours := strings.CutPrefix(line, "github.com/indusagi/indus/"); ours {
+				name, _, _ = strings.Cut(name, "(")
+				packages = append(packages, packageOf(name))
+			}
+		}
+		slices.Reverse(packages)
+		if packages = slices.Compact(packages); len(packages) > 0 {
+			out = append(out, packages)
+		}
+	}
+	return out
+}
