@@ -43,7 +43,7 @@ func (f *Fault) Advice() string {
 	return ""
 }
 
-// circumstance is a fault, and what its chain tells.
+// circumstance is a fault, and what is found in its chain.
 type circumstance struct {
 	*Fault
 	calling bool       // a tool was called; else it is about connecting or listing

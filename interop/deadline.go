@@ -16,7 +16,7 @@ const (
 	defaultTotal   = 10 * time.Minute
 )
 
-// withDeadline is ctx with a deadline of ours, told apart by its cause.
+// withDeadline is ctx with a deadline of ours, whose cause says so.
 func withDeadline(ctx context.Context, d, byDefault time.Duration) (context.Context, context.CancelFunc) {
 	if d = protocol.Duration(d, byDefault); d == 0 {
 		return context.WithCancel(ctx)

@@ -25,7 +25,7 @@
 //
 // [Server.Tools] leaves tools out, renames and describes them. The rules are applied
 // in one place, to what an endpoint lists, and a call goes by them before there is a
-// list: a tool that is denied is never called, by no door, nor listed because it is
+// list: a tool that is denied is never called, in no way, nor listed because it is
 // known. They name tools as their server does; so does [Endpoint.Invoke]. A renamed
 // tool is mounted as server__newname, and called by its own name.
 //
@@ -74,7 +74,7 @@
 // # Concurrency
 //
 // Everything may be called from any goroutine. Calls to one server run side by
-// side. What an endpoint hears of one call reaches its caller in wire order, from
+// side. What a server sends during a call reaches its caller in wire order, from
 // the goroutine that waits for the result. Close is bounded, waits for all that
 // was started, and may be called twice.
 //

@@ -21,7 +21,7 @@ import (
 
 // EndpointOptions tune one endpoint. nil and the zero value are good.
 type EndpointOptions struct {
-	// Receive takes what the server asks and tells. A request for which it returns
+	// Receive takes the server's requests and notifications. A request for which it returns
 	// neither result nor error is refused; its context ends when the server no
 	// longer wants the answer. nil: notifications are dropped, requests are
 	// refused, and ping is answered in any case.
@@ -33,7 +33,7 @@ type EndpointOptions struct {
 	Transport mcp.Transport
 	// HTTPClient sends every HTTP request. nil: a client of the endpoint's own.
 	HTTPClient *http.Client
-	// Trace hears of the steps of connecting over stdio. nil: nobody does.
+	// Trace gets the steps of connecting over stdio. nil: nobody gets them.
 	Trace *Trace
 	// Era is what the server spoke when it was last seen: tried first, where Server.Era
 	// does not say what it is. "": not known.
@@ -53,7 +53,7 @@ type EndpointOptions struct {
 	// CancelBeforeCallOnly is the seeds' way: a call looks at its context before it
 	// goes out, and is then left to end by itself or by our own deadlines.
 	CancelBeforeCallOnly bool
-	// Logger hears of what goes wrong out of sight. nil: silent.
+	// Logger logs what goes wrong out of sight. nil: nothing is logged.
 	Logger *slog.Logger
 
 	stale     chan struct{} // the fleet's: gets a value when the list has changed

@@ -14,9 +14,9 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Do sends one request of any method and waits for its result: the raw door of
+// Do sends one request of any method and waits for its result: the raw use of
 // an endpoint, of which [Endpoint.Tools] and [Endpoint.Invoke] are uses. What
-// the server tells or asks meanwhile goes to EndpointOptions.Receive, with m.Of.
+// the server sends meanwhile goes to EndpointOptions.Receive, with m.Of.
 //
 // The reserved keys of _meta are set for the server's era; everything else in
 // the params goes out as it is. A failed request leaves the endpoint ready. The
@@ -184,7 +184,7 @@ func readable(method string) func(json.RawMessage, error) (json.RawMessage, erro
 }
 
 // hearing is back with a look at what passes: each message is a sign of life,
-// and some servers tell of a new list on the stream of whatever runs.
+// and some servers announce a new list on the stream of whatever runs.
 func (e *Endpoint) hearing(back Peer, heard func()) conn.Receiver {
 	return func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 		heard()
@@ -357,7 +357,7 @@ func callParams(name string, c toolbox.Call) (json.RawMessage, error) {
 	return append(b, '}'), nil
 }
 
-// progressTo hears a call's progress and hands all else on.
+// progressTo takes a call's progress and passes all else on.
 func progressTo(progress func(toolbox.Progress), format string, rest Peer) Peer {
 	return func(ctx context.Context, m Message) (json.RawMessage, error) {
 		if m.Method != protocol.NoteProgress {

@@ -27,7 +27,7 @@ type Quarantine struct {
 	// Published: only models are not shown the tool; a [Host] publishes it.
 	Published bool
 	// Mended: the tool is mounted, and models are shown it. Clients on the official SDKs
-	// refuse a whole list for what Reason names, so a [Host] shows it without that.
+	// refuse a whole list for what Reason names, so a host shows it without that.
 	Mended bool
 	// Denied: Server.Tools leaves the tool out, as it was meant to: no trouble.
 	Denied bool
@@ -109,7 +109,7 @@ func (e *Endpoint) Quarantined() []Quarantine {
 	return append([]Quarantine(nil), e.list.rejected...)
 }
 
-// listChanged forgets the listing, and tells the fleet.
+// listChanged forgets the listing, and wakes the fleet's supervisor.
 func (e *Endpoint) listChanged() {
 	e.mu.Lock()
 	e.changes++

@@ -28,8 +28,8 @@ type Message struct {
 	Era        Era
 	Caller     toolbox.Principal
 	// Of is the exchange that the message belongs to; 0 where it belongs to none.
-	// Who sets it on [Endpoint.Do] finds it again on what the server tells and
-	// asks meanwhile.
+	// Who sets it on [Endpoint.Do] finds it again on what the server sends
+	// meanwhile.
 	Of uint64
 
 	back    Peer        // takes what belongs to the exchange; nil: Receive does

@@ -20,18 +20,18 @@ const (
 // ^[a-zA-Z][a-zA-Z0-9_-]{0,63}$.
 //
 // It is server__tool unchanged where that fits. Otherwise illegal characters
-// become "_", the whole is cut, and "_" and 8 hex digits of a hash of the pair
+// become "_", the name is cut, and "_" and 8 hex digits of a hash of the pair
 // follow. A server id that contains "__", ends in "_" or is no legal name by
 // itself always takes the hash, so that ("a", "b__c") and ("a__b", "c") cannot
 // meet. A name is never parsed back: a [Fleet] keeps the map.
 func QualifiedName(server, tool string) string {
 	name := server + Qualifier + tool
-	if len(name) <= maxName && plainServer(server) && tool != "" && legal(tool) {
+	if len(name) <= maxName && plainServer(server) && tool != "" && isLegal(tool) {
 		return name
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
 	s := sanitise(server)
-	if s == "" || !letter(s[0]) {
+	if s == "" || !isLetter(s[0]) {
 		s = "s" + s
 	}
 	if len(s) > maxServer {
@@ -46,11 +46,11 @@ func QualifiedName(server, tool string) string {
 
 // plainServer reports whether the first "__" after id is where id ends.
 func plainServer(id string) bool {
-	return id != "" && letter(id[0]) && legal(id) &&
+	return id != "" && isLetter(id[0]) && isLegal(id) &&
 		!strings.Contains(id, Qualifier) && !strings.HasSuffix(id, "_")
 }
 
-func legal(s string) bool {
+func isLegal(s string) bool {
 	for i := range len(s) {
 		if !legalByte(s[i]) {
 			return false
@@ -75,7 +75,7 @@ func sanitise(s string) string {
 }
 
 func legalByte(c byte) bool {
-	return letter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
+	return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

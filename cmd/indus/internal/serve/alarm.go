@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// alarm tells of the tools that are not what they were when they were approved, a
+// alarm reports the tools that are not what they were when they were approved, a
 // line each, once. Of a server that goes on changing them it soon says no more for a
 // while, so that one cannot drown what is said of the others.
 type alarm struct {
@@ -20,19 +20,19 @@ type alarm struct {
 	log      ledger.Log // nil: what the attachment itself remembers
 	accept   string     // the command by which a person accepts; "" where there is none
 	s        show.Streams
-	told     map[command.VersionKey]bool
+	reported map[command.VersionKey]bool
 	bursts   bursts
-	mute     bool // nobody knows what was approved, and that was told
+	mute     bool // nobody knows what was approved, and that was reported
 }
 
-// maxAlarms is how many changes of one server's tools are told of before it is
+// maxAlarms is how many changes of one server's tools are reported before it is
 // quiet.
 const maxAlarms = 20
 
 // alarmWait bounds the reading of what was approved; without it a line says less.
 const alarmWait = 10 * time.Second
 
-// watch tells of them until stop is called.
+// watch reports them until stop is called.
 func (a *alarm) watch() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	news := make(chan struct{}, 1)
@@ -66,7 +66,7 @@ func (a *alarm) look(ctx context.Context) {
 	for _, e := range a.attached.Changed() {
 		v := command.VersionKey{ToolKey: command.ToolKey{Config: e.Config, Server: e.Server, Tool: e.Tool}, Seal: e.Seal}
 		now[v] = true
-		if a.told[v] {
+		if a.reported[v] {
 			continue
 		}
 		switch n := a.bursts.count(e.Server); {
@@ -76,7 +76,7 @@ func (a *alarm) look(ctx context.Context) {
 			a.s.Reportf("%s: more of its tools are not what they were when they were approved; of them nothing is said for a minute", show.Clean(e.Server))
 		}
 	}
-	a.told = now
+	a.reported = now
 	if len(news) == 0 {
 		return
 	}

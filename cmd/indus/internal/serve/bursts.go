@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// bursts is how much was told of each server of late: one that goes on changing, out
+// bursts is how much was reported of each server of late: one that goes on changing, out
 // of malice or not, must not drown what is said of the others.
 type bursts map[string]*burst
 
@@ -13,7 +13,7 @@ type burst struct {
 	n     int
 }
 
-// burstRest is how long nothing more is told of a server of which enough was.
+// burstRest is how long nothing more is reported of a server of which enough was.
 const burstRest = time.Minute
 
 // count counts a line about a server, and says how many there were before.

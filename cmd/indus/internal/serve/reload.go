@@ -21,7 +21,7 @@ import (
 )
 
 // followTick is how often the files of the configuration are looked at. That is a
-// stat of each, and works where no system tells of changes: on network and bind
+// stat of each, and works where no system reports changes: on network and bind
 // mounts, and for files that are not there yet.
 const followTick = time.Second
 
@@ -48,7 +48,7 @@ type follower struct {
 	next   fileStates        // at the last look, where that was different
 	moves  int               // looks since then, no two of which agreed
 	broken bool              // what was read last cannot be served
-	notes  map[string]bool   // that were told
+	notes  map[string]bool   // that were reported
 }
 
 // fileStates is what there is to see of files without opening them. A file that is not
@@ -250,16 +250,16 @@ func readError(ctx context.Context, file string) error {
 	return err
 }
 
-// apply serves c, and tells what that changes.
+// apply serves c, and reports what that changes.
 func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	d := differenceOf(w.served.Servers(), c.Servers())
 	held := newlyHeld(w.served, c)
 	w.attached.Apply(c.Servers()) // their order too
 	w.local.follow(c)
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, n := range c.Notes {
 		text := n.String()
-		if told[text] = true; command.UnexpectedNotes(n) && !w.notes[text] {
+		if reported[text] = true; command.UnexpectedNotes(n) && !w.notes[text] {
 			w.s.Reportf("%s", show.Clean(text))
 		}
 	}
@@ -272,7 +272,7 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 		w.s.Reportf("the configuration was read again: %s", d)
 	}
 	command.ReportHeld(held, w.s)
-	w.served, w.notes, w.broken = c, told, false
+	w.served, w.notes, w.broken = c, reported, false
 }
 
 // newlyHeld is the rows that wait for approval and did not before, or not as they are.

@@ -113,7 +113,7 @@ and above it that takes --builtins.
 
 It follows its configuration: a change of a file is served within seconds, and at
 once on SIGHUP, and calls to servers that did not change go on. A file that is
-broken changes nothing, and is told of. What "indus mcp approve" approves starts
+broken changes nothing, and is reported. What "indus mcp approve" approves starts
 without a restart.
 
 Which tools are live is kept in a ledger, that all processes of the user share; see
@@ -158,11 +158,11 @@ Flags:
                        read one page only (default: 0, which is all)
   --exact              publish tools and results as servers wrote them, even where
                        clients refuse a whole list for it; otherwise what they
-                       cannot read is left out, and told of
+                       cannot read is left out, and reported
   --memory MIB         how much all messages that are held may take together; what
                        finds no room is refused (default: 256)
   --changes POLICY     what becomes of a tool that is not what it was when it was
-                       approved: accept (it is live, and told of), hold (it is
+                       approved: accept (it is live, and reported), hold (it is
                        kept back until "indus mcp accept"), deny (it is kept
                        back) (default: accept; it lowers nothing that the
                        configuration's "changes" says)
@@ -192,7 +192,7 @@ func serve(ctx context.Context, f *serveFlags, s show.Streams) error {
 	defer deaf()
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	door, err := f.door(ctx, s)
+	clients, err := f.transport(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func serve(ctx context.Context, f *serveFlags, s show.Streams) error {
 	logger, memory := s.Logger(), interop.NewMemory(int64(f.memory)<<20)
 	// The servers end when whoever is inside was answered, and not with ctx.
 	alive := context.WithoutCancel(ctx)
-	attached := log.attach(alive, c.Servers(), fmt.Sprintf("%s, process %d", door, os.Getpid()), memory, logger)
+	attached := log.attach(alive, c.Servers(), fmt.Sprintf("%s, process %d", clients, os.Getpid()), memory, logger)
 	follow := &follower{flags: &f.ConfigFlags, s: s, attached: attached, local: local, hangup: hangup, leave: leave}
 	follow.begin(c, began)
 	defer inBackground(alive, func(ctx context.Context) {
@@ -231,7 +231,7 @@ func serve(ctx context.Context, f *serveFlags, s show.Streams) error {
 		wait = -1 // the option's zero is its default
 	}
 	h := host.New(f.exposed(toolbox.Join(local.registry, attached)), &host.Options{
-		Logger: logger, Memory: memory, ListWait: wait, Principal: door.admits(), AllowedHosts: f.hosts, AllowedOrigins: f.origins,
+		Logger: logger, Memory: memory, ListWait: wait, Principal: clients.admits(), AllowedHosts: f.hosts, AllowedOrigins: f.origins,
 		Exact: f.exact, Page: f.page,
 	})
 	defer h.Close()
@@ -243,7 +243,7 @@ func serve(ctx context.Context, f *serveFlags, s show.Streams) error {
 		}
 		h.Close()
 	}
-	if err := door.serve(ctx, h, stop, s); err != nil {
+	if err := clients.serve(ctx, h, stop, s); err != nil {
 		return &command.ExitError{Code: command.ExitFault, Err: err}
 	}
 	return nil
@@ -262,8 +262,8 @@ const maxEventLines = 100
 
 // reportEvents writes a line for each server that comes or goes.
 func reportEvents(s show.Streams) func(interop.Event) {
-	told, lines := map[string]string{}, bursts{}
-	tell := func(server, line string) {
+	last, lines := map[string]string{}, bursts{}
+	report := func(server, line string) {
 		switch n := lines.count(server); {
 		case n < maxEventLines:
 			s.Reportf("%s", show.Clean(line))
@@ -273,16 +273,16 @@ func reportEvents(s show.Streams) func(interop.Event) {
 	}
 	return func(e interop.Event) {
 		if e.Kind == interop.ServerRemoved {
-			delete(told, e.Server) // the next one of that name is another
+			delete(last, e.Server) // the next one of that name is another
 		}
 		line := eventLine(e)
-		if line == "" || told[e.Server] == line {
+		if line == "" || last[e.Server] == line {
 			return // a server that stays down says so once
 		}
-		told[e.Server] = line
-		tell(e.Server, e.Server+": "+line)
+		last[e.Server] = line
+		report(e.Server, e.Server+": "+line)
 		for _, q := range e.Quarantined {
-			tell(e.Server, command.QuarantineText(q))
+			report(e.Server, command.QuarantineText(q))
 		}
 	}
 }

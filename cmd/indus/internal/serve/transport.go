@@ -23,8 +23,8 @@ const shutdownWait = 5 * time.Second
 
 // transport is where clients come in.
 type transport interface {
-	// serve blocks until ctx ends, and then until stop has ended the host, or a door of
-	// one client is closed.
+	// serve blocks until ctx ends, and then until stop has ended the host, or the only
+	// client has left.
 	serve(ctx context.Context, h *host.Host, stop func(), s show.Streams) error
 	// admits says who sends a request; nil: everyone is the local user.
 	admits() func(*http.Request) (toolbox.Principal, error)
@@ -32,9 +32,9 @@ type transport interface {
 	String() string
 }
 
-// door is the door that the flags ask for. Whatever is wrong with it is known
+// transport is what the flags ask for. Whatever is wrong with it is known
 // before any server starts.
-func (f *serveFlags) door(ctx context.Context, s show.Streams) (transport, error) {
+func (f *serveFlags) transport(ctx context.Context, s show.Streams) (transport, error) {
 	if f.stdio {
 		return stdioTransport{}, nil
 	}
@@ -129,7 +129,7 @@ func (d *httpTransport) serve(ctx context.Context, h *host.Host, stop func(), s 
 		`  {"mcpServers":{"indus":{"type":"http","url":"%s"%s}}}`, url, flag, url, headers)
 
 	wait := stopAfter(ctx, func() {
-		_ = d.l.Close() // clients that are connected hear of the end, or cancel their calls
+		_ = d.l.Close() // clients that are connected learn of the end, or cancel their calls
 		stop()          // ends the streams, for which Shutdown would wait
 		end, cancel := context.WithTimeout(context.Background(), shutdownWait)
 		defer cancel()
