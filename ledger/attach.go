@@ -24,7 +24,7 @@ type Options struct {
 	Log Log
 	// Open opens the log in place of Log, while the attachment is in use already: Attach
 	// returns at once, its servers are pending, and calls of their tools wait. It gives nil
-	// where nothing is to be kept. nil: Log counts.
+	// where nothing is to be kept; its context ends with Close. nil: Log counts.
 	Open func(context.Context) Log
 	// Policy is what becomes at least of tools that are not as they were approved;
 	// Server.Changes may be stricter. "":
@@ -106,14 +106,13 @@ func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options)
 	}
 	m.Events, m.Filter, m.Admit = a.hear, a.filter, a.admit
 	a.background.Go(a.follow)
-	ctx, a.cancel = context.WithCancel(ctx)
 	if a.opts.Open != nil {
 		m.Wait = -1
+		ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx)) // it ends with Close
 		a.Box = interop.Mount(ctx, nil, &m).Box
 		a.background.Go(func() { a.start(ctx, servers) })
 		return a
 	}
-	defer a.cancel()
 	defer close(a.started)
 	a.recall(ctx, servers)
 	a.settling = m.Wait >= 0
@@ -174,7 +173,7 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: approvals{},
-		summed: map[string]summed{}, flaps: map[string]*flapping{}, health: map[string]string{}, done: make(chan struct{}), started: make(chan struct{}), wake: make(chan struct{}, 1),
+		summed: map[string]summed{}, flaps: map[string]*flapping{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1),
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}
 	if o != nil {
