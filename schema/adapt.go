@@ -14,7 +14,7 @@ import (
 //   - asks adapter.takes whether the profile has a keyword there;
 //   - reports with adapter.change what it did, and what the model can now get wrong or not ask for;
 //   - leaves for the description, with builder.note, what no keyword can say any more;
-//   - adds to builder.back how Restore undoes it in the arguments (back.go);
+//   - adds to builder.back how Restore undoes it in the arguments (restore.go);
 //   - calls adapter.schema for each schema inside, which is all of the recursion;
 //   - returns false where no value satisfies what is left. Whoever asked for that schema drops the property or branch.
 //

@@ -23,7 +23,6 @@ func (a *adapter) object(d *builder) bool {
 	}
 	if a.rules.Closed && d.root && a.hasOnlyFreeKeys(d) {
 		a.fail(errNothing) // wrapped, it can be said
-		return true
 	}
 	o := &objectAdapter{adapter: a, builder: d, out: &node{kind: '{'}, back: &inverse{}}
 	if !o.properties() || !o.undeclared() {
@@ -86,7 +85,7 @@ func (o *objectAdapter) properties() bool {
 	return true
 }
 
-// lookUpNames tells which names a list of strings has.
+// lookUpNames looks up the names that a list of strings has.
 func lookUpNames(list []*node) func([]byte) bool {
 	fields := make([]field, len(list))
 	for i, e := range list {
@@ -95,7 +94,7 @@ func lookUpNames(list []*node) func([]byte) bool {
 	return lookUpFields(fields)
 }
 
-// lookUpFields tells which names fields have.
+// lookUpFields looks up the names of fields.
 func lookUpFields(fields []field) func([]byte) bool {
 	if len(fields) <= fewMembers {
 		return func(name []byte) bool { return indexOf(fields, name) >= 0 }
@@ -446,7 +445,7 @@ func (a *adapter) hasOnlyFreeKeys(d *builder) bool {
 	return a.hasFreeKeys(d) && (d.has.has(wordPatternProperties) || more != nil && more.kind == '{')
 }
 
-// dictionary says an object with free keys as a list of entries, which the way back makes an object again.
+// dictionary says an object with free keys as a list of entries, which Restore makes an object again.
 func (a *adapter) dictionary(d *builder) bool {
 	r := a.schema(a.entryValue(d))
 	if r.node == nil {

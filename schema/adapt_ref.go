@@ -103,7 +103,7 @@ func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 		if around.target == target {
 			again = true
 			if !slices.Contains(a.inside[d.mark:], around) {
-				d.back = inTurn(d.back, around.back) // as the one around goes back, so does this
+				d.back = inTurn(d.back, around.back) // which is restored as the one around is
 			}
 			break
 		}
@@ -199,7 +199,7 @@ func (a *adapter) keepRef(d *builder, w word, target *node, ref string) bool {
 	return true
 }
 
-// kept is how a reference to target is written now, and the way back of what stands there.
+// kept is how a reference to target is written now, and the inverse of what stands there.
 func (a *adapter) kept(target *node, ref string) (string, *inverse) {
 	if target == a.root && a.top != nil {
 		return "#", a.top
@@ -244,12 +244,10 @@ func (a *adapter) define(root *builder) {
 		def.node = r.node
 		def.back.fill(r.back)
 	}
-	if len(a.defs) == 0 {
-		root.drop(wordDefs, wordDefinitions)
-		return
-	}
 	used := map[string]bool{}
-	a.uses(root.node(), used)
+	if len(a.defs) > 0 {
+		a.uses(root.node(), used)
+	}
 	var fields []field
 	for _, def := range a.defs {
 		if used[def.name] {

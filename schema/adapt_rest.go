@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/signature"
+	"github.com/indusagi/indus/internal/text"
 )
 
 // conditions takes out what says something under a condition: what it says of properties stays, as optional ones.
@@ -40,7 +41,7 @@ func (a *adapter) conditions(d *builder) bool {
 	return true
 }
 
-// takeOut tells of the condition c, which d has no longer, and declares what it says of properties.
+// takeOut reports the condition c, which d has no longer, and declares what it says of properties.
 func (a *adapter) takeOut(d, c *builder, w word, branches ...*node) {
 	text := a.sketchCondition(c, w)
 	before := len(d.get(wordProperties).fieldsOf())
@@ -90,7 +91,7 @@ func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
 	d.set(wordProperties, merged)
 }
 
-// leftovers drops what the consumer does not take, with a note where it can be told.
+// leftovers drops what the consumer does not take, with a note where words can say it.
 func (a *adapter) leftovers(d *builder) bool {
 	if !d.done {
 		a.values(d)
@@ -99,7 +100,7 @@ func (a *adapter) leftovers(d *builder) bool {
 	silent := room[:0]
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
-		if a.takes(d, f.word) && (f.word != wordOther || a.takesOther(d)) && !a.goes(f) {
+		if a.takes(d, f.word) && (f.word != wordOther || a.takesOther(d)) && !a.isMoved(f) {
 			continue
 		}
 		if d.root && (f.word == wordDefs || f.word == wordDefinitions) {
@@ -127,7 +128,7 @@ func (a *adapter) leftovers(d *builder) bool {
 	case 1:
 		a.change(d.from, RuleKeyword, "dropped "+briefName(silent[0]), "", "")
 	default:
-		a.change(d.from, RuleKeyword, "dropped "+briefTo(strings.Join(silent, ", "), 80), "", "")
+		a.change(d.from, RuleKeyword, "dropped "+text.Clip(strings.Join(silent, ", "), 80), "", "")
 	}
 	return true
 }
@@ -140,9 +141,9 @@ func (d *builder) whence(f field) *node {
 	return d.from
 }
 
-// goes reports what is not left where it stands: definitions, which go where they are needed, the name of a draft other than
+// isMoved reports what is not left where it stands: definitions, which go where they are needed, the name of a draft other than
 // the one that is written here, and a null that cannot be given.
-func (a *adapter) goes(f field) bool {
+func (a *adapter) isMoved(f field) bool {
 	switch f.word {
 	case wordDefs, wordDefinitions, wordID:
 		return true
@@ -263,19 +264,19 @@ const maxNotes = 400 // bytes of what one description is given
 func (a *adapter) describe(d *builder) string {
 	a.clean(d, wordTitle)
 	a.clean(d, wordDescription)
-	text := d.get(wordDescription).string()
+	prose := d.get(wordDescription).string()
 	notes := ""
 	for i := range d.notes {
 		d.notes[i] = a.known(d, d.notes[i])
 	}
-	d.notes = slices.DeleteFunc(d.notes, func(note string) bool { return saysAlready(text, note) })
+	d.notes = slices.DeleteFunc(d.notes, func(note string) bool { return saysAlready(prose, note) })
 	if len(d.notes) > 0 {
-		notes = "(" + cleanText(briefTo(strings.Join(d.notes, "; "), maxNotes), func(string, ...any) {}) + ")"
+		notes = "(" + cleanText(text.Clip(strings.Join(d.notes, "; "), maxNotes), func(string, ...any) {}) + ")"
 	}
-	if text != "" && notes != "" && !strings.Contains(text, notes) {
-		notes = text + " " + notes
-	} else if notes == "" || text != "" {
-		notes = text
+	if prose != "" && notes != "" && !strings.Contains(prose, notes) {
+		notes = prose + " " + notes
+	} else if notes == "" || prose != "" {
+		notes = prose
 	}
 	if !a.takes(d, wordDescription) {
 		d.drop(wordDescription)
@@ -296,7 +297,7 @@ func (a *adapter) describe(d *builder) string {
 		}
 		return ""
 	}
-	if notes != text {
+	if notes != prose {
 		d.set(wordDescription, newString(notes))
 	}
 	return ""

@@ -252,7 +252,7 @@ func requires(n *node, name []byte) bool {
 var constraints = annotations | setOf(wordRequired, wordNot, wordDependentRequired, wordMinProperties, wordMaxProperties)
 
 // onlyConstrains reports a union beside a schema of its own that says no more than which properties must be there, or what
-// may not be: no shape, so nothing to say it with.
+// may not be: it describes no value, so there is nothing to say it with.
 func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 	if d.has&^annotations&^wordAnyOf.set() == 0 {
 		return false

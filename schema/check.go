@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// What Check tells of one schema at most: enough for a person, and a bound for a stranger's schema.
+// What Check reports of one schema at most: enough for a person, and a bound for a stranger's schema.
 const (
 	maxFindings     = 1_000
 	maxFindingsText = 1 << 20 // bytes of all their paths and messages
@@ -71,7 +71,7 @@ type checker struct {
 	sum      sums
 }
 
-// unreadable tells what Measure said.
+// unreadable reports what Measure found.
 func (c *checker) unreadable(err error) {
 	if over := (*LimitError)(nil); errors.As(err, &over) {
 		path := over.Pointer
@@ -105,7 +105,7 @@ func (c *checker) halves(t *tree, at *spot) {
 	}
 }
 
-// full reports whether enough has been told.
+// full reports whether enough has been found.
 func (c *checker) full() bool { return len(c.findings) >= maxFindings || c.text >= maxFindingsText }
 
 func (c *checker) find(at *spot, rule Rule, format string, args ...any) {
@@ -113,7 +113,7 @@ func (c *checker) find(at *spot, rule Rule, format string, args ...any) {
 }
 
 func (c *checker) findAs(at *spot, rule Rule, s Source, format string, args ...any) {
-	if !c.full() { // which saves the work of telling
+	if !c.full() { // which saves formatting
 		c.add(Finding{Path: at.path(), Rule: rule, Message: fmt.Sprintf(format, args...), Source: s.At, Class: s.Class, Date: s.Date})
 	}
 }

@@ -75,7 +75,7 @@ var formTexts = map[form]string{
 
 var sevenTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// formed reports whether the value of a keyword has its form, and tells if it has not. What stands inside it in the place of
+// formed reports whether the value of a keyword has its form, and finds a fault if not. What stands inside it in the place of
 // a schema is left to those who look there.
 func (c *checker) formed(name string, value *tree, at *spot) bool {
 	f := formOf(name)

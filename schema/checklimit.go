@@ -12,7 +12,7 @@ type sums struct {
 	properties, values, text, optional, unions int
 }
 
-// depth is how deep t stands where it is an object or an array, and tells of the first that stands too deep.
+// depth is how deep t stands where it is an object or an array, and finds the first that stands too deep.
 func (c *checker) depth(t *tree, at *spot, around int) int {
 	types := t.types()
 	if list := t.get("type").is("["); list || t.get("anyOf").is("[") {
@@ -36,7 +36,7 @@ func (c *checker) branches(m treeMember, at *spot) {
 	}
 }
 
-// totals tells of what is too much of in the whole schema.
+// totals finds what there is too much of in the whole schema.
 func (c *checker) totals(raw []byte) {
 	limits := c.rules.Limits
 	size := 0

@@ -77,7 +77,7 @@ func (t *tree) child(step string) *tree {
 
 // circles reports whether t is a reference to references only, which end nowhere.
 func (c *checker) circles(t *tree) bool {
-	var way []*tree
+	var chain []*tree
 	seen := map[*tree]bool{}
 	result := false
 	for t.get("$ref").is(`"`) && len(t.members) == 1 {
@@ -86,10 +86,10 @@ func (c *checker) circles(t *tree) bool {
 			break
 		}
 		seen[t] = true
-		way = append(way, t)
+		chain = append(chain, t)
 		t = c.resolve(t.get("$ref").text)
 	}
-	for _, t := range way {
+	for _, t := range chain {
 		c.circling[t] = result
 	}
 	return result

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// lacks tells what a schema does not say and must.
+// lacks finds what a schema does not say and must.
 func (c *checker) lacks(t *tree, at *spot, p position) {
 	r := c.rules
 	types := t.types()
@@ -34,7 +34,7 @@ func (c *checker) lacks(t *tree, at *spot, p position) {
 }
 
 // typedElsewhere reports whether the type of a schema without one stands in the branches of anyOf, or in what else it takes
-// that leads to schemas. Where anyOf is refused, that it is has been told.
+// that leads to schemas. Where anyOf is refused, that has been found.
 func (c *checker) typedElsewhere(t *tree, p position) bool {
 	for _, keyword := range []string{"anyOf", "$ref", "oneOf", "allOf"} {
 		if t.get(keyword) != nil && (keyword == "anyOf" || c.allowed(p).Takes(keyword)) {

@@ -72,7 +72,7 @@ func (c *checker) allowed(p position) Keywords {
 	return c.rules.Nested
 }
 
-// takes reports whether the keyword may stand there, and tells if not.
+// takes reports whether the keyword may stand there, and finds a fault if not.
 func (c *checker) takes(m treeMember, at *spot, p position) bool {
 	allowed, place := c.allowed(p), "there"
 	if allowed.Takes(m.name) {

@@ -1,8 +1,8 @@
-// Package schema shapes the JSON Schema of a tool's input before a model sees it, and says whether a schema is fit to be
-// handled at all. It works on bytes: the order of keys and the digits of numbers are the owner's, and stay so.
+// Package schema adapts the JSON Schema of a tool's input to what a model provider accepts, and says whether a schema is one to
+// be handled at all. It works on bytes: the order of keys and the digits of numbers are the owner's, and stay so.
 //
 // One bad tool makes a model provider refuse a whole request. A [Profile] is what one provider accepts, as data; [Adapt]
-// shapes a schema by it, and [Check] finds what the provider would refuse:
+// adapts a schema to it, and [Check] finds what the provider would refuse:
 //
 //	adapted, err := schema.Adapt(tool.InputSchema, schema.Universal)
 //	if err != nil {
@@ -31,7 +31,7 @@
 //
 // [Normalize] is total and pure: any bytes give a schema, the same bytes give the same schema, and a schema that is
 // normalised already comes back unchanged. Only a node's type decides what happens to it, and only properties and
-// additionalProperties of an object and items of an array are entered. All else is passed on or dropped whole, by its
+// additionalProperties of an object and items of an array are entered. All else is passed on or dropped as one, by its
 // bytes; that includes items of an object, properties of a string, and everything inside anyOf or enum.
 //
 // # Bounds

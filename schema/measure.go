@@ -83,7 +83,7 @@ func (e *LimitError) Error() string {
 //
 // Beyond a bound it returns a [*LimitError] as soon as that is certain, without reading on: bytes first, which costs
 // nothing, then depth and nodes, whichever is passed first. So of malformed JSON that is too large the one or the other
-// may be told.
+// may be reported.
 func Measure(raw []byte, limits Limits) error {
 	_, err := readWithin(nil, raw, limits)
 	return err

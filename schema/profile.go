@@ -6,7 +6,7 @@ import (
 )
 
 // Profile is what one consumer of tool schemas accepts: a model provider's API, or what several of them have in common.
-// It is data: [Adapt] shapes a schema by it, [Check] finds what would be refused, and [Profile.Rules] shows all of it. A nil
+// It is data: [Adapt] rewrites a schema for it, [Check] finds what would be refused, and [Profile.Rules] shows all of it. A nil
 // Profile is [Original].
 type Profile struct {
 	name  string

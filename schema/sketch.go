@@ -95,20 +95,20 @@ func (a *adapter) sketchPatterns(p *node) string {
 		}
 		parts = append(parts, briefName(string(f.name))+": "+a.signature(f.value).Type(st))
 	}
-	return briefTo(strings.Join(parts, ", "), maxSketch)
+	return text.Clip(strings.Join(parts, ", "), maxSketch)
 }
 
 func (a *adapter) sketchCondition(d *builder, w word) string {
 	v := d.get(w)
 	if w == wordIf {
-		text := "if " + a.sketch(v)
+		condition := "if " + a.sketch(v)
 		if then := d.get(wordThen); then != nil {
-			text += " then " + a.sketch(then)
+			condition += " then " + a.sketch(then)
 		}
 		if other := d.get(wordElse); other != nil {
-			text += " else " + a.sketch(other)
+			condition += " else " + a.sketch(other)
 		}
-		return briefTo(text, maxSketch)
+		return text.Clip(condition, maxSketch)
 	}
 	var parts []string
 	for _, f := range v.fields[:min(len(v.fields), signature.Note.Choices)] {
@@ -125,7 +125,7 @@ func (a *adapter) sketchCondition(d *builder, w word) string {
 		}
 		parts = append(parts, a.shown(string(f.name))+" needs "+needs)
 	}
-	return briefTo(strings.Join(parts, ", "), maxSketch)
+	return text.Clip(strings.Join(parts, ", "), maxSketch)
 }
 
 // plainValue is a value as one says it: a string without its quotes.
@@ -185,8 +185,6 @@ func (a *adapter) sketchConstraint(n *node) string {
 
 // briefName is a name that a stranger chose, in one line and quoted where it needs to be.
 func briefName(s string) string { return signature.Name(s) }
-
-func briefTo(s string, limit int) string { return text.Clip(s, limit) }
 
 // A node is a [signature.Node].
 var _ signature.Node = (*node)(nil)

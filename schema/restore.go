@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// way is the way back of the arguments that stand where one schema does. nil: they stay as they are.
+// inverse says how Restore turns arguments for an adapted schema into arguments for the original. nil: they stay as they are.
 type inverse struct {
 	wrapped    bool              // the value is the property input of an object
 	entries    bool              // the value is a list of entries {key, value}, for an object whose values follow others
@@ -24,7 +24,7 @@ type inverse struct {
 	late       bool              // of a definition: the rest is filled in when that is written
 }
 
-// property is what is to be done to one property.
+// propertyInverse is what is to be done to one property.
 type propertyInverse struct {
 	adapted  []byte
 	name     []byte // its own
@@ -35,7 +35,7 @@ type propertyInverse struct {
 	step     *inverse
 }
 
-// branch is one schema of a union.
+// unionBranch is one schema of a union.
 type unionBranch struct {
 	node *node
 	back *inverse
@@ -50,14 +50,14 @@ func (s *inverse) isNothing() bool {
 		len(s.union) == 0 && s.inner == nil && !slices.ContainsFunc(s.prefix, func(p *inverse) bool { return p != nil })
 }
 
-// fill makes a late way lead where w leads.
+// fill completes a late inverse with w.
 func (s *inverse) fill(w *inverse) {
 	if w != nil {
 		s.chain = []*inverse{w}
 	}
 }
 
-// detach takes what a way knows of schemas out of the memory in which they were adapted.
+// detach copies what an inverse knows of schemas out of the memory in which they were adapted.
 func (s *inverse) detach(done map[*inverse]bool) {
 	if s == nil || done[s] {
 		return
@@ -95,7 +95,7 @@ func (a *adapter) inverseOfUnion(d *builder, all []*unionBranch) *inverse {
 	if !slices.ContainsFunc(all, func(b *unionBranch) bool { return b.back != nil }) {
 		return nil
 	}
-	if slices.ContainsFunc(all, func(b *unionBranch) bool { return !canBeTold(b.node) }) {
+	if slices.ContainsFunc(all, func(b *unionBranch) bool { return !canBeDecided(b.node) }) {
 		a.ambiguous = append(a.ambiguous, d.from)
 	}
 	return &inverse{union: all}
@@ -109,13 +109,13 @@ func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
 	if a.back == nil || Measure(arguments, Limits{Nodes: -1, Bytes: -1, Depth: maxLevels}) != nil {
 		return arguments
 	}
-	r := restorer{root: referred(a.Schema), told: map[pairing]bool{}}
+	r := restorer{root: referred(a.Schema), known: map[pairing]bool{}}
 	return r.restore(readValid(arguments), a.back, 0, nil).append(nil)
 }
 
 type restorer struct {
-	root *node            // the adapted schema, if there are references in it
-	told map[pairing]bool // what follows has found
+	root  *node            // the adapted schema, if there are references in it
+	known map[pairing]bool // what follows has found
 }
 
 func referred(adapted json.RawMessage) *node {
@@ -125,17 +125,17 @@ func referred(adapted json.RawMessage) *node {
 	return readValid(adapted)
 }
 
-// restore goes the way s with the value n, and each way once, for a reference may lead back without a step: gone are those
-// that n has gone.
-func (r *restorer) restore(n *node, s *inverse, level int, gone map[*inverse]bool) *node {
-	if s == nil || level > maxLevels || gone[s] {
+// restore applies s to the value n, and each inverse once, for a reference may lead back without a step: those in used were
+// applied to n.
+func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]bool) *node {
+	if s == nil || level > maxLevels || used[s] {
 		return n
 	}
-	if gone == nil && (len(s.chain) > 0 || len(s.union) > 0) {
-		gone = map[*inverse]bool{}
+	if used == nil && (len(s.chain) > 0 || len(s.union) > 0) {
+		used = map[*inverse]bool{}
 	}
-	if gone != nil {
-		gone[s] = true
+	if used != nil {
+		used[s] = true
 	}
 	if s.wrapped {
 		if inner := r.restore(n, s.inner, level, nil).member("input"); inner != nil {
@@ -144,10 +144,10 @@ func (r *restorer) restore(n *node, s *inverse, level int, gone map[*inverse]boo
 		return n
 	}
 	for _, w := range s.chain {
-		n = r.restore(n, w, level, gone)
+		n = r.restore(n, w, level, used)
 	}
-	if b := r.meant(n, s.union, gone); b != nil {
-		n = r.restore(n, b.back, level, gone)
+	if b := r.meant(n, s.union, used); b != nil {
+		n = r.restore(n, b.back, level, used)
 	}
 	switch n.kind {
 	case '{':
@@ -162,11 +162,11 @@ func (r *restorer) restore(n *node, s *inverse, level int, gone map[*inverse]boo
 
 // meant is the branch that a value follows; of several, the first that declares most of its properties. Where it follows
 // none, it is the one that declares most, so that what is said of the value is said of what was meant.
-func (r *restorer) meant(n *node, union []*unionBranch, gone map[*inverse]bool) *unionBranch {
+func (r *restorer) meant(n *node, union []*unionBranch, used map[*inverse]bool) *unionBranch {
 	var best *unionBranch
 	most := 0
 	for _, b := range union {
-		if gone[b.back] {
+		if used[b.back] {
 			continue
 		}
 		declared := 0
@@ -257,7 +257,7 @@ func (r *restorer) entries(n *node, s *inverse, level int) *node {
 }
 
 // Path turns a path into the original's arguments (RFC 6901) into the path into what the model wrote, as far as it can be
-// told: of a list of entries it is the path of the list.
+// known: of a list of entries it is the path of the list.
 func (a *Adapted) Path(original string) string {
 	if a.back == nil {
 		return original
@@ -285,7 +285,7 @@ func (a *Adapted) Path(original string) string {
 	return out
 }
 
-// forward is what a step of an original path is called in the adapted arguments, and the way that goes on there.
+// forward is what a step of an original path is called in the adapted arguments, and the inverse that goes on there.
 func (s *inverse) forward(name string, asked map[*inverse]bool) (adapted string, next *inverse, ok bool) {
 	if s == nil || asked[s] {
 		return name, nil, true

@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// follows reports whether a value follows an adapted schema, as far as it is told what belongs to which branch of a union.
+// follows reports whether a value follows an adapted schema, as far as it takes to find the branch of a union that it belongs to.
 func (r *restorer) follows(v, s *node, level int) bool {
-	told, known := r.told[pairing{v, s}]
+	follows, known := r.known[pairing{v, s}]
 	if !known {
-		r.told[pairing{v, s}] = false // what leads back to itself says nothing
-		told = r.follow(v, s, level)
-		r.told[pairing{v, s}] = told
+		r.known[pairing{v, s}] = false // what leads back to itself says nothing
+		follows = r.follow(v, s, level)
+		r.known[pairing{v, s}] = follows
 	}
-	return told
+	return follows
 }
 
 // pairing is a value and a schema.
@@ -118,20 +118,20 @@ var followed = annotations | setOf(wordType, wordRef, wordEnum, wordConst, wordA
 	wordMaxItems, wordItems, wordMinLength, wordMaxLength, wordMinimum, wordMaximum, wordExclusiveMinimum,
 	wordExclusiveMaximum, wordRequired, wordProperties, wordAdditionalProperties, wordFormat, wordNullable)
 
-// canBeTold reports whether follows can say of every value whether it follows s.
-func canBeTold(s *node) bool {
+// canBeDecided reports whether follows can say of every value whether it follows s.
+func canBeDecided(s *node) bool {
 	for i := range s.fields {
 		f := &s.fields[i]
-		told := followed.has(f.word)
+		decided := followed.has(f.word)
 		switch f.word {
 		case wordProperties:
-			told = !slices.ContainsFunc(f.value.fields, func(p field) bool { return !canBeTold(p.value) })
+			decided = !slices.ContainsFunc(f.value.fields, func(p field) bool { return !canBeDecided(p.value) })
 		case wordItems, wordAdditionalProperties:
-			told = canBeTold(f.value)
+			decided = canBeDecided(f.value)
 		case wordAnyOf:
-			told = !slices.ContainsFunc(f.value.elems, func(e *node) bool { return !canBeTold(e) })
+			decided = !slices.ContainsFunc(f.value.elems, func(e *node) bool { return !canBeDecided(e) })
 		}
-		if !told {
+		if !decided {
 			return false
 		}
 	}
