@@ -162,7 +162,7 @@ func (a *adapter) takesOther(d *builder) bool {
 	return len(a.rules.Nested.Only) == 0
 }
 
-// allowedValues drops the values that the consumer does not take of keywords that it takes, and adapts what else holds schemas.
+// values drops the values that the consumer does not take of keywords that it takes, and adapts what else holds schemas.
 func (a *adapter) values(d *builder) {
 	if f := d.get(wordFormat); f != nil && len(a.rules.Formats) > 0 && a.takes(d, wordFormat) && !slices.Contains(a.rules.Formats, f.string()) {
 		a.change(d.from, RuleFormat, "dropped format", "format "+briefName(f.string()), "")

@@ -99,7 +99,7 @@ func formatSuits(format string, t typeSet) bool {
 	return t.has(typeString)
 }
 
-// byPosition handles a type that is given.
+// listed handles a type that is given.
 func (a *adapter) listed(d *builder, t *node) bool {
 	all := d.declared()
 	if t.kind == '[' && len(t.elems) == 1 {

@@ -114,7 +114,7 @@ func (t *tree) strings() []string {
 	return all
 }
 
-// typeSet are the names that type gives in a schema.
+// types are the names that type gives in a schema.
 func (t *tree) types() []string {
 	named := t.get("type")
 	if named.is(`"`) {
@@ -129,7 +129,7 @@ func (t *tree) isInteger() bool {
 	return t.kind == '0' && (err != nil || f == float64(int64(f)) || f > 1<<62 || f < -1<<62)
 }
 
-// numberOf is a number's value; what is too large for a float64 is infinite.
+// number is a number's value; what is too large for a float64 is infinite.
 func (t *tree) number() float64 {
 	f, _ := strconv.ParseFloat(t.text, 64)
 	return f
