@@ -217,13 +217,7 @@ func mergedProperties(x, y *node) *node {
 
 // allValues are the values that one list has or the other.
 func allValues(x, y *node) *node {
-	out := &node{kind: '[', elems: slices.Clone(x.elems)}
-	for _, e := range y.elems {
-		if !hasSame(out.elems, e) {
-			out.elems = append(out.elems, e)
-		}
-	}
-	return out
+	return newArray(withoutSame(slices.Concat(x.elems, y.elems), (*node).compact)...)
 }
 
 // commonValues are the values that both lists have.
@@ -236,18 +230,7 @@ func commonValues(x, y *node) *node {
 
 // namesOf are the names that one list has or the other, however they are spelled.
 func namesOf(x, y *node) *node {
-	out := &node{kind: '[', elems: slices.Clone(x.elems)}
-	seen := make(map[string]bool, len(x.elems)+len(y.elems))
-	for _, e := range x.elems {
-		seen[e.string()] = true
-	}
-	for _, e := range y.elems {
-		if name := e.string(); !seen[name] {
-			seen[name] = true
-			out.elems = append(out.elems, e)
-		}
-	}
-	return out
+	return newArray(withoutSame(slices.Concat(x.elems, y.elems), (*node).string)...)
 }
 
 const maxProduct = 16 // branches that two unions may make of one another

@@ -204,12 +204,7 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 
 // oneOfEach is a schema that takes what one of the variants takes.
 func oneOfEach(variants []*node) *node {
-	var kept []*node
-	for _, v := range variants {
-		if !hasSame(kept, v) {
-			kept = append(kept, v)
-		}
-	}
+	kept := withoutSame(slices.Clone(variants), (*node).compact)
 	if len(kept) == 1 {
 		return kept[0]
 	}

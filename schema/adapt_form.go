@@ -122,7 +122,7 @@ func (a *adapter) enumValues(d *builder, v *node) *node {
 	if len(valid) < len(v.elems) {
 		a.change(d.from, RuleJSON, "dropped values with half a surrogate pair", "", sketchValues(v.elems))
 	}
-	return v.unlessAll(withoutSame(valid, func(e *node) string { return string(e.append(nil)) }))
+	return v.unlessAll(withoutSame(valid, (*node).compact))
 }
 
 // unlessAll is a list of those of v's elements, nil where they are all.

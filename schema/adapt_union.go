@@ -345,13 +345,13 @@ func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
 	known := make(map[string]bool, len(all))
 	enums := map[string]int{} // by their type, where they stand in out
 	for _, b := range all {
-		text := string(b.node.append(nil))
+		text := b.node.compact()
 		if known[text] {
 			continue
 		}
 		known[text] = true
 		if t := b.node.get(wordType); t != nil && isEnum(b.node) {
-			of := string(t.append(nil))
+			of := t.compact()
 			if i, ok := enums[of]; ok {
 				out[i] = &unionBranch{node: a.oneEnum(d, out[i].node, b.node)}
 				continue

@@ -114,6 +114,9 @@ func (n *node) append(out []byte) []byte {
 	return append(out, n.text...)
 }
 
+// compact is n as compact JSON.
+func (n *node) compact() string { return string(n.append(nil)) }
+
 // clone is a copy that shares nothing but the text.
 func (n *node) clone() *node {
 	c := &node{kind: n.kind, text: n.text}
