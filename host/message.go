@@ -88,7 +88,7 @@ func jsonBody(h http.Header) bool {
 // the most specific one counts, and a weight of 0 refuses (RFC 9110, section 12.5.1).
 func accepted(h http.Header) acceptance {
 	values := h["Accept"]
-	if len(values) == 0 {
+	if len(values) == 0 || len(values) == 1 && values[0] == "application/json, text/event-stream" {
 		return acceptance{true, true}
 	}
 	takes := map[string]bool{}
@@ -159,7 +159,6 @@ func (h *Host) body(w http.ResponseWriter, r *http.Request) (body []byte, err er
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
 	c := http.NewResponseController(w)
-	due := &dueBody{Reader: r.Body, c: c, start: time.Now()}
 	defer func() {
 		if err == nil {
 			_ = c.SetReadDeadline(time.Time{}) // the connection is used again
@@ -169,9 +168,10 @@ func (h *Host) body(w http.ResponseWriter, r *http.Request) (body []byte, err er
 	}()
 	if n >= 0 && n <= memory.Small {
 		body = make([]byte, n)
-		_, err = io.ReadFull(due, body)
+		_, err = io.ReadFull(r.Body, body) // within bodyWait, which serveHTTP has set
 		return body, err
 	}
+	due := &dueBody{Reader: r.Body, c: c, start: time.Now()}
 	due.moves = h.opts.Memory.Transfer(func() { _ = c.SetReadDeadline(time.Now()) })
 	defer due.moves.End()
 	m := memory.Meter{Budget: h.opts.Memory}

@@ -19,7 +19,7 @@ const (
 
 	takeWait  = 3 * time.Second       // for room
 	takeTick  = 50 * time.Millisecond // between two looks at it
-	stalled   = time.Second           // for [Small] bytes of its client; then a transfer makes room
+	stallTime = time.Second           // for [Small] bytes of its client; then a transfer makes room
 	giveEvery = 5 * time.Second       // while much is held; what is left is given back to the system
 )
 
@@ -101,8 +101,8 @@ type NoRoom struct{}
 
 func (NoRoom) Error() string { return "no room for the message, because others hold too many bytes" }
 
-// ahead is what a meter takes at a time, in bytes.
-const ahead = 1 << 20
+// takenAhead is what a meter takes at a time, in bytes.
+const takenAhead = 1 << 20
 
 // Meter takes for one message as it grows.
 type Meter struct {
@@ -116,7 +116,7 @@ func (m *Meter) Grow(size int64) bool {
 	if size <= Small || size <= m.taken {
 		return true
 	}
-	n := size + min(size, ahead) - m.taken
+	n := size + min(size, takenAhead) - m.taken
 	if !m.Budget.Take(n) {
 		return false
 	}
@@ -186,7 +186,7 @@ func (b *Budget) makeRoom() {
 	now := time.Now()
 	var over []*Transfer
 	for t := range b.transfers {
-		if t.waited+now.Sub(t.since) > stalled {
+		if t.waited+now.Sub(t.since) > stallTime {
 			over = append(over, t)
 			delete(b.transfers, t)
 		}

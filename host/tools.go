@@ -5,14 +5,134 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
+	"slices"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
+
+// changeDelay gathers changes of a toolbox into one notification: twenty
+// servers that come up together are not twenty listings.
+const changeDelay = 50 * time.Millisecond
+
+// toolsBackend is a [Backend] over a toolbox.
+type toolsBackend struct {
+	src        toolbox.Source
+	parameters bool         // publish what models see
+	exact      bool         // mend nothing
+	size       int          // tools on a page of tools/list; 0: all
+	log        *slog.Logger // nil: silent
+
+	mu   sync.Mutex
+	kept []keptList
+}
+
+var _ Backend = (*toolsBackend)(nil)
+
+// Tools is a [Backend] that publishes a toolbox: tools/list from its snapshots,
+// tools/call into its exact door.
+//
+// Schemas and whole tools are published as their owners wrote them, but for the name
+// and for what makes the clients of an era refuse a whole list, which is left out. A
+// tool whose input schema is not of type "object" is not published at all.
+func Tools(src toolbox.Source) Backend { return newToolsBackend(src) }
+
+func newToolsBackend(src toolbox.Source) *toolsBackend { return &toolsBackend{src: src} }
+
+// Handle implements [Backend].
+func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	switch m.Method {
+	case protocol.MethodDiscover:
+		b := []byte(`{"capabilities":{"tools":{"listChanged":true}}`)
+		s := t.src.Snapshot(m.Caller)
+		if says := instructionsOf(s); says != "" {
+			b = append(append(b, `,"instructions":`...), wire.Quote(says)...)
+		}
+		if len(s.Pending) > 0 { // who may have more to say
+			b = append(b, `,"ttlMs":0`...)
+		}
+		return append(b, '}'), nil
+	case protocol.MethodToolsList:
+		cursor, _ := wire.Lookup(m.Params, "cursor")
+		return t.list(m.Caller).page(m.Era, cursor, t.size)
+	case protocol.MethodToolsCall:
+		return t.call(ctx, m, back)
+	}
+	return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
+}
+
+// Watch implements [Backend]. Changes that come close together are told once.
+func (t *toolsBackend) Watch(notify func(interop.Message)) (stop func()) {
+	changed, unwatch := t.changes()
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		delay := time.NewTimer(changeDelay)
+		defer delay.Stop()
+		for {
+			select {
+			case <-changed:
+			case <-end:
+				return
+			}
+			delay.Reset(changeDelay)
+			select {
+			case <-delay.C:
+			case <-end:
+				return
+			}
+			select { // what came meanwhile is told with it
+			case <-changed:
+			default:
+			}
+			notify(interop.Message{Method: protocol.NoteToolsChanged})
+		}
+	}()
+	var once sync.Once
+	return func() {
+		once.Do(func() { unwatch(); close(end) })
+		<-ended
+	}
+}
+
+// Settle waits until no server is pending of which nothing is listed yet, or ctx ends; see
+// [NewFront].
+func (t *toolsBackend) Settle(ctx context.Context, p toolbox.Principal) {
+	changed, stop := t.changes()
+	defer stop()
+	for hasUnlisted(t.src.Snapshot(p)) {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// changes has something in it after each change of the toolbox.
+func (t *toolsBackend) changes() (changed <-chan struct{}, stop func()) {
+	c := make(chan struct{}, 1)
+	return c, t.src.Watch(func() {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// hasUnlisted reports whether a server is pending of which nothing is known either.
+func hasUnlisted(s *toolbox.Snapshot) bool {
+	return slices.ContainsFunc(s.Pending, func(server string) bool {
+		return !slices.ContainsFunc(s.Tools, func(d toolbox.Descriptor) bool { return d.Server == server })
+	})
+}
 
 // call runs one tool. What is wrong with the request is an error, what goes
 // wrong with the tool a result, except where its server answered with an error
@@ -36,7 +156,7 @@ func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop
 	if r == nil {
 		r = toolbox.NewResult()
 	}
-	if w := r.Wire(); ours(w) {
+	if w := r.Wire(); isMCP(w) {
 		return w.JSON, nil
 	}
 	return localResult(r, m.Era)
@@ -119,7 +239,7 @@ func localResult(r *toolbox.Result, era interop.Era) (json.RawMessage, error) {
 		switch {
 		case block.Text != nil:
 			b = appendText(b, *block.Text)
-		case ours(block.Wire):
+		case isMCP(block.Wire):
 			if !wire.Valid(block.Wire.JSON) {
 				return nil, errors.New("the tool gave a block that is not valid JSON")
 			}
@@ -164,7 +284,7 @@ func progressToken(meta json.RawMessage) json.RawMessage {
 // progressParams is a report for the one who gave the token. A server's own
 // keeps all else that it says.
 func progressParams(p toolbox.Progress, token json.RawMessage) json.RawMessage {
-	if ours(p.Wire) {
+	if isMCP(p.Wire) {
 		params, err := wire.Rewrite(p.Wire.JSON, wire.Edit{Key: "progressToken", Value: token})
 		if err != nil {
 			return nil
@@ -172,9 +292,9 @@ func progressParams(p toolbox.Progress, token json.RawMessage) json.RawMessage {
 		return params
 	}
 	b := append([]byte(`{"progressToken":`), token...)
-	b = append(append(b, `,"progress":`...), number(p.Done)...)
+	b = append(append(b, `,"progress":`...), jsonNumber(p.Done)...)
 	if p.Total != 0 {
-		b = append(append(b, `,"total":`...), number(p.Total)...)
+		b = append(append(b, `,"total":`...), jsonNumber(p.Total)...)
 	}
 	if p.Message != "" {
 		b = append(append(b, `,"message":`...), wire.Quote(p.Message)...)
@@ -182,8 +302,8 @@ func progressParams(p toolbox.Progress, token json.RawMessage) json.RawMessage {
 	return append(b, '}')
 }
 
-// number is a float as JSON, which has no infinities.
-func number(f float64) []byte {
+// jsonNumber is a float as JSON, which has no infinities.
+func jsonNumber(f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		f = 0
 	}
