@@ -20,7 +20,7 @@ import (
 )
 
 // Backend is what stands behind a [Host]'s front: it answers the requests of
-// clients, in both eras, and tells of changes. [Tools] is one over a toolbox.
+// clients, in both eras, and reports changes. [Tools] is one over a toolbox.
 //
 // All methods are called concurrently.
 type Backend interface {
@@ -33,7 +33,7 @@ type Backend interface {
 	// [*interop.Fault] reaches the client as an internal error. The front adapts the
 	// result's hop fields (resultType, reserved _meta keys) to the client's era.
 	Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
-	// Watch tells of notifications for all clients (notifications/tools/list_changed).
+	// Watch reports notifications for all clients (notifications/tools/list_changed).
 	// notify must not block. After stop has returned it is not called again.
 	Watch(notify func(interop.Message)) (stop func())
 }
@@ -50,7 +50,7 @@ type front struct {
 	kept         adaptedLists
 
 	mu        sync.Mutex
-	listeners map[*noteBox]func(method string) bool
+	listeners map[*noteQueue]func(method string) bool
 	watching  bool
 	closed    bool
 	stop      func()        // ends Backend.Watch
@@ -62,7 +62,7 @@ func newFront(b Backend, o *Options) *front {
 	f := &front{
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
 		scope: "public", exact: o.Exact,
-		listeners: map[*noteBox]func(string) bool{},
+		listeners: map[*noteQueue]func(string) bool{},
 	}
 	if o.Principal != nil {
 		f.scope = "private"

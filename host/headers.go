@@ -19,10 +19,10 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// guard refuses what a web page could send through a browser: a foreign Host
+// checkOrigin refuses what a web page could send through a browser: a foreign Host
 // header (DNS rebinding) or a foreign Origin.
-func (h *Host) guard(r *http.Request) error {
-	if err := h.guardHost(r); err != nil {
+func (h *Host) checkOrigin(r *http.Request) error {
+	if err := h.checkHost(r); err != nil {
 		return err
 	}
 	origins := r.Header["Origin"]
@@ -37,10 +37,10 @@ func (h *Host) guard(r *http.Request) error {
 	return nil
 }
 
-// share lets the page of an allowed origin send requests and read the answers (the
+// allowOrigin lets the page of an allowed origin send requests and read the answers (the
 // Fetch standard, "CORS protocol"). Nothing is allowed with credentials, as there are
 // no cookies. It reports a preflight, which it has answered.
-func share(w http.ResponseWriter, r *http.Request) (done bool) {
+func allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	head := w.Header()
 	head.Add("Vary", "Origin")
 	origin, ok := headerValue(r.Header, "Origin")
@@ -75,7 +75,7 @@ func share(w http.ResponseWriter, r *http.Request) (done bool) {
 
 var mcpHeader = regexp.MustCompile(`^mcp-[a-z0-9_-]+$`)
 
-func (h *Host) guardHost(r *http.Request) error {
+func (h *Host) checkHost(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	loopback := local != nil && loopbackAddr(local)
 	switch {
@@ -106,7 +106,7 @@ func (h *Host) allowedOrigin(origin, host string) bool {
 // been pointed at us (DNS rebinding), but for an address or a name that is configured.
 func (h *Host) ownName(host string) bool {
 	_, err := netip.ParseAddr(hostName(host))
-	return err == nil || len(h.opts.AllowedHosts) > 0 // then it is one of those, see guardHost
+	return err == nil || len(h.opts.AllowedHosts) > 0 // then it is one of those, see checkHost
 }
 
 // hostName is a Host header without its port and brackets.

@@ -40,16 +40,16 @@ type Options struct {
 	// ([interop.MountOptions].Memory), so that clients that do not read make room for
 	// answers. nil: 256 MiB of its own.
 	Memory *interop.Memory
-	// Logger hears of what goes wrong out of sight. nil: silent.
+	// Logger gets the errors that no client sees. nil: silent.
 	Logger *slog.Logger
 	// Principal says who sends an HTTP request. Its error refuses the request: with
 	// the status, header and body of an [*interop.HTTPError] in its chain, otherwise with
 	// 401 and no reason. A session belongs to who opened it. nil: everyone is "".
 	Principal func(*http.Request) (toolbox.Principal, error)
-	// AllowedHosts are Host headers taken beside the loopback names: a name, or
+	// AllowedHosts are Host headers accepted in addition to the loopback names: a name, or
 	// name:port. nil: on a loopback address none, on others any.
 	AllowedHosts []string
-	// AllowedOrigins are Origin headers taken beside loopback origins and the
+	// AllowedOrigins are Origin headers accepted in addition to loopback origins and the
 	// server's own, which is an address or one of AllowedHosts: "https://app.example".
 	// Their pages may read the answers (CORS). nil: none.
 	AllowedOrigins []string

@@ -60,7 +60,7 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.leave(from)
-	defer h.hurry(w)()
+	defer h.boundWrites(w)()
 	switch {
 	case m == nil:
 		h.serveSession(w, r, caller)
@@ -74,11 +74,11 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 // admit says who sends a request; false where it is answered already: a preflight,
 // which carries no token, or a refusal.
 func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Principal, ok bool) {
-	if err := h.guard(r); err != nil {
+	if err := h.checkOrigin(r); err != nil {
 		refuse(w, http.StatusForbidden, interop.CodeInvalidRequest, err.Error())
 		return "", false
 	}
-	if share(w, r) {
+	if allowOrigin(w, r) {
 		return "", false
 	}
 	if h.opts.Principal == nil {
@@ -134,7 +134,7 @@ func (h *Host) session(w http.ResponseWriter, r *http.Request, caller toolbox.Pr
 	return s
 }
 
-// get streams a session's news. Of several streams each piece of news goes to
+// get streams a session's notifications. Of several streams each notification goes to
 // one (2025-11-25, basic/transports, "Multiple Connections").
 func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) {
 	if !accepted(r.Header).stream {
@@ -159,8 +159,8 @@ func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) {
 	for {
 		var err error
 		select {
-		case <-s.news.signal:
-			err = h.sendNews(w, s)
+		case <-s.notes.signal:
+			err = h.sendNotes(w, s)
 		case <-beat:
 			err = writeStream(w, []byte(":\n\n"))
 		case <-r.Context().Done():
@@ -174,12 +174,12 @@ func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) {
 	}
 }
 
-// sendNews sends what waits for a session; what cannot be sent waits on.
-func (h *Host) sendNews(w http.ResponseWriter, s *hostSession) error {
-	notes := s.news.take()
+// sendNotes sends what waits for a session; what cannot be sent waits on.
+func (h *Host) sendNotes(w http.ResponseWriter, s *hostSession) error {
+	notes := s.notes.take()
 	for i, m := range notes {
 		if err := writeStream(w, eventOf(noteFrame(m.Method, [][]byte{m.Params}))...); err != nil {
-			s.news.put(notes[i:]...)
+			s.notes.put(notes[i:]...)
 			return err
 		}
 	}
@@ -269,7 +269,7 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 	defer h.sessions.release(s)
 	switch m.Kind() {
 	case wire.Notification:
-		h.front.hear(r.Context(), s.frontSession, interop.Message{Params: m.Params, Method: m.method, Era: interop.Legacy, Caller: m.from.caller})
+		h.front.notified(r.Context(), s.frontSession, interop.Message{Params: m.Params, Method: m.method, Era: interop.Legacy, Caller: m.from.caller})
 		w.WriteHeader(http.StatusAccepted)
 		return
 	case wire.Response:

@@ -12,24 +12,24 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// maxNews bounds what may wait for a slow listener.
-const maxNews = 1024
+// maxQueuedNotes bounds what may wait for a slow listener.
+const maxQueuedNotes = 1024
 
-// noteBox holds what one listener has yet to be told. It never blocks who puts
-// something in; the same news waits once, however often it is put.
-type noteBox struct {
+// noteQueue holds the notifications that wait for one listener. put never blocks, and the
+// same notification waits once, however often it is put.
+type noteQueue struct {
 	signal chan struct{} // one slot: something is there
 
 	mu    sync.Mutex
 	notes []interop.Message
 }
 
-func newNoteBox() *noteBox { return &noteBox{signal: make(chan struct{}, 1)} }
+func newNoteQueue() *noteQueue { return &noteQueue{signal: make(chan struct{}, 1)} }
 
-func (b *noteBox) put(notes ...interop.Message) {
+func (b *noteQueue) put(notes ...interop.Message) {
 	b.mu.Lock()
 	for _, m := range notes {
-		if len(b.notes) < maxNews && !slices.ContainsFunc(b.notes, func(o interop.Message) bool {
+		if len(b.notes) < maxQueuedNotes && !slices.ContainsFunc(b.notes, func(o interop.Message) bool {
 			return o.Method == m.Method && string(o.Params) == string(m.Params)
 		}) {
 			b.notes = append(b.notes, m)
@@ -42,7 +42,7 @@ func (b *noteBox) put(notes ...interop.Message) {
 	}
 }
 
-func (b *noteBox) take() []interop.Message {
+func (b *noteQueue) take() []interop.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	notes := b.notes
@@ -50,20 +50,20 @@ func (b *noteBox) take() []interop.Message {
 	return notes
 }
 
-// attend lets a box hear the backend's notifications that wanted takes; nil
+// subscribe lets a queue have the backend's notifications that wanted takes; nil
 // takes all. The first one makes the front watch the backend.
-func (f *front) attend(box *noteBox, wanted func(method string) bool) {
+func (f *front) subscribe(queue *noteQueue, wanted func(method string) bool) {
 	f.mu.Lock()
 	start := !f.watching && !f.closed
 	if !f.closed {
-		f.listeners[box] = wanted
+		f.listeners[queue] = wanted
 		f.watching = true
 	}
 	f.mu.Unlock()
 	if !start {
 		return
 	}
-	stop := f.backend.Watch(f.tell)
+	stop := f.backend.Watch(f.broadcast)
 	f.mu.Lock()
 	closed := f.closed
 	if !closed {
@@ -75,24 +75,24 @@ func (f *front) attend(box *noteBox, wanted func(method string) bool) {
 	}
 }
 
-func (f *front) dismiss(box *noteBox) {
+func (f *front) unsubscribe(queue *noteQueue) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.listeners, box)
+	delete(f.listeners, queue)
 }
 
-// tell puts a notification into the box of everyone who wants it.
-func (f *front) tell(m interop.Message) {
+// broadcast puts a notification into the queue of everyone who wants it.
+func (f *front) broadcast(m interop.Message) {
 	f.mu.Lock()
-	var boxes []*noteBox
-	for box, wanted := range f.listeners {
+	var queues []*noteQueue
+	for queue, wanted := range f.listeners {
 		if wanted == nil || wanted(m.Method) {
-			boxes = append(boxes, box)
+			queues = append(queues, queue)
 		}
 	}
 	f.mu.Unlock()
-	for _, box := range boxes {
-		box.put(m)
+	for _, queue := range queues {
+		queue.put(m)
 	}
 }
 
@@ -145,9 +145,9 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 		return f.failure(ctx, r, err)
 	}
 	agreed, methods := agreeOn(filter, d.capabilities)
-	box := newNoteBox()
-	f.attend(box, func(method string) bool { return slices.Contains(methods, method) })
-	defer f.dismiss(box)
+	queue := newNoteQueue()
+	f.subscribe(queue, func(method string) bool { return slices.Contains(methods, method) })
+	defer f.unsubscribe(queue)
 	tag := append([]byte(`"_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
 	tag = append(tag, '}')
 	ack := append(append(append(append([]byte("{"), tag...), `,"notifications":`...), agreed...), '}')
@@ -156,7 +156,7 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	for {
 		select {
-		case <-box.signal:
+		case <-queue.signal:
 		case <-ctx.Done():
 			if context.Cause(ctx) != errHostClosed {
 				return frontAnswer{}
@@ -165,7 +165,7 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 			end = append(append(end, `,"`+protocol.MetaServerInfo+`":`...), f.info...)
 			return frontAnswer{result: [][]byte{append(end, "}}"...)}}
 		}
-		for _, m := range box.take() {
+		for _, m := range queue.take() {
 			if err := r.note(ctx, m.Method, tagged(m.Params, r.id)); err != nil {
 				return frontAnswer{}
 			}

@@ -50,14 +50,14 @@ type hostPipe struct {
 	stop    context.CancelCauseFunc
 	broken  chan error // one slot: a write has failed
 
-	writing sync.Mutex // held while writing: a frame goes out whole
+	writing sync.Mutex // held while a frame is written
 
 	mu      sync.Mutex
 	stopped bool // nothing is started any more
 	running sync.WaitGroup
 }
 
-func (h *Host) servePipe(ctx context.Context, w hostWire, patience time.Duration) error {
+func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration) error {
 	if err := h.enter(client{}); err != nil {
 		w.close()
 		return interop.NewFault(interop.Transport, "", "serve", err)
@@ -67,11 +67,11 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, patience time.Duration
 		host: h, wire: w, session: newFrontSession(h.front), ctx: context.WithoutCancel(ctx),
 		slots: make(chan struct{}, h.opts.MaxInFlight), listens: make(chan struct{}, maxListens), broken: make(chan error, 1),
 	}
-	p.session.patience = patience
+	p.session.listWait = listWait
 	p.quit, p.stop = context.WithCancelCause(p.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- p.readAll() }()
-	p.begin(p.tellNews)
+	p.begin(p.sendNotes)
 	var err error
 	select {
 	case err = <-ended:
@@ -173,9 +173,9 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 	case wire.Notification:
 		m := interop.Message{Params: env.Params, Method: method, Era: interop.Legacy}
 		if method == protocol.NoteInitialized || method == protocol.NoteCancelled {
-			p.host.front.hear(p.ctx, p.session, m)
+			p.host.front.notified(p.ctx, p.session, m)
 		} else {
-			p.run(p.slots, func() { p.host.front.hear(p.ctx, p.session, m) })
+			p.run(p.slots, func() { p.host.front.notified(p.ctx, p.session, m) })
 		}
 	case wire.Request:
 		p.request(env, method)
@@ -233,15 +233,15 @@ func (p *hostPipe) era(env *wire.Envelope, method string) interop.Era {
 	return interop.Modern
 }
 
-// tellNews tells a legacy client what has changed.
-func (p *hostPipe) tellNews() {
+// sendNotes sends a legacy client its notifications.
+func (p *hostPipe) sendNotes() {
 	for {
 		select {
-		case <-p.session.news.signal:
+		case <-p.session.notes.signal:
 		case <-p.quit.Done():
 			return
 		}
-		for _, m := range p.session.news.take() {
+		for _, m := range p.session.notes.take() {
 			p.writing.Lock()
 			err := p.wire.note(m.Method, [][]byte{m.Params})
 			p.writing.Unlock()

@@ -122,8 +122,8 @@ func (r *hostReply) finish(a frontAnswer) {
 	}
 }
 
-// hurry bounds a write that Close waits for, until undo is called.
-func (h *Host) hurry(w http.ResponseWriter) (undo func()) {
+// boundWrites bounds a write that Close waits for, until undo is called.
+func (h *Host) boundWrites(w http.ResponseWriter) (undo func()) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(h.ctx, func() {
 		defer close(done)

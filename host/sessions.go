@@ -22,9 +22,9 @@ import (
 // a legacy session.
 type frontSession struct {
 	front *front
-	news  *noteBox // for a legacy client, once it is initialized
-	// patience is how long the first tools/list waits for servers; 0: not at all.
-	patience time.Duration
+	notes *noteQueue // for a legacy client, once it is initialized
+	// listWait is how long the first tools/list waits for servers; 0: not at all.
+	listWait time.Duration
 
 	mu      sync.Mutex
 	version string // of the legacy handshake; "" before
@@ -34,7 +34,7 @@ type frontSession struct {
 }
 
 func newFrontSession(f *front) *frontSession {
-	return &frontSession{front: f, news: newNoteBox(), calls: map[string]*inFlight{}}
+	return &frontSession{front: f, notes: newNoteQueue(), calls: map[string]*inFlight{}}
 }
 
 // agree notes the revision of a handshake: the last one decides.
@@ -51,14 +51,14 @@ func (s *frontSession) agreed() string {
 	return s.version
 }
 
-// initialized begins to collect news for a legacy client, who may now be told.
+// initialized begins to collect notifications for a legacy client.
 func (s *frontSession) initialized() {
 	if s.agreed() == "" {
 		return
 	}
-	s.front.attend(s.news, nil)
+	s.front.subscribe(s.notes, nil)
 	if s.ended() != nil {
-		s.front.dismiss(s.news)
+		s.front.unsubscribe(s.notes)
 	}
 }
 
@@ -114,7 +114,7 @@ func (s *frontSession) drop(key, reason string) {
 	}
 }
 
-// maxReason bounds what of a client's reason its call's server is told, in bytes.
+// maxReason bounds how much of a client's reason for a cancellation is passed on, in bytes.
 const maxReason = 300
 
 // droppedError is errCallDropped in the client's own words.
@@ -136,7 +136,7 @@ func (s *frontSession) end(cause error) {
 		calls = append(calls, call)
 	}
 	s.mu.Unlock()
-	s.front.dismiss(s.news)
+	s.front.unsubscribe(s.notes)
 	for _, call := range calls {
 		call.cancel(cause)
 	}
@@ -147,11 +147,11 @@ type settler interface {
 	Settle(ctx context.Context, p toolbox.Principal)
 }
 
-// settle makes the first tools/list of a patient session wait for servers that
+// settle makes the first tools/list of a session wait for servers that
 // have not been heard yet, and others that come meanwhile with it.
 func (s *frontSession) settle(ctx context.Context, p toolbox.Principal) {
 	b, ok := s.front.backend.(settler)
-	if !ok || s.patience <= 0 {
+	if !ok || s.listWait <= 0 {
 		return
 	}
 	s.mu.Lock()
@@ -168,13 +168,13 @@ func (s *frontSession) settle(ctx context.Context, p toolbox.Principal) {
 		return
 	}
 	defer close(s.settled)
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	ctx, cancel := context.WithTimeout(ctx, s.listWait)
 	defer cancel()
 	b.Settle(ctx, p)
 }
 
-// hear takes a client's notification.
-func (f *front) hear(ctx context.Context, s *frontSession, m interop.Message) {
+// notified takes a client's notification.
+func (f *front) notified(ctx context.Context, s *frontSession, m interop.Message) {
 	switch m.Method {
 	case protocol.NoteInitialized:
 		s.initialized()

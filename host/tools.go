@@ -68,7 +68,7 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 	return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
 }
 
-// Watch implements [Backend]. Changes that come close together are told once.
+// Watch implements [Backend]. Changes that come close together are one notification.
 func (t *toolsBackend) Watch(notify func(interop.Message)) (stop func()) {
 	changed, unwatch := t.changes()
 	end, ended := make(chan struct{}), make(chan struct{})
@@ -88,7 +88,7 @@ func (t *toolsBackend) Watch(notify func(interop.Message)) (stop func()) {
 			case <-end:
 				return
 			}
-			select { // what came meanwhile is told with it
+			select { // what came meanwhile is part of it
 			case <-changed:
 			default:
 			}
@@ -271,7 +271,7 @@ func appendText(b []byte, s string) []byte {
 	return append(wire.AppendQuote(b, s), '}')
 }
 
-// progressToken is a request's wish to hear of its progress; nil where it has
+// progressToken is a request's wish for reports of its progress; nil where it has
 // none. It is a string or a number, and is given back as it came.
 func progressToken(meta json.RawMessage) json.RawMessage {
 	token, _ := wire.Lookup(meta, "progressToken")
