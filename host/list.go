@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,13 @@ import (
 
 // maxKept bounds the principals whose listings are kept.
 const maxKept = 16
+
+const (
+	// largeList is from which size on, in bytes, a list is worth a collection: what its servers and
+	// its rendering took is garbage, of several times its size, that the runtime would keep for minutes.
+	largeList    = 1 << 20
+	releaseDelay = 2 * time.Second // more lists may be on their way
+)
 
 // toolList is one snapshot as tools/list publishes it.
 type toolList struct {
@@ -65,6 +73,12 @@ func (t *toolsBackend) list(p toolbox.Principal) *toolList {
 	rendered := t.render(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if len(rendered.modern.result) > largeList {
+		if t.release != nil {
+			t.release.Stop()
+		}
+		t.release = time.AfterFunc(releaseDelay, debug.FreeOSMemory)
+	}
 	if l := t.find(p, s); l != nil {
 		return l
 	}

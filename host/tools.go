@@ -30,8 +30,9 @@ type toolsBackend struct {
 	size       int          // tools on a page of tools/list; 0: all
 	log        *slog.Logger // nil: silent
 
-	mu   sync.Mutex
-	kept []keptList
+	mu      sync.Mutex
+	kept    []keptList
+	release *time.Timer // of memory; nil before the first large list
 }
 
 var _ Backend = (*toolsBackend)(nil)

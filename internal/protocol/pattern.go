@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The parts of a regular expression that ECMAScript 2018 in Unicode mode (its section 21.2.1) and
@@ -20,8 +21,12 @@ const (
 	maxPatternLength = 4096
 )
 
+// sharedPattern is compiled when it is first needed, which is seldom.
+var sharedPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` + patternRepeated + patternQuantity + `|` + patternOther + `)*$`)
+})
+
 var (
-	sharedPattern  = regexp.MustCompile(`^(?:` + patternRepeated + patternQuantity + `|` + patternOther + `)*$`)
 	lookAround     = regexp.MustCompile(`\(\?<?[=!]`)
 	quantifiedEnd  = regexp.MustCompile(`\)[*+?{]`)
 	patternEscapes = regexp.MustCompile(`\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|.)`)
@@ -31,7 +36,7 @@ var (
 // as Go does, or of look-around, and Go compiles the rest. Back references, and what else only
 // JavaScript knows, are not sure.
 func ecmaPattern(s string) bool {
-	if len(s) > maxPatternLength || !sharedPattern.MatchString(s) || lookAround.MatchString(s) && quantifiedEnd.MatchString(s) {
+	if len(s) > maxPatternLength || !sharedPattern().MatchString(s) || lookAround.MatchString(s) && quantifiedEnd.MatchString(s) {
 		return false
 	}
 	s = patternEscapes.ReplaceAllStringFunc(s, func(escape string) string {
