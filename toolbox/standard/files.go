@@ -50,10 +50,7 @@ func explain(tc *toolbox.Context, name string, err error) error {
 		}
 		return fmt.Errorf("%s does not exist", show(name))
 	}
-	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	return fmt.Errorf("%s: %w", show(name), err)
+	return pathFault(name, err)
 }
 
 // pathFault says the same of a path that has no name.

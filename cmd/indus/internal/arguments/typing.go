@@ -13,11 +13,7 @@ import (
 )
 
 // Style is how the command writes parameters.
-var Style = func() signature.Style {
-	st := signature.Line
-	st.Bytes = 0
-	return st
-}()
+var Style = signature.Style{Depth: signature.Line.Depth, Choices: signature.Line.Choices, Object: signature.Line.Object, Defaults: true}
 
 // ToolSignature is a tool as a person reads it: fs__read_file(path: string, head?: number).
 func ToolSignature(d toolbox.Descriptor) string {
