@@ -68,7 +68,7 @@ func (v *instance) isType(name string) bool {
 	case string:
 		return name == "string"
 	case json.Number:
-		return name == "number" || name == "integer" && rational(inner).IsInt()
+		return name == "number" || name == "integer" && (!strings.ContainsAny(string(inner), ".eE") || rational(inner).IsInt())
 	}
 	return name == "object" && v.members != nil || name == "array" && v.items != nil
 }
