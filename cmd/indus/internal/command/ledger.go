@@ -22,8 +22,6 @@ const (
 	// LockWait bounds the wait for a ledger that somebody holds, because no server
 	// starts before: serving goes before keeping account of it.
 	LockWait = 3 * time.Second
-	// RecallWait bounds the reading of what it says.
-	RecallWait = 30 * time.Second
 	// AcceptTick is how often a tool that is kept back is looked for in it.
 	AcceptTick = time.Second
 )
