@@ -85,7 +85,7 @@ var advices = []struct {
 		`the configuration leaves this tool out: mend "tools" in the server's row if it is wanted`},
 	{"input_required", func(c *circumstance) bool { return c.is(errInputRequired) },
 		"the tool asks its user something, which indus does not pass on: give what it asks for in the arguments, or connect the client to this server directly"},
-	{"an answer beyond the limit", func(c *circumstance) bool { return caused[*wire.TooLong](c) || caused[*conn.LongError](c) },
+	{"an answer beyond the limit", func(c *circumstance) bool { return caused[*wire.TooLong](c) },
 		"the answer is larger than indus takes: ask for less at once"},
 	{"the session is gone", func(c *circumstance) bool { return caused[*conn.SessionError](c) },
 		"the server was restarted or has forgotten the session, and is connected again: call again"},

@@ -16,7 +16,7 @@ const (
 	defaultTotal   = 10 * time.Minute
 )
 
-// withDeadline is ctx with a deadline of ours, whose cause says so.
+// withDeadline is ctx with a deadline of ours, recognisable by its cause.
 func withDeadline(ctx context.Context, d, byDefault time.Duration) (context.Context, context.CancelFunc) {
 	if d = protocol.Duration(d, byDefault); d == 0 {
 		return context.WithCancel(ctx)
@@ -24,20 +24,20 @@ func withDeadline(ctx context.Context, d, byDefault time.Duration) (context.Cont
 	return context.WithTimeoutCause(ctx, d, &conn.DeadlineError{After: d, What: "no answer"})
 }
 
-// patience ends a context when a call has been silent for too long, or has
+// callDeadlines end a context when a call has been silent for too long, or has
 // taken too long in all.
-type patience struct {
+type callDeadlines struct {
 	cancel context.CancelCauseFunc
 	idle   time.Duration
 	silent *time.Timer // nil: no such deadline
 	total  *time.Timer // nil: likewise
 }
 
-// withPatience is ctx under both deadlines of a call. Zero is the default,
-// negative none. The returned patience must be stopped.
-func withPatience(ctx context.Context, t Timeouts) (context.Context, *patience) {
+// withCallDeadlines is ctx under both deadlines of a call. Zero is the default,
+// negative none. They must be stopped.
+func withCallDeadlines(ctx context.Context, t Timeouts) (context.Context, *callDeadlines) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	p := &patience{cancel: cancel, idle: protocol.Duration(t.Call, defaultCall)}
+	p := &callDeadlines{cancel: cancel, idle: protocol.Duration(t.Call, defaultCall)}
 	if p.idle > 0 {
 		p.silent = time.AfterFunc(p.idle, func() {
 			cancel(&conn.DeadlineError{After: p.idle, What: "no answer and no progress"})
@@ -51,14 +51,14 @@ func withPatience(ctx context.Context, t Timeouts) (context.Context, *patience) 
 	return ctx, p
 }
 
-// heard is a sign of life.
-func (p *patience) heard() {
+// reset begins the silence anew: the server has sent something.
+func (p *callDeadlines) reset() {
 	if p.silent != nil {
 		p.silent.Reset(p.idle)
 	}
 }
 
-func (p *patience) stop() {
+func (p *callDeadlines) stop() {
 	for _, t := range [...]*time.Timer{p.silent, p.total} {
 		if t != nil {
 			t.Stop()

@@ -57,7 +57,7 @@ func receivedFrom(m conn.Message) Message {
 	return Message{ID: m.ID, Params: m.Params, Method: m.Method, Era: m.Era, Of: m.Of}
 }
 
-// received takes what the server says outside of any exchange.
+// received takes the server's requests, and notifications that belong to no request of ours.
 func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 	m := receivedFrom(from)
 	if !e.discreet(&m) {

@@ -33,7 +33,7 @@ type EndpointOptions struct {
 	Transport mcp.Transport
 	// HTTPClient sends every HTTP request. nil: a client of the endpoint's own.
 	HTTPClient *http.Client
-	// Trace gets the steps of connecting over stdio. nil: nobody gets them.
+	// Trace is called at the steps of connecting over stdio. nil: none.
 	Trace *Trace
 	// Era is what the server spoke when it was last seen: tried first, where Server.Era
 	// does not say what it is. "": not known.
@@ -53,7 +53,7 @@ type EndpointOptions struct {
 	// CancelBeforeCallOnly is the seeds' way: a call looks at its context before it
 	// goes out, and is then left to end by itself or by our own deadlines.
 	CancelBeforeCallOnly bool
-	// Logger logs what goes wrong out of sight. nil: nothing is logged.
+	// Logger logs what no caller is there to see. nil: silent.
 	Logger *slog.Logger
 
 	stale     chan struct{} // the fleet's: gets a value when the list has changed

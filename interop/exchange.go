@@ -14,9 +14,9 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Do sends one request of any method and waits for its result: the raw use of
-// an endpoint, of which [Endpoint.Tools] and [Endpoint.Invoke] are uses. What
-// the server sends meanwhile goes to EndpointOptions.Receive, with m.Of.
+// Do sends one request of any method and waits for its result; [Endpoint.Tools] and
+// [Endpoint.Invoke] are built on it. Notifications and requests that the server sends
+// meanwhile go to EndpointOptions.Receive, with m.Of.
 //
 // The reserved keys of _meta are set for the server's era; everything else in
 // the params goes out as it is. A failed request leaves the endpoint ready. The
@@ -151,41 +151,40 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	if x.Params, err = hopParams(m.Params, ours, x.Token); err != nil {
 		return nil, NewFault(siteKind(m.Method), e.server.ID, m.Method, err)
 	}
-	if m.patient { // ctx is our own, with its deadline
-		x.Receive = e.hearing(m.back, func() {})
-		result, err := readable(m.Method)(c.Call(ctx, x))
-		return result, e.sendFault(ctx, ctx, m, name, err)
+	outer, inner, heard := ctx, ctx, func() {}
+	if !m.bounded {
+		if e.opts.CancelBeforeCallOnly {
+			outer = context.WithoutCancel(ctx)
+		}
+		var d *callDeadlines
+		inner, d = withCallDeadlines(outer, e.server.Timeouts)
+		defer d.stop()
+		heard = d.reset
 	}
-	outer := ctx
-	if e.opts.CancelBeforeCallOnly {
-		outer = context.WithoutCancel(ctx)
+	x.Receive = e.receiver(m.back, heard)
+	result, err := c.Call(inner, x)
+	if bad := badUTF8(m.Method, result, err); bad != nil {
+		result, err = nil, bad
 	}
-	inner, p := withPatience(outer, e.server.Timeouts)
-	defer p.stop()
-	x.Receive = e.hearing(m.back, p.heard)
-	result, err := readable(m.Method)(c.Call(inner, x))
 	return result, e.sendFault(outer, inner, m, name, err)
 }
 
-// readable refuses an answer that is not UTF-8, which strict readers lose a whole stream
-// for (RFC 8259, section 8.1). Of a list only the rows are lost that are not.
-func readable(method string) func(json.RawMessage, error) (json.RawMessage, error) {
-	return func(result json.RawMessage, err error) (json.RawMessage, error) {
-		var rpc *RPCError
-		text := result
-		if errors.As(err, &rpc) {
-			text = rpc.Data
-		}
-		if bad := wire.CheckUTF8(text); bad != nil && method != protocol.MethodToolsList {
-			return nil, &conn.ProtocolError{What: "a broken answer", Cause: bad}
-		}
-		return result, err
+// badUTF8 is the error of an answer that is not UTF-8, which strict readers lose a whole
+// stream for (RFC 8259, section 8.1). Of a list only the bad rows are lost, later.
+func badUTF8(method string, result json.RawMessage, err error) error {
+	var rpc *RPCError
+	if errors.As(err, &rpc) {
+		result = rpc.Data
 	}
+	if bad := wire.CheckUTF8(result); bad != nil && method != protocol.MethodToolsList {
+		return &conn.ProtocolError{What: "a broken answer", Cause: bad}
+	}
+	return nil
 }
 
-// hearing is back with a look at what passes: each message is a sign of life,
-// and some servers announce a new list on the stream of whatever runs.
-func (e *Endpoint) hearing(back Peer, heard func()) conn.Receiver {
+// receiver passes on what belongs to a call: each message is a sign of life, and some
+// servers announce a new list on the stream of whatever runs.
+func (e *Endpoint) receiver(back Peer, heard func()) conn.Receiver {
 	return func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 		heard()
 		m := receivedFrom(from)
@@ -357,7 +356,7 @@ func callParams(name string, c toolbox.Call) (json.RawMessage, error) {
 	return append(b, '}'), nil
 }
 
-// progressTo takes a call's progress and passes all else on.
+// progressTo takes a call's progress and passes everything else on.
 func progressTo(progress func(toolbox.Progress), format string, rest Peer) Peer {
 	return func(ctx context.Context, m Message) (json.RawMessage, error) {
 		if m.Method != protocol.NoteProgress {

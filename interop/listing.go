@@ -239,7 +239,7 @@ func (e *Endpoint) pages(ctx context.Context) (*listing, error) {
 	seen := map[string]bool{}
 	size, count := 0, 0
 	for page, params := 1, json.RawMessage(nil); ; page++ {
-		result, err := e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, patient: true})
+		result, err := e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, bounded: true})
 		if err != nil {
 			var rpc *RPCError
 			if page == 1 && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !e.hasTools() {

@@ -28,13 +28,13 @@ type Message struct {
 	Era        Era
 	Caller     toolbox.Principal
 	// Of is the exchange that the message belongs to; 0 where it belongs to none.
-	// Who sets it on [Endpoint.Do] finds it again on what the server sends
-	// meanwhile.
+	// The value set for [Endpoint.Do] is found again on the notifications and requests that
+	// the server sends meanwhile.
 	Of uint64
 
 	back    Peer        // takes what belongs to the exchange; nil: Receive does
 	tool    *listedTool // the tool that is called, where it is known
-	patient bool        // ctx carries the deadline: none is added
+	bounded bool        // ctx carries the deadline: none is added
 }
 
 // Peer takes a message. For a request it returns the result's bytes or an

@@ -2,8 +2,8 @@ package interop
 
 import "time"
 
-// Trace gets the steps by which an endpoint connects over stdio, for who wants
-// to know where one failed. (Of a server at a URL EndpointOptions.HTTPClient shows
+// Trace is called at the steps by which an endpoint connects over stdio, to find out
+// where one failed. (Of a server at a URL EndpointOptions.HTTPClient shows
 // as much.) nil functions are not called; the others may be called from several
 // goroutines at once and must not block.
 type Trace struct {

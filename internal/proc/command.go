@@ -50,6 +50,16 @@ func (g Grace) orDefaults() Grace {
 // defaultPath is where names are looked for when Env has no PATH, as execvp does.
 const defaultPath = "/usr/bin:/bin"
 
+// Find is the program that [Start] would start, or its error: the path that Path
+// leads to, in the PATH of Env where it is a name.
+func (c Command) Find() (string, error) {
+	path, _, err := c.resolve()
+	if err != nil {
+		return "", c.fail(err)
+	}
+	return path, nil
+}
+
 // resolve finds the program and the directory to start it in, or says which
 // of the two is missing: after a fork both are just "no such file".
 func (c Command) resolve() (path, dir string, err error) {
@@ -107,7 +117,7 @@ func (c Command) search() (string, error) {
 		return "", exec.ErrNotFound
 	}
 	missing := error(exec.ErrNotFound)
-	for _, dir := range filepath.SplitList(c.searchPath()) {
+	for _, dir := range filepath.SplitList(c.SearchPath()) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
@@ -123,7 +133,9 @@ func (c Command) search() (string, error) {
 	return "", missing
 }
 
-func (c Command) searchPath() string {
+// SearchPath is the PATH in which names are looked up: that of Env, or where it has
+// none what execvp takes.
+func (c Command) SearchPath() string {
 	path := defaultPath
 	for _, entry := range c.Env {
 		if key, value, ok := strings.Cut(entry, "="); ok && foldKey(key) == "PATH" {

@@ -15,17 +15,17 @@ import (
 // codec carries messages over a connection of the SDK's, whose own codec
 // may escape strings in its own way.
 type codec struct {
-	c    mcp.Connection
-	gate gate
-	ctx  context.Context // ends with close
-	stop context.CancelFunc
-	once sync.Once
+	c       mcp.Connection
+	writing turn
+	ctx     context.Context // ends with close
+	stop    context.CancelFunc
+	once    sync.Once
 }
 
 var _ Conn = (*codec)(nil)
 
 func newCodec(c mcp.Connection) *codec {
-	f := &codec{c: c, gate: newGate()}
+	f := &codec{c: c, writing: make(turn, 1)}
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	return f
 }
@@ -43,7 +43,7 @@ func (f *codec) Write(ctx context.Context, e wire.Envelope) error {
 	if err != nil {
 		return err
 	}
-	return f.gate.through(ctx, f.ctx, func() error { return f.c.Write(f.ctx, m) })
+	return f.writing.do(ctx, f.ctx, func() error { return f.c.Write(f.ctx, m) })
 }
 
 func (f *codec) Close() {

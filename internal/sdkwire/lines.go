@@ -13,12 +13,12 @@ import (
 // lines is lines over an injected [mcp.IOTransport]. They are ours, not the
 // SDK's: its codec rewrites strings, and takes the first odd line for the end.
 type lines struct {
-	t    *mcp.IOTransport
-	came chan lineRead
-	gate gate
-	ctx  context.Context // ends with close, and its cause is why
-	stop context.CancelCauseFunc
-	once sync.Once
+	t       *mcp.IOTransport
+	came    chan lineRead
+	writing turn
+	ctx     context.Context // ends with close, and its cause is why
+	stop    context.CancelCauseFunc
+	once    sync.Once
 }
 
 type lineRead struct {
@@ -32,7 +32,7 @@ func newLines(t *mcp.IOTransport, max int) *lines {
 	if t.MaxLineLength > 0 {
 		max = t.MaxLineLength
 	}
-	f := &lines{t: t, came: make(chan lineRead), gate: newGate()}
+	f := &lines{t: t, came: make(chan lineRead), writing: make(turn, 1)}
 	f.ctx, f.stop = context.WithCancelCause(context.Background())
 	go f.readAll(wire.NewLines(t.Reader, max))
 	return f
@@ -64,7 +64,7 @@ func (f *lines) Read() (wire.Envelope, error) {
 }
 
 func (f *lines) Write(ctx context.Context, e wire.Envelope) error {
-	return f.gate.through(ctx, f.ctx, func() error {
+	return f.writing.do(ctx, f.ctx, func() error {
 		_, err := f.t.Writer.Write(wire.Line(e))
 		if err != nil { // what follows half a line is no message
 			f.end(err)

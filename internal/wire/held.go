@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"io"
 	"sync"
 
 	"github.com/indusagi/indus/internal/memory"
@@ -108,6 +109,25 @@ func (h *held) take() ([]byte, error) {
 	}
 	h.meter.Keep(message)
 	return message, nil
+}
+
+// ReadAll reads r to its end as one message of at most limit bytes, which is the caller's.
+// More is a [*TooLong], and so is a message for which the budget has no room; nil: no bound.
+func ReadAll(r io.Reader, limit int, b *memory.Budget) ([]byte, error) {
+	h := held{limit: limit, meter: memory.Meter{Budget: b}}
+	c := newChunk()
+	defer recycle(c)
+	for {
+		n, err := r.Read(c[:])
+		h.add(c[:n])
+		switch {
+		case h.over != nil || err == io.EOF:
+			return h.take()
+		case err != nil:
+			h.drop()
+			return nil, err
+		}
+	}
 }
 
 func (e *TooLong) keep(p []byte) {

@@ -125,11 +125,6 @@ func (e *CutError) Unwrap() error {
 	return e.Cause
 }
 
-// LongError is an answer over the limit.
-type LongError struct{ ProtocolError }
-
-func (e *LongError) Unwrap() error { return &e.ProtocolError }
-
 // SessionError is the death of a connection whose session the server no longer knows.
 type SessionError struct{ Cause error }
 

@@ -29,13 +29,12 @@ const (
 // httpServer is one server at a URL, as the three transports over HTTP reach
 // it. It is immutable; what lives is in the connections.
 type httpServer struct {
-	url     *url.URL
-	host    string      // the configured Host header; "": the URL's
-	header  http.Header // the configured headers, shared: never changed
-	client  *http.Client
-	own     *http.Transport // nil: the client was injected
-	opts    Options
-	scratch *scratch
+	url    *url.URL
+	host   string      // the configured Host header; "": the URL's
+	header http.Header // the configured headers, shared: never changed
+	client *http.Client
+	own    *http.Transport // nil: the client was injected
+	opts   Options
 }
 
 // newHTTPServer checks what is configured; it does no I/O.
@@ -48,7 +47,7 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 		return nil, errors.New("the URL must begin with http:// or https:// and name a host")
 	}
 	u.Fragment, u.RawFragment = "", ""
-	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o, scratch: &scratch{memory: o.Memory}}
+	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o}
 	for _, key := range httpReserved {
 		delete(s.header, key)
 	}

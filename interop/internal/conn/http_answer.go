@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"sync"
 
 	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/protocol"
@@ -21,18 +19,16 @@ const (
 	httpErrorBytes = 256 << 10 // read of a body that is an error
 	httpMasked     = 64 << 10  // of which secrets are masked
 	httpExcerpt    = 300       // shown of that
-	httpFirstRead  = 8 << 10   // room for a body whose length is not told
-	httpKeptBuffer = 1 << 20   // of such room, to be used again
 )
 
 // events reads an answer that is a stream.
 func (s *httpServer) events(r *httpReply) *wire.Events {
-	return wire.NewEvents(&r.body, s.opts.MaxMessage).Within(s.scratch.memory)
+	return wire.NewEvents(&r.body, s.opts.MaxMessage).Within(s.opts.Memory)
 }
 
 // response reads the whole body as one message that answers the request id.
 func (s *httpServer) response(r *httpReply, id json.RawMessage) (json.RawMessage, error) {
-	body, err := s.scratch.readBounded(&r.body, r.ContentLength, s.opts.MaxMessage)
+	body, err := s.readBody(r, s.opts.MaxMessage)
 	if err != nil {
 		return nil, err
 	}
@@ -58,93 +54,51 @@ func httpResult(env *wire.Envelope, id json.RawMessage, secrets *secret.Set) (js
 	return env.Result, nil
 }
 
-// scratch keeps buffers in which bodies of unknown length are gathered: what is
-// returned of them is a copy of the right size.
-type scratch struct {
-	pool   sync.Pool
-	memory *memory.Budget
-}
-
-// readBounded reads a body of at most limit bytes, in one allocation of the
-// right size. length is -1 where it is not told.
-func (s *scratch) readBounded(r io.Reader, length int64, limit int) ([]byte, error) {
+// readBody reads a body of at most limit bytes, in one allocation of the right size. Of one
+// that is longer it returns the beginning too.
+func (s *httpServer) readBody(r *httpReply, limit int) ([]byte, error) {
+	length := r.ContentLength
+	if length < 0 {
+		b, err := wire.ReadAll(&r.body, limit, s.opts.Memory)
+		var long *wire.TooLong
+		if errors.As(err, &long) {
+			return long.Prefix, tooLong(limit, long)
+		} else if err != nil {
+			return nil, &CutError{err}
+		}
+		return b, nil
+	}
 	if length > int64(limit) {
-		return nil, tooLong(limit)
+		return nil, tooLong(limit, &wire.TooLong{Size: length, Limit: limit})
 	}
-	if length >= 0 && length <= memory.Small {
-		return readWhole(r, length)
+	b, m, from := make([]byte, length), memory.Meter{Budget: s.opts.Memory}, io.Reader(&r.body)
+	if length > memory.Small {
+		from = m.Read(from)
 	}
-	m := memory.Meter{Budget: s.memory}
-	b, err := s.read(m.Read(r), length, limit)
-	if err != nil {
-		m.Drop()
-	} else {
+	n, err := io.ReadFull(from, b)
+	if err == nil || length == 0 {
 		m.Keep(b)
+		return b, nil
 	}
-	return b, err
-}
-
-func (s *scratch) read(r io.Reader, length int64, limit int) ([]byte, error) {
-	if length >= 0 {
-		return readWhole(r, length)
-	}
-	buf, _ := s.pool.Get().(*[]byte)
-	if buf == nil {
-		buf = new(make([]byte, 0, httpFirstRead))
-	}
-	b, err := readAll((*buf)[:0], r, limit)
-	out := append(make([]byte, 0, len(b)), b...)
-	if cap(b) <= httpKeptBuffer {
-		*buf = b
-		s.pool.Put(buf)
-	}
-	return out, err
-}
-
-func readWhole(r io.Reader, length int64) ([]byte, error) {
-	b := make([]byte, length)
-	if n, err := io.ReadFull(r, b); err != nil && length > 0 {
-		return b[:n], bodyError(err)
-	}
-	return b, nil
-}
-
-// bodyError is a body that could not be read to its end.
-func bodyError(err error) error {
+	m.Drop()
 	if noRoom := (memory.NoRoom{}); errors.As(err, &noRoom) {
-		return &ProtocolError{"an answer that is not taken", noRoom}
+		return b[:n], &ProtocolError{"an answer that is not taken", noRoom}
 	}
-	return &CutError{err}
+	return b[:n], &CutError{err}
 }
 
-// readAll reads r to its end into b, which grows as it must.
-func readAll(b []byte, r io.Reader, limit int) ([]byte, error) {
-	for {
-		if len(b) == cap(b) {
-			b = slices.Grow(b, min(len(b), limit+1-len(b)))
-		}
-		n, err := r.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		switch {
-		case len(b) > limit:
-			return b[:limit], tooLong(limit)
-		case err == io.EOF:
-			return b, nil
-		case err != nil:
-			return b, bodyError(err)
-		}
+func tooLong(limit int, long *wire.TooLong) error {
+	if long.Size <= int64(limit) {
+		return &ProtocolError{"an answer that is not taken", long}
 	}
-}
-
-func tooLong(limit int) error {
-	return &LongError{ProtocolError{fmt.Sprintf("an answer of more than %d bytes", limit), nil}}
+	return &ProtocolError{fmt.Sprintf("an answer of more than %d bytes", limit), long}
 }
 
 // failure makes an error of an answer whose status is not 2xx: an
 // [*HTTPError], or the JSON-RPC error in its body where the status lets that
 // be the server's own answer and not that of something before it.
 func (s *httpServer) failure(r *httpReply) error {
-	body, _ := s.scratch.readBounded(&r.body, r.ContentLength, min(httpErrorBytes, s.opts.MaxMessage))
+	body, _ := s.readBody(r, min(httpErrorBytes, s.opts.MaxMessage))
 	if len(body) == 0 { // longer than that by its own account: its beginning will do
 		body, _ = io.ReadAll(io.LimitReader(&r.body, httpErrorBytes))
 	}
@@ -190,7 +144,7 @@ func (s *httpServer) odd(r *httpReply) error {
 	if r.StatusCode == http.StatusAccepted || r.StatusCode == http.StatusNoContent {
 		return &ProtocolError{fmt.Sprintf("HTTP %d in place of an answer", r.StatusCode), nil}
 	}
-	body, _ := s.scratch.readBounded(&r.body, -1, min(httpErrorBytes, s.opts.MaxMessage))
+	body, _ := s.readBody(r, min(httpErrorBytes, s.opts.MaxMessage))
 	return &ProtocolError{
 		fmt.Sprintf("an answer of type %q", protocol.Printable(r.Header.Get(httpKeyType), 80)),
 		s.httpError(r, body),

@@ -379,7 +379,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("event: x\ndata: {\n\ndata: {\"id\":7,\"method\":\"ping\"}\n\n"), true)
 	const limit = 1 << 12
 	f.Fuzz(func(t *testing.T, body []byte, stream bool) {
-		s := &httpServer{opts: Options{MaxMessage: limit}, scratch: &scratch{}}
+		s := &httpServer{opts: Options{MaxMessage: limit}}
 		if !stream {
 			for _, length := range []int64{-1, int64(len(body))} {
 				r := &httpReply{Response: &http.Response{ContentLength: length}}

@@ -190,16 +190,16 @@ func (s *session) inFlight() []int64 {
 	return ids
 }
 
-// waiting reports whether a call waits for an answer; a subscription only waits for its end.
-func (s *session) waiting() bool {
+// waiting is the calls that wait for an answer; a subscription only waits for its end.
+func (s *session) waiting() (calls []*pending) {
 	s.table.Lock()
 	defer s.table.Unlock()
 	for _, p := range s.pending {
 		if !p.request.quiet && p.request.Method != protocol.MethodListen {
-			return true
+			calls = append(calls, p)
 		}
 	}
-	return false
+	return calls
 }
 
 func (s *session) register(id int64, p *pending) {

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,7 +69,7 @@ func (c *stream) send(ctx context.Context, e wire.Envelope, p *pending) error {
 // wake sends the cancellation of a request that was never made, if calls still wait: every
 // revision has it, and servers ignore it (basic/utilities/cancellation).
 func (c *stream) wake() {
-	if !c.s.waiting() {
+	if len(c.s.waiting()) == 0 {
 		return
 	}
 	c.s.transport.spawn(func(ctx context.Context) {
@@ -139,6 +140,28 @@ func (c *stream) refuse(bad *wire.BadFrame) {
 		if p := c.s.call(c.s.pending, id); p != nil {
 			p.finish(nil, &ProtocolError{"a broken answer", bad.Err})
 		}
+	}
+	var long *wire.TooLong
+	if errors.As(bad, &long) && bad.ID == nil && answers(long.Prefix) {
+		c.unknownAnswer(long)
+	}
+}
+
+// answers reports whether a message that begins so is an answer, and no request or notification.
+func answers(prefix []byte) bool {
+	begin := prefix[:min(len(prefix), 64)]
+	return bytes.HasPrefix(begin, []byte("{")) && !bytes.Contains(begin, []byte(`"method"`))
+}
+
+// unknownAnswer fails the one call that waits for an answer which was too long to see its
+// id: some servers write it last. Where several wait, it ends the connection for all.
+func (c *stream) unknownAnswer(long *wire.TooLong) {
+	calls := c.s.waiting()
+	if len(calls) == 1 {
+		calls[0].finish(nil, &ProtocolError{"a broken answer", long})
+	} else if len(calls) > 1 {
+		c.s.die(&ProtocolError{"a broken answer to one of several calls", long})
+		c.s.cancel()
 	}
 }
 

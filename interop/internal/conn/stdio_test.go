@@ -1,9 +1,11 @@
 package conn
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +44,35 @@ func TestASilentServerIsWokenOnce(t *testing.T) {
 	if lines, _ := os.ReadFile(log); strings.Count(string(lines), "requestId") != 1 {
 		t.Errorf("a call that takes ten times as long wakes the server more than once:\n%s", lines)
 	}
+}
+
+// An answer over the limit fails its call also where the server writes the id last.
+func TestAnAnswerThatIsTooLongFailsItsCall(t *testing.T) {
+	noLeaks(t)
+	const server = `read x; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'
+		read call; printf '{"method":"notifications/message","params":"%09000d"}\n' 0; printf '{"result":"%09000d","jsonrpc":"2.0","id":2}\n' 0
+		read one; read two; printf '{"result":"%09000d","jsonrpc":"2.0","id":3}\n' 0; read end`
+	c, _, err := DialStdio(t.Context(), Command{Command: proc.Command{Path: "sh", Args: []string{"-c", server}, Env: proc.Environ(os.Environ(), nil, false)}}, Options{MaxMessage: 8000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	call := func() error {
+		_, err := c.Call(t.Context(), toolCall(protocol.Modern, "x", `{}`, 0))
+		var bad *ProtocolError
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), "over the limit of 8000") {
+			t.Errorf("err = %v", err)
+		}
+		return c.Err()
+	}
+	if died := call(); died != nil {
+		t.Errorf("the connection died: %v", died)
+	}
+	var both sync.WaitGroup
+	both.Go(func() { _ = call() })
+	both.Go(func() { _ = call() })
+	both.Wait()
+	wait(t, c.Done(), "the end of a connection of which nobody knows whose answer is lost")
 }
 
 // What wakes a server changes nothing for one that is only slow.

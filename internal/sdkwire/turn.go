@@ -5,15 +5,12 @@ import (
 	"io"
 )
 
-// gate lets one writer through at a time. Who writes by one looks at no
-// context; who waits for it does.
-type gate chan struct{}
+// turn is one slot for one writer at a time. Waiting for it ends with the context; a write
+// that has begun does not.
+type turn chan struct{}
 
-func newGate() gate { return make(gate, 1) }
-
-// through runs write to its end, in the order of the callers. Where ctx ends
-// meanwhile, write goes on without its caller.
-func (g gate) through(ctx, life context.Context, write func() error) error {
+// do runs write to its end. Where ctx ends meanwhile, write goes on without its caller.
+func (g turn) do(ctx, life context.Context, write func() error) error {
 	select {
 	case g <- struct{}{}:
 	case <-ctx.Done():
