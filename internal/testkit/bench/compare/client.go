@@ -77,7 +77,7 @@ func (c *client) list() (tools int, first string, err error) {
 	return tools, first, nil
 }
 
-// dialHTTP is a client of a URL. host of 127.0.0.0/8 is where it calls from.
+// dialHTTP is a client of a URL.
 func dialHTTP(url, era string, transport http.RoundTripper) (*client, error) {
 	session := ""
 	c := &client{era: era, end: func() {}}
@@ -171,7 +171,7 @@ func dialStdio(argv []string, era string) (*client, error) {
 	return c, c.greet()
 }
 
-// stop ends a process: its stdin is closed, or it gets SIGTERM.
+// stop waits for a process whose stdin is closed or that has SIGTERM, and then kills it.
 func stop(cmd *exec.Cmd) {
 	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()

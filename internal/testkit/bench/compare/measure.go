@@ -368,7 +368,6 @@ func (r *run) measureMemory(quick bool) error {
 // measureStarts measures how soon indus answers, and how soon it lists everything. It goes
 // last: the ledger of r.dir has 10,000 tools then.
 func (r *run) measureStarts(quick bool) error {
-	large := *r
 	fresh := 0
 	for _, n := range []int{1, 10, 50} {
 		if quick && n > 10 {
@@ -397,7 +396,7 @@ func (r *run) measureStarts(quick bool) error {
 				return err
 			}
 			all, first = append(all, took), append(first, one)
-			if one, _, err = large.startIndus(file, 10*n); err != nil {
+			if one, _, err = r.startIndus(file, 10*n); err != nil {
 				return err
 			}
 			known = append(known, one)
