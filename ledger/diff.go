@@ -38,17 +38,18 @@ const (
 type Field struct {
 	// Path is a JSON Pointer (RFC 6901) into the object: "/description",
 	// "/inputSchema/properties/path/type".
-	Path string
+	Path string `json:"path"`
 	// Before and After are the values, nil where there was or is none.
-	Before, After json.RawMessage
+	Before json.RawMessage `json:"before,omitempty"`
+	After  json.RawMessage `json:"after,omitempty"`
 	// Words is the change of a text, word by word; nil of other values.
-	Words []Word
+	Words []Word `json:"words,omitempty"`
 }
 
 // Word is a stretch of a text: words with the space before them.
 type Word struct {
-	Op   WordOp
-	Text string
+	Op   WordOp `json:"op"`
+	Text string `json:"text"`
 }
 
 // WordOp says where a [Word] stands.

@@ -89,7 +89,7 @@ func wantedTypes(s signature.Schema, depth int) []string {
 	return slices.Compact(all)
 }
 
-// kindOf is the JSON type of a value; an integer is told from other numbers.
+// kindOf is the JSON type of a value; integers apart from other numbers.
 func kindOf(v json.RawMessage) string {
 	if len(v) == 0 {
 		return ""

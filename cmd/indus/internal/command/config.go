@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -29,17 +30,16 @@ func (f *ConfigFlags) CompleteServers(most int) cobra.CompletionFunc {
 		if err != nil || len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		free := slices.DeleteFunc(IDs(c.Servers()), func(id string) bool { return slices.Contains(args, id) })
-		return WithPrefix(typed, free), cobra.ShellCompDirectiveNoFileComp
+		return WithPrefix(typed, IDs(c.Servers()), args...), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// WithPrefix is the offers that begin with what was typed; behind a tab stands what
-// they mean.
-func WithPrefix(typed string, offers []string) []string {
+// WithPrefix is the offers that begin with what was typed and were not given yet; after
+// a tab comes what they mean.
+func WithPrefix(typed string, offers []string, given ...string) []string {
 	return slices.DeleteFunc(offers, func(o string) bool {
 		word, _, _ := strings.Cut(o, "\t")
-		return !strings.HasPrefix(word, typed) || show.Clean(word) != word
+		return !strings.HasPrefix(word, typed) || show.Clean(word) != word || slices.Contains(given, word)
 	})
 }
 
@@ -52,6 +52,7 @@ type ConfigFlags struct {
 	Dry   bool                 // nothing is started, and no ${cmd:…} run
 }
 
+// Add adds the flags.
 func (f *ConfigFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, "a configuration file, or a directory to search")
 	f.MCP = cmd.Flags().Lookup("mcp")
@@ -74,13 +75,13 @@ func (f *ConfigFlags) readAs(ctx context.Context, o mcpconfig.Options) (*mcpconf
 	}
 	c, err := mcpconfig.Read(ctx, f.Paths, &o)
 	if err != nil && ctx.Err() == nil {
-		err = Usagef("%w", err)
+		err = AsUsage(err)
 	}
 	return c, err
 }
 
-// Load is read, and tells the person what is odd: of the notes those that a
-// command cares about.
+// Load is Read, and reports what is odd: of the notes those that a command
+// cares about.
 func (f *ConfigFlags) Load(ctx context.Context, s show.Streams, cares func(mcpconfig.Note) bool) (*mcpconfig.Config, error) {
 	c, err := f.Read(ctx)
 	if err != nil {
@@ -88,7 +89,7 @@ func (f *ConfigFlags) Load(ctx context.Context, s show.Streams, cares func(mcpco
 	}
 	for _, n := range c.Notes {
 		if cares(n) {
-			s.Reportf("%s", show.Clean(n.String()))
+			s.Reportf("%s", n)
 		}
 	}
 	if len(c.Rows) == 0 && len(c.Notes) == 0 {
@@ -129,7 +130,7 @@ func ReportHeld(c *mcpconfig.Config, s show.Streams) {
 		held[g] = append(held[g], r.Server.ID)
 	}
 	for _, g := range order {
-		s.Reportf("%s", show.Clean(g.file+": not started: "+strings.Join(held[g], ", ")+": "+JoinHint(g.reason, g.hint)))
+		s.Reportf("%s", g.file+": not started: "+strings.Join(held[g], ", ")+": "+JoinHint(g.reason, g.hint))
 	}
 }
 
@@ -141,6 +142,7 @@ func NotStarted(r mcpconfig.Row) error {
 	return Usagef("server %q is %s at %s:%d: %s", r.Server.ID, r.State, r.File, r.Line, JoinHint(r.Reason, r.Hint))
 }
 
+// JoinHint is a reason, and what to do about it if that is known.
 func JoinHint(reason, hint string) string {
 	if hint == "" {
 		return reason
@@ -162,6 +164,7 @@ func IdleRow(c *mcpconfig.Config, wanted func(interop.Server) bool) (mcpconfig.R
 // matcher reports whether a word that somebody typed is about a server.
 type matcher func(o interop.Server, word string) bool
 
+// IsServer is for words that are ids of servers.
 func IsServer(o interop.Server, word string) bool { return o.ID == word }
 
 // OwnsTool is for words that may be a tool's name too.
@@ -207,23 +210,16 @@ func NoServer(c *mcpconfig.Config, id string, wanted func(interop.Server) bool) 
 	if row, ok := IdleRow(c, wanted); ok {
 		return NotStarted(row)
 	}
-	var active []string
-	for _, r := range c.Rows {
-		if r.State == mcpconfig.Active {
-			active = append(active, r.Server.ID)
+	active := show.Names(c.Rows, func(r mcpconfig.Row) string { // c.Servers are those that were asked for
+		if r.State != mcpconfig.Active {
+			return ""
 		}
-	}
-	near := DidYouMean(id, active)
-	if near == "" {
-		near = "; indus mcp ls shows them all"
-	}
-	return Usagef("no server %q is configured%s", id, near)
+		return r.Server.ID
+	})
+	return Usagef("no server %q is configured%s", id, cmp.Or(DidYouMean(id, active), "; indus mcp ls shows them all"))
 }
 
+// IDs are those of servers.
 func IDs(servers []interop.Server) []string {
-	out := make([]string, len(servers))
-	for i, s := range servers {
-		out[i] = s.ID
-	}
-	return out
+	return show.Names(servers, func(o interop.Server) string { return o.ID })
 }

@@ -53,32 +53,32 @@ func Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s
 	return c, nil
 }
 
-// ReportDown tells the person of the servers that are down. It returns a fault if
+// ReportDown reports the servers that are down. It returns a fault if
 // there is one.
 func ReportDown(fleet *interop.Fleet, s show.Streams) (down error) {
 	for _, st := range fleet.Status() {
 		if st.Fault != nil {
 			down = Explain(st.Fault)
-			s.Reportf("%s", show.Clean(down.Error()))
+			s.Reportf("%s", down)
 		}
 	}
 	return down
 }
 
-// ReportMended tells the person of the tools that clients are not shown as they are.
+// ReportMended reports the tools that clients are not shown as they are.
 func ReportMended(fleet *interop.Fleet, s show.Streams) {
 	for _, q := range fleet.Quarantined() {
 		if q.Mended {
-			s.Reportf("%s", show.Clean(q.String()))
+			s.Reportf("%s", q)
 		}
 	}
 }
 
-// ReportQuarantined tells the person of what was listed and cannot be used.
+// ReportQuarantined reports what was listed and cannot be used.
 func ReportQuarantined(fleet *interop.Fleet, s show.Streams) {
 	for _, q := range fleet.Quarantined() {
 		if !q.Mended {
-			s.Reportf("%s", show.Clean(QuarantineText(q)))
+			s.Reportf("%s", QuarantineText(q))
 		}
 	}
 }

@@ -21,7 +21,7 @@ var codeNames = map[int]string{
 	ExitToolFailed: "tool_failed", exitInterrupted: "interrupted",
 }
 
-// Exit codes; exitHelp tells them to the person.
+// Exit codes, as [ExitHelp] explains them.
 const (
 	exitOK          = 0
 	ExitFault       = 1
@@ -32,60 +32,55 @@ const (
 	exitInterrupted = 130
 )
 
-// ExitError is an error that knows its exit code.
+// ExitError is an error with what follows from it for the command.
 type ExitError struct {
-	Code int
+	Code int // exit code; 0: that of Err
 	Err  error
+	Try  string // what to try, if anything
+	Said bool   // there is nothing to say that was not said already
 }
 
-func (e *ExitError) Error() string { return e.Err.Error() }
+func (e *ExitError) Error() string {
+	switch {
+	case e.Err == nil:
+		return ""
+	case e.Try == "":
+		return e.Err.Error()
+	}
+	return e.Err.Error() + "; " + e.Try
+}
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// SilentError has nothing to say that was not said already.
-type SilentError struct {
-	Code int
-	Err  error // what was said; nil: data on stdout says it
-}
-
-func (e *SilentError) Error() string {
-	if e.Err == nil {
-		return ""
-	}
-	return e.Err.Error()
-}
-
-func (e *SilentError) Unwrap() error { return e.Err }
-
-// AdvisedError is an error with what to try.
-type AdvisedError struct {
-	Err error
-	Try string
-}
-
-func (e *AdvisedError) Error() string { return e.Err.Error() + "; " + e.Try }
-
-func (e *AdvisedError) Unwrap() error { return e.Err }
-
+// Usagef is the error of a command that was mistyped.
 func Usagef(format string, args ...any) error {
-	return &ExitError{ExitUsage, fmt.Errorf(format, args...)}
+	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
+
+// AsUsage is an error that somebody's typing led to; nil stays nil.
+func AsUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return Usagef("%w", err)
+}
+
+// Said is an error that was reported already.
+func Said(err error) error { return &ExitError{Err: err, Said: true} }
 
 // ExitCode is the one table from errors to exit codes. An interruption is not
 // in it: who was interrupted is known by the context.
 func ExitCode(err error) int {
-	var own *ExitError
-	var quiet *SilentError
-	var unknown *toolbox.UnknownTool
-	var rpc *interop.RPCError
-	var fault *interop.Fault
+	own, isOwn := errors.AsType[*ExitError](err)
+	unknown, rpc := (*toolbox.UnknownTool)(nil), (*interop.RPCError)(nil)
+	fault := (*interop.Fault)(nil)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EIO):
 		return ExitFault // whatever file it is, the person named the right one
-	case errors.As(err, &quiet):
-		return quiet.Code
-	case errors.As(err, &own):
+	case isOwn && own.Code != 0:
 		return own.Code
+	case isOwn && own.Err != nil:
+		return ExitCode(own.Err)
 	case errors.As(err, &unknown):
 		return ExitUsage
 	case isForbidden(err):
@@ -99,22 +94,21 @@ func ExitCode(err error) int {
 }
 
 func isForbidden(err error) bool {
-	var answer *interop.HTTPError
-	return errors.As(err, &answer) && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
+	answer, ok := errors.AsType[*interop.HTTPError](err)
+	return ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
 }
 
 // Explain is an error with what to try, where there is advice, and a server's
 // own error with the data that it sent along.
 func Explain(err error) error {
-	var rpc *interop.RPCError
-	var fault *interop.Fault
+	rpc, fault := (*interop.RPCError)(nil), (*interop.Fault)(nil)
 	switch {
 	case errors.As(err, &rpc) && !isForbidden(err):
 		if len(rpc.Data) > 0 {
-			return fmt.Errorf("%w; data: %s", err, show.ShortJSON(rpc.Data))
+			return fmt.Errorf("%w; data: %s", err, show.Cut(show.CompactJSON(rpc.Data), 500))
 		}
 	case errors.As(err, &fault):
-		return &AdvisedError{err, fault.Advice()}
+		return &ExitError{Err: err, Try: fault.Advice()}
 	}
 	return err
 }
@@ -131,10 +125,12 @@ type errorJSON struct {
 
 // writeError prints an error where data would have been.
 func writeError(s show.Streams, err error) error {
-	out := errorJSON{Exit: ExitCode(err), Message: err.Error()}
-	out.Code = codeNames[out.Exit]
-	if advised, ok := errors.AsType[*AdvisedError](err); ok {
-		out.Message, out.Try = advised.Err.Error(), advised.Try
+	code := ExitCode(err)
+	out := errorJSON{Exit: code, Code: codeNames[code], Message: err.Error()}
+	for own, ok := errors.AsType[*ExitError](err); ok; own, ok = errors.AsType[*ExitError](own.Err) {
+		if own.Try != "" {
+			out.Message, out.Try = own.Err.Error(), own.Try
+		}
 	}
 	if fault, ok := errors.AsType[*interop.Fault](err); ok {
 		out.Server, out.Kind = fault.Server, fault.Kind
@@ -153,6 +149,7 @@ func wantsJSON(cmd *cobra.Command, args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
+// DidYouMean is a hint at the known names that are near, and "" where none is.
 func DidYouMean(name string, known []string) string {
 	near := text.Nearest(name, known, 3)
 	if len(near) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// IsURL reports a word that is a URL, or a variable with one.
 func IsURL(s string) bool {
 	return strings.Contains(s, "://") || strings.HasPrefix(s, "${") && !strings.ContainsAny(s, " ")
 }
@@ -18,17 +19,19 @@ func IsURL(s string) bool {
 // What several help texts share.
 const (
 	configurationHelp = `Configuration:
-  Servers stand in .indusvx/mcp.json of the working directory, in
+  Servers are configured in .indusvx/mcp.json of the working directory, in
   indusvx/mcp.json of the user's configuration directory, or in a file that
   --mcp names. What a project's file configures is started once it is approved:
   naming the file approves it, and so does --trust.`
 
+	// ConfigFlagsHelp is for commands that have [ConfigFlags].
 	ConfigFlagsHelp = `
   --mcp PATH   a file, which is thereby approved, or a directory to search; may
                be repeated or separated by commas, and the later wins (default:
                the working directory, then the user's own files)
   --trust      start what a project's file configures, though nobody named it`
 
+	// ExitHelp is all exit codes.
 	ExitHelp = `Exit codes:
   0    ok
   1    a server answers with an error, or something unforeseen
@@ -37,7 +40,7 @@ const (
   4    the server cannot be reached
   5    the tool ran and failed
   130  interrupted
-  With --json an error is a JSON object on stdout, unless data stands there already:
+  With --json an error is a JSON object on stdout, unless data is there already:
   {"error": {"code", "exit", "message", "try", "server", "kind"}}; code is fault,
   usage, forbidden, unreachable, tool_failed or interrupted.`
 
@@ -64,28 +67,11 @@ func WriteHelp(s show.Streams, cmd *cobra.Command) error {
 		text = strings.Replace(text, "\n\nA session:", "\n\nFlags of every command:"+common+"\n\nA session:", 1)
 	}
 	if file, ok := show.Terminal(s.Out); ok {
-		width, _ := show.ScreenSize(int(file.Fd()))
+		width, _ := show.ScreenSize(file)
 		text = show.Reflow(text, width)
 	}
 	_, err := fmt.Fprintln(s.Out, text)
 	return err
-}
-
-// WrapList is words with commas on lines of a width, some columns in.
-func WrapList(words []string, in, width int) string {
-	indent := strings.Repeat(" ", in)
-	line, out := indent, ""
-	for i, w := range words {
-		if i < len(words)-1 {
-			w += ","
-		}
-		if len(line)+len(w) > width {
-			out += strings.TrimRight(line, " ") + "\n"
-			line = indent
-		}
-		line += w + " "
-	}
-	return out + strings.TrimRight(line, " ")
 }
 
 // NoSuchCommand refuses arguments of a command that only has sub-commands.
@@ -102,7 +88,7 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	return Usagef("no command %q%s; see %s -h", args[0], near, cmd.CommandPath())
 }
 
-// commandFor is the command that other programs call so, or that stands below another.
+// commandFor is the command that other programs call so, or that is below another.
 func commandFor(of *cobra.Command, name string) string {
 	for _, c := range of.Commands() {
 		if !c.Hidden && (c.Name() == name || c.HasAlias(name) || slices.Contains(c.SuggestFor, name)) {
@@ -147,9 +133,9 @@ func badFlag(cmd *cobra.Command, err error) error {
 	case cmd.HasSubCommands() && len(words) > 0:
 		return NoSuchCommand(cmd, words)
 	case cmd.HasSubCommands():
-		hint = "; the flags of a command stand behind it"
+		hint = "; the flags of a command go after its name"
 	case cmd.Name() == "add" && len(words) > 1 && !IsURL(words[1]):
-		hint = fmt.Sprintf("; flags of the server's own command stand behind --: indus mcp add %s -- %s …", show.ShellWord(words[0]), show.ShellWord(words[1]))
+		hint = fmt.Sprintf("; flags of the server's own command go after --: indus mcp add %s -- %s …", show.ShellWord(words[0]), show.ShellWord(words[1]))
 	case also != "" && cmd.Flags().Lookup(strings.Fields(also)[0]) != nil:
 		hint = ", did you mean --" + strings.ReplaceAll(also, " ", " or --") + "?"
 	default:

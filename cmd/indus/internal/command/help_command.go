@@ -1,6 +1,7 @@
 package command
 
 import (
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/spf13/cobra"
 )
 
@@ -10,43 +11,26 @@ func newHelp() *cobra.Command {
 		Short: "All about a command",
 		Long:  "All about a command.\n\nUsage:\n  indus help [COMMAND]...\n\nA session:\n  $ indus help mcp call",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			of := cmd.Root()
-			for _, a := range args {
-				next := child(of, a)
-				if next == nil {
-					return NoSuchCommand(of, []string{a})
-				}
-				of = next
+			of, unknown, _ := cmd.Root().Find(args)
+			if len(unknown) > 0 {
+				return NoSuchCommand(of, unknown)
 			}
 			return of.Help()
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			of := cmd.Root()
-			for _, a := range args {
-				if of = child(of, a); of == nil {
-					return nil, cobra.ShellCompDirectiveNoFileComp
-				}
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if of, unknown, _ := cmd.Root().Find(args); len(unknown) == 0 {
+				names = commandNames(of)
 			}
-			return commandNames(of), cobra.ShellCompDirectiveNoFileComp
+			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }
 
-func child(of *cobra.Command, name string) *cobra.Command {
-	for _, c := range of.Commands() {
-		if c.Name() == name || c.HasAlias(name) {
-			return c
-		}
-	}
-	return nil
-}
-
 func commandNames(of *cobra.Command) []string {
-	var names []string
-	for _, c := range of.Commands() {
-		if !c.Hidden {
-			names = append(names, c.Name())
+	return show.Names(of.Commands(), func(c *cobra.Command) string {
+		if c.Hidden {
+			return ""
 		}
-	}
-	return names
+		return c.Name()
+	})
 }

@@ -35,14 +35,14 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, Usagef("%w", err)
+			return nil, AsUsage(err)
 		}
 		defer f.Close()
 		in = f
 	}
 	b, err := io.ReadAll(io.LimitReader(in, maxInput+1))
 	if err != nil {
-		return nil, Usagef("%w", err)
+		return nil, AsUsage(err)
 	}
 	if len(b) > maxInput {
 		return nil, Usagef("%s holds more than %d MiB", name, maxInput>>20)

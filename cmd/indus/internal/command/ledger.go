@@ -18,13 +18,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const (
-	// LockWait bounds the wait for a ledger that somebody holds, because no server
-	// starts before: serving goes before keeping account of it.
-	LockWait = 3 * time.Second
-	// AcceptTick is how often a tool that is kept back is looked for in it.
-	AcceptTick = time.Second
-)
+// LockWait bounds the wait for a ledger that somebody holds, because no server
+// starts before: serving goes before keeping account of it.
+const LockWait = 3 * time.Second
 
 // LedgerFlags are the flags of every command that reads the ledger.
 type LedgerFlags struct {
@@ -32,15 +28,18 @@ type LedgerFlags struct {
 	Flag *pflag.Flag // whose value is path
 }
 
+// Add adds the flag.
 func (f *LedgerFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "ledger", "", "the ledger's file")
 	f.Flag = cmd.Flags().Lookup("ledger")
 }
 
+// LedgerFlagsHelp is for commands that have the flag.
 const LedgerFlagsHelp = `
   --ledger FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by
                  default ~/.local/state)`
 
+// LedgerExitHelp is for commands that read the ledger alone.
 const LedgerExitHelp = `Exit codes:
   0    ok
   1    the ledger cannot be read or written

@@ -12,8 +12,8 @@ import (
 // WatchLive draws a line for each server on stderr while they connect, where that is a
 // terminal; elsewhere it names those that take long. stop wipes the lines.
 func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
-	file, ok := s.Canvas()
-	if !ok {
+	canvas := s.Canvas()
+	if canvas == nil {
 		return s.ReportSlow(func() (starting []string) {
 			for _, st := range fleet.Status() {
 				if !st.Phase.Usable() && st.Fault == nil {
@@ -28,15 +28,13 @@ func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 		defer close(done)
 		tick := time.NewTicker(show.DrawTick)
 		defer tick.Stop()
-		start, lines := time.Now(), &show.Drawing{}
+		start := time.Now()
 		for {
 			select {
 			case <-tick.C:
-				width, height := show.ScreenSize(int(file.Fd()))
-				lines.Draw(file, serverLines(fleet.Status(), time.Since(start), height), width)
+				canvas.Draw(func(height int) []string { return serverLines(fleet.Status(), time.Since(start), height) })
 			case <-quit:
-				width, _ := show.ScreenSize(int(file.Fd()))
-				lines.Draw(file, nil, width)
+				canvas.Clear()
 				return
 			}
 		}

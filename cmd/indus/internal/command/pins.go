@@ -12,18 +12,17 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-type ToolKey struct{ Config, Server, Tool string }
+// Version is a version of a tool of a server, as it is configured.
+type Version struct{ Config, Server, Tool, Seal string }
 
-type VersionKey struct {
-	ToolKey
-	Seal string
-}
+// VersionOf is what an entry is about.
+func VersionOf(e ledger.Entry) Version { return Version{e.Config, e.Server, e.Tool, e.Seal} }
 
 // pins is the ledger as a command uses it that is over soon: it writes which versions of
 // tools it saw that nobody had seen before, and nothing where there are none.
 type pins struct {
 	*ledger.File
-	known  map[VersionKey]bool
+	known  map[Version]bool
 	begins []ledger.Entry // not written yet
 	begun  bool
 }
@@ -43,30 +42,26 @@ func openPins(ctx context.Context) (*pins, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pins{File: file, known: map[VersionKey]bool{}}
+	p := &pins{File: file, known: map[Version]bool{}}
 	entries, err := file.Read(ctx, 0)
 	for _, e := range entries {
-		p.known[pinOf(e)] = true
+		p.known[VersionOf(e)] = true
 	}
 	return p, err
 }
 
-func pinOf(e ledger.Entry) VersionKey {
-	return VersionKey{ToolKey{e.Config, e.Server, e.Tool}, e.Seal}
-}
-
 // Append implements [ledger.Log].
 func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
-	begins, fresh := slices.Clone(p.begins), map[VersionKey]bool{}
+	begins, fresh := slices.Clone(p.begins), map[Version]bool{}
 	var news []ledger.Entry
 	for _, e := range entries {
-		isNew := !p.known[pinOf(e)] && !fresh[pinOf(e)]
+		isNew := !p.known[VersionOf(e)] && !fresh[VersionOf(e)]
 		switch {
 		case e.Op == ledger.Begin:
 			begins = append(begins, e)
 		case e.Op == ledger.End && (p.begun || len(news) > 0), isNew && (e.Op == ledger.Enroll || e.Op == ledger.Hold):
 			news = append(news, e)
-			fresh[pinOf(e)] = true
+			fresh[VersionOf(e)] = true
 		}
 	}
 	if len(news) == 0 {

@@ -17,7 +17,7 @@ func TestAShortRunHasItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pins{File: file, known: map[VersionKey]bool{}}
+	p := &pins{File: file, known: map[Version]bool{}}
 	run := []ledger.Entry{
 		{Op: ledger.Begin, Run: "one"},
 		{Op: ledger.Enroll, Run: "one", Server: "fs", Tool: "read", Seal: "1"},

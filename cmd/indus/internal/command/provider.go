@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/schema"
 	"github.com/spf13/cobra"
 )
@@ -32,18 +34,14 @@ func ProfileNamed(name string) (*schema.Profile, error) {
 		return p, nil
 	}
 	known := ProfileNames()
-	near := DidYouMean(name, known)
-	if near == "" {
-		near = ": there is " + strings.Join(known, ", ")
-	}
-	return nil, Usagef("no provider %q%s", name, near)
+	return nil, Usagef("no provider %q%s", name, cmp.Or(DidYouMean(name, known), ": there is "+strings.Join(known, ", ")))
 }
 
 // ProfilesNamed are those that somebody typed, each once.
 func ProfilesNamed(names []string) ([]*schema.Profile, error) {
 	if slices.Contains(names, EveryProvider) {
 		if len(names) > 1 {
-			return nil, Usagef("--provider %s stands alone: it has all of them", EveryProvider)
+			return nil, Usagef("--provider %s excludes the others: it is all of them", EveryProvider)
 		}
 		return Providers(), nil
 	}
@@ -63,14 +61,12 @@ func ProfilesNamed(names []string) ([]*schema.Profile, error) {
 	return out, nil
 }
 
+// ProfileNames are those of all profiles.
 func ProfileNames() []string { return NamesOf(schema.Profiles()) }
 
+// NamesOf are the names of profiles.
 func NamesOf(profiles []*schema.Profile) []string {
-	out := make([]string, len(profiles))
-	for i, p := range profiles {
-		out[i] = p.Name()
-	}
-	return out
+	return show.Names(profiles, (*schema.Profile).Name)
 }
 
 // CompleteProfiles offers the profiles with what each is for, and more before them.

@@ -59,7 +59,7 @@ func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Re
 }
 
 // MountKnown mounts servers that had those tools when they last ran, and that nobody
-// can reach now: the same eyes look at them as at those of a server.
+// can reach now: they are examined as those of a server are.
 func MountKnown(ctx context.Context, servers []interop.Server, known func(string) []toolbox.Wire, p *schema.Profile) *interop.Mounted {
 	away := make([]interop.Server, len(servers))
 	for i, o := range servers {

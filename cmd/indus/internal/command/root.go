@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// slowEnd is how long an end may take before the person is told that it does.
+// slowEnd is how long an end may take before that is reported.
 const slowEnd = 500 * time.Millisecond
 
 // sameSignal is how long a second signal counts as the first: no person is as quick.
@@ -39,22 +39,20 @@ func Run(ctx context.Context, args []string, s show.Streams, tree Tree) int {
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	ended := tellSlowEnd(s, ctx)
+	ended := reportSlowEnd(ctx, s)
 	cmd, err := root.ExecuteContextC(ctx)
 	ended()
 	if err == nil {
-		err = s.Failed
+		err = s.HelpErr
 	}
 	if err == nil {
 		return exitOK
 	}
-	var quiet *SilentError
-	switch {
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		err = &ExitError{exitInterrupted, errors.New("interrupted")}
-		s.Reportf("interrupted")
-	case !errors.As(err, &quiet):
-		s.Reportf("%s", show.Clean(err.Error()))
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = &ExitError{Code: exitInterrupted, Err: errors.New("interrupted")}
+	}
+	if own, ok := errors.AsType[*ExitError](err); !ok || !own.Said {
+		s.Reportf("%s", err)
 	}
 	if !s.WroteJSON && wantsJSON(cmd, args) {
 		_ = writeError(s, err)
@@ -62,8 +60,8 @@ func Run(ctx context.Context, args []string, s show.Streams, tree Tree) int {
 	return ExitCode(err)
 }
 
-// tellSlowEnd tells the person what takes so long once ctx has ended.
-func tellSlowEnd(s show.Streams, ctx context.Context) (ended func()) {
+// reportSlowEnd reports what takes so long once ctx has ended.
+func reportSlowEnd(ctx context.Context, s show.Streams) (ended func()) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		select {
@@ -88,7 +86,7 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { s.Failed = WriteHelp(s, cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { s.HelpErr = WriteHelp(s, cmd) })
 	root.SetHelpCommand(newHelp())
 	root.SetFlagErrorFunc(badFlag)
 	root.Flags().Bool("version", false, "which indus this is") // or else it is -v too

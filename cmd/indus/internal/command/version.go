@@ -20,7 +20,12 @@ func newVersion(s show.Streams) *cobra.Command {
 		Args: AtMost(0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return s.WriteIndented(show.Object{{Name: "version", Value: moduleVersion()}, {Name: "go", Value: runtime.Version()}, {Name: "os", Value: runtime.GOOS}, {Name: "arch", Value: runtime.GOARCH}})
+				return s.WriteIndented(struct {
+					Version string `json:"version"`
+					Go      string `json:"go"`
+					OS      string `json:"os"`
+					Arch    string `json:"arch"`
+				}{moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
 			}
 			_, err := fmt.Fprintf(s.Out, "indus %s\n", moduleVersion())
 			return err

@@ -3,8 +3,6 @@ package history
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -72,7 +70,7 @@ A session:
 
 ` + command.LedgerExitHelp
 
-// versionChars is how much of a seal tells versions apart: a server that makes up both,
+// versionChars is how much of a seal names a version: a server that makes up both,
 // one to be looked at and one to be accepted, must not find two that look alike.
 const versionChars = 32
 
@@ -83,20 +81,10 @@ type changedTool struct {
 	lost   bool           // what was approved is not known any more
 }
 
-func changedTools(entries []ledger.Entry) []changedTool {
-	story, was := newVersions(), map[command.VersionKey]ledger.Entry{}
-	for _, e := range entries {
-		story.take(e)
-	}
-	for v, seal := range story.approved {
-		if e, ok := story.known[command.VersionKey{ToolKey: v, Seal: seal}]; ok {
-			was[command.VersionKey{ToolKey: v}] = e
-		}
-	}
-	var out []changedTool
+func changedTools(entries []ledger.Entry) (out []changedTool) {
 	for _, e := range ledger.Changed(entries) {
 		o := changedTool{Entry: e}
-		if before, ok := was[command.VersionKey{ToolKey: command.ToolKey{Config: e.Config, Server: e.Server, Tool: e.Tool}}]; ok {
+		if before, ok := ledger.Approved(entries, e); ok {
 			o.fields = Differences(before, e)
 		} else {
 			o.lost = true
@@ -107,7 +95,7 @@ func changedTools(entries []ledger.Entry) []changedTool {
 }
 
 // version is by what a person names it.
-func (o *changedTool) version() string {
+func (o changedTool) version() string {
 	return o.Name + "@" + o.Seal[:min(versionChars, len(o.Seal))]
 }
 
@@ -117,104 +105,74 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 		return err
 	}
 	all := changedTools(entries)
-	if len(words) == 0 && !f.all {
-		return f.list(all, s)
+	if len(all) == 0 && len(words) == 0 {
+		if !f.asJSON || f.all {
+			s.Reportf("every tool is as it was approved")
+		}
+		return nil
 	}
-	chosen := all
-	if !f.all {
-		if chosen, err = choose(all, words); err != nil {
+	if len(words) == 0 && !f.all {
+		if err := f.print(all, false, s); err != nil || f.asJSON {
+			return err
+		}
+		s.Reportf("nothing was approved; to approve one:\n  indus mcp accept %s%s", all[0].version(), f.Repeat())
+		return nil
+	}
+	if len(words) > 0 {
+		if all, err = choose(all, words); err != nil {
 			return err
 		}
 	}
-	if len(chosen) == 0 {
-		s.Reportf("every tool is as it was approved")
-		return nil
-	}
 	var accepted []ledger.Entry
-	for _, o := range chosen {
+	for _, o := range all {
 		accepted = append(accepted, o.Entry)
 	}
-	if err := ledger.Approve(ctx, file, whoAccepts(), accepted...); err != nil {
+	who := "by " + show.Clean(cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"), "a person"))
+	if err := ledger.Approve(ctx, file, who, accepted...); err != nil {
 		return err
 	}
-	return f.print(chosen, true, s)
+	return f.print(all, true, s)
 }
 
-// whoAccepts is what the ledger says of who accepted.
-func whoAccepts() string {
-	who := cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"), "a person")
-	return "by " + show.Clean(who)
-}
-
-// choose is the offers that words name; every word has to name one.
+// choose is the tools that words name; every word has to name one.
 func choose(all []changedTool, words []string) ([]changedTool, error) {
-	taken := make([]bool, len(all))
 	for _, w := range words {
-		found := false
-		for i := range all {
-			if all[i].isNamed(w) {
-				taken[i], found = true, true
-			}
-		}
-		if !found {
-			return nil, noOffer(all, w)
+		if !slices.ContainsFunc(all, func(o changedTool) bool { return o.isNamed(w) }) {
+			return nil, noSuchTool(all, w)
 		}
 	}
-	var out []changedTool
-	for i, o := range all {
-		if taken[i] {
-			out = append(out, o)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(all, func(o changedTool) bool { return !slices.ContainsFunc(words, o.isNamed) }), nil
 }
 
-func (o *changedTool) isNamed(word string) bool {
+func (o changedTool) isNamed(word string) bool {
 	if name, version, ok := strings.Cut(word, "@"); ok && len(version) >= versionChars {
 		return (name == o.Name || name == ledger.QualifiedName(o.Server, o.Tool)) && strings.HasPrefix(o.Seal, version)
 	}
 	return word == o.Server || word == o.Name || word == ledger.QualifiedName(o.Server, o.Tool)
 }
 
-func noOffer(all []changedTool, word string) error {
+func noSuchTool(all []changedTool, word string) error {
 	name, version, pinned := strings.Cut(word, "@")
-	var known []string
-	for _, o := range all {
-		if pinned && o.isNamed(name) {
-			return command.Usagef("%s is not at version %s any more: it is %s; look again at what changed", name, version, o.version())
-		}
-		known = append(known, o.Name, o.Server)
+	if i := slices.IndexFunc(all, func(o changedTool) bool { return pinned && o.isNamed(name) }); i >= 0 {
+		return command.Usagef("%s is not at version %s any more: it is %s; look again at what changed", name, version, all[i].version())
 	}
+	known := slices.Concat(show.Names(all, func(o changedTool) string { return o.Name }), show.Names(all, func(o changedTool) string { return o.Server }))
 	slices.Sort(known)
 	return command.Usagef("no tool %q is other than it was approved%s", word, command.DidYouMean(word, slices.Compact(known)))
 }
 
-func (f *acceptFlags) list(all []changedTool, s show.Streams) error {
-	if err := f.print(all, false, s); err != nil {
-		return err
-	}
-	switch {
-	case f.asJSON:
-	case len(all) == 0:
-		s.Reportf("every tool is as it was approved")
-	default:
-		s.Reportf("nothing was approved; to approve one:\n  indus mcp accept %s%s", show.Clean(all[0].version()), show.Clean(f.Repeat()))
-	}
-	return nil
-}
-
 // changedJSON is one version, as --json prints it.
 type changedJSON struct {
-	Server   string      `json:"server"`
-	Tool     string      `json:"tool"`
-	Name     string      `json:"name"`
-	Version  string      `json:"version"` // as it is accepted by
-	Held     bool        `json:"held"`
-	Accepted bool        `json:"accepted"`
-	Since    string      `json:"since"`
-	Fields   []fieldJSON `json:"fields,omitempty"`
-	Config   string      `json:"config"`
-	Seal     string      `json:"seal"`
+	Server   string         `json:"server"`
+	Tool     string         `json:"tool"`
+	Name     string         `json:"name"`
+	Version  string         `json:"version"` // as it is accepted by
+	Held     bool           `json:"held"`
+	Accepted bool           `json:"accepted"`
+	Since    string         `json:"since"`
+	Fields   []ledger.Field `json:"fields,omitempty"`
+	Config   string         `json:"config"`
+	Seal     string         `json:"seal"`
 }
 
 func (f *acceptFlags) print(all []changedTool, accepted bool, s show.Streams) error {
@@ -222,11 +180,11 @@ func (f *acceptFlags) print(all []changedTool, accepted bool, s show.Streams) er
 		return show.PrintLines(s, all, func(o changedTool) any {
 			return changedJSON{
 				o.Server, o.Tool, o.Name, o.version(), o.Op == ledger.Hold, accepted,
-				o.At.Format("2006-01-02T15:04:05.000Z07:00"), fieldsJSON(o.fields), o.Config, o.Seal,
+				o.At.Format("2006-01-02T15:04:05.000Z07:00"), o.fields, o.Config, o.Seal,
 			}
 		})
 	}
-	var b strings.Builder
+	var p show.Page
 	for _, o := range all {
 		says := "is live all the same since " + o.At.Local().Format(show.TimeFormat)
 		switch {
@@ -235,25 +193,19 @@ func (f *acceptFlags) print(all []changedTool, accepted bool, s show.Streams) er
 		case o.Op == ledger.Hold:
 			says = "is kept back since " + o.At.Local().Format(show.TimeFormat)
 		}
-		fmt.Fprintf(&b, "%s %s\n", show.Clean(o.version()), says)
+		p.Printf("%s %s\n", o.version(), says)
 		if o.lost {
-			b.WriteString("  what was approved is not in the ledger any more\n")
+			p.Printf("  what was approved is not in the ledger any more\n")
 			continue
 		}
-		b.WriteString(changeLines(o.fields))
+		p.WriteString(changeLines(o.fields))
 	}
-	_, err := io.WriteString(s.Out, b.String())
-	return err
+	return s.Print(&p)
 }
 
 // complete offers what may be accepted. It reads the ledger and nothing else.
 func (f *acceptFlags) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	entries, _ := f.Entries(cmd.Context())
-	var out []string
-	for _, o := range changedTools(entries) {
-		if v := o.version(); strings.HasPrefix(v, typed) && !slices.Contains(args, v) {
-			out = append(out, v)
-		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	all := show.Names(changedTools(entries), changedTool.version)
+	return command.WithPrefix(typed, all, args...), cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -33,11 +32,7 @@ func ChangedPlaces(fields []ledger.Field) string {
 	if len(fields) == 0 {
 		return "nothing but spaces, the order of members, or what the ledger keeps no more than a sum of"
 	}
-	var places []string
-	for _, f := range fields {
-		places = append(places, placeName(f.Path))
-	}
-	return show.List(places, maxNamed, "places")
+	return show.List(show.Names(fields, func(f ledger.Field) string { return placeName(f.Path) }), maxNamed, "places")
 }
 
 // placeName is a JSON Pointer as a person reads it: the first step is the name of a
@@ -59,7 +54,7 @@ func changeLines(fields []ledger.Field) string {
 	}
 	var b strings.Builder
 	for _, f := range fields {
-		fmt.Fprintf(&b, "  %s: %s\n", placeName(f.Path), fieldText(f))
+		b.WriteString("  " + placeName(f.Path) + ": " + fieldText(f) + "\n")
 	}
 	return b.String()
 }
@@ -79,11 +74,7 @@ func fieldText(f ledger.Field) string {
 
 // valueText is JSON on one line.
 func valueText(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		b.Write(raw)
-	}
-	return longText([]rune(b.String()))
+	return longText([]rune(show.CompactJSON(raw)))
 }
 
 // wordsText marks what went and what came. Of what stayed only the ends are shown.
@@ -144,40 +135,11 @@ func escapeHidden(s string) string {
 	return b.String()
 }
 
-// fieldJSON is one place that changed, for programs.
-type fieldJSON struct {
-	Path   string          `json:"path"`
-	Before json.RawMessage `json:"before,omitempty"`
-	After  json.RawMessage `json:"after,omitempty"`
-	Words  []wordJSON      `json:"words,omitempty"`
-}
-
-type wordJSON struct {
-	Op   ledger.WordOp `json:"op"`
-	Text string        `json:"text"`
-}
-
-func fieldsJSON(fields []ledger.Field) []fieldJSON {
-	var out []fieldJSON
-	for _, f := range fields {
-		one := fieldJSON{Path: f.Path, Before: f.Before, After: f.After}
-		for _, w := range f.Words {
-			one.Words = append(one.Words, wordJSON{w.Op, w.Text})
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
 // versions is the story of the tools as it is read: which version of each was
 // approved when.
 type versions struct {
-	known    map[command.VersionKey]ledger.Entry
-	approved map[command.ToolKey]string // the seal
-}
-
-func newVersions() *versions {
-	return &versions{map[command.VersionKey]ledger.Entry{}, map[command.ToolKey]string{}}
+	known    map[command.Version]ledger.Entry
+	approved map[command.Version]string // the seal; the key has none
 }
 
 // take goes on to the next entry, and gives the version that was approved then where
@@ -186,7 +148,9 @@ func (v *versions) take(e ledger.Entry) (approved ledger.Entry, ok bool) {
 	if e.Tool == "" || e.Seal == "" {
 		return ledger.Entry{}, false
 	}
-	t := command.ToolKey{Config: e.Config, Server: e.Server, Tool: e.Tool}
+	version := command.VersionOf(e)
+	t := version
+	t.Seal = ""
 	switch e.Op {
 	case ledger.Accept:
 		v.approved[t] = e.Seal
@@ -195,11 +159,12 @@ func (v *versions) take(e ledger.Entry) (approved ledger.Entry, ok bool) {
 		if _, seen := v.approved[t]; !seen && !e.Changed && e.Op == ledger.Enroll {
 			v.approved[t] = e.Seal
 		}
-		v.known[command.VersionKey{ToolKey: t, Seal: e.Seal}] = e
+		v.known[version] = e
 	}
 	if v.approved[t] == e.Seal {
 		return ledger.Entry{}, false
 	}
-	approved, ok = v.known[command.VersionKey{ToolKey: t, Seal: v.approved[t]}]
+	t.Seal = v.approved[t]
+	approved, ok = v.known[t]
 	return approved, ok
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
+// ParseTime is a time that somebody typed.
+var ParseTime = parseTime
+
 // InWords is what changed from one tool object to another.
 func InWords(before, after string) string {
 	entry := func(tool string) ledger.Entry {

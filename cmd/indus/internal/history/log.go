@@ -2,8 +2,6 @@ package history
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -16,12 +14,9 @@ import (
 
 type logFlags struct {
 	command.LedgerFlags
-	server    string
-	since, at string
-	most      int
-	diff      bool
-	compact   bool
-	asJSON    bool
+	server, since, at     string
+	most                  int
+	diff, compact, asJSON bool
 }
 
 func newLog(s show.Streams) *cobra.Command {
@@ -71,7 +66,7 @@ Flags:
   -n, --lines N  how many of the newest lines (default: 100; 0 is all)
   --at TIME, --diff, --compact  see above
   --json         print JSON Lines: entries; with --at live tools; with --diff changes` + command.LedgerFlagsHelp + `
-` + command.TimesHelp + `
+` + timesHelp + `
 
 A session:
   $ indus mcp log -n 4
@@ -122,62 +117,41 @@ func (f *logFlags) check(cmd *cobra.Command, args []string) error {
 func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error {
 	now := time.Now()
 	var since, at time.Time
-	var err error
-	if f.since != "" {
-		if since, err = command.ParseTime(f.since, now); err != nil {
-			return err
+	from, to := now.Add(-24*time.Hour), now
+	typed := append([]string{f.since, f.at}, args...)
+	for i, into := range []*time.Time{&since, &at, &from, &to} {
+		if i < len(typed) && (i > 1 || typed[i] != "") {
+			var err error
+			if *into, err = parseTime(typed[i], now); err != nil {
+				return err
+			}
 		}
 	}
-	if f.at != "" {
-		if at, err = command.ParseTime(f.at, now); err != nil {
-			return err
-		}
-	}
-	from, to, err := span(args, now)
-	if err != nil {
-		return err
+	if to.Before(from) {
+		return command.Usagef("--diff: %s is before %s: write the earlier time first", args[1], args[0])
 	}
 	file, entries, err := f.Read(ctx)
 	if err != nil {
 		return err
 	}
 	if f.compact {
-		return compactLedger(ctx, file, since, s)
+		saved, err := file.Compact(ctx, since)
+		if err == nil {
+			s.Reportf("the ledger is %s smaller", show.Count(int(saved), "byte"))
+		}
+		return err
 	}
 	if err := f.known(entries); err != nil {
 		return err
 	}
+	until := func(t time.Time) []ledger.Entry { return ledger.Until(entries, endOfSecond(t)) }
 	switch {
 	case f.at != "":
-		return f.printLive(ledger.Live(ledger.Until(entries, command.EndOfSecond(at))), s)
+		return f.printLive(ledger.Live(until(at)), s)
 	case f.diff:
-		return f.printDiff(ledger.Diff(liveTools(ledger.Until(entries, command.EndOfSecond(from))), liveTools(ledger.Until(entries, command.EndOfSecond(to)))), s)
+		return f.printDiff(ledger.Diff(liveTools(until(from)), liveTools(until(to))), s)
 	}
 	return f.printEntries(entries, since, s)
-}
-
-// span is the two times that --diff compares.
-func span(args []string, now time.Time) (from, to time.Time, err error) {
-	from, to = now.Add(-24*time.Hour), now
-	for i, into := range []*time.Time{&from, &to} {
-		if i < len(args) {
-			if *into, err = command.ParseTime(args[i], now); err != nil {
-				return from, to, err
-			}
-		}
-	}
-	if to.Before(from) {
-		return from, to, command.Usagef("--diff: %s is before %s: write the earlier time first", args[1], args[0])
-	}
-	return from, to, nil
-}
-
-func compactLedger(ctx context.Context, file *ledger.File, since time.Time, s show.Streams) error {
-	saved, err := file.Compact(ctx, since)
-	if err == nil {
-		s.Reportf("the ledger is %s smaller", show.Count(int(saved), "byte"))
-	}
-	return err
 }
 
 // known refuses a server of which the ledger knows nothing: it was mistyped.
@@ -189,13 +163,10 @@ func (f *logFlags) known(entries []ledger.Entry) error {
 }
 
 // serversOf are all that a log is about.
-func serversOf(entries []ledger.Entry) (all []string) {
-	for _, e := range entries {
-		if e.Server != "" && !slices.Contains(all, e.Server) {
-			all = append(all, e.Server)
-		}
-	}
-	return all
+func serversOf(entries []ledger.Entry) []string {
+	all := show.Names(entries, func(e ledger.Entry) string { return e.Server })
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (f *logFlags) completeServer(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -210,14 +181,9 @@ func (f *logFlags) skips(e ledger.Entry) bool { return f.server != "" && e.Serve
 func liveTools(entries []ledger.Entry) []ledger.Entry {
 	var out []ledger.Entry
 	runs := ledger.Runs(entries)
-	seen := map[string]bool{}
-	for _, e := range entries {
-		if e.Server == "" || seen[e.Server] {
-			continue
-		}
-		seen[e.Server] = true
+	for _, server := range serversOf(entries) {
 		for _, r := range slices.Backward(runs) {
-			if had, ok := hadIn(r, e.Server); ok {
+			if had, ok := hadIn(r, server); ok {
 				out = append(out, had...)
 				break
 			}
@@ -278,7 +244,7 @@ type changeJSON struct {
 	Server string            `json:"server"`
 	Tool   string            `json:"tool"`
 	Name   string            `json:"name"`
-	Fields []fieldJSON       `json:"fields,omitempty"`
+	Fields []ledger.Field    `json:"fields,omitempty"`
 }
 
 var becameOf = map[ledger.ChangeKind]string{ledger.Come: "came", ledger.Gone: "went", ledger.Edited: "changed"}
@@ -287,42 +253,41 @@ func (f *logFlags) printDiff(changes []ledger.Change, s show.Streams) error {
 	changes = slices.DeleteFunc(changes, func(c ledger.Change) bool { return f.server != "" && c.Server != f.server })
 	if f.asJSON {
 		return show.PrintLines(s, changes, func(c ledger.Change) any {
-			return changeJSON{c.Kind, c.Server, c.Tool, c.Name, fieldsJSON(c.Fields)}
+			return changeJSON{c.Kind, c.Server, c.Tool, c.Name, c.Fields}
 		})
 	}
 	if len(changes) == 0 {
 		s.Reportf("nothing changed")
 		return nil
 	}
-	var b strings.Builder
+	var p show.Page
 	for _, c := range changes {
-		fmt.Fprintf(&b, "%s %s\n", show.Clean(c.Name), becameOf[c.Kind])
+		p.Printf("%s %s\n", c.Name, becameOf[c.Kind])
 		if c.Kind == ledger.Edited {
-			b.WriteString(changeLines(c.Fields))
+			p.WriteString(changeLines(c.Fields))
 		}
 	}
-	_, err := io.WriteString(s.Out, b.String())
-	return err
+	return s.Print(&p)
 }
 
 // entryJSON is an entry, as --json prints it.
 type entryJSON struct {
-	Seq     uint64      `json:"seq"`
-	At      time.Time   `json:"at"`
-	Op      ledger.Op   `json:"op"`
-	Run     string      `json:"run,omitempty"`
-	Server  string      `json:"server,omitempty"`
-	Tool    string      `json:"tool,omitempty"`
-	Name    string      `json:"name,omitempty"`
-	Key     ledger.Key  `json:"key,omitempty"`
-	Config  string      `json:"config,omitempty"`
-	Sum     string      `json:"sum,omitempty"`
-	Seal    string      `json:"seal,omitempty"`
-	Changed bool        `json:"changed,omitempty"`
-	Note    string      `json:"note,omitempty"`
-	Fields  []fieldJSON `json:"fields,omitempty"` // what a changed tool has otherwise than approved
-	Prev    string      `json:"prev,omitempty"`
-	Hash    string      `json:"hash,omitempty"`
+	Seq     uint64         `json:"seq"`
+	At      time.Time      `json:"at"`
+	Op      ledger.Op      `json:"op"`
+	Run     string         `json:"run,omitempty"`
+	Server  string         `json:"server,omitempty"`
+	Tool    string         `json:"tool,omitempty"`
+	Name    string         `json:"name,omitempty"`
+	Key     ledger.Key     `json:"key,omitempty"`
+	Config  string         `json:"config,omitempty"`
+	Sum     string         `json:"sum,omitempty"`
+	Seal    string         `json:"seal,omitempty"`
+	Changed bool           `json:"changed,omitempty"`
+	Note    string         `json:"note,omitempty"`
+	Fields  []ledger.Field `json:"fields,omitempty"` // what a changed tool has otherwise than approved
+	Prev    string         `json:"prev,omitempty"`
+	Hash    string         `json:"hash,omitempty"`
 }
 
 func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s show.Streams) error {
@@ -340,13 +305,12 @@ func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s show.
 			e := l.entries[0]
 			return entryJSON{
 				e.Seq, e.At, e.Op, e.Run, e.Server, e.Tool, e.Name, e.Key, e.Config, e.Sum, e.Seal, e.Changed,
-				e.Note, fieldsJSON(l.fields()), e.Prev, e.Hash,
+				e.Note, l.fields(), e.Prev, e.Hash,
 			}
 		})
 	}
 	if len(lines) == 0 {
 		s.Reportf("nothing has happened")
 	}
-	_, err := io.WriteString(s.Out, tableOf(lines))
-	return err
+	return s.Print(pageOf(lines))
 }

@@ -1,9 +1,11 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
 )
@@ -18,7 +20,7 @@ type logLine struct {
 // share one, unless each is to have its own.
 func linesOf(entries []ledger.Entry, each bool, skip func(ledger.Entry) bool) []logLine {
 	var out []logLine
-	story := newVersions()
+	story := versions{map[command.Version]ledger.Entry{}, map[command.Version]string{}}
 	for _, e := range entries {
 		approved, other := story.take(e)
 		if skip(e) {
@@ -50,81 +52,55 @@ func (l *logLine) fields() []ledger.Field {
 	return Differences(*l.approved, l.entries[0])
 }
 
-// tableOf is lines in columns: when, which run, what, which server, what of it.
-func tableOf(lines []logLine) string {
-	server := 0
+// pageOf is lines in columns: when, which run, what, which server, what of it.
+func pageOf(lines []logLine) *show.Page {
+	width := 0
 	for _, l := range lines {
-		server = min(30, max(server, show.Columns(show.Clean(l.entries[0].Server))))
+		width = min(30, max(width, show.Columns(show.Clean(l.entries[0].Server))))
 	}
-	var b strings.Builder
+	p := &show.Page{}
 	for _, l := range lines {
-		b.WriteString(l.text(server) + "\n")
-	}
-	return b.String()
-}
-
-// text is the line, with so many columns for the server.
-func (l *logLine) text(server int) string {
-	e := l.entries[0]
-	what, why := whatOf(e)
-	line := fmt.Sprintf("%s  %s  %-8s  ", e.At.Local().Format(show.TimeFormat), shortRun(e.Run), what)
-	if e.Server != "" {
-		line += show.Pad(show.Clean(e.Server), server+2)
-	}
-	return strings.TrimRight(line+l.tools()+l.reason(why), " ")
-}
-
-func (l *logLine) tools() string {
-	var names []string
-	for _, e := range l.entries {
-		if e.Tool != "" {
-			names = append(names, show.Clean(e.Tool))
+		e := l.entries[0]
+		what, why := whatOf(e)
+		server := ""
+		if e.Server != "" {
+			server = show.Pad(show.Clean(e.Server), width+2)
 		}
+		line := fmt.Sprintf("%s  %s  %-8s  %s", e.At.Local().Format(show.TimeFormat), shortRun(e.Run), what, server)
+		p.Printf("%s\n", strings.TrimRight(line+l.about(why), " "))
 	}
-	return show.List(names, show.MaxNamed, "tools")
+	return p
 }
 
-// reason is what there is to say behind the tools.
-func (l *logLine) reason(why string) string {
+// about is the tools, and what there is to say behind them.
+func (l *logLine) about(why string) string {
+	names := show.Names(l.entries, func(e ledger.Entry) string { return e.Tool })
 	if l.approved != nil {
 		why = ChangedPlaces(l.fields())
 	}
-	switch {
-	case why == "":
-		return ""
-	case l.entries[0].Tool == "":
-		return show.Clean(why)
+	if why != "" && l.entries[0].Tool != "" {
+		why = ": " + why
 	}
-	return ": " + show.Clean(why)
+	return show.List(names, show.MaxNamed, "tools") + why
+}
+
+var opWords = map[ledger.Op]string{
+	ledger.Begin: "began", ledger.Reload: "reloaded", ledger.End: "ended", ledger.Enroll: "enrolled",
+	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted",
 }
 
 // whatOf is what an entry records, as one word, and the rest of it.
 func whatOf(e ledger.Entry) (what, why string) {
-	switch e.Op {
-	case ledger.Begin:
-		return "began", e.Note
-	case ledger.Reload:
-		return "reloaded", e.Note
-	case ledger.End:
-		return "ended", e.Note
-	case ledger.Enroll:
-		if e.Changed {
-			return "changed", e.Note
-		}
-		return "enrolled", e.Note
-	case ledger.Retire:
-		return "retired", e.Note
-	case ledger.Hold:
-		return "held", e.Note
-	case ledger.Accept:
-		return "accepted", e.Note
-	case ledger.Health:
-		if why, lost := strings.CutPrefix(e.Note, ledger.NoteLost); lost {
-			return "lost", strings.TrimPrefix(why, ": ")
-		}
-		return "back", strings.TrimPrefix(strings.TrimPrefix(e.Note, "ready"), "; ")
+	if why, lost := strings.CutPrefix(e.Note, ledger.NoteLost); lost && e.Op == ledger.Health {
+		return "lost", strings.TrimPrefix(why, ": ")
 	}
-	return show.Clean(string(e.Op)), e.Note // of a later version
+	switch {
+	case e.Op == ledger.Health:
+		return "back", strings.TrimPrefix(strings.TrimPrefix(e.Note, "ready"), "; ")
+	case e.Op == ledger.Enroll && e.Changed:
+		return "changed", e.Note
+	}
+	return cmp.Or(opWords[e.Op], string(e.Op)), e.Note // which may be of a later edition
 }
 
 // shortRun is enough of a run's id to follow it by eye.

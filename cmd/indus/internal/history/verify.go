@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,44 +84,38 @@ func verify(ctx context.Context, f *command.LedgerFlags, head string, asJSON boo
 		return err
 	}
 	if head != "" && kept.Seq == 0 {
-		kept.Seq = seqOf(entries, kept.Hash)
+		for _, e := range entries {
+			if e.Hash == kept.Hash {
+				kept.Seq = e.Seq
+			}
+		}
 	}
 	r, err := file.Verify(ctx, kept)
 	if err != nil {
 		return err
 	}
-	v := verified{path, r.Entries, countRuns(entries), r.Head, false, append([]ledger.Damage{}, r.Damage...)}
+	v := verified{File: path, Entries: r.Entries, Head: r.Head, Damage: append([]ledger.Damage{}, r.Damage...)}
+	for _, e := range entries { // who only accepted something is no run
+		if e.Op == ledger.Begin {
+			v.Runs++
+		}
+	}
 	if head != "" && kept.Seq == 0 {
 		v.Damage = append(v.Damage, ledger.Damage{Kind: ledger.Missing, Why: "no entry has the hash that was kept"})
 	}
-	cutDamaged(&v, file.Damage())
+	for _, d := range file.Damage() { // cut off when the file was opened: no entry that was kept
+		if d.Kind == ledger.Torn && !slices.Contains(v.Damage, d) {
+			v.Damage = append(v.Damage, d)
+		}
+	}
 	v.Whole = !slices.ContainsFunc(v.Damage, func(d ledger.Damage) bool { return d.Kind != ledger.Torn })
 	if err := v.print(asJSON, s); err != nil {
 		return err
 	}
 	if !v.Whole {
-		return &command.SilentError{Code: command.ExitFault}
+		return &command.ExitError{Code: command.ExitFault, Said: true}
 	}
 	return nil
-}
-
-// countRuns is how many runs there were: who only accepted something is none.
-func countRuns(entries []ledger.Entry) (n int) {
-	for _, e := range entries {
-		if e.Op == ledger.Begin {
-			n++
-		}
-	}
-	return n
-}
-
-// cutDamaged adds what was cut off when the file was opened: no entry that was kept.
-func cutDamaged(v *verified, damage []ledger.Damage) {
-	for _, d := range damage {
-		if d.Kind == ledger.Torn && !slices.Contains(v.Damage, d) {
-			v.Damage = append(v.Damage, d)
-		}
-	}
 }
 
 // readHead reads SEQ:HASH, or a hash alone.
@@ -141,46 +134,28 @@ func readHead(text string) (ledger.Head, error) {
 	return ledger.Head{Seq: n, Hash: hash}, nil
 }
 
-// seqOf is the number of the entry that has a hash, 0 where none has.
-func seqOf(entries []ledger.Entry, hash string) uint64 {
-	for _, e := range entries {
-		if e.Hash == hash {
-			return e.Seq
-		}
-	}
-	return 0
-}
-
 func (v *verified) print(asJSON bool, s show.Streams) error {
 	if asJSON {
 		return s.WriteIndented(v)
 	}
-	says := "as they were written"
+	says, entries := "as they were written", fmt.Sprintf("%d entries", v.Entries)
 	if !v.Whole {
 		says = "not all as they were written"
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of %s, %s\n", show.Clean(v.File), entriesText(v.Entries), show.Count(v.Runs, "run"), says)
+	if v.Entries == 1 {
+		entries = "1 entry"
+	}
+	var p show.Page
+	p.Printf("%s: %s of %s, %s\n", v.File, entries, show.Count(v.Runs, "run"), says)
 	if v.Entries > 0 {
-		fmt.Fprintf(&b, "head %d:%s\n", v.Head.Seq, v.Head.Hash)
+		p.Printf("head %d:%s\n", v.Head.Seq, v.Head.Hash)
 	}
 	for _, d := range v.Damage {
-		fmt.Fprintf(&b, "%s\n", show.Clean(damageText(d)))
+		if d.Line == 0 {
+			p.Printf("%s: %s\n", d.Kind, d.Why)
+		} else {
+			p.Printf("%s\n", d)
+		}
 	}
-	_, err := io.WriteString(s.Out, b.String())
-	return err
-}
-
-func damageText(d ledger.Damage) string {
-	if d.Line == 0 {
-		return string(d.Kind) + ": " + d.Why
-	}
-	return d.String()
-}
-
-func entriesText(n int) string {
-	if n == 1 {
-		return "1 entry"
-	}
-	return fmt.Sprintf("%d entries", n)
+	return s.Print(&p)
 }

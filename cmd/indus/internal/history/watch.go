@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -81,23 +80,17 @@ func (f *watchFlags) run(ctx context.Context, s show.Streams) error {
 		return err
 	}
 	w := &watching{s: s, asJSON: f.asJSON}
-	screened, onScreen := show.Terminal(s.Out)
-	onScreen = onScreen && !f.asJSON && !f.once
-	draw := func() error {
-		if !onScreen {
-			return w.tell(watchRows(entries))
-		}
-		width, height := show.ScreenSize(int(screened.Fd()))
-		w.lines.Draw(screened, fitHeight(watchLines(watchRows(entries)), height-1), width)
-		return nil
-	}
-	if f.once {
-		return w.all(watchRows(entries))
+	canvas := show.CanvasOn(s.Out)
+	if f.once && !f.asJSON {
+		return s.WriteText(strings.Join(watchLines(watchRows(entries)), "\n"))
 	}
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()
 	for reaped := time.Now(); ; {
-		if err := draw(); err != nil {
+		rows := watchRows(entries)
+		if canvas != nil && !f.asJSON {
+			canvas.Draw(func(height int) []string { return fitHeight(watchLines(rows), height-1) })
+		} else if err := w.report(rows); err != nil || f.once {
 			return err
 		}
 		select {
@@ -109,7 +102,11 @@ func (f *watchFlags) run(ctx context.Context, s show.Streams) error {
 			_, _ = file.Reap(ctx) // what is not noticed now is noticed next time
 			reaped = time.Now()
 		}
-		news, err := file.Read(ctx, lastSeq(entries))
+		last := uint64(0)
+		if n := len(entries); n > 0 {
+			last = entries[n-1].Seq
+		}
+		news, err := file.Read(ctx, last)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -117,46 +114,22 @@ func (f *watchFlags) run(ctx context.Context, s show.Streams) error {
 	}
 }
 
-func lastSeq(entries []ledger.Entry) uint64 {
-	if len(entries) == 0 {
-		return 0
-	}
-	return entries[len(entries)-1].Seq
-}
-
 // watching is what was shown last.
 type watching struct {
 	s      show.Streams
 	asJSON bool
-	lines  show.Drawing
 	rows   []watchRow
 }
 
-// all prints the rows for a person, or as JSON.
-func (w *watching) all(rows []watchRow) error {
-	if w.asJSON {
-		return w.tell(rows)
+// report prints the rows that are not as they were.
+func (w *watching) report(rows []watchRow) error {
+	gone := slices.DeleteFunc(slices.Clone(w.rows), func(old watchRow) bool { return slices.ContainsFunc(rows, old.isSame) })
+	for i := range gone {
+		gone[i].Gone = true
 	}
-	_, err := io.WriteString(w.s.Out, strings.Join(watchLines(rows), "\n")+"\n")
-	return err
-}
-
-// tell prints the rows that are not as they were.
-func (w *watching) tell(rows []watchRow) error {
-	var news []watchRow
-	for _, old := range w.rows {
-		if !slices.ContainsFunc(rows, old.isSame) {
-			old.Gone = true
-			news = append(news, old)
-		}
-	}
-	for _, r := range rows {
-		if !slices.Contains(w.rows, r) {
-			news = append(news, r)
-		}
-	}
+	news := slices.DeleteFunc(slices.Clone(rows), func(r watchRow) bool { return slices.Contains(w.rows, r) })
 	w.rows = rows
-	for _, r := range news {
+	for _, r := range append(gone, news...) {
 		if err := w.line(r); err != nil {
 			return err
 		}
@@ -197,9 +170,9 @@ func (r watchRow) tools() string {
 
 // watchRows is what the runs that go on have, in the order in which they began.
 func watchRows(entries []ledger.Entry) []watchRow {
-	changed := map[command.VersionKey]bool{}
+	changed := map[command.Version]bool{}
 	for _, e := range ledger.Changed(entries) {
-		changed[command.VersionKey{ToolKey: command.ToolKey{Config: e.Config, Server: e.Server, Tool: e.Tool}, Seal: e.Seal}] = true
+		changed[command.VersionOf(e)] = true
 	}
 	var out []watchRow
 	for _, r := range ledger.Runs(entries) {
@@ -226,7 +199,7 @@ type runServer struct {
 	removed bool
 }
 
-func rowsOfRun(r ledger.Run, changed map[command.VersionKey]bool) (out []watchRow) {
+func rowsOfRun(r ledger.Run, changed map[command.Version]bool) (out []watchRow) {
 	var order []string
 	servers := map[string]*runServer{}
 	for _, e := range r.Entries {
@@ -245,7 +218,7 @@ func rowsOfRun(r ledger.Run, changed map[command.VersionKey]bool) (out []watchRo
 	for _, e := range r.Live().Live {
 		row := &servers[e.Server].row
 		row.Tools++
-		if changed[command.VersionKey{ToolKey: command.ToolKey{Config: e.Config, Server: e.Server, Tool: e.Tool}, Seal: e.Seal}] {
+		if changed[command.VersionOf(e)] {
 			row.Changed++
 		}
 	}

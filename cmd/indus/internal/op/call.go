@@ -17,25 +17,20 @@ import (
 
 func newOpCall(s show.Streams) *cobra.Command {
 	var f opFlags
-	cmd := &cobra.Command{
+	cmd := f.command(&cobra.Command{
 		Use:   "call URL NAME [ARGUMENT]...",
 		Short: "Call an operation and print its value",
 		Long:  opCallHelp,
-		Args:  opArguments(true, "a URL", "the name of an operation"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := opInput(cmd.Context(), args[2:], s)
-			if err != nil {
-				return err
-			}
-			r, err := f.operations(cmd.Context(), args[0], s)
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			return f.call(cmd.Context(), r, args[1], a, s)
-		},
+	}, s, func(ctx context.Context, r *operation.Registry, args []string) error {
+		return f.call(ctx, r, args[0], f.input, s)
+	})
+	cmd.Args = func(cmd *cobra.Command, args []string) error { // before the server is asked
+		err := opArguments(true, "a URL", "the name of an operation")(cmd, args)
+		if err == nil {
+			f.input, err = opInput(cmd.Context(), args[2:], s)
+		}
+		return err
 	}
-	f.add(cmd)
 	return cmd
 }
 
@@ -133,7 +128,7 @@ func (f *opFlags) failed(e *operation.Error) error {
 	case bridge.ToolError:
 		code = command.ExitToolFailed
 	case bridge.Refused:
-		more = "; details: " + show.ShortJSON(e.Details)
+		more = "; details: " + show.Cut(show.CompactJSON(e.Details), 500)
 	}
 	return &command.ExitError{Code: code, Err: fmt.Errorf("%w%s", e, more)}
 }

@@ -1,9 +1,7 @@
 package op
 
 import (
-	"fmt"
-	"io"
-	"strings"
+	"context"
 
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -14,27 +12,17 @@ import (
 
 func newOpLs(s show.Streams) *cobra.Command {
 	var f opFlags
-	cmd := &cobra.Command{
+	return f.command(&cobra.Command{
 		Use: "ls URL", Aliases: []string{"list"},
 		Short: "List the operations of a server",
 		Long:  opLsHelp,
 		Args:  opArguments(false, "a URL"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := f.operations(cmd.Context(), args[0], s)
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			return f.printOps(s, r)
-		},
-	}
-	f.add(cmd)
-	return cmd
+	}, s, func(_ context.Context, r *operation.Registry, _ []string) error { return f.printOps(s, r) })
 }
 
 const opLsHelp = `List the operations that the tools of a server become: the kind of each, what it
 takes (a "?" marks what may be left out) and what it does. What a server lists
-that cannot be an operation stands on stderr, with the reason.
+that cannot be an operation is reported on stderr, with the reason.
 
 Usage:
   indus op ls [FLAG]... URL
@@ -54,13 +42,12 @@ func (f *opFlags) printOps(s show.Streams, r *operation.Registry) error {
 	if f.asJSON {
 		return s.WriteIndented(specs(r))
 	}
-	var b strings.Builder
+	var p show.Page
 	for _, spec := range specs(r) {
-		fmt.Fprintf(&b, "%-8s  %s\n", spec.Kind, show.Clean(spec.Name+signature.Parse(spec.Input).Signature(arguments.Style)))
+		p.Printf("%-8s  %s\n", spec.Kind, spec.Name+signature.Parse(spec.Input).Signature(arguments.Style))
 		if text := show.Summary(spec.Description); text != "" {
-			fmt.Fprintf(&b, "    %s\n", text)
+			p.Printf("    %s\n", text)
 		}
 	}
-	_, err := io.WriteString(s.Out, b.String())
-	return err
+	return s.Print(&p)
 }

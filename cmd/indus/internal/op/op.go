@@ -1,12 +1,15 @@
 package op
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/operation"
@@ -61,9 +64,9 @@ const opFlagsHelp = `
                a tool whose server says that it only reads is a query (default:
                all are mutations, because a hint is no permission)
   --token-file FILE
-               send the bearer token that stands in a file; "-" is stdin
+               send the bearer token in a file; "-" is stdin
   --token-env VAR
-               send the bearer token that stands in a variable`
+               send the bearer token in a variable`
 
 const opExitHelp = `Exit codes:
   0    ok
@@ -80,15 +83,7 @@ type opFlags struct {
 	namespace           string
 	trust, asJSON       bool
 	tokenFile, tokenEnv string
-}
-
-func (f *opFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.namespace, "namespace", "", "what the server is called")
-	cmd.Flags().BoolVar(&f.trust, "trust-annotations", false, "believe a tool that it only reads")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with a bearer token")
-	cmd.Flags().StringVar(&f.tokenEnv, "token-env", "", "a variable with a bearer token")
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	input               *arguments.Input // of a call
 }
 
 // opArguments refuses too few of the arguments called names, and more than there are.
@@ -103,6 +98,26 @@ func opArguments(more bool, names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// command is one of op, whose run is given the operations of the server at the URL that
+// comes first.
+func (f *opFlags) command(cmd *cobra.Command, s show.Streams, run func(ctx context.Context, r *operation.Registry, args []string) error) *cobra.Command {
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r, err := f.operations(cmd.Context(), args[0], s)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return run(cmd.Context(), r, args[1:])
+	}
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", "what the server is called")
+	cmd.Flags().BoolVar(&f.trust, "trust-annotations", false, "believe a tool that it only reads")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with a bearer token")
+	cmd.Flags().StringVar(&f.tokenEnv, "token-env", "", "a variable with a bearer token")
+	return cmd
 }
 
 // operations are the tools of the server at a URL, in a registry that may be called from
@@ -139,7 +154,7 @@ func (f *opFlags) operations(ctx context.Context, endpoint string, s show.Stream
 	}
 	for _, q := range from.Quarantined() {
 		if !q.Mended {
-			s.Reportf("%s", show.Clean(q.String()))
+			s.Reportf("%s", q)
 		}
 	}
 	return r, nil
@@ -161,7 +176,7 @@ func (f *opFlags) importError(ctx context.Context, err error) error {
 	said := errors.New(strings.TrimPrefix(err.Error(), "bridge: "))
 	switch {
 	case errors.Is(err, operation.Unauthorized):
-		return &command.ExitError{Code: command.ExitForbidden, Err: &command.AdvisedError{Err: said, Try: f.tokenAdvice()}}
+		return &command.ExitError{Code: command.ExitForbidden, Err: said, Try: f.tokenAdvice()}
 	case errors.Is(err, operation.DiscoveryFailed):
 		return &command.ExitError{Code: command.ExitCode(err), Err: said}
 	}
@@ -216,16 +231,10 @@ func specs(r *operation.Registry) []operation.Spec {
 
 // findOp is the operation of that name, or which ones are near.
 func findOp(r *operation.Registry, name string) (operation.Spec, error) {
-	var known []string
-	for _, spec := range specs(r) {
-		if spec.Name == name {
-			return spec, nil
-		}
-		known = append(known, spec.Name)
+	all := specs(r)
+	if i := slices.IndexFunc(all, func(s operation.Spec) bool { return s.Name == name }); i >= 0 {
+		return all[i], nil
 	}
-	near := command.DidYouMean(name, known)
-	if near == "" {
-		near = "; indus op ls lists them"
-	}
-	return operation.Spec{}, command.Usagef("no operation named %q%s", name, near)
+	known := show.Names(all, func(s operation.Spec) string { return s.Name })
+	return operation.Spec{}, command.Usagef("no operation named %q%s", name, cmp.Or(command.DidYouMean(name, known), "; indus op ls lists them"))
 }

@@ -1,32 +1,26 @@
 package op
 
 import (
+	"context"
+
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/operation"
 	"github.com/spf13/cobra"
 )
 
 func newOpSchema(s show.Streams) *cobra.Command {
-	var f opFlags
-	cmd := &cobra.Command{
+	return new(opFlags).command(&cobra.Command{
 		Use:   "schema URL NAME",
 		Short: "Show all that is known of one operation",
 		Long:  opSchemaHelp,
 		Args:  opArguments(false, "a URL", "the name of an operation"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := f.operations(cmd.Context(), args[0], s)
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			spec, err := findOp(r, args[1])
-			if err != nil {
-				return err
-			}
-			return s.WriteIndented(spec)
-		},
-	}
-	f.add(cmd)
-	return cmd
+	}, s, func(_ context.Context, r *operation.Registry, args []string) error {
+		spec, err := findOp(r, args[0])
+		if err != nil {
+			return err
+		}
+		return s.WriteIndented(spec)
+	})
 }
 
 const opSchemaHelp = `Show all that is known of one operation, as JSON: its name, kind and description,

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -20,7 +19,7 @@ type alarm struct {
 	log      ledger.Log // nil: what the attachment itself remembers
 	accept   string     // the command by which a person accepts; "" where there is none
 	s        show.Streams
-	reported map[command.VersionKey]bool
+	reported map[command.Version]bool
 	bursts   bursts
 	mute     bool // nobody knows what was approved, and that was reported
 }
@@ -34,7 +33,6 @@ const alarmWait = 10 * time.Second
 
 // watch reports them until stop is called.
 func (a *alarm) watch() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
 	news := make(chan struct{}, 1)
 	wake := func() {
 		select {
@@ -44,8 +42,7 @@ func (a *alarm) watch() (stop func()) {
 	}
 	deaf := a.attached.Watch(wake)
 	wake()
-	var looking sync.WaitGroup
-	looking.Go(func() {
+	end := inBackground(context.Background(), func(ctx context.Context) {
 		for {
 			select {
 			case <-news:
@@ -55,16 +52,16 @@ func (a *alarm) watch() (stop func()) {
 			}
 		}
 	})
-	return func() { deaf(); cancel(); looking.Wait() }
+	return func() { deaf(); end() }
 }
 
 func (a *alarm) look(ctx context.Context) {
 	if a.mute {
 		return
 	}
-	now, news := map[command.VersionKey]bool{}, []ledger.Entry(nil)
+	now, news := map[command.Version]bool{}, []ledger.Entry(nil)
 	for _, e := range a.attached.Changed() {
-		v := command.VersionKey{ToolKey: command.ToolKey{Config: e.Config, Server: e.Server, Tool: e.Tool}, Seal: e.Seal}
+		v := command.VersionOf(e)
 		now[v] = true
 		if a.reported[v] {
 			continue
@@ -73,7 +70,7 @@ func (a *alarm) look(ctx context.Context) {
 		case n < maxAlarms:
 			news = append(news, e)
 		case n == maxAlarms:
-			a.s.Reportf("%s: more of its tools are not what they were when they were approved; of them nothing is said for a minute", show.Clean(e.Server))
+			a.s.Reportf("%s: more of its tools are not what they were when they were approved; of them nothing is said for a minute", e.Server)
 		}
 	}
 	a.reported = now
@@ -86,7 +83,7 @@ func (a *alarm) look(ctx context.Context) {
 		if was, ok := ledger.Approved(entries, e); ok {
 			what = ": " + history.ChangedPlaces(history.Differences(was, e))
 		}
-		a.s.Reportf("%s", show.Clean(e.Name+" is not what it was when it was approved"+what+"; "+a.advice(e)))
+		a.s.Reportf("%s", e.Name+" is not what it was when it was approved"+what+"; "+a.advice(e))
 	}
 }
 

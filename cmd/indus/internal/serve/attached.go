@@ -8,12 +8,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
+
+// acceptTick is how often a tool that is kept back is looked for in the ledger.
+const acceptTick = time.Second
 
 // servedLedger is the ledger of one indus serve.
 type servedLedger struct {
@@ -65,7 +69,7 @@ func (l *servedLedger) reportNone(err error) {
 		l.log = lostLedger{err}
 		says += fmt.Sprintf("; with %s every tool is kept back, until indus serve is started again and can read it", l.guards)
 	}
-	l.s.Reportf("%s", show.Clean(says))
+	l.s.Reportf("%s", says)
 	l.path = ""
 }
 
@@ -88,7 +92,7 @@ func (l *servedLedger) attach(ctx context.Context, servers []interop.Server, by 
 	return ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{
 		Mount:  &interop.MountOptions{FleetOptions: interop.FleetOptions{Memory: memory, Logger: logger}, Wait: -1, Events: reportEvents(l.s)},
 		Open:   func(ctx context.Context) ledger.Log { return l.open(ctx, logger) },
-		Policy: l.policy, Warm: true, Poll: command.AcceptTick, By: by,
+		Policy: l.policy, Warm: true, Poll: acceptTick, By: by,
 	})
 }
 
@@ -146,7 +150,7 @@ func (l *keptLog) report(err error) {
 	l.mu.Unlock()
 	switch {
 	case news && err != nil:
-		l.s.Reportf("the ledger cannot be written, and serving goes on: %s", show.Clean(strings.TrimPrefix(err.Error(), "ledger: ")))
+		l.s.Reportf("the ledger cannot be written, and serving goes on: %s", strings.TrimPrefix(err.Error(), "ledger: "))
 	case news:
 		l.s.Reportf("the ledger can be written again")
 	}
@@ -161,6 +165,6 @@ func reportKnown(a *ledger.Attachment, s show.Streams) {
 		}
 	}
 	if known != nil {
-		s.Reportf("listed as the ledger has them, until they answer: %s", show.Clean(strings.Join(known, ", ")))
+		s.Reportf("listed as the ledger has them, until they answer: %s", strings.Join(known, ", "))
 	}
 }

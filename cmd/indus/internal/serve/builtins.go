@@ -42,12 +42,12 @@ func (b *builtins) begin(c *mcpconfig.Config) {
 	case !b.always && len(command.FilesFound(c)) > 0:
 		return
 	case !b.always && wide:
-		b.s.Reportf("the built-in tools are not published here, where they could read everything below %s: start it in the directory that they may read, or with --builtins", show.Clean(b.dir))
+		b.s.Reportf("the built-in tools are not published here, where they could read everything below %s: start it in the directory that they may read, or with --builtins", b.dir)
 		return
 	}
 	b.registry.Add(standard.ReadOnly()...)
 	b.shown = true
-	b.s.Reportf("the built-in tools read files below %s", show.Clean(b.dir))
+	b.s.Reportf("the built-in tools read files below %s", b.dir)
 }
 
 // follow takes them back for good once something is configured.

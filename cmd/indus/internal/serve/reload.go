@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -94,7 +92,7 @@ func (a fileState) same(b fileState) bool {
 		a.info.ModTime().Equal(b.info.ModTime())
 }
 
-// since is the sight without the files that were written since a time, or may have
+// since is the states without the files that were written since a time, or may have
 // been: what was read of them may be old.
 func (s fileStates) since(began time.Time) fileStates {
 	const coarse = 20 * time.Millisecond // of the clock that stamps files
@@ -117,14 +115,6 @@ func unrepeatable(f *command.ConfigFlags) string {
 		return ""
 	}
 	return f.Paths[i]
-}
-
-// watchHangup is the signals to read the configuration anew. From here on they do not
-// end the process.
-func watchHangup() (hangup chan os.Signal, stop func()) {
-	hangup = make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	return hangup, func() { signal.Stop(hangup) }
 }
 
 // hasTerminal reports whether a person may look at a terminal.
@@ -150,7 +140,7 @@ func (w *follower) follow(ctx context.Context) {
 	defer tick.Stop()
 	ticks := tick.C
 	if path := unrepeatable(w.flags); path != "" {
-		w.s.Reportf("%s can be read only once: changes of it are not seen", show.Clean(path))
+		w.s.Reportf("%s can be read only once: changes of it are not seen", path)
 		ticks = nil
 	}
 	attended := hasTerminal(w.s)
@@ -200,7 +190,7 @@ func (w *follower) reload(ctx context.Context, now fileStates, asked bool) {
 	w.next, w.moves = nil, 0
 	if err != nil {
 		w.read, w.broken = now, true
-		w.s.Reportf("%s; what was read before goes on", show.Clean(err.Error()))
+		w.s.Reportf("%s; what was read before goes on", err)
 		return
 	}
 	fresh := statFiles(c.Watched).since(began)
@@ -260,7 +250,7 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	for _, n := range c.Notes {
 		text := n.String()
 		if reported[text] = true; command.UnexpectedNotes(n) && !w.notes[text] {
-			w.s.Reportf("%s", show.Clean(text))
+			w.s.Reportf("%s", text)
 		}
 	}
 	switch {

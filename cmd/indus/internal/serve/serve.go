@@ -17,6 +17,7 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/catalog"
 	"github.com/spf13/cobra"
 )
 
@@ -24,19 +25,12 @@ type serveFlags struct {
 	command.ConfigFlags
 	command.LedgerFlags
 	admission
-	noLedger bool
-	changes  string
-	addr     string
-	stdio    bool
-	builtins bool
-	expose   string
-	listWait time.Duration
-	drain    time.Duration
-	memory   int // MiB
-	exact    bool
-	page     int
-
-	noValidate bool
+	changes, addr, expose     string
+	noLedger, stdio, builtins bool
+	exact, noValidate         bool
+	listWait, drain           time.Duration
+	memory                    int // MiB
+	page                      int
 }
 
 func New(s show.Streams) *cobra.Command {
@@ -50,7 +44,7 @@ func New(s show.Streams) *cobra.Command {
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			err := serve(cmd.Context(), &f, s)
+			err := runServe(cmd.Context(), &f, s)
 			if err == nil && !f.stdio {
 				s.Reportf("stopped")
 			}
@@ -68,12 +62,15 @@ func New(s show.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "with --expose gateway, check no arguments")
 	cmd.Flags().IntVar(&f.page, "page", 0, "how many tools are on a page of tools/list")
-	cmd.Flags().BoolVar(&f.exact, "exact", false, "mend nothing for clients")
+	cmd.Flags().BoolVar(&f.exact, "exact", false, "repair nothing for clients")
 	cmd.Flags().IntVar(&f.memory, "memory", 256, "how many MiB all messages may take together")
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
 	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, "how long calls in flight have at the end")
 	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("expose", completeExpose)
+	_ = cmd.RegisterFlagCompletionFunc("expose", cobra.FixedCompletions([]string{
+		exposeAll + "\tevery tool",
+		exposeGateway + "\tsearch, schema, call and batch in the place of all",
+	}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -91,6 +88,8 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return command.Usagef("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
 	case f.page < 0:
 		return command.Usagef("--page %d: it is a number of tools, or 0 for all", f.page)
+	case !slices.Contains(exposures, f.expose):
+		return command.Usagef("--expose %q: it is one of %s%s", f.expose, strings.Join(exposures, ", "), command.DidYouMean(f.expose, exposures))
 	case !slices.Contains(policies, f.changes):
 		return command.Usagef("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "), command.DidYouMean(f.changes, policies))
 	}
@@ -100,7 +99,7 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	if f.memory < 1 {
 		return command.Usagef("--memory %d: give a number of MiB, such as 256", f.memory)
 	}
-	return checkExpose(f.expose)
+	return nil
 }
 
 const serveHelp = `Put the tools of all configured servers out as one MCP server: over streamable
@@ -162,7 +161,7 @@ Flags:
   --memory MIB         how much all messages that are held may take together; what
                        finds no room is refused (default: 256)
   --changes POLICY     what becomes of a tool that is not what it was when it was
-                       approved: accept (it is live, and reported), hold (it is
+                       approved: accept (it is live, with a warning), hold (it is
                        kept back until "indus mcp accept"), deny (it is kept
                        back) (default: accept; it lowers nothing that the
                        configuration's "changes" says)
@@ -185,11 +184,13 @@ Exit codes:
   1    it cannot listen, or something unforeseen
   2    usage: flags and files`
 
-func serve(ctx context.Context, f *serveFlags, s show.Streams) error {
+// runServe serves until ctx ends, or the one client has closed its end.
+func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	// Whoever read our stderr may leave: that must not end everybody's tools.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	hangup, deaf := watchHangup()
-	defer deaf()
+	hangup := make(chan os.Signal, 1) // to read the configuration anew, and not to end
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
 	clients, err := f.transport(ctx, s)
@@ -214,7 +215,7 @@ func serve(ctx context.Context, f *serveFlags, s show.Streams) error {
 	logger, memory := s.Logger(), interop.NewMemory(int64(f.memory)<<20)
 	// The servers end when whoever is inside was answered, and not with ctx.
 	alive := context.WithoutCancel(ctx)
-	attached := log.attach(alive, c.Servers(), fmt.Sprintf("%s, process %d", clients, os.Getpid()), memory, logger)
+	attached := log.attach(alive, c.Servers(), fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), memory, logger)
 	follow := &follower{flags: &f.ConfigFlags, s: s, attached: attached, local: local, hangup: hangup, leave: leave}
 	follow.begin(c, began)
 	defer inBackground(alive, func(ctx context.Context) {
@@ -231,7 +232,7 @@ func serve(ctx context.Context, f *serveFlags, s show.Streams) error {
 		wait = -1 // the option's zero is its default
 	}
 	h := host.New(f.exposed(toolbox.Join(local.registry, attached)), &host.Options{
-		Logger: logger, Memory: memory, ListWait: wait, Principal: clients.admits(), AllowedHosts: f.hosts, AllowedOrigins: f.origins,
+		Logger: logger, Memory: memory, ListWait: wait, Principal: clients.principal, AllowedHosts: f.hosts, AllowedOrigins: f.origins,
 		Exact: f.exact, Page: f.page,
 	})
 	defer h.Close()
@@ -257,47 +258,19 @@ func inBackground(ctx context.Context, run func(context.Context)) (stop func()) 
 	return func() { cancel(); running.Wait() }
 }
 
-// maxEventLines is how many lines a minute a server may fill.
-const maxEventLines = 100
+// What --expose shows to clients.
+const (
+	exposeAll     = "all"
+	exposeGateway = "gateway"
+)
 
-// reportEvents writes a line for each server that comes or goes.
-func reportEvents(s show.Streams) func(interop.Event) {
-	last, lines := map[string]string{}, bursts{}
-	report := func(server, line string) {
-		switch n := lines.count(server); {
-		case n < maxEventLines:
-			s.Reportf("%s", show.Clean(line))
-		case n == maxEventLines:
-			s.Reportf("%s: there is more to say of it; for a minute nothing is", show.Clean(server))
-		}
-	}
-	return func(e interop.Event) {
-		if e.Kind == interop.ServerRemoved {
-			delete(last, e.Server) // the next one of that name is another
-		}
-		line := eventLine(e)
-		if line == "" || last[e.Server] == line {
-			return // a server that stays down says so once
-		}
-		last[e.Server] = line
-		report(e.Server, e.Server+": "+line)
-		for _, q := range e.Quarantined {
-			report(e.Server, command.QuarantineText(q))
-		}
-	}
-}
+var exposures = []string{exposeAll, exposeGateway}
 
-func eventLine(e interop.Event) string {
-	st := e.Status
-	switch {
-	case e.Kind == interop.ServerWithdrawn:
-		return "its tools are withdrawn until it is back"
-	case e.Kind == interop.ServerFaulted && st.Fault != nil:
-		return strings.TrimPrefix(st.Fault.Error(), e.Server+": ") + "; " + st.Fault.Advice()
-	case e.Kind != interop.ServerReady && e.Kind != interop.ServerListed:
-		return ""
-	case st.Fault != nil:
-		return "ready without tools: " + strings.TrimPrefix(st.Fault.Error(), e.Server+": ")
+// exposed is what clients are shown of the tools. With the four, whoever calls has not seen a
+// tool's schema where its client could check the arguments, so they are checked here.
+func (f *serveFlags) exposed(tools toolbox.Source) toolbox.Source {
+	if f.expose == exposeGateway {
+		return catalog.Over(tools, &catalog.Options{Unvalidated: f.noValidate})
 	}
-	return fmt.Sprintf("ready, %s (MCP %s, %s)", show.Count(st.Tools, "tool"), st.Version, show.Duration(st.Took))
+	return tools
 }

@@ -21,74 +21,51 @@ const defaultAddr = "127.0.0.1:7332"
 // shutdownWait bounds how long answers that are being written are waited for.
 const shutdownWait = 5 * time.Second
 
-// transport is where clients come in.
-type transport interface {
-	// serve blocks until ctx ends, and then until stop has ended the host, or the only
-	// client has left.
-	serve(ctx context.Context, h *host.Host, stop func(), s show.Streams) error
-	// admits says who sends a request; nil: everyone is the local user.
-	admits() func(*http.Request) (toolbox.Principal, error)
-	// String is how the ledger names who serves there.
-	String() string
+// clientTransport is where clients come in.
+type clientTransport struct {
+	name      string                                         // in the ledger
+	principal func(*http.Request) (toolbox.Principal, error) // nil: everyone is the local user
+	// serve blocks until ctx ends, and then until stop has ended the host, or until the
+	// one client has closed its end.
+	serve func(ctx context.Context, h *host.Host, stop func(), s show.Streams) error
 }
 
-// transport is what the flags ask for. Whatever is wrong with it is known
+// transport is the one that the flags ask for. Whatever is wrong with it is known
 // before any server starts.
-func (f *serveFlags) transport(ctx context.Context, s show.Streams) (transport, error) {
+func (f *serveFlags) transport(ctx context.Context, s show.Streams) (*clientTransport, error) {
 	if f.stdio {
-		return stdioTransport{}, nil
+		return &clientTransport{name: "indus serve --stdio", serve: serveStdio}, nil
 	}
 	principal, err := f.admission.principal(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	d, err := listen(f.addr)
+	l, err := listen(f.addr)
 	if err != nil {
 		return nil, err
 	}
-	d.principal = principal
-	if addr := d.l.Addr().(*net.TCPAddr); !addr.IP.IsLoopback() {
-		switch {
-		case principal != nil:
-			s.Reportf("%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it", addr)
-		case f.insecure:
-			s.Reportf("warning: %s can be reached from other machines, and whoever reaches it may call every tool", addr)
-		default:
-			d.l.Close()
-			return nil, command.Usagef("--addr %s can be reached from other machines: ask for a token with --token-file FILE or $%s, or let everyone in with --insecure", f.addr, tokenVariable)
-		}
+	addr := l.Addr().(*net.TCPAddr)
+	switch {
+	case addr.IP.IsLoopback():
+	case principal != nil:
+		s.Reportf("%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it", addr)
+	case f.insecure:
+		s.Reportf("warning: %s can be reached from other machines, and whoever reaches it may call every tool", addr)
+	default:
+		l.Close()
+		return nil, command.Usagef("--addr %s can be reached from other machines: ask for a token with --token-file FILE or $%s, or let everyone in with --insecure", f.addr, tokenVariable)
 	}
-	return d, nil
-}
-
-// stdioTransport is stdin and stdout: one client.
-type stdioTransport struct{}
-
-var _ transport = stdioTransport{}
-
-func (stdioTransport) String() string { return "indus serve --stdio" }
-
-func (stdioTransport) admits() func(*http.Request) (toolbox.Principal, error) { return nil }
-
-func (stdioTransport) serve(ctx context.Context, h *host.Host, stop func(), s show.Streams) error {
-	if _, ok := show.Terminal(s.In); ok {
-		s.Reportf("serving on stdin and stdout, which a client is meant to hold; to connect one:\n" +
-			"  claude mcp add indus -- indus serve --stdio\n" +
-			`  {"mcpServers":{"indus":{"command":"indus","args":["serve","--stdio"]}}}`)
+	if addr.IP.IsUnspecified() { // clients on this machine write
+		addr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: addr.Port}
 	}
-	defer stopAfter(ctx, stop)()
-	return h.ServeStdio(context.WithoutCancel(ctx))
+	url := "http://" + addr.String() + "/mcp"
+	serve := func(ctx context.Context, h *host.Host, stop func(), s show.Streams) error {
+		return serveHTTP(ctx, l, url, principal != nil, h, stop, s)
+	}
+	return &clientTransport{"indus serve at " + url, principal, serve}, nil
 }
 
-// httpTransport is a port: any number of clients.
-type httpTransport struct {
-	l         net.Listener
-	principal func(*http.Request) (toolbox.Principal, error) // nil: no token is asked for
-}
-
-var _ transport = (*httpTransport)(nil)
-
-func listen(addr string) (*httpTransport, error) {
+func listen(addr string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, command.Usagef("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
 	}
@@ -98,46 +75,46 @@ func listen(addr string) (*httpTransport, error) {
 		return nil, fmt.Errorf("%w; is another indus serving there? --addr takes another HOST:PORT", err)
 	case errors.As(err, new(*net.DNSError)), errors.As(err, new(*net.AddrError)):
 		return nil, command.Usagef("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
-	case err != nil:
-		return nil, err
 	}
-	return &httpTransport{l: l}, nil
+	return l, err
 }
 
-func (d *httpTransport) String() string { return "indus serve at " + d.url() }
-
-func (d *httpTransport) admits() func(*http.Request) (toolbox.Principal, error) { return d.principal }
-
-// url is what clients on this machine connect to.
-func (d *httpTransport) url() string {
-	return "http://" + dialAddress(d.l.Addr().(*net.TCPAddr)) + "/mcp"
+// serveStdio serves stdin and stdout: one client.
+func serveStdio(ctx context.Context, h *host.Host, stop func(), s show.Streams) error {
+	if _, ok := show.Terminal(s.In); ok {
+		s.Reportf("serving on stdin and stdout, which a client is meant to hold; to connect one:\n" +
+			"  claude mcp add indus -- indus serve --stdio\n" +
+			`  {"mcpServers":{"indus":{"command":"indus","args":["serve","--stdio"]}}}`)
+	}
+	defer stopAfter(ctx, stop)()
+	return h.ServeStdio(context.WithoutCancel(ctx))
 }
 
-func (d *httpTransport) serve(ctx context.Context, h *host.Host, stop func(), s show.Streams) error {
+// serveHTTP serves a port: any number of clients, which may have to send a token.
+func serveHTTP(ctx context.Context, l net.Listener, url string, token bool, h *host.Host, stop func(), s show.Streams) error {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h.Handler())
 	server := &http.Server{ // whom nobody has admitted yet holds little, and not for long
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
-	url := d.url()
 	s.Reportf("serving at %s", url)
 	flag, headers := "", ""
-	if d.principal != nil {
+	if token {
 		flag, headers = ` --header "Authorization: Bearer ${`+tokenVariable+`}"`, `,"headers":{"Authorization":"Bearer ${`+tokenVariable+`}"}`
 	}
 	s.Reportf("to connect a client:\n  claude mcp add --transport http indus %s%s\n"+
 		`  {"mcpServers":{"indus":{"type":"http","url":"%s"%s}}}`, url, flag, url, headers)
 
 	wait := stopAfter(ctx, func() {
-		_ = d.l.Close() // clients that are connected learn of the end, or cancel their calls
-		stop()          // ends the streams, for which Shutdown would wait
+		_ = l.Close() // clients that are connected learn of the end, or cancel their calls
+		stop()        // ends the streams, for which Shutdown would wait
 		end, cancel := context.WithTimeout(context.Background(), shutdownWait)
 		defer cancel()
 		if server.Shutdown(end) != nil {
 			_ = server.Close()
 		}
 	})
-	err := server.Serve(d.l)
+	err := server.Serve(l)
 	wait()
 	if ctx.Err() != nil {
 		return nil
@@ -154,12 +131,4 @@ func stopAfter(ctx context.Context, stop func()) (wait func()) {
 			<-done
 		}
 	}
-}
-
-// dialAddress is an address as a client on this machine writes it.
-func dialAddress(addr *net.TCPAddr) string {
-	if !addr.IP.IsUnspecified() {
-		return addr.String()
-	}
-	return (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: addr.Port}).String()
 }

@@ -2,7 +2,7 @@ package servers
 
 import (
 	"context"
-	"os"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	chars "github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
@@ -93,7 +93,7 @@ Flags:
                falls back to sse)
   --timeout T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m
   --profile P  how its tools' schemas are adapted for a model, one of
-` + command.WrapList(command.ProfileNames(), 15, 80) + `
+` + show.Wrap(strings.Join(command.ProfileNames(), ", "), 15) + `
   --disabled   write it switched off
   --force      replace a server of that name` + editedHelp + writeFlagsHelp + `
 
@@ -123,67 +123,41 @@ func (f *addFlags) run(cmd *cobra.Command, args []string, s show.Streams) error 
 	if err != nil {
 		return err
 	}
-	path, err := f.path()
+	path := ""
+	verb, unset := "added", []mcpconfig.Note(nil)
+	e, err := edit(cmd.Context(), true, func() (string, error) { path, err = f.path(); return path, err }, func(e *mcpconfig.Edit) error {
+		if line := e.Line(d.ID); line > 0 {
+			if verb = "replaced"; !f.force {
+				return command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
+			}
+		}
+		if err := e.Set(d); err != nil {
+			return err
+		}
+		var wrong []mcpconfig.Note
+		if wrong, unset = e.Check(d.ID, dry()); len(wrong) > 0 { // but for variables that are not set here
+			return command.Usagef("%s: %s", d.ID, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
+		}
+		if f.disabled {
+			return e.Enable(d.ID, false)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	e, verb, unset, err := f.write(cmd.Context(), d, path)
-	if err != nil {
-		return err
-	}
-	s.Reportf("%s %s at %s:%d", verb, show.Clean(d.ID), show.Clean(path), e.Line(d.ID))
+	s.Reportf("%s %s at %s:%d", verb, d.ID, path, e.Line(d.ID))
 	for _, n := range unset {
-		s.Reportf("%s: %s", show.Clean(d.ID), show.Clean(command.JoinHint(n.Reason, n.Hint)))
+		s.Reportf("%s: %s", d.ID, command.JoinHint(n.Reason, n.Hint))
 	}
-	tellPasted(d, path, s)
+	reportPlainSecrets(d, path, s)
 	if interop.QualifiedName(d.ID, "t") != d.ID+interop.Qualifier+"t" {
-		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain", show.Clean(d.ID))
+		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain", d.ID)
 	}
 	if err := f.settle(cmd.Context(), d.ID, path, e.Line(d.ID), s); err != nil {
 		return err
 	}
 	return f.printEdited(cmd.Context(), edited{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
-}
-
-// write adds the server, and returns what is not set.
-func (f *addFlags) write(ctx context.Context, d mcpconfig.Definition, path string) (e *mcpconfig.Edit, verb string, unset []mcpconfig.Note, err error) {
-	unlock, err := mcpconfig.Lock(ctx, dry())
-	if err != nil {
-		return nil, "", nil, err
-	}
-	defer unlock()
-	e, err = openEdit(path)
-	if err != nil {
-		return nil, "", nil, err
-	}
-	verb = "added"
-	if line := e.Line(d.ID); line > 0 {
-		if verb = "replaced"; !f.force {
-			return nil, "", nil, command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
-		}
-	}
-	if err := e.Set(d); err != nil {
-		return nil, "", nil, command.Usagef("%w", err)
-	}
-	if unset, err = checkRow(e, d.ID); err != nil {
-		return nil, "", nil, err
-	}
-	if f.disabled {
-		if err := e.Enable(d.ID, false); err != nil {
-			return nil, "", nil, command.Usagef("%w", err)
-		}
-	}
-	return e, verb, unset, save(e)
-}
-
-// checkRow refuses a row with which anything is wrong, but for variables that are not
-// set here: those it returns.
-func checkRow(e *mcpconfig.Edit, id string) (unset []mcpconfig.Note, err error) {
-	wrong, unset := e.Check(id, dry())
-	if len(wrong) > 0 {
-		return nil, command.Usagef("%s: %s", id, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
-	}
-	return unset, nil
 }
 
 // settle approves what was written into a project's file, and says what becomes of it.
@@ -207,7 +181,7 @@ func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show
 			}
 			return nil
 		case mcpconfig.Shadowed:
-			s.Reportf("%s: not the one that counts: %s", show.Clean(id), show.Clean(r.Reason))
+			s.Reportf("%s: not the one that counts: %s", id, r.Reason)
 			return nil
 		}
 	}
@@ -218,15 +192,6 @@ func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show
 	name := show.ShellWord(id) + f.again()
 	s.Reportf("try it: indus mcp tools %s, or where it fails indus mcp doctor %s", name, name)
 	return nil
-}
-
-func sameFile(a, b string) bool {
-	one, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(b)
-	return err == nil && os.SameFile(one, other)
 }
 
 // definition is the server that the command line describes.
@@ -241,35 +206,24 @@ func (f *addFlags) definition(cmd *cobra.Command, args []string) (mcpconfig.Defi
 	if err != nil {
 		return d, err
 	}
-	var row show.Object
+	var row, tools jsonObject
 	if address != "" {
 		err = f.remote(&row, address)
 	} else {
 		err = f.local(&row, words)
 	}
-	if err != nil {
-		return d, err
-	}
-	if f.transport != "" {
-		row.Add("transport", f.transport)
-	}
+	row.add("transport", textOrNone(f.transport))
 	if f.timeout != "" {
-		row.Add("timeout", timeout(f.timeout))
+		row.add("timeout", timeout(f.timeout))
 	}
-	var tools show.Object
-	tools.AddList("allow", f.allow)
-	tools.AddList("deny", f.deny)
-	if len(tools) > 0 {
-		row.Add("tools", tools)
-	}
-	if f.profile != "" {
-		row.Add("profile", f.profile)
-	}
-	raw, err := row.MarshalJSON()
-	return mcpconfig.Definition{ID: name, JSON: raw}, err
+	tools.add("allow", listOrNone(f.allow))
+	tools.add("deny", listOrNone(f.deny))
+	row.add("tools", tools.JSON())
+	row.add("profile", textOrNone(f.profile))
+	return mcpconfig.Definition{ID: name, JSON: row.JSON()}, err
 }
 
-// addArguments tells NAME, URL and COMMAND apart.
+// addArguments separates NAME, URL and COMMAND.
 func addArguments(cmd *cobra.Command, args []string) (name, address string, words []string, err error) {
 	dash := cmd.ArgsLenAtDash()
 	switch {
@@ -278,26 +232,26 @@ func addArguments(cmd *cobra.Command, args []string) (name, address string, word
 	case !isServerName(args[0]):
 		return "", "", nil, command.Usagef("%q is no name for a server", args[0])
 	case dash > 1:
-		return "", "", nil, command.Usagef("%q is too many in front of --: there stands the name alone", args[1])
+		return "", "", nil, command.Usagef("%q is too many before --: only the name goes there", args[1])
 	case len(args) == 1:
 		return "", "", nil, command.Usagef("mcp add %s needs a server: -- and its command, or its URL", args[0])
 	case dash == 1 && command.IsURL(args[1]):
-		return "", "", nil, command.Usagef("a URL stands without -- in front of it: indus mcp add %s %s", show.ShellWord(args[0]), "URL")
+		return "", "", nil, command.Usagef("a URL takes no -- before it: indus mcp add %s %s", show.ShellWord(args[0]), "URL")
 	case dash == 1:
 		return args[0], "", args[1:], nil
 	case len(args) == 2 && isHost(args[1]):
-		return "", "", nil, command.Usagef("%q is no URL, did you mean https://%s? A command stands behind --", args[1], args[1])
+		return "", "", nil, command.Usagef("%q is no URL, did you mean https://%s? A command goes after --", args[1], args[1])
 	case !command.IsURL(args[1]):
-		return "", "", nil, command.Usagef("%q is no URL; a command stands behind --: indus mcp add %s -- %s …", args[1], show.ShellWord(args[0]), show.ShellWord(args[1]))
+		return "", "", nil, command.Usagef("%q is no URL; a command goes after --: indus mcp add %s -- %s …", args[1], show.ShellWord(args[0]), show.ShellWord(args[1]))
 	case len(args) > 2:
-		return "", "", nil, command.Usagef("%q is too many: a URL stands alone", args[2])
+		return "", "", nil, command.Usagef("%q is too many: nothing goes after a URL", args[2])
 	}
 	return args[0], args[1], nil, nil
 }
 
 // isServerName reports whether a name has something in it that is seen, and nothing else.
 func isServerName(s string) bool {
-	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, func(r rune) bool { return chars.KindOf(r) != chars.Plain })
+	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, func(r rune) bool { return text.KindOf(r) != text.Plain })
 }
 
 // isHost reports what looks like a URL whose beginning was left out.
@@ -308,41 +262,38 @@ func isHost(s string) bool {
 	return err == nil || strings.Contains(strings.Trim(name, "."), ".") && strings.Contains(s, "/")
 }
 
-func (f *addFlags) remote(row *show.Object, address string) error {
+func (f *addFlags) remote(row *jsonObject, address string) error {
 	for _, name := range []string{"env", "cwd", "inherit-env"} {
 		if f.cmd.Flags().Changed(name) {
 			return command.Usagef("--%s is for a command, and a URL is not started", name)
 		}
 	}
-	row.Add("url", address)
-	var headers show.Object
+	row.add("url", text.Quote(address))
+	var headers jsonObject
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
 			return command.Usagef("--header takes 'NAME: VALUE'")
 		}
-		headers.Add(name, strings.TrimSpace(value))
+		headers.add(name, text.Quote(strings.TrimSpace(value)))
 	}
-	if len(headers) > 0 {
-		row.Add("headers", headers)
-	}
+	row.add("headers", headers.JSON())
 	return nil
 }
 
-func (f *addFlags) local(row *show.Object, words []string) error {
+func (f *addFlags) local(row *jsonObject, words []string) error {
 	if len(f.headers) > 0 {
 		return command.Usagef("--header is for a URL, and a command is not called over HTTP")
 	}
-	program := words[0]
+	program, err := words[0], error(nil)
 	if strings.ContainsAny(program, `/\`) {
-		var err error
 		if program, err = f.inFile(program); err != nil {
 			return err
 		}
 	}
-	row.Add("command", program)
-	row.AddList("args", words[1:])
-	var env show.Object
+	row.add("command", text.Quote(program))
+	row.add("args", listOrNone(words[1:]))
+	var env jsonObject
 	for _, v := range f.env {
 		name, value, ok := strings.Cut(v, "=")
 		if name == "" {
@@ -351,22 +302,18 @@ func (f *addFlags) local(row *show.Object, words []string) error {
 		if !ok {
 			value = "${" + name + "}"
 		}
-		env.Add(name, value)
+		env.add(name, text.Quote(value))
 	}
-	if len(env) > 0 {
-		row.Add("env", env)
+	row.add("env", env.JSON())
+	cwd := f.cwd
+	if cwd != "" {
+		cwd, err = f.inFile(cwd)
 	}
-	if f.cwd != "" {
-		cwd, err := f.inFile(f.cwd)
-		if err != nil {
-			return err
-		}
-		row.Add("cwd", cwd)
-	}
+	row.add("cwd", textOrNone(cwd))
 	if f.inherit {
-		row.Add("inheritEnv", true)
+		row.add("inheritEnv", json.RawMessage("true"))
 	}
-	return nil
+	return err
 }
 
 // inFile is a path that was typed relative to the working directory, as it means the
@@ -379,17 +326,17 @@ func (f *addFlags) inFile(path string) (string, error) {
 }
 
 // timeout is the flag's value as a row has it: one for all steps, or an object.
-func timeout(flag string) any {
+func timeout(flag string) json.RawMessage {
 	if ms, err := strconv.Atoi(flag); err == nil {
-		return ms
+		return json.RawMessage(strconv.Itoa(ms))
 	}
 	if !strings.Contains(flag, "=") {
-		return flag
+		return text.Quote(flag)
 	}
-	var steps show.Object
+	var steps jsonObject
 	for part := range strings.SplitSeq(flag, ",") {
 		step, value, _ := strings.Cut(part, "=")
-		steps.Add(strings.TrimSpace(step), timeout(strings.TrimSpace(value)))
+		steps.add(strings.TrimSpace(step), timeout(strings.TrimSpace(value)))
 	}
-	return steps
+	return steps.JSON()
 }

@@ -98,19 +98,15 @@ type heldServer struct {
 	row mcpconfig.Row
 }
 
-func (f *approveFlags) complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var offer []string
+func (f *approveFlags) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var offers []string
 	if f.revoke {
 		list, _ := approvedHere()
-		for _, a := range list {
-			offer = append(offer, a.ID)
-		}
+		offers = approvedIDs(list)
 	} else if c, err := mcpconfig.Read(cmd.Context(), nil, dry()); err == nil {
-		for _, r := range c.Held() {
-			offer = append(offer, r.Server.ID)
-		}
+		offers = show.Names(c.Held(), func(r mcpconfig.Row) string { return r.Server.ID })
 	}
-	return slices.DeleteFunc(offer, func(id string) bool { return slices.Contains(args, id) }), cobra.ShellCompDirectiveNoFileComp
+	return command.WithPrefix(typed, offers, args...), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (f *approveFlags) approve(ctx context.Context, names []string, s show.Streams) error {
@@ -120,7 +116,7 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s show.Strea
 	}
 	for _, n := range c.Notes {
 		if n.Row == 0 { // about a file, which may be the one
-			s.Reportf("%s", show.Clean(n.String()))
+			s.Reportf("%s", n)
 		}
 	}
 	var wait []*heldServer
@@ -165,9 +161,9 @@ func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.
 		case err != nil:
 			return nil, err
 		case row.State == mcpconfig.Active && row.Scope == mcpconfig.Project:
-			s.Reportf("%s is approved already", show.Clean(name))
+			s.Reportf("%s is approved already", name)
 		case row.State == mcpconfig.Active:
-			s.Reportf("%s needs no approval: %s is not a project's file", show.Clean(name), show.Clean(row.File))
+			s.Reportf("%s needs no approval: %s is not a project's file", name, row.File)
 		default:
 			return nil, command.NotStarted(row)
 		}
@@ -186,7 +182,7 @@ func approveAll(wait []*heldServer, s show.Streams) error {
 	}
 	for _, w := range wait {
 		w.Approved, w.Reason = true, ""
-		s.Reportf("approved %s: %s", show.Clean(w.Server), show.Clean(w.Runs))
+		s.Reportf("approved %s: %s", w.Server, w.Runs)
 	}
 	return nil
 }
@@ -196,11 +192,10 @@ func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error 
 	_, in := show.Terminal(s.In)
 	_, out := show.Terminal(s.Err)
 	if !in || !out {
-		var names []string
 		for _, w := range wait {
 			fmt.Fprint(s.Out, w)
-			names = append(names, show.ShellWord(w.Server))
 		}
+		names := show.Names(wait, func(w *heldServer) string { return show.ShellWord(w.Server) })
 		return command.Usagef("no terminal to ask on: approve them with indus mcp approve %s, or --all", strings.Join(names, " "))
 	}
 	answers := readLines(s)
@@ -220,9 +215,9 @@ func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error 
 				if err := mcpconfig.Approve(dry(), w.row); err != nil {
 					return err
 				}
-				s.Reportf("approved %s", show.Clean(w.Server))
+				s.Reportf("approved %s", w.Server)
 			default:
-				s.Reportf("not approved: %s", show.Clean(w.Server))
+				s.Reportf("not approved: %s", w.Server)
 			}
 		}
 	}
@@ -257,9 +252,9 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 	if whole := commandLine(field("command"), field("args")); len(whole) > maxRuns || strings.Contains(r.Target, secret.Mask) {
 		w.Runs = whole
 	}
-	w.Cwd, _ = jsonString(field("cwd"))
+	w.Cwd, _ = wire.Unquote(field("cwd"))
 	w.Env = namedValues(field("env"), "=")
-	w.EnvFile, _ = jsonString(field("envFile"))
+	w.EnvFile, _ = wire.Unquote(field("envFile"))
 	if t, ok := r.Server.Transport.(interop.Stdio); ok {
 		w.Inherits = t.InheritEnv
 	}
@@ -271,10 +266,10 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 const maxRuns = 4000
 
 func commandLine(command, args json.RawMessage) string {
-	elements, _ := show.Elements(args)
+	elements, _ := wire.Elements(args)
 	var words []string
 	for _, raw := range append([]json.RawMessage{command}, elements...) {
-		word, ok := jsonString(raw)
+		word, ok := wire.Unquote(raw)
 		switch {
 		case !ok:
 			word = string(raw)
@@ -292,10 +287,10 @@ func commandLine(command, args json.RawMessage) string {
 // the user's, and any variable may decide what a program runs: so a value is shown,
 // unless it has a secret's name or form.
 func namedValues(raw json.RawMessage, is string) []string {
-	members, _ := show.Members(raw)
+	members, _ := wire.Members(raw)
 	var out []string
 	for _, m := range members {
-		value, ok := jsonString(m.Value)
+		value, ok := wire.Unquote(m.Value)
 		switch {
 		case !ok:
 			value = string(m.Value)
@@ -311,30 +306,27 @@ func namedValues(raw json.RawMessage, is string) []string {
 
 // String is it for a person, on a terminal too.
 func (w *heldServer) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s:%d: %s\n", show.ShellWord(show.Clean(w.Server)), show.Clean(w.File), w.Line, show.Clean(w.Reason))
-	say := func(what, text string) {
-		if text != "" {
-			fmt.Fprintf(&b, "  %-7s  %s\n", what, show.Clean(text))
+	var p show.Page
+	p.Printf("%s  %s:%d: %s\n", show.ShellWord(show.Clean(w.Server)), w.File, w.Line, w.Reason)
+	runs, whole := "runs", ""
+	if w.row.Kind != interop.KindStdio {
+		runs = "calls"
+	}
+	if w.Inherits {
+		whole = "the whole environment of indus"
+	}
+	for _, line := range [][2]string{
+		{runs, w.Runs}, {"in", w.Cwd}, {"env", strings.Join(w.Env, ", ")}, {"envFile", w.EnvFile}, {"and", whole},
+		{"headers", strings.Join(w.Headers, ", ")}, {"tools", string(w.Tools)},
+	} {
+		if line[1] != "" {
+			p.Printf("  %-7s  %s\n", line[0], line[1])
 		}
 	}
-	if w.row.Kind == interop.KindStdio {
-		say("runs", w.Runs)
-	} else {
-		say("calls", w.Runs)
-	}
-	say("in", w.Cwd)
-	say("env", strings.Join(w.Env, ", "))
-	say("envFile", w.EnvFile)
-	if w.Inherits {
-		say("and", "the whole environment of indus")
-	}
-	say("headers", strings.Join(w.Headers, ", "))
-	say("tools", string(w.Tools))
-	return b.String()
+	return p.String()
 }
 
-// takeBack revokes approvals of the project's file, whatever stands in it by now.
+// takeBack revokes approvals of the project's file, whatever is in it by now.
 func (f *approveFlags) takeBack(names []string, s show.Streams) error {
 	list, err := approvedHere()
 	if err != nil {
@@ -343,10 +335,7 @@ func (f *approveFlags) takeBack(names []string, s show.Streams) error {
 	if len(names) == 0 && !f.all {
 		return command.Usagef("--revoke needs the names of servers, or --all")
 	}
-	var known []string
-	for _, a := range list {
-		known = append(known, a.ID)
-	}
+	known := approvedIDs(list)
 	for _, name := range names {
 		if !slices.Contains(known, name) {
 			return command.Usagef("no server %q is approved here%s", name, command.DidYouMean(name, known))
@@ -367,12 +356,16 @@ func (f *approveFlags) takeBack(names []string, s show.Streams) error {
 		return s.WriteIndented(append([]heldServer{}, taken...))
 	}
 	for _, w := range taken {
-		s.Reportf("no longer approved: %s", show.Clean(w.Server))
+		s.Reportf("no longer approved: %s", w.Server)
 	}
 	if len(taken) == 0 {
 		s.Reportf("nothing is approved here")
 	}
 	return nil
+}
+
+func approvedIDs(list []mcpconfig.Approved) []string {
+	return show.Names(list, func(a mcpconfig.Approved) string { return a.ID })
 }
 
 // approvedHere is what is approved of the working directory's project.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
@@ -53,4 +54,25 @@ func (f *scopeFlags) printEdited(ctx context.Context, e edited, s show.Streams) 
 		}
 	}
 	return s.WriteIndented(e)
+}
+
+// change edits the file of a server that is there, and returns the row as it was.
+func (f *scopeFlags) change(ctx context.Context, name string, change func(*mcpconfig.Edit) error) (row mcpconfig.Row, err error) {
+	_, err = edit(ctx, true, func() (string, error) {
+		c, err := f.read(ctx)
+		if err == nil {
+			row, err = f.find(c, name)
+		}
+		return row.File, err
+	}, change)
+	return row, err
+}
+
+// reportPlainSecrets warns of values that look like secrets in plain text, without showing
+// them, and says how to keep them out of the file.
+func reportPlainSecrets(d mcpconfig.Definition, path string, s show.Streams) {
+	for _, p := range secret.InDefinition(d.JSON) {
+		s.Reportf("%s: %s looks like a secret, and is in %s in plain text; write %s, which takes it from the environment, or ${cmd:pass show …} instead",
+			d.ID, p.Where, path, p.Variable)
+	}
 }

@@ -85,9 +85,9 @@ func (f *scopeFlags) enable(ctx context.Context, name string, on bool, s show.St
 		done = "enabled"
 	}
 	if !changed {
-		s.Reportf("%s is %s already, at %s:%d", show.Clean(name), done, show.Clean(row.File), row.Line)
+		s.Reportf("%s is %s already, at %s:%d", name, done, row.File, row.Line)
 	} else {
-		s.Reportf("%s %s at %s:%d", done, show.Clean(name), show.Clean(row.File), row.Line)
+		s.Reportf("%s %s at %s:%d", done, name, row.File, row.Line)
 	}
 	c, err := f.read(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *scopeFlags) enable(ctx context.Context, name string, on bool, s show.St
 			return err
 		}
 	case on && ok && r.State != mcpconfig.Active:
-		s.Reportf("%s is %s: %s", show.Clean(name), r.State, show.Clean(command.JoinHint(r.Reason, r.Hint)))
+		s.Reportf("%s is %s: %s", name, r.State, command.JoinHint(r.Reason, r.Hint))
 	}
 	return f.printEdited(ctx, edited{Server: name, Did: done, Changed: changed, File: row.File, Line: row.Line}, s)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
@@ -45,16 +46,23 @@ func newExport(s show.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name")
 	cmd.Flags().BoolVar(&f.project, "project", false, "the client's file in this directory")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
-	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(clientNames(writable), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(writableNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func writable(c mcpconfig.Client) bool { return c.Writes }
+// writableClients are the clients that have a format to write.
+func writableClients() []mcpconfig.Client {
+	return slices.DeleteFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return !c.Writes })
+}
+
+func writableNames() []string {
+	return show.Names(writableClients(), func(c mcpconfig.Client) string { return c.Name })
+}
 
 var exportHelp = `Give the configured servers, or the named ones, to another MCP client: print them in
 its format, or with --write merge them into its file, which keeps its comments and
-all else. Variables stay variables, in the client's own form; a secret that stands
-in plain text in a file of indus stands so in the client's too.
+all else. Variables stay variables, in the client's own form; a secret that is
+in plain text in a file of indus is so in the client's too.
 
 With --gateway the client gets one entry, which runs indus serve --stdio, instead of
 the servers: one place to configure them all, for any number of clients.
@@ -64,7 +72,7 @@ Usage:
   indus mcp export --to CLIENT --gateway [FLAG]...
 
 CLIENT is one of
-` + command.WrapList(clientNames(writable), 2, 80) + `
+` + show.Wrap(strings.Join(writableNames(), ", "), 2) + `
 
 Flags:
   --write      merge it into the client's own file: the user's, or with
@@ -110,12 +118,12 @@ func (f *exportFlags) run(ctx context.Context, names []string, s show.Streams) e
 }
 
 func (f *exportFlags) client() (mcpconfig.Client, error) {
-	known := clientNames(writable)
+	known := writableNames()
 	if f.to == "" {
 		return mcpconfig.Client{}, command.Usagef("mcp export needs --to CLIENT: one of %s", strings.Join(known, ", "))
 	}
-	for _, c := range mcpconfig.Clients() {
-		if c.Name == f.to && c.Writes {
+	for _, c := range writableClients() {
+		if c.Name == f.to {
 			return c, nil
 		}
 	}
@@ -129,15 +137,15 @@ func (f *exportFlags) print(client mcpconfig.Client, defs []mcpconfig.Definition
 	}
 	out, notes, err := mcpconfig.Export(client.Name, defs, nil, dry())
 	if err != nil {
-		return command.Usagef("%w", err)
+		return command.AsUsage(err)
 	}
-	tellNotes(notes, s)
+	reportNotes(notes, s)
 	if f.asJSON {
 		text := string(out)
 		return s.WriteIndented(exported{Client: client.Name, Servers: writtenIDs(defs, notes), Notes: notes, Text: &text})
 	}
 	if _, ok := show.Terminal(s.Out); ok && slices.ContainsFunc(defs, func(d mcpconfig.Definition) bool { return len(secret.InDefinition(d.JSON)) > 0 }) {
-		s.Reportf("a secret stands in this in plain text")
+		s.Reportf("this has a secret in plain text")
 	}
 	return s.WriteText(string(out))
 }
@@ -170,16 +178,16 @@ func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, defs [
 		return out, err
 	})
 	unlock() // before anything is said to somebody who may not read it
-	tellNotes(said, s)
+	reportNotes(said, s)
 	switch {
 	case errors.Is(err, mcpconfig.ErrChanged):
 		return err
 	case err != nil:
-		return command.Usagef("%w", err)
+		return command.AsUsage(err)
 	case same:
-		s.Reportf("%s has it already: nothing was written", show.Clean(path))
+		s.Reportf("%s has it already: nothing was written", path)
 	default:
-		s.Reportf("wrote %s to %s; start the client again", show.Count(len(writtenIDs(defs, said)), "server"), show.Clean(path))
+		s.Reportf("wrote %s to %s; start the client again", show.Count(len(writtenIDs(defs, said)), "server"), path)
 	}
 	if !f.asJSON {
 		return nil
@@ -200,10 +208,8 @@ type exported struct {
 
 // writtenIDs are the servers that a client's format can say.
 func writtenIDs(defs []mcpconfig.Definition, notes []mcpconfig.Note) []string {
-	left := skippedNotes(notes)
-	return slices.DeleteFunc(definitionIDs(defs), func(id string) bool {
-		return slices.ContainsFunc(left, func(n mcpconfig.Note) bool { return n.Server == id })
-	})
+	skipped := skippedIDs(notes)
+	return slices.DeleteFunc(definitionIDs(defs), func(id string) bool { return slices.Contains(skipped, id) })
 }
 
 // atPath is an error of a file's text, which may begin with a position there.
@@ -220,10 +226,7 @@ func (f *exportFlags) taken(client mcpconfig.Client, defs []mcpconfig.Definition
 	if err != nil { // there is none yet
 		return nil
 	}
-	there := definitionIDs(in.Definitions)
-	for _, n := range skippedNotes(in.Notes) { // what indus cannot read is the client's all the same
-		there = append(there, n.Server)
-	}
+	there := append(definitionIDs(in.Definitions), skippedIDs(in.Notes)...) // what indus cannot read is the client's all the same
 	var names []string
 	for _, d := range defs {
 		if !slices.Contains(there, d.ID) {
@@ -240,14 +243,15 @@ func (f *exportFlags) taken(client mcpconfig.Client, defs []mcpconfig.Definition
 	return fmt.Errorf("%s has another server of that name: %s; --force replaces it", path, strings.Join(names, ", "))
 }
 
-// skippedNotes are the notes about servers that are not written.
-func skippedNotes(notes []mcpconfig.Note) []mcpconfig.Note {
-	return slices.DeleteFunc(slices.Clone(notes), func(n mcpconfig.Note) bool { return n.State != mcpconfig.Skipped })
+// skippedIDs are the servers that are not written.
+func skippedIDs(notes []mcpconfig.Note) []string {
+	skipped := slices.DeleteFunc(slices.Clone(notes), func(n mcpconfig.Note) bool { return n.State != mcpconfig.Skipped })
+	return show.Names(skipped, func(n mcpconfig.Note) string { return n.Server })
 }
 
-func tellNotes(notes []mcpconfig.Note, s show.Streams) {
+func reportNotes(notes []mcpconfig.Note, s show.Streams) {
 	for _, n := range notes {
-		s.Reportf("%s", show.Clean(n.String()))
+		s.Reportf("%s", n)
 	}
 }
 
@@ -270,12 +274,14 @@ func (f *exportFlags) entry() ([]mcpconfig.Definition, error) {
 			_, err = os.Stat(full)
 		}
 		if err != nil {
-			return nil, command.Usagef("%w", err)
+			return nil, command.AsUsage(err)
 		}
 		args = append(args, "--mcp", full)
 	}
-	raw, err := show.Object{{Name: "command", Value: program}, {Name: "args", Value: args}}.MarshalJSON()
-	return []mcpconfig.Definition{{ID: "indus", JSON: raw}}, err
+	var row jsonObject
+	row.add("command", text.Quote(program))
+	row.add("args", listOrNone(args))
+	return []mcpconfig.Definition{{ID: "indus", JSON: row.JSON()}}, nil
 }
 
 // definitions are the servers that may be given away: of a project's file those that
@@ -304,7 +310,7 @@ func (f *exportFlags) definitions(ctx context.Context, names []string, s show.St
 		case len(names) > 0:
 			return nil, command.NotStarted(r)
 		case r.State != mcpconfig.Disabled:
-			s.Reportf("left out: %s", show.Clean(fmt.Sprintf("%s is %s: %s", id, r.State, command.JoinHint(r.Reason, r.Hint))))
+			s.Reportf("left out: %s", fmt.Sprintf("%s is %s: %s", id, r.State, command.JoinHint(r.Reason, r.Hint)))
 		}
 	}
 	for _, name := range names {

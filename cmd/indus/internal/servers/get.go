@@ -3,12 +3,13 @@ package servers
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
@@ -16,7 +17,6 @@ import (
 
 func newGet(s show.Streams) *cobra.Command {
 	var f scopeFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:               "get NAME",
 		SuggestFor:        []string{"show", "describe", "inspect"},
@@ -25,11 +25,11 @@ func newGet(s show.Streams) *cobra.Command {
 		Args:              oneServer,
 		ValidArgsFunction: f.complete(1, anyRow),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.get(cmd.Context(), args[0], asJSON, s)
+			return f.get(cmd.Context(), args[0], s)
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	f.addJSON(cmd)
 	return cmd
 }
 
@@ -75,7 +75,7 @@ type shownRow struct {
 	Row       json.RawMessage       `json:"row"` // null where it is no object
 }
 
-func (f *scopeFlags) get(ctx context.Context, name string, asJSON bool, s show.Streams) error {
+func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error {
 	c, err := f.read(ctx)
 	if err != nil {
 		return err
@@ -84,31 +84,26 @@ func (f *scopeFlags) get(ctx context.Context, name string, asJSON bool, s show.S
 	if err != nil {
 		return err
 	}
+	row := json.RawMessage("null") // of what is no object
+	if d, ok := c.Definition(r); ok {
+		row = secret.Definition(d.JSON)
+	}
 	shown := shownRow{
 		Server: name, State: r.State, Transport: r.Kind, Scope: r.Scope, File: r.File, Line: r.Line, Approval: approvalText(r),
-		Reason: r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: rowOf(c, r),
+		Reason: r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: row,
 	}
 	for _, n := range c.Notes {
 		if n.Server == name && n.File == r.File && n.State == "" {
 			shown.Notes = append(shown.Notes, n)
 		}
 	}
-	if !asJSON {
+	if !f.asJSON {
 		return s.WriteText(shown.String())
 	}
 	return s.WriteIndented(shown)
 }
 
-// rowOf is a row as its file has it, with its secrets hidden; null where it is no object.
-func rowOf(c *mcpconfig.Config, r mcpconfig.Row) json.RawMessage {
-	d, ok := c.Definition(r)
-	if !ok {
-		return json.RawMessage("null")
-	}
-	return secret.Definition(d.JSON)
-}
-
-// approvalText is the word for how a row of a project's file stands.
+// approvalText is the word for how a row of a project's file is approved.
 func approvalText(r mcpconfig.Row) string {
 	switch {
 	case r.Scope != mcpconfig.Project || r.Approval == "":
@@ -122,38 +117,34 @@ func approvalText(r mcpconfig.Row) string {
 }
 
 func (r shownRow) String() string {
-	var b strings.Builder
+	var p show.Page
 	about := string(r.Scope)
 	if r.Approval == "approved" {
 		about += ", approved"
 	}
-	fmt.Fprintf(&b, "%s  %s  %s:%d (%s)\n", show.Clean(r.Server), r.State, show.Clean(r.File), r.Line, about)
+	p.Printf("%s  %s  %s:%d (%s)\n", r.Server, r.State, r.File, r.Line, about)
 	if r.Reason != "" && r.Reason != string(r.State) {
-		fmt.Fprintf(&b, "  %s\n", show.Clean(r.Reason))
+		p.Printf("  %s\n", r.Reason)
 	}
 	if r.Try != "" {
-		fmt.Fprintf(&b, "  try: %s\n", show.Clean(r.Try))
+		p.Printf("  try: %s\n", r.Try)
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(&b, "  line %d: %s\n", n.Line, show.Clean(command.JoinHint(n.Reason, n.Hint)))
+		p.Printf("  line %d: %s\n", n.Line, command.JoinHint(n.Reason, n.Hint))
 	}
-	b.Write(show.EscapeHarmful([]byte(layoutJSON(r.Row, ""))))
-	return b.String()
+	p.Write(show.EscapeHarmful([]byte(layoutJSON(r.Row, ""))))
+	return p.String()
 }
 
 // layoutJSON is JSON with what fits on a line on one.
 func layoutJSON(raw json.RawMessage, indent string) string {
-	if one := spaceJSON(raw); len(indent)+len(one) <= 80 && (indent != "" || len(raw) < 3) {
-		return one
-	}
 	var items []string
-	brackets := "{}"
-	deeper := indent + "  "
-	if members, ok := show.Members(raw); ok {
+	brackets, deeper := "{}", indent+"  "
+	if members, err := wire.Members(raw); err == nil {
 		for _, m := range members {
-			items = append(items, show.QuoteJSON(m.Key)+": "+layoutJSON(m.Value, deeper))
+			items = append(items, string(text.Quote(m.Key))+": "+layoutJSON(m.Value, deeper))
 		}
-	} else if elements, ok := show.Elements(raw); ok {
+	} else if elements, err := wire.Elements(raw); err == nil {
 		brackets = "[]"
 		for _, e := range elements {
 			items = append(items, layoutJSON(e, deeper))
@@ -161,23 +152,9 @@ func layoutJSON(raw json.RawMessage, indent string) string {
 	} else {
 		return string(raw)
 	}
+	line := brackets[:1] + strings.Join(items, ", ") + brackets[1:]
+	if len(items) == 0 || indent != "" && len(indent)+len(line) <= 80 && !strings.Contains(line, "\n") {
+		return line
+	}
 	return brackets[:1] + "\n" + deeper + strings.Join(items, ",\n"+deeper) + "\n" + indent + brackets[1:]
-}
-
-// spaceJSON is JSON on one line, with a space where a person writes one.
-func spaceJSON(raw json.RawMessage) string {
-	var items []string
-	if members, ok := show.Members(raw); ok {
-		for _, m := range members {
-			items = append(items, show.QuoteJSON(m.Key)+": "+spaceJSON(m.Value))
-		}
-		return "{" + strings.Join(items, ", ") + "}"
-	}
-	if elements, ok := show.Elements(raw); ok {
-		for _, e := range elements {
-			items = append(items, spaceJSON(e))
-		}
-		return "[" + strings.Join(items, ", ") + "]"
-	}
-	return string(raw)
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -25,7 +24,7 @@ type importFlags struct {
 	from, prefix         string
 	renames              []string
 	write, force, asJSON bool
-	used                 map[string]bool // of renames
+	used                 []string // of renames
 }
 
 func newImport(s show.Streams) *cobra.Command {
@@ -45,7 +44,7 @@ func newImport(s show.Streams) *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return append(clientNames(anyClient), everyClient), cobra.ShellCompDirectiveDefault
+			return append(clientNames(), everyClient), cobra.ShellCompDirectiveDefault
 		},
 	}
 	f.add(cmd)
@@ -55,23 +54,15 @@ func newImport(s show.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.prefix, "prefix", "", "what is put before a name that is taken")
 	cmd.Flags().StringArrayVar(&f.renames, "rename", nil, "the name that a server gets")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
-	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(anyClient), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // everyClient is the word for all clients at once.
 const everyClient = "all"
 
-func anyClient(mcpconfig.Client) bool { return true }
-
-func clientNames(wanted func(mcpconfig.Client) bool) []string {
-	var names []string
-	for _, c := range mcpconfig.Clients() {
-		if wanted(c) {
-			names = append(names, c.Name)
-		}
-	}
-	return names
+func clientNames() []string {
+	return show.Names(mcpconfig.Clients(), func(c mcpconfig.Client) string { return c.Name })
 }
 
 var importHelp = `Take over the servers of another MCP client. Without CLIENT it looks where the
@@ -92,7 +83,7 @@ Where a name is taken by another server, the one that is there stays, and what d
 is shown.
 
 CLIENT is one of
-` + command.WrapList(clientNames(anyClient), 2, 80) + `
+` + show.Wrap(strings.Join(clientNames(), ", "), 2) + `
 
 Flags:
   --write      write what is shown
@@ -102,7 +93,7 @@ Flags:
                take over the server OLD as NEW; with all, CLIENT/OLD is that of one
                CLIENT; may be repeated
   --from CLIENT
-               whose format FILE has, where that is not plain from what stands in it
+               whose format FILE has, where its contents do not show that
   --json       print JSON: without CLIENT an array of files, with one an object` + writeFlagsHelp + `
 
 A session:
@@ -170,39 +161,35 @@ func (f *importFlags) survey(cmd *cobra.Command, s show.Streams) error {
 	if f.asJSON {
 		return s.WriteIndented(found)
 	}
-	return tellSurvey(found, s)
+	return reportSurvey(found, s)
 }
 
-func tellSurvey(found []surveyed, s show.Streams) error {
+func reportSurvey(found []surveyed, s show.Streams) error {
 	if len(found) == 0 {
 		s.Reportf("no file of another client is there; indus mcp import FILE reads one that lies elsewhere")
 		return nil
 	}
-	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CLIENT\tFILE\tSERVERS")
+	t := &show.Table{}
+	t.Add("CLIENT", "FILE", "SERVERS")
 	for _, at := range found {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", at.Client, show.Clean(at.File), show.OrDash(show.Clean(strings.Join(at.Servers, ", "))))
+		t.Add(at.Client, at.File, strings.Join(at.Servers, ", "))
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Write(s.Out); err != nil {
 		return err
 	}
 	for _, at := range found {
 		switch {
 		case at.Error != "":
-			s.Reportf("%s", show.Clean(at.Error))
+			s.Reportf("%s", at.Error)
 		case len(at.Notes) > 0:
-			s.Reportf("%s: %s, which indus mcp import %s shows", show.Clean(at.File), show.Count(len(at.Notes), "note"), at.Client)
+			s.Reportf("%s: %s, which indus mcp import %s shows", at.File, show.Count(len(at.Notes), "note"), at.Client)
 		}
 	}
 	return nil
 }
 
 func definitionIDs(defs []mcpconfig.Definition) []string {
-	var ids []string
-	for _, d := range defs {
-		ids = append(ids, d.ID)
-	}
-	return ids
+	return show.Names(defs, func(d mcpconfig.Definition) string { return d.ID })
 }
 
 // imports is what import shows.
@@ -236,6 +223,13 @@ func (f *importFlags) run(ctx context.Context, what string, s show.Streams) erro
 	if err != nil {
 		return err
 	}
+	for _, rename := range f.renames {
+		if old, renamed, ok := strings.Cut(rename, "="); !ok || old == "" {
+			return command.Usagef("--rename takes OLD=NEW")
+		} else if !isServerName(renamed) {
+			return command.Usagef("--rename %s: %q is no name for a server", old, renamed)
+		}
+	}
 	x := &imports{From: []string{}, To: path, Servers: []imported{}, Notes: []mcpconfig.Note{}}
 	if err := f.gather(ctx, x, what); err != nil {
 		return err
@@ -246,38 +240,27 @@ func (f *importFlags) run(ctx context.Context, what string, s show.Streams) erro
 	if f.asJSON {
 		return s.WriteIndented(x)
 	}
-	return f.tell(x, what, s)
+	return f.report(x, what, s)
 }
 
 // edit decides what becomes of each server, and with --write writes.
 func (f *importFlags) edit(ctx context.Context, x *imports) error {
-	if f.write {
-		unlock, err := mcpconfig.Lock(ctx, dry())
-		if err != nil {
-			return err
+	x.Written = f.write
+	_, err := edit(ctx, f.write, func() (string, error) { return x.To, nil }, func(e *mcpconfig.Edit) error {
+		first := map[string]string{} // the file that a name comes from, of those that are imported
+		for i := range x.Servers {
+			if err := f.settle(e, &x.Servers[i], first); err != nil {
+				return err
+			}
 		}
-		defer unlock()
-	}
-	e, err := openEdit(x.To)
-	if err != nil {
-		return err
-	}
-	first := map[string]string{} // the file that a name comes from, of those that are imported
-	for i := range x.Servers {
-		if err := f.settle(e, &x.Servers[i], first); err != nil {
-			return err
+		for _, rename := range f.renames {
+			if old, _, _ := strings.Cut(rename, "="); !slices.Contains(f.used, rename) {
+				return command.Usagef("--rename %s: there is no server %q to import", rename, old)
+			}
 		}
-	}
-	for _, rename := range f.renames {
-		if old, _, _ := strings.Cut(rename, "="); !f.used[rename] {
-			return command.Usagef("--rename %s: there is no server %q to import", rename, old)
-		}
-	}
-	if !f.write {
 		return nil
-	}
-	x.Written = true
-	return save(e)
+	})
+	return err
 }
 
 // gather reads the files of a client, of all of them, or the one file. Where it reads all,
@@ -311,7 +294,7 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 			case what == everyClient:
 				x.Notes = append(x.Notes, mcpconfig.Note{Reason: "left out: " + err.Error()})
 			default:
-				return command.Usagef("%w", err)
+				return command.AsUsage(err)
 			}
 		}
 	}
@@ -327,15 +310,15 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 }
 
 func (f *importFlags) gatherFile(x *imports, file string) error {
-	if f.from != "" && !slices.Contains(clientNames(anyClient), f.from) {
-		return command.Usagef("no client %q%s", f.from, command.DidYouMean(f.from, clientNames(anyClient)))
+	if f.from != "" && !slices.Contains(clientNames(), f.from) {
+		return command.Usagef("no client %q%s", f.from, command.DidYouMean(f.from, clientNames()))
 	}
 	in, err := mcpconfig.Import(file, f.from, dry())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return command.Usagef("%q is neither a client nor a file%s; indus mcp import lists what is there", file, command.DidYouMean(file, clientNames(anyClient)))
+		return command.Usagef("%q is neither a client nor a file%s; indus mcp import lists what is there", file, command.DidYouMean(file, clientNames()))
 	case err != nil:
-		return command.Usagef("%w", err)
+		return command.AsUsage(err)
 	}
 	x.take(in, nil)
 	return nil
@@ -403,19 +386,9 @@ func (f *importFlags) settle(e *mcpconfig.Edit, server *imported, first map[stri
 	}
 	name := server.Server
 	for _, rename := range f.renames {
-		old, renamed, ok := strings.Cut(rename, "=")
-		if !ok || old == "" {
-			return command.Usagef("--rename takes OLD=NEW")
-		}
-		if !isServerName(renamed) {
-			return command.Usagef("--rename %s: %q is no name for a server", old, renamed)
-		}
-		if old == server.Server || old == server.Client+"/"+server.Server {
+		if old, renamed, _ := strings.Cut(rename, "="); old == server.Server || old == server.Client+"/"+server.Server {
 			name = renamed
-			if f.used == nil {
-				f.used = map[string]bool{}
-			}
-			f.used[rename] = true
+			f.used = append(f.used, rename)
 		}
 	}
 	f.place(e, server, name, first)
@@ -466,46 +439,42 @@ func (f *importFlags) place(e *mcpconfig.Edit, server *imported, name string, fi
 	}
 }
 
-// tell shows what would be written, or was.
-func (f *importFlags) tell(x *imports, what string, s show.Streams) error {
-	var servers show.Object
+// report shows what would be written, or was.
+func (f *importFlags) report(x *imports, what string, s show.Streams) error {
+	var servers, whole jsonObject
 	for _, n := range x.Notes {
-		s.Reportf("%s", show.Clean(n.String()))
+		s.Reportf("%s", n)
 	}
 	var put []string
 	for _, server := range x.Servers {
-		id := show.Clean(server.Server)
 		switch server.Becomes {
 		case "lost", "kept":
-			tellKept(server, what, s)
+			reportKept(server, what, s)
 		case "same":
-			s.Reportf("the server %q is there already, and the same", id)
+			s.Reportf("the server %q is there already, and the same", server.Server)
 		default:
-			servers.Add(server.Server, server.Row)
+			servers.add(server.Server, server.Row)
 			put = append(put, server.Server)
 		}
 	}
 	if len(put) == 0 {
-		s.Reportf("nothing is to be written to %s", show.Clean(x.To))
+		s.Reportf("nothing is to be written to %s", x.To)
 		return nil
 	}
-	whole, err := show.Object{{Name: "servers", Value: servers}}.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	if err := s.WriteText(string(show.EscapeHarmful([]byte(layoutJSON(whole, ""))))); err != nil {
+	whole.add("servers", servers.JSON())
+	if err := s.WriteText(string(show.EscapeHarmful([]byte(layoutJSON(whole.JSON(), ""))))); err != nil {
 		return err
 	}
 	if !x.Written {
-		s.Reportf("nothing is written; --write writes it to %s", show.Clean(x.To))
+		s.Reportf("nothing is written; --write writes it to %s", x.To)
 		return nil
 	}
-	s.Reportf("wrote %s to %s", show.Count(len(put), "server"), show.Clean(x.To))
+	s.Reportf("wrote %s to %s", show.Count(len(put), "server"), x.To)
 	for _, server := range x.Servers {
 		if server.Becomes == "added" || server.Becomes == "replaced" {
-			tellPasted(server.definition, x.To, s)
+			reportPlainSecrets(server.definition, x.To, s)
 			for _, n := range server.advice {
-				s.Reportf("%s: %s", show.Clean(server.Server), show.Clean(command.JoinHint(n.Reason, n.Hint)))
+				s.Reportf("%s: %s", server.Server, command.JoinHint(n.Reason, n.Hint))
 			}
 		}
 	}

@@ -15,11 +15,11 @@ import (
 // maxDiff is how many lines of a diff are shown: a row may have any number of variables.
 const maxDiff = 20
 
-// tellKept says why a server is not taken over, and how it would be.
-func tellKept(server imported, what string, s show.Streams) {
-	id := show.Clean(server.Server)
+// reportKept says why a server is not taken over, and how it would be.
+func reportKept(server imported, what string, s show.Streams) {
+	id := server.Server
 	if server.There == nil {
-		s.Reportf("%s: server %q is left out: another file of %s goes first", show.Clean(server.File), id, server.Client)
+		s.Reportf("%s: server %q is left out: another file of %s goes first", server.File, id, server.Client)
 		return
 	}
 	prefix, old := server.Client+"-", cmp.Or(server.Was, server.Server)
@@ -29,14 +29,14 @@ func tellKept(server imported, what string, s show.Streams) {
 	case what == everyClient:
 		prefix, old = "{client}-", server.Client+"/"+old
 	}
-	also := fmt.Sprintf("--prefix %s or --rename %s=NEW", show.ShellWord(prefix), show.Clean(show.ShellWord(old)))
+	also := fmt.Sprintf("--prefix %s or --rename %s=NEW", show.ShellWord(prefix), show.ShellWord(old))
 	if server.Becomes == "lost" {
-		s.Reportf("%s: server %q is left out: another of that name is imported first; %s takes this one over as well", show.Clean(server.File), id, also)
+		s.Reportf("%s: server %q is left out: another of that name is imported first; %s takes this one over as well", server.File, id, also)
 	} else {
 		s.Reportf("kept the server %q that is there already; --force replaces it, and %s takes this one over as well", id, also)
 	}
 	for _, d := range server.differs[:min(len(server.differs), maxDiff)] {
-		s.Reportf("  %s", show.Clean(d))
+		s.Reportf("  %s", d)
 	}
 	if more := len(server.differs) - maxDiff; more > 0 {
 		s.Reportf("  and %s more", show.Count(more, "line"))

@@ -3,7 +3,6 @@ package servers
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ func newLs(s show.Streams) *cobra.Command {
 
 const lsHelp = `Connect every configured server, and say how each is: its phase, the era and the
 revision of MCP that it speaks, how many tools it has, how long it took to connect,
-whose file it stands in, and the command or URL; and where it did not connect, why,
+which file it is in, and the command or URL; and where it did not connect, why,
 and what to try. A faulted server is an answer and no failure: ls exits 0.
 
 Usage:
@@ -95,120 +94,105 @@ type serverRow struct {
 
 func (f *lsFlags) ls(ctx context.Context, s show.Streams) error {
 	rows, err := f.rows(ctx, s)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if f.asJSON {
+	case f.asJSON:
 		return s.WriteIndented(rows)
-	}
-	if len(rows) == 0 {
+	case len(rows) == 0:
 		return nil
 	}
 	if err := f.table(rows).Write(s.Out); err != nil {
 		return err
 	}
-	return printFaults(s.Out, rows)
+	return s.Print(faultsPage(rows))
 }
 
 // rows are the servers as they are now, or with --offline as they were.
-func (f *lsFlags) rows(ctx context.Context, s show.Streams) (rows []serverRow, err error) {
+func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error) {
 	f.Dry = f.offline
 	c, err := f.Load(ctx, s, command.NotesOutsideRows)
 	if err != nil {
 		return nil, err
 	}
-	if !f.offline {
+	known := &command.Recalled{}
+	if f.offline {
+		if known, err = f.Recall(ctx, c.Servers()); err != nil {
+			return nil, err
+		}
+	} else {
 		mounted, err := command.Connect(ctx, c.Servers(), schema.Original, s)
 		if err != nil {
 			return nil, err
 		}
 		defer mounted.Close()
 		command.ReportMended(mounted.Fleet, s)
-		return serverRows(c, mounted.Fleet.Status()), nil
+		known.Status = mounted.Fleet.Status()
 	}
-	known, err := f.Recall(ctx, c.Servers())
-	if err != nil {
-		return nil, err
-	}
-	rows = serverRows(c, known.Status)
-	for i := range rows {
-		rows[i].offline(known.Heard[rows[i].Server])
-	}
-	return rows, nil
-}
-
-func serverRows(c *mcpconfig.Config, all []interop.EndpointStatus) []serverRow {
 	status := map[string]interop.EndpointStatus{}
-	for _, st := range all {
+	for _, st := range known.Status {
 		status[st.Server] = st
 	}
 	rows := []serverRow{}
 	for _, r := range c.Rows {
+		if r.State == mcpconfig.Shadowed { // its note says so
+			continue
+		}
 		row := serverRow{
 			Server: r.Server.ID, State: r.State, Transport: r.Kind, Target: r.Target, Scope: r.Scope, File: r.File, Line: r.Line,
 		}
-		switch r.State {
-		case mcpconfig.Shadowed: // its note says so
-			continue
-		case mcpconfig.Disabled: // somebody meant it
-		case mcpconfig.Active:
-			st := status[r.Server.ID]
+		switch st := status[r.Server.ID]; {
+		case r.State == mcpconfig.Disabled: // somebody meant it
+		case r.State != mcpconfig.Active:
+			row.Fault, row.Try = r.Reason, r.Hint
+		case f.offline:
+			row.Tools = st.Tools
+			if heard := known.Heard[r.Server.ID]; !heard.IsZero() {
+				row.Heard = &heard
+			}
+		default:
 			row.Phase, row.Era, row.Version, row.Tools = st.Phase, st.Era, st.Version, st.Tools
 			row.took, row.Millis, row.Noise = st.Took, st.Took.Milliseconds(), st.Noise
 			if st.Fault != nil {
 				row.Kind, row.Fault, row.Try = st.Fault.Kind, st.Fault.Error(), st.Fault.Advice()
 			}
-		default:
-			row.Fault, row.Try = r.Reason, r.Hint
 		}
 		rows = append(rows, row)
 	}
-	return rows
-}
-
-// offline leaves what the ledger knows: nothing was connected, so that is no fault.
-func (r *serverRow) offline(heard time.Time) {
-	if r.State != mcpconfig.Active {
-		return
-	}
-	*r = serverRow{
-		Server: r.Server, State: r.State, Transport: r.Transport, Target: r.Target, Tools: r.Tools, Scope: r.Scope, File: r.File, Line: r.Line,
-	}
-	if !heard.IsZero() {
-		r.Heard = &heard
-	}
+	return rows, nil
 }
 
 func (f *lsFlags) table(rows []serverRow) *show.Table {
 	t := &show.Table{Spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD"}}
 	if f.offline {
 		t.Add("SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
-		for _, r := range rows {
-			tools, heard := "", ""
-			if r.Heard != nil {
-				tools, heard = fmt.Sprint(r.Tools), r.Heard.Local().Format(show.TimeFormat)
-			}
-			t.Add(r.Server, string(r.State), tools, heard, string(r.Scope), r.Target)
-		}
-		return t
+	} else {
+		t.Add("SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
 	}
-	t.Add("SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
 	for _, r := range rows {
-		phase, tools, took := string(r.State), "", ""
-		if r.State == mcpconfig.Active {
+		phase, tools, when := string(r.State), "", ""
+		if r.Phase != "" {
 			phase = string(r.Phase)
 		}
-		if r.Phase == interop.Ready {
-			tools, took = fmt.Sprint(r.Tools), show.Duration(r.took)
+		switch {
+		case r.Heard != nil:
+			tools, when = fmt.Sprint(r.Tools), r.Heard.Local().Format(show.TimeFormat)
+		case r.Phase == interop.Ready:
+			tools, when = fmt.Sprint(r.Tools), show.Duration(r.took)
 		}
-		t.Add(r.Server, phase, string(r.Era), r.Version, tools, took, string(r.Scope), r.Target)
+		if f.offline {
+			t.Add(r.Server, phase, tools, when, string(r.Scope), r.Target)
+		} else {
+			t.Add(r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope), r.Target)
+		}
 	}
 	return t
 }
 
-// printFaults says what is wrong and what to try. Servers of one file with one
+// faultsPage says what is wrong and what to try. Servers of one file with one
 // reason, as those have that wait for approval, share the lines.
-func printFaults(w io.Writer, rows []serverRow) error {
+func faultsPage(rows []serverRow) *show.Page {
+	p := &show.Page{}
 	for i, r := range rows {
 		same := func(o serverRow) bool {
 			return o.State != mcpconfig.Active && o.File == r.File && o.Fault == r.Fault && o.Try == r.Try
@@ -227,12 +211,10 @@ func printFaults(w io.Writer, rows []serverRow) error {
 		if name := strings.Join(who, ", "); name != "" {
 			reason = name + ": " + reason
 		}
-		fmt.Fprintf(w, "\n%s:%d: %s\n", show.Clean(r.File), r.Line, show.Clean(reason))
+		p.Printf("\n%s:%d: %s\n", r.File, r.Line, reason)
 		if r.Try != "" {
-			if _, err := fmt.Fprintf(w, "  try: %s\n", show.Clean(r.Try)); err != nil {
-				return err
-			}
+			p.Printf("  try: %s\n", r.Try)
 		}
 	}
-	return nil
+	return p
 }

@@ -3,7 +3,6 @@ package servers
 import (
 	"context"
 
-	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
@@ -30,7 +29,7 @@ func newRemove(s show.Streams) *cobra.Command {
 
 const removeHelp = `Take a server out of the file where it is configured. Of several files it is the
 one whose row counts. The rest of the file stays as it is, and so do comments that
-stand on lines of their own.
+are on lines of their own.
 
 Usage:
   indus mcp remove NAME [FLAG]...
@@ -53,51 +52,17 @@ func (f *scopeFlags) remove(ctx context.Context, name string, s show.Streams) er
 	if err != nil {
 		return err
 	}
-	s.Reportf("removed %s from %s:%d", show.Clean(name), show.Clean(row.File), row.Line)
-	if err := f.tellUncovered(ctx, name, s); err != nil {
-		return err
-	}
-	return f.printEdited(ctx, edited{Server: name, Did: "removed", Changed: true, File: row.File, Line: row.Line}, s)
-}
-
-// tellUncovered says which server has the name of one that was removed.
-func (f *scopeFlags) tellUncovered(ctx context.Context, name string, s show.Streams) error {
-	if f.file != "" {
-		return nil
-	}
-	c, err := mcpconfig.Read(ctx, nil, dry())
-	if err != nil {
-		return err
-	}
-	for _, r := range c.Rows {
-		if r.Server.ID == name && r.State != mcpconfig.Shadowed && r.State != mcpconfig.Skipped {
-			s.Reportf("%s is now the one at %s:%d (%s)", show.Clean(name), show.Clean(r.File), r.Line, r.State)
+	s.Reportf("removed %s from %s:%d", name, row.File, row.Line)
+	if f.file == "" {
+		c, err := mcpconfig.Read(ctx, nil, dry())
+		if err != nil {
+			return err
+		}
+		for _, r := range c.Rows {
+			if r.Server.ID == name && r.State != mcpconfig.Shadowed && r.State != mcpconfig.Skipped {
+				s.Reportf("%s is now the one at %s:%d (%s)", name, r.File, r.Line, r.State)
+			}
 		}
 	}
-	return nil
-}
-
-// change edits the file of a server that is there, and returns the row as it was.
-func (f *scopeFlags) change(ctx context.Context, name string, edit func(*mcpconfig.Edit) error) (mcpconfig.Row, error) {
-	unlock, err := mcpconfig.Lock(ctx, dry())
-	if err != nil {
-		return mcpconfig.Row{}, err
-	}
-	defer unlock()
-	c, err := f.read(ctx)
-	if err != nil {
-		return mcpconfig.Row{}, err
-	}
-	row, err := f.find(c, name)
-	if err != nil {
-		return row, err
-	}
-	e, err := mcpconfig.Open(row.File)
-	if err == nil {
-		err = edit(e)
-	}
-	if err != nil {
-		return row, command.Usagef("%w", err)
-	}
-	return row, save(e)
+	return f.printEdited(ctx, edited{Server: name, Did: "removed", Changed: true, File: row.File, Line: row.Line}, s)
 }

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -67,13 +68,31 @@ func (f *scopeFlags) again() string {
 // dry is for commands that look at a configuration, and start nothing.
 func dry() *mcpconfig.Options { return &mcpconfig.Options{Dry: true} }
 
-// openEdit reads the file that a command writes.
-func openEdit(path string) (*mcpconfig.Edit, error) {
-	e, err := mcpconfig.Open(path)
-	if err != nil {
-		return nil, command.Usagef("%w", err)
+// edit changes the file that path names, alone with it: whoever else edits waits. Where
+// save is false nothing is written.
+func edit(ctx context.Context, save bool, path func() (string, error), change func(*mcpconfig.Edit) error) (*mcpconfig.Edit, error) {
+	if save {
+		unlock, err := mcpconfig.Lock(ctx, dry())
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
 	}
-	return e, nil
+	file, err := path()
+	if err != nil {
+		return nil, err
+	}
+	e, err := mcpconfig.Open(file)
+	if err == nil {
+		err = change(e)
+	}
+	if err == nil && save {
+		err = e.Save()
+	}
+	if own := (*command.ExitError)(nil); errors.Is(err, mcpconfig.ErrChanged) || errors.As(err, &own) {
+		return e, err
+	}
+	return e, command.AsUsage(err)
 }
 
 // path is the file that a command writes: where the flags name none, the user's own.
@@ -86,13 +105,10 @@ func (f *scopeFlags) path() (string, error) {
 		scope = mcpconfig.Project
 	}
 	path, err := mcpconfig.PathOf(scope, dry())
-	if err != nil {
-		return "", command.Usagef("%w", err)
-	}
-	return path, nil
+	return path, command.AsUsage(err)
 }
 
-// read is what stands in the files that the flags are about: all, or one.
+// read is what is in the files that the flags are about: all, or one.
 func (f *scopeFlags) read(ctx context.Context) (*mcpconfig.Config, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -103,12 +119,12 @@ func (f *scopeFlags) read(ctx context.Context) (*mcpconfig.Config, error) {
 	}
 	c, err := mcpconfig.Read(ctx, paths, dry())
 	if err != nil && ctx.Err() == nil {
-		err = command.Usagef("%w", err)
+		err = command.AsUsage(err)
 	}
 	return c, err
 }
 
-// in reports whether a row stands where the flags say.
+// in reports whether a row is where the flags say.
 func (f *scopeFlags) in(r mcpconfig.Row) bool {
 	switch {
 	case f.project:
@@ -128,27 +144,8 @@ func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, erro
 	if i := slices.IndexFunc(c.Rows, func(r mcpconfig.Row) bool { return r.Server.ID == name }); i >= 0 {
 		return mcpconfig.Row{}, command.Usagef("no server %q there: it is at %s:%d", name, c.Rows[i].File, c.Rows[i].Line)
 	}
-	var known []string
-	for _, r := range c.Rows {
-		if f.in(r) {
-			known = append(known, r.Server.ID)
-		}
-	}
-	slices.Sort(known)
-	near := command.DidYouMean(name, slices.DeleteFunc(slices.Compact(known), func(id string) bool { return id == "" }))
-	if near == "" {
-		near = "; indus mcp ls shows them all"
-	}
-	return mcpconfig.Row{}, command.Usagef("no server %q is configured%s", name, near)
-}
-
-// save writes an edited file.
-func save(e *mcpconfig.Edit) error {
-	err := e.Save()
-	if err != nil && !errors.Is(err, mcpconfig.ErrChanged) {
-		err = command.Usagef("%w", err)
-	}
-	return err
+	near := command.DidYouMean(name, f.ids(c, anyRow))
+	return mcpconfig.Row{}, command.Usagef("no server %q is configured%s", name, cmp.Or(near, "; indus mcp ls shows them all"))
 }
 
 // oneServer is the argument of a command that is about one server.
@@ -161,7 +158,7 @@ func oneServer(cmd *cobra.Command, args []string) error {
 
 // complete offers the servers that the flags are about and wanted says yes to.
 func (f *scopeFlags) complete(most int, wanted func(mcpconfig.Row) bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -169,14 +166,20 @@ func (f *scopeFlags) complete(most int, wanted func(mcpconfig.Row) bool) cobra.C
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		var offer []string
-		for _, r := range c.Rows {
-			if id := r.Server.ID; f.in(r) && wanted(r) && !slices.Contains(args, id) && !slices.Contains(offer, id) {
-				offer = append(offer, id)
-			}
-		}
-		return offer, cobra.ShellCompDirectiveNoFileComp
+		return command.WithPrefix(typed, f.ids(c, wanted), args...), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// ids are the servers that the flags are about and wanted says yes to.
+func (f *scopeFlags) ids(c *mcpconfig.Config, wanted func(mcpconfig.Row) bool) []string {
+	ids := show.Names(c.Rows, func(r mcpconfig.Row) string {
+		if !f.in(r) || !wanted(r) {
+			return ""
+		}
+		return r.Server.ID
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 func anyRow(mcpconfig.Row) bool { return true }

@@ -1,6 +1,9 @@
 package show
 
-import "slices"
+import (
+	"io"
+	"slices"
+)
 
 // CutColumns is the beginning of a text that fits into columns.
 var CutColumns = cutColumns
@@ -14,3 +17,9 @@ func FittedTable(rows [][]string, spare []string, room int) string {
 	t.fit(room)
 	return t.String()
 }
+
+// Drawing is lines that are drawn anew.
+type Drawing struct{ d drawing }
+
+// Draw draws them.
+func (d *Drawing) Draw(w io.Writer, lines []string, width int) { d.d.draw(w, lines, width) }

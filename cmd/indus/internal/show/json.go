@@ -22,7 +22,7 @@ func (s Streams) WriteJSON(raw json.RawMessage) error {
 }
 
 // EscapeHarmful writes the harmful characters of valid JSON as escapes. Such
-// characters stand in strings alone, but for its own whitespace.
+// characters are in strings alone, but for its own whitespace.
 func EscapeHarmful(raw []byte) []byte {
 	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= 0x7f && chars.Harmful(r) }) {
 		return raw
@@ -42,25 +42,26 @@ func EscapeHarmful(raw []byte) []byte {
 
 // WriteIndented writes v as JSON for a person and a program alike: what is raw in it
 // keeps its keys, their order and its numbers.
-func (s Streams) WriteIndented(v any) error {
+func (s Streams) WriteIndented(v any) error { return s.encode(v, "  ") }
+
+func (s Streams) encode(v any, indent string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil {
 		return err
 	}
 	return s.WriteJSON(b.Bytes())
 }
 
-// ShortJSON is JSON on one line of bounded length.
-func ShortJSON(raw json.RawMessage) string {
-	const most = 500
+// CompactJSON is JSON on one line, or what is no JSON as it is.
+func CompactJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
-		b.Write(raw)
+		return string(raw)
 	}
-	return Cut(b.String(), most)
+	return b.String()
 }
 
 // PrintLines prints a JSON document a line.
@@ -73,15 +74,8 @@ func PrintLines[T any](s Streams, all []T, as func(T) any) error {
 	return nil
 }
 
-func PrintLine(s Streams, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	return s.WriteJSON(b.Bytes())
-}
+// PrintLine prints a JSON document on one line.
+func PrintLine(s Streams, v any) error { return s.encode(v, "") }
 
 // IndentJSON is JSON on several lines, as its owner wrote it otherwise.
 func IndentJSON(raw json.RawMessage) string {

@@ -17,36 +17,62 @@ const DrawTick = 100 * time.Millisecond
 // is printed yet.
 const silenceLimit = 3 * time.Second
 
-// Canvas is stderr where lines can be drawn on it, with no log between them.
-func (s Streams) Canvas() (*os.File, bool) {
-	file, ok := Terminal(s.Err)
-	return file, ok && s.Log.level == nil && !s.Log.verbose
+// Canvas is lines at the bottom of a terminal that are drawn anew.
+type Canvas struct {
+	file  *os.File
+	lines drawing
 }
+
+// CanvasOn is on a stream; nil where that is no terminal.
+func CanvasOn(stream any) *Canvas {
+	if file, ok := Terminal(stream); ok {
+		return &Canvas{file: file}
+	}
+	return nil
+}
+
+// Canvas is on stderr; nil where that is no terminal, or logs go there.
+func (s Streams) Canvas() *Canvas {
+	if s.Log.level != nil || s.Log.verbose {
+		return nil
+	}
+	return CanvasOn(s.Err)
+}
+
+// Draw puts lines, on a screen of that height, in the place of those before.
+func (c *Canvas) Draw(lines func(height int) []string) {
+	width, height := ScreenSize(c.file)
+	c.lines.draw(c.file, lines(height), width)
+}
+
+// Clear wipes the lines.
+func (c *Canvas) Clear() { c.Draw(func(int) []string { return nil }) }
 
 // ReportSlow says for whom a command still waits after a while.
 func (s Streams) ReportSlow(waiting func() []string) (stop func()) {
 	slow := time.AfterFunc(silenceLimit, func() {
 		if who := waiting(); len(who) > 0 { // or all have come meanwhile
-			s.Reportf("still waiting, after %s, for %s", silenceLimit, Clean(List(who, MaxNamed, "servers")))
+			s.Reportf("still waiting, after %s, for %s", silenceLimit, List(who, MaxNamed, "servers"))
 		}
 	})
 	return func() { slow.Stop() }
 }
 
-func ScreenSize(fd int) (width, height int) {
-	width, height, err := term.GetSize(fd)
+// ScreenSize is that of a terminal.
+func ScreenSize(file *os.File) (width, height int) {
+	width, height, err := term.GetSize(int(file.Fd()))
 	if err != nil || width < 2 || height < 2 {
 		return 80, 24
 	}
 	return width, height
 }
 
-// Drawing is lines at the bottom of a terminal that are drawn anew.
-type Drawing struct{ widths []int }
+// drawing is the lines that were drawn last, by their widths.
+type drawing struct{ widths []int }
 
-// Draw puts lines in the place of those drawn before. A terminal that became
+// draw puts lines in the place of those drawn before. A terminal that became
 // narrower has wrapped the old ones: their rows are counted by its width now.
-func (d *Drawing) Draw(w io.Writer, lines []string, width int) {
+func (d *drawing) draw(w io.Writer, lines []string, width int) {
 	if len(lines) == 0 && len(d.widths) == 0 {
 		return
 	}

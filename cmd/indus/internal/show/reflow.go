@@ -6,7 +6,7 @@ import (
 )
 
 // Reflow breaks the lines of a help text anew that are wider than a terminal: prose,
-// and what stands in the second column. Sessions stay as they are.
+// and what is in the second column. Sessions stay as they are.
 func Reflow(text string, width int) string {
 	var out []string
 	section := ""
@@ -26,7 +26,7 @@ func Reflow(text string, width int) string {
 		group := lines[:n]
 		lines = lines[n:]
 		if loose && widestLine(group) > width {
-			group = Refill(group, at, width)
+			group = refill(group, at, width)
 		}
 		out = append(out, group...)
 	}
@@ -51,10 +51,15 @@ func widestLine(lines []string) (n int) {
 	return n
 }
 
+// Wrap is text in lines of at most 80 columns, so many columns in.
+func Wrap(text string, in int) string {
+	return strings.Join(refill([]string{strings.Repeat(" ", in) + text}, in, 80), "\n")
+}
+
 // leastText is the narrowest second column; else the text goes on below the item.
 const leastText = 24
 
-func Refill(lines []string, at, width int) []string {
+func refill(lines []string, at, width int) []string {
 	head := lines[0][:at]
 	text := lines[0][at:] + " " + strings.Join(lines[1:], " ")
 	if width-at < leastText {

@@ -16,6 +16,7 @@ type Table struct {
 	Spare []string
 }
 
+// Add adds a row.
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // leastCell is the narrowest that the last column is cut to: less says nothing.
@@ -25,11 +26,11 @@ const leastCell = 12
 func (t *Table) Write(out io.Writer) error {
 	for _, row := range t.rows {
 		for i := range row {
-			row[i] = OrDash(Clean(row[i]))
+			row[i] = orDash(Clean(row[i]))
 		}
 	}
 	if file, ok := Terminal(out); ok {
-		room, _ := ScreenSize(int(file.Fd()))
+		room, _ := ScreenSize(file)
 		t.fit(room)
 	}
 	_, err := io.WriteString(out, t.String())
@@ -84,7 +85,7 @@ func (t *Table) widths() []int {
 }
 
 // Columns is how many columns of a terminal a text takes: those of East Asia are wide,
-// and marks stand on the letter before.
+// and marks go on the letter before.
 func Columns(s string) (n int) {
 	for _, r := range s {
 		n += runeColumns(r)

@@ -16,6 +16,7 @@ func Cut(s string, n int) string {
 	return s
 }
 
+// Duration is d to a person's precision.
 func Duration(d time.Duration) string {
 	if d < time.Second {
 		return d.Round(time.Millisecond).String()
@@ -23,6 +24,7 @@ func Duration(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
+// Count is a number of things, in the plural where it is not one.
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -30,9 +32,11 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-const MaxNamed = 3 // that a line names
+// MaxNamed is how many names a line has.
+const MaxNamed = 3
 
-func OrDash(s string) string {
+// orDash is what a cell has in the place of nothing.
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
@@ -59,6 +63,16 @@ func List(words []string, most int, what string) string {
 		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more %s", n, what)
 	}
 	return strings.Join(words, ", ")
+}
+
+// Names are the names of things; what has none is left out.
+func Names[T any](all []T, name func(T) string) (names []string) {
+	for _, t := range all {
+		if n := name(t); n != "" {
+			names = append(names, n)
+		}
+	}
+	return names
 }
 
 // Summary is the first sentence of a description, with "…" where there is more: who looks at a

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/schema/validate"
 	"github.com/indusagi/indus/toolbox"
@@ -51,9 +51,9 @@ func newCall(s show.Streams) *cobra.Command {
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if words := cmd.Flags().Args(); len(words) > 0 {
-			s.Failed = f.help(cmd.Context(), words[0], s)
+			s.HelpErr = f.help(cmd.Context(), words[0], s)
 		} else {
-			s.Failed = command.WriteHelp(s, cmd)
+			s.HelpErr = command.WriteHelp(s, cmd)
 		}
 	})
 	f.Add(cmd)
@@ -101,8 +101,9 @@ A session:
 
 ` + command.ExitHelp
 
-// mount connects the servers that may have a tool, and finds it. The caller closes
-// what it gets.
+// mount connects the servers that may have a tool, and finds it: one call need not wait
+// for all of them. Where none may they are all of them, for the names that are near. The
+// caller closes what it gets.
 func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*command.Connection, toolbox.Descriptor, error) {
 	none := toolbox.Descriptor{}
 	mayOwn := func(o interop.Server) bool { return o.MayOwn(name) }
@@ -115,9 +116,13 @@ func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*co
 	if err != nil {
 		return nil, none, err
 	}
-	servers, err := possibleOwners(c, mayOwn, s)
-	if err != nil {
-		return nil, none, err
+	servers := c.Servers()
+	if slices.ContainsFunc(servers, mayOwn) {
+		servers = slices.DeleteFunc(servers, func(o interop.Server) bool { return !mayOwn(o) })
+	} else if row, ok := command.IdleRow(c, mayOwn); ok {
+		return nil, none, command.NotStarted(row)
+	} else {
+		command.ReportHeld(c, s)
 	}
 	mounted, err := command.Connect(ctx, servers, schema.Original, s)
 	if err != nil {
@@ -140,14 +145,21 @@ func (f *callFlags) call(ctx context.Context, name string, a *arguments.Input, s
 	if err != nil {
 		return err
 	}
-	for _, doubt := range a.Unknown(tool.Schema) {
-		s.Reportf("%s: %s", show.Clean(name), show.Clean(doubt))
+	for _, warning := range a.Unknown(tool.Schema) {
+		s.Reportf("%s: %s", name, warning)
 	}
 	report, stop := watchProgress(s)
-	r, err := f.run(ctx, mounted.Box, toolbox.Call{Name: name, Input: input, Progress: report})
+	c := toolbox.Call{Name: name, Input: input, Progress: report}
+	var r *toolbox.Result
+	if f.noValidate { // the server judges
+		r, err = mounted.Box.Do(ctx, c)
+	} else {
+		out := mounted.Box.Run(ctx, c)
+		r, err = out.Result, out.Err
+	}
 	stop()
-	if misfit, ok := errors.AsType[*validate.Error](err); ok {
-		return misfitError(s, name, misfit)
+	if invalid, ok := errors.AsType[*validate.Error](err); ok {
+		return reportInvalid(s, name, invalid)
 	}
 	if err != nil {
 		return command.Explain(err)
@@ -163,52 +175,23 @@ func (f *callFlags) call(ctx context.Context, name string, a *arguments.Input, s
 	return err
 }
 
-// run calls the tool: by the door that validates, or the one that leaves that to
-// the server.
-func (f *callFlags) run(ctx context.Context, box *toolbox.Box, c toolbox.Call) (*toolbox.Result, error) {
-	if f.noValidate {
-		return box.Do(ctx, c)
-	}
-	out := box.Run(ctx, c)
-	return out.Result, out.Err
-}
-
-// misfitError tells what is wrong with the arguments, a line each.
-func misfitError(s show.Streams, name string, e *validate.Error) error {
-	var b strings.Builder
+// reportInvalid says what is wrong with the arguments, a line each.
+func reportInvalid(s show.Streams, name string, e *validate.Error) error {
+	s.Reportf("%s: the arguments do not fit; see -h, or send them with --no-validate", name)
 	for line := range strings.Lines(e.Error()) {
-		b.WriteString("\n  " + show.Clean(strings.TrimRight(line, "\n")))
+		fmt.Fprintf(s.Err, "  %s\n", show.Clean(strings.TrimRight(line, "\n")))
 	}
-	s.Reportf("%s: the arguments do not fit; see -h, or send them with --no-validate%s", show.Clean(name), b.String())
-	return &command.SilentError{Code: command.ExitUsage, Err: &command.AdvisedError{Err: e, Try: "indus mcp call " + show.ShellWord(name) + " -h shows what it takes"}}
-}
-
-// possibleOwners are the servers that may have a tool: one call need not wait for all
-// of them. Where none may they are all of them, for the names that are near.
-func possibleOwners(c *mcpconfig.Config, mayOwn func(interop.Server) bool, s show.Streams) ([]interop.Server, error) {
-	all := c.Servers()
-	may := slices.DeleteFunc(slices.Clone(all), func(o interop.Server) bool { return !mayOwn(o) })
-	if len(may) > 0 {
-		return may, nil
-	}
-	if row, ok := command.IdleRow(c, mayOwn); ok {
-		return nil, command.NotStarted(row)
-	}
-	command.ReportHeld(c, s)
-	return all, nil
+	return &command.ExitError{Code: command.ExitUsage, Err: e, Try: "indus mcp call " + show.ShellWord(name) + " -h shows what it takes", Said: true}
 }
 
 // find is the tool of that name, or why there is none: its server is down, it
 // cannot be used, or the name is not quite right.
 func find(mounted *command.Connection, name string) (toolbox.Descriptor, error) {
-	var known []string
-	for _, d := range mounted.Box.Snapshot("").Tools {
-		if d.Name == name {
-			return d, nil
-		}
-		known = append(known, d.Name)
+	shown := mounted.Box.Snapshot("")
+	if i := slices.IndexFunc(shown.Tools, func(d toolbox.Descriptor) bool { return d.Name == name }); i >= 0 {
+		return shown.Tools[i], nil
 	}
-	if slices.Contains(mounted.Box.Snapshot("").Held, name) {
+	if slices.Contains(shown.Held, name) {
 		return toolbox.Descriptor{}, errors.New(command.HeldBack(name))
 	}
 	for _, st := range mounted.Fleet.Status() {
@@ -221,31 +204,24 @@ func find(mounted *command.Connection, name string) (toolbox.Descriptor, error) 
 			return toolbox.Descriptor{}, command.Usagef("%s", q.String())
 		}
 	}
-	near := command.DidYouMean(name, known)
-	if near == "" {
-		near = "; indus mcp tools lists them"
-	}
+	known := show.Names(shown.Tools, func(d toolbox.Descriptor) string { return d.Name })
+	near := cmp.Or(command.DidYouMean(name, known), "; indus mcp tools lists them")
 	return toolbox.Descriptor{}, command.Usagef("%w%s", &toolbox.UnknownTool{Name: name}, near)
 }
 
 // watchProgress shows the progress of a call on one line of stderr, where that
 // is a terminal. stop wipes the line; report is nil where nobody looks.
 func watchProgress(s show.Streams) (report func(toolbox.Progress), stop func()) {
-	file, ok := s.Canvas()
-	if !ok {
+	canvas := s.Canvas()
+	if canvas == nil {
 		return nil, func() {}
 	}
-	line := &show.Drawing{}
 	report = func(p toolbox.Progress) {
 		text := fmt.Sprintf("%g", p.Done)
 		if p.Total > 0 {
 			text += fmt.Sprintf("/%g", p.Total)
 		}
-		width, _ := show.ScreenSize(int(file.Fd()))
-		line.Draw(file, []string{text + " " + show.Clean(p.Message)}, width)
+		canvas.Draw(func(int) []string { return []string{text + " " + show.Clean(p.Message)} })
 	}
-	return report, func() {
-		width, _ := show.ScreenSize(int(file.Fd()))
-		line.Draw(file, nil, width)
-	}
+	return report, canvas.Clear
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -13,20 +14,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// known is what the ledger knows of the servers that may start.
-func known(f *command.ConfigFlags, cmd *cobra.Command) *command.Recalled {
-	c, err := f.ReadDry(cmd.Context())
+// recall is what the ledger knows of the servers that may start.
+func recall(ctx context.Context, f *command.ConfigFlags) (*command.Recalled, error) {
+	c, err := f.ReadDry(ctx)
 	if err != nil {
-		return &command.Recalled{}
+		return &command.Recalled{}, err
 	}
-	known, _ := new(command.LedgerFlags).Recall(cmd.Context(), c.Servers()) // what cannot be read is not offered
-	return known
+	known, _ := new(command.LedgerFlags).Recall(ctx, c.Servers()) // what cannot be read is not known
+	return known, nil
 }
 
 // completeTool offers tools that the ledger knows, and the beginnings of those that it
 // does not; while several servers are meant, beginnings alone.
 func completeTool(f *command.ConfigFlags, cmd *cobra.Command, typed string) ([]string, cobra.ShellCompDirective) {
-	known := known(f, cmd)
+	known, _ := recall(cmd.Context(), f)
 	var tools, meant, begun []string
 	for _, t := range known.Tools {
 		tools = append(tools, withDescription(t.Name, t.Description))
@@ -57,7 +58,8 @@ func (f *callFlags) completeCall(cmd *cobra.Command, args []string, typed string
 	if typed == "-" || strings.HasPrefix(typed, "@") {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	tool, _ := known(&f.ConfigFlags, cmd).Find(args[0])
+	known, _ := recall(cmd.Context(), &f.ConfigFlags)
+	tool, _ := known.Find(args[0])
 	var offers []string
 	for _, p := range signature.Parse(tool.Schema).Resolved().Parameters() {
 		given := func(word string) bool {

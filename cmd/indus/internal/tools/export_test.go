@@ -2,7 +2,8 @@ package tools
 
 import (
 	"encoding/json"
-	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
 // DecodedSize is how much base64 text stands for.
@@ -28,11 +29,12 @@ func Remarks(tools string, asked bool) (string, error) {
 	if err := json.Unmarshal([]byte(tools), &all); err != nil {
 		return "", err
 	}
-	of := mountRemarks(false)
-	if asked {
-		of = providerRemarks(true, false)
-	}
-	var b strings.Builder
-	err := printRemarks(&b, all, of)
-	return b.String(), err
+	var p show.Page
+	writeRemarks(&p, all, func(t *ToolReport) remarks {
+		if asked {
+			return providerRemarks(t, true, false)
+		}
+		return mountRemarks(t, false)
+	})
+	return p.String(), nil
 }

@@ -35,7 +35,7 @@ func readToolList(from string, raw []byte) (toolList, error) {
 		return list, command.Usagef("%s is not JSON: %w", from, json.Unmarshal(raw, new(any)))
 	}
 	doc := json.RawMessage(raw)
-	if result, ok := answered(doc); ok {
+	if result, ok := wire.Lookup(doc, "result"); ok && hasMember(doc, "jsonrpc") {
 		doc = result
 	}
 	found, err := list.find(doc)
@@ -49,12 +49,6 @@ func readToolList(from string, raw []byte) (toolList, error) {
 		list.rows[i] = unwrapRow(row)
 	}
 	return list, nil
-}
-
-// answered is the result in a JSON-RPC response.
-func answered(doc json.RawMessage) (json.RawMessage, bool) {
-	result, ok := wire.Lookup(doc, "result")
-	return result, ok && hasMember(doc, "jsonrpc")
 }
 
 // find takes the rows from a document, which is valid JSON.
@@ -86,7 +80,7 @@ func (l *toolList) find(doc json.RawMessage) (found bool, err error) {
 	return true, nil
 }
 
-// schemaKeywords are those by which a schema is known that stands alone.
+// schemaKeywords are those by which a schema on its own is known.
 var schemaKeywords = []string{"type", "properties", "$schema", "$ref", "$defs", "anyOf", "oneOf", "allOf"}
 
 func hasMember(doc json.RawMessage, key string) bool {

@@ -18,7 +18,9 @@ const helpLimit = 20 * time.Second
 
 // help prints what a tool takes: as the ledger knows it, or else as its server says.
 func (f *callFlags) help(ctx context.Context, name string, s show.Streams) error {
-	tool, heard, err := f.recallTool(ctx, name)
+	known, err := recall(ctx, &f.ConfigFlags)
+	tool, _ := known.Find(name)
+	heard := known.Heard[tool.Server]
 	if err == nil && heard.IsZero() {
 		ctx, cancel := context.WithTimeoutCause(ctx, helpLimit, &command.ExitError{Code: command.ExitUnreachable, Err: fmt.Errorf("%s: its server does not answer within %s", name, helpLimit)})
 		defer cancel()
@@ -33,20 +35,6 @@ func (f *callFlags) help(ctx context.Context, name string, s show.Streams) error
 		return err
 	}
 	return s.WriteText(toolHelp(tool, heard))
-}
-
-// recallTool is the tool of that name as the ledger knows it; the time is zero where
-// it does not.
-func (f *callFlags) recallTool(ctx context.Context, name string) (tool toolbox.Descriptor, heard time.Time, err error) {
-	c, err := f.ReadDry(ctx)
-	if err != nil {
-		return tool, heard, err
-	}
-	known, _ := new(command.LedgerFlags).Recall(ctx, c.Servers()) // or else the server says it
-	if tool, ok := known.Find(name); ok {
-		return tool, known.Heard[tool.Server], nil
-	}
-	return tool, heard, nil
 }
 
 func toolHelp(d toolbox.Descriptor, heard time.Time) string {
@@ -94,11 +82,9 @@ func assignment(s signature.Schema) string {
 
 // indentedText is a server's text in lines that fit, some columns in.
 func indentedText(text string, in int) string {
-	const width = 80
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(show.CleanLines(text))) {
-		indent := strings.Repeat(" ", in)
-		b.WriteString(strings.Join(show.Refill([]string{indent + strings.TrimSpace(line)}, in, width), "\n") + "\n")
+		b.WriteString(show.Wrap(strings.TrimSpace(line), in) + "\n")
 	}
 	return b.String()
 }

@@ -16,16 +16,10 @@ import (
 
 type lintFlags struct {
 	command.ConfigFlags
-	files     []string
-	providers []string
-	asJSON    bool
-	verbose   bool
-	strict    bool
-	ignore    []string
-	baseline  string
-	write     string // a baseline
-	format    string
-	explain   string
+	files, providers, ignore []string
+	asJSON, verbose, strict  bool
+	baseline, write          string // files: one to read, one to write
+	format, explain          string
 }
 
 func newLint(s show.Streams) *cobra.Command {
@@ -37,7 +31,7 @@ func newLint(s show.Streams) *cobra.Command {
 		ValidArgsFunction: f.CompleteServers(math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.explain != "" {
-				return explainRule(s.Out, f.explain)
+				return explainRule(s, f.explain)
 			}
 			return runLint(cmd, &f, args, s)
 		},
@@ -48,7 +42,7 @@ func newLint(s show.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "fail for warnings too")
 	cmd.Flags().StringSliceVar(&f.ignore, "ignore", nil, "leave out what breaks a rule")
-	cmd.Flags().StringVar(&f.baseline, "baseline", "", "leave out what stands in a file")
+	cmd.Flags().StringVar(&f.baseline, "baseline", "", "leave out the findings of a file")
 	cmd.Flags().StringVar(&f.write, "write-baseline", "", "write what is found to a file")
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, markdown or github")
 	cmd.Flags().StringVar(&f.explain, "explain", "", "say what a rule asks, and where it is from")
@@ -87,13 +81,13 @@ Usage:
 Flags:
   --provider P  ask provider P, or several, with commas; "all" is every provider,
                 strict modes left out; "client" is the clients alone. Known are:
-` + command.WrapList(command.ProfileNames(), 16, 80) + `
+` + show.Wrap(strings.Join(command.ProfileNames(), ", "), 16) + `
   --file FILE   lint a file instead of servers: a tools/list result, an array of
                 tools, one tool, or one JSON Schema; "-" is stdin; may be repeated
   --ignore RULE
                 leave out what breaks a rule, or several, with commas
   --baseline FILE
-                leave out what stands in a baseline
+                leave out the findings of a baseline
   --write-baseline FILE
                 write what is found to a baseline, and do not fail
   --strict      fail for warnings too
@@ -155,7 +149,7 @@ func runLint(cmd *cobra.Command, f *lintFlags, args []string, s show.Streams) er
 	if err != nil {
 		return err
 	}
-	if x.sieve, err = newSieve(f.ignore, f.baseline, command.FileReader(ctx, s.In)); err != nil {
+	if x.baseline, err = newBaseline(f.ignore, f.baseline, command.FileReader(ctx, s.In)); err != nil {
 		return err
 	}
 	var mounted *command.Connection
@@ -182,11 +176,11 @@ func runLint(cmd *cobra.Command, f *lintFlags, args []string, s show.Streams) er
 	if err := f.print(r, s); err != nil {
 		return err
 	}
-	if n := x.sieve.gone(); n > 0 {
-		fmt.Fprintf(s.Err, "indus: %s of %s no more: write it anew with --write-baseline\n", show.Count(n, "finding"), show.Clean(f.baseline))
+	if n := x.baseline.gone(); n > 0 {
+		s.Reportf("%s of %s no more: write it anew with --write-baseline", show.Count(n, "finding"), f.baseline)
 	}
 	if f.write != "" {
-		return x.sieve.write(f.write)
+		return x.baseline.write(f.write)
 	}
 	return f.verdict(r, down)
 }
@@ -194,11 +188,7 @@ func runLint(cmd *cobra.Command, f *lintFlags, args []string, s show.Streams) er
 var lintFormats = []string{"text", "json", "markdown", "github"}
 
 func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var offer []string
-	for _, r := range schema.AllRules() {
-		offer = append(offer, string(r)+"\t"+r.About())
-	}
-	return offer, cobra.ShellCompDirectiveNoFileComp
+	return show.Names(schema.AllRules(), func(r schema.Rule) string { return string(r) + "\t" + r.About() }), cobra.ShellCompDirectiveNoFileComp
 }
 
 // examiner is who is asked, and what is mounted with: the one provider that was
@@ -232,7 +222,7 @@ func (f *lintFlags) mountServers(ctx context.Context, x *Examiner, only []string
 
 func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams) (*command.Connection, error) {
 	read := command.FileReader(ctx, s.In)
-	x.bare, x.owners = map[string]bool{}, map[string]string{}
+	x.bare, x.files = map[string]bool{}, map[string]string{}
 	var lists []toolList
 	for i, name := range f.files {
 		raw, err := read(name)
@@ -247,7 +237,7 @@ func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams)
 			return nil, err
 		}
 		lists = append(lists, l)
-		x.bare[listID(i)], x.owners[listID(i)] = l.bare, l.from
+		x.bare[listID(i)], x.files[listID(i)] = l.bare, l.from
 	}
 	mounted := mountLists(ctx, lists, x.Profile)
 	return &command.Connection{Mounted: mounted, CloseFunc: mounted.Close}, nil
@@ -256,33 +246,28 @@ func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams)
 func (f *lintFlags) asked() bool { return len(f.providers) > 0 }
 
 func (f *lintFlags) print(r *lintReport, s show.Streams) error {
-	switch f.format {
-	case "json":
-		return s.WriteIndented(r)
-	case "markdown":
-		return r.printMarkdown(s.Out, f.asked())
-	case "github":
-		return r.printGitHub(s.Out, f.asked(), f.files)
-	}
-	of := mountRemarks(f.verbose)
-	if f.asked() {
-		of = providerRemarks(len(r.Providers) > 1, f.verbose)
-	}
-	if err := printRemarks(s.Out, r.Tools, of); err != nil {
-		return err
-	}
-	if !f.asked() {
-		return r.printMounted(s.Out)
-	}
-	if err := r.printTaken(s.Out); err != nil {
-		return err
-	}
+	var p show.Page
 	several := len(r.Providers) > 1
-	return r.printSources(s.Out, func(d Finding) bool { return Refuses(d) || isOwnFinding(d) || !several || f.verbose })
+	switch {
+	case f.format == "json":
+		return s.WriteIndented(r)
+	case f.format == "markdown":
+		r.writeMarkdown(&p, f.asked())
+	case f.format == "github":
+		r.writeGitHub(&p, f.asked(), f.files)
+	case f.asked():
+		writeRemarks(&p, r.Tools, func(t *ToolReport) remarks { return providerRemarks(t, several, f.verbose) })
+		r.writeTaken(&p)
+		r.writeSources(&p, func(d Finding) bool { return Refuses(d) || isOwnFinding(d) || !several || f.verbose })
+	default:
+		writeRemarks(&p, r.Tools, func(t *ToolReport) remarks { return mountRemarks(t, f.verbose) })
+		r.writeMounted(&p)
+	}
+	return s.Print(&p)
 }
 
 // verdict is the error with which lint ends, nil where all is well. down is why a
-// server could not be asked, which was told.
+// server could not be asked, which was reported.
 func (f *lintFlags) verdict(r *lintReport, down error) error {
 	bad := 0
 	for i := range r.Tools {
@@ -302,7 +287,7 @@ func (f *lintFlags) verdict(r *lintReport, down error) error {
 	case slices.ContainsFunc(r.Counts, func(c Finding) bool { return Refuses(c) && (f.asked() || c.Provider == r.Profile) }):
 		return &command.ExitError{Code: command.ExitFault, Err: errors.New("too many tools for one request")}
 	case down != nil:
-		return &command.SilentError{Code: command.ExitCode(down), Err: down}
+		return command.Said(down)
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ func writeResult(s show.Streams, r *toolbox.Result) error {
 	return nil
 }
 
-// block is what we know of the content blocks of MCP.
-type block struct {
+// contentBlock is what we know of the content blocks of MCP.
+type contentBlock struct {
 	Type     string `json:"type"`
 	Data     string `json:"data"`
 	MimeType string `json:"mimeType"`
@@ -47,7 +47,7 @@ func describe(b toolbox.Block) string {
 	case b.JSON != nil:
 		return show.IndentJSON(b.JSON)
 	}
-	var known block
+	var known contentBlock
 	if json.Unmarshal(b.Wire.JSON, &known) != nil {
 		return show.IndentJSON(b.Wire.JSON)
 	}
@@ -65,7 +65,7 @@ func describe(b toolbox.Block) string {
 	return show.IndentJSON(b.Wire.JSON)
 }
 
-// blockLabel is what stands for a block that a terminal cannot show.
+// blockLabel is shown in the place of a block that a terminal cannot show.
 func blockLabel(words ...string) string {
 	var said []string
 	for _, w := range words {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -26,7 +25,10 @@ func (f *toolsFlags) printSchemas(s show.Streams, box *toolbox.Box, p *schema.Pr
 	descriptions := ForModels(box)
 	shown := make([]shownTool, len(all))
 	for i, d := range all {
-		shown[i] = schemaOf(d, descriptions[d.Name])
+		shown[i] = shownTool{
+			Name: d.Name, Server: d.Server, Description: descriptions[d.Name], Parameters: d.Parameters,
+			Changes: append([]schema.Change{}, d.Changes...), Quarantined: Reason(d.Excluded),
+		}
 		if f.original {
 			shown[i].Original = d.Schema
 		}
@@ -34,51 +36,44 @@ func (f *toolsFlags) printSchemas(s show.Streams, box *toolbox.Box, p *schema.Pr
 	if f.asJSON {
 		return s.WriteIndented(shown)
 	}
-	var b strings.Builder
+	var out show.Page
 	for i, t := range shown {
 		if i > 0 {
-			b.WriteByte('\n')
+			out.Printf("\n")
 		}
-		t.write(&b, p)
+		t.write(&out, p)
 	}
-	if b.Len() == 0 {
-		return nil
-	}
-	return s.WriteText(b.String())
+	return s.Print(&out)
 }
 
-// schemaOf is what becomes of a tool, with the description that models are shown.
-func schemaOf(d toolbox.Descriptor, description string) shownTool {
-	return shownTool{
-		Name: d.Name, Server: d.Server, Description: description, Parameters: d.Parameters,
-		Changes: append([]schema.Change{}, d.Changes...), Quarantined: Reason(d.Excluded),
-	}
-}
-
-// write is a tool for a person. The schemas are JSON that cannot drive a terminal.
-func (t shownTool) write(b *strings.Builder, p *schema.Profile) {
-	fmt.Fprintln(b, show.Clean(t.Name))
+// write is a tool for a person.
+func (t shownTool) write(out *show.Page, p *schema.Profile) {
+	out.Printf("%s\n", t.Name)
 	for line := range strings.Lines(strings.TrimSpace(show.CleanLines(t.Description))) {
-		fmt.Fprintf(b, "    %s\n", strings.TrimRight(line, " \t\n"))
+		out.Printf("    %s\n", strings.TrimRight(line, " \t\n"))
+	}
+	block := func(raw json.RawMessage) { // on lines of its own, and harmless to a terminal
+		out.WriteString("    " + strings.ReplaceAll(show.IndentJSON(show.EscapeHarmful(raw)), "\n", "\n    ") + "\n")
 	}
 	if t.Quarantined != "" {
-		fmt.Fprintf(b, "  no model is shown it: %s\n", show.Clean(t.Quarantined))
+		out.Printf("  no model is shown it: %s\n", t.Quarantined)
 	} else {
-		fmt.Fprintf(b, "  parameters (%s)\n%s", p.Name(), block4(t.Parameters))
+		out.Printf("  parameters (%s)\n", p.Name())
+		block(t.Parameters)
 	}
 	if t.Original == nil {
 		return
 	}
-	fmt.Fprintf(b, "  original\n%s", block4(t.Original))
-	for i, m := range changeRemarks(t.Changes) {
-		if i == 0 {
-			b.WriteString("  changes\n")
-		}
-		fmt.Fprintf(b, "    %s\n", show.Clean(m.String()))
+	out.Printf("  original\n")
+	block(t.Original)
+	var done remarks
+	for _, c := range t.Changes {
+		done.addChange(c)
 	}
-}
-
-// block4 is JSON on lines of its own, four columns in.
-func block4(raw json.RawMessage) string {
-	return "    " + strings.ReplaceAll(show.IndentJSON(show.EscapeHarmful(raw)), "\n", "\n    ") + "\n"
+	for i, m := range done {
+		if i == 0 {
+			out.Printf("  changes\n")
+		}
+		out.Printf("    %s\n", m)
+	}
 }

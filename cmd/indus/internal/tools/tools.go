@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -51,7 +51,7 @@ func newTools(s show.Streams) *cobra.Command {
 
 const toolsHelp = `List the tools of every configured server, or of one: the name to call each by,
 what it takes (a "?" marks what may be left out) and what it does. What is wrong
-with a server, and what a server lists that cannot be used, stands on stderr.
+with a server, and what a server lists that cannot be used, is reported on stderr.
 
 With --schema it prints what a model sees of each tool instead: its name, its
 description, and the schema of its parameters as it is shaped for the model's
@@ -111,11 +111,11 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 	command.ReportQuarantined(mounted.Fleet, s)
 	shown := mounted.Box.Snapshot("")
 	if len(shown.Held) > 0 {
-		s.Reportf("%s", show.Clean(command.HeldBack(shown.Held...)))
+		s.Reportf("%s", command.HeldBack(shown.Held...))
 	}
 	all := shown.Tools
 	if len(all) == 0 && down != nil {
-		return &command.SilentError{Code: command.ExitCode(down), Err: down}
+		return command.Said(down)
 	}
 	if len(words) > 0 && !slices.Contains(command.IDs(servers), words[0]) {
 		one, err := find(mounted, words[0])
@@ -162,29 +162,39 @@ func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
 }
 
 func printSignatures(s show.Streams, all []toolbox.Descriptor, long bool) error {
-	var b strings.Builder
-	for len(all) > 0 {
-		server := all[0].Server
-		n := slices.IndexFunc(all, func(d toolbox.Descriptor) bool { return d.Server != server })
-		if n < 0 {
-			n = len(all)
+	var p show.Page
+	for server, tools := range byServer(all, func(d toolbox.Descriptor) string { return d.Server }) {
+		if p.Len() > 0 {
+			p.Printf("\n")
 		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "%s  %s\n", show.Clean(server), show.Count(n, "tool"))
-		for _, d := range all[:n] {
-			fmt.Fprintf(&b, "  %s\n", show.Clean(arguments.ToolSignature(d)))
+		p.Printf("%s  %s\n", server, show.Count(len(tools), "tool"))
+		for _, d := range tools {
+			p.Printf("  %s\n", arguments.ToolSignature(d))
 			text := show.Summary(d.Description)
 			if long {
 				text = show.CleanLines(strings.TrimSpace(d.Description))
 			}
-			if text != "" {
-				fmt.Fprintf(&b, "      %s\n", strings.ReplaceAll(text, "\n", "\n      "))
+			for line := range strings.Lines(text) {
+				p.Printf("      %s\n", strings.TrimRight(line, "\n"))
 			}
 		}
-		all = all[n:]
 	}
-	_, err := fmt.Fprint(s.Out, b.String())
-	return err
+	return s.Print(&p)
+}
+
+// byServer yields the parts of a list that are of one server each.
+func byServer[T any](all []T, server func(T) string) iter.Seq2[string, []T] {
+	return func(yield func(string, []T) bool) {
+		for len(all) > 0 {
+			id := server(all[0])
+			n := slices.IndexFunc(all, func(t T) bool { return server(t) != id })
+			if n < 0 {
+				n = len(all)
+			}
+			if !yield(id, all[:n]) {
+				return
+			}
+			all = all[n:]
+		}
+	}
 }

@@ -1,10 +1,10 @@
-package command_test
+package history_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/history"
 )
 
 func TestMoments(t *testing.T) {
@@ -16,12 +16,12 @@ func TestMoments(t *testing.T) {
 		"0": "2026-07-28T15:04:05+02:00", "2026-07-01": "2026-07-01T00:00:00+02:00", "2026-07-01 08:09": "2026-07-01T08:09:00+02:00",
 		" 2026-07-01T08:09:10 ": "2026-07-01T08:09:10+02:00", "2026-07-01T08:09:10Z": "2026-07-01T08:09:10Z",
 	} {
-		if got, err := command.ParseTime(text, now); err != nil || got.Format(time.RFC3339) != want {
+		if got, err := history.ParseTime(text, now); err != nil || got.Format(time.RFC3339) != want {
 			t.Errorf("%q is %v, %v, and not %s", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "-2h", "yesterday", "1e300d", "NaNd", "d", "2026-13-01", "+Infd"} {
-		if got, err := command.ParseTime(text, now); err == nil {
+		if got, err := history.ParseTime(text, now); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
 	}

@@ -1,0 +1,79 @@
+package serve
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+)
+
+// maxEventLines is how many lines a minute a server may fill.
+const maxEventLines = 100
+
+// reportEvents writes a line for each server that comes or goes.
+func reportEvents(s show.Streams) func(interop.Event) {
+	reported, lines := map[string]string{}, bursts{}
+	report := func(server, line string) {
+		switch n := lines.count(server); {
+		case n < maxEventLines:
+			s.Reportf("%s", line)
+		case n == maxEventLines:
+			s.Reportf("%s: there is more to say of it; for a minute nothing is", server)
+		}
+	}
+	return func(e interop.Event) {
+		if e.Kind == interop.ServerRemoved {
+			delete(reported, e.Server) // the next one of that name is another
+		}
+		line := eventLine(e)
+		if line == "" || reported[e.Server] == line {
+			return // a server that stays down says so once
+		}
+		reported[e.Server] = line
+		report(e.Server, e.Server+": "+line)
+		for _, q := range e.Quarantined {
+			report(e.Server, command.QuarantineText(q))
+		}
+	}
+}
+
+func eventLine(e interop.Event) string {
+	st := e.Status
+	switch {
+	case e.Kind == interop.ServerWithdrawn:
+		return "its tools are withdrawn until it is back"
+	case e.Kind == interop.ServerFaulted && st.Fault != nil:
+		return strings.TrimPrefix(st.Fault.Error(), e.Server+": ") + "; " + st.Fault.Advice()
+	case e.Kind != interop.ServerReady && e.Kind != interop.ServerListed:
+		return ""
+	case st.Fault != nil:
+		return "ready without tools: " + strings.TrimPrefix(st.Fault.Error(), e.Server+": ")
+	}
+	return fmt.Sprintf("ready, %s (MCP %s, %s)", show.Count(st.Tools, "tool"), st.Version, show.Duration(st.Took))
+}
+
+// bursts is how much was reported of each server of late: one that goes on changing, out
+// of malice or not, must not drown what is said of the others.
+type bursts map[string]*burst
+
+type burst struct {
+	since time.Time
+	n     int
+}
+
+// burstRest is how long nothing more is reported of a server of which enough was.
+const burstRest = time.Minute
+
+// count counts a line about a server, and says how many there were before.
+func (b bursts) count(server string) int {
+	one := b[server]
+	if one == nil || time.Since(one.since) >= burstRest {
+		one = &burst{since: time.Now()}
+		b[server] = one
+	}
+	one.n++
+	return one.n - 1
+}
