@@ -105,7 +105,7 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 		value := json.RawMessage(p.value)
 		if !p.raw {
 			of, known := declared(params, p.key)
-			if !known && takes(s) == "nothing" {
+			if !known && takesParameter(s) == "nothing" {
 				return nil, command.Usagef("the tool takes no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params)))
 			}
 			if !known {
@@ -141,8 +141,8 @@ func parameterNames(params []signature.Parameter) (names []string) {
 	return names
 }
 
-// takes is what a schema says of parameters that it does not name: "nothing" may be given, "more" may, or it says "" of them.
-func takes(s signature.Schema) string {
+// takesParameter is what a schema says of parameters that it does not name: "nothing" may be given, "more" may, or it says "" of them.
+func takesParameter(s signature.Schema) string {
 	more := s.Member("additionalProperties")
 	switch {
 	case s.Member("patternProperties") != nil, more != nil && more.Kind() != 'f':
@@ -160,7 +160,7 @@ func (a *Input) Unknown(schema json.RawMessage) []string {
 	params := s.Parameters()
 	var out []string
 	for _, p := range a.pairs {
-		if _, known := declared(params, p.key); !known && takes(s) != "more" {
+		if _, known := declared(params, p.key); !known && takesParameter(s) != "more" {
 			out = append(out, fmt.Sprintf("the tool declares no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params))))
 		}
 	}

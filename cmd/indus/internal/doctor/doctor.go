@@ -187,8 +187,8 @@ func (d *doctor) close() {
 }
 
 // examine looks at everything in order, waits for each server where it must, and prints each part as it comes if asked to.
-func (d *doctor) examine(ctx context.Context, asText bool) (*report, error) {
-	r := &report{General: d.general(ctx), Servers: []*serverReport{}, Together: []step{}}
+func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) {
+	r := &fullReport{General: d.general(ctx), Servers: []*serverReport{}, Together: []step{}}
 	out := printer{d.Out}
 	if !asText {
 		out.Writer = io.Discard
@@ -217,7 +217,7 @@ func (d *doctor) examine(ctx context.Context, asText bool) (*report, error) {
 }
 
 // verdict is the error of the command: who is not well, with the exit code of the first server that is not.
-func (d *doctor) verdict(r *report) error {
+func (d *doctor) verdict(r *fullReport) error {
 	if r.OK {
 		return nil
 	}

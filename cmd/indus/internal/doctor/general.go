@@ -40,7 +40,7 @@ func (d *doctor) files() []step {
 	case len(d.config.Rows) == 0:
 		steps = append(steps, note("files", strings.Join(found, ", ")+": no servers", `write {"servers": {"NAME": {"command": "…"}}}`))
 	default:
-		steps = append(steps, good("files", strings.Join(found, ", ")))
+		steps = append(steps, goodStep("files", strings.Join(found, ", ")))
 	}
 	for _, n := range d.config.Notes {
 		if n.Row > 0 {
@@ -67,19 +67,19 @@ func stateStep(dir string) step {
 	}
 	switch {
 	case err != nil:
-		return bad("state", err.Error(), "make it readable"+kept+dir)
+		return badStep("state", err.Error(), "make it readable"+kept+dir)
 	case !info.IsDir():
-		return bad("state", there+" is not a directory", "move it away"+kept+dir)
+		return badStep("state", there+" is not a directory", "move it away"+kept+dir)
 	}
 	switch err := tryWriting(there); {
 	case errors.Is(err, syscall.ENOSPC):
-		return bad("state", there+": "+err.Error(), "make room there, or set XDG_STATE_HOME"+kept+dir)
+		return badStep("state", there+": "+err.Error(), "make room there, or set XDG_STATE_HOME"+kept+dir)
 	case err != nil:
-		return bad("state", there+" cannot be written", "make it yours and writable, or set XDG_STATE_HOME"+kept+dir)
+		return badStep("state", there+" cannot be written", "make it yours and writable, or set XDG_STATE_HOME"+kept+dir)
 	case there != dir:
-		return good("state", dir+": not there yet, and can be made")
+		return goodStep("state", dir+": not there yet, and can be made")
 	}
-	return good("state", dir)
+	return goodStep("state", dir)
 }
 
 // tryWriting makes a file in a directory, and writes it: an empty one fits on a full disk.
@@ -98,34 +98,34 @@ func approvalsStep() step {
 	list, err := mcpconfig.Approvals(nil)
 	if err != nil {
 		reason, hint, _ := strings.Cut(err.Error(), "; ")
-		return bad("approvals", reason, cmp.Or(hint, "correct or remove it"))
+		return badStep("approvals", reason, cmp.Or(hint, "correct or remove it"))
 	}
 	if len(list) == 0 {
-		return good("approvals", "none")
+		return goodStep("approvals", "none")
 	}
-	return good("approvals", show.Count(len(list), "server"))
+	return goodStep("approvals", show.Count(len(list), "server"))
 }
 
 // ledgerStep says whether the ledger is as it was written.
 func ledgerStep(ctx context.Context, path string) step {
 	switch there, err := command.LedgerExists(path); {
 	case err != nil:
-		return bad("ledger", err.Error(), "make it readable, or move it away if it is no ledger")
+		return badStep("ledger", err.Error(), "make it readable, or move it away if it is no ledger")
 	case !there:
-		return good("ledger", "none yet")
+		return goodStep("ledger", "none yet")
 	}
 	at := time.Now()
 	file, err := command.OpenLedger(ctx, path, command.HeldWait, nil)
 	if err != nil {
-		return bad("ledger", err.Error(), "make it readable and writable, and end whoever holds it")
+		return badStep("ledger", err.Error(), "make it readable and writable, and end whoever holds it")
 	}
 	report, err := file.Verify(ctx)
 	switch {
 	case err != nil:
-		return bad("ledger", err.Error(), "make it readable")
+		return badStep("ledger", err.Error(), "make it readable")
 	case len(report.Damage) > 0:
-		return bad("ledger", fmt.Sprintf("%s is not as it was written in %s, first: %s", path, show.Count(len(report.Damage), "place"), report.Damage[0]),
+		return badStep("ledger", fmt.Sprintf("%s is not as it was written in %s, first: %s", path, show.Count(len(report.Damage), "place"), report.Damage[0]),
 			"indus mcp verify shows them all; move the file away to begin anew, and what was approved is asked for again").lasting(time.Since(at))
 	}
-	return good("ledger", path+": "+show.Count(report.Entries, "line")+", as written").lasting(time.Since(at))
+	return goodStep("ledger", path+": "+show.Count(report.Entries, "line")+", as written").lasting(time.Since(at))
 }

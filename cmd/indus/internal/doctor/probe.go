@@ -170,7 +170,7 @@ func rpcMethod(r *http.Request) string {
 }
 
 // trace keeps the first good outcome of each step of connecting, or else the last
-// bad one: of a host's several addresses one is enough.
+// badStep one: of a host's several addresses one is enough.
 func (p *probe) trace() *httptrace.ClientTrace {
 	begin := func(l *leg) { p.note(func(*observed) { l.began = time.Now() }) }
 	end := func(l *leg, detail string, err error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// report is all that was found, as --json prints it.
-type report struct {
+// fullReport is all that was found, as --json prints it.
+type fullReport struct {
 	OK       bool            `json:"ok"`
 	General  []step          `json:"general"`
 	Servers  []*serverReport `json:"servers"`
@@ -43,13 +43,15 @@ type step struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-func good(name, detail string) step { return step{Step: name, OK: true, Detail: detail} }
+func goodStep(name, detail string) step { return step{Step: name, OK: true, Detail: detail} }
 
 func note(name, detail, advice string) step {
 	return step{Step: name, OK: true, Detail: detail, Advice: advice}
 }
 
-func bad(name, detail, advice string) step { return step{Step: name, Detail: detail, Advice: advice} }
+func badStep(name, detail, advice string) step {
+	return step{Step: name, Detail: detail, Advice: advice}
+}
 
 // lasting is a step that took a time.
 func (s step) lasting(took time.Duration) step {
@@ -62,7 +64,7 @@ func isWell(steps []step) bool {
 }
 
 // unwell are the parts in which a step failed.
-func (r *report) unwell() []string {
+func (r *fullReport) unwell() []string {
 	var names []string
 	if !isWell(r.General) {
 		names = append(names, "general")

@@ -73,7 +73,7 @@ func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, 
 func (d *doctor) configured(r mcpconfig.Row) []step {
 	switch r.State {
 	case mcpconfig.Skipped:
-		return []step{bad("configuration", r.Reason, cmp.Or(r.Hint, "correct the entry"))}
+		return []step{badStep("configuration", r.Reason, cmp.Or(r.Hint, "correct the entry"))}
 	case mcpconfig.Disabled:
 		return []step{note("configuration", "the entry is disabled", `remove "disabled", or "enabled": false, if the server is to start`)}
 	case mcpconfig.Shadowed:
@@ -90,7 +90,7 @@ func (d *doctor) configured(r mcpconfig.Row) []step {
 			}
 		}
 	}
-	first := good("configuration", "the entry can be read, and its variables are set")
+	first := goodStep("configuration", "the entry can be read, and its variables are set")
 	if odd != nil {
 		first = note("configuration", strings.Join(odd, "; "), cmp.Or(strings.Join(slices.Compact(hints), "; "), "correct the entry"))
 	}
@@ -103,7 +103,7 @@ func (d *doctor) configured(r mcpconfig.Row) []step {
 	case r.Scope == mcpconfig.Project:
 		approval = "it was approved as it is"
 	}
-	return []step{first, good("approval", approval)}
+	return []step{first, goodStep("approval", approval)}
 }
 
 // examined is one server that was started, and what was seen of it.
@@ -126,10 +126,10 @@ func (x *examined) connected() []step {
 		return append(steps, x.handshake())
 	}
 	if x.status.Era != "" {
-		return append(steps, x.handshake(), bad("list", x.reason(), x.advice()).lasting(x.listing))
+		return append(steps, x.handshake(), badStep("list", x.reason(), x.advice()).lasting(x.listing))
 	}
 	if isWell(steps) {
-		steps = append(steps, bad("handshake", x.reason(), x.advice()).lasting(x.longest()))
+		steps = append(steps, badStep("handshake", x.reason(), x.advice()).lasting(x.longest()))
 	}
 	return steps
 }
@@ -138,9 +138,9 @@ func (x *examined) connected() []step {
 func (x *examined) process(t interop.Stdio) []step {
 	c := lookUp(t)
 	if c.err != nil {
-		return []step{bad("command", c.err.Error(), cmp.Or(c.advice(), x.advice()))}
+		return []step{badStep("command", c.err.Error(), cmp.Or(c.advice(), x.advice()))}
 	}
-	command := good("command", c.path)
+	command := goodStep("command", c.path)
 	if missing := c.notInContainer(); missing != nil {
 		command.Advice = fmt.Sprintf(`the container is to get %s, which the server's environment does not have: give it in "env"`,
 			strings.Join(missing, ", "))
@@ -149,10 +149,10 @@ func (x *examined) process(t interop.Stdio) []step {
 		_, refused := errors.AsType[*interop.RPCError](a.err)
 		return a.err == nil || refused
 	})
-	start := good("start", fmt.Sprintf("process %d", x.pid))
+	start := goodStep("start", fmt.Sprintf("process %d", x.pid))
 	switch {
 	case x.failed != nil && (x.started == 0 || x.exited() && !answered):
-		start = bad("start", x.reason(), x.advice()).lasting(x.longest())
+		start = badStep("start", x.reason(), x.advice()).lasting(x.longest())
 	case x.started > 1:
 		start.Detail += "; the first one failed when it was asked for its era"
 		start.Advice = `write "era": "legacy" into the entry: it is started twice each time otherwise`
@@ -184,11 +184,11 @@ func (x *examined) network() []step {
 		switch {
 		case !l.ended:
 		case l.err != nil:
-			return append(steps, bad(l.name, x.reason(), x.advice()).lasting(l.took))
+			return append(steps, badStep(l.name, x.reason(), x.advice()).lasting(l.took))
 		case l.name == "tcp" && x.proxy != "":
-			steps = append(steps, good(l.name, l.detail+", the proxy "+x.proxy).lasting(l.took))
+			steps = append(steps, goodStep(l.name, l.detail+", the proxy "+x.proxy).lasting(l.took))
 		default:
-			steps = append(steps, good(l.name, l.detail).lasting(l.took))
+			steps = append(steps, goodStep(l.name, l.detail).lasting(l.took))
 		}
 	}
 	return steps
@@ -210,7 +210,7 @@ func (x *examined) handshake() step {
 			detail += "; it does not know server/discover, and was asked to initialize"
 		}
 	}
-	s := good("handshake", detail).lasting(x.status.Took)
+	s := goodStep("handshake", detail).lasting(x.status.Took)
 	if noises := max(x.noises, x.status.Noise); noises > 0 {
 		s.Detail += fmt.Sprintf("; %s on stdout that are no messages", show.Count(noises, "line"))
 		if len(x.noise) > 0 {
@@ -261,7 +261,7 @@ func (x *examined) timeouts() []step {
 		}
 		return cmp.Or(d, byDefault).String()
 	}
-	s := good("timeouts", fmt.Sprintf("connect %s, list %s, call %s, in all %s", shown(t.Connect, defaultConnect),
+	s := goodStep("timeouts", fmt.Sprintf("connect %s, list %s, call %s, in all %s", shown(t.Connect, defaultConnect),
 		shown(t.List, defaultList), shown(t.Call, defaultCall), shown(t.Total, defaultTotal)))
 	switch {
 	case t.Connect < 0 || t.List < 0:

@@ -40,7 +40,7 @@ func (d *doctor) listed(x *examined) []step {
 			rejected = append(rejected, tools.Reason(q.Reason))
 		}
 	}
-	list := good("list", show.Count(len(own), "tool")).lasting(x.listing)
+	list := goodStep("list", show.Count(len(own), "tool")).lasting(x.listing)
 	if x.pages > 1 {
 		list.Detail += fmt.Sprintf(" on %d pages", x.pages)
 	}
@@ -63,7 +63,7 @@ func (d *doctor) listed(x *examined) []step {
 		steps = append(steps, d.schemas(x.Server, own, rejected))
 	}
 	if len(own) > 0 {
-		steps = append(steps, names(x.Server, own), descriptions(own))
+		steps = append(steps, nameStep(x.Server, own), descriptions(own))
 	}
 	return steps
 }
@@ -101,11 +101,11 @@ func (d *doctor) schemas(o interop.Server, own []toolbox.Descriptor, rejected []
 	lint := "see them all with indus mcp lint " + o.ID + ", and report them to the server's authors"
 	switch {
 	case rejected != nil:
-		return bad("schemas", firstFew(rejected), lint)
+		return badStep("schemas", firstFew(rejected), lint)
 	case odd != nil:
 		return note("schemas", firstFew(odd), lint)
 	}
-	return good("schemas", "every provider takes them as they are mounted")
+	return goodStep("schemas", "every provider takes them as they are mounted")
 }
 
 // firstFew is the first of some sentences, and how many more there are.
@@ -117,8 +117,8 @@ func firstFew(all []string) string {
 	return shown
 }
 
-// names says which tools are not mounted under their own names.
-func names(o interop.Server, own []toolbox.Descriptor) step {
+// nameStep says which tools are not mounted under their own names.
+func nameStep(o interop.Server, own []toolbox.Descriptor) step {
 	var hashed []string
 	for _, t := range own {
 		if t.Name != t.Server+interop.Qualifier+cmp.Or(o.Tools.Rename[t.Tool], t.Tool) {
@@ -126,7 +126,7 @@ func names(o interop.Server, own []toolbox.Descriptor) step {
 		}
 	}
 	if hashed == nil {
-		return good("names", "server__tool, as they are")
+		return goodStep("names", "server__tool, as they are")
 	}
 	return note("names", show.List(hashed, fewNames, "tools"),
 		`give the server a shorter id of letters, digits, "-" and single "_", or the tools other names with "tools": {"rename": {…}}`)
@@ -152,7 +152,7 @@ func descriptions(own []toolbox.Descriptor) step {
 		says = append(says, fmt.Sprintf("cut at %d characters for models: %s", limit, show.List(long, fewNames, "tools")))
 	}
 	if says == nil {
-		return good("descriptions", "each tool has one, and none is too long")
+		return goodStep("descriptions", "each tool has one, and none is too long")
 	}
 	return note("descriptions", strings.Join(says, "; "), `describe them with "tools": {"describe": {…}}, or ask the server's authors to`)
 }
@@ -193,7 +193,7 @@ func (d *doctor) together() []step {
 	if len(all) == 0 || !d.all {
 		return nil
 	}
-	s := good("tools", fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/bytesPerToken))
+	s := goodStep("tools", fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/bytesPerToken))
 	if found := schema.CheckCount(len(all), schema.Universal); found != nil {
 		s.Detail += "; " + found[0].Message
 		s.Advice = `choose with "tools": {"allow": […]}, or disable servers that are not needed`
