@@ -31,13 +31,14 @@ var layers = []layer{
 	{"internal/text", nil, "characters"},
 	{"internal/secret", []string{"internal/text", "internal/wire"}, "text, and what must not be shown of it: no idea of servers"},
 	{"internal/watch", nil, "who is to be told: no idea of what"},
+	{"internal/failure", []string{"schema/validate", "internal/text"}, "how calls end that have no value: no idea of whose"},
 	{"internal/filelock", nil, "files: no idea of what stands in them"},
 	{"internal/protocol", []string{"internal/keyword", "internal/text", "internal/wire"}, "names and readings that both sides of the bridge share"},
 	{"internal/sdkwire", []string{"internal/wire", "internal/protocol"}, "the one place that carries messages over the SDK's transports"},
 	{"toolbox", []string{"schema", "schema/infer", "schema/validate", "internal/proc", "internal/text", "internal/watch"}, "an agent compiles without the bridge"},
 	{"toolbox/standard", []string{"toolbox", "schema", "internal/text"}, "the built-in tools stand on toolbox alone"},
-	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/keyword", "internal/protocol", "internal/rank", "internal/signature", "internal/text", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
-	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/secret", "internal/text", "internal/watch"}, "operations know nothing of MCP, nor of tools"},
+	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/failure", "internal/keyword", "internal/protocol", "internal/rank", "internal/signature", "internal/text", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
+	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/failure", "internal/secret", "internal/text", "internal/watch"}, "operations know nothing of MCP, nor of tools"},
 	{"operation/bridge", []string{"operation", "interop", "toolbox", "toolbox/catalog", "internal/secret", "internal/text", "internal/wire"}, "operations meet MCP here and nowhere else; what a client is belongs to the host"},
 	{"interop/internal/conn", []string{"internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire", "internal/secret"}, "one connection: no idea of tools, nor of the servers beside it"},
 	{"interop", []string{"schema", "toolbox", "toolbox/catalog", "interop/internal/conn", "internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/secret"}, "the bridge to servers knows no configuration, no client and no command"},
@@ -64,7 +65,7 @@ var layers = []layer{
 var forTests = []string{"examples", "internal/testkit"}
 
 // noSDK is what compiles without the MCP SDK: the seeds' "mcp" feature gate.
-var noSDK = []string{"internal/keyword", "schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "operation"}
+var noSDK = []string{"internal/keyword", "schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "internal/failure", "operation"}
 
 func TestLayers(t *testing.T) {
 	for _, l := range layers {

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // Call asks for one run of one operation, from outside.
@@ -24,8 +26,10 @@ type Call struct {
 	Capabilities Capabilities
 }
 
-// MaxDepth is how deep operations may call one another.
-const MaxDepth = 64
+const (
+	maxDepth   = 64 // how deep operations may call one another
+	maxNearest = 3
+)
 
 // request is a call from wherever it comes.
 type request struct {
@@ -80,7 +84,7 @@ func (r *Registry) accepts(o *operation, q *request, streams bool) *Error {
 	switch {
 	case streams != (o.Spec.Kind == Subscription):
 		return refusal(InvalidKind, strconv.Quote(q.name)+" is a "+o.Spec.Kind.String(), Details{Operation: q.name})
-	case q.depth > MaxDepth:
+	case q.depth > maxDepth:
 		return refusal(InternalError, "operations call one another too deep", Details{Operation: q.name})
 	}
 	if len(q.input) == 0 {
@@ -118,6 +122,18 @@ func (r *Registry) notFound(q request) *Error {
 	return refusal(NotFound, "there is no operation of that name", Details{
 		Operation: name, Nearest: r.nearest(q),
 	})
+}
+
+// nearest are the names that may be meant, of those that can be called from there with the
+// caller's rights.
+func (r *Registry) nearest(q request) []string {
+	var names []string
+	for _, o := range r.now.Load().order {
+		if q.reaches(o) && o.Spec.Access.Allows(q.caller.Grants) {
+			names = append(names, o.Spec.Name)
+		}
+	}
+	return text.Nearest(q.name, names, maxNearest)
 }
 
 // missing is what g lacks; nil: nothing.

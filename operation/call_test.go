@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/indusagi/indus/operation"
+	"github.com/indusagi/indus/schema/validate"
 )
 
 const citySchema = `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`
@@ -34,7 +35,7 @@ func TestTheInputIsCheckedBeforeTheHandlerRuns(t *testing.T) {
 			t.Errorf("%.20q: %v, ran %v", input, answer.Err, ran)
 		}
 	}
-	want := operation.Details{Operation: "weather", Problems: []operation.Problem{
+	want := operation.Details{Operation: "weather", Problems: []validate.Problem{
 		{Path: "/citty", Got: `"Ulm"`, Near: "/city"},
 		{Path: "/city", Expected: "string"},
 	}}

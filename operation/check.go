@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -13,7 +14,7 @@ import (
 // checkInput judges an input. What the validator cannot judge (too large, too much work) is
 // refused, but for leaves: what they pass it on to judges for itself.
 func (r *Registry) checkInput(o *operation, input json.RawMessage) *Error {
-	if !json.Valid(input) || !utf8.Valid(input) {
+	if !isJSON(input) {
 		return refusal(InvalidInput, "the input is not one JSON value in UTF-8", Details{Operation: o.Spec.Name})
 	}
 	_ = o.compile(r.log) // of a leaf; others are compiled, without an error
@@ -40,7 +41,7 @@ func (r *Registry) checked(o *operation, q request, value json.RawMessage) (json
 	if value == nil {
 		value = json.RawMessage("null")
 	}
-	if !json.Valid(value) || !utf8.Valid(value) {
+	if !isJSON(value) {
 		return nil, r.broken(o, q, "the operation gave a value that is not JSON in UTF-8", nil)
 	}
 	if misfit, is := errors.AsType[*validate.Error](validated(o.output, value)); is {
@@ -53,7 +54,7 @@ func (r *Registry) checked(o *operation, q request, value json.RawMessage) (json
 func (r *Registry) broken(o *operation, q request, message string, misfit *validate.Error) error {
 	details := Details{Operation: o.Spec.Name}
 	if misfit != nil {
-		details.Problems, details.More = misfit.Problems, misfit.More
+		details.Problems, details.More = slices.Clone(misfit.Problems), misfit.More
 		for i := range details.Problems {
 			details.Problems[i].Got = ""
 		}
@@ -65,7 +66,7 @@ func (r *Registry) broken(o *operation, q request, message string, misfit *valid
 // declared is an error that the Spec has, if its details keep that promise.
 func (r *Registry) declared(o *operation, q request, e Error) *Error {
 	e.Retryable = e.Retryable || o.Spec.declared(e.Code).Retryable
-	if e.Details != nil && (!json.Valid(e.Details) || !utf8.Valid(e.Details)) {
+	if e.Details != nil && !isJSON(e.Details) {
 		e.Details = nil
 		return r.misfit(o, q, e, nil)
 	}
@@ -89,11 +90,12 @@ func (r *Registry) misfit(o *operation, q request, e Error, misfit *validate.Err
 	return refusal(InternalError, text, details)
 }
 
-// sound is e with details that can be encoded.
-func (e *Error) sound() *Error {
-	sound := *e
-	if !json.Valid(e.Details) || !utf8.Valid(e.Details) {
-		sound.Details = nil
+// encodable is e without details that cannot be encoded.
+func encodable(e Error) *Error {
+	if !isJSON(e.Details) {
+		e.Details = nil
 	}
-	return &sound
+	return &e
 }
+
+func isJSON(raw json.RawMessage) bool { return json.Valid(raw) && utf8.Valid(raw) }

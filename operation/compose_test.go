@@ -190,7 +190,7 @@ func TestOperationsThatCallOneAnotherForEver(t *testing.T) {
 		return nil, nil
 	}
 	answer := ask(registry(t, ring), "ring", "")
-	if code(answer) != operation.InternalError || answer.Err.Message != "operations call one another too deep" || deepest != operation.MaxDepth+1 {
+	if code(answer) != operation.InternalError || answer.Err.Message != "operations call one another too deep" || deepest != 64+1 {
 		t.Errorf("%d deep: %+v", deepest, answer.Err)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/schema/infer"
+	"github.com/indusagi/indus/schema/validate"
 )
 
 // New is the [Registration] of a Query or a Mutation whose input and value have Go types.
@@ -33,7 +35,7 @@ func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, e
 		if err != nil {
 			return nil, err
 		}
-		return encode(out)
+		return text.JSON(out)
 	}}
 }
 
@@ -46,7 +48,7 @@ func (e *undecodable) Error() string { return e.err.Error() }
 func (e *undecodable) refusal(name string) *Error {
 	details := Details{Operation: name}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](e.err); ok {
-		details.Problems = []Problem{{Path: pointer(wrong.Field), Expected: wrong.Type.String(), Got: wrong.Value}}
+		details.Problems = []validate.Problem{{Path: pointer(wrong.Field), Expected: wrong.Type.String(), Got: wrong.Value}}
 		return refusal(InvalidInput, fmt.Sprintf("%s: expected %s, got a JSON %s", pointer(wrong.Field), wrong.Type, wrong.Value), details)
 	}
 	return refusal(InvalidInput, e.Error(), details)
@@ -63,7 +65,7 @@ func pointer(field string) string {
 // Ask calls another operation through c, with an input and a value that have Go types.
 // The error is an [*Error] where the call ended with one.
 func Ask[Out any](ctx context.Context, c *Context, name string, in any) (out Out, err error) {
-	input, err := encode(in)
+	input, err := text.JSON(in)
 	if err != nil {
 		return out, fmt.Errorf("operation: the input of %q: %w", name, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/indusagi/indus/operation"
+	"github.com/indusagi/indus/schema/validate"
 )
 
 type point struct {
@@ -50,7 +51,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	got := details(t, ask(r, "sum", `{"x":"1"}`))
-	if diff := cmp.Diff(operation.Details{Operation: "sum", Problems: []operation.Problem{{Path: "/x", Expected: "integer", Got: `"1"`}}}, got); diff != "" {
+	if diff := cmp.Diff(operation.Details{Operation: "sum", Problems: []validate.Problem{{Path: "/x", Expected: "integer", Got: `"1"`}}}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // Envelope is how a call ended: with a value, or with an Error.
@@ -32,12 +34,12 @@ func (e Envelope) Decode(v any) error {
 // neither has the value null.
 func (e Envelope) MarshalJSON() ([]byte, error) {
 	if e.Err != nil {
-		return encode(struct {
+		return text.JSON(struct {
 			ID    string `json:"id,omitempty"`
 			Error *Error `json:"error"`
 		}{e.ID, e.Err})
 	}
-	return encode(struct {
+	return text.JSON(struct {
 		ID    string          `json:"id,omitempty"`
 		Value json.RawMessage `json:"value"`
 	}{e.ID, e.Value})
@@ -67,15 +69,4 @@ func (e *Envelope) UnmarshalJSON(raw []byte) error {
 		*e = Envelope{ID: in.ID, Err: in.Error}
 	}
 	return nil
-}
-
-// encode is json.Marshal, but for its escapes of <, > and &.
-func encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -13,9 +13,7 @@ import (
 // operation is a registration, ready to be called.
 type operation struct {
 	Registration
-	env     map[string]bool
-	folded  string // the name, as nearest names are looked for
-	letters uint64 // of it
+	env map[string]bool
 
 	once          sync.Once // guards what follows
 	fault         error
@@ -29,8 +27,6 @@ type operation struct {
 
 func newOperation(r Registration) *operation {
 	o := &operation{Registration: r.copy(), env: make(map[string]bool, len(r.Env))}
-	o.folded = fold(r.Spec.Name)
-	o.letters = letters(o.folded)
 	for _, name := range r.Env {
 		o.env[name] = true
 	}

@@ -88,9 +88,9 @@ func (r *Registry) judged(ctx context.Context, o *operation, q request, err erro
 	case isOver(ctx, err, context.Canceled):
 		return refusal(Canceled, "the caller gave up", Details{Operation: o.Spec.Name})
 	case ok && given != nil && given.Code == InternalError:
-		return given.sound()
+		return encodable(*given)
 	case ok && given != nil:
-		return refusal(InternalError, "the operation ended with an error that it does not declare", Details{Operation: o.Spec.Name, Original: given.sound()})
+		return refusal(InternalError, "the operation ended with an error that it does not declare", Details{Operation: o.Spec.Name, Original: encodable(*given)})
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
 		return o.late("what the operation waited for took too long")
 	}

@@ -97,7 +97,7 @@ func (d ErrorDefinition) check(before []ErrorDefinition) error {
 	switch {
 	case strings.TrimSpace(string(d.Code)) == "":
 		return errors.New("an error is declared without a code")
-	case d.Code.Protocol():
+	case slices.Contains(protocolCodes, d.Code):
 		return fmt.Errorf("error %s is declared, which is one of the protocol's", d.Code)
 	case slices.ContainsFunc(before, func(other ErrorDefinition) bool { return other.Code == d.Code }):
 		return fmt.Errorf("error %s is declared twice", d.Code)

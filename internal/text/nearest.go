@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // longest bounds the work of one comparison, which is quadratic; nobody mistypes more.
@@ -49,9 +50,11 @@ func resembles(want, have string) (distance int, ok bool) {
 	if len(have) > longest {
 		return 0, false
 	}
-	d := edits([]rune(want), []rune(have))
-	if d <= tolerance(len(want)) && d < len(have) {
-		return d, true
+	most := tolerance(len(want))
+	if apart := len(have) - len(want); max(apart, -apart) <= utf8.UTFMax*most { // else more keystrokes part them
+		if d := edits([]rune(want), []rune(have)); d <= most && d < len(have) {
+			return d, true
+		}
 	}
 	// A part of a name ranks behind every mistyped one.
 	return longest + len(have) - len(want), len(want) >= 3 && strings.Contains(have, want)

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -164,12 +163,12 @@ func (l *link) importError(err error) error {
 		answer.Status == http.StatusForbidden && answer.Header.Get("WWW-Authenticate") != "") {
 		kind = operation.Unauthorized
 	}
-	text := err.Error()
+	message := err.Error()
 	var fault *interop.Fault
 	if !errors.As(err, &fault) { // else it names the server itself
-		text = l.namespace + ": " + text
+		message = l.namespace + ": " + message
 	}
-	return &importError{kind, hidden(l.token).Mask(text), err}
+	return &importError{kind, hidden(l.token).Mask(message), err}
 }
 
 // importError is a failure of Import, of a kind. Its text has not the token in it, even
@@ -192,13 +191,8 @@ func excerpt(message string) string {
 }
 
 // details encodes what can always be encoded: JSON that has been read before, numbers and
-// sound text.
+// valid text.
 func details(v any) json.RawMessage {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil
-	}
-	return bytes.TrimSpace(out.Bytes())
+	raw, _ := text.JSON(v)
+	return raw
 }

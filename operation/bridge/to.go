@@ -1,12 +1,12 @@
 package bridge
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"sync/atomic"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
@@ -107,13 +107,8 @@ func (s *outside) finds(name string, who operation.Identity) bool {
 
 // specOf is the whole Spec of an operation.
 func specOf(e operation.Entry) json.RawMessage {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(e.Spec); err != nil {
-		return nil // a Registry takes only schemas that are JSON
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	raw, _ := text.JSON(e.Spec) // a Registry takes only schemas that are JSON
+	return raw
 }
 
 // Call implements [catalog.Operations].
@@ -124,7 +119,7 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 	}
 	call := operation.Call{ID: c.ID, Operation: c.Name, Input: c.Input, Caller: who}
 	if !s.finds(c.Name, who) {
-		return nil, &catalog.Error{Code: catalog.NotFound}
+		return nil, &operation.Error{Code: operation.NotFound}
 	}
 	if s.opts.Capabilities != nil {
 		if call.Capabilities, err = s.opts.Capabilities(ctx, who); err != nil {
@@ -138,9 +133,9 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 	case e.Code == operation.Canceled && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case e.Code == operation.Forbidden && !s.finds(c.Name, who): // it was taken away this moment
-		return nil, &catalog.Error{Code: catalog.NotFound}
+		return nil, &operation.Error{Code: operation.NotFound}
 	default:
-		return nil, &catalog.Error{Code: string(e.Code), Message: e.Message, Retryable: e.Retryable, Details: e.Details}
+		return nil, e
 	}
 }
 
@@ -155,7 +150,7 @@ func (s *outside) identity(ctx context.Context, caller toolbox.Principal) (opera
 	who, err := s.opts.Identities.Identity(ctx, caller)
 	switch {
 	case errors.Is(err, ErrNobody):
-		return who, &catalog.Error{Code: string(operation.Forbidden), Message: "the caller is not known any more"}
+		return who, &operation.Error{Code: operation.Forbidden, Message: "the caller is not known any more"}
 	case err != nil:
 		return who, unknown(ctx, "who calls cannot be told now")
 	}
@@ -167,5 +162,5 @@ func unknown(ctx context.Context, message string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &catalog.Error{Code: string(operation.InternalError), Message: message, Retryable: true}
+	return &operation.Error{Code: operation.InternalError, Message: message, Retryable: true}
 }

@@ -53,33 +53,29 @@ type batch struct {
 func (b *batch) run(ctx context.Context, i int, one request) json.RawMessage {
 	switch {
 	case one.err != nil:
-		return b.failed(one, asError(one.err))
+		return b.answered(one, failedAnyhow(one.err))
 	case ctx.Err() != nil:
 		return b.failed(one, endedError(ctx))
 	}
-	r, e := b.do(ctx, i, one)
-	if e != nil {
-		return b.failed(one, e)
-	}
-	return b.answered(one, r)
+	return b.answered(one, b.do(ctx, i, one))
 }
 
 // do catches a panic, which nobody else could in this goroutine: of the operation, and of
 // its error, whose methods are anybody's.
-func (b *batch) do(ctx context.Context, i int, one request) (r *toolbox.Result, e *Error) {
+func (b *batch) do(ctx context.Context, i int, one request) (r *toolbox.Result) {
 	defer func() {
 		if recover() != nil {
-			r, e = nil, &Error{Code: Unavailable, Message: "the operation panicked"}
+			r = failed(&Error{Code: Unavailable, Message: "the operation panicked"})
 		}
 	}()
 	r, err := b.tools.run(ctx, b.made(i, one))
 	switch {
 	case err == nil:
-		return r, nil
+		return r
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return nil, endedError(ctx)
+		return failed(endedError(ctx))
 	}
-	return nil, asError(err)
+	return failedAnyhow(err)
 }
 
 // made is the call that one of the batch asks for.
@@ -114,7 +110,7 @@ func endedError(ctx context.Context) *Error {
 }
 
 // failed is the answer of a call that has no result.
-func (b *batch) failed(one request, e *Error) json.RawMessage { return b.answered(one, e.result()) }
+func (b *batch) failed(one request, e *Error) json.RawMessage { return b.answered(one, failed(e)) }
 
 // answered is the answer of a call. A value stands there alone, what a tool gave as its whole result.
 func (b *batch) answered(one request, r *toolbox.Result) json.RawMessage {

@@ -102,7 +102,7 @@ func jsonResult(value json.RawMessage, err error) (*toolbox.Result, error) {
 // errorResult makes a result of an [*Error].
 func errorResult(r *toolbox.Result, err error) (*toolbox.Result, error) {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.result(), nil
+		return failed(e), nil
 	}
 	return r, err
 }

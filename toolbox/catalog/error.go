@@ -4,17 +4,20 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/indusagi/indus/internal/failure"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
-	"github.com/indusagi/indus/schema/validate"
 	"github.com/indusagi/indus/toolbox"
 )
 
-// The codes of what goes wrong here. What stands behind may have others.
+// Error is how a call ended that has no result. It is the same type as operation.Error.
+type Error = failure.Error
+
+// The codes of what goes wrong here. The operations may have others.
 const (
 	// NotFound: there is no operation of that name, or none that the caller may call.
 	NotFound = "NOT_FOUND"
-	// InvalidInput: the tool or the operation was called with what does not fit. Nothing has run.
+	// InvalidInput: the input does not fit the tool or the operation. Nothing has run.
 	InvalidInput = "INVALID_INPUT"
 	// Unavailable: the operation gave no result. It may have run.
 	Unavailable = "UNAVAILABLE"
@@ -26,37 +29,11 @@ const (
 	TooLarge = "RESULT_TOO_LARGE"
 )
 
-// Error is how a call ended that has no result, in the words for models.
-type Error struct {
-	Code string `json:"code"`
-	// Message is for people and models.
-	Message string `json:"message"`
-	// Retryable: the same call may succeed later, and making it twice does no harm.
-	Retryable bool `json:"retryable"`
-	// Details are for programs; nil: there are none.
-	Details json.RawMessage `json:"details,omitempty"`
-
-	own json.RawMessage // a server's own error object, which stands in the place of all this
-}
-
 // serverError is an error that a server answered: [interop.RPCError] is one.
 type serverError interface {
 	error
 	// Object is the JSON-RPC error object: code, message and data.
 	Object() json.RawMessage
-}
-
-// Error is the code and the message.
-func (e *Error) Error() string { return e.Code + ": " + e.Message }
-
-// details are those of our own errors.
-type details struct {
-	Operation string `json:"operation,omitempty"`
-	// Nearest are names that may be meant, of those that the caller may find.
-	Nearest []string `json:"nearest,omitempty"`
-	// Problems are what is wrong with the input, and More how many others there are.
-	Problems []validate.Problem `json:"problems,omitempty"`
-	More     int                `json:"more,omitempty"`
 }
 
 // notFound says that there is no operation of that name, and which may be meant.
@@ -68,7 +45,7 @@ func notFound(name string, nearest []string) *Error {
 	if len(name) > maxName {
 		name = "" // no operation has such a name, and nobody wants it back
 	}
-	e.Details = encodeJSON(details{Operation: name, Nearest: nearest})
+	e.Details = failure.Details{Operation: name, Nearest: nearest}.Encode()
 	return e
 }
 
@@ -76,16 +53,25 @@ func invalidInput(message string) *Error {
 	return &Error{Code: InvalidInput, Message: message}
 }
 
-// result is the error as the result of a tool that failed.
-func (e *Error) result() *toolbox.Result {
-	if wire.Valid(e.own) {
-		return structured(e.own, true)
+// failed is an error as the result of a tool that failed.
+func failed(e *Error) *toolbox.Result {
+	valid := *e
+	if !wire.Valid(valid.Details) {
+		valid.Details = nil
 	}
-	sound := *e
-	if !wire.Valid(sound.Details) {
-		sound.Details = nil
+	return structured(encodeJSON(&valid), true)
+}
+
+// failedAnyhow is what a batch answers for an error of any kind: of a server its own error
+// object.
+func failedAnyhow(err error) *toolbox.Result {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return failed(e)
 	}
-	return structured(encodeJSON(&sound), true)
+	if e, ok := errors.AsType[serverError](err); ok && wire.Valid(e.Object()) {
+		return structured(e.Object(), true)
+	}
+	return failed(&Error{Code: Unavailable, Message: protocol.Printable(err.Error(), maxMessage)})
 }
 
 // structured is a result that has one JSON value, for programs and, as text, for
@@ -97,15 +83,4 @@ func structured(value json.RawMessage, isError bool) *toolbox.Result {
 	return toolbox.WireResult(toolbox.Wire{}, func(toolbox.Wire) toolbox.Decoded {
 		return toolbox.Decoded{Blocks: []toolbox.Block{toolbox.JSON(value)}, Structured: value, IsError: true}
 	})
-}
-
-// asError is what a batch says of an error that is none of ours.
-func asError(err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e
-	}
-	if e, ok := errors.AsType[serverError](err); ok {
-		return &Error{own: e.Object()}
-	}
-	return &Error{Code: Unavailable, Message: protocol.Printable(err.Error(), maxMessage)}
 }

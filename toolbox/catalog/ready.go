@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/indusagi/indus/internal/failure"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/schema/validate"
@@ -105,8 +106,8 @@ func (l *List) check(place int, raw json.RawMessage) error {
 	if !ok {
 		return nil
 	}
-	d := details{Operation: l.operations[place].Name, Problems: misfit.Problems, More: misfit.More}
-	return &Error{Code: InvalidInput, Message: misfit.Error(), Details: encodeJSON(d)}
+	d := failure.Details{Operation: l.operations[place].Name, Problems: misfit.Problems, More: misfit.More}
+	return &Error{Code: InvalidInput, Message: misfit.Error(), Details: d.Encode()}
 }
 
 // validator is made when an operation is first called. A schema that cannot be used checks nothing.
