@@ -40,7 +40,7 @@ func (a approvals) take(e Entry) {
 
 func approvalsOf(entries []Entry) approvals {
 	a := approvals{}
-	for _, e := range sorted(entries) {
+	for _, e := range sortedLog(entries) {
 		a.take(e)
 	}
 	return a
@@ -56,7 +56,7 @@ func (a approvals) isChanged(t toolID, seal string) bool {
 // order in which they came: of an Enroll it is live all the same, a Hold is kept
 // back.
 func Changed(entries []Entry) []Entry {
-	entries = sorted(entries)
+	entries = sortedLog(entries)
 	approved, newest := approvalsOf(entries), map[toolID]int{}
 	for i, e := range entries {
 		if e.Op == Enroll || e.Op == Hold {
@@ -75,7 +75,7 @@ func Changed(entries []Entry) []Entry {
 // Approved is the version of a tool that was approved last, as the log has it: what
 // an entry of [Changed] is compared with, by [Diff].
 func Approved(entries []Entry, of Entry) (Entry, bool) {
-	entries = sorted(entries)
+	entries = sortedLog(entries)
 	seal, ok := approvalsOf(entries)[of.toolID()]
 	found := Entry{}
 	for _, e := range entries {

@@ -83,7 +83,7 @@ type Attachment struct {
 	approved approvals
 	blind    bool // nothing is known of what was approved
 	summed   map[string]summed
-	flaps    map[string]*flapping
+	dampers  map[string]*damper
 	health   map[string]string // of each server that was lost, or never up, what was said
 	begun    bool
 	settling bool // Attach has not returned: what comes is enrolled in the end, in configuration order
@@ -173,7 +173,7 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: approvals{},
-		summed: map[string]summed{}, flaps: map[string]*flapping{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1),
+		summed: map[string]summed{}, dampers: map[string]*damper{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1),
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}
 	if o != nil {

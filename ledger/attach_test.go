@@ -34,7 +34,7 @@ func TestAttachEnrolls(t *testing.T) {
 	}
 	live := a.Ledger().Snapshot()
 	for _, e := range live.Live {
-		if want := ledger.ContentKey(ledger.QualifiedName(e.Server, e.Tool), e.Capability.Schema); e.Key != want || e.Changed {
+		if want := ledger.ContentKey(interop.QualifiedName(e.Server, e.Tool), e.Capability.Schema); e.Key != want || e.Changed {
 			t.Errorf("%s has the key %s, want %s", e.Name, e.Key, want)
 		}
 	}

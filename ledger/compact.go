@@ -76,7 +76,7 @@ func neededOf(entries []Entry, since time.Time) map[string]bool {
 		sums[e.Sum] = true
 	}
 	newest, approved := map[toolID]string{}, approvals{}
-	for _, e := range sorted(entries) {
+	for _, e := range sortedLog(entries) {
 		if e.Op == Enroll || e.Op == Hold {
 			newest[e.toolID()] = e.Sum
 			if !since.IsZero() && !e.At.Before(since) {

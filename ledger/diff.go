@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -82,26 +82,26 @@ func Diff(before, after []Entry) []Change {
 			now[e.anyConfig()] = append([]Entry{e}, now[e.anyConfig()]...)
 		}
 	}
-	return pair(rest, after, now)
+	return pairChanges(rest, after, now)
 }
 
-// pair tells of the tools that are left on the earlier side, and then of those that
-// are left on the later one.
-func pair(before, after []Entry, now map[toolID][]Entry) (out []Change) {
+// pairChanges is what became of the tools that are left on the earlier side, and then of those
+// that are left on the later one.
+func pairChanges(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 	for _, b := range before {
 		later := now[b.anyConfig()]
 		if len(later) == 0 {
-			out = append(out, change(Gone, b, b, Entry{}))
+			out = append(out, newChange(Gone, b, b, Entry{}))
 			continue
 		}
-		c := change(Edited, b, b, later[0])
+		c := newChange(Edited, b, b, later[0])
 		c.Fields = fields(b, later[0])
 		out = append(out, c)
 		now[b.anyConfig()] = later[1:]
 	}
 	for _, a := range after {
 		if later := now[a.anyConfig()]; len(later) > 0 && later[0].order(a) == 0 {
-			out = append(out, change(Come, a, Entry{}, a))
+			out = append(out, newChange(Come, a, Entry{}, a))
 			now[a.anyConfig()] = later[1:]
 		}
 	}
@@ -112,7 +112,7 @@ func pair(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 func (e Entry) anyConfig() toolID { return toolID{"", e.Server, e.Tool} }
 func (e Entry) version() version  { return version{"", e.Server, e.Tool, e.Sum} }
 
-func change(kind ChangeKind, of, before, after Entry) Change {
+func newChange(kind ChangeKind, of, before, after Entry) Change {
 	return Change{Kind: kind, Server: of.Server, Tool: of.Tool, Name: of.Name, Before: before, After: after}
 }
 
@@ -160,7 +160,7 @@ func (d *differ) value(path string, a, b json.RawMessage) {
 		if was == is {
 			return
 		}
-		f.Words = words(was, is)
+		f.Words = diffWords(was, is)
 	}
 	d.fields = append(d.fields, f)
 }
@@ -177,12 +177,12 @@ func (d *differ) members(path string, a, b json.RawMessage, depth int) bool {
 		later[m.Key] = m.Value
 	}
 	for _, m := range as {
-		d.compare(path+"/"+pointer(m.Key), m.Value, later[m.Key], depth+1)
+		d.compare(path+"/"+text.PointerStep(m.Key), m.Value, later[m.Key], depth+1)
 		delete(later, m.Key)
 	}
 	for _, m := range bs {
 		if _, isNew := later[m.Key]; isNew {
-			d.compare(path+"/"+pointer(m.Key), nil, m.Value, depth+1)
+			d.compare(path+"/"+text.PointerStep(m.Key), nil, m.Value, depth+1)
 		}
 	}
 	return true
@@ -214,9 +214,4 @@ func (d *differ) elements(path string, a, b json.RawMessage, depth int) bool {
 		d.compare(path+"/"+strconv.Itoa(i), was, is, depth+1)
 	}
 	return true
-}
-
-// pointer escapes a key as RFC 6901 has it.
-func pointer(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }

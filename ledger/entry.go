@@ -1,8 +1,8 @@
 package ledger
 
 import (
+	"bytes"
 	"cmp"
-	"strings"
 	"time"
 )
 
@@ -72,24 +72,5 @@ func (e Entry) order(o Entry) int {
 	if e.Seq != o.Seq {
 		return cmp.Compare(e.Seq, o.Seq)
 	}
-	return cmp.Or(
-		e.At.Compare(o.At),
-		strings.Compare(e.Run, o.Run), strings.Compare(string(e.Op), string(o.Op)),
-		strings.Compare(string(e.Key), string(o.Key)), strings.Compare(e.Server, o.Server),
-		strings.Compare(e.Tool, o.Tool), strings.Compare(e.Name, o.Name),
-		strings.Compare(e.Sum, o.Sum), strings.Compare(e.Seal, o.Seal),
-		strings.Compare(e.Config, o.Config), strings.Compare(e.Note, o.Note),
-		strings.Compare(e.Prev, o.Prev), strings.Compare(e.Hash, o.Hash),
-		compareBool(e.Changed, o.Changed), compareBool(e.Capability != nil, o.Capability != nil),
-	)
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
+	return bytes.Compare(newRecord(e).appendLine(nil), newRecord(o).appendLine(nil))
 }

@@ -76,7 +76,7 @@ func ExampleReduce() {
 }
 
 func ExampleContentKey() {
-	fmt.Println(ledger.ContentKey(ledger.QualifiedName("github", "create_issue"), nil))
+	fmt.Println(ledger.ContentKey(interop.QualifiedName("github", "create_issue"), nil))
 	// Output: bk_189bf8c3e054c2302eaf3bd87efd8ea7
 }
 

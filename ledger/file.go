@@ -273,7 +273,7 @@ func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 		f.last = lastRead{info, s.high}
 	}
 	f.adopt(s, of)
-	return sorted(out), nil
+	return sortedLog(out), nil
 }
 
 // adopt makes a scan of the file's complete lines tail, so that the first append need not read

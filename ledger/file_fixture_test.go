@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -32,7 +33,7 @@ const anyObject = `{"type":"object"}`
 // enrolled is the Enroll of a tool.
 func enrolled(run string, second int, c ledger.Capability) ledger.Entry {
 	return ledger.Entry{
-		Op: ledger.Enroll, Key: ledger.ContentKey(ledger.QualifiedName(c.Server, c.Tool), c.Schema), Server: c.Server,
+		Op: ledger.Enroll, Key: ledger.ContentKey(interop.QualifiedName(c.Server, c.Tool), c.Schema), Server: c.Server,
 		Tool: c.Tool, Name: c.Name, Capability: &c, At: start.Add(time.Duration(second) * time.Second), Run: run,
 	}
 }

@@ -36,26 +36,26 @@ func Fingerprint(servers ...interop.Server) string {
 			}
 			part(s.ID, string(t.Kind()), what[0], what[1], strconv.FormatBool(t.InheritEnv))
 			part(what[2:]...)
-			part(names(t.Env)...)
+			part(namesOf(t.Env)...)
 		case interop.HTTP:
 			part(s.ID, string(t.Kind()), t.URL)
-			part(names(t.Headers)...)
+			part(namesOf(t.Headers)...)
 		case interop.SSE:
 			part(s.ID, string(t.Kind()), t.URL)
-			part(names(t.Headers)...)
+			part(namesOf(t.Headers)...)
 		default:
 			part(s.ID)
 		}
 		if len(s.Tools.Describe) > 0 {
 			part("describe")
-			part(flat(s.Tools.Describe)...)
+			part(pairsOf(s.Tools.Describe)...)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))[:fingerprintChars]
 }
 
-// flat is keys and values, by turns, in the order of the keys.
-func flat(texts map[string]string) []string {
+// pairsOf is keys and values, by turns, in the order of the keys.
+func pairsOf(texts map[string]string) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		out = append(out, key, texts[key])
@@ -63,7 +63,7 @@ func flat(texts map[string]string) []string {
 	return out
 }
 
-func names(pairs []interop.Pair) []string {
+func namesOf(pairs []interop.Pair) []string {
 	out := make([]string, len(pairs))
 	for i, p := range pairs {
 		out[i] = p.Name

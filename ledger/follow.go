@@ -325,7 +325,7 @@ func (a *Attachment) commit(batch []Entry) {
 		begin := Entry{Op: Begin, Run: a.Run, Config: a.config, At: batch[0].At, Note: a.opts.By}
 		a.recorder.put(begin)
 	}
-	a.recorder.put(a.thinned(batch, was)...)
+	a.recorder.put(a.damped(batch, was)...)
 }
 
 // publish makes what is let through the snapshot, if it is new. Call it with mu held.
@@ -407,7 +407,7 @@ func (a *Attachment) end() {
 		}
 	}
 	a.ledger = a.ledger.Append(retires...)
-	a.calm()
+	a.undamp()
 	if a.begun {
 		a.recorder.put(Entry{Op: End, Run: a.Run, At: now})
 	}

@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/gowebpki/jcs"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
 	"github.com/oklog/ulid/v2"
 )
 
@@ -21,7 +23,7 @@ const (
 )
 
 // ContentKey is a pure function of a tool's identity, which is its qualified name,
-// [QualifiedName], and its schema as its owner wrote it; nil is none. The same tool
+// [interop.QualifiedName], and its schema as its owner wrote it; nil is none. The same tool
 // has the same key in every process, whatever the order of its schema's members,
 // and one whose schema changed has another.
 //
@@ -56,3 +58,22 @@ func quoteRaw(dst []byte, s string) []byte {
 // NewKey is a key of its own, a ULID, for what has no lasting identity. Keys of one
 // process sort in the order in which they were minted.
 func NewKey() Key { return Key(ulid.Make().String()) }
+
+// ServerOf is what stands before the first "__" of a qualified name; "" where there
+// is none, or nothing before it. It is for names of which nothing else is known: an
+// [Entry] says whose it is.
+func ServerOf(qualified string) string {
+	if server, _, ok := strings.Cut(qualified, interop.Qualifier); ok {
+		return server
+	}
+	return ""
+}
+
+// ToolOf is the bare name: what stands after the server's, or all where [ServerOf]
+// is "".
+func ToolOf(qualified string) string {
+	if server, tool, ok := strings.Cut(qualified, interop.Qualifier); ok && server != "" {
+		return tool
+	}
+	return qualified
+}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -58,7 +59,7 @@ func TestNameVectors(t *testing.T) {
 		}
 	}
 	for _, v := range all.Qualify {
-		got := ledger.QualifiedName(v.Server, v.Tool)
+		got := interop.QualifiedName(v.Server, v.Tool)
 		if got != v.Want || ledger.ServerOf(got) != v.Server || ledger.ToolOf(got) != v.Tool {
 			t.Errorf("QualifiedName(%q, %q) = %q, and back %q, %q", v.Server, v.Tool, got, ledger.ServerOf(got), ledger.ToolOf(got))
 		}
@@ -73,7 +74,7 @@ func TestNameVectors(t *testing.T) {
 // The identity is the whole name, however long, whatever it is mounted as.
 func TestContentKeyTellsLongNamesApart(t *testing.T) {
 	long := strings.Repeat("x", 100)
-	if ledger.ContentKey(ledger.QualifiedName("s", long+"a"), nil) == ledger.ContentKey(ledger.QualifiedName("s", long+"b"), nil) {
+	if ledger.ContentKey(interop.QualifiedName("s", long+"a"), nil) == ledger.ContentKey(interop.QualifiedName("s", long+"b"), nil) {
 		t.Error("two names, one key")
 	}
 }

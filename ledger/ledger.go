@@ -1,8 +1,11 @@
 package ledger
 
 import (
+	"encoding/json"
 	"math"
 	"time"
+
+	"github.com/indusagi/indus/interop"
 )
 
 // Ledger is a log and what it comes to, as one value. Every transition gives a new
@@ -19,7 +22,7 @@ func Empty() Ledger { return Ledger{} }
 // FromLog is the ledger that has this log, in whatever order it is given. Entries
 // go on one past its high-water mark.
 func FromLog(entries []Entry) Ledger {
-	log := append([]Entry(nil), sorted(entries)...)
+	log := append([]Entry(nil), sortedLog(entries)...)
 	return Ledger{log: log, snapshot: Reduce(log)}
 }
 
@@ -57,10 +60,11 @@ func (l Ledger) Append(entries ...Entry) Ledger {
 }
 
 func (e Entry) contentKey() Key {
-	if e.Capability == nil {
-		return ContentKey(QualifiedName(e.Server, e.Tool), nil)
+	var schema json.RawMessage
+	if e.Capability != nil {
+		schema = e.Capability.Schema
 	}
-	return ContentKey(QualifiedName(e.Server, e.Tool), e.Capability.Schema)
+	return ContentKey(interop.QualifiedName(e.Server, e.Tool), schema)
 }
 
 // Enroll is the ledger after these tools were enrolled under their content keys. A

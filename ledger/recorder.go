@@ -10,7 +10,7 @@ import (
 
 const (
 	// maxQueued is how many entries wait for a log that cannot be written. With more,
-	// nothing is recorded any more: half a story is worse than its beginning.
+	// nothing is recorded any more: a log with gaps is worse than one that ends.
 	maxQueued = 1 << 16
 	// lastWrite bounds the wait for the log at the end.
 	lastWrite = 5 * time.Second
@@ -59,15 +59,15 @@ func (r *recorder) put(entries ...Entry) {
 	if len(r.queue)+len(entries) > maxQueued {
 		r.full, r.err = true, errQueue
 		r.logger.Error("nothing is recorded any more", "err", errQueue)
-		r.tell()
+		r.notify()
 		return
 	}
 	r.queue = append(r.queue, entries...)
-	r.tell()
+	r.notify()
 }
 
-// tell wakes all who wait. Call it with mu held.
-func (r *recorder) tell() {
+// notify wakes all who wait. Call it with mu held.
+func (r *recorder) notify() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
@@ -75,46 +75,30 @@ func (r *recorder) tell() {
 func (r *recorder) run() {
 	defer close(r.ended)
 	pause := firstRetry
-	for {
+	for r.ctx.Err() == nil {
 		batch, changed := r.take()
-		if len(batch) == 0 {
-			select {
-			case <-changed:
+		var again <-chan time.Time
+		if len(batch) > 0 {
+			if r.write(r.ctx, batch) == nil {
+				pause = firstRetry
 				continue
-			case <-r.ctx.Done():
-				r.last()
-				return
 			}
-		}
-		if _, err := r.log.Append(r.ctx, batch...); err != nil {
-			r.back(batch, err)
-			select {
-			case <-time.After(pause):
-			case <-r.ctx.Done():
-				r.last()
-				return
-			}
+			again, changed = time.After(pause), nil
 			pause = min(2*pause, lastRetry)
-			continue
 		}
-		pause = firstRetry
-		r.back(nil, nil)
-	}
-}
-
-// last writes what waits at the end.
-func (r *recorder) last() {
-	batch, _ := r.take()
-	if len(batch) == 0 {
-		return
+		select {
+		case <-changed:
+		case <-again:
+		case <-r.ctx.Done():
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastWrite)
 	defer cancel()
-	_, err := r.log.Append(ctx, batch...)
-	if err != nil {
-		r.logger.Error("the ledger cannot be written", "entries", len(batch), "err", err)
+	if batch, _ := r.take(); len(batch) > 0 {
+		if err := r.write(ctx, batch); err != nil {
+			r.logger.Error("the ledger cannot be written", "entries", len(batch), "err", err)
+		}
 	}
-	r.back(nil, err)
 }
 
 func (r *recorder) take() ([]Entry, <-chan struct{}) {
@@ -125,28 +109,32 @@ func (r *recorder) take() ([]Entry, <-chan struct{}) {
 	return batch, r.changed
 }
 
-// back notes the end of a write, and queues again what was not written.
-func (r *recorder) back(batch []Entry, err error) {
+// write appends a batch to the log, and queues it again where that fails.
+func (r *recorder) write(ctx context.Context, batch []Entry) error {
+	_, err := r.log.Append(ctx, batch...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.queue = append(batch, r.queue...)
 	r.writing = false
-	if err != nil && r.err == nil {
-		r.logger.Warn("the ledger cannot be written", "err", err)
+	if err != nil {
+		r.queue = append(batch, r.queue...)
+		if r.err == nil {
+			r.logger.Warn("the ledger cannot be written", "err", err)
+		}
 	}
 	if !r.full {
 		r.err = err
 	}
-	r.tell()
+	r.notify()
+	return err
 }
 
 // flush waits until nothing waits.
 func (r *recorder) flush(ctx context.Context) error {
 	for {
 		r.mu.Lock()
-		calm, err, changed := len(r.queue) == 0 && !r.writing, r.err, r.changed
+		empty, err, changed := len(r.queue) == 0 && !r.writing, r.err, r.changed
 		r.mu.Unlock()
-		if calm || err != nil {
+		if empty || err != nil {
 			return err
 		}
 		select {

@@ -26,7 +26,7 @@ func (r Run) Live() Snapshot { return Reduce(r.Entries) }
 func Runs(entries []Entry) []Run {
 	var runs []Run
 	at := map[string]int{}
-	for _, e := range sorted(entries) {
+	for _, e := range sortedLog(entries) {
 		i, ok := at[e.Run]
 		if !ok {
 			i = len(runs)

@@ -19,14 +19,14 @@ type Snapshot struct {
 // for one run's: [Runs] parts a log that many have written.
 func Reduce(entries []Entry) Snapshot {
 	f := newFold()
-	for _, e := range sorted(entries) {
+	for _, e := range sortedLog(entries) {
 		f.take(e)
 	}
 	return f.snapshot()
 }
 
-// sorted is entries in the order of the log, entries itself where they are.
-func sorted(entries []Entry) []Entry {
+// sortedLog is entries in the order of the log, entries itself where they are.
+func sortedLog(entries []Entry) []Entry {
 	if slices.IsSortedFunc(entries, Entry.order) {
 		return entries
 	}

@@ -35,7 +35,7 @@ func newState() *State {
 // StateOf is the state after these entries.
 func StateOf(entries []Entry) *State {
 	s := newState()
-	for _, e := range sorted(entries) {
+	for _, e := range sortedLog(entries) {
 		s.take(e)
 	}
 	return s

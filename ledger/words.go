@@ -1,102 +1,75 @@
 package ledger
 
 import (
-	"slices"
+	"regexp"
 	"strings"
-	"unicode"
+	"sync"
 )
 
 // maxWordTable bounds the work of comparing two texts: of longer ones the middle is
 // replaced as a whole.
 const maxWordTable = 4 << 20
 
-// words is the change from one text to another: together the kept and removed words
+// wordPattern is a word with the space before it.
+var wordPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\s\p{Z}]*[^\s\p{Z}]+|[\s\p{Z}]+`) })
+
+// diffWords is the change from one text to another: together the kept and removed words
 // are the first, and the kept and added ones the second.
-func words(before, after string) []Word {
-	a, b := split(before), split(after)
+func diffWords(before, after string) []Word {
+	a, b := wordPattern().FindAllString(before, -1), wordPattern().FindAllString(after, -1)
+	head, tail := 0, 0
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
+	}
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
 	var w wordList
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		w.add(Kept, a[0])
-		a, b = a[1:], b[1:]
-	}
-	var tail []string
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		tail = append(tail, a[len(a)-1])
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	w.middle(a, b)
-	for _, s := range slices.Backward(tail) {
-		w.add(Kept, s)
-	}
+	w.add(Kept, a[:head]...)
+	w.middle(a[head:len(a)-tail], b[head:len(b)-tail])
+	w.add(Kept, a[len(a)-tail:]...)
 	return w.list
 }
 
-// split cuts a text into words, each with the space before it.
-func split(s string) []string {
-	var out []string
-	for s != "" {
-		space := strings.IndexFunc(s, isNoSpace)
-		if space < 0 {
-			return append(out, s)
-		}
-		word := strings.IndexFunc(s[space:], unicode.IsSpace)
-		if word < 0 {
-			return append(out, s)
-		}
-		out = append(out, s[:space+word])
-		s = s[space+word:]
-	}
-	return out
-}
-
-func isNoSpace(r rune) bool { return !unicode.IsSpace(r) }
-
 type wordList struct{ list []Word }
 
-// add appends a word to the last stretch, or begins another.
-func (w *wordList) add(op WordOp, text string) {
-	if n := len(w.list); n > 0 && w.list[n-1].Op == op {
-		w.list[n-1].Text += text
-		return
+// add appends words to the last stretch, or begins another.
+func (w *wordList) add(op WordOp, words ...string) {
+	switch n := len(w.list); {
+	case len(words) == 0:
+	case n > 0 && w.list[n-1].Op == op:
+		w.list[n-1].Text += strings.Join(words, "")
+	default:
+		w.list = append(w.list, Word{op, strings.Join(words, "")})
 	}
-	w.list = append(w.list, Word{op, text})
 }
 
 // middle compares by the longest common subsequence.
 func (w *wordList) middle(a, b []string) {
-	if len(a)*len(b) > maxWordTable {
-		w.all(Removed, a)
-		w.all(Added, b)
-		return
-	}
-	common := table(a, b)
 	i, j := 0, 0
-	for i < len(a) && j < len(b) {
-		switch {
-		case a[i] == b[j]:
-			w.add(Kept, a[i])
-			i++
-			j++
-		case common[i+1][j] >= common[i][j+1]:
-			w.add(Removed, a[i])
-			i++
-		default:
-			w.add(Added, b[j])
-			j++
+	if len(a)*len(b) <= maxWordTable {
+		common := commonTable(a, b)
+		for i < len(a) && j < len(b) {
+			switch {
+			case a[i] == b[j]:
+				w.add(Kept, a[i])
+				i++
+				j++
+			case common[i+1][j] >= common[i][j+1]:
+				w.add(Removed, a[i])
+				i++
+			default:
+				w.add(Added, b[j])
+				j++
+			}
 		}
 	}
-	w.all(Removed, a[i:])
-	w.all(Added, b[j:])
+	w.add(Removed, a[i:]...)
+	w.add(Added, b[j:]...)
 }
 
-func (w *wordList) all(op WordOp, words []string) {
-	if len(words) > 0 {
-		w.add(op, strings.Join(words, ""))
-	}
-}
-
-// table has at [i][j] how many words a[i:] and b[j:] have in common, in order.
-func table(a, b []string) [][]int32 {
+// commonTable has at [i][j] how many words a[i:] and b[j:] have in common, in order.
+func commonTable(a, b []string) [][]int32 {
 	rows := make([][]int32, len(a)+1)
 	for i := range rows {
 		rows[i] = make([]int32, len(b)+1)

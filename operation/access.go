@@ -41,16 +41,22 @@ type Access struct {
 }
 
 // Allows reports whether g is enough.
-func (a Access) Allows(g Grants) bool {
+func (a Access) Allows(g Grants) bool { return len(a.missing(g)) == 0 }
+
+// missing is what g lacks, with each alternative.
+func (a Access) missing(g Grants) (list []string) {
 	for _, scope := range a.ScopesAll {
 		if !slices.Contains(g.Scopes, scope) {
-			return false
+			list = append(list, scope)
 		}
 	}
 	if len(a.ScopesAny) > 0 && !slices.ContainsFunc(a.ScopesAny, func(s string) bool { return slices.Contains(g.Scopes, s) }) {
-		return false
+		list = append(list, a.ScopesAny...)
 	}
-	return a.Resource == "" || g.may(a.Action, a.Resource)
+	if a.Resource != "" && !g.may(a.Action, a.Resource) {
+		list = append(list, a.Resource+":"+a.Action)
+	}
+	return list
 }
 
 func (g Grants) may(action, resource string) bool {

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// DefaultBatch is how many calls of a batch run at once where nobody says otherwise.
-const DefaultBatch = 8
+// defaultBatch is how many calls of a batch run at once.
+const defaultBatch = 8
 
-// Batch makes calls from outside, at most bound at a time (zero and less: [DefaultBatch]),
+// Batch makes calls from outside, at most bound at a time (zero and less: 8),
 // and answers in their order. No call touches another; where ctx ends, those that have
 // not begun are not made. It returns when the last has ended.
 func (r *Registry) Batch(ctx context.Context, calls []Call, bound int) []Envelope {
 	if bound <= 0 {
-		bound = DefaultBatch
+		bound = defaultBatch
 	}
 	answers := make([]Envelope, len(calls))
 	places := make(chan struct{}, bound)

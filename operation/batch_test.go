@@ -53,7 +53,7 @@ func TestBatchAnswersInOrderWithinItsBound(t *testing.T) {
 			}
 			limit := int32(bound)
 			if bound <= 0 {
-				limit = operation.DefaultBatch
+				limit = 8
 			}
 			if got := most.Load(); got > limit || bound < 40 && got < limit {
 				t.Errorf("bound %d: %d at once", bound, got)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"slices"
 	"strconv"
 
 	"github.com/indusagi/indus/internal/text"
@@ -116,7 +115,7 @@ func (q request) reaches(o *operation) bool {
 
 func (r *Registry) notFound(q request) *Error {
 	name := q.name
-	if len(name) > MaxName {
+	if len(name) > maxName {
 		name = "" // no operation has such a name, and nobody wants it back
 	}
 	return refusal(NotFound, "there is no operation of that name", Details{
@@ -134,24 +133,4 @@ func (r *Registry) nearest(q request) []string {
 		}
 	}
 	return text.Nearest(q.name, names, maxNearest)
-}
-
-// missing is what g lacks; nil: nothing.
-func (a Access) missing(g Grants) []string {
-	if a.Allows(g) {
-		return nil
-	}
-	var list []string
-	for _, scope := range a.ScopesAll {
-		if !slices.Contains(g.Scopes, scope) {
-			list = append(list, scope)
-		}
-	}
-	if !(Access{ScopesAny: a.ScopesAny}).Allows(g) {
-		list = append(list, a.ScopesAny...)
-	}
-	if !(Access{Resource: a.Resource, Action: a.Action}).Allows(g) {
-		list = append(list, a.Resource+":"+a.Action)
-	}
-	return list
 }

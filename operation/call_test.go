@@ -148,7 +148,7 @@ func TestDeadlines(t *testing.T) {
 		want             time.Duration
 		retryable        bool
 	}{
-		{"the default", 0, 0, operation.Query, 0, operation.DefaultTimeout, true},
+		{"the default", 0, 0, operation.Query, 0, 10 * time.Minute, true},
 		{"the registry's", time.Second, 0, operation.Query, 0, time.Second, true},
 		{"its own", time.Second, time.Minute, operation.Query, 0, time.Minute, true},
 		{"the caller's", time.Minute, 0, operation.Query, time.Second, time.Second, true},

@@ -18,11 +18,11 @@ type Context struct {
 	request   request
 	env       map[string]bool
 	given     Capabilities // goes on to what is called
-	running   *running
+	call      *callState
 }
 
-// running is a call that goes on, shared by its Context and those made from it.
-type running struct {
+// callState is shared by the Context of a call and those made from it.
+type callState struct {
 	over     atomic.Bool
 	children atomic.Uint64
 }
@@ -111,7 +111,7 @@ func (c *Context) Subscribe(ctx context.Context, name string, input json.RawMess
 }
 
 func (c *Context) ended(name string) *Error {
-	if !c.running.over.Load() {
+	if !c.call.over.Load() {
 		return nil
 	}
 	return refusal(Canceled, "the call that this one is part of has ended", Details{Operation: name})
@@ -119,7 +119,7 @@ func (c *Context) ended(name string) *Error {
 
 func (c *Context) inside(name string, input json.RawMessage) request {
 	q := request{
-		id:     c.request.id + "." + strconv.FormatUint(c.running.children.Add(1), 10),
+		id:     c.request.id + "." + strconv.FormatUint(c.call.children.Add(1), 10),
 		parent: c.request.id,
 		name:   name, input: input,
 		origin: c.request.origin,

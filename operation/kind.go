@@ -22,44 +22,44 @@ const (
 )
 
 var (
-	kinds        = [...]string{Mutation: "mutation", Query: "query", Subscription: "subscription"}
-	visibilities = [...]string{Internal: "internal", External: "external"}
+	kindNames       = [...]string{Mutation: "mutation", Query: "query", Subscription: "subscription"}
+	visibilityNames = [...]string{Internal: "internal", External: "external"}
 )
 
 // String is "mutation", "query" or "subscription".
-func (k Kind) String() string { return word(kinds[:], int(k), "kind") }
+func (k Kind) String() string { return enumText(kindNames[:], int(k), "kind") }
 
 // MarshalText is [Kind.String].
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
 func (k *Kind) UnmarshalText(text []byte) error {
-	i, err := index(kinds[:], string(text), "kind")
+	i, err := enumIndex(kindNames[:], string(text), "kind")
 	*k = Kind(i)
 	return err
 }
 
 // String is "internal" or "external".
-func (v Visibility) String() string { return word(visibilities[:], int(v), "visibility") }
+func (v Visibility) String() string { return enumText(visibilityNames[:], int(v), "visibility") }
 
 // MarshalText is [Visibility.String].
 func (v Visibility) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
 func (v *Visibility) UnmarshalText(text []byte) error {
-	i, err := index(visibilities[:], string(text), "visibility")
+	i, err := enumIndex(visibilityNames[:], string(text), "visibility")
 	*v = Visibility(i)
 	return err
 }
 
-func word(words []string, i int, what string) string {
+func enumText(words []string, i int, what string) string {
 	if i < len(words) {
 		return words[i]
 	}
 	return fmt.Sprintf("%s(%d)", what, i)
 }
 
-func index(words []string, text, what string) (int, error) {
+func enumIndex(words []string, text, what string) (int, error) {
 	for i, w := range words {
 		if w == text {
 			return i, nil

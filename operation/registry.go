@@ -12,12 +12,11 @@ import (
 	"github.com/indusagi/indus/internal/watch"
 )
 
-// DefaultTimeout bounds a call where nobody says otherwise.
-const DefaultTimeout = 10 * time.Minute
+const defaultTimeout = 10 * time.Minute
 
 // Options of a Registry; nil is good.
 type Options struct {
-	// Timeout bounds every call whose Registration has none; zero is [DefaultTimeout],
+	// Timeout bounds every call whose Registration has none; zero is 10 minutes,
 	// negative is none.
 	Timeout time.Duration
 	// Logger hears of panics, with their stacks, of schemas that cannot be used, and of
@@ -32,18 +31,18 @@ type Registry struct {
 	log      *slog.Logger
 	calls    atomic.Uint64 // for the ids of calls that have none
 	watchers watch.List
-	now      atomic.Pointer[shelf]
+	now      atomic.Pointer[content]
 
 	mu sync.Mutex // one change at a time
 }
 
-// shelf is a Registry at one moment; it never changes.
-type shelf struct {
+// content is a Registry at one moment; it never changes.
+type content struct {
 	version uint64
 	by      map[string]*operation
 	order   []*operation
 
-	once     sync.Once // most shelves are never looked at
+	once     sync.Once // most are never looked at
 	snapshot *Snapshot
 }
 
@@ -64,11 +63,6 @@ type Entry struct {
 // CallableBy reports whether who may call it from outside.
 func (e Entry) CallableBy(who Identity) bool {
 	return e.Spec.Visibility == External && e.Spec.Access.Allows(who.Grants)
-}
-
-// For is the operations that who may call from outside, in order.
-func (s *Snapshot) For(who Identity) []Entry {
-	return slices.DeleteFunc(slices.Clone(s.Operations), func(e Entry) bool { return !e.CallableBy(who) })
 }
 
 // Collision is the error of a name that is taken.
@@ -94,18 +88,18 @@ func NewRegistry(o *Options) *Registry {
 	if o == nil {
 		o = &Options{}
 	}
-	r := &Registry{timeout: cmp.Or(o.Timeout, DefaultTimeout), log: o.Logger}
+	r := &Registry{timeout: cmp.Or(o.Timeout, defaultTimeout), log: o.Logger}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
-	r.now.Store(&shelf{})
+	r.now.Store(&content{})
 	return r
 }
 
 // Add registers operations, all of them or none. A name that is taken is a
 // [*Collision]; the other errors are those of [Registration.Check].
 func (r *Registry) Add(all ...Registration) error {
-	added, err := ready(all)
+	added, err := prepareAll(all)
 	if err != nil {
 		return err
 	}
@@ -124,15 +118,15 @@ func (r *Registry) Replace(owner string, all ...Registration) error {
 	for i := range mine {
 		mine[i].Owner = owner
 	}
-	added, err := ready(mine)
+	added, err := prepareAll(mine)
 	if err != nil {
 		return err
 	}
-	return r.change(func(old []*operation) []*operation { return replaced(old, owner, added) })
+	return r.change(func(old []*operation) []*operation { return replaceOwned(old, owner, added) })
 }
 
-// replaced is old with added in the place of what owner has there.
-func replaced(old []*operation, owner string, added []*operation) []*operation {
+// replaceOwned is old with added in the place of what owner has there.
+func replaceOwned(old []*operation, owner string, added []*operation) []*operation {
 	fresh := make(map[string]*operation, len(added))
 	for _, n := range added {
 		fresh[n.Spec.Name] = n // of two, one collides with the other
@@ -160,7 +154,7 @@ func (r *Registry) Remove(names ...string) {
 	})
 }
 
-func ready(all []Registration) ([]*operation, error) {
+func prepareAll(all []Registration) ([]*operation, error) {
 	list := make([]*operation, len(all))
 	for i, one := range all {
 		o, err := one.prepare()
@@ -206,7 +200,7 @@ func (r *Registry) swap(edit func([]*operation) []*operation) (gone []*operation
 		}
 		by[o.Spec.Name] = o
 	}
-	r.now.Store(&shelf{version: old.version + 1, by: by, order: list})
+	r.now.Store(&content{version: old.version + 1, by: by, order: list})
 	gone = slices.DeleteFunc(slices.Clone(old.order), func(o *operation) bool { return by[o.Spec.Name] == o })
 	return gone, true, nil
 }

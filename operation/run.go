@@ -22,7 +22,7 @@ func (r *Registry) call(ctx context.Context, q request) Envelope {
 		return Envelope{ID: q.id, Err: r.outcome(ctx, o, q, ctx.Err())}
 	}
 	c := r.context(o, q)
-	defer c.running.over.Store(true)
+	defer c.call.over.Store(true)
 	value, err := r.handle(ctx, o, c, q.input)
 	if err == nil {
 		value, err = r.checked(o, q, value)
@@ -45,7 +45,7 @@ func (r *Registry) within(ctx context.Context, o *operation) (context.Context, c
 }
 
 func (r *Registry) context(o *operation, q request) *Context {
-	return &Context{registry: r, operation: o, request: q, env: o.env, given: q.given, running: new(running)}
+	return &Context{registry: r, operation: o, request: q, env: o.env, given: q.given, call: new(callState)}
 }
 
 // handle catches a panic: one operation must not take the others with it.

@@ -13,15 +13,15 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// MaxName is how long the name of an operation may be, in bytes.
-const MaxName = 256
+// maxName is how long the name of an operation may be, in bytes.
+const maxName = 256
 
 // Spec says what an operation is: all that a caller needs to know of it.
 //
 // A Spec is a value. What it refers to is read-only once it is registered.
 type Spec struct {
 	// Name is unique in its registry: "read_file", or "fs/read_file" where names of
-	// a namespace carry it. At most [MaxName] bytes of printable text; [Join] makes one.
+	// a namespace carry it. At most 256 bytes of printable text; [Join] makes one.
 	Name string `json:"name"`
 	// Namespace is the group that it belongs to, whether the name says so or not; "" is none.
 	Namespace string `json:"namespace,omitempty"`
@@ -112,8 +112,8 @@ func checkName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("operation: an operation needs a name")
-	case len(name) > MaxName:
-		return fmt.Errorf("operation: the name %q has %d bytes, over %d", name[:40]+"…", len(name), MaxName)
+	case len(name) > maxName:
+		return fmt.Errorf("operation: the name %q has %d bytes, over %d", name[:40]+"…", len(name), maxName)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return fmt.Errorf("operation: the name %q is not printable text", name)
 	case name[0] == '/' || name[len(name)-1] == '/' || name[0] == ' ' || name[len(name)-1] == ' ':

@@ -20,7 +20,7 @@ func (r *Registry) stream(ctx context.Context, q request, yield func(Envelope) b
 		return
 	}
 	c := r.context(o, q)
-	defer c.running.over.Store(true)
+	defer c.call.over.Store(true)
 	s := subscription{registry: r, operation: o, request: q, yield: yield}
 	if err := s.run(ctx, c); err != nil && !s.done {
 		yield(Envelope{ID: q.id, Err: r.outcome(ctx, o, q, err)})

@@ -111,7 +111,7 @@ func refused(resp *http.Response, token operation.Secret, shared bool) (*http.Re
 		_ = resp.Body.Close()
 		return nil, err
 	}
-	set := hidden(token)
+	set := maskOf(token)
 	if wire.Valid(body) {
 		body = set.JSON(body)
 	} else {

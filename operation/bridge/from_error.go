@@ -45,8 +45,8 @@ var errorDefinitions = []operation.ErrorDefinition{
 		`{"type":"object","properties":{"status":{"type":"integer"}}}`)},
 }
 
-// longest is how much of a text that a server wrote stands in a message, in bytes.
-const longest = 2 << 10
+// maxExcerpt is how much of a text that a server wrote stands in a message, in bytes.
+const maxExcerpt = 2 << 10
 
 // toolError is the error of a tool that ran and failed. Its message is the text that the
 // tool gave.
@@ -81,7 +81,7 @@ func (t *remote) failure(ctx context.Context, token operation.Secret, err error)
 	if over := ctx.Err(); over != nil && errors.Is(err, over) {
 		return err
 	}
-	e := &operation.Error{Message: excerpt(hidden(token).Mask(err.Error()))}
+	e := &operation.Error{Message: excerpt(maskOf(token).Mask(err.Error()))}
 	var (
 		rpc    *interop.RPCError
 		answer *interop.HTTPError
@@ -92,11 +92,11 @@ func (t *remote) failure(ctx context.Context, token operation.Secret, err error)
 	case errors.As(err, &answer) && answer.Status == http.StatusNotFound && !unknownMethod(err): // a session that is gone says so in JSON-RPC too
 		t.byStatus(e, answer.Status, "")
 	case errors.As(err, &rpc):
-		e.Code, e.Message = Refused, excerpt(hidden(token).Mask(rpc.Message))
+		e.Code, e.Message = Refused, excerpt(maskOf(token).Mask(rpc.Message))
 		e.Details = details(struct {
 			Code int64           `json:"code"`
 			Data json.RawMessage `json:"data,omitempty"`
-		}{rpc.Code, hidden(token).JSON(rpc.Data)})
+		}{rpc.Code, maskOf(token).JSON(rpc.Data)})
 	case errors.As(err, &answer):
 		t.byStatus(e, answer.Status, answer.Header.Get("WWW-Authenticate"))
 	case errors.As(err, &refuse):
@@ -168,7 +168,7 @@ func (l *link) importError(err error) error {
 	if !errors.As(err, &fault) { // else it names the server itself
 		message = l.namespace + ": " + message
 	}
-	return &importError{kind, hidden(l.token).Mask(message), err}
+	return &importError{kind, maskOf(l.token).Mask(message), err}
 }
 
 // importError is a failure of Import, of a kind. Its text has not the token in it, even
@@ -182,12 +182,12 @@ type importError struct {
 func (e *importError) Error() string   { return "bridge: " + string(e.kind) + ": " + e.text }
 func (e *importError) Unwrap() []error { return []error{e.kind, e.cause} }
 
-// hidden is what masks a token in what the server wrote.
-func hidden(token operation.Secret) *secret.Set { return secret.New(token.Reveal()) }
+// maskOf is what masks a token in what the server wrote.
+func maskOf(token operation.Secret) *secret.Set { return secret.New(token.Reveal()) }
 
 // excerpt is the beginning of a text, as sound UTF-8.
 func excerpt(message string) string {
-	return text.Clip(strings.ToValidUTF8(message, ""), longest)
+	return text.Clip(strings.ToValidUTF8(message, ""), maxExcerpt)
 }
 
 // details encodes what can always be encoded: JSON that has been read before, numbers and

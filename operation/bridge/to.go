@@ -123,7 +123,7 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 	}
 	if s.opts.Capabilities != nil {
 		if call.Capabilities, err = s.opts.Capabilities(ctx, who); err != nil {
-			return nil, unknown(ctx, "what the operation needs to run cannot be had now")
+			return nil, notAvailable(ctx, "what the operation needs to run cannot be had now")
 		}
 	}
 	envelope := s.registry.Call(ctx, call)
@@ -152,13 +152,13 @@ func (s *outside) identity(ctx context.Context, caller toolbox.Principal) (opera
 	case errors.Is(err, ErrNobody):
 		return who, &operation.Error{Code: operation.Forbidden, Message: "the caller is not known any more"}
 	case err != nil:
-		return who, unknown(ctx, "who calls cannot be told now")
+		return who, notAvailable(ctx, "who calls cannot be told now")
 	}
 	return who, nil
 }
 
-// unknown is the error of something that was asked for and did not come.
-func unknown(ctx context.Context, message string) error {
+// notAvailable is the error of something that was asked for and did not come.
+func notAvailable(ctx context.Context, message string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

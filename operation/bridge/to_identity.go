@@ -41,18 +41,18 @@ func Bearer(ids Identities) func(*http.Request) (toolbox.Principal, error) {
 	return func(r *http.Request) (toolbox.Principal, error) {
 		headers := r.Header.Values("Authorization")
 		if len(headers) == 0 {
-			return "", challenge("Bearer", "a bearer token is needed")
+			return "", unauthorized("Bearer", "a bearer token is needed")
 		}
 		scheme, token, _ := strings.Cut(headers[0], " ")
 		if token = strings.Trim(token, " "); len(headers) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxToken {
-			return "", challenge(`Bearer error="invalid_request"`, "a bearer token is needed")
+			return "", unauthorized(`Bearer error="invalid_request"`, "a bearer token is needed")
 		}
 		p, err := ids.Authenticate(r.Context(), operation.NewSecret(token))
 		switch {
 		case err == nil && p != "":
 			return p, nil
 		case err == nil || errors.Is(err, ErrNobody):
-			return "", challenge(`Bearer error="invalid_token"`, "the bearer token is not valid")
+			return "", unauthorized(`Bearer error="invalid_token"`, "the bearer token is not valid")
 		}
 		if own, ok := errors.AsType[*interop.HTTPError](err); ok {
 			return "", own
@@ -61,7 +61,7 @@ func Bearer(ids Identities) func(*http.Request) (toolbox.Principal, error) {
 	}
 }
 
-func challenge(how, body string) error {
+func unauthorized(how, body string) error {
 	return &interop.HTTPError{
 		Status: http.StatusUnauthorized, Body: body,
 		Header: http.Header{"Www-Authenticate": {how}},

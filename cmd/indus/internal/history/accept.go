@@ -9,6 +9,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/spf13/cobra"
 )
@@ -146,9 +147,9 @@ func choose(all []changedTool, words []string) ([]changedTool, error) {
 
 func (o changedTool) isNamed(word string) bool {
 	if name, version, ok := strings.Cut(word, "@"); ok && len(version) >= versionChars {
-		return (name == o.Name || name == ledger.QualifiedName(o.Server, o.Tool)) && strings.HasPrefix(o.Seal, version)
+		return (name == o.Name || name == interop.QualifiedName(o.Server, o.Tool)) && strings.HasPrefix(o.Seal, version)
 	}
-	return word == o.Server || word == o.Name || word == ledger.QualifiedName(o.Server, o.Tool)
+	return word == o.Server || word == o.Name || word == interop.QualifiedName(o.Server, o.Tool)
 }
 
 func noSuchTool(all []changedTool, word string) error {

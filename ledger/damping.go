@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// flapFree is how many losses of a server are recorded before what comes of them is held
-	// back from the log; each flapCalm without a loss forgives one.
-	flapFree = 8
-	flapCalm = time.Hour
-	// flapFirst is for how long it is held back. The time doubles with each loss, flapMost
+	// dampAfter is how many losses of a server are recorded before its log is damped;
+	// each dampDecay without a loss forgives one.
+	dampAfter = 8
+	dampDecay = time.Hour
+	// dampFirst is for how long it is damped. The time doubles with each loss, dampDoubles
 	// times, up to about an hour.
-	flapFirst = time.Minute
-	flapMost  = 6
+	dampFirst   = time.Minute
+	dampDoubles = 6
 )
 
-// flapping is a server that is lost again and again. What is lost and back as it was, while
-// entries are held back, is counted and not written: so the log of a server that crashes
+// damper is the flap damping of one server's log. What is lost and back as it was, while
+// it is damped, is counted and not written: so the log of a server that crashes
 // every second grows by a few entries an hour. New versions of tools are never held back.
-type flapping struct {
+type damper struct {
 	n     int       // losses that were recorded and are not forgiven
 	last  time.Time // the last loss, recorded or not
 	until time.Time // until then losses are held back
@@ -34,36 +34,36 @@ type flapping struct {
 // heldBack is an entry that is not in the log yet; of a Retire with what it retires.
 type heldBack struct{ entry, live Entry }
 
-// thinned is what of a batch is to be written now. was is the ledger before it. Call it
+// damped is what of a batch is to be written now. was is the ledger before it. Call it
 // with mu held.
-func (a *Attachment) thinned(batch []Entry, was Ledger) []Entry {
+func (a *Attachment) damped(batch []Entry, was Ledger) []Entry {
 	var out []Entry
 	for _, e := range batch {
-		f := a.flaps[e.Server]
+		d := a.dampers[e.Server]
 		switch {
 		case e.Server == "":
 			out = append(out, e)
 			continue
-		case f == nil:
-			f = &flapping{}
-			a.flaps[e.Server] = f
+		case d == nil:
+			d = &damper{}
+			a.dampers[e.Server] = d
 		}
 		switch {
-		case f.restores(e):
+		case d.restores(e):
 		case isLoss(e):
-			if f.loss(e.At) {
+			if d.loss(e.At) {
 				out = append(out, e)
 				continue
 			}
-			f.held = append(f.held, heldBack{e, was.live(e.Key)})
+			d.held = append(d.held, heldBack{e, was.live(e.Key)})
 		default: // what is held back of a tool goes before what is written of it
 			if e.Tool != "" {
-				out = append(out, f.release(func(h Entry) bool { return h.Tool == e.Tool })...)
+				out = append(out, d.release(e.Tool)...)
 			}
 			out = append(out, e)
 			continue
 		}
-		a.schedule(e.Server, f)
+		a.schedule(e.Server, d)
 	}
 	return out
 }
@@ -82,29 +82,29 @@ func (l Ledger) live(key Key) (live Entry) {
 }
 
 // loss reports whether a loss is recorded at once. What is lost at one moment is one loss.
-func (f *flapping) loss(at time.Time) bool {
-	f.n -= min(f.n, int(at.Sub(f.last)/flapCalm))
-	if at.Before(f.until) && !at.Equal(f.last) || len(f.held) > 0 {
-		f.last = at
+func (d *damper) loss(at time.Time) bool {
+	d.n -= min(d.n, int(at.Sub(d.last)/dampDecay))
+	if at.Before(d.until) && !at.Equal(d.last) || len(d.held) > 0 {
+		d.last = at
 		return false
 	}
-	if !at.Equal(f.last) {
-		f.recorded(at)
+	if !at.Equal(d.last) {
+		d.recorded(at)
 	}
 	return true
 }
 
 // recorded counts a loss that is written, after which others are held back.
-func (f *flapping) recorded(at time.Time) {
-	f.last = at
-	if f.n = min(f.n, flapFree+flapMost) + 1; f.n > flapFree {
-		f.until = at.Add(flapFirst << (f.n - flapFree - 1))
+func (d *damper) recorded(at time.Time) {
+	d.last = at
+	if d.n = min(d.n, dampAfter+dampDoubles) + 1; d.n > dampAfter {
+		d.until = at.Add(dampFirst << (d.n - dampAfter - 1))
 	}
 }
 
 // restores reports whether an entry undoes one that is held back: then neither is written.
-func (f *flapping) restores(e Entry) bool {
-	i := slices.IndexFunc(f.held, func(h heldBack) bool {
+func (d *damper) restores(e Entry) bool {
+	i := slices.IndexFunc(d.held, func(h heldBack) bool {
 		switch {
 		case e.Op != h.entry.Op && e.Op == Enroll:
 			return h.entry.Op == Retire && h.live.Key == e.Key && h.live.Sum == e.Sum && h.live.Name == e.Name &&
@@ -118,22 +118,22 @@ func (f *flapping) restores(e Entry) bool {
 		return false
 	}
 	if e.Op == Health {
-		if f.count++; f.count == 1 {
-			f.since = f.held[i].entry.At
+		if d.count++; d.count == 1 {
+			d.since = d.held[i].entry.At
 		}
 	}
-	f.held = slices.Delete(f.held, i, i+1)
+	d.held = slices.Delete(d.held, i, i+1)
 	return true
 }
 
-// release is those that were held back and are to be written.
-func (f *flapping) release(which func(Entry) bool) (out []Entry) {
-	f.held = slices.DeleteFunc(f.held, func(h heldBack) bool {
-		if !which(h.entry) {
+// release is those that were held back and are to be written: of a tool, or all for "".
+func (d *damper) release(tool string) (out []Entry) {
+	d.held = slices.DeleteFunc(d.held, func(h heldBack) bool {
+		if tool != "" && h.entry.Tool != tool {
 			return false
 		}
 		if h.entry.Op == Health {
-			h.entry.Note += f.tally()
+			h.entry.Note += d.tally()
 		}
 		out = append(out, h.entry)
 		return true
@@ -141,51 +141,49 @@ func (f *flapping) release(which func(Entry) bool) (out []Entry) {
 	return out
 }
 
-func everything(Entry) bool { return true }
-
 // tally is what came to nothing, in words, and counts anew.
-func (f *flapping) tally() string {
-	if f.count == 0 {
+func (d *damper) tally() string {
+	if d.count == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("; lost and back %d times since %s", f.count, f.since.UTC().Format(time.RFC3339))
-	f.count = 0
+	text := fmt.Sprintf("; lost and back %d times since %s", d.count, d.since.UTC().Format(time.RFC3339))
+	d.count = 0
 	return text
 }
 
 // schedule writes what is still true of a server when the time is over for which it is held
 // back. Call it with mu held.
-func (a *Attachment) schedule(server string, f *flapping) {
-	if f.timer != nil {
+func (a *Attachment) schedule(server string, d *damper) {
+	if d.timer != nil {
 		return
 	}
-	f.timer = time.AfterFunc(time.Until(f.until), func() {
+	d.timer = time.AfterFunc(time.Until(d.until), func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		f.timer = nil
-		if a.closed || a.flaps[server] != f {
+		d.timer = nil
+		if a.closed || a.dampers[server] != d {
 			return
 		}
 		now := time.Now()
-		late := f.release(everything)
-		if f.count > 0 { // it is up
-			late = append(late, Entry{Op: Health, Server: server, Run: a.Run, At: now, Note: noteReady + f.tally()})
+		late := d.release("")
+		if d.count > 0 { // it is up
+			late = append(late, Entry{Op: Health, Server: server, Run: a.Run, At: now, Note: noteReady + d.tally()})
 		}
 		if len(late) > 0 {
-			last := f.last
-			f.recorded(now)
-			f.last = last
+			last := d.last
+			d.recorded(now)
+			d.last = last
 			a.recorder.put(late...)
 		}
 	})
 }
 
-// calm writes all that is held back. Call it with mu held.
-func (a *Attachment) calm() {
-	for _, f := range a.flaps {
-		if f.timer != nil {
-			f.timer.Stop()
+// undamp writes all that is held back. Call it with mu held.
+func (a *Attachment) undamp() {
+	for _, d := range a.dampers {
+		if d.timer != nil {
+			d.timer.Stop()
 		}
-		a.recorder.put(f.release(everything)...)
+		a.recorder.put(d.release("")...)
 	}
 }
