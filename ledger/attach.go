@@ -218,12 +218,12 @@ func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
 			a.background.Go(func() { a.keep(l) })
 		}
 	}
-	a.known = once(state.Known(servers))
+	a.known = firstTime(state.Known(servers))
 }
 
-// once gives what is known of a server to its first connection only: one that is
+// firstTime gives what is known of a server to its first connection only: one that is
 // configured anew is another.
-func once(known func(string) []toolbox.Wire) func(string) []toolbox.Wire {
+func firstTime(known func(string) []toolbox.Wire) func(string) []toolbox.Wire {
 	var mu sync.Mutex
 	asked := map[string]bool{}
 	return func(server string) []toolbox.Wire {

@@ -128,7 +128,7 @@ func (a *Attachment) keep(l fileLog) {
 	}
 	release, err := l.Lease(ctx, a.Run)
 	if err != nil {
-		a.logger.Warn("nobody can tell whether this run goes on", "err", err)
+		a.logger.Warn("other processes cannot see whether this run goes on", "err", err)
 	} else {
 		a.release = release
 	}

@@ -60,7 +60,7 @@ func (s *scan) remember(line []byte) {
 	}
 }
 
-// isIn reports whether r is what was read, as far as the last line tells: it has the hash
+// isIn reports whether r is what was read, as far as the last line shows: it has the hash
 // of the one before it, and is where it was only if nothing before it has changed.
 func (s *scan) isIn(r io.ReaderAt) bool {
 	if s.offset == 0 {

@@ -11,7 +11,7 @@ type Damage struct {
 	// Line counts from 1, and Offset is where it begins in the file.
 	Line   int   `json:"line"`
 	Offset int64 `json:"offset"`
-	// Seq is the first entry that it concerns, 0 where that cannot be told, and Last
+	// Seq is the first entry that it concerns, 0 where that is not known, and Last
 	// the last one.
 	Seq  uint64 `json:"seq,omitempty"`
 	Last uint64 `json:"last,omitempty"`
@@ -56,7 +56,7 @@ type Report struct {
 }
 
 // Verify reads the whole log and says which lines are not as they were written:
-// altered, missing, out of order, unreadable. The chain tells, because each entry
+// altered, missing, out of order, unreadable. The chain shows it, because each entry
 // has the hash of the one before it; and the checkpoint, if there is one, has to be what
 // the log comes to. What nothing follows, the last lines, can be taken away unnoticed, and
 // who may write the file can write all of it anew: so Verify also checks that the

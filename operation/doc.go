@@ -63,7 +63,7 @@
 // # Who may what
 //
 // From outside the rights of the caller's [Identity] count, and only External operations
-// exist: an Internal one is not told from a name that nobody has. A handler calls
+// exist: an Internal one looks like a name that nobody has. A handler calls
 // others, Internal ones too, through its [Context]: those that its registration's Env names,
 // with the rights of its registration's [Authority]. The caller's rights are asked once, at
 // the door, and go no further: neither do they help inside, nor does their absence hinder.
@@ -83,7 +83,7 @@
 // [Registry.Replace] makes the operations of an owner exactly those that are given, as one
 // change: an [Adapter] can be asked again whenever what it stands for has changed.
 // [Registry.Import] does both. A [Snapshot] never changes and is the same pointer until there is a new
-// one; Watch tells of that. What an operation holds is released after its last call.
+// one; Watch reports that. What an operation holds is released after its last call.
 //
 // # Concurrency
 //

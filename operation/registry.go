@@ -53,7 +53,7 @@ type Snapshot struct {
 	Operations []Entry
 }
 
-// Entry is what is told of an operation. It is read-only, down to its bytes.
+// Entry describes an operation. It is read-only, down to its bytes.
 type Entry struct {
 	Spec       Spec
 	Provenance Provenance
@@ -171,7 +171,7 @@ func (r *Registry) Close() {
 	_ = r.change(func([]*operation) []*operation { return nil })
 }
 
-// change puts in place what edit makes of a copy of the operations, and tells the
+// change puts in place what edit makes of a copy of the operations, and notifies the
 // watchers if that is something new.
 func (r *Registry) change(edit func([]*operation) []*operation) error {
 	gone, changed, err := r.swap(edit)

@@ -58,7 +58,7 @@ func (r *Registry) handle(ctx context.Context, o *operation, c *Context, input j
 	return o.Handler(ctx, c, input)
 }
 
-// panicked tells the logger what happened, and the caller that something did.
+// panicked logs what happened; the caller gets no more than that it did.
 func (r *Registry) panicked(o *operation, q request, v any) error {
 	r.log.Error("an operation panicked", slog.String("operation", o.Spec.Name), slog.String("call", q.id),
 		slog.Any("panic", v), slog.String("stack", string(debug.Stack())))

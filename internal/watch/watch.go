@@ -1,7 +1,10 @@
-// Package watch tells those who watch something that it has changed.
+// Package watch notifies those who watch something of its changes.
 package watch
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // List is those who watch. The zero value is ready; do not copy it. Its methods may be
 // called from any goroutine.
@@ -10,14 +13,10 @@ type List struct {
 	list []*watcher
 }
 
-// watcher counts its running calls, so that stop can wait for them without a
-// lock that changed would run under.
+// watcher is held for reading by its running calls, and for writing by stop.
 type watcher struct {
+	mu      sync.RWMutex
 	changed func()
-
-	mu      sync.Mutex
-	idle    *sync.Cond
-	running int
 	stopped bool
 }
 
@@ -25,18 +24,21 @@ type watcher struct {
 // ever will again.
 func (w *List) Watch(changed func()) (stop func()) {
 	one := &watcher{changed: changed}
-	one.idle = sync.NewCond(&one.mu)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// A new slice each time: Notify walks the one it took.
-	w.list = append(append([]*watcher(nil), w.list...), one)
+	w.list = append(slices.Clip(w.list), one)
 	return func() {
-		w.drop(one)
-		one.stop()
+		w.mu.Lock()
+		w.list = slices.DeleteFunc(slices.Clone(w.list), func(other *watcher) bool { return other == one })
+		w.mu.Unlock()
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		one.stopped = true
 	}
 }
 
-// Notify calls all who watch, in the order in which they came, with no lock held.
+// Notify calls all who watch, in the order in which they came, with no lock of the list held.
 func (w *List) Notify() {
 	w.mu.Lock()
 	list := w.list
@@ -46,49 +48,13 @@ func (w *List) Notify() {
 	}
 }
 
-func (w *List) drop(one *watcher) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var rest []*watcher
-	for _, other := range w.list {
-		if other != one {
-			rest = append(rest, other)
-		}
-	}
-	w.list = rest
-}
-
+// call does nothing once stop waits, also where changed has led here.
 func (w *watcher) call() {
-	if !w.begin() {
+	if !w.mu.TryRLock() {
 		return
 	}
-	defer w.end()
-	w.changed()
-}
-
-func (w *watcher) begin() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stopped {
-		return false
-	}
-	w.running++
-	return true
-}
-
-func (w *watcher) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.running--
-	w.idle.Broadcast()
-}
-
-// stop returns when changed neither runs nor ever will again.
-func (w *watcher) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stopped = true
-	for w.running > 0 {
-		w.idle.Wait()
+	defer w.mu.RUnlock()
+	if !w.stopped {
+		w.changed()
 	}
 }

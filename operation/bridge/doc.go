@@ -62,7 +62,7 @@
 // All operations declare the same four: [ToolError], [Refused], [Unauthorized] and
 // [Unavailable]. A server that takes too long is a TIMEOUT, one that breaks the protocol an
 // INTERNAL. Retryable is true only where the call cannot have run, or is a Query. A
-// context that ends ends the call, and the server is told.
+// context that ends ends the call, and the server is notified.
 //
 // # Tokens
 //

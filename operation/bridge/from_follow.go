@@ -15,11 +15,11 @@ import (
 // lists, or may have while the connection was lost. It returns nil once ctx has ended, and
 // leaves the operations as they are; or at once the error of the first import.
 //
-// After each import told hears nil, or why all is as it was before: a name that
+// After each import report gets nil, or why all is as it was before: a name that
 // is taken ([*operation.Collision]), a server that does not answer. It runs in the
 // goroutine of Follow; nil: nobody does, but for the logger. While a server is away its
 // operations stay, and calls of them are [Unavailable].
-func (f *FromMCP) Follow(ctx context.Context, r *operation.Registry, owner string, told func(error)) error {
+func (f *FromMCP) Follow(ctx context.Context, r *operation.Registry, owner string, report func(error)) error {
 	l, err := f.hold(ctx)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (f *FromMCP) Follow(ctx context.Context, r *operation.Registry, owner strin
 			if first && err != nil {
 				return err
 			}
-			f.tell(told, err)
+			f.report(report, err)
 		}
 		select {
 		case <-changed:
@@ -67,12 +67,12 @@ func (f *FromMCP) replace(r *operation.Registry, owner string, l *link, tools []
 	return err
 }
 
-func (f *FromMCP) tell(told func(error), err error) {
+func (f *FromMCP) report(report func(error), err error) {
 	if err != nil {
 		f.logger().Warn("the operations stay as they are", slog.String("server", f.Namespace), slog.Any("error", err))
 	}
-	if told != nil {
-		told(err)
+	if report != nil {
+		report(err)
 	}
 }
 

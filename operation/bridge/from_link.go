@@ -33,7 +33,7 @@ func newLink(f *FromMCP) *link {
 	}
 	log := f.logger()
 	options := func(token operation.Secret) *interop.EndpointOptions {
-		return &interop.EndpointOptions{HTTPClient: &http.Client{Transport: &door{pool: l.pool, token: token}}, Logger: log}
+		return &interop.EndpointOptions{HTTPClient: &http.Client{Transport: &tokenTransport{pool: l.pool, token: token}}, Logger: log}
 	}
 	l.fleet = interop.NewFleet(&interop.FleetOptions{
 		Endpoint: func(interop.Server) *interop.EndpointOptions { return options(f.Token) },

@@ -139,7 +139,7 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 	}
 }
 
-// identity is who a caller is to operations. Why that cannot be told is for no stranger.
+// identity is who a caller is to operations. Why that is not known is not for strangers.
 func (s *outside) identity(ctx context.Context, caller toolbox.Principal) (operation.Identity, error) {
 	switch {
 	case caller == "":
@@ -152,7 +152,7 @@ func (s *outside) identity(ctx context.Context, caller toolbox.Principal) (opera
 	case errors.Is(err, ErrNobody):
 		return who, &operation.Error{Code: operation.Forbidden, Message: "the caller is not known any more"}
 	case err != nil:
-		return who, notAvailable(ctx, "who calls cannot be told now")
+		return who, notAvailable(ctx, "who calls is not known now")
 	}
 	return who, nil
 }

@@ -193,7 +193,7 @@ func TestRightsThatAreTakenAreGoneAtOnce(t *testing.T) {
 		{may("ada", "weather:read"), nil, `{"for":"ada","sky":"rain"}`},
 		{may("ada"), nil, `{"code":"NOT_FOUND","message":"there is no operation of that name","retryable":false,"details":{"operation":"weather/today"}}`},
 		{may(""), fmt.Errorf("directory: %w", bridge.ErrNobody), `{"code":"FORBIDDEN","message":"the caller is not known any more","retryable":false}`},
-		{may(""), errors.New("ldap://secret@host is down"), `{"code":"INTERNAL","message":"who calls cannot be told now","retryable":true}`},
+		{may(""), errors.New("ldap://secret@host is down"), `{"code":"INTERNAL","message":"who calls is not known now","retryable":true}`},
 	} {
 		ids.set(func() (operation.Identity, error) { return tt.who, tt.err })
 		if got := do(t, four, "x", "call", `{"operation":"weather/today","input":{"city":"Ulm"}}`); got != tt.want {

@@ -46,9 +46,9 @@ func newPool(config *tls.Config) *http.Transport {
 	}
 }
 
-// door is what every request of one connection goes through: here a token is put on,
-// and what is not streamable HTTP is kept in.
-type door struct {
+// tokenTransport carries every request of one connection: it adds the token, and lets nothing
+// out that is not streamable HTTP.
+type tokenTransport struct {
 	pool  http.RoundTripper
 	token operation.Secret // of the connection
 }
@@ -66,7 +66,7 @@ func withToken(ctx context.Context, token operation.Secret) context.Context {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	token := d.token
 	other, borrowed := r.Context().Value(tokenKey{}).(operation.Secret)
 	switch {

@@ -90,13 +90,9 @@ func (a *Attachment) look() (fresh bool) {
 	for id := range servers {
 		a.mine[id] = true
 	}
-	l := &looking{a: a, now: time.Now(), servers: servers, kept: map[string]toolID{}}
-	if a.settling {
-		l.servers = unready(servers)
-	}
-	l.index()
+	l := newReconciliation(a, servers)
 	for i := range s.Tools {
-		l.weigh(&s.Tools[i])
+		l.compare(&s.Tools[i])
 	}
 	if !a.settling {
 		l.depart()
@@ -121,7 +117,7 @@ func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
 		}
 		for _, st := range a.Fleet.Status() {
 			if r, ok := servers[st.Server]; ok {
-				r.ready = st.Phase.Usable() && st.Fault == nil && !slices.Contains(s.Pending, st.Server)
+				r.ready = !a.settling && st.Phase.Usable() && st.Fault == nil && !slices.Contains(s.Pending, st.Server)
 				servers[st.Server] = r
 			}
 		}
@@ -131,23 +127,13 @@ func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
 	}
 }
 
-// unready is servers of which nothing is recorded yet.
-func unready(servers map[string]reachable) map[string]reachable {
-	out := make(map[string]reachable, len(servers))
-	for id, s := range servers {
-		out[id] = reachable{config: s.config, policy: s.policy}
-	}
-	return out
-}
-
-// looking compares what is listed with what is live.
-type looking struct {
+// reconciliation compares what is listed with what is live.
+type reconciliation struct {
 	a       *Attachment
 	now     time.Time
 	servers map[string]reachable
 
-	live    map[[2]string]Entry // by server and tool; what is found there is taken out
-	owner   map[Key][2]string
+	live    map[[2]string]Entry // by server and tool; what is listed is taken out
 	shown   []toolbox.Descriptor
 	kept    map[string]toolID
 	names   []string           // of kept, in order
@@ -156,16 +142,16 @@ type looking struct {
 	enrolls []Entry
 }
 
-func (l *looking) index() {
-	l.live, l.owner = map[[2]string]Entry{}, map[Key][2]string{}
-	for _, e := range l.a.ledger.Snapshot().Live {
-		id := [2]string{e.Server, e.Tool}
-		l.live[id], l.owner[e.Key] = e, id
+func newReconciliation(a *Attachment, servers map[string]reachable) *reconciliation {
+	l := &reconciliation{a: a, now: time.Now(), servers: servers, kept: map[string]toolID{}, live: map[[2]string]Entry{}}
+	for _, e := range a.ledger.Snapshot().Live {
+		l.live[[2]string{e.Server, e.Tool}] = e
 	}
+	return l
 }
 
-// weigh takes one listed tool: is it let through, and what does the ledger say of it?
-func (l *looking) weigh(d *toolbox.Descriptor) {
+// compare takes one listed tool: is it shown, and what does the ledger say of it?
+func (l *reconciliation) compare(d *toolbox.Descriptor) {
 	server := l.servers[d.Server]
 	t := toolID{server.config, d.Server, d.Tool}
 	m := l.a.sums(d)
@@ -205,7 +191,7 @@ func keepNote(p Policy, note string) string {
 	return note
 }
 
-func (l *looking) hold(d *toolbox.Descriptor, t toolID, m summed, p Policy) {
+func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, m summed, p Policy) {
 	if was, ok := l.a.held[t]; ok && was.Seal == m.seal {
 		return
 	}
@@ -215,24 +201,20 @@ func (l *looking) hold(d *toolbox.Descriptor, t toolID, m summed, p Policy) {
 	l.enrolls = append(l.enrolls, e)
 }
 
-func (l *looking) enroll(d *toolbox.Descriptor, config string, m summed, changed bool, old Entry, isLive bool) {
+func (l *reconciliation) enroll(d *toolbox.Descriptor, config string, m summed, changed bool, old Entry, isLive bool) {
 	e := l.entry(Enroll, d, config, m)
 	e.Changed = changed
-	id := [2]string{d.Server, d.Tool}
 	if isLive && old.Capability != nil && bytes.Equal(old.Capability.Schema, d.Schema) {
 		e.Key = old.Key
-	} else if o, taken := l.owner[e.Key]; taken && o != id {
-		e.Key = NewKey() // two pairs may have one plain name
 	}
 	if isLive && old.Key != e.Key {
 		l.retire(old, noteReplaced)
 	}
-	l.owner[e.Key] = id
 	l.enrolls = append(l.enrolls, e)
 	l.a.approved.take(e)
 }
 
-func (l *looking) entry(op Op, d *toolbox.Descriptor, config string, m summed) Entry {
+func (l *reconciliation) entry(op Op, d *toolbox.Descriptor, config string, m summed) Entry {
 	c := capability(*d, l.a.run)
 	e := Entry{
 		Op: op, Server: d.Server, Tool: d.Tool, Name: d.Name, Capability: &c, At: l.now,
@@ -247,12 +229,12 @@ func (a *Attachment) run(ctx context.Context, c toolbox.Call) toolbox.Outcome {
 	return a.Box.Run(ctx, c)
 }
 
-func (l *looking) retire(e Entry, why string) {
+func (l *reconciliation) retire(e Entry, why string) {
 	l.retires = append(l.retires, e.retired(l.now, why))
 }
 
 // depart retires what is live and not listed any more, in the order of the ledger.
-func (l *looking) depart() {
+func (l *reconciliation) depart() {
 	for _, e := range l.a.ledger.Snapshot().Live {
 		if _, gone := l.live[[2]string{e.Server, e.Tool}]; gone && l.a.mine[e.Server] {
 			l.retire(e, l.departure(e.Server, e.Tool))
@@ -269,7 +251,7 @@ func (l *looking) depart() {
 	}
 }
 
-func (l *looking) departure(server, name string) string {
+func (l *reconciliation) departure(server, name string) string {
 	s, ok := l.servers[server]
 	switch {
 	case !ok:
@@ -282,7 +264,7 @@ func (l *looking) departure(server, name string) string {
 	return NoteLost
 }
 
-func (l *looking) isLeftOut(server, name string) bool {
+func (l *reconciliation) isLeftOut(server, name string) bool {
 	if l.leftOut == nil {
 		l.leftOut = map[[2]string]bool{}
 		for _, q := range l.a.Fleet.Quarantined() {
@@ -329,7 +311,7 @@ func (a *Attachment) commit(batch []Entry) {
 }
 
 // publish makes what is let through the snapshot, if it is new. Call it with mu held.
-func (a *Attachment) publish(s *toolbox.Snapshot, l *looking) (fresh bool) {
+func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool) {
 	same := s == a.seen && len(l.kept) == len(a.kept)
 	for name := range l.kept {
 		_, ok := a.kept[name]
