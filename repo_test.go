@@ -48,7 +48,7 @@ var layers = []layer{
 	{"mcpconfig/internal/foreign", []string{"mcpconfig/internal/tree", "internal/text"}, "the words of other clients: trees in, trees out, no file and no server"},
 	{"mcpconfig/internal/edit", []string{"mcpconfig/internal/tree", "mcpconfig/internal/foreign", "internal/filelock"}, "files and their texts: no idea of what their rows mean"},
 	{"mcpconfig", []string{"interop", "schema", "internal/filelock", "internal/proc", "internal/secret", "internal/text", "mcpconfig/internal/edit", "mcpconfig/internal/tree", "mcpconfig/internal/foreign"}, "a configuration says what to connect, and connects nothing"},
-	{"ledger", []string{"interop", "toolbox", "schema", "internal/wire", "internal/filelock"}, "the ledger knows servers and their tools, and neither configuration files nor clients"},
+	{"ledger", []string{"interop", "toolbox", "schema", "internal/text", "internal/wire", "internal/filelock"}, "the ledger knows servers and their tools, and neither configuration files nor clients"},
 	{"cmd/indus/internal/show", []string{"toolbox", "internal/text", "internal/secret", "internal/wire"}, "the terminal: no idea of servers, files and flags"},
 	{"cmd/indus/internal/command", []string{"host", "interop", "ledger", "mcpconfig", "schema", "toolbox", "cmd/indus/internal/show", "internal/text", "internal/secret", "internal/wire"}, "what the commands share: none of them"},
 	{"cmd/indus/internal/arguments", []string{"toolbox", "cmd/indus/internal/show", "cmd/indus/internal/command", "internal/text", "internal/signature", "internal/secret", "internal/wire"}, "what a person types for a tool: no idea where the tool is"},
