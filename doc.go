@@ -1,3 +1,16 @@
-// Package indus is the root of the module and holds no code: the packages are
-// schema, toolbox, interop and mcpconfig, and the command is cmd/indus.
+// Package indus is the root of the module and holds no code. The command is cmd/indus; the packages are:
+//
+//   - interop: mounts MCP servers as one toolbox (Mount is what to call first).
+//     interop/interoptest has servers in memory for tests.
+//   - host: publishes a toolbox to MCP clients, over HTTP, stdio and in memory.
+//   - toolbox: tools and how they are called, without MCP. toolbox/catalog puts many
+//     tools behind four, toolbox/standard has built-in ones.
+//   - schema: JSON Schema as each model provider accepts it. schema/validate checks
+//     arguments, schema/infer derives schemas from Go types.
+//   - mcpconfig: finds, reads, imports and edits configuration files.
+//   - ledger: the log of which servers and tools were enrolled.
+//   - operation: named, typed operations, without MCP. operation/bridge turns tools
+//     into operations and back.
+//
+// ARCHITECTURE.md has the layers, and follows one call through them.
 package indus

@@ -118,11 +118,11 @@ func TestFilesStayReadable(t *testing.T) {
 	}
 }
 
-func goList(t *testing.T, format, pattern string) []string {
+func goList(t *testing.T, format string, arguments ...string) []string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-f", format, pattern).CombinedOutput()
+	out, err := exec.Command("go", append([]string{"list", "-f", format}, arguments...)...).CombinedOutput()
 	if err != nil {
-		t.Fatalf("go list %s: %v\n%s", pattern, err, out)
+		t.Fatalf("go list %s: %v\n%s", arguments, err, out)
 	}
 	return strings.Fields(string(out))
 }
