@@ -2,6 +2,7 @@
 #              those of the providers' SDKs too
 # make check   the same, and format, vet, staticcheck, leaks, layers, 1 s for each fuzz target, conformance, other platforms
 # make bench   benchmarks, ready for benchstat
+# make compare indus beside the direct call and two anchors, into docs/benchmarks.md (some minutes; on an idle machine)
 # make fuzz    FUZZTIME (60s) for each fuzz target
 # make soak    what takes minutes: a load, long fuzzing
 # make release  archives with completions and manual pages, and their checksums, in out/release;
@@ -18,7 +19,7 @@ PROVIDERS := -gcflags='github.com/anthropics/...=-l' -gcflags='github.com/openai
 # The race detector needs a C compiler. What make test has run, make check finds in Go's cache.
 RACE := $(if $(shell command -v $$($(GO) env CC)),-race)
 
-.PHONY: all build test providers check format vet staticcheck race platforms fuzz bench soak release release-check peers clean
+.PHONY: all build test providers check format vet staticcheck race platforms fuzz bench compare soak release release-check peers clean
 
 all: build
 
@@ -65,6 +66,9 @@ fuzz:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
+
+compare:
+	$(GO) run ./internal/testkit/bench/compare
 
 soak: peers
 	INDUS_SOAK=1 $(GO) test -timeout 60m -run Soak -v ./...
