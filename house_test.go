@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -168,6 +169,10 @@ func TestCodeInDocsIsCompiled(t *testing.T) {
 	for _, name := range append(documents, "README.md", "SECURITY.md", "ARCHITECTURE.md") {
 		for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, name), -1) {
 			blocks++
+			if strings.HasPrefix(block[1], "package ") && !strings.HasPrefix(name, "README") {
+				compile(t, name, block[1])
+				continue
+			}
 			if !strings.Contains(source.String(), squeeze(block[1])) {
 				t.Errorf("%s: nothing compiles\n%s", name, block[1])
 			}
@@ -175,6 +180,18 @@ func TestCodeInDocsIsCompiled(t *testing.T) {
 	}
 	if blocks == 0 {
 		t.Error("no Go in the documents: the test finds nothing")
+	}
+}
+
+// compile builds a whole program of a document, which imports the standard library alone.
+func compile(t *testing.T, name, program string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "vet", file).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", name, err, out)
 	}
 }
 
