@@ -30,13 +30,13 @@ type total struct {
 	Sum int `json:"sum"`
 }
 
-func shout(_ context.Context, in phrase) (string, error) {
+func toUpper(_ context.Context, in phrase) (string, error) {
 	return strings.Repeat(strings.ToUpper(in.Text), max(1, in.Times)), nil
 }
 
 func add(_ context.Context, in sum) (total, error) { return total{in.A + in.B}, nil }
 
-func now(context.Context, struct{}) (time.Time, error) { return time.Now(), nil }
+func currentTime(context.Context, struct{}) (time.Time, error) { return time.Now(), nil }
 
 func square(context.Context, struct{}) (toolbox.Block, error) {
 	return toolbox.Image([]byte(`<svg xmlns="http://www.w3.org/2000/svg"><rect width="9" height="9"/></svg>`), "image/svg+xml"), nil
@@ -45,9 +45,9 @@ func square(context.Context, struct{}) (toolbox.Block, error) {
 func main() {
 	tools := toolbox.NewRegistry(nil)
 	tools.Add(
-		toolbox.Define("shout", "Says it louder.", shout),
+		toolbox.Define("shout", "Says it louder.", toUpper),
 		toolbox.Define("add", "Adds two numbers.", add),
-		toolbox.Define("now", "What time it is.", now),
+		toolbox.Define("now", "What time it is.", currentTime),
 		toolbox.Define("square", "Draws a square.", square),
 	)
 	addr := "127.0.0.1:7333"
