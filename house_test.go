@@ -25,10 +25,16 @@ const (
 var exportedBudget = map[string]struct {
 	max int
 	why string
-}{}
+}{
+	"interop":   {75, "41 names, and 34 constants of seven enumerations: kinds, phases, eras, transports, events, policies, codes"},
+	"ledger":    {69, "45 names, and 24 constants of four enumerations: operations, changes, damage, policies; the seed names most"},
+	"operation": {55, "38 names, and 17 constants of three enumerations: codes, kinds, visibilities; the seed names most"},
+	"schema":    {80, "31 names, and three enumerations that are data: 26 rules, 20 profiles, three classes"},
+	"toolbox":   {52, "the author of a tool imports one package: tools, their context, results and media"},
+}
 
 // largePackages have more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
-var largePackages = []string{}
+var largePackages = []string{"interop", "ledger", "schema"}
 
 func TestExportedNames(t *testing.T) {
 	for _, p := range packages(t) {
