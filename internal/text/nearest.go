@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// longest bounds the work of one comparison, which is quadratic; nobody mistypes more.
-const longest = 128
+// maxNearestName bounds the work of one comparison, which is quadratic; nobody mistypes more.
+const maxNearestName = 128
 
 // Nearest is at most n of the candidates that resemble name (what someone who mistyped one may have meant), nearest first and
 // in the candidates' order where two are equally near. A candidate resembles name
@@ -20,7 +20,7 @@ func Nearest(name string, candidates []string, n int) []string {
 		distance int
 	}
 	want := fold(name)
-	if want == "" || len(want) > longest || n <= 0 {
+	if want == "" || len(want) > maxNearestName || n <= 0 {
 		return nil
 	}
 	var hits []hit
@@ -47,21 +47,21 @@ func fold(s string) string {
 var joints = strings.NewReplacer("-", "", "_", "")
 
 func resembles(want, have string) (distance int, ok bool) {
-	if len(have) > longest {
+	if len(have) > maxNearestName {
 		return 0, false
 	}
-	most := tolerance(len(want))
+	most := maxEdits(len(want))
 	if apart := len(have) - len(want); max(apart, -apart) <= utf8.UTFMax*most { // else more keystrokes part them
 		if d := edits([]rune(want), []rune(have)); d <= most && d < len(have) {
 			return d, true
 		}
 	}
 	// A part of a name ranks behind every mistyped one.
-	return longest + len(have) - len(want), len(want) >= 3 && strings.Contains(have, want)
+	return maxNearestName + len(have) - len(want), len(want) >= 3 && strings.Contains(have, want)
 }
 
-// tolerance is how many keystrokes may go wrong in a name of this length.
-func tolerance(length int) int {
+// maxEdits is how many keystrokes may go wrong in a name of this length.
+func maxEdits(length int) int {
 	switch {
 	case length <= 4:
 		return 1
