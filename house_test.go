@@ -150,7 +150,7 @@ func TestDependenciesHaveReasons(t *testing.T) {
 	}
 }
 
-// TestCodeInDocsIsCompiled holds that each piece of Go in the documents stands in a file that a test or build compiles.
+// TestCodeInDocsIsCompiled holds that each piece of Go in the documents is in a file that a test or build compiles.
 func TestCodeInDocsIsCompiled(t *testing.T) {
 	var source strings.Builder
 	for _, dir := range []string{"examples", "."} {

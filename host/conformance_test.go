@@ -13,7 +13,7 @@ import (
 )
 
 // TestConformanceOfTheHost runs the official suite's server scenarios, each
-// revision on its own. What a toolbox cannot pass stands with its reason in
+// revision on its own. What a toolbox cannot pass is with its reason in
 // testdata/conformance; the suite fails on an entry that passes.
 func TestConformanceOfTheHost(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {

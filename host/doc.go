@@ -10,7 +10,7 @@
 //	h.ServeStdio(ctx)                                   // or the child process of a client
 //	h.Serve(ctx, transport)                             // or in memory
 //
-// What another program wants to publish beside tools stands behind the same
+// What another program wants to publish beside tools is behind the same
 // front: a [Backend] answers requests of any method, [NewFront] serves it, and
 // [Tools] is the backend over a toolbox.
 //

@@ -19,7 +19,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Backend is what stands behind a [Host]'s front: it answers the requests of
+// Backend is what is behind a [Host]'s front: it answers the requests of
 // clients, in both eras, and reports changes. [Tools] is one over a toolbox.
 //
 // All methods are called concurrently.

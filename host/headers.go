@@ -259,7 +259,7 @@ func sameInteger(got string, value json.RawMessage) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// headerValue is a header that stands there once. Of two that differ nobody
+// headerValue is a header that is there once. Of two that differ nobody
 // could say which one an intermediary has read.
 func headerValue(h http.Header, canonical string) (string, bool) {
 	values := h[canonical]
@@ -275,7 +275,7 @@ func headerValue(h http.Header, canonical string) (string, bool) {
 }
 
 // decodeHeader undoes the base64 form of a header's value. What is not visible
-// ASCII must not stand in a header as it is.
+// ASCII must not be in a header as it is.
 func decodeHeader(s string) (string, bool) {
 	for i := range len(s) {
 		if (s[i] < ' ' || s[i] > '~') && s[i] != '\t' {

@@ -32,7 +32,7 @@ type Options struct {
 	// Info is how the host names itself. Zero: [DefaultInfo].
 	Info interop.Info
 	// Instructions tell a client's model how to use the host; the backend's own, such as
-	// those of its servers, stand behind them. "": only those.
+	// those of its servers, are behind them. "": only those.
 	Instructions string
 	// MaxMessage bounds each message from a client, in bytes. 0: [interop.MaxMessage].
 	MaxMessage int64

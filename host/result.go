@@ -122,7 +122,7 @@ func (f *front) appendMeta(b, rest []byte) []byte {
 	return append(b, '}')
 }
 
-// foreignMeta is what stands between the braces of a _meta, but for its reserved keys, and
+// foreignMeta is what is between the braces of a _meta, but for its reserved keys, and
 // whether it had any; nil where it is no object.
 func foreignMeta(meta json.RawMessage) (rest []byte, cut bool) {
 	members, err := wire.Members(meta)

@@ -20,7 +20,7 @@
 //
 // A tool is mounted as server__tool where that is a name which every model
 // provider takes, and under a shortened one otherwise: [QualifiedName]. What a
-// server lists and cannot be mounted stands in [Fleet.Quarantined], with the
+// server lists and cannot be mounted is in [Fleet.Quarantined], with the
 // reason; nothing is dropped in silence.
 //
 // [Server.Tools] leaves tools out, renames and describes them. The rules are applied

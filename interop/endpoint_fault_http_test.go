@@ -61,7 +61,7 @@ func TestEndpointFaultsOfTheRequestsOfAReadyServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What stands between the two has had enough after a while.
+			// What is between the two has had enough after a while.
 			site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if m := r.Header.Get("Mcp-Method"); m == "tools/list" || m == "tools/call" {
 					http.Error(w, "enough", status)

@@ -90,7 +90,7 @@ type listAttempt struct {
 
 // Tools is what the server lists, in its order, all pages. The first success is
 // kept until the server says that its list changed. Rows that cannot be used, and
-// tools that Server.Tools denies, are left out, and stand in [Endpoint.Quarantined].
+// tools that Server.Tools denies, are left out, and are in [Endpoint.Quarantined].
 func (e *Endpoint) Tools(ctx context.Context) ([]toolbox.Descriptor, error) {
 	l, err := e.listed(ctx)
 	if err != nil {

@@ -51,7 +51,7 @@ type Mounted struct {
 
 // Mount connects the servers and gives their tools as one toolbox. It never
 // fails as a whole: a server that cannot be reached contributes no tools, and
-// its fault stands in Fleet.Status. Mount returns once every server is ready or
+// its fault is in Fleet.Status. Mount returns once every server is ready or
 // faulted, or MountOptions.Wait is over, or ctx has ended; ctx bounds that wait
 // and nothing else. The caller closes what it gets.
 func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {

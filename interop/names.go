@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Qualifier stands between a server's id and a tool's name.
+// Qualifier is between a server's id and a tool's name.
 const Qualifier = "__"
 
 const (

@@ -1,6 +1,6 @@
 package interop
 
-// Phase is where an [Endpoint] stands in its life:
+// Phase is where an [Endpoint] is in its life:
 //
 //	idle → connecting → ready → closing → closed
 //

@@ -23,7 +23,7 @@ type Server struct {
 	// Timeouts of each remote step; the zero value is the defaults.
 	Timeouts Timeouts
 	// Secrets are values that nothing which the server says may show, beside those of its
-	// Env and Headers: the variables that stand in its arguments or its URL. See [Server.Mask].
+	// Env and Headers: the variables that are in its arguments or its URL. See [Server.Mask].
 	Secrets []Secret
 	// Tools chooses and renames its tools; the zero value takes all as they are.
 	Tools ToolRules
@@ -72,7 +72,7 @@ func (p ChangePolicy) Strictest(o ChangePolicy) ChangePolicy {
 // ToolRules say which tools of a server are mounted, and as what. In patterns "*"
 // stands for any characters and "?" for one, and everything else for itself; names
 // are the server's own. A tool that is left out is neither listed nor called; it
-// stands in [Fleet.Quarantined], and so does a rule that concerns no tool.
+// is in [Fleet.Quarantined], and so does a rule that concerns no tool.
 type ToolRules struct {
 	// Allow are patterns of the tools that are mounted; nil: all, empty: none.
 	Allow []string

@@ -129,7 +129,7 @@ func (s Server) hasPrefixOf(name string) bool {
 		strings.HasPrefix(name, prefixOf(s.ID, strings.Repeat("x", maxName))) // too long: hashed
 }
 
-// prefixOf is what stands before a tool of x's in its mounted name.
+// prefixOf is what is before a tool of x's in its mounted name.
 func prefixOf(server, tool string) string {
 	name := QualifiedName(server, tool)
 	return name[:strings.LastIndex(name, Qualifier+"x")+len(Qualifier)]

@@ -93,7 +93,7 @@ type Attachment struct {
 
 // Attach connects the servers and enrolls their tools: the ledger that it begins
 // with is not changed, and [Attachment.Ledger] is what comes of it. It never fails: a
-// server that cannot be reached enrolls nothing, its fault stands in Status, and it
+// server that cannot be reached enrolls nothing, its fault is in Status, and it
 // enrolls its tools when it comes. Without servers nothing happens, and what l has of
 // other servers stays. It returns as
 // [interop.Mount] does; ctx bounds that wait and the reading of the log. The caller

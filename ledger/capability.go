@@ -108,7 +108,7 @@ func sealOf(raw json.RawMessage) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// callPrefix stands before the name in the id of a capability's calls.
+// callPrefix is before the name in the id of a capability's calls.
 const callPrefix = "bridge_"
 
 // Run calls the tool for the local user and gives what it said as [Project] does. It

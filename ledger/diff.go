@@ -188,7 +188,7 @@ func (d *differ) members(path string, a, b json.RawMessage, depth int) bool {
 	return true
 }
 
-// elements compares arrays: the same values stand at the beginning and at the end,
+// elements compares arrays: the same values are at the beginning and at the end,
 // and what is between them is compared place by place.
 func (d *differ) elements(path string, a, b json.RawMessage, depth int) bool {
 	as, aErr := wire.Elements(a)

@@ -65,7 +65,7 @@
 // # The file
 //
 // A [File] is JSON Lines. Each line has the hash of the one before; [File.Verify]
-// names the lines that are not as they were written. A tool object stands in the log
+// names the lines that are not as they were written. A tool object is in the log
 // once, however often it is enrolled, and [File.Compact] drops those of old versions,
 // but no entry; [Attach] does it by itself where that is more than 16 MiB, for versions
 // older than 90 days. Entries are never dropped: each run adds about 500 bytes for each
@@ -89,10 +89,10 @@
 //
 // # Errors
 //
-// Nothing that stands in a log is an error: what is torn, altered or no entry at all
+// Nothing that is in a log is an error: what is torn, altered or no entry at all
 // is a [Damage], is read over and can be asked for. Reduce and ContentKey are defined
 // for every input. Errors are those of the file system and of contexts, and begin
-// with "ledger: ". Attach and Detach never fail: a server's fault stands in its
+// with "ledger: ". Attach and Detach never fail: a server's fault is in its
 // status, and a log that cannot be written is reported to the logger and by Flush.
 // Where a log cannot be read, no tool counts as approved.
 //

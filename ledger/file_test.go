@@ -45,7 +45,7 @@ func TestFileKeepsWhatWasWritten(t *testing.T) {
 	if lines := bytes.Count(contents(t, path), []byte("\n")); lines != 12 {
 		t.Errorf("%d lines", lines)
 	}
-	// An object stands in the log once, however often it is enrolled.
+	// An object is in the log once, however often it is enrolled.
 	if n := bytes.Count(contents(t, path), []byte("Reads a file.")); n != 1 {
 		t.Errorf("one tool object is written %d times", n)
 	}

@@ -59,7 +59,7 @@ func quoteRaw(dst []byte, s string) []byte {
 // process sort in the order in which they were minted.
 func NewKey() Key { return Key(ulid.Make().String()) }
 
-// ServerOf is what stands before the first "__" of a qualified name; "" where there
+// ServerOf is what is before the first "__" of a qualified name; "" where there
 // is none, or nothing before it. It is for names of which nothing else is known: an
 // [Entry] says whose it is.
 func ServerOf(qualified string) string {

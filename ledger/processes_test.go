@@ -153,7 +153,7 @@ func TestTenProcessesAppendAndCompact(t *testing.T) {
 	}
 }
 
-// wantBatches checks that nobody's entry stands between those of one append.
+// wantBatches checks that nobody's entry is between those of one append.
 func wantBatches(t *testing.T, log []ledger.Entry) {
 	t.Helper()
 	for i := 0; i+2 < len(log); i += 3 {

@@ -16,7 +16,7 @@ type Options struct {
 	// Trust starts the servers of a project's file although it was only
 	// discovered. False holds back those that nobody approved.
 	Trust bool
-	// Dry only looks: no ${cmd:…} is run and no ${file:…} read. They stand in the
+	// Dry only looks: no ${cmd:…} is run and no ${file:…} read. They are in the
 	// servers as the file has them.
 	Dry bool
 	// Only chooses servers by their ids: nothing is fetched for the others, and they are

@@ -48,7 +48,7 @@
 // they are written; every ${file:…} and ${cmd:…}; the rules about tools. A row that
 // changes in any of these is held again. Times, the profile and comments may change,
 // and so may the value of a ${VAR} in env and headers. It is no judgement of the
-// program itself: whoever approves ./run.sh approves whatever will stand in it.
+// program itself: whoever approves ./run.sh approves whatever will be in it.
 //
 // Approvals are kept in approvals.json of [StateDir], or where a link of that name leads.
 // If somebody else owns it or can write there, or it cannot be read, nothing counts as
@@ -127,7 +127,7 @@
 //	${workspaceFolder}            the project that the file is part of, else Options.Dir
 //	${workspaceFolderBasename}    its last part
 //	${pathSeparator}, ${/}        "/", on Windows "\"
-//	${file:PATH}                  what stands in a file, without the last line break
+//	${file:PATH}                  what is in a file, without the last line break
 //	${cmd:COMMAND LINE}           what a command prints, without the last line break
 //
 // The default stands in for a variable that is not set or empty, as in a shell, and
@@ -147,7 +147,7 @@
 //
 // The file of an "envFile" has lines NAME=VALUE, with quotes, escapes in double quotes,
 // comments and "export " as elsewhere; no variable is replaced in it. Its variables are
-// secrets, as all are, and what stands in it is not part of an approval, its path is.
+// secrets, as all are, and what is in it is not part of an approval, its path is.
 //
 // Files are read and commands run only for rows that may start, and never where
 // Options.Dry is set. If that fails the server is skipped, and its id stays taken. A
@@ -162,7 +162,7 @@
 // of this file; [Export] writes them for one. [Read] takes their files too where they
 // are named, with the positions of their own text in its notes.
 //
-// Whose file it is shows by what stands in it, and by its name and place where that
+// Whose file it is shows by what is in it, and by its name and place where that
 // does not decide (a "url" is SSE to Gemini CLI alone). A map in "servers" or
 // "mcpServers" that could be anybody's is read as indus's own. Their variables become
 // indus's: what an editor asks its user for is a variable, and a note says which one
@@ -190,7 +190,7 @@
 // Notes and errors show names of servers, keys and variables, and never a value;
 // so does a [Row], in every format. The servers themselves hold the values: those
 // of env and headers as [interop.Secret], but URL and Args as plain text, which
-// must not be logged where a variable may stand in them.
+// must not be logged where a variable may be in them.
 //
 // # Concurrency
 //

@@ -174,7 +174,7 @@ func (e *Edit) row(id string) (edit.Server, bool) {
 }
 
 // Definition is the row of an id that counts, the last, without its comments. It is
-// false where there is none, or what stands there is no object.
+// false where there is none, or what is there is no object.
 func (e *Edit) Definition(id string) (Definition, bool) {
 	r, ok := e.row(id)
 	if !ok {
@@ -205,7 +205,7 @@ func (e *Edit) Text() []byte { return slices.Concat(e.bom, e.servers.Doc.Text) }
 // the same keeps its bytes and its comments, or else behind the last row.
 func (e *Edit) Set(d Definition) error { return e.servers.Set(d.ID, d.JSON) }
 
-// Remove takes the rows of an id out of the file, with the comments that stand on
+// Remove takes the rows of an id out of the file, with the comments that are on
 // their lines. Comments on lines of their own stay.
 func (e *Edit) Remove(id string) error { return e.changed(id, e.servers.Remove(id)) }
 
@@ -223,7 +223,7 @@ func (e *Edit) changed(id string, err error) error {
 	return e.fault(err)
 }
 
-// Check is what reading says about the row of an id that counts, as it stands in
+// Check is what reading says about the row of an id that counts, as it is in
 // the text now: what is wrong with it, and apart from that what may be meant so: variables
 // that are only not set here, and paths that are relative to a directory with nothing in
 // it. Nothing is run.

@@ -14,7 +14,7 @@ import (
 )
 
 // Whatever a file holds, editing it neither fails nor loses a row, and what is set
-// is what stands there.
+// is what is there.
 func FuzzEdit(f *testing.F) {
 	cases, err := filepath.Glob("testdata/edit/*.txtar")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // TestEdit runs each case of testdata/edit. The lines of its comment are operations:
 // "set ID ROW", "remove ID", "enable ID", "disable ID"; "crlf", "bom" and "open" (no
 // line break at the end) say how the files before and after are really written. Of
-// an operation that fails the error stands in the file errors.
+// an operation that fails the error is in the file errors.
 func TestEdit(t *testing.T) {
 	cases, err := filepath.Glob("testdata/edit/*.txtar")
 	if err != nil || len(cases) == 0 {

@@ -22,7 +22,7 @@ type written struct {
 	ids      []string
 	raw      map[string]string         // the bytes of each row that nobody has touched
 	rows     map[string]map[string]any // what each row means, its id left out
-	comments []string                  // that stand on lines of their own
+	comments []string                  // that are on lines of their own
 }
 
 // pen writes one such file.

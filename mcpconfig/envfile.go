@@ -74,7 +74,7 @@ func anchored(path string) bool {
 	return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, "${")
 }
 
-// envFault is where a file is no list of variables, and never what stands there.
+// envFault is where a file is no list of variables, and never what is there.
 func envFault(err error) string {
 	var at *envparse.ParseError
 	if !errors.As(err, &at) {

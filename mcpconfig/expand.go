@@ -8,11 +8,11 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// maxNest is how deep defaults may stand in defaults, because reading them recurses.
+// maxNest is how deep defaults may be in defaults, because reading them recurses.
 const maxNest = 20
 
 // fetchMark surrounds a ${file:…} or ${cmd:…} that was left as it is, so that no
-// text of the file and no value can pass for one: NUL stands in neither.
+// text of the file and no value can pass for one: NUL is in neither.
 const fetchMark = "\x00"
 
 // isMarked reports whether a text still has what must be fetched.
@@ -40,10 +40,10 @@ type expansion struct {
 	given   func(value string)                // is called with values of the environment, of files and of commands
 	budget  *int                              // bytes that values may still add
 	wants   []fetch                           // what is to be fetched
-	fetches bool                              // whether any ${file:…} or ${cmd:…} stands here, wanted or not
+	fetches bool                              // whether any ${file:…} or ${cmd:…} is here, wanted or not
 	inPath  bool                              // reading that of a ${file:…}
 	missing []string                          // variables without value and default
-	nul     bool                              // whether a NUL stands in the text or a value
+	nul     bool                              // whether a NUL is in the text or a value
 	reason  string                            // what is wrong with the text; "" while nothing is
 	hint    string
 }
@@ -146,7 +146,7 @@ func (x *expansion) file(path, shown string, live bool, depth int) string {
 	return x.fetch(fetch{kind: "file", what: path, root: x.root(path)}, shown, live)
 }
 
-// fetch is what was fetched, or else what stands in the file, marked.
+// fetch is what was fetched, or else what is in the file, marked.
 func (x *expansion) fetch(f fetch, shown string, live bool) string {
 	x.fetches = true
 	if !live {

@@ -16,7 +16,7 @@ const (
 	maxFile   = 1 << 20 // bytes of one file; a thousand servers take a tenth of it
 	maxRows   = 1000    // of one file, because half a million fit into 1 MiB
 	maxNotes  = 100     // on one row, for the same reason
-	maxExpand = 4 << 20 // bytes that the variables of one file may add, because a short ${PATH} can stand in it often
+	maxExpand = 4 << 20 // bytes that the variables of one file may add, because a short ${PATH} can be in it often
 )
 
 // configFile is one source in the course of being read.

@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// good is a server in each form, to stand beside whatever is fuzzed.
+// good is a server in each form, to be beside whatever is fuzzed.
 func good() map[string]string {
 	return map[string]string{
 		".json": `{"mcpServers": {"good": {"command": "good"}, "bad": %}}`,

@@ -143,7 +143,7 @@ func checkDefinitions(t *testing.T, c *mcpconfig.Config) {
 }
 
 // FuzzExpand replaces the variables of any text. Only what the text itself says is
-// fetched, whatever stands in variables; and what was escaped comes out as it was.
+// fetched, whatever is in variables; and what was escaped comes out as it was.
 func FuzzExpand(f *testing.F) {
 	for _, s := range []string{
 		"", "$", "${A}", "${A:-${B:-c}}", "${env:A:-b}", "${/}", "${file:${A}/b}", "${file:~/a}", "${cmd:a {b} ${C}}", "$${cmd:a}",

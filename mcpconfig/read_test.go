@@ -192,7 +192,7 @@ func TestSearchedNamesEveryPlace(t *testing.T) {
 }
 
 // Values of variables, environments and headers print nowhere; nor do those that
-// stand in a URL's user, query or fragment.
+// are in a URL's user, query or fragment.
 func TestNothingPrintsAValue(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".indusvx", "mcp.json"), `{"servers": {

@@ -29,7 +29,7 @@ func (r *reading) remote(declared interop.TransportKind) {
 	r.Server.Transport, r.Kind = interop.HTTP{URL: address, Headers: headers}, interop.KindHTTP
 }
 
-// checkURL shows nothing of a URL, because a key often stands in it.
+// checkURL shows nothing of a URL, because a key often is in it.
 func (r *reading) checkURL(address string) {
 	at := r.fields["url"].StartOffset
 	u, err := url.Parse(address)

@@ -52,7 +52,7 @@ const (
 type Row struct {
 	// Server is complete where State is [Active], [Held] or [Shadowed], but for rows that
 	// say that they are disabled, and for the ${file:…} and ${cmd:…} of rows that do not
-	// start, which stand in it as they are.
+	// start, which are in it as they are.
 	// Otherwise it has the id alone, which of a [Skipped] row may be "".
 	Server interop.Server
 	// Kind of transport; "" where the row does not say.

@@ -44,7 +44,7 @@ func (p *readContext) locate() {
 			name = "USERPROFILE"
 		}
 		p.home, _ = p.env(name)
-		if p.home != "" && !filepath.IsAbs(p.home) { // what stands in the working directory is not the user's
+		if p.home != "" && !filepath.IsAbs(p.home) { // what is in the working directory is not the user's
 			p.notes = append(p.notes, Note{Reason: name + " is not an absolute path and is ignored"})
 			p.home = ""
 		}

@@ -66,7 +66,7 @@ func TestAHintQuotesNames(t *testing.T) {
 	}
 }
 
-// What stands in the working directory is not the user's, whatever HOME says.
+// What is in the working directory is not the user's, whatever HOME says.
 func TestARelativeHomeIsIgnored(t *testing.T) {
 	p := newProject(t)
 	t.Chdir(p.home)

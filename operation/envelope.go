@@ -46,7 +46,7 @@ func (e Envelope) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes: exactly one of value and error. What
-// else stands there is ignored.
+// else is there is ignored.
 func (e *Envelope) UnmarshalJSON(raw []byte) error {
 	var in struct {
 		ID    string           `json:"id"`

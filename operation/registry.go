@@ -24,7 +24,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Registry holds operations and runs them. Operations stand in the order in which
+// Registry holds operations and runs them. Operations are in the order in which
 // their names were first added. All methods are safe for concurrent use.
 type Registry struct {
 	timeout  time.Duration

@@ -147,7 +147,7 @@ type adapter struct {
 	top       *inverse // the root's; nil where it stands inside another
 	reversed  bool     // something has an inverse
 	ambiguous []*node  // schemas with a union of which it cannot always be told which branch arguments follow
-	free      bool     // what is sketched stands under keys that the model chooses
+	free      bool     // what is sketched is under keys that the model chooses
 }
 
 // failure is what fail panics with.

@@ -2,7 +2,7 @@ package schema
 
 import "slices"
 
-// all merges allOf into what stands beside it.
+// all merges allOf into what is beside it.
 func (a *adapter) all(d *builder) bool {
 	branches := d.get(wordAllOf)
 	if branches == nil {

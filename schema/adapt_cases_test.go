@@ -340,7 +340,7 @@ var openAPICases = []adaptCase{
 	}},
 }
 
-// rootCases are what stands at the root.
+// rootCases are what is at the root.
 var rootCases = []adaptCase{
 	{"nothing", `{}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{}}`},

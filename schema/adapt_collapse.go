@@ -8,7 +8,7 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 	null := d.null
 	open := a.opened(d, union)
 	if d.has&setOf(wordType, wordEnum, wordConst) != 0 {
-		d.null = null // what stands beside the union takes none, or it would be known
+		d.null = null // what is beside the union takes none, or it would be known
 	}
 	base := d.declared()
 	var objects, others []*builder

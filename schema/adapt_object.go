@@ -481,7 +481,7 @@ func (a *adapter) dictionary(d *builder) bool {
 	return true
 }
 
-// entryValue is the schema of what stands under free keys.
+// entryValue is the schema of what is under free keys.
 func (a *adapter) entryValue(d *builder) *node {
 	more, patterns := d.get(wordAdditionalProperties), d.get(wordPatternProperties)
 	if patterns == nil || len(patterns.fields) == 0 {

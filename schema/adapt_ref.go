@@ -18,7 +18,7 @@ type definition struct {
 }
 
 // references follows $ref. It is kept where the consumer takes it and nothing beside it has to be said with it, or where it
-// leads back into itself; else what it leads to is merged with what stands beside it.
+// leads back into itself; else what it leads to is merged with what is beside it.
 func (a *adapter) references(d *builder) bool {
 	for d.has&referenceWords != 0 {
 		w, ref := firstReference(d)
@@ -66,7 +66,7 @@ func firstReference(d *builder) (word, string) {
 	return wordOther, ""
 }
 
-// frame is what a reference led to, and the frame that the reference stands in.
+// frame is what a reference led to, and the frame that the reference is in.
 type frame struct {
 	target *node
 	up     *frame
@@ -74,7 +74,7 @@ type frame struct {
 	back   *inverse // of what is written for it
 }
 
-// around is the frame that n stands in, nil for the document. What was merged beside n is none of it.
+// around is the frame that n is in, nil for the document. What was merged beside n is none of it.
 func (a *adapter) around(n *node) *frame {
 	for n.like != nil {
 		n = n.like
@@ -90,7 +90,7 @@ func (a *adapter) around(n *node) *frame {
 	return nil
 }
 
-// enter notes that target is written for the reference that stands at from, and reports false, with a note, where that is
+// enter notes that target is written for the reference that is at from, and reports false, with a note, where that is
 // inside of target already, or where too many are inside one another.
 func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 	around := a.around(from)
@@ -199,7 +199,7 @@ func (a *adapter) keepRef(d *builder, w word, target *node, ref string) bool {
 	return true
 }
 
-// kept is how a reference to target is written now, and the inverse of what stands there.
+// kept is how a reference to target is written now, and the inverse of what is there.
 func (a *adapter) kept(target *node, ref string) (string, *inverse) {
 	if target == a.root && a.top != nil {
 		return "#", a.top

@@ -324,7 +324,7 @@ func saysAlready(text, note string) bool {
 	return ok && strings.Contains(strings.ToLower(text), "default") && strings.Contains(text, strings.Trim(value, `"`))
 }
 
-// besideUnions is what may not stand beside anyOf where types may not.
+// besideUnions is what may not be beside anyOf where types may not.
 var besideUnions = annotations &^ setOf(wordTitle, wordDescription, wordDefault, wordID)
 
 func withDescription(n *node, text string) *node {

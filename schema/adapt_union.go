@@ -140,7 +140,7 @@ func (a *adapter) unions(d *builder) bool {
 	return true
 }
 
-// staysInPlace reports whether anyOf may stand beside what stands beside it.
+// staysInPlace reports whether anyOf may be beside what is beside it.
 func (a *adapter) staysInPlace(d *builder) bool {
 	listed := a.rules.TypeSingle && d.has.has(wordType) && d.get(wordType).kind == '['
 	return a.takes(d, wordAnyOf) && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone
@@ -270,7 +270,7 @@ func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 	})
 }
 
-// distribute puts what stands beside a union into each of its branches, and adapts them; or makes one schema of them all
+// distribute puts what is beside a union into each of its branches, and adapts them; or makes one schema of them all
 // where the consumer takes no union.
 func (a *adapter) distribute(d *builder, union *node) bool {
 	if d.root || !a.takes(d, wordAnyOf) {
@@ -343,7 +343,7 @@ func (a *adapter) branches(d *builder, union, inner *node) []*unionBranch {
 func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
 	var out []*unionBranch
 	known := make(map[string]bool, len(all))
-	enums := map[string]int{} // by their type, where they stand in out
+	enums := map[string]int{} // by their type, where they are in out
 	for _, b := range all {
 		text := b.node.compact()
 		if known[text] {

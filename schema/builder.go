@@ -6,7 +6,7 @@ import "slices"
 type builder struct {
 	fields []field
 	has    words
-	from   *node // where it stands in the original
+	from   *node // where it is in the original
 	root   bool
 	notes  []string          // for the description
 	names  map[string]string // what properties are called now, of those whose name is another

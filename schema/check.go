@@ -25,8 +25,8 @@ var (
 )
 
 // Check finds what the profile's consumer would not accept of a schema, in the order of the document; nil where it accepts
-// all of it. What concerns the schema as a whole, such as how many properties it has, stands at the end, and what a schema
-// lacks stands before what it has.
+// all of it. What concerns the schema as a whole, such as how many properties it has, is at the end, and what a schema
+// lacks is before what it has.
 //
 // Check is written from [Profile.Rules] and shares no code with [Adapt], so that the one can catch the other. Of a keyword
 // that is refused the inside is only asked for its form. A schema beyond [Limits] is not looked into, and after 1,000
@@ -62,7 +62,7 @@ type checker struct {
 	rules   Rules
 	top     *tree
 	anchors map[string]*tree // by the name of $anchor
-	cycles  map[*tree]bool   // schemas whose $ref leads back to what they stand in
+	cycles  map[*tree]bool   // schemas whose $ref leads back to what they are in
 
 	circling map[*tree]bool // of the references looked at, whether they end nowhere
 

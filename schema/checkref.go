@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// ref looks at a $ref: its form, what stands beside it, and where it leads.
+// ref looks at a $ref: its form, what is beside it, and where it leads.
 func (c *checker) ref(t, v *tree, at *spot) {
 	if c.rules.RefAlone {
 		var others []string
@@ -111,7 +111,7 @@ func anchorsOf(top *tree) map[string]*tree {
 	return anchors
 }
 
-// findCycles finds the schemas whose $ref leads to one that they stand in, or that led to them. Each schema is entered once.
+// findCycles finds the schemas whose $ref leads to one that they are in, or that led to them. Each schema is entered once.
 func (c *checker) findCycles() map[*tree]bool {
 	const entered, left = 1, 2
 	found, state := map[*tree]bool{}, map[*tree]int{}

@@ -33,7 +33,7 @@ func (c *checker) lacks(t *tree, at *spot, p position) {
 	}
 }
 
-// typedElsewhere reports whether the type of a schema without one stands in the branches of anyOf, or in what else it takes
+// typedElsewhere reports whether the type of a schema without one is in the branches of anyOf, or in what else it takes
 // that leads to schemas. Where anyOf is refused, that has been found.
 func (c *checker) typedElsewhere(t *tree, p position) bool {
 	for _, keyword := range []string{"anyOf", "$ref", "oneOf", "allOf"} {
@@ -66,7 +66,7 @@ func (c *checker) typeNamed(v *tree, at *spot, p position) {
 	}
 }
 
-// annotates are the keywords that may stand beside anyOf where types may not: they restrict nothing.
+// annotates are the keywords that may be beside anyOf where types may not: they restrict nothing.
 var annotates = []string{"title", "description", "default", "$id", "$defs"}
 
 // ofTypes are the keywords that speak of some types only.
@@ -92,7 +92,7 @@ func speaksOf(m treeMember) []string {
 	return []string{"string"}
 }
 
-// beside looks at what a keyword stands with.
+// beside looks at what a keyword is with.
 func (c *checker) beside(t *tree, m treeMember, at *spot, p position) {
 	r := c.rules
 	if m.name != "anyOf" && t.get("anyOf") != nil && c.allowed(p).Takes("anyOf") {

@@ -8,7 +8,7 @@ import (
 )
 
 // tree is a JSON value as encoding/json reads it, with the order of its members. Of a key that is repeated the last value
-// stands at the first one's place.
+// is at the first one's place.
 type tree struct {
 	kind    byte   // { [ " 0 t f n
 	text    string // what a string stands for, or a number as it is written

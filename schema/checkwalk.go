@@ -10,7 +10,7 @@ type position struct {
 	closer   bool // the value of additionalProperties and the like, where true and false are no schemas but a yes or no
 }
 
-// schema looks at one schema and at all that stand in it.
+// schema looks at one schema and at all that are in it.
 func (c *checker) schema(t *tree, at *spot, p position) {
 	if c.full() {
 		return
@@ -72,7 +72,7 @@ func (c *checker) allowed(p position) Keywords {
 	return c.rules.Nested
 }
 
-// takes reports whether the keyword may stand there, and finds a fault if not.
+// takes reports whether the keyword may be there, and finds a fault if not.
 func (c *checker) takes(m treeMember, at *spot, p position) bool {
 	allowed, place := c.allowed(p), "there"
 	if allowed.Takes(m.name) {

@@ -35,7 +35,7 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	}
 	prose := cleanText(description, did)
 	limit, note := p.rules.Tool.MaxDescription, strings.TrimSpace(cleanText(a.Note, func(string, ...any) {})) // it quotes the schema
-	short := note                                                                                             // as it stands beside a description
+	short := note                                                                                             // as it is beside a description
 	if limit > 0 {
 		short = cutAtWord(note, limit/2)
 	}

@@ -45,7 +45,7 @@ func TestDescribeLeavesAsItIsWhereNothingIsAsked(t *testing.T) {
 	}
 }
 
-// A note stands at the end, once, in at most half of the room, and the description is cut for it.
+// A note is at the end, once, in at most half of the room, and the description is cut for it.
 func TestDescribeWithANote(t *testing.T) {
 	a := &schema.Adapted{Note: "one of url, path is required"}
 	for _, tt := range []struct{ in, want string }{

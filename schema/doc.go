@@ -20,7 +20,7 @@
 // Adapt keeps the meaning of a schema wherever the profile can say it. A reference within the document is inlined, or kept
 // where it leads back into itself and the profile takes references; none is ever fetched. allOf is merged, oneOf becomes
 // anyOf, const becomes enum, T or null becomes an optional T, a missing type is inferred, and a union at the root becomes one
-// object with the properties of its branches. What the profile cannot say goes, short, into the description, and stands in
+// object with the properties of its branches. What the profile cannot say goes, short, into the description, and is in
 // [Adapted.Changes]: Lost is what a model may now get wrong, Narrowed what it cannot ask for any more. Arguments that follow
 // an adapted schema follow the original once they are restored, wherever nothing is Lost.
 //

@@ -66,7 +66,7 @@ func appendUnicode(out, text []byte) ([]byte, int) {
 	return append(out, 0xE0|byte(first>>12), 0x80|byte(first>>6)&0x3F, 0x80|byte(first)&0x3F), 6
 }
 
-// halves calls found with the offset of each escape in JSON that is half of a surrogate pair and stands alone: no text has
+// halves calls found with the offset of each escape in JSON that is half of a surrogate pair and is alone: no text has
 // such a character, and some consumers refuse the whole request for one (RFC 8259, section 8.2).
 func halves(raw []byte, found func(at int)) {
 	for i := bytes.IndexByte(raw, '\\'); i >= 0 && i < len(raw); {

@@ -8,14 +8,14 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// node is a JSON value. It does not change once it is made, so that one can stand in several places.
+// node is a JSON value. It does not change once it is made, so that one can be in several places.
 type node struct {
 	kind   byte   // { [ " t f n, and 0 for a number
 	text   []byte // as it is written; nil for a container that adapting made
 	fields []field
 	elems  []*node
 
-	up   *node // what it stands in, in the original; nil for the root
+	up   *node // what it is in, in the original; nil for the root
 	like *node // of what adapting made: the original that it stands for, if there is one
 }
 

@@ -29,7 +29,7 @@ const maxLevels = 1_000
 //   - In an array, a list of items gives way to its first element, or goes if it is empty. Items that are a boolean stay,
 //     anything else is normalised.
 //   - Every other keyword stays as it is, byte for byte without whitespace.
-//   - Of a repeated key, the last value stands at the first one's place. Inside keywords that stay as they are, repeated
+//   - Of a repeated key, the last value is at the first one's place. Inside keywords that stay as they are, repeated
 //     keys stay too.
 func Normalize(input []byte) []byte {
 	var compact bytes.Buffer
@@ -132,7 +132,7 @@ func (n *normalizer) key(f *field) {
 	n.out = append(append(n.out, f.key...), ':')
 }
 
-// comma separates a key from what stands before it in its object.
+// comma separates a key from what is before it in its object.
 func (n *normalizer) comma() {
 	if n.out[len(n.out)-1] != '{' {
 		n.out = append(n.out, ',')

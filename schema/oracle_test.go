@@ -14,8 +14,8 @@ import (
 )
 
 // oracle is a validator nobody here wrote. It reads a schema in the draft that it names, else in 2020-12, else in the
-// newest in which it can be read, if no word of 2020-12 stands in it; where nullable stands, as OpenAPI too. Formats are not asserted, a pattern that RE2 does not
-// know takes everything, and so does what stands behind a reference to elsewhere.
+// newest in which it can be read, if no word of 2020-12 is in it; where nullable stands, as OpenAPI too. Formats are not asserted, a pattern that RE2 does not
+// know takes everything, and so does what is behind a reference to elsewhere.
 type oracle struct {
 	readings []reading
 }
@@ -119,7 +119,7 @@ func lenient(pattern string) (jsonschema.Regexp, error) {
 	return regexp.MustCompile(""), nil
 }
 
-// openAPI returns the schema that stands at a path with nullable said as JSON Schema says it.
+// openAPI returns the schema that is at a path with nullable said as JSON Schema says it.
 func openAPI(doc any, at string, moved *[]string) any {
 	switch v := doc.(type) {
 	case []any:

@@ -96,7 +96,7 @@ type Rules struct {
 	// TypeInBranches: beside anyOf no type may stand, nor anything else but title, description, default, $id and $defs.
 	// UnionAlone: nothing may, not even a description.
 	TypeInBranches, UnionAlone bool
-	// TypedKeywords: what speaks of one type stands beside no other type (properties beside object, items beside array,
+	// TypedKeywords: what speaks of one type is beside no other type (properties beside object, items beside array,
 	// minimum beside number and integer, format beside string if it is not one of OpenAPI's for numbers), and an enum has
 	// values, all of the type beside it.
 	TypedKeywords bool
@@ -109,7 +109,7 @@ type Rules struct {
 	ObjectProperties, RootProperties bool
 	// ArrayItems: a schema of type array has items, which are one schema.
 	ArrayItems bool
-	// RequiredDeclared: required names properties that stand beside it, each once.
+	// RequiredDeclared: required names properties that are beside it, each once.
 	RequiredDeclared bool
 	// RequiredFilled: required is not empty.
 	RequiredFilled bool
@@ -130,7 +130,7 @@ type Rules struct {
 	// Bounds are keywords whose number may only be one of these: minItems 0 and 1, say.
 	Bounds map[string][]int
 
-	// RefAlone: nothing stands beside $ref but $defs. RefDefs: $ref is "#/$defs/" and a name, or "#". NoRecursion: no schema
+	// RefAlone: nothing is beside $ref but $defs. RefDefs: $ref is "#/$defs/" and a name, or "#". NoRecursion: no schema
 	// leads to itself. A profile whose Nested refuse $ref needs none of them; where they take it, it leads into the schema.
 	RefAlone, RefDefs, NoRecursion bool
 
@@ -171,7 +171,7 @@ type Keywords struct {
 	Never []string // never these
 }
 
-// Takes reports whether keyword may stand there.
+// Takes reports whether keyword may be there.
 func (k Keywords) Takes(keyword string) bool {
 	if len(k.Only) > 0 && !slices.Contains(k.Only, keyword) {
 		return false
@@ -188,7 +188,7 @@ type Grammar struct {
 
 // ProviderLimits bound the schema of one tool. Zero: no bound.
 type ProviderLimits struct {
-	Depth      int // objects and arrays inside one another; the root is the first, and so is what stands in $defs
+	Depth      int // objects and arrays inside one another; the root is the first, and so is what is in $defs
 	Properties int // properties of all objects
 	EnumValues int // values of all enums
 	EnumText   int // characters of one enum's strings, where it has more than EnumMany values

@@ -2,7 +2,7 @@ package schema
 
 // The profiles, as data. What a provider's documentation says was read in the autumn of 2026; where it says nothing, the
 // source is a thread in which the provider was seen to refuse. Where the two differ, or refusals were seen on some of its
-// models only, the stricter stands here. docs/schemas-tables.md shows all of it.
+// models only, the stricter is here. docs/schemas-tables.md shows all of it.
 
 // Grammars that several consumers share.
 var (
@@ -421,7 +421,7 @@ var (
 	}
 
 	// Moonshot is Moonshot's Kimi API, whose validator is published: this is what its documentation takes. The API was seen to
-	// be milder with keywords that it does not know, such as $schema, which stands here therefore, and format, and stricter with
+	// be milder with keywords that it does not know, such as $schema, which is here therefore, and format, and stricter with
 	// $ref.
 	Moonshot = &Profile{
 		name: "moonshot", about: "Moonshot's Kimi models",
@@ -447,7 +447,7 @@ var (
 		},
 	}
 
-	// Ollama is Ollama's chat API, which drops in silence what it has no field for. What stands in items it passes on as it is,
+	// Ollama is Ollama's chat API, which drops in silence what it has no field for. What is in items it passes on as it is,
 	// which no rule here says.
 	Ollama = &Profile{
 		name: "ollama", about: "Ollama, which drops what it has no field for",

@@ -97,7 +97,7 @@ func TestPydanticsAliasesComeBack(t *testing.T) {
 	}
 }
 
-// TestAWrappedRootComesBack: what is no object stands in one for the model.
+// TestAWrappedRootComesBack: what is no object is in one for the model.
 func TestAWrappedRootComesBack(t *testing.T) {
 	a, doc := universal(t, json.RawMessage(`{"type":"array","items":{"type":"object","properties":{"a.b":{"type":"integer"}},"required":["a.b"]}}`))
 	m := regexp.MustCompile(`^\{(\w+): \[\]\{(\w+): integer\}\}$`).FindStringSubmatch(signature(doc))

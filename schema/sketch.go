@@ -69,7 +69,7 @@ func (a *adapter) known(d *builder, text string) string {
 	})
 }
 
-// sketchFree is a sketch of what stands under keys that the model chooses.
+// sketchFree is a sketch of what is under keys that the model chooses.
 func (a *adapter) sketchFree(sketch func() string) string {
 	a.free = true
 	defer func() { a.free = false }()

@@ -3,7 +3,7 @@ package schema
 import "sync"
 
 // slab is where the many small parts of a schema stand while it is adapted. Its zero value is good. One that is released is
-// used again, so nothing of what stands in it may be kept then. Without it Adapt takes
+// used again, so nothing of what is in it may be kept then. Without it Adapt takes
 // a third longer (BenchmarkAdaptBesideDecoding: 19 to 43 % on real servers' tools, by Universal).
 type slab struct {
 	nodes    arena[node]

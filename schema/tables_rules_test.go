@@ -38,7 +38,7 @@ func profilesTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// takesText is whether a keyword may stand below the root.
+// takesText is whether a keyword may be below the root.
 func takesText(r schema.Rules, keyword string) string {
 	switch {
 	case !r.Nested.Takes(keyword), r.Closed && keyword == "additionalProperties":

@@ -15,8 +15,8 @@ type pydanticShape struct {
 	title  string
 	python string
 	schema string
-	// universal is what the universal profile must keep: each member stands in the result with that value, null says that
-	// none stands there, and a description has the words that are separated by "…".
+	// universal is what the universal profile must keep: each member is in the result with that value, null says that
+	// none is there, and a description has the words that are separated by "…".
 	universal string
 }
 

@@ -42,7 +42,7 @@ type Descriptor struct {
 	// model's provider takes them; nil where it did nothing, and in the snapshots of
 	// other sources.
 	Changes []schema.Change
-	// Title, Output and Annotations are a local tool's; those of others stand in Wire.
+	// Title, Output and Annotations are a local tool's; those of others are in Wire.
 	Title       string
 	Output      json.RawMessage
 	Annotations *Annotations
@@ -61,7 +61,7 @@ type Descriptor struct {
 type Snapshot struct {
 	// Version grows with each new snapshot that one source gives one principal.
 	Version uint64
-	// Tools stand in configuration order, then in their owner's order.
+	// Tools are in configuration order, then in their owner's order.
 	Tools []Descriptor
 	// Pending names the servers that have not answered yet, in order.
 	Pending []string

@@ -209,7 +209,7 @@ func TestBoxDescribesToolsForModels(t *testing.T) {
 	}
 }
 
-// What the root cannot say stands at the end of the description, once.
+// What the root cannot say is at the end of the description, once.
 func TestBoxKeepsTheNoteOfASchema(t *testing.T) {
 	const either = `{"type":"object","properties":{"url":{"type":"string"},"path":{"type":"string"}},"anyOf":[{"required":["url"]},{"required":["path"]}]}`
 	adapted, err := schema.Adapt(json.RawMessage(either), schema.Universal)

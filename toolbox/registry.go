@@ -16,7 +16,7 @@ import (
 // Registry holds local tools and runs them. It is a [Source] that shows the same
 // tools to every principal.
 //
-// Tools stand in the order in which their names were first added. All methods
+// Tools are in the order in which their names were first added. All methods
 // are safe for concurrent use.
 type Registry struct {
 	context  *Context

@@ -81,7 +81,7 @@ func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
 }
 
 // TestTheDoctorHidesSecrets that a server repeats, wherever it does, and in both
-// kinds of output. What stands in the file as it is is no secret.
+// kinds of output. What the file shows is no secret.
 func TestTheDoctorHidesSecrets(t *testing.T) {
 	atHome(t)
 	t.Setenv("SECRET", "s3cret-v4lue")

@@ -52,7 +52,7 @@ func said(r *mcp.CallToolResult) string {
 var four = []string{"search", "schema", "call", "batch"}
 
 // TestATaskWithTheFourToolsAlone: a client that is shown search, schema, call and batch
-// copies what stands in one file into two others, on server-filesystem.
+// copies what is in one file into two others, on server-filesystem.
 func TestATaskWithTheFourToolsAlone(t *testing.T) {
 	doors := map[string]func(*testing.T, map[string]row) *mcp.ClientSession{
 		"http": func(t *testing.T, servers map[string]row) *mcp.ClientSession {
@@ -156,7 +156,7 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 }
 
 // TestExposeGatewayIsLive: what comes, goes and comes back can be found, or cannot, and
-// the built-in tools stand beside it; the four never change.
+// the built-in tools are beside it; the four never change.
 func TestExposeGatewayIsLive(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)

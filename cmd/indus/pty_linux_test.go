@@ -13,7 +13,7 @@ import (
 )
 
 // TestATerminalSeesServersConnect: a line a server on stderr while they do, gone
-// before the table stands on stdout, which has no escape sequence.
+// before the table is on stdout, which has no escape sequence.
 func TestATerminalSeesServersConnect(t *testing.T) {
 	t.Parallel()
 	slow, f := hanging(t)

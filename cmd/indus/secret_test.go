@@ -38,7 +38,7 @@ func repeated(secret string) []string {
 	return list
 }
 
-// shown is what of a secret stands in an output, in any encoding and cut; "": nothing.
+// shown is what of a secret is in an output, in any encoding and cut; "": nothing.
 func shown(output, secret string) string {
 	for _, form := range repeated(secret) {
 		for at := 0; at+10 <= len(form); at++ {

@@ -14,7 +14,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// A call that is under way stands in the packages that ARCHITECTURE.md names in its ten steps, from
+// A call that is under way is in the packages that ARCHITECTURE.md names in its ten steps, from
 // the outside in, and its answer is awaited where the document says that it is read. Each step begins
 // with the package, or a type of it, that does it.
 func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {

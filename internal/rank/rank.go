@@ -11,7 +11,7 @@
 // The measure is BM25 (Robertson and Zaragoza, 2009), where the name counts twice. Identifiers are taken apart (camelCase,
 // snake_case, digits), a plural counts as its singular, and a word that no document has stands
 // for those that begin with it, or else for the nearest one. A query that is a document's name,
-// however it is written, finds that first. Equal scores stand in the documents' order.
+// however it is written, finds that first. Equal scores are in the documents' order.
 //
 // Of 80 questions that nothing was tuned on it finds 69 among the first five of 233 tools, as many
 // as textbook BM25 does; what this package adds serves names, slips and short lists. Weights for each

@@ -65,7 +65,7 @@ func TestSearch(t *testing.T) {
 // TestTheRightToolIsInTheFirstFive is the measure of the ranking: questions as a person would ask
 // them, over the tools of real servers. tuned.txt is what it was chosen with; blind.txt was written by
 // somebody who saw the tools and nothing else, and nothing was tuned on it. Plain BM25, one bag of words
-// without what this package adds, stands beside it.
+// without what this package adds, is beside it.
 func TestTheRightToolIsInTheFirstFive(t *testing.T) {
 	documents := tools(t)
 	index := rank.New(documents)

@@ -66,5 +66,5 @@ func (a partialURL) variable(s string) string {
 	return replaceDefault(s, a.shown)
 }
 
-// maxNest is how deep defaults may stand in defaults, because reading them recurses.
+// maxNest is how deep defaults may be in defaults, because reading them recurses.
 const maxNest = 20

@@ -88,7 +88,7 @@ func argsOf(raw json.RawMessage) []string {
 	return out
 }
 
-// Pasted is where a secret seems to stand in plain text, and what to write instead.
+// Pasted is where a secret seems to be in plain text, and what to write instead.
 type Pasted struct{ Where, Variable string }
 
 // InDefinition are the values of a server's row that look like secrets in plain text.

@@ -17,7 +17,7 @@
 // is an origin and no more: a complaint about these is to be understood.
 package secret
 
-// Mask stands in place of a secret.
+// Mask replaces a secret.
 const Mask = "<secret>"
 
 // Least is how long a secret must be to be masked, in bytes.

@@ -48,7 +48,7 @@ const forms = `gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[abposr]
 	`|gl(?:sa|c)_\w{16,}|gsk_\w{16,}|pplx-\w{16,}|nvapi-[\w-]{16,}|napi_\w{16,}|fc-[0-9a-f]{24,}|ATATT3x[\w-]{16,}|shp(?:at|ca|pa|ss)_\w{16,}`
 
 // The name of a value, as flags, shells, headers, queries and JSON have it, also
-// where JSON stands in a string of JSON; and what then is the value.
+// where JSON is in a string of JSON; and what then is the value.
 var (
 	tokens       = lazily(`^(?:(?i:bearer|basic|token) +)?(?:` + forms + `|-----BEGIN [A-Z ]*PRIVATE KEY)`)
 	tokensInside = lazily(`(^|[^\w-])((?:` + forms + `)[\w./+=-]*)`)

@@ -140,7 +140,7 @@ func (s *Set) rest(text string) (end int) {
 	return end
 }
 
-// match reads n.text[j:] at text[i:]; ok: it stands there, or text is cut within it.
+// match reads n.text[j:] at text[i:]; ok: it is there, or text is cut within it.
 func (n *needle) match(text string, i, j int) (end int, ok bool) {
 	for from := j; j < len(n.text); {
 		if i == len(text) {

@@ -22,7 +22,7 @@ type Set struct {
 	values []string
 	once   sync.Once
 	by     [256][]needle // by the first byte
-	plain  []string      // the values as they are, with what stands in them
+	plain  []string      // the values as they are, with what is in them
 }
 
 // needle is one form of a secret.
@@ -32,7 +32,7 @@ type needle struct {
 	before, after bool // a character of it holds bits of a neighbour too
 }
 
-// New is a set of values, each with what may stand in it: lines, the credential behind
+// New is a set of values, each with what may be in it: lines, the credential behind
 // "Bearer ", user and password of "Basic ", those of a URL and its query, the strings of
 // JSON. Nothing is done before the first text is masked.
 func New(values ...string) *Set { return &Set{values: values} }
@@ -56,7 +56,7 @@ func (s *Set) build() {
 
 func (s *Set) needle(n needle) { s.by[n.text[0]] = append(s.by[n.text[0]], n) }
 
-// add takes a value, and what stands in it.
+// add takes a value, and what is in it.
 func (s *Set) add(v string, seen map[string]bool, depth int) {
 	v = strings.TrimSpace(v)
 	if len(v) < Least || depth > 3 || seen[v] || len(seen) > maxValues || isPlace(v) {

@@ -73,7 +73,7 @@ func (e *Envelope) MethodName() string {
 
 // Scan validates b whole, in one pass, and returns its extents: b must be
 // exactly one JSON object, valid as [Valid] has it, with nothing but
-// whitespace around it ([SyntaxError]), and no envelope key may stand there
+// whitespace around it ([SyntaxError]), and no envelope key may be there
 // twice or in a spelling that only some readers take for it, like "ID"
 // ([KeyError]; b is valid JSON then). Keys are compared decoded: "i\u0064" is
 // "id". Other keys are ignored. Scan does not judge whether the message makes

@@ -19,7 +19,7 @@ func (e *SyntaxError) Error() string {
 // KeyError says that well-formed JSON can be read in two ways: a key stands
 // twice, or passes for an envelope key with some readers only.
 type KeyError struct {
-	Key    string // as it stands there, decoded
+	Key    string // as it is there, decoded
 	Like   string // the key it repeats or resembles
 	Offset int    // of the offending key
 }

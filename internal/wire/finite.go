@@ -46,7 +46,7 @@ func Finite(b []byte) (out []byte, depth int) {
 	return append(out, b[from:]...), depth
 }
 
-// HasNull reports whether null stands in valid JSON as a value.
+// HasNull reports whether null is in valid JSON as a value.
 func HasNull(b []byte) bool {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {

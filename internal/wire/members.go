@@ -15,7 +15,7 @@ type Member struct {
 }
 
 // MaxParts bounds what [Members] and [Elements] return: a list of them takes up to
-// forty times the bytes that they stand in.
+// forty times the bytes that they are in.
 const MaxParts = 100_000
 
 // ErrCrowded is an object or an array of more than [MaxParts].

@@ -133,7 +133,7 @@ func ExampleServer_Transport() {
 	// sun in Oslo
 }
 
-// Servers in memory stand beside others, under options of one's own.
+// Servers in memory are beside others, under options of one's own.
 func ExampleEndpoints() {
 	weather := interoptest.NewServer("weather", forecast())
 	defer weather.Close()

@@ -55,7 +55,7 @@
 // not, which the registry's logger hears of.
 //
 // What is listed and cannot be an operation (a name of unprintable characters, a schema
-// beyond all limits) is left out and logged, and stands in [FromMCP.Quarantined].
+// beyond all limits) is left out and logged, and is in [FromMCP.Quarantined].
 //
 // # Errors
 //

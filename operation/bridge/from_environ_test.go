@@ -21,7 +21,7 @@ import (
 )
 
 // What TestNoEnvironmentVariableIsRead sets for the process that it starts: the URL of the
-// server, and what stands before and after the adapter's work in the log of what was read.
+// server, and what is before and after the adapter's work in the log of what was read.
 const (
 	environURL   = "BRIDGE_TEST_URL"
 	environBegin = "BRIDGE_TEST_BEGIN"
@@ -31,7 +31,7 @@ const (
 // TestNoEnvironmentVariableIsRead sets variables that would send requests through a
 // proxy, or tokens to the server, and looks at what arrives; and package testing's own log
 // of what was read shows that nobody asked. (What packages read before main, as one of the
-// SDK's does with HTTP_PROXY, stands in no log, and goes into nothing that the adapter does.)
+// SDK's does with HTTP_PROXY, is in no log, and goes into nothing that the adapter does.)
 // The address 0.0.0.0 is this machine, and to Go no address that proxies are spared for.
 func TestNoEnvironmentVariableIsRead(t *testing.T) {
 	if os.Getenv(environURL) != "" {

@@ -45,7 +45,7 @@ var errorDefinitions = []operation.ErrorDefinition{
 		`{"type":"object","properties":{"status":{"type":"integer"}}}`)},
 }
 
-// maxExcerpt is how much of a text that a server wrote stands in a message, in bytes.
+// maxExcerpt is how much of a text that a server wrote is in a message, in bytes.
 const maxExcerpt = 2 << 10
 
 // toolError is the error of a tool that ran and failed. Its message is the text that the

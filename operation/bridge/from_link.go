@@ -126,7 +126,7 @@ func (l *link) call(ctx context.Context, d *toolbox.Descriptor, token operation.
 	if token.Reveal() == l.token.Reveal() {
 		return l.fleet.Do(ctx, c)
 	}
-	if st := l.status(); st.Phase == interop.Ready && st.Era == interop.Modern { // without sessions: each request stands alone
+	if st := l.status(); st.Phase == interop.Ready && st.Era == interop.Modern { // without sessions: each request is alone
 		r, err := l.fleet.Do(withToken(ctx, token), c)
 		if !errors.Is(err, errSession) {
 			return r, err

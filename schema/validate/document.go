@@ -46,7 +46,7 @@ func newDocument(doc any, draft int) *document {
 // dataKeywords hold values that may look like schemas.
 var dataKeywords = []string{"const", "enum", "default", "examples", "example"}
 
-// index finds what schemas are called. What stands under a keyword that nobody knows is looked into, too: references lead there.
+// index finds what schemas are called. What is under a keyword that nobody knows is looked into, too: references lead there.
 func (d *document) index(p place) {
 	switch v := p.value.(type) {
 	case []any:

@@ -13,7 +13,7 @@ const (
 
 // Error says what is wrong with arguments, for a model to mend its call.
 type Error struct {
-	// Problems stand in the order of their paths. There are at most [MaxProblems].
+	// Problems are in the order of their paths. There are at most [MaxProblems].
 	Problems []Problem
 	// More is how many others there are.
 	More int

@@ -17,7 +17,7 @@ import (
 // instance is one value of the arguments.
 type instance struct {
 	v       any
-	up      *instance // what it stands in; nil for the root
+	up      *instance // what it is in; nil for the root
 	step    string    // its name or place there
 	depth   int
 	size    int // values within it, itself included

@@ -112,7 +112,7 @@ func endedError(ctx context.Context) *Error {
 // failed is the answer of a call that has no result.
 func (b *batch) failed(one request, e *Error) json.RawMessage { return b.answered(one, failed(e)) }
 
-// answered is the answer of a call. A value stands there alone, what a tool gave as its whole result.
+// answered is the answer of a call. A value is there alone, what a tool gave as its whole result.
 func (b *batch) answered(one request, r *toolbox.Result) json.RawMessage {
 	key, raw := resultJSON(r)
 	answer := json.RawMessage("{}")

@@ -21,7 +21,7 @@ const (
 	MaxBatch = 50
 	// DefaultParallel is how many calls of a batch run at once where nobody says otherwise.
 	DefaultParallel = 8
-	// MaxBatchBytes is how much a batch holds of results. It stands on the wire twice, and
+	// MaxBatchBytes is how much a batch holds of results. It is on the wire twice, and
 	// has to fit into one message.
 	MaxBatchBytes = 8 << 20
 )

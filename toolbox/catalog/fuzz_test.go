@@ -40,7 +40,7 @@ func FuzzInput(f *testing.F) {
 	})
 }
 
-// Whatever stands in a batch, each call has one answer, in its place.
+// Whatever is in a batch, each call has one answer, in its place.
 func FuzzBatch(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Add([]byte(`[{"operation":"echo","input":{"text":"a"}},{"operation":"echo"}]`))

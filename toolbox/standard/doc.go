@@ -44,7 +44,7 @@
 // is said), unless they start there. What .gitignore names is searched: an agent often
 // looks for just that.
 //
-// A name that cannot stand on one line (line breaks, control characters, bytes that are
+// A name that cannot be on one line (line breaks, control characters, bytes that are
 // not UTF-8) is shown quoted as in Go, and text that is not UTF-8 with U+FFFD.
 //
 // # Concurrency

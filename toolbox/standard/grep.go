@@ -26,7 +26,7 @@ const (
 //
 // The expression is Go's (RE2: no back-references, no look-around, and no
 // input on which it takes exponential time) and is matched against one line at a time. What
-// is found stands under the file's name, "12:text" for a match and "11-text" for a line
+// is found is under the file's name, "12:text" for a match and "11-text" for a line
 // around one, "--" between lines that are not neighbours.
 //
 // It passes over files that have a NUL byte near their beginning or more than

@@ -56,7 +56,7 @@ func (e *ending) ReadRune() (rune, int, error) {
 	return r, size, nil
 }
 
-// text searches data; its matches stand under name. The error is the context's, or
+// text searches data; its matches are under name. The error is the context's, or
 // errEnough.
 func (s *search) text(name string, data []byte) error {
 	if !bytes.Contains(data, s.prefix) {

@@ -1,5 +1,5 @@
 // Package conformance_test runs the official conformance suite against indus. What
-// fails on purpose stands with its reason in testdata/conformance: the suite fails
+// fails on purpose is with its reason in testdata/conformance: the suite fails
 // on whatever else fails, and on an entry that passes.
 package conformance_test
 

@@ -18,7 +18,7 @@ const corpus = "../../../schema/testdata/corpus"
 
 // tool is a tool as its owner publishes it.
 type tool struct {
-	From        string          `json:"-"` // the file it stands in
+	From        string          `json:"-"` // the file it is in
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"inputSchema"`

@@ -129,7 +129,7 @@ func (s *httpServer) httpError(r *httpReply, body []byte) *HTTPError {
 }
 
 // ownStatus reports a status with which an MCP server itself may answer a
-// request. The others speak of access, load and what stands in between.
+// request. The others speak of access, load and what is in between.
 func ownStatus(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests,

@@ -166,7 +166,7 @@ func (c *streamable) standWhile(s *eventStream, r *httpReply) {
 }
 
 // mayPass reports a failure of a reconnect that may be over the next time: no
-// answer, or one of a server (or of what stands before it) that is overloaded
+// answer, or one of a server (or of what is before it) that is overloaded
 // or starting.
 func mayPass(err error) bool {
 	var ne *networkError

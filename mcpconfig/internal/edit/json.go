@@ -74,14 +74,14 @@ func pack(v hujson.Value) []byte {
 	return v.Pack()
 }
 
-// itemList is what stands in an object or a list, by offsets.
+// itemList is what is in an object or a list, by offsets.
 type itemList struct {
 	open, close int // of the brackets
 	each        []span
 	trailing    bool // a comma behind the last
 }
 
-// span is one item. Its comma, if it has one, stands at comma.
+// span is one item. Its comma, if it has one, is at comma.
 type span struct{ start, end, comma int }
 
 func itemsOf(v *hujson.Value) itemList {
@@ -251,7 +251,7 @@ func (t *jsonText) indentAt(at int) string {
 	return string(t.text[start:t.blanks(start)])
 }
 
-// tail is where the comments end that stand behind an offset, on its line.
+// tail is where the comments end that are behind an offset, on its line.
 func (t *jsonText) tail(at int) int {
 	end := at
 	for {

@@ -13,7 +13,7 @@ import (
 // maxLine is how long a line may be that is written on its own account.
 const maxLine = 100
 
-// broad reports whether the rows of a list stand on several lines each.
+// broad reports whether the rows of a list are on several lines each.
 func (t *jsonText) broad(in *hujson.Value) (broad bool) {
 	each := func(v *hujson.Value) {
 		if v.Value.Kind() == '{' && v.EndOffset-v.StartOffset > 2 {
@@ -29,7 +29,7 @@ func (t *jsonText) broad(in *hujson.Value) (broad bool) {
 	return broad
 }
 
-// item is a member, or without a key an element, as it stands in a text.
+// item is a member, or without a key an element, as it is in a text.
 func (t *jsonText) item(key string, v hujson.Value, indent string, inline, broad bool) string {
 	if key != "" {
 		key += t.colon

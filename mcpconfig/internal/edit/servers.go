@@ -27,7 +27,7 @@ type Server struct {
 	Key  *hujson.Value // its name; nil in a list
 	Body *hujson.Value
 
-	list string        // the name of the list or object that it stands in
+	list string        // the name of the list or object that it is in
 	in   *hujson.Value // that itself
 	at   int           // its place there
 }
@@ -106,7 +106,7 @@ func (e *Servers) Set(id string, row []byte) error {
 	})
 }
 
-// Remove takes the rows of an id out of the file, with the comments that stand on
+// Remove takes the rows of an id out of the file, with the comments that are on
 // their lines. Comments on lines of their own stay.
 func (e *Servers) Remove(id string) error {
 	if _, err := e.count(id); err != nil {

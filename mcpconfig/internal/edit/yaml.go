@@ -57,7 +57,7 @@ func (m *merge) yaml() ([]byte, error) {
 	return m.checked(tree.Splice(m.doc.Text, cuts))
 }
 
-// yamlLines are those of a server that stands on lines of its own, and how far they are
+// yamlLines are those of a server that is on lines of its own, and how far they are
 // indented.
 func (m *merge) yamlLines(id string, v *hujson.Value) (from, to, indent int, ok bool) {
 	doc, start, lead := m.doc, v.StartOffset, "-"

@@ -64,7 +64,7 @@ func Detect(doc *tree.Doc, p *Place) string {
 // keys next to the servers.
 type signs struct{ client, keys, types, siblings string }
 
-// signsOf are those of the clients whose servers stand under a name. Where a file has none of
+// signsOf are those of the clients whose servers are under a name. Where a file has none of
 // them, it is of the client that has neither keys, types nor names.
 func signsOf(name string) []signs {
 	switch name {

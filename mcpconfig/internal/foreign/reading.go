@@ -100,7 +100,7 @@ func (r *reading) everywhere() (found bool) {
 	return found
 }
 
-// remarkTwice remarks on servers that stand in one of two members of the same name: the
+// remarkTwice remarks on servers that are in one of two members of the same name: the
 // last counts, as for every reader of JSON.
 func (r *reading) remarkTwice() {
 	counts := tree.Fields(r.root)

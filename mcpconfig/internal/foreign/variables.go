@@ -33,7 +33,7 @@ type part struct {
 	fallback []part
 }
 
-// form is how a client writes variables of one kind: what stands before and behind the name.
+// form is how a client writes variables of one kind: what is before and behind the name.
 // Another client's form it takes literally.
 type form struct {
 	open, close string
@@ -132,7 +132,7 @@ func literalOf(s string) []part {
 }
 
 // maxVariable is how long a variable may be with its default, because a hostile text
-// can begin one at every byte; maxNest how deep one may stand in others.
+// can begin one at every byte; maxNest how deep one may be in others.
 const (
 	maxVariable = 2 << 10
 	maxNest     = 20

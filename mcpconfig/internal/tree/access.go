@@ -80,17 +80,17 @@ func TextAt(v *hujson.Value, path ...string) string {
 	return ""
 }
 
-// String is one that stands at an offset.
+// String is one that is at an offset.
 func String(at int, s string) hujson.Value {
 	return hujson.Value{StartOffset: at, Value: hujson.String(s)}
 }
 
-// List is one that stands at an offset.
+// List is one that is at an offset.
 func List(at int, elements []hujson.Value) hujson.Value {
 	return hujson.Value{StartOffset: at, Value: &hujson.Array{Elements: elements}}
 }
 
-// Object is one that stands at an offset.
+// Object is one that is at an offset.
 func Object(at int, members []hujson.ObjectMember) hujson.Value {
 	return hujson.Value{StartOffset: at, Value: &hujson.Object{Members: members}}
 }

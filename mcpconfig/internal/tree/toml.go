@@ -82,7 +82,7 @@ func (d *Doc) parseTOML() *Note {
 	return t.fault
 }
 
-// tomlSyntax is where the parser gave up. Its own words may quote what stands there,
+// tomlSyntax is where the parser gave up. Its own words may quote what is there,
 // which may be a secret.
 func (d *Doc) tomlSyntax(err error) *Note {
 	var bad *toml.DecodeError

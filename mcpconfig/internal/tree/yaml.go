@@ -121,7 +121,7 @@ func (n *nodes) value(node *yaml.Node, depth int) hujson.Value {
 	return v
 }
 
-// mapping converts one. What comes by "<<" yields to what stands here.
+// mapping converts one. What comes by "<<" yields to what is here.
 func (n *nodes) mapping(node *yaml.Node, depth int) *hujson.Object {
 	o, here := &hujson.Object{}, map[string]bool{}
 	var merged []hujson.Value

@@ -60,7 +60,7 @@ func TestAFileWithoutToolsIsAMistake(t *testing.T) {
 }
 
 // FuzzToolList: whatever a file holds is refused, or its rows are JSON that
-// stands in it.
+// is in it.
 func FuzzToolList(f *testing.F) {
 	for _, seed := range []string{
 		`{"tools":[{"name":"a","inputSchema":{}}]}`, `{"jsonrpc":"2.0","result":{"tools":[1]}}`, `[{"tool":{"name":"a"}}]`,
