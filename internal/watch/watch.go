@@ -13,10 +13,14 @@ type List struct {
 	list []*watcher
 }
 
-// watcher is held for reading by its running calls, and for writing by stop.
+// watcher counts its running calls, so that stop can wait for them without a
+// lock that changed would run under. (Tests wait in synctest, which does not see a wait for a mutex.)
 type watcher struct {
-	mu      sync.RWMutex
 	changed func()
+
+	mu      sync.Mutex
+	idle    *sync.Cond
+	running int
 	stopped bool
 }
 
@@ -24,21 +28,18 @@ type watcher struct {
 // ever will again.
 func (w *List) Watch(changed func()) (stop func()) {
 	one := &watcher{changed: changed}
+	one.idle = sync.NewCond(&one.mu)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// A new slice each time: Notify walks the one it took.
-	w.list = append(slices.Clip(w.list), one)
+	w.list = append(append([]*watcher(nil), w.list...), one)
 	return func() {
-		w.mu.Lock()
-		w.list = slices.DeleteFunc(slices.Clone(w.list), func(other *watcher) bool { return other == one })
-		w.mu.Unlock()
-		one.mu.Lock()
-		defer one.mu.Unlock()
-		one.stopped = true
+		w.drop(one)
+		one.stop()
 	}
 }
 
-// Notify calls all who watch, in the order in which they came, with no lock of the list held.
+// Notify calls all who watch, in the order in which they came, with no lock held.
 func (w *List) Notify() {
 	w.mu.Lock()
 	list := w.list
@@ -48,13 +49,43 @@ func (w *List) Notify() {
 	}
 }
 
-// call does nothing once stop waits, also where changed has led here.
+func (w *List) drop(one *watcher) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.list = slices.DeleteFunc(slices.Clone(w.list), func(other *watcher) bool { return other == one })
+}
+
 func (w *watcher) call() {
-	if !w.mu.TryRLock() {
+	if !w.begin() {
 		return
 	}
-	defer w.mu.RUnlock()
-	if !w.stopped {
-		w.changed()
+	defer w.end()
+	w.changed()
+}
+
+func (w *watcher) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return false
+	}
+	w.running++
+	return true
+}
+
+func (w *watcher) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running--
+	w.idle.Broadcast()
+}
+
+// stop returns when changed neither runs nor ever will again.
+func (w *watcher) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	for w.running > 0 {
+		w.idle.Wait()
 	}
 }
