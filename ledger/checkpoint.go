@@ -87,12 +87,29 @@ func (st *State) encode(s *scan) ([]byte, error) {
 	return append(append(hex.AppendEncode(nil, sum[:]), '\n'), raw...), err
 }
 
-// resume is a scan that goes on behind the checkpoint, and the state up to there; a new scan
-// where there is no checkpoint of this file.
-func (f *File) resume(file io.ReaderAt) (*scan, *State) {
+// maxCheckpoint is the longest checkpoint that is read.
+const maxCheckpoint = 64 << 20
+
+// readCheckpoint is the bytes of the checkpoint, nil where there is none. Whatever else is in its
+// place is never waited for: the log is locked meanwhile.
+func (f *File) readCheckpoint() []byte {
+	path := f.path + ".checkpoint"
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxCheckpoint {
+		return nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// goOn is a scan that goes on behind a checkpoint, and the state up to there; a new scan
+// where it is no checkpoint of this file.
+func goOn(b []byte, file io.ReaderAt) (*scan, *State) {
 	s, st := newScan(), newState()
-	b, err := os.ReadFile(f.path + ".checkpoint")
-	if err != nil || len(b) <= hashLen {
+	if len(b) <= hashLen {
 		return s, st
 	}
 	var c checkpoint
@@ -153,7 +170,7 @@ func (f *File) State(ctx context.Context, servers ...interop.Server) (*State, er
 	if isSame(now.info, of) && len(servers) == 0 {
 		return now.state, nil
 	}
-	s, st := f.resume(file)
+	s, st := goOn(f.readCheckpoint(), file)
 	from := s.offset
 	s.each = st.record
 	err = s.section(ctx, file, of.Size())
@@ -236,6 +253,7 @@ func (f *File) writeCheckpoint(ctx context.Context, s *scan, st *State) error {
 	}
 	defer unlock()
 	temp := f.path + ".checkpoint.new"
+	_ = os.Remove(temp) // a crash may have left one; any other file is neither waited for nor followed
 	if err := os.WriteFile(temp, b, 0o600); err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
@@ -245,9 +263,9 @@ func (f *File) writeCheckpoint(ctx context.Context, s *scan, st *State) error {
 // verifyCheckpoint reads a log up to its checkpoint, and reports one that is not what the
 // log comes to there.
 func (f *File) verifyCheckpoint(ctx context.Context, file io.ReaderAt, s *scan, each func(*record, []byte)) error {
-	b, err := os.ReadFile(f.path + ".checkpoint")
-	at, _ := f.resume(file)
-	if err != nil || at.offset == 0 {
+	b := f.readCheckpoint()
+	at, _ := goOn(b, file)
+	if at.offset == 0 {
 		return nil
 	}
 	st := newState()

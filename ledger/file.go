@@ -157,7 +157,7 @@ func (f *File) catchUp(file *os.File) error {
 	// It may have been compacted, perhaps to a file that has the inode of the one before,
 	// or somebody has cut it.
 	if f.tail == nil || !os.SameFile(info, f.info) || info.Size() < f.tail.offset || !f.tail.isIn(file) {
-		f.tail, _ = f.resume(file)
+		f.tail, _ = goOn(f.readCheckpoint(), file)
 		f.seen = 0
 	}
 	f.info = info
