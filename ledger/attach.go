@@ -81,6 +81,7 @@ type Attachment struct {
 	held     map[toolID]Entry  // what is not, and was recorded
 	kept     map[string]toolID // what is not, by name
 	approved approvals
+	accepts  int  // of Accept
 	blind    bool // nothing is known of what was approved
 	summed   map[string]summed
 	dampers  map[string]*damper
@@ -327,6 +328,7 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 	}
 	a.mu.Lock()
 	a.approved.take(e)
+	a.accepts++
 	a.mu.Unlock()
 	a.update()
 	return nil

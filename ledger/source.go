@@ -64,7 +64,7 @@ func (a *Attachment) pollAll() {
 
 func (a *Attachment) poll() {
 	a.mu.Lock()
-	held := len(a.held)
+	held, accepts := len(a.held), a.accepts
 	a.mu.Unlock()
 	if held == 0 {
 		return
@@ -77,8 +77,15 @@ func (a *Attachment) poll() {
 	}
 	a.mu.Lock()
 	news := false
+	if a.accepts != accepts { // which may not be in what was read
+		state = newState()
+	}
 	for t, seal := range state.approved {
-		news = news || a.approved[t] != seal
+		was, ok := a.approved[t]
+		if was == seal || ok && a.Policy(t.server) == DenyChanges { // in this run
+			continue
+		}
+		news = true
 		a.approved[t] = seal
 	}
 	a.mu.Unlock()

@@ -1,0 +1,66 @@
+package ledger_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+)
+
+// slowLog holds up the polls: each has read the log, and goes on when it gets a value.
+type slowLog struct {
+	*ledger.File
+	read, next chan struct{}
+	over       <-chan struct{}
+}
+
+func (l *slowLog) State(ctx context.Context, servers ...interop.Server) (*ledger.State, error) {
+	s, err := l.File.State(ctx, servers...)
+	if len(servers) == 0 {
+		select {
+		case l.read <- struct{}{}:
+			<-l.next
+		case <-l.over:
+		}
+	}
+	return s, err
+}
+
+// What was read before a tool was accepted takes nothing back.
+func TestAPollBesideAnAccept(t *testing.T) {
+	s, path := pulled(t)
+	log := &slowLog{open(t, path), make(chan struct{}), make(chan struct{}), t.Context().Done()}
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges, Poll: time.Millisecond})
+	<-log.read
+	if err := a.Accept(t.Context(), "fs", "echo", "me"); err != nil {
+		t.Fatal(err)
+	}
+	log.next <- struct{}{}
+	time.Sleep(20 * time.Millisecond) // nothing is held, so that no other poll follows
+	if err := a.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(told(t, a, log.File), "; "); listed(a) != "fs__echo fs__read" || strings.Count(got, "hold") != 1 {
+		t.Errorf("there is %s after %s", listed(a), got)
+	}
+}
+
+// What others accept makes no tool live that is denied in this run.
+func TestADeniedToolIsAcceptedElsewhere(t *testing.T) {
+	s, path := pulled(t)
+	a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: ledger.DenyChanges, Poll: time.Millisecond})
+	elsewhere := open(t, path)
+	if err := a.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := ledger.Approve(t.Context(), elsewhere, "somebody", ledger.Changed(read(t, elsewhere))...); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // there is nothing to wait for
+	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || listed(a) != "fs__read" {
+		t.Errorf("it says %q, and there is %s", got, listed(a))
+	}
+}
