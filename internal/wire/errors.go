@@ -49,6 +49,13 @@ func (e *TooLong) Error() string {
 // ID returns the id of the discarded message where its beginning has it, as by [ProbeID].
 func (e *TooLong) ID() (id json.RawMessage, ok bool) { return ProbeID(e.Prefix) }
 
+// Frame is the discarded message, as far as its beginning shows what it was.
+func (e *TooLong) Frame() *BadFrame {
+	bad := &BadFrame{Err: e}
+	bad.ID, bad.Asks = probe(e.Prefix)
+	return bad
+}
+
 // why is the scanner's verdict, whyNone unless it stopped.
 type why uint8
 

@@ -11,6 +11,7 @@ import (
 type BadFrame struct {
 	ID   json.RawMessage   // the id that it seems to have; nil where none can be told
 	More []json.RawMessage // the further ones, of a batch of responses
+	Asks bool              // it has a method, and so answers nothing
 	Err  error
 }
 
@@ -32,7 +33,7 @@ func ReadMessage(b []byte) (Envelope, error) {
 	}
 	parts, noBatch := Elements(b)
 	if noBatch != nil || !Valid(b) {
-		bad.ID, _ = ProbeID(b)
+		bad.ID, bad.Asks = probe(b)
 		return Envelope{}, bad
 	}
 	bad.Err = errBatch
@@ -57,8 +58,7 @@ func ReadEnvelope(lines *Lines) (Envelope, error) {
 	if err != nil {
 		var long *TooLong
 		if errors.As(err, &long) {
-			id, _ := long.ID()
-			return Envelope{}, &BadFrame{ID: id, Err: err}
+			return Envelope{}, long.Frame()
 		}
 		return Envelope{}, err
 	}

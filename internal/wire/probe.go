@@ -6,6 +6,13 @@ import "encoding/json"
 // cut off, over-long or broken further on. The id must be a string or a number,
 // stand whole at the top level before the cut, and be the only one there.
 func ProbeID(prefix []byte) (id json.RawMessage, ok bool) {
+	id, _ = probe(prefix)
+	return id, id != nil
+}
+
+// probe is ProbeID, nil where it is not ok, and whether there is a method before the cut: then
+// the message is no answer.
+func probe(prefix []byte) (id json.RawMessage, asks bool) {
 	i := skipSpace(prefix, 0)
 	if i == len(prefix) || prefix[i] != '{' {
 		return nil, false
@@ -15,9 +22,11 @@ func ProbeID(prefix []byte) (id json.RawMessage, ok bool) {
 		if w != whyNone || end == len(prefix) { // a number there may go on
 			break
 		}
-		if like, exact := envelopeKey(prefix[m.start:m.keyEnd]); like == "id" {
+		like, exact := envelopeKey(prefix[m.start:m.keyEnd])
+		asks = asks || like == "method"
+		if like == "id" {
 			if id != nil || !exact {
-				return nil, false
+				return nil, asks
 			}
 			id = prefix[m.value:m.end:m.end]
 		}
@@ -26,7 +35,7 @@ func ProbeID(prefix []byte) (id json.RawMessage, ok bool) {
 		}
 	}
 	if !named(id) {
-		return nil, false
+		return nil, asks
 	}
-	return id, true
+	return id, asks
 }

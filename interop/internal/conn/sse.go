@@ -48,6 +48,9 @@ func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn,
 	s := newSession(server.opts, httpLeaveWait)
 	f := &sse{s: s, server: server}
 	err := f.open(ctx, wait)
+	if err != nil {
+		f.events = nil // nobody can be answered
+	}
 	s.run(f)
 	var h Handshake
 	if err == nil {
@@ -114,8 +117,7 @@ func (f *sse) read() (wire.Envelope, error) {
 		var long *wire.TooLong
 		switch {
 		case errors.As(err, &long):
-			id, _ := long.ID()
-			return wire.Envelope{}, &wire.BadFrame{ID: id, Err: err}
+			return wire.Envelope{}, long.Frame()
 		case err == io.EOF:
 			return wire.Envelope{}, errors.New("the server ended the stream of events")
 		case err != nil:

@@ -179,3 +179,35 @@ func TestSSEWithoutAnEndpointEvent(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 }
+
+// A stream that is given up is not read any more: its requests could not be answered.
+func TestSSEAsksBesideABadEndpoint(t *testing.T) {
+	noLeaks(t)
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rawEvents(w, "event: endpoint\ndata: https://elsewhere.example/\n\n"+strings.Repeat("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\n", 100))
+		<-r.Context().Done()
+	}))
+	for range 50 {
+		var bad *ProtocolError
+		if _, _, err := dialSSE(t.Context(), dialOptions{url: url}); !errors.As(err, &bad) {
+			t.Fatalf("err = %v", err)
+		}
+	}
+}
+
+// A request of the server's that is refused has an id of the server's: it answers no call.
+func TestABrokenRequestAnswersNoCall(t *testing.T) {
+	noLeaks(t)
+	c := dialedSSE(t, dialOptions{max: 1000, url: serve(t, rawSSE("/m", func(w http.ResponseWriter, r rawRequest, say func(string)) {
+		if r.ID != nil {
+			for _, params := range []string{`{,}`, fmt.Sprintf("%q", strings.Repeat("x", 2000))} {
+				say(fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"sampling/createMessage\",\"params\":%s}\n\n", r.ID, params))
+			}
+			say(result(r.ID, "ok"))
+		}
+		w.WriteHeader(202)
+	}))})
+	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "ask", `{}`, 0)); err != nil || string(got) != `{"text":"ok"}` || c.Noise() != 2 {
+		t.Errorf("%s, %v, %d", got, err, c.Noise())
+	}
+}

@@ -103,8 +103,7 @@ func (f *stdio) read() (wire.Envelope, error) {
 		return env, err
 	case errors.As(err, &long):
 		f.reportNoise(long.Prefix)
-		id, _ := long.ID()
-		return wire.Envelope{}, &wire.BadFrame{ID: id, Err: err}
+		return wire.Envelope{}, long.Frame()
 	}
 	return wire.Envelope{}, f.exit(err)
 }

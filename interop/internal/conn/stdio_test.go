@@ -50,7 +50,7 @@ func TestASilentServerIsWokenOnce(t *testing.T) {
 func TestAnAnswerThatIsTooLongFailsItsCall(t *testing.T) {
 	noLeaks(t)
 	const server = `read x; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'
-		read call; printf '{"method":"notifications/message","params":"%09000d"}\n' 0; printf '{"result":"%09000d","jsonrpc":"2.0","id":2}\n' 0
+		read call; printf '{"method":"notifications/message","params":"%09000d"}\n' 0; printf '{"result":{"method":"%09000d"},"jsonrpc":"2.0","id":2}\n' 0
 		read one; read two; printf '{"result":"%09000d","jsonrpc":"2.0","id":3}\n' 0; read end`
 	c, _, err := DialStdio(t.Context(), Command{Command: proc.Command{Path: "sh", Args: []string{"-c", server}, Env: proc.Environ(os.Environ(), nil, false)}}, Options{MaxMessage: 8000})
 	if err != nil {

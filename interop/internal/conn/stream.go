@@ -136,21 +136,18 @@ var errNoVersion = &ProtocolError{What: "JSON that is not JSON-RPC 2.0"}
 // refuse counts what is no message, and fails the call that it seems to answer.
 func (c *stream) refuse(bad *wire.BadFrame) {
 	c.s.noise.Add(1)
+	if bad.Asks {
+		return // the server counts its own requests
+	}
 	for _, id := range append([]json.RawMessage{bad.ID}, bad.More...) {
 		if p := c.s.call(c.s.pending, id); p != nil {
 			p.finish(nil, &ProtocolError{"a broken answer", bad.Err})
 		}
 	}
 	var long *wire.TooLong
-	if errors.As(bad, &long) && bad.ID == nil && answers(long.Prefix) {
+	if errors.As(bad, &long) && bad.ID == nil && bytes.HasPrefix(long.Prefix, []byte("{")) {
 		c.unknownAnswer(long)
 	}
-}
-
-// answers reports whether a message that begins so is an answer, and no request or notification.
-func answers(prefix []byte) bool {
-	begin := prefix[:min(len(prefix), 64)]
-	return bytes.HasPrefix(begin, []byte("{")) && !bytes.Contains(begin, []byte(`"method"`))
 }
 
 // unknownAnswer fails the one call that waits for an answer which was too long to see its
