@@ -74,3 +74,21 @@ func nonblocking(t *testing.T, fd int) bool {
 	}
 	return flags&syscall.O_NONBLOCK != 0
 }
+
+// A socket that did not block before does not block afterwards.
+func TestServeStdioLeavesASocketNonblocking(t *testing.T) {
+	in, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdin := os.Stdin
+	t.Cleanup(func() { os.Stdin = stdin })
+	os.Stdin = os.NewFile(uintptr(in[0]), "stdin")
+	defer os.Stdin.Close()
+	_ = syscall.Close(in[1])
+	h := host.New(toolbox.NewRegistry(nil), nil)
+	defer h.Close()
+	if err := h.ServeStdio(t.Context()); err != nil || !nonblocking(t, in[0]) {
+		t.Error("O_NONBLOCK is gone", err)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // pollable is stdin or stdout read and written through the runtime's poller, which costs a
@@ -16,7 +18,7 @@ import (
 //
 // O_NONBLOCK belongs to the open file description, which other processes may share. On Linux
 // a pipe is therefore opened anew. Elsewhere, and for a socket, the flag is set only where
-// neither of the other two standard files is the same one, and is taken back at the end.
+// neither of the other two standard files is the same one, and is at the end what it was.
 func pollable(f *os.File, flag int) (polled *os.File, restore func()) {
 	none := func() {}
 	is, err := f.Stat()
@@ -41,6 +43,10 @@ func pollable(f *os.File, flag int) (polled *os.File, restore func()) {
 			return f, none
 		}
 	}
+	was, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err != nil {
+		return f, none
+	}
 	again, err := syscall.Dup(fd)
 	if err != nil {
 		return f, none
@@ -52,7 +58,7 @@ func pollable(f *os.File, flag int) (polled *os.File, restore func()) {
 	}
 	polled = os.NewFile(uintptr(again), f.Name())
 	return polled, func() {
-		_ = syscall.SetNonblock(fd, false)
-		_ = polled.Close()
+		_ = polled.Close() // waits for who reads or writes: with the flag off, that could block
+		_ = syscall.SetNonblock(fd, was&syscall.O_NONBLOCK != 0)
 	}
 }
