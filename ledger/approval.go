@@ -17,10 +17,10 @@ const (
 	DenyChanges   = interop.DenyChanges   // it is not live in this run, whatever is accepted meanwhile
 )
 
-// toolID is a tool of a server under one configuration.
+// toolID is a tool of a server under one configuration, by the name that the log has.
 type toolID struct{ config, server, name string }
 
-func (e Entry) toolID() toolID { return toolID{e.Config, e.Server, e.Tool} }
+func (e Entry) toolID() toolID { return toolID{e.Config, e.Server, clip(e.Tool)} }
 
 // approvals is the seal of each tool's version that was approved last.
 type approvals map[toolID]string

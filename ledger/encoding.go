@@ -84,7 +84,7 @@ func newRecord(e Entry) *record {
 	return r
 }
 
-// clip keeps two long texts apart by a hash.
+// clip keeps two long texts apart by a hash. What it has clipped it leaves alone.
 func clip(s string) string {
 	if len(s) <= maxText && utf8.ValidString(s) {
 		return s
@@ -93,7 +93,7 @@ func clip(s string) string {
 	if len(s) > maxText/2 {
 		s = s[:maxText/2]
 	}
-	return strings.ToValidUTF8(s, "\uFFFD") + "…" + hex.EncodeToString(sum[:8])
+	return strings.ToValidUTF8(s, "?") + "…" + hex.EncodeToString(sum[:8])
 }
 
 // appendLine appends the record's line, with its body if it has one, and sets its hash.

@@ -153,7 +153,7 @@ func newReconciliation(a *Attachment, servers map[string]reachable) *reconciliat
 // compare takes one listed tool: is it shown, and what does the ledger say of it?
 func (l *reconciliation) compare(d *toolbox.Descriptor) {
 	server := l.servers[d.Server]
-	t := toolID{server.config, d.Server, d.Tool}
+	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
 	m := l.a.sums(d)
 	changed := l.a.approved.isChanged(t, m.seal) || l.a.blind && l.a.approved[t] != m.seal
 	kept := changed && server.policy.Guards()

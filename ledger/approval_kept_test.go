@@ -64,3 +64,16 @@ func TestADeniedToolIsAcceptedElsewhere(t *testing.T) {
 		t.Errorf("it says %q, and there is %s", got, listed(a))
 	}
 }
+
+// A tool whose name the log has shortened is held as any other.
+func TestALongNameIsHeld(t *testing.T) {
+	name := "echo" + strings.Repeat("x", 1100)
+	s := newShelf(t, "fs", row(name, "Echoes."))
+	path := logPath(t)
+	ledger.Attach(t.Context(), ledger.Empty(), configs(s), &ledger.Options{Log: open(t, path)}).Close()
+	s.fill(t, row(name, "Echoes otherwise."))
+	a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: ledger.HoldChanges})
+	if got := listed(a); got != "" {
+		t.Errorf("there is %s", got)
+	}
+}
