@@ -111,8 +111,25 @@ func (j *joined) view(p Principal) *view {
 	for i, s := range j.sources {
 		snapshots[i] = s.Snapshot(p)
 	}
+	if v := j.keep(p, last, snapshots); v != nil {
+		return v
+	}
+	return j.view(p)
+}
+
+// keep is the view of snapshots that were read after last, now the last of p; nil where a call that ran meanwhile has read
+// a newer one of some source: to give both would be to give two with one version, or one that goes back.
+func (j *joined) keep(p Principal, last *view, snapshots []*Snapshot) *view {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if now, ok := j.views.Load(p); ok && now != last {
+		switch now := now.(*view); {
+		case slices.Equal(now.snapshots, snapshots):
+			return now
+		case now.hasNewer(snapshots):
+			return nil
+		}
+	}
 	v := j.merged(snapshots)
 	if last == nil {
 		j.kept++
@@ -123,6 +140,15 @@ func (j *joined) view(p Principal) *view {
 	}
 	j.views.Store(p, v)
 	return v
+}
+
+func (v *view) hasNewer(than []*Snapshot) bool {
+	for i, s := range v.snapshots {
+		if s != nil && than[i] != nil && s.Version > than[i].Version {
+			return true
+		}
+	}
+	return false
 }
 
 func (v *view) isCurrent(sources []Source, p Principal) bool {

@@ -87,3 +87,24 @@ func TestJoinNeverGivesTwoSnapshotsWithOneVersion(t *testing.T) {
 		t.Errorf("version %d after %d", after.Version, before.Version)
 	}
 }
+
+// A call that read one source before a change and the other after one must not give another snapshot with the version of
+// what a call between them gave.
+func TestJoinGivesNoVersionTwiceWhenCallsOverlap(t *testing.T) {
+	at := func(version uint64, name string) *toolbox.Snapshot {
+		return &toolbox.Snapshot{Version: version, Tools: []toolbox.Descriptor{described(name)}}
+	}
+	first, second := newFleet(at(1, "a"), nil), newFleet(nil, nil)
+	joined := toolbox.Join(first, second)
+	var between *toolbox.Snapshot
+	second.setEach(func(toolbox.Principal) *toolbox.Snapshot {
+		second.set(at(1, "b"))
+		first.set(at(2, "c"))
+		between = joined.Snapshot("")
+		second.set(at(2, "d"))
+		return at(2, "d")
+	})
+	if after := joined.Snapshot(""); after.Version <= between.Version {
+		t.Errorf("version %d after %d", after.Version, between.Version)
+	}
+}
