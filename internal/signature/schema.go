@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
@@ -33,7 +35,18 @@ type Schema struct {
 
 // Parse is the schema in raw, whose references are JSON pointers into raw. It never fails: what is no schema says nothing.
 func Parse(raw json.RawMessage) Schema {
-	return New(rawNode(raw), func(ref string) Node { return followPointer(rawNode(raw), ref) })
+	raw = bytes.TrimSpace(raw)
+	var known sync.Map // ref → Node: many may refer to one place, and it takes reading all of raw to find
+	return New(rawNode(raw), func(ref string) Node {
+		if n, ok := known.Load(ref); ok {
+			return n.(Node)
+		}
+		n := followPointer(rawNode(raw), ref)
+		if n != nil {
+			known.Store(ref, n)
+		}
+		return n
+	})
 }
 
 // New is a schema; lookup gives what a reference leads to, or nil.
@@ -69,8 +82,10 @@ func (s Schema) Sub(keyword string) (sub Schema, ok bool) {
 
 // Follow is the schema, or any other value, that a reference leads to from here, itself not resolved.
 func (s Schema) Follow(ref string) (target Schema, ok bool) {
-	n := s.lookup(ref)
-	return s.at(n), n != nil
+	if n := s.lookup(ref); n != nil {
+		return s.at(n), true
+	}
+	return s.at(rawNode(nil)), false
 }
 
 // String is the content of a string under a keyword; "" for all else.

@@ -294,8 +294,8 @@ func (st Style) declaration(p Parameter, depth int) string {
 	one += ": " + st.union(st.alternatives(p.declared, depth))
 	if st.Defaults {
 		if v := p.Schema.Member("default"); v != nil && v.Kind() != 'n' {
-			if text := v.JSON(20); len(text) <= 20 {
-				one += " = " + text
+			if short := v.JSON(20); len(short) <= 20 {
+				one += " = " + text.OneLine(short)
 			}
 		}
 	}
