@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"math/big"
@@ -10,11 +11,12 @@ import (
 // The bounds of one validation. A pair of a value and a schema that references lead to is judged once, so that references
 // that fan out cost nothing. One unit of work is about 100 ns.
 const (
-	maxWork      = 5_000_000
-	maxPairs     = 300_000
-	maxChain     = 3_000 // schemas within one another
-	maxFaults    = 1_000 // of one schema and what it leads to
-	stepsPerUnit = 20    // of a regular expression
+	maxWork       = 5_000_000
+	maxPairs      = 300_000
+	maxChain      = 3_000 // schemas within one another
+	maxFaults     = 1_000 // of one schema and what it leads to
+	stepsPerUnit  = 20    // of a regular expression
+	unitsPerFault = 4     // that is passed on: it takes 88 bytes
 )
 
 var (
@@ -60,11 +62,18 @@ func (r *result) fail(f fault) {
 	}
 }
 
+// adopt adds faults of another schema, or of another value.
+func (c *checker) adopt(r *result, faults []fault) {
+	faults = faults[:min(len(faults), maxFaults-len(r.faults))]
+	c.spent += unitsPerFault * len(faults)
+	r.faults = append(r.faults, faults...)
+}
+
 // take adds what came of the same value and another schema, that it has to fit too.
-func (r *result) take(o result) bool {
-	if len(o.faults) > 0 {
-		r.faults = append(r.faults, o.faults[:min(len(o.faults), maxFaults-len(r.faults))]...)
-		return false
+func (c *checker) take(r *result, o result) {
+	c.adopt(r, o.faults)
+	if o.faults != nil {
+		return
 	}
 	for name := range o.names {
 		r.see(name)
@@ -72,7 +81,6 @@ func (r *result) take(o result) bool {
 	for i := range o.items {
 		r.seeItem(i)
 	}
-	return true
 }
 
 func (r *result) see(name string) {
@@ -146,6 +154,9 @@ func (r *rule) cost(v *instance) int {
 	if r.constant != nil || r.values != nil || r.unique {
 		n += 5 * v.size
 	}
+	if number, ok := v.v.(json.Number); ok {
+		n += len(number) / 4 * (1 + len(r.bounds))
+	}
 	if s, ok := v.v.(string); ok {
 		n += len(s) / 1000
 		if r.pattern != nil {
@@ -155,6 +166,9 @@ func (r *rule) cost(v *instance) int {
 	for _, p := range r.patterns {
 		for name := range v.members {
 			n += 1 + p.cost(name)
+		}
+		if n > maxWork {
+			break
 		}
 	}
 	return n + 20*len(r.bounds) + 2*len(v.members) + len(v.items)
@@ -185,7 +199,7 @@ func (c *checker) judge(r *rule, v *instance) (out result) {
 		fail("pattern")
 	}
 	if r.ref != nil {
-		out.take(c.check(r.ref, v))
+		c.take(&out, c.check(r.ref, v))
 	}
 	if r.draft != 0 {
 		if c.spent += 10 * v.size; !isSchema(v.v, r.draft) {
@@ -224,12 +238,12 @@ func (c *checker) object(r *rule, v *instance, out *result) {
 		judged := r.anyName
 		if sub := r.properties[name]; sub != nil {
 			judged = true
-			out.faults = append(out.faults, c.check(sub, member).faults...)
+			c.adopt(out, c.check(sub, member).faults)
 		}
 		for _, p := range r.patterns {
 			if p.MatchString(name) {
 				judged = true
-				out.faults = append(out.faults, c.check(p.rule, member).faults...)
+				c.adopt(out, c.check(p.rule, member).faults)
 			}
 		}
 		switch {
@@ -237,7 +251,7 @@ func (c *checker) object(r *rule, v *instance, out *result) {
 		case r.additional.never:
 			out.fail(fault{rule: r, keyword: "additionalProperties", at: v, name: name})
 		default:
-			out.faults = append(out.faults, c.check(r.additional, member).faults...)
+			c.adopt(out, c.check(r.additional, member).faults)
 		}
 		if c.tracks && (judged || r.additional != nil) {
 			out.see(name)
@@ -270,7 +284,7 @@ func (c *checker) array(r *rule, v *instance, out *result) {
 			sub = r.tuple[i]
 		}
 		if sub != nil {
-			out.faults = append(out.faults, c.check(sub, item).faults...)
+			c.adopt(out, c.check(sub, item).faults)
 		}
 		fits := r.contains != nil && c.check(r.contains, item).faults == nil
 		if fits {
@@ -292,17 +306,17 @@ func (c *checker) array(r *rule, v *instance, out *result) {
 // combined holds v against the schemas that are combined in r.
 func (c *checker) combined(r *rule, v *instance, out *result) {
 	for _, sub := range r.allOf {
-		out.take(c.check(sub, v))
+		c.take(out, c.check(sub, v))
 	}
 	if r.anyOf != nil {
 		if fitting, branches := c.branches(r.anyOf, v, out); fitting == nil {
-			out.take(result{faults: closest(branches, fault{rule: r, keyword: "anyOf", at: v})})
+			c.take(out, result{faults: closest(branches, fault{rule: r, keyword: "anyOf", at: v})})
 		}
 	}
 	if r.oneOf != nil {
 		switch fitting, branches := c.branches(r.oneOf, v, out); len(fitting) {
 		case 0:
-			out.take(result{faults: closest(branches, fault{rule: r, keyword: "oneOf", at: v})})
+			c.take(out, result{faults: closest(branches, fault{rule: r, keyword: "oneOf", at: v})})
 		case 1:
 		default:
 			out.fail(fault{rule: r, keyword: "oneOf", at: v, twin: [2]int{fitting[0], fitting[1]}})
@@ -314,16 +328,16 @@ func (c *checker) combined(r *rule, v *instance, out *result) {
 	if r.condition != nil {
 		next := r.otherwise
 		if o := c.check(r.condition, v); o.faults == nil {
-			out.take(o)
+			c.take(out, o)
 			next = r.then
 		}
 		if next != nil {
-			out.take(c.check(next, v))
+			c.take(out, c.check(next, v))
 		}
 	}
 	for name, sub := range r.dependents {
 		if v.members[name] != nil {
-			out.take(c.check(sub, v))
+			c.take(out, c.check(sub, v))
 		}
 	}
 }
@@ -332,9 +346,10 @@ func (c *checker) combined(r *rule, v *instance, out *result) {
 func (c *checker) branches(rules []*rule, v *instance, out *result) (fitting []int, faults [][]fault) {
 	for i, sub := range rules {
 		if o := c.check(sub, v); o.faults != nil {
+			c.spent += len(o.faults) // for the comparison of them all
 			faults = append(faults, o.faults)
 		} else {
-			out.take(o)
+			c.take(out, o)
 			fitting = append(fitting, i)
 		}
 	}
@@ -345,7 +360,7 @@ func (c *checker) unevaluated(r *rule, v *instance, out *result) {
 	if r.unevaluatedProperties != nil {
 		for name, member := range v.members {
 			if !out.names[name] {
-				out.faults = append(out.faults, c.check(r.unevaluatedProperties, member).faults...)
+				c.adopt(out, c.check(r.unevaluatedProperties, member).faults)
 				out.see(name)
 			}
 		}
@@ -353,7 +368,7 @@ func (c *checker) unevaluated(r *rule, v *instance, out *result) {
 	if r.unevaluatedItem != nil {
 		for i, item := range v.items {
 			if !out.items[i] {
-				out.faults = append(out.faults, c.check(r.unevaluatedItem, item).faults...)
+				c.adopt(out, c.check(r.unevaluatedItem, item).faults)
 				out.seeItem(i)
 			}
 		}

@@ -21,6 +21,7 @@ type rule struct {
 	never  bool   // it is false
 	unsure bool   // something of it, or of what it leads to, is not checked, so that it accepts too much
 	shared bool   // a reference leads here
+	lost   bool   // something of it is left out that might have evaluated any property or item
 	err    error  // why it cannot be used
 	draft  int    // the draft that the value has to be a schema of; 0: none
 
@@ -129,6 +130,9 @@ func compile(doc any, raw json.RawMessage) (*rule, *compiler, error) {
 	var first *compiler
 	for _, d := range order {
 		c := newCompiler(doc, d.draft)
+		if c.doc.size > maxPaths {
+			return nil, nil, errLong
+		}
 		c.text = signature.Parse(raw)
 		root := c.rule(c.doc.root)
 		if first == nil {
@@ -190,7 +194,7 @@ func (c *compiler) relax(r *rule) {
 		c.note("a not whose schema is not checked in full is skipped")
 	}
 	if r.condition != nil && r.condition.unsure {
-		r.condition, r.then, r.otherwise = nil, nil, nil
+		r.condition, r.then, r.otherwise, r.lost = nil, nil, nil, true
 		c.note("an if whose schema is not checked in full is skipped")
 	}
 	if r.contains != nil && r.contains.unsure {
@@ -198,6 +202,9 @@ func (c *compiler) relax(r *rule) {
 	}
 	if slices.ContainsFunc(r.oneOf, func(sub *rule) bool { return sub.unsure }) {
 		r.allOf, r.oneOf = append(r.allOf, &rule{path: r.path, anyOf: r.oneOf}), nil
+	}
+	if r.lost && c.tracks {
+		r.allOf, r.lost = append(r.allOf, &rule{path: r.path, anyName: true, items: &rule{path: r.path}}), false
 	}
 }
 
@@ -207,7 +214,7 @@ func (c *compiler) note(format string, a ...any) {
 
 // fault notes a keyword that is left out, because this draft does not accept its value.
 func (c *compiler) fault(r *rule, path, expected string) {
-	r.unsure = true
+	r.unsure, r.lost = true, true
 	if len(c.faulty) >= maxFaulty {
 		return
 	}
@@ -220,7 +227,7 @@ type misplaced struct{ path, expected string }
 // faults are what is left out, in words.
 func (c *compiler) faults() (all []string) {
 	for _, m := range c.faulty[:min(len(c.faulty), maxNotes)] {
-		got, _ := c.text.Follow("#" + m.path)
+		got, _ := c.text.Follow(fragment(m.path))
 		all = append(all, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(shownPath(m.path), 200), m.expected, signature.Value(got)))
 	}
 	return all
@@ -263,7 +270,7 @@ func (c *compiler) reference(ref string, p place) (*rule, error) {
 		return nil, err
 	}
 	if target.draft != 0 {
-		return &rule{path: p.path, draft: target.draft}, nil
+		return &rule{path: p.path, draft: target.draft, unsure: true}, nil
 	}
 	r := c.rule(target)
 	r.shared = true
@@ -396,7 +403,7 @@ func (c *compiler) strings(r *rule, list []any, p place) (all []string) {
 	return all
 }
 
-const notRE2 = "RE2 does not know it, or it is too large"
+const notRE2 = "RE2 does not know it or reads it as something else, or it is too large"
 
 // assertion compiles a keyword that holds no schemas.
 // What it returns is what its value should be, "" where it is that.
@@ -404,6 +411,7 @@ func (c *compiler) assertion(r *rule, name string, doc map[string]any, p place) 
 	list, isList := p.value.([]any)
 	switch name {
 	case "type":
+		r.unsure = r.unsure || doc["nullable"] == true // JSON Schema does not know it
 		return c.types(r, p.value, doc["nullable"] == true)
 	case "const":
 		r.constant = map[string]bool{canonical(p.value): true}
@@ -540,6 +548,9 @@ func atMost(n *big.Rat) int {
 // isSchema reports whether a value is a schema of that draft.
 func isSchema(v any, draft int) bool {
 	c := newCompiler(v, draft)
-	c.rule(c.doc.root)
+	c.patterns = nil // which any text is, because format is an annotation
+	if c.doc.size <= maxPaths {
+		c.rule(c.doc.root)
+	}
 	return len(c.faulty) == 0
 }

@@ -24,6 +24,8 @@ func (p place) in(step string, value any) place {
 	return place{value: value, path: p.path + "/" + text.PointerStep(step), base: p.base}
 }
 
+var errLong = errors.New("its names or ids are too long")
+
 // document is a schema and all that references in it may lead to.
 type document struct {
 	root  place
@@ -31,6 +33,7 @@ type document struct {
 	idKey string // the keyword that gives a schema its URI
 	ids   map[string]place
 	names map[string]place // URI#anchor
+	size  int              // bytes of all paths and bases
 }
 
 func newDocument(doc any, draft int) *document {
@@ -43,14 +46,23 @@ func newDocument(doc any, draft int) *document {
 	return d
 }
 
+// maxPaths bounds the paths and bases of a document. A name of n bytes is in the path of all that is within it.
+const maxPaths = 32 << 20
+
 // dataKeywords hold values that may look like schemas.
 var dataKeywords = []string{"const", "enum", "default", "examples", "example"}
 
 // index finds what schemas are called. What is under a keyword that nobody knows is looked into, too: references lead there.
 func (d *document) index(p place) {
+	if d.size += len(p.path) + len(p.base); d.size > maxPaths {
+		return
+	}
 	switch v := p.value.(type) {
 	case []any:
 		for i, one := range v {
+			if d.size > maxPaths {
+				return
+			}
 			d.index(p.in(strconv.Itoa(i), one))
 		}
 	case map[string]any:
@@ -66,6 +78,9 @@ func (d *document) index(p place) {
 			}
 		}
 		for key, inner := range v {
+			if d.size > maxPaths {
+				return
+			}
 			if slices.Contains(dataKeywords, key) {
 				continue
 			}
@@ -76,6 +91,9 @@ func (d *document) index(p place) {
 				continue
 			}
 			for name, one := range named {
+				if d.size > maxPaths {
+					return
+				}
 				d.index(in.in(name, one))
 			}
 		}
@@ -106,7 +124,11 @@ func join(base, ref string) string {
 	if base == "" || err != nil || bad != nil {
 		return ref
 	}
-	return b.ResolveReference(r).String()
+	joined := b.ResolveReference(r).String()
+	if !b.IsAbs() && base[0] != '/' && ref[:min(len(ref), 1)] != "/" {
+		joined = strings.TrimPrefix(joined, "/") // which Go adds
+	}
+	return joined
 }
 
 // resolve is what a reference from a place with that base leads to.
@@ -132,6 +154,9 @@ func (d *document) resolve(ref, base string) (place, error) {
 		return p, nil
 	}
 	for _, step := range strings.Split(fragment, "/")[1:] {
+		if d.size += len(p.path); d.size > maxPaths {
+			return p, errLong
+		}
 		if p, ok = d.step(p, text.FromPointerStep(step)); !ok {
 			return p, fmt.Errorf("%s is not found", shorten(ref, 200))
 		}

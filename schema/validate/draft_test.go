@@ -99,6 +99,11 @@ func TestWhatCannotBeCheckedPasses(t *testing.T) {
 		{`{"$schema":1,"type":"string"}`, `"a"`, `1`, ""},
 		{`{"type":"string","properties":{"a":{"$schema":"nonsense"}}}`, `"a"`, `1`, ""},
 		{`{"$schema":"http://json-schema.org/draft-07/schema","$defs":{"a":{"$id":"#a"}},"type":"string"}`, `"a"`, `1`, ""},
+		{`{"type":"object","if":{"properties":{"m":{"format":"email"}}},"then":{"properties":{"a":{}}},"unevaluatedProperties":false}`, `{"a":1}`, `1`, "if"},
+		{`{"type":"object","anyOf":5,"unevaluatedProperties":false}`, `{"a":1}`, `1`, "anyOf"},
+		{`{"oneOf":[{"type":"string","nullable":true},{"type":"null"}]}`, `null`, `1`, ""},
+		{`{"type":"string","pattern":"^\\a[^]$"}`, `"ab"`, `1`, "reads it as something else"},
+		{`{"$id":"a.json","properties":{"x":{"$ref":"a.json#/$defs/y"}},"$defs":{"y":{"type":"integer"}}}`, `{"x":1}`, `{"x":"1"}`, ""},
 		{`{"items":[{"type":"string"}]}`, `["a"]`, `[1]`, "it is no valid draft 2020-12, and is read as draft 2019-09"},
 	} {
 		v := open(t, tt.schema)

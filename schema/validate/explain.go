@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	maxExpected = 200 // bytes of what is expected
-	manyNames   = 500 // names that are compared with a mistyped one
+	maxExpected  = 200             // bytes of what is expected
+	maxExplained = 4 * MaxProblems // faults, many of which may say the same
+	manyNames    = 500             // names that are compared with a mistyped one
 )
 
 // closest are the faults of the branch that the value was most likely meant for; none where no branch is for such values.
@@ -46,6 +47,8 @@ func discriminated(branches [][]fault) (fault, bool) {
 		if !f.isConstant() {
 			continue
 		}
+		f.others = slices.Clip(f.others) // which another fault may have too
+		before := len(f.others)
 		for _, branch := range branches[1:] {
 			i := slices.IndexFunc(branch, func(other fault) bool { return other.at == f.at && other.isConstant() })
 			if i < 0 {
@@ -53,7 +56,7 @@ func discriminated(branches [][]fault) (fault, bool) {
 			}
 			f.others = append(f.others, branch[i])
 		}
-		if len(f.others) == len(branches)-1 {
+		if len(f.others) == before+len(branches)-1 {
 			return f, true
 		}
 	}
@@ -74,8 +77,8 @@ func (v *Validator) explain(faults []fault, arguments signature.Schema) *Error {
 		)
 	})
 	out := &Error{}
-	for _, f := range faults {
-		if len(out.Problems) == MaxProblems {
+	for i, f := range faults {
+		if len(out.Problems) == MaxProblems || i >= maxExplained {
 			out.More++
 		} else if p := v.problem(f, arguments); !slices.Contains(out.Problems, p) {
 			out.Problems = append(out.Problems, p)
@@ -99,7 +102,7 @@ func (v *Validator) problem(f fault, arguments signature.Schema) Problem {
 	if f.name != "" {
 		p.Path += "/" + text.PointerStep(f.name)
 	}
-	if got, ok := arguments.Follow("#" + p.Path); ok {
+	if got, ok := arguments.Follow(fragment(p.Path)); ok {
 		p.Got = signature.Value(got)
 	}
 	s := v.at(f.rule)
@@ -133,7 +136,7 @@ func (v *Validator) problem(f fault, arguments signature.Schema) Problem {
 
 // at is a schema as it is written.
 func (v *Validator) at(r *rule) signature.Schema {
-	s, _ := v.text.Follow("#" + r.path)
+	s, _ := v.text.Follow(fragment(r.path))
 	return s
 }
 
@@ -155,7 +158,7 @@ func nearestProperty(r *rule, parent, name string) string {
 // expected is what would do where f is.
 func (v *Validator) expected(f fault, s signature.Schema) string {
 	all := []string{v.wanted(f, s)}
-	for _, other := range f.others {
+	for _, other := range f.others[:min(len(f.others), maxExpected)] {
 		if one := v.wanted(other, v.at(other.rule)); !slices.Contains(all, one) {
 			all = append(all, one)
 		}
@@ -172,7 +175,7 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 	case "const":
 		return signature.Value(s.Member("const"))
 	case "enum":
-		return choices(s, f.at.v)
+		return cmp.Or(choices(s, f.at.v), "nothing")
 	case "uniqueItems":
 		return "unique items"
 	case "minContains", "maxContains":
@@ -189,7 +192,8 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 			return fmt.Sprintf("exactly one of the alternatives, of which the %s and the %s both fit", ordinal(f.twin[0]), ordinal(f.twin[1]))
 		}
 		var all []string
-		for _, sub := range slices.Concat(f.rule.anyOf, f.rule.oneOf) {
+		subs := slices.Concat(f.rule.anyOf, f.rule.oneOf)
+		for _, sub := range subs[:min(len(subs), maxExpected)] {
 			if t := v.typeOf(sub); !slices.Contains(all, t) && len(all) < signature.Note.Choices {
 				all = append(all, t)
 			}
@@ -199,7 +203,11 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 		}
 		return strings.Join(all, " | ")
 	}
-	return signature.Bound(f.keyword, s.Member(f.keyword))
+	n := s.Member(f.keyword)
+	if n != nil && n.Kind() == 't' { // draft 4's exclusiveMinimum
+		n = s.Member(strings.ToLower(f.keyword[9:10]) + f.keyword[10:])
+	}
+	return signature.Bound(f.keyword, n)
 }
 
 func contained(f fault, s signature.Schema, t string) string {
@@ -247,10 +255,10 @@ func ordinal(i int) string {
 	return fmt.Sprintf("%dth", i+1)
 }
 
-// shorten cuts a text to about most bytes, and makes one line of it.
+// shorten cuts a text to about most bytes, and makes one line of it that does nothing to a terminal.
 func shorten(s string, most int) string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(text.Clip(s, most), "\uFFFD")), " ")
+	return strings.Join(strings.Fields(text.OneLine(strings.ToValidUTF8(text.Clip(s, most), "\uFFFD"))), " ")
 }
 
 // quote is a name as JSON, cut.
-func quote(s string) string { return string(text.Quote(text.Clip(s, maxShownName))) }
+func quote(s string) string { return text.OneLine(string(text.Quote(text.Clip(s, maxShownName)))) }

@@ -23,6 +23,7 @@ func TestFaultyKeywordsAreLeftOut(t *testing.T) {
 		{`"anyOf":[5,{"required":["x"]}]`, "/anyOf/0 is left out"},
 		{`"anyOf":[]`, "/anyOf is left out"},
 		{`"additionalProperties":"no"`, "/additionalProperties is left out"},
+		{`"patternProperties":{"%41":7}`, "/patternProperties/%41 is left out: expected object or boolean, got 7"},
 		{`"$defs":{"a":7},"patternProperties":{"x":[]}`, "/$defs/a is left out"},
 		{`"$schema":"http://json-schema.org/draft-07/schema#","items":5,"enum":5`, "/items is left out"},
 	} {

@@ -75,6 +75,9 @@ func outcome(t *testing.T, schema, arguments string) string {
 		}
 		return misfits
 	case errors.Is(err, validate.ErrUnchecked):
+		if len(err.Error()) > 500 {
+			t.Errorf("an error of %d bytes", len(err.Error()))
+		}
 		t.Log(err)
 		return unchecked
 	}
@@ -135,6 +138,18 @@ func TestHostileSchemasAndArguments(t *testing.T) {
 		{"a large pattern in a large text", `{"pattern":"(x+x+)+[a-z]{900}y"}`, `"` + strings.Repeat("x", 1_000_000) + `"`, unchecked},
 		{"patterns for many names", `{"patternProperties":{` + each(1000, func(i int) string { return fmt.Sprintf(`"^%d":{}`, i) }) + `}}`, "{" + each(50_000, func(i int) string { return fmt.Sprintf(`"%d":1`, i) }) + "}", unchecked},
 		{"unevaluated everywhere", `{"unevaluatedProperties":false,"allOf":[` + each(3000, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{}}}`, i) }) + `]}`, "{" + each(3000, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + "}", unchecked},
+		{"more faults than are kept, before others", `{"items":{"items":{"type":"string"}},"allOf":[{"type":"object"}]}`, "[[" + strings.Repeat("1,", 998) + "1],[" + strings.Repeat("1,", 998) + "1]]", misfits},
+		{"many faults of many names, often", `{"$defs":{"x":{"allOf":[` + each(1000, func(int) string { return `{"type":"null"}` }) + `]}},"allOf":[` +
+			each(200, func(int) string { return `{"unevaluatedProperties":{"$ref":"#/$defs/x"}}` }) + `]}`, "{" + each(500, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + "}", unchecked},
+		{"many numbers that are too large", `{}`, "[" + strings.Repeat("1e999,", 40_000) + "1]", unchecked},
+		{"a long name above many", `{"properties":{"` + strings.Repeat("x", 500_000) + `":{"properties":{` + each(4000, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}}}`, `1`, unread},
+		{"a long base of many", `{"$id":"http://x/` + strings.Repeat("x", 500_000) + `/","$defs":{` + each(2000, func(i int) string { return fmt.Sprintf(`"p%d":{"$id":"a%d"}`, i, i) }) + `}}`, `1`, unread},
+		{"a long text, often", `{"allOf":[` + each(1000, func(int) string { return `{"not":{"const":{}}}` }) + `]}`, `{"a":"` + strings.Repeat("x", 1_000_000) + `"}`, unchecked},
+		{"one fault often, in long arguments", `{"allOf":[` + each(900, func(int) string { return `{"properties":{"z":{"type":"string"}}}` }) + `]}`, `{"a":"` + strings.Repeat("x", 10_000_000) + `","z":1}`, misfits},
+		{"many references to describe", `{"description":"` + strings.Repeat("x", 800_000) + `","$defs":{"t":{}},"anyOf":[` + each(3, func(int) string {
+			return `{"type":"object","properties":{` + each(1500, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/t"}`, i) }) + `}}`
+		}) + `]}`, `1`, misfits},
+		{"patterns within schemas as arguments", `{"items":{"$ref":"http://json-schema.org/draft-07/schema#"}}`, "[" + each(2000, func(int) string { return `{"pattern":"[a-z]{900}[b-z]{900}"}` }) + "]", fits},
 		{"the metaschema", `{"$ref":"http://json-schema.org/draft-07/schema#"}`, nested("items", 100), fits},
 		{"the metaschema, and no schema", `{"$ref":"http://json-schema.org/draft-07/schema#"}`, `{"type":"strin"}`, misfits},
 		{"references that depend on who asks", `{"$dynamicAnchor":"a","properties":{"c":{"$dynamicRef":"#a"}}}`, `{}`, unread},

@@ -3,6 +3,7 @@ package validate
 import (
 	"regexp"
 	"regexp/syntax"
+	"strings"
 )
 
 // A regular expression takes memory for each of its instructions, and time for each of them at each character.
@@ -11,6 +12,9 @@ const (
 	maxOne      = 10_000  // instructions of one
 	maxTogether = 100_000 // of all in one schema
 )
+
+// foreign is what Go reads as something else than JavaScript does.
+var foreign = regexp.MustCompile(`\\[aACEQzZ]|\\[pP][^{]|\\x\{|\[\^?\]|\[:`)
 
 // pattern is a regular expression that is known to be small.
 type pattern struct {
@@ -31,6 +35,9 @@ func newPatterns() *patterns { return &patterns{known: map[string]*pattern{}} }
 
 // get is the pattern of a text, nil where it cannot be used.
 func (ps *patterns) get(text string) *pattern {
+	if ps == nil {
+		return nil
+	}
 	p, ok := ps.known[text]
 	if !ok {
 		p = ps.compile(text)
@@ -40,7 +47,7 @@ func (ps *patterns) get(text string) *pattern {
 }
 
 func (ps *patterns) compile(text string) *pattern {
-	if len(text) > maxPattern {
+	if len(text) > maxPattern || foreign.MatchString(strings.ReplaceAll(text, `\\`, "")) {
 		return nil
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)

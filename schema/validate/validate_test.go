@@ -109,6 +109,12 @@ func TestEachKeywordHasItsWords(t *testing.T) {
 		{`{"const":{"a":1}}`, `{"a":2}`, `/: expected {"a":1}, got {"a":2}`},
 		{`{"if":{"properties":{"a":{"const":1}}},"then":{"required":["b"]}}`, `{"a":1}`, `/: missing required "b"`},
 		{`false`, `{}`, `/: expected nothing, got {}`},
+		{`{"minimum":5,"exclusiveMinimum":true}`, `5`, `/: expected greater than 5, got 5`},
+		{`{"enum":[]}`, `5`, `/: expected nothing, got 5`},
+		{`{"properties":{"%41":{"const":"a"}},"required":["A"]}`, `{"%41":1}`, "/: missing required \"A\"\n/%41: expected \"a\", got 1"},
+		{`{"additionalProperties":false}`, `{"%41":1}`, `/: unknown property "%41"`},
+		{" {\"const\":1}", "\n 2", `/: expected 1, got 2`},
+		{`{"additionalProperties":{"additionalProperties":false}}`, `{"a\u001b[31m\u202e":{"b\u009b\u007f\u202e":1}}`, `/a[31m: unknown property "b"`},
 	} {
 		if diff := cmp.Diff(tt.want, told(t, open(t, tt.schema), tt.arguments)); diff != "" {
 			t.Errorf("%s of %s: %s", tt.arguments, tt.schema, diff)

@@ -20,17 +20,21 @@ type instance struct {
 	up      *instance // what it is in; nil for the root
 	step    string    // its name or place there
 	depth   int
-	size    int // values within it, itself included
+	size    int // values within it, itself included; a long one counts as several
 	members map[string]*instance
 	items   []*instance
 }
 
 func newInstance(v any, up *instance, step string) *instance {
-	node := &instance{v: v, up: up, step: step, size: 1}
+	node := &instance{v: v, up: up, step: step, size: 1 + len(step)/64}
 	if up != nil {
 		node.depth = up.depth + 1
 	}
 	switch v := v.(type) {
+	case string:
+		node.size += len(v) / 64
+	case json.Number:
+		node.size += len(v) / 16
 	case map[string]any:
 		node.members = make(map[string]*instance, len(v))
 		for name, member := range v {
@@ -109,15 +113,19 @@ func decode(raw json.RawMessage) (doc any, err error) {
 }
 
 // checkNumbers bounds what it takes to calculate with the numbers within v.
-func checkNumbers(v any) (err error) {
+func checkNumbers(v any) error {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, member := range v {
-			err = errors.Join(err, checkNumbers(member))
+			if err := checkNumbers(member); err != nil {
+				return err
+			}
 		}
 	case []any:
 		for _, item := range v {
-			err = errors.Join(err, checkNumbers(item))
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
 		}
 	case json.Number:
 		_, exponent, _ := strings.Cut(strings.ToLower(string(v)), "e")
@@ -125,7 +133,7 @@ func checkNumbers(v any) (err error) {
 			return errNumber
 		}
 	}
-	return err
+	return nil
 }
 
 // rational is a number; nil for all else.
