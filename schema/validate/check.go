@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // The bounds of one validation. A pair of a value and a schema that references lead to is judged once, so that references
@@ -22,6 +24,7 @@ const (
 var (
 	errWork  = errors.New("it would take too long")
 	errChain = errors.New("they and the schema are too deep")
+	errClass = errors.New("whether a letter, digit or space beyond ASCII matches a pattern is for its reader to say")
 	errCycle = errors.New("the schema leads back to itself without end")
 )
 
@@ -195,7 +198,7 @@ func (c *checker) judge(r *rule, v *instance) (out result) {
 			fail(b.keyword)
 		}
 	}
-	if s, ok := v.v.(string); ok && r.pattern != nil && !r.pattern.MatchString(s) {
+	if s, ok := v.v.(string); ok && r.pattern != nil && !c.matches(r.pattern, s) {
 		fail("pattern")
 	}
 	if r.ref != nil {
@@ -215,6 +218,15 @@ func (c *checker) judge(r *rule, v *instance) (out result) {
 	c.combined(r, v, &out)
 	c.unevaluated(r, v, &out)
 	return out
+}
+
+// matches reports whether a text matches; what does not as Go reads the pattern may do as the server does.
+func (c *checker) matches(p *pattern, s string) bool {
+	fits := p.MatchString(s)
+	if !fits && p.classes && strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		c.stop(errClass)
+	}
+	return fits
 }
 
 func (c *checker) object(r *rule, v *instance, out *result) {
@@ -241,7 +253,7 @@ func (c *checker) object(r *rule, v *instance, out *result) {
 			c.adopt(out, c.check(sub, member).faults)
 		}
 		for _, p := range r.patterns {
-			if p.MatchString(name) {
+			if c.matches(p.pattern, name) {
 				judged = true
 				c.adopt(out, c.check(p.rule, member).faults)
 			}

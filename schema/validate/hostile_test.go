@@ -149,6 +149,11 @@ func TestHostileSchemasAndArguments(t *testing.T) {
 		{"many references to describe", `{"description":"` + strings.Repeat("x", 800_000) + `","$defs":{"t":{}},"anyOf":[` + each(3, func(int) string {
 			return `{"type":"object","properties":{` + each(1500, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/t"}`, i) }) + `}}`
 		}) + `]}`, `1`, misfits},
+		{"a letter beyond ASCII", `{"pattern":"^\\w+$"}`, `"über"`, unchecked},
+		{"a space beyond ASCII", `{"pattern":"^a\\sb$"}`, `"a\u00a0b"`, unchecked},
+		{"a name beyond ASCII", `{"patternProperties":{"^\\w$":{}},"additionalProperties":false}`, `{"é":1}`, unchecked},
+		{"a letter beyond ASCII that any reader takes", `{"pattern":"\\S","required":["a"]}`, `"é"`, fits},
+		{"a letter beyond ASCII that no reader takes", `{"pattern":"^[a-z\\\\w]+$"}`, `"é"`, misfits},
 		{"patterns within schemas as arguments", `{"items":{"$ref":"http://json-schema.org/draft-07/schema#"}}`, "[" + each(2000, func(int) string { return `{"pattern":"[a-z]{900}[b-z]{900}"}` }) + "]", fits},
 		{"the metaschema", `{"$ref":"http://json-schema.org/draft-07/schema#"}`, nested("items", 100), fits},
 		{"the metaschema, and no schema", `{"$ref":"http://json-schema.org/draft-07/schema#"}`, `{"type":"strin"}`, misfits},

@@ -16,10 +16,14 @@ const (
 // foreign is what Go reads as something else than JavaScript does.
 var foreign = regexp.MustCompile(`\\[aACEQzZ]|\\[pP][^{]|\\x\{|\[\^?\]|\[:`)
 
+// classes are what Go, as JavaScript mostly does, takes for ASCII, and Python and Rust do not.
+var classes = regexp.MustCompile(`\\[wWdDsSbB]`)
+
 // pattern is a regular expression that is known to be small.
 type pattern struct {
 	*regexp.Regexp
-	size int // instructions, about
+	classes bool
+	size    int // instructions, about
 }
 
 // cost is what it takes to match a text, in the units of [maxWork].
@@ -47,7 +51,8 @@ func (ps *patterns) get(text string) *pattern {
 }
 
 func (ps *patterns) compile(text string) *pattern {
-	if len(text) > maxPattern || foreign.MatchString(strings.ReplaceAll(text, `\\`, "")) {
+	escapes := strings.ReplaceAll(text, `\\`, "")
+	if len(text) > maxPattern || foreign.MatchString(escapes) {
 		return nil
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
@@ -63,7 +68,7 @@ func (ps *patterns) compile(text string) *pattern {
 		return nil
 	}
 	ps.size += size
-	return &pattern{compiled, size}
+	return &pattern{compiled, classes.MatchString(escapes), size}
 }
 
 // instructions is about how many a regular expression is compiled to, at most a little over maxOne.
