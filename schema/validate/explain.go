@@ -102,7 +102,7 @@ func (v *Validator) problem(f fault, arguments signature.Schema) Problem {
 	if f.name != "" {
 		p.Path += "/" + text.PointerStep(f.name)
 	}
-	if got, ok := arguments.Follow(fragment(p.Path)); ok {
+	if got, ok := arguments.Follow(fragmentOf(p.Path)); ok {
 		p.Got = signature.Value(got)
 	}
 	s := v.at(f.rule)
@@ -136,7 +136,7 @@ func (v *Validator) problem(f fault, arguments signature.Schema) Problem {
 
 // at is a schema as it is written.
 func (v *Validator) at(r *rule) signature.Schema {
-	s, _ := v.text.Follow(fragment(r.path))
+	s, _ := v.text.Follow(fragmentOf(r.path))
 	return s
 }
 

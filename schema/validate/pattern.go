@@ -13,8 +13,8 @@ const (
 	maxTogether = 100_000 // of all in one schema
 )
 
-// foreign is what Go reads as something else than JavaScript does.
-var foreign = regexp.MustCompile(`\\[aACEQzZ]|\\[pP][^{]|\\x\{|\[\^?\]|\[:`)
+// foreignSyntax is what Go reads as something else than JavaScript does.
+var foreignSyntax = regexp.MustCompile(`\\[aACEQzZ]|\\[pP][^{]|\\x\{|\[\^?\]|\[:`)
 
 // classes are what Go, as JavaScript mostly does, takes for ASCII, and Python and Rust do not.
 var classes = regexp.MustCompile(`\\[wWdDsSbB]`)
@@ -52,7 +52,7 @@ func (ps *patterns) get(text string) *pattern {
 
 func (ps *patterns) compile(text string) *pattern {
 	escapes := strings.ReplaceAll(text, `\\`, "")
-	if len(text) > maxPattern || foreign.MatchString(escapes) {
+	if len(text) > maxPattern || foreignSyntax.MatchString(escapes) {
 		return nil
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
