@@ -19,7 +19,7 @@ func ExampleCheck() {
 		fmt.Printf("%s: %s (%s)\n", f.Path, f.Message, f.Source)
 	}
 	// Output:
-	// /anyOf: anyOf cannot be at the root (anthropics/claude-code#5973)
+	// /anyOf: anyOf cannot stand at the root (anthropics/claude-code#5973)
 	// /properties/id/exclusiveMinimum: exclusiveMinimum is true; draft 2020-12 takes a number (Dokploy/mcp#74)
 }
 
