@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	maxTimeout    = 30 * 24 * time.Hour     // beyond this a unit was mistaken
-	totalFloor    = 10 * time.Minute        // the default of interop.Timeouts.Total, which a longer step must lift
-	likelySeconds = 1000 * time.Millisecond // below this somebody probably meant seconds
+	maxTimeout     = 30 * 24 * time.Hour     // beyond this a unit was mistaken
+	totalFloor     = 10 * time.Minute        // the default of interop.Timeouts.Total, which a longer step must lift
+	leastPlausible = 1000 * time.Millisecond // below this somebody probably meant seconds
 )
 
 // timeouts are what "timeout" says: milliseconds as a number, or a duration as Go
@@ -40,7 +40,7 @@ func (r *reading) timeouts() interop.Timeouts {
 // bound is one duration; 0 where it cannot be read.
 func (r *reading) bound(field string, v *hujson.Value) time.Duration {
 	d, err := duration(v.Value)
-	if v.Value.Kind() == '0' && d > 0 && d < likelySeconds {
+	if v.Value.Kind() == '0' && d > 0 && d < leastPlausible {
 		r.note(v.StartOffset, fmt.Sprintf("%q counts milliseconds, and this is less than a second", field), `write "30s" for seconds`)
 	}
 	switch {
