@@ -56,10 +56,8 @@ staticcheck:
 platforms:
 	GOOS=windows $(GO) build ./... && GOOS=darwin $(GO) build ./...
 
-# Without the detector schema's properties are tried on many more schemas.
 race: peers
 	$(GO) test -race ./...
-	$(GO) test ./schema/...
 
 fuzz:
 	scripts/fuzz $(FUZZTIME)
@@ -70,7 +68,9 @@ bench:
 compare:
 	$(GO) run ./internal/testkit/bench/compare
 
+# Without the detector schema's properties are tried on many more schemas.
 soak: peers
+	$(GO) test ./schema/...
 	INDUS_SOAK=1 $(GO) test -timeout 60m -run Soak -v ./...
 	$(MAKE) fuzz FUZZTIME=10m
 
