@@ -124,14 +124,16 @@ func waitDone(t *testing.T, p *proc.Process) {
 
 func waitGone(t *testing.T, pids ...int) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("processes %v are gone", pids), func() bool {
-		for _, pid := range pids {
-			if alive(pid) {
-				return false
+	end := time.Now().Add(deadline)
+	for _, pid := range pids {
+		for alive(pid) {
+			if time.Now().After(end) {
+				out, _ := exec.Command("ps", "-o", "pid,ppid,pgid,sess,stat,wchan:30,lstart,args", "-p", strconv.Itoa(pid)).CombinedOutput()
+				t.Fatalf("process %d is not gone:\n%s", pid, out)
 			}
+			time.Sleep(5 * time.Millisecond)
 		}
-		return true
-	})
+	}
 }
 
 func eventually(t *testing.T, what string, holds func() bool) {

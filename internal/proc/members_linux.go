@@ -22,15 +22,23 @@ var lastScan struct {
 }
 
 // A member is a process that may belong to somebody. Its mark is "" where it has
-// none, or has hidden it.
+// none, or has hidden it, or is executing a program just now and has no environment yet.
 type member struct {
 	pid, session, group int
 	mark                string
+	executing           bool
+}
+
+// alone reports whether none of ours lives.
+func (p *Process) alone() bool {
+	found, unsure := p.members()
+	return len(found) == 0 && !unsure
 }
 
 // members are the processes of p that live and that we may signal: those of its
-// group or session, and those that carry its mark.
-func (p *Process) members() (found []member) {
+// group or session, and those that carry its mark. unsure: there may be more, because
+// somebody that started after p is about to execute a program.
+func (p *Process) members() (found []member, unsure bool) {
 	asked := time.Now()
 	lastScan.mu.Lock()
 	if !lastScan.began.After(asked) {
@@ -42,9 +50,18 @@ func (p *Process) members() (found []member) {
 	for _, m := range all {
 		if p.owns(m) {
 			found = append(found, m)
+		} else if m.executing {
+			state, start := stat(m.pid)
+			unsure = unsure || living(state) && startedAfter(start, p.session)
 		}
 	}
-	return found
+	return found, unsure
+}
+
+// startedAfter reports whether a process that started at start may descend from a leader ("pid:start").
+func startedAfter(start, leader string) bool {
+	_, since, _ := strings.Cut(leader, ":")
+	return len(start) > len(since) || len(start) == len(since) && start >= since
 }
 
 // scanProcesses looks at all processes that we may signal.
@@ -75,17 +92,17 @@ func memberOf(pid int, buf *[]byte) member {
 	}
 	group, _ := unix.Getpgid(pid)
 	m := member{pid: pid, session: session, group: group}
-	fd, err := unix.Open(fmt.Sprintf("/proc/%d/environ", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return m
+	env, err := environOf(pid, buf)
+	for tries := 0; err == nil && len(env) == 0 && tries < 3; tries++ {
+		// The environment of a program comes last when it is executed.
+		var empty bool
+		if m.executing, empty = environState(pid); m.executing || empty {
+			break
+		}
+		m.executing = true // until it is read
+		env, err = environOf(pid, buf)
 	}
-	defer unix.Close(fd)
-	env := (*buf)[:0]
-	for n := 1; n > 0; env = env[:len(env)+max(0, n)] {
-		env = slices.Grow(env, 16<<10)
-		n, _ = unix.Read(fd, env[len(env):cap(env)])
-	}
-	*buf = env
+	m.executing = m.executing && len(env) == 0
 	for pair := range bytes.SplitSeq(env, []byte{0}) {
 		if mark, ok := bytes.CutPrefix(pair, []byte(markName+"=")); ok {
 			m.mark = string(mark)
@@ -94,20 +111,44 @@ func memberOf(pid int, buf *[]byte) member {
 	return m
 }
 
+func environOf(pid int, buf *[]byte) ([]byte, error) {
+	fd, err := unix.Open(fmt.Sprintf("/proc/%d/environ", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	env := (*buf)[:0]
+	for n := 1; n > 0; env = env[:len(env)+max(0, n)] {
+		env = slices.Grow(env, 16<<10)
+		n, _ = unix.Read(fd, env[len(env):cap(env)])
+	}
+	*buf = env
+	return env, nil
+}
+
+// environState reads where the environment of a process is in its memory: nowhere yet, or at nothing.
+func environState(pid int) (none, empty bool) {
+	f := statFields(pid)
+	return len(f) > 48 && f[48] == "0", len(f) > 48 && f[47] == f[48]
+}
+
 func (p *Process) owns(m member) bool {
 	if m.session != p.Pid() && m.group != p.Pid() && (p.mark == "" || m.mark != p.mark) {
 		return false
 	}
 	state, _ := stat(m.pid)
-	return state != "" && state != "Z" && state != "X"
+	return living(state)
 }
+
+func living(state string) bool { return state != "" && state != "Z" && state != "X" }
 
 // signalMembers signals those outside of the leader's group, and reports whether
 // there are any. A handle is a pidfd: a process that gets the number meanwhile is
 // not met.
 func (p *Process) signalMembers(s signal) (any bool) {
 	var buf []byte
-	for _, m := range p.members() {
+	found, _ := p.members()
+	for _, m := range found {
 		if m.group == p.Pid() {
 			continue
 		}
@@ -129,10 +170,15 @@ func startOf(pid int) string {
 
 // stat reads a process's state and start time, "" where there is none.
 func stat(pid int) (state, start string) {
-	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	f := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // a name may hold anything
+	f := statFields(pid)
 	if len(f) < 20 {
 		return "", ""
 	}
 	return f[0], f[19]
+}
+
+// statFields are what /proc/PID/stat has after the name, from the third field on; none where there is no process.
+func statFields(pid int) []string {
+	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // a name may hold anything
 }

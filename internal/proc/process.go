@@ -173,9 +173,6 @@ func (p *Process) outlast() (alone bool) {
 	return waitUntil(func() bool { return p.released() && p.alone() }, p.grace.Term-time.Since(termed), p.killed)
 }
 
-// alone reports whether none of ours lives.
-func (p *Process) alone() bool { return len(p.members()) == 0 }
-
 // released reports whether nobody holds the other side of our ends.
 func (p *Process) released() bool { return !slices.ContainsFunc(p.ends, pipeHeld) }
 
