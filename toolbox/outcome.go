@@ -78,7 +78,7 @@ func blocksJSON(blocks []Block) json.RawMessage {
 		}
 		if b.Text != nil {
 			out.WriteString(`{"kind":"text","text":`)
-			out.Write(quote(*b.Text))
+			out.Write(text.Quote(*b.Text))
 		} else {
 			out.WriteString(`{"kind":"json","value":`)
 			out.Write(b.value())
@@ -104,7 +104,7 @@ func validJSON(raw json.RawMessage) json.RawMessage {
 	case len(raw) == 0:
 		return json.RawMessage("null")
 	case !json.Valid(raw):
-		return quote(string(raw))
+		return text.Quote(string(raw))
 	case !utf8.Valid(raw):
 		return bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	}
@@ -128,10 +128,8 @@ func (v value) within(budget int) (json.RawMessage, int) {
 		v.text = compact.String()
 	}
 	shown, n := cutMiddle(strings.ToValidUTF8(v.text, "\uFFFD"), budget)
-	return quote(shown), n
+	return text.Quote(shown), n
 }
-
-func quote(s string) json.RawMessage { return text.Quote(s) }
 
 // cutMiddle takes the middle out of s, which is UTF-8, so that what is left and the note about it fit in budget bytes: the
 // beginning of an output says what it is, and the end how it went. The note itself is never cut. A negative budget is none.

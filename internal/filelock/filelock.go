@@ -35,20 +35,24 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := Wait(ctx, file); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return func() { file.Close() }, nil // which unlocks
+}
+
+// Wait waits for the lock of an open file, which holds it until it is closed. Once the
+// context is over it returns ctx.Err().
+func Wait(ctx context.Context, file *os.File) error {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		err := Try(file)
-		if err == nil {
-			return func() { file.Close() }, nil // which unlocks
-		}
-		if !errors.Is(err, ErrHeld) {
-			file.Close()
-			return nil, err
+		if err := Try(file); !errors.Is(err, ErrHeld) {
+			return err
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			file.Close()
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }

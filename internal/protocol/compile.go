@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/indusagi/indus/internal/keyword"
 	"github.com/indusagi/indus/internal/text"
@@ -67,7 +68,9 @@ func (c *compiler) walk(v any, depth int) (why string) {
 }
 
 // plainID is an $id that no reader of URIs refuses.
-var plainID = regexp.MustCompile(`^(https?://[\w.-]+(:\d{1,5})?/[\w./-]*|urn:[\w.-]+:[\w:.-]+|[\w./-]*)#?$`)
+var plainID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(https?://[\w.-]+(:\d{1,5})?/[\w./-]*|urn:[\w.-]+:[\w:.-]+|[\w./-]*)#?$`)
+})
 
 // schema looks at one schema and at all that its keywords lead to.
 func (c *compiler) schema(v any) string {
@@ -115,7 +118,7 @@ func (c *compiler) keyword(s map[string]any, key string, v any) string {
 	case slices.Contains([]string{"id", "$async", "$anchor", "$dynamicAnchor"}, key):
 		return key + " is not supported"
 	case typed && (v == nil || reflect.TypeOf(v).Kind() != kind),
-		key == "$id" && !plainID.MatchString(id),
+		key == "$id" && !plainID().MatchString(id),
 		key == "enum" && len(list) == 0,
 		(key == "type" || key == "nullable") && !typesAgree(s):
 		return key + " has a value that it cannot have"

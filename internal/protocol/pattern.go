@@ -21,31 +21,30 @@ const (
 	maxPatternLength = 4096
 )
 
-// sharedPattern is compiled when it is first needed, which is seldom.
-var sharedPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:` + patternRepeated + patternQuantity + `|` + patternOther + `)*$`)
+// patternParts are compiled when they are first needed, which is seldom.
+var patternParts = sync.OnceValue(func() (p struct{ shared, lookAround, quantifiedEnd, escapes *regexp.Regexp }) {
+	p.shared = regexp.MustCompile(`^(?:` + patternRepeated + patternQuantity + `|` + patternOther + `)*$`)
+	p.lookAround = regexp.MustCompile(`\(\?<?[=!]`)
+	p.quantifiedEnd = regexp.MustCompile(`\)[*+?{]`)
+	p.escapes = regexp.MustCompile(`\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|.)`)
+	return p
 })
-
-var (
-	lookAround     = regexp.MustCompile(`\(\?<?[=!]`)
-	quantifiedEnd  = regexp.MustCompile(`\)[*+?{]`)
-	patternEscapes = regexp.MustCompile(`\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|.)`)
-)
 
 // ecmaPattern reports whether Ajv surely compiles a pattern: it consists of what JavaScript reads
 // as Go does, or of look-around, and Go compiles the rest. Back references, and what else only
 // JavaScript knows, are not sure.
 func ecmaPattern(s string) bool {
-	if len(s) > maxPatternLength || !sharedPattern().MatchString(s) || lookAround.MatchString(s) && quantifiedEnd.MatchString(s) {
+	parts := patternParts()
+	if len(s) > maxPatternLength || !parts.shared.MatchString(s) || parts.lookAround.MatchString(s) && parts.quantifiedEnd.MatchString(s) {
 		return false
 	}
-	s = patternEscapes.ReplaceAllStringFunc(s, func(escape string) string {
+	s = parts.escapes.ReplaceAllStringFunc(s, func(escape string) string {
 		if digits, ok := strings.CutPrefix(escape, `\u`); ok {
 			return `\x{` + strings.Trim(digits, "{}") + `}`
 		}
 		return escape
 	})
-	p, err := regexp.Compile(lookAround.ReplaceAllString(s, "(?:"))
+	p, err := regexp.Compile(parts.lookAround.ReplaceAllString(s, "(?:"))
 	if err != nil {
 		return false
 	}

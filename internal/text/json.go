@@ -18,7 +18,7 @@ func JSON(v any) ([]byte, error) {
 }
 
 // Quote is s as a JSON string, with <, > and & as they are. What is not UTF-8 becomes U+FFFD.
-func Quote(s string) []byte {
+func Quote(s string) json.RawMessage {
 	quoted, _ := JSON(s) // a string is always written
 	return quoted
 }

@@ -95,7 +95,7 @@ func newCompiler(doc any, draft int) *compiler {
 	return &compiler{draft: draft, doc: newDocument(doc, draft), known: map[string]*rule{}, patterns: newPatterns()}
 }
 
-// drafts are those that are known, the newest first.
+// knownDrafts are those that are known, the newest first.
 var knownDrafts = []struct {
 	draft     int
 	uri, name string

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
 )
 
 // A regular expression takes memory for each of its instructions, and time for each of them at each character.
@@ -14,10 +15,12 @@ const (
 )
 
 // foreignSyntax is what Go reads as something else than JavaScript does.
-var foreignSyntax = regexp.MustCompile(`\\[aACEQzZ]|\\[pP][^{]|\\x\{|\[\^?\]|\[:`)
+var foreignSyntax = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\[aACEQzZ]|\\[pP][^{]|\\x\{|\[\^?\]|\[:`)
+})
 
-// classes are what Go, as JavaScript mostly does, takes for ASCII, and Python and Rust do not.
-var classes = regexp.MustCompile(`\\[wWdDsSbB]`)
+// asciiClasses are what Go, as JavaScript mostly does, takes for ASCII, and Python and Rust do not.
+var asciiClasses = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[wWdDsSbB]`) })
 
 // pattern is a regular expression that is known to be small.
 type pattern struct {
@@ -52,7 +55,7 @@ func (ps *patterns) get(text string) *pattern {
 
 func (ps *patterns) compile(text string) *pattern {
 	escapes := strings.ReplaceAll(text, `\\`, "")
-	if len(text) > maxPattern || foreignSyntax.MatchString(escapes) {
+	if len(text) > maxPattern || foreignSyntax().MatchString(escapes) {
 		return nil
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
@@ -68,7 +71,7 @@ func (ps *patterns) compile(text string) *pattern {
 		return nil
 	}
 	ps.size += size
-	return &pattern{compiled, classes.MatchString(escapes), size}
+	return &pattern{compiled, asciiClasses().MatchString(escapes), size}
 }
 
 // instructions is about how many a regular expression is compiled to, at most a little over maxOne.

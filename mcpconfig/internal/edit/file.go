@@ -4,6 +4,7 @@ package edit
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,12 +18,8 @@ import (
 // ErrChanged says that a file is not what it was when it was opened.
 var ErrChanged = errors.New("the file has changed since it was read")
 
-// Who waits for the lock of a directory looks this often, and gives up in the end:
-// a save takes a few milliseconds.
-const (
-	lockPoll = 5 * time.Millisecond
-	lockWait = 10 * time.Second
-)
+// lockWait is how long a save waits for the lock of a directory; one takes a few milliseconds.
+const lockWait = 10 * time.Second
 
 // File is one as it was read, which is to be replaced.
 type File struct {
@@ -158,13 +155,11 @@ func lockDir(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(lockWait); ; time.Sleep(lockPoll) {
-		if !errors.Is(filelock.Try(f), filelock.ErrHeld) { // on a system or a file system without locks everybody has it
-			return func() { f.Close() }, nil // which unlocks
-		}
-		if time.Now().After(end) {
-			f.Close()
-			return nil, fmt.Errorf("another process has been writing in %s for %s", dir, lockWait)
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	if filelock.Wait(ctx, f) != nil && ctx.Err() != nil { // on a system or a file system without locks everybody has it
+		f.Close()
+		return nil, fmt.Errorf("another process has been writing in %s for %s", dir, lockWait)
 	}
+	return func() { f.Close() }, nil // which unlocks
 }

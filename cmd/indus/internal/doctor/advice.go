@@ -16,8 +16,8 @@ import (
 // advice is what to try where a server is not connected: [interop.Fault.Advice], unless what was observed here says more.
 func (x *examined) advice() string {
 	late, connected := errors.Is(x.failed, interop.Timeout), x.status.Era != ""
-	if t, ok := x.Server.Transport.(interop.Stdio); ok && !connected {
-		if says := x.processAdvice(t, late); says != "" {
+	if x.command != nil && !connected {
+		if says := x.processAdvice(late); says != "" {
 			return says
 		}
 	} else if late && !x.tcp.ended {
@@ -32,12 +32,13 @@ func (x *examined) advice() string {
 }
 
 // processAdvice is about a server that is a process; "": its fault says all.
-func (x *examined) processAdvice(t interop.Stdio, late bool) string {
-	l := lookUp(t)
-	if says := x.missingVariable(l); says != "" {
+func (x *examined) processAdvice(late bool) string {
+	l := x.command
+	if says := x.missingVariable(); says != "" {
 		return says
 	}
-	if fetcher(t) != "" && (late || x.exited()) {
+	fetches := fetcher(l.Stdio) != ""
+	if fetches && (late || x.exited()) {
 		for _, name := range networkVariables {
 			if _, set := os.LookupEnv(name); set && !l.has(name) {
 				return notPassedOn(name)
@@ -51,7 +52,7 @@ func (x *examined) processAdvice(t interop.Stdio, late bool) string {
 		return fmt.Sprintf(`it seems to serve HTTP: start it yourself and configure "url": %q, or find the argument that makes it speak over stdio`, served)
 	case late && x.noises > 0:
 		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and does it speak over stdio?"
-	case late && fetcher(t) != "":
+	case late && fetches:
 		return `the first start may download: run the command by hand once, or raise "timeout"`
 	case late:
 		return `it runs and says nothing: does it speak MCP over stdio, and not over HTTP? A slow one needs a longer "timeout"`
@@ -71,14 +72,14 @@ func notPassedOn(name string) string {
 }
 
 // missingVariable is advice where stderr names a variable that the server did not get.
-func (x *examined) missingVariable(l *lookup) string {
+func (x *examined) missingVariable() string {
 	variableName := regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 	asksFor := regexp.MustCompile(`(?i)required|missing|not set|must be set|not (?:been )?(?:defined|provided|found|configured)|undefined|environment variable|env var|please (?:set|provide)|KeyError`)
-	for line := range strings.Lines(x.lastStderr()) {
+	for line := range strings.Lines(x.lastStderr) {
 		for _, name := range variableName.FindAllString(line, -1) {
 			_, set := os.LookupEnv(name)
 			switch {
-			case l.has(name):
+			case x.command.has(name):
 			case set:
 				return notPassedOn(name)
 			case asksFor.MatchString(line):
@@ -92,7 +93,7 @@ func (x *examined) missingVariable(l *lookup) string {
 // servedURL is where a server that should speak over stdio says that it serves HTTP.
 func (x *examined) servedURL() string {
 	listensAt := regexp.MustCompile(`https?://[\w.\-\[\]:]+[\w/\-.]*`)
-	for _, printed := range append(slices.Clone(x.noise), x.lastStderr()) {
+	for _, printed := range append(slices.Clone(x.noise), x.lastStderr) {
 		for _, found := range listensAt.FindAllString(printed, -1) {
 			u, err := url.Parse(strings.TrimRight(found, "./"))
 			if err == nil && (u.Hostname() == "localhost" || u.Hostname() == "0.0.0.0" || net.ParseIP(u.Hostname()).IsLoopback()) && u.Port() != "" {

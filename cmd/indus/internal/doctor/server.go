@@ -40,7 +40,7 @@ func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, 
 		if err := d.await(ctx, p); err != nil {
 			return nil, err
 		}
-		x := &examined{Row: row, observed: p.observed()}
+		x := newExamined(row, p.observed())
 		for _, st := range d.mounted.Fleet.Status() {
 			if st.Server == row.Server.ID {
 				x.status = st
@@ -54,7 +54,7 @@ func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, 
 			r.Steps = append(r.Steps, d.listed(x)...)
 		} else {
 			d.failed = cmp.Or(d.failed, x.failed)
-			r.Stderr = x.lastStderr()
+			r.Stderr = x.lastStderr
 		}
 		r.Steps = append(r.Steps, d.duplicates(row, x.failed == nil)...)
 		r.Steps = append(r.Steps, x.timeouts()...)
@@ -110,15 +110,29 @@ func (d *doctor) configured(r mcpconfig.Row) []step {
 type examined struct {
 	mcpconfig.Row
 	observed
-	status interop.EndpointStatus
-	failed error // nil: it is connected, and its tools are listed
+	command    *lookup // nil: it is no process
+	lastStderr string
+	status     interop.EndpointStatus
+	failed     error // nil: it is connected, and its tools are listed
+}
+
+func newExamined(r mcpconfig.Row, o observed) *examined {
+	x := &examined{Row: r, observed: o}
+	if t, ok := r.Server.Transport.(interop.Stdio); ok {
+		x.command = lookUp(t)
+	}
+	if o.stderr != nil {
+		lines := strings.Split(strings.TrimSpace(o.stderr()), "\n")
+		x.lastStderr = strings.Join(lines[max(0, len(lines)-maxStderrLines):], "\n")
+	}
+	return x
 }
 
 // connected is all steps up to the handshake, or to the one that failed.
 func (x *examined) connected() []step {
 	var steps []step
-	if t, ok := x.Server.Transport.(interop.Stdio); ok {
-		steps = x.process(t)
+	if x.command != nil {
+		steps = x.process()
 	} else {
 		steps = x.network()
 	}
@@ -135,8 +149,8 @@ func (x *examined) connected() []step {
 }
 
 // process is the steps of a server that is a child process.
-func (x *examined) process(t interop.Stdio) []step {
-	c := lookUp(t)
+func (x *examined) process() []step {
+	c := x.command
 	if c.err != nil {
 		return []step{badStep("command", c.err.Error(), cmp.Or(c.advice(), x.advice()))}
 	}
@@ -218,7 +232,7 @@ func (x *examined) handshake() step {
 		}
 		s.Advice = "make the server log to stderr: indus reads over such lines, and other clients fail on them"
 	} else if process && x.status.Took > slowStart {
-		s.Advice = prefetch(x.Server.Transport.(interop.Stdio))
+		s.Advice = prefetch(x.command.Stdio)
 	}
 	return s
 }
@@ -226,7 +240,7 @@ func (x *examined) handshake() step {
 // reason is why a server is not connected, without what is printed elsewhere.
 func (x *examined) reason() string {
 	says := strings.TrimPrefix(strings.TrimPrefix(x.failed.Error(), x.Server.ID+": "), "connect: ")
-	if x.lastStderr() != "" {
+	if x.lastStderr != "" {
 		says, _, _ = strings.Cut(says, "; its stderr ")
 	}
 	if i := strings.Index(says, "the server exited"); i >= 0 && x.exited() {
@@ -236,15 +250,6 @@ func (x *examined) reason() string {
 		says += "; the server exited: " + status.Error()
 	}
 	return says
-}
-
-// lastStderr is the end of what the server wrote to stderr.
-func (x *examined) lastStderr() string {
-	if x.stderr == nil {
-		return ""
-	}
-	lines := strings.Split(strings.TrimSpace(x.stderr()), "\n")
-	return strings.Join(lines[max(0, len(lines)-maxStderrLines):], "\n")
 }
 
 // timeouts is how long each step may take, where that deserves attention.
