@@ -9,6 +9,7 @@
 //     arguments, schema/infer derives schemas from Go types.
 //   - mcpconfig: finds, reads, imports and edits configuration files.
 //   - ledger: the log of which servers and tools were enrolled.
+//   - agent: a model, a toolbox and a loop, with permission before a tool runs.
 //   - operation: named, typed operations, without MCP. operation/bridge turns tools
 //     into operations and back.
 //
