@@ -58,9 +58,9 @@ func (p *Process) members() (found []member, unsure bool) {
 	return found, unsure
 }
 
-// startedAfter reports whether a process that started at start may descend from a leader ("pid:start").
-func startedAfter(start, leader string) bool {
-	_, since, _ := strings.Cut(leader, ":")
+// startedAfter reports whether a process that started at start may descend from the leader of a session ("pid:start").
+func startedAfter(start, session string) bool {
+	_, since, _ := strings.Cut(session, ":")
 	return len(start) > len(since) || len(start) == len(since) && start >= since
 }
 
