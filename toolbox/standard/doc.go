@@ -1,6 +1,5 @@
-// Package standard is the tools that a coding agent expects: [Read], [Ls], [Grep]
-// and [Find]. Add them to a registry, all at once with [Tools], or without those that change
-// anything with [ReadOnly] (so far there are no others):
+// Package standard is the tools that a coding agent expects. Make a [Deck] for a session and add its tools to a
+// registry, or take those that only read with [ReadOnly]:
 //
 //	package main
 //

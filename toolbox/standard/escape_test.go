@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/toolbox"
-	"github.com/indusagi/indus/toolbox/standard"
 )
 
 const secret = "the-secret-outside"
@@ -73,7 +72,7 @@ func TestSearchesDoNotFollowLinks(t *testing.T) {
 
 func TestToolsWithoutFilesSaySo(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
-	r.Add(standard.Tools()...)
+	r.Add(deckOf(t).Tools()...)
 	for tool, input := range map[string]string{"read": `{"path":"a"}`, "ls": ``, "grep": `{"pattern":"a"}`, "find": `{"pattern":"a"}`} {
 		if got := call(t, r, tool, input); !strings.HasPrefix(got, "error: "+tool+": ") || !strings.HasSuffix(got, "there are no files here") {
 			t.Errorf("%s: %s", tool, got)
@@ -83,7 +82,7 @@ func TestToolsWithoutFilesSaySo(t *testing.T) {
 
 func TestToolsAreFitForModels(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
-	r.Add(standard.Tools()...)
+	r.Add(deckOf(t).Tools()...)
 	for _, d := range toolbox.NewBox(nil, r).Snapshot("").Tools {
 		var s struct {
 			Properties map[string]struct{ Description string }

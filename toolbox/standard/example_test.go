@@ -44,8 +44,10 @@ func show(box *toolbox.Box, name, input string) {
 	fmt.Println(box.Run(context.Background(), toolbox.Call{Name: name, Input: json.RawMessage(input)}).Text())
 }
 
-func ExampleTools() {
-	for _, t := range standard.Tools() {
+func ExampleDeck_Tools() {
+	deck := standard.New(nil)
+	defer deck.Close()
+	for _, t := range deck.Tools() {
 		fmt.Println(t.Name)
 	}
 	// Output:

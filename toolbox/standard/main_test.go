@@ -50,6 +50,14 @@ func in(t testing.TB, dir string) (*toolbox.Context, *toolbox.Registry) {
 	return tc, r
 }
 
+// deckOf is a deck that is closed when the test ends.
+func deckOf(t testing.TB) *standard.Deck {
+	t.Helper()
+	deck := standard.New(nil)
+	t.Cleanup(deck.Close)
+	return deck
+}
+
 // call runs a tool; its error results begin with "error: ".
 func call(t testing.TB, r *toolbox.Registry, name, input string) string {
 	t.Helper()
