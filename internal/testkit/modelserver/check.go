@@ -1,0 +1,144 @@
+package modelserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// checkAnthropic is what the Messages API refuses, in its words.
+func checkAnthropic(r Request) error {
+	b, err := checkBody(r, regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`))
+	switch {
+	case err != nil:
+		return err
+	case r.Header.Get("Anthropic-Version") == "":
+		return errors.New("anthropic-version: header is required")
+	case b.MaxTokens < 1:
+		return errors.New("max_tokens: Field required")
+	case strings.Count(string(r.Body), `"cache_control":`) > 4:
+		return errors.New("A maximum of 4 blocks with cache_control may be provided.") //nolint:staticcheck // theirs
+	case b.Messages[0].Role != "user":
+		return errors.New("messages: first message must use the \"user\" role")
+	}
+	var open []string // calls of the message before
+	for i, m := range b.Messages {
+		if len(m.Content) == 0 {
+			return fmt.Errorf("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
+		}
+		var calls, results []string
+		other := false
+		for j, one := range m.Content {
+			if err := checkBlock(one, m.Role); err != nil {
+				return fmt.Errorf("messages.%d.content.%d: %w", i, j, err)
+			}
+			switch one.Type {
+			case "tool_use":
+				calls = append(calls, one.ID)
+			case "tool_result":
+				if !slices.Contains(open, one.Result) || slices.Contains(results, one.Result) || other {
+					return fmt.Errorf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message", i, j, one.Result)
+				}
+				results = append(results, one.Result)
+			default:
+				other = true
+			}
+		}
+		if len(results) < len(open) {
+			return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", i-1, strings.Join(open, ", "))
+		}
+		open = calls
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", len(b.Messages)-1, strings.Join(open, ", "))
+	}
+	return nil
+}
+
+func checkBlock(b block, role string) error {
+	var input map[string]json.RawMessage
+	switch {
+	case b.Type == "text" && strings.TrimSpace(b.Text) == "":
+		return errors.New("text content blocks must contain non-whitespace text")
+	case b.Type == "tool_use" && (json.Unmarshal(b.Input, &input) != nil || input == nil):
+		return errors.New("tool_use.input: Input should be a valid dictionary")
+	case b.Type == "thinking" && b.Signature != signature(b.Thinking):
+		return errors.New("Invalid `signature` in `thinking` block") //nolint:staticcheck // theirs
+	case slices.Contains([]string{"tool_use", "thinking", "redacted_thinking"}, b.Type) != (role == "assistant") && b.Type != "text":
+		return fmt.Errorf("%s blocks are not allowed in a message of %s", b.Type, role)
+	}
+	return nil
+}
+
+// checkOpenAI is what chat completions refuses, in its words.
+func checkOpenAI(r Request) error {
+	b, err := checkBody(r, regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`))
+	if err != nil {
+		return err
+	}
+	var open []string // calls that wait for their results
+	for i, m := range b.Messages {
+		switch {
+		case m.Role == "tool" && !slices.Contains(open, m.ID):
+			return fmt.Errorf("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls': messages.[%d]", i) //nolint:staticcheck // theirs
+		case m.Role == "tool":
+			open = slices.DeleteFunc(open, func(id string) bool { return id == m.ID })
+			continue
+		case len(open) > 0:
+			return unanswered(open)
+		case m.Role == "assistant" && len(m.Content) == 0 && len(m.Calls) == 0:
+			return fmt.Errorf("Invalid value for 'content': expected a string, got null: messages.[%d]", i) //nolint:staticcheck // theirs
+		}
+		for _, c := range m.Calls {
+			if c.ID == "" || c.Function.Name == "" || c.Function.Arguments == nil || slices.Contains(open, c.ID) {
+				return fmt.Errorf("Missing or repeated parameter: 'messages[%d].tool_calls'", i) //nolint:staticcheck // theirs
+			}
+			open = append(open, c.ID)
+		}
+	}
+	if len(open) > 0 {
+		return unanswered(open)
+	}
+	return nil
+}
+
+func unanswered(ids []string) error {
+	return fmt.Errorf("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", ")) //nolint:staticcheck // theirs
+}
+
+// checkBody is what both refuse.
+func checkBody(r Request, names *regexp.Regexp) (b body, err error) {
+	if err := json.Unmarshal(r.Body, &b); err != nil {
+		return b, fmt.Errorf("we could not parse the JSON body of your request: %w", err)
+	}
+	var raw struct{ Tools json.RawMessage }
+	_ = json.Unmarshal(r.Body, &raw)
+	switch {
+	case !b.Stream:
+		return b, errors.New("this server streams only: set \"stream\"")
+	case b.Model == "":
+		return b, errors.New("model: Field required")
+	case len(b.Messages) == 0:
+		return b, errors.New("messages: at least one message is required")
+	case raw.Tools != nil && len(b.Tools) == 0:
+		return b, errors.New("[] is too short - 'tools'")
+	}
+	seen := map[string]bool{}
+	for i, t := range r.Tools() {
+		if !names.MatchString(t.Name) {
+			return b, fmt.Errorf("tools.%d.name: String should match pattern '%s'", i, names)
+		}
+		if seen[t.Name] {
+			return b, errors.New("tools: Tool names must be unique.") //nolint:staticcheck // theirs
+		}
+		seen[t.Name] = true
+		var root struct{ Type string }
+		if err := json.Unmarshal(t.Schema, &root); err != nil || root.Type != "object" {
+			return b, fmt.Errorf("tools.%d: Input should be 'object'", i)
+		}
+	}
+	return b, nil
+}
