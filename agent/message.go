@@ -16,6 +16,9 @@ const (
 type Message struct {
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
+	// Partial: the turn was cancelled before the model had finished its message. Providers are told so in the message
+	// after it, and need not look at this.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Part is one piece of a message. Exactly one of its fields is set.

@@ -8,10 +8,14 @@ import (
 
 // Ask is a call that wants permission.
 type Ask struct {
-	// Tool is the tool as it is now; only Name is set where the source does not list it.
+	// Tool is the tool as it is now. Only Name is set where the source does not list it, because its server is not
+	// connected yet, or it is held back.
 	Tool toolbox.Descriptor
 	Call toolbox.Call
 }
+
+// Listed reports whether it is known what the tool is, and not only what it is called.
+func (a Ask) Listed() bool { return a.Tool.Tool != "" }
 
 // Guard wraps a source: permit sees each call before it runs. nil lets it run; an error refuses it, and the model is told
 // its text.
@@ -43,9 +47,18 @@ type Permissions struct {
 	Allow []string
 	// Memory knows what was allowed for good; nil: nothing, and nothing can be.
 	Memory Memory
-	// Ask asks a person, one question at a time; nil: nobody can be asked.
+	// Ask asks a person, one question at a time; nil: nobody can be asked. It returns soon after its context ends.
 	Ask func(context.Context, Ask) (Verdict, error)
+	// Report is given why Memory could not keep an answer of Always, which then counts as Once; nil: nobody is.
+	Report func(error)
 }
+
+// Check says which pattern of Allow is none.
+func (p *Permissions) Check() error { return nil }
+
+// Fingerprint is a hash of all that a tool's owner says of it. A [Memory] keeps it beside the name: a tool
+// whose fingerprint is another one is not the tool that was allowed.
+func Fingerprint(d toolbox.Descriptor) string { return "" }
 
 // Memory keeps what a person allowed for good.
 type Memory interface {

@@ -75,48 +75,6 @@ type Entry struct {
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-// Event is something that happens in a turn. Kind says which of the other fields are set.
-type Event struct {
-	Kind EventKind `json:"type"`
-	// Text of EventText, EventReasoning and EventProgress, and the reason of EventRetry.
-	Text string `json:"text,omitempty"`
-	// Call of EventCall, EventProgress and EventResult.
-	Call *Call `json:"call,omitempty"`
-	// Result of EventResult.
-	Result *Result `json:"result,omitempty"`
-	// Took is how long a call ran, and how long EventRetry waits, in nanoseconds.
-	Took time.Duration `json:"took,omitempty"`
-	// Usage of EventMessage and EventEnd, where it is that of the turn.
-	Usage *Usage `json:"usage,omitempty"`
-	// Stop of EventMessage and EventEnd.
-	Stop Stop `json:"stop,omitempty"`
-	// Dropped of EventCompact is how many results were taken out.
-	Dropped int `json:"dropped,omitempty"`
-}
-
-// EventKind says what happened.
-type EventKind string
-
-const (
-	// EventText and EventReasoning are pieces of a message of the model.
-	EventText      EventKind = "text"
-	EventReasoning EventKind = "reasoning"
-	// EventMessage ends a message of the model.
-	EventMessage EventKind = "message"
-	// EventCall: a call begins to run, or to wait for permission.
-	EventCall EventKind = "call"
-	// EventProgress: a call reports.
-	EventProgress EventKind = "progress"
-	// EventResult ends a call.
-	EventResult EventKind = "result"
-	// EventRetry: the provider failed, and is asked again after Took. What it had said of the message is void.
-	EventRetry EventKind = "retry"
-	// EventCompact: results of older calls were taken out.
-	EventCompact EventKind = "compact"
-	// EventEnd ends the turn, with the whole answer in Text.
-	EventEnd EventKind = "end"
-)
-
 // Answer is what a turn came to.
 type Answer struct {
 	Text  string // of the last message
@@ -134,7 +92,11 @@ type Session struct {
 func New(o Options) *Session { return &Session{options: o} }
 
 // Prompt is one turn: text goes to the model, its calls run, and the answer is what it says when it calls nothing more.
-// When ctx ends, what runs is cancelled, and the conversation is left such that the next turn can go on.
+// When ctx ends, what runs is cancelled, and the conversation is left such that the next turn can go on. The answer
+// that comes with an error counts what was done until then.
+//
+// An empty text goes on where a turn stopped: after [ErrSteps], after an error of the provider, or in a conversation that
+// was resumed.
 func (s *Session) Prompt(ctx context.Context, text string) (Answer, error) {
 	return Answer{}, errors.ErrUnsupported
 }

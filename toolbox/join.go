@@ -77,7 +77,7 @@ func (j *joined) Do(ctx context.Context, c Call) (*Result, error) {
 		return t.source.Do(ctx, c)
 	}
 	for i, s := range j.sources {
-		if !v.snapshots[i].mayOwn(c.Name) {
+		if !v.snapshots[i].MayOwn(c.Name) {
 			continue
 		}
 		if r, err := s.Do(ctx, c); !isUnknown(err, c.Name) {
@@ -87,8 +87,9 @@ func (j *joined) Do(ctx context.Context, c Call) (*Result, error) {
 	return nil, &UnknownTool{Name: c.Name}
 }
 
-// mayOwn reports whether the source may have a tool of a name that it does not list.
-func (s *Snapshot) mayOwn(name string) bool {
+// MayOwn reports whether a source with this snapshot may have a tool of a name that it does not list: such a call goes to the
+// source, which knows. nil owns nothing.
+func (s *Snapshot) MayOwn(name string) bool {
 	return s != nil && (len(s.Pending) > 0 || slices.Contains(s.Held, name) || s.DownOwner(name) != "")
 }
 

@@ -45,6 +45,21 @@ func (o Outcome) Text() string {
 	return string(o.Output)
 }
 
+// Within is the outcome with its output cut, as [Box.Run] cuts it, to fewer bytes than the box did.
+func (o Outcome) Within(budget int) Outcome {
+	var n int
+	o.Output, n = value{json: o.Output}.within(budget)
+	o.Cut += n
+	return o
+}
+
+// Showing is the outcome with the projection of other blocks than those of its result, for whoever shows a model some of
+// them (an image) in another way. Result stays what it is.
+func (o Outcome) Showing(budget int, blocks ...Block) Outcome {
+	o.Output, o.Cut = project(NewResult(blocks...)).within(budget)
+	return o
+}
+
 // value is a projection: one JSON value, which a text is only written as in the end.
 type value struct {
 	json   json.RawMessage

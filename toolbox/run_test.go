@@ -175,3 +175,26 @@ func TestRunSaysHowMuchItCut(t *testing.T) {
 		t.Errorf("cut %d: %q, want %q", out.Cut, out.Text(), want)
 	}
 }
+
+func TestAnOutcomeIsCutFurther(t *testing.T) {
+	box := toolbox.NewBox(&toolbox.BoxOptions{Budget: 100}, registry(says("long", strings.Repeat("é", 100)), echo("json")))
+	long := box.Run(t.Context(), toolbox.Call{Name: "long"})
+	if short := long.Within(60); len(short.Text()) > 60 || short.Cut <= long.Cut || !strings.Contains(short.Text(), "cut") {
+		t.Errorf("%d bytes, %d cut: %s", len(short.Text()), short.Cut, short.Output)
+	}
+	if same := long.Within(100); string(same.Output) != string(long.Output) || same.Cut != long.Cut {
+		t.Errorf("it fits: %s", same.Output)
+	}
+	object := box.Run(t.Context(), toolbox.Call{Name: "json", Input: json.RawMessage(`{"a": 12345678901234567890}`)})
+	if got := object.Within(-1); string(got.Output) != `{"a": 12345678901234567890}` {
+		t.Errorf("%s", got.Output)
+	}
+}
+
+func TestAnOutcomeShowsOtherBlocks(t *testing.T) {
+	box := toolbox.NewBox(nil, registry(says("a", "one")))
+	out := box.Run(t.Context(), toolbox.Call{Name: "a"}).Showing(100, toolbox.Text("an image"), toolbox.JSON(json.RawMessage(`1`)))
+	if string(out.Output) != `[{"kind":"text","text":"an image"},{"kind":"json","value":1}]` || out.Result == nil {
+		t.Error(out)
+	}
+}
