@@ -59,13 +59,13 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 			p := startServe(t, servers, "--expose", "gateway", "--addr", "127.0.0.1:0")
 			url := p.hears(&p.err, `serving at (\S+)\n`)
 			p.hears(&p.err, `fs: ready`)
-			return session(t, &mcp.StreamableClientTransport{Endpoint: url})
+			return mcpSession(t, &mcp.StreamableClientTransport{Endpoint: url})
 		},
 		"stdio": func(t *testing.T, servers map[string]row) *mcp.ClientSession {
 			var stderr transcript
 			cmd := indusCommand(t, servers, "serve", "--expose=gateway", "--stdio")
 			cmd.Stderr = &stderr
-			cs := session(t, &mcp.CommandTransport{Command: cmd})
+			cs := mcpSession(t, &mcp.CommandTransport{Command: cmd})
 			stderr.hears(t, `fs: ready`, nil)
 			return cs
 		},
@@ -165,7 +165,7 @@ func TestExposeGatewayIsLive(t *testing.T) {
 	p := launch(t, cmd)
 	url := p.hears(&p.err, `serving at (\S+)\n`)
 	p.hears(&p.err, `one: ready`)
-	cs := session(t, &mcp.StreamableClientTransport{Endpoint: url})
+	cs := mcpSession(t, &mcp.StreamableClientTransport{Endpoint: url})
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 

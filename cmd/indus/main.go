@@ -2,7 +2,6 @@
 package main
 
 import (
-	"os"
 	"slices"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -11,14 +10,14 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/op"
 	"github.com/indusagi/indus/cmd/indus/internal/serve"
 	"github.com/indusagi/indus/cmd/indus/internal/servers"
+	"github.com/indusagi/indus/cmd/indus/internal/session"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/tools"
-	"github.com/spf13/cobra"
 )
 
-func main() { os.Exit(command.Main(tree)) }
+func main() { command.Main(tree) }
 
-func tree(s show.Streams) (mcp, own []*cobra.Command) {
-	mcp = slices.Concat(servers.Commands(s), tools.Commands(s), history.Commands(s), []*cobra.Command{doctor.New(s)})
-	return mcp, []*cobra.Command{serve.New(s), op.New(s)}
+func tree(s show.Streams) command.Commands {
+	mcp := append(slices.Concat(servers.Commands(s), tools.Commands(s), history.Commands(s)), doctor.New(s))
+	return command.Commands{Session: session.Add, MCP: mcp, Own: command.List{serve.New(s), op.New(s)}}
 }

@@ -62,10 +62,10 @@ func entriesOf(t *testing.T, f *ledger.File) []ledger.Entry {
 
 // dial is a client of an indus that serves over HTTP.
 func dial(t *testing.T, url string) *mcp.ClientSession {
-	return session(t, &mcp.StreamableClientTransport{Endpoint: url, DisableStandaloneSSE: true})
+	return mcpSession(t, &mcp.StreamableClientTransport{Endpoint: url, DisableStandaloneSSE: true})
 }
 
-func session(t *testing.T, via mcp.Transport) *mcp.ClientSession {
+func mcpSession(t *testing.T, via mcp.Transport) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	cs, err := client.Connect(t.Context(), via, nil)
@@ -324,7 +324,7 @@ func TestSoakServe(t *testing.T) {
 	inner.Dir, inner.Env = cmd.Dir, cmd.Env
 	var said transcript
 	inner.Stderr = &said
-	piped := session(t, &mcp.CommandTransport{Command: inner})
+	piped := mcpSession(t, &mcp.CommandTransport{Command: inner})
 	for id := range fixed {
 		p.hears(&p.err, id+`: ready`)
 		said.hears(t, id+`: ready`, nil)

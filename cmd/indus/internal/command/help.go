@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -133,17 +134,22 @@ func badFlag(cmd *cobra.Command, err error) error {
 	case cmd.HasSubCommands() && len(words) > 0:
 		return NoSuchCommand(cmd, words)
 	case cmd.HasSubCommands():
-		hint = "; the flags of a command go after its name"
+		hint = cmp.Or(nearFlags(cmd, name), "; the flags of a command go after its name")
 	case cmd.Name() == "add" && len(words) > 1 && !IsURL(words[1]):
 		hint = fmt.Sprintf("; flags of the server's own command go after --: indus mcp add %s -- %s …", show.ShellWord(words[0]), show.ShellWord(words[1]))
 	case also != "" && cmd.Flags().Lookup(strings.Fields(also)[0]) != nil:
 		hint = ", did you mean --" + strings.ReplaceAll(also, " ", " or --") + "?"
 	default:
-		var known []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
-		hint = DidYouMean("--"+name, known)
+		hint = nearFlags(cmd, name)
 	}
 	return Usagef("%w%s; see %s -h", err, hint, cmd.CommandPath())
+}
+
+// nearFlags is a hint at the flags of a command that are near a name.
+func nearFlags(cmd *cobra.Command, name string) string {
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+	return DidYouMean("--"+name, known)
 }
 
 // flagsElsewhere are flags as other programs call them, and ours.

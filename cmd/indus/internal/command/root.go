@@ -18,12 +18,24 @@ const slowEnd = 500 * time.Millisecond
 // sameSignal is how long a second signal counts as the first: no person is as quick.
 const sameSignal = 200 * time.Millisecond
 
-// Tree makes the commands of indus for one run: those of "indus mcp", and its own.
-type Tree func(s show.Streams) (mcp, own []*cobra.Command)
+// Tree makes the commands of indus for one run.
+type Tree func(s show.Streams) Commands
 
-// Main runs the command line of this process with a tree of commands, and returns its
-// exit code.
-func Main(tree Tree) int {
+// Commands are those of indus.
+type Commands struct {
+	// Session adds what the root does without a command.
+	Session func(root *cobra.Command, s show.Streams)
+	// MCP are those of "indus mcp", and Own are beside it.
+	MCP, Own List
+}
+
+// List is some commands.
+type List = []*cobra.Command
+
+// Main runs the command line of this process with a tree of commands, and exits.
+func Main(tree Tree) { os.Exit(runProcess(tree)) }
+
+func runProcess(tree Tree) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The second signal ends the process at once. Wrappers (npx) send on what the terminal
@@ -92,9 +104,10 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 	root.Flags().Bool("version", false, "which indus this is") // or else it is -v too
 	s.Log.Add(root)
 	root.SetVersionTemplate("indus {{.Version}}\n")
-	mcp, own := tree(s)
-	root.AddCommand(newMCP(mcp), newCompletion(s), newVersion(s), newMan())
-	root.AddCommand(own...)
+	all := tree(s)
+	all.Session(root, s)
+	root.AddCommand(newMCP(all.MCP), newCompletion(s), newVersion(s), newMan())
+	root.AddCommand(all.Own...)
 	return root
 }
 

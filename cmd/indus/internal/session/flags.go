@@ -1,0 +1,147 @@
+package session
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/spf13/cobra"
+)
+
+// flags are those of the root command.
+type flags struct {
+	command.ConfigFlags
+	command.LedgerFlags
+	text      string // -p
+	asks      bool   // -p was given
+	model     string
+	baseURL   string
+	keyFile   string
+	tools     []string
+	noTools   bool
+	noLedger  bool
+	yes       bool
+	allow     []string
+	private   bool // --allow-private
+	steps     int
+	wait      time.Duration
+	resume    string // "": a new one; latest, or an id
+	budget    int    // tokens
+	asJSON    bool
+	resumable bool
+}
+
+// latest is what --resume means without an id.
+const latest = "latest"
+
+// Add makes the root command start sessions: with -p for one answer, on a terminal for a conversation. Without either
+// it prints its help.
+func Add(root *cobra.Command, s show.Streams) {
+	f := &flags{}
+	f.ConfigFlags.Add(root)
+	f.LedgerFlags.Add(root)
+	fs := root.Flags()
+	fs.StringVarP(&f.text, "prompt", "p", "", "answer this and end")
+	fs.StringVar(&f.model, "model", "", "PROVIDER/NAME")
+	fs.StringVar(&f.baseURL, "base-url", "", "where the model's provider is")
+	fs.StringVar(&f.keyFile, "key-file", "", "the provider's key")
+	fs.StringSliceVar(&f.tools, "tools", nil, "the built-in tools")
+	fs.BoolVar(&f.noTools, "no-tools", false, "no tool and no server")
+	fs.BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger")
+	fs.BoolVar(&f.yes, "yes", false, "let every call run unasked")
+	fs.StringSliceVar(&f.allow, "allow", nil, "tools that run unasked")
+	fs.BoolVar(&f.private, "allow-private", false, "let webfetch reach private addresses")
+	fs.IntVar(&f.steps, "steps", 0, "how many messages of the model a turn may have")
+	fs.DurationVar(&f.wait, "wait", defaultWait, "how long the first turn waits for servers")
+	fs.StringVar(&f.resume, "resume", "", "go on with an earlier session")
+	fs.Lookup("resume").NoOptDefVal = latest
+	fs.IntVar(&f.budget, "tool-budget", defaultBudget, "how many tokens the tools may take")
+	fs.BoolVar(&f.asJSON, "json", false, "print events as JSON lines")
+	root.Args = f.arguments
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) }
+	root.Long = strings.Replace(root.Long, "\n\nFlags of every command:", "\n\n"+flagsHelp+"\n\nFlags of every command:", 1)
+}
+
+const (
+	// defaultWait is what a person waits for the first answer to begin, whatever the servers do.
+	defaultWait = 5 * time.Second
+	// defaultBudget is what a hundred tools take: beyond it models choose badly, and every request costs it.
+	defaultBudget = 20_000
+)
+
+// arguments refuses all but the id of --resume, which pflag takes for an argument.
+func (f *flags) arguments(cmd *cobra.Command, args []string) error {
+	if f.resume == latest && len(args) == 1 {
+		f.resume = args[0]
+		return nil
+	}
+	return command.NoSuchCommand(cmd, args)
+}
+
+func (f *flags) run(cmd *cobra.Command, s show.Streams) error {
+	f.asks = cmd.Flags().Changed("prompt")
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	_, in := show.Terminal(s.In)
+	_, out := show.Terminal(s.Out)
+	switch {
+	case f.asks:
+		return f.answer(cmd.Context(), s)
+	case in && out && !f.asJSON:
+		return converse(cmd.Context(), f, s)
+	case cmd.Flags().NFlag() > 0:
+		return command.Usagef("no terminal to talk on: give the prompt with -p")
+	}
+	return cmd.Help()
+}
+
+// check refuses flags that do not go together, and values that mean nothing.
+func (f *flags) check(cmd *cobra.Command) error { return nil }
+
+// answer is "indus -p".
+func (f *flags) answer(ctx context.Context, s show.Streams) error {
+	x, err := openSession(ctx, f, s, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer x.close()
+	a, err := x.prompt(ctx, f.text)
+	if err != nil {
+		return err
+	}
+	return s.WriteText(a.Text)
+}
+
+const flagsHelp = `Flags of indus -p, and of indus on a terminal:
+  -p, --prompt TEXT    answer TEXT on stdout, and end; what stdin has is context, unless
+                       it is a terminal
+  --model PROVIDER/NAME
+                       the model: of anthropic, openai, openrouter or ollama; any
+                       name with --base-url (default: $INDUS_MODEL, or "model" of
+                       the settings, or one of the provider whose key is there)
+  --base-url URL       a server that speaks as OpenAI does, or with the model
+                       anthropic/NAME as Anthropic does
+  --key-file FILE      the provider's key (default: $ANTHROPIC_API_KEY,
+                       $OPENAI_API_KEY or $OPENROUTER_API_KEY, each for its own
+                       address alone; or "keyFile" or "keyEnv" of the settings)
+  --tools LIST         the built-in tools that there are: read, bash, … (default:
+                       all); the servers' are there in any case
+  --no-tools           no tool at all, and no server is started
+  --yes                let every call run unasked
+  --allow PATTERN      let calls of these tools run unasked: bash, github__*; may be
+                       repeated or separated by commas
+  --allow-private      let webfetch reach this machine and its network
+  --wait TIME          how long the first turn waits for servers; who comes later is
+                       there on the next one; 0 is not at all (default: 5s)
+  --tool-budget TOKENS
+                       beyond it four tools take the place of the servers': search,
+                       schema, call and batch find and run them (default: 20000)
+  --steps N            how many messages of the model one answer may take
+                       (default: 50)
+  --resume[=ID]        go on with an earlier session, or the last of this directory
+  --no-ledger          keep no ledger, and do not use one
+  --json               with -p, print what happens as JSON lines; the last is of
+                       type end, or an error` + command.ConfigFlagsHelp + command.LedgerFlagsHelp
