@@ -37,6 +37,8 @@ type Context struct {
 	parent *Context // the one it was made from
 	call   Call
 
+	changes sync.Mutex // held while a tool changes files
+
 	mu    sync.Mutex
 	reads map[string]ReadMark
 }

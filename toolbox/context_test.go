@@ -2,6 +2,7 @@ package toolbox_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"math"
@@ -94,36 +95,58 @@ func TestContextPathStaysInTheDirectory(t *testing.T) {
 	}
 }
 
-func TestContextRemembersWhatWasReadAcrossCallsAndRegistries(t *testing.T) {
+func TestContextRemembersWhatWasReadAcrossCallsAndNames(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "a", "one")
+	write(t, dir, "sub/a", "one")
+	if err := os.Symlink("sub", filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
 	tc, err := toolbox.NewContext(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stat := func() os.FileInfo {
-		info, err := tc.FS.Stat("a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info
-	}
 	inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
-		if _, ok := tc.LastRead("a"); ok {
+		if _, ok := tc.LastRead("sub/a"); ok {
 			t.Error("a is read before it was read")
 		}
-		tc.MarkRead("a", stat())
+		tc.MarkRead("sub/a", sha256.Sum256([]byte("one")))
 	})
 	inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
-		mark, ok := tc.LastRead("a")
-		if !ok || !mark.Fresh(stat()) {
+		mark, ok := tc.LastRead("link/../link/a")
+		if !ok || !mark.Fresh([]byte("one")) || mark.Fresh([]byte("two")) {
 			t.Errorf("%v, %v", mark, ok)
 		}
-		write(t, dir, "a", "another")
-		if mark.Fresh(stat()) {
-			t.Error("the file changed")
-		}
 	})
+}
+
+func TestContextResolvesLinks(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "x/y/f", "")
+	write(t, dir, "x/g", "")
+	for at, to := range map[string]string{
+		"d": "x/y", "x/y/up": "../g", "chain": "d/up", "loop": "loop", "new": "x/new", "out": "..", "far": "/etc", "x/y/out": "../../..",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, at)); err != nil {
+			t.Skip(err)
+		}
+	}
+	tc, err := toolbox.NewContext(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ name, want string }{
+		{".", "."}, {"x/g", "x/g"}, {"x//./g", "x/g"}, {"d", "x/y"}, {"d/f", "x/y/f"}, {"d/up", "x/g"}, {"chain", "x/g"},
+		{"new", "x/new"}, {"d/none/at/all", "x/y/none/at/all"}, {"d/../g", "x/g"},
+		{"out", ""}, {"far", ""}, {"d/out", ""}, {"loop", ""}, {"x/g/below", ""}, {"..", ""}, {"/etc", ""}, {"a\x00b", ""},
+	}
+	for _, tt := range tests {
+		if got, err := tc.Resolve(tt.name); got != tt.want || (tt.want == "") != (err != nil) {
+			t.Errorf("%q is %q, %v; want %q", tt.name, got, err, tt.want)
+		}
+	}
+	if got, err := (&toolbox.Context{}).Resolve("a//b"); got != "a/b" || err != nil {
+		t.Errorf("without files: %q, %v", got, err)
+	}
 }
 
 func TestContextKnowsItsCall(t *testing.T) {

@@ -13,7 +13,10 @@ import (
 // dirFS is an FS over one directory of this machine.
 type dirFS struct{ root *os.Root }
 
-var _ FS = dirFS{}
+var (
+	_ FS            = dirFS{}
+	_ fs.ReadLinkFS = dirFS{}
+)
 
 // DirFS is the files below dir, which must exist. Nothing outside dir can be
 // reached through it: the kernel resolves each name from the open directory, a
@@ -53,6 +56,16 @@ func (d dirFS) Stat(name string) (fs.FileInfo, error) {
 	return info, pathError("stat", name, err)
 }
 
+func (d dirFS) Lstat(name string) (fs.FileInfo, error) {
+	info, err := d.root.Lstat(filepath.FromSlash(name))
+	return info, pathError("lstat", name, err)
+}
+
+func (d dirFS) ReadLink(name string) (string, error) {
+	to, err := d.root.Readlink(filepath.FromSlash(name))
+	return to, pathError("readlink", name, err)
+}
+
 func (d dirFS) MkdirAll(name string, perm fs.FileMode) error {
 	return pathError("mkdir", name, d.root.MkdirAll(filepath.FromSlash(name), perm))
 }
@@ -65,35 +78,45 @@ func (d dirFS) WriteFile(name string, data []byte, perm fs.FileMode) error {
 	return pathError("write", name, d.write(name, data, perm))
 }
 
-// write writes a new file next to the old one and renames it, which is the only way
-// to replace a file at once. What is not a regular file, a symlink above all, is
-// written through instead: a rename would replace the link and leave the file.
+// write writes a new file next to the old one and renames it, which is the only way to replace a file at once. The
+// directory is opened once, so that both happen in the same one whatever becomes of its name meanwhile.
 func (d dirFS) write(name string, data []byte, perm fs.FileMode) error {
-	target := filepath.FromSlash(name)
-	old, err := d.root.Lstat(target)
+	name, err := resolve(d, name) // a rename would replace a symlink and leave the file
+	if err != nil {
+		return err
+	}
+	dir, err := d.root.OpenRoot(filepath.FromSlash(path.Dir(name)))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return replace(dir, path.Base(name), data, perm)
+}
+
+func replace(dir *os.Root, name string, data []byte, perm fs.FileMode) error {
+	old, err := dir.Lstat(name)
 	switch {
 	case err == nil && !old.Mode().IsRegular():
-		return d.root.WriteFile(target, data, perm)
+		return errors.New("not a regular file")
 	case err == nil:
 		perm = old.Mode().Perm()
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	temporary := filepath.FromSlash(path.Join(path.Dir(name), ".indus-"+rand.Text()))
-	if err := d.create(temporary, data, perm, old != nil); err != nil {
-		_ = d.root.Remove(temporary)
-		return err
+	temporary := ".indus-" + rand.Text()
+	err = create(dir, temporary, data, perm, old != nil)
+	if err == nil {
+		err = dir.Rename(temporary, name)
 	}
-	if err := d.root.Rename(temporary, target); err != nil {
-		_ = d.root.Remove(temporary)
-		return err
+	if err != nil {
+		_ = dir.Remove(temporary)
 	}
-	return nil
+	return err
 }
 
 // create writes a file that must be new. exact sets perm whatever the umask says.
-func (d dirFS) create(name string, data []byte, perm fs.FileMode, exact bool) error {
-	file, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+func create(dir *os.Root, name string, data []byte, perm fs.FileMode, exact bool) error {
+	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ var ErrNoFS = errors.New("there are no files here")
 //
 // Names are relative to the root and divided by slashes, as in [fs.FS], but need not be
 // valid UTF-8, because files' names need not; "." is the root. An FS is an [fs.FS]:
-// [fs.ReadDir] and [fs.WalkDir] take one.
+// [fs.ReadDir] and [fs.WalkDir] take one. One with symlinks is an [fs.ReadLinkFS] too.
 //
 // Implementers keep every name inside the root: one that leaves it, through a
 // symlink too, is an error that is [ErrOutside]. Errors are [*fs.PathError], with the
@@ -28,7 +28,7 @@ type FS interface {
 	Stat(name string) (fs.FileInfo, error)
 	// WriteFile puts data in place of the file atomically: who reads it meanwhile
 	// sees the old or the new. A file that is there keeps its permissions,
-	// a new one gets perm.
+	// a new one gets perm. It follows symlinks; anything but a regular file is refused.
 	WriteFile(name string, data []byte, perm fs.FileMode) error
 	// MkdirAll makes a directory and those above it.
 	MkdirAll(name string, perm fs.FileMode) error

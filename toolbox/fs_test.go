@@ -151,6 +151,61 @@ func TestDirFSDoesNotWaitForAPipe(t *testing.T) {
 	if _, err := files.Open("pipe"); err == nil {
 		t.Error("a pipe was opened")
 	}
+	if err := files.WriteFile("pipe", nil, 0o644); err == nil || err.Error() != "write pipe: not a regular file" {
+		t.Errorf("a pipe was written: %v", err)
+	}
+}
+
+// TestDirFSWritesIntoTheDirectoryThatItOpened exchanges directories with links out all the time.
+func TestDirFSWritesIntoTheDirectoryThatItOpened(t *testing.T) {
+	files, dir := directory(t)
+	outside := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	write(t, dir, "real/f", "")
+	if err := os.Symlink(outside, at("trap")); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Rename(at("real"), at("d")); err != nil {
+		t.Fatal(err)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for swap := [][2]string{{"d", "real"}, {"trap", "d"}, {"d", "trap"}, {"real", "d"}}; ; {
+			for _, s := range swap {
+				if err := os.Rename(at(s[0]), at(s[1])); err != nil {
+					t.Error(err)
+				}
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	written := 0
+	for range 2000 {
+		if files.WriteFile("d/f", []byte("x"), 0o644) == nil {
+			written++
+		}
+	}
+	close(stop)
+	<-stopped
+	if written == 0 {
+		t.Error("nothing was ever written")
+	}
+	for _, dir := range []string{outside, at("d")} {
+		list, err := os.ReadDir(dir)
+		for _, e := range list {
+			if e.Name() != "f" || dir == outside {
+				t.Errorf("%s was left in %s", e.Name(), dir)
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestDirFSErrorsNameWhatWasAsked(t *testing.T) {

@@ -40,8 +40,12 @@
 // the context's budget, a little below it, so that a box has nothing to cut. What is
 // left out is said, with how much it is, in a last line in parentheses. Searches
 // enter neither .git, .hg, .svn, .jj (not worth a word) nor node_modules (which
-// is said), unless they start there. What .gitignore names is searched: an agent often
-// looks for just that.
+// is said), unless they start there.
+//
+// What git ignores is left out of ls, grep and find, and how many entries that were is said: by each .gitignore between the
+// context's directory and the entry, and .git/info/exclude; not by those above the directory, and not by the user's own.
+// It need not be a repository; what is tracked all the same is left out too. "ignored": true includes them, and a path that is
+// ignored itself is shown as it is.
 //
 // A name that cannot be on one line (line breaks, control characters, bytes that are
 // not UTF-8) is shown quoted as in Go, and text that is not UTF-8 with U+FFFD.

@@ -21,12 +21,12 @@ const (
 // A pattern without a slash is matched against the last element of each name, one with a
 // slash against the whole, seen from path. Results are relative to the context's directory and
 // sorted; directories end in "/". It enters neither .git, .hg, .svn and .jj nor
-// node_modules unless path is one or is inside one, and follows no symlinks.
+// node_modules, nor what .gitignore names, unless path is one or is inside one, and follows no symlinks.
 func Find() toolbox.Tool {
 	return toolbox.Define("find",
 		"Find files and directories by name. A pattern without a slash is matched against names at any depth (*.go); "+
 			"one with a slash against the path below the directory (src/**/*.ts, **/test/*). "+
-			"Results are sorted paths; directories end in /. .git and node_modules are left out. Use grep to search contents.",
+			"Results are sorted paths; directories end in /. .git, node_modules and what .gitignore names are left out. Use grep to search contents.",
 		find)
 }
 
@@ -34,6 +34,7 @@ type findInput struct {
 	Pattern string `json:"pattern" jsonschema:"minLength=1" jsonschema_description:"A glob: *, **, ?, [a-z], {one,two}."`
 	Path    string `json:"path,omitempty" jsonschema_description:"The directory to search, relative to the working directory or absolute inside it; the working directory by default."`
 	Type    string `json:"type,omitempty" jsonschema:"enum=any,enum=file,enum=directory" jsonschema_description:"What to find, any by default."`
+	Ignored bool   `json:"ignored,omitempty" jsonschema_description:"Find what .gitignore names too; false by default."`
 	Limit   *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many results to show, 200 by default."`
 }
 
@@ -55,6 +56,9 @@ func find(ctx context.Context, in findInput) (*toolbox.Result, error) {
 		return nil, fmt.Errorf("find: %w", err)
 	}
 	w := &walk{ctx: ctx, tc: tc, visit: f.visit}
+	if !in.Ignored {
+		w.ignores = newIgnores(ctx, tc, f.root)
+	}
 	if err := w.below(f.root, dir, 1); err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}

@@ -30,13 +30,13 @@ const (
 // around one, "--" between lines that are not neighbours.
 //
 // It passes over files that have a NUL byte near their beginning or more than
-// 32 MiB, and says how many; it enters neither .git, .hg, .svn and .jj nor node_modules
-// unless path is one or is inside one, and follows no symlinks.
+// 32 MiB, and says how many; it enters neither .git, .hg, .svn and .jj nor node_modules,
+// nor what .gitignore names, unless path is one or is inside one, and follows no symlinks.
 func Grep() toolbox.Tool {
 	return toolbox.Define("grep",
 		"Search the contents of text files with a regular expression (RE2 syntax), line by line. "+
 			"Matches stand under their file's path as LINE:text, lines around them as LINE-text. "+
-			"Binary files, .git and node_modules are left out. Use find to search names.",
+			"Binary files, .git, node_modules and what .gitignore names are left out. Use find to search names.",
 		grep)
 }
 
@@ -46,6 +46,7 @@ type grepInput struct {
 	Glob       string `json:"glob,omitempty" jsonschema_description:"Only files whose name matches: *.go at any depth, src/**/*.ts below path."`
 	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema_description:"Upper and lower case are the same; false by default."`
 	Literal    bool   `json:"literal,omitempty" jsonschema_description:"The pattern is plain text; false by default."`
+	Ignored    bool   `json:"ignored,omitempty" jsonschema_description:"Search what .gitignore names too; false by default."`
 	Context    *int   `json:"context,omitempty" jsonschema:"minimum=0,maximum=20" jsonschema_description:"How many lines to show before and after each match, 0 by default."`
 	Limit      *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many matching lines to show, 100 by default."`
 }
@@ -62,6 +63,9 @@ func grep(ctx context.Context, in grepInput) (*toolbox.Result, error) {
 	}
 	w := &walk{ctx: ctx, tc: tc, visit: g.visit}
 	if info.IsDir() {
+		if !in.Ignored {
+			w.ignores = newIgnores(ctx, tc, g.root)
+		}
 		err = w.below(g.root, start, 1)
 	} else {
 		err = g.file(g.root, start, info)

@@ -16,19 +16,21 @@ const lsLimit = 500
 // Ls is the tool "ls": what is in a directory, directories first, each group by name.
 //
 // Directories end in "/" and symlinks in "@"; files have their size in bytes after a tab. Names
-// that begin with a dot are shown unless hidden is false. Of more than 500 entries, or
+// that begin with a dot are shown unless hidden is false, and what .gitignore names only if ignored is true or the
+// directory is ignored itself. Of more than 500 entries, or
 // of those that the budget has no room for, it says how many there are.
 func Ls() toolbox.Tool {
 	return toolbox.Define("ls",
 		"List a directory: directories first (name/), then files with their size in bytes; name@ is a symlink. "+
-			"Hidden entries are shown too. Use find to search below it.",
+			"Hidden entries are shown too, what .gitignore names is left out. Use find to search below it.",
 		ls)
 }
 
 type lsInput struct {
-	Path   string `json:"path,omitempty" jsonschema_description:"The directory, relative to the working directory or absolute inside it; the working directory by default."`
-	Hidden *bool  `json:"hidden,omitempty" jsonschema_description:"false leaves out names that begin with a dot; true by default."`
-	Limit  *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many entries to show, 500 by default."`
+	Path    string `json:"path,omitempty" jsonschema_description:"The directory, relative to the working directory or absolute inside it; the working directory by default."`
+	Hidden  *bool  `json:"hidden,omitempty" jsonschema_description:"false leaves out names that begin with a dot; true by default."`
+	Ignored bool   `json:"ignored,omitempty" jsonschema_description:"Show what .gitignore names too; false by default."`
+	Limit   *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many entries to show, 500 by default."`
 }
 
 func ls(ctx context.Context, in lsInput) (*toolbox.Result, error) {
@@ -50,11 +52,28 @@ func ls(ctx context.Context, in lsInput) (*toolbox.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ls: %w", explain(tc, name, err))
 	}
-	return listing(tc, list, limit, in.Hidden == nil || *in.Hidden, more), nil
+	p := newPage(tc)
+	if len(list) == 0 {
+		p.note("the directory is empty")
+	}
+	all := len(list)
+	var rules *ignores
+	if !in.Ignored {
+		rules = newIgnores(ctx, tc, name)
+		defer rules.within(name, list)()
+		list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return rules.has(join(name, e.Name()), e.IsDir()) })
+	}
+	ignored := all - len(list)
+	p.list(list, limit, in.Hidden == nil || *in.Hidden)
+	rules.notes(p, ignored)
+	if more {
+		p.note("the directory has more than %d entries; the rest was not looked at", maxEntries)
+	}
+	return p.result(), nil
 }
 
-func listing(tc *toolbox.Context, list []fs.DirEntry, limit int, hidden, more bool) *toolbox.Result {
-	p := newPage(tc)
+// list shows the entries of a directory.
+func (p *page) list(list []fs.DirEntry, limit int, hidden bool) {
 	all := len(list)
 	if !hidden {
 		list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
@@ -67,17 +86,10 @@ func listing(tc *toolbox.Context, list []fs.DirEntry, limit int, hidden, more bo
 		}
 		shown++
 	}
-	if all == 0 {
-		p.note("the directory is empty")
-	}
 	if shown < len(list) {
 		p.note("%d of %d entries; use find to narrow it", shown, len(list))
 	}
 	p.count(all-len(list), "hidden entry is not shown", "hidden entries are not shown")
-	if more {
-		p.note("the directory has more than %d entries; the rest was not looked at", maxEntries)
-	}
-	return p.result()
 }
 
 // rank puts directories first.

@@ -3,8 +3,10 @@ package standard
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"math"
@@ -29,8 +31,8 @@ const (
 // It shows 2,000 lines by default, 2,000 bytes of each line, and
 // in all what the context's budget allows; a note says what is not there and where to go
 // on. A file that is not text (that has a NUL byte near its beginning) is
-// described. Bytes that are not UTF-8 become U+FFFD. What was shown is marked as
-// read, see [toolbox.Context.LastRead].
+// described. Bytes that are not UTF-8 become U+FFFD. A file of which some lines were shown is marked as
+// read, see [toolbox.Context.LastRead], unless the rest is too long to be looked at.
 func Read() toolbox.Tool {
 	return toolbox.Define("read",
 		"Read a text file. Each line comes with its number and a tab, which are not part of the file. "+
@@ -67,7 +69,9 @@ func runRead(ctx context.Context, in readInput) (*toolbox.Result, error) {
 	if err := r.show(); err != nil {
 		return nil, fmt.Errorf("read: %s: %w", show(r.name), err)
 	}
-	tc.MarkRead(r.name, r.info)
+	if r.whole { // of what was not read nobody can say whether it has changed
+		tc.MarkRead(r.name, toolbox.ReadMark(r.hash.Sum(nil)))
+	}
 	return r.page.result(), nil
 }
 
@@ -77,10 +81,12 @@ type reading struct {
 	offset, limit int
 	file          fs.File
 	info          fs.FileInfo
+	hash          hash.Hash
 	lines         *lines
 	page          *page
 
-	last          int // the last line on the page
+	last          int  // the last line on the page
+	whole         bool // all of the file went through hash
 	crlf, notUTF8 bool
 }
 
@@ -97,7 +103,8 @@ func (in readInput) open(ctx context.Context, tc *toolbox.Context) (*reading, er
 		_ = r.file.Close()
 		return nil, fmt.Errorf("%s is a directory: use ls to see what is in it", show(r.name))
 	}
-	r.lines = newLines(ctx, r.file)
+	r.hash = sha256.New()
+	r.lines = newLines(ctx, io.TeeReader(r.file, r.hash))
 	return r, nil
 }
 
@@ -122,7 +129,7 @@ func (r *reading) show() error {
 	if err == nil {
 		total, more, err = r.rest()
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	if r.whole = errors.Is(err, io.EOF); err != nil && !r.whole {
 		return err
 	}
 	r.notes(total, more)

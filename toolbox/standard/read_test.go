@@ -131,18 +131,25 @@ func TestReadKeepsWithinTheBudget(t *testing.T) {
 }
 
 func TestReadMarksWhatWasShown(t *testing.T) {
+	files := map[string]string{"a": "x\n", "many": lines(5000), "bom": "\uFEFFx\r\ny", "empty": ""}
+	tc, r := in(t, tree(t, files))
+	for name, content := range files {
+		call(t, r, "read", fmt.Sprintf(`{"path":"./%s","limit":1}`, name))
+		if mark, ok := tc.LastRead(name); !ok || !mark.Fresh([]byte(content)) {
+			t.Errorf("%s: %v, %v", name, mark, ok)
+		}
+	}
+}
+
+func TestReadMarksNothingThatWasNotShown(t *testing.T) {
 	tc, r := in(t, tree(t, map[string]string{"a": "x\n", "b": "\x00"}))
-	call(t, r, "read", `{"path":"./a","limit":1}`)
 	call(t, r, "read", `{"path":"b"}`)
-	info, err := tc.FS.Stat("a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if mark, ok := tc.LastRead("a"); !ok || !mark.Fresh(info) {
-		t.Errorf("%v, %v", mark, ok)
-	}
-	if _, ok := tc.LastRead("b"); ok {
-		t.Error("what was not shown is marked as read")
+	call(t, r, "read", `{"path":"a","offset":5}`)
+	call(t, r, "grep", `{"path":"a","pattern":"x"}`)
+	for _, name := range []string{"a", "b"} {
+		if _, ok := tc.LastRead(name); ok {
+			t.Errorf("%s is marked as read", name)
+		}
 	}
 }
 

@@ -21,14 +21,16 @@ const (
 var errEnough = errors.New("enough")
 
 // walk is one search through a directory and what it left out. It follows no symlinks,
-// and enters neither what version control keeps for itself nor node_modules, unless it
+// and enters neither what version control keeps for itself, nor node_modules, nor what is ignored, unless it
 // starts there.
 type walk struct {
-	ctx   context.Context
-	tc    *toolbox.Context
-	visit func(name string, e fs.DirEntry) error
+	ctx     context.Context
+	tc      *toolbox.Context
+	ignores *ignores // nil: nothing is ignored
+	visit   func(name string, e fs.DirEntry) error
 
 	visits     int
+	ignored    int
 	modules    int // node_modules
 	unreadable int
 	deep       int
@@ -50,6 +52,7 @@ func (w *walk) below(name string, dir fs.File, level int) error {
 	if more {
 		w.tooLarge++
 	}
+	defer w.ignores.within(name, list)()
 	for _, e := range list {
 		if err := w.one(join(name, e.Name()), e, level); err != nil {
 			return err
@@ -67,6 +70,10 @@ func (w *walk) one(name string, e fs.DirEntry, level int) error {
 		return err
 	}
 	if e.IsDir() && w.isSkipped(e.Name()) {
+		return nil
+	}
+	if w.ignores.has(name, e.IsDir()) {
+		w.ignored++
 		return nil
 	}
 	if err := w.visit(name, e); err != nil || !e.IsDir() {
@@ -99,6 +106,7 @@ func (w *walk) isSkipped(name string) bool {
 func (w *walk) notes(p *page) {
 	p.count(w.modules, "node_modules was left out; give it as path to search it",
 		"directories called node_modules were left out; give one as path to search it")
+	w.ignores.notes(p, w.ignored)
 	p.count(w.unreadable, "file or directory could not be read", "files or directories could not be read")
 	p.count(w.deep, "directory is too deep to be entered", "directories are too deep to be entered")
 	p.count(w.tooLarge, "directory has too many entries to look at all", "directories have too many entries to look at all")

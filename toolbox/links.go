@@ -1,0 +1,63 @@
+package toolbox
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// maxLinks is how many symlinks one name may lead through, as on Linux.
+const maxLinks = 40
+
+// Resolve is the file in FS that name, as [Context.Path] gives it, leads to once symlinks are followed: two names of
+// one file give the same. What does not exist yet is as it is written. An FS that is no [fs.ReadLinkFS] has no symlinks.
+func (c *Context) Resolve(name string) (string, error) {
+	if files, ok := c.FS.(fs.ReadLinkFS); ok {
+		return resolve(files, name)
+	}
+	return path.Clean(name), nil
+}
+
+// resolve follows symlinks one by one, as the kernel does: a ".." behind a symlink is above where that leads.
+func resolve(files fs.ReadLinkFS, name string) (string, error) {
+	refused := &fs.PathError{Op: "resolve", Path: name, Err: ErrOutside}
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return "", refused
+	}
+	found, rest, element := ".", name, ""
+	for links := 0; rest != ""; {
+		element, rest, _ = strings.Cut(rest, "/")
+		switch {
+		case element == "" || element == ".":
+			continue
+		case element == ".." && found == ".":
+			return "", refused
+		case element == "..":
+			found = path.Dir(found)
+			continue
+		}
+		next := path.Join(found, element)
+		info, err := files.Lstat(next)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0:
+			found = next
+			continue
+		case err != nil:
+			return "", err
+		}
+		to, err := files.ReadLink(next)
+		if err != nil {
+			return "", err
+		}
+		if links++; links > maxLinks {
+			return "", &fs.PathError{Op: "resolve", Path: name, Err: errors.New("too many levels of symbolic links")}
+		}
+		if filepath.IsAbs(to) {
+			return "", refused
+		}
+		rest = filepath.ToSlash(to) + "/" + rest
+	}
+	return found, nil
+}

@@ -1,0 +1,197 @@
+package standard
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// ignoreRule is one line of a .gitignore. It is matched by RE2, so that no pattern of a stranger's takes long.
+type ignoreRule struct {
+	expr    *regexp.Regexp // nil: the whole is ending
+	ending  string         // what all that matches ends with
+	whole   bool           // against the path from the .gitignore's directory, not the last element alone
+	dirOnly bool
+	negated bool
+}
+
+// parseIgnore reads a .gitignore. A line that git would not understand matches nothing there, and is no rule here.
+func parseIgnore(data []byte) []ignoreRule {
+	var rules []ignoreRule
+	for line := range bytes.SplitSeq(bytes.TrimPrefix(data, []byte("\uFEFF")), []byte("\n")) {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if len(line) > 0 && line[0] != '#' {
+			if rule, ok := newIgnoreRule(trimSpaces(string(line))); ok {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	return rules
+}
+
+// trimSpaces removes the spaces at the end that no backslash keeps.
+func trimSpaces(line string) string {
+	trimmed := strings.TrimRight(line, " ")
+	if rest := strings.TrimRight(trimmed, `\`); len(trimmed) < len(line) && (len(trimmed)-len(rest))%2 == 1 {
+		return trimmed + " "
+	}
+	return trimmed
+}
+
+func newIgnoreRule(pattern string) (rule ignoreRule, ok bool) {
+	pattern, rule.negated = strings.CutPrefix(pattern, "!")
+	pattern, rule.dirOnly = strings.CutSuffix(pattern, "/")
+	rule.whole = strings.Contains(pattern, "/")
+	pattern = strings.TrimPrefix(pattern, "/")
+	if pattern == "" || len(pattern) > maxGlob {
+		return rule, false
+	}
+	rule.ending = pattern[strings.LastIndexAny(pattern, `*?[]\`)+1:]
+	if len(rule.ending) == len(pattern) {
+		return rule, true
+	}
+	rule.ending = strings.TrimPrefix(rule.ending, "/") // **/x is x too
+	source, ok := wildmatch(bytewise(pattern))
+	if !ok {
+		return rule, false
+	}
+	expr, err := regexp.Compile(`(?s)\A` + source + `\z`)
+	rule.expr = expr
+	return rule, err == nil
+}
+
+// matches reports whether the rule is about path, which is relative to its directory.
+func (r ignoreRule) matches(path string, isDir bool) bool {
+	if !r.whole {
+		path = base(path)
+	}
+	switch {
+	case r.dirOnly && !isDir || !strings.HasSuffix(path, r.ending):
+		return false
+	case r.expr == nil:
+		return len(path) == len(r.ending)
+	}
+	return r.expr.MatchString(bytewise(path))
+}
+
+// bytewise has a character for each byte of s: to git a ? is one byte, and neither patterns nor names need be UTF-8.
+func bytewise(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return s
+	}
+	var out strings.Builder
+	for i := range len(s) {
+		out.WriteRune(rune(s[i]))
+	}
+	return out.String()
+}
+
+// wildmatch is a pattern of git's as a regular expression.
+func wildmatch(pattern string) (source string, ok bool) {
+	var out strings.Builder
+	for i := 0; i < len(pattern); {
+		switch rest := pattern[i:]; rest[0] {
+		case '*':
+			n := len(rest) - len(strings.TrimLeft(rest, "*"))
+			i += n
+			isElement := n > 1 && (i == n || pattern[i-n-1] == '/') && (n == len(rest) || rest[n] == '/')
+			switch {
+			case !isElement:
+				out.WriteString("[^/]*")
+			case n == len(rest):
+				out.WriteString(".*")
+			default:
+				out.WriteString("(?:.*/)?")
+				i++
+			}
+		case '?':
+			out.WriteString("[^/]")
+			i++
+		case '[':
+			class, after, ok := wildclass(rest)
+			if !ok {
+				return "", false
+			}
+			out.WriteString(class)
+			i = len(pattern) - len(after)
+		default:
+			literal := rest[:1+strings.IndexAny(rest[1:]+"*", `*?[\`)]
+			if rest[0] == '\\' {
+				if len(rest) == 1 {
+					return "", false
+				}
+				i, literal = i+1, rest[1:2]
+			}
+			out.WriteString(regexp.QuoteMeta(literal))
+			i += len(literal)
+		}
+	}
+	return out.String(), true
+}
+
+// wildclass is the class that a pattern begins with as a regular expression, and what follows it; ok is whether it has an
+// end. It never matches a slash.
+func wildclass(pattern string) (class, rest string, ok bool) {
+	class, rest = "[", pattern[1:]
+	if strings.HasPrefix(rest, "!") || strings.HasPrefix(rest, "^") {
+		class, rest = "[^/", rest[1:]
+	}
+	low := rune(-1) // what a range may begin with
+	for isFirst := true; rest != ""; isFirst = false {
+		switch named, after := posixClass(rest); {
+		case rest[0] == ']' && !isFirst:
+			if class == "[" {
+				class = "[^\\x{0}-\\x{10FFFF}" // nothing
+			}
+			return class + "]", rest[1:], true
+		case named != "":
+			class, rest, low = class+named, after, -1
+		case rest[0] == '-' && low >= 0 && len(rest) > 1 && rest[1] != ']':
+			high, after := wildrune(rest[1:])
+			class, rest, low = class+runeRange(low, high), after, -1
+		default:
+			low, rest = wildrune(rest)
+			class += runeRange(low, low)
+		}
+	}
+	return "", "", false
+}
+
+// wildrune is the first character of a class, which a backslash may precede.
+func wildrune(class string) (r rune, rest string) {
+	class = strings.TrimPrefix(class, `\`)
+	r, size := utf8.DecodeRuneInString(class)
+	return r, class[size:]
+}
+
+// runeRange are the characters from low to high, but for the slash, in a class of a regular expression.
+func runeRange(low, high rune) string {
+	switch {
+	case low > high:
+		return ""
+	case low <= '/' && '/' <= high:
+		return runeRange(low, '/'-1) + runeRange('/'+1, high)
+	}
+	return fmt.Sprintf(`\x{%X}-\x{%X}`, low, high)
+}
+
+// posixClass is a class within a class, [:alpha:] for example, and what follows it.
+func posixClass(class string) (named, rest string) {
+	end := strings.IndexByte(class, ']')
+	if end < 3 || !strings.HasPrefix(class, "[:") || class[end-1] != ':' {
+		return "", class
+	}
+	switch named, rest = class[:end+1], class[end+1:]; named {
+	case "[:word:]", "[:ascii:]":
+		named = "[:unknown:]" // as git has it, and RE2 refuses that too
+	case "[:punct:]": // this and the next two have a slash, which goes
+		named = "!-.:-@\\[-`{-~"
+	case "[:graph:]":
+		named = "!-.0-~"
+	case "[:print:]":
+		named = " -.0-~"
+	}
+	return named, rest
+}
