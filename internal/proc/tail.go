@@ -2,10 +2,7 @@ package proc
 
 import (
 	"bytes"
-	"regexp"
-	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/indusagi/indus/internal/text"
 )
@@ -34,7 +31,7 @@ func (t *tail) Write(b []byte) (int, error) {
 
 // String is the tail from the start of a line, safe to print.
 func (t *tail) String() string {
-	return harmless(string(t.last()))
+	return text.Printed(string(t.last()))
 }
 
 func (t *tail) last() []byte {
@@ -51,28 +48,4 @@ func (t *tail) last() []byte {
 		}
 	}
 	return bytes.Clone(b)
-}
-
-// escapes are the control sequences of ECMA-48: CSI, the strings (OSC, DCS,
-// APC, …), and the short ones.
-var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`)
-
-// harmless makes text fit for a terminal: colours and the like are taken out,
-// any other control or bidi character and invalid UTF-8 become U+FFFD.
-func harmless(s string) string {
-	s = strings.ToValidUTF8(s, string(unicode.ReplacementChar))
-	s = escapes.ReplaceAllLiteralString(s, "")
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return r
-		case r == '\r': // a progress bar
-			return '\n'
-		case text.Harmful(r):
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-	return strings.TrimRight(s, " \t\n")
 }
