@@ -9,7 +9,9 @@ import (
 // Deck is the complete set of tools of one session, with what they keep between calls: running processes and the task list.
 // All methods are safe for concurrent use.
 type Deck struct {
-	options Options
+	options   Options
+	processes *processes
+	todo      todo
 }
 
 // Options say what a [Deck]'s tools may do. The zero value is good.
@@ -20,7 +22,7 @@ type Options struct {
 
 // New is a deck. Nothing runs before a tool is called; [Deck.Close] ends what its tools have started.
 func New(o *Options) *Deck {
-	d := &Deck{}
+	d := &Deck{processes: newProcesses()}
 	if o != nil {
 		d.options = *o
 	}
@@ -29,12 +31,12 @@ func New(o *Options) *Deck {
 
 // Tools are all tools, in the order in which a model is best shown them.
 func (d *Deck) Tools() []toolbox.Tool {
-	return ReadOnly()
+	return append(ReadOnly(), Bash(), d.processes.tool(), d.todo.tool())
 }
 
 // Close ends every process that a call of the deck's tools has started, and returns when all are gone. Calls of bash
 // end with their own contexts. It may be called twice.
-func (d *Deck) Close() {}
+func (d *Deck) Close() { d.processes.close() }
 
 // ReadOnly are the tools that change nothing and leave this machine alone: read, ls, grep and find.
 func ReadOnly() []toolbox.Tool {
@@ -49,7 +51,7 @@ func Harmless(c toolbox.Call) bool {
 	case "read", "ls", "grep", "find", "todo":
 		return true
 	case "process":
-		var in struct{ Action string }
+		var in processInput
 		if json.Unmarshal(c.Input, &in) != nil {
 			return false
 		}

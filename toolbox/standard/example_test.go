@@ -55,6 +55,9 @@ func ExampleDeck_Tools() {
 	// ls
 	// grep
 	// find
+	// bash
+	// process
+	// todo
 }
 
 func ExampleReadOnly() {

@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/indusagi/indus/toolbox"
@@ -13,7 +17,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(sessionDir); dir != "" {
+		session(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // tree makes a directory with files; a name that ends in "/" is a directory.
 func tree(t testing.TB, files map[string]string) string {
@@ -56,6 +65,18 @@ func deckOf(t testing.TB) *standard.Deck {
 	deck := standard.New(nil)
 	t.Cleanup(deck.Close)
 	return deck
+}
+
+// sessionIn is all tools over dir.
+func sessionIn(t testing.TB, dir string) *toolbox.Registry {
+	t.Helper()
+	tc, err := toolbox.NewContext(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := toolbox.NewRegistry(tc)
+	r.Add(deckOf(t).Tools()...)
+	return r
 }
 
 // call runs a tool; its error results begin with "error: ".
@@ -101,4 +122,35 @@ func link(t testing.TB, to, at string) {
 	if err := os.Symlink(to, at); err != nil {
 		t.Skip(err)
 	}
+}
+
+// sessionDir names the variable that turns the test binary into a session in a directory.
+const sessionDir = "INDUS_STANDARD_SESSION"
+
+// session runs a process and a command that mind no signal, prints their numbers, and waits to be killed.
+func session(dir string) {
+	tc, err := toolbox.NewContext(dir)
+	if err != nil {
+		panic(err)
+	}
+	r := toolbox.NewRegistry(tc)
+	r.Add(standard.New(nil).Tools()...)
+	const stubborn = `trap '' TERM HUP INT; sleep 1000 & echo $$ $!; while :; do sleep 1000; done`
+	told := make(chan string)
+	go r.Do(context.Background(), toolbox.Call{
+		Name:     "bash",
+		Input:    json.RawMessage(`{"command":` + strconv.Quote(stubborn) + `}`),
+		Progress: func(p toolbox.Progress) { told <- p.Message },
+	})
+	result, err := r.Do(context.Background(), toolbox.Call{
+		Name:  "process",
+		Input: json.RawMessage(`{"action":"start","wait":60,"command":` + strconv.Quote(stubborn) + `}`),
+	})
+	if err != nil {
+		panic(err)
+	}
+	line, _, _ := strings.Cut(*result.Blocks()[0].Text, "\n")
+	fmt.Println(line, <-told)
+	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent dies
+	os.Exit(1)
 }

@@ -1,0 +1,99 @@
+package standard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+// bashLimit is how many seconds a command may take where the call says nothing: a build, and no server.
+const bashLimit = 120
+
+// Bash is the tool "bash": one command line in the context's shell, run to its end.
+//
+// It runs in the context's directory or one below it, with nothing to read, for two minutes by default and ten at most. What
+// it leaves in the background ends with it. The result is its output, both streams in the order in which
+// they were written, without terminal controls, the middle cut out where it exceeds the budget; an exit
+// status other than 0 is an error result. While the command runs, progress has the end of the output so far and the
+// number of its bytes.
+//
+// The directory is where a command starts, and confines nothing: a command does what the user may do.
+func Bash() toolbox.Tool {
+	return toolbox.Define("bash",
+		"Run a command line with the user's shell and wait for its end. The result is its output (stdout and stderr together; "+
+			"of a long one the beginning and the end) and its exit status. "+
+			"It cannot ask questions: there is no input and no terminal. It is stopped after timeout seconds. "+
+			"Each call is a new shell: cd and variables are forgotten. What it leaves in the background (&) ends with it: "+
+			"use process for servers and watchers. Use read, grep and find to look at files.",
+		bash)
+}
+
+type bashInput struct {
+	Command string `json:"command" jsonschema:"minLength=1" jsonschema_description:"The command line."`
+	Timeout *int   `json:"timeout,omitempty" jsonschema:"minimum=1,maximum=600" jsonschema_description:"How many seconds it may take, 120 by default."`
+	Dir     string `json:"dir,omitempty" jsonschema_description:"Where it starts, relative to the working directory or absolute inside it; the working directory by default."`
+}
+
+func bash(ctx context.Context, in bashInput) (*toolbox.Result, error) {
+	tc := toolbox.ContextOf(ctx)
+	dir, err := startDir(tc, in.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("bash: %w", err)
+	}
+	limit := time.Duration(valueOr(in.Timeout, bashLimit)) * time.Second
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out := newCaptured(tc)
+	stop := out.report(tc)
+	exit, err := tc.Shell.Run(limited, toolbox.Command{Line: in.Command, Dir: dir, Stdout: out, Stderr: out})
+	stop()
+	output, _ := out.take(newPage(tc).room)
+	switch {
+	case err == nil && exit == 0:
+		return toolbox.NewResult(toolbox.Text(withNotes(output, ""))), nil
+	case err == nil:
+		return toolbox.ErrorResult(withNotes(output, fmt.Sprintf("exit status %d", exit))), nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limited.Err() != nil && errors.Is(err, limited.Err()):
+		return toolbox.ErrorResult(withNotes(output, fmt.Sprintf("stopped after %v; pass a longer timeout, or use process for what goes on running", limit))), nil
+	}
+	return toolbox.ErrorResult(withNotes(output, "bash: "+err.Error())), nil
+}
+
+// withNotes is the output of a command and what is to be said of it.
+func withNotes(output string, notes ...string) string {
+	if output == "" {
+		output = "(no output)"
+	}
+	for _, note := range notes {
+		if note != "" {
+			output += "\n(" + note + ")"
+		}
+	}
+	return strings.TrimSuffix(output, "\n")
+}
+
+// startDir is the directory that a command is to start in, for [toolbox.Command]: one that the context's files have.
+func startDir(tc *toolbox.Context, dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	name, err := tc.Path(dir)
+	if err != nil {
+		return "", pathFault(dir, err)
+	}
+	info, err := tc.FS.Stat(name)
+	if err != nil {
+		return "", explain(tc, name, err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("%s is not a directory", show(name))
+	}
+	return filepath.FromSlash(name), nil
+}

@@ -1,0 +1,172 @@
+package standard
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// maxCaptured is how much output of a command is kept where the budget has no bound.
+	maxCaptured = 1 << 20
+	// reportEvery is the least time between two reports of a command's output: nobody reads faster.
+	reportEvery = 100 * time.Millisecond
+	// reported is how many bytes of output a report has.
+	reported = 1024
+)
+
+// captured is the output of a command: the beginning and the end of what nobody has taken yet, and how much was between
+// them. It is a writer that never fails and never waits for a reader.
+type captured struct {
+	side int // how many bytes are kept at either end
+
+	mu         sync.Mutex
+	head, tail []byte // tail is up to twice side, so that it is seldom moved
+	missing    int    // bytes between head and tail
+	total      int    // bytes ever written
+	changed    chan struct{}
+}
+
+// newCaptured keeps about as much as a page shows.
+func newCaptured(tc *toolbox.Context) *captured {
+	return &captured{side: min(newPage(tc).room, maxCaptured) / 2}
+}
+
+func (c *captured) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(b), c.side-len(c.head))
+	c.head = append(c.head, b[:n]...)
+	for rest := b[n:]; len(rest) > 0; {
+		some := rest[:min(len(rest), c.side)]
+		c.tail, rest = append(c.tail, some...), rest[len(some):]
+		if over := len(c.tail) - c.side; over >= c.side {
+			c.tail = append(c.tail[:0], c.tail[over:]...)
+			c.missing += over
+		}
+	}
+	c.total += len(b)
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
+	return len(b), nil
+}
+
+// after is closed as soon as more than seen bytes have been written.
+func (c *captured) after(seen int) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changed == nil {
+		c.changed = make(chan struct{})
+	}
+	if c.total == seen {
+		return c.changed
+	}
+	already := make(chan struct{})
+	close(already)
+	return already
+}
+
+// last is the end of what is there, in at most most bytes, and how much has ever been written.
+func (c *captured) last(most int) (end string, total int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.tail
+	if len(all) < most {
+		all = append(append([]byte{}, c.head...), c.tail...)
+	}
+	return string(all[max(0, len(all)-most):]), c.total
+}
+
+// take is what was written since the last take, harmless and in at most room bytes, and how much has been written in all.
+// A character whose end is not written yet is left for the next.
+func (c *captured) take(room int) (output string, total int) {
+	c.mu.Lock()
+	head, tail, missing := c.head, c.tail, c.missing
+	if over := len(tail) - c.side; over > 0 {
+		tail, missing = tail[over:], missing+over
+	}
+	last := &head
+	if len(tail) > 0 {
+		last = &tail
+	}
+	whole := wholeRunes(*last)
+	rest := (*last)[len(whole):]
+	*last = whole
+	c.head, c.tail, c.missing, total = append([]byte{}, rest...), nil, 0, c.total
+	c.mu.Unlock()
+	return abridge(head, tail, missing, room), total
+}
+
+// abridge is the output that begins with head and ends with tail, in at most about room bytes.
+func abridge(head, tail []byte, missing, room int) string {
+	begin, end := text.Printed(string(head)), text.Printed(string(tail))
+	if missing == 0 {
+		begin, end = text.Printed(string(head)+string(tail)), ""
+		if len(begin) <= room {
+			return begin
+		}
+		begin, end = begin[:len(begin)/2], begin[len(begin)/2:]
+	}
+	most := room / 2
+	first, last := firstLines(begin, most), lastLines(end, most)
+	missing += len(begin) - len(first) + len(end) - len(last)
+	return fmt.Sprintf("%s\n… %d bytes cut …\n%s", strings.TrimSuffix(first, "\n"), missing, last)
+}
+
+// firstLines is the beginning of s in at most most bytes: whole lines where that costs less than half of it.
+func firstLines(s string, most int) string {
+	cut := strings.ToValidUTF8(text.Cut(s, most), "")
+	if i := strings.LastIndexByte(cut, '\n') + 1; i > len(cut)/2 {
+		return cut[:i]
+	}
+	return cut
+}
+
+// lastLines is its end.
+func lastLines(s string, most int) string {
+	from := max(0, len(s)-most)
+	for from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	s = s[from:]
+	if i := strings.IndexByte(s, '\n') + 1; i < len(s)/2 {
+		return s[i:]
+	}
+	return s
+}
+
+// report tells whoever listens to the call of the end of what is there, now and then, until stop is called.
+func (c *captured) report(tc *toolbox.Context) (stop func()) {
+	if tc.Call().Progress == nil {
+		return func() {}
+	}
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for seen := 0; ; {
+			select {
+			case <-over:
+				return
+			case <-c.after(seen):
+			}
+			var end string
+			end, seen = c.last(reported)
+			tc.Report(toolbox.Progress{Done: float64(seen), Message: strings.ToValidUTF8(lastLines(text.Printed(end), reported), "\uFFFD")})
+			select {
+			case <-over:
+			case <-time.After(reportEvery):
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
+}

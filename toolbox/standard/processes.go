@@ -1,0 +1,188 @@
+package standard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// maxRunning is how many processes run at once.
+	maxRunning = 16
+	// maxEnded is how many that have ended are remembered, with their output.
+	maxEnded = 16
+)
+
+// processes are those of one session.
+type processes struct {
+	ctx    context.Context // ends with the session
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	all     []*process // in the order of their start
+	started int
+}
+
+func newProcesses() *processes {
+	s := &processes{}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// process is one command that runs, or has run.
+type process struct {
+	id      string
+	command toolbox.Command
+	began   time.Time
+	cancel  context.CancelFunc // ends it
+	out     *captured
+	done    chan struct{}
+
+	lasted time.Duration // these are set before done is closed
+	exit   int
+	err    error
+
+	mu   sync.Mutex
+	seen int // how much of the output was taken
+}
+
+// start starts a command in the shell of a call. It outlives the call.
+func (s *processes) start(tc *toolbox.Context, c toolbox.Command) (*process, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return nil, errors.New("the session is over")
+	}
+	if running := s.forget(); len(running) >= maxRunning {
+		return nil, fmt.Errorf("%d are running, which is the most: stop one of %s", len(running), strings.Join(running, ", "))
+	}
+	s.started++
+	p := &process{id: fmt.Sprintf("p%d", s.started), command: c, began: time.Now(), out: newCaptured(tc), done: make(chan struct{})}
+	p.command.Stdout, p.command.Stderr = p.out, p.out
+	ctx, cancel := context.WithCancel(s.ctx)
+	p.cancel = cancel
+	s.all = append(s.all, p)
+	go p.run(ctx, tc.Shell)
+	return p, nil
+}
+
+func (p *process) run(ctx context.Context, shell toolbox.Shell) {
+	defer close(p.done)
+	defer p.cancel()
+	p.exit, p.err = shell.Run(ctx, p.command)
+	p.lasted = time.Since(p.began)
+}
+
+// forget drops the oldest of those that have ended, and says which are running.
+func (s *processes) forget() (running []string) {
+	ended := 0
+	for _, p := range s.all {
+		if p.isRunning() {
+			running = append(running, p.id)
+		} else {
+			ended++
+		}
+	}
+	s.all = slices.DeleteFunc(s.all, func(p *process) bool {
+		if ended <= maxEnded || p.isRunning() {
+			return false
+		}
+		ended--
+		return true
+	})
+	return running
+}
+
+func (s *processes) find(id string) (*process, error) {
+	var ids []string
+	for _, p := range s.snapshot() {
+		if p.id == id {
+			return p, nil
+		}
+		ids = append(ids, p.id)
+	}
+	if ids == nil {
+		return nil, errors.New("no process was started")
+	}
+	return nil, fmt.Errorf("there is no %q; there are %s", id, strings.Join(ids, ", "))
+}
+
+func (s *processes) snapshot() []*process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
+
+// close ends all and waits for that.
+func (s *processes) close() {
+	s.mu.Lock()
+	s.cancel()
+	s.mu.Unlock()
+	for _, p := range s.snapshot() {
+		<-p.done
+	}
+}
+
+func (p *process) isRunning() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// failed reports whether the command could not be run at all.
+func (p *process) failed() bool {
+	return !p.isRunning() && p.err != nil && !errors.Is(p.err, context.Canceled)
+}
+
+// state says how a process is.
+func (p *process) state() string {
+	switch {
+	case p.isRunning():
+		return fmt.Sprintf("running for %v", time.Since(p.began).Round(time.Second))
+	case p.failed():
+		return p.err.Error()
+	case p.err != nil:
+		return fmt.Sprintf("stopped after %v", p.lasted.Round(time.Second))
+	}
+	return fmt.Sprintf("ended after %v, exit status %d", p.lasted.Round(time.Second), p.exit)
+}
+
+// wait waits for output that nobody has seen or for the end, for a time.
+func (p *process) wait(ctx context.Context, most time.Duration) error {
+	if most == 0 {
+		return nil
+	}
+	late := time.NewTimer(most)
+	defer late.Stop()
+	p.mu.Lock()
+	news := p.out.after(p.seen)
+	p.mu.Unlock()
+	select {
+	case <-p.done:
+	case <-news:
+	case <-late.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// stop ends a process with all that it has started, asked first and killed then.
+func (p *process) stop(ctx context.Context) error {
+	p.cancel()
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
