@@ -1,6 +1,10 @@
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // Role says whose message it is.
 type Role string
@@ -41,6 +45,36 @@ type Call struct {
 	Input json.RawMessage `json:"input"` // as the model wrote it: perhaps no JSON
 }
 
+// MarshalJSON writes an input that is no JSON as the text it is, under another key.
+func (c Call) MarshalJSON() ([]byte, error) {
+	w := writtenCall{ID: c.ID, Name: c.Name, Input: c.Input}
+	if !json.Valid(c.Input) {
+		w.Input, w.Text = nil, string(c.Input)
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *Call) UnmarshalJSON(b []byte) error {
+	var w writtenCall
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	if w.Input == nil {
+		w.Input = json.RawMessage(w.Text)
+	}
+	*c = Call{w.ID, w.Name, w.Input}
+	return nil
+}
+
+// writtenCall is a call in JSON. It has one of Input and Text.
+type writtenCall struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input,omitempty"`
+	Text  string          `json:"text,omitempty"`
+}
+
 // Result is what came of a call, as the model is shown it.
 type Result struct {
 	ID      string          `json:"id"`
@@ -65,11 +99,11 @@ type Native struct {
 
 // Text is the text of a message, without its other parts.
 func (m Message) Text() string {
-	text := ""
+	var text strings.Builder
 	for _, p := range m.Parts {
-		text += p.Text
+		text.WriteString(p.Text)
 	}
-	return text
+	return text.String()
 }
 
 // Calls are the calls that a message asks for, in order.
@@ -80,4 +114,10 @@ func (m Message) Calls() (calls []Call) {
 		}
 	}
 	return calls
+}
+
+// withoutCalls is the message without its calls.
+func (m Message) withoutCalls() Message {
+	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p.Call != nil })
+	return m
 }

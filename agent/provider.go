@@ -100,5 +100,8 @@ func (e *ProviderError) Unwrap() error { return e.Err }
 
 // Temporary reports whether the same request may succeed a little later.
 func (e *ProviderError) Temporary() bool {
+	if e.Code == "insufficient_quota" { // OpenAI's word, with 429: nothing is left to pay with
+		return false
+	}
 	return e.Status == 0 || e.Status == 408 || e.Status == 409 || e.Status == 429 || e.Status >= 500
 }

@@ -1,8 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/indusagi/indus/toolbox"
@@ -21,6 +25,8 @@ const (
 	DefaultContext = 150_000
 	// DefaultParallel is how many calls of one message run at once.
 	DefaultParallel = 8
+
+	defaultAttempts = 5
 )
 
 // Toolbox is what a model may call; a toolbox.Box is one. Users may call its methods from any goroutine.
@@ -43,13 +49,15 @@ type Options struct {
 	History []Entry
 	// Journal keeps each step; nil: nobody does.
 	Journal Journal
-	// Hear is given what happens, from one goroutine at a time; nil: nobody listens.
+	// Hear is given what happens, from one goroutine at a time; what it does, the turn waits for. It does not call Prompt.
+	// nil: nobody listens.
 	Hear func(Event)
 	// Steps is how many messages of the model one turn may have. 0: [DefaultSteps].
 	Steps int
 	// Parallel is how many calls of one message run at once. 0: [DefaultParallel].
 	Parallel int
-	// Context is how many tokens the conversation may have before the results of older calls are taken out.
+	// Context is how many tokens the conversation may have. Above four fifths of it the results of older calls are taken out
+	// of what the model is sent, and one result enters with a quarter of it at most.
 	// 0: [DefaultContext].
 	Context int
 	// Attempts is how often a request is made that the provider answers with a temporary error. 0: 5.
@@ -85,11 +93,36 @@ type Answer struct {
 
 // Session is one conversation with a model. All methods are safe for concurrent use.
 type Session struct {
-	options Options
+	system   string
+	journal  Journal
+	hear     func(Event)
+	steps    int
+	parallel int
+	context  int
+	attempts int
+	running  chan struct{} // holds one value while a turn runs, which alone changes what follows
+	places   places
+
+	hearing sync.Mutex // one event at a time; it guards nothing
+
+	mu       sync.Mutex
+	talk     *conversation
+	provider Provider
+	tools    Toolbox
 }
 
 // New makes a session. It does no I/O.
-func New(o Options) *Session { return &Session{options: o} }
+func New(o Options) *Session {
+	s := &Session{
+		system: o.System, journal: o.Journal, hear: o.Hear,
+		steps: cmp.Or(o.Steps, DefaultSteps), parallel: cmp.Or(o.Parallel, DefaultParallel),
+		context: cmp.Or(o.Context, DefaultContext), attempts: cmp.Or(o.Attempts, defaultAttempts),
+		running: make(chan struct{}, 1), places: places{}, talk: newConversation(o.History),
+	}
+	s.talk.interrupt()
+	s.Use(o.Provider, o.Tools)
+	return s
+}
 
 // Prompt is one turn: text goes to the model, its calls run, and the answer is what it says when it calls nothing more.
 // When ctx ends, what runs is cancelled, and the conversation is left such that the next turn can go on. The answer
@@ -98,14 +131,69 @@ func New(o Options) *Session { return &Session{options: o} }
 // An empty text goes on where a turn stopped: after [ErrSteps], after an error of the provider, or in a conversation that
 // was resumed.
 func (s *Session) Prompt(ctx context.Context, text string) (Answer, error) {
-	return Answer{}, errors.ErrUnsupported
+	if err := ctx.Err(); err != nil {
+		return Answer{}, err
+	}
+	select {
+	case s.running <- struct{}{}:
+		defer func() { <-s.running }()
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	}
+	t := &turn{Session: s}
+	s.mu.Lock()
+	t.provider, t.tools = s.provider, s.tools
+	s.mu.Unlock()
+	err := t.run(ctx, text)
+	return t.answer, err
 }
 
 // Use changes the model, and the tools as its provider takes them, from the next turn on.
-func (s *Session) Use(p Provider, tools Toolbox) {}
+func (s *Session) Use(p Provider, tools Toolbox) {
+	if tools == nil {
+		tools = toolbox.NewBox(nil)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.provider, s.tools = p, tools
+}
 
-// Messages are the conversation so far.
-func (s *Session) Messages() []Message { return nil }
+// Messages are the conversation so far. The slice is the caller's own, what it holds is shared and never changes. While
+// calls run, their results come one by one.
+func (s *Session) Messages() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.talk.messages)
+}
 
-// Usage is what all turns of this session took.
-func (s *Session) Usage() Usage { return Usage{} }
+// Usage is what all turns of the conversation took, those of Options.History too.
+func (s *Session) Usage() Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.talk.usage
+}
+
+// keep puts a step into the journal, and only then into the conversation. What has happened is kept whether or not the turn is
+// cancelled.
+func (s *Session) keep(ctx context.Context, e Entry) error {
+	e.At = time.Now()
+	if s.journal != nil {
+		if err := s.journal.Append(context.WithoutCancel(ctx), e); err != nil {
+			return fmt.Errorf("the conversation cannot be kept: %w", err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.talk.add(e)
+	return nil
+}
+
+// tell lets who listens hear of something, one at a time.
+func (s *Session) tell(e Event) {
+	if s.hear == nil {
+		return
+	}
+	s.hearing.Lock()
+	defer s.hearing.Unlock()
+	s.hear(e)
+}

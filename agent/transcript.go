@@ -1,14 +1,28 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"sync"
 	"time"
+
+	"github.com/indusagi/indus/internal/filelock"
 )
 
 // ErrInUse: another process, or another session of this one, has the transcript open.
 var ErrInUse = errors.New("the conversation is open in another session")
+
+// transcriptVersion grows when an older reader would misunderstand what is written.
+const transcriptVersion = 1
+
+// headerStart is how every transcript begins: what begins otherwise is some other file, and left alone.
+const headerStart = `{"transcript":`
 
 // Header is what a transcript says of itself in its first line.
 type Header struct {
@@ -19,8 +33,23 @@ type Header struct {
 	Model string `json:"model,omitempty"`
 }
 
-// Transcript is a [Journal] in a file of JSON Lines.
-type Transcript struct{}
+type headerLine struct {
+	Version int `json:"transcript"`
+	Header
+}
+
+// Transcript is a [Journal] in a file of JSON Lines. All methods are safe for concurrent use.
+type Transcript struct {
+	header  Header
+	entries []Entry
+
+	mu     sync.Mutex
+	file   *os.File
+	size   int64
+	broken error // nobody knows what of the last line is on the disk
+}
+
+var _ Journal = (*Transcript)(nil)
 
 // OpenTranscript opens the transcript at path for one session, and makes it where there is none, with its directory, for
 // nobody but its owner; h is the header of a new one. Until Close no other session can open it: they get [ErrInUse].
@@ -28,22 +57,169 @@ type Transcript struct{}
 // A last line that was cut off is removed: no Append has returned for it. Damage anywhere else is an error that says in which
 // line.
 func OpenTranscript(ctx context.Context, path string, h Header) (*Transcript, error) {
-	return nil, errors.ErrUnsupported
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("transcript: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("transcript: %w", err)
+	}
+	t := &Transcript{file: file}
+	if err := t.load(h); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("transcript %s: %w", path, err)
+	}
+	return t, nil
+}
+
+// load takes the lock, reads what is there, and cuts off what is torn.
+func (t *Transcript) load(h Header) error {
+	info, err := t.file.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("it is not a file")
+	}
+	if err := filelock.Try(t.file); errors.Is(err, filelock.ErrHeld) {
+		return ErrInUse
+	} else if err != nil {
+		return err
+	}
+	all, err := io.ReadAll(t.file)
+	if err != nil {
+		return err
+	}
+	t.header, t.entries, t.size, err = parseTranscript(all)
+	if err != nil {
+		return err
+	}
+	if t.size < int64(len(all)) {
+		if err := t.file.Truncate(t.size); err != nil {
+			return err
+		}
+	}
+	if t.size > 0 {
+		return nil
+	}
+	return t.begin(h)
+}
+
+// begin writes the header of a new transcript.
+func (t *Transcript) begin(h Header) error {
+	if h.At.IsZero() {
+		h.At = time.Now()
+	}
+	t.header = h
+	if err := t.write(headerLine{transcriptVersion, h}); err != nil {
+		return err
+	}
+	if dir, err := os.Open(filepath.Dir(t.file.Name())); err == nil {
+		_ = dir.Sync() // not every system can
+		dir.Close()
+	}
+	return nil
 }
 
 // ReadTranscript reads a transcript without opening it, to list it for example. A line that is being written is not there yet.
 func ReadTranscript(r io.Reader) (Header, []Entry, error) {
-	return Header{}, nil, errors.ErrUnsupported
+	all, err := io.ReadAll(r)
+	if err != nil {
+		return Header{}, nil, fmt.Errorf("transcript: %w", err)
+	}
+	h, entries, size, err := parseTranscript(all)
+	if err == nil && size == 0 {
+		err = errors.New("it has no header")
+	}
+	if err != nil {
+		return h, entries, fmt.Errorf("transcript: %w", err)
+	}
+	return h, entries, nil
+}
+
+// parseTranscript reads all whole lines, and says how many bytes they have. With an error entries are those before it.
+func parseTranscript(all []byte) (h Header, entries []Entry, size int64, err error) {
+	if start := []byte(headerStart); !bytes.HasPrefix(all, start[:min(len(start), len(all))]) {
+		return h, nil, 0, errors.New("it is no transcript of indus")
+	}
+	for number := 1; ; number++ {
+		line, _, whole := bytes.Cut(all[size:], []byte("\n"))
+		if !whole {
+			return h, entries, size, nil
+		}
+		if number == 1 {
+			h, err = readHeader(line)
+		} else {
+			var e Entry
+			err = json.Unmarshal(line, &e)
+			entries = append(entries, e)
+		}
+		if err != nil {
+			return h, entries[:max(0, number-2)], size, fmt.Errorf("line %d is damaged: %w", number, err)
+		}
+		size += int64(len(line)) + 1
+	}
+}
+
+func readHeader(line []byte) (Header, error) {
+	var h headerLine
+	if err := json.Unmarshal(line, &h); err != nil {
+		return Header{}, err
+	}
+	if h.Version != transcriptVersion {
+		return Header{}, fmt.Errorf("it has version %d, and this program knows version %d", h.Version, transcriptVersion)
+	}
+	return h.Header, nil
 }
 
 // Header is the first line's.
-func (t *Transcript) Header() Header { return Header{} }
+func (t *Transcript) Header() Header { return t.header }
 
-// Entries are what it held when it was opened, for Options.History.
-func (t *Transcript) Entries() []Entry { return nil }
+// Entries are what it held when it was opened, for Options.History. They are shared: do not change them.
+func (t *Transcript) Entries() []Entry { return t.entries }
 
-// Append implements [Journal]: one write, and one sync of the disk.
-func (t *Transcript) Append(ctx context.Context, e Entry) error { return errors.ErrUnsupported }
+// Append implements [Journal]: one write, and one sync of the disk. What it could not write whole it takes back.
+func (t *Transcript) Append(ctx context.Context, e Entry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.write(e)
+}
+
+func (t *Transcript) write(v any) error {
+	if t.broken != nil {
+		return t.broken
+	}
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	n, err := t.file.WriteAt(append(line, '\n'), t.size)
+	if err == nil {
+		if err = t.file.Sync(); err == nil {
+			t.size += int64(n)
+			return nil
+		}
+		t.broken = err // a second sync would say yes whatever is on the disk
+	}
+	if undo := t.file.Truncate(t.size); undo != nil {
+		t.broken = err
+	}
+	return err
+}
 
 // Close lets others open it. It may be called twice.
-func (t *Transcript) Close() error { return nil }
+func (t *Transcript) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if errors.Is(t.broken, os.ErrClosed) {
+		return nil
+	}
+	t.broken = fmt.Errorf("the transcript is closed: %w", os.ErrClosed)
+	return t.file.Close()
+}

@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+const (
+	firstWait   = time.Second
+	longestWait = 30 * time.Second
+	// longestAsked is how long a provider may ask to wait: who sits there would rather know.
+	longestAsked = 2 * time.Minute
+)
+
+// ask gets the model's next message: again after a while where the provider fails for the moment, and with less
+// where the conversation is too much for it.
+func (t *turn) ask(ctx context.Context) (Reply, error) {
+	tools := t.places.inOrder(t.tools.Descriptors())
+	if err := t.takeOut(ctx, t.talk.overfull(t.talk.estimate(t.system, tools), t.context)); err != nil {
+		return Reply{}, err
+	}
+	relieved := false
+	for failures := 0; ; {
+		heard := &draft{turn: t}
+		request := Request{System: t.system, Messages: t.talk.view(), Tools: tools}
+		reply, err := t.provider.Generate(ctx, request, heard.piece)
+		if err == nil {
+			return reply, nil
+		}
+		if ctx.Err() != nil {
+			if err := heard.keep(ctx); err != nil {
+				return Reply{}, err
+			}
+			return Reply{}, ctx.Err()
+		}
+		failed, ok := errors.AsType[*ProviderError](err)
+		switch {
+		case !ok:
+			return Reply{}, err
+		case failed.TooLong || failed.Status == 400 && len(t.talk.unseenImages()) > 0:
+			if err := t.relieve(ctx, failed, relieved); err != nil {
+				return Reply{}, err
+			}
+			relieved = true
+			continue
+		}
+		if failures++; !failed.Temporary() || failures >= t.attempts {
+			return Reply{}, err
+		}
+		if err := t.pause(ctx, failed, failures); err != nil {
+			return Reply{}, err
+		}
+	}
+}
+
+// relieve takes out of the conversation what the provider may not have taken: everything that can be, or the images
+// of the last results, one of which may be none. It does so once.
+func (t *turn) relieve(ctx context.Context, failed *ProviderError, again bool) error {
+	ids := t.talk.unseenImages()
+	if failed.TooLong {
+		ids = t.talk.everything()
+	}
+	switch {
+	case failed.TooLong && (again || len(ids) == 0):
+		return fmt.Errorf("%w: begin a new conversation, or use a model that takes more (%w)", ErrFull, failed)
+	case again:
+		return failed
+	}
+	return t.takeOut(ctx, ids)
+}
+
+// takeOut takes results out of what the model is sent.
+func (t *turn) takeOut(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := t.keep(ctx, Entry{Dropped: ids}); err != nil {
+		return err
+	}
+	t.tell(Event{Kind: EventCompact, Dropped: len(ids)})
+	return nil
+}
+
+// pause waits before the next attempt, as long as the provider asks to, or longer after each failure.
+func (t *turn) pause(ctx context.Context, failed *ProviderError, failures int) error {
+	if failed.RetryAfter > longestAsked {
+		return fmt.Errorf("%w: it asks to wait %s, which is too long to wait for here", failed, failed.RetryAfter.Round(time.Second))
+	}
+	wait := failed.RetryAfter
+	if wait <= 0 {
+		wait = min(firstWait<<min(failures-1, 10), longestWait)
+	}
+	wait += rand.N(wait/4 + 1) // so that many do not come back at once
+	t.tell(Event{Kind: EventRetry, Text: failed.Error(), Took: wait})
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// draft is what was heard of a message so far.
+type draft struct {
+	*turn
+	text strings.Builder
+}
+
+func (d *draft) piece(heard Piece) {
+	switch {
+	case heard.Text != "":
+		d.text.WriteString(heard.Text)
+		d.tell(Event{Kind: EventText, Text: heard.Text})
+	case heard.Reasoning != "":
+		d.tell(Event{Kind: EventReasoning, Text: heard.Reasoning})
+	case heard.Call != "":
+		d.tell(Event{Kind: EventDraft, Text: heard.Call})
+	}
+}
+
+// keep keeps the text of a message that was cancelled; what else there was of it is void.
+func (d *draft) keep(ctx context.Context) error {
+	if strings.TrimSpace(d.text.String()) == "" {
+		return nil
+	}
+	d.answer.Text = d.text.String()
+	m := Message{Role: Assistant, Parts: []Part{{Text: d.answer.Text}}, Partial: true}
+	return d.turn.keep(ctx, Entry{Message: &m, Model: d.provider.Name()})
+}

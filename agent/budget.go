@@ -1,0 +1,152 @@
+package agent
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Tokens are counted by the provider as far as it has seen the conversation, and estimated from there on. Results are taken
+// out many at a time, because each time the provider's cache of the conversation is lost.
+const (
+	bytesPerToken = 4
+	imageTokens   = 1600 // about the most that a provider counts for one
+	messageTokens = 8    // around each message and part
+
+	fullAbove  = 80 // percent of the budget: results are taken out
+	untilBelow = 50 // percent: as many as it takes
+	worthwhile = 10 // percent: fewer are left where they are
+	keptNewest = 4  // results that are left, beside those that the model has not seen yet
+	smallBytes = 400
+)
+
+func callID(n int) string { return "indus_" + strconv.Itoa(n) }
+
+// estimate is about how many tokens a request takes.
+func (c *conversation) estimate(system string, tools []toolbox.Descriptor) int {
+	sum := c.tokens
+	if c.counted == 0 {
+		sum = len(system) / bytesPerToken
+		for _, d := range tools {
+			sum += (len(d.Name) + len(d.Description) + len(d.Parameters)) / bytesPerToken
+		}
+	}
+	for _, m := range c.messages[c.counted:] {
+		for _, p := range m.Parts {
+			sum += c.tokensOf(p)
+		}
+	}
+	return sum
+}
+
+// tokensOf estimates a part as the model is sent it.
+func (c *conversation) tokensOf(p Part) int {
+	n := len(p.Text)
+	if p.Call != nil {
+		n += len(p.Call.Name) + len(p.Call.Input)
+	}
+	if p.Native != nil {
+		n += len(p.Native.JSON)
+	}
+	if p.Result != nil && c.results[p.Result.ID] {
+		return messageTokens + len(noteOf(*p.Result).Output)/bytesPerToken
+	}
+	if p.Result != nil {
+		return messageTokens + (n+len(p.Result.Output))/bytesPerToken + imageTokens*len(p.Result.Images)
+	}
+	return messageTokens + n/bytesPerToken
+}
+
+// noteOf is what stands in place of a result that was taken out.
+func noteOf(r Result) *Result {
+	note := fmt.Sprintf("[The result of %s was taken out to make room: %d bytes. If you still need it, call the tool again, "+
+		"and ask for less.]", r.Name, len(r.Output))
+	return &Result{ID: r.ID, Name: r.Name, IsError: r.IsError, Output: text.Quote(note)}
+}
+
+// gain is how many tokens it saves to take a result out.
+func gain(r Result) int {
+	if len(r.Output) < smallBytes && len(r.Images) == 0 {
+		return 0
+	}
+	return (len(r.Output)-len(noteOf(r).Output))/bytesPerToken + imageTokens*len(r.Images)
+}
+
+// droppable are the results that can be taken out, oldest first: all, or those that the model has seen, but for the
+// newest few.
+func (c *conversation) droppable(all bool) (results []Result) {
+	for i, m := range c.messages {
+		if i == len(c.messages)-1 && !all {
+			break
+		}
+		for _, p := range m.Parts {
+			if p.Result != nil && !c.results[p.Result.ID] {
+				results = append(results, *p.Result)
+			}
+		}
+	}
+	if all {
+		return results
+	}
+	return results[:max(0, len(results)-keptNewest)]
+}
+
+// overfull are the results to take out of a conversation of so many tokens; none where there is room, or where that
+// would bring little.
+func (c *conversation) overfull(tokens, budget int) (ids []string) {
+	if tokens <= budget/100*fullAbove {
+		return nil
+	}
+	saved := 0
+	for _, r := range c.droppable(false) {
+		if tokens-saved <= budget/100*untilBelow {
+			break
+		}
+		if n := gain(r); n > 0 {
+			ids, saved = append(ids, r.ID), saved+n
+		}
+	}
+	if saved < budget/100*worthwhile {
+		return nil
+	}
+	return ids
+}
+
+// everything is all results whose absence would save something.
+func (c *conversation) everything() (ids []string) {
+	for _, r := range c.droppable(true) {
+		if gain(r) > 0 {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// unseenImages are the results with images that no model has seen yet.
+func (c *conversation) unseenImages() (ids []string) {
+	for _, p := range c.last().Parts {
+		if p.Result != nil && len(p.Result.Images) > 0 && !c.results[p.Result.ID] {
+			ids = append(ids, p.Result.ID)
+		}
+	}
+	return ids
+}
+
+// drop takes results out of what models are sent.
+func (c *conversation) drop(ids []string) {
+	wanted := map[string]bool{}
+	for _, id := range ids {
+		if gone, known := c.results[id]; known && !gone {
+			c.results[id], wanted[id] = true, true
+		}
+	}
+	for _, m := range c.messages[:c.counted] {
+		for _, p := range m.Parts {
+			if p.Result != nil && wanted[p.Result.ID] {
+				c.tokens = max(1, c.tokens-gain(*p.Result))
+			}
+		}
+	}
+}

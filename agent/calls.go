@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// callPatience is how long a call may take to end after the turn was cancelled. A server is told, a process is ended;
+// a tool that does neither is left behind.
+const callPatience = 10 * time.Second
+
+const (
+	cancelledText = "Cancelled while it ran: what it did until then has happened."
+	unbegunText   = "Cancelled before it began: it did not run."
+	abandonedText = "Cancelled, but it did not end: it may still be running."
+	halfText      = "Not run: your message was cut at its greatest length before the calls in it were complete. Write less in one message, or make fewer calls."
+)
+
+// runCalls runs the calls of one message, and keeps their results as they come.
+func (t *turn) runCalls(ctx context.Context, calls []Call, stop Stop) error {
+	group, during := errgroup.WithContext(ctx)
+	group.SetLimit(t.parallel) // a call does not outlive its context for long
+	// A quarter of the budget for one result, and half of it for all, in bytes.
+	most := t.context * bytesPerToken / max(4, 2*len(calls))
+	for i, call := range calls {
+		group.Go(func() error {
+			return t.runCall(context.WithValue(during, callPlace{}, i), call, stop, most)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+func (t *turn) runCall(ctx context.Context, call Call, stop Stop, most int) error {
+	t.tell(Event{Kind: EventCall, Call: &call})
+	began := time.Now()
+	var r Result
+	switch {
+	case stop == StopLength:
+		r = failedCall(call, halfText)
+	case ctx.Err() != nil:
+		r = failedCall(call, unbegunText)
+	default:
+		r = t.resultOf(call, t.outcome(ctx, call), most)
+	}
+	took := time.Since(began)
+	if err := t.keep(ctx, Entry{Message: &Message{Role: User, Parts: []Part{{Result: &r}}}}); err != nil {
+		return err
+	}
+	t.tell(Event{Kind: EventResult, Call: &call, Result: &r, Took: took})
+	return nil
+}
+
+// outcome runs a call in a goroutine of its own, which is left behind if it does not end with ctx.
+func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
+	var over atomic.Bool
+	defer over.Store(true)
+	report := func(p toolbox.Progress) {
+		if !over.Load() {
+			t.tell(Event{Kind: EventProgress, Call: &call, Text: progressText(p)})
+		}
+	}
+	done := make(chan toolbox.Outcome, 1)
+	go func() {
+		out := toolbox.Outcome{Err: errors.New(call.Name + " did not answer")} // if it ends its goroutine
+		defer func() {
+			if v := recover(); v != nil {
+				out.Err = fmt.Errorf("%s: panic: %v", call.Name, v)
+			}
+			done <- out
+		}()
+		out = t.tools.Run(ctx, toolbox.Call{ID: call.ID, Name: call.Name, Input: call.Input, Progress: report})
+	}()
+	select {
+	case out := <-done:
+		return out
+	case <-ctx.Done():
+	}
+	select {
+	case out := <-done:
+		if out.Err == ctx.Err() { // who says more than that is heard
+			out = toolbox.Outcome{Err: errors.New(cancelledText)}
+		}
+		return out
+	case <-time.After(callPatience):
+		return toolbox.Outcome{Err: errors.New(abandonedText)}
+	}
+}
+
+// progressText is a report in one line.
+func progressText(p toolbox.Progress) string {
+	var parts []string
+	if p.Total > 0 {
+		parts = append(parts, fmt.Sprintf("%g of %g", p.Done, p.Total))
+	} else if p.Message == "" {
+		parts = append(parts, fmt.Sprintf("%g", p.Done))
+	}
+	if p.Message != "" {
+		parts = append(parts, text.Clip(text.OneLine(p.Message), 300))
+	}
+	return strings.Join(parts, ": ")
+}
+
+// resultOf is what a model is shown of an outcome: most bytes of it, and its images as images.
+func (t *turn) resultOf(call Call, out toolbox.Outcome, most int) Result {
+	if unknown, ok := errors.AsType[*toolbox.UnknownTool](out.Err); ok {
+		return failedCall(call, unknown.Error()+t.similar(unknown.Name))
+	}
+	if out.Output == nil {
+		return failedCall(call, out.Err.Error())
+	}
+	r := Result{ID: call.ID, Name: call.Name, IsError: out.IsError}
+	if out.Result != nil {
+		out, r.Images = withoutImages(out)
+	}
+	r.Output = out.Within(most).Output
+	return r
+}
+
+// similar names the tools that a model may have meant.
+func (t *turn) similar(name string) string {
+	var names []string
+	for _, d := range t.tools.Descriptors() {
+		names = append(names, d.Name)
+	}
+	if near := text.Nearest(name, names, 3); near != nil {
+		return ". Did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return ""
+}
+
+func failedCall(call Call, why string) Result {
+	return Result{ID: call.ID, Name: call.Name, Output: text.Quote(why), IsError: true}
+}

@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/indusagi/indus/internal/text"
+)
+
+const (
+	interruptedText = "Interrupted: nobody knows whether this call ran, or how far. It was not repeated. Look at what is there before you call it again."
+	cutOffText      = "[Your message above was cut off: the turn was cancelled before you had finished it.]"
+)
+
+// conversation is what entries come to: messages of the user and the model by turns, in which every call but the last
+// message's has its result. It is a pure function of the entries, so that who resumes it sees what was there. The
+// messages that it gives out never change.
+type conversation struct {
+	messages []Message
+	open     []Call          // of the last message of the model, without results
+	results  map[string]bool // ids of calls, and whether their result is taken out
+	usage    Usage           // of all messages
+	tokens   int             // what messages[:counted] took, as the provider counted them
+	counted  int
+}
+
+func newConversation(entries []Entry) *conversation {
+	c := &conversation{results: map[string]bool{}}
+	for _, e := range entries {
+		c.add(e)
+	}
+	return c
+}
+
+func (c *conversation) add(e Entry) {
+	if e.Usage != nil {
+		c.usage.Add(*e.Usage)
+	}
+	c.drop(e.Dropped)
+	if e.Message == nil {
+		return
+	}
+	if e.Message.Role == Assistant {
+		c.addReply(*e.Message)
+		if e.Usage != nil && e.Usage.Input > 0 {
+			c.tokens, c.counted = e.Usage.Input+e.Usage.Output, len(c.messages)
+		}
+		return
+	}
+	for _, p := range e.Message.Parts {
+		if p.Result != nil {
+			c.addResult(*p.Result)
+			continue
+		}
+		c.interrupt()
+		c.join(User, p)
+	}
+}
+
+// addReply adds a message of the model.
+func (c *conversation) addReply(m Message) {
+	c.interrupt()
+	if c.last().Role == Assistant {
+		c.join(Assistant, m.Parts...)
+	} else {
+		c.messages = append(c.messages, m)
+	}
+	c.open = m.Calls()
+	for _, call := range c.open {
+		c.results[call.ID] = false
+	}
+}
+
+// addResult adds the result of an open call; any other is nobody's. Results are in the order of their calls.
+func (c *conversation) addResult(r Result) {
+	at := slices.IndexFunc(c.open, func(call Call) bool { return call.ID == r.ID })
+	if at < 0 {
+		return
+	}
+	c.open = slices.Delete(slices.Clone(c.open), at, at+1)
+	c.join(User, Part{Result: &r})
+	now := &c.messages[len(c.messages)-1]
+	calls := c.messages[len(c.messages)-2].Calls()
+	place := func(p Part) int {
+		return slices.IndexFunc(calls, func(call Call) bool { return call.ID == p.Result.ID })
+	}
+	slices.SortStableFunc(now.Parts, func(a, b Part) int { return cmp.Compare(place(a), place(b)) })
+}
+
+// interrupt gives the open calls results that say that nobody knows.
+func (c *conversation) interrupt() {
+	for _, call := range c.open {
+		c.addResult(Result{ID: call.ID, Name: call.Name, Output: text.Quote(interruptedText), IsError: true})
+	}
+}
+
+// join adds parts to the last message if that has the role, else as a new one.
+func (c *conversation) join(role Role, parts ...Part) {
+	if c.last().Role != role {
+		c.messages = append(c.messages, Message{Role: role})
+	}
+	last := &c.messages[len(c.messages)-1]
+	last.Parts = slices.Concat(last.Parts, parts) // a new slice: others have the old one
+}
+
+// last is the last message; the zero Message of none.
+func (c *conversation) last() Message {
+	if len(c.messages) == 0 {
+		return Message{}
+	}
+	return c.messages[len(c.messages)-1]
+}
+
+// fresh makes the ids of a reply's calls unique in the conversation, because results refer to calls by them, and takes
+// out parts that say nothing.
+func (c *conversation) fresh(m Message) Message {
+	taken := map[string]bool{}
+	var parts []Part
+	for _, p := range m.Parts {
+		if p.Call != nil {
+			call := *p.Call
+			call.ID = c.freshID(call.ID, taken)
+			p.Call = &call
+		}
+		if p != (Part{}) {
+			parts = append(parts, p)
+		}
+	}
+	return Message{Role: Assistant, Parts: parts}
+}
+
+func (c *conversation) freshID(id string, taken map[string]bool) string {
+	for n := len(c.results) + len(taken); ; n++ {
+		if _, known := c.results[id]; id != "" && !known && !taken[id] {
+			taken[id] = true
+			return id
+		}
+		id = callID(n)
+	}
+}
+
+// view is what a model is sent.
+func (c *conversation) view() []Message {
+	messages := slices.Clone(c.messages)
+	for i, m := range messages {
+		var parts []Part
+		if i > 0 && messages[i-1].Partial {
+			parts = append(parts, Part{Text: cutOffText})
+		}
+		for _, p := range m.Parts {
+			if p.Result != nil && c.results[p.Result.ID] {
+				p.Result = noteOf(*p.Result)
+			}
+			parts = append(parts, p)
+		}
+		messages[i].Parts = parts
+	}
+	return messages
+}

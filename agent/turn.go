@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// errNothing: the last word is the model's.
+var errNothing = errors.New("there is nothing to answer: write something")
+
+// turn is one turn while it runs.
+type turn struct {
+	*Session
+	provider Provider
+	tools    Toolbox
+	answer   Answer
+}
+
+func (t *turn) run(ctx context.Context, text string) error {
+	if strings.TrimSpace(text) != "" {
+		if err := t.keep(ctx, Entry{Message: &Message{Role: User, Parts: []Part{{Text: text}}}}); err != nil {
+			return err
+		}
+	} else if t.talk.last().Role != User {
+		return errNothing
+	}
+	for t.answer.Steps < t.steps {
+		reply, err := t.ask(ctx)
+		if err != nil {
+			return err
+		}
+		calls, err := t.hold(ctx, reply)
+		if err != nil {
+			return err
+		}
+		if len(calls) == 0 {
+			usage := t.answer.Usage
+			t.tell(Event{Kind: EventEnd, Text: t.answer.Text, Stop: t.answer.Stop, Usage: &usage})
+			return nil
+		}
+		if err := t.runCalls(ctx, calls, reply.Stop); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w (%d): say whether to go on", ErrSteps, t.steps)
+}
+
+// hold keeps a message of the model, and gives its calls. Of a refusal there are none.
+func (t *turn) hold(ctx context.Context, r Reply) ([]Call, error) {
+	m := t.talk.fresh(r.Message)
+	if r.Stop == StopRefusal {
+		m = m.withoutCalls()
+	}
+	entry := Entry{Message: &m, Model: t.provider.Name(), Usage: &r.Usage}
+	if len(m.Parts) == 0 {
+		entry.Message = nil // which no provider would take back
+	}
+	if err := t.keep(ctx, entry); err != nil {
+		return nil, err
+	}
+	t.answer.Usage.Add(r.Usage)
+	t.answer.Steps++
+	t.answer.Text, t.answer.Stop = m.Text(), r.Stop
+	t.tell(Event{Kind: EventMessage, Text: m.Text(), Stop: r.Stop, Usage: &r.Usage})
+	return m.Calls(), nil
+}
