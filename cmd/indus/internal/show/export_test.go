@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// CutColumns is the beginning of a text that fits into columns.
-var CutColumns = cutColumns
-
 // FittedTable is rows on a terminal of so many columns.
 func FittedTable(rows [][]string, spare []string, room int) string {
 	t := &Table{Spare: spare}

@@ -88,9 +88,9 @@ func (d *drawing) draw(w io.Writer, lines []string, width int) {
 	b.WriteString("\x1b[J")
 	d.widths = nil
 	for _, line := range lines {
-		line = cutColumns(line, width-1)
+		line = CutColumns(line, width-1)
 		d.widths = append(d.widths, Columns(line))
-		b.WriteString(line + "\n")
+		b.WriteString(line + "\r\n") // also where the terminal is in raw mode
 	}
 	b.WriteString("\x1b[?7h")
 	_, _ = io.WriteString(w, b.String())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
@@ -68,7 +69,7 @@ func (t *Table) fit(room int) {
 			continue
 		}
 		for _, row := range t.rows {
-			row[last] = cutColumns(row[last], room-used)
+			row[last] = CutColumns(row[last], room-used)
 		}
 		return
 	}
@@ -85,10 +86,37 @@ func (t *Table) widths() []int {
 }
 
 // Columns is how many columns of a terminal a text takes: those of East Asia are wide,
-// and marks go on the letter before.
+// marks go on the letter before, and its looks take none: see [Styled].
 func Columns(s string) (n int) {
-	for _, r := range s {
-		n += runeColumns(r)
+	for s != "" {
+		looks := looksLength(s)
+		r, size := utf8.DecodeRuneInString(s[looks:])
+		if size > 0 {
+			n += runeColumns(r)
+		}
+		s = s[looks+size:]
+	}
+	return n
+}
+
+// Styled is a text with looks, the parameters of SGR: "1;3". "" are none.
+func Styled(text, looks string) string {
+	if looks == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + looks + "m" + text + plainLooks
+}
+
+const plainLooks = "\x1b[0m"
+
+// looksLength is how long the looks are that a text begins with.
+func looksLength(s string) (n int) {
+	for strings.HasPrefix(s[n:], "\x1b[") {
+		end := strings.IndexByte(s[n:], 'm')
+		if end < 0 || strings.Trim(s[n+2:n+end], "0123456789;") != "" {
+			break
+		}
+		n += end + 1
 	}
 	return n
 }
@@ -106,16 +134,22 @@ func runeColumns(r rune) int {
 // Pad is a text with blanks behind it, in at least n columns.
 func Pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-Columns(s))) }
 
-// cutColumns is a text in at most n columns.
-func cutColumns(s string, n int) string {
+// CutColumns is a text in at most n columns.
+func CutColumns(s string, n int) string {
 	if Columns(s) <= n {
 		return s
 	}
 	used := 1 // the dots
-	for i, r := range s {
+	for i := 0; i < len(s); {
+		i += looksLength(s[i:])
+		r, size := utf8.DecodeRuneInString(s[i:])
 		if used += runeColumns(r); used > n {
+			if strings.Contains(s[:i], "\x1b[") {
+				return s[:i] + "…" + plainLooks
+			}
 			return s[:i] + "…"
 		}
+		i += size
 	}
 	return s
 }
