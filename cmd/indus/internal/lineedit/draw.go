@@ -1,0 +1,92 @@
+package lineedit
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+)
+
+// laidOut is a text as it stands on a screen, and where the cursor is.
+type laidOut struct {
+	lines       []string
+	row, column int
+}
+
+// layOut breaks a text into rows that leave the last column free, behind a prompt, which the rows after the first
+// are indented by.
+func layOut(b *buffer, prompt string, width int) laidOut {
+	room := max(width-1, 8)
+	indent := min(show.Columns(prompt), room/2)
+	var out laidOut
+	line, used := prompt, show.Columns(prompt)
+	wrap := func() {
+		out.lines = append(out.lines, line)
+		line, used = strings.Repeat(" ", indent), indent
+	}
+	for i := 0; ; i++ {
+		columns := 0
+		if i < len(b.runes) && b.runes[i] != '\n' {
+			columns = show.Columns(string(b.runes[i]))
+		}
+		if used+columns > room {
+			wrap()
+		}
+		if i == b.at {
+			out.row, out.column = len(out.lines), used
+		}
+		if i == len(b.runes) {
+			break
+		}
+		if b.runes[i] == '\n' {
+			wrap()
+			continue
+		}
+		line, used = line+string(b.runes[i]), used+columns
+	}
+	out.lines = append(out.lines, line)
+	return out
+}
+
+// window is the rows that a screen has room for: those around the cursor.
+func (r laidOut) window(height int) laidOut {
+	if most := max(height-1, 1); len(r.lines) > most {
+		top := min(max(0, r.row-most+1), len(r.lines)-most)
+		return laidOut{r.lines[top : top+most], r.row - top, r.column}
+	}
+	return r
+}
+
+// painter draws rows in the place of those it drew before.
+type painter struct {
+	w           io.Writer
+	widths      []int // of the rows that were drawn, down to the cursor's
+	row, column int
+}
+
+// paint draws rows. A terminal that became narrower has wrapped the old ones: they are counted by its width now.
+func (p *painter) paint(r laidOut, width int) {
+	up := p.column / width
+	for _, n := range p.widths {
+		up += max(1, (n+width-1)/width)
+	}
+	var b strings.Builder
+	b.WriteString("\x1b[?7l\r")
+	if up > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", up)
+	}
+	b.WriteString("\x1b[J" + strings.Join(r.lines, "\r\n") + "\r")
+	if n := len(r.lines) - 1 - r.row; n > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", n)
+	}
+	if r.column > 0 {
+		fmt.Fprintf(&b, "\x1b[%dC", r.column)
+	}
+	b.WriteString("\x1b[?7h")
+	_, _ = io.WriteString(p.w, b.String())
+	p.widths, p.column = nil, r.column
+	for _, line := range r.lines[:r.row] {
+		p.widths = append(p.widths, show.Columns(line))
+	}
+}

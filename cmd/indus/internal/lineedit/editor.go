@@ -1,0 +1,188 @@
+package lineedit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+)
+
+// ErrInterrupt: Ctrl-C was typed.
+var ErrInterrupt = errors.New("interrupted")
+
+// sizeTick is how often the terminal's size is looked at while nothing is typed.
+const sizeTick = 200 * time.Millisecond
+
+// Editor reads texts. In, Out and Size are required.
+type Editor struct {
+	In  *Input
+	Out io.Writer
+	// Size is that of the terminal of the moment.
+	Size func() (width, height int)
+	// Complete is what can stand in the place of a line up to the cursor; nil: nothing is completed.
+	Complete func(line string) []string
+	// History is what was typed before; nil: nothing.
+	History *History
+	// Suspend stops the process on Ctrl-Z until it goes on; nil: the key does nothing.
+	Suspend func()
+}
+
+// reading is one text that is typed.
+type reading struct {
+	*Editor
+	buffer
+	painter
+	prompt string
+	offer  []string // completions, below the text until the next key
+	back   int      // how far back in the history the text is from
+	draft  string   // what was typed before the history was gone through
+}
+
+// Read is the next text. It ends with Enter; a line that ends in a backslash goes on. Errors are [ErrInterrupt], io.EOF for
+// Ctrl-D with nothing typed or a terminal that is gone, and the context's own.
+func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
+	r := &reading{Editor: e, prompt: prompt, painter: painter{w: e.Out}}
+	_, _ = io.WriteString(e.Out, "\x1b[?2004h") // what is pasted is marked so
+	defer func() {
+		r.at, r.offer = len(r.runes), nil
+		r.draw()
+		_, _ = io.WriteString(e.Out, "\x1b[?2004l\r\n")
+	}()
+	tick := time.NewTicker(sizeTick)
+	defer tick.Stop()
+	width, height := e.Size()
+	for r.draw(); ; {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-tick.C:
+			if w, h := e.Size(); w != width || h != height {
+				width, height = w, h
+				r.draw()
+			}
+		case event, ok := <-e.In.Events:
+			if !ok {
+				return "", io.EOF
+			}
+			r.offer = nil
+			if done, err := r.take(event); done {
+				return r.String(), err
+			}
+			r.draw()
+		}
+	}
+}
+
+// take does what a key asks for, and reports whether that ends the text.
+func (r *reading) take(e Event) (done bool, err error) {
+	switch {
+	case e.Key == KeyInterrupt:
+		return true, ErrInterrupt
+	case e.Key == KeyHangUp && len(r.runes) == 0:
+		return true, io.EOF
+	case e.Key == KeyEnter && r.at > 0 && r.runes[r.at-1] == '\\':
+		r.remove(r.at-1, r.at)
+		r.insert("\n")
+	case e.Key == KeyEnter:
+		return true, nil
+	case e.Key == KeyTab:
+		r.complete()
+	case e.Key == KeyUp || e.Key == KeyDown:
+		if !r.vertical(e.Key == KeyUp) {
+			r.recall(e.Key == KeyUp)
+		}
+	case e.Key == KeyRedraw:
+		_, _ = io.WriteString(r.Out, "\x1b[H\x1b[2J")
+		r.painter = painter{w: r.Out}
+	case e.Key == KeySuspend && r.Suspend != nil:
+		r.Suspend()
+		r.painter = painter{w: r.Out}
+	default:
+		r.edit(e)
+	}
+	return false, nil
+}
+
+func (r *reading) draw() {
+	width, height := r.Size()
+	rows := layOut(&r.buffer, r.prompt, width)
+	if room := height - 1 - len(rows.lines); room > 0 && len(r.offer) > 0 {
+		rows.lines = append(rows.lines, offerLines(r.offer, width, room)...)
+	}
+	r.paint(rows.window(height), width)
+}
+
+// offerLines are completions in lines.
+func offerLines(offer []string, width, most int) (lines []string) {
+	line := " "
+	for _, o := range offer {
+		o = show.CutColumns(show.Clean(o), width-4)
+		if show.Columns(line)+show.Columns(o)+2 >= width {
+			lines, line = append(lines, line), " "
+		}
+		line += " " + o + " "
+	}
+	lines = append(lines, line)
+	if len(lines) > most {
+		lines = append(lines[:most-1], fmt.Sprintf("  … and %d more lines", len(lines)-most+1))
+	}
+	return lines
+}
+
+// complete puts what all completions begin with in the place of what was typed, or else offers them.
+func (r *reading) complete() {
+	if r.Complete == nil {
+		return
+	}
+	typed := string(r.runes[:r.at])
+	offer := r.Complete(typed)
+	common := commonPrefix(offer)
+	if len(offer) != 1 && common == typed {
+		r.offer = offer
+		return
+	}
+	if len(common) > len(typed) {
+		r.remove(0, r.at)
+		r.insert(common)
+	}
+}
+
+func commonPrefix(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	common := all[0]
+	for _, s := range all[1:] {
+		for !strings.HasPrefix(s, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	return strings.ToValidUTF8(common, "")
+}
+
+// recall goes through the history.
+func (r *reading) recall(older bool) {
+	all := r.History.All()
+	if r.back == 0 {
+		r.draft = r.String()
+	}
+	switch {
+	case older && r.back < len(all):
+		r.back++
+	case !older && r.back > 0:
+		r.back--
+	default:
+		return
+	}
+	if r.back == 0 {
+		r.set(r.draft)
+		return
+	}
+	r.set("")
+	r.insert(slices.Clone(all)[len(all)-r.back]) // from a file, that anybody may have written
+}

@@ -1,0 +1,98 @@
+package lineedit
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/text"
+)
+
+const (
+	// maxHistory is how many texts are kept, and maxEntry the longest of them, in bytes.
+	maxHistory = 1000
+	maxEntry   = 16 << 10
+)
+
+// History is what was typed, in a file of JSON strings that only its user may read. What begins with a blank and
+// what looks like a credential is not kept. A nil History has nothing and keeps nothing.
+type History struct {
+	path string
+	all  []string
+}
+
+// OpenHistory reads the history in a file. One that cannot be read is empty.
+func OpenHistory(path string) *History {
+	h := &History{path: path}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return h
+	}
+	for line := range bytes.Lines(data) {
+		var s string
+		if json.Unmarshal(line, &s) == nil && s != "" {
+			h.all = append(h.all, s)
+		}
+	}
+	if n := len(h.all) - maxHistory; n > 0 {
+		h.all = h.all[n:]
+		if n > maxHistory/2 { // not at each start
+			_ = h.rewrite()
+		}
+	}
+	return h
+}
+
+// All is the texts, the newest last.
+func (h *History) All() []string {
+	if h == nil {
+		return nil
+	}
+	return h.all
+}
+
+// Add keeps a text. The error says why it will not be there the next time.
+func (h *History) Add(s string) error {
+	if h == nil || strings.TrimSpace(s) == "" || s[0] == ' ' || len(s) > maxEntry || len(secret.In(s)) > 0 {
+		return nil
+	}
+	if n := len(h.all); n > 0 && h.all[n-1] == s {
+		return nil
+	}
+	h.all = append(h.all, s)
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(h.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(text.Quote(s), '\n'))
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func (h *History) rewrite() error {
+	var out bytes.Buffer
+	for _, s := range h.all {
+		out.Write(append(text.Quote(s), '\n'))
+	}
+	file, err := os.CreateTemp(filepath.Dir(h.path), "history") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(out.Bytes())
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), h.path)
+}

@@ -1,0 +1,163 @@
+package lineedit
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Key is what was typed.
+type Key int
+
+// The keys that have a meaning here. All others are passed over.
+const (
+	KeyText       Key = iota // characters: Event.Text
+	KeyPaste                 // pasted text: Event.Text
+	KeyEnter                 // sends
+	KeyNewline               // Alt-Enter and Ctrl-J break the line
+	KeyTab                   //
+	KeyBackspace             //
+	KeyDelete                //
+	KeyLeft                  //
+	KeyRight                 //
+	KeyWordLeft              // Alt and Ctrl with an arrow, Alt-b
+	KeyWordRight             //
+	KeyUp                    //
+	KeyDown                  //
+	KeyHome                  //
+	KeyEnd                   //
+	KeyKillBefore            // Ctrl-U: what is before the cursor
+	KeyKillAfter             // Ctrl-K
+	KeyKillWord              // Ctrl-W
+	KeyRedraw                // Ctrl-L
+	KeyInterrupt             // Ctrl-C
+	KeyHangUp                // Ctrl-D: the end of the input, or else Delete
+	KeySuspend               // Ctrl-Z
+)
+
+// Event is one key.
+type Event struct {
+	Key  Key
+	Text string // of KeyText and KeyPaste; may hold anything that can be pasted
+}
+
+// Input is keys, as they are typed.
+type Input struct {
+	// Events has them; it is closed when nothing can be read any more.
+	Events <-chan Event
+}
+
+// NewInput reads from a terminal in raw mode until that ends.
+func NewInput(r io.Reader) *Input {
+	events := make(chan Event)
+	go func() {
+		defer close(events)
+		var d decoder
+		chunk := make([]byte, 4096)
+		for {
+			n, err := r.Read(chunk)
+			for _, e := range d.decode(chunk[:n]) {
+				events <- e
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return &Input{Events: events}
+}
+
+// decoder makes keys of bytes. What is incomplete waits for more.
+type decoder struct {
+	rest    []byte
+	scanned int // how much of a paste has been looked through for its end
+}
+
+func (d *decoder) decode(more []byte) (events []Event) {
+	d.rest = append(d.rest, more...)
+	for len(d.rest) > 0 {
+		e, n, known := d.next()
+		if n == 0 {
+			break
+		}
+		d.rest, d.scanned = d.rest[n:], 0
+		if last := len(events) - 1; known && e.Key == KeyText && last >= 0 && events[last].Key == KeyText {
+			events[last].Text += e.Text
+		} else if known {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+var pasteStart, pasteEnd = []byte("\x1b[200~"), []byte("\x1b[201~")
+
+// next is the key that rest begins with, in n bytes; 0: it is incomplete.
+func (d *decoder) next() (e Event, n int, known bool) {
+	if bytes.HasPrefix(d.rest, pasteStart) {
+		from := max(len(pasteStart), d.scanned-len(pasteEnd))
+		end := bytes.Index(d.rest[min(from, len(d.rest)):], pasteEnd)
+		if end < 0 {
+			d.scanned = len(d.rest)
+			return e, 0, false
+		}
+		return Event{KeyPaste, string(d.rest[len(pasteStart) : from+end])}, from + end + len(pasteEnd), true
+	}
+	if d.rest[0] == 0x1b {
+		return d.escape()
+	}
+	if key, ok := controlKeys[d.rest[0]]; ok {
+		return Event{Key: key}, 1, true
+	}
+	if !utf8.FullRune(d.rest) {
+		return e, 0, false
+	}
+	r, n := utf8.DecodeRune(d.rest)
+	return Event{KeyText, string(d.rest[:n])}, n, r != utf8.RuneError && r >= ' '
+}
+
+// escape is a key that is a sequence of several bytes.
+func (d *decoder) escape() (e Event, n int, known bool) {
+	switch {
+	case len(d.rest) == 1:
+		return e, 0, false
+	case d.rest[1] == '[':
+		for i, c := range d.rest[2:] {
+			if c >= 0x40 && c <= 0x7e && !(i == 0 && c == '[') {
+				key, known := sequenceKeys[string(d.rest[2:i+3])]
+				return Event{Key: key}, i + 3, known
+			}
+		}
+		return e, 0, false
+	case d.rest[1] == 'O':
+		if len(d.rest) < 3 {
+			return e, 0, false
+		}
+		key, known := sequenceKeys[string(d.rest[2:3])]
+		return Event{Key: key}, 3, known
+	case d.rest[1] == 0x1b:
+		return e, 1, false
+	}
+	key, known := altKeys[d.rest[1]]
+	return Event{Key: key}, 2, known
+}
+
+var controlKeys = map[byte]Key{
+	'\r': KeyEnter, '\n': KeyNewline, '\t': KeyTab, 0x7f: KeyBackspace, 8: KeyBackspace,
+	1: KeyHome, 2: KeyLeft, 3: KeyInterrupt, 4: KeyHangUp, 5: KeyEnd, 6: KeyRight, 11: KeyKillAfter,
+	12: KeyRedraw, 14: KeyDown, 16: KeyUp, 21: KeyKillBefore, 23: KeyKillWord, 26: KeySuspend,
+}
+
+var altKeys = map[byte]Key{'\r': KeyNewline, '\n': KeyNewline, 'b': KeyWordLeft, 'f': KeyWordRight, 0x7f: KeyKillWord}
+
+var sequenceKeys = map[string]Key{
+	"A": KeyUp, "B": KeyDown, "C": KeyRight, "D": KeyLeft, "H": KeyHome, "F": KeyEnd,
+	"1~": KeyHome, "7~": KeyHome, "4~": KeyEnd, "8~": KeyEnd, "3~": KeyDelete,
+	"1;3D": KeyWordLeft, "1;5D": KeyWordLeft, "1;3C": KeyWordRight, "1;5C": KeyWordRight,
+}
+
+// PastedLines is pasted text with its line breaks as line feeds: terminals paste them as Enter.
+func PastedLines(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
