@@ -1,0 +1,181 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	chars "github.com/indusagi/indus/internal/text"
+	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/util"
+)
+
+// The looks of a text, as parameters of SGR.
+const (
+	bold, dim, italic, struck, code = "1", "2", "3", "9", "36"
+)
+
+// plainMarks are what stands around a text of a look where there are no looks.
+var plainMarks = map[string]string{bold: "**", italic: "*", struck: "~~", code: "`"}
+
+// span is text of one look.
+type span struct {
+	text string
+	sgr  string // "1;3"; "" is plain
+}
+
+// harmless is a stranger's text as it may stand on a terminal.
+func harmless(s string) string {
+	s, _ = chars.Visible(chars.Lines(s))
+	return strings.ReplaceAll(s, "\t", "    ")
+}
+
+// unescaped is text of the source without backslashes and character references.
+func unescaped(b []byte) string {
+	return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(b))))
+}
+
+// spans are what a block has inline.
+func (r *renderer) spans(block ast.Node) []span {
+	var out []span
+	r.inline(block, "", &out)
+	return out
+}
+
+func (r *renderer) inline(parent ast.Node, sgr string, out *[]span) {
+	put := func(text, look string) { *out = append(*out, span{harmless(text), join(sgr, look)}) }
+	within := func(n ast.Node, look string) {
+		if !r.color {
+			put(plainMarks[look], "")
+			defer put(plainMarks[look], "")
+		}
+		r.inline(n, join(sgr, look), out)
+	}
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			text := n.Segment.Value(r.source)
+			if n.IsRaw() {
+				put(string(text), "")
+			} else {
+				put(strings.ReplaceAll(unescaped(text), "\n", " "), "")
+			}
+			if n.HardLineBreak() {
+				put("\n", "")
+			} else if n.SoftLineBreak() {
+				put(" ", "")
+			}
+		case *ast.String:
+			put(string(n.Value), "")
+		case *ast.Emphasis:
+			within(n, []string{italic, bold}[min(n.Level, 2)-1])
+		case *east.Strikethrough:
+			within(n, struck)
+		case *ast.CodeSpan:
+			within(n, code)
+		case *ast.Link:
+			r.inline(n, sgr, out)
+			put(r.target(n, unescaped(n.Destination)), dim)
+		case *ast.Image:
+			put("[image: ", "")
+			r.inline(n, sgr, out)
+			put("]"+r.target(n, unescaped(n.Destination)), dim)
+		case *ast.AutoLink:
+			put(string(n.Label(r.source)), "")
+		case *ast.RawHTML:
+			for i := range n.Segments.Len() {
+				segment := n.Segments.At(i)
+				put(string(segment.Value(r.source)), "")
+			}
+		case *east.TaskCheckBox:
+			put(map[bool]string{true: "[x] ", false: "[ ] "}[n.IsChecked], "")
+		default:
+			r.inline(n, sgr, out)
+		}
+	}
+}
+
+// target is where a link leads, unless its text says just that.
+func (r *renderer) target(n ast.Node, to string) string {
+	var text []span
+	r.inline(n, "", &text)
+	label := ""
+	for _, s := range text {
+		label += s.text
+	}
+	if label == to {
+		return ""
+	}
+	return " (" + to + ")"
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + ";" + b
+}
+
+// wrap makes lines of spans, behind first and then next.
+func (r *renderer) wrap(spans []span, first, next string) (lines []string) {
+	line, used, blank := first, show.Columns(first), false
+	indent := used
+	begin := func() {
+		lines = append(lines, line)
+		line, used, blank = next, show.Columns(next), false
+		indent = used
+	}
+	for _, s := range spans {
+		for i, paragraph := range strings.Split(s.text, "\n") {
+			if i > 0 {
+				begin()
+			}
+			for word := range splitWords(paragraph) {
+				if word == " " {
+					blank = used > indent
+					continue
+				}
+				columns := show.Columns(word)
+				if blank && used+1+columns > r.width {
+					begin()
+				}
+				if blank {
+					line, used, blank = line+" ", used+1, false
+				}
+				line, used = line+r.styled(word, s.sgr), used+columns
+			}
+		}
+	}
+	return append(lines, line)
+}
+
+// splitWords gives the words of a text, and " " for what is between them.
+func splitWords(s string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for s != "" {
+			n := strings.IndexByte(s, ' ')
+			switch {
+			case n == 0:
+				n = len(s) - len(strings.TrimLeft(s, " "))
+				if !yield(" ") {
+					return
+				}
+			default:
+				if n < 0 {
+					n = len(s)
+				}
+				if !yield(s[:n]) {
+					return
+				}
+			}
+			s = s[n:]
+		}
+	}
+}
+
+func (r *renderer) styled(text, sgr string) string {
+	if !r.color {
+		return text
+	}
+	return show.Styled(text, sgr)
+}
