@@ -79,6 +79,7 @@ func changeApprovals(o *Options, rows []Row, verb string, put func(old []Approve
 		for _, c := range changes {
 			list = put(slices.DeleteFunc(list, func(a Approved) bool { return a.File == c.File && a.ID == c.ID }), c)
 		}
+		slices.SortFunc(list, func(a, b Approved) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID)) })
 		return list
 	})
 	if err != nil {
@@ -149,7 +150,7 @@ func find(list []Approved, file, id string) (Approved, bool) {
 }
 
 // change rewrites the store under its lock.
-func (s store) change(edit func([]Approved) []Approved) error {
+func (s store[T]) change(edit func([]T) []T) error {
 	if s.dir == "" {
 		return errors.New("there is no home directory to remember it in; set HOME or XDG_STATE_HOME")
 	}
@@ -168,13 +169,11 @@ func (s store) change(edit func([]Approved) []Approved) error {
 	if err != nil {
 		return err
 	}
-	list = edit(list)
-	slices.SortFunc(list, func(a, b Approved) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID)) })
-	return s.write(list)
+	return s.write(edit(list))
 }
 
 // lock waits for a lock of this user's.
-func (s store) lock(ctx context.Context, name string) (unlock func(), err error) {
+func (s store[T]) lock(ctx context.Context, name string) (unlock func(), err error) {
 	path := filepath.Join(s.dir, name)
 	waiting, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()

@@ -18,21 +18,25 @@ const (
 	othersMayHere = 0o022 // who may write here besides the user
 )
 
-// store is approvals.json. It is believed only where nobody else could have written it.
-type store struct{ dir string }
+// store is a file of approvals. It is believed only where nobody else could have written it.
+type store[T any] struct{ dir, name string }
 
-func (p *readContext) store() store { return store{p.state} }
+func (p *readContext) store() store[Approved] { return store[Approved]{p.state, "approvals.json"} }
 
-func (s store) path() string { return filepath.Join(s.dir, "approvals.json") }
+func (p *readContext) toolStore() store[ApprovedTool] {
+	return store[ApprovedTool]{p.state, "tool-approvals.json"}
+}
+
+func (s store[T]) path() string { return filepath.Join(s.dir, s.name) }
 
 // stored is the file's text.
-type stored struct {
-	Version   int        `json:"version"`
-	Approvals []Approved `json:"approvals"`
+type stored[T any] struct {
+	Version   int `json:"version"`
+	Approvals []T `json:"approvals"`
 }
 
 // read is what was approved. Each error says how to mend it.
-func (s store) read() ([]Approved, error) {
+func (s store[T]) read() ([]T, error) {
 	if s.dir == "" {
 		return nil, nil
 	}
@@ -46,7 +50,7 @@ func (s store) read() ([]Approved, error) {
 	if err != nil {
 		return nil, s.broken(edit.Reason(err))
 	}
-	var all stored
+	var all stored[T]
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, s.broken("it cannot be read")
 	}
@@ -58,7 +62,7 @@ func (s store) read() ([]Approved, error) {
 
 // check is an error where somebody else could have written the file: by its mode, its
 // owner, and those of the directory that it is in, or that a link to it leads to.
-func (s store) check() error {
+func (s store[T]) check() error {
 	paths := []string{s.dir}
 	if to, err := edit.Follow(s.path()); err != nil {
 		return fmt.Errorf("%s: %w", s.path(), err)
@@ -90,13 +94,13 @@ func checkPrivate(path string) error {
 	return nil
 }
 
-func (s store) broken(why string) error {
+func (s store[T]) broken(why string) error {
 	return fmt.Errorf("%s: %s, so nothing in it counts; mend it, or remove it and approve again", s.path(), why)
 }
 
 // write replaces the file in one step, so that nobody reads a half of it.
-func (s store) write(list []Approved) error {
-	text, err := json.MarshalIndent(stored{storeVersion, list}, "", "  ")
+func (s store[T]) write(list []T) error {
+	text, err := json.MarshalIndent(stored[T]{storeVersion, list}, "", "  ")
 	if err != nil {
 		return err
 	}
