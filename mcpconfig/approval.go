@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/filelock"
+	"github.com/indusagi/indus/mcpconfig/internal/approvals"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -54,7 +55,7 @@ func Revoke(o *Options, rows ...Row) error {
 // Approvals are all that hold, by file and id. An approvals.json that cannot be
 // trusted or read is an error, and no file is none.
 func Approvals(o *Options) ([]Approved, error) {
-	list, err := newPlace(o).store().read()
+	list, err := newPlace(o).store().Read()
 	if err != nil {
 		return nil, fmt.Errorf("approvals: %w", err)
 	}
@@ -75,7 +76,7 @@ func changeApprovals(o *Options, rows []Row, verb string, put func(old []Approve
 		}
 		changes = append(changes, Approved{File: file, ID: r.Server.ID, Fingerprint: r.Approval, At: now})
 	}
-	err := newPlace(o).store().change(func(list []Approved) []Approved {
+	err := newPlace(o).store().Change(func(list []Approved) []Approved {
 		for _, c := range changes {
 			list = put(slices.DeleteFunc(list, func(a Approved) bool { return a.File == c.File && a.ID == c.ID }), c)
 		}
@@ -133,7 +134,7 @@ func (p *readContext) stateDir() string {
 
 // remembered are the approvals that a reading goes by: none where they cannot be trusted.
 func (p *readContext) remembered() []Approved {
-	list, err := p.store().read()
+	list, err := p.store().Read()
 	if err != nil {
 		p.notes = append(p.notes, Note{Reason: "approvals: " + err.Error()})
 	}
@@ -149,32 +150,17 @@ func find(list []Approved, file, id string) (Approved, bool) {
 	return list[i], true
 }
 
-// change rewrites the store under its lock.
-func (s store[T]) change(edit func([]T) []T) error {
-	if s.dir == "" {
-		return errors.New("there is no home directory to remember it in; set HOME or XDG_STATE_HOME")
-	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return err
-	}
-	if err := s.check(); err != nil { // before anything is made there
-		return err
-	}
-	unlock, err := s.lock(context.Background(), "approvals.lock")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	list, err := s.read()
-	if err != nil {
-		return err
-	}
-	return s.write(edit(list))
+func (p *readContext) store() approvals.Store[Approved] {
+	return approvals.Store[Approved]{Dir: p.state, Name: "approvals.json", Lock: p.lockApprovals}
 }
 
-// lock waits for a lock of this user's.
-func (s store[T]) lock(ctx context.Context, name string) (unlock func(), err error) {
-	path := filepath.Join(s.dir, name)
+func (p *readContext) lockApprovals() (unlock func(), err error) {
+	return lockFile(context.Background(), p.state, "approvals.lock")
+}
+
+// lockFile waits for a lock of this user's.
+func lockFile(ctx context.Context, dir, name string) (unlock func(), err error) {
+	path := filepath.Join(dir, name)
 	waiting, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	unlock, err = filelock.Lock(waiting, path)
@@ -192,8 +178,8 @@ func (s store[T]) lock(ctx context.Context, name string) (unlock func(), err err
 // Where there is no state directory, or nothing can be made in it, nobody waits.
 func Lock(ctx context.Context, o *Options) (unlock func(), err error) {
 	s := newPlace(o).store()
-	if s.dir != "" && os.MkdirAll(s.dir, 0o700) == nil && s.check() == nil {
-		if unlock, err = s.lock(ctx, "edit.lock"); err == nil || errors.Is(err, context.DeadlineExceeded) {
+	if s.Dir != "" && os.MkdirAll(s.Dir, 0o700) == nil && s.Check() == nil {
+		if unlock, err = lockFile(ctx, s.Dir, "edit.lock"); err == nil || errors.Is(err, context.DeadlineExceeded) {
 			return unlock, err
 		}
 	}

@@ -48,7 +48,7 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	if wrong != "" {
 		hint := ""
 		if !anchored(written) {
-			hint = "relative paths begin at " + quoteWord(r.base())
+			hint = "relative paths begin at " + tree.QuoteWord(r.base())
 		}
 		return skip(wrong, hint)
 	}

@@ -165,7 +165,7 @@ func (x *expansion) fetch(f fetch, shown string, live bool) string {
 	case strings.HasPrefix(shown, "${file:/"):
 		x.fail(tree.Quote(shown)+": "+wrong, "")
 	default:
-		x.fail(tree.Quote(shown)+": "+wrong, "relative paths begin at "+quoteWord(x.dir()))
+		x.fail(tree.Quote(shown)+": "+wrong, "relative paths begin at "+tree.QuoteWord(x.dir()))
 	}
 	return ""
 }

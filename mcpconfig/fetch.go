@@ -233,7 +233,7 @@ func (l *limited) Write(b []byte) (int, error) {
 func (p *readContext) watched(found *searchResult) []string {
 	files := slices.Clone(found.searched)
 	if p.state != "" {
-		files = append(files, p.store().path())
+		files = append(files, p.store().Path())
 	}
 	seen := map[string]bool{}
 	p.each(found.sources, func(e *entry) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // entry is a row with what only the reading needs of it.
@@ -106,7 +108,7 @@ func (p *readContext) waits(s *source, e *entry) string {
 		return found + "its real path cannot be determined"
 	}
 	if !isWithin(realPath(e.from.base()), file) {
-		found = "found in a project's file that is a link to " + quoteWord(file) + ", and "
+		found = "found in a project's file that is a link to " + tree.QuoteWord(file) + ", and "
 	}
 	switch a, ok := find(p.approved(), file, e.Server.ID); {
 	case !ok:

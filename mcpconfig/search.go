@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // source is one file that is there.
@@ -186,5 +187,5 @@ func similarNames(path string) string {
 	if len(near) == 0 {
 		return ""
 	}
-	return "did you mean " + quoteWord(filepath.Join(filepath.Dir(path), near[0])) + "?"
+	return "did you mean " + tree.QuoteWord(filepath.Join(filepath.Dir(path), near[0])) + "?"
 }

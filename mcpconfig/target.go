@@ -2,7 +2,6 @@ package mcpconfig
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -30,7 +29,7 @@ func (r *reading) describe() {
 	case r.has("url"):
 		r.Kind = interop.KindHTTP
 		if url := tree.Text(*r.fields["url"]); url != "" { // else the row will be skipped
-			r.Target = quoteWord(secret.Target(url))
+			r.Target = tree.QuoteWord(secret.Target(url))
 		}
 		if declared == interop.KindSSE {
 			r.Kind = interop.KindSSE
@@ -53,22 +52,7 @@ func (r *reading) commandLine() string {
 		}
 	}
 	for i, w := range secret.Args(words) {
-		words[i] = quoteWord(w)
+		words[i] = tree.QuoteWord(w)
 	}
 	return strings.Join(words, " ")
-}
-
-// quoteWord is quoted unless it is plain, so that neither a space nor an escape
-// sequence for the terminal can pass for something else.
-func quoteWord(s string) string {
-	plain := func(c rune) bool { return c != ' ' && c != '"' && c != '\'' && strconv.IsPrint(c) }
-	for _, c := range s {
-		if !plain(c) {
-			return strconv.Quote(s)
-		}
-	}
-	if s == "" {
-		return `""`
-	}
-	return s
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/indusagi/indus/mcpconfig/internal/approvals"
 )
 
 // ApprovedTool is a tool that somebody lets run unasked in a project.
@@ -48,18 +50,22 @@ func RevokeTools(o *Options, tools ...ApprovedTool) error {
 
 // ApprovedTools are all that hold, by project and tool. A file that cannot be trusted or read is an error, and no file is none.
 func ApprovedTools(o *Options) ([]ApprovedTool, error) {
-	list, err := newPlace(o).toolStore().read()
+	list, err := newPlace(o).toolStore().Read()
 	if err != nil {
 		return nil, fmt.Errorf("approvals: %w", err)
 	}
 	return list, nil
 }
 
+func (p *readContext) toolStore() approvals.Store[ApprovedTool] {
+	return approvals.Store[ApprovedTool]{Dir: p.state, Name: "tool-approvals.json", Lock: p.lockApprovals}
+}
+
 func changeTools(o *Options, tools []ApprovedTool, verb string, put func([]ApprovedTool, ApprovedTool) []ApprovedTool) error {
 	if len(tools) == 0 {
 		return nil
 	}
-	err := newPlace(o).toolStore().change(func(list []ApprovedTool) []ApprovedTool {
+	err := newPlace(o).toolStore().Change(func(list []ApprovedTool) []ApprovedTool {
 		for _, t := range tools {
 			list = put(slices.DeleteFunc(list, t.same), t)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/approvals"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -144,7 +145,7 @@ func (p *readContext) prepare(e *entry) {
 			give(dir + " is no directory but a link")
 			return
 		}
-		if err := checkPrivate(dir); err != nil {
+		if err := approvals.CheckPrivate(dir); err != nil {
 			give(err.Error())
 			return
 		}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -14,23 +13,22 @@ import (
 type flags struct {
 	command.ConfigFlags
 	command.LedgerFlags
-	text      string // -p
-	asks      bool   // -p was given
-	model     string
-	baseURL   string
-	keyFile   string
-	tools     []string
-	noTools   bool
-	noLedger  bool
-	yes       bool
-	allow     []string
-	private   bool // --allow-private
-	steps     int
-	wait      time.Duration
-	resume    string // "": a new one; latest, or an id
-	budget    int    // tokens
-	asJSON    bool
-	resumable bool
+	text     string // -p
+	asks     bool   // -p was given
+	model    string
+	baseURL  string
+	keyFile  string
+	tools    []string
+	noTools  bool
+	noLedger bool
+	yes      bool
+	allow    []string
+	private  bool // --allow-private
+	steps    int
+	wait     time.Duration
+	resume   string // "": a new one; latest, or an id
+	budget   int    // tokens
+	asJSON   bool
 }
 
 // latest is what --resume means without an id.
@@ -99,20 +97,30 @@ func (f *flags) run(cmd *cobra.Command, s show.Streams) error {
 }
 
 // check refuses flags that do not go together, and values that mean nothing.
-func (f *flags) check(cmd *cobra.Command) error { return nil }
-
-// answer is "indus -p".
-func (f *flags) answer(ctx context.Context, s show.Streams) error {
-	x, err := openSession(ctx, f, s, nil, nil)
-	if err != nil {
-		return err
+func (f *flags) check(cmd *cobra.Command) error {
+	given := func(name string) bool { return cmd.Flags().Changed(name) }
+	switch {
+	case f.noTools && given("tools"):
+		return command.Usagef("--no-tools and --tools exclude each other")
+	case f.noLedger && given("ledger"):
+		return command.Usagef("--no-ledger and --ledger exclude each other")
+	case f.asJSON && !f.asks:
+		return command.Usagef("--json needs -p: it prints what happens while that is answered")
+	case f.steps < 0 || f.steps == 0 && given("steps"):
+		return command.Usagef("--steps %d: it is how many messages of the model an answer may take", f.steps)
+	case f.wait < 0:
+		return command.Usagef("--wait %v: it is how long the first turn waits for servers; 0 is not at all", f.wait)
+	case f.budget < 1:
+		return command.Usagef("--tool-budget %d: it is a number of tokens, such as 20000", f.budget)
+	case f.resume == "":
+		if given("resume") {
+			return command.Usagef("--resume= is empty: without = it means the last session of this directory")
+		}
 	}
-	defer x.close()
-	a, err := x.prompt(ctx, f.text)
-	if err != nil {
-		return err
+	if f.asks && strings.TrimSpace(f.text) == "" {
+		return command.Usagef("-p is empty: it is what you ask")
 	}
-	return s.WriteText(a.Text)
+	return checkTools(f.tools)
 }
 
 const flagsHelp = `Flags of indus -p, and of indus on a terminal:

@@ -2,7 +2,8 @@ package session
 
 import (
 	"context"
-	"errors"
+	"os"
+	"path/filepath"
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -13,40 +14,140 @@ import (
 )
 
 // session is everything that one run of the agent has. prompt, useModel, connect, disconnect and close are for one goroutine;
-// what the others read of the fields is safe for concurrent use.
+// what others read of the fields is safe for concurrent use.
 type session struct {
-	id       string // of its transcript, for --resume
-	dir      string // the working directory
-	flags    *flags
-	streams  show.Streams
-	config   *mcpconfig.Config  // all that is configured; nil with --no-tools
-	servers  *ledger.Attachment // nil with --no-tools
-	local    *toolbox.Registry  // the built-in tools; nil with --no-tools
-	deck     *standard.Deck     // what they keep; nil with --no-tools
-	box      *toolbox.Box       // what the model is shown; nil with --no-tools
-	provider agent.Provider
-	agent    *agent.Session
+	id         string // of its transcript, for --resume
+	dir        string // the working directory, its symbolic links resolved
+	flags      *flags
+	streams    show.Streams
+	config     *mcpconfig.Config  // all that is configured; nil with --no-tools
+	servers    *ledger.Attachment // nil with --no-tools
+	local      *toolbox.Registry  // the built-in tools; nil with --no-tools
+	deck       *standard.Deck     // what they keep; nil with --no-tools
+	offer      *offer             // what the model is shown; nil with --no-tools
+	target     target             // the model
+	provider   agent.Provider     // which reaches it
+	agent      *agent.Session
+	transcript *agent.Transcript // nil: it is not kept
+	told       map[string]seen   // what the model knows of the servers
+	instructed []string          // the servers whose words it has
 }
 
-// openSession is a session that is ready for its first prompt. ask asks a person for permission, nil: nobody can be asked; hear is
-// given what happens in turns, nil: nobody listens. The caller closes it.
-func openSession(ctx context.Context, f *flags, s show.Streams, ask func(context.Context, agent.Ask) (agent.Verdict, error), hear func(agent.Event)) (*session, error) {
-	return nil, errors.New("indus cannot talk yet")
+// openSession is a session that is ready for its first prompt. ask asks a person for permission, nil: nobody can be asked;
+// hear is given what happens in turns, nil: nobody listens. The caller closes it.
+func openSession(ctx context.Context, f *flags, s show.Streams, ask asker, hear func(agent.Event)) (*session, error) {
+	x := &session{flags: f, streams: s}
+	if err := x.boot(ctx, ask, hear); err != nil {
+		x.close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// boot brings the parts up in their order: what can be mistyped first, and the briefing when all that it names is there.
+func (x *session) boot(ctx context.Context, ask asker, hear func(agent.Event)) (err error) {
+	if x.dir, err = workingDirectory(); err != nil {
+		return err
+	}
+	if x.target, err = x.flags.target(""); err != nil {
+		return err
+	}
+	x.provider = x.target.provider()
+	if err := x.record(ctx); err != nil {
+		return err
+	}
+	o := agent.Options{Provider: x.provider, Hear: hear, Steps: x.flags.steps}
+	if x.transcript != nil {
+		o.Journal, o.History = x.transcript, x.transcript.Entries()
+	}
+	if !x.flags.noTools {
+		if err := x.graft(ctx, ask); err != nil {
+			return err
+		}
+		o.Tools = x.offer.box
+	}
+	_, x.told = x.look()
+	o.System = x.briefing()
+	x.agent = agent.New(o)
+	return nil
+}
+
+// graft puts the servers' tools beside the built-in ones, each behind its guard.
+func (x *session) graft(ctx context.Context, ask asker) error {
+	if err := x.deal(); err != nil {
+		return err
+	}
+	if err := x.attach(ctx); err != nil {
+		return err
+	}
+	local, servers := x.guards(ask)
+	if err := local.Check(); err != nil {
+		return err
+	}
+	x.offer = newOffer(agent.Guard(x.local, local.Permit), agent.Guard(x.servers, servers.Permit), x.flags.budget, x.target.profile)
+	x.reportCatalogue()
+	return nil
+}
+
+// reportCatalogue says that a model is shown four tools in the place of many.
+func (x *session) reportCatalogue() {
+	if x.offer.catalogue {
+		x.streams.Reportf("the servers' tools are too many to be shown at once (see --tool-budget): search, schema, call and batch find and run them")
+	}
+}
+
+// workingDirectory is where tools work and by which approvals are kept: one directory has one name.
+func workingDirectory() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
 }
 
 // prompt is one turn. What became of servers since the last one stands before text.
 func (x *session) prompt(ctx context.Context, text string) (agent.Answer, error) {
-	return x.agent.Prompt(ctx, text)
+	if x.offer != nil {
+		if x.offer.arrange() {
+			x.reportCatalogue()
+			x.agent.Use(x.provider, x.offer.box)
+		}
+		if news := x.news(); news != "" {
+			text = news + "\n\n" + text
+		}
+	}
+	a, err := x.agent.Prompt(ctx, text)
+	if err != nil {
+		return a, x.explain(err)
+	}
+	return a, nil
 }
 
 // useModel changes the model from the next turn on: PROVIDER/NAME, as --model has it.
-func (x *session) useModel(name string) error { return errors.ErrUnsupported }
-
-// connect starts a configured server that does not run, or that is down. It does not wait until it is ready.
-func (x *session) connect(ctx context.Context, server string) error { return errors.ErrUnsupported }
-
-// disconnect ends a server, whose tools go at once.
-func (x *session) disconnect(server string) error { return errors.ErrUnsupported }
+func (x *session) useModel(name string) error {
+	t, err := x.flags.target(name)
+	if err != nil {
+		return err
+	}
+	x.target, x.provider = t, t.provider()
+	if x.offer == nil {
+		x.agent.Use(x.provider, nil)
+		return nil
+	}
+	x.offer.use(t.profile)
+	x.agent.Use(x.provider, x.offer.box)
+	return nil
+}
 
 // close ends all that the session has started, and waits for it.
-func (x *session) close() {}
+func (x *session) close() {
+	if x.deck != nil {
+		x.deck.Close()
+	}
+	if x.servers != nil {
+		x.servers.Close()
+	}
+	if x.transcript != nil {
+		_ = x.transcript.Close()
+	}
+}

@@ -46,6 +46,9 @@ func (f *logFlag) String() string {
 	return f.level.String()
 }
 
+// Verbose reports that somebody wants to see all.
+func (s Streams) Verbose() bool { return s.Log.verbose || s.Log.level != nil && *s.Log.level <= slog.LevelDebug }
+
 // Logger writes to stderr what the flags ask for.
 func (s Streams) Logger() *slog.Logger {
 	level := slog.LevelDebug

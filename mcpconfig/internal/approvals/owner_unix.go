@@ -1,6 +1,6 @@
 //go:build unix
 
-package mcpconfig
+package approvals
 
 import (
 	"io/fs"

@@ -1,0 +1,118 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/text"
+)
+
+// maxContext is how much of stdin goes along with a prompt: a third of what a conversation may have. Of more the middle is
+// left out, because a log says at its beginning what it is, and at its end how it went.
+const maxContext = 256 << 10
+
+// answer is "indus -p".
+func (f *flags) answer(ctx context.Context, s show.Streams) error {
+	given, err := readContext(ctx, s)
+	if err != nil {
+		return err
+	}
+	prompt := f.text
+	if given != "" {
+		prompt += "\n\nThis stands on the standard input:\n" + given
+	}
+	x, err := openSession(ctx, f, s, nil, f.listener(s))
+	if err != nil {
+		return err
+	}
+	defer x.close()
+	a, err := x.prompt(ctx, prompt)
+	if err != nil {
+		s.WroteJSON = false // with --json the error is the last line
+		return err
+	}
+	if f.asJSON {
+		return nil
+	}
+	return s.WriteText(a.Text)
+}
+
+// listener is who is told what happens: whoever reads JSON, or a person at a terminal.
+func (f *flags) listener(s show.Streams) func(agent.Event) {
+	_, terminal := show.Terminal(s.Err)
+	switch {
+	case f.asJSON:
+		return func(e agent.Event) { _ = show.PrintLine(s, e) }
+	case terminal || s.Verbose():
+		return func(e agent.Event) { reportEvent(s, e) }
+	}
+	return nil
+}
+
+// maxShown is how much of a call's arguments, and of its result, a line has.
+const maxShown = 120
+
+// reportEvent says in a line what is going on.
+func reportEvent(s show.Streams, e agent.Event) {
+	switch e.Kind {
+	case agent.EventCall:
+		s.Reportf("%s %s", e.Call.Name, show.Cut(show.CompactJSON(e.Call.Input), maxShown))
+	case agent.EventResult:
+		how := "ok"
+		if e.Result.IsError {
+			how = "failed: " + show.Cut(show.Clean(resultText(e.Result.Output)), maxShown)
+		}
+		s.Reportf("%s %s, %s", e.Call.Name, how, show.Duration(e.Took))
+	case agent.EventRetry:
+		s.Reportf("%s; it is asked again in %s", e.Text, show.Duration(e.Took))
+	case agent.EventCompact:
+		s.Reportf("the results of %s were taken out: the conversation was too long", show.Count(e.Dropped, "older call"))
+	}
+}
+
+func resultText(output json.RawMessage) string {
+	var said string
+	if json.Unmarshal(output, &said) == nil {
+		return said
+	}
+	return string(output)
+}
+
+// stdinSilence is when somebody hears that stdin is waited for, which may be a pipe that nobody closes.
+const stdinSilence = 3 * time.Second
+
+// readContext is what stands on stdin, unless that is a terminal.
+func readContext(ctx context.Context, s show.Streams) (string, error) {
+	file, ok := s.In.(*os.File)
+	if s.In == nil || ok && isCharacterDevice(file) {
+		return "", nil
+	}
+	slow := time.AfterFunc(stdinSilence, func() {
+		s.Reportf("still reading stdin, which goes along with the prompt; where it is not meant, end the command with </dev/null")
+	})
+	defer slow.Stop()
+	b, err := command.FileReader(ctx, s.In)("-")
+	if err != nil {
+		return "", fmt.Errorf("stdin: %w", err)
+	}
+	given := strings.TrimRight(strings.ToValidUTF8(string(b), "\uFFFD"), "\n")
+	if len(given) <= maxContext {
+		return given, nil
+	}
+	s.Reportf("stdin holds %d bytes: the middle is left out, and %d go along", len(given), maxContext)
+	tail := given[len(given)-maxContext/2:]
+	return text.Cut(given, maxContext/2) + "\n… " + fmt.Sprint(len(given)-maxContext) + " bytes left out …\n" + strings.ToValidUTF8(tail, ""), nil
+}
+
+// isCharacterDevice reports a terminal, /dev/null and the like, and a stdin that is closed.
+func isCharacterDevice(file *os.File) bool {
+	info, err := file.Stat()
+	return err != nil || info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,192 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/standard"
+)
+
+// deal makes the built-in tools, of which --tools leaves some.
+func (x *session) deal() error {
+	tc, err := toolbox.NewContext(x.dir)
+	if err != nil {
+		return err
+	}
+	tc.ID = x.id
+	tc.FS = ownFiles{FS: tc.FS, dir: x.dir, own: ownDirectories()}
+	tc.Shell = keyless{tc.Shell}
+	x.deck = standard.New(&standard.Options{AllowPrivate: x.flags.private})
+	x.local = toolbox.NewRegistry(tc)
+	x.local.Add(chosenTools(x.deck.Tools(), x.flags.tools)...)
+	return nil
+}
+
+// canonical is the name of a built-in tool however it is written: web-fetch, Web_Fetch, webfetch.
+func canonical(name string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(strings.TrimSpace(name)))
+}
+
+// chosenTools are the tools that names leave; all where there is none.
+func chosenTools(all []toolbox.Tool, names []string) []toolbox.Tool {
+	var wanted []string
+	for _, n := range names {
+		if c := canonical(n); c != "" {
+			wanted = append(wanted, c)
+		}
+	}
+	if wanted == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(t toolbox.Tool) bool { return !slices.Contains(wanted, canonical(t.Name)) })
+}
+
+// checkTools refuses names of tools that are not there.
+func checkTools(names []string) error {
+	deck := standard.New(nil)
+	defer deck.Close()
+	known := show.Names(deck.Tools(), func(t toolbox.Tool) string { return t.Name })
+	for _, n := range names {
+		is := func(k string) bool { return canonical(k) == canonical(n) }
+		if canonical(n) == "" || slices.ContainsFunc(known, is) {
+			continue
+		}
+		hint := command.DidYouMean(n, known)
+		if hint == "" {
+			hint = ": there is " + strings.Join(known, ", ")
+		}
+		return command.Usagef("--tools: no built-in tool %q%s", n, hint)
+	}
+	return nil
+}
+
+// keyless is a shell without the keys of models: a command has no need of them, and "env" would show them to the model, and
+// to its provider.
+type keyless struct{ toolbox.Shell }
+
+// Run implements [toolbox.Shell].
+func (k keyless) Run(ctx context.Context, c toolbox.Command) (int, error) {
+	c.Env = slices.Clone(c.Env)
+	for _, p := range providers {
+		if _, set := os.LookupEnv(p.keyEnv); set && p.keyEnv != "" {
+			c.Env = append(c.Env, p.keyEnv+"=")
+		}
+	}
+	return k.Shell.Run(ctx, c)
+}
+
+// errOwn is the error of a change of what indus itself goes by.
+var errOwn = errors.New("indus keeps its own configuration here, which tools may not change")
+
+// ownDirectories are where indus keeps what it goes by: what is configured, and what was approved.
+func ownDirectories() (dirs []string) {
+	dirs = append(dirs, mcpconfig.StateDir(nil))
+	for _, scope := range []mcpconfig.Scope{mcpconfig.User, mcpconfig.Legacy} {
+		if path, err := mcpconfig.PathOf(scope, nil); err == nil {
+			dirs = append(dirs, filepath.Dir(path))
+		}
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
+}
+
+// ownFiles is files of which those of indus itself can be read and not changed. A tool that could change them would approve itself.
+type ownFiles struct {
+	toolbox.FS
+	dir string // of FS
+	own []string
+}
+
+// WriteFile implements [toolbox.FS].
+func (f ownFiles) WriteFile(name string, data []byte, perm fs.FileMode) error {
+	if err := f.check("write", name); err != nil {
+		return err
+	}
+	return f.FS.WriteFile(name, data, perm)
+}
+
+// MkdirAll implements [toolbox.FS].
+func (f ownFiles) MkdirAll(name string, perm fs.FileMode) error {
+	if err := f.check("mkdir", name); err != nil {
+		return err
+	}
+	return f.FS.MkdirAll(name, perm)
+}
+
+// Remove implements [toolbox.FS].
+func (f ownFiles) Remove(name string) error {
+	if err := f.check("remove", name); err != nil {
+		return err
+	}
+	return f.FS.Remove(name)
+}
+
+// ReadLink implements [fs.ReadLinkFS].
+func (f ownFiles) ReadLink(name string) (string, error) {
+	if links, ok := f.FS.(fs.ReadLinkFS); ok {
+		return links.ReadLink(name)
+	}
+	return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+}
+
+// Lstat implements [fs.ReadLinkFS].
+func (f ownFiles) Lstat(name string) (fs.FileInfo, error) {
+	if links, ok := f.FS.(fs.ReadLinkFS); ok {
+		return links.Lstat(name)
+	}
+	return f.FS.Stat(name)
+}
+
+// check refuses a name that leads to a file of indus's own, by whatever links and in whatever case.
+func (f ownFiles) check(op, name string) error {
+	path := followed(filepath.Join(f.dir, filepath.FromSlash(name)), 40)
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if strings.EqualFold(filepath.Base(dir), ".indusvx") || slices.ContainsFunc(f.own, func(own string) bool { return sameDirectory(own, dir) }) {
+			return &fs.PathError{Op: op, Path: name, Err: errOwn}
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+// sameDirectory reports whether two paths are one directory, or would be if it were there.
+func sameDirectory(own, dir string) bool {
+	if strings.EqualFold(own, dir) || strings.EqualFold(followed(own, 40), dir) {
+		return true
+	}
+	a, err := os.Stat(own)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(dir)
+	return err == nil && os.SameFile(a, b)
+}
+
+// followed is where a path leads through at most so many links that lead to nothing, whether or not anything is there.
+func followed(path string, links int) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil || links == 0 || path == filepath.Dir(path) {
+		if err != nil {
+			return path
+		}
+		return real
+	}
+	dir := followed(filepath.Dir(path), links-1)
+	path = filepath.Join(dir, filepath.Base(path))
+	to, err := os.Readlink(path)
+	if err != nil {
+		return path
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(dir, to)
+	}
+	return followed(to, links-1)
+}

@@ -1,0 +1,210 @@
+package session
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/schema"
+)
+
+// service is a provider of models that is known by its name.
+type service struct {
+	name    string
+	keyEnv  string // the variable of its key; "": it takes none
+	baseURL string // where its key belongs; "": what its SDK has
+	model   string // the default; "": it has none
+	profile *schema.Profile
+	speaks  wireKind
+}
+
+// wireKind is how a provider is spoken to.
+type wireKind int
+
+const (
+	likeOpenAI wireKind = iota
+	likeAnthropic
+)
+
+// providers are those that --model knows.
+var providers = []service{
+	{"anthropic", "ANTHROPIC_API_KEY", "", "claude-sonnet-4-5", schema.Anthropic, likeAnthropic},
+	{"openai", "OPENAI_API_KEY", "", "gpt-5", schema.OpenAI, likeOpenAI},
+	{"openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "openrouter/auto", schema.Universal, likeOpenAI},
+	{"ollama", "", "http://127.0.0.1:11434/v1", "", schema.Universal, likeOpenAI},
+}
+
+// elsewhere is whatever --base-url leads to.
+var elsewhere = service{profile: schema.Universal}
+
+// target is a model, where it is, and the key for that.
+type target struct {
+	service
+	id      string // the model, as its provider calls it
+	address string // "": what the provider's SDK has
+	key     secret.Value
+}
+
+// split is the provider that a name begins with, and the rest of it.
+func split(name string) (service, string) {
+	before, rest, ok := strings.Cut(name, "/")
+	i := slices.IndexFunc(providers, func(p service) bool { return p.name == before })
+	if !ok || i < 0 {
+		return elsewhere, name
+	}
+	return providers[i], rest
+}
+
+// target is the model that a person named, with --model where name is "". What --base-url and --key-file say is of the
+// provider that the session began with, and what the settings say of theirs.
+func (f *flags) target(name string) (target, error) {
+	set, err := readSettings()
+	if err != nil {
+		return target{}, err
+	}
+	first, err := f.firstModel(set)
+	if err != nil && name == "" {
+		return target{}, err
+	}
+	t := target{}
+	t.service, t.id = split(cmp.Or(name, first))
+	begun, _ := split(first)
+	home, _ := split(set.Model)
+	ours, theirs := begun.name == t.name, home.name == t.name && (set.Model != "" || set.BaseURL != "")
+	switch {
+	case ours && f.baseURL != "":
+		t.address = f.baseURL
+	case theirs && set.BaseURL != "":
+		t.address = set.BaseURL
+	case t.name == "":
+		return t, command.Usagef("model %q: begin it with its provider, as in %s/…, or say with --base-url where it is%s", t.id, "anthropic",
+			command.DidYouMean(strings.Split(t.id, "/")[0], providerNames()))
+	case t.name == "ollama":
+		t.address = ollamaURL()
+	default:
+		t.address = t.baseURL
+	}
+	if t.id == "" {
+		return t, command.Usagef("model %q has no name behind its provider", name)
+	}
+	if err := checkAddress(t.address); err != nil {
+		return t, err
+	}
+	key, err := f.key(t, ours, theirs && t.address == cmp.Or(set.BaseURL, t.baseURL), set)
+	t.key = secret.NewValue(key)
+	return t, err
+}
+
+func providerNames() []string {
+	return show.Names(providers, func(p service) string { return p.name })
+}
+
+// firstModel is the name of the model that a session begins with.
+func (f *flags) firstModel(set settings) (string, error) {
+	if name := cmp.Or(f.model, os.Getenv("INDUS_MODEL"), set.Model); name != "" {
+		return name, nil
+	}
+	if f.baseURL != "" || f.keyFile != "" || set.BaseURL != "" {
+		return "", command.Usagef("no model is named: give it with --model")
+	}
+	var there []service
+	for _, p := range providers {
+		if p.keyEnv != "" && os.Getenv(p.keyEnv) != "" {
+			there = append(there, p)
+		}
+	}
+	switch len(there) {
+	case 0:
+		return "", noKey(service{keyEnv: "ANTHROPIC_API_KEY, $OPENAI_API_KEY or $OPENROUTER_API_KEY"})
+	case 1:
+		return there[0].name + "/" + there[0].model, nil
+	}
+	names := show.Names(there, func(p service) string { return p.name + "/" + p.model })
+	return "", command.Usagef("there are keys of several providers: name a model with --model, such as %s", strings.Join(names, " or "))
+}
+
+// key is what the target's address may be sent: what a person gave for it, or the key that is its own.
+func (f *flags) key(t target, ours, theirs bool, set settings) (string, error) {
+	switch {
+	case ours && f.keyFile != "":
+		return readKey(f.keyFile)
+	case theirs && set.KeyFile != "":
+		return readKey(set.KeyFile)
+	case theirs && set.KeyEnv != "":
+		if key := os.Getenv(set.KeyEnv); key != "" {
+			return key, nil
+		}
+		return "", command.Usagef("%s: the variable %s, which keyEnv names, is not set", set.path, set.KeyEnv)
+	case t.keyEnv == "" || t.address != t.baseURL:
+		return "", nil // nobody's key belongs there
+	}
+	if key := strings.TrimSpace(os.Getenv(t.keyEnv)); key != "" {
+		return key, nil
+	}
+	return "", noKey(t.service)
+}
+
+// noKey is the error of who has not said how to reach a model.
+func noKey(p service) error {
+	return command.Usagef("there is no key for %s. Set $%s, or give a file with --key-file, or name it in settings.json of the user's configuration directory (\"model\" and \"keyFile\"). A model on this machine needs none: --model ollama/NAME",
+		cmp.Or(p.name, "a model"), p.keyEnv)
+}
+
+// checkAddress refuses what is no address of a web service.
+func checkAddress(address string) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return command.Usagef("--base-url %s: it is a URL such as http://127.0.0.1:8000/v1", secret.URL(address))
+	}
+	return nil
+}
+
+// ollamaURL is where Ollama is: its own default, or what its variable says in one of its forms.
+func ollamaURL() string {
+	host := strings.TrimSuffix(os.Getenv("OLLAMA_HOST"), "/")
+	if host == "" {
+		host = "127.0.0.1:11434"
+	}
+	scheme, rest, ok := strings.Cut(host, "://")
+	if !ok {
+		scheme, rest = "http", host
+	}
+	if _, _, err := net.SplitHostPort(rest); err != nil && scheme == "http" {
+		rest = net.JoinHostPort(strings.Trim(rest, "[]"), "11434")
+	}
+	return scheme + "://" + strings.Replace(rest, "0.0.0.0", "127.0.0.1", 1) + "/v1"
+}
+
+// explain is a turn's error with its exit code, and what to try.
+func (x *session) explain(err error) error {
+	p, ok := errors.AsType[*agent.ProviderError](err)
+	if !ok {
+		return err
+	}
+	e := &command.ExitError{Err: err}
+	switch {
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
+		e.Code, e.Try = command.ExitForbidden, "it does not take this key: give another with --key-file"
+		if x.target.keyEnv != "" {
+			e.Try += fmt.Sprintf(" or $%s", x.target.keyEnv)
+		}
+	case p.Status == 0:
+		e.Code, e.Try = command.ExitUnreachable, "is it up, and is this its address: "+cmp.Or(secret.URL(x.target.address), "that of "+x.target.name)+"?"
+	case p.Status == http.StatusNotFound:
+		e.Try = "is the model's name right? see --model"
+	}
+	return e
+}

@@ -1,0 +1,136 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/catalog"
+)
+
+// bytesPerToken is what tokens of schemas and descriptions come to, on the average of the providers.
+const bytesPerToken = 4
+
+// offer is what a model is shown: the built-in tools, and those of the servers as long as all of them fit. From then on
+// those that it was not shown yet are behind the four of the catalog: what a conversation had it keeps, at the same place.
+type offer struct {
+	local, servers toolbox.Source // guarded
+	limit          int            // tokens
+
+	profile   *schema.Profile
+	whole     *toolbox.Box // everything by itself
+	box       *toolbox.Box // what is shown
+	shown     *placed        // of servers
+	catalogue bool         // the four are among it
+}
+
+func newOffer(local, servers toolbox.Source, limit int, p *schema.Profile) *offer {
+	o := &offer{local: local, servers: servers, limit: limit, shown: &placed{Source: servers, places: map[string]int{}}}
+	o.use(p)
+	return o
+}
+
+// use is for another model, which is shown the tools as its provider takes them. What a conversation had goes to the catalog
+// only where its provider would refuse so many.
+func (o *offer) use(p *schema.Profile) {
+	o.profile, o.whole = p, toolbox.NewBox(&toolbox.BoxOptions{Profile: p}, o.local, o.servers)
+	o.box = o.build()
+	if o.box.Findings() != nil {
+		o.catalogue = true
+		o.shown.clear()
+		o.box = o.build()
+	}
+	o.arrange()
+}
+
+// arrange shows the tools that came since the last turn, by themselves or in the catalog. It reports whether box is another one.
+func (o *offer) arrange() (changed bool) {
+	all := o.whole.Descriptors()
+	var news []string
+	for _, d := range all {
+		if d.Server != "" && !o.shown.has(d.Name) {
+			news = append(news, d.Name)
+		}
+	}
+	switch {
+	case o.catalogue || len(news) == 0:
+		return false
+	case tokensOf(all) > o.limit || o.whole.Findings() != nil:
+		o.catalogue = true
+		o.box = o.build()
+		return true
+	}
+	o.shown.add(news)
+	return false
+}
+
+func (o *offer) build() *toolbox.Box {
+	sources := []toolbox.Source{o.local, o.shown}
+	if o.catalogue {
+		sources = append(sources, catalog.Over(o.servers, nil))
+	}
+	return toolbox.NewBox(&toolbox.BoxOptions{Profile: o.profile}, sources...)
+}
+
+// tokensOf is about what tools take of each request.
+func tokensOf(tools []toolbox.Descriptor) (n int) {
+	for _, d := range tools {
+		n += len(d.Name) + len(d.Description) + len(d.Parameters)
+	}
+	return n / bytesPerToken
+}
+
+// placed is the tools of a source that were given a place, in the order of their places.
+type placed struct {
+	toolbox.Source
+
+	mu      sync.Mutex
+	places  map[string]int
+	changes uint64            // of places
+	of      *toolbox.Snapshot // the source's, of which this is the part; nil: places have changed since
+	shown   *toolbox.Snapshot
+}
+
+var _ toolbox.Source = (*placed)(nil)
+
+func (p *placed) has(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.places[name]
+	return ok
+}
+
+// add gives tools the next places.
+func (p *placed) add(names []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range names {
+		p.places[name] = len(p.places)
+	}
+	p.of, p.changes = nil, p.changes+1
+}
+
+// clear takes all places back.
+func (p *placed) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.places, p.of, p.changes = map[string]int{}, nil, p.changes+1
+}
+
+// Snapshot implements [toolbox.Source]. Nothing is pending: what is not shown cannot be called by its name.
+func (p *placed) Snapshot(who toolbox.Principal) *toolbox.Snapshot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.Source.Snapshot(who)
+	if p.of == s && p.shown != nil {
+		return p.shown
+	}
+	out := *s
+	out.Version, out.Pending = s.Version+p.changes, nil
+	out.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(d toolbox.Descriptor) bool { _, ok := p.places[d.Name]; return !ok })
+	slices.SortStableFunc(out.Tools, func(a, b toolbox.Descriptor) int { return cmp.Compare(p.places[a.Name], p.places[b.Name]) })
+	p.of, p.shown = s, &out
+	return p.shown
+}

@@ -1,0 +1,161 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/standard"
+)
+
+// asker asks a person; nil: there is none.
+type asker func(context.Context, agent.Ask) (agent.Verdict, error)
+
+// guards are what stands before the calls of the built-in tools, and before those of the servers'. What is harmless is known of
+// the built-in tools alone: a server may call its tool what it likes.
+func (x *session) guards(ask asker) (local, servers *agent.Permissions) {
+	if ask == nil {
+		ask = nobodyAsked(x.streams)
+	}
+	turn := oneAtATime(ask)
+	build := func(harmless func(agent.Ask) bool) *agent.Permissions {
+		return &agent.Permissions{
+			All: x.flags.yes, Allow: x.flags.allow, Ask: turn, Harmless: harmless,
+			Memory: &memory{project: x.dir, server: x.server},
+			Report: func(err error) { x.streams.Reportf("not remembered: %s", err) },
+		}
+	}
+	return build(func(a agent.Ask) bool { return standard.Harmless(a.Call) }), build(nil)
+}
+
+// oneAtATime lets a person answer one question before the next, whoever asks.
+func oneAtATime(ask asker) asker {
+	free := make(chan struct{}, 1)
+	return func(ctx context.Context, a agent.Ask) (agent.Verdict, error) {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return agent.Refuse, ctx.Err()
+		}
+		defer func() { <-free }()
+		return ask(ctx, a)
+	}
+}
+
+// nobodyAsked refuses at once, and says once of each tool what would let it run.
+func nobodyAsked(s show.Streams) asker {
+	var mu sync.Mutex
+	said := map[string]bool{}
+	return func(_ context.Context, a agent.Ask) (agent.Verdict, error) {
+		hint := fmt.Sprintf("nobody can be asked whether %s may run: with --allow %s it runs unasked, and with --yes all do",
+			a.Call.Name, show.ShellWord(a.Call.Name))
+		mu.Lock()
+		defer mu.Unlock()
+		if !said[a.Call.Name] {
+			said[a.Call.Name] = true
+			s.Reportf("%s", hint)
+		}
+		return agent.Refuse, errors.New(hint)
+	}
+}
+
+// memory is what a person allowed for good in a project. It implements [agent.Memory].
+type memory struct {
+	project string
+	server  func(id string) (interop.Server, bool)
+}
+
+var _ agent.Memory = (*memory)(nil)
+
+// Allowed implements [agent.Memory].
+func (m *memory) Allowed(a agent.Ask) bool {
+	want, err := m.approval(a)
+	if err != nil {
+		return false
+	}
+	list, err := mcpconfig.ApprovedTools(nil)
+	for _, t := range list {
+		if err == nil && t.Project == want.Project && t.Tool == want.Tool && t.Fingerprint == want.Fingerprint {
+			return true
+		}
+	}
+	return false
+}
+
+// Allow implements [agent.Memory].
+func (m *memory) Allow(a agent.Ask) error {
+	t, err := m.approval(a)
+	if err != nil {
+		return err
+	}
+	return mcpconfig.ApproveTools(nil, t)
+}
+
+// approval is what is remembered of a call that may run for good: the tool as it says it is, the server as it is configured, and
+// of a tool that can do anything the call itself.
+func (m *memory) approval(a agent.Ask) (mcpconfig.ApprovedTool, error) {
+	t := mcpconfig.ApprovedTool{Project: m.project, Tool: a.Call.Name}
+	if !a.Listed() {
+		return t, fmt.Errorf("%s is not listed now, so that nobody knows what it is", t.Tool)
+	}
+	server := ""
+	if a.Tool.Server != "" {
+		s, ok := m.server(a.Tool.Server)
+		if !ok {
+			return t, fmt.Errorf("server %s is not configured any more", a.Tool.Server)
+		}
+		server = ledger.Fingerprint(s)
+	}
+	whole := ""
+	if a.Tool.Server == "" {
+		t.Call, whole = exactCall(a.Call)
+	}
+	sum := sha256.New()
+	for _, part := range []string{agent.Fingerprint(a.Tool), server, whole} {
+		fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	t.Fingerprint = hex.EncodeToString(sum.Sum(nil))
+	return t, nil
+}
+
+// exactCall is what is approved of a call of a tool that can do anything: of a command this very one, of a page its
+// site. shown is for a person, without what looks like a secret; "" where every call of the tool is approved.
+func exactCall(c toolbox.Call) (shown, whole string) {
+	var in map[string]json.RawMessage
+	var command, address string
+	if json.Unmarshal(c.Input, &in) == nil {
+		_ = json.Unmarshal(in["command"], &command)
+		_ = json.Unmarshal(in["url"], &address)
+	}
+	switch c.Name {
+	case "bash", "process":
+		delete(in, "timeout") // which changes nothing of what it does
+		delete(in, "wait")
+		b, err := json.Marshal(in)
+		if in == nil || err != nil {
+			b = bytes.TrimSpace(c.Input)
+		}
+		return secret.Text(strings.TrimSpace(command + " ")), string(b)
+	case "webfetch":
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" {
+			return address, address
+		}
+		return u.Scheme + "://" + u.Host, u.Scheme + "://" + strings.ToLower(u.Host)
+	}
+	return "", ""
+}

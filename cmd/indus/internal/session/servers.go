@@ -1,0 +1,243 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// attach connects the configured servers. It waits as long as --wait says: who comes later is there on the next turn.
+func (x *session) attach(ctx context.Context) error {
+	c, err := x.flags.ConfigFlags.Read(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range c.Notes {
+		if command.UnexpectedNotes(n) {
+			x.streams.Reportf("%s", n)
+		}
+	}
+	command.ReportHeld(c, x.streams)
+	configured := c.Servers()
+	log, err := x.openLedger(ctx, c)
+	if err != nil {
+		return err
+	}
+	x.config = c
+	x.servers = ledger.Attach(ctx, ledger.Empty(), configured, &ledger.Options{
+		Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Logger: x.streams.Logger()}, Wait: -1},
+		Log:   log,
+		By:    fmt.Sprintf("indus session %s, process %d", x.id, os.Getpid()),
+	})
+	return x.settle(ctx)
+}
+
+// settle waits for servers, and says who takes long.
+func (x *session) settle(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, x.flags.wait)
+	defer cancel()
+	if x.flags.wait > 0 {
+		defer command.WatchLive(x.servers.Fleet, x.streams)()
+		_ = x.servers.Fleet.Settle(limited)
+	}
+	return ctx.Err()
+}
+
+// openLedger is the ledger that is to be kept; nil: none is.
+func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.Log, error) {
+	f := x.flags
+	i := slices.IndexFunc(c.Servers(), func(o interop.Server) bool { return o.Changes.Guards() })
+	switch {
+	case f.noLedger && i >= 0:
+		o := c.Servers()[i]
+		return nil, command.Usagef("--no-ledger: \"changes\": \"%s\" of %s needs the ledger, which knows what was approved", o.Changes, o.ID)
+	case f.noLedger, len(c.Rows) == 0:
+		return nil, nil
+	}
+	path, err := f.Path()
+	if err == nil {
+		_, err = command.LedgerExists(path)
+	}
+	if err != nil && f.LedgerFlags.Flag.Changed {
+		return nil, err
+	}
+	var file *ledger.File
+	if err == nil {
+		file, err = command.OpenLedger(ctx, path, command.LockWait, &ledger.FileOptions{Logger: x.streams.Logger()})
+	}
+	switch {
+	case err == nil:
+		return file, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case i >= 0:
+		return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
+	}
+	x.streams.Reportf("no ledger is kept: %s", strings.TrimPrefix(err.Error(), "ledger: "))
+	return nil, nil
+}
+
+// server is a server that the session has, as it is configured.
+func (x *session) server(id string) (interop.Server, bool) {
+	all := x.servers.Fleet.Servers()
+	i := slices.IndexFunc(all, func(o interop.Server) bool { return o.ID == id })
+	if i < 0 {
+		return interop.Server{}, false
+	}
+	return all[i], true
+}
+
+var errNoServers = errors.New("with --no-tools there are no servers")
+
+// connect starts a configured server that does not run, or that is down; the configuration is read anew. It does not
+// wait until the server is ready.
+func (x *session) connect(ctx context.Context, server string) error {
+	if x.servers == nil {
+		return errNoServers
+	}
+	c, err := x.flags.ConfigFlags.Read(ctx)
+	if err != nil {
+		return err
+	}
+	configured := c.Servers()
+	if !slices.Contains(command.IDs(configured), server) {
+		return command.NoServer(c, server, func(o interop.Server) bool { return o.ID == server })
+	}
+	status := x.servers.Status()
+	if i := slices.IndexFunc(status, func(st interop.EndpointStatus) bool { return st.Server == server }); i >= 0 {
+		if status[i].Fault == nil {
+			return fmt.Errorf("%s is %s already", server, status[i].Phase)
+		}
+		x.servers.Detach(server) // or it would wait for its next attempt
+	}
+	var next []interop.Server
+	for _, o := range configured {
+		if was, runs := x.server(o.ID); runs {
+			next = append(next, was) // the others stay as they are
+		} else if o.ID == server {
+			next = append(next, o)
+		}
+	}
+	for _, o := range x.servers.Fleet.Servers() {
+		if !slices.Contains(command.IDs(next), o.ID) {
+			next = append(next, o)
+		}
+	}
+	x.config = c
+	x.servers.Apply(next)
+	return nil
+}
+
+// disconnect ends a server, whose tools go at once.
+func (x *session) disconnect(server string) error {
+	if x.servers == nil {
+		return errNoServers
+	}
+	if _, ok := x.server(server); !ok {
+		return command.Usagef("no server %q is connected%s", server, command.DidYouMean(server, command.IDs(x.servers.Fleet.Servers())))
+	}
+	x.servers.Detach(server)
+	return nil
+}
+
+// seen is what a server was at a moment.
+type seen struct {
+	health string            // for the model
+	tools  map[string]string // the fingerprint of each, by name
+}
+
+// look is what all servers are now, in order.
+func (x *session) look() (order []string, now map[string]seen) {
+	now = map[string]seen{}
+	if x.servers == nil {
+		return nil, now
+	}
+	for _, st := range x.servers.Status() {
+		order = append(order, st.Server)
+		now[st.Server] = seen{health(st), map[string]string{}}
+	}
+	for _, d := range x.servers.Snapshot("").Tools {
+		if s, ok := now[d.Server]; ok {
+			s.tools[d.Name] = agent.Fingerprint(d)
+		}
+	}
+	return order, now
+}
+
+// health is how a server is, in the words of the briefing.
+func health(st interop.EndpointStatus) string {
+	switch {
+	case st.Fault != nil:
+		return "cannot be reached: " + quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300)
+	case st.Phase.Usable():
+		return "ready"
+	}
+	return "not ready yet; its tools come with a later message"
+}
+
+// news says what became of servers since the last turn; "": nothing.
+func (x *session) news() string {
+	order, now := x.look()
+	var lines []string
+	for _, id := range order {
+		was, known := x.told[id]
+		if line := changeOf(was, now[id], known); line != "" {
+			lines = append(lines, "- "+quoted(id, 100)+": "+line)
+		}
+	}
+	for id := range x.told {
+		if _, there := now[id]; !there {
+			lines = append(lines, "- "+quoted(id, 100)+": disconnected, its tools are gone")
+		}
+	}
+	x.told = now
+	if lines == nil {
+		return ""
+	}
+	slices.Sort(lines)
+	return "(From indus, not from the user. Since the last message:\n" + strings.Join(lines, "\n") + x.instructions() + "\n)"
+}
+
+// changeOf is what became of one server; "": nothing that matters.
+func changeOf(was, now seen, known bool) string {
+	var came, went, changed []string
+	for name, print := range now.tools {
+		if before, had := was.tools[name]; !had {
+			came = append(came, name)
+		} else if before != print {
+			changed = append(changed, name)
+		}
+	}
+	for name := range was.tools {
+		if _, has := now.tools[name]; !has {
+			went = append(went, name)
+		}
+	}
+	var parts []string
+	if !known || was.health != now.health {
+		parts = append(parts, now.health)
+	}
+	for _, p := range []struct {
+		what  string
+		names []string
+	}{{"new", came}, {"gone", went}, {"changed", changed}} {
+		if len(p.names) > 0 {
+			slices.Sort(p.names)
+			parts = append(parts, p.what+": "+show.List(p.names, maxNews, "tools"))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// maxNews is how many tools a line about a server names.
+const maxNews = 20

@@ -1,0 +1,86 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// settings are a user's own. A project has none: a cloned repository must not say where prompts and keys go.
+type settings struct {
+	Model   string `json:"model"`
+	BaseURL string `json:"baseURL"`
+	KeyFile string `json:"keyFile"` // relative to the settings
+	KeyEnv  string `json:"keyEnv"`
+
+	path string
+}
+
+// maxSettings bounds a file of settings, and one of a key.
+const maxSettings = 64 << 10
+
+// readSettings reads settings.json of the user's configuration directory; where there is none they are empty.
+func readSettings() (settings, error) {
+	path, err := mcpconfig.PathOf(mcpconfig.User, nil)
+	if err != nil {
+		return settings{}, nil // there is no home
+	}
+	s := settings{path: filepath.Join(filepath.Dir(path), "settings.json")}
+	b, err := readSmall(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.DisallowUnknownFields()
+		err = d.Decode(&s)
+	}
+	if err == nil && s.KeyFile != "" && s.KeyEnv != "" {
+		err = errors.New("keyFile and keyEnv exclude each other")
+	}
+	if err != nil {
+		return s, command.Usagef("%s: %w; it is a JSON object of model, baseURL, keyFile and keyEnv", s.path, err)
+	}
+	if rest, ok := strings.CutPrefix(s.KeyFile, "~/"); ok {
+		home, _ := os.UserHomeDir()
+		s.KeyFile = filepath.Join(home, rest)
+	} else if s.KeyFile != "" && !filepath.IsAbs(s.KeyFile) {
+		s.KeyFile = filepath.Join(filepath.Dir(s.path), s.KeyFile)
+	}
+	return s, nil
+}
+
+func readSmall(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
+	if err == nil && len(b) > maxSettings {
+		err = fmt.Errorf("%s holds more than %d KiB", path, maxSettings>>10)
+	}
+	return b, err
+}
+
+// readKey is the key in a file: its first line.
+func readKey(path string) (string, error) {
+	b, err := readSmall(path)
+	if err != nil {
+		return "", command.AsUsage(err)
+	}
+	key, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	if key = strings.TrimSpace(key); key == "" {
+		return "", command.Usagef("%s: there is no key in it", path)
+	}
+	return key, nil
+}

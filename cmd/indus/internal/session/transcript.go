@@ -1,0 +1,152 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+const (
+	// maxTranscripts is how many sessions are kept, of all directories.
+	maxTranscripts = 100
+	// headBytes is how much of a transcript is read to list it.
+	headBytes = 64 << 10
+	maxListed = 3 // sessions in an error
+	suffix    = ".jsonl"
+)
+
+// past is a session that was.
+type past struct {
+	id     string
+	header agent.Header
+	last   time.Time // when it was written last
+	began  string    // with which words; "": nothing was said
+}
+
+// transcripts is where sessions are kept; "": nowhere.
+func transcripts() string {
+	state := mcpconfig.StateDir(nil)
+	if state == "" {
+		return ""
+	}
+	return filepath.Join(state, "sessions")
+}
+
+// pastSessions are those that are kept, the last one first.
+func pastSessions() (all []past) {
+	files, _ := os.ReadDir(transcripts())
+	for _, f := range files {
+		id, ok := strings.CutSuffix(f.Name(), suffix)
+		info, err := f.Info()
+		if ok && err == nil && info.Mode().IsRegular() {
+			all = append(all, past{id: id, last: info.ModTime()})
+		}
+	}
+	slices.SortFunc(all, func(a, b past) int { return cmp.Or(b.last.Compare(a.last), cmp.Compare(b.id, a.id)) })
+	return all
+}
+
+// read fills in what a session was about.
+func (p *past) read() {
+	file, err := os.Open(filepath.Join(transcripts(), p.id+suffix))
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	header, entries, _ := agent.ReadTranscript(io.LimitReader(file, headBytes))
+	p.header = header
+	for _, e := range entries {
+		if e.Message != nil && p.began == "" {
+			p.began = quoted(e.Message.Text(), 60)
+		}
+	}
+	if info, err := file.Stat(); p.began == "" && err == nil && info.Size() > headBytes {
+		p.began = "…" // with so many words
+	}
+}
+
+// record opens the transcript of a new session, or of the one that --resume means.
+func (x *session) record(ctx context.Context) error {
+	dir := transcripts()
+	x.id = string(ledger.NewKey())
+	if x.flags.resume != "" {
+		id, err := x.resumed()
+		if err != nil {
+			return err
+		}
+		x.id = id
+	}
+	if dir == "" {
+		x.streams.Reportf("this session is not kept: there is no home directory; set HOME or XDG_STATE_HOME")
+		return nil
+	}
+	t, err := agent.OpenTranscript(ctx, filepath.Join(dir, x.id+suffix), agent.Header{Dir: x.dir, Model: x.provider.Name()})
+	switch {
+	case errors.Is(err, agent.ErrInUse):
+		return command.Usagef("session %s: %w", x.id, err)
+	case err != nil && x.flags.resume == "" && ctx.Err() == nil:
+		x.streams.Reportf("this session is not kept: %s", err)
+		return nil
+	case err != nil:
+		return err
+	}
+	x.transcript = t
+	if h := t.Header(); h.Dir != "" && h.Dir != x.dir {
+		x.streams.Reportf("session %s was begun in %s; now it works in %s", x.id, h.Dir, x.dir)
+	}
+	prune(ctx)
+	return nil
+}
+
+// resumed is the session to go on with.
+func (x *session) resumed() (string, error) {
+	all := pastSessions()
+	var here []past
+	for _, p := range all {
+		if p.id == x.flags.resume {
+			return p.id, nil
+		}
+		if p.read(); p.header.Dir == x.dir && p.began != "" {
+			here = append(here, p)
+		}
+	}
+	if x.flags.resume == latest && len(here) > 0 {
+		return here[0].id, nil
+	}
+	what := "no session of this directory is kept"
+	if x.flags.resume != latest {
+		what = fmt.Sprintf("no session %q is kept%s", x.flags.resume, command.DidYouMean(x.flags.resume, show.Names(all, func(p past) string { return p.id })))
+	}
+	for i, p := range here[:min(len(here), maxListed)] {
+		if i == 0 {
+			what += "; the last of this directory:"
+		}
+		what += fmt.Sprintf(" %s (%s, %q)", p.id, p.last.Local().Format(show.TimeFormat), p.began)
+	}
+	return "", command.Usagef("%s", what)
+}
+
+// prune removes the oldest sessions beyond the most that are kept, but for those that somebody is in.
+func prune(ctx context.Context) {
+	all := pastSessions()
+	for _, p := range all[min(len(all), maxTranscripts):] {
+		path := filepath.Join(transcripts(), p.id+suffix)
+		if t, err := agent.OpenTranscript(ctx, path, agent.Header{}); err == nil {
+			_ = os.Remove(path)
+			_ = t.Close()
+		}
+	}
+}

@@ -1,0 +1,140 @@
+// Package approvals is a file of what a person approved, which is believed only where nobody else could have written it.
+package approvals
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+const (
+	maxStore      = 8 << 20 // bytes; ten thousand approvals take a third of it
+	storeVersion  = 1
+	othersMayHere = 0o022 // who may write here besides the user
+)
+
+// Store is a file of approvals.
+type Store[T any] struct {
+	// Dir is where it is; "": nowhere, and nothing can be kept.
+	Dir, Name string
+	// Lock waits for whoever else changes the file.
+	Lock func() (unlock func(), err error)
+}
+
+// Path is the file's.
+func (s Store[T]) Path() string { return filepath.Join(s.Dir, s.Name) }
+
+// stored is the file's text.
+type stored[T any] struct {
+	Version   int `json:"version"`
+	Approvals []T `json:"approvals"`
+}
+
+// Read is what was approved. Each error says how to mend it.
+func (s Store[T]) Read() ([]T, error) {
+	if s.Dir == "" {
+		return nil, nil
+	}
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	text, err := edit.ReadFilled(s.Path(), maxStore)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.broken(edit.Reason(err))
+	}
+	var all stored[T]
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, s.broken("it cannot be read")
+	}
+	if all.Version != storeVersion {
+		return nil, s.broken(fmt.Sprintf("it has version %d, and this program knows %d", all.Version, storeVersion))
+	}
+	return all.Approvals, nil
+}
+
+// Change rewrites the store under its lock.
+func (s Store[T]) Change(edit func([]T) []T) error {
+	if s.Dir == "" {
+		return errors.New("there is no home directory to remember it in; set HOME or XDG_STATE_HOME")
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	if err := s.Check(); err != nil { // before anything is made there
+		return err
+	}
+	unlock, err := s.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	list, err := s.Read()
+	if err != nil {
+		return err
+	}
+	return s.write(edit(list))
+}
+
+// Check is an error where somebody else could have written the file: by its mode, its
+// owner, and those of the directory that it is in, or that a link to it leads to.
+func (s Store[T]) Check() error {
+	paths := []string{s.Dir}
+	if to, err := edit.Follow(s.Path()); err != nil {
+		return fmt.Errorf("%s: %w", s.Path(), err)
+	} else if to != s.Path() {
+		paths = append(paths, filepath.Dir(to))
+	}
+	for _, path := range append(paths, s.Path()) {
+		if err := CheckPrivate(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckPrivate is an error where others may write, or own, what is there.
+func CheckPrivate(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case runtime.GOOS != "windows" && info.Mode().Perm()&othersMayHere != 0: // there the mode says nothing
+		return fmt.Errorf("%s: others may write here (mode %04o), so nothing in it counts; look through it, then: chmod go-w %s",
+			path, info.Mode().Perm(), tree.QuoteWord(path))
+	case !isOurs(info):
+		return fmt.Errorf("%s: belongs to another user, so nothing in it counts; look through it, then: chown %d %s",
+			path, os.Geteuid(), tree.QuoteWord(path))
+	}
+	return nil
+}
+
+func (s Store[T]) broken(why string) error {
+	return fmt.Errorf("%s: %s, so nothing in it counts; mend it, or remove it and approve again", s.Path(), why)
+}
+
+// write replaces the file in one step, so that nobody reads a half of it.
+func (s Store[T]) write(list []T) error {
+	text, err := json.MarshalIndent(stored[T]{storeVersion, list}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if len(text) >= maxStore {
+		return s.broken("it would be larger than 8 MiB")
+	}
+	target, err := edit.Follow(s.Path()) // who keeps it elsewhere, and a link here, goes on to
+	if err != nil {
+		return err
+	}
+	return edit.Replace(target, append(text, '\n'), nil)
+}
