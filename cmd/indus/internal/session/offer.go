@@ -22,7 +22,7 @@ type offer struct {
 	profile   *schema.Profile
 	whole     *toolbox.Box // everything by itself
 	box       *toolbox.Box // what is shown
-	shown     *placed        // of servers
+	shown     *placed      // of servers
 	catalogue bool         // the four are among it
 }
 

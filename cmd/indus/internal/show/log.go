@@ -47,7 +47,9 @@ func (f *logFlag) String() string {
 }
 
 // Verbose reports that somebody wants to see all.
-func (s Streams) Verbose() bool { return s.Log.verbose || s.Log.level != nil && *s.Log.level <= slog.LevelDebug }
+func (s Streams) Verbose() bool {
+	return s.Log.verbose || s.Log.level != nil && *s.Log.level <= slog.LevelDebug
+}
 
 // Logger writes to stderr what the flags ask for.
 func (s Streams) Logger() *slog.Logger {
