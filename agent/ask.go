@@ -127,7 +127,7 @@ func (d *draft) keep(ctx context.Context) error {
 	if strings.TrimSpace(d.text.String()) == "" {
 		return nil
 	}
-	d.answer.Text = d.text.String()
+	d.answer.Text = strings.ToValidUTF8(d.text.String(), "\uFFFD")
 	m := Message{Role: Assistant, Parts: []Part{{Text: d.answer.Text}}, Partial: true}
 	return d.turn.keep(ctx, Entry{Message: &m, Model: d.provider.Name()})
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/indusagi/indus/internal/text"
 )
@@ -111,8 +112,8 @@ func (c *conversation) last() Message {
 	return c.messages[len(c.messages)-1]
 }
 
-// fresh makes the ids of a reply's calls unique in the conversation, because results refer to calls by them, and takes
-// out parts that say nothing.
+// fresh makes the ids of a reply's calls unique in the conversation, because results refer to calls by them, makes text UTF-8,
+// and takes out parts that say nothing.
 func (c *conversation) fresh(m Message) Message {
 	taken := map[string]bool{}
 	var parts []Part
@@ -122,6 +123,7 @@ func (c *conversation) fresh(m Message) Message {
 			call.ID = c.freshID(call.ID, taken)
 			p.Call = &call
 		}
+		p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
 		if p != (Part{}) {
 			parts = append(parts, p)
 		}

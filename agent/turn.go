@@ -20,7 +20,8 @@ type turn struct {
 
 func (t *turn) run(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) != "" {
-		if err := t.keep(ctx, Entry{Message: &Message{Role: User, Parts: []Part{{Text: text}}}}); err != nil {
+		said := Message{Role: User, Parts: []Part{{Text: strings.ToValidUTF8(text, "\uFFFD")}}}
+		if err := t.keep(ctx, Entry{Message: &said}); err != nil {
 			return err
 		}
 	} else if t.talk.last().Role != User {
