@@ -38,11 +38,11 @@ func (t *turn) ask(ctx context.Context) (Reply, error) {
 			return Reply{}, ctx.Err()
 		}
 		failed, ok := errors.AsType[*ProviderError](err)
-		switch {
-		case !ok:
+		if !ok {
 			return Reply{}, err
-		case failed.TooLong || failed.Status == 400 && len(t.talk.unseenImages()) > 0:
-			if err := t.relieve(ctx, failed, relieved); err != nil {
+		}
+		if tooMuch := failed.TooLong || failed.Status == 413; tooMuch || failed.Status == 400 {
+			if err := t.relieve(ctx, failed, tooMuch, relieved); err != nil {
 				return Reply{}, err
 			}
 			relieved = true
@@ -57,20 +57,17 @@ func (t *turn) ask(ctx context.Context) (Reply, error) {
 	}
 }
 
-// relieve takes out of the conversation what the provider may not have taken: everything that can be, or the images
-// of the last results, one of which may be none. It does so once.
-func (t *turn) relieve(ctx context.Context, failed *ProviderError, again bool) error {
-	ids := t.talk.unseenImages()
-	if failed.TooLong {
-		ids = t.talk.everything()
-	}
+// relieve takes out of the conversation, once, what the provider may not have taken: all that can be taken out where it is
+// too much, else the images, one of which may be broken, or new to this model.
+func (t *turn) relieve(ctx context.Context, failed *ProviderError, tooMuch, again bool) error {
+	ids := t.talk.removable(!tooMuch)
 	switch {
-	case failed.TooLong && (again || len(ids) == 0):
+	case !again && len(ids) > 0:
+		return t.takeOut(ctx, ids)
+	case tooMuch:
 		return fmt.Errorf("%w: begin a new conversation, or use a model that takes more (%w)", ErrFull, failed)
-	case again:
-		return failed
 	}
-	return t.takeOut(ctx, ids)
+	return failed
 }
 
 // takeOut takes results out of what the model is sent.

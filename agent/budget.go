@@ -74,23 +74,16 @@ func gain(r Result) int {
 	return (len(r.Output)-len(noteOf(r).Output))/bytesPerToken + imageTokens*len(r.Images)
 }
 
-// droppable are the results that can be taken out, oldest first: all, or those that the model has seen, but for the
-// newest few.
-func (c *conversation) droppable(all bool) (results []Result) {
-	for i, m := range c.messages {
-		if i == len(c.messages)-1 && !all {
-			break
-		}
+// shown are the results that models are sent whole, oldest first.
+func (c *conversation) shown(in []Message) (results []Result) {
+	for _, m := range in {
 		for _, p := range m.Parts {
 			if p.Result != nil && !c.results[p.Result.ID] {
 				results = append(results, *p.Result)
 			}
 		}
 	}
-	if all {
-		return results
-	}
-	return results[:max(0, len(results)-keptNewest)]
+	return results
 }
 
 // overfull are the results to take out of a conversation of so many tokens; none where there is room, or where that
@@ -100,7 +93,8 @@ func (c *conversation) overfull(tokens, budget int) (ids []string) {
 		return nil
 	}
 	saved := 0
-	for _, r := range c.droppable(false) {
+	seen := c.shown(c.messages[:len(c.messages)-1])
+	for _, r := range seen[:max(0, len(seen)-keptNewest)] {
 		if tokens-saved <= budget/100*untilBelow {
 			break
 		}
@@ -114,21 +108,11 @@ func (c *conversation) overfull(tokens, budget int) (ids []string) {
 	return ids
 }
 
-// everything is all results whose absence would save something.
-func (c *conversation) everything() (ids []string) {
-	for _, r := range c.droppable(true) {
-		if gain(r) > 0 {
+// removable is all results whose absence would save something, or those that have images.
+func (c *conversation) removable(images bool) (ids []string) {
+	for _, r := range c.shown(c.messages) {
+		if len(r.Images) > 0 || !images && gain(r) > 0 {
 			ids = append(ids, r.ID)
-		}
-	}
-	return ids
-}
-
-// unseenImages are the results with images that no model has seen yet.
-func (c *conversation) unseenImages() (ids []string) {
-	for _, p := range c.last().Parts {
-		if p.Result != nil && len(p.Result.Images) > 0 && !c.results[p.Result.ID] {
-			ids = append(ids, p.Result.ID)
 		}
 	}
 	return ids

@@ -113,7 +113,7 @@ func (c *conversation) last() Message {
 }
 
 // fresh makes the ids of a reply's calls unique in the conversation, because results refer to calls by them, makes text UTF-8,
-// and takes out parts that say nothing.
+// and takes out parts that say nothing, which providers would not take back.
 func (c *conversation) fresh(m Message) Message {
 	taken := map[string]bool{}
 	var parts []Part
@@ -124,6 +124,9 @@ func (c *conversation) fresh(m Message) Message {
 			p.Call = &call
 		}
 		p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
+		if strings.TrimSpace(p.Text) == "" {
+			p.Text = ""
+		}
 		if p != (Part{}) {
 			parts = append(parts, p)
 		}

@@ -91,6 +91,13 @@ func TestAnImageThatNoProviderTakes(t *testing.T) {
 	if r := m.last().Messages[2].Parts[0].Result; len(r.Images) != 0 || !strings.Contains(string(r.Output), "taken out") {
 		t.Errorf("%+v", r)
 	}
+	m = model(calls("1", "show", "{}"), says("I see"), fails(refused, ""), says("I see nothing"))
+	s = agent.New(agent.Options{Provider: m, Tools: tools})
+	for _, want := range []string{"I see", "I see nothing"} { // the second is another model, for example
+		if got, err := s.Prompt(t.Context(), "go"); err != nil || got.Text != want {
+			t.Error(got, err)
+		}
+	}
 	m = model(calls("1", "show", "{}"), fails(refused, ""), fails(refused, ""))
 	if _, err := agent.New(agent.Options{Provider: m, Tools: tools}).Prompt(t.Context(), "go"); err != refused {
 		t.Error(err)

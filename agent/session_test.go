@@ -219,7 +219,7 @@ func TestARefusalRunsNothing(t *testing.T) {
 		return nil, nil
 	})
 	call := agent.Part{Call: &agent.Call{ID: "1", Name: "a", Input: json.RawMessage(`{}`)}}
-	m := model(replies(agent.StopRefusal, call), replies(agent.StopRefusal), says("fine"))
+	m := model(replies(agent.StopRefusal, call), replies(agent.StopRefusal, agent.Part{Text: "\n\n"}), says("fine"))
 	s := agent.New(agent.Options{Provider: m, Tools: box(ran)})
 	for range 2 {
 		if got, err := s.Prompt(t.Context(), "something"); err != nil || got.Stop != agent.StopRefusal {
