@@ -39,6 +39,9 @@ var layers = []layer{
 	{"toolbox/standard", []string{"toolbox", "schema", "internal/text"}, "the built-in tools stand on toolbox alone"},
 	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/failure", "internal/keyword", "internal/protocol", "internal/rank", "internal/signature", "internal/text", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
 	{"agent", []string{"toolbox", "internal/filelock", "internal/text"}, "a model, a toolbox and a loop: neither MCP nor a provider"},
+	{"internal/llm", []string{"agent", "toolbox", "internal/secret", "internal/text", "internal/wire"}, "what the providers share: none of them, and no MCP"},
+	{"internal/llm/anthropic", []string{"agent", "schema", "internal/llm", "internal/secret", "internal/text"}, "one provider: no idea of another, nor of who chooses it"},
+	{"internal/llm/openai", []string{"agent", "schema", "toolbox", "internal/llm", "internal/secret", "internal/text", "internal/wire"}, "one provider: no idea of another, nor of who chooses it"},
 	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/failure", "internal/secret", "internal/text", "internal/watch"}, "operations know nothing of MCP, nor of tools"},
 	{"operation/bridge", []string{"operation", "interop", "toolbox", "toolbox/catalog", "internal/secret", "internal/text", "internal/wire"}, "operations meet MCP here and nowhere else; what a client is belongs to the host"},
 	{"interop/internal/conn", []string{"internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire", "internal/secret"}, "one connection: no idea of tools, nor of the servers beside it"},
@@ -70,7 +73,7 @@ var layers = []layer{
 var forTests = []string{"examples", "internal/testkit"}
 
 // noSDK is what compiles without the MCP SDK: the seeds' "mcp" feature gate.
-var noSDK = []string{"internal/keyword", "schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "internal/failure", "operation", "agent"}
+var noSDK = []string{"internal/keyword", "schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "internal/failure", "operation", "agent", "internal/llm", "internal/llm/anthropic", "internal/llm/openai"}
 
 func TestLayers(t *testing.T) {
 	for _, l := range layers {

@@ -1,0 +1,157 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"html"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/internal/text"
+)
+
+// maxWait bounds what a server may ask to wait.
+const maxWait = 24 * time.Hour
+
+// InStream is the error that an event of a stream is.
+func InStream(data []byte) *agent.ProviderError {
+	e := readFault(data)
+	if e.Status == 0 {
+		e.Status = statusOf(e.Code)
+	}
+	if e.Message == "" {
+		e.Message = "the answer ended with an error without a reason"
+	}
+	e.TooLong = tooLong(e)
+	return e
+}
+
+// statusOf is the HTTP status that goes with a code; 0: none is known.
+func statusOf(code string) int {
+	switch code {
+	case "invalid_request_error", "context_length_exceeded", "exceed_context_size_error":
+		return http.StatusBadRequest
+	case "authentication_error", "invalid_api_key":
+		return http.StatusUnauthorized
+	case "permission_error":
+		return http.StatusForbidden
+	case "not_found_error":
+		return http.StatusNotFound
+	case "request_too_large":
+		return http.StatusRequestEntityTooLarge
+	case "rate_limit_error", "rate_limit_exceeded":
+		return http.StatusTooManyRequests
+	case "api_error", "server_error":
+		return http.StatusInternalServerError
+	case "overloaded_error":
+		return 529
+	}
+	return 0
+}
+
+// readFault reads the body of an error: the JSON of a provider, of which each has another shape, a page of HTML, or text.
+func readFault(body []byte) *agent.ProviderError {
+	e := &agent.ProviderError{}
+	e.Code, e.Message, e.Status = describe(bytes.TrimSpace(body), 0)
+	e.Message = text.Clip(e.Message, maxReason)
+	return e
+}
+
+// faultBody is what providers call the parts of an error.
+type faultBody struct {
+	Error    json.RawMessage
+	Message  json.RawMessage
+	Detail   json.RawMessage // FastAPI's
+	Type     string
+	Code     json.RawMessage               // a word, or a status
+	Metadata struct{ Raw json.RawMessage } // OpenRouter's: what the provider behind it said
+}
+
+func describe(b []byte, depth int) (code, message string, status int) {
+	var f faultBody
+	var list []json.RawMessage
+	var s string
+	switch {
+	case len(b) == 0 || bytes.Equal(b, []byte("null")):
+		return "", "", 0
+	case depth > 4 || !json.Valid(b):
+		return "", readable(string(b)), 0
+	case json.Unmarshal(b, &s) == nil:
+		return "", strings.Join(strings.Fields(s), " "), 0
+	case json.Unmarshal(b, &list) == nil:
+		if len(list) == 0 {
+			return "", "", 0
+		}
+		return describe(list[0], depth+1)
+	}
+	_ = json.Unmarshal(b, &f) // fields of other types are left out
+	if len(f.Error) > 1 && f.Error[0] != 'n' {
+		code, message, status = describe(f.Error, depth+1)
+	} else if len(f.Message) > 0 {
+		_, message, _ = describe(f.Message, depth+1)
+	} else {
+		message = string(f.Detail)
+	}
+	if _, behind, _ := describe(f.Metadata.Raw, depth+1); behind != "" && behind != message {
+		message += ": " + behind
+	}
+	var number int
+	switch {
+	case json.Unmarshal(f.Code, &number) == nil && number >= 400 && number < 600:
+		status = number
+	case json.Unmarshal(f.Code, &s) == nil && s != "":
+		code = s
+	}
+	if code == "" && f.Type != "error" {
+		code = f.Type
+	}
+	if message == "" {
+		message = code
+	}
+	return code, message, status
+}
+
+// readable is what a person would read of a page, or a text.
+func readable(s string) string {
+	if strings.Contains(s, "<") {
+		if title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindStringSubmatch(s); title != nil && strings.TrimSpace(title[1]) != "" {
+			s = title[1]
+		}
+		s = regexp.MustCompile(`(?is)<(script|style|head)\b.*?(</(script|style|head)>|$)|<!--.*?-->|<[^>]*>`).ReplaceAllString(s, " ")
+		s = html.UnescapeString(s)
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// tooLong reports whether the conversation is longer than the model takes: each server says it in its own words.
+func tooLong(e *agent.ProviderError) bool {
+	switch {
+	case e.Status == http.StatusTooManyRequests:
+		return strings.Contains(strings.ToLower(e.Message), "request too large") // OpenAI: for the limit of a minute, ever
+	case e.Status == http.StatusRequestEntityTooLarge, e.Code == "context_length_exceeded", e.Code == "exceed_context_size_error":
+		return true
+	}
+	return regexp.MustCompile(`(?i)(prompt|input|messages?|request).{0,40} too (long|large)|context.?(length|window|size|limit)|exceeds? the maximum number of tokens|reduce the length`).MatchString(e.Message)
+}
+
+// retryAfter is how long a server asks to wait.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	for _, one := range []struct {
+		name string
+		unit time.Duration
+	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
+		if n, err := strconv.ParseFloat(strings.TrimSpace(h.Get(one.name)), 64); err == nil && n > 0 {
+			return time.Duration(math.Min(n*float64(one.unit), float64(maxWait)))
+		}
+	}
+	at, err := http.ParseTime(h.Get("Retry-After"))
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(now), 0), maxWait)
+}

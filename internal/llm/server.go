@@ -1,0 +1,149 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+const (
+	// maxEvent bounds one event: some servers send a whole call in one.
+	maxEvent = 16 << 20
+	// maxStream bounds all of an answer, of which events repeat some 400 bytes for each few characters.
+	maxStream = 128 << 20
+	// maxFault bounds what is read of the body of an error.
+	maxFault = 64 << 10
+	// maxReason bounds what is shown of a reason.
+	maxReason = 1000
+)
+
+// Server is a model's server.
+type Server struct {
+	name    string
+	client  http.Client
+	secrets *secret.Set
+}
+
+// NewServer makes a server whose errors have a name, and none of the secrets. client may be nil.
+func NewServer(name string, client *http.Client, secrets ...string) *Server {
+	s := &Server{name: name, secrets: secret.New(secrets...)}
+	if client != nil {
+		s.client = *client
+	}
+	next := s.client.Transport
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	s.client.Transport = transport{s, next}
+	return s
+}
+
+// Client is for an SDK. Its answers are streams of events: all others are errors.
+func (s *Server) Client() *http.Client { return &s.client }
+
+type transport struct {
+	server *Server
+	next   http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if resp.StatusCode == http.StatusOK && kind != "application/json" && kind != "text/html" {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, t.server.answered(resp, kind)
+}
+
+// answered is what an answer says that is no stream.
+func (s *Server) answered(resp *http.Response, kind string) *agent.ProviderError {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // what there is
+	e := readFault(body)
+	e.Status, e.RetryAfter = resp.StatusCode, retryAfter(resp.Header, time.Now())
+	asked := fmt.Sprintf("%s %s", resp.Request.Method, secret.URL(resp.Request.URL.String()))
+	switch {
+	case e.Status >= 300 && e.Status < 400:
+		to, err := resp.Location()
+		if err != nil {
+			to = &url.URL{}
+		}
+		e.Message = fmt.Sprintf("%s: it redirects to %q, where neither the key nor the conversation is sent; if that is the right address, set it as the base URL", asked, secret.URL(to.String()))
+	case e.Status == http.StatusOK:
+		e.Message = text.Clip(fmt.Sprintf("%s: the answer is %s and no stream: %s", asked, kind, e.Message), maxReason)
+	case e.Message == "":
+		e.Message = asked + ": no reason is given"
+	case e.Code == "" && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed):
+		e.Message = asked + ": " + e.Message // perhaps the wrong base URL
+	}
+	e.TooLong = tooLong(e)
+	return e
+}
+
+// Stream reads the events of an answer until each has enough, or fails. It is io.ErrUnexpectedEOF where the answer ends
+// before.
+func (s *Server) Stream(resp *http.Response, each func(data []byte) (enough bool, err error)) error {
+	defer resp.Body.Close()
+	body := &io.LimitedReader{R: resp.Body, N: maxStream}
+	events := wire.NewEvents(body, maxEvent)
+	events.AtOnce = true
+	for {
+		e, err := events.Next()
+		switch {
+		case body.N <= 0:
+			return Malformed("the answer has more than %d MiB", maxStream>>20)
+		case errors.Is(err, io.EOF):
+			return io.ErrUnexpectedEOF
+		case errors.As(err, new(*wire.TooLong)):
+			return Malformed("an event of the answer has more than %d MiB", maxEvent>>20)
+		case err != nil:
+			return err
+		case len(e.Data) == 0:
+			continue
+		}
+		if enough, err := each(e.Data); enough || err != nil {
+			return err
+		}
+	}
+}
+
+// Malformed is an error for an answer that makes no sense, and would not if it came again.
+func Malformed(format string, args ...any) error {
+	return &agent.ProviderError{Status: http.StatusOK, Message: fmt.Sprintf(format, args...)}
+}
+
+// Fault is an error of a request as agent.Provider has it.
+func (s *Server) Fault(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var e *agent.ProviderError
+	var at *url.Error
+	switch {
+	case errors.As(err, &e):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		e = &agent.ProviderError{Message: "the answer broke off", Err: io.ErrUnexpectedEOF}
+	case errors.As(err, &at):
+		e = &agent.ProviderError{Message: at.Err.Error(), Err: err}
+	default:
+		e = &agent.ProviderError{Message: err.Error(), Err: err}
+	}
+	e.Provider = s.name
+	e.Message = text.Clip(text.OneLine(s.secrets.Mask(e.Message)), maxReason)
+	e.Code = text.Clip(text.OneLine(s.secrets.Mask(e.Code)), 100)
+	return e
+}
