@@ -9,29 +9,33 @@ import (
 // Deck is the complete set of tools of one session, with what they keep between calls: running processes and the task list.
 // All methods are safe for concurrent use.
 type Deck struct {
-	options   Options
 	processes *processes
 	todo      todo
+	fetcher   *fetcher
 }
 
 // Options say what a [Deck]'s tools may do. The zero value is good.
 type Options struct {
-	// AllowPrivate lets webfetch reach private, loopback and link-local addresses. false: public ones only.
+	// AllowPrivate lets webfetch reach private, loopback, link-local and all other addresses, through the proxies that
+	// HTTP_PROXY and HTTPS_PROXY name. false: public addresses only, and no proxy.
 	AllowPrivate bool
 }
 
 // New is a deck. Nothing runs before a tool is called; [Deck.Close] ends what its tools have started.
 func New(o *Options) *Deck {
-	d := &Deck{processes: newProcesses()}
-	if o != nil {
-		d.options = *o
+	if o == nil {
+		o = &Options{}
 	}
-	return d
+	return &Deck{processes: newProcesses(), fetcher: newFetcher(*o)}
 }
 
-// Tools are all tools, in the order in which a model is best shown them.
+// Tools are all tools, in the order in which a model is best shown them: read, ls, grep, find, bash, process, todo, webfetch.
+//
+// process keeps commands running: start runs one, poll gives what it has written since the last poll, stop ends it, list
+// shows them; 16 run at once, and the last 16 that have ended are remembered. todo keeps the list of what is to be done.
+// webfetch gets a page as text.
 func (d *Deck) Tools() []toolbox.Tool {
-	return append(ReadOnly(), Bash(), d.processes.tool(), d.todo.tool())
+	return append(ReadOnly(), Bash(), d.processes.tool(), d.todo.tool(), d.fetcher.tool())
 }
 
 // Close ends every process that a call of the deck's tools has started, and returns when all are gone. Calls of bash

@@ -30,15 +30,28 @@
 //
 // # What they touch
 //
-// Nothing but the [toolbox.FS] of their context. Paths are relative to its directory, or
+// Files: nothing but the [toolbox.FS] of their context. Paths are relative to its directory, or
 // absolute and inside it; a path that leads out, and a symlink that does, is an error
 // that says so. Searches follow no symlinks.
+//
+// Commands: what the user may touch. bash and process start in the directory or below it, in the [toolbox.Shell] of the
+// context, which confines nothing. What bash starts ends with its command, what process starts with [Deck.Close], and both
+// when the program dies; on Unix a command that makes a session of its own (setsid, a daemon) outlives them.
+//
+// The web: webfetch gets pages with http and https, follows 5 redirects and sends nothing of the user's. It dials
+// addresses of the public internet only, whatever the URL, a redirect or DNS says, because it looks at the address that is
+// dialled: none that is private, loopback, link-local, shared, reserved, an IPv4 address inside an IPv6 one, or in a network
+// that this machine is in. The environment's proxies would dial in its place, and are not used.
+// [Options.AllowPrivate] lifts that, and takes the proxies.
+//
+// [Harmless] says which calls need nobody's permission.
 //
 // # Bounds
 //
 // Everything is bounded: lines, their length, files, directories, depth, and the whole by
 // the context's budget, a little below it, so that a box has nothing to cut. What is
-// left out is said, with how much it is, in a last line in parentheses. Searches
+// left out is said, with how much it is, in a last line in parentheses. Of a command's output the beginning and the end are
+// kept, of a page 5 MiB (of HTML 2) are read. Searches
 // enter neither .git, .hg, .svn, .jj (not worth a word) nor node_modules (which
 // is said), unless they start there.
 //
@@ -52,17 +65,19 @@
 //
 // # Concurrency
 //
-// The tools keep nothing between calls and may run in many goroutines at once. Each
-// ends soon after its context, whatever it is in the middle of, but for a file system
-// that hangs.
+// All tools may run in many goroutines at once. The processes and the list of todo are the deck's, the rest keeps nothing
+// between calls. Each ends soon after its context, whatever it is in the middle of, but for a file system
+// that hangs, and a page's HTML, which takes seconds at most. A deck has one goroutine, and what its shell needs, for each
+// process that runs.
 //
 // # Errors
 //
 // What goes wrong is an error result in words meant for a model, with names that are
-// near a missing one. Finding nothing is not an error. A context that ends is the
+// near a missing one. So is a command whose exit status is not 0, with its output, and a page whose status is 400 or above.
+// Finding nothing is not an error. A context that ends is the
 // call's error.
 //
 // # Testing
 //
-// [toolbox.NewContext] over t.TempDir is all it takes.
+// [toolbox.NewContext] over t.TempDir is all it takes; a [toolbox.Shell] of one's own in its place stands for commands.
 package standard

@@ -58,6 +58,7 @@ func ExampleDeck_Tools() {
 	// bash
 	// process
 	// todo
+	// webfetch
 }
 
 func ExampleReadOnly() {

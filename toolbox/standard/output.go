@@ -58,10 +58,11 @@ func (p *page) count(n int, one, several string) {
 	}
 }
 
-func (p *page) result() *toolbox.Result {
-	text := p.lines.String() + strings.Join(p.notes, "")
-	return toolbox.NewResult(toolbox.Text(strings.TrimSuffix(text, "\n")))
+func (p *page) text() string {
+	return strings.TrimSuffix(p.lines.String()+strings.Join(p.notes, ""), "\n")
 }
+
+func (p *page) result() *toolbox.Result { return toolbox.NewResult(toolbox.Text(p.text())) }
 
 // show is a file's name on one line: a name with line breaks, control characters or
 // bytes that are not UTF-8 is quoted as Go quotes it.

@@ -1,0 +1,104 @@
+package standard
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+)
+
+// reserved are the networks that are not the public internet and that no method of [netip.Addr] knows: the IANA's registries of
+// special-purpose addresses, without what is in no public network at all (see notPublic).
+var reserved = []struct{ network, what string }{
+	{"0.0.0.0/8", "an address of this host"},
+	{"100.64.0.0/10", "an address shared by a provider's customers"},
+	{"168.63.129.16/32", "an address of a cloud's own services"},
+	{"192.0.0.0/24", "reserved"},
+	{"192.0.2.0/24", "reserved for documentation"},
+	{"192.88.99.0/24", "a relay to IPv6"},
+	{"198.18.0.0/15", "reserved for benchmarks"},
+	{"198.51.100.0/24", "reserved for documentation"},
+	{"203.0.113.0/24", "reserved for documentation"},
+	{"240.0.0.0/4", "reserved"},
+	{"64:ff9b::/96", "an IPv4 address in an IPv6 one"},
+	{"64:ff9b:1::/48", "an IPv4 address in an IPv6 one"},
+	{"2001::/23", "reserved"}, // Teredo too
+	{"2001:db8::/32", "reserved for documentation"},
+	{"2002::/16", "an IPv4 address in an IPv6 one"},
+	{"3fff::/20", "reserved for documentation"},
+}
+
+// publicIPv6 is all that is given to networks in IPv6. What is outside is reserved, local, or means an IPv4 address.
+var publicIPv6 = netip.MustParsePrefix("2000::/3")
+
+// notPublic says what an address is that is not one of the public internet; "" of one that is.
+func notPublic(a netip.Addr) string {
+	a = a.WithZone("").Unmap()
+	switch {
+	case a.IsUnspecified():
+		return "an address of this host"
+	case a.IsLoopback():
+		return "a loopback address"
+	case a.IsPrivate():
+		return "a private address"
+	case a.IsLinkLocalUnicast():
+		return "a link-local address"
+	case a.IsMulticast():
+		return "a multicast address"
+	}
+	for _, r := range reserved {
+		if netip.MustParsePrefix(r.network).Contains(a) {
+			return r.what
+		}
+	}
+	if a.Is6() && !publicIPv6.Contains(a) {
+		return "reserved"
+	}
+	return ""
+}
+
+// isNeighbour reports whether an address is in a network that this machine has an interface in: its own one, or that of a
+// machine beside it, which a firewall may keep from the public.
+func isNeighbour(a netip.Addr) bool {
+	own, _ := net.InterfaceAddrs()
+	for _, each := range own {
+		n, ok := each.(*net.IPNet)
+		if ok && n.Contains(a.WithZone("").Unmap().AsSlice()) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusedAddress is the error of an address that is not to be reached.
+type refusedAddress struct {
+	addr netip.Addr
+	what string
+}
+
+func (e *refusedAddress) Error() string {
+	return fmt.Sprintf("%v is %s: only public addresses are fetched", e.addr, e.what)
+}
+
+// onlyPublic refuses what is not public.
+func onlyPublic(a netip.Addr) error {
+	if what := notPublic(a); what != "" {
+		return &refusedAddress{a, what}
+	}
+	if isNeighbour(a) {
+		return &refusedAddress{a, "in a network of this machine"}
+	}
+	return nil
+}
+
+// guard asks check about each address that is dialled, after names are resolved: what a name meant a moment ago does not
+// matter.
+func guard(check func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		return check(at.Addr())
+	}
+}

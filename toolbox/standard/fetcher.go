@@ -1,0 +1,220 @@
+package standard
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+
+	"github.com/indusagi/indus/internal/text"
+)
+
+const (
+	// fetchLimit is how long a page may take in all, redirects too; dialLimit and headLimit how long until there is a
+	// connection (and once more, until it is encrypted) and then a response.
+	fetchLimit = time.Minute
+	dialLimit  = 10 * time.Second
+	headLimit  = 30 * time.Second
+	// maxHead is the largest head of a response, maxBody the largest body that is read, as it comes and again unpacked, and
+	// maxHTML how much of an HTML page is converted, which takes a hundred times its memory.
+	maxHead = 64 << 10
+	maxBody = 5 << 20
+	maxHTML = 2 << 20
+	// maxRedirects is how many redirects are followed.
+	maxRedirects = 5
+
+	userAgent = "indus (+https://github.com/indusagi/indus)"
+	accepted  = "text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1"
+)
+
+// fetcher gets pages, with no credentials, cookies or connections from one call to the next.
+type fetcher struct {
+	client *http.Client
+	check  func(netip.Addr) error // of each address that is dialled
+	limit  time.Duration
+}
+
+func newFetcher(o Options) *fetcher {
+	f := &fetcher{check: onlyPublic, limit: fetchLimit}
+	dialer := &net.Dialer{Timeout: dialLimit}
+	transport := &http.Transport{
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    dialLimit,
+		ResponseHeaderTimeout:  headLimit,
+		MaxResponseHeaderBytes: maxHead,
+		DisableKeepAlives:      true,
+		DisableCompression:     true, // what is packed is bounded here
+	}
+	if o.AllowPrivate {
+		transport.Proxy = http.ProxyFromEnvironment
+	} else {
+		dialer.Control = guard(func(a netip.Addr) error { return f.check(a) })
+	}
+	f.client = &http.Client{Transport: transport, CheckRedirect: checkRedirect}
+	return f
+}
+
+// fetched is what was got.
+type fetched struct {
+	url    *url.URL // after all redirects
+	status int
+	kind   string // its media type
+	text   string // readable; "" where it is no text
+	isText bool
+	size   int64 // of what is no text, -1: not known
+	cut    bool  // there is more
+}
+
+func checkURL(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("only http and https are fetched")
+	case u.Hostname() == "":
+		return errors.New("the URL names no host")
+	case u.User != nil:
+		return errors.New("a URL with a user name or a password in it is not fetched")
+	}
+	return nil
+}
+
+func checkRedirect(next *http.Request, before []*http.Request) error {
+	next.Header.Del("Referer")
+	if len(before) > maxRedirects {
+		return fmt.Errorf("it redirects more than %d times", maxRedirects)
+	}
+	if err := checkURL(next.URL); err != nil {
+		return fmt.Errorf("it redirects to %s: %w", shownURL(next.URL), err)
+	}
+	return nil
+}
+
+// shownURL is a URL on one line, of bounded length and without a password.
+func shownURL(u *url.URL) string { return text.Clip(text.OneLine(u.Redacted()), 2000) }
+
+func (f *fetcher) fetch(ctx context.Context, from string) (*fetched, error) {
+	u, err := url.Parse(from)
+	if err == nil {
+		err = checkURL(u)
+	}
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = http.Header{"User-Agent": {userAgent}, "Accept": {accepted}, "Accept-Encoding": {"gzip"}}
+	response, err := f.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	p := &fetched{url: response.Request.URL, status: response.StatusCode, size: response.ContentLength}
+	return p, p.read(ctx, response)
+}
+
+// read takes the body, where it may be text.
+func (p *fetched) read(ctx context.Context, response *http.Response) error {
+	declared := response.Header.Get("Content-Type")
+	p.kind, _, _ = mime.ParseMediaType(declared)
+	if p.kind != "" && p.kind != "application/octet-stream" && !isTextual(p.kind) {
+		return nil
+	}
+	body, err := unpacked(response)
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(io.LimitReader(body, maxBody+1))
+	if err != nil {
+		return err
+	}
+	if !isTextual(p.kind) {
+		p.kind, _, _ = mime.ParseMediaType(http.DetectContentType(data))
+	}
+	if !isTextual(p.kind) {
+		return nil
+	}
+	most := maxBody
+	if isHTML(p.kind) {
+		most = maxHTML
+	}
+	if p.cut = len(data) > most; p.cut {
+		data = wholeRunes(data[:most])
+	}
+	return p.decode(ctx, data, declared)
+}
+
+// unpacked is the body of a response, which is bounded on the wire too: a few bytes may unpack to none for ever.
+func unpacked(response *http.Response) (io.Reader, error) {
+	raw := io.LimitReader(response.Body, maxBody+1)
+	switch encoding := strings.ToLower(response.Header.Get("Content-Encoding")); encoding {
+	case "", "identity":
+		return raw, nil
+	case "gzip", "x-gzip":
+		return gzip.NewReader(raw)
+	default:
+		return nil, fmt.Errorf("it is encoded as %q, which nobody asked for", text.Clip(encoding, 100))
+	}
+}
+
+// decode makes readable text of a body.
+func (p *fetched) decode(ctx context.Context, data []byte, declared string) error {
+	if !utf8.Valid(data) {
+		if r, err := charset.NewReader(bytes.NewReader(data), declared); err == nil {
+			if data, err = io.ReadAll(r); err != nil {
+				return err
+			}
+		}
+	}
+	if isBinary(data) {
+		return nil
+	}
+	p.isText, p.text = true, strings.ToValidUTF8(string(data), "\uFFFD")
+	if isHTML(p.kind) {
+		var err error
+		if p.text, err = markdown(ctx, p.text); err != nil {
+			return err
+		}
+	}
+	p.text, _ = text.Visible(p.text)
+	return nil
+}
+
+func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }
+
+// isTextual reports whether a media type is text that people write or read.
+func isTextual(kind string) bool {
+	switch kind {
+	case "application/json", "application/xml", "application/javascript", "application/ecmascript", "application/yaml", "application/x-yaml",
+		"application/toml", "application/x-sh", "application/x-ndjson", "application/jsonl", "application/graphql", "application/sql":
+		return true
+	}
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
+}
+
+// explainFetch says what went wrong, without what the packages below wrap around it.
+func explainFetch(err error) error {
+	if refused, ok := errors.AsType[*refusedAddress](err); ok {
+		return refused
+	}
+	if missing, ok := errors.AsType[*net.DNSError](err); ok && missing.IsNotFound {
+		return fmt.Errorf("there is no host %s", cmp.Or(show(missing.Name), "of this name"))
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	return errors.New(text.Clip(text.OneLine(err.Error()), 300))
+}

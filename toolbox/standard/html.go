@@ -1,0 +1,163 @@
+package standard
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	htmlbase "github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+const (
+	// maxElements is how deep elements are nested, and maxMarks how many of them mark each line inside, as quotations do. What
+	// is deeper loses its element, since each costs time, or text, for all that is inside.
+	maxElements = 64
+	maxMarks    = 8
+	// leastMain is how many bytes of text a page's main part has: a page without is made by scripts, and has none.
+	leastMain = 200
+)
+
+// markdown is an HTML page as Markdown: its main part where it names one, without what is not shown. Links stay as they are
+// written. The parser, which ends with ctx, refuses elements nested more than 512 deep; the rest takes seconds at most for what
+// webfetch takes of a page.
+func markdown(ctx context.Context, source string) (string, error) {
+	doc, err := html.Parse(ctxReader{ctx, strings.NewReader(source)})
+	if err != nil {
+		return "", fmt.Errorf("its HTML cannot be read: %w", err)
+	}
+	tidyHTML(doc, 0, 0)
+	conv := converter.NewConverter(
+		converter.WithPlugins(htmlbase.NewBasePlugin(), commonmark.NewCommonmarkPlugin(
+			commonmark.WithLinkEmptyHrefBehavior(commonmark.LinkBehaviorSkip),
+			commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip),
+		)),
+		converter.WithEscapeMode(converter.EscapeModeDisabled), // it takes quadratic time, and models need no escapes
+	)
+	out, err := conv.ConvertNode(mainPart(doc))
+	if err != nil {
+		return "", fmt.Errorf("its HTML cannot be read: %w", err)
+	}
+	return string(out), nil
+}
+
+// tidyHTML takes out of n what people do not see, and what would make its Markdown much larger than it is, or take long. depth
+// is how many elements are around what is in n, and marks how many of them mark each line.
+func tidyHTML(n *html.Node, depth, marks int) {
+	for child := n.FirstChild; child != nil; {
+		next := child.NextSibling
+		switch {
+		case child.Type == html.CommentNode, child.Type == html.ElementNode && isUnseen(child):
+			n.RemoveChild(child)
+		case child.Type == html.ElementNode:
+			inside := marks + tidyElement(child)
+			if depth < maxElements && inside <= maxMarks {
+				tidyHTML(child, depth+1, inside)
+				break
+			}
+			if child.FirstChild != nil {
+				next = child.FirstChild
+			}
+			dissolve(child)
+		}
+		child = next
+	}
+	joinTexts(n)
+}
+
+// dissolve puts what is in n in its place.
+func dissolve(n *html.Node) {
+	for child := n.FirstChild; child != nil; child = n.FirstChild {
+		n.RemoveChild(child)
+		n.Parent.InsertBefore(child, n)
+	}
+	n.Parent.RemoveChild(n)
+}
+
+// joinTexts makes one text of several in a row, in linear time.
+func joinTexts(n *html.Node) {
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		if child.Type != html.TextNode {
+			continue
+		}
+		var all strings.Builder
+		all.WriteString(child.Data)
+		for next := child.NextSibling; next != nil && next.Type == html.TextNode; next = child.NextSibling {
+			all.WriteString(next.Data)
+			n.RemoveChild(next)
+		}
+		child.Data = all.String()
+	}
+}
+
+// tidyElement makes an element simple, and says how many marks it puts on each line.
+func tidyElement(n *html.Node) int {
+	switch n.DataAtom {
+	case atom.Table:
+		n.DataAtom, n.Data = atom.Div, "div"
+	case atom.Tr: // a line with bars: a table in columns has as many cells as its widest row has in each
+		n.DataAtom, n.Data = atom.Span, "span"
+		n.AppendChild(&html.Node{Type: html.ElementNode, DataAtom: atom.Br, Data: "br"})
+	case atom.Td, atom.Th:
+		n.DataAtom, n.Data = atom.Span, "span"
+		n.AppendChild(&html.Node{Type: html.TextNode, Data: " | "})
+	case atom.Blockquote, atom.Li, atom.Pre, atom.Code, atom.A, atom.B, atom.Strong, atom.I, atom.Em,
+		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Del, atom.S, atom.Kbd, atom.Samp, atom.Tt, atom.Var:
+		return 1
+	}
+	return 0
+}
+
+// isUnseen reports whether an element is not shown, or is no text.
+func isUnseen(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Canvas, atom.Noscript, atom.Select, atom.Object, atom.Dialog:
+		return true
+	case atom.Img:
+		return strings.HasPrefix(attribute(n, "src"), "data:")
+	}
+	style := strings.ReplaceAll(strings.ToLower(attribute(n, "style")), " ", "")
+	return hasAttribute(n, "hidden") || strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
+}
+
+func hasAttribute(n *html.Node, name string) bool {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return true
+		}
+	}
+	return false
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return strings.TrimSpace(a.Val)
+		}
+	}
+	return ""
+}
+
+// mainPart is what the page says is its content, or all of it.
+func mainPart(doc *html.Node) *html.Node {
+	for n := range doc.Descendants() {
+		if n.DataAtom != atom.Main && attribute(n, "role") != "main" {
+			continue
+		}
+		length := 0
+		for text := range n.Descendants() {
+			if text.Type == html.TextNode {
+				length += len(strings.TrimSpace(text.Data))
+			}
+		}
+		if length >= leastMain {
+			n.Parent.RemoveChild(n)
+			return n
+		}
+		break
+	}
+	return doc
+}
