@@ -50,11 +50,11 @@ func TestOldResultsAreTakenOutAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var steps []step
 			for i := range 12 {
-				steps = append(steps, count(calls(fmt.Sprint("c", i), "long", `{"n":4000}`))) // about 1,000 tokens each
+				steps = append(steps, count(calls(fmt.Sprint("c", i), "long", `{"n":800}`))) // about 200 tokens each
 			}
 			n := &notes{}
 			m := model(append(steps, count(says("done")))...)
-			s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 10_000, Journal: n, Hear: n.hear})
+			s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 3000, Journal: n, Hear: n.hear})
 			if _, err := s.Prompt(t.Context(), "go"); err != nil {
 				t.Fatal(err)
 			}
@@ -70,27 +70,27 @@ func TestOldResultsAreTakenOutAtOnce(t *testing.T) {
 			for i, r := range m.requests {
 				checkShape(t, r.Messages)
 				raw, _ := json.Marshal(r.Messages)
-				if tokens := len(raw) / 4; tokens > 9_500 {
+				if tokens := len(raw) / 4; tokens > 2850 {
 					t.Errorf("request %d has %d tokens", i, tokens)
 				}
 			}
 			last := m.last().Messages
-			if first := outputs(last[2])[0]; !strings.Contains(first, "taken out") || !strings.Contains(first, "4002 bytes") {
+			if first := outputs(last[2])[0]; !strings.Contains(first, "taken out") || !strings.Contains(first, "802 bytes") {
 				t.Error(first)
 			}
 			for i := range 4 { // the newest are there
-				if out := outputs(last[len(last)-1-2*i])[0]; len(out) != 4000 {
+				if out := outputs(last[len(last)-1-2*i])[0]; len(out) != 800 {
 					t.Errorf("%d before the last: %s", i, out)
 				}
 			}
-			if whole := outputs(s.Messages()[2])[0]; len(whole) != 4000 {
+			if whole := outputs(s.Messages()[2])[0]; len(whole) != 800 {
 				t.Errorf("what people see lacks it: %s", whole)
 			}
 			if !slices.Contains(n.kinds(), agent.EventCompact) {
 				t.Error(n.kinds())
 			}
 			resumed := model(says("again"))
-			if _, err := agent.New(agent.Options{Provider: resumed, History: n.entries, Context: 10_000}).Prompt(t.Context(), "more"); err != nil {
+			if _, err := agent.New(agent.Options{Provider: resumed, History: n.entries, Context: 3000}).Prompt(t.Context(), "more"); err != nil {
 				t.Fatal(err)
 			}
 			sent := resumed.last().Messages

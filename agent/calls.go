@@ -90,11 +90,11 @@ func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
 	select {
 	case out := <-done:
 		if out.Err == ctx.Err() { // who says more than that is heard
-			out = toolbox.Outcome{Err: errors.New(cancelledText)}
+			out = toolbox.Outcome{Output: text.Quote(cancelledText), IsError: true}
 		}
 		return out
 	case <-time.After(callPatience):
-		return toolbox.Outcome{Err: errors.New(abandonedText)}
+		return toolbox.Outcome{Output: text.Quote(abandonedText), IsError: true}
 	}
 }
 

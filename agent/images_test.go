@@ -33,7 +33,7 @@ func shows(blocks ...toolbox.Block) toolbox.Tool {
 
 func TestImagesOfResults(t *testing.T) {
 	picture := dot(t)
-	huge := append(bytes.Clone(picture), make([]byte, 4<<20)...)
+	huge := append(bytes.Clone(picture), make([]byte, 3<<20)...)
 	many := []toolbox.Block{}
 	for range 7 {
 		many = append(many, toolbox.Image(picture, "image/png"))

@@ -52,15 +52,15 @@ func TestATurn(t *testing.T) {
 func TestResultsAreInTheOrderOfTheirCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := tool("wait", func(ctx context.Context, tc *toolbox.Context, in json.RawMessage) (*toolbox.Result, error) {
-			var d struct{ MS time.Duration }
+			var d struct{ After time.Duration }
 			if err := json.Unmarshal(in, &d); err != nil {
 				return nil, err
 			}
 			tc.Report(toolbox.Progress{Done: 1, Total: 2, Message: "half\nway"})
-			time.Sleep(d.MS * time.Millisecond)
+			time.Sleep(d.After * time.Millisecond)
 			return toolbox.NewResult(toolbox.JSON(in)), nil
 		})
-		m := model(calls("1", "wait", `{"ms":30}`, "2", "wait", `{"ms":10}`, "3", "wait", `{"ms":20}`), says("done"))
+		m := model(calls("1", "wait", `{"after":30}`, "2", "wait", `{"after":10}`, "3", "wait", `{"after":20}`), says("done"))
 		n := &notes{}
 		s := agent.New(agent.Options{Provider: m, Tools: box(slow), Hear: n.hear})
 		began := time.Now()
@@ -70,7 +70,7 @@ func TestResultsAreInTheOrderOfTheirCalls(t *testing.T) {
 		if took := time.Since(began); took != 30*time.Millisecond {
 			t.Errorf("all at once take %v", took)
 		}
-		if diff := cmp.Diff([]string{`{"ms":30}`, `{"ms":10}`, `{"ms":20}`}, outputs(m.last().Messages[2])); diff != "" {
+		if diff := cmp.Diff([]string{`{"after":30}`, `{"after":10}`, `{"after":20}`}, outputs(m.last().Messages[2])); diff != "" {
 			t.Error(diff)
 		}
 		var ended []string
