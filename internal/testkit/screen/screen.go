@@ -94,8 +94,10 @@ func (s *Screen) control(parameters string, final byte) {
 		s.y = max(s.top(), s.y-n)
 	case final == 'C':
 		s.x = min(s.width-1, s.x+n)
-	case final == 'J' && parameters == "":
-		s.rows = s.rows[:s.y+1]
+	case (final == 'J' || final == 'K') && parameters == "":
+		if final == 'J' {
+			s.rows = s.rows[:s.y+1]
+		}
 		r := &s.rows[s.y]
 		r.cells, r.wrapped = r.cells[:min(s.x, len(r.cells))], false
 	case final == 'J' && parameters == "2":

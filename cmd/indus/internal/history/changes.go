@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	chars "github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -44,7 +42,7 @@ func placeName(path string) string {
 	if path == "" {
 		path = "all of it"
 	}
-	return show.Cut(escapeHidden(path), maxPath)
+	return show.Cut(show.Escaped(path), maxPath)
 }
 
 // changeLines says in lines what changed, a place each.
@@ -87,7 +85,7 @@ func wordsText(words []ledger.Word) string {
 		case ledger.Added:
 			b.WriteString("{+" + longText(text) + "+}")
 		default:
-			b.WriteString(escapeHidden(cutMiddle(text, i > 0, i < len(words)-1)))
+			b.WriteString(show.Escaped(cutMiddle(text, i > 0, i < len(words)-1)))
 		}
 	}
 	return b.String()
@@ -96,9 +94,9 @@ func wordsText(words []ledger.Word) string {
 // longText is text that changed. What is too long says how much of it is not shown.
 func longText(text []rune) string {
 	if len(text) <= maxWords {
-		return escapeHidden(string(text))
+		return show.Escaped(string(text))
 	}
-	return escapeHidden(string(text[:maxWords])) + fmt.Sprintf("… and %d more characters", len(text)-maxWords)
+	return show.Escaped(string(text[:maxWords])) + fmt.Sprintf("… and %d more characters", len(text)-maxWords)
 }
 
 // cutMiddle is the ends of a text that touch a change.
@@ -114,25 +112,6 @@ func cutMiddle(text []rune, begin, end bool) string {
 		out += string(text[len(text)-maxKept/2:])
 	}
 	return out
-}
-
-// escapeHidden is text on one line in which nothing hides: what a terminal would obey or
-// not show is written as an escape. Who judges a change must see all of it.
-func escapeHidden(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case chars.KindOf(r) != chars.Plain || r == unicode.ReplacementChar || r != ' ' && unicode.IsSpace(r) || unicode.Is(unicode.Co, r):
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 // versions is the story of the tools as it is read: which version of each was

@@ -39,6 +39,11 @@ func linesOf(entries []ledger.Entry, each bool, skip func(ledger.Entry) bool) []
 	return out
 }
 
+// Text is entries as indus mcp log prints them; of one server only, unless that is "".
+func Text(entries []ledger.Entry, server string) string {
+	return pageOf(linesOf(entries, server != "", func(e ledger.Entry) bool { return server != "" && e.Server != server })).String()
+}
+
 func (l *logLine) joins(next logLine) bool {
 	a, b := l.entries[0], next.entries[0]
 	return (a.Op == ledger.Enroll || a.Op == ledger.Retire) && a.Op == b.Op && a.Run == b.Run && a.Server == b.Server &&

@@ -19,14 +19,20 @@ const silenceLimit = 3 * time.Second
 
 // Canvas is lines at the bottom of a terminal that are drawn anew.
 type Canvas struct {
-	file  *os.File
+	out   io.Writer
+	size  func() (width, height int)
 	lines drawing
+}
+
+// NewCanvas is on a terminal of that size.
+func NewCanvas(out io.Writer, size func() (width, height int)) *Canvas {
+	return &Canvas{out: out, size: size}
 }
 
 // CanvasOn is on a stream; nil where that is no terminal.
 func CanvasOn(stream any) *Canvas {
 	if file, ok := Terminal(stream); ok {
-		return &Canvas{file: file}
+		return NewCanvas(file, func() (int, int) { return ScreenSize(file) })
 	}
 	return nil
 }
@@ -41,8 +47,8 @@ func (s Streams) Canvas() *Canvas {
 
 // Draw puts lines, on a screen of that height, in the place of those before.
 func (c *Canvas) Draw(lines func(height int) []string) {
-	width, height := ScreenSize(c.file)
-	c.lines.draw(c.file, lines(height), width)
+	width, height := c.size()
+	c.lines.draw(c.out, lines(height), width)
 }
 
 // Clear wipes the lines.
@@ -85,13 +91,12 @@ func (d *drawing) draw(w io.Writer, lines []string, width int) {
 	if up > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", up)
 	}
-	b.WriteString("\x1b[J")
 	d.widths = nil
 	for _, line := range lines {
 		line = CutColumns(line, width-1)
 		d.widths = append(d.widths, Columns(line))
-		b.WriteString(line + "\r\n") // also where the terminal is in raw mode
+		b.WriteString(line + "\x1b[K\r\n") // also where the terminal is in raw mode
 	}
-	b.WriteString("\x1b[?7h")
+	b.WriteString("\x1b[J\x1b[?7h") // and not before: tmux keeps what is cleared from the top of the screen on
 	_, _ = io.WriteString(w, b.String())
 }

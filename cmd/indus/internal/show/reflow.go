@@ -53,7 +53,12 @@ func widestLine(lines []string) (n int) {
 
 // Wrap is text in lines of at most 80 columns, so many columns in.
 func Wrap(text string, in int) string {
-	return strings.Join(refill([]string{strings.Repeat(" ", in) + text}, in, 80), "\n")
+	return strings.Join(WrapTo(text, in, 80), "\n")
+}
+
+// WrapTo is text in lines of at most so many columns, in columns in.
+func WrapTo(text string, in, width int) []string {
+	return refill([]string{strings.Repeat(" ", in) + text}, in, width)
 }
 
 // leastText is the narrowest second column; else the text goes on below the item.

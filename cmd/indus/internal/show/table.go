@@ -25,17 +25,31 @@ const leastCell = 12
 
 // Write prints the rows in columns, two blanks apart. A terminal gets lines that fit.
 func (t *Table) Write(out io.Writer) error {
+	text := ""
+	if file, ok := Terminal(out); ok {
+		room, _ := ScreenSize(file)
+		text = t.In(room)
+	} else {
+		t.clean()
+		text = t.String()
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
+// In is the rows in columns, in so many columns of a terminal.
+func (t *Table) In(room int) string {
+	t.clean()
+	t.fit(room)
+	return t.String()
+}
+
+func (t *Table) clean() {
 	for _, row := range t.rows {
 		for i := range row {
 			row[i] = orDash(Clean(row[i]))
 		}
 	}
-	if file, ok := Terminal(out); ok {
-		room, _ := ScreenSize(file)
-		t.fit(room)
-	}
-	_, err := io.WriteString(out, t.String())
-	return err
 }
 
 func (t *Table) String() string {

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	chars "github.com/indusagi/indus/internal/text"
 )
 
 // Cut is s in at most n runes.
@@ -96,4 +98,23 @@ func FirstSentence(s string) string {
 		}
 	}
 	return Cut(s, 100)
+}
+
+// Escaped is text on one line in which nothing hides: what a terminal would obey or
+// not show is written as an escape. Who judges it must see all of it.
+func Escaped(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case chars.KindOf(r) != chars.Plain || r == unicode.ReplacementChar || r != ' ' && unicode.IsSpace(r) || unicode.Is(unicode.Co, r):
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
