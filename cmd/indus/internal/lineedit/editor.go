@@ -28,6 +28,8 @@ type Editor struct {
 	Complete func(line string) []string
 	// History is what was typed before; nil: nothing.
 	History *History
+	// Begin is what the next text begins with, as if it had been typed; "" again after that.
+	Begin string
 	// Suspend stops the process on Ctrl-Z until it goes on; nil: the key does nothing.
 	Suspend func()
 }
@@ -47,6 +49,8 @@ type reading struct {
 // Ctrl-D with nothing typed or a terminal that is gone, and the context's own.
 func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
 	r := &reading{Editor: e, prompt: prompt, painter: painter{w: e.Out}}
+	r.edit(Event{KeyPaste, e.Begin})
+	e.Begin = ""
 	_, _ = io.WriteString(e.Out, "\x1b[?2004h") // what is pasted is marked so
 	defer func() {
 		r.at, r.offer = len(r.runes), nil

@@ -1,0 +1,107 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	chars "github.com/indusagi/indus/internal/text"
+)
+
+const (
+	// resultLines is how many lines of a result are shown, and leastArguments the fewest columns for arguments.
+	resultLines    = 2
+	leastArguments = 20
+)
+
+// head is a call in so many columns: its tool, and the arguments as far as there is room.
+func (u *turn) head(c agent.Call, width int) string {
+	name := show.Clean(c.Name)
+	arguments := shortArguments(c.Input)
+	return u.Bold(name) + " " + u.Dim(show.CutColumns(arguments, max(leastArguments, width-show.Columns(name))))
+}
+
+// callLines are what stays of a call: its head and the beginning of its result.
+func (u *turn) callLines(e agent.Event) []string {
+	width, _ := u.Editor.Size()
+	mark := u.styled("✓", green)
+	if e.Result.IsError {
+		mark = u.styled("✗", red)
+	}
+	lines := []string{mark + " " + u.head(*e.Call, width-14) + "  " + u.Dim(show.Duration(e.Took))}
+	text := resultText(e.Result)
+	for i, line := range text {
+		if i == resultLines {
+			lines = append(lines, u.Dim(fmt.Sprintf("  … %s more", show.Count(len(text)-i, "line"))))
+			break
+		}
+		lines = append(lines, u.Dim("  "+show.CutColumns(line, width-3)))
+	}
+	return lines
+}
+
+// resultText is the lines of a result that say something.
+func resultText(r *agent.Result) (lines []string) {
+	var text string
+	if json.Unmarshal(r.Output, &text) != nil {
+		text = show.CompactJSON(r.Output)
+	}
+	text, _ = chars.Visible(chars.Lines(text))
+	for line := range strings.Lines(strings.ReplaceAll(text, "\t", "    ")) {
+		if line = strings.TrimRight(line, " \n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	for _, image := range r.Images {
+		lines = append(lines, fmt.Sprintf("[%s, %s]", show.Clean(image.MIME), show.Count(len(image.Data), "byte")))
+	}
+	return lines
+}
+
+// argument is one of a call: a string, or JSON.
+type argument struct {
+	name  string
+	text  string
+	isRaw bool // text is JSON
+}
+
+// argumentsOf are the arguments in their order, each as often as it is there. What is no object is one without a name.
+func argumentsOf(input json.RawMessage) (out []argument) {
+	d := json.NewDecoder(bytes.NewReader(input))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return []argument{{"", string(input), true}}
+	}
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return []argument{{"", string(input), true}}
+		}
+		a := argument{fmt.Sprint(name), string(value), true}
+		if json.Unmarshal(value, &a.text) == nil && value[0] == '"' {
+			a.isRaw = false
+		} else {
+			a.text = string(value)
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// shortArguments are the arguments on one line: the value alone where there is one.
+func shortArguments(input json.RawMessage) string {
+	var out []string
+	all := argumentsOf(input)
+	for _, a := range all {
+		text := show.Clean(a.text)
+		if len(all) > 1 {
+			text = show.Clean(a.name) + "=" + text
+		}
+		out = append(out, text)
+	}
+	text, _ := chars.Visible(strings.Join(out, " "))
+	return text
+}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package chat
+
+// suspend does nothing: there is no job control.
+func suspend() {}

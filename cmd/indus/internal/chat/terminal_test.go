@@ -1,0 +1,327 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/chat"
+	"github.com/indusagi/indus/cmd/indus/internal/lineedit"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/testkit/screen"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// talk is a terminal without colours, and who types on it, inside of a synctest bubble.
+type talk struct {
+	*chat.Terminal
+	*screen.Screen
+	t    *testing.T
+	keys *io.PipeWriter
+}
+
+// bubble runs a test of a terminal of that size, which must not be sent anything but text and the sequences of our own.
+func bubble(t *testing.T, width, height int, f func(y *talk)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		keys, w := io.Pipe()
+		s := screen.New(width, height, func(r rune) int { return show.Columns(string(r)) })
+		e := &lineedit.Editor{In: lineedit.NewInput(keys), Out: s, Size: s.Size}
+		f(&talk{chat.New(e, false), s, t, w})
+		w.Close()
+		if u := s.Unknown(); u != nil {
+			t.Errorf("the terminal was sent %q", u)
+		}
+	})
+}
+
+func (y *talk) press(s string) { _, _ = io.WriteString(y.keys, s) }
+
+// wait waits that long, and until all is drawn.
+func (y *talk) wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// shows compares the screen, whose first line is empty for the sake of the source, with what it should be.
+func (y *talk) shows(want string) {
+	y.t.Helper()
+	if d := cmp.Diff(strings.TrimPrefix(want, "\n"), strings.TrimLeft(y.String(), "\n")); d != "" {
+		y.t.Errorf("%s\nthe screen:\n%s", d, y.String())
+	}
+}
+
+func call(id, name, input string) *agent.Call {
+	return &agent.Call{ID: id, Name: name, Input: json.RawMessage(input)}
+}
+
+func result(id, output string, failed bool) *agent.Result {
+	return &agent.Result{ID: id, Output: json.RawMessage(output), IsError: failed}
+}
+
+func text(s string) agent.Event { return agent.Event{Kind: agent.EventText, Text: s} }
+
+func TestATurn(t *testing.T) {
+	bubble(t, 50, 24, func(y *talk) {
+		screens := make(chan string)
+		err := make(chan error)
+		go func() {
+			err <- y.Turn(y.t.Context(), func(ctx context.Context) error {
+				at := func() { y.wait(150 * time.Millisecond); screens <- y.String() }
+				at()
+				y.Hear(text("I **look** at it.\n\nThen I te"))
+				at()
+				y.Hear(text("ll."))
+				y.Hear(agent.Event{Kind: agent.EventMessage})
+				a, b := call("1", "bash", `{"command":"go test \u001b[2J./..."}`), call("2", "weather__now", `{"city":"日本","days":2}`)
+				y.Hear(agent.Event{Kind: agent.EventCall, Call: a})
+				y.Hear(agent.Event{Kind: agent.EventCall, Call: b})
+				y.Hear(agent.Event{Kind: agent.EventProgress, Call: b, Text: "half\x1b]0;x\x07way"})
+				at()
+				y.Hear(agent.Event{Kind: agent.EventResult, Call: b, Took: 1234 * time.Millisecond, Result: result("2", `{"rain":true}`, false)})
+				y.Hear(agent.Event{Kind: agent.EventResult, Call: a, Took: 2 * time.Second, Result: result("1", `"FAIL\u001b[31m\n\n\tone\nline\n"`, true)})
+				y.Hear(agent.Event{Kind: agent.EventRetry, Text: "overloaded (HTTP 529)", Took: 2 * time.Second})
+				y.Hear(agent.Event{Kind: agent.EventCompact, Dropped: 1})
+				y.Hear(text("It rains."))
+				y.Hear(agent.Event{Kind: agent.EventEnd})
+				return nil
+			})
+		}()
+		got := []string{<-screens, <-screens, <-screens}
+		if e := <-err; e != nil {
+			t.Error(e)
+		}
+		want := []string{
+			"⠙ thinking  0.1s",
+			"\nI **look** at it.\n\nThen I te\n\n⠴ thinking  0.3s",
+			"\nI **look** at it.\n\nThen I tell.\n⠦ bash go test [2J./...  0.1s\n⠦ weather__now city=日本 days=2  0.1s  half]0;xw…",
+		}
+		for i := range want {
+			if d := cmp.Diff(want[i], got[i]); d != "" {
+				t.Errorf("%d: %s", i, d)
+			}
+		}
+		y.shows(`
+I **look** at it.
+
+Then I tell.
+
+✓ weather__now city=日本 days=2  1.23s
+  {"rain":true}
+✗ bash go test [2J./...  2s
+  FAIL[31m
+      one
+  … 1 line more
+! overloaded (HTTP 529); asked again in 2s
+! the conversation is long: the model no longer
+  sees 1 older result
+
+It rains.`)
+	})
+}
+
+// TestALongBlock: its end is shown while it arrives, and all of it is there afterwards.
+func TestALongBlock(t *testing.T) {
+	bubble(t, 30, 8, func(y *talk) {
+		err := y.Turn(y.t.Context(), func(ctx context.Context) error {
+			for range 30 {
+				y.Hear(text("- item\n"))
+			}
+			y.wait(time.Second)
+			if n := strings.Count(y.String(), "\n"); n >= 8 {
+				t.Errorf("%d lines are live on a screen of 8", n)
+			}
+			return nil
+		})
+		if n := strings.Count(y.String(), "• item"); n != 30 || err != nil {
+			t.Errorf("%d items, %v", n, err)
+		}
+	})
+}
+
+// TestAWindowIsResized while a turn runs: each line is there once.
+func TestAWindowIsResized(t *testing.T) {
+	bubble(t, 60, 20, func(y *talk) {
+		_ = y.Turn(y.t.Context(), func(ctx context.Context) error {
+			y.Hear(agent.Event{Kind: agent.EventCall, Call: call("1", "bash", `{"command":"a long command that fills the line of the terminal"}`)})
+			for _, width := range []int{40, 25, 70, 33} {
+				y.wait(time.Second)
+				y.Resize(width, 20)
+			}
+			y.wait(time.Second)
+			return nil
+		})
+		y.shows("")
+	})
+}
+
+func TestCtrlC(t *testing.T) {
+	bubble(t, 60, 10, func(y *talk) {
+		go func() { y.wait(time.Second); y.press("\x03") }()
+		err := y.Turn(y.t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the first: %v", err)
+		}
+		stuck, end := make(chan struct{}), make(chan struct{})
+		go func() { y.wait(time.Second); y.press("\x03\x03") }()
+		err = y.Turn(y.t.Context(), func(ctx context.Context) error { <-stuck; close(end); return nil })
+		if !errors.Is(err, chat.ErrLeave) {
+			t.Errorf("the second: %v", err)
+		}
+		close(stuck)
+		<-end
+		y.keys.Close()
+		if err := y.Turn(y.t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); !errors.Is(err, context.Canceled) {
+			t.Errorf("the terminal is gone: %v", err)
+		}
+	})
+}
+
+// TestTypeAhead: what is typed while a turn runs is in the next prompt, and sends nothing.
+func TestTypeAhead(t *testing.T) {
+	bubble(t, 60, 10, func(y *talk) {
+		_ = y.Turn(y.t.Context(), func(ctx context.Context) error {
+			y.press("next one\x7f\x7f\x7fquestion\r\x1b[A")
+			y.wait(time.Second)
+			return nil
+		})
+		go y.press("!\r")
+		if got, err := y.ReadLine(y.t.Context(), "> "); got != "next question\n!" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
+// asked is a turn with one question, at which keys are typed, each after a while.
+func (y *talk) asked(a agent.Ask, always string, keys ...string) (verdict agent.Verdict, err error) {
+	_ = y.Turn(y.t.Context(), func(ctx context.Context) error {
+		go func() {
+			for _, k := range keys {
+				y.wait(time.Second)
+				y.press(k)
+			}
+		}()
+		verdict, err = y.Ask(ctx, a, always)
+		return err
+	})
+	return verdict, err
+}
+
+func askOf(server, tool, input string) agent.Ask {
+	name := tool
+	if server != "" {
+		name = server + "__" + tool
+	}
+	return agent.Ask{
+		Tool: toolbox.Descriptor{Name: name, Server: server, Tool: tool},
+		Call: toolbox.Call{Name: name, Input: json.RawMessage(input)},
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct {
+		keys   []string
+		always string
+		want   agent.Verdict
+		err    error
+	}{
+		{[]string{"y\r"}, "", agent.Once, nil},
+		{[]string{"YES\r"}, "", agent.Once, nil},
+		{[]string{"a\r"}, "this", agent.Always, nil},
+		{[]string{"a\r", "n\r"}, "", agent.Refuse, nil},
+		{[]string{"never\r"}, "", agent.Never, nil},
+		{[]string{"\r", "yes please\r", "\x1b[200~y\nn\x1b[201~\r", "n\r"}, "", agent.Refuse, nil},
+		{[]string{"x\x7fy", "\r"}, "", agent.Once, nil},
+		{[]string{"y\x03"}, "", agent.Refuse, context.Canceled},
+		{[]string{"\x04"}, "", agent.Refuse, context.Canceled},
+	} {
+		bubble(t, 60, 20, func(y *talk) {
+			if got, err := y.asked(askOf("", "bash", `{"command":"ls"}`), c.always, c.keys...); got != c.want || !errors.Is(err, c.err) {
+				t.Errorf("%q: %v, %v; want %v, %v", c.keys, got, err, c.want, c.err)
+			}
+		})
+	}
+}
+
+// TestWhatWasTypedBeforeIsNoAnswer, however it is typed: before the question, or on and on while it appears.
+func TestWhatWasTypedBeforeIsNoAnswer(t *testing.T) {
+	bubble(t, 60, 20, func(y *talk) {
+		var verdict agent.Verdict
+		_ = y.Turn(y.t.Context(), func(ctx context.Context) (err error) {
+			y.press("y\ry\r")
+			go func() {
+				for range 20 { // ten a second
+					y.press("y\r")
+					y.wait(100 * time.Millisecond)
+				}
+				y.wait(time.Second)
+				y.press("n\r")
+			}()
+			y.wait(time.Millisecond)
+			verdict, err = y.Ask(ctx, askOf("", "bash", `{"command":"ls"}`), "")
+			return err
+		})
+		if verdict != agent.Refuse {
+			t.Errorf("%v", verdict)
+		}
+		y.shows("\n? bash wants to run\n  │ command: ls\n  y once · n no · never\n  allow? n")
+	})
+}
+
+// TestQuestionsShowEverything: nothing of a call can be hidden, scrolled away or taken for the question's own lines.
+func TestQuestionsShowEverything(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		ask  agent.Ask
+		want string
+	}{
+		{"a command", askOf("", "bash", `{"command":"ls\n  allow? y\nrm -rf /","timeout":5}`),
+			"? bash wants to run\n  │ command:\n  │   ls\n  │     allow? y\n  │   rm -rf /\n  │ timeout: 5"},
+		{"a long one", askOf("", "bash", `{"command":"ls`+strings.Repeat(" ", 40)+`; evil"}`),
+			"? bash wants to run\n  │ command: ls\n  │                 ; evil"},
+		{"hidden characters", askOf("", "bash", `{"command":"a\u001b[2Kb\rc\u202ed\u200be\tf\u00a0"}`),
+			"? bash wants to run\n  │ command: a\\u{1b}[2Kb\\u{d}c\\u{202e}d\n  │ \\u{200b}e    f\\u{a0}"},
+		{"a server's", askOf("git\x1bhub", "create", `{"a":{"b":1},"a":"twice","\u001b[A":null}`),
+			"? git\\u{1b}hub__create wants to run\n  │ create of the server git\\u{1b}hub\n  │ a: {\"b\":1}\n  │ a: twice\n  │ \\u{1b}[A: null"},
+		{"an edit", askOf("", "edit", `{"path":"a.go","old":"one","new":"two\nthree"}`),
+			"? edit wants to run\n  │ path: a.go\n  │ old:\n  │ - one\n  │ new:\n  │ + two\n  │ + three"},
+		{"a server's edit is no diff", askOf("x", "edit", `{"old":"one"}`), "? x__edit wants to run\n  │ edit of the server x\n  │ old: one"},
+		{"no object", askOf("", "bash", `["x"] `+"\n"), "? bash wants to run\n  │   [\"x\"]\n  │"},
+		{"not listed", agent.Ask{Tool: toolbox.Descriptor{Name: "x__y"}, Call: toolbox.Call{Name: "x__y", Input: json.RawMessage(`{}`)}},
+			"? x__y wants to run\n  │ no server lists it now, so that nob\n  │ ody knows what it is"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, 40, 20, func(y *talk) {
+				_, _ = y.asked(c.ask, "it", "n\r")
+				y.shows(c.want + "\n  y once · a always: it · n no · never\n  allow? n")
+			})
+		})
+	}
+}
+
+func TestLongArgumentsAreShownByPages(t *testing.T) {
+	long := `{"path":"x","content":"` + strings.Repeat(`line\n`, 30) + `"}`
+	for _, c := range []struct {
+		keys  []string
+		want  agent.Verdict
+		lines int
+	}{
+		{[]string{"y\r", "\r", "\r", "\r", "\r", "y\r"}, agent.Once, 30},
+		{[]string{"\r", "s\r", "y\r"}, agent.Once, 10},
+		{[]string{"n\r"}, agent.Refuse, 4},
+	} {
+		bubble(t, 70, 12, func(y *talk) {
+			got, err := y.asked(askOf("", "write", long), "", c.keys...)
+			if n := strings.Count(y.String(), "│   line"); got != c.want || err != nil || n != c.lines {
+				t.Errorf("%q: %v, %v, %d lines\n%s", c.keys, got, err, n, y.String())
+			}
+		})
+	}
+}

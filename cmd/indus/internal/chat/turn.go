@@ -1,0 +1,252 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/lineedit"
+	"github.com/indusagi/indus/cmd/indus/internal/markdown"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+)
+
+// ErrLeave: Ctrl-C was typed a second time, while a turn was being cancelled.
+var ErrLeave = errors.New("left")
+
+// turn is what is known of the turn that runs. The terminal's mu guards it.
+type turn struct {
+	*Terminal
+	began  time.Time
+	text   markdown.Splitter
+	calls  []*runningCall
+	note   string // what it waits for; "": the model
+	wrote  bool   // the last that was printed is text
+	typing string // what is typed meanwhile
+}
+
+// runningCall is a call that has not ended.
+type runningCall struct {
+	call     agent.Call
+	began    time.Time
+	progress string
+}
+
+// Turn shows a turn while run runs, which cancelling ctx ends, and gives its error. Ctrl-C cancels it; a second one does
+// not wait for its end: [ErrLeave]. Nothing of the turn is printed after Turn has returned.
+func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t.mu.Lock()
+	t.turn = &turn{Terminal: t, began: time.Now()}
+	t.mu.Unlock()
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	defer t.endTurn()
+	tick := time.NewTicker(show.DrawTick)
+	defer tick.Stop()
+	events := t.Editor.In.Events
+	for {
+		select {
+		case err := <-done:
+			return err
+		case q := <-t.questions:
+			verdict, err := t.question(q)
+			if errors.Is(err, context.Canceled) {
+				cancel()
+			}
+			q.answer <- answer{verdict, err}
+		case <-tick.C:
+			t.mu.Lock()
+			t.draw()
+			t.mu.Unlock()
+		case e, ok := <-events:
+			switch {
+			case !ok: // the terminal is gone
+				events = nil
+				cancel()
+			case e.Key == lineedit.KeyInterrupt && ctx.Err() != nil:
+				return ErrLeave
+			case e.Key == lineedit.KeyInterrupt:
+				cancel()
+				t.SetNote("cancelling; Ctrl-C again leaves at once")
+			case e.Key == lineedit.KeySuspend:
+				t.hold()
+				t.Editor.Suspend()
+				t.release()
+			default:
+				t.typeAhead(e)
+			}
+		}
+	}
+}
+
+// endTurn prints what is left, and lets the next prompt have what was typed.
+func (t *Terminal) endTurn() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	u := t.turn
+	if u == nil {
+		return
+	}
+	u.blocks(u.text.End())
+	t.Editor.Begin = u.typing
+	t.turn = nil
+	t.canvas.Clear()
+}
+
+// SetNote says what the turn waits for; "" is the model.
+func (t *Terminal) SetNote(note string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.turn != nil {
+		t.turn.note = show.Clean(note)
+		t.draw()
+	}
+}
+
+// maxTyping is how much can be typed ahead.
+const maxTyping = 8 << 10
+
+// typeAhead keeps what is typed while a turn runs, for the next prompt. It is never sent by itself.
+func (t *Terminal) typeAhead(e lineedit.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch u := t.turn; {
+	case e.Key == lineedit.KeyBackspace && u.typing != "":
+		runes := []rune(u.typing)
+		u.typing = string(runes[:len(runes)-1])
+	case e.Key == lineedit.KeyKillBefore:
+		u.typing = ""
+	case e.Key == lineedit.KeyEnter || e.Key == lineedit.KeyNewline:
+		u.typing += "\n"
+	case len(u.typing)+len(e.Text) <= maxTyping:
+		u.typing += lineedit.PastedLines(e.Text)
+	}
+	t.draw()
+}
+
+// Hear shows what happens in the turn.
+func (t *Terminal) Hear(e agent.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.turn != nil {
+		t.turn.hear(e)
+	}
+}
+
+func (u *turn) hear(e agent.Event) {
+	switch e.Kind {
+	case agent.EventText:
+		u.note = ""
+		u.blocks(u.text.Add(e.Text))
+	case agent.EventDraft:
+		u.note = "writing a call of " + show.Clean(e.Text)
+	case agent.EventMessage:
+		u.note = ""
+		u.blocks(u.text.End())
+	case agent.EventCall:
+		u.calls = append(u.calls, &runningCall{call: *e.Call, began: time.Now()})
+	case agent.EventProgress:
+		if c := u.running(e.Call.ID); c != nil {
+			c.progress = show.Clean(e.Text)
+		}
+	case agent.EventResult:
+		u.calls = slices.DeleteFunc(u.calls, func(c *runningCall) bool { return c.call.ID == e.Call.ID })
+		u.say(false, u.callLines(e)...)
+	case agent.EventRetry:
+		if u.text.End() != nil {
+			u.remark("the answer broke off, and begins anew")
+		}
+		u.note = ""
+		u.remark(show.Clean(e.Text) + "; asked again in " + show.Duration(e.Took))
+	case agent.EventCompact:
+		u.remark("the conversation is long: the model no longer sees " + show.Count(e.Dropped, "older result"))
+	}
+	u.draw()
+}
+
+func (u *turn) running(id string) *runningCall {
+	for _, c := range u.calls {
+		if c.call.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// blocks prints blocks of text, with an empty line before each.
+func (u *turn) blocks(blocks []string) {
+	width, _ := u.Editor.Size()
+	for _, b := range blocks {
+		u.say(true, append([]string{""}, markdown.Render(b, width-1, u.color)...)...)
+	}
+}
+
+// say prints lines; an empty one parts text from the calls.
+func (u *turn) say(text bool, lines ...string) {
+	if u.wrote && !text {
+		lines = append([]string{""}, lines...)
+	}
+	u.wrote = text
+	u.print(lines)
+}
+
+// remark prints what is no part of the conversation.
+func (u *turn) remark(text string) {
+	width, _ := u.Editor.Size()
+	var lines []string
+	for i, line := range show.WrapTo(text, 0, width-3) {
+		lines = append(lines, u.styled([]string{"! ", "  "}[min(i, 1)], yellow)+u.Dim(line))
+	}
+	u.say(false, lines...)
+}
+
+// live is the lines that are drawn anew: the end of the block that arrives, the calls, and what is typed.
+func (u *turn) live(width, height int) (lines []string) {
+	now := time.Now()
+	var below []string
+	for _, c := range u.calls {
+		line := u.spin(now) + " " + u.head(c.call, width-20) + "  " + seconds(now.Sub(c.began))
+		if c.progress != "" {
+			line += "  " + u.Dim(c.progress)
+		}
+		below = append(below, line)
+	}
+	if room := max(1, height/3); len(below) > room {
+		below = append(below[:room-1], u.Dim(fmt.Sprintf("… and %d more calls", len(below)-room+1)))
+	}
+	if len(u.calls) == 0 || u.note != "" {
+		note := u.note
+		if note == "" {
+			note = "thinking"
+		}
+		below = append(below, u.spin(now)+" "+u.Dim(note+"  "+seconds(now.Sub(u.began))))
+	}
+	if u.typing != "" {
+		typed := strings.Split(show.CleanLines(u.typing), "\n")
+		below = append(below, u.Dim("> "+typed[len(typed)-1]))
+	}
+	if rest := u.text.Rest(); rest != "" {
+		lines = append([]string{""}, markdown.Render(rest, width-1, u.color)...)
+		if most := max(1, height-len(below)-2); len(lines) > most {
+			lines = lines[len(lines)-most:]
+		}
+		lines = append(lines, "")
+	}
+	return append(lines, below...)
+}
+
+// spin is a mark that shows that something goes on.
+func (u *turn) spin(now time.Time) string {
+	frames := []string{"⠋", "⠙", "⠸", "⠴", "⠦", "⠇"}
+	return u.styled(frames[now.Sub(u.began)/show.DrawTick%time.Duration(len(frames))], yellow)
+}
+
+// seconds is a time that passes, in steps that one can read.
+func seconds(d time.Duration) string {
+	return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+}
