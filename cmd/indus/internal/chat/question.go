@@ -152,7 +152,7 @@ func argumentLines(a agent.Ask, width int) (lines []string) {
 		}
 		text := strings.Split(arg.text, "\n")
 		if len(text) == 1 && !edit {
-			lines = append(lines, hardWrap(name+visible(text[0]), width)...)
+			lines = append(lines, hardWrap(name+escapedLine(text[0]), width)...)
 			continue
 		}
 		mark := "  "
@@ -162,21 +162,21 @@ func argumentLines(a agent.Ask, width int) (lines []string) {
 		case edit && arg.name == "new":
 			mark = "+ "
 		case edit:
-			lines = append(lines, hardWrap(name+visible(arg.text), width)...)
+			lines = append(lines, hardWrap(name+escapedLine(arg.text), width)...)
 			continue
 		}
 		if name != "" {
 			lines = append(lines, strings.TrimRight(name, " "))
 		}
 		for _, line := range text {
-			lines = append(lines, hardWrap(mark+visible(line), width)...)
+			lines = append(lines, hardWrap(mark+escapedLine(line), width)...)
 		}
 	}
 	return lines
 }
 
-// visible is one line with what is not visible as escapes; a tab is blanks.
-func visible(s string) string {
+// escapedLine is one line with what is not visible as escapes; a tab is blanks.
+func escapedLine(s string) string {
 	parts := strings.Split(s, "\t")
 	for i, p := range parts {
 		parts[i] = show.Escaped(p)

@@ -210,7 +210,7 @@ func (u *turn) live(width, height int) (lines []string) {
 	now := time.Now()
 	var below []string
 	for _, c := range u.calls {
-		line := u.spin(now) + " " + u.head(c.call, width-20) + "  " + seconds(now.Sub(c.began))
+		line := u.spin(now) + " " + u.head(c.call, width-20) + "  " + elapsedText(now.Sub(c.began))
 		if c.progress != "" {
 			line += "  " + u.Dim(c.progress)
 		}
@@ -224,7 +224,7 @@ func (u *turn) live(width, height int) (lines []string) {
 		if note == "" {
 			note = "thinking"
 		}
-		below = append(below, u.spin(now)+" "+u.Dim(note+"  "+seconds(now.Sub(u.began))))
+		below = append(below, u.spin(now)+" "+u.Dim(note+"  "+elapsedText(now.Sub(u.began))))
 	}
 	if u.typing != "" {
 		typed := strings.Split(show.CleanLines(u.typing), "\n")
@@ -246,7 +246,7 @@ func (u *turn) spin(now time.Time) string {
 	return u.styled(frames[now.Sub(u.began)/show.DrawTick%time.Duration(len(frames))], yellow)
 }
 
-// seconds is a time that passes, in steps that one can read.
-func seconds(d time.Duration) string {
+// elapsedText is a time that passes, in steps that one can read.
+func elapsedText(d time.Duration) string {
 	return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
 }

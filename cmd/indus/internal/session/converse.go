@@ -3,11 +3,271 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
 
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/chat"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/lineedit"
+	"github.com/indusagi/indus/cmd/indus/internal/markdown"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/mcpconfig"
 )
 
-// converse is "indus" on a terminal.
+const (
+	// quickServers is how long the first prompt waits for servers: those that start at once are in the briefing.
+	quickServers = 500 * time.Millisecond
+	// leaveWithin is how soon a second Ctrl-C at the prompt leaves.
+	leaveWithin = 2 * time.Second
+)
+
+// conversation is "indus" on a terminal.
+type conversation struct {
+	*session
+	screen      *chat.Terminal
+	seen        map[string]string // what was printed of each server
+	waited      bool              // for the servers, in the first turn
+	interrupted time.Time         // Ctrl-C at the prompt
+}
+
+// converse is "indus" on a terminal. It ends with /quit, Ctrl-D, a second Ctrl-C, or its context, which SIGHUP ends too.
 func converse(ctx context.Context, f *flags, s show.Streams) error {
-	return errors.New("a conversation is not there yet: give the prompt with -p")
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	in, _ := show.Terminal(s.In)
+	out, _ := show.Terminal(s.Out)
+	t, err := chat.Open(in, out)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	s.Err = t
+	c := &conversation{screen: t, seen: map[string]string{}}
+	if err := c.open(ctx, f, s); err != nil {
+		return err
+	}
+	defer c.end()
+	c.greet()
+	t.Editor.Complete = c.complete
+	if state := mcpconfig.StateDir(nil); state != "" {
+		t.Editor.History = lineedit.OpenHistory(filepath.Join(state, "history.jsonl"))
+	}
+	for {
+		leave, err := c.step(ctx)
+		if leave || err != nil {
+			return err
+		}
+	}
+}
+
+// open opens the session, and waits no longer for its servers than a person notices. Ctrl-C ends that.
+func (c *conversation) open(ctx context.Context, f *flags, s show.Streams) error {
+	quick := *f
+	quick.wait = min(f.wait, quickServers)
+	err := c.screen.Turn(ctx, func(ctx context.Context) (err error) {
+		c.screen.SetNote("starting")
+		x, err := openSession(context.WithoutCancel(ctx), &quick, s, c.ask, c.screen.Hear)
+		if err == nil && ctx.Err() != nil {
+			x.close()
+			return ctx.Err()
+		}
+		c.session = x
+		return err
+	})
+	quick.wait = f.wait
+	return err
+}
+
+// end closes the session, and says so where that takes long.
+func (c *conversation) end() {
+	err := c.screen.Turn(context.Background(), func(context.Context) error {
+		c.screen.SetNote("ending what was started")
+		c.close()
+		return nil
+	})
+	if err == nil && c.transcript != nil && len(c.agent.Messages()) > 0 {
+		c.screen.Print(c.screen.Dim("go on with: indus --resume=" + c.id))
+	}
+}
+
+// step reads one text and does what it says.
+func (c *conversation) step(ctx context.Context) (leave bool, err error) {
+	c.reportServers()
+	text, err := c.screen.ReadLine(ctx, "> ")
+	switch {
+	case errors.Is(err, lineedit.ErrInterrupt):
+		last := c.interrupted
+		c.interrupted = time.Now()
+		if time.Since(last) < leaveWithin {
+			return true, nil
+		}
+		c.screen.Print(c.screen.Dim("Ctrl-C again leaves, as Ctrl-D does"))
+		return false, nil
+	case errors.Is(err, io.EOF):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	if err := c.screen.Editor.History.Add(text); err != nil {
+		c.streams.Reportf("not kept in the history: %s", err)
+	}
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return false, nil
+	case isCommand(text):
+		return c.command(ctx, text)
+	}
+	return c.answer(ctx, text)
+}
+
+// answer is one turn.
+func (c *conversation) answer(ctx context.Context, text string) (leave bool, err error) {
+	began := time.Now()
+	var a agent.Answer
+	err = c.screen.Turn(ctx, func(ctx context.Context) (err error) {
+		if err := c.await(ctx); err != nil {
+			return err
+		}
+		a, err = c.prompt(ctx, text)
+		return err
+	})
+	switch {
+	case errors.Is(err, chat.ErrLeave):
+		return true, nil
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case errors.Is(err, context.Canceled):
+		c.screen.Print("", c.screen.Dim("cancelled"))
+		return false, nil
+	case err != nil:
+		c.screen.Print("")
+		c.streams.Reportf("%s", err)
+		return false, nil
+	}
+	switch a.Stop {
+	case agent.StopLength:
+		c.streams.Reportf("the answer was cut: it is as long as the model may write")
+	case agent.StopRefusal:
+		c.streams.Reportf("the model declines to answer")
+	}
+	c.screen.Print("", c.screen.Dim(usageText(a, time.Since(began))), "")
+	return false, nil
+}
+
+// await waits in the first turn for servers that are still being connected, as long as --wait says.
+func (c *conversation) await(ctx context.Context) error {
+	if c.waited || c.servers == nil {
+		return ctx.Err()
+	}
+	c.waited = true
+	limited, cancel := context.WithTimeout(ctx, c.flags.wait)
+	defer cancel()
+	var late []string
+	for _, st := range c.servers.Status() {
+		if !st.Phase.Usable() && st.Fault == nil {
+			late = append(late, st.Server)
+		}
+	}
+	if len(late) > 0 {
+		c.screen.SetNote("waiting for " + show.List(late, show.MaxNamed, "servers"))
+		_ = c.servers.Fleet.Settle(limited)
+		c.screen.SetNote("")
+	}
+	return ctx.Err()
+}
+
+// ask asks for permission: it is an [asker].
+func (c *conversation) ask(ctx context.Context, a agent.Ask) (agent.Verdict, error) {
+	return c.screen.Ask(ctx, a, alwaysMeans(a))
+}
+
+// alwaysMeans is what the answer "always" allows; "" where it allows nothing more than this call.
+func alwaysMeans(a agent.Ask) string {
+	what, whole := exactCall(a.Call)
+	switch {
+	case !a.Listed():
+		return ""
+	case a.Tool.Server != "":
+		return "every call of it in this directory, until it changes"
+	case whole == "":
+		return "every " + a.Call.Name + " in this directory"
+	case a.Call.Name == "webfetch":
+		return "every page of " + what + ", asked for in this directory"
+	}
+	return "this very command, in this directory"
+}
+
+// usageText says what a turn took.
+func usageText(a agent.Answer, took time.Duration) string {
+	in := fmt.Sprintf("%d tokens in", a.Usage.Input)
+	if a.Usage.CacheRead > 0 {
+		in += fmt.Sprintf(" (%d of them cached)", a.Usage.CacheRead)
+	}
+	return fmt.Sprintf("%s, %d out, %s, %s", in, a.Usage.Output, show.Count(a.Steps, "step"), show.Duration(took.Round(100*time.Millisecond)))
+}
+
+// greet says what there is, and of a session that goes on what was said last.
+func (c *conversation) greet() {
+	c.screen.Print(c.screen.Bold("indus") + "  " + show.Clean(c.provider.Name()) + "  " + c.screen.Dim(show.Clean(c.dir)))
+	if messages := c.agent.Messages(); len(messages) > 0 {
+		width, _ := c.screen.Editor.Size()
+		last := messages[len(messages)-1].Text()
+		c.screen.Print(c.screen.Dim("goes on after " + show.Count(len(messages), "message") + ", the last of which is:"))
+		c.screen.Print(markdown.Render(last, width-1, false)...)
+	}
+	if line := c.serversLine(); line != "" {
+		c.screen.Print(line)
+	}
+	c.screen.Print(c.screen.Dim("/help says what else there is; Ctrl-C cancels, Ctrl-D leaves"), "")
+}
+
+// serversLine says how many tools each server has, and who is not ready.
+func (c *conversation) serversLine() string {
+	if c.servers == nil {
+		return ""
+	}
+	var ready, late []string
+	for _, st := range c.servers.Status() {
+		switch id := show.Clean(st.Server); {
+		case st.Phase.Usable():
+			ready = append(ready, fmt.Sprintf("%s (%s)", id, show.Count(st.Tools, "tool")))
+			c.seen[st.Server] = serverNews(st)
+		case st.Fault == nil:
+			late = append(late, id)
+		}
+	}
+	var parts []string
+	if ready != nil {
+		parts = append(parts, "servers: "+show.List(ready, 5, "servers"))
+	}
+	if late != nil {
+		parts = append(parts, "still connecting: "+show.List(late, 5, "servers"))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// reportServers prints what became of servers since the last prompt.
+func (c *conversation) reportServers() {
+	if c.servers == nil {
+		return
+	}
+	for _, st := range c.servers.Status() {
+		news := serverNews(st)
+		if news == "" || news == c.seen[st.Server] {
+			continue
+		}
+		c.seen[st.Server] = news
+		if st.Fault != nil {
+			c.streams.Reportf("%s", command.Explain(st.Fault))
+			continue
+		}
+		c.streams.Reportf("%s", news)
+	}
 }

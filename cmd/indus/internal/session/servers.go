@@ -33,7 +33,7 @@ func (x *session) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.config = c
+	x.config, x.log = c, log
 	x.servers = ledger.Attach(ctx, ledger.Empty(), configured, &ledger.Options{
 		Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Logger: x.streams.Logger()}, Wait: -1},
 		Log:   log,

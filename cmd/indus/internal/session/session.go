@@ -22,6 +22,7 @@ type session struct {
 	streams    show.Streams
 	config     *mcpconfig.Config  // all that is configured; nil with --no-tools
 	servers    *ledger.Attachment // nil with --no-tools
+	log        ledger.Log         // of servers; nil: none is kept
 	local      *toolbox.Registry  // the built-in tools; nil with --no-tools
 	deck       *standard.Deck     // what they keep; nil with --no-tools
 	offer      *offer             // what the model is shown; nil with --no-tools

@@ -1,0 +1,318 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/chat"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/history"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/standard"
+)
+
+const slashHelp = `/mcp                   the servers: how they are, and how many tools they have
+/mcp connect SERVER    start one that does not run, or that is down
+/mcp disconnect SERVER end one; its tools go at once
+/mcp tools SERVER      its tools, and which of them run unasked
+/mcp log [SERVER]      what happened to which tools since this session began
+/tools                 all tools, and which of them run unasked
+/model [NAME]          the model; with PROVIDER/NAME another one from now on
+/quit                  leave, as Ctrl-D does
+
+Enter sends; Alt-Enter, Ctrl-J, or \ and Enter begin a new line. Tab completes, and
+the arrows up and down go through what was typed before.
+Ctrl-C cancels what runs; twice it leaves.`
+
+// slashNames are the commands, with the words that can follow.
+var slashNames = map[string][]string{
+	"/help": nil, "/mcp": {"connect", "disconnect", "tools", "log"}, "/tools": nil, "/model": nil, "/quit": nil,
+}
+
+// isCommand reports a text that is a command, and not a prompt that begins with a path.
+func isCommand(text string) bool {
+	word := strings.Fields(text)[0]
+	return word[0] == '/' && !strings.Contains(word[1:], "/") && !strings.Contains(text, "\n")
+}
+
+// command does what a command says. Its errors are printed.
+func (c *conversation) command(ctx context.Context, text string) (leave bool, err error) {
+	words := strings.Fields(text)
+	name, args := words[0], words[1:]
+	most := map[string]int{"/mcp": 2, "/model": 1}[name]
+	switch _, known := slashNames[name]; {
+	case !known:
+		err = fmt.Errorf("no command %s%s; /help lists them", name, command.DidYouMean(name, sortedNames(slashNames)))
+	case len(args) > most:
+		err = fmt.Errorf("%s: %q is too much; /help says what it takes", name, args[most])
+	case name == "/help":
+		c.say(slashHelp)
+	case name == "/mcp":
+		err = c.mcp(ctx, args)
+	case name == "/tools":
+		c.say(c.toolTable("", true))
+	case name == "/model":
+		err = c.model(args)
+	case name == "/quit":
+		return true, nil
+	}
+	switch {
+	case errors.Is(err, chat.ErrLeave):
+		return true, nil
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case err != nil && !errors.Is(err, context.Canceled):
+		c.streams.Reportf("%s", err)
+	}
+	return false, nil
+}
+
+func sortedNames(names map[string][]string) (out []string) {
+	for name := range names {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// say prints text that is harmless.
+func (c *conversation) say(text string) {
+	c.screen.Print(strings.Split(strings.TrimRight(text, "\n")+"\n", "\n")...)
+}
+
+// in is a table for this terminal.
+func (c *conversation) in(t *show.Table) string {
+	width, _ := c.screen.Editor.Size()
+	return t.In(width)
+}
+
+// model says which model it is, or changes it.
+func (c *conversation) model(args []string) error {
+	if len(args) > 0 {
+		if err := c.useModel(args[0]); err != nil {
+			return err
+		}
+	}
+	c.say(show.Clean(c.provider.Name()))
+	return nil
+}
+
+// mcp is /mcp and what can follow it.
+func (c *conversation) mcp(ctx context.Context, args []string) error {
+	if c.servers == nil {
+		return errNoServers
+	}
+	verb, server := "", ""
+	if len(args) > 0 {
+		verb = args[0]
+	}
+	if len(args) > 1 {
+		server = args[1]
+	}
+	if verb != "" && verb != "log" && server == "" && slices.Contains(slashNames["/mcp"], verb) {
+		return fmt.Errorf("/mcp %s: which server? %s", verb, strings.Join(c.serverNames(verb), ", "))
+	}
+	switch verb {
+	case "":
+		c.say(c.serverTable())
+	case "connect":
+		return c.connectNow(ctx, server)
+	case "disconnect":
+		if err := c.disconnect(server); err != nil {
+			return err
+		}
+		delete(c.seen, server)
+		c.say(show.Clean(server) + " is disconnected")
+	case "tools", "log":
+		if _, ok := c.server(server); !ok && server != "" {
+			return fmt.Errorf("no server %q is connected%s", server, command.DidYouMean(server, c.serverNames(verb)))
+		}
+		if verb == "tools" {
+			c.say(c.toolTable(server, false))
+			return nil
+		}
+		return c.printLog(ctx, server)
+	default:
+		return fmt.Errorf("/mcp %s: there is connect, disconnect, tools and log%s", verb, command.DidYouMean(verb, slashNames["/mcp"]))
+	}
+	return nil
+}
+
+// connectNow connects a server and waits a while for it; what came of it is said before the next prompt.
+func (c *conversation) connectNow(ctx context.Context, server string) error {
+	return c.screen.Turn(ctx, func(ctx context.Context) error {
+		c.screen.SetNote("connecting " + server)
+		delete(c.seen, server)
+		if err := c.connect(ctx, server); err != nil {
+			return err
+		}
+		limited, cancel := context.WithTimeout(ctx, max(c.flags.wait, defaultWait))
+		defer cancel()
+		_ = c.servers.Fleet.Settle(limited)
+		return nil
+	})
+}
+
+// printLog prints what the ledger has of this run.
+func (c *conversation) printLog(ctx context.Context, server string) error {
+	limited, cancel := context.WithTimeout(ctx, command.LockWait)
+	defer cancel()
+	_ = c.servers.Flush(limited) // what is not written yet is in the ledger all the same
+	entries := c.servers.Ledger().Log()
+	if c.log != nil { // which also has who was lost, and why
+		all, err := c.log.Read(limited, 0)
+		if err != nil {
+			return err
+		}
+		entries = slices.DeleteFunc(all, func(e ledger.Entry) bool { return e.Run != c.servers.Run })
+	}
+	text := history.Text(entries, server)
+	if text == "" {
+		text = "nothing has happened"
+	}
+	c.say(text)
+	return nil
+}
+
+// serverNews is how a server is, in a line; "" while it is being connected, and has not said yet what it has.
+func serverNews(st interop.EndpointStatus) string {
+	switch {
+	case st.Fault != nil:
+		return st.Fault.Error()
+	case st.Phase.Usable() && st.Tools > 0: // it has not said yet which, or has none
+		return st.Server + " is ready: " + show.Count(st.Tools, "tool")
+	}
+	return ""
+}
+
+// serverTable is the servers that are connected, and those that are configured and are not.
+func (c *conversation) serverTable() string {
+	t := &show.Table{Spare: []string{"WHAT"}}
+	t.Add("SERVER", "PHASE", "TOOLS", "WHAT")
+	held := map[string]int{}
+	for _, e := range c.servers.Changed() {
+		if e.Op == ledger.Hold {
+			held[e.Server]++
+		}
+	}
+	status := c.servers.Status()
+	for _, st := range status {
+		var what []string
+		if st.Fault != nil {
+			what = append(what, strings.TrimPrefix(st.Fault.Error(), st.Server+": "))
+		} else if st.Phase.Usable() {
+			what = append(what, show.Duration(st.Took))
+		}
+		if n := held[st.Server]; n > 0 {
+			what = append(what, show.Count(n, "tool")+" held back: see indus mcp changes")
+		}
+		t.Add(st.Server, string(st.Phase), fmt.Sprint(st.Tools), strings.Join(what, "; "))
+	}
+	for _, r := range c.config.Rows {
+		if slices.ContainsFunc(status, func(st interop.EndpointStatus) bool { return st.Server == r.Server.ID }) || r.State == mcpconfig.Shadowed {
+			continue
+		}
+		state, why := string(r.State), r.Reason
+		if r.State == mcpconfig.Active {
+			state, why = "disconnected", "/mcp connect "+r.Server.ID
+		}
+		t.Add(r.Server.ID, state, "", command.JoinHint(why, r.Hint))
+	}
+	if len(status) == 0 && len(c.config.Rows) == 0 {
+		return "no server is configured: see indus mcp add -h"
+	}
+	return c.in(t)
+}
+
+// toolTable is the tools of a server; with builtin the built-in ones and those of all servers.
+func (c *conversation) toolTable(server string, builtin bool) string {
+	if c.offer == nil {
+		return "there are no tools: --no-tools"
+	}
+	t, n := &show.Table{Spare: []string{"WHAT"}}, 0
+	t.Add("TOOL", "CALLS", "WHAT")
+	m := &memory{project: c.dir, server: c.server}
+	for _, d := range c.offer.whole.Descriptors() {
+		if builtin || d.Server == server {
+			t.Add(d.Name, c.permission(m, d), show.Summary(d.Description))
+			n++
+		}
+	}
+	for _, e := range c.servers.Changed() {
+		if e.Op == ledger.Hold && (builtin || e.Server == server) {
+			t.Add(e.Name, "held back", "it is not what was approved: see indus mcp changes")
+			n++
+		}
+	}
+	if n == 0 {
+		return "there are none now"
+	}
+	return c.in(t)
+}
+
+// permission is what becomes of calls of a tool.
+func (c *conversation) permission(m *memory, d toolbox.Descriptor) string {
+	a := agent.Ask{Tool: d, Call: toolbox.Call{Name: d.Name}}
+	_, whole := exactCall(a.Call)
+	switch {
+	case c.flags.yes, slices.ContainsFunc(c.flags.allow, func(p string) bool { ok, _ := path.Match(p, d.Name); return ok }):
+		return "run"
+	case d.Server == "" && standard.Harmless(a.Call):
+		return "run"
+	case whole == "" && m.Allowed(a):
+		return "run: allowed"
+	}
+	return "ask"
+}
+
+// serverNames are the servers that a word behind /mcp can be about.
+func (c *conversation) serverNames(verb string) (names []string) {
+	if c.servers == nil {
+		return nil
+	}
+	connected := command.IDs(c.servers.Fleet.Servers())
+	if verb != "connect" {
+		return connected
+	}
+	for _, id := range command.IDs(c.config.Servers()) {
+		i := slices.IndexFunc(c.servers.Status(), func(st interop.EndpointStatus) bool { return st.Server == id })
+		if i < 0 || c.servers.Status()[i].Fault != nil {
+			names = append(names, id)
+		}
+	}
+	return names
+}
+
+// complete is what can stand in the place of a line that begins a command.
+func (c *conversation) complete(line string) (found []string) {
+	words := strings.Split(line, " ")
+	var next []string
+	switch {
+	case !strings.HasPrefix(line, "/"):
+		return nil
+	case len(words) == 1:
+		next = sortedNames(slashNames)
+	case len(words) == 2 && words[0] == "/model":
+		for _, p := range providers {
+			next = append(next, p.name+"/"+p.model)
+		}
+	case len(words) == 2:
+		next = slashNames[words[0]]
+	case len(words) == 3 && words[0] == "/mcp":
+		next = c.serverNames(words[1])
+	}
+	last := len(words) - 1
+	for _, n := range command.WithPrefix(words[last], next) {
+		found = append(found, strings.Join(append(slices.Clone(words[:last]), n), " "))
+	}
+	return found
+}
