@@ -13,6 +13,9 @@ import (
 // 16,000 tokens, which a few calls in a row can afford.
 const DefaultBudget = 64 << 10
 
+// maxPath is how many bytes a path may have, as on Linux: what looks at its elements one by one takes time for each.
+const maxPath = 4096
+
 // Context is what local tools may touch: one directory, one shell, and what was
 // read before. The zero Context refuses everything.
 //
@@ -121,7 +124,11 @@ func (c *Context) Limit() int {
 // symlink leads out is for FS to say.
 func (c *Context) Path(path string) (string, error) {
 	refused := &fs.PathError{Op: "open", Path: path, Err: ErrOutside}
-	if strings.ContainsRune(path, 0) {
+	switch {
+	case len(path) > maxPath:
+		refused.Err = fmt.Errorf("the path has more than %d bytes", maxPath)
+		return "", refused
+	case strings.ContainsRune(path, 0):
 		refused.Err = fs.ErrInvalid
 		return "", refused
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -84,8 +85,10 @@ func TestContextPathStaysInTheDirectory(t *testing.T) {
 			t.Errorf("%q is %q, %v; want %q", tt.path, got, err, tt.want)
 		}
 	}
-	if _, err := tc.Path("a\x00b"); err == nil {
-		t.Error("a name with NUL was taken")
+	for _, path := range []string{"a\x00b", strings.Repeat("a/", 2049)} {
+		if got, err := tc.Path(path); err == nil {
+			t.Errorf("%q was taken", got)
+		}
 	}
 	if _, err := (&toolbox.Context{}).Path(dir); !errors.Is(err, toolbox.ErrOutside) {
 		t.Errorf("an absolute path without a directory: %v", err)

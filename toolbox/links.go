@@ -41,11 +41,16 @@ func resolve(files fs.ReadLinkFS, name string) (string, error) {
 		next := path.Join(found, element)
 		info, err := files.Lstat(next)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0:
-			found = next
-			continue
+		case errors.Is(err, fs.ErrNotExist): // nor is there a symlink further on
+			if next = path.Join(next, rest); !filepath.IsLocal(filepath.FromSlash(next)) {
+				return "", refused
+			}
+			return next, nil
 		case err != nil:
 			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			found = next
+			continue
 		}
 		to, err := files.ReadLink(next)
 		if err != nil {

@@ -29,13 +29,14 @@ func New(o *Options) *Deck {
 	return &Deck{processes: newProcesses(), fetcher: newFetcher(*o)}
 }
 
-// Tools are all tools, in the order in which a model is best shown them: read, ls, grep, find, bash, process, todo, webfetch.
+// Tools are all tools, in the order in which a model is best shown them: read, ls, grep, find, write, edit, bash, process,
+// todo, webfetch.
 //
 // process keeps commands running: start runs one, poll gives what it has written since the last poll, stop ends it, list
 // shows them; 16 run at once, and the last 16 that have ended are remembered. todo keeps the list of what is to be done.
 // webfetch gets a page as text.
 func (d *Deck) Tools() []toolbox.Tool {
-	return append(ReadOnly(), Bash(), d.processes.tool(), d.todo.tool(), d.fetcher.tool())
+	return append(ReadOnly(), Write(), Edit(), Bash(), d.processes.tool(), d.todo.tool(), d.fetcher.tool())
 }
 
 // Close ends every process that a call of the deck's tools has started, and returns when all are gone. Calls of bash

@@ -34,6 +34,10 @@
 // absolute and inside it; a path that leads out, and a symlink that does, is an error
 // that says so. Searches follow no symlinks.
 //
+// write and edit change an existing file only if it was read in the same context, be it a few lines of it, and holds what it
+// held then; after a change it counts as read. They write nothing of version control's own (.git and its like, by whatever
+// name): a hook or a setting there is a command, which the next "git status" runs without asking anybody.
+//
 // Commands: what the user may touch. bash and process start in the directory or below it, in the [toolbox.Shell] of the
 // context, which confines nothing. What bash starts ends with its command, what process starts with [Deck.Close], and both
 // when the program dies; on Unix a command that makes a session of its own (setsid, a daemon) outlives them.
@@ -49,7 +53,8 @@
 // # Bounds
 //
 // Everything is bounded: lines, their length, files, directories, depth, and the whole by
-// the context's budget, a little below it, so that a box has nothing to cut. What is
+// the context's budget, a little below it, so that a box has nothing to cut. Files of more than 8 MiB are not changed, and
+// 300 lines of a diff are shown. What is
 // left out is said, with how much it is, in a last line in parentheses. Of a command's output the beginning and the end are
 // kept, of a page 5 MiB (of HTML 2) are read. Searches
 // enter neither .git, .hg, .svn, .jj (not worth a word) nor node_modules (which
@@ -69,6 +74,9 @@
 // between calls. Each ends soon after its context, whatever it is in the middle of, but for a file system
 // that hangs, and a page's HTML, which takes seconds at most. A deck has one goroutine, and what its shell needs, for each
 // process that runs.
+//
+// Of the calls that change files one at a time runs in a context, so that no edit is lost, and a file is
+// replaced at once; what another program writes between the look at a file and its replacement is lost.
 //
 // # Errors
 //

@@ -4,17 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/toolbox"
 )
 
 const secret = "the-secret-outside"
 
-// trap is a directory with links out of it, and beside it what nobody must see.
+// trap is a directory with links out of it, and beside it what nobody must see or change.
 func trap(t testing.TB) (dir, outside string) {
 	t.Helper()
 	parent := tree(t, map[string]string{
@@ -23,35 +27,190 @@ func trap(t testing.TB) (dir, outside string) {
 	dir, outside = filepath.Join(parent, "inside"), filepath.Join(parent, "outside")
 	for at, to := range map[string]string{
 		"out": outside, "up": "..", "sub/up": "../..", "file": filepath.Join(outside, secret), "self": ".", "loop": "loop",
-		"near": "sub/file", "root": "/",
+		"near": "sub/file", "root": "/", "new": filepath.Join(outside, "new"), "ping": "pong", "pong": "ping", "far": "sub/up/" + secret,
 	} {
 		link(t, to, filepath.Join(dir, filepath.FromSlash(at)))
 	}
 	return dir, outside
 }
 
+// untouched checks that what is outside of a trap is as it was, and that no tool left a file of its own inside.
+func untouched(t *testing.T, dir string) {
+	t.Helper()
+	var outside []string
+	err := filepath.WalkDir(filepath.Dir(dir), func(path string, e fs.DirEntry, err error) error {
+		if strings.Contains(e.Name(), ".indus-") {
+			t.Errorf("%s is left", path)
+		}
+		if path == dir {
+			return nil
+		}
+		if !strings.HasPrefix(path, dir+"/") && !e.IsDir() {
+			outside = append(outside, e.Name()+": "+holds(t, path, ""))
+		}
+		return err
+	})
+	if diff := cmp.Diff([]string{secret + ": " + secret, secret + ": " + secret}, outside); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+// fileTools are all tools that take a path, with the arguments that they need.
+var fileTools = map[string]string{
+	"read": `{"path":%s}`, "ls": `{"path":%s}`, "grep": `{"path":%s,"pattern":"s*"}`, "find": `{"path":%s,"pattern":"s*"}`,
+	"write": `{"path":%s,"content":"pwned"}`, "edit": `{"path":%s,"old":"secret","new":"pwned"}`,
+}
+
 func TestToolsCannotLeaveTheDirectory(t *testing.T) {
 	dir, outside := trap(t)
-	_, r := in(t, dir)
+	link(t, "/proc/self/root", filepath.Join(dir, "procroot"))
+	link(t, "/proc/self/cwd", filepath.Join(dir, "cwd"))
+	link(t, "/dev/stdin", filepath.Join(dir, "stdin"))
+	link(t, "/proc/self/fd/0", filepath.Join(dir, "fd"))
+	link(t, strings.Repeat("sub/../", 500)+"../"+secret, filepath.Join(dir, "winding"))
+	_, r := withFiles(t, dir)
 	for _, path := range []string{
 		"..", "../" + secret, "../outside/" + secret, "sub/../../" + secret, outside, filepath.Join(outside, secret),
 		"/", "/etc/passwd", dir + "/../" + secret, dir + "x", "out", "out/" + secret, "up/" + secret, "sub/up/" + secret,
-		"file", "root/etc/passwd", "self/../up/" + secret, "loop", "a\x00b",
+		"file", "root/etc/passwd", "self/../up/" + secret, "self/self/out/" + secret, "loop", "loop/x", "ping", "far", "winding", "a\x00b", "../inside\x00/a",
+		"/proc/self/root" + dir + "/a", "/proc/self/cwd/a", "/proc/self/fd/0", "/dev/stdin", "/dev/null", "procroot" + outside + "/" + secret, "procroot", "cwd/a", "cwd", "stdin", "fd",
+		"out/", "../", "/..", "//etc/passwd", dir + "/out/" + secret, dir + "/../inside/../outside/" + secret, strings.Repeat("../", 1000) + "etc/passwd",
+		"a/../../" + secret, "a/b", "sub/file/x", strings.Repeat("x", 300), strings.Repeat("x/", 100_000) + "x",
 	} {
-		quoted, err := json.Marshal(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, tool := range []string{"read", "ls", "grep", "find"} {
-			input := fmt.Sprintf(`{"path":%s}`, quoted)
-			if tool == "grep" || tool == "find" {
-				input = fmt.Sprintf(`{"path":%s,"pattern":"s*"}`, quoted)
-			}
-			got := call(t, r, tool, input)
-			if !strings.HasPrefix(got, "error: "+tool+": ") || strings.Contains(got, "did you mean") {
-				t.Errorf("%s %s: %s", tool, input, got)
+		for tool, input := range fileTools {
+			got := call(t, r, tool, fmt.Sprintf(input, text.Quote(path)))
+			if !strings.HasPrefix(got, "error: "+tool+": ") || strings.Contains(got, "did you mean") || len(got) > 5000 {
+				t.Errorf("%s %.200s: %.500s", tool, path, got)
 			}
 		}
+	}
+	for _, path := range []string{"new", "out/new", "up/new", "root/tmp/new", "sub/up/outside/x/new"} { // what is not there cannot be made
+		if got := call(t, r, "write", quoted(t, "path", path, "content", "pwned")); !strings.HasPrefix(got, "error: write: "+path+": ") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	untouched(t, dir)
+}
+
+// TestToolsStayInsideWhenADirectoryIsExchanged exchanges a directory with a link out, all the time.
+func TestToolsStayInsideWhenADirectoryIsExchanged(t *testing.T) {
+	t.Parallel()
+	dir, outside := trap(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(at("sub/"+secret), []byte("mine secret\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link(t, outside, at("trap"))
+	_, r := withFiles(t, dir)
+	call(t, r, "read", quoted(t, "path", "sub/"+secret))
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			for _, swap := range [][2]string{{"sub", "kept"}, {"trap", "sub"}, {"sub", "trap"}, {"kept", "sub"}} {
+				for os.Rename(at(swap[0]), at(swap[1])) != nil {
+					_ = os.RemoveAll(at(swap[1])) // a directory that write has made meanwhile
+				}
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	done := map[string]int{}
+	for i := range 200 {
+		for tool, input := range fileTools {
+			if tool == "edit" {
+				input = `{"path":%s,"old":"mine","new":"mine","all":true}`
+			}
+			for _, path := range []string{"sub/" + secret, "sub", fmt.Sprintf("sub/deep/%d", i%3)} {
+				got := call(t, r, tool, fmt.Sprintf(input, text.Quote(path)))
+				if !strings.HasPrefix(got, "error: ") {
+					done[tool]++
+				}
+				if strings.Contains(got, "1:"+secret) || strings.Contains(got, "1\t"+secret) {
+					t.Fatalf("%s %s: %s", tool, path, got)
+				}
+			}
+		}
+	}
+	close(stop)
+	<-stopped
+	for _, tool := range []string{"read", "ls", "grep", "find", "write"} {
+		if done[tool] == 0 {
+			t.Errorf("%s never came through: nothing is shown", tool)
+		}
+	}
+	untouched(t, dir)
+}
+
+// TestWritesOfHardNames is where a file cannot be, or must not be.
+func TestWritesOfHardNames(t *testing.T) {
+	const vcs = " belongs to version control, which runs what it finds there: use its commands"
+	dir := tree(t, map[string]string{
+		"dir/": "", "f": "mine\n", ".git/config": "[core]\n", "sub/.git/HEAD": "", "tree/.git": "gitdir: /x\n", "real/": "",
+	})
+	link(t, ".git/hooks", filepath.Join(dir, "innocent"))
+	link(t, "real/later", filepath.Join(dir, "dangling"))
+	link(t, "real", filepath.Join(dir, "alias"))
+	_, r := withFiles(t, dir)
+	for _, path := range []string{".git/config", "tree/.git"} {
+		call(t, r, "read", quoted(t, "path", path))
+	}
+	tests := []struct{ path, want string }{ // want "": it is written
+		{"dir", ": dir is a directory"},
+		{".", ": . is a directory"},
+		{dir, ": . is a directory"},
+		{"dir/", ": dir/ is the name of a directory"},
+		{"new/", ": new/ is the name of a directory"},
+		{"f/", ": f/ is the name of a directory"},
+		{"f/x", ": f/x: not a directory"},
+		{"deep/" + strings.Repeat("x", 256), ": file name too long"},
+		{".git/config", vcs}, {".git/hooks/pre-commit", vcs}, {".git", vcs}, {"sub/.git/config", vcs}, {"new/.git/config", vcs}, {"tree/.git", vcs},
+		{".GIT/config", vcs}, {".git./config", vcs}, {".git /x", vcs}, {"GIT~1/x", vcs}, {".g\u200cit/x", vcs}, {".git::$INDEX_ALLOCATION/x", vcs},
+		{"innocent/pre-commit", vcs}, {"dir/../innocent/x", vcs}, {".hg/hgrc", vcs}, {".jj/x", vcs},
+		{".gitignore", ""}, {".github/ci.yml", ""}, {"a.git/x", ""}, {"dangling", ""}, {"alias/deeper/x", ""}, {"odd\nname", ""}, {"-rf", ""}, {"...", ""},
+	}
+	for _, tt := range tests {
+		got := call(t, r, "write", quoted(t, "path", tt.path, "content", "x"))
+		if ok := !strings.HasPrefix(got, "error: "); ok != (tt.want == "") || !strings.HasSuffix(got, tt.want) {
+			t.Errorf("%q: %s", tt.path, got)
+		}
+		if got := call(t, r, "edit", quoted(t, "path", tt.path, "old", "core", "new", "x")); !strings.HasPrefix(got, "error: edit: ") {
+			t.Errorf("%q was edited: %s", tt.path, got)
+		}
+	}
+	for path, want := range map[string]string{"real/later": "x", "real/deeper/x": "x", ".git/config": "[core]\n", "tree/.git": "gitdir: /x\n", "f": "mine\n"} {
+		if got := holds(t, dir, path); got != want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if got := call(t, r, "find", `{"pattern":"*.indus*","ignored":true}`); got != "(nothing matches)" {
+		t.Error(got)
+	}
+}
+
+// TestToolsDoNotWaitForAPipe: whoever reads or writes a pipe waits for the other side, maybe for ever.
+func TestToolsDoNotWaitForAPipe(t *testing.T) {
+	dir := tree(t, map[string]string{"a": "mine\n"})
+	for _, name := range []string{"pipe", ".gitignore"} {
+		if err := exec.Command("mkfifo", filepath.Join(dir, name)).Run(); err != nil {
+			t.Skip(err)
+		}
+	}
+	link(t, "pipe", filepath.Join(dir, "link"))
+	_, r := withFiles(t, dir)
+	for tool, input := range fileTools {
+		for _, name := range []string{"pipe", "link"} {
+			if got := call(t, r, tool, fmt.Sprintf(input, text.Quote(name))); !strings.HasPrefix(got, "error: "+tool+": "+name+": neither a file nor a directory") {
+				t.Errorf("%s %s: %s", tool, name, got)
+			}
+		}
+	}
+	if got := call(t, r, "grep", `{"pattern":"mine"}`); got != "a\n1:mine" {
+		t.Error(got)
 	}
 }
 
@@ -61,7 +220,7 @@ func TestSearchesDoNotFollowLinks(t *testing.T) {
 	if got := call(t, r, "grep", `{"pattern":"."}`); got != "a\n1:mine\n\nsub/file\n1:mine" {
 		t.Error(got)
 	}
-	want := "a\nfile\nloop\nnear\nout\nroot\nself\nsub/\nsub/file\nsub/up\nup"
+	want := "a\nfar\nfile\nloop\nnear\nnew\nout\nping\npong\nroot\nself\nsub/\nsub/file\nsub/up\nup"
 	if got := call(t, r, "find", `{"pattern":"*"}`); got != want {
 		t.Error(got)
 	}

@@ -55,6 +55,8 @@ func ExampleDeck_Tools() {
 	// ls
 	// grep
 	// find
+	// write
+	// edit
 	// bash
 	// process
 	// todo
@@ -82,6 +84,46 @@ func ExampleRead() {
 	// 3	// rain falls.
 	// 4	func rain() {}
 	// (lines 3 to 4 of 4)
+}
+
+func ExampleWrite() {
+	box, remove := project(standard.Read(), standard.Write())
+	defer remove()
+	show(box, "write", `{"path":"docs/new.md","content":"# New\n"}`)
+	show(box, "write", `{"path":"README.md","content":"# Rain\n"}`)
+	show(box, "read", `{"path":"README.md","limit":1}`)
+	show(box, "write", `{"path":"README.md","content":"# Rain\n"}`)
+	// Output:
+	// docs/new.md is new: 1 line, 6 bytes
+	// write: README.md was not read before: read it, then change it
+	// 1	# Weather
+	// (lines 1 to 1 of 3; go on with offset 2)
+	// --- README.md
+	// +++ README.md
+	// @@ -1,3 +1,1 @@
+	// -# Weather
+	// -
+	// -Tells of rain.
+	// +# Rain
+}
+
+func ExampleEdit() {
+	box, remove := project(standard.Read(), standard.Edit())
+	defer remove()
+	show(box, "read", `{"path":"rain.go","limit":1}`)
+	show(box, "edit", `{"path":"rain.go","old":"rain","new":"snow"}`)
+	show(box, "read", `{"path":"docs/use.md"}`)
+	show(box, "edit", `{"path":"docs/use.md","old":"Call","new":"Wait for"}`)
+	// Output:
+	// 1	package main
+	// (lines 1 to 1 of 4; go on with offset 2)
+	// edit: old is in rain.go at lines 3 and 4: give more of the lines around the one that is meant, or pass all
+	// 1	Call rain.
+	// --- docs/use.md
+	// +++ docs/use.md
+	// @@ -1,1 +1,1 @@
+	// -Call rain.
+	// +Wait for rain.
 }
 
 func ExampleLs() {

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -22,6 +23,8 @@ type page struct {
 const (
 	// forNotes is how much of the budget is kept for notes.
 	forNotes = 1024
+	// maxShownName is how many bytes of a name are shown, as many as a path may have on Linux.
+	maxShownName = 4096
 	// leastRoom is what a page has under the smallest budget: enough for some line.
 	leastRoom = 512
 )
@@ -50,12 +53,17 @@ func (p *page) note(format string, args ...any) {
 
 // count notes n things of which there may be none.
 func (p *page) count(n int, one, several string) {
-	switch {
-	case n == 1:
-		p.note("1 %s", one)
-	case n > 1:
-		p.note("%d %s", n, several)
+	if n > 0 {
+		p.note("%s", counted(n, one, several))
 	}
+}
+
+// counted is a number with what there is of it.
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
 }
 
 func (p *page) text() string {
@@ -65,8 +73,9 @@ func (p *page) text() string {
 func (p *page) result() *toolbox.Result { return toolbox.NewResult(toolbox.Text(p.text())) }
 
 // show is a file's name on one line: a name with line breaks, control characters or
-// bytes that are not UTF-8 is quoted as Go quotes it.
+// bytes that are not UTF-8 is quoted as Go quotes it. One that no file can have is cut.
 func show(name string) string {
+	name = text.Clip(name, maxShownName)
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
 		return strconv.Quote(name)

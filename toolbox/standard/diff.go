@@ -1,0 +1,54 @@
+package standard
+
+import (
+	"strings"
+
+	"github.com/indusagi/indus/internal/text"
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+const (
+	// maxDiff is how many lines of a diff are shown, and diffWidth how many bytes of each: the caller knows what it wrote.
+	maxDiff, diffWidth = 300, 500
+	// maxDiffInput is how many lines two texts may have in all to be compared: a line may be a byte, and takes a hundred.
+	maxDiffInput = 500_000
+)
+
+// diff shows how before became after, without what a terminal would obey.
+func (p *page) diff(name, before, after string) {
+	if was, is := countLines(before), countLines(after); was+is > maxDiffInput {
+		p.note("%s is changed; with %d lines before and %d now the difference is not shown", name, was, is)
+		return
+	}
+	all := string(diff.Diff(name, []byte(before), name, []byte(after)))
+	_, all, _ = strings.Cut(all, "\n") // a command line
+	total, shown, added, removed := 0, 0, 0, 0
+	for line := range strings.Lines(all) {
+		line = strings.TrimSuffix(line, "\n")
+		switch total++; {
+		case total <= 2: // the names
+		case line[0] == '+':
+			added++
+		case line[0] == '-':
+			removed++
+		}
+		if total <= maxDiff && p.add(text.Lines(clip([]byte(line), 0, diffWidth))) {
+			shown++
+		}
+	}
+	switch {
+	case total == 0:
+		p.note("%s is changed in what ends its lines", name)
+	case shown < total:
+		p.note("%d of %d lines of the difference; in all %s and %d removed", shown, total, counted(added, "line is added", "lines are added"), removed)
+	}
+}
+
+// countLines is how many lines s has, the last of which need not have an end.
+func countLines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,124 @@
+package standard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+// maxPlaces is how many places are named where a text is more than once.
+const maxPlaces = 10
+
+// Edit is the tool "edit": it replaces a text in a file.
+//
+// The text must be there exactly once, unless all is true. It is looked for in what read shows: lines end in
+// line feeds alone, and there is no byte order mark; the file keeps what it has. As with [Write], the file must have been
+// read and not have changed since, and has at most 8 MiB; besides it must be UTF-8. The result is a unified diff.
+func Edit() toolbox.Tool {
+	t := toolbox.Define("edit",
+		"Replace a text in a file that was read before and has not changed since. "+
+			"old must be exactly what is in the file, white space included, without the line numbers that read shows, and must be "+
+			"there once: give enough of the lines around it, or pass all to replace it everywhere. Lines end in \\n whatever the "+
+			"file has. Returns a unified diff.",
+		runEdit)
+	t.Annotations = &toolbox.Annotations{OpenWorld: new(bool)}
+	return t
+}
+
+type editInput struct {
+	Path string `json:"path" jsonschema:"minLength=1" jsonschema_description:"The file, relative to the working directory or absolute inside it."`
+	Old  string `json:"old" jsonschema:"minLength=1" jsonschema_description:"The text to replace, exactly as it is in the file."`
+	New  string `json:"new" jsonschema_description:"What is to stand in its place; may be empty."`
+	All  bool   `json:"all,omitempty" jsonschema_description:"Replace old wherever it is; false by default."`
+}
+
+func runEdit(ctx context.Context, in editInput) (*toolbox.Result, error) {
+	tc := toolbox.ContextOf(ctx)
+	defer tc.Change()()
+	r, err := in.edit(ctx, tc)
+	if err != nil {
+		return nil, fmt.Errorf("edit: %w", err)
+	}
+	return r, nil
+}
+
+func (in editInput) edit(ctx context.Context, tc *toolbox.Context) (*toolbox.Result, error) {
+	c, err := openChange(ctx, tc, in.Path)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.isNew:
+		return nil, explain(tc, c.name, fs.ErrNotExist)
+	case !utf8.Valid(c.old):
+		return nil, fmt.Errorf("%s is not UTF-8: it cannot be edited here", show(c.name))
+	case strings.Contains(in.New, "\x00"):
+		return nil, errors.New("new has a NUL character: only text can be written")
+	}
+	data, err := in.replace(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.commit(ctx, data); err != nil {
+		return nil, err
+	}
+	return c.result(data), nil
+}
+
+// replace is what the file is to hold. What is not replaced stays as it is, byte for byte.
+func (in editInput) replace(c *change) ([]byte, error) {
+	t := newPlainText(c.old)
+	old, replacement := strings.ReplaceAll(in.Old, "\r\n", "\n"), t.lines(strings.ReplaceAll(in.New, "\r\n", "\n"))
+	n := strings.Count(t.text, old)
+	switch {
+	case n == 0:
+		return nil, fmt.Errorf("old is not in %s%s", show(c.name), nearestLines(t.text, old))
+	case old == strings.ReplaceAll(in.New, "\r\n", "\n"):
+		return nil, errors.New("old and new are the same")
+	case len(c.old)+n*(len(replacement)-len(old)) > maxChange && (in.All || n == 1):
+		return nil, fmt.Errorf("%s would have more than %d MiB", show(c.name), maxChange>>20)
+	}
+	if places := occurrences(t.text, old); !in.All && len(places) > 1 {
+		return nil, fmt.Errorf("old is in %s at %s: give more of the lines around the one that is meant, or pass all", show(c.name), lineNumbers(t.text, places))
+	}
+	var out []byte
+	done, from := 0, 0 // in the file, in the text
+	for range n {
+		from += strings.Index(t.text[from:], old)
+		out = append(append(out, c.old[done:t.at(from)]...), replacement...)
+		from += len(old)
+		done = t.at(from)
+	}
+	return append(out, c.old[done:]...), nil
+}
+
+// occurrences are the first places where part is in s, which may overlap.
+func occurrences(s, part string) (at []int) {
+	for from := 0; len(at) <= maxPlaces; from++ {
+		i := strings.Index(s[from:], part)
+		if i < 0 {
+			break
+		}
+		from += i
+		at = append(at, from)
+	}
+	return at
+}
+
+// lineNumbers says in which lines places are.
+func lineNumbers(s string, places []int) string {
+	var list []string
+	for _, at := range places[:min(len(places), maxPlaces)] {
+		list = append(list, strconv.Itoa(1+strings.Count(s[:at], "\n")))
+	}
+	last := len(list) - 1
+	if len(places) > maxPlaces {
+		return "lines " + strings.Join(list, ", ") + " and more"
+	}
+	return "lines " + strings.Join(list[:last], ", ") + " and " + list[last]
+}

@@ -1,0 +1,93 @@
+package standard
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/indusagi/indus/internal/text"
+)
+
+const (
+	// maxNearest is how many lines are shown for a text that is not there, and nearestWidth how many bytes of each.
+	maxNearest, nearestWidth = 10, 200
+	// leastLike is how much of a line must be like another, of 1.
+	leastLike = 0.5
+)
+
+// nearestLines says which lines of s are most like old, which is not in s: it goes by old's longest line.
+func nearestLines(s, old string) string {
+	rows, wanted := strings.Split(s, "\n"), strings.Split(strings.TrimSuffix(old, "\n"), "\n")
+	if isNumbered(wanted) {
+		return ": the numbers before its lines, which read shows, are not in the file"
+	}
+	longest := 0
+	for i, line := range wanted {
+		if len(strings.TrimSpace(line)) > len(strings.TrimSpace(wanted[longest])) {
+			longest = i
+		}
+	}
+	nearest, best := -1, leastLike
+	pairs := newLikeness(wanted[longest])
+	for i, row := range rows {
+		if score := pairs.of(row, i+1); score > best {
+			nearest, best = i, score
+		}
+	}
+	if nearest < 0 {
+		return ""
+	}
+	first := max(0, nearest-min(longest, maxNearest-1))
+	var out strings.Builder
+	out.WriteString("; the nearest is:")
+	for i, row := range rows[first:min(len(rows), first+min(len(wanted), maxNearest))] {
+		out.WriteString("\n" + strconv.Itoa(first+i+1) + "\t" + text.Lines(clip([]byte(row), 0, nearestWidth)))
+	}
+	return out.String()
+}
+
+// isNumbered reports whether all lines are as read shows them.
+func isNumbered(rows []string) bool {
+	for _, line := range rows {
+		number, _, ok := strings.Cut(line, "\t")
+		if _, err := strconv.ParseUint(number, 10, 32); !ok || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// likeness compares lines with one by the pairs of neighbouring bytes that they share, white space aside.
+type likeness map[[2]byte]int // the last line that had the pair
+
+func newLikeness(line string) likeness {
+	l := likeness{}
+	eachPair(line, func(pair [2]byte) { l[pair] = 0 })
+	return l
+}
+
+// of is how like line number n is, up to 1.
+func (l likeness) of(line string, n int) float64 {
+	shared, all := 0, len(l)
+	eachPair(line, func(pair [2]byte) {
+		last, ok := l[pair]
+		if ok && last == n {
+			return // once is enough
+		}
+		all++
+		if ok {
+			l[pair] = n
+			shared++
+		}
+	})
+	return 2 * float64(shared) / float64(max(all, 1))
+}
+
+func eachPair(line string, do func([2]byte)) {
+	last := byte('\n')
+	for i := range min(len(line), 2*nearestWidth) {
+		if c := line[i]; c != ' ' && c != '\t' {
+			do([2]byte{last, c})
+			last = c
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package standard
+
+import (
+	"bytes"
+	"sort"
+	"strings"
+)
+
+const byteOrderMark = "\uFEFF"
+
+// plainText is a file as read shows it: without a byte order mark, and with a line feed alone at the end of each line.
+type plainText struct {
+	text    string
+	bom     bool
+	returns []int // the line feeds in text that a carriage return precedes in the file
+}
+
+func newPlainText(data []byte) *plainText {
+	t := &plainText{}
+	data, t.bom = bytes.CutPrefix(data, []byte(byteOrderMark))
+	var out strings.Builder
+	for {
+		line, rest, more := bytes.Cut(data, []byte("\r\n"))
+		out.Write(line)
+		if !more {
+			t.text = out.String()
+			return t
+		}
+		t.returns = append(t.returns, out.Len())
+		out.WriteByte('\n')
+		data = rest
+	}
+}
+
+// at is where in the file something is that is at i in text.
+func (t *plainText) at(i int) int {
+	before := sort.SearchInts(t.returns, i)
+	if t.bom {
+		before += len(byteOrderMark)
+	}
+	return i + before
+}
+
+// lines is s, a part of a text, with the ends that most lines of the file have.
+func (t *plainText) lines(s string) string {
+	if 2*len(t.returns) > strings.Count(t.text, "\n") {
+		return strings.ReplaceAll(s, "\n", "\r\n")
+	}
+	return s
+}
+
+// dress is what the file is to hold for content in its place: what it had beside its text stays, but the ends of lines only
+// where all are CRLF and content does not have its own.
+func (t *plainText) dress(content string) []byte {
+	if n := len(t.returns); n > 0 && n == strings.Count(t.text, "\n") && !strings.Contains(content, "\r") {
+		content = strings.ReplaceAll(content, "\n", "\r\n")
+	}
+	if t.bom && !strings.HasPrefix(content, byteOrderMark) {
+		content = byteOrderMark + content
+	}
+	return []byte(content)
+}

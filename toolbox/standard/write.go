@@ -1,0 +1,66 @@
+package standard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Write is the tool "write": it creates a text file, or replaces all of one.
+//
+// Directories above it are made. A file that is there must have been read in the same [toolbox.Context], and not have
+// changed since; then its permissions, its byte order mark, and CRLF at the ends of all its lines stay. The result is a unified
+// diff, of a new file how long it is. It writes at most 8 MiB, and nothing of version control's own (.git), where a
+// file may be a command to be run.
+func Write() toolbox.Tool {
+	t := toolbox.Define("write",
+		"Create a text file, or replace all of one; directories above it are made. "+
+			"A file that exists must have been read before, and must not have changed since. "+
+			"Returns a unified diff. Use edit to change parts of a file.",
+		runWrite)
+	t.Annotations = &toolbox.Annotations{Idempotent: true, OpenWorld: new(bool)}
+	return t
+}
+
+type writeInput struct {
+	Path    string `json:"path" jsonschema:"minLength=1" jsonschema_description:"The file, relative to the working directory or absolute inside it."`
+	Content string `json:"content" jsonschema_description:"All that the file is to hold."`
+}
+
+func runWrite(ctx context.Context, in writeInput) (*toolbox.Result, error) {
+	tc := toolbox.ContextOf(ctx)
+	defer tc.Change()()
+	r, err := in.write(ctx, tc)
+	if err != nil {
+		return nil, fmt.Errorf("write: %w", err)
+	}
+	return r, nil
+}
+
+func (in writeInput) write(ctx context.Context, tc *toolbox.Context) (*toolbox.Result, error) {
+	c, err := openChange(ctx, tc, in.Path)
+	switch {
+	case err != nil:
+		return nil, err
+	case strings.Contains(in.Content, "\x00"):
+		return nil, errors.New("the content has a NUL character: only text can be written")
+	case c.isNew:
+		if err := c.commit(ctx, []byte(in.Content)); err != nil {
+			return nil, err
+		}
+		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is new: %s, %s", show(c.name),
+			counted(countLines(in.Content), "line", "lines"), counted(len(in.Content), "byte", "bytes")))), nil
+	}
+	data := newPlainText(c.old).dress(in.Content)
+	if bytes.Equal(data, c.old) {
+		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is as it was: it held just that", show(c.name)))), nil
+	}
+	if err := c.commit(ctx, data); err != nil {
+		return nil, err
+	}
+	return c.result(data), nil
+}
