@@ -20,7 +20,7 @@ import (
 )
 
 type approveFlags struct {
-	all, revoke, asJSON bool
+	all, revoke, tools, asJSON bool
 }
 
 func newApprove(s show.Streams) *cobra.Command {
@@ -34,6 +34,9 @@ func newApprove(s show.Streams) *cobra.Command {
 			if f.all && len(args) > 0 {
 				return command.Usagef("--all and %q exclude each other", args[0])
 			}
+			if f.tools {
+				return f.approvedTools(args, s)
+			}
 			if f.revoke {
 				return f.takeBack(args, s)
 			}
@@ -43,6 +46,7 @@ func newApprove(s show.Streams) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait")
 	cmd.Flags().BoolVar(&f.revoke, "revoke", false, "take approvals back")
+	cmd.Flags().BoolVar(&f.tools, "tools", false, "tools that run unasked")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
 	return cmd
 }
@@ -55,15 +59,21 @@ Usage:
   indus mcp approve                        show what waits, and ask about each
   indus mcp approve SERVER... | --all      approve them
   indus mcp approve --revoke SERVER... | --all
+  indus mcp approve --tools                what sessions here run unasked
+  indus mcp approve --tools --revoke TOOL... | --all
 
 Nothing is asked unless stdin and stderr are a terminal.
 
 Flags:
   --all        approve all that wait; with --revoke, take all of the project back
   --revoke     take approvals back
+  --tools      of tools instead: those that somebody let run in this directory from
+               then on, when a session asked; each is asked for again once it, its
+               server or, of bash and process, the command is another
   --json       print a JSON array, an object a server: server, file, line, reason,
                runs, cwd, env, envFile, headers, tools, approved; without SERVER
-               nothing is approved then
+               nothing is approved then. Of tools: project, tool, call,
+               fingerprint, at
 
 A session:
   $ indus mcp approve
@@ -100,7 +110,10 @@ type heldServer struct {
 
 func (f *approveFlags) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var offers []string
-	if f.revoke {
+	if f.tools {
+		list, _ := toolsHere()
+		offers = slices.Compact(show.Names(list, func(t mcpconfig.ApprovedTool) string { return t.Tool }))
+	} else if f.revoke {
 		list, _ := approvedHere()
 		offers = approvedIDs(list)
 	} else if c, err := mcpconfig.Read(cmd.Context(), nil, dry()); err == nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/spf13/cobra"
@@ -119,6 +120,9 @@ func (f *flags) check(cmd *cobra.Command) error {
 	}
 	if f.asks && strings.TrimSpace(f.text) == "" {
 		return command.Usagef("-p is empty: it is what you ask")
+	}
+	if err := (&agent.Permissions{Allow: f.allow}).Check(); err != nil {
+		return command.Usagef("--allow: %w", err)
 	}
 	return checkTools(f.tools)
 }

@@ -24,7 +24,6 @@ type service struct {
 	keyEnv  string // the variable of its key; "": it takes none
 	baseURL string // where its key belongs; "": what its SDK has
 	model   string // the default; "": it has none
-	profile *schema.Profile
 	speaks  wireKind
 }
 
@@ -38,14 +37,14 @@ const (
 
 // providers are those that --model knows.
 var providers = []service{
-	{"anthropic", "ANTHROPIC_API_KEY", "", "claude-sonnet-4-5", schema.Anthropic, likeAnthropic},
-	{"openai", "OPENAI_API_KEY", "", "gpt-5", schema.OpenAI, likeOpenAI},
-	{"openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "openrouter/auto", schema.Universal, likeOpenAI},
-	{"ollama", "", "http://127.0.0.1:11434/v1", "", schema.Universal, likeOpenAI},
+	{"anthropic", "ANTHROPIC_API_KEY", "", "claude-sonnet-4-5", likeAnthropic},
+	{"openai", "OPENAI_API_KEY", "", "gpt-5", likeOpenAI},
+	{"openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "openrouter/auto", likeOpenAI},
+	{"ollama", "", "http://127.0.0.1:11434/v1", "", likeOpenAI},
 }
 
 // elsewhere is whatever --base-url leads to.
-var elsewhere = service{profile: schema.Universal}
+var elsewhere service
 
 // target is a model, where it is, and the key for that.
 type target struct {
@@ -186,6 +185,12 @@ func ollamaURL() string {
 		rest = net.JoinHostPort(strings.Trim(rest, "[]"), "11434")
 	}
 	return scheme + "://" + strings.Replace(rest, "0.0.0.0", "127.0.0.1", 1) + "/v1"
+}
+
+// model is a provider that says how it is shown tools.
+type model interface {
+	agent.Provider
+	Profile() *schema.Profile
 }
 
 // explain is a turn's error with its exit code, and what to try.

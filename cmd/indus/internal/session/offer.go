@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
@@ -14,7 +13,7 @@ import (
 const bytesPerToken = 4
 
 // offer is what a model is shown: the built-in tools, and those of the servers as long as all of them fit. From then on
-// those that it was not shown yet are behind the four of the catalog: what a conversation had it keeps, at the same place.
+// those that it was not shown yet are behind the four of the catalog: what a conversation had it keeps.
 type offer struct {
 	local, servers toolbox.Source // guarded
 	limit          int            // tokens
@@ -22,12 +21,12 @@ type offer struct {
 	profile   *schema.Profile
 	whole     *toolbox.Box // everything by itself
 	box       *toolbox.Box // what is shown
-	shown     *placed      // of servers
+	shown     *chosen      // of servers
 	catalogue bool         // the four are among it
 }
 
 func newOffer(local, servers toolbox.Source, limit int, p *schema.Profile) *offer {
-	o := &offer{local: local, servers: servers, limit: limit, shown: &placed{Source: servers, places: map[string]int{}}}
+	o := &offer{local: local, servers: servers, limit: limit, shown: &chosen{Source: servers, names: map[string]bool{}}}
 	o.use(p)
 	return o
 }
@@ -39,7 +38,7 @@ func (o *offer) use(p *schema.Profile) {
 	o.box = o.build()
 	if o.box.Findings() != nil {
 		o.catalogue = true
-		o.shown.clear()
+		o.shown.add()
 		o.box = o.build()
 	}
 	o.arrange()
@@ -62,7 +61,7 @@ func (o *offer) arrange() (changed bool) {
 		o.box = o.build()
 		return true
 	}
-	o.shown.add(news)
+	o.shown.add(news...)
 	return false
 }
 
@@ -82,55 +81,49 @@ func tokensOf(tools []toolbox.Descriptor) (n int) {
 	return n / bytesPerToken
 }
 
-// placed is the tools of a source that were given a place, in the order of their places.
-type placed struct {
+// chosen is the tools of a source that were chosen by name.
+type chosen struct {
 	toolbox.Source
 
 	mu      sync.Mutex
-	places  map[string]int
-	changes uint64            // of places
-	of      *toolbox.Snapshot // the source's, of which this is the part; nil: places have changed since
+	names   map[string]bool
+	changes uint64            // of names
+	of      *toolbox.Snapshot // the source's, of which shown is a part; nil: names have changed since
 	shown   *toolbox.Snapshot
 }
 
-var _ toolbox.Source = (*placed)(nil)
+var _ toolbox.Source = (*chosen)(nil)
 
-func (p *placed) has(name string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, ok := p.places[name]
-	return ok
+func (c *chosen) has(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.names[name]
 }
 
-// add gives tools the next places.
-func (p *placed) add(names []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, name := range names {
-		p.places[name] = len(p.places)
+// add chooses more of them; without any it chooses none.
+func (c *chosen) add(names ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if names == nil {
+		clear(c.names)
 	}
-	p.of, p.changes = nil, p.changes+1
-}
-
-// clear takes all places back.
-func (p *placed) clear() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.places, p.of, p.changes = map[string]int{}, nil, p.changes+1
+	for _, name := range names {
+		c.names[name] = true
+	}
+	c.of, c.changes = nil, c.changes+1
 }
 
 // Snapshot implements [toolbox.Source]. Nothing is pending: what is not shown cannot be called by its name.
-func (p *placed) Snapshot(who toolbox.Principal) *toolbox.Snapshot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.Source.Snapshot(who)
-	if p.of == s && p.shown != nil {
-		return p.shown
+func (c *chosen) Snapshot(who toolbox.Principal) *toolbox.Snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.Source.Snapshot(who)
+	if c.of == s && s != nil {
+		return c.shown
 	}
 	out := *s
-	out.Version, out.Pending = s.Version+p.changes, nil
-	out.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(d toolbox.Descriptor) bool { _, ok := p.places[d.Name]; return !ok })
-	slices.SortStableFunc(out.Tools, func(a, b toolbox.Descriptor) int { return cmp.Compare(p.places[a.Name], p.places[b.Name]) })
-	p.of, p.shown = s, &out
-	return p.shown
+	out.Version, out.Pending = s.Version+c.changes, nil
+	out.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(d toolbox.Descriptor) bool { return !c.names[d.Name] })
+	c.of, c.shown = s, &out
+	return c.shown
 }

@@ -25,34 +25,17 @@ import (
 // asker asks a person; nil: there is none.
 type asker func(context.Context, agent.Ask) (agent.Verdict, error)
 
-// guards are what stands before the calls of the built-in tools, and before those of the servers'. What is harmless is known of
-// the built-in tools alone: a server may call its tool what it likes.
-func (x *session) guards(ask asker) (local, servers *agent.Permissions) {
+// permissions are what stands before each call. What is harmless is known of the built-in tools alone: a server may call
+// its tools what it likes.
+func (x *session) permissions(ask asker) *agent.Permissions {
 	if ask == nil {
 		ask = nobodyAsked(x.streams)
 	}
-	turn := oneAtATime(ask)
-	build := func(harmless func(agent.Ask) bool) *agent.Permissions {
-		return &agent.Permissions{
-			All: x.flags.yes, Allow: x.flags.allow, Ask: turn, Harmless: harmless,
-			Memory: &memory{project: x.dir, server: x.server},
-			Report: func(err error) { x.streams.Reportf("not remembered: %s", err) },
-		}
-	}
-	return build(func(a agent.Ask) bool { return standard.Harmless(a.Call) }), build(nil)
-}
-
-// oneAtATime lets a person answer one question before the next, whoever asks.
-func oneAtATime(ask asker) asker {
-	free := make(chan struct{}, 1)
-	return func(ctx context.Context, a agent.Ask) (agent.Verdict, error) {
-		select {
-		case free <- struct{}{}:
-		case <-ctx.Done():
-			return agent.Refuse, ctx.Err()
-		}
-		defer func() { <-free }()
-		return ask(ctx, a)
+	return &agent.Permissions{
+		Harmless: func(a agent.Ask) bool { return a.Tool.Server == "" && standard.Harmless(a.Call) },
+		All:      x.flags.yes, Allow: x.flags.allow, Ask: ask,
+		Memory: &memory{project: x.dir, server: x.server},
+		Report: func(err error) { x.streams.Reportf("%s", err) },
 	}
 }
 
@@ -61,15 +44,14 @@ func nobodyAsked(s show.Streams) asker {
 	var mu sync.Mutex
 	said := map[string]bool{}
 	return func(_ context.Context, a agent.Ask) (agent.Verdict, error) {
-		hint := fmt.Sprintf("nobody can be asked whether %s may run: with --allow %s it runs unasked, and with --yes all do",
-			a.Call.Name, show.ShellWord(a.Call.Name))
+		hint := fmt.Sprintf("--allow %s lets it run unasked, and --yes lets all", show.ShellWord(a.Call.Name))
 		mu.Lock()
 		defer mu.Unlock()
 		if !said[a.Call.Name] {
 			said[a.Call.Name] = true
-			s.Reportf("%s", hint)
+			s.Reportf("%s was not run: nobody can be asked; %s", a.Call.Name, hint)
 		}
-		return agent.Refuse, errors.New(hint)
+		return agent.Refuse, errors.New("who starts indus gives it: " + hint + ". Do not try it again")
 	}
 }
 

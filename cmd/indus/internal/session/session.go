@@ -27,7 +27,7 @@ type session struct {
 	deck       *standard.Deck     // what they keep; nil with --no-tools
 	offer      *offer             // what the model is shown; nil with --no-tools
 	target     target             // the model
-	provider   agent.Provider     // which reaches it
+	provider   model              // which reaches it
 	agent      *agent.Session
 	transcript *agent.Transcript // nil: it is not kept
 	told       map[string]seen   // what the model knows of the servers
@@ -81,11 +81,8 @@ func (x *session) graft(ctx context.Context, ask asker) error {
 	if err := x.attach(ctx); err != nil {
 		return err
 	}
-	local, servers := x.guards(ask)
-	if err := local.Check(); err != nil {
-		return err
-	}
-	x.offer = newOffer(agent.Guard(x.local, local.Permit), agent.Guard(x.servers, servers.Permit), x.flags.budget, x.target.profile)
+	p := x.permissions(ask)
+	x.offer = newOffer(agent.Guard(x.local, p.Permit), agent.Guard(x.servers, p.Permit), x.flags.budget, x.provider.Profile())
 	x.reportCatalogue()
 	return nil
 }
@@ -135,7 +132,7 @@ func (x *session) useModel(name string) error {
 		x.agent.Use(x.provider, nil)
 		return nil
 	}
-	x.offer.use(t.profile)
+	x.offer.use(x.provider.Profile())
 	x.agent.Use(x.provider, x.offer.box)
 	return nil
 }
