@@ -1,0 +1,55 @@
+package session
+
+import (
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// OwnFiles is the files that tools get of a directory.
+func OwnFiles(files toolbox.FS, dir string) toolbox.FS {
+	return ownFiles{FS: files, dir: dir, own: ownDirectories()}
+}
+
+// Memory is what is allowed for good in a project with servers.
+func Memory(project string, servers ...interop.Server) agent.Memory {
+	return &memory{project: project, server: func(id string) (interop.Server, bool) {
+		for _, s := range servers {
+			if s.ID == id {
+				return s, true
+			}
+		}
+		return interop.Server{}, false
+	}}
+}
+
+// Target is the model that flags, and then a name, lead to, in a few words.
+func Target(model, baseURL, keyFile, name string) (provider, id, address, key string, err error) {
+	f := &flags{model: model, baseURL: baseURL, keyFile: keyFile}
+	t, err := f.target(name)
+	return t.name, t.id, t.address, t.key.Reveal(), err
+}
+
+// Offer is what a model is shown.
+type Offer struct{ offer *offer }
+
+// NewOffer is over sources, with a budget of tokens.
+func NewOffer(local, servers toolbox.Source, limit int) Offer {
+	return Offer{newOffer(local, servers, limit, schema.Universal)}
+}
+
+// Turn begins a turn, and gives the names of what the model is shown.
+func (o Offer) Turn() (names []string) {
+	o.offer.arrange()
+	for _, d := range o.offer.box.Descriptors() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Use shows the tools to another provider.
+func (o Offer) Use(p *schema.Profile) { o.offer.use(p) }
+
+// Box is what the model calls.
+func (o Offer) Box() *toolbox.Box { return o.offer.box }

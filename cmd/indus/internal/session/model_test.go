@@ -1,0 +1,115 @@
+package session_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/cmd/indus/internal/session"
+)
+
+// TestWhereAModelIs and which key its address is sent. K is the key of a file that --key-file names, S that of the settings, and of
+// each variable the key is its name.
+func TestWhereAModelIs(t *testing.T) {
+	dir := t.TempDir()
+	for file, text := range map[string]string{"key": "K\n", ".config/indusvx/settings-key": " S \nmore", "empty": "\n"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const (
+		anthropic, openai, router = "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"
+		mine                      = "http://127.0.0.1:8000/v1"
+	)
+	for _, tt := range []struct {
+		env                  string // set variables
+		settings             string
+		model, base, keyFile string
+		name                 string // given to /model
+		want                 string // provider model address key; or a part of the error
+	}{
+		{env: anthropic, want: "anthropic claude-sonnet-4-5  ANTHROPIC_API_KEY"},
+		{env: openai, want: "openai gpt-5  OPENAI_API_KEY"},
+		{env: router, want: "openrouter openrouter/auto https://openrouter.ai/api/v1 OPENROUTER_API_KEY"},
+		{want: "there is no key for a model. Set $ANTHROPIC_API_KEY, $OPENAI_API_KEY or $OPENROUTER_API_KEY, or give a file with --key-file, or name it in settings.json"},
+		{env: anthropic + " " + openai, want: "name a model with --model, such as anthropic/claude-sonnet-4-5 or openai/gpt-5"},
+		{env: anthropic, model: "openai/gpt-5", want: "there is no key for openai. Set $OPENAI_API_KEY"},
+		{env: anthropic + " " + openai, model: "openai/gpt-5", want: "openai gpt-5  OPENAI_API_KEY"},
+		{env: "INDUS_MODEL=openai/o3 " + openai, want: "openai o3  OPENAI_API_KEY"},
+		{env: "INDUS_MODEL=openai/o3 " + openai, model: "ollama/q", want: "ollama q http://127.0.0.1:11434/v1 "},
+		{model: "openai/gpt-5", keyFile: "key", want: "openai gpt-5  K"},
+		{env: openai, model: "openai/gpt-5", keyFile: "key", want: "openai gpt-5  K"},
+		{model: "openai/gpt-5", keyFile: "none", want: "no such file"},
+		{model: "openai/gpt-5", keyFile: "empty", want: "there is no key in it"},
+		{model: "ollama/qwen3:8b", env: openai, want: "ollama qwen3:8b http://127.0.0.1:11434/v1 "},
+		{model: "ollama/q", env: "OLLAMA_HOST=0.0.0.0", want: "ollama q http://127.0.0.1:11434/v1 "},
+		{model: "ollama/q", env: "OLLAMA_HOST=box:9", want: "ollama q http://box:9/v1 "},
+		{model: "ollama/q", env: "OLLAMA_HOST=https://box.example/", want: "ollama q https://box.example/v1 "},
+		// A key goes nowhere but to its own address.
+		{env: openai, model: "qwen", base: mine, want: " qwen " + mine + " "},
+		{env: openai, model: "openai/qwen", base: mine, want: "openai qwen " + mine + " "},
+		{env: anthropic, model: "anthropic/c", base: mine, want: "anthropic c " + mine + " "},
+		{env: anthropic, model: "anthropic/c", base: mine, keyFile: "key", want: "anthropic c " + mine + " K"},
+		{env: openai, model: "a/b/c", base: mine, keyFile: "key", want: " a/b/c " + mine + " K"},
+		{model: "qwen", want: `model "qwen": begin it with its provider`},
+		{model: "antropic/c", want: "did you mean anthropic?"},
+		{model: "openai/", want: "has no name behind its provider"},
+		{model: "q", base: "box:8000", want: "it is a URL such as"},
+		{model: "q", base: "file:///etc/passwd", want: "it is a URL such as"},
+		{base: mine, want: "no model is named"},
+		{env: openai, keyFile: "key", want: "no model is named"},
+		// The settings' key belongs to the settings' model.
+		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, want: "anthropic c  S"},
+		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, model: "anthropic/d", want: "anthropic d  S"},
+		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, model: "anthropic/d", base: mine, want: "anthropic d " + mine + " "},
+		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, model: "openai/d", env: openai, want: "openai d  OPENAI_API_KEY"},
+		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, model: "x", base: mine, want: " x " + mine + " "},
+		{settings: `{"model":"q","baseURL":"` + mine + `","keyEnv":"MINE"}`, env: "MINE", want: " q " + mine + " MINE"},
+		{settings: `{"model":"q","baseURL":"` + mine + `","keyEnv":"MINE"}`, want: "the variable MINE, which keyEnv names, is not set"},
+		{settings: `{"model":"q","baseURL":"` + mine + `","keyEnv":"MINE"}`, env: "MINE", model: "ollama/q", want: "ollama q http://127.0.0.1:11434/v1 "},
+		{settings: `{"baseURL":"` + mine + `"}`, model: "z", want: " z " + mine + " "},
+		{settings: `{"modle":"q"}`, want: "unknown field"},
+		{settings: `{"keyFile":"a","keyEnv":"b"}`, want: "exclude each other"},
+		// What a flag says is of the provider that the session began with.
+		{model: "q", base: mine, keyFile: "key", name: "r", want: " r " + mine + " K"},
+		{model: "q", base: mine, keyFile: "key", env: openai, name: "openai/gpt-5", want: "openai gpt-5  OPENAI_API_KEY"},
+		{model: "q", base: mine, keyFile: "key", name: "ollama/z", want: "ollama z http://127.0.0.1:11434/v1 "},
+		{model: "openai/a", keyFile: "key", name: "openai/b", want: "openai b  K"},
+		{model: "openai/a", keyFile: "key", name: "c", want: `model "c": begin it with its provider`},
+	} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
+			for _, name := range []string{anthropic, openai, router, "OLLAMA_HOST", "INDUS_MODEL", "MINE", "OPENAI_BASE_URL"} {
+				t.Setenv(name, "")
+			}
+			t.Setenv("HOME", dir)
+			t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, ".config"))
+			for _, set := range strings.Fields(tt.env) {
+				name, value, ok := strings.Cut(set, "=")
+				if !ok {
+					value = name
+				}
+				t.Setenv(name, value)
+			}
+			file := filepath.Join(dir, ".config", "indusvx", "settings.json")
+			_ = os.Remove(file)
+			if tt.settings != "" {
+				if err := os.WriteFile(file, []byte(tt.settings), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.keyFile != "" {
+				tt.keyFile = filepath.Join(dir, tt.keyFile)
+			}
+			provider, id, address, key, err := session.Target(tt.model, tt.base, tt.keyFile, tt.name)
+			got := strings.Join([]string{provider, id, address, key}, " ")
+			if err == nil && got != tt.want || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%q, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+}
