@@ -56,6 +56,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"until":     plain(2, "until PATTERN PROGRAM [ARG]...  run it again and again until its stdout matches", until),
 		"headof":    plain(2, "headof FILE VAR                 VAR is the head of a ledger, SEQ:HASH", headOf),
 		"edit":      plain(3, "edit FILE PATTERN TEXT          replace what matches", edit),
+		"model":     plain(2, "model VAR SCRIPT                start a scripted model, VAR is its URL and VAR.log what it was sent", startModel),
 		"gone":      plain(0, "gone                            wait until no server of the script runs", gone),
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/llm/anthropic"
+	"github.com/indusagi/indus/internal/llm/openai"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/schema"
 )
@@ -191,6 +193,14 @@ func ollamaURL() string {
 type model interface {
 	agent.Provider
 	Profile() *schema.Profile
+}
+
+// provider reaches the model.
+func (t target) provider() model {
+	if t.speaks == likeAnthropic {
+		return anthropic.New(anthropic.Options{Model: t.id, Key: t.key.Reveal(), BaseURL: t.address})
+	}
+	return openai.New(openai.Options{Model: t.id, Key: t.key.Reveal(), BaseURL: t.address, Provider: t.name})
 }
 
 // explain is a turn's error with its exit code, and what to try.

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/indusagi/indus/internal/testkit/modelserver"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// startModel starts a scripted model: VAR is its URL, and VAR.log gets what it was sent, a JSON object a request.
+func startModel(ts *testscript.TestScript, sc *scene, args []string) {
+	turns, err := modelserver.Read(ts.MkAbs(args[1]))
+	ts.Check(err)
+	s := modelserver.New(sc.t, turns...)
+	log, err := os.Create(filepath.Join(ts.MkAbs("."), args[0]+".log"))
+	ts.Check(err)
+	sc.t.Cleanup(func() { log.Close() })
+	s.Log = log
+	ts.Setenv(args[0], s.URL)
+}
