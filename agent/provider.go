@@ -2,7 +2,10 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"syscall"
 	"time"
 
 	"github.com/indusagi/indus/toolbox"
@@ -98,9 +101,12 @@ func (e *ProviderError) Error() string {
 // Unwrap is the cause.
 func (e *ProviderError) Unwrap() error { return e.Err }
 
-// Temporary reports whether the same request may succeed a little later.
+// Temporary reports whether the same request may succeed a little later. Where nobody listens, or no such host is known,
+// somebody has to do something first.
 func (e *ProviderError) Temporary() bool {
-	if e.Code == "insufficient_quota" { // OpenAI's word, with 429: nothing is left to pay with
+	host, ok := errors.AsType[*net.DNSError](e.Err)
+	if e.Code == "insufficient_quota" || // OpenAI's word, with 429: nothing is left to pay with
+		errors.Is(e.Err, syscall.ECONNREFUSED) || ok && host.IsNotFound {
 		return false
 	}
 	return e.Status == 0 || e.Status == 408 || e.Status == 409 || e.Status == 429 || e.Status >= 500

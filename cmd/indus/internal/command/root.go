@@ -115,6 +115,8 @@ const rootHelp = `indus brings the tools of MCP servers into a terminal or a pro
 them out again to any MCP client: many servers behind one endpoint.
 
 Usage:
+  indus                              an agent with their tools, to talk to
+  indus -p TEXT                      the same, for one answer on stdout
   indus mcp add NAME ...             configure a server
   indus mcp import [CLIENT]          take over those of another MCP client
   indus mcp approve [SERVER]...      let those of a project's file start
@@ -141,6 +143,7 @@ A session:
   everything  ready  legacy  2025-11-25  13     361ms  user   npx -y @modelconte…
   $ indus mcp call everything__echo message=hi
   Echo: hi
+  $ git log --oneline | indus -p "What changed this week?" --model ollama/qwen3
   $ indus serve
   indus: serving at http://127.0.0.1:7332/mcp
 
