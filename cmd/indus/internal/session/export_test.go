@@ -1,11 +1,41 @@
 package session
 
 import (
+	"context"
+
 	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
+	"github.com/spf13/cobra"
 )
+
+// Session is a session.
+type Session struct{ *session }
+
+// Open is a session with flags.
+func Open(ctx context.Context, args []string, s show.Streams, ask func(context.Context, agent.Ask) (agent.Verdict, error), hear func(agent.Event)) (Session, error) {
+	root := &cobra.Command{Use: "indus"}
+	f := addFlags(root)
+	if err := root.ParseFlags(args); err != nil {
+		return Session{}, err
+	}
+	if err := f.check(root); err != nil {
+		return Session{}, err
+	}
+	x, err := openSession(ctx, f, s, ask, hear)
+	return Session{x}, err
+}
+
+func (s Session) Prompt(ctx context.Context, text string) (agent.Answer, error) { return s.prompt(ctx, text) }
+func (s Session) Connect(ctx context.Context, server string) error              { return s.connect(ctx, server) }
+func (s Session) Disconnect(server string) error                                { return s.disconnect(server) }
+func (s Session) UseModel(name string) error                                    { return s.useModel(name) }
+func (s Session) Close()                                                        { s.close() }
+func (s Session) Servers() *ledger.Attachment                                   { return s.servers }
+func (s Session) ID() string                                                    { return s.id }
 
 // OwnFiles is the files that tools get of a directory.
 func OwnFiles(files toolbox.FS, dir string) toolbox.FS {

@@ -38,6 +38,13 @@ const latest = "latest"
 // Add makes the root command start sessions: with -p for one answer, on a terminal for a conversation. Without either
 // it prints its help.
 func Add(root *cobra.Command, s show.Streams) {
+	f := addFlags(root)
+	root.Args = f.arguments
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) }
+	root.Long = strings.Replace(root.Long, "\n\nFlags of every command:", "\n\n"+flagsHelp+"\n\nFlags of every command:", 1)
+}
+
+func addFlags(root *cobra.Command) *flags {
 	f := &flags{}
 	f.ConfigFlags.Add(root)
 	f.LedgerFlags.Add(root)
@@ -58,9 +65,7 @@ func Add(root *cobra.Command, s show.Streams) {
 	fs.Lookup("resume").NoOptDefVal = latest
 	fs.IntVar(&f.budget, "tool-budget", defaultBudget, "how many tokens the tools may take")
 	fs.BoolVar(&f.asJSON, "json", false, "print events as JSON lines")
-	root.Args = f.arguments
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) }
-	root.Long = strings.Replace(root.Long, "\n\nFlags of every command:", "\n\n"+flagsHelp+"\n\nFlags of every command:", 1)
+	return f
 }
 
 const (
