@@ -29,13 +29,15 @@ func Open(ctx context.Context, args []string, s show.Streams, ask func(context.C
 	return Session{x}, err
 }
 
-func (s Session) Prompt(ctx context.Context, text string) (agent.Answer, error) { return s.prompt(ctx, text) }
-func (s Session) Connect(ctx context.Context, server string) error              { return s.connect(ctx, server) }
-func (s Session) Disconnect(server string) error                                { return s.disconnect(server) }
-func (s Session) UseModel(name string) error                                    { return s.useModel(name) }
-func (s Session) Close()                                                        { s.close() }
-func (s Session) Servers() *ledger.Attachment                                   { return s.servers }
-func (s Session) ID() string                                                    { return s.id }
+func (s Session) Prompt(ctx context.Context, text string) (agent.Answer, error) {
+	return s.prompt(ctx, text)
+}
+func (s Session) Connect(ctx context.Context, server string) error { return s.connect(ctx, server) }
+func (s Session) Disconnect(server string) error                   { return s.disconnect(server) }
+func (s Session) UseModel(name string) error                       { return s.useModel(name) }
+func (s Session) Close()                                           { s.close() }
+func (s Session) Servers() *ledger.Attachment                      { return s.servers }
+func (s Session) ID() string                                       { return s.id }
 
 // OwnFiles is the files that tools get of a directory.
 func OwnFiles(files toolbox.FS, dir string) toolbox.FS {
