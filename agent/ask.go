@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/indusagi/indus/toolbox"
 )
 
 const (
@@ -25,41 +27,46 @@ func (t *turn) ask(ctx context.Context) (Reply, error) {
 	}
 	relieved := false
 	for failures := 0; ; {
-		heard := &draft{turn: t}
-		request := Request{System: t.system, Messages: t.talk.view(), Tools: tools}
-		reply, err := t.provider.Generate(ctx, request, heard.piece)
-		if err == nil {
-			return reply, nil
-		}
-		if ctx.Err() != nil {
-			if err := heard.keep(ctx); err != nil {
-				return Reply{}, err
-			}
-			return Reply{}, ctx.Err()
-		}
+		reply, err := t.generate(ctx, tools)
 		failed, ok := errors.AsType[*ProviderError](err)
 		if !ok {
-			return Reply{}, err
+			return reply, err
 		}
 		if tooMuch := failed.TooLong || failed.Status == 413; tooMuch || failed.Status == 400 {
-			if err := t.relieve(ctx, failed, tooMuch, relieved); err != nil {
-				return Reply{}, err
+			if err := t.relieve(ctx, err, tooMuch, relieved); err != nil {
+				return reply, err
 			}
 			relieved = true
 			continue
 		}
 		if failures++; !failed.Temporary() || failures >= t.attempts {
-			return Reply{}, err
+			return reply, err
 		}
-		if err := t.pause(ctx, failed, failures); err != nil {
-			return Reply{}, err
+		if failed.RetryAfter > longestAsked {
+			return reply, fmt.Errorf("%w: it asks to wait %s, which is too long to wait for here", err, failed.RetryAfter.Round(time.Second))
+		}
+		if err := t.pause(ctx, err, failed.RetryAfter, failures); err != nil {
+			return reply, err
 		}
 	}
 }
 
+// generate asks once. What was said until it was cancelled is kept.
+func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor) (Reply, error) {
+	heard := &draft{turn: t}
+	reply, err := t.provider.Generate(ctx, Request{System: t.system, Messages: t.talk.view(), Tools: tools}, heard.piece)
+	if err == nil || ctx.Err() == nil {
+		return reply, err
+	}
+	if err := heard.keep(ctx); err != nil {
+		return reply, err
+	}
+	return reply, ctx.Err()
+}
+
 // relieve takes out of the conversation, once, what the provider may not have taken: all that can be taken out where it is
 // too much, else the images, one of which may be broken, or new to this model.
-func (t *turn) relieve(ctx context.Context, failed *ProviderError, tooMuch, again bool) error {
+func (t *turn) relieve(ctx context.Context, failed error, tooMuch, again bool) error {
 	ids := t.talk.removable(!tooMuch)
 	switch {
 	case !again && len(ids) > 0:
@@ -83,11 +90,7 @@ func (t *turn) takeOut(ctx context.Context, ids []string) error {
 }
 
 // pause waits before the next attempt, as long as the provider asks to, or longer after each failure.
-func (t *turn) pause(ctx context.Context, failed *ProviderError, failures int) error {
-	if failed.RetryAfter > longestAsked {
-		return fmt.Errorf("%w: it asks to wait %s, which is too long to wait for here", failed, failed.RetryAfter.Round(time.Second))
-	}
-	wait := failed.RetryAfter
+func (t *turn) pause(ctx context.Context, failed error, wait time.Duration, failures int) error {
 	if wait <= 0 {
 		wait = min(firstWait<<min(failures-1, 10), longestWait)
 	}

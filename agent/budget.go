@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/toolbox"
@@ -19,10 +18,8 @@ const (
 	untilBelow = 50 // percent: as many as it takes
 	worthwhile = 10 // percent: fewer are left where they are
 	keptNewest = 4  // results that are left, beside those that the model has not seen yet
-	smallBytes = 400
+	smallGain  = 60 // tokens: a result that takes no more is left
 )
-
-func callID(n int) string { return "indus_" + strconv.Itoa(n) }
 
 // estimate is about how many tokens a request takes.
 func (c *conversation) estimate(system string, tools []toolbox.Descriptor) int {
@@ -35,14 +32,13 @@ func (c *conversation) estimate(system string, tools []toolbox.Descriptor) int {
 	}
 	for _, m := range c.messages[c.counted:] {
 		for _, p := range m.Parts {
-			sum += c.tokensOf(p)
+			sum += tokensOf(c.sent(p))
 		}
 	}
 	return sum
 }
 
-// tokensOf estimates a part as the model is sent it.
-func (c *conversation) tokensOf(p Part) int {
+func tokensOf(p Part) int {
 	n := len(p.Text)
 	if p.Call != nil {
 		n += len(p.Call.Name) + len(p.Call.Input)
@@ -50,28 +46,36 @@ func (c *conversation) tokensOf(p Part) int {
 	if p.Native != nil {
 		n += len(p.Native.JSON)
 	}
-	if p.Result != nil && c.results[p.Result.ID] {
-		return messageTokens + len(noteOf(*p.Result).Output)/bytesPerToken
-	}
+	images := 0
 	if p.Result != nil {
-		return messageTokens + (n+len(p.Result.Output))/bytesPerToken + imageTokens*len(p.Result.Images)
+		n, images = len(p.Result.Output), len(p.Result.Images)
 	}
-	return messageTokens + n/bytesPerToken
+	return messageTokens + n/bytesPerToken + images*imageTokens
 }
 
-// noteOf is what stands in place of a result that was taken out.
+// sent is a part as models are sent it: a note in place of a result that was taken out.
+func (c *conversation) sent(p Part) Part {
+	if p.Result != nil && c.results[p.Result.ID] {
+		p.Result = noteOf(*p.Result)
+	}
+	return p
+}
+
 func noteOf(r Result) *Result {
-	note := fmt.Sprintf("[The result of %s was taken out to make room: %d bytes. If you still need it, call the tool again, "+
-		"and ask for less.]", r.Name, len(r.Output))
+	size := fmt.Sprintf("%d bytes", len(r.Output))
+	if n := len(r.Images); n > 0 {
+		size += fmt.Sprintf(" and %d images, which you may not be able to see", n)
+	}
+	note := fmt.Sprintf("[The result of %s was taken out to make room: %s. If you still need it, call the tool again, and ask for less.]", r.Name, size)
 	return &Result{ID: r.ID, Name: r.Name, IsError: r.IsError, Output: text.Quote(note)}
 }
 
-// gain is how many tokens it saves to take a result out.
+// gain is how many tokens it saves to take a result out; 0 where that is not worth a note.
 func gain(r Result) int {
-	if len(r.Output) < smallBytes && len(r.Images) == 0 {
-		return 0
+	if n := tokensOf(Part{Result: &r}) - tokensOf(Part{Result: noteOf(r)}); n > smallGain {
+		return n
 	}
-	return (len(r.Output)-len(noteOf(r).Output))/bytesPerToken + imageTokens*len(r.Images)
+	return 0
 }
 
 // shown are the results that models are sent whole, oldest first.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,20 +83,20 @@ func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
 		}()
 		out = t.tools.Run(ctx, toolbox.Call{ID: call.ID, Name: call.Name, Input: call.Input, Progress: report})
 	}()
+	var out toolbox.Outcome
 	select {
-	case out := <-done:
-		return out
+	case out = <-done:
 	case <-ctx.Done():
-	}
-	select {
-	case out := <-done:
-		if out.Err == ctx.Err() { // who says more than that is heard
-			out = toolbox.Outcome{Output: text.Quote(cancelledText), IsError: true}
+		select {
+		case out = <-done:
+		case <-time.After(callPatience):
+			return toolbox.Outcome{Output: text.Quote(abandonedText), IsError: true}
 		}
-		return out
-	case <-time.After(callPatience):
-		return toolbox.Outcome{Output: text.Quote(abandonedText), IsError: true}
 	}
+	if end := ctx.Err(); end != nil && bytes.Equal(out.Output, text.Quote(end.Error())) { // who says more than that is heard
+		out.Output = text.Quote(cancelledText)
+	}
+	return out
 }
 
 // progressText is a report in one line.
@@ -117,7 +118,7 @@ func (t *turn) resultOf(call Call, out toolbox.Outcome, most int) Result {
 	if unknown, ok := errors.AsType[*toolbox.UnknownTool](out.Err); ok {
 		return failedCall(call, unknown.Error()+t.similar(unknown.Name))
 	}
-	if out.Output == nil {
+	if out.Output == nil && out.Err != nil {
 		return failedCall(call, out.Err.Error())
 	}
 	r := Result{ID: call.ID, Name: call.Name, IsError: out.IsError}

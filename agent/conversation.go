@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/internal/text"
@@ -140,7 +141,7 @@ func (c *conversation) freshID(id string, taken map[string]bool) string {
 			taken[id] = true
 			return id
 		}
-		id = callID(n)
+		id = "indus_" + strconv.Itoa(n)
 	}
 }
 
@@ -153,10 +154,7 @@ func (c *conversation) view() []Message {
 			parts = append(parts, Part{Text: cutOffText})
 		}
 		for _, p := range m.Parts {
-			if p.Result != nil && c.results[p.Result.ID] {
-				p.Result = noteOf(*p.Result)
-			}
-			parts = append(parts, p)
+			parts = append(parts, c.sent(p))
 		}
 		messages[i].Parts = parts
 	}
