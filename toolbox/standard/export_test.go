@@ -8,6 +8,9 @@ import (
 // NotPublic says why an address is none of the public internet.
 var NotPublic = notPublic
 
+// Markdown is an HTML page as Markdown.
+var Markdown = markdown
+
 // TreatAsPublic has webfetch take an address of this machine for a public one.
 func (d *Deck) TreatAsPublic(a netip.Addr) {
 	check := d.fetcher.check
