@@ -53,7 +53,11 @@ func (t *Terminal) question(q question) (agent.Verdict, error) {
 	t.mu.Lock()
 	t.turn.typing, t.turn.wrote = "", false // it was no answer, and what was on the screen is gone
 	t.mu.Unlock()
+	began := time.Now()
 	verdict, err := t.judge(q)
+	t.mu.Lock()
+	t.turn.asked[q.ask.Call.ID] += time.Since(began)
+	t.mu.Unlock()
 	if errors.Is(err, lineedit.ErrInterrupt) || errors.Is(err, io.EOF) {
 		return agent.Refuse, context.Canceled
 	}

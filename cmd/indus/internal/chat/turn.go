@@ -23,9 +23,10 @@ type turn struct {
 	began  time.Time
 	text   markdown.Splitter
 	calls  []*runningCall
-	note   string // what it waits for; "": the model
-	wrote  bool   // the last that was printed is text
-	typing string // what is typed meanwhile
+	asked  map[string]time.Duration // how long each call waited for a person, by its id
+	note   string                   // what it waits for; "": the model
+	wrote  bool                     // the last that was printed is text
+	typing string                   // what is typed meanwhile
 }
 
 // runningCall is a call that has not ended.
@@ -41,10 +42,18 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.mu.Lock()
-	t.turn = &turn{Terminal: t, began: time.Now()}
+	t.turn = &turn{Terminal: t, began: time.Now(), asked: map[string]time.Duration{}}
 	t.mu.Unlock()
 	done := make(chan error, 1)
-	go func() { done <- run(ctx) }()
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				t.restore() // nobody can read it otherwise
+				panic(p)
+			}
+		}()
+		done <- run(ctx)
+	}()
 	defer t.endTurn()
 	tick := time.NewTicker(show.DrawTick)
 	defer tick.Stop()
@@ -156,6 +165,7 @@ func (u *turn) hear(e agent.Event) {
 		}
 	case agent.EventResult:
 		u.calls = slices.DeleteFunc(u.calls, func(c *runningCall) bool { return c.call.ID == e.Call.ID })
+		e.Took -= u.asked[e.Call.ID]
 		u.say(false, u.callLines(e)...)
 	case agent.EventRetry:
 		if u.text.End() != nil {
@@ -210,7 +220,7 @@ func (u *turn) live(width, height int) (lines []string) {
 	now := time.Now()
 	var below []string
 	for _, c := range u.calls {
-		line := u.spin(now) + " " + u.head(c.call, width-20) + "  " + elapsedText(now.Sub(c.began))
+		line := u.spin(now) + " " + u.head(c.call, width-20) + "  " + elapsedText(now.Sub(c.began)-u.asked[c.call.ID])
 		if c.progress != "" {
 			line += "  " + u.Dim(c.progress)
 		}

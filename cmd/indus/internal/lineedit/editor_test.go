@@ -71,8 +71,8 @@ func TestKeys(t *testing.T) {
 		{"a mark goes with its letter", "e\u0301f" + left + left + "x\r", "xe\u0301f"},
 		{"a mark goes alone", "e\u0301\x7f\r", "e"},
 		{"a backslash goes on", "a\\\rb\r", "a\nb"},
-		{"Alt-Enter goes on", "a\x1b\rb\nc\r", "a\nb\nc"},
-		{"lines above and below", "abc\nd" + up + "X" + down + "Y\r", "aXbc\ndY"},
+		{"Alt-Enter goes on", "a\x1b\rb\x1b\nc\n", "a\nb\nc"},
+		{"lines above and below", "abc\x1b\rd" + up + "X" + down + "Y\r", "aXbc\ndY"},
 		{"a paste does not send", "\x1b[200~one\rtwo\r\nthree\n\x1b[201~!\r", "one\ntwo\nthree\n!"},
 		{"a paste drives nothing", "\x1b[200~a\x1b[2J\u009bb\x07\x1b]0;t\x07\u202ec\u2066\U000E0041\x1b[201~\r", "a[2Jb]0;tc"},
 		{"keys without a meaning", "a\x1b[15~\x1b[1;9Z\x1bOP\x1b\x1bxb\x00\x1c\r", "ab"},
@@ -125,7 +125,7 @@ func TestTheScreen(t *testing.T) {
 		go func() { _, _ = y.editor.Read(t.Context(), "> ") }()
 		got := []string{
 			y.keep("a long line that wraps"),
-			y.keep("\n日本語日本語日本語"),
+			y.keep("\x1b\r日本語日本語日本語"),
 			y.keep("\x1b[A\x1b[A\x1b[HX"),
 		}
 		for _, width := range []int{12, 30, 9, 20} {
@@ -162,7 +162,7 @@ func TestATextTallerThanTheScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := atTerminal(t, 20, 4)
 		go func() { _, _ = y.editor.Read(t.Context(), "> ") }()
-		got := []string{y.keep("1\n2\n3\n4\n5"), y.keep("\x1b[A\x1b[A\x1b[A\x1b[A")}
+		got := []string{y.keep("1\x1b\r2\x1b\r3\x1b\r4\x1b\r5"), y.keep("\x1b[A\x1b[A\x1b[A\x1b[A")}
 		if d := cmp.Diff([]string{"  3\n  4\n  5", "> 1\n  2\n  3"}, got); d != "" {
 			t.Error(d)
 		}

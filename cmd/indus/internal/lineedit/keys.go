@@ -14,8 +14,8 @@ type Key int
 const (
 	KeyText       Key = iota // characters: Event.Text
 	KeyPaste                 // pasted text: Event.Text
-	KeyEnter                 // sends
-	KeyNewline               // Alt-Enter and Ctrl-J break the line
+	KeyEnter                 // sends; what was typed before the terminal was in raw mode has line feeds
+	KeyNewline               // Alt-Enter breaks the line
 	KeyTab                   //
 	KeyBackspace             //
 	KeyDelete                //
@@ -144,7 +144,7 @@ func (d *decoder) escape() (e Event, n int, known bool) {
 }
 
 var controlKeys = map[byte]Key{
-	'\r': KeyEnter, '\n': KeyNewline, '\t': KeyTab, 0x7f: KeyBackspace, 8: KeyBackspace,
+	'\r': KeyEnter, '\n': KeyEnter, '\t': KeyTab, 0x7f: KeyBackspace, 8: KeyBackspace,
 	1: KeyHome, 2: KeyLeft, 3: KeyInterrupt, 4: KeyHangUp, 5: KeyEnd, 6: KeyRight, 11: KeyKillAfter,
 	12: KeyRedraw, 14: KeyDown, 16: KeyUp, 21: KeyKillBefore, 23: KeyKillWord, 26: KeySuspend,
 }

@@ -29,7 +29,7 @@ const slashHelp = `/mcp                   the servers: how they are, and how man
 /model [NAME]          the model; with PROVIDER/NAME another one from now on
 /quit                  leave, as Ctrl-D does
 
-Enter sends; Alt-Enter, Ctrl-J, or \ and Enter begin a new line. Tab completes, and
+Enter sends; Alt-Enter, or \ and Enter, begin a new line. Tab completes, and
 the arrows up and down go through what was typed before.
 Ctrl-C cancels what runs; twice it leaves.`
 
