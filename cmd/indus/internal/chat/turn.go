@@ -42,7 +42,7 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.mu.Lock()
-	t.turn = &turn{Terminal: t, began: time.Now(), asked: map[string]time.Duration{}}
+	t.turn = &turn{Terminal: t, began: time.Now(), wrote: true, asked: map[string]time.Duration{}}
 	t.mu.Unlock()
 	done := make(chan error, 1)
 	go func() {

@@ -37,8 +37,8 @@ type conversation struct {
 }
 
 // converse is "indus" on a terminal. It ends with /quit, Ctrl-D, a second Ctrl-C, or its context, which SIGHUP ends too.
-func converse(ctx context.Context, f *flags, s show.Streams) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+func converse(outer context.Context, f *flags, s show.Streams) error {
+	ctx, stop := signal.NotifyContext(outer, syscall.SIGHUP)
 	defer stop()
 	in, _ := show.Terminal(s.In)
 	out, _ := show.Terminal(s.Out)
@@ -60,7 +60,10 @@ func converse(ctx context.Context, f *flags, s show.Streams) error {
 	}
 	for {
 		leave, err := c.step(ctx)
-		if leave || err != nil {
+		switch {
+		case leave, ctx.Err() != nil && outer.Err() == nil: // the terminal is gone: nobody reads an error
+			return nil
+		case err != nil:
 			return err
 		}
 	}
@@ -266,8 +269,8 @@ func (c *conversation) reportServers() {
 		c.seen[st.Server] = news
 		if st.Fault != nil {
 			c.streams.Reportf("%s", command.Explain(st.Fault))
-			continue
+		} else {
+			c.streams.Reportf("%s", news)
 		}
-		c.streams.Reportf("%s", news)
 	}
 }

@@ -187,7 +187,7 @@ func (c *conversation) printLog(ctx context.Context, server string) error {
 func serverNews(st interop.EndpointStatus) string {
 	switch {
 	case st.Fault != nil:
-		return st.Fault.Error()
+		return st.Server + " is down" // whatever the next attempt ends with
 	case st.Phase.Usable() && st.Tools > 0: // it has not said yet which, or has none
 		return st.Server + " is ready: " + show.Count(st.Tools, "tool")
 	}

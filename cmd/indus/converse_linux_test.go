@@ -1,0 +1,210 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/modelserver"
+	"github.com/indusagi/indus/internal/testkit/screen"
+	"golang.org/x/sys/unix"
+)
+
+// window is a terminal with indus in it: its screen, and all bytes that were written to it.
+type window struct {
+	*program
+	*screen.Screen
+	raw          transcript
+	at           int // how much of it was seen
+	control, tty *os.File
+	cooked       unix.Termios
+}
+
+// atPrompt is an empty prompt, and asksFor the end of a question.
+const (
+	atPrompt = `> \r\x1b\[2C`
+	asksFor  = `  allow\? \r\x1b\[9C`
+)
+
+// openWindow starts a conversation with a scripted model and these servers.
+func openWindow(t *testing.T, model *modelserver.Server, servers map[string]row, args ...string) *window {
+	t.Helper()
+	w := &window{Screen: screen.New(70, 40, func(r rune) int { return show.Columns(string(r)) })}
+	w.control, w.tty = openTerminal(t, 70, 40)
+	w.cooked = w.mode(t)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(io.MultiWriter(w.Screen, &w.raw), w.control)
+	}()
+	t.Cleanup(func() {
+		w.tty.Close()
+		<-read
+		w.control.Close()
+	})
+	cmd := indusCommand(t, servers, append([]string{"--base-url", model.URL, "--model", "m"}, args...)...)
+	cmd.Env = append(cmd.Env, "TERM=xterm", "NO_COLOR=1")
+	w.program = launchOn(t, cmd, w.tty)
+	w.sees(`Ctrl-D leaves\r\n`)
+	w.sees(atPrompt)
+	return w
+}
+
+// launchOn starts a command that has the terminal for everything, so that launch makes no pipe to its stdin.
+func launchOn(t *testing.T, cmd *exec.Cmd, tty *os.File) *program {
+	t.Helper()
+	p := &program{t: t, cmd: cmd, done: make(chan struct{})}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.done)
+		_ = cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-p.done
+	})
+	return p
+}
+
+// types types, and waits until that comes of it.
+func (w *window) types(keys, pattern string) {
+	w.t.Helper()
+	if _, err := io.WriteString(w.control, keys); err != nil {
+		w.t.Fatal(err)
+	}
+	w.sees(pattern)
+}
+
+// sees waits for what is written after what it saw last.
+func (w *window) sees(pattern string) {
+	w.t.Helper()
+	re := regexp.MustCompile(pattern)
+	late := time.After(deadline)
+	for {
+		text, more := w.raw.soFar()
+		if m := re.FindStringIndex(text[w.at:]); m != nil {
+			w.at += m[1]
+			return
+		}
+		select {
+		case <-more:
+		case <-w.done:
+			w.t.Fatalf("it ended without %q; the screen:\n%s", pattern, w.String())
+		case <-late:
+			w.t.Fatalf("never saw %q; the screen:\n%s", pattern, w.String())
+		}
+	}
+}
+
+// resize changes the window's width.
+func (w *window) resize(columns uint16) {
+	w.t.Helper()
+	w.Resize(int(columns), 40)
+	if err := unix.IoctlSetWinsize(int(w.control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: 40}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// mode is that of the terminal.
+func (w *window) mode(t *testing.T) unix.Termios {
+	t.Helper()
+	got, err := unix.IoctlGetTermios(int(w.tty.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *got
+}
+
+// left checks that indus ended with that code, and left the terminal as it was.
+func (w *window) left(code int) {
+	w.t.Helper()
+	w.ends(code)
+	if got := w.mode(w.t.(*testing.T)); got != w.cooked {
+		w.t.Errorf("the terminal's mode is %+v, and was %+v", got, w.cooked)
+	}
+	if u := w.Unknown(); u != nil {
+		w.t.Errorf("the terminal was sent %q", u)
+	}
+}
+
+// TestAConversation is one, with a tool of a server, a slow one that is cancelled, and a server that is down, in a window that
+// is resized.
+func TestAConversation(t *testing.T) {
+	t.Parallel()
+	call := func(name, input string) []modelserver.Call { return []modelserver.Call{{Name: name, Input: input}} }
+	model := modelserver.New(t,
+		modelserver.Turn{Text: "I **ask** it.\n", Calls: call("good__echo", `{"message":"hello\u001b[2J"}`)},
+		modelserver.Turn{Text: "It said `hello`:\n\n- once\n- &#27;]0;x&#7;and [no more](http://x/y)\n"},
+		modelserver.Turn{Calls: call("bash", `{"command":"sleep 60"}`)},
+	)
+	w := openWindow(t, model, map[string]row{"good": {fixture.Build(t), nil, nil}, "down": {"/bin/false", nil, nil}}, "--allow", "bash")
+	w.types("ask it\ry\r", `good__echo wants to run`) // the y is typed before the question, and answers nothing
+	w.sees(asksFor)
+	w.types("y\r", `2 steps, .*s\r\n`)
+	w.sees(atPrompt)
+	text := w.String()
+	for _, want := range []string{
+		"indus: down: connect: ",
+		"> ask it\n\nI **ask** it.\n\n? good__echo wants to run\n  │ echo of the server good\n  │ message: hello\\u{1b}[2J\n  y once",
+		"  allow? y\n✓ good__echo hello[2J  ",
+		"\n\nIt said `hello`:\n\n• once\n• ]0;xand no more (http://x/y)\n\n200 tokens in, 20 out, 2 steps, ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+
+	w.types("slow\r", `bash sleep 60`)
+	w.resize(36)
+	w.sees(`bash sleep 60`)
+	w.types("later", `> later`)
+	w.types("\x03", `cancelled\r\n`)
+	w.sees(`> later`)
+	after := w.String()[strings.Index(w.String(), "> slow"):]
+	if !strings.HasPrefix(after, "> slow\n\n✗ bash sleep 60  ") || strings.Count(after, "sleep 60") != 1 {
+		t.Errorf("the turn that was cancelled:\n%s", after)
+	}
+	w.types("\x15/mcp\r", `down +faulted`)
+	w.sees(atPrompt)
+	w.types("/mpc\r", `no command /mpc`)
+	w.sees(atPrompt)
+	w.types("\x03", `again leaves`)
+	w.types("\x03", `indus --resume=`)
+	w.left(0)
+	if t.Failed() {
+		t.Logf("the screen:\n%s", w.String())
+	}
+}
+
+// TestConversationsEnd: however that comes about, the terminal is as it was.
+func TestConversationsEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(w *window)
+		code int
+	}{
+		"Ctrl-D":               {func(w *window) { w.types("\x04", "") }, 0},
+		"/quit":                {func(w *window) { w.types("/quit\r", "") }, 0},
+		"SIGTERM":              {func(w *window) { w.signal(syscall.SIGTERM) }, 130},
+		"SIGHUP":               {func(w *window) { w.signal(syscall.SIGHUP) }, 0},
+		"SIGTERM in a turn":    {func(w *window) { w.types("wait\r", `thinking`); w.signal(syscall.SIGTERM) }, 130},
+		"two Ctrl-C in a turn": {func(w *window) { w.types("wait\r", `thinking`); w.types("\x03\x03", "") }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := openWindow(t, modelserver.New(t, modelserver.Turn{Hang: true}), nil, "--no-tools")
+			c.end(w)
+			w.left(c.code)
+		})
+	}
+}
