@@ -3,7 +3,6 @@ package toolbox
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -146,19 +145,12 @@ func (v value) within(budget int) (json.RawMessage, int) {
 	return text.Quote(shown), n
 }
 
-// cutMiddle takes the middle out of s, which is UTF-8, so that what is left and the note about it fit in budget bytes: the
-// beginning of an output says what it is, and the end how it went. The note itself is never cut. A negative budget is none.
+// cutMiddle takes the middle out of s, which is UTF-8, so that it fits in budget bytes. A negative budget is none.
 func cutMiddle(s string, budget int) (string, int) {
 	if budget < 0 || len(s) <= budget {
 		return s, 0
 	}
-	note := func(n int) string { return fmt.Sprintf("\n… %d bytes cut …\n", n) }
-	room := max(0, budget-len(note(len(s)))) // what is cut is less, so its note is no longer
-	head, tail := text.Cut(s, room-room/2), len(s)-room/2
-	for tail < len(s) && !utf8.RuneStart(s[tail]) {
-		tail++
-	}
-	return head + note(tail-len(head)) + s[tail:], tail - len(head)
+	return text.Middle(s, s, -len(s), budget)
 }
 
 func stringOf(raw json.RawMessage) (s string, ok bool) {

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -149,6 +150,20 @@ func Cut(s string, most int) string {
 		end--
 	}
 	return s[:end]
+}
+
+// Middle is a text without its middle, in at most most bytes, and how many bytes are not there: the beginning of an output
+// says what it is, and the end how it went. The text begins with head and ends with tail, between which missing bytes are
+// gone; of one text s these are s, s and -len(s). The note that says how much is gone is never cut.
+func Middle(head, tail string, missing, most int) (string, int) {
+	note := func(n int) string { return fmt.Sprintf("\n… %d bytes cut …\n", n) }
+	room := max(0, most-len(note(missing+len(head)+len(tail)))) // what is gone is less, so its note is no longer
+	begin, from := Cut(head, room-room/2), max(0, len(tail)-room/2)
+	for from < len(tail) && !utf8.RuneStart(tail[from]) {
+		from++
+	}
+	missing += len(head) - len(begin) + from
+	return begin + note(missing) + tail[from:], missing
 }
 
 // Clip is [Cut] with an ellipsis where something is missing, which most does not count.

@@ -108,3 +108,25 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+func TestMiddle(t *testing.T) {
+	const digits = "0123456789"
+	long := strings.Repeat(digits, 10)
+	for _, tt := range []struct {
+		head, tail    string
+		missing, most int
+		want          string
+		gone          int
+	}{
+		{long, long, -100, 40, "012345678\n… 83 bytes cut …\n23456789", 83},
+		{digits, digits, 1000, 100, digits + "\n… 1000 bytes cut …\n" + digits, 1000},
+		{digits, digits, 1000, 32, "0123\n… 1012 bytes cut …\n6789", 1012},
+		{digits, digits, 5, 0, "\n… 25 bytes cut …\n", 25},
+		{"語語", "語語", 1, 32, "語\n… 7 bytes cut …\n語", 7},
+	} {
+		got, gone := text.Middle(tt.head, tt.tail, tt.missing, tt.most)
+		if got != tt.want || gone != tt.gone || tt.most > 24 && len(got) > tt.most {
+			t.Errorf("%q … %q: %q, %d, want %q, %d", tt.head, tt.tail, got, gone, tt.want, tt.gone)
+		}
+	}
+}

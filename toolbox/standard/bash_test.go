@@ -140,7 +140,7 @@ func TestBashSaysHowMuchIsMissing(t *testing.T) {
 	r := toolbox.NewRegistry(tc)
 	r.Add(standard.Bash())
 	got := call(t, r, "bash", bashInput(t, "seq -w 1 9999", nil))
-	head, rest, _ := strings.Cut(got, "… ")
+	head, rest, _ := strings.Cut(got, "\n… ")
 	count, tail, _ := strings.Cut(rest, " bytes cut …\n")
 	var missing int
 	if _, err := fmt.Sscan(count, &missing); err != nil {
@@ -148,9 +148,6 @@ func TestBashSaysHowMuchIsMissing(t *testing.T) {
 	}
 	if sum := len(head) + missing + len(tail) + 1; sum != 5*9999 { // the last line's end is not shown
 		t.Errorf("%d bytes in all: %s", sum, got)
-	}
-	if !strings.HasSuffix(head, "\n") || !strings.HasSuffix(tail, "\n9999") {
-		t.Error(got)
 	}
 }
 

@@ -1,11 +1,10 @@
 package standard
 
 import (
-	"fmt"
-	"strings"
+	"bytes"
+	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/toolbox"
@@ -73,15 +72,22 @@ func (c *captured) after(seen int) <-chan struct{} {
 	return already
 }
 
-// last is the end of what is there, in at most most bytes, and how much has ever been written.
+// last is the end of what is there, from the start of a line where there is one, in at most most bytes, and how much has
+// ever been written.
 func (c *captured) last(most int) (end string, total int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.tail
 	if len(all) < most {
-		all = append(append([]byte{}, c.head...), c.tail...)
+		all = slices.Concat(c.head, c.tail)
 	}
-	return string(all[max(0, len(all)-most):]), c.total
+	if len(all) > most {
+		all = all[len(all)-most:]
+		if i := bytes.IndexByte(all, '\n'); i < len(all)-1 {
+			all = all[i+1:]
+		}
+	}
+	return string(all), c.total
 }
 
 // take is what was written since the last take, harmless and in at most room bytes, and how much has been written in all.
@@ -104,42 +110,18 @@ func (c *captured) take(room int) (output string, total int) {
 	return abridge(head, tail, missing, room), total
 }
 
-// abridge is the output that begins with head and ends with tail, in at most about room bytes.
+// abridge is the output that begins with head and ends with tail, harmless, in at most room bytes.
 func abridge(head, tail []byte, missing, room int) string {
 	begin, end := text.Printed(string(head)), text.Printed(string(tail))
 	if missing == 0 {
-		begin, end = text.Printed(string(head)+string(tail)), ""
+		begin = text.Printed(string(head) + string(tail))
 		if len(begin) <= room {
 			return begin
 		}
-		begin, end = begin[:len(begin)/2], begin[len(begin)/2:]
+		end, missing = begin, -len(begin)
 	}
-	most := room / 2
-	first, last := firstLines(begin, most), lastLines(end, most)
-	missing += len(begin) - len(first) + len(end) - len(last)
-	return fmt.Sprintf("%s\n… %d bytes cut …\n%s", strings.TrimSuffix(first, "\n"), missing, last)
-}
-
-// firstLines is the beginning of s in at most most bytes: whole lines where that costs less than half of it.
-func firstLines(s string, most int) string {
-	cut := strings.ToValidUTF8(text.Cut(s, most), "")
-	if i := strings.LastIndexByte(cut, '\n') + 1; i > len(cut)/2 {
-		return cut[:i]
-	}
-	return cut
-}
-
-// lastLines is its end.
-func lastLines(s string, most int) string {
-	from := max(0, len(s)-most)
-	for from < len(s) && !utf8.RuneStart(s[from]) {
-		from++
-	}
-	s = s[from:]
-	if i := strings.IndexByte(s, '\n') + 1; i < len(s)/2 {
-		return s[i:]
-	}
-	return s
+	shown, _ := text.Middle(begin, end, missing, room)
+	return shown
 }
 
 // report tells whoever listens to the call of the end of what is there, now and then, until stop is called.
@@ -158,7 +140,7 @@ func (c *captured) report(tc *toolbox.Context) (stop func()) {
 			}
 			var end string
 			end, seen = c.last(reported)
-			tc.Report(toolbox.Progress{Done: float64(seen), Message: strings.ToValidUTF8(lastLines(text.Printed(end), reported), "\uFFFD")})
+			tc.Report(toolbox.Progress{Done: float64(seen), Message: text.Printed(end)})
 			select {
 			case <-over:
 			case <-time.After(reportEvery):

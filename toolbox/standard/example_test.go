@@ -162,3 +162,39 @@ func ExampleFind() {
 	// docs/
 	// docs/use.md
 }
+
+func ExampleBash() {
+	box, remove := project(standard.Bash())
+	defer remove()
+	show(box, "bash", `{"command":"ls *.go; exit 3"}`)
+	// Output:
+	// main.go
+	// rain.go
+	// (exit status 3)
+}
+
+func ExampleNew() {
+	deck := standard.New(nil)
+	defer deck.Close()
+	box, remove := project(deck.Tools()...)
+	defer remove()
+	show(box, "todo", `{"tasks":[{"text":"Read rain.go","status":"done"},{"text":"Mend it","status":"in_progress"}]}`)
+	show(box, "webfetch", `{"url":"http://127.0.0.1/"}`)
+	// Output:
+	// [x] Read rain.go
+	// [>] Mend it
+	// (1 of 2 done)
+	// webfetch: http://127.0.0.1/: 127.0.0.1 is a loopback address: only public addresses are fetched
+}
+
+func ExampleHarmless() {
+	for _, c := range []toolbox.Call{
+		{Name: "read", Input: json.RawMessage(`{"path":"main.go"}`)},
+		{Name: "bash", Input: json.RawMessage(`{"command":"ls"}`)},
+	} {
+		fmt.Println(c.Name, standard.Harmless(c))
+	}
+	// Output:
+	// read true
+	// bash false
+}
