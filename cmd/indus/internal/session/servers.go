@@ -162,11 +162,12 @@ func (x *session) look() (order []string, now map[string]seen) {
 	if x.servers == nil {
 		return nil, now
 	}
+	all := x.servers.Snapshot("")
 	for _, st := range x.servers.Status() {
 		order = append(order, st.Server)
-		now[st.Server] = seen{health(st), map[string]string{}}
+		now[st.Server] = seen{health(st, slices.Contains(all.Pending, st.Server)), map[string]string{}}
 	}
-	for _, d := range x.servers.Snapshot("").Tools {
+	for _, d := range all.Tools {
 		if s, ok := now[d.Server]; ok {
 			s.tools[d.Name] = agent.Fingerprint(d)
 		}
@@ -175,11 +176,11 @@ func (x *session) look() (order []string, now map[string]seen) {
 }
 
 // health is how a server is, in the words of the briefing.
-func health(st interop.EndpointStatus) string {
+func health(st interop.EndpointStatus, pending bool) string {
 	switch {
 	case st.Fault != nil:
 		return "cannot be reached: " + quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300)
-	case st.Phase.Usable():
+	case st.Phase.Usable() && !pending:
 		return "ready"
 	}
 	return "not ready yet; its tools come with a later message"
