@@ -52,7 +52,8 @@
 //
 // Approvals are kept in approvals.json of [StateDir], or where a link of that name leads.
 // If somebody else owns it or can write there, or it cannot be read, nothing counts as
-// approved, and a note says so.
+// approved, and a note says so. Tools that a person lets run unasked in a project are kept beside them
+// ([ApproveTools], [RevokeTools], [ApprovedTools]).
 //
 // # The file
 //
