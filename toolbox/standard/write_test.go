@@ -197,7 +197,7 @@ func TestChangesKeepPermissions(t *testing.T) {
 
 func TestChangesAreBounded(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"large": strings.Repeat("x\n", 4<<20) + "y", "many": strings.Repeat("a", 1<<20), "image": "\x89PNG\r\n\x1a\n\x00", "rows": lines(400_000)})
+	dir := tree(t, map[string]string{"large": strings.Repeat("x", 8<<20) + "y", "many": strings.Repeat("a", 1<<20), "image": "\x89PNG\r\n\x1a\n\x00", "rows": strings.Repeat("\n", 300_000)})
 	tc, r := withFiles(t, dir)
 	for _, name := range []string{"large", "many", "image", "rows"} {
 		call(t, r, "read", quoted(t, "path", name))
@@ -207,10 +207,10 @@ func TestChangesAreBounded(t *testing.T) {
 		{"write", quoted(t, "path", "large", "content", "z"), "error: write: large has more than 8 MiB: it is too large to be changed here"},
 		{"write", quoted(t, "path", "new", "content", strings.Repeat("x", 8<<20+1)), "error: write: new would have more than 8 MiB"},
 		{"edit", `{"path":"many","old":"a","new":"` + strings.Repeat("b", 10) + `","all":true}`, "error: edit: many would have more than 8 MiB"},
-		{"edit", `{"path":"many","old":"a","new":"` + strings.Repeat("b", 4<<20) + `","all":true}`, "error: edit: many would have more than 8 MiB"},
+		{"edit", `{"path":"many","old":"a","new":"` + strings.Repeat("b", 64<<10) + `","all":true}`, "error: edit: many would have more than 8 MiB"},
 		{"edit", quoted(t, "path", "image", "old", "P", "new", "Q"), "error: edit: image is not text: image/png"},
 		{"write", quoted(t, "path", "image", "content", "x"), "error: write: image is not text: image/png"},
-		{"write", quoted(t, "path", "rows", "content", strings.Repeat("\n", 300_000)), "(rows is changed; with 400000 lines before and 300000 now the difference is not shown)"},
+		{"write", quoted(t, "path", "rows", "content", strings.Repeat("\n", 200_001)), "(rows is changed; with 300000 lines before and 200001 now the difference is not shown)"},
 	}
 	for _, tt := range tests {
 		if got := call(t, r, tt.tool, tt.input); got != tt.want {
