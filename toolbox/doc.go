@@ -78,7 +78,8 @@
 // A [Context] is a directory by its [FS], a [Shell], a budget, and what was read before.
 // [NewContext] makes one of a real directory; the zero Context, which is what a
 // Registry without one has, refuses everything. [DirFS] cannot be left, by ".." or by
-// symlinks. [LocalShell] confines nothing.
+// symlinks. [LocalShell] confines nothing. A tool that changes files holds [Context.Change] from its look at one until that
+// is written, and [ReadMark.Fresh] says whether the caller knows what it is about to replace.
 //
 // # Concurrency
 //
