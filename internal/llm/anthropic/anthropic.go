@@ -45,7 +45,7 @@ type Options struct {
 type Model struct {
 	options Options
 	server  *llm.Server
-	client  anthropic.Client
+	service anthropic.MessageService
 }
 
 var _ agent.Provider = (*Model)(nil)
@@ -72,7 +72,7 @@ func New(o Options) *Model {
 	if o.Key != "" {
 		with = append(with, option.WithAPIKey(o.Key))
 	}
-	m.client = anthropic.NewClient(with...)
+	m.service = anthropic.NewMessageService(with...) // a whole client links every API there is: 80 MB
 	return m
 }
 
@@ -85,7 +85,7 @@ func (m *Model) Profile() *schema.Profile { return m.options.Profile }
 // Generate implements agent.Provider.
 func (m *Model) Generate(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
 	var resp *http.Response
-	err := m.client.Post(ctx, "v1/messages", m.params(r), &resp)
+	err := m.service.NewStreaming(ctx, m.params(r), option.WithResponseBodyInto(&resp)).Err()
 	if err != nil {
 		return agent.Reply{}, m.server.Fault(ctx, err)
 	}

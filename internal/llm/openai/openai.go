@@ -53,7 +53,7 @@ type Options struct {
 type Model struct {
 	options Options
 	server  *llm.Server
-	client  openai.Client
+	service openai.ChatCompletionService
 	blind   atomic.Bool // the model has refused images
 }
 
@@ -83,7 +83,7 @@ func New(o Options) *Model {
 	if o.Key != "" {
 		with = append(with, option.WithAPIKey(o.Key))
 	}
-	m.client = openai.Client{Options: with} // NewClient would read the environment
+	m.service = openai.ChatCompletionService{Options: with} // NewClient would read the environment, and link every API there is
 	return m
 }
 
@@ -130,7 +130,7 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, hear func(agent.P
 
 func (m *Model) ask(ctx context.Context, r agent.Request, hear func(agent.Piece), blind bool) (*answer, error) {
 	var resp *http.Response
-	if err := m.client.Post(ctx, "chat/completions", m.params(r, blind), &resp); err != nil {
+	if err := m.service.NewStreaming(ctx, m.params(r, blind), option.WithResponseBodyInto(&resp)).Err(); err != nil {
 		return nil, err
 	}
 	a := &answer{intake: llm.NewIntake(r, hear), provider: m.Name(), at: map[int64]*call{}}

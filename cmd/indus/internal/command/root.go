@@ -91,7 +91,6 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 		Use:               "indus",
 		Short:             "MCP servers' tools in, and out again",
 		Long:              rootHelp,
-		Version:           moduleVersion(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              NoSuchCommand,
@@ -101,11 +100,10 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { s.HelpErr = WriteHelp(s, cmd) })
 	root.SetHelpCommand(newHelp())
 	root.SetFlagErrorFunc(badFlag)
-	root.Flags().Bool("version", false, "which indus this is") // or else it is -v too
 	s.Log.Add(root)
-	root.SetVersionTemplate("indus {{.Version}}\n")
 	all := tree(s)
 	all.Session(root, s)
+	addVersionFlag(root, s)
 	root.AddCommand(newMCP(all.MCP), newCompletion(s), newVersion(s), newMan())
 	root.AddCommand(all.Own...)
 	return root
