@@ -25,7 +25,7 @@ func (a Ask) Listed() bool { return a.Tool.Tool != "" }
 
 // isSame reports whether two asks are about a tool that is the same.
 func (a Ask) isSame(o Ask) bool {
-	return a.Listed() == o.Listed() && bytes.Equal(identity(a.Tool), identity(o.Tool))
+	return bytes.Equal(identity(a.Tool), identity(o.Tool))
 }
 
 // Guard wraps a source: permit sees each call before it runs. nil lets it run; an error refuses it, and the model is told

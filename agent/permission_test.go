@@ -156,6 +156,56 @@ func TestAnAnswerThatCannotBeKept(t *testing.T) {
 	}
 }
 
+// gullible is a Memory that allows all that it is asked about.
+type gullible struct{ t *testing.T }
+
+func (gullible) Allowed(agent.Ask) bool { return true }
+
+func (g gullible) Allow(a agent.Ask) error {
+	g.t.Errorf("it is to keep %q", a.Tool.Name)
+	return nil
+}
+
+// TestANameIsNotATool holds that nothing but a person, a pattern or All lets a tool run of which only the name is known.
+func TestANameIsNotATool(t *testing.T) {
+	asked := 0
+	p := &agent.Permissions{
+		Memory: gullible{t}, Harmless: func(agent.Ask) bool { return true },
+		Ask: func(context.Context, agent.Ask) (agent.Verdict, error) {
+			asked++
+			return agent.Always, nil
+		},
+	}
+	guarded := agent.Guard(source(toolbox.Snapshot{Pending: []string{"s"}, Tools: []toolbox.Descriptor{described("a", "")}}), p.Permit)
+	for i, name := range []string{"a", "s__a", "s__a"} {
+		if r, err := guarded.Do(t.Context(), toolbox.Call{Name: name}); err != nil || r.IsError() || asked != i {
+			t.Error(name, err, asked)
+		}
+	}
+}
+
+// TestAQuestionMayGoAwayAsItsTurnComes holds that those after it are asked all the same.
+func TestAQuestionMayGoAwayAsItsTurnComes(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			brief, cancel := context.WithCancel(t.Context())
+			p := &agent.Permissions{Ask: func(context.Context, agent.Ask) (agent.Verdict, error) {
+				time.Sleep(time.Minute)
+				cancel()
+				return agent.Once, nil
+			}}
+			var all sync.WaitGroup
+			for i, ctx := range []context.Context{t.Context(), brief, t.Context()} {
+				all.Go(func() {
+					time.Sleep(time.Duration(i) * time.Second)
+					_ = p.Permit(ctx, agent.Ask{Tool: described(fmt.Sprint(i), "")}) // it ends
+				})
+			}
+			all.Wait()
+		})
+	}
+}
+
 func TestPatternsAreChecked(t *testing.T) {
 	for _, good := range [][]string{nil, {"bash", "github__*", "fs__read_*", "[a-c]?"}} {
 		if err := (&agent.Permissions{Allow: good}).Check(); err != nil {
