@@ -23,8 +23,8 @@ func (x *session) deal() error {
 		return err
 	}
 	tc.ID = x.id
-	tc.FS = ownFiles{FS: tc.FS, dir: x.dir, own: ownDirectories()}
-	tc.Shell = keyless{tc.Shell}
+	tc.FS = ownFiles{FS: tc.FS, dir: x.dir, own: append(ownDirectories(), x.flags.trusted()...)}
+	tc.Shell = keyless{tc.Shell, keyVariables()}
 	x.deck = standard.New(&standard.Options{AllowPrivate: x.flags.private})
 	x.local = toolbox.NewRegistry(tc)
 	x.local.Add(chosenTools(x.deck.Tools(), x.flags.tools)...)
@@ -71,14 +71,28 @@ func checkTools(names []string) error {
 
 // keyless is a shell without the keys of models: a command has no need of them, and "env" would show them to the model, and
 // to its provider.
-type keyless struct{ toolbox.Shell }
+type keyless struct {
+	toolbox.Shell
+	variables []string
+}
+
+// keyVariables are those that keys may be taken from, of this model or of one that /model changes to.
+func keyVariables() (names []string) {
+	set, _ := readSettings() // who cannot be read named no variable
+	for _, p := range append(slices.Clone(providers), service{keyEnv: set.KeyEnv}) {
+		if p.keyEnv != "" {
+			names = append(names, p.keyEnv)
+		}
+	}
+	return names
+}
 
 // Run implements [toolbox.Shell].
 func (k keyless) Run(ctx context.Context, c toolbox.Command) (int, error) {
 	c.Env = slices.Clone(c.Env)
-	for _, p := range providers {
-		if _, set := os.LookupEnv(p.keyEnv); set && p.keyEnv != "" {
-			c.Env = append(c.Env, p.keyEnv+"=")
+	for _, name := range k.variables {
+		if _, set := os.LookupEnv(name); set {
+			c.Env = append(c.Env, name+"=")
 		}
 	}
 	return k.Shell.Run(ctx, c)
@@ -96,6 +110,22 @@ func ownDirectories() (dirs []string) {
 		}
 	}
 	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
+}
+
+// trusted are files that were named on the command line and are gone by without approval: what --mcp names starts at once, and the
+// ledger says which tools were approved.
+func (f *flags) trusted() (files []string) {
+	named := slices.Clone(f.Paths)
+	if ledger, err := f.Path(); err == nil {
+		named = append(named, ledger)
+	}
+	for _, name := range named {
+		info, err := os.Stat(name)
+		if path, failed := filepath.Abs(name); failed == nil && (err != nil || !info.IsDir()) {
+			files = append(files, path)
+		}
+	}
+	return files
 }
 
 // ownFiles is files of which those of indus itself can be read and not changed. A tool that could change them would approve itself.
