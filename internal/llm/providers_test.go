@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -337,6 +338,43 @@ func TestEndless(t *testing.T) {
 			s.Close()
 		}
 	})
+}
+
+// mute answers with so much, and then with nothing.
+type mute string
+
+func (m mute) RoundTrip(r *http.Request) (*http.Response, error) {
+	if m == "" {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return &http.Response{StatusCode: 200, Request: r, Body: io.NopCloser(io.MultiReader(strings.NewReader(string(m)), until(r.Context().Done())))}, nil
+}
+
+type until <-chan struct{}
+
+func (u until) Read([]byte) (int, error) {
+	<-u
+	return 0, errors.New("gone")
+}
+
+// TestSilence holds that a server that says nothing any more is not waited for until somebody comes.
+func TestSilence(t *testing.T) {
+	for _, said := range []mute{"", ": ping\n\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &http.Client{Transport: said}
+			for _, p := range []agent.Provider{
+				openai.New(openai.Options{Model: "m", BaseURL: "http://model.test", HTTPClient: c}),
+				anthropic.New(anthropic.Options{Model: "m", BaseURL: "http://model.test", HTTPClient: c}),
+			} {
+				_, err := p.Generate(t.Context(), hello, nil)
+				var e *agent.ProviderError
+				if !errors.As(err, &e) || e.Temporary() || !strings.Contains(e.Message, "the server has sent nothing for 15m0s") {
+					t.Errorf("%q: %v", said, err)
+				}
+			}
+		})
+	}
 }
 
 func number(i int) string { b, _ := json.Marshal(i); return string(b) }

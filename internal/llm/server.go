@@ -25,6 +25,9 @@ const (
 	maxFault = 64 << 10
 	// maxReason bounds what is shown of a reason.
 	maxReason = 1000
+	// maxSilence is how long a server may send nothing: one on this machine first loads its model, which takes minutes. Without it
+	// a script would wait for ever.
+	maxSilence = 15 * time.Minute
 )
 
 // Server is a model's server.
@@ -58,16 +61,59 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.next.RoundTrip(r)
+	ctx, cancel := context.WithCancelCause(r.Context())
+	l := &listening{cancel: cancel, cause: func() error { return context.Cause(ctx) }}
+	l.silence = time.AfterFunc(maxSilence, func() { cancel(Malformed("the server has sent nothing for %v", maxSilence)) })
+	resp, err := t.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
+		err = l.why(err)
+		l.end()
 		return nil, err
 	}
+	l.ReadCloser, resp.Body = resp.Body, l
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode == http.StatusOK && kind != "application/json" && kind != "text/html" {
 		return resp, nil
 	}
 	defer resp.Body.Close()
 	return nil, t.server.answered(resp, kind)
+}
+
+// listening is the body of an answer, which ends where nothing comes any more.
+type listening struct {
+	io.ReadCloser
+	silence *time.Timer
+	cancel  context.CancelCauseFunc
+	cause   func() error // of the request's context
+}
+
+// Read implements io.Reader.
+func (l *listening) Read(b []byte) (int, error) {
+	n, err := l.ReadCloser.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return n, l.why(err)
+	}
+	l.silence.Reset(maxSilence)
+	return n, err
+}
+
+// Close implements io.Closer.
+func (l *listening) Close() error {
+	l.end()
+	return l.ReadCloser.Close()
+}
+
+func (l *listening) end() {
+	l.silence.Stop()
+	l.cancel(nil)
+}
+
+// why is err, or the silence that has led to it.
+func (l *listening) why(err error) error {
+	if silent, ok := errors.AsType[*agent.ProviderError](l.cause()); ok {
+		return silent
+	}
+	return err
 }
 
 // answered is what an answer says that is no stream.

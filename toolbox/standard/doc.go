@@ -42,7 +42,8 @@
 // context, which confines nothing. What bash starts ends with its command, what process starts with [Deck.Close], and both
 // when the program dies; on Unix a command that makes a session of its own (setsid, a daemon) outlives them.
 //
-// The web: webfetch gets pages with http and https, follows 5 redirects and sends nothing of the user's. It dials
+// The web: webfetch gets pages with http and https, follows 5 redirects within a site (of one that leads
+// to another it says where to) and sends nothing of the user's. It dials
 // addresses of the public internet only, whatever the URL, a redirect or DNS says, because it looks at the address that is
 // dialled: none that is private, loopback, link-local, shared, reserved, an IPv4 address inside an IPv6 one, or in a network
 // that this machine is in. The environment's proxies would dial in its place, and are not used.

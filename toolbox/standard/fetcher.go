@@ -98,7 +98,27 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 	if err := checkURL(next.URL); err != nil {
 		return fmt.Errorf("it redirects to %s: %w", shownURL(next.URL), err)
 	}
+	if first := before[0].URL; siteOf(next.URL) != siteOf(first) || next.URL.Scheme == "http" && first.Scheme == "https" {
+		return &elsewhere{next.URL}
+	}
 	return nil
+}
+
+// siteOf is whose a URL is. Http and https are of one site, with and without its "www.".
+func siteOf(u *url.URL) string {
+	port := u.Port()
+	if u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
+		port = ""
+	}
+	return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.") + ":" + port
+}
+
+// elsewhere is a redirect that is not followed: who has allowed a site has not allowed whatever it leads to, with what a URL says
+// to there.
+type elsewhere struct{ to *url.URL }
+
+func (e *elsewhere) Error() string {
+	return fmt.Sprintf("it redirects to another site: %s. Fetch that if it is what you need", shownURL(e.to))
 }
 
 // shownURL is a URL on one line, of bounded length and without a password.
@@ -209,6 +229,9 @@ func isTextual(kind string) bool {
 func explainFetch(err error) error {
 	if refused, ok := errors.AsType[*refusedAddress](err); ok {
 		return refused
+	}
+	if other, ok := errors.AsType[*elsewhere](err); ok {
+		return other
 	}
 	if missing, ok := errors.AsType[*net.DNSError](err); ok && missing.IsNotFound {
 		return fmt.Errorf("there is no host %s", cmp.Or(show(missing.Name), "of this name"))

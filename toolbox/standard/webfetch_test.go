@@ -148,7 +148,10 @@ func TestWebfetchShowsALongPageInParts(t *testing.T) {
 	if got := fetch(t, r, url, `,"offset":9999999`); got != fmt.Sprintf("error: webfetch: offset 9999999 is past the end: the text has %d bytes", len(all)) {
 		t.Error(got)
 	}
-	if got := fetch(t, r, url, `,"offset":1,"max":8`); !strings.HasSuffix(got, material+"ne lîne\n(bytes 2 to 10 of 220000; go on with offset 10)") {
+	if got := fetch(t, r, url, `,"offset":1,"max":8`); !strings.HasSuffix(got, material+"öne lî\n(bytes 0 to 8 of 220000; go on with offset 8)") {
+		t.Errorf("%q", got)
+	}
+	if got := fetch(t, r, page(t, "text/plain", "é"), `,"offset":1`); !strings.HasSuffix(got, material+"é") {
 		t.Errorf("%q", got)
 	}
 }
@@ -488,8 +491,8 @@ func TestWebfetchReachesPublicAddressesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	before := net.DefaultResolver
-	t.Cleanup(func() { net.DefaultResolver = before })
+	resolver := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = resolver })
 	net.DefaultResolver = names(t, map[string][]string{
 		"public.test":   {"127.0.0.9"},
 		"rebind.test":   {"127.0.0.9", "127.0.0.1"},
@@ -508,7 +511,7 @@ func TestWebfetchReachesPublicAddressesOnly(t *testing.T) {
 	r.Add(deck.Tools()...)
 	through := "http://127.0.0.9:" + webPort + "/?to="
 
-	for _, open := range []string{"http://127.0.0.9:" + webPort, "http://public.test:" + webPort, "http://rebind.test:" + webPort, through + "http://public.test:" + webPort} {
+	for _, open := range []string{"http://127.0.0.9:" + webPort, "http://public.test:" + webPort, "http://rebind.test:" + webPort, through + "http://127.0.0.9:" + webPort} {
 		if got := fetch(t, r, open); !strings.HasSuffix(got, "\npublic") {
 			t.Errorf("%s: %s", open, got)
 		}
@@ -529,6 +532,11 @@ func TestWebfetchReachesPublicAddressesOnly(t *testing.T) {
 	}
 	if hits.Load() != 0 {
 		t.Errorf("%d requests have reached this machine", hits.Load())
+	}
+	before := outside.Load()
+	other := "http://public.test:" + webPort + "/" + strings.Repeat("x", 500)
+	if got := fetch(t, r, through+other); !strings.HasSuffix(got, ": it redirects to another site: "+other+". Fetch that if it is what you need") || outside.Load() != before+1 {
+		t.Errorf("%s, %d requests", got, outside.Load()-before)
 	}
 	if got := fetch(t, r, "http://metadata.test"); got != "error: webfetch: http://metadata.test: 169.254.169.254 is a link-local address: only public addresses are fetched" {
 		t.Error(got)
