@@ -25,7 +25,7 @@ func FuzzAdapt(f *testing.F) {
 		f.Add(generated(seed).bytes())
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		for _, p := range shaped() {
+		for _, p := range rotated(len(input)) {
 			a, fault := examineAlone(input, p)
 			if fault != nil {
 				t.Fatalf("%s: %v", p.Name(), fault)
@@ -181,9 +181,9 @@ const allowance = 64 << 20
 
 // TestBombsAreBounded: every bomb is refused or adapted within the allowance, and what comes of it is within the limits.
 func TestBombsAreBounded(t *testing.T) {
-	for _, bomb := range bombs {
+	for n, bomb := range bombs {
 		input := []byte(bomb.make())
-		for _, p := range shaped() {
+		for _, p := range rotated(n) {
 			var a *schema.Adapted
 			var err error
 			used := allocated(func() { a, err = schema.Adapt(input, p) })
