@@ -84,6 +84,8 @@ type ProviderError struct {
 	Message string
 	// RetryAfter is how long the provider asks to wait; 0: it does not say.
 	RetryAfter time.Duration
+	// Final: the same request would fail again, whatever the status says.
+	Final bool
 	// TooLong: the conversation is longer than the model takes.
 	TooLong bool
 	// Err is the cause; nil where the provider answered.
@@ -105,7 +107,7 @@ func (e *ProviderError) Unwrap() error { return e.Err }
 // somebody has to do something first.
 func (e *ProviderError) Temporary() bool {
 	host, ok := errors.AsType[*net.DNSError](e.Err)
-	if e.Code == "insufficient_quota" || // OpenAI's word, with 429: nothing is left to pay with
+	if e.Final || e.Code == "insufficient_quota" || // OpenAI's word, with 429: nothing is left to pay with
 		errors.Is(e.Err, syscall.ECONNREFUSED) || ok && host.IsNotFound {
 		return false
 	}

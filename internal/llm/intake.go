@@ -53,20 +53,27 @@ func (in *Intake) Reasoning(to *strings.Builder, s string) error {
 
 // Add adds a piece that nobody hears of.
 func (in *Intake) Add(to *strings.Builder, s string) error {
-	if in.left -= len(s); in.left < 0 {
+	to.WriteString(s)
+	return in.Hold(len(s))
+}
+
+// Hold counts bytes that are kept of the message.
+func (in *Intake) Hold(n int) error {
+	if in.left -= n; in.left < 0 {
 		return Malformed("the message has more than %d MiB", maxMessage>>20)
 	}
-	to.WriteString(s)
 	return nil
 }
 
 // Begin begins a call.
-func (in *Intake) Begin(name string) error {
+func (in *Intake) Begin(id, name string) error {
 	if in.calls++; in.calls > maxCalls {
 		return Malformed("the message has more than %d calls", maxCalls)
 	}
-	in.hear(agent.Piece{Call: name})
-	return nil
+	if name != "" {
+		in.hear(agent.Piece{Call: name})
+	}
+	return in.Hold(len(id) + len(name))
 }
 
 // Call is a call that is complete. Its id is the server's, unless that is missing or was used before in the conversation.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -182,8 +183,8 @@ func TestErrors(t *testing.T) {
 		{name: "in the stream", turn: modelserver.Turn{Status: 529, Break: true, Text: "overloaded", Code: "overloaded_error"}, status: 529, says: "overloaded", temporary: true},
 		{name: "broken", turn: modelserver.Turn{Text: "a text", Break: true}, says: "broke off", temporary: true},
 		{name: "short", turn: modelserver.Turn{Raw: ": nothing\n\n"}, says: "broke off", temporary: true},
-		{name: "no JSON", turn: modelserver.Turn{Raw: "data: {\"type\":\n\n"}, status: 200, says: "no JSON"},
-		{name: "a long line", turn: modelserver.Turn{Raw: "data: " + strings.Repeat("x", 17<<20) + "\n\n"}, status: 200, says: "16 MiB"},
+		{name: "no JSON", turn: modelserver.Turn{Raw: "data: {\"type\":\n\n"}, says: "no JSON"},
+		{name: "a long line", turn: modelserver.Turn{Raw: "data: " + strings.Repeat("x", 17<<20) + "\n\n"}, says: "16 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, func(t *testing.T, provider func(string) agent.Provider) {
@@ -303,9 +304,25 @@ func TestWhatIsNoModelsServer(t *testing.T) {
 			}
 		}
 		s.Close()
-		_, err := provider(s.URL).Generate(t.Context(), hello, nil)
-		if err == nil || !strings.Contains(err.Error(), "connection refused") {
+		secure := httptest.NewTLSServer(http.NotFoundHandler())
+		secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+		t.Cleanup(secure.Close)
+		if _, err := provider(secure.URL).Generate(t.Context(), hello, nil); err == nil || !err.(*agent.ProviderError).Final || !strings.Contains(err.Error(), "certificate") {
 			t.Error(err)
+		}
+		for address, want := range map[string]string{
+			s.URL:                     "connection refused",
+			"127.0.0.1:11434":         `the base URL "127.0.0.1:11434" is none`,
+			"localhost:11434/v1":      "is none",
+			"http://[":                "is none",
+			"ftp://127.0.0.1":         "is none",
+			"http://127.0.0.1:99999/": "invalid port",
+		} {
+			_, err := provider(address).Generate(t.Context(), hello, nil)
+			var e *agent.ProviderError
+			if !errors.As(err, &e) || !strings.Contains(e.Message, want) || e.Final != strings.Contains(want, "none") {
+				t.Errorf("%s: %v", address, err)
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -35,11 +36,17 @@ type Server struct {
 	name    string
 	client  http.Client
 	secrets *secret.Set
+	// misaddressed says what is wrong with the address; "" where nothing is.
+	misaddressed string
 }
 
-// NewServer makes a server whose errors have a name, and none of the secrets. client may be nil.
-func NewServer(name string, client *http.Client, secrets ...string) *Server {
-	s := &Server{name: name, secrets: secret.New(secrets...)}
+// NewServer makes a server at an address, whose errors have a name, and neither the key nor other secrets. client may be
+// nil.
+func NewServer(name, address, key string, client *http.Client) *Server {
+	s := &Server{name: name, secrets: secret.New(append(secret.InURL(address), key)...)}
+	if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		s.misaddressed = fmt.Sprintf("the base URL %q is none: it is like \"https://example.com/v1\"", secret.URL(address))
+	}
 	if client != nil {
 		s.client = *client
 	}
@@ -140,36 +147,51 @@ func (s *Server) answered(resp *http.Response, kind string) *agent.ProviderError
 	return e
 }
 
-// Stream reads the events of an answer until each has enough, or fails. It is io.ErrUnexpectedEOF where the answer ends
-// before.
-func (s *Server) Stream(resp *http.Response, each func(data []byte) (enough bool, err error)) error {
+// Progress is how far a message has come.
+type Progress int
+
+const (
+	// More: more of the message is to come.
+	More Progress = iota
+	// Whole: the message is complete; what may follow says something about it.
+	Whole
+	// Last: nothing follows.
+	Last
+)
+
+// Stream reads the events of an answer until the last one. It is io.ErrUnexpectedEOF where the answer ends before the
+// message is whole; that it breaks off behind the message is no error.
+func (s *Server) Stream(resp *http.Response, each func(data []byte) (Progress, error)) error {
 	defer resp.Body.Close()
 	body := &io.LimitedReader{R: resp.Body, N: maxStream}
 	events := wire.NewEvents(body, maxEvent)
 	events.AtOnce = true
-	for {
+	for progress := More; progress < Last; {
 		e, err := events.Next()
 		switch {
 		case body.N <= 0:
 			return Malformed("the answer has more than %d MiB", maxStream>>20)
-		case errors.Is(err, io.EOF):
-			return io.ErrUnexpectedEOF
 		case errors.As(err, new(*wire.TooLong)):
 			return Malformed("an event of the answer has more than %d MiB", maxEvent>>20)
+		case err != nil && progress == Whole:
+			return nil
+		case errors.Is(err, io.EOF):
+			return io.ErrUnexpectedEOF
 		case err != nil:
 			return err
 		case len(e.Data) == 0:
 			continue
 		}
-		if enough, err := each(e.Data); enough || err != nil {
+		if progress, err = each(e.Data); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // Malformed is an error for an answer that makes no sense, and would not if it came again.
 func Malformed(format string, args ...any) error {
-	return &agent.ProviderError{Status: http.StatusOK, Message: fmt.Sprintf(format, args...)}
+	return &agent.ProviderError{Final: true, Message: fmt.Sprintf(format, args...)}
 }
 
 // Fault is an error of a request as agent.Provider has it.
@@ -180,6 +202,8 @@ func (s *Server) Fault(ctx context.Context, err error) error {
 	var e *agent.ProviderError
 	var at *url.Error
 	switch {
+	case s.misaddressed != "":
+		e = &agent.ProviderError{Message: s.misaddressed, Final: true, Err: err}
 	case errors.As(err, &e):
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		e = &agent.ProviderError{Message: "the answer broke off", Err: io.ErrUnexpectedEOF}
@@ -188,7 +212,7 @@ func (s *Server) Fault(ctx context.Context, err error) error {
 	default:
 		e = &agent.ProviderError{Message: err.Error(), Err: err}
 	}
-	e.Provider = s.name
+	e.Provider, e.Final = s.name, e.Final || errors.As(err, new(*tls.CertificateVerificationError))
 	e.Message = text.Clip(text.OneLine(s.secrets.Mask(e.Message)), maxReason)
 	e.Code = text.Clip(text.OneLine(s.secrets.Mask(e.Code)), 100)
 	return e

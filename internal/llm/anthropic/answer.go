@@ -8,14 +8,17 @@ import (
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/internal/llm"
-	"github.com/indusagi/indus/internal/text"
 )
+
+// blockSize is what a block holds even if it is empty.
+const blockSize = 256
 
 // answer is a message while it arrives.
 type answer struct {
 	intake   *llm.Intake
 	provider string
 	blocks   []*block
+	at       map[int64]*block // the last one of an index
 	stop     anthropic.StopReason
 	usage    agent.Usage
 }
@@ -29,28 +32,34 @@ type block struct {
 	raw       json.RawMessage // as it began
 }
 
-// event takes one event, and has enough with the last one.
-func (a *answer) event(data []byte) (enough bool, err error) {
+// event takes one event.
+func (a *answer) event(data []byte) (llm.Progress, error) {
 	var e anthropic.MessageStreamEventUnion
 	if err := json.Unmarshal(data, &e); err != nil {
-		return false, llm.Malformed("an event of the answer is no JSON: %s", text.Clip(string(data), 200))
+		return llm.More, llm.NoJSON(data)
 	}
+	var err error
 	switch e.Type {
 	case "error":
-		return false, llm.InStream(data)
+		err = llm.InStream(data)
 	case "message_start":
 		u := e.Message.Usage
 		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
 	case "content_block_start":
-		return false, a.begin(e)
+		err = a.begin(e)
 	case "content_block_delta":
-		return false, a.grow(e)
+		err = a.grow(e)
 	case "message_delta":
 		a.stop = e.Delta.StopReason
 		u := e.Usage
 		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+	case "message_stop":
+		return llm.Last, nil
 	}
-	return e.Type == "message_stop", nil
+	if a.stop != "" {
+		return llm.Whole, err
+	}
+	return llm.More, err
 }
 
 // count takes what is known by now: the counts of an event are of the whole message, or missing.
@@ -71,32 +80,29 @@ func (a *answer) count(fresh, read, written, output int64) {
 
 func (a *answer) begin(e anthropic.MessageStreamEventUnion) error {
 	c := e.ContentBlock
-	if e.Index != int64(len(a.blocks)) {
-		return llm.Malformed("block %d of the answer begins after %d others", e.Index, len(a.blocks))
-	}
-	b := &block{kind: c.Type, id: c.ID, name: c.Name, raw: json.RawMessage(c.RawJSON())}
-	a.blocks = append(a.blocks, b)
+	b := &block{kind: c.Type, id: c.ID, name: c.Name}
+	a.blocks, a.at[e.Index] = append(a.blocks, b), b
 	switch b.kind {
 	case "text":
 		return a.intake.Text(&b.text, c.Text)
 	case "thinking":
 		return a.intake.Reasoning(&b.text, c.Thinking)
 	case "tool_use":
-		if input, err := json.Marshal(c.Input); err == nil && len(input) > len("null") { // all of it at once
-			b.raw = input
-		} else {
-			b.raw = nil
+		if err := a.intake.Begin(b.id, b.name); err != nil {
+			return err
 		}
-		return a.intake.Begin(b.name)
+		b.raw, _ = json.Marshal(c.Input) // some servers send all of it at once
+	default:
+		b.raw = json.RawMessage(c.RawJSON())
 	}
-	return a.intake.Add(&strings.Builder{}, string(b.raw))
+	return a.intake.Hold(blockSize + len(b.raw))
 }
 
 func (a *answer) grow(e anthropic.MessageStreamEventUnion) error {
-	if e.Index < 0 || e.Index >= int64(len(a.blocks)) {
+	b, d := a.at[e.Index], e.Delta
+	if b == nil {
 		return llm.Malformed("block %d of the answer goes on, and has not begun", e.Index)
 	}
-	b, d := a.blocks[e.Index], e.Delta
 	switch d.Type {
 	case "text_delta":
 		return a.intake.Text(&b.text, d.Text)
@@ -136,7 +142,7 @@ func (a *answer) part(b *block) (p agent.Part, ok bool) {
 		return agent.Part{Text: b.text.String()}, b.text.Len() > 0
 	case "tool_use":
 		input := b.text.String()
-		if input == "" {
+		if input == "" && string(b.raw) != "null" {
 			input = string(b.raw)
 		}
 		return agent.Part{Call: a.intake.Call(b.id, b.name, input)}, true

@@ -14,7 +14,6 @@ import (
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/internal/llm"
-	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/schema"
 )
 
@@ -63,7 +62,7 @@ func New(o Options) *Model {
 		o.Profile = schema.Anthropic
 	}
 	m := &Model{options: o}
-	m.server = llm.NewServer(m.Name(), o.HTTPClient, append(secret.InURL(o.BaseURL), o.Key)...)
+	m.server = llm.NewServer(m.Name(), o.BaseURL, o.Key, o.HTTPClient)
 	with := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(), option.WithOpenTelemetryTraces(false), option.WithOpenTelemetryPropagation(false),
 		option.WithBaseURL(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1") + "/"),
@@ -89,7 +88,7 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, hear func(agent.P
 	if err != nil {
 		return agent.Reply{}, m.server.Fault(ctx, err)
 	}
-	a := answer{intake: llm.NewIntake(r, hear), provider: m.Name()}
+	a := answer{intake: llm.NewIntake(r, hear), provider: m.Name(), at: map[int64]*block{}}
 	if err := m.server.Stream(resp, a.event); err != nil {
 		return agent.Reply{}, m.server.Fault(ctx, err)
 	}

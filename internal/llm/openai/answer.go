@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/internal/llm"
-	"github.com/indusagi/indus/internal/text"
 )
 
 // answer is a message while it arrives.
@@ -25,7 +25,6 @@ type answer struct {
 	at        map[int64]*call // the last call of an index
 	refused   bool
 	finish    string
-	failed    bool // the stream is an error
 	usage     agent.Usage
 }
 
@@ -36,21 +35,17 @@ type call struct {
 	extra     json.RawMessage
 }
 
-// event takes one event, and has enough with the last one.
-func (a *answer) event(data []byte) (enough bool, err error) {
+// event takes one event.
+func (a *answer) event(data []byte) (llm.Progress, error) {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
-		if a.finish == "" && (a.text.Len() > 0 || len(a.calls) > 0) {
-			a.finish = "stop" // some servers give no reason
-		}
-		return a.finish != "", nil
+		return a.done()
 	}
 	var chunk openai.ChatCompletionChunk
 	if err := json.Unmarshal(data, &chunk); err != nil {
-		return false, llm.Malformed("an event of the answer is no JSON: %s", text.Clip(string(data), 200))
+		return llm.More, llm.NoJSON(data)
 	}
-	if e := chunk.JSON.ExtraFields["error"].Raw(); e != "" && e != "null" {
-		a.failed = true
-		return false, llm.InStream(data)
+	if hasValue(chunk.JSON.ExtraFields["error"]) {
+		return llm.More, llm.InStream(data)
 	}
 	if u := chunk.Usage; u.PromptTokens > 0 || u.CompletionTokens > 0 {
 		a.usage = agent.Usage{
@@ -63,19 +58,30 @@ func (a *answer) event(data []byte) (enough bool, err error) {
 			continue // one was asked for
 		}
 		if err := a.delta(c.Delta); err != nil {
-			a.failed = true
-			return false, err
+			return llm.More, err
 		}
 		if c.FinishReason != "" {
 			a.finish = c.FinishReason
 		}
 	}
-	if a.finish == "error" {
-		a.failed = true
-		return false, llm.InStream(nil)
+	switch a.finish {
+	case "":
+		return llm.More, nil
+	case "error":
+		return llm.More, llm.InStream(nil)
 	}
-	return false, nil
+	return llm.Whole, nil
 }
+
+// done ends the stream, of which some servers give no reason.
+func (a *answer) done() (llm.Progress, error) {
+	if a.finish == "" && a.text.Len() == 0 && len(a.calls) == 0 {
+		return llm.More, io.ErrUnexpectedEOF
+	}
+	return llm.Last, nil
+}
+
+func hasValue(f respjson.Field) bool { return f.Raw() != "" && f.Raw() != "null" }
 
 func (a *answer) delta(d openai.ChatCompletionChunkChoiceDelta) error {
 	a.refused = a.refused || d.Refusal != ""
@@ -101,33 +107,35 @@ func (a *answer) think(extra map[string]respjson.Field) error {
 }
 
 // call takes a piece of a call. Pieces belong together by their index, which some servers leave out, or have 0 in all of
-// them: so another id begins another call, and without any id another name behind complete arguments does.
+// them: so another id begins another call.
 func (a *answer) call(place int64, t openai.ChatCompletionChunkChoiceDeltaToolCall) error {
 	if t.JSON.Index.Valid() {
 		place = t.Index
 	}
-	c := a.at[place]
-	if c == nil || t.ID != "" && c.id != "" && t.ID != c.id ||
-		t.ID == "" && c.id == "" && t.Function.Name != "" && json.Valid([]byte(c.arguments.String())) {
-		c = &call{name: t.Function.Name}
+	c, name := a.at[place], t.Function.Name
+	if c == nil || c.another(t.ID, name) {
+		c = &call{id: t.ID, name: name}
 		a.calls, a.at[place] = append(a.calls, c), c
-		if err := a.intake.Begin(c.name); err != nil {
+		if err := a.intake.Begin(t.ID, name); err != nil {
 			return err
 		}
 	}
-	if c.id == "" {
-		c.id = t.ID
+	if extra := t.JSON.ExtraFields["extra_content"]; c.extra == nil && hasValue(extra) {
+		c.extra = json.RawMessage(extra.Raw())
+		if err := a.intake.Hold(len(c.extra)); err != nil {
+			return err
+		}
 	}
-	if c.name == "" {
-		c.name = t.Function.Name
+	return a.intake.Add(&c.arguments, t.Function.Arguments)
+}
+
+// another reports whether a piece with this id and name begins another call. Without ids another name does, and the same
+// one behind complete arguments.
+func (c *call) another(id, name string) bool {
+	if id != "" || c.id != "" {
+		return id != "" && c.id != "" && id != c.id
 	}
-	if extra := t.JSON.ExtraFields["extra_content"].Raw(); extra != "" && extra != "null" {
-		c.extra = json.RawMessage(extra)
-	}
-	return errors.Join(
-		a.intake.Add(&strings.Builder{}, t.ID+t.Function.Name+string(c.extra)), // counted again and again, as it comes
-		a.intake.Add(&c.arguments, t.Function.Arguments),
-	)
+	return name != "" && c.name != "" && (name != c.name || json.Valid([]byte(c.arguments.String())))
 }
 
 func (a *answer) reply() agent.Reply {
@@ -159,9 +167,4 @@ func (a *answer) reply() agent.Reply {
 		r.Stop = agent.StopCalls
 	}
 	return r
-}
-
-func fault(err error) (e *agent.ProviderError, ok bool) {
-	ok = errors.As(err, &e)
-	return e, ok
 }

@@ -6,7 +6,9 @@
 package openai
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -18,7 +20,6 @@ import (
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/internal/llm"
-	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/schema"
 )
 
@@ -65,18 +66,18 @@ func New(o Options) *Model {
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
 	}
-	base, err := url.Parse(o.BaseURL)
-	if err == nil && strings.Trim(base.Path, "/") == "" {
-		o.BaseURL = base.JoinPath("v1").String()
+	if base, err := url.Parse(o.BaseURL); err == nil {
+		if strings.Trim(base.Path, "/") == "" {
+			o.BaseURL = base.JoinPath("v1").String()
+		}
+		o.Provider = cmp.Or(o.Provider, providerOf(base))
 	}
-	if o.Provider == "" && err == nil {
-		o.Provider = providerOf(base)
-	}
+	o.Provider = cmp.Or(o.Provider, "openai")
 	if o.Profile == nil {
 		o.Profile = profileOf(o.Provider)
 	}
 	m := &Model{options: o}
-	m.server = llm.NewServer(m.Name(), o.HTTPClient, append(secret.InURL(o.BaseURL), o.Key)...)
+	m.server = llm.NewServer(m.Name(), o.BaseURL, o.Key, o.HTTPClient)
 	with := []option.RequestOption{
 		option.WithBaseURL(o.BaseURL), option.WithHTTPClient(m.server.Client()), option.WithMaxRetries(0), // the session tries again
 	}
@@ -134,15 +135,11 @@ func (m *Model) ask(ctx context.Context, r agent.Request, hear func(agent.Piece)
 		return nil, err
 	}
 	a := &answer{intake: llm.NewIntake(r, hear), provider: m.Name(), at: map[int64]*call{}}
-	err := m.server.Stream(resp, a.event)
-	if err != nil && a.finish != "" && !a.failed { // only what follows the message is missing
-		err = nil
-	}
-	return a, err
+	return a, m.server.Stream(resp, a.event)
 }
 
 func refusesImages(err error) bool {
-	e, ok := fault(err)
-	return ok && e.Status >= 400 && e.Status != http.StatusTooManyRequests && !e.TooLong &&
+	var e *agent.ProviderError
+	return errors.As(err, &e) && e.Status >= 400 && e.Status != http.StatusTooManyRequests && !e.TooLong &&
 		regexp.MustCompile(`(?i)image|vision|multimodal`).MatchString(e.Message)
 }

@@ -47,6 +47,9 @@ func checkAnthropic(r Request) error {
 				other = true
 			}
 		}
+		if len(calls) > 0 && len(b.Tools) == 0 {
+			return errors.New("Requests which include `tool_use` or `tool_result` blocks must define tools") //nolint:staticcheck // theirs
+		}
 		if len(results) < len(open) {
 			return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", i-1, strings.Join(open, ", "))
 		}

@@ -115,11 +115,13 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := modelserver.New(t)
 	const start = `{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"x"},`
+	tooled := `{"tools":[{"name":"t","input_schema":{"type":"object"}}],` + start[1:]
 	for _, c := range []struct{ path, body, want string }{
-		{"/v1/messages", start + `{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]}]}`, "without `tool_result`"},
-		{"/v1/messages", start + `{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]},{"role":"user","content":"x"}]}`, "without `tool_result`"},
+		{"/v1/messages", tooled + `{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]}]}`, "without `tool_result`"},
+		{"/v1/messages", tooled + `{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]},{"role":"user","content":"x"}]}`, "without `tool_result`"},
 		{"/v1/messages", start + `{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"x"}]}]}`, "unexpected `tool_use_id`"},
-		{"/v1/messages", start + `{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":"{}"}]}]}`, "valid dictionary"},
+		{"/v1/messages", tooled + `{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":"{}"}]}]}`, "valid dictionary"},
+		{"/v1/messages", start + `{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]}]}`, "must define tools"},
 		{"/v1/messages", start + `{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"x"}]}]}`, "signature"},
 		{"/v1/messages", start + `{"role":"assistant","content":[{"type":"text","text":" "}]}]}`, "non-whitespace"},
 		{"/v1/messages", start + `{"role":"user","content":""}]}`, "non-empty"},
