@@ -161,4 +161,7 @@ const flagsHelp = `Flags of indus -p, and of indus on a terminal:
   --resume[=ID]        go on with an earlier session, or the last of this directory
   --no-ledger          keep no ledger, and do not use one
   --json               with -p, print what happens as JSON lines; the last is of
-                       type end, or an error` + command.ConfigFlagsHelp + command.LedgerFlagsHelp
+                       type end, or an error
+  Settings are the user's alone, in indusvx/settings.json of the configuration
+  directory: {"model", "baseURL", "keyFile" or "keyEnv"}; a project has none. A call that
+  may do harm asks first; with -p nobody is asked, and it is refused.` + command.ConfigFlagsHelp + command.LedgerFlagsHelp

@@ -39,7 +39,13 @@ func (x *session) attach(ctx context.Context) error {
 		Log:   log,
 		By:    fmt.Sprintf("indus session %s, process %d", x.id, os.Getpid()),
 	})
-	return x.settle(ctx)
+	if err := x.settle(ctx); err != nil {
+		return err
+	}
+	if held := x.servers.Snapshot("").Held; len(held) > 0 {
+		x.streams.Reportf("%s", command.HeldBack(held...))
+	}
+	return nil
 }
 
 // settle waits for servers, and says who takes long.

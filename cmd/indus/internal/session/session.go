@@ -54,18 +54,21 @@ func (x *session) boot(ctx context.Context, ask asker, hear func(agent.Event)) (
 		return err
 	}
 	x.provider = x.target.provider()
-	if err := x.record(ctx); err != nil {
+	if x.id, err = x.identity(); err != nil {
 		return err
 	}
 	o := agent.Options{Provider: x.provider, Hear: hear, Steps: x.flags.steps}
-	if x.transcript != nil {
-		o.Journal, o.History = x.transcript, x.transcript.Entries()
-	}
 	if !x.flags.noTools {
 		if err := x.graft(ctx, ask); err != nil {
 			return err
 		}
 		o.Tools = x.offer.box
+	}
+	if err := x.record(ctx); err != nil {
+		return err
+	}
+	if x.transcript != nil {
+		o.Journal, o.History = x.transcript, x.transcript.Entries()
 	}
 	_, x.told = x.look()
 	o.System = x.briefing()
@@ -145,7 +148,11 @@ func (x *session) close() {
 	if x.servers != nil {
 		x.servers.Close()
 	}
-	if x.transcript != nil {
-		_ = x.transcript.Close()
+	if x.transcript == nil {
+		return
 	}
+	if x.agent == nil || len(x.agent.Messages()) == 0 { // there is nothing to go on with
+		_ = os.Remove(x.transcriptPath())
+	}
+	_ = x.transcript.Close()
 }

@@ -78,22 +78,23 @@ func (p *past) read() {
 	}
 }
 
-// record opens the transcript of a new session, or of the one that --resume means.
-func (x *session) record(ctx context.Context) error {
-	dir := transcripts()
-	x.id = string(ledger.NewKey())
-	if x.flags.resume != "" {
-		id, err := x.resumed()
-		if err != nil {
-			return err
-		}
-		x.id = id
+// identity is the id of a new session, or of the one that --resume means.
+func (x *session) identity() (string, error) {
+	if x.flags.resume == "" {
+		return string(ledger.NewKey()), nil
 	}
-	if dir == "" {
+	return x.resumed()
+}
+
+func (x *session) transcriptPath() string { return filepath.Join(transcripts(), x.id+suffix) }
+
+// record opens the session's transcript.
+func (x *session) record(ctx context.Context) error {
+	if transcripts() == "" {
 		x.streams.Reportf("this session is not kept: there is no home directory; set HOME or XDG_STATE_HOME")
 		return nil
 	}
-	t, err := agent.OpenTranscript(ctx, filepath.Join(dir, x.id+suffix), agent.Header{Dir: x.dir, Model: x.provider.Name()})
+	t, err := agent.OpenTranscript(ctx, x.transcriptPath(), agent.Header{Dir: x.dir, Model: x.provider.Name()})
 	switch {
 	case errors.Is(err, agent.ErrInUse):
 		return command.Usagef("session %s: %w", x.id, err)
