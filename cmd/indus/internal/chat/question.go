@@ -53,10 +53,11 @@ func (t *Terminal) question(q question) (agent.Verdict, error) {
 	t.mu.Lock()
 	t.turn.typing, t.turn.wrote = "", false // it was no answer, and what was on the screen is gone
 	t.mu.Unlock()
-	began := time.Now()
 	verdict, err := t.judge(q)
 	t.mu.Lock()
-	t.turn.asked[q.ask.Call.ID] += time.Since(began)
+	if c := t.turn.running(q.ask.Call.ID); c != nil {
+		t.turn.asked[c.call.ID] = time.Since(c.began) // with the questions before this one
+	}
 	t.mu.Unlock()
 	if errors.Is(err, lineedit.ErrInterrupt) || errors.Is(err, io.EOF) {
 		return agent.Refuse, context.Canceled

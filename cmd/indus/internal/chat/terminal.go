@@ -21,7 +21,7 @@ const (
 // Terminal is the terminal of a conversation. Make it with [Open], or with [New] on something else.
 type Terminal struct {
 	Editor    *lineedit.Editor
-	color     bool
+	Color     bool
 	restore   func()
 	questions chan question
 
@@ -35,7 +35,7 @@ type Terminal struct {
 // New is a terminal on what somebody else has put into raw mode.
 func New(e *lineedit.Editor, color bool) *Terminal {
 	return &Terminal{
-		Editor: e, color: color, restore: func() {}, questions: make(chan question),
+		Editor: e, Color: color, restore: func() {}, questions: make(chan question),
 		canvas: show.NewCanvas(e.Out, e.Size),
 	}
 }
@@ -115,7 +115,7 @@ func (t *Terminal) Dim(text string) string { return t.styled(text, dim) }
 func (t *Terminal) Bold(text string) string { return t.styled(text, bold) }
 
 func (t *Terminal) styled(text, looks string) string {
-	if !t.color {
+	if !t.Color {
 		return text
 	}
 	return show.Styled(text, looks)

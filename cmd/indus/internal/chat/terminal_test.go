@@ -83,7 +83,7 @@ func TestATurn(t *testing.T) {
 				a, b := call("1", "bash", `{"command":"go test \u001b[2J./..."}`), call("2", "weather__now", `{"city":"日本","days":2}`)
 				y.Hear(agent.Event{Kind: agent.EventCall, Call: a})
 				y.Hear(agent.Event{Kind: agent.EventCall, Call: b})
-				y.Hear(agent.Event{Kind: agent.EventProgress, Call: b, Text: "half\x1b]0;x\x07way"})
+				y.Hear(agent.Event{Kind: agent.EventProgress, Call: b, Text: "start\nhalf\x1b]0;x\x07way\n"})
 				at()
 				y.Hear(agent.Event{Kind: agent.EventResult, Call: b, Took: 1234 * time.Millisecond, Result: result("2", `{"rain":true}`, false)})
 				y.Hear(agent.Event{Kind: agent.EventResult, Call: a, Took: 2 * time.Second, Result: result("1", `"FAIL\u001b[31m\n\n\tone\nline\n"`, true)})

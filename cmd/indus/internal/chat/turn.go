@@ -161,7 +161,8 @@ func (u *turn) hear(e agent.Event) {
 		u.calls = append(u.calls, &runningCall{call: *e.Call, began: time.Now()})
 	case agent.EventProgress:
 		if c := u.running(e.Call.ID); c != nil {
-			c.progress = show.Clean(e.Text)
+			lines := strings.Split(strings.TrimRight(e.Text, "\r\n"), "\n")
+			c.progress = show.Clean(lines[len(lines)-1])
 		}
 	case agent.EventResult:
 		u.calls = slices.DeleteFunc(u.calls, func(c *runningCall) bool { return c.call.ID == e.Call.ID })
@@ -192,7 +193,7 @@ func (u *turn) running(id string) *runningCall {
 func (u *turn) blocks(blocks []string) {
 	width, _ := u.Editor.Size()
 	for _, b := range blocks {
-		u.say(true, append([]string{""}, markdown.Render(b, width-1, u.color)...)...)
+		u.say(true, append([]string{""}, markdown.Render(b, width-1, u.Color)...)...)
 	}
 }
 
@@ -237,11 +238,10 @@ func (u *turn) live(width, height int) (lines []string) {
 		below = append(below, u.spin(now)+" "+u.Dim(note+"  "+elapsedText(now.Sub(u.began))))
 	}
 	if u.typing != "" {
-		typed := strings.Split(show.CleanLines(u.typing), "\n")
-		below = append(below, u.Dim("> "+typed[len(typed)-1]))
+		below = append(below, u.Dim("> "+show.Clean(strings.ReplaceAll(u.typing, "\n", " ⏎ "))))
 	}
 	if rest := u.text.Rest(); rest != "" {
-		lines = append([]string{""}, markdown.Render(rest, width-1, u.color)...)
+		lines = append([]string{""}, markdown.Render(rest, width-1, u.Color)...)
 		if most := max(1, height-len(below)-2); len(lines) > most {
 			lines = lines[len(lines)-most:]
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,7 +24,7 @@ import (
 const (
 	// quickServers is how long the first prompt waits for servers: those that start at once are in the briefing.
 	quickServers = 500 * time.Millisecond
-	// leaveWithin is how soon a second Ctrl-C at the prompt leaves.
+	// leaveWithin is how soon a second Ctrl-C leaves.
 	leaveWithin = 2 * time.Second
 )
 
@@ -33,7 +34,7 @@ type conversation struct {
 	screen      *chat.Terminal
 	seen        map[string]string // what was printed of each server
 	waited      bool              // for the servers, in the first turn
-	interrupted time.Time         // Ctrl-C at the prompt
+	interrupted time.Time         // Ctrl-C, at the prompt or in a turn
 }
 
 // converse is "indus" on a terminal. It ends with /quit, Ctrl-D, a second Ctrl-C, or its context, which SIGHUP ends too.
@@ -117,6 +118,7 @@ func (c *conversation) step(ctx context.Context) (leave bool, err error) {
 	case err != nil:
 		return false, err
 	}
+	c.interrupted = time.Time{}
 	if err := c.screen.Editor.History.Add(text); err != nil {
 		c.streams.Reportf("not kept in the history: %s", err)
 	}
@@ -147,6 +149,7 @@ func (c *conversation) answer(ctx context.Context, text string) (leave bool, err
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, context.Canceled):
+		c.interrupted = time.Now() // a second Ctrl-C leaves, also where the first one has already done its work
 		c.screen.Print("", c.screen.Dim("cancelled"))
 		return false, nil
 	case err != nil:
@@ -220,15 +223,24 @@ func usageText(a agent.Answer, took time.Duration) string {
 func (c *conversation) greet() {
 	c.screen.Print(c.screen.Bold("indus") + "  " + show.Clean(c.provider.Name()) + "  " + c.screen.Dim(show.Clean(c.dir)))
 	if messages := c.agent.Messages(); len(messages) > 0 {
+		c.screen.Print(c.screen.Dim("goes on after " + show.Count(len(messages), "message") + ", with these words at the end:"))
 		width, _ := c.screen.Editor.Size()
-		last := messages[len(messages)-1].Text()
-		c.screen.Print(c.screen.Dim("goes on after " + show.Count(len(messages), "message") + ", the last of which is:"))
-		c.screen.Print(markdown.Render(last, width-1, false)...)
+		c.screen.Print(markdown.Render(lastWords(messages), width-1, c.screen.Color)...)
 	}
 	if line := c.serversLine(); line != "" {
 		c.screen.Print(line)
 	}
 	c.screen.Print(c.screen.Dim("/help says what else there is; Ctrl-C cancels, Ctrl-D leaves"), "")
+}
+
+// lastWords are what the model said last.
+func lastWords(messages []agent.Message) string {
+	for _, m := range slices.Backward(messages) {
+		if text := m.Text(); m.Role == agent.Assistant && text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // serversLine says how many tools each server has, and who is not ready.

@@ -312,6 +312,9 @@ func (c *conversation) complete(line string) (found []string) {
 	}
 	last := len(words) - 1
 	for _, n := range command.WithPrefix(words[last], next) {
+		if last == 1 && words[0] == "/mcp" || n == "/mcp" || n == "/model" {
+			n += " " // for what can follow
+		}
 		found = append(found, strings.Join(append(slices.Clone(words[:last]), n), " "))
 	}
 	return found
