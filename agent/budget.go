@@ -122,19 +122,11 @@ func (c *conversation) removable(images bool) (ids []string) {
 	return ids
 }
 
-// drop takes results out of what models are sent.
+// drop takes results out of what models are sent. What they took is counted until the provider counts again.
 func (c *conversation) drop(ids []string) {
-	wanted := map[string]bool{}
 	for _, id := range ids {
-		if gone, known := c.results[id]; known && !gone {
-			c.results[id], wanted[id] = true, true
-		}
-	}
-	for _, m := range c.messages[:c.counted] {
-		for _, p := range m.Parts {
-			if p.Result != nil && wanted[p.Result.ID] {
-				c.tokens = max(1, c.tokens-gain(*p.Result))
-			}
+		if _, known := c.results[id]; known {
+			c.results[id] = true
 		}
 	}
 }

@@ -103,18 +103,53 @@ func TestOldResultsAreTakenOutAtOnce(t *testing.T) {
 
 func TestNothingIsTakenOutForLittle(t *testing.T) {
 	var steps []step
-	for i := range 20 {
-		steps = append(steps, metered(calls(fmt.Sprint("c", i), "long", `{"n":10}`)))
+	for i := range 12 {
+		steps = append(steps, metered(calls(fmt.Sprint("c", i), "long", `{"n":500}`)))
 	}
 	n := &notes{}
-	s := agent.New(agent.Options{Provider: model(append(steps, says("done"))...), Tools: box(long()), Context: 1000, Journal: n})
-	if _, err := s.Prompt(t.Context(), strings.Repeat("long ", 700)); err != nil {
+	s := agent.New(agent.Options{Provider: model(append(steps, says("done"))...), Tools: box(long()), Context: 10_000, Journal: n})
+	if _, err := s.Prompt(t.Context(), strings.Repeat("long ", 6800)); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range n.entries {
 		if e.Dropped != nil {
 			t.Error(e.Dropped)
 		}
+	}
+}
+
+// TestAFailureTakesOutNothingMore holds that a conversation from which results were just taken out has room, though the
+// provider has not counted it since.
+func TestAFailureTakesOutNothingMore(t *testing.T) {
+	refused := &agent.ProviderError{Provider: "script", Status: 401, Message: "no key"}
+	n := &notes{}
+	var steps []step
+	for i := range 12 {
+		reply := metered(calls(fmt.Sprint("c", i), "long", `{"n":800}`))
+		steps = append(steps, func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+			if slices.Contains(n.kinds(), agent.EventCompact) {
+				return agent.Reply{}, refused
+			}
+			return reply(ctx, r, hear)
+		})
+	}
+	m := model(steps...)
+	s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 3000, Journal: n, Hear: n.hear})
+	if _, err := s.Prompt(t.Context(), "go"); err != refused {
+		t.Fatal(err)
+	}
+	m.steps = []step{says("done")}
+	if _, err := s.Prompt(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	times := 0
+	for _, kind := range n.kinds() {
+		if kind == agent.EventCompact {
+			times++
+		}
+	}
+	if times != 1 {
+		t.Errorf("results were taken out %d times", times)
 	}
 }
 

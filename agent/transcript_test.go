@@ -174,6 +174,9 @@ func TestACutAtEveryByte(t *testing.T) {
 		}
 		tr := open(t, torn)
 		check(at, tr.Entries())
+		if left, err := os.ReadFile(torn); err != nil || left[len(left)-1] != '\n' {
+			t.Errorf("cut at %d: the torn line is there (%v)", at, err)
+		}
 		if err := tr.Append(t.Context(), whole[0]); err != nil {
 			t.Fatal(err)
 		}
@@ -289,6 +292,9 @@ func TestWhatDoesNotFitIsTakenBack(t *testing.T) {
 	}
 	if err := tr.Append(t.Context(), say(20_000)); err == nil {
 		t.Error("there is room for more than the limit")
+	}
+	if left, err := os.ReadFile(os.Getenv("TRANSCRIPT_TEST")); err != nil || left[len(left)-1] != '\n' {
+		t.Errorf("half a line is there (%v)", err)
 	}
 	if err := tr.Append(t.Context(), say(100)); err != nil {
 		t.Errorf("there is room again: %v", err)
