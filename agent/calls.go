@@ -141,6 +141,9 @@ func (t *turn) similar(name string) string {
 	return ""
 }
 
+// maxFailure bounds why a call failed: it may repeat a name that the model made up.
+const maxFailure = 4 << 10
+
 func failedCall(call Call, why string) Result {
-	return Result{ID: call.ID, Name: call.Name, Output: text.Quote(why), IsError: true}
+	return Result{ID: call.ID, Name: call.Name, Output: text.Quote(text.Clip(why, maxFailure)), IsError: true}
 }

@@ -115,7 +115,7 @@ func TestTheModelReadsWhatIsWrongWithItsCalls(t *testing.T) {
 	strict := tool("strict", nil)
 	strict.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
 	boom := tool("boom", func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { panic("no") })
-	m := model(calls("1", "strct", `{}`, "2", "strict", `{"n":`, "3", "strict", `{}`, "4", "boom", ``, "5", "strict", `{"n":1}`), says("done"))
+	m := model(calls("1", "strct", `{}`, "2", "strict", `{"n":`, "3", "strict", `{}`, "4", "boom", ``, "5", "strict", `{"n":1}`, "6", strings.Repeat("x", 1<<20), `{}`), says("done"))
 	n := &notes{}
 	s := agent.New(agent.Options{Provider: m, Tools: box(strict, boom), Journal: n})
 	if _, err := s.Prompt(t.Context(), "go"); err != nil {
@@ -126,6 +126,9 @@ func TestTheModelReadsWhatIsWrongWithItsCalls(t *testing.T) {
 		if !strings.Contains(got[i], want) || strings.HasPrefix(got[i], "!") != (i < 4) {
 			t.Errorf("%d: %s", i+1, got[i])
 		}
+	}
+	if len(got[5]) > 5000 {
+		t.Errorf("%d bytes say that there is no such tool", len(got[5]))
 	}
 	again := agent.New(agent.Options{History: n.entries})
 	if diff := cmp.Diff(s.Messages(), again.Messages()); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/agent"
@@ -185,7 +186,7 @@ func (x *session) look() (order []string, now map[string]seen) {
 func health(st interop.EndpointStatus, pending bool) string {
 	switch {
 	case st.Fault != nil:
-		return "cannot be reached: " + quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300)
+		return "cannot be reached: " + strconv.Quote(quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300)) // perhaps its own words
 	case st.Phase.Usable() && !pending:
 		return "ready"
 	}
