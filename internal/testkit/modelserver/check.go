@@ -9,6 +9,11 @@ import (
 	"strings"
 )
 
+// refusal is an error in the words of a provider.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
 // checkAnthropic is what the Messages API refuses, in its words.
 func checkAnthropic(r Request) error {
 	b, err := checkBody(r, regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`))
@@ -20,7 +25,7 @@ func checkAnthropic(r Request) error {
 	case b.MaxTokens < 1:
 		return errors.New("max_tokens: Field required")
 	case strings.Count(string(r.Body), `"cache_control":`) > 4:
-		return errors.New("A maximum of 4 blocks with cache_control may be provided.") //nolint:staticcheck // theirs
+		return refusal("A maximum of 4 blocks with cache_control may be provided.")
 	case b.Messages[0].Role != "user":
 		return errors.New("messages: first message must use the \"user\" role")
 	}
@@ -48,7 +53,7 @@ func checkAnthropic(r Request) error {
 			}
 		}
 		if len(calls) > 0 && len(b.Tools) == 0 {
-			return errors.New("Requests which include `tool_use` or `tool_result` blocks must define tools") //nolint:staticcheck // theirs
+			return refusal("Requests which include `tool_use` or `tool_result` blocks must define tools")
 		}
 		if len(results) < len(open) {
 			return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", i-1, strings.Join(open, ", "))
@@ -69,7 +74,7 @@ func checkBlock(b block, role string) error {
 	case b.Type == "tool_use" && (json.Unmarshal(b.Input, &input) != nil || input == nil):
 		return errors.New("tool_use.input: Input should be a valid dictionary")
 	case b.Type == "thinking" && b.Signature != signature(b.Thinking):
-		return errors.New("Invalid `signature` in `thinking` block") //nolint:staticcheck // theirs
+		return refusal("Invalid `signature` in `thinking` block")
 	case slices.Contains([]string{"tool_use", "thinking", "redacted_thinking"}, b.Type) != (role == "assistant") && b.Type != "text":
 		return fmt.Errorf("%s blocks are not allowed in a message of %s", b.Type, role)
 	}
@@ -86,18 +91,18 @@ func checkOpenAI(r Request) error {
 	for i, m := range b.Messages {
 		switch {
 		case m.Role == "tool" && !slices.Contains(open, m.ID):
-			return fmt.Errorf("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls': messages.[%d]", i) //nolint:staticcheck // theirs
+			return refusal(fmt.Sprintf("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls': messages.[%d]", i))
 		case m.Role == "tool":
 			open = slices.DeleteFunc(open, func(id string) bool { return id == m.ID })
 			continue
 		case len(open) > 0:
 			return unanswered(open)
 		case m.Role == "assistant" && len(m.Content) == 0 && len(m.Calls) == 0:
-			return fmt.Errorf("Invalid value for 'content': expected a string, got null: messages.[%d]", i) //nolint:staticcheck // theirs
+			return refusal(fmt.Sprintf("Invalid value for 'content': expected a string, got null: messages.[%d]", i))
 		}
 		for _, c := range m.Calls {
 			if c.ID == "" || c.Function.Name == "" || c.Function.Arguments == nil || slices.Contains(open, c.ID) {
-				return fmt.Errorf("Missing or repeated parameter: 'messages[%d].tool_calls'", i) //nolint:staticcheck // theirs
+				return refusal(fmt.Sprintf("Missing or repeated parameter: 'messages[%d].tool_calls'", i))
 			}
 			open = append(open, c.ID)
 		}
@@ -109,7 +114,7 @@ func checkOpenAI(r Request) error {
 }
 
 func unanswered(ids []string) error {
-	return fmt.Errorf("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", ")) //nolint:staticcheck // theirs
+	return refusal(fmt.Sprintf("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", ")))
 }
 
 // checkBody is what both refuse.
@@ -135,7 +140,7 @@ func checkBody(r Request, names *regexp.Regexp) (b body, err error) {
 			return b, fmt.Errorf("tools.%d.name: String should match pattern '%s'", i, names)
 		}
 		if seen[t.Name] {
-			return b, errors.New("tools: Tool names must be unique.") //nolint:staticcheck // theirs
+			return b, refusal("tools: Tool names must be unique.")
 		}
 		seen[t.Name] = true
 		var root struct{ Type string }
