@@ -1,7 +1,7 @@
 // Package chat is the terminal of a conversation: what a person types, the events of a turn as they happen, and the questions
 // for permission. It has no idea of servers.
 //
-// [Terminal.Open] puts the terminal into raw mode, and Close restores it. What is printed stays and scrolls away; below it are
+// [Open] puts the terminal into raw mode, and [Terminal.Close] restores it. What is printed stays and scrolls away; below it are
 // lines that are drawn anew while something runs: the block of text that arrives, and the calls that run.
 //
 // Everything that a model, a tool or a server says is a stranger's text. Lines and arguments of calls are made harmless for a

@@ -21,7 +21,7 @@ const (
 // Terminal is the terminal of a conversation. Make it with [Open], or with [New] on something else.
 type Terminal struct {
 	Editor    *lineedit.Editor
-	Color     bool
+	Color     bool // texts have looks
 	restore   func()
 	questions chan question
 

@@ -60,9 +60,9 @@ func (r laidOut) window(height int) laidOut {
 
 // painter draws rows in the place of those it drew before.
 type painter struct {
-	w           io.Writer
-	widths      []int // of the rows that were drawn, down to the cursor's
-	row, column int
+	w      io.Writer
+	widths []int // of the rows that were drawn above the cursor's
+	column int   // the cursor's
 }
 
 // paint draws rows. A terminal that became narrower has wrapped the old ones: they are counted by its width now.
