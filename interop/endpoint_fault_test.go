@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/indusagi/indus/host"
@@ -217,11 +218,39 @@ func TestEndpointProgressIsASignOfLife(t *testing.T) {
 	if got := r.invoke("echo_raw", `{}`); strings.Contains(got, "progressToken") {
 		t.Errorf("nobody listens to %s", got)
 	}
-	r = onFixture(t, &interop.EndpointOptions{Receive: listens}, interop.Timeouts{Call: time.Second})
+	r = onFixture(t, &interop.EndpointOptions{Receive: listens}, interop.Timeouts{Call: none})
 	mustOpen(t, r.Endpoint)
-	if got := r.invoke("progress", `{"steps":12,"ms":100}`); got != "done" {
+	if got := r.invoke("progress", `{"steps":2,"ms":0}`); got != "done" {
 		t.Error(got)
 	}
+}
+
+// A call whose server stays silent for less than its time at once lasts for as long as it takes.
+func TestEndpointProgressGivesTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPuppet("slow")
+		release := s.hold("tools/call")
+		e := interop.NewEndpoint(interop.Server{ID: "a", Timeouts: interop.Timeouts{Call: time.Second}}, &interop.EndpointOptions{
+			Transport: s,
+			Receive:   func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil },
+		})
+		defer e.Close()
+		mustOpen(t, e)
+		done := make(chan error, 1)
+		call := func() { _, err := e.Invoke(t.Context(), "slow", json.RawMessage(`{}`)); done <- err }
+		go call()
+		for range 12 {
+			time.Sleep(900 * time.Millisecond)
+			s.tellProgress()
+		}
+		release()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		defer s.hold("tools/call")()
+		go call()
+		wantFault(t, <-done, interop.Timeout)
+	})
 }
 
 func TestEndpointNegativeTimeoutsAreNone(t *testing.T) {

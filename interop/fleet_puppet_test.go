@@ -26,7 +26,8 @@ type puppet struct {
 	refuse error                    // what dialling gives
 	gates  map[string]chan struct{} // by method: its answers wait
 	dialed []time.Time
-	asked  []string // methods, and tools called
+	asked  []string        // methods, and tools called
+	token  json.RawMessage // of the last call's progress
 	live   []*puppetConn
 }
 
@@ -81,6 +82,15 @@ func (s *puppet) tellChanged() {
 	defer s.mu.Unlock()
 	for _, c := range s.live {
 		c.out <- &jsonrpc.Request{Method: "notifications/tools/list_changed"}
+	}
+}
+
+// tellProgress says that the last call is still at it.
+func (s *puppet) tellProgress() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.live {
+		c.out <- &jsonrpc.Request{Method: "notifications/progress", Params: json.RawMessage(fmt.Sprintf(`{"progressToken":%s,"progress":1}`, s.token))}
 	}
 }
 
@@ -221,8 +231,12 @@ func (s *puppet) answer(r *jsonrpc.Request) (*jsonrpc.Response, <-chan struct{})
 			result = `{"tools":` + s.tools + `}`
 		}
 	case "tools/call":
-		var p struct{ Name string }
+		var p struct {
+			Name string
+			Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
+		}
 		_ = json.Unmarshal(r.Params, &p)
+		s.token = p.Meta.ProgressToken
 		s.asked = append(s.asked, "call "+p.Name)
 		result = fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, p.Name)
 	}
