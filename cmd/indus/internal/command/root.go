@@ -40,18 +40,26 @@ func runProcess(tree Tree) int {
 	defer stop()
 	// The second signal ends the process at once. Wrappers (npx) send on what the terminal
 	// has sent to them and to us, so that one wish comes twice.
-	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, stop) })
-	return Run(ctx, os.Args[1:], show.New(os.Stdin, os.Stdout, os.Stderr), tree)
+	ready := make(chan struct{})
+	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, func() { stop(); close(ready) }) })
+	return runReady(ctx, ready, os.Args[1:], show.New(os.Stdin, os.Stdout, os.Stderr), tree)
 }
 
 // Run is Main for the arguments args. The context's end is an interruption.
 func Run(ctx context.Context, args []string, s show.Streams, tree Tree) int {
+	ready := make(chan struct{})
+	close(ready)
+	return runReady(ctx, ready, args, s, tree)
+}
+
+// runReady is Run; once ctx has ended, ready says that the next signal ends the process.
+func runReady(ctx context.Context, ready <-chan struct{}, args []string, s show.Streams, tree Tree) int {
 	root := NewRoot(s, tree)
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	ended := reportSlowEnd(ctx, s)
+	ended := reportSlowEnd(ctx, ready, s)
 	cmd, err := root.ExecuteContextC(ctx)
 	ended()
 	if err == nil {
@@ -72,12 +80,13 @@ func Run(ctx context.Context, args []string, s show.Streams, tree Tree) int {
 	return ExitCode(err)
 }
 
-// reportSlowEnd reports what takes so long once ctx has ended.
-func reportSlowEnd(ctx context.Context, s show.Streams) (ended func()) {
+// reportSlowEnd reports what takes so long once ctx has ended, and what a second signal does when it does so.
+func reportSlowEnd(ctx context.Context, ready <-chan struct{}, s show.Streams) (ended func()) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		select {
 		case <-time.After(slowEnd):
+			<-ready
 			s.Reportf("stopping; a second signal does not wait for the servers")
 		case <-done:
 		}
