@@ -201,7 +201,7 @@ func TestAServerThatIsDown(t *testing.T) {
 	if got := names(r); !slices.Equal(got, []string{"read", "one__tool_0001"}) {
 		t.Errorf("tools: %v", got)
 	}
-	for _, want := range []string{"- one: 1 tool\n", "- dead: cannot be reached: ", "- gone: cannot be reached: connect: start no-such-program"} {
+	for _, want := range []string{"- one: 1 tool\n", "- dead: cannot be reached: ", "- gone: cannot be reached: \"connect: start no-such-program"} {
 		if !strings.Contains(r.System(), want) {
 			t.Errorf("the briefing lacks %q:\n%s", want, r.System())
 		}
