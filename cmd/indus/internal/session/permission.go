@@ -118,11 +118,8 @@ func (m *memory) approval(a agent.Ask) (mcpconfig.ApprovedTool, error) {
 // site. shown is for a person, without what looks like a secret; "" where every call of the tool is approved.
 func exactCall(c toolbox.Call) (shown, whole string) {
 	var in map[string]json.RawMessage
-	var command, address string
-	if json.Unmarshal(c.Input, &in) == nil {
-		_ = json.Unmarshal(in["command"], &command)
-		_ = json.Unmarshal(in["url"], &address)
-	}
+	var runs struct{ Command, URL string } // as the tools read it: "Url" is "url"
+	_, _ = json.Unmarshal(c.Input, &in), json.Unmarshal(c.Input, &runs)
 	switch c.Name {
 	case "bash", "process":
 		delete(in, "timeout") // which changes nothing of what it does
@@ -131,11 +128,11 @@ func exactCall(c toolbox.Call) (shown, whole string) {
 		if in == nil || err != nil {
 			b = bytes.TrimSpace(c.Input)
 		}
-		return secret.Text(strings.TrimSpace(command + " ")), string(b)
+		return secret.Text(strings.TrimSpace(runs.Command)), string(b)
 	case "webfetch":
-		u, err := url.Parse(address)
+		u, err := url.Parse(runs.URL)
 		if err != nil || u.Host == "" {
-			return address, address
+			return runs.URL, string(c.Input)
 		}
 		return u.Scheme + "://" + u.Host, u.Scheme + "://" + strings.ToLower(u.Host)
 	}

