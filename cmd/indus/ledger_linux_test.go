@@ -36,7 +36,7 @@ func TestWatchDrawsATerminalAnew(t *testing.T) {
 	lines.hears(&lines.out, `"server":"shelf","health":"ready",.*"tools":2,`)
 
 	configure(t, cmd, map[string]row{})
-	seen.hears(t, regexp.QuoteMeta("\x1b[2A")+`indus serve at [^\n]*`+regexp.QuoteMeta("\x1b[K\r\n\x1b[J\x1b[?7h"), w.done) // the server's line is gone
+	seen.hears(t, regexp.QuoteMeta("\x1b[2A")+`indus serve at [^\n]*`+`\x1b\[K\s+\x1b\[J\x1b\[\?7h`, w.done) // the server's line is gone
 	lines.hears(&lines.out, `"server":"shelf",.*"gone":true`)
 	p.signal(syscall.SIGKILL)
 	p.ends(-1)

@@ -34,6 +34,9 @@ type Editor struct {
 	Suspend func()
 }
 
+// What makes a terminal mark what is pasted, so that a line of it does not send, and what ends that.
+const pasteMarked, pastePlain = "\x1b[?2004h", "\x1b[?2004l"
+
 // reading is one text that is typed.
 type reading struct {
 	*Editor
@@ -51,11 +54,11 @@ func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
 	r := &reading{Editor: e, prompt: prompt, painter: painter{w: e.Out}}
 	r.edit(Event{KeyPaste, e.Begin})
 	e.Begin = ""
-	_, _ = io.WriteString(e.Out, "\x1b[?2004h") // what is pasted is marked so
+	_, _ = io.WriteString(e.Out, pasteMarked)
 	defer func() {
 		r.at, r.offer = len(r.runes), nil
 		r.draw()
-		_, _ = io.WriteString(e.Out, "\x1b[?2004l\r\n")
+		_, _ = io.WriteString(e.Out, pastePlain+"\r\n")
 	}()
 	tick := time.NewTicker(sizeTick)
 	defer tick.Stop()
@@ -104,7 +107,9 @@ func (r *reading) take(e Event) (done bool, err error) {
 		_, _ = io.WriteString(r.Out, "\x1b[H\x1b[2J")
 		r.painter = painter{w: r.Out}
 	case e.Key == KeySuspend && r.Suspend != nil:
+		_, _ = io.WriteString(r.Out, pastePlain)
 		r.Suspend()
+		_, _ = io.WriteString(r.Out, pasteMarked) // which the shell has ended
 		r.painter = painter{w: r.Out}
 	default:
 		r.edit(e)

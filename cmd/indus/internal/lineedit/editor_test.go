@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -252,6 +253,28 @@ func FuzzKeys(f *testing.F) {
 		}
 		if u := s.Unknown(); u != nil {
 			t.Errorf("%q", u)
+		}
+	})
+}
+
+// TestSuspend: the shell has a terminal as it left it, and a paste after that is marked again.
+func TestSuspend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := atTerminal(t, 40, 5)
+		var all strings.Builder
+		y.editor.Out = io.MultiWriter(y.Screen, &all)
+		modes := regexp.MustCompile(`\x1b\[\?2004[hl]`)
+		var stopped []string
+		y.editor.Suspend = func() { stopped = modes.FindAllString(all.String(), -1) }
+		if got, err := y.read(t, "ab\x1a", "c\r"); got != "abc" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		on, off := "\x1b[?2004h", "\x1b[?2004l"
+		if d := cmp.Diff([]string{on, off}, stopped); d != "" {
+			t.Error(d)
+		}
+		if d := cmp.Diff([]string{on, off, on, off}, modes.FindAllString(all.String(), -1)); d != "" {
+			t.Error(d)
 		}
 	})
 }
