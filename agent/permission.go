@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/indusagi/indus/toolbox"
 )
 
 // Verdict is a person's answer to an [Ask].
@@ -34,7 +37,7 @@ type Permissions struct {
 	Harmless func(Ask) bool
 	// All lets every call run.
 	All bool
-	// Allow are patterns, as [path.Match] has them, of the names of tools that run without asking. See Check.
+	// Allow are patterns of the names of tools that run without asking. See Allows and Check.
 	Allow []string
 	// Memory knows what was allowed for good; nil: nothing, and nothing can be.
 	Memory Memory
@@ -79,6 +82,24 @@ func (p *Permissions) Check() error {
 	return nil
 }
 
+// Allows reports whether Allow has a tool's name, or a pattern of it as [path.Match] has them. One with a server's id before "__"
+// is about this server's alone: names of other servers' tools may begin alike, as those of "github_" with "github__". Of a tool that
+// nobody lists there is only the name to go by.
+func (p *Permissions) Allows(d toolbox.Descriptor) bool {
+	return slices.ContainsFunc(p.Allow, func(pattern string) bool {
+		if pattern == d.Name {
+			return true
+		}
+		if server, _, of := strings.Cut(pattern, "__"); of && d.Tool != "" {
+			if same, _ := path.Match(server, d.Server); !same {
+				return false
+			}
+		}
+		matches, _ := path.Match(pattern, d.Name)
+		return matches
+	})
+}
+
 // Permit is for [Guard]. It waits for the person's answer.
 func (p *Permissions) Permit(ctx context.Context, a Ask) error {
 	if err, known := p.judge(a); known {
@@ -112,10 +133,7 @@ func (p *Permissions) judge(a Ask) (err error, known bool) {
 	switch {
 	case never:
 		return errNever, true
-	case p.All, slices.ContainsFunc(p.Allow, func(pattern string) bool {
-		matches, err := path.Match(pattern, a.Tool.Name)
-		return matches && err == nil
-	}):
+	case p.All, p.Allows(a.Tool):
 		return nil, true
 	case !a.Listed():
 		return nil, false

@@ -206,6 +206,27 @@ func TestAQuestionMayGoAwayAsItsTurnComes(t *testing.T) {
 	}
 }
 
+func TestAPatternIsAboutOneServer(t *testing.T) {
+	for _, c := range []struct {
+		pattern, server, name string
+		want                  bool
+	}{
+		{"github__*", "github", "github__push", true},
+		{"github__*", "github_", "github___push_4c26b136", false},
+		{"github__*", "github__x", "github__x__push_deaeb273", false},
+		{"github___push_4c26b136", "github_", "github___push_4c26b136", true},
+		{"git*__pu*", "github", "github__push", true},
+		{"*__push", "github", "github__push", true},
+		{"*", "github_", "github___push_4c26b136", true},
+		{"ba*", "", "bash", true},
+	} {
+		p := &agent.Permissions{Allow: []string{c.pattern}}
+		if got := p.Allows(toolbox.Descriptor{Name: c.name, Server: c.server, Tool: "push"}); got != c.want {
+			t.Errorf("%s allows %s of %q: %v", c.pattern, c.name, c.server, got)
+		}
+	}
+}
+
 func TestPatternsAreChecked(t *testing.T) {
 	for _, good := range [][]string{nil, {"bash", "github__*", "fs__read_*", "[a-c]?"}} {
 		if err := (&agent.Permissions{Allow: good}).Check(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -264,7 +263,7 @@ func (c *conversation) permission(m *memory, d toolbox.Descriptor) string {
 	a := agent.Ask{Tool: d, Call: toolbox.Call{Name: d.Name}}
 	_, whole := exactCall(a.Call)
 	switch {
-	case c.flags.yes, slices.ContainsFunc(c.flags.allow, func(p string) bool { ok, _ := path.Match(p, d.Name); return ok }):
+	case c.flags.yes, (&agent.Permissions{Allow: c.flags.allow}).Allows(d):
 		return "run"
 	case d.Server == "" && standard.Harmless(a.Call):
 		return "run"
