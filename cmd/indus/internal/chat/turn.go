@@ -152,6 +152,7 @@ func (u *turn) hear(e agent.Event) {
 	case agent.EventText:
 		u.note = ""
 		u.blocks(u.text.Add(e.Text))
+		return // what is no block yet is drawn with the next tick
 	case agent.EventDraft:
 		u.note = "writing a call of " + show.Clean(e.Text)
 	case agent.EventMessage:

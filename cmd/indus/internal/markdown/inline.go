@@ -74,12 +74,14 @@ func (r *renderer) inline(parent ast.Node, sgr string, out *[]span) {
 		case *ast.CodeSpan:
 			within(n, code)
 		case *ast.Link:
+			at := len(*out)
 			r.inline(n, sgr, out)
-			put(r.target(n, unescaped(n.Destination)), dim)
+			put(linkTarget((*out)[at:], unescaped(n.Destination)), dim)
 		case *ast.Image:
 			put("[image: ", "")
+			at := len(*out)
 			r.inline(n, sgr, out)
-			put("]"+r.target(n, unescaped(n.Destination)), dim)
+			put("]"+linkTarget((*out)[at:], unescaped(n.Destination)), dim)
 		case *ast.AutoLink:
 			put(string(n.Label(r.source)), "")
 		case *ast.RawHTML:
@@ -95,15 +97,13 @@ func (r *renderer) inline(parent ast.Node, sgr string, out *[]span) {
 	}
 }
 
-// target is where a link leads, unless its text says just that.
-func (r *renderer) target(n ast.Node, to string) string {
-	var text []span
-	r.inline(n, "", &text)
-	label := ""
+// linkTarget is where a link leads, unless its text says just that.
+func linkTarget(text []span, to string) string {
+	var label strings.Builder
 	for _, s := range text {
-		label += s.text
+		label.WriteString(s.text)
 	}
-	if label == to {
+	if label.String() == to {
 		return ""
 	}
 	return " (" + to + ")"

@@ -3,6 +3,7 @@ package markdown_test
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,6 +70,31 @@ func TestSplitter(t *testing.T) {
 		if s.Rest() != "" {
 			t.Errorf("%q", s.Rest())
 		}
+	}
+}
+
+// TestHostileMarkup takes no time, and panics nowhere.
+func TestHostileMarkup(t *testing.T) {
+	code := "```\n" + strings.Repeat("code\n", 20_000) + "```\n"
+	for name, source := range map[string]string{
+		"images in images":   strings.Repeat("![", 60) + "a" + strings.Repeat("](b)", 60),
+		"a rule in quotes":   strings.Repeat("> ", 60) + "---",
+		"a rule in lists":    strings.Repeat("- ", 60) + "\n***",
+		"brackets":           strings.Repeat("[(*_`", 100_000),
+		"quotes":             strings.Repeat("> ", 200_000),
+		"brackets past code": "```\n```\n" + strings.Repeat("[", 400_000),
+		"code":               code,
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			lines := markdown.Render(source, 20, false)
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if name == "code" && len(lines) != 20_000 {
+				t.Errorf("%d lines of code", len(lines))
+			}
+		})
 	}
 }
 

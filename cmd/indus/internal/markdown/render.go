@@ -19,10 +19,16 @@ var grammar = sync.OnceValue(func() parser.Parser {
 	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
 })
 
+// maxMarkup is how much of it is parsed, but for code, in bytes: what parsing takes may grow with the square of that.
+const maxMarkup = 8 << 10
+
 // Render is Markdown as lines for a terminal of that width. Lines of code are as long as they are; all others
-// fit. Without colour there are no escape sequences.
+// fit. Without colour there are no escape sequences. What is very long and no code stays as it is written.
 func Render(source string, width int, color bool) []string {
 	r := &renderer{source: []byte(source), width: max(width, 20), color: color}
+	if len(source) > maxMarkup && !isCode(source) {
+		return r.wrap([]span{{harmless(source), ""}}, "", "")
+	}
 	r.blocks(grammar().Parse(text.NewReader(r.source)), "", "")
 	return r.lines
 }
@@ -75,7 +81,7 @@ func (r *renderer) block(n ast.Node, first, next string) {
 			r.add(next + r.styled(harmless(strings.TrimRight(string(n.ClosureLine.Value(r.source)), "\n")), dim))
 		}
 	case *ast.ThematicBreak:
-		r.add(first + r.styled(strings.Repeat("─", min(r.width-show.Columns(next), 40)), dim))
+		r.add(first + r.styled(strings.Repeat("─", min(max(r.width-show.Columns(next), 1), 40)), dim))
 	case *east.Table:
 		r.table(n, first, next)
 	default:

@@ -57,6 +57,22 @@ func fenceOf(line string) string {
 	return ""
 }
 
+// isCode reports a source that is one fence of code, closed or not.
+func isCode(source string) bool {
+	first, rest, _ := strings.Cut(source, "\n")
+	open := fenceOf(first)
+	closed := false
+	for line := range strings.Lines(rest) {
+		text := strings.TrimSpace(line)
+		if closed && text != "" {
+			return false
+		}
+		mark := fenceOf(text)
+		closed = closed || open != "" && strings.HasPrefix(mark, open) && text == mark
+	}
+	return open != ""
+}
+
 func (s *Splitter) take() string {
 	block := strings.Join(s.lines, "\n")
 	s.lines, s.blank = nil, false
