@@ -20,8 +20,8 @@ import (
 const (
 	// DefaultBaseURL is Anthropic's own server.
 	DefaultBaseURL = "https://api.anthropic.com"
-	// DefaultMaxTokens is how long a message may become: what all current models allow.
-	DefaultMaxTokens = 32_000
+	// maxTokens is how long a message may become: what all current models allow.
+	maxTokens = 32_000
 )
 
 // Options make a [Model].
@@ -34,10 +34,6 @@ type Options struct {
 	BaseURL string
 	// HTTPClient sends the requests; its redirections are not used. nil: one on http.DefaultTransport.
 	HTTPClient *http.Client
-	// MaxTokens is how long a message may become. 0: [DefaultMaxTokens].
-	MaxTokens int
-	// Profile is how tools are shown to the model. nil: schema.Anthropic.
-	Profile *schema.Profile
 }
 
 // Model is one model of a server that speaks the Messages API. All methods are safe for concurrent use.
@@ -54,12 +50,6 @@ func New(o Options) *Model {
 	o.Key = strings.TrimSpace(o.Key)
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
-	}
-	if o.MaxTokens == 0 {
-		o.MaxTokens = DefaultMaxTokens
-	}
-	if o.Profile == nil {
-		o.Profile = schema.Anthropic
 	}
 	m := &Model{options: o}
 	m.server = llm.NewServer(m.Name(), o.BaseURL, o.Key, o.HTTPClient)
@@ -79,7 +69,7 @@ func New(o Options) *Model {
 func (m *Model) Name() string { return "anthropic/" + m.options.Model }
 
 // Profile is how tools are to be shown to the model.
-func (m *Model) Profile() *schema.Profile { return m.options.Profile }
+func (m *Model) Profile() *schema.Profile { return schema.Anthropic }
 
 // Generate implements agent.Provider.
 func (m *Model) Generate(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {

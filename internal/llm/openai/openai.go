@@ -23,12 +23,8 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-const (
-	// DefaultBaseURL is OpenAI's own server.
-	DefaultBaseURL = "https://api.openai.com/v1"
-	// OllamaBaseURL is where Ollama listens unless it is told otherwise.
-	OllamaBaseURL = "http://127.0.0.1:11434/v1"
-)
+// DefaultBaseURL is OpenAI's own server.
+const DefaultBaseURL = "https://api.openai.com/v1"
 
 // Options make a [Model].
 type Options struct {
@@ -43,11 +39,6 @@ type Options struct {
 	Provider string
 	// HTTPClient sends the requests; its redirections are not used. nil: one on http.DefaultTransport.
 	HTTPClient *http.Client
-	// MaxTokens is how long a message may become. 0: as long as the server lets it.
-	MaxTokens int
-	// Profile is how tools are shown to the model. nil: schema.OpenAI and schema.Ollama for these providers, and
-	// schema.Universal for all others.
-	Profile *schema.Profile
 }
 
 // Model is one model of a server that speaks chat completions. All methods are safe for concurrent use.
@@ -73,9 +64,6 @@ func New(o Options) *Model {
 		o.Provider = cmp.Or(o.Provider, providerOf(base))
 	}
 	o.Provider = cmp.Or(o.Provider, "openai")
-	if o.Profile == nil {
-		o.Profile = profileOf(o.Provider)
-	}
 	m := &Model{options: o}
 	m.server = llm.NewServer(m.Name(), o.BaseURL, o.Key, o.HTTPClient)
 	with := []option.RequestOption{
@@ -98,8 +86,12 @@ func providerOf(base *url.URL) string {
 	return base.Host
 }
 
-func profileOf(provider string) *schema.Profile {
-	switch provider {
+// Name implements agent.Provider.
+func (m *Model) Name() string { return m.options.Provider + "/" + m.options.Model }
+
+// Profile is how tools are to be shown to the model.
+func (m *Model) Profile() *schema.Profile {
+	switch m.options.Provider {
 	case "openai":
 		return schema.OpenAI
 	case "ollama":
@@ -107,12 +99,6 @@ func profileOf(provider string) *schema.Profile {
 	}
 	return schema.Universal
 }
-
-// Name implements agent.Provider.
-func (m *Model) Name() string { return m.options.Provider + "/" + m.options.Model }
-
-// Profile is how tools are to be shown to the model.
-func (m *Model) Profile() *schema.Profile { return m.options.Profile }
 
 // Generate implements agent.Provider. A model that refuses images is asked once more without them, and shown none from
 // then on.

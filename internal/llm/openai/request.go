@@ -26,12 +26,6 @@ type native struct {
 func (m *Model) params(r agent.Request, blind bool) openai.ChatCompletionNewParams {
 	p := openai.ChatCompletionNewParams{Model: m.options.Model, StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)}}
 	p.SetExtraFields(map[string]any{"stream": true})
-	switch {
-	case m.options.MaxTokens > 0 && m.options.Provider == "openai":
-		p.MaxCompletionTokens = openai.Int(int64(m.options.MaxTokens))
-	case m.options.MaxTokens > 0: // which all others know
-		p.MaxTokens = openai.Int(int64(m.options.MaxTokens))
-	}
 	for _, d := range r.Tools {
 		p.Tools = append(p.Tools, function(d))
 	}
