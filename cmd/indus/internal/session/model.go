@@ -96,7 +96,7 @@ func (f *flags) target(name string) (target, error) {
 		t.address = t.baseURL
 	}
 	if t.id == "" {
-		return t, command.Usagef("model %q has no name behind its provider", name)
+		return t, command.Usagef("model %q has no name behind its provider", cmp.Or(name, first))
 	}
 	if err := checkAddress(t.address); err != nil {
 		return t, err
@@ -126,7 +126,7 @@ func (f *flags) firstModel(set settings) (string, error) {
 	}
 	switch len(there) {
 	case 0:
-		return "", noKey(service{keyEnv: "ANTHROPIC_API_KEY, $OPENAI_API_KEY or $OPENROUTER_API_KEY"})
+		return "", noKey(service{keyEnv: "ANTHROPIC_API_KEY, $OPENAI_API_KEY or $OPENROUTER_API_KEY"}, set)
 	case 1:
 		return there[0].name + "/" + there[0].model, nil
 	}
@@ -152,13 +152,13 @@ func (f *flags) key(t target, ours, theirs bool, set settings) (string, error) {
 	if key := strings.TrimSpace(os.Getenv(t.keyEnv)); key != "" {
 		return key, nil
 	}
-	return "", noKey(t.service)
+	return "", noKey(t.service, set)
 }
 
 // noKey is the error of who has not said how to reach a model.
-func noKey(p service) error {
-	return command.Usagef("there is no key for %s. Set $%s, or give a file with --key-file, or name it in settings.json of the user's configuration directory (\"model\" and \"keyFile\"). A model on this machine needs none: --model ollama/NAME",
-		cmp.Or(p.name, "a model"), p.keyEnv)
+func noKey(p service, set settings) error {
+	return command.Usagef("there is no key for %s. Set $%s, or give a file with --key-file, or name both model and key in %s: {\"model\": \"%s\", \"keyFile\": \"FILE\"}. A model on this machine needs none: --model ollama/NAME",
+		cmp.Or(p.name, "a model"), p.keyEnv, cmp.Or(set.path, "settings.json of the configuration"), cmp.Or(p.name, "anthropic")+"/NAME")
 }
 
 // checkAddress refuses what is no address of a web service.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,12 +44,18 @@ func readSettings() (settings, error) {
 		d := json.NewDecoder(bytes.NewReader(b))
 		d.DisallowUnknownFields()
 		err = d.Decode(&s)
+		if err == nil && d.More() {
+			err = errors.New("something follows the object")
+		}
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			err = fmt.Errorf("%s cannot be a JSON %s", cmp.Or(wrong.Field, "all of it"), wrong.Value)
+		}
 	}
 	if err == nil && s.KeyFile != "" && s.KeyEnv != "" {
 		err = errors.New("keyFile and keyEnv exclude each other")
 	}
 	if err != nil {
-		return s, command.Usagef("%s: %w; it is a JSON object of model, baseURL, keyFile and keyEnv", s.path, err)
+		return s, command.Usagef("%s: %w; it is a JSON object of the strings model, baseURL, keyFile and keyEnv", s.path, err)
 	}
 	if rest, ok := strings.CutPrefix(s.KeyFile, "~/"); ok {
 		home, _ := os.UserHomeDir()
