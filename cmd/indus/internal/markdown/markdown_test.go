@@ -84,12 +84,17 @@ func TestHostileMarkup(t *testing.T) {
 		"quotes":             strings.Repeat("> ", 200_000),
 		"brackets past code": "```\n```\n" + strings.Repeat("[", 400_000),
 		"code":               code,
+		"cells":              strings.Repeat("|a", 1000) + "|\n" + strings.Repeat("|-", 1000) + "|\n" + strings.Repeat("|\n", 1500),
+		"empty cells":        strings.Repeat("|a", 40) + "|\n" + strings.Repeat("|-", 40) + "|\n" + strings.Repeat("|\n", 3000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			lines := markdown.Render(source, 20, false)
 			if took := time.Since(began); took > 5*time.Second {
 				t.Errorf("it took %v", took)
+			}
+			if name != "code" && len(lines) > len(source) {
+				t.Errorf("%d lines of %d bytes", len(lines), len(source))
 			}
 			if name == "code" && len(lines) != 20_000 {
 				t.Errorf("%d lines of code", len(lines))

@@ -19,14 +19,30 @@ var grammar = sync.OnceValue(func() parser.Parser {
 	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
 })
 
-// maxMarkup is how much of it is parsed, but for code, in bytes: what parsing takes may grow with the square of that.
-const maxMarkup = 8 << 10
+const (
+	// maxMarkup is how much of it is parsed, but for code, in bytes: what parsing takes may grow with the square of that.
+	maxMarkup = 8 << 10
+	// maxCells is how many cells a row may have: every row gets as many as the first, also where they are not written.
+	maxCells = 50
+)
+
+func isHeavy(source string) bool {
+	if len(source) > maxMarkup {
+		return true
+	}
+	for line := range strings.Lines(source) {
+		if strings.Count(line, "|") > maxCells {
+			return true
+		}
+	}
+	return false
+}
 
 // Render is Markdown as lines for a terminal of that width. Lines of code are as long as they are; all others
 // fit. Without colour there are no escape sequences. What is very long and no code stays as it is written.
 func Render(source string, width int, color bool) []string {
 	r := &renderer{source: []byte(source), width: max(width, 20), color: color}
-	if len(source) > maxMarkup && !isCode(source) {
+	if isHeavy(source) && !isCode(source) {
 		return r.wrap([]span{{harmless(source), ""}}, "", "")
 	}
 	r.blocks(grammar().Parse(text.NewReader(r.source)), "", "")
@@ -142,6 +158,9 @@ func (r *renderer) table(n *east.Table, first, next string) {
 		switch {
 		case total-2 > r.width && i > 0:
 			for c, cell := range row {
+				if len(cell) == 0 {
+					continue
+				}
 				head := append([]span{}, cells[0][c]...)
 				r.add(r.wrap(append(append(head, span{": ", ""}), cell...), first, next+"  ")...)
 				first = next
