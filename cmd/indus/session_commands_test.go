@@ -16,6 +16,6 @@ func startModel(ts *testscript.TestScript, sc *scene, args []string) {
 	log, err := os.Create(filepath.Join(ts.MkAbs("."), args[0]+".log"))
 	ts.Check(err)
 	sc.t.Cleanup(func() { log.Close() })
-	s.Log = log
+	s.LogTo(log)
 	ts.Setenv(args[0], s.URL)
 }

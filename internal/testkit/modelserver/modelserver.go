@@ -21,13 +21,12 @@ type Server struct {
 	URL string
 	// Pause is between two events of a stream; 0: none. Set it before the first request.
 	Pause time.Duration
-	// Log is written each request as a line of JSON; nil: nobody is. Set it before the first request.
-	Log io.Writer
 
 	http *httptest.Server
 	fail func(format string, args ...any)
 
 	mu       sync.Mutex
+	log      io.Writer // of requests; nil: none
 	turns    []Turn
 	fun      func(Request) Turn
 	requests []Request
@@ -82,6 +81,13 @@ func (s *Server) Func(f func(Request) Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fun = f
+}
+
+// LogTo writes each request from now on to w, as a line of JSON.
+func (s *Server) LogTo(w io.Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = w
 }
 
 // Requests are what was received, in order, also what was refused.
@@ -170,8 +176,8 @@ func (s *Server) next(req Request, d dialect) (turn Turn, n int) {
 		default:
 			f = s.fun
 		}
-		if s.Log != nil {
-			_ = json.NewEncoder(s.Log).Encode(req)
+		if s.log != nil {
+			_ = json.NewEncoder(s.log).Encode(req)
 		}
 	})
 	if f != nil {

@@ -31,8 +31,9 @@ func main() {
 	exitOn(err)
 	s.Pause = *pause
 	if *log != "" {
-		s.Log, err = os.OpenFile(*log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		file, err := os.OpenFile(*log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		exitOn(err)
+		s.LogTo(file)
 	}
 	fmt.Println(s.URL)
 	stop := make(chan os.Signal, 1)
