@@ -42,7 +42,8 @@ test: peers
 providers:
 	cd internal/testkit/providers && $(GO) vet $(FLAGS) ./... && $(GO) test $(FLAGS) -vet=off ./...
 
-check: format vet staticcheck platforms race
+# TESTED=1 says that make test has just passed: it tests with the race detector.
+check: format vet staticcheck platforms $(if $(TESTED),,race)
 	scripts/fuzz 1s -gcflags=github.com/indusagi/indus/...=-d=libfuzzer
 
 format:

@@ -45,7 +45,7 @@ func (t *turn) run(ctx context.Context, text string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w (%d): say whether to go on", ErrSteps, t.steps)
+	return fmt.Errorf("%w: %d", ErrSteps, t.steps)
 }
 
 // hold keeps a message of the model, and gives its calls. Of a refusal there are none.

@@ -44,7 +44,7 @@ func (f *flags) answer(ctx context.Context, s show.Streams) error {
 	return s.WriteText(a.Text)
 }
 
-// listener is who is told what happens: whoever reads JSON, or a person at a terminal.
+// listener is told what happens: all of it for whoever reads JSON or sits at a terminal, otherwise only what makes it take long.
 func (f *flags) listener(s show.Streams) func(agent.Event) {
 	_, terminal := show.Terminal(s.Err)
 	switch {
@@ -53,7 +53,11 @@ func (f *flags) listener(s show.Streams) func(agent.Event) {
 	case terminal || s.Verbose():
 		return func(e agent.Event) { reportEvent(s, e) }
 	}
-	return nil
+	return func(e agent.Event) {
+		if e.Kind == agent.EventRetry { // or it would be silent for a while
+			reportEvent(s, e)
+		}
+	}
 }
 
 // maxShown is how much of a call's arguments, and of its result, a line has.

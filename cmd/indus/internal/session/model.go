@@ -205,6 +205,9 @@ func (t target) provider() model {
 
 // explain is a turn's error with its exit code, and what to try.
 func (x *session) explain(err error) error {
+	if errors.Is(err, agent.ErrSteps) {
+		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "--steps allows more, and the next prompt goes on from here (with --resume, of another run)"}
+	}
 	p, ok := errors.AsType[*agent.ProviderError](err)
 	if !ok {
 		return err
