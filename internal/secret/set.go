@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // maxValues bounds a set: a file of so many lines is no credential.
@@ -130,13 +131,22 @@ func Ordinary(header string) bool {
 	return false
 }
 
+func isPort(s string) bool { return s != "" && len(s) <= 5 && strings.Trim(s, digits) == "" }
+
+// isHost reports what has only what names and addresses of hosts have.
+func isHost(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool {
+		return r > unicode.MaxASCII || !alphanumeric(byte(r)) && !strings.ContainsRune(".:-_", r)
+	}) < 0
+}
+
 // isPlace reports a path into this machine's file system, whether or not it leads
 // anywhere, a host and port, or a URL that is an origin.
 func isPlace(v string) bool {
 	if u, err := url.Parse(v); err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" && strings.Trim(u.Path, "/") == "" {
 		return true
 	}
-	if host, port, err := net.SplitHostPort(v); err == nil && len(port) <= 5 && strings.Trim(port, digits) == "" && (host == "localhost" || strings.ContainsAny(host, ".:")) {
+	if host, port, err := net.SplitHostPort(v); err == nil && isPort(port) && (host == "localhost" || strings.ContainsAny(host, ".:")) && isHost(host) {
 		return true
 	}
 	if !filepath.IsAbs(v) {
