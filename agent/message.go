@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/indusagi/indus/toolbox"
 )
 
 // Role says whose message it is.
@@ -83,6 +85,9 @@ type Result struct {
 	Images  []Image         `json:"images,omitempty"`
 	IsError bool            `json:"isError,omitempty"`
 }
+
+// Text is Output for a reader, as [toolbox.Outcome.Text] has it.
+func (r Result) Text() string { return toolbox.Outcome{Output: r.Output}.Text() }
 
 // Image is an image that a tool gave.
 type Image struct {

@@ -65,9 +65,6 @@ func Word(s string) string {
 	return text.Cut(s, 64)
 }
 
-// Output is what a result says.
-func Output(r agent.Result) string { return toolbox.Outcome{Output: r.Output}.Text() }
-
 // Showable reports whether the providers take an image, and otherwise what to say in its place.
 func Showable(i agent.Image) (instead string, ok bool) {
 	switch {

@@ -88,7 +88,7 @@ func result(r agent.Result) *anthropic.ToolResultBlockParam {
 			b.Content = append(b.Content, anthropic.ToolResultBlockParamContentUnion{OfText: &anthropic.TextBlockParam{Text: s}})
 		}
 	}
-	say(llm.Output(r))
+	say(r.Text())
 	for _, i := range r.Images {
 		instead, ok := llm.Showable(i)
 		if !ok {

@@ -61,7 +61,7 @@ func userMessages(turn agent.Message, blind bool) (messages []openai.ChatComplet
 		if p.Result == nil {
 			continue
 		}
-		output := llm.Output(*p.Result)
+		output := p.Result.Text()
 		for _, i := range p.Result.Images {
 			if instead, ok := llm.Showable(i); !ok {
 				output += "\n" + instead

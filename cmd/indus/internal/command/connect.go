@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
@@ -32,7 +31,7 @@ func Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s
 		Profile:      p,
 	}
 	c := &Connection{}
-	if slices.ContainsFunc(servers, func(o interop.Server) bool { return o.Changes.Guards() }) {
+	if GuardOf(servers) != "" {
 		log, err := openPins(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
@@ -51,6 +50,21 @@ func Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s
 		return nil, err
 	}
 	return c, nil
+}
+
+// GuardOf is what of the configuration asks for changed tools to be kept back, which takes a ledger; "": nothing does.
+func GuardOf(servers []interop.Server) string {
+	for _, o := range servers {
+		if o.Changes.Guards() {
+			return fmt.Sprintf("\"changes\": \"%s\" of %s", o.Changes, o.ID)
+		}
+	}
+	return ""
+}
+
+// NeedsLedger is the error of --no-ledger where something asks for changes to be kept back.
+func NeedsLedger(guard string) error {
+	return Usagef("--no-ledger: %s needs the ledger, which knows what was approved", guard)
 }
 
 // ReportDown reports the servers that are down. It returns a fault if

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,12 +32,9 @@ type servedLedger struct {
 // findLedger says where the ledger is kept. A named file that is no ledger was
 // mistyped; where there is no place for one, none is kept.
 func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*servedLedger, error) {
-	l := &servedLedger{policy: ledger.Policy(f.changes), accept: "indus mcp accept" + f.Repeat(), s: s}
-	if i := slices.IndexFunc(servers, func(o interop.Server) bool { return o.Changes.Guards() }); i >= 0 {
-		l.guards = fmt.Sprintf("\"changes\": \"%s\" of %s", servers[i].Changes, servers[i].ID)
-	}
+	l := &servedLedger{policy: ledger.Policy(f.changes), accept: "indus mcp accept" + f.Repeat(), guards: command.GuardOf(servers), s: s}
 	if f.noLedger && l.guards != "" {
-		return nil, command.Usagef("--no-ledger: %s needs the ledger, which knows what was approved", l.guards)
+		return nil, command.NeedsLedger(l.guards)
 	}
 	if l.policy.Guards() {
 		l.guards = "--changes " + string(l.policy)

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -71,7 +70,7 @@ func reportEvent(s show.Streams, e agent.Event) {
 	case agent.EventResult:
 		how := "ok"
 		if e.Result.IsError {
-			how = "failed: " + show.Cut(show.Clean(resultText(e.Result.Output)), maxShown)
+			how = "failed: " + show.Cut(show.Clean(e.Result.Text()), maxShown)
 		}
 		s.Reportf("%s %s, %s", e.Call.Name, how, show.Duration(e.Took))
 	case agent.EventRetry:
@@ -79,14 +78,6 @@ func reportEvent(s show.Streams, e agent.Event) {
 	case agent.EventCompact:
 		s.Reportf("the results of %s were taken out: the conversation was too long", show.Count(e.Dropped, "older call"))
 	}
-}
-
-func resultText(output json.RawMessage) string {
-	var said string
-	if json.Unmarshal(output, &said) == nil {
-		return said
-	}
-	return string(output)
 }
 
 // stdinSilence is when somebody hears that stdin is waited for, which may be a pipe that nobody closes.
@@ -111,8 +102,8 @@ func readContext(ctx context.Context, s show.Streams) (string, error) {
 		return given, nil
 	}
 	s.Reportf("stdin holds %d bytes: the middle is left out, and %d go along", len(given), maxContext)
-	tail := given[len(given)-maxContext/2:]
-	return text.Cut(given, maxContext/2) + "\n… " + fmt.Sprint(len(given)-maxContext) + " bytes left out …\n" + strings.ToValidUTF8(tail, ""), nil
+	given, _ = text.Middle(given, given, -len(given), maxContext)
+	return given, nil
 }
 
 // isCharacterDevice reports a terminal, /dev/null and the like, and a stdin that is closed.

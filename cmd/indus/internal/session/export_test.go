@@ -46,7 +46,7 @@ func OwnFiles(files toolbox.FS, dir string) toolbox.FS {
 
 // Memory is what is allowed for good in a project with servers.
 func Memory(project string, servers ...interop.Server) agent.Memory {
-	return &memory{project: project, server: func(id string) (interop.Server, bool) {
+	return &memory{project: project, approved: approvedTools, server: func(id string) (interop.Server, bool) {
 		for _, s := range servers {
 			if s.ID == id {
 				return s, true

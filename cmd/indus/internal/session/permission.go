@@ -34,7 +34,7 @@ func (x *session) permissions(ask asker) *agent.Permissions {
 	return &agent.Permissions{
 		Harmless: func(a agent.Ask) bool { return a.Tool.Server == "" && standard.Harmless(a.Call) },
 		All:      x.flags.yes, Allow: x.flags.allow, Ask: ask,
-		Memory: &memory{project: x.dir, server: x.server},
+		Memory: &memory{project: x.dir, server: x.server, approved: approvedTools},
 		Report: func(err error) { x.streams.Reportf("%s", err) },
 	}
 }
@@ -57,9 +57,13 @@ func nobodyAsked(s show.Streams) asker {
 
 // memory is what a person allowed for good in a project. It implements [agent.Memory].
 type memory struct {
-	project string
-	server  func(id string) (interop.Server, bool)
+	project  string
+	server   func(id string) (interop.Server, bool)
+	approved func() ([]mcpconfig.ApprovedTool, error)
 }
+
+// approvedTools are those of the moment: another process may revoke one.
+func approvedTools() ([]mcpconfig.ApprovedTool, error) { return mcpconfig.ApprovedTools(nil) }
 
 var _ agent.Memory = (*memory)(nil)
 
@@ -69,7 +73,7 @@ func (m *memory) Allowed(a agent.Ask) bool {
 	if err != nil {
 		return false
 	}
-	list, err := mcpconfig.ApprovedTools(nil)
+	list, err := m.approved()
 	for _, t := range list {
 		if err == nil && t.Project == want.Project && t.Tool == want.Tool && t.Fingerprint == want.Fingerprint {
 			return true

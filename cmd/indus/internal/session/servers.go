@@ -63,11 +63,10 @@ func (x *session) settle(ctx context.Context) error {
 // openLedger is the ledger that is to be kept; nil: none is.
 func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.Log, error) {
 	f := x.flags
-	i := slices.IndexFunc(c.Servers(), func(o interop.Server) bool { return o.Changes.Guards() })
+	guard := command.GuardOf(c.Servers())
 	switch {
-	case f.noLedger && i >= 0:
-		o := c.Servers()[i]
-		return nil, command.Usagef("--no-ledger: \"changes\": \"%s\" of %s needs the ledger, which knows what was approved", o.Changes, o.ID)
+	case f.noLedger && guard != "":
+		return nil, command.NeedsLedger(guard)
 	case f.noLedger, len(c.Rows) == 0:
 		return nil, nil
 	}
@@ -87,7 +86,7 @@ func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.L
 		return file, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case i >= 0:
+	case guard != "":
 		return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
 	}
 	x.streams.Reportf("no ledger is kept: %s", strings.TrimPrefix(err.Error(), "ledger: "))

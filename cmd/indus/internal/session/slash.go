@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/chat"
@@ -239,7 +240,7 @@ func (c *conversation) toolTable(server string, builtin bool) string {
 	}
 	t, n := &show.Table{Spare: []string{"WHAT"}}, 0
 	t.Add("TOOL", "CALLS", "WHAT")
-	m := &memory{project: c.dir, server: c.server}
+	m := &memory{project: c.dir, server: c.server, approved: sync.OnceValues(approvedTools)} // read once for all tools
 	for _, d := range c.offer.whole.Descriptors() {
 		if builtin || d.Server == server {
 			t.Add(d.Name, c.permission(m, d), show.Summary(d.Description))
