@@ -123,11 +123,16 @@ func TestCloseEndsWhatLeftTheGroup(t *testing.T) {
 			t.Parallel()
 			c := sh(script)
 			if strings.Contains(script, "asked") {
-				c.Grace.Term = time.Hour // it ends as soon as the machine lets it
+				c.Grace.Term = 2 * deadline // it ends as soon as the machine lets it
 			}
 			p := start(t, c)
 			pids := numbers(t, line(p))
+			late := time.AfterFunc(deadline, func() {
+				all, _ := exec.Command("ps", "-A", "-o", "pid,ppid,pgid,sess,stat,wchan:20,lstart,args").CombinedOutput()
+				t.Errorf("%d hangs, of which %v should end:\n%s", p.Pid(), pids, all)
+			})
 			p.Close()
+			late.Stop()
 			waitGone(t, pids...)
 			if strings.Contains(script, "asked") && !strings.Contains(p.Stderr(), "asked") {
 				t.Errorf("killed without being asked: %q", p.Stderr())

@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(fixture) {
 	case "":
 		goleak.VerifyTestMain(m)
+	case "unreadable":
+		unreadable()
 	case "parent":
 		parent(func(*proc.Process) {})
 	case "parent whose watcher dies":

@@ -29,10 +29,16 @@ type member struct {
 	executing           bool
 }
 
-// alone reports whether none of ours lives.
+// alone reports whether none of ours lives. What seems to execute a program for longer
+// than that takes counts as nobody's: it must not hold us up.
 func (p *Process) alone() bool {
 	found, unsure := p.members()
-	return len(found) == 0 && !unsure
+	if !unsure {
+		p.unsure = time.Time{}
+	} else if p.unsure.IsZero() {
+		p.unsure = time.Now()
+	}
+	return len(found) == 0 && (!unsure || time.Since(p.unsure) > execWait)
 }
 
 // members are the processes of p that live and that we may signal: those of its
@@ -142,15 +148,18 @@ func (p *Process) owns(m member) bool {
 
 func living(state string) bool { return state != "" && state != "Z" && state != "X" }
 
-// signalMembers signals those outside of the leader's group, and reports whether
-// there are any. A handle is a pidfd: a process that gets the number meanwhile is
-// not met.
-func (p *Process) signalMembers(s signal) (any bool) {
+// signalMembers signals those outside of the leader's group that are not among the asked,
+// and reports whether there are any, and whether there may be more. A handle is a pidfd:
+// a process that gets the number meanwhile is not met.
+func (p *Process) signalMembers(s signal, asked map[int]bool) (any, unsure bool) {
 	var buf []byte
-	found, _ := p.members()
+	found, unsure := p.members()
 	for _, m := range found {
-		if m.group == p.Pid() {
+		if m.group == p.Pid() || asked[m.pid] {
 			continue
+		}
+		if asked != nil {
+			asked[m.pid] = true
 		}
 		if h, err := os.FindProcess(m.pid); err == nil {
 			if p.owns(memberOf(m.pid, &buf)) {
@@ -159,7 +168,7 @@ func (p *Process) signalMembers(s signal) (any bool) {
 			_ = h.Release()
 		}
 	}
-	return any
+	return any, unsure
 }
 
 // startOf is when a process started, in clock ticks since the system did.

@@ -30,6 +30,9 @@ const (
 	// killTick is how long members outside of the group have to end of SIGKILL
 	// before they, and what they have just started, are looked for again.
 	killTick = 50 * time.Millisecond
+	// execWait is how long somebody may seem to be executing a program, which takes
+	// well under a millisecond of its own: then it has no environment to be read.
+	execWait = 2 * time.Second
 )
 
 // A Process is a running child and the group it leads. It holds files until
@@ -50,6 +53,8 @@ type Process struct {
 	// descendants, wherever they went. "": only what is in the session is.
 	mark    string
 	session string // for the watcher
+
+	unsure time.Time // since when there may be members that cannot be told yet; supervise's own
 
 	state *os.ProcessState // set before done is closed
 	err   error            // likewise
@@ -142,7 +147,7 @@ func (p *Process) supervise(collect func()) {
 	alone := p.outlast()
 	p.signal(sigKill)
 	for late := time.Now().Add(reapWait); !alone && time.Now().Before(late); {
-		p.signalMembers(sigKill)
+		p.signalMembers(sigKill, nil)
 		alone = waitUntil(p.alone, killTick, nil)
 	}
 	p.mu.Lock()
@@ -167,10 +172,22 @@ func (p *Process) outlast() (alone bool) {
 		return true
 	}
 	termed := p.terminate()
-	if p.signalMembers(sigTerm) {
+	if p.askMembers() {
 		termed = time.Now()
 	}
 	return waitUntil(func() bool { return p.released() && p.alone() }, p.grace.Term-time.Since(termed), p.killed)
+}
+
+// askMembers sends SIGTERM to the members outside of the leader's group, each once, and
+// to those that were just executing a program. It reports whether there were any.
+func (p *Process) askMembers() (any bool) {
+	asked := map[int]bool{}
+	waitUntil(func() bool {
+		some, unsure := p.signalMembers(sigTerm, asked)
+		any = any || some
+		return !unsure
+	}, execWait, p.killed)
+	return any
 }
 
 // released reports whether nobody holds the other side of our ends.
