@@ -39,6 +39,10 @@ type FleetOptions struct {
 	// nothing goes out; nil lets it go out. It must not wait. nil: the tools of such servers
 	// are held, because nobody knows which have changed.
 	Admit func(toolbox.Call) *toolbox.Result
+	// Notify takes what servers say outside of any request: list_changed of all kinds,
+	// resources/updated, tasks, logs. It is called in wire order for each server, and must
+	// not block. nil: only changes of tools are followed.
+	Notify func(server string, m Message)
 	// Memory bounds the bytes of all messages from servers. nil: 256 MiB of its own.
 	Memory *Memory
 	// MaxCalls bounds the calls of one principal to one server at a time; those beyond

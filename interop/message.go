@@ -27,6 +27,9 @@ type Message struct {
 	Method     string
 	Era        Era
 	Caller     toolbox.Principal
+	// Client is who sent a request to a host; nil: a message from elsewhere. An endpoint
+	// takes it from the context ([WithClient]).
+	Client *Client
 	// Of is the exchange that the message belongs to; 0 where it belongs to none.
 	// The value set for [Endpoint.Do] is found again on the notifications and requests that
 	// the server sends meanwhile.

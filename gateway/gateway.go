@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Options tune a gateway. nil and the zero value are good.
+type Options struct {
+	// Ledger says how servers are connected and kept account of. nil: they are connected while
+	// clients are served, and nothing is kept.
+	Ledger *ledger.Options
+	// Host is the options of every view's host; its Memory is shared with the servers.
+	Host host.Options
+	// Local is tools of one's own, which the view of everything has before those of servers.
+	// nil: none.
+	Local toolbox.Source
+	// Expose is what the view of everything and the named ones show in place of their tools,
+	// such as catalog.Over. nil: the tools themselves.
+	Expose func(toolbox.Source) toolbox.Source
+	// Views are the named ones, by name.
+	Views map[string]View
+}
+
+// View is a selection of servers and their tools.
+type View struct {
+	// Servers are patterns of the servers in it, with * and ?. nil: all.
+	Servers []string
+	// Tools are patterns of the qualified names in it, tools and prompts. nil: all.
+	Tools []string
+}
+
+// Gateway is many servers behind one. All methods may be called from any goroutine.
+type Gateway struct {
+	opts     Options
+	attached *ledger.Attachment
+	all      *view // of everything
+
+	mu     sync.Mutex
+	views  map[string]*view // the others, by path element; made when they are first asked for
+	named  map[string]View
+	closed bool
+}
+
+// New connects the servers and publishes them. It returns at once, whatever the servers do;
+// ctx bounds nothing but the reading of the ledger. The caller closes what it gets.
+func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
+	g := &Gateway{views: map[string]*view{}}
+	if opts != nil {
+		g.opts = *opts
+	}
+	g.named = g.opts.Views
+	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
+	g.all = g.newView(everything{g})
+	return g
+}
+
+// ledgerOptions is Options.Ledger with what the gateway itself has to hear.
+func (g *Gateway) ledgerOptions() *ledger.Options {
+	var o ledger.Options
+	if g.opts.Ledger != nil {
+		o = *g.opts.Ledger
+	}
+	mount := interop.MountOptions{Wait: -1}
+	if o.Mount != nil {
+		mount = *o.Mount
+	}
+	if mount.Memory == nil {
+		mount.Memory = interop.NewMemory(0)
+	}
+	if g.opts.Host.Memory == nil {
+		g.opts.Host.Memory = mount.Memory
+	}
+	o.Mount = &mount
+	return &o
+}
+
+// Attached is the servers: their health, what is enrolled of them, and how it is changed.
+func (g *Gateway) Attached() *ledger.Attachment { return g.attached }
+
+// Reload takes another configuration: servers come and go without a failed call to those that
+// stay, and so do named views.
+func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
+	g.mu.Lock()
+	g.named = views
+	g.mu.Unlock()
+	g.attached.Apply(servers)
+}
+
+// Handler serves all views over streamable HTTP, below /mcp.
+func (g *Gateway) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, ok := strings.CutPrefix(r.URL.Path, "/mcp")
+		if !ok || name != "" && name[0] != '/' {
+			http.NotFound(w, r)
+			return
+		}
+		v := g.viewNamed(strings.Trim(name, "/"))
+		if v == nil {
+			http.NotFound(w, r)
+			return
+		}
+		v.host.Handler().ServeHTTP(w, r)
+	})
+}
+
+// ServeStdio serves the view of everything to one client on this process's stdin and stdout;
+// see [host.Host.ServeStdio].
+func (g *Gateway) ServeStdio(ctx context.Context) error { return g.all.host.ServeStdio(ctx) }
+
+// ServeIO does so on a pair of streams; see [host.Host.ServeIO].
+func (g *Gateway) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
+	return g.all.host.ServeIO(ctx, r, w)
+}
+
+// Drain refuses new requests and waits for those in flight; see [host.Host.Drain].
+func (g *Gateway) Drain(ctx context.Context) error {
+	var err error
+	for _, v := range g.allViews() {
+		if failed := v.host.Drain(ctx); failed != nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+// Close ends every client's session and every server, and waits for all of it. It may be
+// called twice.
+func (g *Gateway) Close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	for _, v := range g.allViews() {
+		v.host.Close()
+	}
+	g.attached.Close()
+}
