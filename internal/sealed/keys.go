@@ -1,0 +1,116 @@
+package sealed
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// KeySize is the length of a key, in bytes.
+const KeySize = 32
+
+const (
+	tokenVersion = 1
+	nonceSize    = 12
+	keyUse       = "indus sealed tokens 1" // which our keys are derived for
+)
+
+// tokenEncoding takes each token in one spelling only: two would be two to a [Once].
+var tokenEncoding = base64.RawURLEncoding.Strict()
+
+// Keys seal tokens, and open them.
+type Keys struct{ all []cipher.AEAD }
+
+// NewKeys takes keys of [KeySize] random bytes. The first seals, all open: put a new key
+// in front of the old one, and drop that once its last token has expired. Replicas have
+// the same ones, so the new key must be known to all before it comes first anywhere.
+func NewKeys(keys ...[]byte) (*Keys, error) {
+	if len(keys) == 0 {
+		return nil, errors.New("no key")
+	}
+	k := &Keys{}
+	for i, key := range keys {
+		if len(key) != KeySize {
+			return nil, fmt.Errorf("key %d has %d bytes, and not %d", i+1, len(key), KeySize)
+		}
+		derived, err := hkdf.Key(sha256.New, key, nil, keyUse, KeySize)
+		if err != nil {
+			return nil, err
+		}
+		block, err := aes.NewCipher(derived)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, err
+		}
+		k.all = append(k.all, aead)
+	}
+	return k, nil
+}
+
+// Random has a key of its own: its tokens end with it.
+func Random() *Keys {
+	k, err := NewKeys(newKey())
+	if err != nil {
+		panic(err) // the key has the right size
+	}
+	return k
+}
+
+func newKey() []byte {
+	key := make([]byte, KeySize)
+	_, _ = rand.Read(key) // it never fails
+	return key
+}
+
+// Seal makes a token's text: ASCII letters, digits, "-" and "_", each time another.
+func (k *Keys) Seal(t Token) string {
+	aead := k.all[0]
+	plain := t.encode(make([]byte, 0, 64+len(t.Replica)+len(t.Principal)+len(t.Data)))
+	b := make([]byte, 1, 1+aead.Overhead()+len(plain))
+	b[0] = tokenVersion
+	return tokenEncoding.EncodeToString(aead.Seal(b, nil, plain, b[:1]))
+}
+
+// Want is what a token must be. Its principal and its digest are those that it was sealed
+// with, where it was sealed without as well.
+type Want struct {
+	Kind      Kind
+	Principal string
+	Digest    [sha256.Size]byte
+	// Now is when it must not have expired. Zero: [time.Now].
+	Now time.Time
+}
+
+// Open is the token of a text. Its errors are those of this package, and say nothing of the
+// token's fields; the first of kind, principal, request and expiry that does not fit is named.
+func (k *Keys) Open(text string, want Want) (Token, error) {
+	b, err := tokenEncoding.DecodeString(text)
+	if err != nil || len(b) < 1+nonceSize || b[0] != tokenVersion || strings.ContainsAny(text, "\r\n") {
+		return Token{}, ErrAltered
+	}
+	for _, aead := range k.all {
+		plain, err := aead.Open(nil, nil, b[1:], b[:1])
+		if err != nil {
+			continue
+		}
+		t := Token{nonce: [nonceSize]byte(b[1:])}
+		if !t.decode(plain) {
+			return Token{}, ErrAltered
+		}
+		if err := t.check(want); err != nil {
+			return Token{}, err
+		}
+		return t, nil
+	}
+	return Token{}, ErrAltered
+}

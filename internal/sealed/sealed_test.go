@@ -1,0 +1,208 @@
+package sealed_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/indusagi/indus/internal/sealed"
+)
+
+var ignoreNonce = cmpopts.IgnoreUnexported(sealed.Token{})
+
+var start = time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
+
+// aliceToken is one with all of its fields, and what is wanted of it.
+func aliceToken() (sealed.Token, sealed.Want) {
+	sum := sealed.Digest([]byte("tools/call"), []byte(`{"name":"a"}`))
+	return sealed.Token{
+			Kind: sealed.RequestState, Replica: "10.0.0.1:7332", Principal: "alice", Expires: start.Add(time.Minute), Digest: sum, Data: []byte("state"),
+		}, sealed.Want{
+			Kind: sealed.RequestState, Principal: "alice", Digest: sum, Now: start,
+		}
+}
+
+func TestATokenComesBackAsItWas(t *testing.T) {
+	keys := sealed.Random()
+	full, want := aliceToken()
+	for _, test := range []struct {
+		token sealed.Token
+		want  sealed.Want
+	}{
+		{full, want},
+		{sealed.Token{}, sealed.Want{}},
+		{sealed.Token{Kind: sealed.Session}, sealed.Want{Kind: sealed.Session}},
+		{sealed.Token{Kind: sealed.Cursor, Principal: strings.Repeat("p", 1000), Data: bytes.Repeat([]byte{0}, 4<<10)},
+			sealed.Want{Kind: sealed.Cursor, Principal: strings.Repeat("p", 1000)}},
+	} {
+		text := keys.Seal(test.token)
+		if i := strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }); i >= 0 {
+			t.Errorf("%q is no visible ASCII", text[i])
+		}
+		if text == keys.Seal(test.token) {
+			t.Error("two tokens are one text")
+		}
+		got, err := keys.Open(text, test.want)
+		if diff := cmp.Diff(test.token, got, ignoreNonce, cmpopts.EquateApproxTime(0)); diff != "" || err != nil {
+			t.Error(err, diff)
+		}
+	}
+}
+
+func TestWhatATokenIsNotForIsRefused(t *testing.T) {
+	keys := sealed.Random()
+	token, want := aliceToken()
+	plain := token
+	plain.Digest, plain.Expires = [32]byte{}, time.Time{}
+	for name, test := range map[string]struct {
+		token  sealed.Token
+		change func(*sealed.Want)
+		err    error
+	}{
+		"another kind":                {token, func(w *sealed.Want) { w.Kind = sealed.Session }, sealed.ErrKind},
+		"no kind":                     {token, func(w *sealed.Want) { w.Kind = 0 }, sealed.ErrKind},
+		"another principal":           {token, func(w *sealed.Want) { w.Principal = "bob" }, sealed.ErrPrincipal},
+		"nobody":                      {token, func(w *sealed.Want) { w.Principal = "" }, sealed.ErrPrincipal},
+		"another request":             {token, func(w *sealed.Want) { w.Digest[31]++ }, sealed.ErrRequest},
+		"no request":                  {token, func(w *sealed.Want) { w.Digest = [32]byte{} }, sealed.ErrRequest},
+		"a request where it has none": {plain, func(*sealed.Want) {}, sealed.ErrRequest},
+		"just in time":                {token, func(w *sealed.Want) { w.Now = start.Add(time.Minute - 1) }, nil},
+		"late":                        {token, func(w *sealed.Want) { w.Now = start.Add(time.Minute) }, sealed.ErrExpired},
+		"late by our own clock":       {token, func(w *sealed.Want) { w.Now = time.Time{} }, sealed.ErrExpired},
+		"never late":                  {plain, func(w *sealed.Want) { w.Digest, w.Now = [32]byte{}, start.AddDate(100, 0, 0) }, nil},
+	} {
+		w := want
+		test.change(&w)
+		got, err := keys.Open(keys.Seal(test.token), w)
+		if !errors.Is(err, test.err) {
+			t.Errorf("%s: %v, want %v", name, err, test.err)
+		}
+		if err != nil && !cmp.Equal(got, sealed.Token{}, ignoreNonce) {
+			t.Errorf("%s: a refused token says %+v", name, got)
+		}
+	}
+}
+
+// TestEveryAlteredByteIsRefused: each character of a token for each other one, each cut, and what is added.
+func TestEveryAlteredByteIsRefused(t *testing.T) {
+	keys := sealed.Random()
+	token, want := aliceToken()
+	text := keys.Seal(token)
+	refused := func(altered string) {
+		t.Helper()
+		if _, err := keys.Open(altered, want); !errors.Is(err, sealed.ErrAltered) {
+			t.Errorf("%q: %v", altered, err)
+		}
+	}
+	for i := range len(text) {
+		refused(text[:i])
+		refused(text[i+1:])
+		for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/ \n\r\x00" {
+			if byte(c) != text[i] {
+				refused(text[:i] + string(c) + text[i+1:])
+			}
+			if strings.ContainsRune("\r\n= ", c) {
+				refused(text[:i] + string(c) + text[i:])
+			}
+		}
+	}
+	refused(text + "\n")
+	refused(text + "A")
+	refused(text + "=")
+	if _, err := sealed.Random().Open(text, want); !errors.Is(err, sealed.ErrAltered) {
+		t.Errorf("with another key: %v", err)
+	}
+}
+
+func TestKeysRotate(t *testing.T) {
+	was, is := bytes.Repeat([]byte{1}, sealed.KeySize), bytes.Repeat([]byte{2}, sealed.KeySize)
+	keysOf := func(keys ...[]byte) *sealed.Keys {
+		t.Helper()
+		k, err := sealed.NewKeys(keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	before, during, after := keysOf(was), keysOf(is, was), keysOf(is)
+	token, want := aliceToken()
+	for name, test := range map[string]struct {
+		seals, opens *sealed.Keys
+		err          error
+	}{
+		"an old token while they rotate": {before, during, nil},
+		"a new token while they rotate":  {during, after, nil},
+		"an old token afterwards":        {before, after, sealed.ErrAltered},
+		"the old key seals no more":      {during, before, sealed.ErrAltered},
+	} {
+		if _, err := test.opens.Open(test.seals.Seal(token), want); !errors.Is(err, test.err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, keys := range [][][]byte{nil, {was[:31]}, {is, nil}, {append(was, 1)}} {
+		if _, err := sealed.NewKeys(keys...); err == nil {
+			t.Errorf("%d keys are taken", len(keys))
+		}
+	}
+}
+
+func TestPartsOfARequestAreTheirDigest(t *testing.T) {
+	b := func(s string) []byte { return []byte(s) }
+	sum := sealed.Digest(b("ab"), b("c"))
+	if sum != sealed.Digest(b("ab"), b("c")) {
+		t.Error("one request has two digests")
+	}
+	for _, other := range [][32]byte{sealed.Digest(b("a"), b("bc")), sealed.Digest(b("abc")), sealed.Digest(b("ab"), b("c"), nil), sealed.Digest()} {
+		if sum == other {
+			t.Error("two requests have one digest")
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	keys := sealed.Random()
+	token, want := aliceToken()
+	f.Add([]byte(sealed.Random().Seal(token)), 0, byte(1), "alice", []byte("state"))
+	f.Fuzz(func(t *testing.T, foreign []byte, at int, by byte, principal string, data []byte) {
+		if _, err := keys.Open(string(foreign), want); err == nil {
+			t.Fatalf("%q is taken", foreign)
+		}
+		token, want := token, want
+		token.Principal, token.Data, want.Principal = principal, data, principal
+		text := []byte(keys.Seal(token))
+		got, err := keys.Open(string(text), want)
+		if diff := cmp.Diff(token, got, ignoreNonce, cmpopts.EquateEmpty()); diff != "" || err != nil {
+			t.Fatal(err, diff)
+		}
+		if by != 0 {
+			at = int(uint(at) % uint(len(text)))
+			text[at] ^= by
+			if _, err := keys.Open(string(text), want); !errors.Is(err, sealed.ErrAltered) {
+				t.Fatalf("byte %d altered: %v", at, err)
+			}
+		}
+	})
+}
+
+func BenchmarkOpen(b *testing.B) {
+	keys := sealed.Random()
+	text := keys.Seal(sealed.Token{Kind: sealed.Session, Replica: "10.0.0.1:7332", Principal: "alice"})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := keys.Open(text, sealed.Want{Kind: sealed.Session, Principal: "alice"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkSeal(b *testing.B) {
+	keys := sealed.Random()
+	b.ReportAllocs()
+	for b.Loop() {
+		keys.Seal(sealed.Token{Kind: sealed.Session, Replica: "10.0.0.1:7332", Principal: "alice"})
+	}
+}
