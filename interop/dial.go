@@ -53,13 +53,13 @@ func (e *Endpoint) url(url string, headers []Pair) conn.URL {
 }
 
 // receivedFrom makes a [Message] of the connection's.
-func receivedFrom(m conn.Message) Message {
-	return Message{ID: m.ID, Params: m.Params, Method: m.Method, Era: m.Era, Of: m.Of}
+func (e *Endpoint) receivedFrom(m conn.Message) Message {
+	return Message{ID: m.ID, Params: m.Params, Method: m.Method, Era: m.Era, Of: m.Of, Server: e.server.ID}
 }
 
 // received takes the server's requests, and notifications that belong to no request of ours.
 func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMessage, error) {
-	m := receivedFrom(from)
+	m := e.receivedFrom(from)
 	if !e.discreet(&m) {
 		return nil, nil
 	}

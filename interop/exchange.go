@@ -187,7 +187,7 @@ func badUTF8(method string, result json.RawMessage, err error) error {
 func (e *Endpoint) receiver(back Peer, heard func()) conn.Receiver {
 	return func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 		heard()
-		m := receivedFrom(from)
+		m := e.receivedFrom(from)
 		if !e.discreet(&m) {
 			return nil, nil
 		}

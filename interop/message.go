@@ -30,6 +30,8 @@ type Message struct {
 	// Client is who sent a request to a host; nil: a message from elsewhere. An endpoint
 	// takes it from the context ([WithClient]).
 	Client *Client
+	// Server is who sent a message to us: the id of the server. "": it goes to one.
+	Server string
 	// Of is the exchange that the message belongs to; 0 where it belongs to none.
 	// The value set for [Endpoint.Do] is found again on the notifications and requests that
 	// the server sends meanwhile.
