@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
@@ -28,6 +29,9 @@ type Options struct {
 	Expose func(toolbox.Source) toolbox.Source
 	// Views are the named ones, by name.
 	Views map[string]View
+	// Drain is how long calls in flight have when [Gateway.Run] or [Gateway.Stop] ends it. 0: 10 s,
+	// negative: not at all.
+	Drain time.Duration
 }
 
 // View is a selection of servers and their tools.
@@ -72,6 +76,9 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	mount := interop.MountOptions{Wait: -1}
 	if o.Mount != nil {
 		mount = *o.Mount
+	}
+	if mount.Memory == nil {
+		mount.Memory = g.opts.Host.Memory
 	}
 	if mount.Memory == nil {
 		mount.Memory = interop.NewMemory(0)
@@ -119,17 +126,6 @@ func (g *Gateway) ServeStdio(ctx context.Context) error { return g.all.host.Serv
 // ServeIO does so on a pair of streams; see [host.Host.ServeIO].
 func (g *Gateway) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
 	return g.all.host.ServeIO(ctx, r, w)
-}
-
-// Drain refuses new requests and waits for those in flight; see [host.Host.Drain].
-func (g *Gateway) Drain(ctx context.Context) error {
-	var err error
-	for _, v := range g.allViews() {
-		if failed := v.host.Drain(ctx); failed != nil {
-			err = failed
-		}
-	}
-	return err
 }
 
 // Close ends every client's session and every server, and waits for all of it. It may be

@@ -31,7 +31,7 @@ type view struct {
 
 func (g *Gateway) newView(s scope) *view {
 	v := &view{gateway: g, scope: s}
-	v.tools = host.Tools(s.tools())
+	v.tools = host.Tools(s.tools(), &g.opts.Host)
 	v.host = host.NewFront(v, &g.opts.Host)
 	return v
 }

@@ -123,7 +123,7 @@ func ExampleNewFront() {
 
 // The backend that is behind NewHost may be in one of your own.
 func ExampleTools() {
-	backend := host.Tools(greeter())
+	backend := host.Tools(greeter(), nil)
 	result, err := backend.Handle(context.Background(), interop.Message{Method: "tools/list", Era: interop.Legacy}, nil)
 	fmt.Println(string(result), err)
 	// Output:

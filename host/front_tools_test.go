@@ -27,7 +27,7 @@ func TestToolsListKeepsItsOwnersBytes(t *testing.T) {
 		wired("s__own", `{"name":"late","inputSchema":{"type":"object"}}`),
 	}}
 	src := &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}
-	got, err := host.Tools(src).Handle(t.Context(), interop.Message{Method: "tools/list", Era: interop.Legacy}, nil)
+	got, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{Method: "tools/list", Era: interop.Legacy}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestToolsListIsEachPrincipalsOwn(t *testing.T) {
 		p := toolbox.Principal(fmt.Sprint("p", i))
 		snaps[p] = &toolbox.Snapshot{Tools: []toolbox.Descriptor{{Name: "of_" + string(p)}}}
 	}
-	b := host.Tools(&shelf{snapshot: func(p toolbox.Principal) *toolbox.Snapshot { return snaps[p] }})
+	b := host.Tools(&shelf{snapshot: func(p toolbox.Principal) *toolbox.Snapshot { return snaps[p] }}, nil)
 	for range 2 {
 		for p := range snaps {
 			got, err := b.Handle(t.Context(), interop.Message{Method: "tools/list", Caller: p}, nil)
@@ -74,7 +74,7 @@ func TestToolsListIsRenderedOnce(t *testing.T) {
 	for i := range 1000 {
 		snap.Tools = append(snap.Tools, wired(fmt.Sprintf("s__t%d", i), `{"name":"own","description":"words","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`))
 	}
-	b := host.Tools(&shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }})
+	b := host.Tools(&shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}, nil)
 	m := interop.Message{Method: "tools/list", Era: interop.Legacy}
 	first, _ := b.Handle(t.Context(), m, nil)
 	if n := testing.AllocsPerRun(100, func() {
@@ -96,7 +96,7 @@ func TestCallReachesTheToolExactly(t *testing.T) {
 	const params = `{ "arguments": {"z": 1e400, "a":[9007199254740993 ]}, "name":"t", "unknown":{"k":null}, "_meta":{"progressToken":1.0} }`
 	for era, format := range map[interop.Era]string{interop.Legacy: "mcp/legacy", interop.Modern: "mcp/modern"} {
 		for id, want := range map[string]string{`"a\u0062"`: "ab", `17`: "17"} {
-			_, err := host.Tools(src).Handle(t.Context(), interop.Message{
+			_, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{
 				ID: json.RawMessage(id), Method: "tools/call", Era: era, Caller: "me", Params: json.RawMessage(params),
 			}, func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil })
 			if err != nil {
@@ -143,7 +143,7 @@ func TestCallFailures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			src := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return nil, tt.err })
-			got, err := host.Tools(src).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil)
+			got, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil)
 			var rpc *interop.RPCError
 			if tt.result != "" {
 				if err != nil || string(got) != tt.result {
@@ -155,7 +155,7 @@ func TestCallFailures(t *testing.T) {
 		})
 	}
 	src := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return nil, fault(interop.Protocol, nil) })
-	_, err := host.Tools(src).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil)
+	_, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil)
 	if !errors.Is(err, interop.Protocol) {
 		t.Errorf("a server that breaks the protocol is an error: %v", err)
 	}
@@ -178,7 +178,7 @@ func TestLocalResults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := host.Tools(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return tt.r, nil }))
+			b := host.Tools(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return tt.r, nil }), nil)
 			for era, want := range map[interop.Era]string{interop.Legacy: tt.legacy, interop.Modern: tt.modern} {
 				if want == "" {
 					want = tt.legacy
@@ -194,7 +194,7 @@ func TestLocalResults(t *testing.T) {
 		"block":      toolbox.NewResult(media(`{`)),
 		"structured": toolbox.StructuredResult(json.RawMessage(`{`)),
 	} {
-		b := host.Tools(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil }))
+		b := host.Tools(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil }), nil)
 		if got, err := b.Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil); err == nil {
 			t.Errorf("broken %s goes out: %s", name, got)
 		}
@@ -225,7 +225,7 @@ func TestProgressKeepsItsBytes(t *testing.T) {
 			}
 			return nil, nil
 		})
-		_, err := host.Tools(src).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t","_meta":{"progressToken":` + tt.token + `}}`)},
+		_, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t","_meta":{"progressToken":` + tt.token + `}}`)},
 			func(_ context.Context, m interop.Message) (json.RawMessage, error) {
 				if m.Method != "notifications/progress" || m.ID != nil {
 					t.Errorf("%+v", m)

@@ -75,7 +75,7 @@ type Options struct {
 	// not been heard yet, and of which nothing is listed because it is known: many clients
 	// list once. 0: 3 s, negative: not at all.
 	ListWait time.Duration
-	// Page is how many tools are on one page of tools/list. It concerns [New] alone. 0:
+	// Page is how many tools are on one page of tools/list. It concerns [New] and [Tools]. 0:
 	// all, because many clients read one page.
 	Page int
 	// Exact publishes tools and results as their servers wrote them even where the
@@ -83,7 +83,7 @@ type Options struct {
 	// is no object, before 2026-07-28). false: what they cannot read is left out.
 	Exact bool
 	// Parameters is the seeds' way: tools are published with the schema that
-	// models see instead of their owner's. It concerns [New] alone.
+	// models see instead of their owner's. It concerns [New] and [Tools].
 	Parameters bool
 }
 
@@ -122,12 +122,7 @@ var (
 
 // NewHost publishes the tools of src. It starts nothing.
 func New(src toolbox.Source, opts *Options) *Host {
-	b := newToolsBackend(src)
-	if opts != nil {
-		b.parameters, b.exact, b.size = opts.Parameters, opts.Exact, max(opts.Page, 0)
-		b.log = opts.Logger
-	}
-	return NewFront(b, opts)
+	return NewFront(Tools(src, opts), opts)
 }
 
 // NewFront publishes any backend. It starts nothing. What a backend returns is

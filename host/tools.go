@@ -43,9 +43,16 @@ var _ Backend = (*toolsBackend)(nil)
 // Schemas and whole tools are published as their owners wrote them, but for the name
 // and for what makes the clients of an era refuse a whole list, which is left out. A
 // tool whose input schema is not of type "object" is not published at all.
-func Tools(src toolbox.Source) Backend { return newToolsBackend(src) }
-
-func newToolsBackend(src toolbox.Source) *toolsBackend { return &toolsBackend{src: src} }
+//
+// Of the options it heeds Page, Exact, Parameters and Logger.
+func Tools(src toolbox.Source, opts *Options) Backend {
+	b := &toolsBackend{src: src}
+	if opts != nil {
+		b.parameters, b.exact, b.size = opts.Parameters, opts.Exact, max(opts.Page, 0)
+		b.log = opts.Logger
+	}
+	return b
+}
 
 // Handle implements [Backend].
 func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {

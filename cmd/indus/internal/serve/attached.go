@@ -82,14 +82,14 @@ func (l lostLedger) Append(context.Context, ...ledger.Entry) ([]ledger.Entry, er
 // Read implements [ledger.Log].
 func (l lostLedger) Read(context.Context, uint64) ([]ledger.Entry, error) { return nil, l.err }
 
-// attach connects servers and keeps account of them. It returns at once: what the ledger
-// says is read while clients are served.
-func (l *servedLedger) attach(ctx context.Context, servers []interop.Server, by string, memory *interop.Memory, logger *slog.Logger) *ledger.Attachment {
-	return ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{
-		Mount:  &interop.MountOptions{FleetOptions: interop.FleetOptions{Memory: memory, Logger: logger}, Wait: -1, Events: reportEvents(l.s)},
+// options say how servers are connected and kept account of. What the ledger says is read
+// while clients are served.
+func (l *servedLedger) options(by string, logger *slog.Logger) *ledger.Options {
+	return &ledger.Options{
+		Mount:  &interop.MountOptions{FleetOptions: interop.FleetOptions{Logger: logger}, Wait: -1, Events: reportEvents(l.s)},
 		Open:   func(ctx context.Context) ledger.Log { return l.open(ctx, logger) },
 		Policy: l.policy, Warm: true, Poll: acceptTick, By: by,
-	})
+	}
 }
 
 // open is the ledger, where one is kept and can be opened; nil: none is kept.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/ledger"
 	"github.com/spf13/cobra"
 )
 
@@ -21,9 +21,8 @@ func TellEvents(err io.Writer) func(interop.Event) {
 // Follower follows one file, a look at a time.
 type Follower struct{ *follower }
 
-// Follow serves what the file says, and reports on err. The attachment is the caller's
-// to close.
-func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *ledger.Attachment, error) {
+// Follow serves what the file says, and reports on err. The gateway is the caller's to close.
+func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gateway.Gateway, error) {
 	flags, cmd := &command.ConfigFlags{}, &cobra.Command{}
 	flags.Add(cmd)
 	if err := cmd.Flags().Set("mcp", path); err != nil {
@@ -39,10 +38,9 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *ledger
 	if fault != nil {
 		return nil, nil, fault
 	}
-	w := &follower{flags: flags, s: s, local: local}
-	w.attached = ledger.Attach(ctx, ledger.Empty(), c.Servers(), &ledger.Options{Mount: &interop.MountOptions{Wait: -1}})
+	w := &follower{flags: flags, s: s, local: local, gateway: gateway.New(ctx, c.Servers(), nil)}
 	w.begin(c, began)
-	return &Follower{w}, w.attached, nil
+	return &Follower{w}, w.gateway, nil
 }
 
 // Look is what happens once a second.

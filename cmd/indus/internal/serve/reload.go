@@ -12,8 +12,8 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"golang.org/x/term"
 )
@@ -33,12 +33,12 @@ const (
 // follower keeps what is served as the configuration has it. A change is read once
 // two looks agree that it is over, because editors write a file in steps.
 type follower struct {
-	flags    *command.ConfigFlags
-	s        show.Streams
-	attached *ledger.Attachment
-	local    *builtins
-	hangup   <-chan os.Signal // read anew at once
-	leave    func()           // the terminal is gone
+	flags   *command.ConfigFlags
+	s       show.Streams
+	gateway *gateway.Gateway
+	local   *builtins
+	hangup  <-chan os.Signal // read anew at once
+	leave   func()           // the terminal is gone
 
 	served *mcpconfig.Config // what is served
 	files  []string          // whose change may change it
@@ -244,7 +244,7 @@ func readError(ctx context.Context, file string) error {
 func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	d := differenceOf(w.served.Servers(), c.Servers())
 	held := newlyHeld(w.served, c)
-	w.attached.Apply(c.Servers()) // their order too
+	w.gateway.Reload(c.Servers(), nil) // their order too
 	w.local.follow(c)
 	reported := map[string]bool{}
 	for _, n := range c.Notes {

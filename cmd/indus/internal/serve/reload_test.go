@@ -36,11 +36,11 @@ func TestAFileIsReadOnceItRests(t *testing.T) {
 		return `{"servers": {` + strings.Join(rows, ", ") + `}}`
 	}
 	write(servers("two"), soon)
-	f, attached, err := serve.Follow(t.Context(), path, &told)
+	f, g, err := serve.Follow(t.Context(), path, &told)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(attached.Close)
+	t.Cleanup(g.Close)
 	looks := func(n int, want string) {
 		t.Helper()
 		told.Reset()
@@ -78,7 +78,7 @@ func TestAFileIsReadOnceItRests(t *testing.T) {
 	looks(2, "")
 	write(servers("two", "one"), long.Add(5))
 	looks(2, "")
-	if got := attached.Fleet.Servers(); got[0].ID != "two" {
+	if got := g.Attached().Fleet.Servers(); got[0].ID != "two" {
 		t.Error("their order is not that of the file")
 	}
 

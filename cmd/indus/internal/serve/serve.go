@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
@@ -212,39 +214,43 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if err != nil {
 		return err
 	}
-	logger, memory := s.Logger(), interop.NewMemory(int64(f.memory)<<20)
-	// The servers end when whoever is inside was answered, and not with ctx.
-	alive := context.WithoutCancel(ctx)
-	attached := log.attach(alive, c.Servers(), fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), memory, logger)
-	follow := &follower{flags: &f.ConfigFlags, s: s, attached: attached, local: local, hangup: hangup, leave: leave}
-	follow.begin(c, began)
-	defer inBackground(alive, func(ctx context.Context) {
-		defer attached.Close()
-		if attached.Wait(ctx) != nil {
-			return
-		}
-		reportKnown(attached, s)
-		defer log.alarm(attached).watch()()
-		follow.follow(ctx)
-	})()
-	wait := f.listWait
+	logger := s.Logger()
+	wait, drain := f.listWait, f.drain
 	if wait == 0 {
 		wait = -1 // the option's zero is its default
 	}
-	h := host.New(f.exposed(toolbox.Join(local.registry, attached)), &host.Options{
-		Logger: logger, Memory: memory, ListWait: wait, Principal: clients.principal, AllowedHosts: f.hosts, AllowedOrigins: f.origins,
-		Exact: f.exact, Page: f.page,
+	if drain == 0 {
+		drain = -1
+	}
+	// The servers end when whoever is inside was answered, and not with ctx.
+	alive := context.WithoutCancel(ctx)
+	g := gateway.New(alive, c.Servers(), &gateway.Options{
+		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), logger),
+		Host: host.Options{
+			Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: wait, Principal: clients.principal,
+			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
+		},
+		Local: local.registry, Expose: f.exposed(), Drain: drain,
 	})
-	defer h.Close()
-	stop := func() {
-		end, cancel := context.WithTimeout(context.Background(), f.drain)
-		defer cancel()
-		if h.Drain(end) != nil && f.drain > 0 {
+	defer g.Close()
+	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, local: local, hangup: hangup, leave: leave}
+	follow.begin(c, began)
+	defer inBackground(alive, func(background context.Context) {
+		if g.Attached().Wait(background) != nil || ctx.Err() != nil {
+			return
+		}
+		reportKnown(g.Attached(), s)
+		defer log.alarm(g.Attached()).watch()()
+		follow.follow(background)
+	})()
+	err = clients.serve(ctx, g, s)
+	if errors.Is(err, context.DeadlineExceeded) {
+		if f.drain > 0 {
 			s.Reportf("calls in flight were given up after %v", f.drain)
 		}
-		h.Close()
+		err = nil
 	}
-	if err := clients.serve(ctx, h, stop, s); err != nil {
+	if err != nil {
 		return &command.ExitError{Code: command.ExitFault, Err: err}
 	}
 	return nil
@@ -266,11 +272,14 @@ const (
 
 var exposures = []string{exposeAll, exposeGateway}
 
-// exposed is what clients are shown of the tools. With the four, whoever calls has not seen a
-// tool's schema where its client could check the arguments, so they are checked here.
-func (f *serveFlags) exposed(tools toolbox.Source) toolbox.Source {
-	if f.expose == exposeGateway {
+// exposed is what clients are shown in place of the tools; nil: the tools. With the four, whoever
+// calls has not seen a tool's schema where its client could check the arguments, so they are
+// checked here.
+func (f *serveFlags) exposed() func(toolbox.Source) toolbox.Source {
+	if f.expose != exposeGateway {
+		return nil
+	}
+	return func(tools toolbox.Source) toolbox.Source {
 		return catalog.Over(tools, &catalog.Options{Unvalidated: f.noValidate})
 	}
-	return tools
 }

@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+const (
+	defaultDrain = 10 * time.Second
+	// shutdownWait bounds how long answers that are being written are waited for.
+	shutdownWait = 5 * time.Second
+)
+
+// Run serves [Gateway.Handler] on l until ctx ends, and then ends the gateway: clients that are
+// connected are refused new requests, and what is in flight has Options.Drain to be answered.
+// It returns nil then, [context.DeadlineExceeded] where calls were given up, or why l failed.
+func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
+	server := &http.Server{ // whom nobody has admitted yet holds little, and not for long
+		Handler: g.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	ended := make(chan error, 1)
+	unused := context.AfterFunc(ctx, func() {
+		_ = l.Close()   // clients that are connected learn of the end, or cancel their calls
+		err := g.Stop() // ends the streams, for which Shutdown would wait
+		end, cancel := context.WithTimeout(context.Background(), shutdownWait)
+		defer cancel()
+		if server.Shutdown(end) != nil {
+			_ = server.Close()
+		}
+		ended <- err
+	})
+	err := server.Serve(l)
+	if unused() { // nobody asked it to end
+		_ = server.Close()
+		g.Close()
+		return err
+	}
+	return <-ended
+}
+
+// Stop is a gentle [Gateway.Close]: what is in flight has Options.Drain to be answered. The error
+// is [context.DeadlineExceeded] where calls were given up.
+func (g *Gateway) Stop() error {
+	end, cancel := context.WithTimeout(context.Background(), protocol.Duration(g.opts.Drain, defaultDrain))
+	defer cancel()
+	err := g.Drain(end)
+	g.Close()
+	return err
+}
+
+// Drain refuses new requests in every view and waits for those in flight; see [host.Host.Drain].
+func (g *Gateway) Drain(ctx context.Context) error {
+	g.mu.Lock()
+	g.closed = true // no view is made any more
+	g.mu.Unlock()
+	all := g.allViews()
+	failed := make([]error, len(all))
+	var draining sync.WaitGroup
+	for i, v := range all {
+		draining.Go(func() { failed[i] = v.host.Drain(ctx) })
+	}
+	draining.Wait()
+	if errors.Join(failed...) != nil {
+		return ctx.Err()
+	}
+	return nil
+}
