@@ -76,10 +76,14 @@ type frontRequest struct {
 	method     string
 	era        interop.Era
 	caller     toolbox.Principal
-	session    *frontSession // nil where a modern request came over HTTP
-	// note sends what belongs to the request; after the answer it sends nothing.
-	note func(ctx context.Context, method string, params ...[]byte) error
+	meta       json.RawMessage // of params; an object, or nil
+	session    *frontSession   // nil where a modern request came over HTTP
+	send       sender          // of what belongs to the request; after the answer it sends nothing
+	client     interop.Client  // who asks: set by answer
 }
+
+// sender sends a client a notification, or with an id a request, whose params are in pieces.
+type sender func(id json.RawMessage, method string, params ...[]byte) error
 
 // frontAnswer is what a client gets: a result in pieces, which are written one
 // after the other, or an error. The zero answer is none at all.
@@ -99,6 +103,7 @@ func frontError(status int, code int64, format string, args ...any) frontAnswer 
 // answer serves one request. ctx is the request's own; where its cause is
 // errCallDropped nobody waits for an answer any more.
 func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
+	r.knowClient()
 	if r.params != nil && r.params[0] != '{' {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "params must be an object")
 	}
@@ -125,6 +130,8 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 			return frontAnswer{result: [][]byte{[]byte(`{}`)}}
 		case protocol.MethodDiscover, protocol.MethodListen:
 			return methodNotFound(r.method)
+		case protocol.MethodSetLevel:
+			return f.setLevel(ctx, r)
 		}
 	}
 	if r.method == protocol.MethodToolsList && r.session != nil {
@@ -148,8 +155,8 @@ func (f *front) ask(ctx context.Context, r *frontRequest, method string, params 
 			raw, err = nil, &interop.RPCError{Code: interop.CodeInternal, Message: method + ": internal error"}
 		}
 	}()
-	m := interop.Message{ID: r.id, Params: params, Method: method, Era: r.era, Caller: r.caller}
-	return f.backend.Handle(ctx, m, r.back)
+	m := interop.Message{ID: r.id, Params: params, Method: method, Era: r.era, Caller: r.caller, Client: &r.client}
+	return f.backend.Handle(ctx, m, r.client.Back)
 }
 
 // failure is what a client sees of a backend's error. A code that concerns
@@ -226,11 +233,22 @@ func faultText(fault *interop.Fault) string {
 }
 
 // back takes what a backend says of a request while it handles it.
-func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	if !strings.HasPrefix(m.Method, "notifications/") {
-		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "this client cannot be asked: " + m.Method}
+func (r *frontRequest) back(_ context.Context, m interop.Message) (json.RawMessage, error) {
+	if !isNote(m.Method) {
+		return nil, cannotAsk(m.Method)
 	}
-	return nil, r.note(ctx, m.Method, m.Params)
+	if !r.hears(m) {
+		return nil, nil
+	}
+	return nil, r.send(nil, m.Method, m.Params)
+}
+
+// isNote reports a notification's method.
+func isNote(method string) bool { return strings.HasPrefix(method, "notifications/") }
+
+// cannotAsk is the error of a request for a client that takes none.
+func cannotAsk(method string) error {
+	return &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "this client cannot be asked: " + protocol.Printable(method, 80)}
 }
 
 // metaOf is the _meta of a request; nil where there is none.
@@ -350,12 +368,16 @@ func (f *front) initialize(ctx context.Context, r *frontRequest) frontAnswer {
 	if !slices.Contains(protocol.LegacyVersions(), version) {
 		version = protocol.VersionLegacy
 	}
+	caps, _ := wire.Lookup(r.params, "capabilities")
+	if len(caps) > maxCapabilities {
+		return frontError(0, interop.CodeInvalidParams, "initialize: the capabilities are larger than %d KiB", maxCapabilities>>10)
+	}
 	d, err := f.describe(ctx, r)
 	if err != nil {
 		return f.failure(ctx, r, err)
 	}
 	if r.session != nil {
-		r.session.agree(version)
+		r.session.agree(version, caps)
 	}
 	b := append([]byte(`{"protocolVersion":"`), version...)
 	b = append(append(b, `","capabilities":`...), d.capabilities...)

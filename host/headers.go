@@ -160,13 +160,8 @@ func checkStandard(h http.Header, method string, params json.RawMessage) error {
 	case got != method:
 		return fmt.Errorf("the %s header says %q, the body %q", protocol.HeaderMethod, got, method)
 	}
-	key := ""
-	switch method {
-	case protocol.MethodToolsCall, "prompts/get":
-		key = "name"
-	case "resources/read":
-		key = "uri"
-	default:
+	key := protocol.NamingParam(method)
+	if key == "" {
 		return nil
 	}
 	raw, ok := headerValue(h, protocol.HeaderName)

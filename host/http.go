@@ -178,7 +178,7 @@ func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) {
 func (h *Host) sendNotes(w http.ResponseWriter, s *hostSession) error {
 	notes := s.notes.take()
 	for i, m := range notes {
-		if err := writeStream(w, eventOf(noteFrame(m.Method, [][]byte{m.Params}))...); err != nil {
+		if err := writeStream(w, eventOf(sayFrame(m.ID, m.Method, [][]byte{m.Params}))...); err != nil {
 			s.notes.put(notes[i:]...)
 			return err
 		}
@@ -204,7 +204,7 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) {
 		return
 	}
 	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
-	q := &frontRequest{id: m.ID, params: m.Params, method: m.method, era: interop.Modern, caller: m.from.caller, note: reply.note}
+	q := &frontRequest{id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Modern, caller: m.from.caller, send: reply.say}
 	if a := h.checkModernPost(r.Header, q, m.version); !a.none() {
 		writeJSON(w, a.status, answerFrame(m.ID, a))
 		return
@@ -226,7 +226,6 @@ func (h *Host) checkModernPost(header http.Header, q *frontRequest, version stri
 	mismatch := func(why string) frontAnswer {
 		return frontError(http.StatusBadRequest, protocol.CodeHeaderMismatch, "header mismatch: %s", why)
 	}
-	meta := metaOf(q.params)
 	if version != "" {
 		switch got, ok := headerValue(header, hostKeyVersion); {
 		case !ok:
@@ -235,7 +234,7 @@ func (h *Host) checkModernPost(header http.Header, q *frontRequest, version stri
 			return mismatch("the " + protocol.HeaderVersion + " header and _meta name different versions")
 		}
 	}
-	if a := checkModern(meta); !a.none() {
+	if a := checkModern(q.meta); !a.none() {
 		return a
 	}
 	if err := checkStandard(header, q.method, q.params); err != nil {
@@ -291,8 +290,8 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
 	reply.open()
 	a := h.front.answer(ctx, &frontRequest{
-		id: m.ID, params: m.Params, method: m.method, era: interop.Legacy, caller: m.from.caller,
-		session: s.frontSession, note: reply.note,
+		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Legacy, caller: m.from.caller,
+		session: s.frontSession, send: reply.say,
 	})
 	s.finish(key, call)      // who reads the answer may use the id again
 	a.status = http.StatusOK // a legacy client reads the error in the body

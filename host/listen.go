@@ -151,7 +151,7 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	tag := append([]byte(`"_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
 	tag = append(tag, '}')
 	ack := append(append(append(append([]byte("{"), tag...), `,"notifications":`...), agreed...), '}')
-	if err := r.note(ctx, protocol.NoteAcknowledged, ack); err != nil {
+	if err := r.send(nil, protocol.NoteAcknowledged, ack); err != nil {
 		return frontAnswer{}
 	}
 	for {
@@ -166,7 +166,7 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 			return frontAnswer{result: [][]byte{append(end, "}}"...)}}
 		}
 		for _, m := range queue.take() {
-			if err := r.note(ctx, m.Method, tagged(m.Params, r.id)); err != nil {
+			if err := r.send(nil, m.Method, tagged(m.Params, r.id)); err != nil {
 				return frontAnswer{}
 			}
 		}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -23,6 +24,7 @@ type posted struct {
 	method  string
 	version string // that _meta states; "" where it states none
 	modern  bool
+	meta    json.RawMessage // of the params; an object, or nil
 	takes   acceptance
 	from    client
 }
@@ -60,8 +62,8 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request) *posted {
 		writeJSON(w, http.StatusBadRequest, answerFrame(bad.ID, frontAnswer{err: badFrameError(bad)}))
 		return nil
 	}
-	m.method = m.MethodName()
-	m.version, m.modern = protocol.LookupString(metaOf(m.Params), protocol.MetaVersion)
+	m.method, m.meta = m.MethodName(), metaOf(m.Params)
+	m.version, m.modern = protocol.LookupString(m.meta, protocol.MetaVersion)
 	// A handshake is legacy whatever its header says, as the revision is yet to be agreed on.
 	m.modern = m.modern || modernVersion(r.Header) && m.method != protocol.MethodInitialize
 	m.modern = m.modern && !inSession(r.Header)

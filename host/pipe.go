@@ -33,7 +33,8 @@ type hostWire interface {
 	// read is [framer]'s.
 	read() (wire.Envelope, error)
 	answer(id json.RawMessage, a frontAnswer) error
-	note(method string, params [][]byte) error
+	// say sends a notification, or with an id a request.
+	say(id json.RawMessage, method string, params [][]byte) error
 	// close unblocks read and the writes; false where it cannot.
 	close() bool
 }
@@ -186,7 +187,8 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 // whose outcome the next message may already rely on.
 func (p *hostPipe) request(env *wire.Envelope, method string) {
 	r := &pipeReply{pipe: p}
-	q := &frontRequest{id: env.ID, params: env.Params, method: method, era: p.era(env, method), session: p.session, note: r.note}
+	q := &frontRequest{id: env.ID, params: env.Params, meta: metaOf(env.Params), method: method, session: p.session, send: r.say}
+	q.era = p.era(method, q.meta)
 	slots := p.slots
 	if method == protocol.MethodListen {
 		if slots = p.listens; len(slots) == cap(slots) {
@@ -195,7 +197,7 @@ func (p *hostPipe) request(env *wire.Envelope, method string) {
 		}
 	}
 	if q.era == interop.Modern {
-		if a := checkModern(metaOf(q.params)); !a.none() {
+		if a := checkModern(q.meta); !a.none() {
 			p.run(p.slots, func() { p.send(r, q.id, a) })
 			return
 		}
@@ -223,8 +225,8 @@ func (p *hostPipe) request(env *wire.Envelope, method string) {
 }
 
 // era is modern for what states it, and legacy for what comes with or after a handshake.
-func (p *hostPipe) era(env *wire.Envelope, method string) interop.Era {
-	if _, stated := wire.Lookup(metaOf(env.Params), protocol.MetaVersion); stated {
+func (p *hostPipe) era(method string, meta json.RawMessage) interop.Era {
+	if _, stated := wire.Lookup(meta, protocol.MetaVersion); stated {
 		return interop.Modern
 	}
 	if method == protocol.MethodInitialize || method == protocol.MethodPing || p.session.agreed() != "" {
@@ -243,7 +245,7 @@ func (p *hostPipe) sendNotes() {
 		}
 		for _, m := range p.session.notes.take() {
 			p.writing.Lock()
-			err := p.wire.note(m.Method, [][]byte{m.Params})
+			err := p.wire.say(m.ID, m.Method, [][]byte{m.Params})
 			p.writing.Unlock()
 			p.check(err)
 		}
@@ -281,11 +283,11 @@ type pipeReply struct {
 	over bool // guarded by pipe.writing
 }
 
-func (r *pipeReply) note(_ context.Context, method string, params ...[]byte) error {
+func (r *pipeReply) say(id json.RawMessage, method string, params ...[]byte) error {
 	r.pipe.writing.Lock()
 	err := errReplyOver
 	if !r.over {
-		err = r.pipe.wire.note(method, params)
+		err = r.pipe.wire.say(id, method, params)
 	}
 	r.pipe.writing.Unlock()
 	if err != errReplyOver {
@@ -334,8 +336,8 @@ func (l *lineWire) answer(id json.RawMessage, a frontAnswer) error {
 	return l.write(answerFrame(id, a))
 }
 
-func (l *lineWire) note(method string, params [][]byte) error {
-	return l.write(noteFrame(method, params))
+func (l *lineWire) say(id json.RawMessage, method string, params [][]byte) error {
+	return l.write(sayFrame(id, method, params))
 }
 
 // write sends a frame as one line: a small one in one write, of a large one
@@ -404,8 +406,8 @@ func (s sdkWire) answer(id json.RawMessage, a frontAnswer) error {
 	return s.c.Write(context.Background(), e)
 }
 
-func (s sdkWire) note(method string, params [][]byte) error {
-	return s.c.Write(context.Background(), wire.Envelope{Method: wire.Quote(method), Params: join(params)})
+func (s sdkWire) say(id json.RawMessage, method string, params [][]byte) error {
+	return s.c.Write(context.Background(), wire.Envelope{ID: id, Method: wire.Quote(method), Params: join(params)})
 }
 
 func (s sdkWire) close() bool {

@@ -63,8 +63,8 @@ func (r *hostReply) keepAlive() {
 	}
 }
 
-// note sends a notification on the request's own stream.
-func (r *hostReply) note(_ context.Context, method string, params ...[]byte) error {
+// say sends a notification or a request on the request's own stream.
+func (r *hostReply) say(id json.RawMessage, method string, params ...[]byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -73,7 +73,7 @@ func (r *hostReply) note(_ context.Context, method string, params ...[]byte) err
 	case !r.takes.stream:
 		return errNoStream
 	}
-	return r.send(eventOf(noteFrame(method, params))...)
+	return r.send(eventOf(sayFrame(id, method, params))...)
 }
 
 // send writes to the event stream, which the first call begins. Call it with mu held.
@@ -230,9 +230,13 @@ func answerFrame(id json.RawMessage, a frontAnswer) [][]byte {
 	return append(frame, []byte("}"))
 }
 
-// noteFrame is a notification as a message, in pieces.
-func noteFrame(method string, params [][]byte) [][]byte {
-	head := append([]byte(`{"jsonrpc":"2.0","method":`), wire.Quote(method)...)
+// sayFrame is a notification, or with an id a request, as a message, in pieces.
+func sayFrame(id json.RawMessage, method string, params [][]byte) [][]byte {
+	head := []byte(`{"jsonrpc":"2.0",`)
+	if id != nil {
+		head = append(append(append(head, `"id":`...), id...), ',')
+	}
+	head = append(append(head, `"method":`...), wire.Quote(method)...)
 	if len(params) == 0 || len(params[0]) == 0 {
 		return [][]byte{append(head, '}')}
 	}

@@ -1,11 +1,13 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
 	"container/list"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"net/netip"
 	"sync"
@@ -21,27 +23,33 @@ import (
 // request: on stdio and its like the whole connection, of either era; over HTTP
 // a legacy session.
 type frontSession struct {
-	front *front
-	notes *noteQueue // for a legacy client, once it is initialized
+	front  *front
+	name   string       // interop.Client's Session
+	always interop.Peer // interop.Client's Always
+	notes  *noteQueue   // for a legacy client, once it is initialized
 	// listWait is how long the first tools/list waits for servers; 0: not at all.
 	listWait time.Duration
 
 	mu      sync.Mutex
-	version string // of the legacy handshake; "" before
+	version string          // of the legacy handshake; "" before
+	caps    json.RawMessage // that the client declared in it; nil: none
+	level   string          // of log messages, as of logging/setLevel; "": all
 	calls   map[string]*inFlight
 	over    error         // why the session ended; nil while it lives
 	settled chan struct{} // closed when the first tools/list has waited; nil before it
 }
 
 func newFrontSession(f *front) *frontSession {
-	return &frontSession{front: f, notes: newNoteQueue(), calls: map[string]*inFlight{}}
+	s := &frontSession{front: f, name: rand.Text(), notes: newNoteQueue(), calls: map[string]*inFlight{}}
+	s.always = s.tell
+	return s
 }
 
-// agree notes the revision of a handshake: the last one decides.
-func (s *frontSession) agree(version string) {
+// agree notes the revision of a handshake and what the client declared: the last one decides.
+func (s *frontSession) agree(version string, caps json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.version = version
+	s.version, s.caps = version, bytes.Clone(declared(caps)) // of the handshake nothing else is kept
 }
 
 // agreed is the revision of the handshake; "" before it.
@@ -186,8 +194,9 @@ func (f *front) notified(ctx context.Context, s *frontSession, m interop.Message
 	default:
 		q := &frontRequest{
 			params: m.Params, method: m.Method, era: m.Era, caller: m.Caller,
-			note: func(context.Context, string, ...[]byte) error { return errReplyOver },
+			session: s, send: func(json.RawMessage, string, ...[]byte) error { return errReplyOver },
 		}
+		q.knowClient()
 		_, _ = f.ask(ctx, q, m.Method, m.Params)
 	}
 }

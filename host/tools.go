@@ -157,7 +157,7 @@ func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop
 			}
 		}
 	}
-	r, err := t.src.Do(ctx, c)
+	r, err := t.src.Do(interop.WithClient(ctx, m.Client), c)
 	if err != nil {
 		return callFailed(ctx, err)
 	}

@@ -245,19 +245,13 @@ func siteKind(method string) Kind {
 	return Protocol
 }
 
-// paramName is what a request is about: a tool's or a prompt's name, a resource's URI.
+// paramName is what a request is about; see [protocol.NamingParam].
 func paramName(m Message) string {
-	key := ""
-	switch m.Method {
-	case protocol.MethodToolsCall, "prompts/get":
-		key = "name"
-	case "resources/read":
-		key = "uri"
-	default:
+	key := protocol.NamingParam(m.Method)
+	if key == "" {
 		return ""
 	}
-	raw, _ := wire.Lookup(m.Params, key)
-	name, _ := wire.Unquote(raw)
+	name, _ := protocol.LookupString(m.Params, key)
 	return name
 }
 

@@ -15,6 +15,7 @@ const (
 	MethodSetLevel    = "logging/setLevel"
 	NoteInitialized   = "notifications/initialized"
 	NoteCancelled     = "notifications/cancelled"
+	NoteMessage       = "notifications/message"
 	NoteProgress      = "notifications/progress"
 	NoteToolsChanged  = "notifications/tools/list_changed"
 	NoteAcknowledged  = "notifications/subscriptions/acknowledged"
@@ -22,6 +23,7 @@ const (
 	MetaVersion       = MetaPrefix + "protocolVersion"
 	MetaClientInfo    = MetaPrefix + "clientInfo"
 	MetaClientCaps    = MetaPrefix + "clientCapabilities"
+	MetaLogLevel      = MetaPrefix + "logLevel"
 	MetaServerInfo    = MetaPrefix + "serverInfo"
 	MetaSubscription  = MetaPrefix + "subscriptionId"
 	VersionModern     = "2026-07-28"
@@ -35,6 +37,26 @@ const (
 	HeaderParam       = "Mcp-Param-"
 	HeaderLastEventID = "Last-Event-ID"
 )
+
+// LogSeverities is the levels of log messages, least severe first (2026-07-28, server/utilities/logging).
+func LogSeverities() []string {
+	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+}
+
+// NamingParam is the member of a request's params that says what it is about, which HTTP has in
+// Mcp-Name as well: a tool's or a prompt's name, a resource's URI, a task's id; "": it has none
+// (2026-07-28, basic/transports/streamable-http, "Standard Request Headers"; SEP-2663).
+func NamingParam(method string) string {
+	switch method {
+	case MethodToolsCall, "prompts/get":
+		return "name"
+	case "resources/read":
+		return "uri"
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		return "taskId"
+	}
+	return ""
+}
 
 // Error codes of 2026-07-28 (basic/index, "Error codes"), and those before it for a
 // resource that is not there and for a URL that a person is to open first.

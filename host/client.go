@@ -1,0 +1,102 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+// maxCapabilities bounds what a session keeps of a client's capabilities, in bytes.
+const maxCapabilities = 64 << 10
+
+// knowClient fills in what the backend may know of the client, and the ways back to it.
+func (r *frontRequest) knowClient() {
+	c := &r.client
+	c.Era, c.Back = r.era, r.back
+	if r.session != nil {
+		c.Session = r.session.name
+	}
+	if r.era == interop.Modern {
+		caps, _ := wire.Lookup(r.meta, protocol.MetaClientCaps)
+		c.Capabilities = declared(caps)
+		c.LogLevel, _ = protocol.LookupString(r.meta, protocol.MetaLogLevel)
+	} else if s := r.session; s != nil {
+		s.mu.Lock()
+		c.Capabilities, c.LogLevel, c.Always = s.caps, s.level, s.always
+		s.mu.Unlock()
+	}
+}
+
+// declared is capabilities that declare something; nil where they do not.
+func declared(caps json.RawMessage) json.RawMessage {
+	if len(caps) == 0 || caps[0] != '{' || len(bytes.TrimSpace(caps[1:len(caps)-1])) == 0 {
+		return nil
+	}
+	return caps
+}
+
+// tell is [interop.Client].Always of a session.
+func (s *frontSession) tell(_ context.Context, m interop.Message) (json.RawMessage, error) {
+	if !isNote(m.Method) {
+		return nil, cannotAsk(m.Method)
+	}
+	if s.hears(m) {
+		s.notes.put(interop.Message{Method: m.Method, Params: m.Params})
+	}
+	return nil, nil
+}
+
+// setLevel answers logging/setLevel: from now on the session gets no log messages below the
+// level (2025-11-25, server/utilities/logging).
+func (f *front) setLevel(ctx context.Context, r *frontRequest) frontAnswer {
+	d, err := f.describe(ctx, r)
+	if err != nil {
+		return f.failure(ctx, r, err)
+	}
+	if logging, ok := wire.Lookup(d.capabilities, "logging"); !ok || logging[0] != '{' {
+		return methodNotFound(r.method)
+	}
+	level, _ := protocol.LookupString(r.params, "level")
+	if !slices.Contains(protocol.LogSeverities(), level) {
+		return frontError(0, interop.CodeInvalidParams, "%s: no such level: %q", r.method, protocol.Printable(level, 40))
+	}
+	r.session.mu.Lock()
+	r.session.level = level
+	r.session.mu.Unlock()
+	return frontAnswer{result: [][]byte{[]byte(`{}`)}}
+}
+
+// hears reports whether a session's client wants a notification.
+func (s *frontSession) hears(m interop.Message) bool {
+	if m.Method != protocol.NoteMessage {
+		return m.Method != protocol.NoteCancelled // its id is another hop's
+	}
+	s.mu.Lock()
+	level := s.level
+	s.mu.Unlock()
+	return level == "" || severe(m.Params, level)
+}
+
+// hears does so for a request: a modern client gets log messages where it asks for them.
+func (r *frontRequest) hears(m interop.Message) bool {
+	switch {
+	case r.era == interop.Legacy:
+		return r.session.hears(m)
+	case m.Method == protocol.NoteMessage:
+		return r.client.LogLevel != "" && severe(m.Params, r.client.LogLevel)
+	}
+	return m.Method != protocol.NoteCancelled
+}
+
+// severe reports a log message that is at or above a level.
+func severe(params json.RawMessage, level string) bool {
+	of, _ := protocol.LookupString(params, "level")
+	all := protocol.LogSeverities()
+	least := slices.Index(all, level)
+	return least >= 0 && slices.Index(all, of) >= least
+}

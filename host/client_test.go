@@ -1,0 +1,183 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// script is a backend whose answers a test decides, which declares logging.
+type script struct {
+	handle func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
+}
+
+func (s *script) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	if m.Method == "server/discover" {
+		return json.RawMessage(`{"capabilities":{"logging":{},"tools":{}}}`), nil
+	}
+	return s.handle(ctx, m, back)
+}
+
+func (s *script) Watch(func(interop.Message)) (stop func()) { return func() {} }
+
+// scripted is a host over a script that ends with the test.
+func scripted(t testing.TB, opts *host.Options, handle func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error)) *host.Host {
+	h := host.NewFront(&script{handle: handle}, opts)
+	t.Cleanup(h.Close)
+	return h
+}
+
+// initializing is a handshake of a client with capabilities.
+func initializing(caps string) string {
+	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + caps + `}}`
+}
+
+// declaring opens a session over HTTP with capabilities.
+func declaring(t testing.TB, send func(request) (header func(string) string, body string), caps string) map[string]string {
+	t.Helper()
+	header, body := send(request{body: initializing(caps)})
+	if header("Mcp-Session-Id") == "" {
+		t.Fatal(body)
+	}
+	return map[string]string{"Mcp-Session-Id": header("Mcp-Session-Id"), "Mcp-Protocol-Version": "2025-11-25"}
+}
+
+// A backend learns of each request which client's it is, and of none more than that one declares.
+func TestTheBackendKnowsTheClient(t *testing.T) {
+	came := make(chan *interop.Client, 1)
+	h := scripted(t, nil, func(_ context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+		came <- m.Client
+		return json.RawMessage(`{}`), nil
+	})
+	site := serveSite(t, h)
+	post := func(r request) (func(string) string, string) {
+		resp, body := r.send(t, site)
+		return resp.Header.Get, body
+	}
+	expect := func(what string, era interop.Era, session, always bool, caps, level string) *interop.Client {
+		t.Helper()
+		c := <-came
+		if c.Era != era || (c.Session != "") != session || (c.Always != nil) != always || string(c.Capabilities) != caps || c.LogLevel != level || c.Back == nil {
+			t.Errorf("%s: %+v", what, c)
+		}
+		return c
+	}
+	const caps = `{"roots": {}, "sampling":{"tools":{}}}`
+	one, two := declaring(t, post, caps), declaring(t, post, `{ }`)
+	x := request{body: `{"jsonrpc":"2.0","id":7,"method":"x"}`}
+	x.header = one
+	post(x)
+	first := expect("legacy", interop.Legacy, true, true, caps, "")
+	for _, tt := range []struct{ params, want string }{
+		{`{"level":"loud"}`, `-32602`}, {`{}`, `-32602`}, {`{"level":"warning"}`, `"result":{}`},
+	} {
+		if _, got := post(request{body: `{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":` + tt.params + `}`, header: one}); !strings.Contains(got, tt.want) {
+			t.Errorf("setLevel %s: %s", tt.params, got)
+		}
+	}
+	post(x)
+	if again := expect("again", interop.Legacy, true, true, caps, "warning"); again.Session != first.Session {
+		t.Error("one session has two names")
+	}
+	post(request{body: `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, header: one})
+	expect("note", interop.Legacy, true, true, caps, "warning")
+	x.header = two
+	post(x)
+	if other := expect("another", interop.Legacy, true, true, "", ""); other.Session == first.Session {
+		t.Error("two sessions have one name")
+	}
+	post(modern("x", "", ""))
+	expect("modern", interop.Modern, false, false, "", "")
+	r := modern("x", "", "")
+	r.body = strings.Replace(r.body, `clientCapabilities":{}`, `clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/logLevel":"info"`, 1)
+	post(r)
+	expect("declaring", interop.Modern, false, false, `{"elicitation":{}}`, "info")
+
+	l := serveLines(t.Context(), t, h)
+	l.ask(modernLine("1", "x", ""))
+	pipe := expect("modern pipe", interop.Modern, true, false, "", "")
+	l.ask(initializing(caps))
+	l.ask(`{"jsonrpc":"2.0","id":1,"method":"x"}`)
+	if c := expect("legacy pipe", interop.Legacy, true, true, caps, ""); c.Session != pipe.Session || c.Session == first.Session {
+		t.Error("the connection's name")
+	}
+	if got := l.ask(initializing(`{"x":"` + strings.Repeat("x", 64<<10) + `"}`)); !strings.Contains(got, "larger than 64 KiB") {
+		t.Error(got)
+	}
+}
+
+// What a backend logs reaches a client from the level on that it wants: a legacy one everything
+// before it says so, a modern one nothing.
+func TestLogMessagesHaveTheClientsLevel(t *testing.T) {
+	h := scripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+		for _, level := range []string{"debug", "warning", "emergency", "odd"} {
+			_, _ = back(ctx, interop.Message{Method: "notifications/message", Params: json.RawMessage(`{"level":"` + level + `"}`)})
+		}
+		_, _ = back(ctx, interop.Message{Method: "notifications/cancelled", Params: json.RawMessage(`{"requestId":1}`)})
+		return json.RawMessage(`{}`), nil
+	})
+	l := serveLines(t.Context(), t, h)
+	heard := func(what, send, want string) {
+		t.Helper()
+		var got []string
+		for s := l.ask(send); strings.Contains(s, `"method"`); s = l.read() {
+			got = append(got, strings.Split(s, `"level":"`)[1])
+		}
+		if s := strings.ReplaceAll(strings.Join(got, " "), `"}}`, ""); s != want {
+			t.Errorf("%s: %q", what, s)
+		}
+	}
+	heard("modern", modernLine("1", "x", ""), "")
+	meta := func(level string) string {
+		return strings.Replace(modernLine("1", "x", ""), `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"`+level+`",`, 1)
+	}
+	heard("modern warning", meta("warning"), "warning emergency")
+	heard("modern odd", meta("odd"), "")
+	l.ask(initializing("{}"))
+	const x = `{"jsonrpc":"2.0","id":1,"method":"x"}`
+	heard("legacy", x, "debug warning emergency odd")
+	l.ask(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"alert"}}`)
+	heard("legacy alert", x, "emergency")
+}
+
+// Who has no logging has no levels.
+func TestLevelsNeedLogging(t *testing.T) {
+	site := newSite(t, echoTool(), nil)
+	_, got := request{body: `{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{"level":"info"}}`, header: session(t, site)}.send(t, site)
+	if !strings.Contains(got, `"code":-32601`) {
+		t.Error(got)
+	}
+}
+
+// A tool's source finds the client in its context.
+func TestTheClientReachesTheToolbox(t *testing.T) {
+	came := make(chan *interop.Client, 1)
+	site := newSite(t, oneTool(func(ctx context.Context, _ toolbox.Call) (*toolbox.Result, error) {
+		came <- interop.ClientOf(ctx)
+		return nil, nil
+	}), nil)
+	legacyCall(session(t, site), "1", "").send(t, site)
+	if c := <-came; c == nil || c.Era != interop.Legacy || c.Session == "" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// The header names what a request is about, a task too.
+func TestTheHeaderNamesATask(t *testing.T) {
+	h := scripted(t, nil, func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error) {
+		return json.RawMessage(`{}`), nil
+	})
+	site := serveSite(t, h)
+	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+		for name, want := range map[string]string{"": "-32020", "other": "-32020", "mine": `"result"`} {
+			if _, got := modern(method, name, `"taskId":"mine"`).send(t, site); !strings.Contains(got, want) {
+				t.Errorf("%s %q: %s", method, name, got)
+			}
+		}
+	}
+}
