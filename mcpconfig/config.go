@@ -45,6 +45,9 @@ type Config struct {
 	Notes []Note
 	// Searched are the files that were looked for, whether or not they are there.
 	Searched []string
+	// Views are the selections of servers that the files name, one of each name. Of the rows
+	// they say nothing: a pattern may be about servers that do not start.
+	Views []View
 	// Watched are the files whose change may change the outcome: those of Searched,
 	// the approvals, and what a ${file:…} of a row that may start names (a path, with
 	// its variables replaced). Whether they are there is not asked.
@@ -97,7 +100,7 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		return nil, err
 	}
 	raise(found.sources)
-	c := &Config{Searched: found.searched, Watched: watched, Notes: place.notes, only: place.only}
+	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Watched: watched, Notes: place.notes, only: place.only}
 	c.Notes = append(c.Notes, found.notes...)
 	var written []*hujson.Value
 	for _, s := range found.sources {

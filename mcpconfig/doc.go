@@ -88,6 +88,14 @@
 //	      "enabled": false,                      // or "disabled": true
 //	    },
 //	  },
+//	  "views": {                                 // what a client of indus serve sees at /mcp/@NAME
+//	    "dev": {
+//	      "servers": ["git*"],                   // without it all
+//	      "tools": ["github__list_*"],           // by their whole names; without it all
+//	      "mode": "gateway",                     // four tools in the place of all; or "all"
+//	      "profile": "openai",                   // schemas as its models take them
+//	    },
+//	  },
 //	}
 //
 // The order of rows, variables and headers is kept. A row with a url and a
@@ -105,6 +113,10 @@
 // ([interop.ChangePolicy]): of the row, else of its file. A project's row is at least as strict
 // as the user's own files are, in general and to a row of its id. What is no policy gives
 // the rows up that it is about.
+//
+// Of two "views" of one name that of the file counts which goes first for servers, but a
+// project's file that was only discovered goes behind all others, so that a cloned repository
+// widens no view of the user's. Nothing in a view is only noted: what cannot be read gives it up.
 //
 // [FileSchema] is the JSON Schema of all this, by which editors complete. It takes
 // what is read without a note, but for null, which counts as absent.

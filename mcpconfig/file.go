@@ -111,8 +111,12 @@ func (f *configFile) rows() {
 	var names []string
 	held := false
 	for name, m := range tree.Members(&f.doc.Root) {
-		if name == "changes" && !tree.Has(&m.Value, 'n') {
+		switch {
+		case name == "changes" && !tree.Has(&m.Value, 'n'):
 			f.changes = &m.Value
+		case name == "views":
+			f.views = nil // of two the last counts
+			f.readViews(&m.Value)
 		}
 	}
 	for name, m := range tree.Members(&f.doc.Root) {

@@ -132,6 +132,13 @@ func render(t *testing.T, c *mcpconfig.Config, err error) string {
 	for _, s := range c.Servers() {
 		fmt.Fprintf(&b, "\n%s\n", revealed(t, s))
 	}
+	for _, v := range c.Views {
+		profile := ""
+		if v.Profile != nil {
+			profile = v.Profile.Name()
+		}
+		fmt.Fprintf(&b, "\n%s:%d view %s %q %q %s %s\n", v.File, v.Line, v.Name, v.Servers, v.Tools, v.Mode, profile)
+	}
 	if len(c.Notes) > 0 {
 		b.WriteString("\n")
 	}

@@ -15,6 +15,7 @@ type reading struct {
 	*configFile
 	entry
 	at     int                      // where the row begins
+	about  string                   // what it is where it is no row, for notes
 	noted  int                      // notes on the row so far
 	fields map[string]*hujson.Value // by name; null is the same as absent
 	twice  []*hujson.Value          // names that come again later in the row
@@ -139,7 +140,11 @@ func (r *reading) addOne(at int, state State, reason, hint string) {
 }
 
 func (r *reading) add(at int, state State, reason, hint string) {
-	n := r.noteAt(at, reason, hint)
+	n := r.noteAt(at, r.about+reason, hint)
+	if r.about != "" {
+		r.notes = append(r.notes, n)
+		return
+	}
 	n.Server, n.Row, n.State = r.Server.ID, r.n, state
 	r.notes = append(r.notes, n)
 }

@@ -162,10 +162,7 @@ func (r *reading) profile() *schema.Profile {
 		r.note(v.StartOffset, `"profile" is `+tree.KindOf(v.Value)+" where a name is expected, and is left out", "")
 		return nil
 	}
-	var names []string
-	for _, p := range schema.Profiles() {
-		names = append(names, p.Name())
-	}
+	names := profileNames()
 	r.note(v.StartOffset, "unknown profile "+tree.Quote(name)+", which is left out", choices(name, "there are "+strings.Join(names, ", "), names))
 	return nil
 }

@@ -25,6 +25,7 @@ type source struct {
 	group    int // which of the named paths led here; a later one wins an id
 	entries  []entry
 	notes    []Note
+	views    []viewEntry
 	changes  *hujson.Value // what the file says of all its servers; nil: nothing
 }
 

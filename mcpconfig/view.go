@@ -1,0 +1,145 @@
+package mcpconfig
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+	"github.com/indusagi/indus/schema"
+)
+
+// View is a selection of servers and of their tools, as a file has it in "views": what a client
+// of a gateway sees at /mcp/@NAME.
+type View struct {
+	// Name of letters, digits, ".", "_" and "-", at most 64.
+	Name string
+	// Servers are patterns of ids, with * and ?. nil: all.
+	Servers []string
+	// Tools are patterns of qualified names (server__tool). nil: all.
+	Tools []string
+	// Mode is how the tools are shown: "all", each of them, or "gateway", four in the place of
+	// all. "": as the gateway does by default.
+	Mode string
+	// Profile shapes the schemas of the tools. nil: they are as their servers wrote them.
+	Profile *schema.Profile
+	// File and Line are where it begins.
+	File string
+	Line int
+}
+
+// viewEntry is a view with what only the reading needs of it.
+type viewEntry struct {
+	View
+	broken bool // it cannot be read; its name stays taken, or a wider one might get it
+}
+
+const maxViews = 100 // of one file: each has clients and lists of its own
+
+// viewName is what may stand in a path as it is.
+var viewName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// viewModes are the values of a view's "mode".
+var viewModes = []string{"all", "gateway"}
+
+// readViews reads the member "views". As of the rules about tools nothing is only noted: what cannot be
+// read gives the view up, or it would show what somebody meant to keep away.
+func (f *configFile) readViews(v *hujson.Value) {
+	if tree.Has(v, 'n') {
+		return
+	}
+	if !tree.Has(v, '{') {
+		f.notes = append(f.notes, f.noteAt(v.StartOffset, `"views" is `+tree.KindOf(v.Value)+" where an object is expected", ""))
+		return
+	}
+	for name, m := range tree.Members(v) {
+		switch {
+		case tree.IsComment(name):
+			continue
+		case len(f.views) == maxViews:
+			f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, fmt.Sprintf("more than %d views; from here on they are not read", maxViews), ""))
+			return
+		}
+		f.view(name, m)
+	}
+}
+
+func (f *configFile) view(name string, m *hujson.ObjectMember) {
+	r := &reading{configFile: f, about: "view " + tree.Quote(name) + " is left out: "}
+	out := viewEntry{View: View{Name: name, File: f.path}}
+	out.Line, _ = f.doc.Position(m.Name.StartOffset)
+	if !viewName.MatchString(name) {
+		r.skip(m.Name.StartOffset, "it stands in a URL", `write letters, digits, ".", "_" and "-", at most 64`)
+	}
+	if v := &m.Value; r.expect('{', "an object", "views."+name, v) {
+		r.members("views."+name, v, []string{"servers", "tools", "mode", "profile"}, true, func(field string, v *hujson.Value) {
+			switch field {
+			case "servers":
+				out.Servers = r.patterns("servers", v)
+			case "tools":
+				out.Tools = r.patterns("tools", v)
+			case "mode":
+				out.Mode = r.oneOf(field, v, viewModes)
+			case "profile":
+				out.Profile = schema.ProfileNamed(r.oneOf(field, v, profileNames()))
+			}
+		})
+	}
+	out.broken = r.State == Skipped
+	f.views = append(f.views, out)
+}
+
+// oneOf is a text that must be one of a few; if it is none, what is read is skipped.
+func (r *reading) oneOf(field string, v *hujson.Value, known []string) string {
+	name := r.filled(v, field)
+	if name != "" && !slices.Contains(known, name) {
+		r.skip(v.StartOffset, fmt.Sprintf("unknown %s %s", field, tree.Quote(name)), choices(name, "there are "+strings.Join(known, ", "), known))
+	}
+	return name
+}
+
+func profileNames() (names []string) {
+	for _, p := range schema.Profiles() {
+		names = append(names, p.Name())
+	}
+	return names
+}
+
+// resolveViews is the views that count, one of a name: that of the file that takes precedence, as
+// for servers. A project's file that was only discovered goes behind all others, so that a cloned
+// repository widens no view of the user's.
+func resolveViews(sources []*source) (out []View) {
+	type claim struct {
+		viewEntry
+		from *source
+	}
+	var claims []claim
+	for _, s := range sources {
+		for _, v := range s.views {
+			i := slices.IndexFunc(claims, func(c claim) bool { return c.Name == v.Name })
+			if i < 0 {
+				claims = append(claims, claim{v, s})
+				continue
+			}
+			old := claims[i]
+			loser := v
+			if old.from == s || s.approved && !old.from.approved || s.approved == old.from.approved && s.group > old.from.group {
+				claims[i], loser = claim{v, s}, old.viewEntry
+			}
+			by := claims[i]
+			s.notes = append(s.notes, Note{
+				File: loser.File, Line: loser.Line, Column: 1, Reason: fmt.Sprintf("view %s: defined at %s:%d too, which takes precedence", tree.Quote(v.Name), by.File, by.Line),
+				Hint: "remove or rename one of the two",
+			})
+		}
+	}
+	for _, c := range claims {
+		if !c.broken {
+			out = append(out, c.View)
+		}
+	}
+	return out
+}
