@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
@@ -60,6 +61,9 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	g := &Gateway{views: map[string]*view{}}
 	if opts != nil {
 		g.opts = *opts
+	}
+	if g.opts.Host.Keys == nil {
+		g.opts.Host.Keys = sealed.Random() // the same for all views, and for what the gateway itself seals
 	}
 	g.named = g.opts.Views
 	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())

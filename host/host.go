@@ -12,6 +12,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sdkwire"
+	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -40,6 +41,12 @@ type Options struct {
 	// ([interop.MountOptions].Memory), so that clients that do not read make room for
 	// answers. nil: 256 MiB of its own.
 	Memory *interop.Memory
+	// Keys seal what clients hold for us, such as the ids of sessions. Hosts that stand for one
+	// another have the same. nil: random ones, whose tokens end with the host.
+	Keys *Keys
+	// Replica is the address of this host for its peers, which stands sealed in the ids of its
+	// sessions. "": it has none.
+	Replica string
 	// Logger gets the errors that no client sees. nil: silent.
 	Logger *slog.Logger
 	// Principal says who sends an HTTP request. Its error refuses the request: with
@@ -86,6 +93,18 @@ type Options struct {
 	// models see instead of their owner's. It concerns [New] and [Tools].
 	Parameters bool
 }
+
+// Keys seal tokens that clients hold, and open them: nobody else can read or alter one.
+type Keys = sealed.Keys
+
+// NewKeys takes keys of 32 random bytes. The first seals, all open: put a new one in front
+// of the old one, and drop that when its tokens are no longer of use.
+func NewKeys(keys ...[]byte) (*Keys, error) { return sealed.NewKeys(keys...) }
+
+// KeyFile reads keys from a file: one on each line, in hexadecimal or base64, two while one
+// replaces the other. Where there is no file, one is made with a new key, for its owner alone
+// (0600); processes that do so at once agree. A file that others may read or write is refused.
+func KeyFile(ctx context.Context, path string) (*Keys, error) { return sealed.KeyFile(ctx, path) }
 
 // DefaultInfo is how a host names itself, unless its options say otherwise.
 func DefaultInfo() interop.Info {
@@ -162,6 +181,9 @@ func NewFront(b Backend, opts *Options) *Host {
 	}
 	if o.MaxInFlight <= 0 {
 		o.MaxInFlight = defaultMaxInFlight
+	}
+	if o.Keys == nil {
+		o.Keys = sealed.Random()
 	}
 	if o.Memory == nil {
 		o.Memory = interop.NewMemory(0)

@@ -129,6 +129,7 @@ func (h *Host) session(w http.ResponseWriter, r *http.Request, caller toolbox.Pr
 	}
 	s := h.sessions.use(id, caller)
 	if s == nil {
+		h.opts.Logger.Debug("a session is not here", "reason", foreignSession(&h.opts, id, caller))
 		refuse(w, http.StatusNotFound, interop.CodeInvalidRequest, "session not found")
 	}
 	return s

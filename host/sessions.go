@@ -6,7 +6,6 @@ import (
 	"container/list"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/netip"
@@ -222,6 +221,7 @@ type hostSession struct {
 // longest ago first.
 type hostSessions struct {
 	front *front
+	newID func(toolbox.Principal) string
 	idle  time.Duration // 0: sessions do not expire
 	limit int           // below 0: no bound
 	each  int           // of one client; below 0: no bound
@@ -236,7 +236,7 @@ type hostSessions struct {
 
 func newHostSessions(f *front, o *Options) *hostSessions {
 	return &hostSessions{
-		front: f, idle: o.SessionIdle, limit: o.MaxSessions, each: o.MaxClientSessions,
+		front: f, newID: newSessionID(o), idle: o.SessionIdle, limit: o.MaxSessions, each: o.MaxClientSessions,
 		byID: map[string]*hostSession{}, counts: map[client]int{}, order: list.New(),
 	}
 }
@@ -261,10 +261,8 @@ func clientOf(caller toolbox.Principal, remote string) client {
 // is reached, the client's own stalest session makes room, or that of the client who
 // has most: nobody loses theirs to one who opens many.
 func (t *hostSessions) open(c client) *hostSession {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // it never fails
 	s := &hostSession{
-		frontSession: newFrontSession(t.front), id: hex.EncodeToString(id[:]), client: c,
+		frontSession: newFrontSession(t.front), id: t.newID(c.caller), client: c,
 		done: make(chan struct{}), busy: 1, seen: time.Now(),
 	}
 	t.mu.Lock()

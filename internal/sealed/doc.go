@@ -6,7 +6,7 @@
 // that it carries. [Keys.Open] refuses whatever does not fit. A token that may be used
 // once is asked of a [Once] as well.
 //
-//	keys := sealed.Random() // or from sealed.KeyFile
+//	keys := sealed.Random() // or NewKeys, or KeyFile
 //	s := keys.Seal(sealed.Token{Kind: sealed.RequestState, Principal: "alice", Expires: soon, Digest: sum, Data: state})
 //	t, err := keys.Open(s, sealed.Want{Kind: sealed.RequestState, Principal: "alice", Digest: sum})
 //

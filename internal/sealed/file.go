@@ -22,12 +22,12 @@ const (
 	othersModes = 0o077
 )
 
-// KeyFile reads keys for [NewKeys] from a file: one on each line, in hexadecimal or base64;
-// empty lines and lines that begin with # are left out. Two lines while one key rotates: the
-// first seals. Where there is no file, it makes one with a new key, for its owner alone
+// KeyFile reads keys from a file: one on each line, in hexadecimal or base64; empty lines and
+// lines that begin with # are left out. Two lines while one key rotates: the first seals, see
+// [NewKeys]. Where there is no file, it makes one with a new key, for its owner alone
 // (0600); processes that do so at once agree on one. A file that others may read or write
 // is refused where the system has modes. Errors name the file and never show what is in it.
-func KeyFile(ctx context.Context, path string) ([][]byte, error) {
+func KeyFile(ctx context.Context, path string) (*Keys, error) {
 	keys, err := readKeyFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
@@ -44,10 +44,10 @@ func KeyFile(ctx context.Context, path string) ([][]byte, error) {
 	if err := writeKeyFile(path, key); err != nil {
 		return nil, err
 	}
-	return [][]byte{key}, nil
+	return NewKeys(key)
 }
 
-func readKeyFile(path string) ([][]byte, error) {
+func readKeyFile(path string) (*Keys, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func readKeyFile(path string) ([][]byte, error) {
 	if keys == nil {
 		return nil, fmt.Errorf("%s: no key in it; remove it, and a new one is made", path)
 	}
-	return keys, nil
+	return NewKeys(keys...)
 }
 
 // parseKey is nil where s is no key.

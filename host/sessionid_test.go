@@ -1,0 +1,76 @@
+package host_test
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// TestASessionIDIsSealed: a peer with the same keys sees whose a session is and where.
+func TestASessionIDIsSealed(t *testing.T) {
+	keys, err := host.KeyFile(t.Context(), filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := newSite(t, echoTool(), &host.Options{Keys: keys, Replica: "10.0.0.1:7332", Principal: byHeader})
+	id := sessionOf(t, site, "alice")
+	token, err := keys.Open(id, sealed.Want{Kind: sealed.Session, Principal: "alice"})
+	if err != nil || token.Replica != "10.0.0.1:7332" {
+		t.Errorf("%+v, %v", token, err)
+	}
+	if strings.Contains(id, "alice") || len(id) > 120 {
+		t.Error(id)
+	}
+}
+
+func byHeader(r *http.Request) (toolbox.Principal, error) {
+	return toolbox.Principal(r.Header.Get("X-User")), nil
+}
+
+// TestAnotherSessionIsNotFound: to the client all are alike, and the log has the reason.
+func TestAnotherSessionIsNotFound(t *testing.T) {
+	var log bytes.Buffer
+	keys := sealed.Random()
+	site := newSite(t, echoTool(), &host.Options{Keys: keys, Principal: byHeader,
+		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	id := sessionOf(t, site, "alice")
+	for _, test := range []struct{ name, id, caller, why string }{
+		{"another principal's", id, "bob", sealed.ErrPrincipal.Error()},
+		{"altered", id[:20] + "x" + id[21:], "alice", sealed.ErrAltered.Error()},
+		{"cut", id[:len(id)-1], "alice", sealed.ErrAltered.Error()},
+		{"made up", "nope", "alice", sealed.ErrAltered.Error()},
+		{"of another use", keys.Seal(sealed.Token{Kind: sealed.Task, Principal: "alice"}), "alice", sealed.ErrKind.Error()},
+		{"a peer's", keys.Seal(sealed.Token{Kind: sealed.Session, Principal: "alice"}), "alice", "another replica"},
+	} {
+		log.Reset()
+		resp, body := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+			header: map[string]string{"Mcp-Session-Id": test.id, "X-User": test.caller}}.send(t, site)
+		if resp.StatusCode != 404 || body != `{"jsonrpc":"2.0","error":{"code":-32600,"message":"session not found"}}` {
+			t.Errorf("%s: %s %s", test.name, resp.Status, body)
+		}
+		if !strings.Contains(log.String(), test.why) || strings.Contains(log.String(), id) {
+			t.Errorf("%s: %s", test.name, log.String())
+		}
+	}
+	if resp, _ := (request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header: map[string]string{"Mcp-Session-Id": id, "X-User": "alice"}}).send(t, site); resp.StatusCode != 200 {
+		t.Error(resp.Status)
+	}
+}
+
+// sessionOf opens a session of a caller's and returns its id.
+func sessionOf(t *testing.T, site *httptest.Server, caller string) string {
+	t.Helper()
+	resp, body := request{body: strings.ReplaceAll(initializeLine, "%s", "2025-11-25"), header: map[string]string{"X-User": caller}}.send(t, site)
+	if resp.StatusCode != 200 {
+		t.Fatalf("%s %s", resp.Status, body)
+	}
+	return resp.Header.Get("Mcp-Session-Id")
+}
