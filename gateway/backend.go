@@ -14,7 +14,11 @@ var _ host.Backend = (*view)(nil)
 
 // Handle implements [host.Backend]: what becomes of a request says its row in methods.
 func (v *view) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	return v.tools.Handle(ctx, m, back)
+	return v.relayed(ctx, m, back, v.handle)
+}
+
+func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	return v.tools.Handle(interop.WithClient(ctx, m.Client), m, back)
 }
 
 // Watch implements [host.Backend].

@@ -33,6 +33,13 @@ type Options struct {
 	// Drain is how long calls in flight have when [Gateway.Run] or [Gateway.Stop] ends it. 0: 10 s,
 	// negative: not at all.
 	Drain time.Duration
+	// MaxParked bounds the calls of modern clients that wait, at a server before 2026-07-28, for
+	// answers to what it asked. One more fails. 0: 1,000.
+	MaxParked int
+	// MaxClientParked bounds those of one principal. 0: 100.
+	MaxClientParked int
+	// ParkedWait is how long such a call waits for each answer; then it is cancelled. 0: 5 min.
+	ParkedWait time.Duration
 }
 
 // View is a selection of servers and their tools.
@@ -45,9 +52,10 @@ type View struct {
 
 // Gateway is many servers behind one. All methods may be called from any goroutine.
 type Gateway struct {
-	opts     Options
-	attached *ledger.Attachment
-	all      *view // of everything
+	opts      Options
+	attached  *ledger.Attachment
+	all       *view // of everything
+	exchanges *exchanges
 
 	mu     sync.Mutex
 	views  map[string]*view // the others, by path element; made when they are first asked for
@@ -66,6 +74,7 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 		g.opts.Host.Keys = sealed.Random() // the same for all views, and for what the gateway itself seals
 	}
 	g.named = g.opts.Views
+	g.exchanges = newExchanges(sealed.Random(), &g.opts)
 	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
 	g.all = g.newView(everything{g})
 	return g
@@ -87,6 +96,7 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	if mount.Memory == nil {
 		mount.Memory = interop.NewMemory(0)
 	}
+	mount.Endpoint = g.endpoints(mount.Endpoint)
 	if g.opts.Host.Memory == nil {
 		g.opts.Host.Memory = mount.Memory
 	}
@@ -141,5 +151,6 @@ func (g *Gateway) Close() {
 	for _, v := range g.allViews() {
 		v.host.Close()
 	}
+	g.exchanges.close()
 	g.attached.Close()
 }

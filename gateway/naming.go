@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+// namingClient is a client that is told which server asks.
+func namingClient(c *interop.Client) *interop.Client {
+	named := *c
+	named.Back, named.Always = namingPeer(c.Back), namingPeer(c.Always)
+	return &named
+}
+
+func namingPeer(next interop.Peer) interop.Peer {
+	if next == nil {
+		return nil
+	}
+	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+		if !isNote(m.Method) {
+			params, err := nameServer(m.Server, m.Method, m.Params)
+			if err != nil {
+				return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: err.Error()}
+			}
+			m.Params = params
+		}
+		return next(ctx, m)
+	}
+}
+
+// nameServer is the params of a question that says which server asks: in _meta, and where a
+// person reads a message at its beginning. That of sampling is for a model, and stays.
+func nameServer(server, method string, params json.RawMessage) (json.RawMessage, error) {
+	if len(params) == 0 {
+		params = json.RawMessage(`{}`)
+	}
+	members, err := wire.Members(params)
+	if err != nil {
+		return nil, err
+	}
+	message := ""
+	meta := json.RawMessage(`{}`)
+	for _, m := range members {
+		switch {
+		case m.Key == "_meta" && m.Value[0] == '{':
+			meta = m.Value
+		case m.Key != "message" && strings.EqualFold(m.Key, "message"): // many clients would show it
+			return nil, fmt.Errorf("the question has a member %q, which clients may take for its message", m.Key)
+		case m.Key == "message":
+			message, _ = wire.Unquote(m.Value)
+		}
+	}
+	if meta, err = wire.Rewrite(meta, wire.Edit{Key: metaServer, Value: wire.Quote(server)}); err != nil {
+		return nil, err
+	}
+	edits := []wire.Edit{{Key: "_meta", Value: meta}}
+	if method == askElicit {
+		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(strings.TrimRight("["+server+"] "+message, " "))})
+	}
+	return wire.Rewrite(params, edits...)
+}
+
+// nameRequests does so for what an input_required asks, an object.
+func nameRequests(server string, requests json.RawMessage) (json.RawMessage, error) {
+	members, err := wire.Members(requests)
+	if err != nil {
+		return nil, err
+	}
+	if err := wire.Unique(members); err != nil {
+		return nil, err
+	}
+	out := []byte{'{'}
+	for i, m := range members {
+		method, _ := wire.Lookup(m.Value, "method")
+		name, _ := wire.Unquote(method)
+		params, _ := wire.Lookup(m.Value, "params")
+		if params, err = nameServer(server, name, params); err != nil {
+			return nil, err
+		}
+		request, err := wire.Rewrite(m.Value, wire.Edit{Key: "params", Value: params})
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, m.RawKey...), ':'), request...)
+	}
+	return append(out, '}'), nil
+}

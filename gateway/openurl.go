@@ -1,0 +1,76 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+// urlRequired makes of a legacy server's error that URLs must be opened first
+// (2025-11-25, client/elicitation, "URL Elicitation Required Error") what a modern client knows: a
+// question, after which it sends its request again. Other errors stay.
+func (all *exchanges) urlRequired(ctx context.Context, m interop.Message, err error) (json.RawMessage, error) {
+	var rpc *interop.RPCError
+	if !errors.As(err, &rpc) || rpc.Code != protocol.CodeURLRequired {
+		return nil, err
+	}
+	server := ""
+	if fault := (*interop.Fault)(nil); errors.As(err, &fault) {
+		server = fault.Server
+	}
+	list, _ := wire.Lookup(rpc.Data, "elicitations")
+	elicitations, _ := wire.Elements(list)
+	if len(elicitations) > maxQuestions {
+		elicitations = nil
+	}
+	var asks []inputRequest
+	var urls []string
+	for i, e := range elicitations {
+		q := interop.Message{Method: askElicit, Params: e, Server: server}
+		url, ok := protocol.LookupString(e, "url")
+		if mode, _ := protocol.LookupString(e, "mode"); mode != "url" || !ok {
+			continue
+		}
+		urls = append(urls, protocol.Printable(url, 2000))
+		if ctx.Value(severalKey{}) != nil {
+			if q.Params, err = nameServer(server, q.Method, e); err != nil {
+				continue
+			}
+		}
+		asks = append(asks, inputRequest{keyOf(q.Method, i+1), q.Method, withoutElicitationID(q)})
+	}
+	if len(asks) == 0 || !opensURLs(m.Client) {
+		text := rpc.Message
+		if len(urls) > 0 {
+			text += "; open this in a browser, and then send the request again: " + strings.Join(urls, " ")
+		}
+		return nil, &interop.RPCError{Code: interop.CodeInternal, Message: text}
+	}
+	return inputRequired(asks, all.keys.Seal(sealed.Token{
+		Kind: sealed.Parked, Principal: string(m.Caller), Digest: requestDigest(m), Expires: time.Now().Add(stateTime), Data: urlState,
+	})), nil
+}
+
+// urlsOpened is the params of a request whose URLs were opened, as they were at first.
+func urlsOpened(params json.RawMessage) (json.RawMessage, error) {
+	answers, err := inputResponses(params)
+	if err != nil {
+		return nil, err
+	}
+	for key, a := range answers {
+		if a[0] != '{' {
+			return nil, notAnObject(key)
+		}
+		if action, _ := protocol.LookupString(a, "action"); action != "accept" {
+			return nil, &interop.RPCError{Code: interop.CodeInternal, Message: "the URL that the server asks for was not opened: " + protocol.Printable(action, 40)}
+		}
+	}
+	return wire.Rewrite(params, wire.Edit{Key: "inputResponses"}, wire.Edit{Key: "requestState"})
+}

@@ -1,0 +1,393 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// rig is exchanges with one client's requests.
+type rig struct {
+	t    *testing.T
+	all  *exchanges
+	next handling
+	who  toolbox.Principal
+	back interop.Peer
+}
+
+func newRig(t *testing.T, o Options, next handling) *rig {
+	return &rig{t: t, all: newExchanges(sealed.Random(), &o), next: next, who: "ann",
+		back: func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }}
+}
+
+// size is how many are parked.
+func (r *rig) size() int {
+	r.all.mu.Lock()
+	defer r.all.mu.Unlock()
+	return len(r.all.parked)
+}
+
+// send sends a request, whose params have more after the arguments.
+func (r *rig) send(ctx context.Context, more string) (asked, error) {
+	m := interop.Message{
+		Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"b":1,"a":2}` + more + `}`), Caller: r.who, Era: interop.Modern,
+		Client: &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{}}`)},
+	}
+	result, err := r.all.handle(ctx, m, r.back, r.next)
+	var a asked
+	if err == nil {
+		if err := json.Unmarshal(result, &a); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return a, err
+}
+
+// asked is a result.
+type asked struct {
+	ResultType    string                     `json:"resultType"`
+	InputRequests map[string]json.RawMessage `json:"inputRequests"`
+	RequestState  string                     `json:"requestState"`
+	Said          string                     `json:"said"`
+}
+
+// answer is what a retry has more, with as many answers as there are keys.
+func (a asked) answer(answers string) string {
+	return `,"inputResponses":{` + answers + `},"requestState":` + string(wire.Quote(a.RequestState))
+}
+
+func (r *rig) must(a asked, err error) asked {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a
+}
+
+// refused checks that an error is -32602 and says something.
+func (r *rig) refused(err error, says string) {
+	r.t.Helper()
+	var rpc *interop.RPCError
+	if !errors.As(err, &rpc) || rpc.Code != interop.CodeInvalidParams || !strings.Contains(rpc.Message, says) {
+		r.t.Errorf("the error is %v, not one of invalid params that says %q", err, says)
+	}
+}
+
+func elicit(ctx context.Context, m interop.Message, message string) (string, error) {
+	answer, err := m.Client.Back(ctx, interop.Message{ID: wire.Quote("1"), Method: askElicit, Params: json.RawMessage(`{"message":` + string(wire.Quote(message)) + `}`)})
+	return string(answer), err
+}
+
+// asking is a server that asks each of the messages, one after the other, and says the answers.
+func asking(messages ...string) handling {
+	return func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+		var got []string
+		for _, text := range messages {
+			a, err := elicit(ctx, m, text)
+			if err != nil {
+				return nil, err
+			}
+			got = append(got, a)
+		}
+		return json.RawMessage(`{"said":` + string(wire.Quote(strings.Join(got, " "))) + `}`), nil
+	}
+}
+
+// together is a server that asks all messages at once.
+func together(messages ...string) handling {
+	return func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+		got := make([]string, len(messages))
+		var all sync.WaitGroup
+		for i, text := range messages {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond) // so that they are in order
+				got[i], _ = elicit(ctx, m, text)
+			})
+		}
+		all.Wait()
+		return json.RawMessage(`{"said":` + string(wire.Quote(strings.Join(got, " "))) + `}`), nil
+	}
+}
+
+func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{}, asking("who?", "when?"))
+		defer r.all.close()
+		first := r.must(r.send(t.Context(), ""))
+		want := map[string]json.RawMessage{"elicitation-1": json.RawMessage(`{"method":"elicitation/create","params":{"message":"who?"}}`)}
+		if diff := cmp.Diff(want, first.InputRequests); diff != "" || first.ResultType != "input_required" {
+			t.Fatalf("%v: -want +got\n%s", first.ResultType, diff)
+		}
+		second := r.must(r.send(t.Context(), first.answer(`"elicitation-1":{"n":1}`)))
+		if _, ok := second.InputRequests["elicitation-2"]; !ok || second.RequestState == first.RequestState {
+			t.Fatalf("the second round is %+v", second)
+		}
+		last := r.must(r.send(t.Context(), second.answer(`"elicitation-2":{"n":2},"other":5`)))
+		if last.Said != `{"n":1} {"n":2}` {
+			t.Errorf("the server got %s", last.Said)
+		}
+		if r.size() != 0 || len(r.all.of) != 0 || r.all.asked.Load() != 0 {
+			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.of, r.all.asked.Load())
+		}
+	})
+}
+
+func TestQuestionsAreGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{}, together("a", "b", "c"))
+		defer r.all.close()
+		first := r.must(r.send(t.Context(), ""))
+		if len(first.InputRequests) != 3 {
+			t.Fatalf("asked: %v", first.InputRequests)
+		}
+		again := r.must(r.send(t.Context(), first.answer(`"elicitation-2":{"n":2}`)))
+		if _, ok := again.InputRequests["elicitation-2"]; ok || len(again.InputRequests) != 2 {
+			t.Fatalf("what was not answered is asked again, and that alone: %v", again.InputRequests)
+		}
+		none := r.must(r.send(t.Context(), again.answer(``)))
+		_, err := r.send(t.Context(), none.answer(`"elicitation-1":{},"elicitation-3":7`))
+		r.refused(err, "elicitation-3 must be an object")
+		last := r.must(r.send(t.Context(), none.answer(`"elicitation-1":{"n":1},"elicitation-3":{"n":3}`))) // nothing was taken
+		if last.Said != `{"n":1} {"n":2} {"n":3}` {
+			t.Errorf("the server got %s", last.Said)
+		}
+	})
+}
+
+func TestAStateIsForOneUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, Options{}, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+			result, err := asking("who?")(ctx, m, back)
+			<-release
+			return result, err
+		})
+		defer r.all.close()
+		first := r.must(r.send(t.Context(), ""))
+		more := first.answer(`"elicitation-1":{}`)
+		var inFlight sync.WaitGroup
+		inFlight.Go(func() { r.must(r.send(t.Context(), more)) })
+		synctest.Wait()
+		_, err := r.send(t.Context(), more)
+		r.refused(err, "given before")
+		close(release)
+		inFlight.Wait()
+		_, err = r.send(t.Context(), more)
+		r.refused(err, "given before")
+	})
+}
+
+func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{}, asking("who?"))
+		defer r.all.close()
+		first := r.must(r.send(t.Context(), ""))
+		more := first.answer(`"elicitation-1":{}`)
+
+		thief := *r
+		thief.who = "eve"
+		_, err := thief.send(t.Context(), more)
+		r.refused(err, "somebody else")
+		_, err = r.send(t.Context(), `,"extra":1`+more)
+		r.refused(err, "another request")
+		for i := range first.RequestState {
+			altered := []byte(first.RequestState)
+			altered[i] ^= 1
+			_, err := r.send(t.Context(), asked{RequestState: string(altered)}.answer(`"elicitation-1":{}`))
+			r.refused(err, "altered")
+		}
+		for _, state := range []string{"", "x", first.RequestState + "-TAMPERED", first.RequestState[1:]} {
+			_, err := r.send(t.Context(), asked{RequestState: state}.answer(``))
+			r.refused(err, "altered")
+		}
+		m := interop.Message{Method: "tools/call", Params: json.RawMessage(`{"_meta":{"x":1},"arguments":{"a":2,"b":1},"name":"t"` + more + `}`), Caller: r.who,
+			Client: &interop.Client{Era: interop.Modern}} // members in another order are the same request
+		if _, err := r.all.handle(t.Context(), m, r.back, r.next); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAParkedCallExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan error, 1)
+		r := newRig(t, Options{ParkedWait: time.Minute}, func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+			_, err := elicit(ctx, m, "who?")
+			ended <- context.Cause(ctx)
+			return nil, err
+		})
+		defer r.all.close()
+		first := r.must(r.send(t.Context(), ""))
+		time.Sleep(time.Minute - time.Second)
+		synctest.Wait()
+		if r.size() != 1 {
+			t.Fatal("it has expired too early")
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if err := <-ended; !errors.Is(err, errParkedLate) || r.size() != 0 || r.all.asked.Load() != 0 {
+			t.Errorf("the call ended with %v; parked: %v", err, r.all.parked)
+		}
+		_, err := r.send(t.Context(), first.answer(`"elicitation-1":{}`))
+		r.refused(err, "expired")
+	})
+}
+
+func TestWhoGoesAwayCancels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		r := newRig(t, Options{}, func(ctx context.Context, _ interop.Message, _ interop.Peer) (json.RawMessage, error) {
+			<-ctx.Done()
+			close(ended)
+			return nil, ctx.Err()
+		})
+		defer r.all.close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := r.send(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		<-ended
+	})
+}
+
+func TestParkedCallsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{MaxParked: 5, MaxClientParked: 3}, asking("who?"))
+		defer r.all.close()
+		park := func(who string) error {
+			one := *r
+			one.who = toolbox.Principal(who)
+			_, err := one.send(t.Context(), "")
+			return err
+		}
+		for i, who := range []string{"ann", "ann", "ann", "bob", "bob"} {
+			if err := park(who); err != nil {
+				t.Fatal(i, err)
+			}
+		}
+		for _, who := range []string{"ann", "bob", "eve"} {
+			if err := park(who); err == nil || !strings.Contains(err.Error(), "too many calls wait") {
+				t.Errorf("%s: %v", who, err)
+			}
+		}
+		time.Sleep(defaultParkedWait)
+		synctest.Wait()
+		if err := park("eve"); err != nil {
+			t.Error("there is no room again:", err)
+		}
+	})
+}
+
+func TestWhatHappensWhileParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var heard []string
+		r := newRig(t, Options{}, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+			note := func(n int) {
+				_, _ = back(ctx, interop.Message{Method: "notifications/progress", Params: json.RawMessage(fmt.Sprintf(`{"progressToken":"one","progress":%d}`, n))})
+			}
+			note(1)
+			go func() {
+				time.Sleep(time.Second)
+				note(2)
+				note(3)
+				_, _ = back(ctx, interop.Message{Method: "notifications/message", Params: json.RawMessage(`{}`)})
+			}()
+			result, err := asking("who?")(ctx, m, back)
+			note(4)
+			return result, err
+		})
+		defer r.all.close()
+		r.back = func(_ context.Context, m interop.Message) (json.RawMessage, error) {
+			heard = append(heard, string(m.Params))
+			return nil, nil
+		}
+		first := r.must(r.send(t.Context(), `,"_meta":{"progressToken":"one"}`))
+		time.Sleep(2 * time.Second)
+		r.must(r.send(t.Context(), `,"_meta":{"progressToken":"two"}`+first.answer(`"elicitation-1":{}`)))
+		want := []string{`{"progressToken":"one","progress":1}`, `{"progressToken":"two","progress":3}`, `{"progressToken":"two","progress":4}`}
+		if diff := cmp.Diff(want, heard); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+	})
+}
+
+func TestAServerMayStopAsking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{}, func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+			brief, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_, err := elicit(brief, m, "who?")
+			return json.RawMessage(`{"said":` + string(wire.Quote(fmt.Sprint(err))) + `}`), nil
+		})
+		defer r.all.close()
+		first := r.must(r.send(t.Context(), ""))
+		time.Sleep(2 * time.Second) // the result waits for the client
+		last := r.must(r.send(t.Context(), first.answer(`"elicitation-1":{}`)))
+		if !strings.Contains(last.Said, "did not answer") || r.size() != 0 {
+			t.Errorf("%+v", last)
+		}
+	})
+}
+
+func TestCloseEndsWhatIsParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{}, asking("who?"))
+		first := r.must(r.send(t.Context(), ""))
+		r.all.close()
+		if _, err := r.send(t.Context(), ""); !errors.Is(err, errClosing) {
+			t.Error(err)
+		}
+		_, err := r.send(t.Context(), first.answer(`"elicitation-1":{}`))
+		if err == nil {
+			t.Error("it was answered")
+		}
+	})
+}
+
+func TestAPanicIsTheRequests(t *testing.T) {
+	r := newRig(t, Options{}, func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error) { panic("mine") })
+	defer r.all.close()
+	defer func() {
+		if v := recover(); v != "mine" {
+			t.Error(v)
+		}
+	}()
+	_, _ = r.send(t.Context(), "")
+}
+
+// A thousand calls of two principals with the same params: each gets its own answers.
+func TestAThousandParked(t *testing.T) {
+	r := newRig(t, Options{MaxClientParked: 500}, asking("who?"))
+	defer r.all.close()
+	var all sync.WaitGroup
+	for i := range 1000 {
+		all.Go(func() {
+			one := *r
+			one.who = toolbox.Principal([]string{"ann", "bob"}[i%2])
+			a, err := one.send(t.Context(), "")
+			if err == nil {
+				a, err = one.send(t.Context(), a.answer(fmt.Sprintf(`"elicitation-1":{"call":%d}`, i)))
+			}
+			if want := fmt.Sprintf(`{"call":%d}`, i); err != nil || a.Said != want {
+				t.Errorf("call %d: %q, %v", i, a.Said, err)
+			}
+		})
+	}
+	all.Wait()
+	if r.size() != 0 || r.all.asked.Load() != 0 {
+		t.Errorf("parked: %d, asked: %d", r.size(), r.all.asked.Load())
+	}
+}

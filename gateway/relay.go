@@ -1,0 +1,177 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+// What a server asks while it handles a request, by the eras of client and server:
+//
+//	client  server
+//	legacy  legacy  Client.Back takes the question, as it is (interop: a lane)
+//	legacy  modern  Client.Back is asked for each part of an input_required (interop: rounds)
+//	modern  modern  input_required passes; its requestState is sealed: upstream, below
+//	modern  legacy  the request is parked, and answered with an input_required: parked.go
+//
+// On a view of several servers each question names the server that asks.
+
+// Defaults of [Options].
+const (
+	defaultMaxParked       = 1000
+	defaultMaxClientParked = 100
+	defaultParkedWait      = 5 * time.Minute
+)
+
+// stateTime is for how long a server's requestState is good: a person may take a while.
+const stateTime = 24 * time.Hour
+
+// urlState is the data of a [sealed.Parked] of a request that waits for nothing: it is sent
+// again once its URLs have been opened.
+var urlState = []byte("url")
+
+// severalKey is of contexts in which questions name their server.
+type severalKey struct{}
+
+// relayed has next handle a request in a way that lets servers ask the client that sent it.
+func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
+	if m.Client == nil {
+		return next(ctx, m, back)
+	}
+	asked := canBeAsked(m.Client.Capabilities)
+	if asked && v.scope.single() == "" {
+		ctx = context.WithValue(ctx, severalKey{}, true)
+		m.Client = namingClient(m.Client)
+	}
+	if m.Era != interop.Modern || !mayAsk(m.Method) {
+		return next(ctx, m, back)
+	}
+	all := v.gateway.exchanges
+	run := next
+	if asked {
+		run = func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+			return all.handle(ctx, m, back, next)
+		}
+	}
+	result, err := run(ctx, m, back)
+	if err != nil {
+		return all.urlRequired(ctx, m, err)
+	}
+	return result, nil
+}
+
+// handle handles the request of a modern client that can be asked, or goes on with it.
+func (all *exchanges) handle(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
+	state, ok := wire.Lookup(m.Params, "requestState")
+	if !ok {
+		return all.begin(ctx, m, back, next)
+	}
+	text, _ := wire.Unquote(state)
+	t, err := all.keys.Open(text, sealed.Want{Kind: sealed.Parked, Principal: string(m.Caller), Digest: requestDigest(m)})
+	switch {
+	case errors.Is(err, sealed.ErrKind): // a server's own: upstream opens it
+	case err != nil:
+		return nil, badState(err)
+	case !bytes.Equal(t.Data, urlState):
+		return all.resume(ctx, m, t, back)
+	default:
+		if m.Params, err = urlsOpened(m.Params); err != nil {
+			return nil, err
+		}
+	}
+	return all.begin(ctx, m, back, next)
+}
+
+// badState is the answer to a state that is not good for the request.
+func badState(why error) error {
+	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "requestState: " + why.Error()}
+}
+
+// endpoints gives the options of each server's connections, which are others' but for upstream.
+func (g *Gateway) endpoints(others func(interop.Server) *interop.EndpointOptions) func(interop.Server) *interop.EndpointOptions {
+	return func(s interop.Server) *interop.EndpointOptions {
+		var e interop.EndpointOptions
+		if others != nil {
+			if o := others(s); o != nil {
+				e = *o
+			}
+		}
+		e.Around = append(slices.Clip(e.Around), g.upstream(s.ID))
+		return &e
+	}
+}
+
+// upstream wraps what goes to a server, whatever way it was found: its requestState reaches a
+// modern client sealed, for it alone and for its request, and comes back as it was.
+func (g *Gateway) upstream(server string) func(next interop.Peer) interop.Peer {
+	return func(next interop.Peer) interop.Peer {
+		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+			c := interop.ClientOf(ctx)
+			if c == nil || c.Era != interop.Modern || !mayAsk(m.Method) {
+				return next(ctx, m)
+			}
+			var err error
+			if m.Params, err = g.openState(server, m); err != nil {
+				return nil, err
+			}
+			result, err := next(ctx, m)
+			if err != nil || !bytes.Contains(result, []byte(`input_required`)) {
+				return result, err
+			}
+			if kind, _ := protocol.LookupString(result, "resultType"); kind != "input_required" {
+				return result, nil
+			}
+			return g.sealState(ctx, server, m, result)
+		}
+	}
+}
+
+// openState is the params of a request with the server's own state.
+func (g *Gateway) openState(server string, m interop.Message) (json.RawMessage, error) {
+	state, ok := wire.Lookup(m.Params, "requestState")
+	if !ok {
+		return m.Params, nil
+	}
+	text, _ := wire.Unquote(state)
+	t, err := g.exchanges.keys.Open(text, sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m)})
+	if err != nil {
+		return nil, badState(err)
+	}
+	owner, own, _ := strings.Cut(string(t.Data), "\x00")
+	if owner != server {
+		return nil, badState(errors.New("another server has this name now; send the request again without it"))
+	}
+	return wire.Rewrite(m.Params, wire.Edit{Key: "requestState", Value: json.RawMessage(own)})
+}
+
+// sealState is a server's input_required for its client.
+func (g *Gateway) sealState(ctx context.Context, server string, m interop.Message, result json.RawMessage) (json.RawMessage, error) {
+	var edits []wire.Edit
+	if state, ok := wire.Lookup(result, "requestState"); ok {
+		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.exchanges.keys.Seal(sealed.Token{
+			Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m), Expires: time.Now().Add(stateTime),
+			Data: append([]byte(server+"\x00"), state...),
+		}))})
+	}
+	if requests, ok := wire.Lookup(result, "inputRequests"); ok && ctx.Value(severalKey{}) != nil {
+		named, err := nameRequests(server, requests)
+		if err != nil {
+			return nil, interop.NewFault(interop.Protocol, server, m.Method, err)
+		}
+		edits = append(edits, wire.Edit{Key: "inputRequests", Value: named})
+	}
+	out, err := wire.Rewrite(result, edits...)
+	if err != nil { // a member stands twice
+		return nil, interop.NewFault(interop.Protocol, server, m.Method, err)
+	}
+	return out, nil
+}
