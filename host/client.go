@@ -41,14 +41,14 @@ func declared(caps json.RawMessage) json.RawMessage {
 }
 
 // tell is [interop.Client].Always of a session.
-func (s *frontSession) tell(_ context.Context, m interop.Message) (json.RawMessage, error) {
+func (s *frontSession) tell(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	if !isNote(m.Method) {
-		return nil, cannotAsk(m.Method)
+		return s.ask(ctx, nil, m)
 	}
-	if s.hears(m) {
-		s.notes.put(interop.Message{Method: m.Method, Params: m.Params})
+	if !s.hears(m) {
+		return nil, nil
 	}
-	return nil, nil
+	return nil, s.queue(nil, m.Method, m.Params)
 }
 
 // setLevel answers logging/setLevel: from now on the session gets no log messages below the

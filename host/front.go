@@ -24,9 +24,11 @@ import (
 //
 // All methods are called concurrently.
 type Backend interface {
-	// Handle answers a request. back takes what concerns this request while it
-	// runs: notifications (progress) and, where the client can be asked, requests.
-	// It must not be called after Handle has returned.
+	// Handle answers a request, or takes a client's notification. m.Client is who sent it. back,
+	// which is m.Client.Back, takes what concerns this request while it runs: notifications, in
+	// their order, and of a legacy client requests for which it declared the capability; it
+	// returns the client's result, or its error as an [*interop.RPCError]. What is still asked
+	// when Handle has returned is withdrawn, and back is not called any more.
 	//
 	// The front itself asks for "server/discover" and takes capabilities and
 	// instructions from the result. An error that is no [*interop.RPCError] and no
@@ -80,6 +82,9 @@ type frontRequest struct {
 	session    *frontSession   // nil where a modern request came over HTTP
 	send       sender          // of what belongs to the request; after the answer it sends nothing
 	client     interop.Client  // who asks: set by answer
+
+	over   bool           // nothing can be asked any more; guarded by session.mu
+	asking sync.WaitGroup // the questions in its course
 }
 
 // sender sends a client a notification, or with an id a request, whose params are in pieces.
@@ -154,6 +159,7 @@ func (f *front) ask(ctx context.Context, r *frontRequest, method string, params 
 			f.log.Error("a backend panicked", "method", method, "panic", v, "stack", string(debug.Stack()))
 			raw, err = nil, &interop.RPCError{Code: interop.CodeInternal, Message: method + ": internal error"}
 		}
+		r.endQuestions()
 	}()
 	m := interop.Message{ID: r.id, Params: params, Method: method, Era: r.era, Caller: r.caller, Client: &r.client}
 	return f.backend.Handle(ctx, m, r.client.Back)
@@ -233,11 +239,13 @@ func faultText(fault *interop.Fault) string {
 }
 
 // back takes what a backend says of a request while it handles it.
-func (r *frontRequest) back(_ context.Context, m interop.Message) (json.RawMessage, error) {
-	if !isNote(m.Method) {
-		return nil, cannotAsk(m.Method)
-	}
-	if !r.hears(m) {
+func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	switch note := isNote(m.Method); {
+	case !note && r.era == interop.Legacy:
+		return r.session.ask(ctx, r, m)
+	case !note: // it answers questions with its next request (SEP-2322)
+		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "this client cannot be asked: " + protocol.Printable(m.Method, 80)}
+	case !r.hears(m):
 		return nil, nil
 	}
 	return nil, r.send(nil, m.Method, m.Params)
@@ -245,11 +253,6 @@ func (r *frontRequest) back(_ context.Context, m interop.Message) (json.RawMessa
 
 // isNote reports a notification's method.
 func isNote(method string) bool { return strings.HasPrefix(method, "notifications/") }
-
-// cannotAsk is the error of a request for a client that takes none.
-func cannotAsk(method string) error {
-	return &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "this client cannot be asked: " + protocol.Printable(method, 80)}
-}
 
 // metaOf is the _meta of a request; nil where there is none.
 func metaOf(params json.RawMessage) json.RawMessage {

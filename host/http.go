@@ -37,10 +37,12 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	var m *posted
 	switch {
 	case r.Method == http.MethodPost:
-		if m = h.receive(w, r); m == nil { // Close does not wait for a body
+		if m = h.receive(w, r, caller); m == nil { // Close does not wait for a body
 			return
 		}
-		m.from = from
+		if m.from = from; m.Kind() == wire.Response { // a request in flight may wait for it
+			from = client{}
+		}
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		refuse(w, http.StatusMethodNotAllowed, interop.CodeInvalidRequest, "method not allowed: "+r.Method)
@@ -180,7 +182,7 @@ func (h *Host) sendNotes(w http.ResponseWriter, s *hostSession) error {
 	notes := s.notes.take()
 	for i, m := range notes {
 		if err := writeStream(w, eventOf(sayFrame(m.ID, m.Method, [][]byte{m.Params}))...); err != nil {
-			s.notes.put(notes[i:]...)
+			s.notes.restore(notes[i:])
 			return err
 		}
 	}
@@ -273,6 +275,7 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	case wire.Response:
+		s.answered(&m.Envelope)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}

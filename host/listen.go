@@ -36,6 +36,47 @@ func (b *noteQueue) put(notes ...interop.Message) {
 		}
 	}
 	b.mu.Unlock()
+	b.wake()
+}
+
+// maxQueuedBytes bounds what may wait of what servers say and ask outside of any request.
+const maxQueuedBytes = 4 << 20
+
+// offer adds one that is no broadcast: each is one of its own, and half of the room is left for
+// those. It reports whether there was room.
+func (b *noteQueue) offer(m interop.Message) bool {
+	b.mu.Lock()
+	size := len(m.Params)
+	for i := range b.notes {
+		size += len(b.notes[i].Params)
+	}
+	room := len(b.notes) == 0 || len(b.notes) < maxQueuedNotes/2 && size <= maxQueuedBytes
+	if room {
+		b.notes = append(b.notes, m)
+	}
+	b.mu.Unlock()
+	b.wake()
+	return room
+}
+
+// restore puts back what could not be sent, before what has come since.
+func (b *noteQueue) restore(notes []interop.Message) {
+	b.mu.Lock()
+	b.notes = append(slices.Clip(notes), b.notes...)
+	b.mu.Unlock()
+	b.wake()
+}
+
+// remove takes a request back; false where it has been taken already, or never waited.
+func (b *noteQueue) remove(id json.RawMessage) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := len(b.notes)
+	b.notes = slices.DeleteFunc(b.notes, func(m interop.Message) bool { return m.ID != nil && string(m.ID) == string(id) })
+	return len(b.notes) < before
+}
+
+func (b *noteQueue) wake() {
 	select {
 	case b.signal <- struct{}{}:
 	default:

@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // posted is one message that came over HTTP.
@@ -33,7 +34,7 @@ type posted struct {
 type acceptance struct{ json, stream bool }
 
 // receive reads one message; nil after a refusal.
-func (h *Host) receive(w http.ResponseWriter, r *http.Request) *posted {
+func (h *Host) receive(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) *posted {
 	if !jsonBody(r.Header) {
 		refuse(w, http.StatusUnsupportedMediaType, interop.CodeInvalidRequest, "Content-Type must be application/json")
 		return nil
@@ -48,6 +49,7 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request) *posted {
 		var big *http.MaxBytesError
 		switch {
 		case errors.As(err, &big):
+			h.spoiltAnswer(w, r, caller, body, nil)
 			refuse(w, http.StatusRequestEntityTooLarge, interop.CodeInvalidRequest, "the message is too large")
 		case errors.As(err, new(memory.NoRoom)):
 			w.Header().Set("Retry-After", "1")
@@ -59,6 +61,7 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request) *posted {
 	}
 	var bad *wire.BadFrame
 	if m.Envelope, bad = readMessage(body); bad != nil {
+		h.spoiltAnswer(w, r, caller, body, bad)
 		writeJSON(w, http.StatusBadRequest, answerFrame(bad.ID, frontAnswer{err: badFrameError(bad)}))
 		return nil
 	}
@@ -68,6 +71,30 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request) *posted {
 	m.modern = m.modern || modernVersion(r.Header) && m.method != protocol.MethodInitialize
 	m.modern = m.modern && !inSession(r.Header)
 	return m
+}
+
+// spoiltAnswer ends the question of a session that a message would have answered which is broken,
+// or where bad is nil too large: then its beginning says what it is.
+func (h *Host) spoiltAnswer(w http.ResponseWriter, r *http.Request, caller toolbox.Principal, begun []byte, bad *wire.BadFrame) {
+	id, _ := headerValue(r.Header, protocol.HeaderSession)
+	s := h.sessions.use(id, caller)
+	if s == nil {
+		return
+	}
+	defer h.sessions.release(s)
+	if bad == nil && s.isAsked() {
+		if len(begun) == 0 {
+			boundRest(w, lastWrites)
+			begun = make([]byte, 1<<10)
+			n, _ := io.ReadFull(r.Body, begun)
+			begun = begun[:n]
+		}
+		bad = (&wire.TooLong{Prefix: begun[:min(len(begun), 1<<10)]}).Frame()
+		bad.Err = errors.New("the message is too large")
+	}
+	if bad != nil {
+		s.spoilt(bad)
+	}
 }
 
 // inSession reports whether a request belongs to a legacy session, whatever its _meta
@@ -220,8 +247,9 @@ func readMessage(b []byte) (wire.Envelope, *wire.BadFrame) {
 	case err == nil, wire.Valid(b) && !bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{")):
 		err = errNoMessage
 	}
-	id, _ := wire.ProbeID(b)
-	return env, &wire.BadFrame{ID: id, Err: err}
+	bad := (&wire.TooLong{Prefix: b}).Frame()
+	bad.Err = err
+	return env, bad
 }
 
 // badFrameError is the answer to what is no message: a parse error where it is

@@ -69,6 +69,7 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 		slots: make(chan struct{}, h.opts.MaxInFlight), listens: make(chan struct{}, maxListens), broken: make(chan error, 1),
 	}
 	p.session.listWait = listWait
+	p.session.maxQuestions = min(maxQuestions, h.opts.MaxInFlight-1) // else requests that wait for answers could end the reading
 	p.quit, p.stop = context.WithCancelCause(p.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- p.readAll() }()
@@ -77,6 +78,7 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 	select {
 	case err = <-ended:
 		ended <- nil
+		p.session.hearNoMore(errClientGone)
 		p.halt()
 		p.wait(lastAnswers, ctx.Done(), h.ctx.Done())
 	case err = <-p.broken:
@@ -143,6 +145,9 @@ func (p *hostPipe) readAll() error {
 		case err == nil:
 			p.dispatch(&env)
 		case errors.As(err, &bad):
+			if p.session.spoilt(bad) {
+				continue
+			}
 			e := badFrameError(bad)
 			p.run(p.slots, func() { p.send(nil, bad.ID, frontAnswer{err: e}) })
 		case endOfStream(err):
@@ -178,6 +183,8 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 		} else {
 			p.run(p.slots, func() { p.host.front.notified(p.ctx, p.session, m) })
 		}
+	case wire.Response:
+		p.session.answered(env)
 	case wire.Request:
 		p.request(env, method)
 	}
@@ -320,8 +327,7 @@ func (l *lineWire) read() (wire.Envelope, error) {
 	if err != nil {
 		var long *wire.TooLong
 		if errors.As(err, &long) {
-			id, _ := long.ID()
-			return wire.Envelope{}, &wire.BadFrame{ID: id, Err: err}
+			return wire.Envelope{}, long.Frame()
 		}
 		return wire.Envelope{}, err
 	}
@@ -387,8 +393,10 @@ type sdkWire struct{ c sdkwire.Conn }
 
 func (s sdkWire) read() (wire.Envelope, error) {
 	env, err := s.c.Read()
-	if bad := wire.CheckUTF8(env.Params); err == nil && bad != nil {
-		return wire.Envelope{}, &wire.BadFrame{Err: bad}
+	for _, raw := range [...]json.RawMessage{env.Params, env.Result, env.Error} {
+		if bad := wire.CheckUTF8(raw); err == nil && bad != nil {
+			return wire.Envelope{}, &wire.BadFrame{ID: env.ID, Asks: env.Method != nil, Err: bad}
+		}
 	}
 	return env, err
 }

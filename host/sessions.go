@@ -28,18 +28,25 @@ type frontSession struct {
 	notes  *noteQueue   // for a legacy client, once it is initialized
 	// listWait is how long the first tools/list waits for servers; 0: not at all.
 	listWait time.Duration
+	// maxQuestions bounds what the client is asked at once, and streaming reports whether it listens
+	// beside its requests; nil: there is no such stream.
+	maxQuestions int
+	streaming    func() bool
 
-	mu      sync.Mutex
-	version string          // of the legacy handshake; "" before
-	caps    json.RawMessage // that the client declared in it; nil: none
-	level   string          // of log messages, as of logging/setLevel; "": all
-	calls   map[string]*inFlight
-	over    error         // why the session ended; nil while it lives
-	settled chan struct{} // closed when the first tools/list has waited; nil before it
+	mu        sync.Mutex
+	version   string          // of the legacy handshake; "" before
+	caps      json.RawMessage // that the client declared in it; nil: none
+	level     string          // of log messages, as of logging/setLevel; "": all
+	calls     map[string]*inFlight
+	asked     int64                    // how many questions
+	questions map[string]*openQuestion // by callKey of their ids; nil before the first
+	deaf      error                    // why no answers come any more; nil while they do
+	over      error                    // why the session ended; nil while it lives
+	settled   chan struct{}            // closed when the first tools/list has waited; nil before it
 }
 
 func newFrontSession(f *front) *frontSession {
-	s := &frontSession{front: f, name: rand.Text(), notes: newNoteQueue(), calls: map[string]*inFlight{}}
+	s := &frontSession{front: f, name: rand.Text(), notes: newNoteQueue(), calls: map[string]*inFlight{}, maxQuestions: maxQuestions}
 	s.always = s.tell
 	return s
 }
@@ -144,6 +151,7 @@ func (s *frontSession) end(cause error) {
 	}
 	s.mu.Unlock()
 	s.front.unsubscribe(s.notes)
+	s.hearNoMore(cause)
 	for _, call := range calls {
 		call.cancel(cause)
 	}
@@ -195,6 +203,7 @@ func (f *front) notified(ctx context.Context, s *frontSession, m interop.Message
 			params: m.Params, method: m.Method, era: m.Era, caller: m.Caller,
 			session: s, send: func(json.RawMessage, string, ...[]byte) error { return errReplyOver },
 		}
+		q.over = true
 		q.knowClient()
 		_, _ = f.ask(ctx, q, m.Method, m.Params)
 	}
@@ -264,6 +273,11 @@ func (t *hostSessions) open(c client) *hostSession {
 	s := &hostSession{
 		frontSession: newFrontSession(t.front), id: t.newID(c.caller), client: c,
 		done: make(chan struct{}), busy: 1, seen: time.Now(),
+	}
+	s.streaming = func() bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return s.streams > 0
 	}
 	t.mu.Lock()
 	var evicted *hostSession

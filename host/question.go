@@ -1,0 +1,245 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+const (
+	// maxQuestions bounds what the client of one session is asked at once.
+	maxQuestions = 64
+	// answerWait bounds how long an answer may take: a person reads, looks something up and types.
+	answerWait = time.Hour
+	// streamWait is how long a question waits for a client to open the stream that carries it, as
+	// one does that was cut off.
+	streamWait = 30 * time.Second
+)
+
+var (
+	errManyQuestions = errors.New("the client has too many open questions")
+	errQuestionOver  = errors.New("the request in whose course this was asked has ended")
+	errNoListener    = errors.New("the client has no stream open on which it could be asked")
+	errLateAnswer    = errors.New("the client has not answered")
+	errClientGone    = errors.New("the client has closed its side of the connection")
+)
+
+// openQuestion is a request to a client that it has not answered.
+type openQuestion struct {
+	of   *frontRequest // in whose course it is asked; nil: outside of any request
+	told chan questionEnd
+}
+
+// questionEnd is how a question ends: with an answer, or without.
+type questionEnd struct {
+	result   json.RawMessage
+	err      error
+	withdraw bool // the client is told that nobody waits for its answer any more
+}
+
+// ask puts a question to the session's client and waits for the answer: a result, or the
+// client's error. It goes out on the stream of the request in whose course it is asked; where
+// that cannot carry it, and where of is nil, on the session's own.
+//
+// It ends without an answer when ctx does, the request, or the session.
+func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Message) (json.RawMessage, error) {
+	s.mu.Lock()
+	caps := s.caps
+	s.mu.Unlock()
+	if err := protocol.MayAsk(caps, m.Method, m.Params); err != nil {
+		return nil, err
+	}
+	id, q, err := s.pose(of)
+	if err != nil {
+		return nil, err
+	}
+	if of != nil {
+		defer of.asking.Done()
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, errLateAnswer)
+	defer cancel()
+	send, err := s.put(of, id, m)
+	if err != nil {
+		s.resolve(id, questionEnd{err: err})
+	}
+	late := time.NewTimer(streamWait)
+	defer late.Stop()
+	for {
+		select {
+		case end := <-q.told:
+			if end.withdraw && send != nil && !s.notes.remove(id) {
+				_ = send(nil, protocol.NoteCancelled, cancelParams(id, end.err))
+			}
+			return end.result, end.err
+		case <-ctx.Done():
+			s.resolve(id, questionEnd{err: context.Cause(ctx), withdraw: true})
+			ctx = context.WithoutCancel(ctx) // told says the rest
+		case <-late.C:
+			if s.notes.remove(id) {
+				s.resolve(id, questionEnd{err: errNoListener})
+			}
+		}
+	}
+}
+
+// pose notes a question, whose id is its own among those of the session.
+func (s *frontSession) pose(of *frontRequest) (id json.RawMessage, q *openQuestion, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.over != nil:
+		return nil, nil, s.over
+	case s.deaf != nil:
+		return nil, nil, s.deaf
+	case of != nil && of.over:
+		return nil, nil, errQuestionOver
+	case len(s.questions) >= s.maxQuestions:
+		return nil, nil, errManyQuestions
+	}
+	if of != nil {
+		of.asking.Add(1)
+	}
+	if s.questions == nil {
+		s.questions = map[string]*openQuestion{}
+	}
+	s.asked++
+	id = strconv.AppendInt(nil, s.asked, 10)
+	q = &openQuestion{of: of, told: make(chan questionEnd, 1)}
+	s.questions[callKey(id)] = q
+	return id, q, nil
+}
+
+// put sends a question, and returns by which way.
+func (s *frontSession) put(of *frontRequest, id json.RawMessage, m interop.Message) (sender, error) {
+	params := withoutToken(m.Params)
+	if of != nil {
+		err := of.send(id, m.Method, params)
+		if err == nil {
+			return of.send, nil
+		}
+		if s.streaming == nil || !s.streaming() {
+			return nil, fmt.Errorf("the client cannot be asked %s: %w", m.Method, err)
+		}
+	}
+	return s.queue, s.queue(id, m.Method, params)
+}
+
+// queue is a [sender] by way of the session's own stream.
+func (s *frontSession) queue(id json.RawMessage, method string, params ...[]byte) error {
+	if !s.notes.offer(interop.Message{ID: id, Method: method, Params: join(params)}) {
+		return errNoListener
+	}
+	return nil
+}
+
+// withoutToken is a question's params without a token for progress, which would be reported to
+// us: it is the server's for its hop.
+func withoutToken(params json.RawMessage) json.RawMessage {
+	meta := metaOf(params)
+	if _, ok := wire.Lookup(meta, "progressToken"); !ok {
+		return params
+	}
+	meta, err := wire.Rewrite(meta, wire.Edit{Key: "progressToken"})
+	if err != nil {
+		return params
+	}
+	out, err := wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
+	if err != nil {
+		return params
+	}
+	return out
+}
+
+// cancelParams is the params of notifications/cancelled for a question.
+func cancelParams(id json.RawMessage, why error) []byte {
+	b := append(append([]byte(`{"requestId":`), id...), `,"reason":`...)
+	return append(wire.AppendQuote(b, protocol.Printable(why.Error(), maxReason)), '}')
+}
+
+// resolve ends a question; false where it is none, or none any more.
+func (s *frontSession) resolve(id json.RawMessage, end questionEnd) bool {
+	key := callKey(id)
+	s.mu.Lock()
+	q := s.questions[key]
+	delete(s.questions, key)
+	s.mu.Unlock()
+	if q != nil {
+		q.told <- end // the only one
+	}
+	return q != nil
+}
+
+// answered takes a client's response. One to no question, or to one that has ended, is dropped.
+func (s *frontSession) answered(env *wire.Envelope) {
+	end := questionEnd{result: env.Result}
+	switch {
+	case len(env.Error) > 0:
+		end.err = protocol.ParseError(env.Error)
+	case env.Result[0] != '{':
+		end = questionEnd{err: &interop.RPCError{Code: interop.CodeInternal, Message: "the client's answer is not an object"}}
+	}
+	s.resolve(env.ID, end)
+}
+
+// spoilt ends the question that a message would have answered which cannot be read; false where
+// there is none.
+func (s *frontSession) spoilt(bad *wire.BadFrame) bool {
+	return bad.ID != nil && !bad.Asks && s.resolve(bad.ID, questionEnd{
+		err: &interop.RPCError{Code: interop.CodeInternal, Message: "the client's answer cannot be read: " + bad.Error()},
+	})
+}
+
+// isAsked reports whether a question is open.
+func (s *frontSession) isAsked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.questions) > 0
+}
+
+// endQuestions ends those questions of a session that are meant, and returns them.
+func (s *frontSession) endQuestions(end questionEnd, meant func(*openQuestion) bool) {
+	s.mu.Lock()
+	var over []*openQuestion
+	for key, q := range s.questions {
+		if meant(q) {
+			delete(s.questions, key)
+			over = append(over, q)
+		}
+	}
+	s.mu.Unlock()
+	for _, q := range over {
+		q.told <- end
+	}
+}
+
+// hearNoMore ends all questions, and takes no new ones: there are no answers any more.
+func (s *frontSession) hearNoMore(why error) {
+	s.mu.Lock()
+	s.deaf = why
+	s.mu.Unlock()
+	s.endQuestions(questionEnd{err: why}, func(*openQuestion) bool { return true })
+}
+
+// endQuestions ends what is still asked in the course of a request which the backend has
+// answered, and waits until the client knows.
+func (r *frontRequest) endQuestions() {
+	s := r.session
+	if s == nil || r.era != interop.Legacy {
+		return
+	}
+	s.mu.Lock()
+	r.over = true
+	open := len(s.questions) > 0
+	s.mu.Unlock()
+	if open {
+		s.endQuestions(questionEnd{err: errQuestionOver, withdraw: true}, func(q *openQuestion) bool { return q.of == r })
+	}
+	r.asking.Wait()
+}

@@ -1,0 +1,425 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/interop"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// asker is a backend whose tools/call asks the client what its arguments say, and returns the
+// answer, or the error, as text.
+func asker(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	var call struct {
+		Arguments struct {
+			Method string
+			Params json.RawMessage
+			Always bool
+		}
+	}
+	_ = json.Unmarshal(m.Params, &call)
+	if call.Arguments.Always {
+		back = m.Client.Always
+	}
+	r, err := back(ctx, interop.Message{Method: call.Arguments.Method, Params: call.Arguments.Params})
+	if err != nil {
+		r = json.RawMessage(err.Error())
+	}
+	text, err := json.Marshal(string(r))
+	return json.RawMessage(`{"content":[{"type":"text","text":` + string(text) + `}]}`), err
+}
+
+// asked is the text of an asker's result.
+func asked(t testing.TB, s *mcp.ClientSession, method, params string, always bool) string {
+	t.Helper()
+	args := map[string]any{"method": method, "params": json.RawMessage(params), "always": always}
+	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "ask", Arguments: args})
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	return r.Content[0].(*mcp.TextContent).Text
+}
+
+// answering is the options of a client that answers everything with its name.
+func answering(name string) *mcp.ClientOptions {
+	return &mcp.ClientOptions{
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": name + " " + r.Params.Message}}, nil
+		},
+		//lint:ignore SA1019 sampling is deprecated, and there for as long as its peers are
+		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			//lint:ignore SA1019 see above
+			return &mcp.CreateMessageResult{Model: name, Role: "assistant", Content: &mcp.TextContent{Text: "four"}}, nil
+		},
+	}
+}
+
+const (
+	elicitation = `{"message":"who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}},"_meta":{"progressToken":1}}`
+	sampling    = `{"messages":[{"role":"user","content":{"type":"text","text":"2+2"}}],"maxTokens":9}`
+)
+
+// Real clients are asked in the course of a request and outside of it, and a modern one not at all.
+func TestClientsAreAsked(t *testing.T) {
+	eachWay(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+		t.Parallel()
+		s := connect(scripted(t, nil, asker), answering("ann"))
+		for _, tt := range []struct{ method, params, want string }{
+			{"elicitation/create", elicitation, `"name":"ann who?"`},
+			{"sampling/createMessage", sampling, `"model":"ann"`},
+			{"roots/list", `{}`, `"roots":`},
+			{"sampling/createMessage", sampling[:len(sampling)-1] + `,"tools":[]}`, "the client did not declare sampling.tools (-32602)"},
+			{"elicitation/create", `{"mode":"url","message":"open","url":"https://a.example/","elicitationId":"1"}`, "the client did not declare elicitation.url (-32602)"},
+			{"elicitation/create", `{"mode":"form","mode":"url"}`, `key "mode" stands twice`},
+			{"elicitation/create", `[]`, `-32602`},
+			{"x/y", `{}`, "a client cannot be asked x/y (-32601)"},
+		} {
+			for _, always := range []bool{false, true} {
+				if era == "2026-07-28" {
+					if tt.want = "this client cannot be asked"; always {
+						continue
+					}
+				}
+				if got := asked(t, s, tt.method, tt.params, always); !strings.Contains(got, tt.want) {
+					t.Errorf("%s, always %t: %s", tt.method, always, got)
+				}
+			}
+		}
+	})
+}
+
+// Only what a client declares is asked.
+func TestClientsAreAskedWhatTheyDeclare(t *testing.T) {
+	for _, caps := range []string{`{}`, `{"elicitation":true,"sampling":null,"roots":[]}`} {
+		l := serveLines(t.Context(), t, scripted(t, nil, asker))
+		l.ask(initializing(caps))
+		for _, method := range []string{"elicitation/create", "sampling/createMessage", "roots/list"} {
+			if got := l.ask(calling("1", method, false)); !strings.Contains(got, "did not declare the capability") || !strings.Contains(got, "-32601") {
+				t.Errorf("%s: %s", caps, got)
+			}
+		}
+	}
+	l := serveLines(t.Context(), t, scripted(t, nil, asker))
+	l.ask(initializing(`{"elicitation":{"url":{}}}`))
+	if got := l.ask(calling("1", "elicitation/create", false)); !strings.Contains(got, "did not declare elicitation.form") {
+		t.Error(got)
+	}
+}
+
+// calling is a call of an asker.
+func calling(id, method string, always bool) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"ask","arguments":{"method":%q,"params":{},"always":%t}}}`, id, method, always)
+}
+
+// question is what an asker's client is asked first.
+func question(id int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"roots/list","params":{}}`, id)
+}
+
+// answerLine is the result that an asker has for the request id.
+func answerLine(id, text string) string {
+	b, _ := json.Marshal(text)
+	return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":` + string(b) + `}]}}`
+}
+
+const allRoots = `{"roots":{}}`
+
+// What answers no question, or none any more, is dropped; what answers one in a way that nobody
+// can read ends it.
+func TestAnswersToNoQuestionAreDropped(t *testing.T) {
+	l := serveLines(t.Context(), t, scripted(t, &host.Options{MaxMessage: 2000}, asker))
+	l.ask(initializing(allRoots))
+	for i, tt := range []struct{ answer, want string }{
+		{`{"jsonrpc":"2.0","id":%d,"result":{ "roots" : []}}`, `{ "roots" : []}`},
+		{`{"jsonrpc":"2.0","id":%d.0,"result":{}}`, `{}`},
+		{`{"jsonrpc":"2.0","id":%d,"error":{"code":-1,"message":"no","data":{"k":1}}}`, `no (-1)`},
+		{`{"jsonrpc":"2.0","id":%d,"result":[]}`, "the client's answer is not an object (-32603)"},
+		{`{"jsonrpc":"2.0","id":%d,"result":{"x":"` + "\xff" + `"}}`, "the client's answer cannot be read: wire: malformed UTF-8 at byte 39 (-32603)"},
+		{`{"jsonrpc":"2.0","id":%d,"result":{]}`, "the client's answer cannot be read: wire: unexpected ']' at byte 34 (-32603)"},
+		{`{"jsonrpc":"2.0","id":%d,"result":{"x":"` + strings.Repeat("x", 2000) + `"}}`, "the client's answer cannot be read: wire: message of 2042 bytes is over the limit of 2000 (-32603)"},
+	} {
+		if diff := cmp.Diff(question(i+1), l.ask(calling("7", "roots/list", false))); diff != "" {
+			t.Fatal(diff)
+		}
+		for _, id := range []string{fmt.Sprintf(`"%d"`, i+1), fmt.Sprint(i), "99", "-1", "0.5"} {
+			l.write(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+		}
+		l.write(`{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}`)
+		answer := fmt.Sprintf(tt.answer, i+1)
+		if diff := cmp.Diff(answerLine("7", tt.want), l.ask(answer)); diff != "" {
+			t.Error(diff)
+		}
+		l.write(answer) // a second time
+		if strings.Contains(tt.want, "cannot be read") {
+			if got := l.read(); !strings.Contains(got, `"error"`) { // now it answers nothing, and is noise
+				t.Error(got)
+			}
+		}
+	}
+}
+
+// Whatever ends a question, the server hears why, and the client that nobody waits any more.
+func TestQuestionsEnd(t *testing.T) {
+	release := make(chan struct{})
+	var back, always interop.Peer
+	heard := make(chan error, 1)
+	h := scripted(t, nil, func(ctx context.Context, m interop.Message, b interop.Peer) (json.RawMessage, error) {
+		switch m.Method {
+		case "cancel": // the server no longer asks
+			ctx, cancel := context.WithCancelCause(ctx)
+			go cancel(context.DeadlineExceeded)
+			_, err := b(ctx, interop.Message{Method: "roots/list"})
+			heard <- err
+		case "leave": // the server answers, and asks on
+			back, always = b, m.Client.Always
+			go func() {
+				_, err := b(context.Background(), interop.Message{Method: "roots/list"})
+				heard <- err
+			}()
+			<-release
+		case "drop":
+			_, err := b(ctx, interop.Message{Method: "roots/list"})
+			heard <- err
+		}
+		return json.RawMessage(`{}`), nil
+	})
+	l := serveLines(t.Context(), t, h)
+	l.ask(initializing(allRoots))
+	call := func(method string) string { return `{"jsonrpc":"2.0","id":7,"method":"` + method + `"}` }
+	expect := func(want string) {
+		t.Helper()
+		if diff := cmp.Diff(want, l.read()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	ends := func(want string) {
+		t.Helper()
+		if err := <-heard; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	question := func(id int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"roots/list"}`, id)
+	}
+	withdrawn := func(id int, why string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":%q}}`, id, why)
+	}
+	l.write(call("cancel"))
+	expect(question(1))
+	expect(withdrawn(1, "context deadline exceeded"))
+	expect(`{"jsonrpc":"2.0","id":7,"result":{}}`)
+	ends("context deadline exceeded")
+
+	l.write(call("leave"))
+	expect(question(2))
+	release <- struct{}{}
+	const over = "the request in whose course this was asked has ended"
+	expect(withdrawn(2, over))
+	expect(`{"jsonrpc":"2.0","id":7,"result":{}}`)
+	ends(over)
+	if _, err := back(context.Background(), interop.Message{Method: "roots/list"}); err == nil || err.Error() != over {
+		t.Errorf("asked after the answer: %v", err)
+	}
+
+	l.write(call("drop")) // the client cancels its own request, and thereby what is asked in its course
+	expect(question(3))
+	l.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"enough"}}`)
+	expect(withdrawn(3, "enough"))
+	ends("enough")
+
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, err := always(ctx, interop.Message{Method: "roots/list"})
+		heard <- err
+	}()
+	expect(question(4))
+	cancel()
+	expect(withdrawn(4, "context canceled"))
+	ends("context canceled")
+
+	for i := range 64 { // no more at once
+		go func() { _, _ = always(context.Background(), interop.Message{Method: "roots/list"}) }()
+		expect(question(5 + i))
+	}
+	if _, err := always(context.Background(), interop.Message{Method: "roots/list"}); err == nil || err.Error() != "the client has too many open questions" {
+		t.Error(err)
+	}
+	l.in.Close() // who has closed its side does not answer any more
+	if err := l.wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := always(context.Background(), interop.Message{Method: "roots/list"}); err == nil {
+		t.Error("asked after the end")
+	}
+}
+
+// The answer to a question is read although requests that wait for such are as many as may be.
+func TestQuestionsLeaveRoomForTheirAnswers(t *testing.T) {
+	h := scripted(t, &host.Options{MaxInFlight: 2}, asker)
+	l := serveLines(t.Context(), t, h)
+	l.ask(initializing(allRoots))
+	if got := l.ask(calling("1", "roots/list", false)); got != question(1) {
+		t.Fatal(got)
+	}
+	for _, id := range []string{"2", "3"} {
+		if got := l.ask(calling(id, "roots/list", false)); !strings.Contains(got, "too many open questions") {
+			t.Error(got)
+		}
+	}
+	if got := l.ask(`{"jsonrpc":"2.0","id":1,"result":{}}`); got != answerLine("1", "{}") {
+		t.Error(got)
+	}
+
+	site := serveSite(t, scripted(t, &host.Options{MaxInFlight: 1}, asker))
+	header := opened(t, site, allRoots)
+	resp := request{body: calling("1", "roots/list", false), header: header}.start(t.Context(), t, site)
+	e := &events{t: t, body: resp.Body}
+	if got := e.next(); got != question(1) {
+		t.Fatal(got)
+	}
+	if resp, _ := (request{body: calling("2", "roots/list", false), header: header}).send(t, site); resp.StatusCode != 429 {
+		t.Error(resp.Status)
+	}
+	answers(t, site, header, 202, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	if got := e.next(); got != answerLine("1", "{}") {
+		t.Error(got)
+	}
+	resp.Body.Close()
+}
+
+// opened opens a session over HTTP with capabilities.
+func opened(t testing.TB, site *httptest.Server, caps string) map[string]string {
+	t.Helper()
+	return declaring(t, func(r request) (func(string) string, string) {
+		resp, body := r.send(t, site)
+		return resp.Header.Get, body
+	}, caps)
+}
+
+// answers posts a response.
+func answers(t testing.TB, site *httptest.Server, header map[string]string, status int, body string) {
+	t.Helper()
+	if resp, got := (request{body: body, header: header}).send(t, site); resp.StatusCode != status {
+		t.Errorf("%s: %s %s", body, resp.Status, got)
+	}
+}
+
+// A question over HTTP goes out on the stream of its request; whoever takes none is asked on the
+// session's. Nobody else can answer it.
+func TestQuestionsOverHTTP(t *testing.T) {
+	site := serveSite(t, scripted(t, &host.Options{MaxMessage: 5000}, asker))
+	mine, other := opened(t, site, allRoots), opened(t, site, allRoots)
+	ask := func(always bool, accept string) (*http.Response, *events) {
+		r := request{body: calling(`"a"`, "roots/list", always), header: mine}.with("Accept", accept)
+		resp := r.start(t.Context(), t, site)
+		return resp, &events{t: t, body: resp.Body}
+	}
+	const both, onlyJSON = "application/json, text/event-stream", "application/json"
+	expect := func(e *events, want string) {
+		t.Helper()
+		if diff := cmp.Diff(want, e.next()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for i, tt := range []struct {
+		answer, want string
+		status       int
+	}{
+		{`{"jsonrpc":"2.0","id":%d,"result":{"roots":[]}}`, `{"roots":[]}`, 202},
+		{`{"jsonrpc":"2.0","id":%d,"result":{"roots":[}}`, `the client's answer cannot be read: wire: unexpected '}' at byte 43 (-32603)`, 400},
+		{`{"jsonrpc":"2.0","id":%d,"result":{"roots":"` + strings.Repeat("x", 5000) + `"}}`, `the client's answer cannot be read: the message is too large (-32603)`, 413},
+	} {
+		resp, e := ask(false, both)
+		expect(e, question(i+1))
+		answer := fmt.Sprintf(tt.answer, i+1)
+		answers(t, site, other, tt.status, answer)
+		answers(t, site, mine, 202, `{"jsonrpc":"2.0","id":"1","result":{}}`)
+		answers(t, site, mine, tt.status, answer)
+		expect(e, answerLine(`"a"`, tt.want))
+		resp.Body.Close()
+	}
+	if _, body := (request{body: calling(`"a"`, "roots/list", false), header: mine}).with("Accept", onlyJSON).send(t, site); body != answerLine(`"a"`, "the client cannot be asked roots/list: the client does not accept text/event-stream") {
+		t.Error(body)
+	}
+	stream := request{method: http.MethodGet, header: mine}.start(t.Context(), t, site)
+	standing := &events{t: t, body: stream.Body}
+	for i, always := range []bool{false, true} {
+		done := make(chan string, 1)
+		go func() {
+			_, body := (request{body: calling(`"a"`, "roots/list", always), header: mine}).with("Accept", onlyJSON).send(t, site)
+			done <- body
+		}()
+		expect(standing, question(i+5))
+		answers(t, site, mine, 202, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, i+5))
+		if got := <-done; got != answerLine(`"a"`, "{}") {
+			t.Error(got)
+		}
+	}
+	resp, e := ask(false, both) // the session ends
+	expect(e, question(7))
+	(request{method: http.MethodDelete, header: mine}).send(t, site)
+	expect(e, answerLine(`"a"`, "the session has ended"))
+	resp.Body.Close()
+	expect(standing, "")
+	stream.Body.Close()
+}
+
+// A question that needs a stream waits for one, but not for good.
+func TestQuestionsWaitForAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := host.NewFront(&script{handle: asker}, nil)
+		defer h.Close()
+		post := func(r request) (func(string) string, string) {
+			req := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(r.body))
+			req.Header.Set("Content-Type", "application/json")
+			for k, v := range r.header {
+				req.Header.Set(k, v)
+			}
+			w := httptest.NewRecorder()
+			h.Handler().ServeHTTP(w, req)
+			return w.Header().Get, w.Body.String()
+		}
+		header := declaring(t, post, allRoots)
+		_, body := post(request{body: calling("1", "roots/list", true), header: header})
+		if !strings.Contains(body, "the client has no stream open on which it could be asked") {
+			t.Error(body)
+		}
+	})
+}
+
+// Two clients that are asked at once each answer their own questions.
+func TestQuestionsDoNotCross(t *testing.T) {
+	h := scripted(t, nil, asker)
+	site := serveSite(t, h)
+	var wg sync.WaitGroup
+	for _, name := range []string{"ann", "bob"} {
+		c := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, answering(name))
+		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: site.Client()}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for i := range 8 {
+			wg.Go(func() {
+				for k := range 10 {
+					params := fmt.Sprintf(`{"message":"%d.%d","requestedSchema":{"type":"object"}}`, i, k)
+					if got, want := asked(t, s, "elicitation/create", params, k%2 == 0), fmt.Sprintf(`"name":"%s %d.%d"`, name, i, k); !strings.Contains(got, want) {
+						t.Errorf("%s, want %s", got, want)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
