@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -18,11 +20,56 @@ func (v *view) Handle(ctx context.Context, m interop.Message, back interop.Peer)
 }
 
 func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	return v.tools.Handle(interop.WithClient(ctx, m.Client), m, back)
+	ctx = interop.WithClient(ctx, m.Client)
+	row := v.gateway.table[m.Method]
+	switch {
+	case m.Method == protocol.MethodDiscover:
+		return v.discover(ctx, m)
+	case row == nil || row.era != "" && row.era != m.Era || row.does != fromTools && !v.offers(row):
+		return v.unlisted(ctx, m)
+	case row.does == fromTools:
+		return v.tools.Handle(ctx, m, back)
+	case row.does == fromAll:
+		return v.list(ctx, row, m)
+	}
+	return v.route(ctx, row, m)
+}
+
+// offers reports whether the view may have a method at all: a core one always, because a server may come, one
+// of an extension where a server declares it.
+func (v *view) offers(row *method) bool {
+	if v.scope.single() != "" || row.needs[0] != "extensions" {
+		return true
+	}
+	for _, server := range v.servers() {
+		if v.gateway.declares(server, row.needs) {
+			return true
+		}
+	}
+	return false
+}
+
+// unlisted answers a method that the table does not have, or not for this client.
+func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	if server := v.scope.single(); server != "" {
+		return v.ask(ctx, server, m)
+	}
+	return nil, methodNotFound(m)
 }
 
 // Watch implements [host.Backend].
-func (v *view) Watch(notify func(interop.Message)) (stop func()) { return v.tools.Watch(notify) }
+func (v *view) Watch(notify func(interop.Message)) (stop func()) {
+	stops := []func(){
+		v.tools.Watch(notify),
+		v.prompts.Watch(func() { notify(interop.Message{Method: "notifications/prompts/list_changed"}) }),
+		v.resources.Watch(func() { notify(interop.Message{Method: "notifications/resources/list_changed"}) }),
+	}
+	return sync.OnceFunc(func() {
+		for _, stop := range stops {
+			stop()
+		}
+	})
+}
 
 // Settle waits until what p is shown is complete; see [host.NewFront].
 func (v *view) Settle(ctx context.Context, p toolbox.Principal) {

@@ -56,17 +56,25 @@ type Gateway struct {
 	attached  *ledger.Attachment
 	all       *view // of everything
 	exchanges *exchanges
+	table     map[string]*method
+	lists     *serverLists
+	ctx       context.Context // ends with the gateway
+	cancel    context.CancelFunc
+	running   sync.WaitGroup
+	unwatch   func() // what happens to servers
 
 	mu     sync.Mutex
 	views  map[string]*view // the others, by path element; made when they are first asked for
 	named  map[string]View
+	known  map[string]declared // by server
+	noted  map[string]bool     // what was logged
 	closed bool
 }
 
 // New connects the servers and publishes them. It returns at once, whatever the servers do;
 // ctx bounds nothing but the reading of the ledger. The caller closes what it gets.
 func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
-	g := &Gateway{views: map[string]*view{}}
+	g := &Gateway{views: map[string]*view{}, table: methodTable(), known: map[string]declared{}, noted: map[string]bool{}}
 	if opts != nil {
 		g.opts = *opts
 	}
@@ -75,8 +83,11 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	}
 	g.named = g.opts.Views
 	g.exchanges = newExchanges(sealed.Random(), &g.opts)
+	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
+	g.lists = newServerLists(g)
 	g.all = g.newView(everything{g})
+	g.unwatch = g.attached.Fleet.Events(g.happened)
 	return g
 }
 
@@ -99,6 +110,13 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	mount.Endpoint = g.endpoints(mount.Endpoint)
 	if g.opts.Host.Memory == nil {
 		g.opts.Host.Memory = mount.Memory
+	}
+	told := mount.Notify
+	mount.Notify = func(server string, m interop.Message) {
+		if told != nil {
+			told(server, m)
+		}
+		g.said(server, m)
 	}
 	o.Mount = &mount
 	return &o
@@ -152,5 +170,8 @@ func (g *Gateway) Close() {
 		v.host.Close()
 	}
 	g.exchanges.close()
+	g.cancel()
 	g.attached.Close()
+	g.unwatch()
+	g.running.Wait()
 }

@@ -3,8 +3,10 @@ package gateway
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -27,10 +29,15 @@ type view struct {
 	scope   scope
 	tools   host.Backend // tools/list and tools/call
 	host    *host.Host
+
+	prompts, resources watch.List // who is told that lists have changed
+
+	mu    sync.Mutex
+	lists map[string][]*merged // by method, the newest first
 }
 
 func (g *Gateway) newView(s scope) *view {
-	v := &view{gateway: g, scope: s}
+	v := &view{gateway: g, scope: s, lists: map[string][]*merged{}}
 	v.tools = host.Tools(s.tools(), &g.opts.Host)
 	v.host = host.NewFront(v, &g.opts.Host)
 	return v

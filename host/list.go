@@ -2,13 +2,9 @@ package host
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -35,24 +31,16 @@ const (
 // toolList is one snapshot as tools/list publishes it.
 type toolList struct {
 	snapshot *toolbox.Snapshot
-	names    []string
-	legacy   eraList
-	modern   eraList
-	caching  []string                          // members of the result
+	legacy   *protocol.List // as the clients of these revisions can read it
+	modern   *protocol.List
 	headers  map[string][]protocol.ParamHeader // by published name; nil where no tool has any
 }
 
-// eraList is a list as the clients of one family of revisions can read it.
-type eraList struct {
-	result json.RawMessage // all of it
-	rows   [][]byte        // its tools, extents of result
-}
-
-func (l *toolList) of(era interop.Era) *eraList {
+func (l *toolList) of(era interop.Era) *protocol.List {
 	if era == interop.Modern {
-		return &l.modern
+		return l.modern
 	}
-	return &l.legacy
+	return l.legacy
 }
 
 // keptList is the listing that a principal was shown last.
@@ -73,7 +61,7 @@ func (t *toolsBackend) list(p toolbox.Principal) *toolList {
 	rendered := t.render(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(rendered.modern.result) > largeList {
+	if len(rendered.modern.Result) > largeList {
 		if t.release != nil {
 			t.release.Stop()
 		}
@@ -117,6 +105,7 @@ func (t *toolsBackend) keep(p toolbox.Principal, l *toolList) {
 
 func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 	l := &toolList{snapshot: s}
+	var names []string
 	var legacy, modern [][]byte
 	seen := make(map[string]bool, len(s.Tools))
 	ids := outputIDs{}
@@ -155,7 +144,7 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 			continue
 		}
 		seen[d.Name] = true
-		l.names, legacy, modern = append(l.names, d.Name), append(legacy, forLegacy), append(modern, forModern)
+		names, legacy, modern = append(names, d.Name), append(legacy, forLegacy), append(modern, forModern)
 		if params, err := protocol.ParamHeaders(schema); err == nil && len(params) > 0 {
 			if l.headers == nil {
 				l.headers = map[string][]protocol.ParamHeader{}
@@ -163,43 +152,12 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 			l.headers[d.Name] = params
 		}
 	}
-	l.caching = cachingOf(s)
-	l.modern = listOf(modern, l.caching)
+	caching := cachingOf(s)
+	l.modern = protocol.NewList("tools", names, modern, caching...)
 	if l.legacy = l.modern; differ {
-		l.legacy = listOf(legacy, l.caching)
+		l.legacy = protocol.NewList("tools", names, legacy, caching...)
 	}
 	return l
-}
-
-// listOf is rows as a list, of which the rows are extents from then on.
-func listOf(rows [][]byte, caching []string) eraList {
-	b := joinRows(rows, caching...)
-	at := len(`{"tools":[`)
-	for i, row := range rows {
-		rows[i] = b[at : at+len(row) : at+len(row)]
-		at += len(row) + 1
-	}
-	return eraList{b, rows}
-}
-
-// joinRows is the result of tools/list with these tools, and these members behind them.
-func joinRows(rows [][]byte, members ...string) []byte {
-	size := 16
-	for _, row := range rows {
-		size += len(row) + 1
-	}
-	b := append(make([]byte, 0, size), `{"tools":[`...)
-	for i, row := range rows {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, row...)
-	}
-	b = append(b, ']')
-	for _, m := range members {
-		b = append(append(b, ','), m...)
-	}
-	return append(b, '}')
 }
 
 // publish is one tool as it is, under its published name.
@@ -276,75 +234,6 @@ func withoutOutput(tool json.RawMessage) json.RawMessage {
 		return tool
 	}
 	return out
-}
-
-// page is the part of a list that a cursor asks for, as a result of tools/list. size is
-// how many tools it has; 0: all. cursor is the JSON of the request's; nil: the first page.
-func (l *toolList) page(era interop.Era, cursor json.RawMessage, size int) (json.RawMessage, error) {
-	list, from := l.of(era), 0
-	if len(cursor) > 0 && string(cursor) != "null" && string(cursor) != `""` {
-		s, _ := wire.Unquote(cursor)
-		var ok bool
-		if from, ok = l.behind(s); !ok || size == 0 {
-			return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: "tools/list: unknown cursor"}
-		}
-	}
-	if size == 0 || from == 0 && size >= len(list.rows) {
-		return list.result, nil
-	}
-	to := min(from+size, len(list.rows))
-	members := slices.Clone(l.caching)
-	if to < len(list.rows) {
-		members = append(members, `"nextCursor":"`+l.cursor(to)+`"`)
-	}
-	return joinRows(list.rows[from:to], members...), nil
-}
-
-// sumSize is the length of what a cursor says of a name: too long for a server to choose a
-// name that counts as another's.
-const sumSize = 6
-
-// cursor names the tools before to, all of which were sent, so that what comes behind them is
-// found again in a list that has changed meanwhile: neither is a tool that stays skipped, nor
-// one sent twice.
-func (l *toolList) cursor(to int) string {
-	b := make([]byte, 0, to*sumSize+crc32.Size)
-	for _, name := range l.names[:to] {
-		sum := nameSum(name)
-		b = append(b, sum[:]...)
-	}
-	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-func nameSum(name string) [sumSize]byte {
-	sum := sha256.Sum256([]byte(name))
-	return [sumSize]byte(sum[:])
-}
-
-// behind is where the page after the tools that a cursor names begins: behind the last of
-// them that is still there.
-func (l *toolList) behind(cursor string) (from int, ok bool) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(b) < sumSize+crc32.Size || len(b)%sumSize != crc32.Size {
-		return 0, false
-	}
-	b, sum := b[:len(b)-crc32.Size], b[len(b)-crc32.Size:]
-	if binary.BigEndian.Uint32(sum) != crc32.ChecksumIEEE(b) {
-		return 0, false
-	}
-	at := make(map[[sumSize]byte]int, len(l.names))
-	for i, name := range l.names {
-		at[nameSum(name)] = i
-	}
-	for len(b) > 0 {
-		last := len(b) - sumSize
-		if i, ok := at[[sumSize]byte(b[last:])]; ok {
-			return i + 1, true
-		}
-		b = b[:last]
-	}
-	return 0, true
 }
 
 // cachingOf is the members that say how long and for whom a list may be kept

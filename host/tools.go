@@ -69,7 +69,7 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 		return append(b, '}'), nil
 	case protocol.MethodToolsList:
 		cursor, _ := wire.Lookup(m.Params, "cursor")
-		return t.list(m.Caller).page(m.Era, cursor, t.size)
+		return t.list(m.Caller).of(m.Era).Page(m.Method, cursor, t.size)
 	case protocol.MethodToolsCall:
 		return t.call(ctx, m, back)
 	}

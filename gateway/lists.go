@@ -1,0 +1,305 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	maxListPages = 1000
+	defaultList  = 30 * time.Second // as interop.Timeouts.List
+	// listPatience is how long a client that could be shown an older list waits for a newer one.
+	listPatience = 2 * time.Second
+	// listRetry is how long a list that could not be had is not asked for again.
+	listRetry = 5 * time.Second
+	// maxPrivateLists bounds the lists of single callers; beyond it all are dropped.
+	maxPrivateLists = 1024
+	maxTTL          = 24 * time.Hour
+)
+
+// listing is what one server listed, as it wrote it. It is immutable.
+type listing struct {
+	endpoint *interop.Endpoint // which listed it
+	rows     []json.RawMessage
+	ttl      time.Duration // 0: it does not say
+	private  bool          // for the caller who asked, and nobody else
+	at       time.Time
+}
+
+// serverLists keeps what servers list, of all kinds but tools, which the fleet keeps.
+type serverLists struct {
+	gateway *Gateway
+
+	mu      sync.Mutex
+	lists   map[listKey]*keptListing
+	private int // lists of single callers
+}
+
+func newServerLists(g *Gateway) *serverLists {
+	return &serverLists{gateway: g, lists: map[listKey]*keptListing{}}
+}
+
+type listKey struct {
+	server, method string
+	caller         toolbox.Principal
+	private        bool // it is caller's alone
+}
+
+// keptListing is the last that was listed, and what is done for a newer one.
+type keptListing struct {
+	last    *listing // nil before the first
+	private bool     // each caller has one of his own
+	changes int      // how often the server said that it has changed
+	at      int      // changes when last was asked for
+	asking  chan struct{}
+	retry   time.Time // it is not asked for before
+}
+
+// kept is what is known without asking anybody; nil: nothing.
+func (s *serverLists) kept(server string, row *method, caller toolbox.Principal) *listing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, k := s.find(server, row, caller)
+	return k.last
+}
+
+// find is the list that a caller sees. Call it with mu held.
+func (s *serverLists) find(server string, row *method, caller toolbox.Principal) (listKey, *keptListing) {
+	key := listKey{server: server, method: row.name}
+	k := s.keyed(key)
+	if k.private {
+		key.caller, key.private = caller, true
+		k = s.keyed(key)
+	}
+	return key, k
+}
+
+func (s *serverLists) keyed(key listKey) *keptListing {
+	k := s.lists[key]
+	if k == nil {
+		if key.private {
+			if s.private++; s.private > maxPrivateLists {
+				for other := range s.lists {
+					if other.private {
+						delete(s.lists, other)
+					}
+				}
+				s.private = 1
+			}
+		}
+		k = &keptListing{}
+		s.lists[key] = k
+	}
+	return k
+}
+
+// good reports whether what is kept is what the server would list now: it would have said
+// that it changed, or allows it to be kept for a while.
+func (k *keptListing) good(row *method, e *interop.Endpoint) bool {
+	l := k.last
+	if l == nil || l.endpoint != e || k.at != k.changes {
+		return false
+	}
+	if l.ttl > 0 {
+		return time.Since(l.at) < l.ttl
+	}
+	return row.follows && protocol.Declares(e.Capabilities(), row.needs[0], "listChanged")
+}
+
+// get is what a server lists for a caller: what is kept where that is good, else what it lists now, where it
+// lists it in time. nil: nothing is known.
+func (s *serverLists) get(ctx context.Context, server string, row *method, caller toolbox.Principal) *listing {
+	e, err := s.gateway.attached.Fleet.Endpoint(server, caller)
+	if err != nil {
+		return nil
+	}
+	for range 3 { // a list may change, or turn out to be private, while it is asked for
+		s.mu.Lock()
+		key, k := s.find(server, row, caller)
+		if !e.Phase().Usable() || !declares(e.Capabilities(), row.needs) || k.good(row, e) || time.Now().Before(k.retry) {
+			defer s.mu.Unlock()
+			return k.last
+		}
+		if k.asking == nil {
+			k.asking = make(chan struct{})
+			s.gateway.running.Go(func() { s.ask(e, row, key, k) })
+		}
+		asking, asked, has := k.asking, k.changes, k.last != nil
+		s.mu.Unlock()
+		if !s.await(ctx, asking, has) {
+			break
+		}
+		s.mu.Lock()
+		_, now := s.find(server, row, caller)
+		done := now == k && k.changes == asked
+		s.mu.Unlock()
+		if done {
+			break
+		}
+	}
+	return s.kept(server, row, caller)
+}
+
+// await waits for a listing under way; false: it takes too long.
+func (s *serverLists) await(ctx context.Context, asking <-chan struct{}, has bool) bool {
+	var late <-chan time.Time
+	if has {
+		t := time.NewTimer(listPatience)
+		defer t.Stop()
+		late = t.C
+	}
+	select {
+	case <-asking:
+		return true
+	case <-late:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// ask asks a server for a list and keeps it. A failure leaves what was kept.
+func (s *serverLists) ask(e *interop.Endpoint, row *method, key listKey, k *keptListing) {
+	s.mu.Lock()
+	at := k.changes
+	s.mu.Unlock()
+	ctx, cancel := context.WithCancel(s.gateway.ctx)
+	if wait := protocol.Duration(e.Server().Timeouts.List, defaultList); wait > 0 {
+		ctx, cancel = context.WithTimeout(s.gateway.ctx, wait)
+	}
+	defer cancel()
+	l, err := s.pages(ctx, e, row, key.caller)
+	if err != nil {
+		s.gateway.note(key.server, fmt.Sprintf("%s: %v", row.name, err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(k.asking)
+	k.asking = nil
+	switch {
+	case err != nil:
+		k.retry = time.Now().Add(listRetry)
+	case l.private && !key.private:
+		k.last, k.private = nil, true // its caller asks again, for himself
+	default:
+		k.last, k.at, k.retry = l, at, time.Time{}
+	}
+}
+
+// pages asks for page after page. It stops where a server repeats a cursor, or has no end.
+func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *method, caller toolbox.Principal) (*listing, error) {
+	l := &listing{endpoint: e, at: time.Now()}
+	seen := map[string]bool{}
+	size := 0
+	for page, params := 1, json.RawMessage(nil); ; page++ {
+		raw, err := e.Do(ctx, interop.Message{Method: row.name, Params: params, Caller: caller})
+		if err != nil {
+			return nil, err
+		}
+		cursor, err := l.add(raw, row.list, page == 1)
+		if err != nil {
+			return nil, err
+		}
+		size += len(raw)
+		why := ""
+		switch {
+		case cursor == nil:
+			return l, nil
+		case seen[string(cursor)]:
+			why = "repeats a cursor"
+		case page >= maxListPages:
+			why = fmt.Sprintf("goes on after %d pages", page)
+		case size > interop.MaxMessage || len(l.rows) > wire.MaxParts:
+			why = "is too long"
+		}
+		if why != "" {
+			s.gateway.note(e.Server().ID, fmt.Sprintf("%s %s: the rest is not read", row.name, why))
+			return l, nil
+		}
+		seen[string(cursor)] = true
+		params = append(append([]byte(`{"cursor":`), cursor...), '}')
+	}
+}
+
+// add appends a page's rows. cursor is nil on the last one; "" is a cursor.
+func (l *listing) add(raw json.RawMessage, key string, first bool) (cursor json.RawMessage, err error) {
+	members, err := wire.Members(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the result is no object: %w", err)
+	}
+	found, ttl := false, time.Duration(0)
+	for i := range members {
+		switch v := members[i].Value; members[i].Key {
+		case key:
+			rows, err := wire.Elements(v)
+			if err != nil {
+				return nil, fmt.Errorf("its %s are no array: %w", key, err)
+			}
+			l.rows, found = append(l.rows, rows...), true
+		case "nextCursor":
+			if v[0] == '"' {
+				cursor = v
+			}
+		case "ttlMs":
+			if ms, err := strconv.ParseInt(string(v), 10, 64); err == nil && ms > 0 {
+				ttl = time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond
+			}
+		case "cacheScope":
+			l.private = l.private || string(v) == `"private"`
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("the result has no %s", key)
+	}
+	if l.ttl = min(l.ttl, ttl); first {
+		l.ttl = ttl
+	}
+	return cursor, nil
+}
+
+// changed forgets what a server lists of a feature: "prompts" or "resources"; "": of all.
+func (s *serverLists) changed(server, feature string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, k := range s.lists {
+		if key.server == server && (feature == "" || slices.Contains(s.gateway.table[key.method].needs, feature)) {
+			k.changes++
+			k.retry = time.Time{}
+		}
+	}
+}
+
+// drop forgets servers that are gone.
+func (s *serverLists) drop(has func(server string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.lists {
+		if !has(key.server) {
+			if key.private {
+				s.private--
+			}
+			delete(s.lists, key)
+		}
+	}
+}
+
+// declares reports whether capabilities have what a path of keys leads to.
+func declares(capabilities json.RawMessage, path []string) bool {
+	for _, key := range path {
+		value, ok := wire.Lookup(capabilities, key)
+		if !ok || string(value) == "false" || string(value) == "null" {
+			return false
+		}
+		capabilities = value
+	}
+	return true
+}

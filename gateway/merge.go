@@ -1,0 +1,196 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// maxMerged bounds the versions of one list that are kept, for callers who see different ones.
+const maxMerged = 16
+
+// merged is one list of a view: the rows of all its servers, in configuration order. But for what
+// is guarded by mu it is immutable.
+type merged struct {
+	row     *method
+	parts   []part
+	byName  map[string]owner // what is listed, and what a server that is down listed, by its name here
+	names   map[owner]string // the other way round, where the two names differ
+	keys    []string         // the names of rows
+	rows    [][]byte
+	ttl     time.Duration // the least of the parts'; 0: it may not be kept
+	since   time.Time     // from which ttl counts
+	private bool          // a part is
+
+	mu     sync.Mutex
+	list   *protocol.List // as it was rendered last
+	left   int64          // ttlMs of it
+	routes []template     // of resources/templates/list, in order; nil: not made yet
+}
+
+// part is what one server contributes.
+type part struct {
+	server string
+	*listing
+	shown bool // false: it is down, and what it listed keeps its names
+}
+
+// merged is a list as a caller sees it now. wait: it asks those servers whose list is not known, or not good
+// any more; else it is what is known.
+func (v *view) merged(ctx context.Context, row *method, caller toolbox.Principal, wait bool) *merged {
+	parts := v.parts(ctx, row, caller, wait)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, m := range v.lists[row.name] {
+		if slices.Equal(m.parts, parts) {
+			return m
+		}
+	}
+	m := v.merge(row, parts)
+	kept := append([]*merged{m}, v.lists[row.name]...)
+	v.lists[row.name] = kept[:min(len(kept), maxMerged)]
+	return m
+}
+
+// parts asks all servers, side by side.
+func (v *view) parts(ctx context.Context, row *method, caller toolbox.Principal, wait bool) []part {
+	servers := v.servers()
+	parts := make([]part, len(servers))
+	down := v.gateway.down()
+	var asking sync.WaitGroup
+	for i, server := range servers {
+		parts[i] = part{server: server, shown: !down(server)}
+		if !wait {
+			parts[i].listing = v.gateway.lists.kept(server, row, caller)
+			continue
+		}
+		asking.Go(func() { parts[i].listing = v.gateway.lists.get(ctx, server, row, caller) })
+	}
+	asking.Wait()
+	return slices.DeleteFunc(parts, func(p part) bool { return p.listing == nil })
+}
+
+// merge makes a list of its parts.
+func (v *view) merge(row *method, parts []part) *merged {
+	m := &merged{row: row, parts: parts, byName: map[string]owner{}, names: map[owner]string{}}
+	first := true
+	for _, p := range parts {
+		seen := map[string]bool{}
+		for _, raw := range p.rows {
+			own, ok := protocol.LookupString(raw, row.id)
+			switch {
+			case !ok || !utf8.Valid(raw):
+				v.gateway.note(p.server, fmt.Sprintf("%s: a row has no %s, or is not UTF-8: it is left out", row.name, row.id))
+				continue
+			case seen[own]:
+				v.gateway.note(p.server, fmt.Sprintf("%s: %q is there twice: the first one stands", row.name, protocol.Printable(own, 80)))
+				continue
+			}
+			seen[own] = true
+			m.add(v, p, own, raw)
+		}
+		if !p.shown {
+			continue
+		}
+		if left := max(p.ttl-time.Since(p.at), 0); first || left < m.ttl {
+			m.ttl, first = left, false
+		}
+		m.private = m.private || p.private
+	}
+	m.since = time.Now()
+	return m
+}
+
+// add adds a row under the name that it has in the view.
+func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
+	name, ok := v.rowName(m, p.server, own)
+	if !ok {
+		return
+	}
+	if _, taken := m.byName[name]; taken {
+		v.gateway.note(p.server, fmt.Sprintf("%s: %q is taken: it is left out", m.row.name, protocol.Printable(name, 80)))
+		return
+	}
+	of := owner{p.server, own}
+	m.byName[name] = of
+	if name != own {
+		m.names[of] = name
+	}
+	if !p.shown {
+		return
+	}
+	if name != own {
+		renamed, err := wire.Rewrite(raw, wire.Edit{Key: m.row.id, Value: wire.Quote(name)})
+		if err != nil {
+			v.gateway.note(p.server, fmt.Sprintf("%s: %q is ambiguous: %v", m.row.name, protocol.Printable(own, 80), err))
+			delete(m.byName, name)
+			return
+		}
+		raw = renamed
+	}
+	for _, path := range m.row.uris {
+		raw = editStrings(raw, path, func(uri string) string { return v.published(m.row, p.server, uri) })
+	}
+	m.keys, m.rows = append(m.keys, name), append(m.rows, raw)
+}
+
+// rowName is what a server's row is called in the view; false: it is not in it.
+func (v *view) rowName(m *merged, server, own string) (string, bool) {
+	if m.row.names == byPrompt {
+		return v.scope.name(server, own)
+	}
+	name := v.published(m.row, server, own)
+	if first, taken := m.byName[name]; taken && first.server != server && v.scope.single() == "" {
+		name = ownedURI(server, own)
+	}
+	return name, true
+}
+
+// published is the form of a server's URI that a row of a list, or a result, has in the view.
+func (v *view) published(row *method, server, uri string) string {
+	if v.scope.single() != "" {
+		return uri
+	}
+	if isOwned(uri) || row.name == "skills/list" || row.name == "skills/get" {
+		return ownedURI(server, uri)
+	}
+	return uri
+}
+
+// page is the part of the list that a cursor asks for. ttlMs is what is left of the parts', and nothing
+// while servers are yet to be heard.
+func (m *merged) page(cursor json.RawMessage, size int, pending bool) (json.RawMessage, error) {
+	left := max(m.ttl-time.Since(m.since), 0).Truncate(time.Second).Milliseconds()
+	if pending {
+		left = 0
+	}
+	m.mu.Lock()
+	if m.list == nil || left != m.left {
+		var members []string
+		if m.private {
+			members = append(members, `"cacheScope":"private"`)
+		}
+		if left > 0 {
+			members = append(members, fmt.Sprintf(`"ttlMs":%d`, left))
+		}
+		m.list, m.left = protocol.NewList(m.row.list, m.keys, slices.Clone(m.rows), members...), left
+	}
+	l := m.list
+	m.mu.Unlock()
+	return l.Page(m.row.name, cursor, size)
+}
+
+// list answers a list method.
+func (v *view) list(ctx context.Context, row *method, m interop.Message) (json.RawMessage, error) {
+	cursor, _ := wire.Lookup(m.Params, "cursor")
+	return v.merged(ctx, row, m.Caller, true).page(cursor, max(v.gateway.opts.Host.Page, 0), v.pending())
+}

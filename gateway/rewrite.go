@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+// editStrings is raw with the strings at a path replaced by what edit makes of them; raw itself where
+// nothing is. What is of another shape, or ambiguous because a key stands twice, stays as it is.
+func editStrings(raw json.RawMessage, path []string, edit func(string) string) json.RawMessage {
+	if len(path) == 0 {
+		s, ok := wire.Unquote(raw)
+		if !ok {
+			return raw
+		}
+		if edited := edit(s); edited != s {
+			return wire.Quote(edited)
+		}
+		return raw
+	}
+	if len(raw) > 0 && raw[0] == '[' && path[0] == every {
+		out, err := wire.Map(raw, func(e json.RawMessage) json.RawMessage { return editStrings(e, path[1:], edit) })
+		if err != nil {
+			return raw
+		}
+		return out
+	}
+	if path[0] == every { // one in the place of an array
+		return editStrings(raw, path[1:], edit)
+	}
+	value, ok := wire.Lookup(raw, path[0])
+	if !ok {
+		return raw
+	}
+	edited := editStrings(value, path[1:], edit)
+	if len(edited) == len(value) && &edited[0] == &value[0] {
+		return raw
+	}
+	out, err := wire.Rewrite(raw, wire.Edit{Key: path[0], Value: edited})
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// oneMember is the value of a key of a request's params that says whom it concerns. Many servers read a
+// member whatever the case of its key, and of two the one that they meet first or last: the one would
+// be looked up, and the other be answered.
+func oneMember(m interop.Message, obj json.RawMessage, key string) (json.RawMessage, error) {
+	members, err := wire.Members(obj)
+	if err != nil {
+		return nil, invalidParams(m, "the params lack %q", key)
+	}
+	var found json.RawMessage
+	for i := range members {
+		if !strings.EqualFold(members[i].Key, key) {
+			continue
+		}
+		if found != nil || members[i].Key != key {
+			return nil, invalidParams(m, "the params have %q twice, or in another spelling", key)
+		}
+		found = members[i].Value
+	}
+	if found == nil {
+		return nil, invalidParams(m, "the params lack %q", key)
+	}
+	return found, nil
+}
+
+// oneString is oneMember of a string.
+func oneString(m interop.Message, obj json.RawMessage, key string) (string, error) {
+	raw, err := oneMember(m, obj, key)
+	if err != nil {
+		return "", err
+	}
+	s, ok := wire.Unquote(raw)
+	if !ok {
+		return "", invalidParams(m, "%q is not a string", key)
+	}
+	return s, nil
+}
+
+func invalidParams(m interop.Message, format string, args ...any) error {
+	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": " + fmt.Sprintf(format, args...)}
+}
+
+func methodNotFound(m interop.Message) error {
+	return &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
+}

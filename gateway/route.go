@@ -1,0 +1,246 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/yosida95/uritemplate/v3"
+)
+
+const (
+	maxTemplate  = 1 << 10 // of one that is matched, in bytes
+	maxTemplates = 1000    // that are matched
+	maxAsked     = 64      // servers that are asked for a URI that nobody lists
+	// askWait bounds that in all.
+	askWait = 30 * time.Second
+)
+
+// ask sends a request to one server, for the client in ctx.
+func (v *view) ask(ctx context.Context, server string, m interop.Message) (json.RawMessage, error) {
+	return v.gateway.attached.Fleet.Request(ctx, server, m)
+}
+
+// route passes a request to the server that its params name.
+func (v *view) route(ctx context.Context, row *method, m interop.Message) (json.RawMessage, error) {
+	if server := v.scope.single(); server != "" {
+		return v.ask(ctx, server, m)
+	}
+	switch row.names {
+	case byPrompt:
+		return v.getPrompt(ctx, row, m)
+	case byURI:
+		return v.readURI(ctx, row, m)
+	case byRef:
+		return v.complete(ctx, m)
+	}
+	return nil, methodNotFound(m)
+}
+
+// getPrompt asks the owner of a prompt.
+func (v *view) getPrompt(ctx context.Context, row *method, m interop.Message) (json.RawMessage, error) {
+	name, err := oneString(m, m.Params, "name")
+	if err != nil {
+		return nil, err
+	}
+	of, ok := v.lookup(ctx, "prompts/list", m.Caller, name)
+	if !ok {
+		return nil, invalidParams(m, "no prompt named %q is available", protocol.Printable(name, 80))
+	}
+	return v.askOwner(ctx, row, of, name, m, wire.Edit{Key: "name", Value: wire.Quote(of.own)})
+}
+
+// lookup finds who owns what a list calls name: what is known first, because a list that has to be asked for
+// costs its servers' time.
+func (v *view) lookup(ctx context.Context, list string, caller toolbox.Principal, name string) (owner, bool) {
+	row := v.gateway.table[list]
+	if of, ok := v.merged(ctx, row, caller, false).byName[name]; ok {
+		return of, true
+	}
+	of, ok := v.merged(ctx, row, caller, true).byName[name]
+	return of, ok
+}
+
+// askOwner asks a server by its own name for what the client calls called, and gives its URIs the form
+// that they have in the view.
+func (v *view) askOwner(ctx context.Context, row *method, of owner, called string, m interop.Message, edit wire.Edit) (json.RawMessage, error) {
+	var err error
+	if of.own != called {
+		if m.Params, err = wire.Rewrite(m.Params, edit); err != nil {
+			return nil, invalidParams(m, "%v", err)
+		}
+	}
+	raw, err := v.ask(ctx, of.server, m)
+	if err != nil {
+		return nil, err
+	}
+	return v.fit(row, of, called, m.Caller, raw), nil
+}
+
+// fit gives the URIs of a server's result the form that they have in the view.
+func (v *view) fit(row *method, of owner, called string, caller toolbox.Principal, raw json.RawMessage) json.RawMessage {
+	if v.scope.single() != "" || len(row.uris) == 0 {
+		return raw
+	}
+	names := v.merged(context.Background(), v.gateway.table["resources/list"], caller, false).names
+	for _, path := range row.uris {
+		raw = editStrings(raw, path, func(uri string) string {
+			if row.names == byURI && uri == of.own {
+				return called
+			}
+			if name, ok := names[owner{of.server, uri}]; ok {
+				return name
+			}
+			return v.published(row, of.server, uri)
+		})
+	}
+	return raw
+}
+
+// readURI asks the owner of a URI.
+func (v *view) readURI(ctx context.Context, row *method, m interop.Message) (json.RawMessage, error) {
+	uri, err := oneString(m, m.Params, "uri")
+	if err != nil {
+		return nil, err
+	}
+	candidates := v.ownersOf(ctx, row, m.Caller, uri)
+	if len(candidates) > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, askWait)
+		defer cancel()
+	}
+	for _, of := range candidates {
+		var raw json.RawMessage
+		raw, err = v.askOwner(ctx, row, of, uri, m, wire.Edit{Key: "uri", Value: wire.Quote(of.own)})
+		if err == nil || len(candidates) == 1 || !unknownThere(err) {
+			return raw, err
+		}
+	}
+	return nil, &interop.RPCError{Code: protocol.CodeLegacyNotFound, Message: m.Method + ": no resource " + protocol.Printable(uri, 200) + " is available"}
+}
+
+// unknownThere reports whether a server's error may mean that it does not know what it was asked for, or
+// that it could not be asked.
+func unknownThere(err error) bool {
+	var rpc *interop.RPCError
+	if errors.As(err, &rpc) {
+		return rpc.Code == protocol.CodeLegacyNotFound || rpc.Code == interop.CodeInvalidParams || rpc.Code == interop.CodeMethodNotFound
+	}
+	var fault *interop.Fault
+	return errors.As(err, &fault) && fault.Kind == interop.NotConnected
+}
+
+// ownersOf is whose a URI is: who lists it, or is named in it; else the first of whose templates it is; else
+// the servers that have resources, one of which may know it.
+func (v *view) ownersOf(ctx context.Context, row *method, caller toolbox.Principal, uri string) []owner {
+	known := func(list string, wait bool) (owner, bool) {
+		of, ok := v.merged(ctx, v.gateway.table[list], caller, wait).byName[uri]
+		return of, ok
+	}
+	if of, ok := known("resources/list", false); ok {
+		return []owner{of}
+	}
+	if of, ok := splitURI(uri, v.isServer); ok {
+		return []owner{of}
+	}
+	if of, ok := known("resources/list", true); ok {
+		return []owner{of}
+	}
+	if of, ok := v.merged(ctx, v.gateway.table["resources/templates/list"], caller, true).match(uri); ok {
+		return []owner{{of.server, uri}}
+	}
+	var all []owner
+	for _, server := range v.servers() {
+		if len(all) < maxAsked && v.gateway.declares(server, row.needs) {
+			all = append(all, owner{server, uri})
+		}
+	}
+	return all
+}
+
+// template is one of resources/templates/list.
+type template struct {
+	owner
+	*uritemplate.Template
+}
+
+// match is the first template that a URI is an expansion of (RFC 6570).
+func (m *merged) match(uri string) (owner, bool) {
+	m.mu.Lock()
+	if m.routes == nil {
+		m.routes = m.templates()
+	}
+	routes := m.routes
+	m.mu.Unlock()
+	for _, t := range routes {
+		if t.Regexp().MatchString(uri) {
+			return t.owner, true
+		}
+	}
+	return owner{}, false
+}
+
+func (m *merged) templates() []template {
+	routes := make([]template, 0, len(m.keys))
+	for _, name := range m.keys {
+		if len(name) > maxTemplate || len(routes) == maxTemplates {
+			continue
+		}
+		if t, err := uritemplate.New(name); err == nil {
+			routes = append(routes, template{m.byName[name], t})
+		}
+	}
+	return routes
+}
+
+// complete asks the owner of what an argument is completed of.
+func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	ref, err := oneMember(m, m.Params, "ref")
+	if err != nil {
+		return nil, err
+	}
+	kind, err := oneString(m, ref, "type")
+	if err != nil {
+		return nil, err
+	}
+	var of owner
+	key, found := "uri", false
+	if kind == "ref/prompt" {
+		key = "name"
+	}
+	name, err := oneString(m, ref, key)
+	if err != nil {
+		return nil, err
+	}
+	if key == "name" {
+		of, found = v.lookup(ctx, "prompts/list", m.Caller, name)
+	} else if of, found = v.lookup(ctx, "resources/templates/list", m.Caller, name); !found {
+		if owners := v.ownersOf(ctx, v.gateway.table["resources/read"], m.Caller, name); len(owners) == 1 {
+			of, found = owners[0], true
+		}
+	}
+	switch {
+	case !found:
+		return nil, invalidParams(m, "nothing named %q is available", protocol.Printable(name, 80))
+	case !v.gateway.declares(of.server, []string{"completions"}): // which another server of the view does
+		return json.RawMessage(`{"completion":{"values":[]}}`), nil
+	}
+	if of.own != name {
+		if ref, err = wire.Rewrite(ref, wire.Edit{Key: key, Value: wire.Quote(of.own)}); err != nil {
+			return nil, invalidParams(m, "%v", err)
+		}
+		if m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "ref", Value: ref}); err != nil {
+			return nil, invalidParams(m, "%v", err)
+		}
+	}
+	return v.ask(ctx, of.server, m)
+}
+
+// isServer reports whether the view has a server of that id.
+func (v *view) isServer(id string) bool { return slices.Contains(v.servers(), id) }

@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+// declared is what a server said of itself when it was last connected.
+type declared struct {
+	capabilities json.RawMessage // nil: it never was
+	instructions string
+}
+
+// remember keeps what a server says of itself for as long as it is lost.
+func (g *Gateway) remember(server string) {
+	d := g.says(server)
+	if d.capabilities == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.known[server] = d
+}
+
+// says is what a server says of itself, or has said before it was lost.
+func (g *Gateway) says(server string) declared {
+	if e, err := g.attached.Fleet.Endpoint(server, ""); err == nil {
+		if caps := e.Capabilities(); caps != nil {
+			return declared{caps, e.Instructions()}
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.known[server]
+}
+
+// declares reports whether a server says that it has what a path of keys leads to.
+func (g *Gateway) declares(server string, path []string) bool {
+	return declares(g.says(server).capabilities, path)
+}
+
+// down is which servers have nothing to show: they are not connected, and what they had is withdrawn, or
+// never came.
+func (g *Gateway) down() func(server string) bool {
+	s := g.attached.Fleet.Snapshot("")
+	return func(server string) bool {
+		if !slices.Contains(s.Pending, server) && !slices.ContainsFunc(s.Down, func(d toolbox.Down) bool { return d.Server == server }) {
+			return false
+		}
+		e, err := g.attached.Fleet.Endpoint(server, "")
+		return err != nil || !e.Phase().Usable()
+	}
+}
+
+// pending reports whether servers of the view have not been heard yet.
+func (v *view) pending() bool {
+	return slices.ContainsFunc(v.gateway.attached.Fleet.Snapshot("").Pending, v.scope.has)
+}
+
+// note logs what of a server's is left out, once for as long as it is connected.
+func (g *Gateway) note(server, why string) {
+	g.mu.Lock()
+	key := server + "\x00" + why
+	said := g.noted[key]
+	if len(g.noted) >= maxNoted {
+		clear(g.noted)
+	}
+	g.noted[key] = true
+	g.mu.Unlock()
+	if !said && g.opts.Host.Logger != nil {
+		g.opts.Host.Logger.Warn("a list is not complete", "server", server, "why", why)
+	}
+}
+
+// maxNoted bounds what is remembered to have been logged.
+const maxNoted = 1000
+
+// settled waits until a server was heard once, or failed, or ctx ends.
+func (g *Gateway) settled(ctx context.Context, server string) {
+	changed := make(chan struct{}, 1)
+	defer g.attached.Fleet.Watch(func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})()
+	for slices.Contains(g.attached.Fleet.Snapshot("").Pending, server) {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package gateway
+
+import (
+	"net/url"
+	"strings"
+)
+
+// A URI of a resource passes as its server wrote it, unless it could not be told from another's. On a view
+// of several servers
+//
+//   - ui:// (apps, SEP-1865) and skill:// (SEP-2640) have the server first in their path, because servers that
+//     were made from one template have the same ones: ui://form.html of the server a is ui://a/form.html;
+//   - a URI that an earlier server of the configuration lists too, and a skill of another scheme, is
+//     indus://SERVER/URI: file:///x of the server b is indus://b/file:///x.
+//
+// Both are undone by what stands in them, so that a client may keep them, and make others of them (those of
+// the files beside a skill) that nobody has listed.
+
+// foreignScheme is before the URIs of which there are two.
+const foreignScheme = "indus://"
+
+// ownedSchemes are those whose URIs always have the server in them.
+func ownedSchemes() [2]string { return [2]string{"ui://", "skill://"} }
+
+// owner is a server's own name for something.
+type owner struct{ server, own string }
+
+// ownedURI is the URI of a server in a form that names the server.
+func ownedURI(server, uri string) string {
+	server = url.PathEscape(server)
+	for _, scheme := range ownedSchemes() {
+		if rest, ok := strings.CutPrefix(uri, scheme); ok {
+			return scheme + server + "/" + rest
+		}
+	}
+	return foreignScheme + server + "/" + uri
+}
+
+// isOwned reports whether a URI is of a scheme whose URIs have the server in them.
+func isOwned(uri string) bool {
+	schemes := ownedSchemes()
+	return strings.HasPrefix(uri, schemes[0]) || strings.HasPrefix(uri, schemes[1])
+}
+
+// splitURI undoes ownedURI. has says which servers there are.
+func splitURI(uri string, has func(server string) bool) (owner, bool) {
+	schemes := ownedSchemes()
+	for _, scheme := range append(schemes[:], foreignScheme) {
+		rest, ok := strings.CutPrefix(uri, scheme)
+		if !ok {
+			continue
+		}
+		server, path, ok := strings.Cut(rest, "/")
+		if !ok {
+			return owner{}, false
+		}
+		server, err := url.PathUnescape(server)
+		if err != nil || !has(server) {
+			return owner{}, false
+		}
+		if scheme != foreignScheme {
+			path = scheme + path
+		}
+		return owner{server, path}, true
+	}
+	return owner{}, false
+}

@@ -1,0 +1,125 @@
+package protocol
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"slices"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// List is a list that clients read page by page. It is immutable.
+type List struct {
+	Names  []string        // of the rows, each once
+	Rows   [][]byte        // extents of Result
+	Result json.RawMessage // all of it on one page
+
+	key     string
+	members []string
+}
+
+// NewList is rows as the result of a list method, in its member key, with these members behind them.
+func NewList(key string, names []string, rows [][]byte, members ...string) *List {
+	l := &List{Names: names, Rows: rows, key: key, members: members, Result: joinRows(key, rows, members...)}
+	at := len(`{"":[`) + len(key)
+	for i, row := range rows {
+		l.Rows[i] = l.Result[at : at+len(row) : at+len(row)]
+		at += len(row) + 1
+	}
+	return l
+}
+
+// joinRows is a result with these rows, and these members behind them.
+func joinRows(key string, rows [][]byte, members ...string) json.RawMessage {
+	size := len(key) + 8
+	for _, row := range rows {
+		size += len(row) + 1
+	}
+	for _, m := range members {
+		size += len(m) + 1
+	}
+	b := append(append(append(make([]byte, 0, size), `{"`...), key...), `":[`...)
+	for i, row := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, row...)
+	}
+	b = append(b, ']')
+	for _, m := range members {
+		b = append(append(b, ','), m...)
+	}
+	return append(b, '}')
+}
+
+// Page is the part of the list that a cursor asks for, as a result of method. size is how many
+// rows it has; 0: all. cursor is the JSON of the request's; nil: the first page.
+func (l *List) Page(method string, cursor json.RawMessage, size int) (json.RawMessage, error) {
+	from := 0
+	if len(cursor) > 0 && string(cursor) != "null" && string(cursor) != `""` {
+		s, _ := wire.Unquote(cursor)
+		var ok bool
+		if from, ok = l.behind(s); !ok || size == 0 {
+			return nil, &RPCError{Code: CodeInvalidParams, Message: method + ": unknown cursor"}
+		}
+	}
+	if size == 0 || from == 0 && size >= len(l.Rows) {
+		return l.Result, nil
+	}
+	to := min(from+size, len(l.Rows))
+	members := slices.Clone(l.members)
+	if to < len(l.Rows) {
+		members = append(members, `"nextCursor":"`+l.cursor(to)+`"`)
+	}
+	return joinRows(l.key, l.Rows[from:to], members...), nil
+}
+
+// sumSize is the length of what a cursor says of a name: too long for a server to choose a
+// name that counts as another's.
+const sumSize = 6
+
+// cursor names the rows before to, all of which were sent, so that what comes behind them is
+// found again in a list that has changed meanwhile: neither is a row that stays skipped, nor
+// one sent twice.
+func (l *List) cursor(to int) string {
+	b := make([]byte, 0, to*sumSize+crc32.Size)
+	for _, name := range l.Names[:to] {
+		sum := nameSum(name)
+		b = append(b, sum[:]...)
+	}
+	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func nameSum(name string) [sumSize]byte {
+	sum := sha256.Sum256([]byte(name))
+	return [sumSize]byte(sum[:])
+}
+
+// behind is where the page after the rows that a cursor names begins: behind the last of
+// them that is still there.
+func (l *List) behind(cursor string) (from int, ok bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(b) < sumSize+crc32.Size || len(b)%sumSize != crc32.Size {
+		return 0, false
+	}
+	b, sum := b[:len(b)-crc32.Size], b[len(b)-crc32.Size:]
+	if binary.BigEndian.Uint32(sum) != crc32.ChecksumIEEE(b) {
+		return 0, false
+	}
+	at := make(map[[sumSize]byte]int, len(l.Names))
+	for i, name := range l.Names {
+		at[nameSum(name)] = i
+	}
+	for len(b) > 0 {
+		last := len(b) - sumSize
+		if i, ok := at[[sumSize]byte(b[last:])]; ok {
+			return i + 1, true
+		}
+		b = b[:last]
+	}
+	return 0, true
+}
