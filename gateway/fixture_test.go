@@ -1,0 +1,73 @@
+package gateway_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// shelf is servers of the SDK, in memory, by id.
+type shelf map[string]*mcp.Server
+
+// servers is their configuration, in the order of ids.
+func (shelf) servers(ids ...string) []interop.Server {
+	out := make([]interop.Server, len(ids))
+	for i, id := range ids {
+		out[i] = interop.Server{ID: id}
+	}
+	return out
+}
+
+// options lets a gateway reach them. A server that is nil cannot be reached.
+func (s shelf) options(t testing.TB) *ledger.Options {
+	return &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
+		Endpoint: func(of interop.Server) *interop.EndpointOptions {
+			ours, theirs := mcp.NewInMemoryTransports()
+			if s[of.ID] != nil {
+				session, err := s[of.ID].Connect(context.Background(), theirs, nil)
+				if err != nil {
+					t.Error(err)
+				}
+				t.Cleanup(func() { _ = session.Close() })
+			}
+			return &interop.EndpointOptions{Transport: ours}
+		},
+	}}}
+}
+
+// open is a gateway before the servers of that order, all of which have been heard.
+func (s shelf) open(t testing.TB, opts gateway.Options, ids ...string) *gateway.Gateway {
+	t.Helper()
+	if opts.Ledger == nil {
+		opts.Ledger = s.options(t)
+	}
+	g := gateway.New(t.Context(), s.servers(ids...), &opts)
+	t.Cleanup(g.Close)
+	return g
+}
+
+// dial is a client of the SDK at a view, in one of the eras.
+func dial(t testing.TB, g *gateway.Gateway, path string, era interop.Era) *mcp.ClientSession {
+	t.Helper()
+	web := httptest.NewServer(g.Handler())
+	t.Cleanup(web.Close)
+	opts := &mcp.ClientSessionOptions{}
+	if era == interop.Legacy {
+		opts.ProtocolVersion = "2025-11-25"
+	}
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: web.URL + path}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
