@@ -72,7 +72,7 @@ func TestPackagesStaySmall(t *testing.T) {
 		if n > maxLines && !large {
 			t.Errorf("%s has %d lines, over %d: cut it, or give the reason in ARCHITECTURE.md", p.path, n, maxLines)
 		}
-		if large && (n <= maxLines || !strings.Contains(architecture, "`"+p.path+"` is large")) {
+		if large && (n <= maxLines-maxLines/10 || !strings.Contains(architecture, "`"+p.path+"` is large")) {
 			t.Errorf("%s (%d lines) is among the large packages, and ARCHITECTURE.md gives no reason, or it no longer is", p.path, n)
 		}
 	}

@@ -37,7 +37,7 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 
 // offers reports whether the view may have a method at all: a core one always, because a server may come, one
 // of an extension where a server declares it.
-func (v *view) offers(row *method) bool {
+func (v *view) offers(row *methodRow) bool {
 	if v.scope.single() != "" || row.needs[0] != "extensions" {
 		return true
 	}

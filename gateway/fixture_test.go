@@ -9,10 +9,8 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // shelf is servers of the SDK, in memory, by id.
 type shelf map[string]*mcp.Server

@@ -56,7 +56,7 @@ type Gateway struct {
 	attached  *ledger.Attachment
 	all       *view // of everything
 	exchanges *exchanges
-	table     map[string]*method
+	table     map[string]*methodRow
 	lists     *serverLists
 	ctx       context.Context // ends with the gateway
 	cancel    context.CancelFunc

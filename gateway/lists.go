@@ -66,7 +66,7 @@ type keptListing struct {
 }
 
 // kept is what is known without asking anybody; nil: nothing.
-func (s *serverLists) kept(server string, row *method, caller toolbox.Principal) *listing {
+func (s *serverLists) kept(server string, row *methodRow, caller toolbox.Principal) *listing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, k := s.find(server, row, caller)
@@ -74,7 +74,7 @@ func (s *serverLists) kept(server string, row *method, caller toolbox.Principal)
 }
 
 // find is the list that a caller sees. Call it with mu held.
-func (s *serverLists) find(server string, row *method, caller toolbox.Principal) (listKey, *keptListing) {
+func (s *serverLists) find(server string, row *methodRow, caller toolbox.Principal) (listKey, *keptListing) {
 	key := listKey{server: server, method: row.name}
 	k := s.keyed(key)
 	if k.private {
@@ -105,7 +105,7 @@ func (s *serverLists) keyed(key listKey) *keptListing {
 
 // good reports whether what is kept is what the server would list now: it would have said
 // that it changed, or allows it to be kept for a while.
-func (k *keptListing) good(row *method, e *interop.Endpoint) bool {
+func (k *keptListing) good(row *methodRow, e *interop.Endpoint) bool {
 	l := k.last
 	if l == nil || l.endpoint != e || k.at != k.changes {
 		return false
@@ -118,7 +118,7 @@ func (k *keptListing) good(row *method, e *interop.Endpoint) bool {
 
 // get is what a server lists for a caller: what is kept where that is good, else what it lists now, where it
 // lists it in time. nil: nothing is known.
-func (s *serverLists) get(ctx context.Context, server string, row *method, caller toolbox.Principal) *listing {
+func (s *serverLists) get(ctx context.Context, server string, row *methodRow, caller toolbox.Principal) *listing {
 	e, err := s.gateway.attached.Fleet.Endpoint(server, caller)
 	if err != nil {
 		return nil
@@ -168,7 +168,7 @@ func (s *serverLists) await(ctx context.Context, asking <-chan struct{}, has boo
 }
 
 // ask asks a server for a list and keeps it. A failure leaves what was kept.
-func (s *serverLists) ask(e *interop.Endpoint, row *method, key listKey, k *keptListing) {
+func (s *serverLists) ask(e *interop.Endpoint, row *methodRow, key listKey, k *keptListing) {
 	s.mu.Lock()
 	at := k.changes
 	s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *serverLists) ask(e *interop.Endpoint, row *method, key listKey, k *kept
 }
 
 // pages asks for page after page. It stops where a server repeats a cursor, or has no end.
-func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *method, caller toolbox.Principal) (*listing, error) {
+func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, caller toolbox.Principal) (*listing, error) {
 	l := &listing{endpoint: e, at: time.Now()}
 	seen := map[string]bool{}
 	size := 0

@@ -21,7 +21,7 @@ const maxMerged = 16
 // merged is one list of a view: the rows of all its servers, in configuration order. But for what
 // is guarded by mu it is immutable.
 type merged struct {
-	row     *method
+	row     *methodRow
 	parts   []part
 	byName  map[string]owner // what is listed, and what a server that is down listed, by its name here
 	names   map[owner]string // the other way round, where the two names differ
@@ -46,7 +46,7 @@ type part struct {
 
 // merged is a list as a caller sees it now. wait: it asks those servers whose list is not known, or not good
 // any more; else it is what is known.
-func (v *view) merged(ctx context.Context, row *method, caller toolbox.Principal, wait bool) *merged {
+func (v *view) merged(ctx context.Context, row *methodRow, caller toolbox.Principal, wait bool) *merged {
 	parts := v.parts(ctx, row, caller, wait)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -62,7 +62,7 @@ func (v *view) merged(ctx context.Context, row *method, caller toolbox.Principal
 }
 
 // parts asks all servers, side by side.
-func (v *view) parts(ctx context.Context, row *method, caller toolbox.Principal, wait bool) []part {
+func (v *view) parts(ctx context.Context, row *methodRow, caller toolbox.Principal, wait bool) []part {
 	servers := v.servers()
 	parts := make([]part, len(servers))
 	down := v.gateway.down()
@@ -80,7 +80,7 @@ func (v *view) parts(ctx context.Context, row *method, caller toolbox.Principal,
 }
 
 // merge makes a list of its parts.
-func (v *view) merge(row *method, parts []part) *merged {
+func (v *view) merge(row *methodRow, parts []part) *merged {
 	m := &merged{row: row, parts: parts, byName: map[string]owner{}, names: map[owner]string{}}
 	first := true
 	for _, p := range parts {
@@ -156,7 +156,7 @@ func (v *view) rowName(m *merged, server, own string) (string, bool) {
 }
 
 // published is the form of a server's URI that a row of a list, or a result, has in the view.
-func (v *view) published(row *method, server, uri string) string {
+func (v *view) published(row *methodRow, server, uri string) string {
 	if v.scope.single() != "" {
 		return uri
 	}
@@ -190,7 +190,7 @@ func (m *merged) page(cursor json.RawMessage, size int, pending bool) (json.RawM
 }
 
 // list answers a list method.
-func (v *view) list(ctx context.Context, row *method, m interop.Message) (json.RawMessage, error) {
+func (v *view) list(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	cursor, _ := wire.Lookup(m.Params, "cursor")
 	return v.merged(ctx, row, m.Caller, true).page(cursor, max(v.gateway.opts.Host.Page, 0), v.pending())
 }

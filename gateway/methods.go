@@ -2,9 +2,9 @@ package gateway
 
 import "github.com/indusagi/indus/interop"
 
-// method is what becomes of one method: a row of the table. Methods that the front answers by itself
+// methodRow is what becomes of one method: a row of the table. Methods that the front answers by itself
 // (initialize, ping, server/discover, subscriptions/listen, logging/setLevel) have none.
-type method struct {
+type methodRow struct {
 	name string
 	era  interop.Era // the only one that has it; "": both
 	// needs is the server capability that it stands or falls with, as a path of keys.
@@ -40,43 +40,43 @@ const (
 	byTask                      // an id that a result has brought
 )
 
-// every stands in a path for each element of an array; where there is one object in the place of
+// eachOf stands in a path for each element of an array; where there is one object in the place of
 // an array, for that.
-const every = "*"
+const eachOf = "*"
 
 // methods is the table: every method of 2024-11-05 to 2026-07-28, and of the extensions tasks (SEP-2663, and
 // before it SEP-1686), apps (SEP-1865, which has no methods of its own) and skills (SEP-2640). A method that
 // is not here goes to the server as it is where a view has one, and is unknown elsewhere.
-func methods() []method {
+func methods() []methodRow {
 	tools, prompts, resources := []string{"tools"}, []string{"prompts"}, []string{"resources"}
 	tasks, skills := []string{"extensions", extTasks}, []string{"extensions", extSkills}
 	uri, task := []string{"uri"}, []string{"taskId"}
 	content := func(key ...string) [][]string { // links and embedded resources
 		return [][]string{append(key, "uri"), append(key[:len(key):len(key)], "resource", "uri")}
 	}
-	return []method{
+	return []methodRow{
 		{name: "tools/list", needs: tools, does: fromTools},
-		{name: "tools/call", needs: tools, does: fromTools, uris: content("content", every)},
+		{name: "tools/call", needs: tools, does: fromTools, uris: content("content", eachOf)},
 
 		{name: "prompts/list", needs: prompts, does: fromAll, list: "prompts", id: "name", names: byPrompt, follows: true},
-		{name: "prompts/get", needs: prompts, does: fromOwner, at: []string{"name"}, names: byPrompt, uris: content("messages", every, "content", every)},
+		{name: "prompts/get", needs: prompts, does: fromOwner, at: []string{"name"}, names: byPrompt, uris: content("messages", eachOf, "content", eachOf)},
 
 		{name: "resources/list", needs: resources, does: fromAll, list: "resources", id: "uri", names: byURI, follows: true},
 		{name: "resources/templates/list", needs: resources, does: fromAll, list: "resourceTemplates", id: "uriTemplate", names: byURI, follows: true},
-		{name: "resources/read", needs: resources, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"contents", every, "uri"}}},
+		{name: "resources/read", needs: resources, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"contents", eachOf, "uri"}}},
 		{name: "resources/subscribe", era: interop.Legacy, needs: []string{"resources", "subscribe"}, does: fromOwner, at: uri, names: byURI},
 		{name: "resources/unsubscribe", era: interop.Legacy, needs: []string{"resources", "subscribe"}, does: fromOwner, at: uri, names: byURI},
 
 		{name: "completion/complete", needs: []string{"completions"}, does: fromOwner, at: []string{"ref"}, names: byRef},
 
-		{name: "skills/list", needs: skills, does: fromAll, list: "skills", id: "uri", names: byURI, uris: [][]string{{"resources", every, "uri"}}},
-		{name: "skills/get", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"skill", "uri"}, {"skill", "resources", every, "uri"}}},
-		{name: "resources/directory/read", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"resources", every, "uri"}}},
+		{name: "skills/list", needs: skills, does: fromAll, list: "skills", id: "uri", names: byURI, uris: [][]string{{"resources", eachOf, "uri"}}},
+		{name: "skills/get", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"skill", "uri"}, {"skill", "resources", eachOf, "uri"}}},
+		{name: "resources/directory/read", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"resources", eachOf, "uri"}}},
 
-		{name: "tasks/get", needs: tasks, does: fromOwner, at: task, names: byTask, uris: content("result", "content", every)},
+		{name: "tasks/get", needs: tasks, does: fromOwner, at: task, names: byTask, uris: content("result", "content", eachOf)},
 		{name: "tasks/update", era: interop.Modern, needs: tasks, does: fromOwner, at: task, names: byTask},
 		{name: "tasks/cancel", needs: tasks, does: fromOwner, at: task, names: byTask},
-		{name: "tasks/result", era: interop.Legacy, needs: []string{"tasks"}, does: fromOwner, at: task, names: byTask, uris: content("content", every)},
+		{name: "tasks/result", era: interop.Legacy, needs: []string{"tasks"}, does: fromOwner, at: task, names: byTask, uris: content("content", eachOf)},
 	}
 }
 
@@ -93,9 +93,9 @@ func appLinks() [][]string {
 }
 
 // methodTable is the table by name.
-func methodTable() map[string]*method {
+func methodTable() map[string]*methodRow {
 	rows := methods()
-	byName := make(map[string]*method, len(rows))
+	byName := make(map[string]*methodRow, len(rows))
 	for i := range rows {
 		byName[rows[i].name] = &rows[i]
 	}

@@ -22,14 +22,14 @@ func editStrings(raw json.RawMessage, path []string, edit func(string) string) j
 		}
 		return raw
 	}
-	if len(raw) > 0 && raw[0] == '[' && path[0] == every {
+	if len(raw) > 0 && raw[0] == '[' && path[0] == eachOf {
 		out, err := wire.Map(raw, func(e json.RawMessage) json.RawMessage { return editStrings(e, path[1:], edit) })
 		if err != nil {
 			return raw
 		}
 		return out
 	}
-	if path[0] == every { // one in the place of an array
+	if path[0] == eachOf { // one in the place of an array
 		return editStrings(raw, path[1:], edit)
 	}
 	value, ok := wire.Lookup(raw, path[0])

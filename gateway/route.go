@@ -28,7 +28,7 @@ func (v *view) ask(ctx context.Context, server string, m interop.Message) (json.
 }
 
 // route passes a request to the server that its params name.
-func (v *view) route(ctx context.Context, row *method, m interop.Message) (json.RawMessage, error) {
+func (v *view) route(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	if server := v.scope.single(); server != "" {
 		return v.ask(ctx, server, m)
 	}
@@ -44,7 +44,7 @@ func (v *view) route(ctx context.Context, row *method, m interop.Message) (json.
 }
 
 // getPrompt asks the owner of a prompt.
-func (v *view) getPrompt(ctx context.Context, row *method, m interop.Message) (json.RawMessage, error) {
+func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	name, err := oneString(m, m.Params, "name")
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (v *view) lookup(ctx context.Context, list string, caller toolbox.Principal
 
 // askOwner asks a server by its own name for what the client calls called, and gives its URIs the form
 // that they have in the view.
-func (v *view) askOwner(ctx context.Context, row *method, of owner, called string, m interop.Message, edit wire.Edit) (json.RawMessage, error) {
+func (v *view) askOwner(ctx context.Context, row *methodRow, of owner, called string, m interop.Message, edit wire.Edit) (json.RawMessage, error) {
 	var err error
 	if of.own != called {
 		if m.Params, err = wire.Rewrite(m.Params, edit); err != nil {
@@ -84,7 +84,7 @@ func (v *view) askOwner(ctx context.Context, row *method, of owner, called strin
 }
 
 // fit gives the URIs of a server's result the form that they have in the view.
-func (v *view) fit(row *method, of owner, called string, caller toolbox.Principal, raw json.RawMessage) json.RawMessage {
+func (v *view) fit(row *methodRow, of owner, called string, caller toolbox.Principal, raw json.RawMessage) json.RawMessage {
 	if v.scope.single() != "" || len(row.uris) == 0 {
 		return raw
 	}
@@ -104,7 +104,7 @@ func (v *view) fit(row *method, of owner, called string, caller toolbox.Principa
 }
 
 // readURI asks the owner of a URI.
-func (v *view) readURI(ctx context.Context, row *method, m interop.Message) (json.RawMessage, error) {
+func (v *view) readURI(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	uri, err := oneString(m, m.Params, "uri")
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func unknownThere(err error) bool {
 
 // ownersOf is whose a URI is: who lists it, or is named in it; else the first of whose templates it is; else
 // the servers that have resources, one of which may know it.
-func (v *view) ownersOf(ctx context.Context, row *method, caller toolbox.Principal, uri string) []owner {
+func (v *view) ownersOf(ctx context.Context, row *methodRow, caller toolbox.Principal, uri string) []owner {
 	known := func(list string, wait bool) (owner, bool) {
 		of, ok := v.merged(ctx, v.gateway.table[list], caller, wait).byName[uri]
 		return of, ok
