@@ -23,8 +23,8 @@ const maxMerged = 16
 type merged struct {
 	row     *methodRow
 	parts   []part
-	byName  map[string]owner // what is listed, and what a server that is down listed, by its name here
-	names   map[owner]string // the other way round, where the two names differ
+	byName  map[string]ownName // what is listed, and what a server that is down listed, by its name here
+	names   map[ownName]string // the other way round, where the two names differ
 	keys    []string         // the names of rows
 	rows    [][]byte
 	ttl     time.Duration // the least of the parts'; 0: it may not be kept
@@ -81,7 +81,7 @@ func (v *view) parts(ctx context.Context, row *methodRow, caller toolbox.Princip
 
 // merge makes a list of its parts.
 func (v *view) merge(row *methodRow, parts []part) *merged {
-	m := &merged{row: row, parts: parts, byName: map[string]owner{}, names: map[owner]string{}}
+	m := &merged{row: row, parts: parts, byName: map[string]ownName{}, names: map[ownName]string{}}
 	first := true
 	for _, p := range parts {
 		seen := map[string]bool{}
@@ -120,7 +120,7 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 		v.gateway.note(p.server, fmt.Sprintf("%s: %q is taken: it is left out", m.row.name, protocol.Printable(name, 80)))
 		return
 	}
-	of := owner{p.server, own}
+	of := ownName{p.server, own}
 	m.byName[name] = of
 	if name != own {
 		m.names[of] = name

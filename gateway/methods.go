@@ -9,7 +9,7 @@ type methodRow struct {
 	era  interop.Era // the only one that has it; "": both
 	// needs is the server capability that it stands or falls with, as a path of keys.
 	needs []string
-	does  action
+	does  answerer
 	// at is where in the params the owner's name stands, and names what that is.
 	at    []string
 	names subject
@@ -21,11 +21,11 @@ type methodRow struct {
 	uris [][]string
 }
 
-// action is who answers a method.
-type action int
+// answerer is who answers a method.
+type answerer int
 
 const (
-	fromTools action = iota // the toolbox
+	fromTools answerer = iota // the toolbox
 	fromAll                 // all servers: their rows are one list
 	fromOwner               // the server that the params name
 )

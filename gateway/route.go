@@ -58,7 +58,7 @@ func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message)
 
 // lookup finds who owns what a list calls name: what is known first, because a list that has to be asked for
 // costs its servers' time.
-func (v *view) lookup(ctx context.Context, list string, caller toolbox.Principal, name string) (owner, bool) {
+func (v *view) lookup(ctx context.Context, list string, caller toolbox.Principal, name string) (ownName, bool) {
 	row := v.gateway.table[list]
 	if of, ok := v.merged(ctx, row, caller, false).byName[name]; ok {
 		return of, true
@@ -69,7 +69,7 @@ func (v *view) lookup(ctx context.Context, list string, caller toolbox.Principal
 
 // askOwner asks a server by its own name for what the client calls called, and gives its URIs the form
 // that they have in the view.
-func (v *view) askOwner(ctx context.Context, row *methodRow, of owner, called string, m interop.Message, edit wire.Edit) (json.RawMessage, error) {
+func (v *view) askOwner(ctx context.Context, row *methodRow, of ownName, called string, m interop.Message, edit wire.Edit) (json.RawMessage, error) {
 	var err error
 	if of.own != called {
 		if m.Params, err = wire.Rewrite(m.Params, edit); err != nil {
@@ -84,7 +84,7 @@ func (v *view) askOwner(ctx context.Context, row *methodRow, of owner, called st
 }
 
 // fit gives the URIs of a server's result the form that they have in the view.
-func (v *view) fit(row *methodRow, of owner, called string, caller toolbox.Principal, raw json.RawMessage) json.RawMessage {
+func (v *view) fit(row *methodRow, of ownName, called string, caller toolbox.Principal, raw json.RawMessage) json.RawMessage {
 	if v.scope.single() != "" || len(row.uris) == 0 {
 		return raw
 	}
@@ -94,7 +94,7 @@ func (v *view) fit(row *methodRow, of owner, called string, caller toolbox.Princ
 			if row.names == byURI && uri == of.own {
 				return called
 			}
-			if name, ok := names[owner{of.server, uri}]; ok {
+			if name, ok := names[ownName{of.server, uri}]; ok {
 				return name
 			}
 			return v.published(row, of.server, uri)
@@ -138,27 +138,27 @@ func unknownThere(err error) bool {
 
 // ownersOf is whose a URI is: who lists it, or is named in it; else the first of whose templates it is; else
 // the servers that have resources, one of which may know it.
-func (v *view) ownersOf(ctx context.Context, row *methodRow, caller toolbox.Principal, uri string) []owner {
-	known := func(list string, wait bool) (owner, bool) {
+func (v *view) ownersOf(ctx context.Context, row *methodRow, caller toolbox.Principal, uri string) []ownName {
+	known := func(list string, wait bool) (ownName, bool) {
 		of, ok := v.merged(ctx, v.gateway.table[list], caller, wait).byName[uri]
 		return of, ok
 	}
 	if of, ok := known("resources/list", false); ok {
-		return []owner{of}
+		return []ownName{of}
 	}
 	if of, ok := splitURI(uri, v.isServer); ok {
-		return []owner{of}
+		return []ownName{of}
 	}
 	if of, ok := known("resources/list", true); ok {
-		return []owner{of}
+		return []ownName{of}
 	}
 	if of, ok := v.merged(ctx, v.gateway.table["resources/templates/list"], caller, true).match(uri); ok {
-		return []owner{{of.server, uri}}
+		return []ownName{{of.server, uri}}
 	}
-	var all []owner
+	var all []ownName
 	for _, server := range v.servers() {
 		if len(all) < maxAsked && v.gateway.declares(server, row.needs) {
-			all = append(all, owner{server, uri})
+			all = append(all, ownName{server, uri})
 		}
 	}
 	return all
@@ -166,12 +166,12 @@ func (v *view) ownersOf(ctx context.Context, row *methodRow, caller toolbox.Prin
 
 // template is one of resources/templates/list.
 type template struct {
-	owner
+	ownName
 	*uritemplate.Template
 }
 
 // match is the first template that a URI is an expansion of (RFC 6570).
-func (m *merged) match(uri string) (owner, bool) {
+func (m *merged) match(uri string) (ownName, bool) {
 	m.mu.Lock()
 	if m.routes == nil {
 		m.routes = m.templates()
@@ -180,10 +180,10 @@ func (m *merged) match(uri string) (owner, bool) {
 	m.mu.Unlock()
 	for _, t := range routes {
 		if t.Regexp().MatchString(uri) {
-			return t.owner, true
+			return t.ownName, true
 		}
 	}
-	return owner{}, false
+	return ownName{}, false
 }
 
 func (m *merged) templates() []template {
@@ -209,7 +209,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	if err != nil {
 		return nil, err
 	}
-	var of owner
+	var of ownName
 	key, found := "uri", false
 	if kind == "ref/prompt" {
 		key = "name"

@@ -22,8 +22,8 @@ const foreignScheme = "indus://"
 // ownedSchemes are those whose URIs always have the server in them.
 func ownedSchemes() [2]string { return [2]string{"ui://", "skill://"} }
 
-// owner is a server's own name for something.
-type owner struct{ server, own string }
+// ownName is a server's own name for something.
+type ownName struct{ server, own string }
 
 // ownedURI is the URI of a server in a form that names the server.
 func ownedURI(server, uri string) string {
@@ -43,7 +43,7 @@ func isOwned(uri string) bool {
 }
 
 // splitURI undoes ownedURI. has says which servers there are.
-func splitURI(uri string, has func(server string) bool) (owner, bool) {
+func splitURI(uri string, has func(server string) bool) (ownName, bool) {
 	schemes := ownedSchemes()
 	for _, scheme := range append(schemes[:], foreignScheme) {
 		rest, ok := strings.CutPrefix(uri, scheme)
@@ -52,16 +52,16 @@ func splitURI(uri string, has func(server string) bool) (owner, bool) {
 		}
 		server, path, ok := strings.Cut(rest, "/")
 		if !ok {
-			return owner{}, false
+			return ownName{}, false
 		}
 		server, err := url.PathUnescape(server)
 		if err != nil || !has(server) {
-			return owner{}, false
+			return ownName{}, false
 		}
 		if scheme != foreignScheme {
 			path = scheme + path
 		}
-		return owner{server, path}, true
+		return ownName{server, path}, true
 	}
-	return owner{}, false
+	return ownName{}, false
 }
