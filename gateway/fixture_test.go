@@ -11,7 +11,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-
 // shelf is servers of the SDK, in memory, by id.
 type shelf map[string]*mcp.Server
 

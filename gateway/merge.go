@@ -25,7 +25,7 @@ type merged struct {
 	parts   []part
 	byName  map[string]ownName // what is listed, and what a server that is down listed, by its name here
 	names   map[ownName]string // the other way round, where the two names differ
-	keys    []string         // the names of rows
+	keys    []string           // the names of rows
 	rows    [][]byte
 	ttl     time.Duration // the least of the parts'; 0: it may not be kept
 	since   time.Time     // from which ttl counts

@@ -26,8 +26,8 @@ type answerer int
 
 const (
 	fromTools answerer = iota // the toolbox
-	fromAll                 // all servers: their rows are one list
-	fromOwner               // the server that the params name
+	fromAll                   // all servers: their rows are one list
+	fromOwner                 // the server that the params name
 )
 
 // subject is what the owner's name in the params is.
