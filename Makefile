@@ -21,6 +21,9 @@ RACE := $(if $(shell command -v $$($(GO) env CC)),-race)
 SDKS  := -gcflags=github.com/anthropics/...=-l -gcflags=github.com/openai/...=-l
 FLAGS := $(RACE) $(SDKS)
 
+# A program with the race detector sleeps for a second before it exits, and so does each package's test.
+export GORACE := atexit_sleep_ms=0
+
 .PHONY: all build test providers check format vet staticcheck race platforms fuzz bench compare soak release release-check peers clean
 
 all: build
@@ -36,7 +39,7 @@ $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 # Schemas are adapted by one goroutine: the detector sees some of them, and all pairs of schema and profile go without it.
 test: peers
 	$(GO) test $(FLAGS) -vet=off ./...
-	$(GO) test -vet=off ./schema
+	$(GO) test -vet=off ./schema ./schema/validate
 	$(MAKE) providers
 
 providers:

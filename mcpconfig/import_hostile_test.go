@@ -14,10 +14,10 @@ import (
 func TestImportHuge(t *testing.T) {
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: lookup(nil)}
-	const size = 100 << 10
+	const size = 32 << 10
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	var keys, rows strings.Builder
-	for i := range 10_000 {
+	for i := range 4_000 {
 		fmt.Fprintf(&keys, `, "k%d": 1`, i)
 		fmt.Fprintf(&rows, `, "r%d": {}`, i)
 	}

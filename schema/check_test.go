@@ -197,7 +197,7 @@ func TestCheckIsBounded(t *testing.T) {
 		}) + `}}`,
 	}
 	for name, raw := range tests {
-		for _, p := range schema.Profiles() {
+		for _, p := range rotated(len(name)) {
 			begin := time.Now()
 			findings, size := schema.Check(json.RawMessage(raw), p), 0
 			for _, f := range findings {

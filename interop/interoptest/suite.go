@@ -18,7 +18,7 @@ const suitePatience = 2 * time.Minute
 // thing that a transport must bring about: that all pages are listed; that
 // results, failures of tools and errors of the protocol arrive, with every byte
 // of them that is not the hop's own; progress in order and none after its
-// result; a cancellation at the server; news of a changed list; 10 MiB in both
+// result; a cancellation at the server; news of a changed list; 5 MiB in both
 // directions; many calls at once; an end that leaves nothing behind.
 //
 // open gives a client of a new server, with opts, to which it may add; it is

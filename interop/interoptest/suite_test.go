@@ -81,7 +81,7 @@ func overStdio(era interop.Era) opener {
 		}
 		opts.Era = era
 		return interop.NewEndpoint(interop.Server{ID: "stdio", Transport: interop.Stdio{
-			Command: self, Env: []interop.Pair{{Name: serveVariable, Value: interop.NewSecret("1")}},
+			Command: self, Env: []interop.Pair{{Name: serveVariable, Value: interop.NewSecret("1")}, {Name: "GORACE", Value: interop.NewSecret("atexit_sleep_ms=0")}},
 		}}, opts)
 	}
 }

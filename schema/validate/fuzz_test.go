@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -156,4 +157,26 @@ func TestValidatorsAreShared(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// each joins n texts, made by their number.
+func each(n int, text func(i int) string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = text(i)
+	}
+	return strings.Join(all, ",")
+}
+
+// nested is an object in an object in an object.
+func nested(name string, depth int) string {
+	return strings.Repeat(`{"`+name+`":`, depth) + "{}" + strings.Repeat("}", depth)
+}
+
+// fanOut is n definitions of which each names the next one twice.
+func fanOut(keyword string, n int) string {
+	return `{"$ref":"#/$defs/d0","$defs":{` + each(n, func(i int) string {
+		next := fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)
+		return fmt.Sprintf(`"d%d":{%q:[%s,%s]}`, i, keyword, next, next)
+	}) + fmt.Sprintf(`,"d%d":{"type":"object"}}}`, n)
 }
