@@ -2,6 +2,7 @@ package interop
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -31,6 +32,9 @@ type callDeadlines struct {
 	idle   time.Duration
 	silent *time.Timer // nil: no such deadline
 	total  *time.Timer // nil: likewise
+
+	mu   sync.Mutex
+	held int // how many wait for somebody to answer the server, one more when it is over
 }
 
 // withCallDeadlines is ctx under both deadlines of a call. Zero is the default,
@@ -53,12 +57,34 @@ func withCallDeadlines(ctx context.Context, t Timeouts) (context.Context, *callD
 
 // reset begins the silence anew: the server has sent something.
 func (p *callDeadlines) reset() {
-	if p.silent != nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.silent != nil && p.held == 0 {
 		p.silent.Reset(p.idle)
 	}
 }
 
+// hold stops the silence until release: it is the server that waits, for a person maybe.
+func (p *callDeadlines) hold() (release func()) {
+	if p == nil || p.silent == nil {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held++
+	p.silent.Stop()
+	return func() {
+		p.mu.Lock()
+		p.held--
+		p.mu.Unlock()
+		p.reset()
+	}
+}
+
 func (p *callDeadlines) stop() {
+	p.mu.Lock()
+	p.held++ // for good
+	p.mu.Unlock()
 	for _, t := range [...]*time.Timer{p.silent, p.total} {
 		if t != nil {
 			t.Stop()

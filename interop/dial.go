@@ -2,13 +2,11 @@ package interop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
 
 	"github.com/indusagi/indus/internal/proc"
-	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
@@ -16,7 +14,7 @@ import (
 func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) {
 	o := conn.Options{
 		Info: e.opts.Info, Era: e.server.Era, LastEra: e.opts.Era, MaxMessage: e.opts.MaxMessage, Memory: e.opts.Memory,
-		Receive: e.received, Missed: e.listChanged, Logger: e.opts.Logger, Secrets: e.secrets, ProbeWait: e.opts.probeWait,
+		Capabilities: e.opts.Capabilities, Receive: e.received, Missed: e.missed, Logger: e.opts.Logger, Secrets: e.secrets, ProbeWait: e.opts.probeWait,
 	}
 	if e.opts.Trace != nil {
 		o.Trace = conn.Trace(*e.opts.Trace)
@@ -55,22 +53,4 @@ func (e *Endpoint) url(url string, headers []Pair) conn.URL {
 // receivedFrom makes a [Message] of the connection's.
 func (e *Endpoint) receivedFrom(m conn.Message) Message {
 	return Message{ID: m.ID, Params: m.Params, Method: m.Method, Era: m.Era, Of: m.Of, Server: e.server.ID}
-}
-
-// received takes the server's requests, and notifications that belong to no request of ours.
-func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMessage, error) {
-	m := e.receivedFrom(from)
-	if !e.discreet(&m) {
-		return nil, nil
-	}
-	switch m.Method {
-	case protocol.NoteToolsChanged:
-		e.listChanged()
-	case protocol.NoteAcknowledged: // late: the subscription is the endpoint's own
-		return nil, nil
-	}
-	if e.opts.Receive != nil {
-		return e.opts.Receive(ctx, m)
-	}
-	return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
 }

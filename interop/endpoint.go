@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/schema"
@@ -26,6 +25,11 @@ type EndpointOptions struct {
 	// longer wants the answer. nil: notifications are dropped, requests are
 	// refused, and ping is answered in any case.
 	Receive Peer
+	// Capabilities is what we declare to the server, an object, where no client's request is
+	// passed on (see [Client]): what Receive can be asked. A modern server asks by a result;
+	// the request then goes out again with what Receive has answered, up to ten times.
+	// nil: nothing.
+	Capabilities json.RawMessage
 	// Around wraps everything that is sent, tools and all else; the first is outermost.
 	Around []func(next Peer) Peer
 	// Transport replaces the server's configured transport, which is then never
@@ -57,6 +61,8 @@ type EndpointOptions struct {
 	Logger *slog.Logger
 
 	stale     chan struct{} // the fleet's: gets a value when the list has changed
+	outside   func(Message) // the fleet's: takes what the server says outside of requests, for everybody
+	lane      bool          // it belongs to one client, which declares Capabilities, and which alone its server can ask
 	probeWait time.Duration
 }
 
@@ -86,6 +92,7 @@ type Endpoint struct {
 	modern  []byte // the members of _meta that a modern server gets
 
 	tokens  atomic.Int64
+	talks   talks
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -131,7 +138,7 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 		e.opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	e.opts.Logger = e.secrets.Logger(e.opts.Logger)
-	meta := conn.ModernMeta(e.opts.Info)
+	meta := conn.ModernMeta(e.opts.Info, e.opts.Capabilities)
 	e.modern = meta[1 : len(meta)-1]
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.do = e.send
@@ -175,6 +182,14 @@ func (e *Endpoint) Instructions() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.shake.Instructions
+}
+
+// ServerInfo is how the server names itself, an object as it wrote it; nil before ready, or
+// where it does not.
+func (e *Endpoint) ServerInfo() json.RawMessage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.shake.ServerInfo
 }
 
 // Done is closed once the endpoint is Closed or Faulted.
@@ -263,8 +278,10 @@ func (e *Endpoint) connect(a *attempt) {
 	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, defaultConnect)
 	c, shake, err := e.dial(ctx)
 	shake.Instructions = e.secrets.Mask(shake.Instructions)
-	if shake.Capabilities = e.secrets.JSON(shake.Capabilities); len(shake.Capabilities) > 0 && shake.Capabilities[0] != '{' {
-		shake.Capabilities = nil // it cannot be shown without a secret
+	for _, said := range []*json.RawMessage{&shake.Capabilities, &shake.ServerInfo} {
+		if *said = e.secrets.JSON(*said); len(*said) > 0 && (*said)[0] != '{' {
+			*said = nil // it cannot be shown without a secret
+		}
 	}
 	if err != nil {
 		err = e.connectFault(ctx, err)
@@ -315,7 +332,7 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 // attend waits for the connection's death, and keeps a modern server's
 // subscription while it lives.
 func (e *Endpoint) attend(c conn.Conn, shake conn.Handshake) {
-	if shake.Era == Modern && protocol.Declares(shake.Capabilities, "tools", "listChanged") {
+	if shake.Era == Modern && len(e.changing()) > 0 {
 		e.running.Add(1)
 		go func() { defer e.running.Done(); e.listen(c) }()
 	}

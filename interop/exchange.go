@@ -16,10 +16,12 @@ import (
 
 // Do sends one request of any method and waits for its result; [Endpoint.Tools] and
 // [Endpoint.Invoke] are built on it. Notifications and requests that the server sends
-// meanwhile go to EndpointOptions.Receive, with m.Of.
+// meanwhile go to [ClientOf] ctx, else to EndpointOptions.Receive, with m.Of.
 //
 // The reserved keys of _meta are set for the server's era; everything else in
-// the params goes out as it is. A failed request leaves the endpoint ready. The
+// the params goes out as it is, and so does the result come back; but what a modern server
+// asks for is given to it where ctx has a legacy client, or EndpointOptions.Capabilities
+// declares it. A failed request leaves the endpoint ready. The
 // caller's own cancellation or deadline comes back as ctx.Err(), every other
 // failure as a [*Fault], in whose chain an [*RPCError] is the server's answer. Of
 // Server.Tools only Allow and Deny hold here: a tools/call is refused as
@@ -39,9 +41,18 @@ func (e *Endpoint) Do(ctx context.Context, m Message) (json.RawMessage, error) {
 		}
 	}
 	if m.back == nil {
-		m.back = e.opts.Receive
+		m.back = e.backOf(ctx)
 	}
-	return e.do(ctx, m)
+	result, _, err := e.exchange(ctx, m)
+	return result, err
+}
+
+// backOf is who takes what belongs to a request.
+func (e *Endpoint) backOf(ctx context.Context) Peer {
+	if c := ClientOf(ctx); c != nil {
+		return c.Back
+	}
+	return e.opts.Receive
 }
 
 // denied is the fault of a call of a tool that the configuration leaves out; nil
@@ -133,8 +144,13 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	if err != nil {
 		return nil, err
 	}
-	x := conn.Request{Method: m.Method, Of: m.Of}
-	if m.Method == protocol.MethodToolsCall && m.back != nil {
+	var client *Client
+	if !m.bounded { // which is nobody's
+		client = ClientOf(ctx)
+	}
+	x := conn.Request{Method: m.Method}
+	token := progressToken(client, m)
+	if token != nil || m.progress || client == nil && m.back != nil && m.Method == protocol.MethodToolsCall {
 		x.Token = e.tokens.Add(1)
 	}
 	name := paramName(m)
@@ -146,22 +162,26 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	var ours []byte
 	if shake.Era == Modern {
-		ours = e.modern
+		ours = e.metaFor(client)
 	}
 	if x.Params, err = hopParams(m.Params, ours, x.Token); err != nil {
 		return nil, NewFault(siteKind(m.Method), e.server.ID, m.Method, err)
 	}
 	outer, inner, heard := ctx, ctx, func() {}
+	var d *callDeadlines
 	if !m.bounded {
 		if e.opts.CancelBeforeCallOnly {
 			outer = context.WithoutCancel(ctx)
 		}
-		var d *callDeadlines
 		inner, d = withCallDeadlines(outer, e.server.Timeouts)
 		defer d.stop()
 		heard = d.reset
 	}
-	x.Receive = e.receiver(m.back, heard)
+	if m.Of != 0 || client != nil && client.Back != nil {
+		x.Of = e.talks.join(&talk{inner, client, m.Caller, m.Of, d})
+		defer e.talks.leave(x.Of)
+	}
+	x.Receive = e.receiver(m, client, token, heard)
 	result, err := c.Call(inner, x)
 	if bad := badUTF8(m.Method, result, err); bad != nil {
 		result, err = nil, bad
@@ -180,25 +200,6 @@ func badUTF8(method string, result json.RawMessage, err error) error {
 		return &conn.ProtocolError{What: "a broken answer", Cause: bad}
 	}
 	return nil
-}
-
-// receiver passes on what belongs to a call: each message is a sign of life, and some
-// servers announce a new list on the stream of whatever runs.
-func (e *Endpoint) receiver(back Peer, heard func()) conn.Receiver {
-	return func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
-		heard()
-		m := e.receivedFrom(from)
-		if !e.discreet(&m) {
-			return nil, nil
-		}
-		if m.Method == protocol.NoteToolsChanged {
-			e.listChanged()
-		}
-		if back == nil {
-			return nil, nil
-		}
-		return back(ctx, m)
-	}
 }
 
 // sendFault makes of a connection's error what a caller is to see.
@@ -243,6 +244,16 @@ func siteKind(method string) Kind {
 		return ToolError
 	}
 	return Protocol
+}
+
+// progressToken is the client's own, where what it goes with is the client's to take; nil: none.
+func progressToken(client *Client, m Message) json.RawMessage {
+	if client == nil || m.back == nil || m.progress {
+		return nil
+	}
+	meta, _ := wire.Lookup(m.Params, "_meta")
+	token, _ := wire.Lookup(meta, "progressToken")
+	return token
 }
 
 // paramName is what a request is about; see [protocol.NamingParam].
@@ -299,19 +310,17 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 	if err != nil {
 		return nil, e.badParams(name, err)
 	}
-	m := Message{Method: protocol.MethodToolsCall, Params: params, Caller: c.Caller, back: e.opts.Receive}
+	m := Message{Method: protocol.MethodToolsCall, Params: params, Caller: c.Caller, back: e.backOf(ctx)}
 	if c.Progress != nil {
-		m.back = progressTo(c.Progress, e.format(), e.opts.Receive)
+		m.back, m.progress = progressTo(c.Progress, e.format(), m.back), true
 	}
 	m.tool = e.toolNamed(name)
-	result, err := e.do(ctx, m)
+	result, kind, err := e.exchange(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	if err := completeResult(result); err != nil {
-		f := e.newFault(Protocol, protocol.MethodToolsCall+" "+protocol.Printable(name, 80), err)
-		f.Tool = name
-		return nil, f
+	if err := e.takes(ctx, result, kind); err != nil {
+		return nil, e.resultFault(m, err)
 	}
 	return toolbox.WireResult(toolbox.Wire{Format: e.format(), JSON: result}, decodeResult), nil
 }

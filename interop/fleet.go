@@ -39,9 +39,13 @@ type FleetOptions struct {
 	// nothing goes out; nil lets it go out. It must not wait. nil: the tools of such servers
 	// are held, because nobody knows which have changed.
 	Admit func(toolbox.Call) *toolbox.Result
-	// Notify takes what servers say outside of any request: list_changed of all kinds,
-	// resources/updated, tasks, logs. It is called in wire order for each server, and must
-	// not block. nil: only changes of tools are followed.
+	// Notify takes what servers say outside of any request and for everybody: list_changed of
+	// all kinds, resources/updated, tasks. A list_changed of each kind that a server declares
+	// also comes when the server is ready, and after a gap in which it may have been lost. What names neither
+	// a request nor a resource (logs above all) goes to the client of the one request that it
+	// can be for, see [Client], and is else dropped. Notify is called in wire order for each
+	// connection, from several goroutines, and must not block. nil: only changes of
+	// tools are followed.
 	Notify func(server string, m Message)
 	// Memory bounds the bytes of all messages from servers. nil: 256 MiB of its own.
 	Memory *Memory

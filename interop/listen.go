@@ -16,11 +16,45 @@ const listenRetry = time.Second
 // maxListenRetry caps the pause, which doubles.
 const maxListenRetry = time.Minute
 
-// listen keeps a subscription to the changes of a modern server's tools
+// changing is the lists of which the server says that it tells of changes.
+func (e *Endpoint) changing() (kinds []string) {
+	capabilities := e.Capabilities()
+	for _, kind := range []string{"tools", "prompts", "resources"} {
+		if protocol.Declares(capabilities, kind, "listChanged") {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// missed says of every list that may have changed unheard that it has.
+func (e *Endpoint) missed() {
+	e.listChanged()
+	e.tellAll()
+}
+
+// tellAll tells the fleet that every list may be another.
+func (e *Endpoint) tellAll() {
+	if e.opts.outside == nil {
+		return
+	}
+	for _, kind := range e.changing() {
+		e.opts.outside(Message{Method: "notifications/" + kind + "/list_changed", Era: e.Era(), Server: e.server.ID})
+	}
+}
+
+// listen keeps a subscription to the changes of a modern server's lists
 // (2026-07-28, basic/patterns/subscriptions). Nothing is replayed: what was
 // listed before the server acknowledged may have changed meanwhile.
 func (e *Endpoint) listen(c conn.Conn) {
-	params, err := hopParams(json.RawMessage(`{"notifications":{"toolsListChanged":true}}`), e.modern, 0)
+	filter := []byte(`{"notifications":{`)
+	for i, kind := range e.changing() {
+		if i > 0 {
+			filter = append(filter, ',')
+		}
+		filter = append(append(append(filter, '"'), kind...), `ListChanged":true`...)
+	}
+	params, err := hopParams(append(filter, "}}"...), e.modern, 0)
 	if err != nil {
 		return
 	}
@@ -32,6 +66,9 @@ func (e *Endpoint) listen(c conn.Conn) {
 				if !acknowledged && e.hasListed() {
 					e.listChanged()
 				}
+				if !acknowledged {
+					e.tellAll()
+				}
 				acknowledged = true
 				return nil, nil
 			}
@@ -39,7 +76,7 @@ func (e *Endpoint) listen(c conn.Conn) {
 		}})
 		var rpc *RPCError
 		if errors.As(err, &rpc) && (rpc.Code == CodeMethodNotFound || rpc.Code == CodeInvalidParams) {
-			e.opts.Logger.Warn("no subscription to changes of its tools", "server", e.server.ID, "err", err)
+			e.opts.Logger.Warn("no subscription to changes of its lists", "server", e.server.ID, "err", err)
 			return
 		}
 		if acknowledged {

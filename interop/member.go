@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -97,9 +98,21 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 		opts.Memory = m.fleet.opts.Memory
 	}
 	opts.stale = make(chan struct{}, 1)
+	opts.outside = m.heard
 	e := NewEndpoint(m.server, &opts)
 	e.configure(config)
 	return e
+}
+
+// heard takes what the server says outside of requests, which is told to everybody: what
+// nobody can say for whom it is may be one caller's alone, and is dropped.
+func (m *member) heard(from Message) {
+	switch told := conn.ConcernsAll(from.Method) || strings.HasPrefix(from.Method, "notifications/tasks"); {
+	case !told:
+		m.fleet.opts.Logger.Debug("a notification for nobody is dropped", "server", m.server.ID, "method", protocol.Printable(from.Method, 80))
+	case m.fleet.opts.Notify != nil:
+		m.fleet.opts.Notify(m.server.ID, from)
+	}
 }
 
 // update gives the member another state: set edits a copy of it, and returns what to

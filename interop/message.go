@@ -37,9 +37,10 @@ type Message struct {
 	// the server sends meanwhile.
 	Of uint64
 
-	back    Peer        // takes what belongs to the exchange; nil: Receive does
-	tool    *listedTool // the tool that is called, where it is known
-	bounded bool        // ctx carries the deadline: none is added
+	back     Peer        // takes what belongs to the exchange; nil: Receive does
+	tool     *listedTool // the tool that is called, where it is known
+	progress bool        // back takes progress as toolbox.Call.Progress does
+	bounded  bool        // ctx carries the deadline: none is added
 }
 
 // Peer takes a message. For a request it returns the result's bytes or an

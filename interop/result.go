@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 
@@ -12,25 +13,38 @@ import (
 
 var errInputRequired = &conn.ProtocolError{What: "the server asks for input, and nobody here can be asked"}
 
-// completeResult refuses a result that is none. Before 2026-07-28 there is no
-// resultType; an unknown one must be taken as invalid, and nobody is here who
-// could be asked for input (2026-07-28, basic/patterns/mrtr).
-func completeResult(result json.RawMessage) error {
+// inputRequired is the type of a result that asks for input (2026-07-28, basic/patterns/mrtr).
+const inputRequired = "input_required"
+
+// resultType is the type of a result, "" where it says none: before 2026-07-28 there is none.
+func resultType(result json.RawMessage) string {
+	raw, ok := wire.Lookup(result, "resultType")
+	if kind, isText := wire.Unquote(raw); isText || !ok {
+		return kind
+	}
+	return string(raw) // no string, and none that is known
+}
+
+// takes refuses the result of a call that is none, or that nobody here can take: one of
+// unknown type must be taken as invalid.
+func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind string) error {
 	if len(result) == 0 || result[0] != '{' {
 		return &conn.ProtocolError{What: "a result that is no object"}
 	}
-	raw, ok := wire.Lookup(result, "resultType")
-	if !ok {
+	switch kind {
+	case "", "complete":
 		return nil
-	}
-	switch kind, _ := wire.Unquote(raw); kind {
-	case "complete":
-		return nil
-	case "input_required":
+	case inputRequired:
+		if c := ClientOf(ctx); c != nil && c.Era == Modern && e.Era() == Modern {
+			return nil
+		}
 		return errInputRequired
-	default:
-		return &conn.ProtocolError{What: "a result of unknown type " + protocol.Printable(string(raw), 60)}
+	case "task":
+		if ClientOf(ctx).takesTasks() {
+			return nil
+		}
 	}
+	return &conn.ProtocolError{What: "a result of unknown type " + protocol.Printable(string(wire.Quote(kind)), 60)}
 }
 
 // decodeResult looks into the result of tools/call. It is total: content that

@@ -147,6 +147,9 @@ func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
 		}
 		return []EventKind{kind}
 	})
+	if kind == ServerReady {
+		e.tellAll() // what was said meanwhile is not said again
+	}
 	log := m.fleet.opts.Logger.With("server", m.server.ID)
 	switch {
 	case err != nil:

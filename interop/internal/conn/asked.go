@@ -71,8 +71,7 @@ func (s *session) refuseBusy(id json.RawMessage, method string) {
 	}
 }
 
-// answer answers a request of a server's. We declare no client capabilities, so all but
-// ping is the receiver's to answer or to refuse.
+// answer answers a request of a server's: all but ping is the receiver's to answer or to refuse.
 func answer(ctx context.Context, m Message, receive Receiver) (json.RawMessage, error) {
 	if m.Method == protocol.MethodPing {
 		return json.RawMessage(`{}`), nil

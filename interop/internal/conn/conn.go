@@ -71,11 +71,14 @@ type Handshake struct {
 
 // Options are what every transport is dialled with. The zero value is good.
 type Options struct {
-	Info       protocol.Info  // our own name
-	Era        protocol.Era   // the only era to speak; "": find out
-	LastEra    protocol.Era   // what the server spoke last, tried first; "": not known
-	MaxMessage int            // bytes of one message; 0: [MaxMessage]
-	Memory     *memory.Budget // of all messages; nil: no bound
+	Info protocol.Info // our own name
+	// Capabilities is what we declare: to a legacy server in initialize, to a modern one with
+	// server/discover. An object; nil: nothing.
+	Capabilities json.RawMessage
+	Era          protocol.Era   // the only era to speak; "": find out
+	LastEra      protocol.Era   // what the server spoke last, tried first; "": not known
+	MaxMessage   int            // bytes of one message; 0: [MaxMessage]
+	Memory       *memory.Budget // of all messages; nil: no bound
 	// Receive takes the server's requests, and its notifications that belong to no request
 	// of ours. nil: requests are refused and notifications dropped.
 	Receive Receiver

@@ -10,35 +10,44 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// initializeParams is the params of a legacy initialize. We declare no
-// capabilities: nobody here can be asked.
-func initializeParams(info protocol.Info, version string) json.RawMessage {
+// initializeParams is the params of a legacy initialize.
+func initializeParams(o Options, version string) json.RawMessage {
 	b := append([]byte(`{"protocolVersion":`), wire.Quote(version)...)
-	b = append(b, `,"capabilities":{},"clientInfo":`...)
-	return append(append(b, protocol.EncodeInfo(info)...), '}')
+	b = append(append(b, `,"capabilities":`...), o.declared()...)
+	b = append(append(b, `,"clientInfo":`...), protocol.EncodeInfo(o.Info)...)
+	return append(b, '}')
+}
+
+// declared is the capabilities that we declare.
+func (o *Options) declared() json.RawMessage {
+	if o.Capabilities == nil {
+		return json.RawMessage(`{}`)
+	}
+	return o.Capabilities
 }
 
 // ModernMeta is the object that _meta of every modern request holds: our
-// reserved keys and nothing else (2026-07-28, basic/index, "_meta").
-func ModernMeta(info protocol.Info) json.RawMessage {
+// reserved keys and nothing else (2026-07-28, basic/index, "_meta"). capabilities nil: none.
+func ModernMeta(info protocol.Info, capabilities json.RawMessage) json.RawMessage {
 	b := append([]byte(`{"`+protocol.MetaVersion+`":"`+protocol.VersionModern+`","`+protocol.MetaClientInfo+`":`), protocol.EncodeInfo(info)...)
-	return append(b, `,"`+protocol.MetaClientCaps+`":{}}`...)
+	b = append(b, `,"`+protocol.MetaClientCaps+`":`...)
+	return append(append(b, (&Options{Capabilities: capabilities}).declared()...), '}')
 }
 
 // discoverRequest is the request with which the modern era is tried.
-func discoverRequest(info protocol.Info) Request {
-	params := append(append([]byte(`{"_meta":`), ModernMeta(info)...), '}')
+func discoverRequest(o Options) Request {
+	params := append(append([]byte(`{"_meta":`), ModernMeta(o.Info, o.Capabilities)...), '}')
 	return Request{Method: protocol.MethodDiscover, Params: params, quiet: true}
 }
 
 // initializeRequest is the request that begins a legacy session.
-func initializeRequest(info protocol.Info, version string) Request {
-	return Request{Method: protocol.MethodInitialize, Params: initializeParams(info, version), quiet: true}
+func initializeRequest(o Options, version string) Request {
+	return Request{Method: protocol.MethodInitialize, Params: initializeParams(o, version), quiet: true}
 }
 
 // initialize begins a legacy session with one of our versions.
 func (s *session) initialize(ctx context.Context, version string) (Handshake, error) {
-	result, err := s.Call(ctx, initializeRequest(s.opts.Info, version))
+	result, err := s.Call(ctx, initializeRequest(s.opts, version))
 	if err != nil {
 		return Handshake{}, err
 	}

@@ -56,10 +56,10 @@ func TestParseDiscover(t *testing.T) {
 
 func TestOurSideOfTheHandshake(t *testing.T) {
 	info := protocol.Info{Name: `a"b`, Version: "1"}
-	if got := string(initializeParams(info, protocol.VersionLegacy)); got != `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a\"b","version":"1"}}` {
+	if got := string(initializeParams(Options{Info: info}, protocol.VersionLegacy)); got != `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a\"b","version":"1"}}` {
 		t.Error(got)
 	}
-	if got := string(discoverRequest(info).Params); got != `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a\"b","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}` {
+	if got := string(discoverRequest(Options{Info: info}).Params); got != `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a\"b","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}` {
 		t.Error(got)
 	}
 }

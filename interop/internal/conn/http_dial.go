@@ -137,7 +137,7 @@ func (d *httpDial) askDiscover(ctx context.Context, c *modern) (Handshake, error
 		ctx, cancel = context.WithTimeoutCause(ctx, d.ProbeWait, silence)
 		defer cancel()
 	}
-	result, err := c.Call(ctx, discoverRequest(d.Info))
+	result, err := c.Call(ctx, discoverRequest(d.Options))
 	if err == nil {
 		return parseDiscover(result)
 	}

@@ -147,7 +147,7 @@ func toolCall(era protocol.Era, name, args string, token int64) Request {
 		meta = fmt.Sprintf(`"progressToken":%d`, token)
 	}
 	if era == protocol.Modern {
-		m := strings.TrimSuffix(strings.TrimPrefix(string(ModernMeta(clientInfo)), "{"), "}")
+		m := strings.TrimSuffix(strings.TrimPrefix(string(ModernMeta(clientInfo, nil)), "{"), "}")
 		if meta = m + "," + meta; token == 0 {
 			meta = m
 		}
@@ -310,7 +310,7 @@ func TestHTTPHearsOfChanges(t *testing.T) {
 			ended := make(chan struct{})
 			defer func() { cancel(); wait(t, ended, "the subscription to end") }()
 			x := Request{Method: protocol.MethodListen, Receive: n.take}
-			x.Params = json.RawMessage(fmt.Sprintf(`{"notifications":{"toolsListChanged":true},"_meta":%s}`, ModernMeta(clientInfo)))
+			x.Params = json.RawMessage(fmt.Sprintf(`{"notifications":{"toolsListChanged":true},"_meta":%s}`, ModernMeta(clientInfo, nil)))
 			go func() { defer close(ended); _, _ = c.Call(ctx, x) }()
 			if m := n.next(t); m.Method != protocol.NoteAcknowledged {
 				t.Fatalf("first came %s", m.Method)

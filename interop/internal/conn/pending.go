@@ -97,14 +97,17 @@ func signalOnce(signal chan<- struct{}) {
 	}
 }
 
-// How much may wait for a slow Receiver, in messages and in bytes. Only progress and logs
-// come in numbers, and the newest are the ones that matter: the oldest are dropped.
+// How much may wait for a slow Receiver, in messages and in bytes. Only progress, logs and
+// updates come in numbers, and the newest are the ones that matter: the oldest are dropped.
 const (
 	maxQueued      = 1024
 	maxQueuedBytes = 8 << 20
 )
 
-// backlog is messages that wait, in wire order and within bounds. A list_changed is never lost.
+// neverLost has the notifications that are never lost. Of each the last one says all.
+var neverLost = []string{protocol.NoteToolsChanged, protocol.NotePromptsChanged, protocol.NoteResourcesChanged}
+
+// backlog is messages that wait, in wire order and within bounds.
 type backlog struct {
 	messages []Message
 	size     int
@@ -112,16 +115,24 @@ type backlog struct {
 
 func (b *backlog) put(m Message) {
 	m.Params = bytes.Clone(m.Params) // it would keep all of its frame
+	if slices.Contains(neverLost, m.Method) {
+		if i := slices.IndexFunc(b.messages, func(o Message) bool { return o.Method == m.Method }); i >= 0 {
+			b.drop(i)
+		}
+	}
 	b.messages = append(b.messages, m)
 	b.size += len(m.Params) + len(m.Method)
 	for len(b.messages) > 1 && (len(b.messages) > maxQueued || b.size > maxQueuedBytes) {
-		i := max(0, slices.IndexFunc(b.messages, func(m Message) bool { return m.Method != protocol.NoteToolsChanged }))
-		b.size -= len(b.messages[i].Params) + len(b.messages[i].Method)
-		if i == 0 {
-			b.messages = b.messages[1:]
-		} else {
-			b.messages = slices.Delete(b.messages, i, i+1)
-		}
+		b.drop(max(0, slices.IndexFunc(b.messages, func(m Message) bool { return !slices.Contains(neverLost, m.Method) })))
+	}
+}
+
+func (b *backlog) drop(i int) {
+	b.size -= len(b.messages[i].Params) + len(b.messages[i].Method)
+	if i == 0 {
+		b.messages = b.messages[1:]
+	} else {
+		b.messages = slices.Delete(b.messages, i, i+1)
 	}
 }
 

@@ -124,9 +124,9 @@ func (s *session) probe(ctx context.Context, era protocol.Era) (Handshake, error
 
 // open sends the opening request of one era.
 func (s *session) open(ctx context.Context, era protocol.Era) (Handshake, error) {
-	r, parse := discoverRequest(s.opts.Info), parseDiscover
+	r, parse := discoverRequest(s.opts), parseDiscover
 	if era == protocol.Legacy {
-		r, parse = initializeRequest(s.opts.Info, protocol.VersionLegacy), parseInitialize
+		r, parse = initializeRequest(s.opts, protocol.VersionLegacy), parseInitialize
 	}
 	at := time.Now()
 	result, err := s.Call(ctx, r)

@@ -239,7 +239,7 @@ func (s *session) notified(env *wire.Envelope, on *pending) (owner *pending) {
 		return nil
 	}
 	owner = s.owner(&m)
-	if owner == nil && !concernsAll(m.Method) {
+	if owner == nil && !ConcernsAll(m.Method) {
 		owner = on
 	}
 	switch {
@@ -251,9 +251,9 @@ func (s *session) notified(env *wire.Envelope, on *pending) (owner *pending) {
 	return owner
 }
 
-// concernsAll reports a notification that belongs to no call, whatever stream it arrives on.
-func concernsAll(method string) bool {
-	return strings.HasSuffix(method, "/list_changed") || method == "notifications/resources/updated"
+// ConcernsAll reports a notification that belongs to no call, whatever stream it arrives on.
+func ConcernsAll(method string) bool {
+	return strings.HasSuffix(method, "/list_changed") || method == protocol.NoteResourceUpdated
 }
 
 // owner finds the call that a notification names, by progress token or subscription.

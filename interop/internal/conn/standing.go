@@ -108,12 +108,15 @@ func declaresStream(capabilities json.RawMessage) bool {
 
 // stand keeps the standing stream, on which the server says and asks what
 // belongs to no call, until the connection dies. A server that has none, and
-// says so, is not asked again. The stream's death is not the connection's.
-func (c *streamable) stand(ctx context.Context) {
+// says so, is not asked again. The stream's death is not the connection's. tried is called
+// when the server has answered.
+func (c *streamable) stand(ctx context.Context, tried func()) {
+	defer tried()
 	s := c.events(nil, nil)
 	opened := false
 	for failed := 0; ; {
 		r, err := c.get(ctx, s.lastID)
+		tried()
 		switch {
 		case err == nil:
 			if opened && s.lastID == "" && c.s.opts.Missed != nil { // nothing is replayed

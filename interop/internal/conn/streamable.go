@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -23,6 +25,10 @@ type streamable struct {
 
 var _ carrier = (*streamable)(nil)
 
+// standWait is how long the standing stream of a connection on which we can be asked is
+// waited for.
+const standWait = 500 * time.Millisecond
+
 // openStreamable shakes hands.
 func openStreamable(ctx context.Context, server *httpServer, version string) (Conn, Handshake, error) {
 	s := newSession(server.opts, httpLeaveWait)
@@ -33,8 +39,18 @@ func openStreamable(ctx context.Context, server *httpServer, version string) (Co
 		s.Close()
 		return nil, Handshake{}, err
 	}
-	if declaresStream(h.Capabilities) {
-		s.spawn(c.stand)
+	if asks := server.opts.Capabilities != nil; asks || declaresStream(h.Capabilities) {
+		stands := make(chan struct{})
+		s.spawn(func(ctx context.Context) { c.stand(ctx, sync.OnceFunc(func() { close(stands) })) })
+		if asks { // some servers ask there during the first call, and are not heard elsewhere
+			late := time.NewTimer(standWait)
+			defer late.Stop()
+			select {
+			case <-stands:
+			case <-late.C: // of those whose answer begins with the first event
+			case <-ctx.Done():
+			}
+		}
 	}
 	return s, h, nil
 }

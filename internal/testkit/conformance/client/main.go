@@ -50,7 +50,9 @@ func run(ctx context.Context, url string) error {
 		Transport: interop.HTTP{URL: url},
 		Timeouts:  interop.Timeouts{Call: callTime},
 	}
-	e := interop.NewEndpoint(server, nil)
+	e := interop.NewEndpoint(server, &interop.EndpointOptions{
+		Capabilities: json.RawMessage(`{"elicitation":{"form":{}}}`), Receive: accept,
+	})
 	defer e.Close()
 	if err := e.Open(ctx); err != nil {
 		return err
@@ -81,6 +83,35 @@ func run(ctx context.Context, url string) error {
 		fmt.Printf("call: %s %s\n", c.Name, result.Wire().JSON)
 	}
 	return failed
+}
+
+// accept answers an elicitation by form with the defaults of its schema (SEP-1034), and with
+// true where a boolean has none.
+func accept(_ context.Context, m interop.Message) (json.RawMessage, error) {
+	if m.Method != "elicitation/create" {
+		return nil, nil
+	}
+	var form struct {
+		RequestedSchema struct {
+			Properties map[string]struct {
+				Type    string
+				Default json.RawMessage
+			}
+		}
+	}
+	if err := json.Unmarshal(m.Params, &form); err != nil {
+		return nil, err
+	}
+	content := map[string]json.RawMessage{}
+	for name, p := range form.RequestedSchema.Properties {
+		switch {
+		case p.Default != nil:
+			content[name] = p.Default
+		case p.Type == "boolean":
+			content[name] = json.RawMessage(`true`)
+		}
+	}
+	return json.Marshal(map[string]any{"action": "accept", "content": content})
 }
 
 // call is one tools/call; the suite's context spells it so.

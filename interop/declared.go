@@ -1,0 +1,103 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/conn"
+)
+
+// maxCapabilities bounds what a client declares: it goes out with each request, and is the
+// key of connections.
+const maxCapabilities = 16 << 10
+
+// declaredTo is what a server of an era is shown of the client's capabilities: what can be
+// relayed of them, as the client wrote it; nil: nothing. Extensions pass, known or not,
+// because what they need travels in requests, results and _meta.
+func (c *Client) declaredTo(era Era) json.RawMessage {
+	if len(c.Capabilities) > maxCapabilities {
+		return nil
+	}
+	asked := c.Back != nil || c.Era == Modern && era == Modern // whose answers come with the next request
+	b := []byte{'{'}
+	for _, key := range []string{"elicitation", "sampling", "roots", "extensions"} {
+		value, ok := wire.Lookup(c.Capabilities, key)
+		if !ok || value[0] != '{' || key != "extensions" && !asked {
+			continue
+		}
+		if key == "roots" && c.Era != era { // listChanged is of a session
+			value = json.RawMessage(`{}`)
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, wire.Quote(key)...), ':'), value...)
+	}
+	if len(b) == 1 {
+		return nil
+	}
+	return append(b, '}')
+}
+
+// canBeAsked reports whether a client that declares such capabilities can be asked anything.
+func canBeAsked(capabilities json.RawMessage) bool {
+	for _, key := range capabilityFor {
+		if _, ok := wire.Lookup(capabilities, key); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// capabilityFor has the requests of servers, and the capabilities that allow them.
+var capabilityFor = map[string]string{
+	"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots",
+}
+
+// mayBeAsked reports whether a client that declares such capabilities may be asked that. An
+// elicitation without modes is one by form (2025-11-25, client/elicitation, "Capabilities").
+func mayBeAsked(capabilities json.RawMessage, method string, params json.RawMessage) bool {
+	declared, ok := wire.Lookup(capabilities, capabilityFor[method])
+	if !ok || method != "elicitation/create" {
+		return ok
+	}
+	mode, _ := protocol.LookupString(params, "mode")
+	_, form := wire.Lookup(declared, "form")
+	_, url := wire.Lookup(declared, "url")
+	if mode == "url" {
+		return url
+	}
+	return form || !url
+}
+
+// metaFor is the members of _meta that a modern server gets with a client's request.
+func (e *Endpoint) metaFor(c *Client) []byte {
+	if c == nil {
+		return e.modern
+	}
+	capabilities := c.declaredTo(Modern)
+	if capabilities == nil && c.LogLevel == "" && e.opts.Capabilities == nil {
+		return e.modern
+	}
+	meta := conn.ModernMeta(e.opts.Info, capabilities)
+	meta = meta[1 : len(meta)-1]
+	if c.LogLevel != "" {
+		meta = append(append(meta, `,"`+protocol.MetaLogLevel+`":`...), wire.Quote(c.LogLevel)...)
+	}
+	return meta
+}
+
+// tasksExtension is SEP-2663's.
+const tasksExtension = protocol.MetaPrefix + "tasks"
+
+// takesTasks reports whether a client declares the tasks extension.
+func (c *Client) takesTasks() bool {
+	if c == nil || !bytes.Contains(c.Capabilities, []byte(tasksExtension)) {
+		return false
+	}
+	extensions, _ := wire.Lookup(c.declaredTo(Modern), "extensions")
+	_, ok := wire.Lookup(extensions, tasksExtension)
+	return ok
+}

@@ -1,0 +1,234 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/testkit/peers"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// asked is a client, and what it was told and asked.
+type asked struct {
+	interop.Client
+
+	mu     sync.Mutex
+	notes  []string
+	always []string // outside of requests
+}
+
+// newAsked is a client that answers everything with "NAME": a form with a name and
+// colour, a sampling, one root.
+func newAsked(era interop.Era, name, capabilities string) *asked {
+	a := &asked{Client: interop.Client{Era: era, Capabilities: json.RawMessage(capabilities)}}
+	answer := func(m interop.Message) (json.RawMessage, error) {
+		switch m.Method {
+		case "elicitation/create":
+			return json.RawMessage(fmt.Sprintf(`{"action":"accept","content":{"name":%q,"color":"red","ok":true}}`, name)), nil
+		case "sampling/createMessage":
+			return json.RawMessage(`{"role":"assistant","model":"m","content":{"type":"text","text":"hi"}}`), nil
+		case "roots/list":
+			return json.RawMessage(`{"roots":[{"uri":"file:///r"}]}`), nil
+		}
+		return nil, nil
+	}
+	a.Back = func(_ context.Context, m interop.Message) (json.RawMessage, error) {
+		if m.ID == nil {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.notes = append(a.notes, m.Method+" "+string(m.Params))
+		}
+		return answer(m)
+	}
+	a.Always = func(_ context.Context, m interop.Message) (json.RawMessage, error) {
+		a.mu.Lock()
+		a.always = append(a.always, m.Method)
+		a.mu.Unlock()
+		return answer(m)
+	}
+	return a
+}
+
+func (a *asked) told() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]string(nil), a.notes...)
+}
+
+const everyCapability = `{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}},"experimental":{"x":{}}}`
+
+// fleetOf is a fleet of one server that is ready.
+func fleetOf(t *testing.T, s interop.Server, opts *interop.FleetOptions) *interop.Fleet {
+	t.Helper()
+	fleet, _ := newFleet(t, opts)
+	fleet.Apply([]interop.Server{s})
+	if err := fleet.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if st := fleet.Status()[0]; st.Phase != interop.Ready {
+		t.Fatal(st.Fault)
+	}
+	return fleet
+}
+
+// callAs calls a tool of the server "a" for a client.
+func callAs(ctx context.Context, f *interop.Fleet, c *interop.Client, caller toolbox.Principal, tool, params string) (string, error) {
+	name := interop.QualifiedName("a", tool)
+	call := toolbox.Call{Name: name, Input: json.RawMessage(`{}`), Caller: caller}
+	if params != "" {
+		call.Wire.JSON = json.RawMessage(params)
+	}
+	r, err := f.Do(interop.WithClient(ctx, c), call)
+	if err != nil {
+		return "", err
+	}
+	if blocks := r.Blocks(); len(blocks) > 0 && blocks[0].Text != nil {
+		return *blocks[0].Text, nil
+	}
+	return string(r.Wire().JSON), nil
+}
+
+func TestAModernServerIsGivenWhatItAsksFor(t *testing.T) {
+	t.Parallel()
+	everything := interop.Server{ID: "a", Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
+	fleet := fleetOf(t, everything, nil)
+	for tool, want := range map[string]string{
+		"test_input_required_result_elicitation":     "Hello, Ada!",
+		"test_input_required_result_sampling":        "Sampling response: hi",
+		"test_input_required_result_list_roots":      "Client exposed 1 root(s): file:///r",
+		"test_input_required_result_request_state":   "state-ok: requestState received and confirmation accepted",
+		"test_input_required_result_multiple_inputs": "hi Ada — 1 root(s) visible",
+		"test_input_required_result_multi_round":     "Multi-round complete: Ada likes red",
+		"test_input_required_result_capabilities":    "Capability-aware input requests fulfilled",
+	} {
+		c := newAsked(interop.Legacy, "Ada", everyCapability)
+		if got, err := callAs(t.Context(), fleet, &c.Client, "", tool, ""); got != want || err != nil {
+			t.Errorf("%s of a legacy client: %q, %v", tool, got, err)
+		}
+		modern := newAsked(interop.Modern, "", everyCapability)
+		got, err := callAs(t.Context(), fleet, &modern.Client, "", tool, "")
+		if !strings.Contains(got, `"input_required"`) || err != nil {
+			t.Errorf("%s of a modern client: %q, %v", tool, got, err)
+		}
+	}
+	prompt := interop.Message{Method: "prompts/get", Params: json.RawMessage(`{"name":"test_input_required_result_prompt"}`)}
+	for era, want := range map[interop.Era]bool{interop.Legacy: false, interop.Modern: true} {
+		c := newAsked(era, "Ada", everyCapability)
+		got, err := fleet.Request(interop.WithClient(t.Context(), &c.Client), "a", prompt)
+		if err != nil || strings.Contains(string(got), `"input_required"`) != want {
+			t.Errorf("a prompt of a %s client: %s, %v", era, got, err)
+		}
+	}
+	c := newAsked(interop.Modern, "", everyCapability)
+	got, err := callAs(t.Context(), fleet, &c.Client, "", "test_input_required_result_elicitation",
+		`{"name":"x","arguments":{},"inputResponses":{"user_name":{"action":"accept","content":{"name":"Eve"}}}}`)
+	if got != "Hello, Eve!" || err != nil {
+		t.Errorf("the second request of a modern client: %q, %v", got, err)
+	}
+}
+
+// What a client does not declare it is not asked, in whatever way.
+func TestAServerIsShownWhatTheClientDeclares(t *testing.T) {
+	t.Parallel()
+	everything := interop.Server{ID: "a", Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
+	fleet := fleetOf(t, everything, nil)
+	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+		nobody := newAsked(era, "", `{}`)
+		got, err := callAs(t.Context(), fleet, &nobody.Client, "", "test_input_required_result_capabilities", "")
+		if !strings.HasPrefix(got, "No declared") || err != nil {
+			t.Errorf("%s without capabilities: %q, %v", era, got, err)
+		}
+		_, err = callAs(t.Context(), fleet, &nobody.Client, "", "test_input_required_result_elicitation", "")
+		wantFault(t, err, interop.Protocol)
+		samples := newAsked(era, "", `{"sampling":{}}`)
+		_, err = callAs(t.Context(), fleet, &samples.Client, "", "test_input_required_result_elicitation", "")
+		wantFault(t, err, interop.Protocol)
+	}
+	_, err := callAs(t.Context(), fleet, nil, "", "test_input_required_result_elicitation", "")
+	wantFault(t, err, interop.Protocol)
+
+	refuses := newAsked(interop.Legacy, "", everyCapability)
+	refuses.Back = func(context.Context, interop.Message) (json.RawMessage, error) {
+		return nil, &interop.RPCError{Code: -1, Message: "not today"}
+	}
+	_, err = callAs(t.Context(), fleet, &refuses.Client, "", "test_input_required_result_elicitation", "")
+	if f := wantFault(t, err, interop.ToolError); !strings.Contains(f.Message, "the client does not answer elicitation/create: not today") {
+		t.Error(f)
+	}
+}
+
+// What names no request of several that may be meant is nobody's.
+func TestLogsOverStdioReachTheirCallerAlone(t *testing.T) {
+	t.Parallel()
+	fleet := fleetOf(t, interop.Server{ID: "a", Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}, nil)
+	call := func(c *asked, p toolbox.Principal) {
+		t.Helper()
+		if _, err := callAs(t.Context(), fleet, &c.Client, p, "test_logging_tool", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{`notifications/message {"data":"test_logging_tool executed","level":"info"}`}
+	wants, quiet := newAsked(interop.Modern, "", `{}`), newAsked(interop.Modern, "", `{}`)
+	wants.LogLevel = "info"
+	call(wants, "alice")
+	call(quiet, "alice")
+	if diff := cmp.Diff(want, wants.told()); diff != "" {
+		t.Error(diff)
+	}
+	other := newAsked(interop.Modern, "", `{}`)
+	other.LogLevel = "debug"
+	call(other, "bob")
+	call(wants, "alice")
+	if diff := cmp.Diff(want, wants.told()); diff != "" || len(other.told()) != 0 || len(quiet.told()) != 0 {
+		t.Error("a log of two principals' connection is somebody's: ", diff, other.told(), quiet.told())
+	}
+}
+
+// Progress of any method has the client's own token again.
+func TestProgressOfOtherMethodsHasTheClientsToken(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "s"}, nil)
+	server.AddPrompt(&mcp.Prompt{Name: "p"}, func(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		if token := r.Params.GetProgressToken(); token != nil {
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 1})
+		}
+		return &mcp.GetPromptResult{}, nil
+	})
+	e := newEndpoint(t, interop.Server{ID: "a"}, &interop.EndpointOptions{Transport: inMemory(t, server)})
+	mustOpen(t, e)
+	for params, want := range map[string][]string{
+		`{"name":"p","_meta":{"progressToken":"mine"}}`: {`notifications/progress {"progressToken":"mine","progress":1}`},
+		`{"name":"p","_meta":{"progressToken":12.50}}`:  {`notifications/progress {"progressToken":12.50,"progress":1}`},
+		`{"name":"p"}`: nil,
+	} {
+		c := newAsked(interop.Modern, "", `{}`)
+		if _, err := e.Do(interop.WithClient(t.Context(), &c.Client), interop.Message{Method: "prompts/get", Params: json.RawMessage(params)}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, c.told()); diff != "" {
+			t.Errorf("%s: %s", params, diff)
+		}
+	}
+	if name := e.ServerInfo(); !strings.Contains(string(name), `"s"`) {
+		t.Errorf("it is named %s", name)
+	}
+}
+
+// inMemory serves a server of the SDK's.
+func inMemory(t *testing.T, s *mcp.Server) mcp.Transport {
+	t.Helper()
+	client, end := mcp.NewInMemoryTransports()
+	session, err := s.Connect(context.WithoutCancel(t.Context()), end, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return client
+}

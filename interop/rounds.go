@@ -1,0 +1,202 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/conn"
+)
+
+const (
+	// maxRounds bounds how often one request is sent again with what its server asked for.
+	maxRounds = 10
+	// maxQuestions bounds what one result asks.
+	maxQuestions = 64
+	// busyPause is how long a server that asks for nothing, but to be asked again, is left
+	// alone at first (load shedding; 2026-07-28, basic/patterns/mrtr). It doubles, to
+	// maxBusyPause.
+	busyPause    = 100 * time.Millisecond
+	maxBusyPause = 5 * time.Second
+)
+
+// mayAsk reports a method whose result may ask for input (2026-07-28, basic/patterns/mrtr).
+func mayAsk(method string) bool {
+	return method == protocol.MethodToolsCall || method == "prompts/get" || method == "resources/read"
+}
+
+// exchange sends a request, and sees to it that its server learns what it asks for: a
+// modern client answers by itself, with its next request; any other is asked here. kind is
+// the type of the result, "" where it has none, or the method none that matters.
+func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMessage, kind string, err error) {
+	if result, err = e.do(ctx, m); err != nil || !mayAsk(m.Method) {
+		return result, "", err
+	}
+	if kind = resultType(result); kind != inputRequired || e.Era() != Modern {
+		return result, kind, nil
+	}
+	client, capabilities, ask := ClientOf(ctx), e.opts.Capabilities, e.opts.Receive
+	if client != nil {
+		capabilities, ask = client.declaredTo(Modern), client.Back
+	}
+	switch {
+	case client != nil && client.Era == Modern:
+		if _, _, err := readQuestions(result, capabilities); err != nil {
+			return nil, "", e.resultFault(m, err)
+		}
+		return result, kind, nil
+	case ask != nil && canBeAsked(capabilities):
+		return e.rounds(ctx, m, result, capabilities, ask)
+	case client != nil:
+		return nil, "", e.resultFault(m, errInputRequired)
+	}
+	return result, kind, nil
+}
+
+// rounds asks what the results of a server ask for and sends the request again, until there
+// is a result that asks for nothing.
+func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage, capabilities json.RawMessage, ask Peer) (json.RawMessage, string, error) {
+	outer := ctx
+	ctx, cancel := withDeadline(ctx, e.server.Timeouts.Total, defaultTotal)
+	defer cancel()
+	pause := busyPause
+	for range maxRounds {
+		asked, handle, err := readQuestions(result, capabilities)
+		if err != nil {
+			return nil, "", e.resultFault(m, err)
+		}
+		if len(asked) == 0 {
+			pauseFor(ctx, pause)
+			pause = min(2*pause, maxBusyPause)
+		}
+		answers, err := askAll(ctx, m, e.server.ID, asked, ask)
+		next := m
+		if err == nil {
+			next.Params, err = wire.Rewrite(paramsOf(m), wire.Edit{Key: "inputResponses", Value: answers}, wire.Edit{Key: "requestState", Value: handle})
+		}
+		if err != nil && ctx.Err() == nil {
+			return nil, "", e.resultFaultOf(siteKind(m.Method), m, err)
+		}
+		if err == nil {
+			result, err = e.do(ctx, next)
+		}
+		switch {
+		case outer.Err() != nil && err != nil:
+			return nil, "", outer.Err()
+		case ctx.Err() != nil && err != nil:
+			return nil, "", e.resultFaultOf(Timeout, m, context.Cause(ctx))
+		case err != nil:
+			return nil, "", err
+		}
+		if kind := resultType(result); kind != inputRequired {
+			return result, kind, nil
+		}
+	}
+	return nil, "", e.resultFault(m, &conn.ProtocolError{What: fmt.Sprintf("the server still asks for input after %d answers", maxRounds)})
+}
+
+// resultFault is the fault of a result that cannot be passed on.
+func (e *Endpoint) resultFault(m Message, err error) *Fault { return e.resultFaultOf(Protocol, m, err) }
+
+func (e *Endpoint) resultFaultOf(kind Kind, m Message, err error) *Fault {
+	name := paramName(m)
+	f := e.newFault(kind, m.Method+" "+protocol.Printable(name, 80), err)
+	if m.Method == protocol.MethodToolsCall {
+		f.Tool = name
+	}
+	return f
+}
+
+// pauseFor returns after d, or when ctx ends.
+func pauseFor(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// paramsOf is the params of m, an object.
+func paramsOf(m Message) json.RawMessage {
+	if m.Params == nil {
+		return json.RawMessage(`{}`)
+	}
+	return m.Params
+}
+
+// inputRequest is one thing that a result asks for.
+type inputRequest struct {
+	key, method string
+	params      json.RawMessage
+}
+
+// readQuestions reads a result that asks for input from a client with such capabilities.
+// handle is its requestState, nil where it has none.
+func readQuestions(result, capabilities json.RawMessage) (asked []inputRequest, handle json.RawMessage, err error) {
+	handle, busy := wire.Lookup(result, "requestState")
+	requests, ok := wire.Lookup(result, "inputRequests")
+	members, err := wire.Members(requests)
+	switch {
+	case !ok && !busy:
+		return nil, nil, &conn.ProtocolError{What: "the server asks for input, and not for what"}
+	case ok && err != nil, wire.Unique(members) != nil:
+		return nil, nil, &conn.ProtocolError{What: "inputRequests that are no object", Cause: err}
+	case len(members) > maxQuestions:
+		return nil, nil, &conn.ProtocolError{What: fmt.Sprintf("the server asks for %d things at once", len(members))}
+	}
+	for i := range members {
+		q := inputRequest{key: members[i].Key}
+		q.method, _ = protocol.LookupString(members[i].Value, "method")
+		q.params, _ = wire.Lookup(members[i].Value, "params")
+		if !mayBeAsked(capabilities, q.method, q.params) {
+			return nil, nil, &conn.ProtocolError{What: "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare"}
+		}
+		asked = append(asked, q)
+	}
+	return asked, handle, nil
+}
+
+// askAll asks everything at once and gives the answers by key, an object; nil where nothing
+// is asked. The first that is refused ends the others.
+func askAll(ctx context.Context, m Message, server string, asked []inputRequest, ask Peer) (json.RawMessage, error) {
+	if len(asked) == 0 {
+		return nil, ctx.Err()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	answers := make([]json.RawMessage, len(asked))
+	var asking sync.WaitGroup
+	for i, q := range asked {
+		asking.Go(func() {
+			answer, err := ask(ctx, Message{
+				ID: wire.Quote(q.key), Method: q.method, Params: q.params, Era: Modern,
+				Caller: m.Caller, Of: m.Of, Server: server,
+			})
+			switch {
+			case err != nil: // not in the chain: it is not the server's
+				cancel(errors.New("the client does not answer " + q.method + ": " + err.Error()))
+			case !wire.Valid(answer):
+				cancel(errors.New("the client has no answer to " + q.method))
+			}
+			answers[i] = answer
+		})
+	}
+	asking.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	b := []byte{'{'}
+	for i, q := range asked {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, wire.Quote(q.key)...), ':'), answers[i]...)
+	}
+	return append(b, '}'), nil
+}

@@ -1,0 +1,230 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// talk is a request under way, while which the server may say and ask things.
+type talk struct {
+	ctx    context.Context // ends with it
+	client *Client         // whose it is; nil: nobody's who could be told
+	caller toolbox.Principal
+	of     uint64 // Message.Of of the request
+	limits *callDeadlines
+}
+
+// hears reports whether the client of t wants a notification that names no request.
+func (t *talk) hears(method string) bool {
+	return t.client != nil && t.client.Back != nil && t.client.hears(method)
+}
+
+// hears reports whether c wants a notification: a modern client without a level wants no
+// logs (2026-07-28, server/utilities/logging).
+func (c *Client) hears(method string) bool {
+	return method != protocol.NoteMessage || c.Era == Legacy || c.LogLevel != ""
+}
+
+// talks are the requests under way on one connection. Over stdio nothing in a message of the
+// server's says for which of them it is, and a connection may have many callers.
+type talks struct {
+	mu      sync.Mutex
+	last    uint64
+	open    map[uint64]*talk
+	first   *talk   // the first that had a client
+	several bool    // there were callers beside first's
+	sole    *Client // who alone has used the connection, as of its last request; nil: nobody, or many
+}
+
+// join notes a request under way under a number of its own, until leave.
+func (l *talks) join(t *talk) (of uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = map[uint64]*talk{}
+	}
+	l.last++
+	l.open[l.last] = t
+	switch c := t.client; {
+	case c == nil:
+	case l.first == nil:
+		l.first, l.sole = t, c
+	default:
+		l.several = l.several || t.caller != l.first.caller
+		if l.sole != nil && (l.several || c.Session == "" || c.Session != l.sole.Session) {
+			l.sole = nil
+		} else if l.sole != nil {
+			l.sole = c
+		}
+	}
+	return l.last
+}
+
+func (l *talks) leave(of uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, of)
+}
+
+// number is the request under way that has a number; nil: none.
+func (l *talks) number(of uint64) *talk {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open[of]
+}
+
+// listener is who takes a notification that names no request: the request under way that it
+// can only be for, else the client that alone has used the connection. On a connection that
+// has had several callers nobody does: what it is about may be another's.
+func (l *talks) listener(method string) Peer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.several {
+		return nil
+	}
+	var newest uint64
+	for of, t := range l.open {
+		switch {
+		case !t.hears(method):
+		case newest != 0 && l.sole == nil:
+			return nil
+		default:
+			newest = max(newest, of)
+		}
+	}
+	switch {
+	case newest != 0:
+		return l.open[newest].client.Back
+	case l.sole != nil && l.sole.hears(method):
+		return l.sole.Always
+	}
+	return nil
+}
+
+// asked is who is asked what names no request: the only one under way, else
+// the session of the client that alone has used the connection.
+func (l *talks) asked() (*talk, Peer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) == 1 {
+		for _, t := range l.open {
+			return t, nil
+		}
+	}
+	if l.sole != nil {
+		return nil, l.sole.Always
+	}
+	return nil, nil
+}
+
+// hold stops the silence of all requests under way: the server waits for an answer.
+func (l *talks) hold() (release func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var releases []func()
+	for _, t := range l.open {
+		releases = append(releases, t.limits.hold())
+	}
+	return func() {
+		for _, release := range releases {
+			release()
+		}
+	}
+}
+
+// receiver passes on what belongs to a request: each message is a sign of life. What is
+// about a list or a resource is everybody's, on whatever stream it comes.
+func (e *Endpoint) receiver(m Message, client *Client, token json.RawMessage, heard func()) conn.Receiver {
+	return func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
+		heard()
+		if conn.ConcernsAll(from.Method) {
+			from.Of = 0
+			return e.received(ctx, from)
+		}
+		n := e.receivedFrom(from)
+		n.Of = m.Of
+		if m.back == nil || client != nil && !client.hears(n.Method) || !e.discreet(&n) {
+			return nil, nil
+		}
+		if n.Method == protocol.NoteProgress && token != nil {
+			params, err := wire.Rewrite(n.Params, wire.Edit{Key: "progressToken", Value: token})
+			if err != nil {
+				return nil, nil //nolint:nilerr // it names two tokens
+			}
+			n.Params = params
+		}
+		return m.back(ctx, n)
+	}
+}
+
+// received takes the server's requests, and notifications that belong to no request of ours.
+func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMessage, error) {
+	m := e.receivedFrom(from)
+	if !e.discreet(&m) {
+		return nil, nil
+	}
+	t := e.talks.number(m.Of)
+	if m.Of = 0; t != nil {
+		m.Of = t.of
+	}
+	switch {
+	case m.Method == protocol.NoteAcknowledged: // late: the subscription is the endpoint's own
+		return nil, nil
+	case m.ID != nil && e.opts.lane:
+		return e.question(ctx, t, m)
+	case m.ID != nil:
+	case conn.ConcernsAll(m.Method), !e.opts.lane && strings.HasPrefix(m.Method, "notifications/tasks"):
+		e.changed(m)
+	case e.opts.outside != nil:
+		if takes := e.talks.listener(m.Method); takes != nil {
+			return takes(ctx, m)
+		}
+		e.opts.outside(m)
+	}
+	if e.opts.Receive != nil && !e.opts.lane {
+		return e.opts.Receive(ctx, m)
+	}
+	return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
+}
+
+// changed notes that a list, a resource or a task has changed.
+func (e *Endpoint) changed(m Message) {
+	if m.Method == protocol.NoteToolsChanged {
+		e.listChanged()
+	}
+	if e.opts.outside != nil {
+		e.opts.outside(m)
+	}
+}
+
+// question asks the client of a lane what its server asks. A client is never asked what it
+// has not declared.
+func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMessage, error) {
+	refusal := &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
+	if !mayBeAsked(e.opts.Capabilities, m.Method, m.Params) {
+		return nil, refusal
+	}
+	ask := Peer(nil)
+	if t == nil {
+		t, ask = e.talks.asked()
+	}
+	if t != nil && t.client != nil {
+		m.Of, m.Caller, ask = t.of, t.caller, t.client.Back
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(t.ctx, cancel)()
+	}
+	if ask == nil {
+		return nil, refusal
+	}
+	defer e.talks.hold()()
+	return ask(ctx, m)
+}
