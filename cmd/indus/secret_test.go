@@ -115,8 +115,10 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 		{"stderr", "-exit"}, {"stderr", "-hang server/discover,initialize"}, {"stdout", "-era legacy"}, {"initialize", "-era legacy"}, {"initialize,server/discover", "-era legacy -probe empty"},
 		{"server/discover", "-era modern"}, {"tools/list", ""}, {"tools/call", ""}, {"info", "-era legacy"}, {"info", "-era modern"},
 		{"version", "-era legacy"}, {"version", "-era modern"}, {"progress", "-era legacy"}, {"progress", "-era modern"},
+		{"prompts/list,resources/list,resources/read,completion/complete", "-era legacy"},
 	}
 	http := []place{
+		{"prompts/list,resources/list,resources/read,completion/complete", ""},
 		{"status", "-status 401"}, {"status", "-status 500"}, {"status", "-status 307"}, {"status", "-status 404"}, {"status", "-status 404 -sse"}, {"initialize,server/discover", "-sse-answers"},
 		{"tools/list", "-sse-answers"}, {"tools/call", "-sse-answers"}, {"tools/call", "-sse"}, {"tools/call", "-era legacy"},
 	}
@@ -124,10 +126,17 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			config := file("servers.json", `{"servers":{"one":`+row+`}}`)
 			masked, everything := false, ""
-			for _, args := range []string{
+			lines := []string{
 				"mcp ls", "mcp ls --json", "mcp doctor", "mcp doctor --json", "mcp get one", "mcp get one --json", "mcp tools -v", "mcp tools --json", "mcp lint",
 				"mcp call one__progress", "mcp call one__progress --json", "mcp call one__nothing -v", "mcp log", "mcp log --json", "serve --stdio", "serve --stdio -v",
-			} {
+			}
+			if strings.Contains(name, "resources/read") { // what is beside tools
+				lines = []string{
+					"mcp prompts -v", "mcp prompts --json", "mcp prompt one__x", "mcp resources", "mcp read a://b --server one -v", "mcp read a://b --server one --json",
+					"mcp complete a://{b} b= --server one",
+				}
+			}
+			for _, args := range lines {
 				words := strings.Fields(args)
 				if !strings.HasPrefix(args, "mcp log") {
 					words = append(words, "--mcp", config)

@@ -29,6 +29,11 @@ Usage:
   indus mcp lint [SERVER]...         does every model provider take them?
   indus mcp doctor [SERVER]...       why does a server not work?
   indus mcp call TOOL [ARGUMENT]...  call one
+  indus mcp prompts [SERVER]...      what prompts do they have?
+  indus mcp prompt PROMPT [K=V]...   fill one in
+  indus mcp resources [SERVER]...    what resources do they have?
+  indus mcp read URI                 read one
+  indus mcp complete REF NAME=PREFIX what values may an argument have?
   indus mcp log                      what happened to which tools, and when?
   indus mcp accept [TOOL]...         which tools changed? approve what they are now
   indus mcp verify                   is the ledger as it was written?

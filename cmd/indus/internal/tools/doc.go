@@ -1,3 +1,3 @@
-// Package tools is the commands about the servers' tools: list them, call one, and lint
-// them for model providers.
+// Package tools is the commands about what servers have: tools, which are listed, called, and
+// linted for model providers, prompts, resources, and the values of their arguments.
 package tools

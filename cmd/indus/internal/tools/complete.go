@@ -1,0 +1,111 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/spf13/cobra"
+)
+
+type completeFlags struct {
+	besideFlags
+	server string
+}
+
+func newComplete(s show.Streams) *cobra.Command {
+	var f completeFlags
+	cmd := &cobra.Command{
+		Use:               "complete REF NAME=PREFIX [NAME=VALUE]...",
+		Short:             "Ask a server for values of an argument",
+		Long:              completeHelp,
+		ValidArgsFunction: f.completeOwner,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return command.Usagef("mcp complete needs a prompt or the template of a URI, and NAME=PREFIX: indus mcp prompts and resources list them")
+			}
+			return f.complete(cmd.Context(), args[0], args[1:], s)
+		},
+	}
+	f.Add(cmd)
+	cmd.Flags().StringVar(&f.server, "server", "", "the server that has the template")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
+	_ = cmd.RegisterFlagCompletionFunc("server", f.CompleteServers(math.MaxInt))
+	return cmd
+}
+
+const completeHelp = `Ask a server for the values that an argument of a prompt, or a variable of a resource
+template, may have, and print them, one a line. NAME=PREFIX is the one that is asked
+for, "NAME=" for all; what follows is already decided.
+
+Usage:
+  indus mcp complete [FLAG]... PROMPT NAME=PREFIX [NAME=VALUE]...
+  indus mcp complete [FLAG]... URI-TEMPLATE NAME=PREFIX [NAME=VALUE]...
+
+Flags:
+  --server SERVER  the server that has the template; needed where several may
+  --json           print the result as the server sent it, byte for byte` + command.ConfigFlagsHelp + `
+
+A session:
+  $ indus mcp complete everything__completable-prompt department=E
+  Engineering
+  $ indus mcp complete everything__completable-prompt name= department=Sales
+  $ indus mcp complete 'demo://resource/dynamic/text/{resourceId}' resourceId=1
+
+` + command.ExitHelp
+
+func (f *completeFlags) complete(ctx context.Context, ref string, words []string, s show.Streams) error {
+	decided, err := textArguments(words)
+	if err != nil {
+		return err
+	}
+	var b *besideServers
+	var server string
+	var of map[string]string
+	if strings.ContainsAny(ref, ":{") {
+		of = map[string]string{"type": "ref/resource", "uri": ref}
+		b, server, err = f.ownerOf(ctx, ref, f.server, s)
+	} else {
+		var row besideRow
+		b, row, err = f.findPrompt(ctx, ref, s)
+		server, of = row.server, map[string]string{"type": "ref/prompt", "name": row.Name}
+	}
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	name, prefix, _ := strings.Cut(words[0], "=")
+	delete(decided, name)
+	params := map[string]any{"ref": of, "argument": map[string]string{"name": name, "value": prefix}}
+	if len(decided) > 0 {
+		params["context"] = map[string]any{"arguments": decided}
+	}
+	result, err := b.ask(ctx, server, "completion/complete", params)
+	if err != nil {
+		return command.Explain(err)
+	}
+	if f.asJSON {
+		return s.WriteJSON(result)
+	}
+	var got struct {
+		Completion struct {
+			Values  []string `json:"values"`
+			HasMore bool     `json:"hasMore"`
+		} `json:"completion"`
+	}
+	if err := json.Unmarshal(result, &got); err != nil {
+		return interop.NewFault(interop.Protocol, server, "completion/complete", err)
+	}
+	var p show.Page
+	for _, v := range got.Completion.Values {
+		p.Printf("%s\n", v)
+	}
+	if got.Completion.HasMore {
+		s.Reportf("there are more: a longer prefix shows others")
+	}
+	return s.Print(&p)
+}

@@ -1,0 +1,277 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/spf13/cobra"
+)
+
+func newPrompts(s show.Streams) *cobra.Command {
+	var f besideFlags
+	cmd := &cobra.Command{
+		Use:               "prompts [SERVER]...",
+		Short:             "List the prompts of every server, or of some",
+		Long:              promptsHelp,
+		ValidArgsFunction: f.CompleteServers(math.MaxInt),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.listPrompts(cmd.Context(), args, s)
+		},
+	}
+	f.Add(cmd)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+const promptsHelp = `List the prompts of every configured server, or of some: the name by which "indus mcp
+prompt" takes each, its arguments (a "?" marks what may be left out) and what it does.
+
+Usage:
+  indus mcp prompts [FLAG]... [SERVER]...
+
+Flags:
+  --json       print a JSON array: an object a prompt, with name, server and prompt,
+               which is the prompt as its server wrote it` + command.ConfigFlagsHelp + `
+
+A session:
+  $ indus mcp prompts --mcp servers.json
+  everything  4 prompts
+    everything__args-prompt(city, state?)
+        A prompt with two arguments, one required and one optional
+    …
+
+` + command.ExitHelp
+
+func (f *besideFlags) listPrompts(ctx context.Context, words []string, s show.Streams) error {
+	servers, err := f.Choose(ctx, words, command.IsServer, s)
+	if err != nil {
+		return err
+	}
+	b, err := f.connect(ctx, servers, s)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	rows, err := b.lists(ctx, s, promptLists)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		type row struct {
+			Name   string          `json:"name"`
+			Server string          `json:"server"`
+			Prompt json.RawMessage `json:"prompt"`
+		}
+		out := make([]row, len(rows))
+		for i, r := range rows {
+			out[i] = row{r.qualified(), r.server, r.raw}
+		}
+		return s.WriteIndented(out)
+	}
+	var p show.Page
+	for server, some := range byServer(rows, func(r besideRow) string { return r.server }) {
+		if p.Len() > 0 {
+			p.Printf("\n")
+		}
+		p.Printf("%s  %s\n", server, show.Count(len(some), "prompt"))
+		for _, r := range some {
+			p.Printf("  %s\n", promptSignature(r))
+			if text := show.Summary(r.Description); text != "" {
+				p.Printf("      %s\n", text)
+			}
+		}
+	}
+	return s.Print(&p)
+}
+
+func promptSignature(r besideRow) string {
+	var args []string
+	for _, a := range r.Arguments {
+		if !a.Required {
+			a.Name += "?"
+		}
+		args = append(args, a.Name)
+	}
+	if args == nil {
+		return r.qualified()
+	}
+	return r.qualified() + "(" + strings.Join(args, ", ") + ")"
+}
+
+func newPrompt(s show.Streams) *cobra.Command {
+	var f besideFlags
+	cmd := &cobra.Command{
+		Use:               "prompt PROMPT [ARGUMENT]...",
+		Short:             "Get a prompt, filled in",
+		Long:              promptHelp,
+		ValidArgsFunction: f.completeOwner,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return command.Usagef("mcp prompt needs the name of a prompt: indus mcp prompts lists them")
+			}
+			return f.prompt(cmd.Context(), args[0], args[1:], s)
+		},
+	}
+	f.Add(cmd)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
+	return cmd
+}
+
+const promptHelp = `Get a prompt, by the name that "indus mcp prompts" shows, with its arguments filled in,
+and print its messages. Where they are not one message of the user's alone, a line
+[ROLE] is before each.
+
+Usage:
+  indus mcp prompt [FLAG]... PROMPT [KEY=VALUE]...
+
+Flags:
+  --json       print the result as the server sent it, byte for byte` + command.ConfigFlagsHelp + `
+
+A session:
+  $ indus mcp prompt everything__args-prompt city=Pune
+  What's weather in Pune?
+  $ indus mcp prompt everything__args-prompt city=Pune | indus -p -
+
+` + command.ExitHelp
+
+func (f *besideFlags) prompt(ctx context.Context, name string, words []string, s show.Streams) error {
+	given, err := textArguments(words)
+	if err != nil {
+		return err
+	}
+	b, row, err := f.findPrompt(ctx, name, s)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if err := checkArguments(row, given, s); err != nil {
+		return err
+	}
+	params := map[string]any{"name": row.Name}
+	if len(given) > 0 {
+		params["arguments"] = given
+	}
+	result, err := b.ask(ctx, row.server, "prompts/get", params)
+	if err != nil {
+		return command.Explain(err)
+	}
+	if f.asJSON {
+		return s.WriteJSON(result)
+	}
+	return writeMessages(s, result)
+}
+
+// findPrompt is the prompt of a name, and its server. The caller closes what it gets.
+func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Streams) (*besideServers, besideRow, error) {
+	c, err := f.Load(ctx, s, command.UnexpectedNotes)
+	if err != nil {
+		return nil, besideRow{}, err
+	}
+	mayOwn := func(o interop.Server) bool { return interop.Server{ID: o.ID}.MayOwn(name) }
+	if row, ok := command.IdleRow(c, mayOwn); ok && !slices.ContainsFunc(c.Servers(), mayOwn) {
+		return nil, besideRow{}, command.NotStarted(row)
+	}
+	b, err := f.connect(ctx, owners(c.Servers(), name), s)
+	if err != nil {
+		return nil, besideRow{}, err
+	}
+	rows, err := b.lists(ctx, s, promptLists)
+	if i := slices.IndexFunc(rows, func(r besideRow) bool { return r.qualified() == name }); i >= 0 {
+		return b, rows[i], nil
+	}
+	b.Close()
+	if err != nil {
+		return nil, besideRow{}, err
+	}
+	known := show.Names(rows, besideRow.qualified)
+	return nil, besideRow{}, command.Usagef("no prompt %q%s", name, cmp.Or(command.DidYouMean(name, known), "; indus mcp prompts lists them"))
+}
+
+// textArguments reads KEY=VALUE: the arguments of prompts are texts.
+func textArguments(words []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, w := range words {
+		key, value, ok := strings.Cut(w, "=")
+		if _, twice := out[key]; !ok || key == "" || twice {
+			return nil, command.Usagef("%q: write each argument once, as KEY=VALUE", w)
+		}
+		out[key] = value
+	}
+	return out, nil
+}
+
+// checkArguments refuses what the prompt does not work without, and reports what it does not declare.
+func checkArguments(r besideRow, given map[string]string, s show.Streams) error {
+	var known, missing []string
+	for _, a := range r.Arguments {
+		known = append(known, a.Name)
+		if _, ok := given[a.Name]; a.Required && !ok {
+			missing = append(missing, a.Name+"=…")
+		}
+	}
+	if missing != nil {
+		return command.Usagef("%s: missing %s", promptSignature(r), strings.Join(missing, " "))
+	}
+	for key := range given {
+		if !slices.Contains(known, key) {
+			s.Reportf("%s: the prompt declares no argument %q%s", r.qualified(), key, command.DidYouMean(key, known))
+		}
+	}
+	return nil
+}
+
+// writeMessages prints the messages of a prompt for a person.
+func writeMessages(s show.Streams, result json.RawMessage) error {
+	var got struct {
+		Messages []struct {
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+	}
+	if err := json.Unmarshal(result, &got); err != nil {
+		return s.WriteText(show.IndentJSON(result))
+	}
+	for _, m := range got.Messages {
+		var b strings.Builder
+		if len(got.Messages) > 1 || m.Role != "user" {
+			b.WriteString(blockLabel(m.Role) + "\n")
+		}
+		b.WriteString(describeContent(m.Content))
+		if err := s.WriteText(b.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describeContent is a content block, as the wire has it, as text.
+func describeContent(raw json.RawMessage) string {
+	if kind, _ := wire.Lookup(raw, "type"); string(kind) == `"text"` {
+		if text, ok := wire.Lookup(raw, "text"); ok {
+			if s, ok := wire.Unquote(text); ok {
+				return s
+			}
+		}
+	}
+	return describe(toolbox.Block{Wire: toolbox.Wire{JSON: raw}})
+}
+
+// completeOwner offers the beginnings of names: of prompts the ledger knows nothing, and completion
+// starts no server.
+func (f *besideFlags) completeOwner(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	const d = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	c, err := f.ReadDry(cmd.Context())
+	if err != nil || len(args) > 0 {
+		return nil, d
+	}
+	return command.WithPrefix(typed, show.Names(c.Servers(), func(o interop.Server) string { return o.ID + interop.Qualifier })), d
+}

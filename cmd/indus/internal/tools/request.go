@@ -1,0 +1,173 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/schema"
+)
+
+// beside is what servers have beside their tools.
+type beside struct {
+	capability string // under which a server declares it
+	method     string // that lists it
+	member     string // of the result, which has the rows
+}
+
+var (
+	promptLists   = beside{"prompts", "prompts/list", "prompts"}
+	resourceLists = beside{"resources", "resources/list", "resources"}
+	templateLists = beside{"resources", "resources/templates/list", "resourceTemplates"}
+)
+
+// besideRow is one prompt, resource or template of a server.
+type besideRow struct {
+	server string
+	raw    json.RawMessage
+	about
+}
+
+// about is what is read of a row.
+type about struct {
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	URI         string           `json:"uri"`
+	URITemplate string           `json:"uriTemplate"`
+	MimeType    string           `json:"mimeType"`
+	Arguments   []promptArgument `json:"arguments"`
+}
+
+type promptArgument struct {
+	Name     string `json:"name"`
+	Required bool   `json:"required"`
+}
+
+// qualified is what a prompt is called beside those of other servers.
+func (r besideRow) qualified() string { return interop.QualifiedName(r.server, r.Name) }
+
+// besideFlags are the flags of the commands about prompts and resources.
+type besideFlags struct {
+	command.ConfigFlags
+	asJSON bool
+}
+
+// connect is the servers that a command is about. The caller closes what it gets.
+func (f *besideFlags) connect(ctx context.Context, servers []interop.Server, s show.Streams) (*besideServers, error) {
+	c, err := command.Connect(ctx, servers, schema.Original, s)
+	if err != nil {
+		return nil, err
+	}
+	return &besideServers{Connection: c, down: command.ReportDown(c.Fleet, s)}, nil
+}
+
+// besideServers are servers that are asked for what they have beside tools.
+type besideServers struct {
+	*command.Connection
+	down error // the fault of one that is down, which was reported
+}
+
+// ask sends a request to one of them.
+func (b *besideServers) ask(ctx context.Context, server, method string, params any) (json.RawMessage, error) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	result, err := b.Fleet.Request(ctx, server, interop.Message{Method: method, Params: raw})
+	if err != nil {
+		return nil, err
+	}
+	if kind, ok := wire.Lookup(result, "resultType"); ok && string(kind) != `"complete"` {
+		return nil, interop.NewFault(interop.Protocol, server, method, fmt.Errorf("it answers with %s, which nobody can give here", show.Cut(string(kind), 40)))
+	}
+	return result, nil
+}
+
+const (
+	maxListPages = 100    // of one list: a server whose pages have no end is left there
+	maxListRows  = 10_000 // of one list
+)
+
+// list is what one server has; what it does not declare it is not asked for.
+func (b *besideServers) list(ctx context.Context, server string, of beside) (rows []besideRow, err error) {
+	if e, err := b.Fleet.Endpoint(server, ""); err != nil || !declares(e.Capabilities(), of.capability) {
+		return nil, err
+	}
+	params := map[string]json.RawMessage{}
+	for range maxListPages {
+		result, err := b.ask(ctx, server, of.method, params)
+		if rpc, ok := errors.AsType[*interop.RPCError](err); ok && rpc.Code == interop.CodeMethodNotFound {
+			return rows, nil // servers declare resources and have no templates
+		}
+		if err != nil {
+			return rows, err
+		}
+		list, _ := wire.Lookup(result, of.member)
+		raws, err := wire.Elements(list)
+		if err != nil {
+			return rows, interop.NewFault(interop.Protocol, server, of.method, fmt.Errorf("%q is no list", of.member))
+		}
+		for _, raw := range raws {
+			row := besideRow{server: server, raw: raw}
+			if json.Unmarshal(raw, &row.about) == nil {
+				rows = append(rows, row)
+			}
+		}
+		next, more := wire.Lookup(result, "nextCursor")
+		if !more || string(next) == "null" || string(next) == string(params["cursor"]) || len(rows) >= maxListRows {
+			return rows, nil
+		}
+		params["cursor"] = next
+	}
+	return rows, nil
+}
+
+func declares(capabilities json.RawMessage, name string) bool {
+	v, ok := wire.Lookup(capabilities, name)
+	return ok && string(v) != "null"
+}
+
+// lists is what all of them have, in their order. One that fails is reported, and its error is that of
+// all where nothing was listed.
+func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...beside) (rows []besideRow, failed error) {
+	failed = b.down
+	if failed != nil {
+		failed = command.Said(failed)
+	}
+	for _, st := range b.Fleet.Status() {
+		if st.Fault != nil {
+			continue
+		}
+		for _, of := range kinds {
+			some, err := b.list(ctx, st.Server, of)
+			rows = append(rows, some...)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err != nil {
+				err = command.Explain(err)
+				s.Reportf("%s", err)
+				failed = command.Said(err)
+			}
+		}
+	}
+	if len(rows) > 0 {
+		failed = nil
+	}
+	return rows, failed
+}
+
+// owners is the servers whose id a qualified name begins with, or else all.
+func owners(servers []interop.Server, name string) []interop.Server {
+	may := slices.DeleteFunc(slices.Clone(servers), func(o interop.Server) bool { return !(interop.Server{ID: o.ID}).MayOwn(name) })
+	if len(may) == 0 {
+		return servers
+	}
+	return may
+}

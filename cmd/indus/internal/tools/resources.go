@@ -1,0 +1,280 @@
+package tools
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/spf13/cobra"
+)
+
+func newResources(s show.Streams) *cobra.Command {
+	var f besideFlags
+	cmd := &cobra.Command{
+		Use:               "resources [SERVER]...",
+		Short:             "List the resources of every server, or of some",
+		Long:              resourcesHelp,
+		ValidArgsFunction: f.CompleteServers(math.MaxInt),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.listResources(cmd.Context(), args, s)
+		},
+	}
+	f.Add(cmd)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+const resourcesHelp = `List the resources of every configured server, or of some: the URI by which "indus mcp
+read" takes each, its type and what it is. What has {…} in it is a template, whose
+variables "indus mcp complete" may know values for.
+
+Usage:
+  indus mcp resources [FLAG]... [SERVER]...
+
+Flags:
+  --json       print a JSON array: an object a resource, with server, and uri and
+               resource, or uriTemplate and template: as its server wrote it` + command.ConfigFlagsHelp + `
+
+A session:
+  $ indus mcp resources --mcp servers.json
+  everything  7 resources, 2 templates
+    demo://resource/static/document/architecture.md  text/markdown
+        Static document file exposed from /docs: architecture.md
+    demo://resource/dynamic/text/{resourceId}  text/plain
+    …
+
+` + command.ExitHelp
+
+func (f *besideFlags) listResources(ctx context.Context, words []string, s show.Streams) error {
+	servers, err := f.Choose(ctx, words, command.IsServer, s)
+	if err != nil {
+		return err
+	}
+	b, err := f.connect(ctx, servers, s)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	rows, err := b.lists(ctx, s, resourceLists, templateLists)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		type row struct {
+			Server      string          `json:"server"`
+			URI         string          `json:"uri,omitempty"`
+			Resource    json.RawMessage `json:"resource,omitempty"`
+			URITemplate string          `json:"uriTemplate,omitempty"`
+			Template    json.RawMessage `json:"template,omitempty"`
+		}
+		out := make([]row, len(rows))
+		for i, r := range rows {
+			out[i] = row{Server: r.server, URI: r.URI, Resource: r.raw}
+			if r.URITemplate != "" {
+				out[i] = row{Server: r.server, URITemplate: r.URITemplate, Template: r.raw}
+			}
+		}
+		return s.WriteIndented(out)
+	}
+	var p show.Page
+	for server, some := range byServer(rows, func(r besideRow) string { return r.server }) {
+		if p.Len() > 0 {
+			p.Printf("\n")
+		}
+		templates := 0
+		for _, r := range some {
+			if r.URITemplate != "" {
+				templates++
+			}
+		}
+		p.Printf("%s  %s, %s\n", server, show.Count(len(some)-templates, "resource"), show.Count(templates, "template"))
+		for _, r := range some {
+			p.Printf("  %s\n", strings.TrimSpace(r.URI+r.URITemplate+"  "+r.MimeType))
+			if text := show.Summary(r.Description); text != "" {
+				p.Printf("      %s\n", text)
+			}
+		}
+	}
+	return s.Print(&p)
+}
+
+type readFlags struct {
+	besideFlags
+	server, file string
+}
+
+func newRead(s show.Streams) *cobra.Command {
+	var f readFlags
+	cmd := &cobra.Command{
+		Use:   "read URI",
+		Short: "Read a resource",
+		Long:  readHelp,
+		Args:  command.AtMost(1, "URI"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return command.Usagef("mcp read needs a URI: indus mcp resources lists them")
+			case f.asJSON && f.file != "":
+				return command.Usagef("--json and --output exclude each other")
+			case f.file == "" && cmd.Flags().Changed("output"):
+				return command.Usagef("--output is empty: name a file")
+			}
+			return f.read(cmd.Context(), args[0], s)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f.Add(cmd)
+	cmd.Flags().StringVar(&f.server, "server", "", "the server that has it")
+	cmd.Flags().StringVarP(&f.file, "output", "o", "", "write it into a file")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
+	_ = cmd.RegisterFlagCompletionFunc("server", f.CompleteServers(math.MaxInt))
+	return cmd
+}
+
+const readHelp = `Read a resource, by a URI that "indus mcp resources" shows or that a template there
+makes, and print it: as it is in a pipe, and on a terminal text alone.
+
+Usage:
+  indus mcp read [FLAG]... URI
+
+Flags:
+  --server SERVER  the server that has it; needed where several may
+  -o, --output FILE
+                   write it into a file, whatever it is
+  --json           print the result as the server sent it, byte for byte` + command.ConfigFlagsHelp + `
+
+A session:
+  $ indus mcp read demo://resource/dynamic/text/1
+  Resource 1: This is a plaintext resource created at 10:03:41 AM
+  $ indus mcp read demo://resource/dynamic/blob/1 -o one.bin
+
+` + command.ExitHelp
+
+// codeNotFound is what servers of before 2026-07-28 say of a resource that is not there.
+const codeNotFound = -32002
+
+func (f *readFlags) read(ctx context.Context, uri string, s show.Streams) error {
+	b, server, err := f.ownerOf(ctx, uri, f.server, s)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	result, err := b.ask(ctx, server, "resources/read", map[string]string{"uri": uri})
+	if rpc, ok := errors.AsType[*interop.RPCError](err); ok && (rpc.Code == interop.CodeInvalidParams || rpc.Code == codeNotFound) {
+		return &command.ExitError{Err: command.Explain(err), Try: "indus mcp resources lists those that there are"}
+	}
+	if err != nil {
+		return command.Explain(err)
+	}
+	if f.asJSON {
+		return s.WriteJSON(result)
+	}
+	var got struct {
+		Contents []struct {
+			URI      string  `json:"uri"`
+			MimeType string  `json:"mimeType"`
+			Text     *string `json:"text"`
+			Blob     string  `json:"blob"`
+		} `json:"contents"`
+	}
+	if err := json.Unmarshal(result, &got); err != nil {
+		return interop.NewFault(interop.Protocol, server, "resources/read", err)
+	}
+	_, person := show.Terminal(s.Out)
+	person = person && f.file == ""
+	var all []byte
+	for _, c := range got.Contents {
+		switch {
+		case c.Text != nil && person:
+			err = s.WriteText(*c.Text)
+		case c.Text != nil:
+			all = append(all, *c.Text...)
+		case person:
+			s.Reportf("it is binary: a pipe takes it, or -o FILE")
+			err = s.WriteText(blockLabel("resource", c.URI, c.MimeType, decodedSize(c.Blob)))
+		default:
+			var bytes []byte
+			if bytes, err = base64.StdEncoding.DecodeString(c.Blob); err != nil {
+				err = interop.NewFault(interop.Protocol, server, "resources/read", fmt.Errorf("its blob is no base64: %w", err))
+			}
+			all = append(all, bytes...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case person:
+		return nil
+	case f.file != "":
+		return command.AsUsage(os.WriteFile(f.file, all, 0o666))
+	}
+	_, err = s.Out.Write(all)
+	return err
+}
+
+// ownerOf is the server that has a URI: the one that is named, that lists it, of whose templates it is made,
+// or that alone has resources. The caller closes what it gets.
+func (f *besideFlags) ownerOf(ctx context.Context, uri, named string, s show.Streams) (*besideServers, string, error) {
+	var words []string
+	if named != "" {
+		words = []string{named}
+	}
+	servers, err := f.Choose(ctx, words, command.IsServer, s)
+	if err != nil {
+		return nil, "", err
+	}
+	b, err := f.connect(ctx, servers, s)
+	if err != nil {
+		return nil, "", err
+	}
+	server, err := b.owner(ctx, uri, named, s)
+	if err != nil {
+		b.Close()
+		return nil, "", err
+	}
+	return b, server, nil
+}
+
+func (b *besideServers) owner(ctx context.Context, uri, named string, s show.Streams) (string, error) {
+	if named != "" {
+		if b.down != nil {
+			return "", command.Said(b.down)
+		}
+		return named, nil
+	}
+	rows, err := b.lists(ctx, s, resourceLists, templateLists)
+	if err != nil {
+		return "", err
+	}
+	made := func(r besideRow) bool { // by the text before the template's first variable
+		before, _, variable := strings.Cut(r.URITemplate, "{")
+		return variable && before != "" && strings.HasPrefix(uri, before) || r.URITemplate == uri
+	}
+	for _, has := range []func(besideRow) bool{
+		func(r besideRow) bool { return r.URI == uri && uri != "" }, made, func(besideRow) bool { return true },
+	} {
+		var found []string
+		for _, r := range rows {
+			if has(r) && !slices.Contains(found, r.server) {
+				found = append(found, r.server)
+			}
+		}
+		switch {
+		case len(found) == 1:
+			return found[0], nil
+		case len(found) > 1:
+			return "", command.Usagef("%s may have %q: say which with --server", strings.Join(found, ", "), uri)
+		}
+	}
+	return "", errors.New("no server has resources")
+}
