@@ -180,7 +180,7 @@ func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Stream
 	if row, ok := command.IdleRow(c, mayOwn); ok && !slices.ContainsFunc(c.Servers(), mayOwn) {
 		return nil, besideRow{}, command.NotStarted(row)
 	}
-	b, err := f.connect(ctx, owners(c.Servers(), name), s)
+	b, err := f.connect(ctx, mayOwnPrompt(c.Servers(), name), s)
 	if err != nil {
 		return nil, besideRow{}, err
 	}

@@ -163,8 +163,8 @@ func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...besi
 	return rows, failed
 }
 
-// owners is the servers whose id a qualified name begins with, or else all.
-func owners(servers []interop.Server, name string) []interop.Server {
+// mayOwnPrompt is the servers whose id a qualified name begins with, or else all.
+func mayOwnPrompt(servers []interop.Server, name string) []interop.Server {
 	may := slices.DeleteFunc(slices.Clone(servers), func(o interop.Server) bool { return !(interop.Server{ID: o.ID}).MayOwn(name) })
 	if len(may) == 0 {
 		return servers
