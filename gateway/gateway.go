@@ -82,7 +82,7 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 		g.opts.Host.Keys = sealed.Random() // the same for all views, and for what the gateway itself seals
 	}
 	g.named = g.opts.Views
-	g.exchanges = newExchanges(sealed.Random(), &g.opts)
+	g.exchanges = newExchanges(g.opts.Host.Keys, &g.opts)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
 	g.lists = newServerLists(g)

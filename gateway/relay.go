@@ -110,29 +110,61 @@ func (g *Gateway) endpoints(others func(interop.Server) *interop.EndpointOptions
 	}
 }
 
-// upstream wraps what goes to a server, whatever way it was found: its requestState reaches a
-// modern client sealed, for it alone and for its request, and comes back as it was.
+// upstream wraps what goes to a server for a client, whatever way the server was found: the state of a
+// request and the ids of tasks reach the client sealed, for it alone, and come back as they were.
 func (g *Gateway) upstream(server string) func(next interop.Peer) interop.Peer {
 	return func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 			c := interop.ClientOf(ctx)
-			if c == nil || c.Era != interop.Modern || !mayAsk(m.Method) {
+			switch {
+			case c == nil:
 				return next(ctx, m)
+			case isTask(m.Method):
+				return g.upstreamTask(ctx, server, m, next)
+			case c.Era == interop.Modern && mayAsk(m.Method):
+				return g.upstreamAsking(ctx, server, m, next)
+			case c.Era == interop.Legacy && m.Method == protocol.MethodToolsCall && bytes.Contains(m.Params, []byte(`"task"`)):
+				if _, ok := wire.Lookup(m.Params, "task"); !ok {
+					break
+				}
+				result, err := next(ctx, m)
+				if _, created := wire.Lookup(result, "task"); err != nil || !created {
+					return result, err
+				}
+				return g.sealCreated(server, m, result, "task", "taskId")
 			}
-			var err error
-			if m.Params, err = g.openState(server, m); err != nil {
-				return nil, err
-			}
-			result, err := next(ctx, m)
-			if err != nil || !bytes.Contains(result, []byte(`input_required`)) {
-				return result, err
-			}
-			if kind, _ := protocol.LookupString(result, "resultType"); kind != "input_required" {
-				return result, nil
-			}
-			return g.sealState(ctx, server, m, result)
+			return next(ctx, m)
 		}
 	}
+}
+
+// upstreamAsking passes on a modern client's request whose result may ask, or be a task.
+func (g *Gateway) upstreamAsking(ctx context.Context, server string, m interop.Message, next interop.Peer) (json.RawMessage, error) {
+	var err error
+	if m.Params, err = g.openState(server, m); err != nil {
+		return nil, err
+	}
+	result, err := next(ctx, m)
+	if err != nil || !mayBeTyped(result) {
+		return result, err
+	}
+	switch kind, _ := protocol.LookupString(result, "resultType"); kind {
+	case "input_required":
+		return g.sealState(ctx, server, m, result)
+	case "task":
+		return g.sealCreated(server, m, result, "taskId")
+	}
+	return result, nil
+}
+
+// mayBeTyped is false for results that are neither questions nor tasks, at the cost of a look.
+func mayBeTyped(result json.RawMessage) bool {
+	for _, sign := range [...]string{"input_required", `"task"`, `\u`} {
+		if bytes.Contains(result, []byte(sign)) {
+			return true
+		}
+	}
+	return false
 }
 
 // openState is the params of a request with the server's own state.
