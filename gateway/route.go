@@ -39,6 +39,15 @@ func (v *view) route(ctx context.Context, row *methodRow, m interop.Message) (js
 		return v.readURI(ctx, row, m)
 	case byRef:
 		return v.complete(ctx, m)
+	case byTask:
+		server, _, err := v.gateway.taskOwner(m)
+		if err == nil && !v.scope.has(server) {
+			err = invalidParams(m, "the server that has this task is not in this view")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return v.ask(ctx, server, m)
 	}
 	return nil, methodNotFound(m)
 }
