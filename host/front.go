@@ -35,7 +35,8 @@ type Backend interface {
 	// [*interop.Fault] reaches the client as an internal error. The front adapts the
 	// result's hop fields (resultType, reserved _meta keys) to the client's era.
 	Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
-	// Watch reports notifications for all clients (notifications/tools/list_changed).
+	// Watch reports notifications for all clients (notifications/tools/list_changed). Updates of
+	// resources are not among them: see [NewFront].
 	// notify must not block. After stop has returned it is not called again.
 	Watch(notify func(interop.Message)) (stop func())
 }
@@ -50,6 +51,7 @@ type front struct {
 	exact        bool   // mend nothing
 	scope        string // of what may be cached: "public" where all see the same
 	kept         adaptedLists
+	shares       shares
 
 	mu        sync.Mutex
 	listeners map[*noteQueue]func(method string) bool
@@ -65,6 +67,7 @@ func newFront(b Backend, o *Options) *front {
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
 		scope: "public", exact: o.Exact,
 		listeners: map[*noteQueue]func(string) bool{},
+		shares:    shares{byKey: map[shareKey]*share{}, holds: map[toolbox.Principal]int{}},
 	}
 	if o.Principal != nil {
 		f.scope = "private"
@@ -120,7 +123,7 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	if r.era == interop.Modern {
 		switch r.method {
-		case protocol.MethodInitialize, protocol.MethodPing, protocol.MethodSetLevel, "resources/subscribe", "resources/unsubscribe":
+		case protocol.MethodInitialize, protocol.MethodPing, protocol.MethodSetLevel, protocol.MethodSubscribe, protocol.MethodUnsubscribe:
 			return methodNotFound(r.method)
 		case protocol.MethodDiscover:
 			return f.discover(ctx, r)
@@ -137,6 +140,10 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 			return methodNotFound(r.method)
 		case protocol.MethodSetLevel:
 			return f.setLevel(ctx, r)
+		case protocol.MethodSubscribe, protocol.MethodUnsubscribe:
+			if _, ok := f.backend.(subscriber); ok && r.session != nil {
+				return f.subscribed(ctx, r)
+			}
 		}
 	}
 	if r.method == protocol.MethodToolsList && r.session != nil {

@@ -147,7 +147,7 @@ func New(src toolbox.Source, opts *Options) *Host {
 // NewFront publishes any backend. It starts nothing. What a backend returns is
 // valid JSON that it does not change any more: the front keeps lists.
 //
-// A backend may have two more methods, which [Tools] has too. With
+// A backend may have more methods, of which [Tools] has the first two. With
 //
 //	Settle(ctx context.Context, p toolbox.Principal)
 //
@@ -157,7 +157,16 @@ func New(src toolbox.Source, opts *Options) *Host {
 //	CheckHeader(m Message, h http.Header) error
 //
 // it says why the Mcp-Param-* headers of a modern request do not match its
-// params (2026-07-28, streamable HTTP, "Server Validation").
+// params (2026-07-28, streamable HTTP, "Server Validation"). With
+//
+//	Subscribe(ctx context.Context, m Message, uri string, updated func(Message)) (stop func(), err error)
+//
+// it reports updates of a resource until stop is called: legacy clients may then send
+// resources/subscribe, and modern ones name resources in subscriptions/listen. m is the request
+// of the first of a caller's clients that asks; the others share what it gets, and ctx ends with
+// that request, not with the subscription. updated takes notifications/resources/updated, does
+// not block, and does nothing once stop was called; stop must not block either. An error is the
+// answer of resources/subscribe; a subscription of the modern era leaves the resource out.
 func NewFront(b Backend, opts *Options) *Host {
 	h := &Host{inFlight: map[client]int{}}
 	if opts != nil {

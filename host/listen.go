@@ -1,10 +1,12 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -12,26 +14,33 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// maxQueuedNotes bounds what may wait for a slow listener.
+// maxQueuedNotes bounds what may wait for a slow listener beside changes, which bound themselves:
+// a list or a resource that it asked for waits once.
 const maxQueuedNotes = 1024
 
-// noteQueue holds the notifications that wait for one listener. put never blocks, and the
-// same notification waits once, however often it is put.
+// maxQueuedBytes bounds what may wait of what servers say and ask outside of any request.
+const maxQueuedBytes = 4 << 20
+
+// noteQueue holds what waits to be sent to one listener. put and offer never block. A change
+// waits once, however often it is put, and nothing else takes its room.
 type noteQueue struct {
 	signal chan struct{} // one slot: something is there
 
-	mu    sync.Mutex
-	notes []interop.Message
+	mu      sync.Mutex
+	notes   []interop.Message
+	changed []string                   // what has, in order
+	changes map[string]interop.Message // the notifications of that
 }
 
 func newNoteQueue() *noteQueue { return &noteQueue{signal: make(chan struct{}, 1)} }
 
+// put adds broadcasts.
 func (b *noteQueue) put(notes ...interop.Message) {
 	b.mu.Lock()
 	for _, m := range notes {
-		if len(b.notes) < maxQueuedNotes && !slices.ContainsFunc(b.notes, func(o interop.Message) bool {
-			return o.Method == m.Method && string(o.Params) == string(m.Params)
-		}) {
+		if what := changeOf(m); what != "" {
+			b.change(what, m)
+		} else if len(b.notes) < maxQueuedNotes {
 			b.notes = append(b.notes, m)
 		}
 	}
@@ -39,8 +48,44 @@ func (b *noteQueue) put(notes ...interop.Message) {
 	b.wake()
 }
 
-// maxQueuedBytes bounds what may wait of what servers say and ask outside of any request.
-const maxQueuedBytes = 4 << 20
+// change adds a notification of a change, in the place of the one that waits. Call it with mu
+// held.
+func (b *noteQueue) change(what string, m interop.Message) {
+	if _, waits := b.changes[what]; !waits {
+		if len(b.changed) >= 2*maxQueuedNotes {
+			return
+		}
+		b.changed = append(b.changed, what)
+	}
+	if b.changes == nil {
+		b.changes = map[string]interop.Message{}
+	}
+	b.changes[what] = m
+}
+
+// putUpdate adds an update of the resource that the listener asked for, which may be of a part
+// of it: where several parts of it wait, the listener is to look at the whole.
+func (b *noteQueue) putUpdate(uri string, m interop.Message) {
+	b.mu.Lock()
+	what := updateOf(uri)
+	if before, waits := b.changes[what]; waits && !bytes.Equal(before.Params, m.Params) && updatedURI(before) != updatedURI(m) {
+		m.Params = append(append([]byte(`{"uri":`), wire.Quote(uri)...), '}')
+	}
+	b.change(what, m)
+	b.mu.Unlock()
+	b.wake()
+}
+
+// withdraw takes back the update of a resource.
+func (b *noteQueue) withdraw(uri string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	what := updateOf(uri)
+	if _, waits := b.changes[what]; waits {
+		delete(b.changes, what)
+		b.changed = slices.DeleteFunc(b.changed, func(other string) bool { return other == what })
+	}
+}
 
 // offer adds one that is no broadcast: each is one of its own, and half of the room is left for
 // those. It reports whether there was room.
@@ -62,7 +107,16 @@ func (b *noteQueue) offer(m interop.Message) bool {
 // restore puts back what could not be sent, before what has come since.
 func (b *noteQueue) restore(notes []interop.Message) {
 	b.mu.Lock()
-	b.notes = append(slices.Clip(notes), b.notes...)
+	var others []interop.Message
+	for _, m := range notes {
+		what := changeOf(m)
+		if what == "" {
+			others = append(others, m)
+		} else if _, waits := b.changes[what]; !waits {
+			b.change(what, m)
+		}
+	}
+	b.notes = append(others, b.notes...)
 	b.mu.Unlock()
 	b.wake()
 }
@@ -83,12 +137,34 @@ func (b *noteQueue) wake() {
 	}
 }
 
+// take takes all: what was said and asked, and then what has changed.
 func (b *noteQueue) take() []interop.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	notes := b.notes
-	b.notes = nil
+	for _, what := range b.changed {
+		notes = append(notes, b.changes[what])
+	}
+	b.notes, b.changed, b.changes = nil, nil, nil
 	return notes
+}
+
+// changeOf names what a notification says has changed; "": it says something else.
+func changeOf(m interop.Message) string {
+	switch {
+	case strings.HasSuffix(m.Method, "/list_changed"):
+		return m.Method
+	case m.Method == protocol.NoteResourceUpdated:
+		return updateOf(updatedURI(m))
+	}
+	return ""
+}
+
+func updateOf(uri string) string { return protocol.NoteResourceUpdated + " " + uri }
+
+func updatedURI(m interop.Message) string {
+	uri, _ := protocol.LookupString(m.Params, "uri")
+	return uri
 }
 
 // subscribe lets a queue have the backend's notifications that wanted takes; nil
@@ -153,25 +229,21 @@ func (f *front) close() {
 func listChanges() []struct{ field, feature, method string } {
 	return []struct{ field, feature, method string }{
 		{"toolsListChanged", "tools", protocol.NoteToolsChanged},
-		{"promptsListChanged", "prompts", "notifications/prompts/list_changed"},
-		{"resourcesListChanged", "resources", "notifications/resources/list_changed"},
+		{"promptsListChanged", "prompts", protocol.NotePromptsChanged},
+		{"resourcesListChanged", "resources", protocol.NoteResourcesChanged},
 	}
 }
 
-// agreeOn is the part of a filter that the capabilities declare, and the
-// notifications that it stands for.
-func agreeOn(filter, capabilities json.RawMessage) (agreed []byte, methods []string) {
-	agreed = []byte("{")
+// agreeOn is the part of a filter that the capabilities declare, as members of an object, and
+// the notifications that it stands for. What is agreed of resources is said by hold.
+func agreeOn(filter, capabilities json.RawMessage) (agreed [][]byte, methods []string) {
 	for _, c := range listChanges() {
 		if want, _ := wire.Lookup(filter, c.field); string(want) == "true" && protocol.Declares(capabilities, c.feature, "listChanged") {
-			if len(methods) > 0 {
-				agreed = append(agreed, ',')
-			}
-			agreed = append(append(append(agreed, '"'), c.field...), `":true`...)
+			agreed = append(agreed, []byte(`"`+c.field+`":true`))
 			methods = append(methods, c.method)
 		}
 	}
-	return append(agreed, '}'), methods
+	return agreed, methods
 }
 
 // listen answers subscriptions/listen when the subscription ends: with a result
@@ -181,6 +253,10 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	if len(filter) == 0 || filter[0] != '{' {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "subscriptions/listen lacks notifications")
 	}
+	uris, err := resourceFilter(filter)
+	if err != nil {
+		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "subscriptions/listen: %v", err)
+	}
 	d, err := f.describe(ctx, r)
 	if err != nil {
 		return f.failure(ctx, r, err)
@@ -189,9 +265,15 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	queue := newNoteQueue()
 	f.subscribe(queue, func(method string) bool { return slices.Contains(methods, method) })
 	defer f.unsubscribe(queue)
+	held := newHolding(f, queue)
+	defer held.end()
+	if uris = held.addAll(ctx, r, uris); len(uris) > 0 {
+		agreed = append(agreed, appendStrings([]byte(`"resourceSubscriptions":`), uris))
+	}
 	tag := append([]byte(`"_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
 	tag = append(tag, '}')
-	ack := append(append(append(append([]byte("{"), tag...), `,"notifications":`...), agreed...), '}')
+	ack := append(append([]byte("{"), tag...), `,"notifications":{`...)
+	ack = append(append(ack, bytes.Join(agreed, []byte(","))...), "}}"...)
 	if err := r.send(nil, protocol.NoteAcknowledged, ack); err != nil {
 		return frontAnswer{}
 	}

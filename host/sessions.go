@@ -26,6 +26,7 @@ type frontSession struct {
 	name   string       // interop.Client's Session
 	always interop.Peer // interop.Client's Always
 	notes  *noteQueue   // for a legacy client, once it is initialized
+	held   *holding     // what it subscribed to
 	// listWait is how long the first tools/list waits for servers; 0: not at all.
 	listWait time.Duration
 	// maxQuestions bounds what the client is asked at once, and streaming reports whether it listens
@@ -48,6 +49,7 @@ type frontSession struct {
 func newFrontSession(f *front) *frontSession {
 	s := &frontSession{front: f, name: rand.Text(), notes: newNoteQueue(), calls: map[string]*inFlight{}, maxQuestions: maxQuestions}
 	s.always = s.tell
+	s.held = newHolding(f, s.notes)
 	return s
 }
 
@@ -152,6 +154,7 @@ func (s *frontSession) end(cause error) {
 	s.mu.Unlock()
 	s.front.unsubscribe(s.notes)
 	s.hearNoMore(cause)
+	s.held.end()
 	for _, call := range calls {
 		call.cancel(cause)
 	}

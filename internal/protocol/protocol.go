@@ -12,6 +12,8 @@ const (
 	MethodToolsList      = "tools/list"
 	MethodToolsCall      = "tools/call"
 	MethodListen         = "subscriptions/listen"
+	MethodSubscribe      = "resources/subscribe"
+	MethodUnsubscribe    = "resources/unsubscribe"
 	MethodSetLevel       = "logging/setLevel"
 	NoteInitialized      = "notifications/initialized"
 	NoteCancelled        = "notifications/cancelled"
