@@ -56,6 +56,7 @@ type Gateway struct {
 	attached  *ledger.Attachment
 	all       *view // of everything
 	exchanges *exchanges
+	made      chan struct{} // closed at the end of New
 	table     map[string]*methodRow
 	lists     *serverLists
 	ctx       context.Context // ends with the gateway
@@ -74,7 +75,7 @@ type Gateway struct {
 // New connects the servers and publishes them. It returns at once, whatever the servers do;
 // ctx bounds nothing but the reading of the ledger. The caller closes what it gets.
 func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
-	g := &Gateway{views: map[string]*view{}, table: methodTable(), known: map[string]declared{}, noted: map[string]bool{}}
+	g := &Gateway{views: map[string]*view{}, table: methodTable(), known: map[string]declared{}, noted: map[string]bool{}, made: make(chan struct{})}
 	if opts != nil {
 		g.opts = *opts
 	}
@@ -88,6 +89,7 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	g.lists = newServerLists(g)
 	g.all = g.newView(everything{g})
 	g.unwatch = g.attached.Fleet.Events(g.happened)
+	close(g.made)
 	return g
 }
 
@@ -116,7 +118,11 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 		if told != nil {
 			told(server, m)
 		}
-		g.said(server, m)
+		select {
+		case <-g.made: // before, nothing was listed that could have changed
+			g.said(server, m)
+		default:
+		}
 	}
 	o.Mount = &mount
 	return &o
