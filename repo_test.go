@@ -48,7 +48,7 @@ var layers = []layer{
 	{"interop", []string{"schema", "toolbox", "toolbox/catalog", "interop/internal/conn", "internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/secret"}, "the bridge to servers knows no configuration, no client and no command"},
 	{"host", []string{"interop", "toolbox", "internal/memory", "internal/sealed", "internal/text", "internal/wire", "internal/protocol", "internal/sdkwire"}, "the bridge to clients publishes whatever it is given"},
 	{"internal/sealed", []string{"internal/filelock"}, "bytes that only we can read again: no idea of what for"},
-	{"gateway", []string{"host", "interop", "ledger", "toolbox", "internal/protocol", "internal/sealed", "internal/secret", "internal/text", "internal/watch", "internal/wire"}, "servers, their ledger and clients meet here; no configuration file, no command"},
+	{"gateway", []string{"schema", "host", "interop", "ledger", "toolbox", "internal/protocol", "internal/sealed", "internal/secret", "internal/text", "internal/watch", "internal/wire"}, "servers, their ledger and clients meet here; no configuration file, no command"},
 	{"interop/interoptest", []string{"interop", "host", "toolbox", "schema", "internal/wire"}, "for the tests of users, who have the bridge and nothing else"},
 	{"mcpconfig/internal/tree", nil, "the syntax of configuration files: no idea of what stands in them"},
 	{"mcpconfig/internal/foreign", []string{"mcpconfig/internal/tree", "internal/text"}, "the words of other clients: trees in, trees out, no file and no server"},

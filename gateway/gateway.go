@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -30,6 +31,9 @@ type Options struct {
 	Expose func(toolbox.Source) toolbox.Source
 	// Views are the named ones, by name.
 	Views map[string]View
+	// Transparent is the id of a server that is served as if the gateway were not there: by every
+	// path and on stdio, under its own names, with nothing added. "": all servers are served.
+	Transparent string
 	// Drain is how long calls in flight have when [Gateway.Run] or [Gateway.Stop] ends it. 0: 10 s,
 	// negative: not at all.
 	Drain time.Duration
@@ -48,6 +52,10 @@ type View struct {
 	Servers []string
 	// Tools are patterns of the qualified names in it, tools and prompts. nil: all.
 	Tools []string
+	// Expose is what it shows in place of its tools. nil: as Options.Expose does.
+	Expose func(toolbox.Source) toolbox.Source
+	// Profile shapes the schemas of what it shows. nil: they are as their servers wrote them.
+	Profile *schema.Profile
 }
 
 // Gateway is many servers behind one. All methods may be called from any goroutine.

@@ -1,0 +1,37 @@
+package gateway
+
+import (
+	"context"
+
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// shaped shows tools with the schemas that a profile makes of theirs (as Parameters, see
+// host.Options), and turns arguments for those into arguments for the tools'.
+type shaped struct{ *toolbox.Box }
+
+func shapedFor(p *schema.Profile, src toolbox.Source) toolbox.Source {
+	return shaped{toolbox.NewBox(&toolbox.BoxOptions{Profile: p, Around: []func(toolbox.Do) toolbox.Do{restoredOnTheWire}}, src)}
+}
+
+// Do implements [toolbox.Source].
+func (s shaped) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	out := s.Run(ctx, c)
+	return out.Result, out.Err
+}
+
+// restoredOnTheWire puts the arguments into the params that a client sent.
+func restoredOnTheWire(next toolbox.Do) toolbox.Do {
+	return func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		if c.Wire.JSON != nil {
+			params, err := wire.Rewrite(c.Wire.JSON, wire.Edit{Key: "arguments", Value: c.Input})
+			if err != nil {
+				return nil, err
+			}
+			c.Wire.JSON = params
+		}
+		return next(ctx, c)
+	}
+}
