@@ -38,7 +38,7 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gatewa
 	if fault != nil {
 		return nil, nil, fault
 	}
-	w := &follower{flags: flags, s: s, local: local, gateway: gateway.New(ctx, c.Servers(), nil)}
+	w := &follower{flags: flags, s: s, local: local, views: new(serveFlags).views, gateway: gateway.New(ctx, c.Servers(), nil)}
 	w.begin(c, began)
 	return &Follower{w}, w.gateway, nil
 }

@@ -36,6 +36,7 @@ type follower struct {
 	flags   *command.ConfigFlags
 	s       show.Streams
 	gateway *gateway.Gateway
+	views   func(*mcpconfig.Config) map[string]gateway.View
 	local   *builtins
 	hangup  <-chan os.Signal // read anew at once
 	leave   func()           // the terminal is gone
@@ -243,8 +244,9 @@ func readError(ctx context.Context, file string) error {
 // apply serves c, and reports what that changes.
 func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	d := differenceOf(w.served.Servers(), c.Servers())
+	d.views = !slices.EqualFunc(w.served.Views, c.Views, sameView)
 	held := newlyHeld(w.served, c)
-	w.gateway.Reload(c.Servers(), nil) // their order too
+	w.gateway.Reload(c.Servers(), w.views(c)) // their order too
 	w.local.follow(c)
 	reported := map[string]bool{}
 	for _, n := range c.Notes {
@@ -283,7 +285,16 @@ func newlyHeld(before, after *mcpconfig.Config) *mcpconfig.Config {
 type difference struct {
 	added, changed, removed []string
 	unchanged               int
+	views                   bool // they are others
 }
+
+// sameView reports whether two views show the same, wherever they are written.
+func sameView(a, b mcpconfig.View) bool {
+	return a.Name == b.Name && a.Mode == b.Mode && a.Profile == b.Profile && samePatterns(a.Servers, b.Servers) && samePatterns(a.Tools, b.Tools)
+}
+
+// samePatterns compares lists of which none is all, and an empty one nothing.
+func samePatterns(a, b []string) bool { return slices.Equal(a, b) && (a == nil) == (b == nil) }
 
 func differenceOf(before, after []interop.Server) *difference {
 	d := &difference{}
@@ -311,7 +322,7 @@ func differenceOf(before, after []interop.Server) *difference {
 	return d
 }
 
-func (d *difference) any() bool { return len(d.added)+len(d.changed)+len(d.removed) > 0 }
+func (d *difference) any() bool { return d.views || len(d.added)+len(d.changed)+len(d.removed) > 0 }
 
 // maxToldServers is how many servers of a kind a line about a change names.
 const maxToldServers = 12
@@ -325,6 +336,9 @@ func (d *difference) String() string {
 		if len(p.ids) > 0 {
 			parts = append(parts, show.Clean(p.what+" "+show.List(p.ids, maxToldServers, "servers")))
 		}
+	}
+	if d.views {
+		parts = append(parts, "other views")
 	}
 	return strings.Join(append(parts, fmt.Sprintf("%d unchanged", d.unchanged)), "; ")
 }

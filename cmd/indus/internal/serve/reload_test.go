@@ -82,6 +82,13 @@ func TestAFileIsReadOnceItRests(t *testing.T) {
 		t.Error("their order is not that of the file")
 	}
 
+	write(strings.TrimSuffix(servers("two", "one"), "}")+`, "views": {"v": {}}}`, long.Add(6))
+	looks(2, "indus: the configuration has changed: other views; 2 unchanged\n")
+	write("\n\n"+strings.TrimSuffix(servers("two", "one"), "}")+`, "views": {"v": {}}}`, long.Add(7))
+	looks(2, "")
+	write(servers("two", "one"), long.Add(8))
+	looks(2, "indus: the configuration has changed: other views; 2 unchanged\n")
+
 	write(`{"servers": {`, long.Add(6))
 	looks(5, fmt.Sprintf("indus: %s:1:14: ends too early; look for a bracket, a quote or a comment that is not closed; what was read before goes on\n", path))
 	write(`{"servers": {"a": `, long.Add(7))

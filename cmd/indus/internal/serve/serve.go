@@ -18,8 +18,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
-	"github.com/indusagi/indus/toolbox"
-	"github.com/indusagi/indus/toolbox/catalog"
+	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
 
@@ -28,6 +27,7 @@ type serveFlags struct {
 	command.LedgerFlags
 	admission
 	changes, addr, expose     string
+	transparent               string
 	noLedger, stdio, builtins bool
 	exact, noValidate         bool
 	listWait, drain           time.Duration
@@ -62,6 +62,7 @@ func New(s show.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout")
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
+	cmd.Flags().StringVar(&f.transparent, "transparent", "", "serve one server as if indus were not there")
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "with --expose gateway, check no arguments")
 	cmd.Flags().IntVar(&f.page, "page", 0, "how many tools are on a page of tools/list")
 	cmd.Flags().BoolVar(&f.exact, "exact", false, "repair nothing for clients")
@@ -69,6 +70,7 @@ func New(s show.Streams) *cobra.Command {
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
 	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, "how long calls in flight have at the end")
 	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("transparent", f.CompleteServers(1))
 	_ = cmd.RegisterFlagCompletionFunc("expose", cobra.FixedCompletions([]string{
 		exposeAll + "\tevery tool",
 		exposeGateway + "\tsearch, schema, call and batch in the place of all",
@@ -95,6 +97,16 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	case !slices.Contains(policies, f.changes):
 		return command.Usagef("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "), command.DidYouMean(f.changes, policies))
 	}
+	if cmd.Flags().Changed("transparent") {
+		if f.transparent == "" {
+			return command.Usagef("--transparent is empty: name a server")
+		}
+		for _, name := range []string{"expose", "builtins", "no-validate", "page"} {
+			if cmd.Flags().Changed(name) {
+				return command.Usagef("--transparent and --%s exclude each other: clients see the server, and nothing of indus", name)
+			}
+		}
+	}
 	if err := f.admission.check(cmd); err != nil {
 		return err
 	}
@@ -116,6 +128,12 @@ It follows its configuration: a change of a file is served within seconds, and a
 once on SIGHUP, and calls to servers that did not change go on. A file that is
 broken changes nothing, and is reported. What "indus mcp approve" approves starts
 without a restart.
+
+Each path is a view, with clients and lists of its own:
+  /mcp          everything, under names with the server in front (server__name)
+  /mcp/SERVER   one server, under its own names
+  /mcp/@NAME    what the configuration has by that name in "views": servers and tools
+                by patterns, in a mode of --expose, with schemas shaped for a provider
 
 Which tools are live is kept in a ledger, that all processes of the user share; see
 "indus mcp log" and "indus mcp watch". What a server listed when it last ran is
@@ -146,6 +164,9 @@ Flags:
   --expose WHAT        what clients are shown: all (every tool), or gateway (four
                        tools in the place of all: search, schema, call and batch
                        find and run the others) (default: all)
+  --transparent SERVER
+                       serve that one as if indus were not there: its own names,
+                       capabilities and instructions, with nothing added
   --no-validate        with --expose gateway, pass on arguments that do not fit their
                        tool's schema, for its server to judge
   --list-wait TIME     with --stdio, how long the first tools/list waits for
@@ -200,16 +221,17 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	began := time.Now()
-	c, err := f.Load(ctx, s, command.UnexpectedNotes)
+	c, err := f.read(ctx, s)
 	if err != nil {
 		return err
 	}
-	command.ReportHeld(c, s)
 	local, err := newBuiltins(f.builtins, s)
 	if err != nil {
 		return err
 	}
-	local.begin(c)
+	if f.transparent == "" {
+		local.begin(c)
+	}
 	log, err := f.findLedger(c.Servers(), s)
 	if err != nil {
 		return err
@@ -230,10 +252,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 			Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: wait, Principal: clients.principal,
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
 		},
-		Local: local.registry, Expose: f.exposed(), Drain: drain,
+		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: drain,
 	})
 	defer g.Close()
-	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, local: local, hangup: hangup, leave: leave}
+	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, views: f.views, local: local, hangup: hangup, leave: leave}
 	follow.begin(c, began)
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {
@@ -256,30 +278,28 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	return nil
 }
 
+// read is the configuration: of all servers, or of the one that is transparent.
+func (f *serveFlags) read(ctx context.Context, s show.Streams) (*mcpconfig.Config, error) {
+	if f.transparent == "" {
+		c, err := f.Load(ctx, s, command.UnexpectedNotes)
+		if err == nil {
+			command.ReportHeld(c, s)
+		}
+		return c, err
+	}
+	meant := func(o interop.Server) bool { return o.ID == f.transparent }
+	f.Only = func(id string) bool { return id == f.transparent }
+	c, err := f.Load(ctx, s, command.NotesAbout(meant))
+	if err == nil && len(c.Servers()) == 0 {
+		err = command.NoServer(c, f.transparent, meant)
+	}
+	return c, err
+}
+
 // inBackground runs something until stop is called, and then waits for it.
 func inBackground(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { run(ctx) })
 	return func() { cancel(); running.Wait() }
-}
-
-// What --expose shows to clients.
-const (
-	exposeAll     = "all"
-	exposeGateway = "gateway"
-)
-
-var exposures = []string{exposeAll, exposeGateway}
-
-// exposed is what clients are shown in place of the tools; nil: the tools. With the four, whoever
-// calls has not seen a tool's schema where its client could check the arguments, so they are
-// checked here.
-func (f *serveFlags) exposed() func(toolbox.Source) toolbox.Source {
-	if f.expose != exposeGateway {
-		return nil
-	}
-	return func(tools toolbox.Source) toolbox.Source {
-		return catalog.Over(tools, &catalog.Options{Unvalidated: f.noValidate})
-	}
 }

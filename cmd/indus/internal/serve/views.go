@@ -1,0 +1,40 @@
+package serve
+
+import (
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/catalog"
+)
+
+// What --expose and the "mode" of a view show to clients.
+const (
+	exposeAll     = "all"
+	exposeGateway = "gateway"
+)
+
+var exposures = []string{exposeAll, exposeGateway}
+
+// exposed is what clients are shown in place of the tools. With the four, whoever calls has not seen
+// a tool's schema where its client could check the arguments, so they are checked here.
+func (f *serveFlags) exposed(how string) func(toolbox.Source) toolbox.Source {
+	if how != exposeGateway {
+		return func(tools toolbox.Source) toolbox.Source { return tools }
+	}
+	return func(tools toolbox.Source) toolbox.Source {
+		return catalog.Over(tools, &catalog.Options{Unvalidated: f.noValidate})
+	}
+}
+
+// views are those that the configuration names.
+func (f *serveFlags) views(c *mcpconfig.Config) map[string]gateway.View {
+	out := map[string]gateway.View{}
+	for _, v := range c.Views {
+		view := gateway.View{Servers: v.Servers, Tools: v.Tools, Profile: v.Profile}
+		if v.Mode != "" {
+			view.Expose = f.exposed(v.Mode)
+		}
+		out[v.Name] = view
+	}
+	return out
+}
