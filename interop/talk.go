@@ -80,32 +80,28 @@ func (l *talks) number(of uint64) *talk {
 	return l.open[of]
 }
 
-// listener is who takes a notification that names no request: the request under way that it
-// can only be for, else the client that alone has used the connection. On a connection that
+// listener is who takes a notification that names no request: newest, the request under way
+// that it can only be for, else the client that alone has used the connection. On a connection that
 // has had several callers nobody does: what it is about may be another's.
-func (l *talks) listener(method string) Peer {
+func (l *talks) listener(method string) (newest uint64, always Peer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.several {
-		return nil
+		return 0, nil
 	}
-	var newest uint64
 	for of, t := range l.open {
 		switch {
 		case !t.hears(method):
 		case newest != 0 && l.sole == nil:
-			return nil
+			return 0, nil
 		default:
 			newest = max(newest, of)
 		}
 	}
-	switch {
-	case newest != 0:
-		return l.open[newest].client.Back
-	case l.sole != nil && l.sole.hears(method):
-		return l.sole.Always
+	if newest == 0 && l.sole != nil && l.sole.hears(method) {
+		always = l.sole.Always
 	}
-	return nil
+	return newest, always
 }
 
 // asked is who is asked what names no request: the only one under way, else
@@ -180,11 +176,11 @@ func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMes
 	case m.ID != nil && e.opts.lane:
 		return e.question(ctx, t, m)
 	case m.ID != nil:
-	case conn.ConcernsAll(m.Method), !e.opts.lane && strings.HasPrefix(m.Method, "notifications/tasks"):
+	case e.concernsAll(m.Method):
 		e.changed(m)
 	case e.opts.outside != nil:
-		if takes := e.talks.listener(m.Method); takes != nil {
-			return takes(ctx, m)
+		if _, always := e.talks.listener(m.Method); always != nil {
+			return always(ctx, m)
 		}
 		e.opts.outside(m)
 	}
@@ -192,6 +188,21 @@ func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMes
 		return e.opts.Receive(ctx, m)
 	}
 	return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
+}
+
+// concernsAll reports a notification that is everybody's. Of tasks a lane's are its client's.
+func (e *Endpoint) concernsAll(method string) bool {
+	return conn.ConcernsAll(method) || !e.opts.lane && strings.HasPrefix(method, "notifications/tasks")
+}
+
+// belongs is the request under way that a notification can only be for that names none; 0:
+// none, or it is not a fleet's connection, whose one user takes everything.
+func (e *Endpoint) belongs(method string) uint64 {
+	if e.opts.outside == nil || e.concernsAll(method) {
+		return 0
+	}
+	of, _ := e.talks.listener(method)
+	return of
 }
 
 // changed notes that a list, a resource or a task has changed.

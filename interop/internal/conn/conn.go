@@ -82,6 +82,9 @@ type Options struct {
 	// Receive takes the server's requests, and its notifications that belong to no request
 	// of ours. nil: requests are refused and notifications dropped.
 	Receive Receiver
+	// Belongs is asked, by method, for which request (Request.Of) a notification can only be
+	// that names none, in the order in which messages arrive; 0: for none. nil: for none.
+	Belongs func(method string) (of uint64)
 	// Missed is called when notifications may have been lost. nil: nothing is.
 	Missed  func()
 	Logger  *slog.Logger // nil: silent

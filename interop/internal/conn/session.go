@@ -230,6 +230,18 @@ func (s *session) call(from map[int64]*pending, raw json.RawMessage) *pending {
 	return from[n]
 }
 
+// callOf is the call whose Request.Of is of; nil: there is none, or it is 0.
+func (s *session) callOf(of uint64) *pending {
+	s.table.Lock()
+	defer s.table.Unlock()
+	for _, p := range s.pending {
+		if of != 0 && p.request.Of == of {
+			return p
+		}
+	}
+	return nil
+}
+
 // notified takes a notification of the server's. on is the call on whose own stream it
 // arrived; nil: it came otherwise. It returns the call that the notification was added to.
 func (s *session) notified(env *wire.Envelope, on *pending) (owner *pending) {
@@ -240,7 +252,9 @@ func (s *session) notified(env *wire.Envelope, on *pending) (owner *pending) {
 	}
 	owner = s.owner(&m)
 	if owner == nil && !ConcernsAll(m.Method) {
-		owner = on
+		if owner = on; owner == nil && s.opts.Belongs != nil {
+			owner = s.callOf(s.opts.Belongs(m.Method))
+		}
 	}
 	switch {
 	case owner != nil:
