@@ -90,6 +90,9 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	if g.opts.Host.Keys == nil {
 		g.opts.Host.Keys = sealed.Random() // the same for all views, and for what the gateway itself seals
 	}
+	if g.opts.Host.Replay == nil {
+		g.opts.Host.Replay = host.NewReplay(0, 0)
+	}
 	g.named = g.opts.Views
 	g.exchanges = newExchanges(g.opts.Host.Keys, &g.opts)
 	g.ctx, g.cancel = context.WithCancel(context.Background())

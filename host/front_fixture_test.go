@@ -160,20 +160,35 @@ func session(t testing.TB, site *httptest.Server) map[string]string {
 
 // events are the messages of an event stream, as they come.
 type events struct {
-	t    testing.TB
-	body io.ReadCloser
-	buf  []byte
+	t     testing.TB
+	body  io.ReadCloser
+	buf   []byte
+	last  string // event's id
+	ended bool
 }
 
-// next is the data of the next event; "" at the end of the stream.
+// next is the data of the next event that has some; "" at the end of the stream.
 func (e *events) next() string {
+	e.t.Helper()
+	for {
+		if s := e.event(); s != "" || e.ended {
+			return s
+		}
+	}
+}
+
+// event is the data of the next event.
+func (e *events) event() string {
 	e.t.Helper()
 	for {
 		if head, rest, ok := bytes.Cut(e.buf, []byte("\n\n")); ok {
 			e.buf = rest
 			for line := range strings.SplitSeq(string(head), "\n") {
-				if data, ok := strings.CutPrefix(line, "data: "); ok {
-					return data
+				if id, ok := strings.CutPrefix(line, "id: "); ok {
+					e.last = id
+				}
+				if data, ok := strings.CutPrefix(line, "data:"); ok {
+					return strings.TrimPrefix(data, " ")
 				}
 			}
 			continue
@@ -185,6 +200,7 @@ func (e *events) next() string {
 			continue
 		}
 		if err == io.EOF {
+			e.ended = true
 			return ""
 		}
 		if err != nil {

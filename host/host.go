@@ -78,6 +78,9 @@ type Options struct {
 	// KeepAlive is the silence on an open HTTP answer after which a comment is
 	// sent, for which a pending answer becomes an event stream. 0: 25 s, negative: never.
 	KeepAlive time.Duration
+	// Replay keeps what legacy clients were sent over HTTP, so that one that lost its connection gets
+	// what it missed. nil: [NewReplay] of its own.
+	Replay *Replay
 	// ListWait bounds how long the first tools/list on stdio waits for servers that have
 	// not been heard yet, and of which nothing is listed because it is known: many clients
 	// list once. 0: 3 s, negative: not at all.
@@ -193,6 +196,9 @@ func NewFront(b Backend, opts *Options) *Host {
 	}
 	if o.Keys == nil {
 		o.Keys = sealed.Random()
+	}
+	if o.Replay == nil {
+		o.Replay = NewReplay(0, 0)
 	}
 	if o.Memory == nil {
 		o.Memory = interop.NewMemory(0)

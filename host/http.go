@@ -137,8 +137,7 @@ func (h *Host) session(w http.ResponseWriter, r *http.Request, caller toolbox.Pr
 	return s
 }
 
-// get streams a session's notifications. Of several streams each notification goes to
-// one (2025-11-25, basic/transports, "Multiple Connections").
+// get streams a session's news, or goes on with a stream that its client has lost.
 func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) {
 	if !accepted(r.Header).stream {
 		refuse(w, http.StatusNotAcceptable, interop.CodeInvalidRequest, "GET needs Accept: text/event-stream")
@@ -149,44 +148,19 @@ func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) {
 		return
 	}
 	defer h.sessions.stream(s, -1)
-	beginStream(w)
-	if writeStream(w, []byte(":\n\n")) != nil {
+	if s.kept == nil {
+		h.streamNews(w, r, s, streamName{}, 0)
 		return
 	}
-	var beat <-chan time.Time
-	if h.opts.KeepAlive > 0 {
-		t := time.NewTicker(h.opts.KeepAlive)
-		defer t.Stop()
-		beat = t.C
+	name, after, err := lastEvent(r.Header)
+	switch {
+	case err != nil:
+		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, err.Error())
+	case name == streamName{}:
+		h.streamNews(w, r, s, s.kept.begin(newsStream, nil), 0)
+	default:
+		h.resume(w, r, s, name, after)
 	}
-	for {
-		var err error
-		select {
-		case <-s.notes.signal:
-			err = h.sendNotes(w, s)
-		case <-beat:
-			err = writeStream(w, []byte(":\n\n"))
-		case <-r.Context().Done():
-			return
-		case <-s.done:
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// sendNotes sends what waits for a session; what cannot be sent waits on.
-func (h *Host) sendNotes(w http.ResponseWriter, s *hostSession) error {
-	notes := s.notes.take()
-	for i, m := range notes {
-		if err := writeStream(w, eventOf(sayFrame(m.ID, m.Method, [][]byte{m.Params}))...); err != nil {
-			s.notes.restore(notes[i:])
-			return err
-		}
-	}
-	return nil
 }
 
 // refuse answers an HTTP request that is not served. Its error has no id,
@@ -292,6 +266,7 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 		return
 	}
 	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
+	s.keep(reply, m.method)
 	reply.open()
 	a := h.front.answer(ctx, &frontRequest{
 		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Legacy, caller: m.from.caller,

@@ -119,14 +119,14 @@ func TestPostAnswersToTheByte(t *testing.T) {
 			`{"jsonrpc":"2.0","error":{"code":-32600,"message":"Accept must name application/json or text/event-stream"}}`},
 		{"accepts anything", in(`{"jsonrpc":"2.0","id":1,"method":"ping"}`).with("Accept", "*/*"), 200, `{"jsonrpc":"2.0","id":1,"result":{}}`},
 		{"refuses JSON", in(`{"jsonrpc":"2.0","id":1,"method":"ping"}`).with("Accept", "application/json; q=0.0, */*"), 200,
-			"event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"},
+			"id: a1-1\nretry: 1000\ndata:\n\nevent: message\nid: a1-2\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"},
 		{"refuses both", in(`{"jsonrpc":"2.0","id":1,"method":"ping"}`).with("Accept", "*/*;q=0"), 406,
 			`{"jsonrpc":"2.0","error":{"code":-32600,"message":"Accept must name application/json or text/event-stream"}}`},
 		{"has null for params", in(`{"jsonrpc":"2.0","id":1,"method":"ping","params":null}`), 200, `{"jsonrpc":"2.0","id":1,"result":{}}`},
 		{"has a version that nobody knows", in(`{"jsonrpc":"2.0","id":1,"method":"ping"}`).with("Mcp-Protocol-Version", "zzz"), 400,
 			`{"jsonrpc":"2.0","error":{"code":-32600,"message":"unsupported MCP-Protocol-Version"}}`},
 		{"accepts only streams", in(`{"jsonrpc":"2.0","id":1,"method":"ping"}`).with("Accept", "text/event-stream"), 200,
-			"event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"},
+			"id: a2-3\nretry: 1000\ndata:\n\nevent: message\nid: a2-4\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"},
 		{"modern GET", request{method: "GET", header: map[string]string{"Mcp-Protocol-Version": "2026-07-28"}}, 405, ""},
 		{"modern DELETE", request{method: "DELETE", header: map[string]string{"Mcp-Protocol-Version": "2026-07-28"}}, 405, ""},
 		{"PUT", request{method: "PUT"}, 405, ""},
@@ -147,7 +147,7 @@ func TestPostAnswersToTheByte(t *testing.T) {
 			if resp.StatusCode == 405 && resp.Header.Get("Allow") == "" {
 				t.Error("405 without Allow")
 			}
-			if resp.StatusCode != 202 && !json.Valid([]byte(body)) && !strings.HasPrefix(body, "event:") {
+			if resp.StatusCode != 202 && !json.Valid([]byte(body)) && !strings.HasPrefix(body, "id:") {
 				t.Errorf("the body is not JSON: %q", body)
 			}
 		})

@@ -33,12 +33,18 @@ type hostReply struct {
 	beat   time.Duration // the silence after which a comment is sent; 0: never
 	takes  acceptance
 	memory *interop.Memory
-	failed func() // called once, when the client can no longer be written to
+	failed func()       // called once, when the client can no longer be written to
+	kept   *keptSession // keeps the event stream, for a client that comes back for it; nil: none does
+	primes bool         // the stream begins with an event that is only a number
 
 	mu     sync.Mutex // held while writing: it orders what is sent
 	stream bool       // the event stream has begun
 	over   bool
 	timer  *time.Timer
+	// Of a stream that is kept, once it has begun; w is nil while there is no connection.
+	name streamName
+	done chan struct{} // closed when it is over
+	left chan struct{} // of the connection that w is; nil: the first one
 }
 
 var (
@@ -48,9 +54,13 @@ var (
 
 // open begins to keep the answer alive.
 func (r *hostReply) open() {
-	if r.beat > 0 && r.takes.stream {
+	wait := r.beat
+	if r.primes && (wait <= 0 || wait > primeWait) {
+		wait = primeWait
+	}
+	if wait > 0 && r.takes.stream {
 		r.mu.Lock()
-		r.timer = time.AfterFunc(r.beat, r.keepAlive)
+		r.timer = time.AfterFunc(wait, r.keepAlive)
 		r.mu.Unlock()
 	}
 }
@@ -58,7 +68,11 @@ func (r *hostReply) open() {
 func (r *hostReply) keepAlive() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.over {
+	switch {
+	case r.over, r.stream && r.beat <= 0:
+	case !r.stream && r.primes:
+		_ = r.send()
+	default:
 		_ = r.send([]byte(":\n\n"))
 	}
 }
@@ -73,25 +87,54 @@ func (r *hostReply) say(id json.RawMessage, method string, params ...[]byte) err
 	case !r.takes.stream:
 		return errNoStream
 	}
-	return r.send(eventOf(sayFrame(id, method, params))...)
+	return r.event(sayFrame(id, method, params), nil)
+}
+
+// event sends a message. instead is what a client that has lost its connection gets of one
+// that is too large to be kept; nil: nothing. Call it with mu held.
+func (r *hostReply) event(frame, instead [][]byte) error {
+	if r.kept == nil {
+		return r.send(eventOf("", frame)...)
+	}
+	r.begin()
+	seq, _ := r.kept.add(r.name, nil, frame, instead)
+	return r.send(eventOf(eventID(r.name, seq), frame)...)
 }
 
 // send writes to the event stream, which the first call begins. Call it with mu held.
 func (r *hostReply) send(parts ...[]byte) error {
-	if !r.stream {
-		r.stream = true
-		beginStream(r.w)
+	r.begin()
+	if r.w == nil {
+		return nil
 	}
 	err := writeEvents(r.w, r.memory, parts)
-	if err != nil {
+	switch {
+	case err != nil && r.kept != nil:
+		r.w, err = nil, nil
+	case err != nil:
 		r.over = true
 		if r.failed != nil {
 			r.failed()
 		}
-	} else if r.timer != nil {
+	case r.timer != nil && r.beat > 0:
 		r.timer.Reset(r.beat)
 	}
 	return err
+}
+
+// begin begins the event stream. Call it with mu held.
+func (r *hostReply) begin() {
+	if r.stream {
+		return
+	}
+	r.stream = true
+	beginStream(r.w)
+	if r.kept != nil {
+		r.name, r.done = r.kept.begin(answerStream, r), make(chan struct{})
+	}
+	if r.primes {
+		_ = writeEvents(r.w, nil, [][]byte{r.kept.prime(r.name)}) // who lost the connection may have read it
+	}
 }
 
 // finish sends the answer. Nothing is sent after it.
@@ -107,17 +150,20 @@ func (r *hostReply) finish(a frontAnswer) {
 	switch {
 	case a.none():
 		if !r.stream {
-			beginStream(r.w)
-			r.stream = true
-			_ = writeStream(r.w)
+			r.kept, r.primes = nil, false
+			_ = r.send()
 		}
 	case r.stream || !r.takes.json:
-		_ = r.send(eventOf(answerFrame(r.id, a))...)
+		_ = r.event(answerFrame(r.id, a), r.tooLarge())
 	default:
 		writeAnswer(r.w, r.memory, a.status, answerFrame(r.id, a))
 	}
 	r.over = true
-	if r.stream { // the connection is used again
+	if r.done != nil {
+		r.kept.finish(r.name)
+		close(r.done)
+	}
+	if r.stream && r.w != nil { // the connection is used again
 		_ = http.NewResponseController(r.w).SetWriteDeadline(time.Time{})
 	}
 }
@@ -244,9 +290,13 @@ func sayFrame(id json.RawMessage, method string, params [][]byte) [][]byte {
 	return append(frame, []byte("}"))
 }
 
-// eventOf is a message as a Server-Sent Event.
-func eventOf(frame [][]byte) [][]byte {
-	event := append(make([][]byte, 0, len(frame)+2), []byte("event: message\ndata: "))
+// eventOf is a message as a Server-Sent Event. id "": it has none.
+func eventOf(id string, frame [][]byte) [][]byte {
+	head := "event: message\ndata: "
+	if id != "" {
+		head = "event: message\nid: " + id + "\ndata: "
+	}
+	event := append(make([][]byte, 0, len(frame)+2), []byte(head))
 	for _, p := range frame {
 		event = append(event, wire.OneLine(p))
 	}

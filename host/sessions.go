@@ -220,6 +220,7 @@ type hostSession struct {
 	*frontSession
 	id     string
 	client client        // whose bounds it counts for
+	kept   *keptSession  // nil: nothing is
 	done   chan struct{} // closed when the session ends
 
 	// What follows belongs to the table's lock.
@@ -234,6 +235,7 @@ type hostSession struct {
 type hostSessions struct {
 	front *front
 	newID func(toolbox.Principal) string
+	kept  *Replay
 	idle  time.Duration // 0: sessions do not expire
 	limit int           // below 0: no bound
 	each  int           // of one client; below 0: no bound
@@ -248,7 +250,7 @@ type hostSessions struct {
 
 func newHostSessions(f *front, o *Options) *hostSessions {
 	return &hostSessions{
-		front: f, newID: newSessionID(o), idle: o.SessionIdle, limit: o.MaxSessions, each: o.MaxClientSessions,
+		front: f, newID: newSessionID(o), kept: o.Replay, idle: o.SessionIdle, limit: o.MaxSessions, each: o.MaxClientSessions,
 		byID: map[string]*hostSession{}, counts: map[client]int{}, order: list.New(),
 	}
 }
@@ -274,7 +276,7 @@ func clientOf(caller toolbox.Principal, remote string) client {
 // has most: nobody loses theirs to one who opens many.
 func (t *hostSessions) open(c client) *hostSession {
 	s := &hostSession{
-		frontSession: newFrontSession(t.front), id: t.newID(c.caller), client: c,
+		frontSession: newFrontSession(t.front), id: t.newID(c.caller), client: c, kept: t.kept.session(c),
 		done: make(chan struct{}), busy: 1, seen: time.Now(),
 	}
 	s.streaming = func() bool {
@@ -393,6 +395,9 @@ func (t *hostSessions) remove(s *hostSession) {
 		}
 		t.order.Remove(s.place)
 		close(s.done)
+		if s.kept != nil {
+			s.kept.end()
+		}
 	}
 }
 

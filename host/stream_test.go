@@ -103,8 +103,8 @@ func TestSilenceIsBroken(t *testing.T) {
 	legacy := session(t, site)
 	resp := legacyCall(legacy, "7", "").start(t.Context(), t, site) // returns with the header, for which the tool does not wait
 	defer resp.Body.Close()
-	p := make([]byte, len(":\n\n:\n\n"))
-	if _, err := io.ReadFull(resp.Body, p); err != nil || string(p) != ":\n\n:\n\n" {
+	p := make([]byte, len("id: a1-1\nretry: 1000\ndata:\n\n:\n\n"))
+	if _, err := io.ReadFull(resp.Body, p); err != nil || string(p) != "id: a1-1\nretry: 1000\ndata:\n\n:\n\n" {
 		t.Fatalf("%q, %v", p, err)
 	}
 	g.free <- struct{}{}
@@ -114,7 +114,7 @@ func TestSilenceIsBroken(t *testing.T) {
 	}
 	stream := request{method: http.MethodGet, header: legacy}.start(t.Context(), t, site)
 	defer stream.Body.Close()
-	if _, err := io.ReadFull(stream.Body, p); err != nil || string(p) != ":\n\n:\n\n" {
+	if _, err := io.ReadFull(stream.Body, p); err != nil || string(p) != "id: n2-3\nretry: 1000\ndata:\n\n:\n\n" {
 		t.Errorf("GET: %q, %v", p, err)
 	}
 }

@@ -1,0 +1,215 @@
+package host
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop"
+)
+
+const (
+	// primeWait is after which time a pending answer becomes an event stream, so that a client
+	// that loses its connection from then on can come back for it: the stream begins with an event
+	// that is only a number (SEP-1699).
+	primeWait = 500 * time.Millisecond
+	// retryAfter is how long a client is to wait before it comes back.
+	retryAfter = time.Second
+)
+
+var (
+	errEventGone  = errors.New("what followed the event of " + protocol.HeaderLastEventID + " is not kept any more, or never was")
+	errEventName  = errors.New(protocol.HeaderLastEventID + " names no event of this host's")
+	errStreamHeld = errors.New("another connection goes on with the stream")
+)
+
+// eventID names an event of a session: its stream, and its place among all events.
+func eventID(s streamName, seq uint64) string {
+	b := strconv.AppendUint([]byte{s.kind}, s.number, 10)
+	return string(strconv.AppendUint(append(b, '-'), seq, 10))
+}
+
+// lastEvent is the event behind which a client wants to go on; zero: it does not say.
+func lastEvent(h http.Header) (s streamName, seq uint64, err error) {
+	if v := h[httpKeyLastEvent]; len(v) == 0 || len(v) == 1 && v[0] == "" {
+		return s, 0, nil
+	}
+	id, _ := headerValue(h, httpKeyLastEvent)
+	stream, event, ok := strings.Cut(id, "-")
+	if !ok || stream == "" || stream[0] != answerStream && stream[0] != newsStream {
+		return s, 0, errEventName
+	}
+	s.kind = stream[0]
+	if s.number, err = strconv.ParseUint(stream[1:], 10, 64); err == nil {
+		seq, err = strconv.ParseUint(event, 10, 64)
+	}
+	if err != nil || eventID(s, seq) != id {
+		return s, 0, errEventName
+	}
+	return s, seq, nil
+}
+
+// httpKeyLastEvent is the form under which net/http keeps Last-Event-ID.
+const httpKeyLastEvent = "Last-Event-Id"
+
+// prime is an event that is only a number, and says when to come back.
+func (k *keptSession) prime(s streamName) []byte {
+	return []byte("id: " + eventID(s, k.mark()) + "\nretry: " + strconv.FormatInt(retryAfter.Milliseconds(), 10) + "\ndata:\n\n")
+}
+
+// primes reports whether a session's client knows events without data: before 2025-11-25 they
+// are not in the protocol, and some clients fail on them.
+func (s *hostSession) primes() bool { return s.kept != nil && s.agreed() >= protocol.VersionLegacy }
+
+// keep lets a client come back for an answer.
+func (s *hostSession) keep(r *hostReply, method string) {
+	if s.kept == nil || !r.takes.stream || method == protocol.MethodInitialize || s.agreed() == "" {
+		return
+	}
+	r.kept, r.primes = s.kept, s.primes()
+}
+
+// tooLarge is what a client gets that comes back for an answer that was not kept.
+func (r *hostReply) tooLarge() [][]byte {
+	if r.kept == nil {
+		return nil
+	}
+	return answerFrame(r.id, frontError(0, interop.CodeInternal,
+		"the request was answered while the client had lost its connection, and the answer is larger than what is kept for that (%d KiB)", r.kept.in.each>>10))
+}
+
+// resume goes on with a stream of a session on another connection.
+func (h *Host) resume(w http.ResponseWriter, r *http.Request, s *hostSession, name streamName, after uint64) {
+	if !s.kept.begun(name) {
+		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, errEventName.Error())
+		return
+	}
+	if name.kind == newsStream { // what is missing of it could have been missed as well
+		h.streamNews(w, r, s, name, after)
+		return
+	}
+	if reply := s.kept.answer(name); reply != nil {
+		if left := reply.attach(w, after); left != nil {
+			defer reply.detach(left)
+			select {
+			case <-reply.done:
+			case <-left:
+			case <-r.Context().Done():
+			}
+			return
+		}
+	}
+	events, known := s.kept.after(name, after)
+	if !known { // 404 would end the session
+		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, errEventGone.Error())
+		return
+	}
+	beginStream(w)
+	_ = writeEvents(w, h.opts.Memory, eventsOf(events))
+}
+
+// eventsOf is kept events as they were sent.
+func eventsOf(kept []keptEvent) (parts [][]byte) {
+	for _, e := range kept {
+		parts = append(parts, eventOf(eventID(e.stream, e.seq), [][]byte{e.data})...)
+	}
+	return parts
+}
+
+// attach makes w the connection of a stream that has begun, and sends what w's client has missed.
+// What it returns is closed once another connection takes over; nil: the stream is over.
+func (r *hostReply) attach(w http.ResponseWriter, after uint64) (left chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return nil
+	}
+	left = r.kept.hold(r.name)
+	r.w, r.left = w, left
+	beginStream(w)
+	missed, _ := r.kept.after(r.name, after)
+	_ = r.send(eventsOf(missed)...)
+	return left
+}
+
+// detach leaves the stream without a connection, unless it has another one.
+func (r *hostReply) detach(left chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.left == left {
+		r.w = nil
+	}
+	r.kept.release(r.name, left)
+}
+
+// streamNews sends a session's news on a stream: a new one, or one that a client goes on with
+// behind an event. Of several streams each message goes to one (2025-11-25, basic/transports,
+// "Multiple Connections").
+func (h *Host) streamNews(w http.ResponseWriter, r *http.Request, s *hostSession, name streamName, after uint64) {
+	first := [][]byte{[]byte(":\n\n")}
+	var holder chan struct{}
+	if s.kept != nil {
+		holder = s.kept.hold(name)
+		defer s.kept.release(name, holder)
+		missed, _ := s.kept.after(name, after)
+		if first = append(first, eventsOf(missed)...); after == 0 && s.primes() {
+			first = [][]byte{s.kept.prime(name)}
+		}
+	}
+	beginStream(w)
+	if writeEvents(w, h.opts.Memory, first) != nil {
+		return
+	}
+	var beat <-chan time.Time
+	if h.opts.KeepAlive > 0 {
+		t := time.NewTicker(h.opts.KeepAlive)
+		defer t.Stop()
+		beat = t.C
+	}
+	for {
+		var err error
+		select {
+		case <-s.notes.signal:
+			err = h.sendNews(w, s, name, holder)
+		case <-beat:
+			err = writeStream(w, []byte(":\n\n"))
+		case <-holder:
+			return
+		case <-r.Context().Done():
+			return
+		case <-s.done:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// sendNews sends what waits for a session; what cannot be sent waits on.
+func (h *Host) sendNews(w http.ResponseWriter, s *hostSession, name streamName, holder chan struct{}) error {
+	waiting := s.notes.take()
+	for i, m := range waiting {
+		frame := sayFrame(m.ID, m.Method, [][]byte{m.Params})
+		id, seq := "", uint64(0)
+		if holder != nil {
+			var held bool
+			if seq, held = s.kept.add(name, holder, frame, nil); !held {
+				s.notes.restore(waiting[i:])
+				return errStreamHeld
+			}
+			id = eventID(name, seq)
+		}
+		if err := writeStream(w, eventOf(id, frame)...); err != nil {
+			if holder != nil && !s.kept.takeBack(name, holder, seq) {
+				i++ // who holds the stream has sent it
+			}
+			s.notes.restore(waiting[i:])
+			return err
+		}
+	}
+	return nil
+}
