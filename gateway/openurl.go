@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 )
@@ -53,9 +51,7 @@ func (all *exchanges) urlRequired(ctx context.Context, m interop.Message, err er
 		}
 		return nil, &interop.RPCError{Code: interop.CodeInternal, Message: text}
 	}
-	return inputRequired(asks, all.keys.Seal(sealed.Token{
-		Kind: sealed.Parked, Principal: string(m.Caller), Digest: requestDigest(m), Expires: time.Now().Add(stateTime), Data: urlState,
-	})), nil
+	return inputRequired(asks, all.sealParked(m, requestDigest(m), stateTime, urlState)), nil
 }
 
 // urlsOpened is the params of a request whose URLs were opened, as they were at first.

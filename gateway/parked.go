@@ -230,10 +230,7 @@ func (x *exchange) park(m interop.Message) (json.RawMessage, error) {
 	}
 	x.back, x.round = nil, x.round+1
 	x.late = time.AfterFunc(x.all.expiry, func() { x.expire() })
-	state := x.all.keys.Seal(sealed.Token{
-		Kind: sealed.Parked, Principal: string(x.caller), Digest: x.digest, Expires: time.Now().Add(x.all.expiry),
-		Data: binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, x.id), x.round),
-	})
+	state := x.all.sealParked(m, x.digest, x.all.expiry, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, x.id), x.round))
 	asks := make([]inputRequest, len(x.open))
 	for i, q := range x.open {
 		asks[i] = inputRequest{q.key, q.method, q.params}

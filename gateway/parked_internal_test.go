@@ -202,13 +202,13 @@ func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
 		r.refused(err, "somebody else")
 		_, err = r.send(t.Context(), `,"extra":1`+more)
 		r.refused(err, "another request")
-		for i := range first.RequestState {
+		for i := len(parkedPrefix); i < len(first.RequestState); i++ {
 			altered := []byte(first.RequestState)
 			altered[i] ^= 1
 			_, err := r.send(t.Context(), asked{RequestState: string(altered)}.answer(`"elicitation-1":{}`))
 			r.refused(err, "altered")
 		}
-		for _, state := range []string{"", "x", first.RequestState + "-TAMPERED", first.RequestState[1:]} {
+		for _, state := range []string{parkedPrefix, parkedPrefix + "x", first.RequestState + "-TAMPERED", first.RequestState[:99]} {
 			_, err := r.send(t.Context(), asked{RequestState: state}.answer(``))
 			r.refused(err, "altered")
 		}

@@ -39,6 +39,9 @@ const stateTime = 24 * time.Hour
 // again once its URLs have been opened.
 var urlState = []byte("url")
 
+// parkedPrefix tells our states from those of servers.
+const parkedPrefix = "indus."
+
 // severalKey is of contexts in which questions name their server.
 type severalKey struct{}
 
@@ -71,24 +74,29 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 
 // handle handles the request of a modern client that can be asked, or goes on with it.
 func (all *exchanges) handle(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
-	state, ok := wire.Lookup(m.Params, "requestState")
-	if !ok {
+	state, _ := protocol.LookupString(m.Params, "requestState")
+	text, ours := strings.CutPrefix(state, parkedPrefix)
+	if !ours { // nor a server's own, which upstream opens
 		return all.begin(ctx, m, back, next)
 	}
-	text, _ := wire.Unquote(state)
 	t, err := all.keys.Open(text, sealed.Want{Kind: sealed.Parked, Principal: string(m.Caller), Digest: requestDigest(m)})
-	switch {
-	case errors.Is(err, sealed.ErrKind): // a server's own: upstream opens it
-	case err != nil:
+	if err != nil {
 		return nil, badState(err)
-	case !bytes.Equal(t.Data, urlState):
+	}
+	if !bytes.Equal(t.Data, urlState) {
 		return all.resume(ctx, m, t, back)
-	default:
-		if m.Params, err = urlsOpened(m.Params); err != nil {
-			return nil, err
-		}
+	}
+	if m.Params, err = urlsOpened(m.Params); err != nil {
+		return nil, err
 	}
 	return all.begin(ctx, m, back, next)
+}
+
+// sealParked is the state of an input_required of our own.
+func (all *exchanges) sealParked(m interop.Message, digest [32]byte, good time.Duration, data []byte) string {
+	return parkedPrefix + all.keys.Seal(sealed.Token{
+		Kind: sealed.Parked, Principal: string(m.Caller), Digest: digest, Expires: time.Now().Add(good), Data: data,
+	})
 }
 
 // badState is the answer to a state that is not good for the request.
@@ -117,7 +125,7 @@ func (g *Gateway) upstream(server string) func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 			c := interop.ClientOf(ctx)
 			switch {
-			case c == nil:
+			case c == nil, server == g.opts.Transparent:
 				return next(ctx, m)
 			case isTask(m.Method):
 				return g.upstreamTask(ctx, server, m, next)
