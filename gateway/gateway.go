@@ -4,11 +4,13 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
@@ -52,7 +54,8 @@ type View struct {
 	Servers []string
 	// Tools are patterns of the qualified names in it, tools and prompts. nil: all.
 	Tools []string
-	// Expose is what it shows in place of its tools. nil: as Options.Expose does.
+	// Expose is what it shows in place of its tools. nil: as Options.Expose does. Of two configurations
+	// ([Gateway.Reload]) only whether there is one is compared.
 	Expose func(toolbox.Source) toolbox.Source
 	// Profile shapes the schemas of what it shows. nil: they are as their servers wrote them.
 	Profile *schema.Profile
@@ -143,12 +146,17 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 func (g *Gateway) Attached() *ledger.Attachment { return g.attached }
 
 // Reload takes another configuration: servers come and go without a failed call to those that
-// stay, and so do named views.
+// stay, and so do named views. A view of what is gone, or of a selection that is another one now, ends
+// with its sessions.
 func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	g.mu.Lock()
 	g.named = views
 	g.mu.Unlock()
 	g.attached.Apply(servers)
+	g.dropViews()
+	g.lists.drop(func(id string) bool {
+		return slices.ContainsFunc(servers, func(s interop.Server) bool { return s.ID == id })
+	})
 }
 
 // Handler serves all views over streamable HTTP, below /mcp.
@@ -159,13 +167,30 @@ func (g *Gateway) Handler() http.Handler {
 			http.NotFound(w, r)
 			return
 		}
-		v := g.viewNamed(strings.Trim(name, "/"))
+		if name = strings.Trim(name, "/"); name != "" {
+			_ = g.attached.Wait(r.Context()) // until it is known which servers there are
+		}
+		v := g.viewNamed(name)
 		if v == nil {
-			http.NotFound(w, r)
+			g.noView(w, r)
 			return
 		}
 		v.host.Handler().ServeHTTP(w, r)
 	})
+}
+
+// noView answers a request for a view that is not there, to who is let in; to others as everywhere.
+func (g *Gateway) noView(w http.ResponseWriter, r *http.Request) {
+	if who := g.opts.Host.Principal; who != nil {
+		if _, err := who(r); err != nil {
+			g.all.host.Handler().ServeHTTP(w, r)
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = w.Write(append(append([]byte(`{"jsonrpc":"2.0","id":null,"error":`), protocol.EncodeError(interop.CodeInvalidRequest,
+		"there is no such view: /mcp is everything, /mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names", nil)...), '}'))
 }
 
 // ServeStdio serves the view of everything to one client on this process's stdin and stdout;

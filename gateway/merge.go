@@ -124,6 +124,9 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 	m.byName[name] = of
 	if name != own {
 		m.names[of] = name
+		if m.row.names == byURI && !isOwned(own) {
+			v.collide.Store(true)
+		}
 	}
 	if !p.shown {
 		return

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,7 +95,7 @@ func (v *view) askOwner(ctx context.Context, row *methodRow, of ownName, called 
 
 // fit gives the URIs of a server's result the form that they have in the view.
 func (v *view) fit(row *methodRow, of ownName, called string, caller toolbox.Principal, raw json.RawMessage) json.RawMessage {
-	if v.scope.single() != "" || len(row.uris) == 0 {
+	if v.scope.single() != "" || len(row.uris) == 0 || of.own == called && !v.mayLink(raw) {
 		return raw
 	}
 	names := v.merged(context.Background(), v.gateway.table["resources/list"], caller, false).names
@@ -110,6 +111,11 @@ func (v *view) fit(row *methodRow, of ownName, called string, caller toolbox.Pri
 		})
 	}
 	return raw
+}
+
+// mayLink reports whether a result may have URIs that are others in the view.
+func (v *view) mayLink(raw json.RawMessage) bool {
+	return v.collide.Load() || bytes.Contains(raw, []byte(`"ui:`)) || bytes.Contains(raw, []byte(`"skill:`))
 }
 
 // readURI asks the owner of a URI.

@@ -4,24 +4,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/toolbox"
 )
-
-// scope is what a view has of all servers.
-type scope interface {
-	// has reports whether a server is in it.
-	has(server string) bool
-	// tools is its tools, under the names of the view.
-	tools() toolbox.Source
-	// name is what a server's tool or prompt is called in it, and shows whether it is.
-	name(server, own string) (name string, shown bool)
-	// single is the one server that it is; "": it may have several.
-	single() string
-}
 
 // view is what the clients of one path see: a host of their own over a scope.
 type view struct {
@@ -32,13 +20,14 @@ type view struct {
 
 	prompts, resources watch.List // who is told that lists have changed
 
-	mu    sync.Mutex
-	lists map[string][]*merged // by method, the newest first
+	collide atomic.Bool // two servers have had a URI in common
+	mu      sync.Mutex
+	lists   map[string][]*merged // by method, the newest first
 }
 
 func (g *Gateway) newView(s scope) *view {
 	v := &view{gateway: g, scope: s, lists: map[string][]*merged{}}
-	v.tools = host.Tools(s.tools(), &g.opts.Host)
+	v.tools = host.Tools(s.tools(v), &g.opts.Host)
 	v.host = host.NewFront(v, &g.opts.Host)
 	return v
 }
@@ -49,11 +38,48 @@ func (g *Gateway) viewNamed(name string) *view {
 		return g.all
 	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if v := g.views[name]; v != nil || g.closed {
+	v, selected, closed := g.views[name], g.scopeNamed(name), g.closed
+	g.mu.Unlock()
+	if v != nil || selected == nil || closed {
 		return v
 	}
-	return nil // one server, and named selections, come with their own file
+	fresh := g.newView(selected)
+	g.mu.Lock()
+	if v = g.views[name]; v == nil && !g.closed {
+		v = fresh
+		g.views[name] = v
+	}
+	g.mu.Unlock()
+	if v != fresh { // somebody else was faster, or all ends
+		fresh.host.Close()
+	}
+	return v
+}
+
+// scopeNamed is the scope of a path below /mcp; nil: there is none. Call it with mu held.
+func (g *Gateway) scopeNamed(name string) scope {
+	if selected, ok := strings.CutPrefix(name, "@"); ok {
+		if of, ok := g.named[selected]; ok {
+			return &selection{g, of}
+		}
+		return nil
+	}
+	if slices.ContainsFunc(g.attached.Status(), func(st interop.EndpointStatus) bool { return st.Server == name }) {
+		return oneServer{name}
+	}
+	return nil
+}
+
+// dropViews ends the views whose server or name is gone, or another now, with their sessions.
+func (g *Gateway) dropViews() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for name, v := range g.views {
+		if !g.closed && !sameScope(g.scopeNamed(name), v.scope) {
+			delete(g.views, name)
+			g.running.Go(v.host.Close)
+		}
+	}
 }
 
 func (g *Gateway) allViews() []*view {
@@ -64,27 +90,6 @@ func (g *Gateway) allViews() []*view {
 		all = append(all, v)
 	}
 	return all
-}
-
-// everything is the scope of /mcp.
-type everything struct{ g *Gateway }
-
-func (everything) has(string) bool { return true }
-func (everything) single() string  { return "" }
-
-func (everything) name(server, own string) (string, bool) {
-	return interop.QualifiedName(server, own), true
-}
-
-func (e everything) tools() toolbox.Source {
-	var s toolbox.Source = e.g.attached
-	if e.g.opts.Local != nil {
-		s = toolbox.Join(e.g.opts.Local, s)
-	}
-	if e.g.opts.Expose != nil {
-		s = e.g.opts.Expose(s)
-	}
-	return s
 }
 
 // servers is the ids of the scope's servers, in configuration order.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/schema"
 )
@@ -13,11 +13,11 @@ import (
 // leftOut says why the rules leave a tool out, "" where they do not.
 func (r *ToolRules) leftOut(tool string) string {
 	for _, p := range r.Deny {
-		if matches(p, tool) {
+		if protocol.Matches(p, tool) {
 			return fmt.Sprintf("denied by the configuration: %q", p)
 		}
 	}
-	if r.Allow == nil || slices.ContainsFunc(r.Allow, func(p string) bool { return matches(p, tool) }) {
+	if r.Allow == nil || slices.ContainsFunc(r.Allow, func(p string) bool { return protocol.Matches(p, tool) }) {
 		return ""
 	}
 	return "not among the tools that the configuration allows"
@@ -49,7 +49,7 @@ func (r *ToolRules) idle(tools map[string]bool) []string {
 	var out []string
 	matchesAny := func(p string) bool {
 		for name := range tools {
-			if matches(p, name) {
+			if protocol.Matches(p, name) {
 				return true
 			}
 		}
@@ -74,29 +74,6 @@ func (r *ToolRules) idle(tools map[string]bool) []string {
 	named("rename", r.Rename)
 	named("describe", r.Describe)
 	return out
-}
-
-// matches reports whether a pattern stands for a name: "*" for any characters and
-// "?" for one, everything else for itself.
-func matches(pattern, name string) bool {
-	p, n := []rune(pattern), []rune(name)
-	star, from := -1, 0 // the last "*", and up to where it has eaten
-	i, j := 0, 0
-	for j < len(n) {
-		switch {
-		case i < len(p) && p[i] == '*':
-			star, from = i, j
-			i++
-		case i < len(p) && (p[i] == '?' || p[i] == n[j]):
-			i, j = i+1, j+1
-		case star >= 0:
-			from++
-			i, j = star+1, from
-		default:
-			return false
-		}
-	}
-	return strings.Trim(string(p[i:]), "*") == ""
 }
 
 // equal reports whether two sets of rules do the same. No Allow at all allows

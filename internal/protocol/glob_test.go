@@ -1,10 +1,12 @@
-package interop
+package protocol_test
 
 import (
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/protocol"
 )
 
 // A pattern is a regular expression that is easier to write.
@@ -29,7 +31,7 @@ func FuzzMatches(f *testing.F) {
 				expr.WriteString(regexp.QuoteMeta(string(r)))
 			}
 		}
-		if got, want := matches(pattern, name), regexp.MustCompile(`(?s)\A`+expr.String()+`\z`).MatchString(name); got != want {
+		if got, want := protocol.Matches(pattern, name), regexp.MustCompile(`(?s)\A`+expr.String()+`\z`).MatchString(name); got != want {
 			t.Errorf("%q stands for %q: %t, want %t", pattern, name, got, want)
 		}
 	})

@@ -1,0 +1,211 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// shownTools is the tools of all servers as a view has them: those that it shows, under the names that they have
+// there, with the pages of apps where the view has those.
+type shownTools struct {
+	*view
+	all bool // of the servers, under the names that they are mounted with
+	// models: they are for models alone, so that what is for apps alone is not among them (SEP-1865).
+	models bool
+
+	choosing sync.Mutex
+	last     *toolNames
+}
+
+// toolNames is the tools of one snapshot.
+type toolNames struct {
+	of     *toolbox.Snapshot // which all servers have
+	shown  *toolbox.Snapshot
+	byName map[string]*toolbox.Descriptor // of of.Tools, by the name in the view
+}
+
+var _ toolbox.Source = (*shownTools)(nil)
+
+func newShownTools(v *view, models bool) *shownTools {
+	_, all := v.scope.(everything)
+	return &shownTools{view: v, all: all, models: models}
+}
+
+// Snapshot implements [toolbox.Source].
+func (t *shownTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return t.names(p).shown }
+
+// Watch implements [toolbox.Source].
+func (t *shownTools) Watch(changed func()) (stop func()) { return t.gateway.attached.Watch(changed) }
+
+func (t *shownTools) names(p toolbox.Principal) *toolNames {
+	s := t.gateway.attached.Snapshot(p)
+	t.choosing.Lock()
+	defer t.choosing.Unlock()
+	if t.last == nil || t.last.of != s {
+		t.last = t.choose(s)
+	}
+	return t.last
+}
+
+// choose makes the snapshot of a view.
+func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
+	n := &toolNames{of: s, shown: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))}, byName: make(map[string]*toolbox.Descriptor, len(s.Tools))}
+	same := t.scope.single() == ""
+	for i := range s.Tools {
+		d := s.Tools[i]
+		name, ok := t.name(&d)
+		_, taken := n.byName[name]
+		if !ok || taken || t.models && !forModels(d.Wire.JSON) {
+			same = false
+			continue
+		}
+		n.byName[name] = &s.Tools[i]
+		d.Name = name
+		if row := t.linked(&d); row != nil {
+			d.Wire.JSON, same = row, false
+		}
+		n.shown.Tools = append(n.shown.Tools, d)
+	}
+	if same && !slices.ContainsFunc(s.Pending, t.lacks) {
+		n.shown = s
+		return n
+	}
+	n.shown.Pending = slices.DeleteFunc(slices.Clone(s.Pending), t.lacks)
+	n.shown.Owners = slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool { return t.lacks(o.Server) })
+	if t.scope.single() == "" {
+		n.shown.Held = slices.Clone(s.Held)
+	}
+	for _, d := range s.Down {
+		if t.scope.has(d.Server) {
+			owns := d.Owns
+			d.Owns = func(name string) bool { return owns(t.mounted(name)) }
+			n.shown.Down = append(n.shown.Down, d)
+		}
+	}
+	return n
+}
+
+func (t *shownTools) lacks(server string) bool { return !t.scope.has(server) }
+
+// name is what a tool is called in the view; false: it is not in it. Rules may have renamed it.
+func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {
+	own := d.Tool
+	if e, err := t.gateway.attached.Fleet.Endpoint(d.Server, ""); err == nil {
+		if renamed, ok := e.Server().Tools.Rename[own]; ok {
+			own = renamed
+		}
+	}
+	return t.scope.name(d.Server, own)
+}
+
+// mounted is the name by which the servers know what the view calls name.
+func (t *shownTools) mounted(name string) string {
+	if server := t.scope.single(); server != "" {
+		return interop.QualifiedName(server, name)
+	}
+	return name
+}
+
+// linked is a tool's row with the form that its page has in the view; nil: it stays.
+func (t *shownTools) linked(d *toolbox.Descriptor) json.RawMessage {
+	if t.scope.single() != "" || !bytes.Contains(d.Wire.JSON, []byte(`resourceUri`)) {
+		return nil
+	}
+	row := d.Wire.JSON
+	for _, path := range appLinks() {
+		row = editStrings(row, path, func(uri string) string {
+			if isOwned(uri) {
+				return ownedURI(d.Server, uri)
+			}
+			return uri
+		})
+	}
+	if bytes.Equal(row, d.Wire.JSON) {
+		return nil
+	}
+	return row
+}
+
+// forModels reports whether a tool is for models: it is, unless it says that it is for apps alone.
+func forModels(tool json.RawMessage) bool {
+	if !bytes.Contains(tool, []byte(`"visibility"`)) {
+		return true
+	}
+	meta, _ := wire.Lookup(tool, "_meta")
+	ui, _ := wire.Lookup(meta, "ui")
+	visible, ok := wire.Lookup(ui, "visibility")
+	if !ok {
+		return true
+	}
+	all, err := wire.Elements(visible)
+	return err != nil || slices.ContainsFunc(all, func(e json.RawMessage) bool { return string(e) == `"model"` })
+}
+
+// Do implements [toolbox.Source].
+func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	if t.all {
+		r, err := t.gateway.attached.Do(ctx, c)
+		if err != nil || r == nil || !t.mayLink(r.Wire().JSON) {
+			return r, err
+		}
+		return t.fitted(c, r), nil
+	}
+	own := c
+	if d, ok := t.names(c.Caller).byName[c.Name]; ok {
+		own.Name = d.Name
+	} else if own.Name = t.mounted(c.Name); !t.mayHave(own.Name) { // it may be of a server that is not up
+		return nil, &toolbox.UnknownTool{Name: c.Name}
+	}
+	r, err := t.gateway.attached.Do(ctx, own)
+	if unknown, is := errors.AsType[*toolbox.UnknownTool](err); is && unknown.Name == own.Name {
+		return nil, &toolbox.UnknownTool{Name: c.Name}
+	}
+	if err != nil || r == nil || t.scope.single() != "" || !t.mayLink(r.Wire().JSON) {
+		return r, err
+	}
+	return t.fitted(c, r), nil
+}
+
+// mayHave reports whether a name that is not listed may be a tool of the view's servers, and of no other: they
+// decide then, who may be down, or hold it back.
+func (t *shownTools) mayHave(mounted string) bool {
+	if s, ok := t.scope.(*selection); ok && !matchesAny(s.Tools, mounted) {
+		return false
+	}
+	mine := false
+	for _, s := range t.gateway.attached.Fleet.Servers() {
+		switch {
+		case !s.MayOwn(mounted):
+		case !t.scope.has(s.ID):
+			return false
+		default:
+			mine = true
+		}
+	}
+	return mine
+}
+
+// fitted is a call's result with the form that its links have in the view.
+func (t *shownTools) fitted(c toolbox.Call, r *toolbox.Result) *toolbox.Result {
+	d, ok := t.names(c.Caller).byName[c.Name]
+	if !ok {
+		return r
+	}
+	w := r.Wire()
+	raw := t.fit(t.gateway.table[protocol.MethodToolsCall], ownName{server: d.Server}, "", c.Caller, w.JSON)
+	if len(raw) == 0 || &raw[0] == &w.JSON[0] {
+		return r
+	}
+	return toolbox.WireResult(toolbox.Wire{Format: w.Format, JSON: raw}, func(toolbox.Wire) toolbox.Decoded {
+		return toolbox.Decoded{Blocks: r.Blocks(), Structured: r.Structured(), IsError: r.IsError()}
+	})
+}
