@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/indusagi/indus/host"
@@ -24,7 +25,11 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 	row := v.gateway.table[m.Method]
 	switch {
 	case m.Method == protocol.MethodDiscover:
-		return v.discover(ctx, m)
+		return v.discover(ctx, m), nil
+	case isNote(m.Method):
+		return nil, nil
+	case v.exact:
+		return v.ask(ctx, v.scope.single(), m)
 	case row == nil || row.era != "" && row.era != m.Era || row.does != fromTools && !v.offers(row):
 		return v.unlisted(ctx, m)
 	case row.does == fromTools:
@@ -41,12 +46,9 @@ func (v *view) offers(row *methodRow) bool {
 	if v.scope.single() != "" || row.needs[0] != "extensions" {
 		return true
 	}
-	for _, server := range v.servers() {
-		if v.gateway.declares(server, row.needs) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.servers(), func(server string) bool {
+		return v.gateway.declares(server, row.needs) || row.before != nil && v.gateway.declares(server, row.before)
+	})
 }
 
 // unlisted answers a method that the table does not have, or not for this client.
@@ -69,6 +71,14 @@ func (v *view) Watch(notify func(interop.Message)) (stop func()) {
 			stop()
 		}
 	})
+}
+
+// Info is how the one server of a transparent view names itself; nil: as the host's options say. See [host.NewFront].
+func (v *view) Info() json.RawMessage {
+	if !v.exact {
+		return nil
+	}
+	return v.gateway.says(v.scope.single()).info
 }
 
 // Settle waits until what p is shown is complete; see [host.NewFront].

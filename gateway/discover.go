@@ -4,24 +4,99 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
 )
 
+const defaultConnect = 30 * time.Second // as interop.Timeouts.Connect
+
 // discover is what the view can do, and how its servers say that they are used.
-func (v *view) discover(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	raw, err := v.tools.Handle(ctx, m, nil)
-	if err != nil {
-		return nil, err
+func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage {
+	server := v.scope.single()
+	if server != "" {
+		v.await(ctx, server)
 	}
-	return wire.Rewrite(raw, wire.Edit{Key: "capabilities", Value: v.capabilities()})
+	caps, says := v.united(), ""
+	if server == "" {
+		says = protocol.JoinInstructions(v.sayings(m.Caller))
+	} else {
+		caps, says = v.own(server)
+	}
+	b := append([]byte(`{"capabilities":`), caps...)
+	if says != "" {
+		b = append(append(b, `,"instructions":`...), wire.Quote(says)...)
+	}
+	if v.pending() { // who may have more to say
+		b = append(b, `,"ttlMs":0`...)
+	}
+	return append(b, '}')
 }
 
-// capabilities are those of all servers. Prompts and resources are declared even where no server has any yet:
+// await waits for the server of a view to be heard, as long as it has to connect.
+func (v *view) await(ctx context.Context, server string) {
+	e, err := v.gateway.attached.Fleet.Endpoint(server, "")
+	if err != nil || e.Phase().Usable() {
+		return
+	}
+	if wait := protocol.Duration(e.Server().Timeouts.Connect, defaultConnect); wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, wait)
+		defer cancel()
+	}
+	v.gateway.settled(ctx, server)
+}
+
+// own is what the one server of a view says of itself, or said when it was last heard. Its tools may change whatever it
+// says, because it may be connected again.
+func (v *view) own(server string) (caps json.RawMessage, says string) {
+	d := v.gateway.says(server)
+	if d.capabilities == nil {
+		return json.RawMessage(`{"tools":{"listChanged":true}}`), ""
+	}
+	tools, ok := wire.Lookup(d.capabilities, "tools")
+	if !ok || v.exact {
+		return d.capabilities, d.instructions
+	}
+	if changing, err := wire.Rewrite(tools, wire.Edit{Key: "listChanged", Value: json.RawMessage("true")}); err == nil {
+		tools = changing
+	}
+	if caps, err := wire.Rewrite(d.capabilities, wire.Edit{Key: "tools", Value: tools}); err == nil {
+		return caps, d.instructions
+	}
+	return d.capabilities, d.instructions
+}
+
+// sayings are what the servers say of how they are used. One whose tools are all held back, or denied, says nothing.
+func (v *view) sayings(caller toolbox.Principal) []protocol.Saying {
+	s := v.gateway.attached.Snapshot(caller)
+	var all []protocol.Saying
+	for _, server := range v.servers() {
+		d := v.gateway.says(server)
+		if d.instructions == "" {
+			continue
+		}
+		of := "prompts and resources"
+		if declares(d.capabilities, []string{"tools"}) {
+			of = "tools"
+			if !slices.ContainsFunc(s.Tools, func(t toolbox.Descriptor) bool { return t.Server == server }) {
+				continue
+			}
+		}
+		name := interop.QualifiedName(server, "x")
+		prefix := name[:strings.LastIndex(name, interop.Qualifier+"x")+len(interop.Qualifier)]
+		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: prefix, Text: d.instructions})
+	}
+	return all
+}
+
+// united is what all servers declare. Prompts and resources are declared even where no server has any yet:
 // a legacy client is told once.
-func (v *view) capabilities() json.RawMessage {
+func (v *view) united() json.RawMessage {
 	b := []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}`)
 	for _, key := range []string{"completions", "logging"} {
 		if slices.ContainsFunc(v.servers(), func(s string) bool { return v.gateway.declares(s, []string{key}) }) {
@@ -38,10 +113,10 @@ func (v *view) capabilities() json.RawMessage {
 func (v *view) extensions() json.RawMessage {
 	var edits []wire.Edit
 	for _, key := range []string{extTasks, extSkills, extApps} {
-		value := json.RawMessage(nil)
+		var value json.RawMessage
 		for _, server := range v.servers() {
 			all, _ := wire.Lookup(v.gateway.says(server).capabilities, "extensions")
-			value = united(value, all, key)
+			value = withMembers(value, all, key)
 		}
 		if value != nil {
 			edits = append(edits, wire.Edit{Key: key, Value: value})
@@ -57,27 +132,27 @@ func (v *view) extensions() json.RawMessage {
 	return out
 }
 
-// united is value with the members of all's key that it lacks, or that are true there.
-func united(value, all json.RawMessage, key string) json.RawMessage {
+// withMembers is an object with the members of all's key that it lacks, or that are true there.
+func withMembers(obj, all json.RawMessage, key string) json.RawMessage {
 	more, ok := wire.Lookup(all, key)
-	if !ok || len(more) == 0 || more[0] != '{' {
-		return value
+	if !ok || more[0] != '{' {
+		return obj
 	}
-	if value == nil {
+	if obj == nil {
 		return more
 	}
 	members, err := wire.Members(more)
 	if err != nil {
-		return value
+		return obj
 	}
 	for i := range members {
 		m := &members[i]
-		if _, has := wire.Lookup(value, m.Key); has && !protocol.Declares(all, key, m.Key) {
+		if _, has := wire.Lookup(obj, m.Key); has && string(m.Value) != "true" {
 			continue
 		}
-		if next, err := wire.Rewrite(value, wire.Edit{Key: m.Key, Value: m.Value}); err == nil {
-			value = next
+		if next, err := wire.Rewrite(obj, wire.Edit{Key: m.Key, Value: m.Value}); err == nil {
+			obj = next
 		}
 	}
-	return value
+	return obj
 }

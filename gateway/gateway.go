@@ -33,8 +33,9 @@ type Options struct {
 	Expose func(toolbox.Source) toolbox.Source
 	// Views are the named ones, by name.
 	Views map[string]View
-	// Transparent is the id of a server that is served as if the gateway were not there: by every
-	// path and on stdio, under its own names, with nothing added. "": all servers are served.
+	// Transparent is the id of a server that is served as if the gateway were not there, by every path and on
+	// stdio: its names, capabilities, instructions and errors, its tools as it lists them, and methods that
+	// nobody here knows. What its rules deny is not called. "": all servers are served.
 	Transparent string
 	// Drain is how long calls in flight have when [Gateway.Run] or [Gateway.Stop] ends it. 0: 10 s,
 	// negative: not at all.
@@ -101,7 +102,11 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
 	g.lists = newServerLists(g)
-	g.all = g.newView(everything{g})
+	if g.opts.Transparent != "" {
+		g.all = g.newTransparent(g.opts.Transparent)
+	} else {
+		g.all = g.newView(everything{g})
+	}
 	g.unwatch = g.attached.Fleet.Events(g.happened)
 	close(g.made)
 	return g

@@ -9,7 +9,9 @@ type methodRow struct {
 	era  interop.Era // the only one that has it; "": both
 	// needs is the server capability that it stands or falls with, as a path of keys.
 	needs []string
-	does  answerer
+	// before is the one that it had in 2025-11-25; nil: the same, or it had none.
+	before []string
+	does   answerer
 	// at is where in the params the owner's name stands, and names what that is.
 	at    []string
 	names subject
@@ -50,6 +52,7 @@ const eachOf = "*"
 func methods() []methodRow {
 	tools, prompts, resources := []string{"tools"}, []string{"prompts"}, []string{"resources"}
 	tasks, skills := []string{"extensions", extTasks}, []string{"extensions", extSkills}
+	tasksBefore := []string{"tasks"}
 	uri, task := []string{"uri"}, []string{"taskId"}
 	content := func(key ...string) [][]string { // links and embedded resources
 		return [][]string{append(key, "uri"), append(key[:len(key):len(key)], "resource", "uri")}
@@ -73,10 +76,10 @@ func methods() []methodRow {
 		{name: "skills/get", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"skill", "uri"}, {"skill", "resources", eachOf, "uri"}}},
 		{name: "resources/directory/read", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"resources", eachOf, "uri"}}},
 
-		{name: "tasks/get", needs: tasks, does: fromOwner, at: task, names: byTask, uris: content("result", "content", eachOf)},
+		{name: "tasks/get", needs: tasks, before: tasksBefore, does: fromOwner, at: task, names: byTask, uris: content("result", "content", eachOf)},
 		{name: "tasks/update", era: interop.Modern, needs: tasks, does: fromOwner, at: task, names: byTask},
-		{name: "tasks/cancel", needs: tasks, does: fromOwner, at: task, names: byTask},
-		{name: "tasks/result", era: interop.Legacy, needs: []string{"tasks"}, does: fromOwner, at: task, names: byTask, uris: content("content", eachOf)},
+		{name: "tasks/cancel", needs: tasks, before: tasksBefore, does: fromOwner, at: task, names: byTask},
+		{name: "tasks/result", era: interop.Legacy, needs: tasksBefore, does: fromOwner, at: task, names: byTask, uris: content("content", eachOf)},
 	}
 }
 

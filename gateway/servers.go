@@ -12,6 +12,7 @@ import (
 type declared struct {
 	capabilities json.RawMessage // nil: it never was
 	instructions string
+	info         json.RawMessage
 }
 
 // remember keeps what a server says of itself for as long as it is lost.
@@ -29,7 +30,7 @@ func (g *Gateway) remember(server string) {
 func (g *Gateway) says(server string) declared {
 	if e, err := g.attached.Fleet.Endpoint(server, ""); err == nil {
 		if caps := e.Capabilities(); caps != nil {
-			return declared{caps, e.Instructions()}
+			return declared{caps, e.Instructions(), e.ServerInfo()}
 		}
 	}
 	g.mu.Lock()

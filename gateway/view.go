@@ -17,6 +17,7 @@ type view struct {
 	scope   scope
 	tools   host.Backend // tools/list and tools/call
 	host    *host.Host
+	exact   bool // the one server of it is as if nothing were between it and its clients
 
 	prompts, resources watch.List // who is told that lists have changed
 
@@ -25,10 +26,19 @@ type view struct {
 	lists   map[string][]*merged // by method, the newest first
 }
 
-func (g *Gateway) newView(s scope) *view {
-	v := &view{gateway: g, scope: s, lists: map[string][]*merged{}}
-	v.tools = host.Tools(s.tools(v), &g.opts.Host)
-	v.host = host.NewFront(v, &g.opts.Host)
+func (g *Gateway) newView(s scope) *view { return g.start(&view{scope: s}, g.opts.Host) }
+
+// newTransparent is a view of one server as it is.
+func (g *Gateway) newTransparent(server string) *view {
+	o := g.opts.Host
+	o.Exact, o.Instructions, o.Page = true, "", 0
+	return g.start(&view{scope: oneServer{server}, exact: true}, o)
+}
+
+func (g *Gateway) start(v *view, o host.Options) *view {
+	v.gateway, v.lists = g, map[string][]*merged{}
+	v.tools = host.Tools(v.scope.tools(v), &o)
+	v.host = host.NewFront(v, &o)
 	return v
 }
 

@@ -75,6 +75,19 @@ func newFront(b Backend, o *Options) *front {
 	return f
 }
 
+// namer is a backend that may have a name of its own; see [NewFront].
+type namer interface{ Info() json.RawMessage }
+
+// name is how we name ourselves.
+func (f *front) name() json.RawMessage {
+	if b, ok := f.backend.(namer); ok {
+		if info := b.Info(); info != nil {
+			return info
+		}
+	}
+	return f.info
+}
+
 // frontRequest is one request of a client.
 type frontRequest struct {
 	id, params json.RawMessage // params is an object, or nil
@@ -364,7 +377,7 @@ func (f *front) discover(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	b = append(append(b, `,"ttlMs":`...), d.ttl...)
 	b = append(append(b, `,"cacheScope":`...), d.scope...)
-	b = append(append(b, `,"_meta":{"`+protocol.MetaServerInfo+`":`...), f.info...)
+	b = append(append(b, `,"_meta":{"`+protocol.MetaServerInfo+`":`...), f.name()...)
 	return frontAnswer{result: [][]byte{append(b, "}}"...)}}
 }
 
@@ -391,7 +404,7 @@ func (f *front) initialize(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	b := append([]byte(`{"protocolVersion":"`), version...)
 	b = append(append(b, `","capabilities":`...), d.capabilities...)
-	b = append(append(b, `,"serverInfo":`...), f.info...)
+	b = append(append(b, `,"serverInfo":`...), f.name()...)
 	if d.instructions != nil {
 		b = append(append(b, `,"instructions":`...), d.instructions...)
 	}

@@ -169,7 +169,11 @@ func New(src toolbox.Source, opts *Options) *Host {
 // of the first of a caller's clients that asks; the others share what it gets, and ctx ends with
 // that request, not with the subscription. updated takes notifications/resources/updated, does
 // not block, and does nothing once stop was called; stop must not block either. An error is the
-// answer of resources/subscribe; a subscription of the modern era leaves the resource out.
+// answer of resources/subscribe; a subscription of the modern era leaves the resource out. With
+//
+//	Info() json.RawMessage
+//
+// it names itself, with an object that is valid JSON; nil: Options.Info does.
 func NewFront(b Backend, opts *Options) *Host {
 	h := &Host{inFlight: map[client]int{}}
 	if opts != nil {

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -266,30 +265,11 @@ func shownOwners(s *toolbox.Snapshot) []toolbox.Owner {
 	return slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool { return !shown[o.Server] })
 }
 
-// What servers may tell a client's model, in bytes: each, and all.
-const (
-	maxInstructions    = 4 << 10
-	maxAllInstructions = 16 << 10
-)
-
-// instructionsOf is what the servers say that have been heard so far, each under its
-// name, quoted so that none can speak as another.
+// instructionsOf is what the servers say that have been heard so far.
 func instructionsOf(s *toolbox.Snapshot) string {
-	var b strings.Builder
+	var all []protocol.Saying
 	for _, o := range shownOwners(s) {
-		says, _ := text.Visible(text.Lines(o.Instructions))
-		if says = strings.TrimSpace(says); says == "" {
-			continue
-		}
-		if b.Len() > maxAllInstructions {
-			b.WriteString("\n\nFurther servers have instructions, which are left out.")
-			break
-		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		fmt.Fprintf(&b, "The server %q says of its tools, whose names here begin with %q:\n> %s", o.Server, o.Prefix,
-			strings.ReplaceAll(text.Clip(says, maxInstructions), "\n", "\n> "))
+		all = append(all, protocol.Saying{Server: o.Server, Of: "tools", Prefix: o.Prefix, Text: o.Instructions})
 	}
-	return b.String()
+	return protocol.JoinInstructions(all)
 }

@@ -285,7 +285,7 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 				return frontAnswer{}
 			}
 			end := append([]byte(`{"resultType":"complete","_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
-			end = append(append(end, `,"`+protocol.MetaServerInfo+`":`...), f.info...)
+			end = append(append(end, `,"`+protocol.MetaServerInfo+`":`...), f.name()...)
 			return frontAnswer{result: [][]byte{append(end, "}}"...)}}
 		}
 		for _, m := range queue.take() {

@@ -115,7 +115,7 @@ func (f *front) member(era interop.Era, raw json.RawMessage, m *wire.Member) []b
 
 // appendMeta appends the member _meta with our name and the rest of another's members.
 func (f *front) appendMeta(b, rest []byte) []byte {
-	b = append(append(b, `"_meta":{"`+protocol.MetaServerInfo+`":`...), f.info...)
+	b = append(append(b, `"_meta":{"`+protocol.MetaServerInfo+`":`...), f.name()...)
 	if len(bytes.TrimSpace(rest)) > 0 {
 		b = append(append(b, ','), rest...)
 	}
