@@ -108,6 +108,9 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 		g.all = g.newView(everything{g})
 	}
 	g.unwatch = g.attached.Fleet.Events(g.happened)
+	for _, st := range g.attached.Status() { // those that are ready already
+		g.remember(st.Server)
+	}
 	close(g.made)
 	return g
 }

@@ -60,7 +60,10 @@ func (s *selection) tools(v *view) toolbox.Source {
 	if expose == nil {
 		expose = s.g.opts.Expose
 	}
-	shown := newShownTools(v, expose != nil)
+	var shown toolbox.Source = newShownTools(v, expose != nil)
+	if s.Profile != nil {
+		shown = shapedFor(s.Profile, shown)
+	}
 	if expose == nil {
 		return shown
 	}
@@ -91,5 +94,6 @@ func sameScope(a, b scope) bool {
 		return a == b
 	}
 	return slices.Equal(x.Servers, y.Servers) && (x.Servers == nil) == (y.Servers == nil) &&
-		slices.Equal(x.Tools, y.Tools) && (x.Tools == nil) == (y.Tools == nil) && (x.Expose == nil) == (y.Expose == nil)
+		slices.Equal(x.Tools, y.Tools) && (x.Tools == nil) == (y.Tools == nil) && (x.Expose == nil) == (y.Expose == nil) &&
+		x.Profile == y.Profile
 }

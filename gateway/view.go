@@ -26,7 +26,13 @@ type view struct {
 	lists   map[string][]*merged // by method, the newest first
 }
 
-func (g *Gateway) newView(s scope) *view { return g.start(&view{scope: s}, g.opts.Host) }
+func (g *Gateway) newView(s scope) *view {
+	o := g.opts.Host
+	if selected, ok := s.(*selection); ok && selected.Profile != nil {
+		o.Parameters = true
+	}
+	return g.start(&view{scope: s}, o)
+}
 
 // newTransparent is a view of one server as it is.
 func (g *Gateway) newTransparent(server string) *view {
@@ -44,7 +50,7 @@ func (g *Gateway) start(v *view, o host.Options) *view {
 
 // viewNamed is the view of a path below /mcp; nil: there is none.
 func (g *Gateway) viewNamed(name string) *view {
-	if name == "" {
+	if name == "" || g.all.exact {
 		return g.all
 	}
 	g.mu.Lock()

@@ -1,0 +1,121 @@
+package gateway_test
+
+import (
+	"context"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/interop"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// withTools adds tools to a server, which say whose they are.
+func withTools(s *mcp.Server, id string, names ...string) *mcp.Server {
+	for _, name := range names {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}, Meta: mcp.Meta{"ui": map[string]any{"resourceUri": "ui://form.html"}}},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: id + " " + name}, &mcp.ResourceLink{URI: "ui://form.html", Name: "form"}}}, nil
+			})
+	}
+	return s
+}
+
+func threeServers() shelf {
+	return shelf{
+		"a": withTools(library("a", "file:///same", "ui://form.html"), "a", "x", "y"),
+		"b": withTools(library("b", "file:///same"), "b", "x"),
+		"c": withTools(library("c"), "c", "x"),
+	}
+}
+
+// names is what a view lists: tools with their pages, prompts and resources.
+func names(t *testing.T, c *mcp.ClientSession) (out []string) {
+	t.Helper()
+	for tool, err := range c.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ui, _ := tool.Meta["ui"].(map[string]any)
+		out = append(out, tool.Name+" "+ui["resourceUri"].(string))
+	}
+	for prompt, err := range c.Prompts(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, prompt.Name)
+	}
+	for r, err := range c.Resources(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r.URI)
+	}
+	return out
+}
+
+func TestViews(t *testing.T) {
+	t.Parallel()
+	g := threeServers().open(t, gateway.Options{Views: map[string]gateway.View{
+		"some": {Servers: []string{"a", "b"}, Tools: []string{"*__x", "a__greet"}},
+	}}, "a", "b", "c")
+	for _, tt := range []struct {
+		path string
+		want []string
+		call string // of the first server's tool x
+		link string // in its result
+	}{
+		{"/mcp", []string{
+			"a__x ui://a/form.html", "a__y ui://a/form.html", "b__x ui://b/form.html", "c__x ui://c/form.html",
+			"a__greet", "b__greet", "c__greet", "file:///same", "ui://a/form.html", "indus://b/file:///same",
+		}, "a__x", "ui://a/form.html"},
+		{"/mcp/a", []string{"x ui://form.html", "y ui://form.html", "greet", "file:///same", "ui://form.html"}, "x", "ui://form.html"},
+		{"/mcp/@some", []string{
+			"a__x ui://a/form.html", "b__x ui://b/form.html", "a__greet", "file:///same", "ui://a/form.html", "indus://b/file:///same",
+		}, "a__x", "ui://a/form.html"},
+	} {
+		t.Run(tt.path, func(t *testing.T) {
+			t.Parallel()
+			eras(t, func(t *testing.T, era interop.Era) {
+				c := dial(t, g, tt.path, era)
+				if diff := cmp.Diff(tt.want, names(t, c)); diff != "" {
+					t.Error(diff)
+				}
+				r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tt.call})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := r.Content[0].(*mcp.TextContent).Text + " " + r.Content[1].(*mcp.ResourceLink).URI; got != "a x "+tt.link {
+					t.Error(got)
+				}
+				if tt.path == "/mcp" {
+					return
+				}
+				if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "c__x"}); err == nil || !strings.Contains(err.Error(), `no tool named "c__x"`) {
+					t.Errorf("a tool of another view: %v", err)
+				}
+				if _, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "b__greet"}); err == nil {
+					t.Error("a prompt of another view was given")
+				}
+			})
+		})
+	}
+}
+
+// Who asks for a view that is not there learns how views are named, and no name of one.
+func TestNoView(t *testing.T) {
+	t.Parallel()
+	g := threeServers().open(t, gateway.Options{}, "a")
+	for _, path := range []string{"/mcp/nobody", "/mcp/@nobody", "/mcp/@", "/mcp/a/b"} {
+		w := httptest.NewRecorder()
+		g.Handler().ServeHTTP(w, httptest.NewRequest("POST", path, strings.NewReader("{}")))
+		body, _ := io.ReadAll(w.Body)
+		if w.Code != 404 || !strings.Contains(string(body), `"error":{"code":-32600,"message":"there is no such view`) || !strings.Contains(string(body), "/mcp/@NAME") {
+			t.Errorf("%s: %d %s", path, w.Code, body)
+		}
+	}
+}
+
