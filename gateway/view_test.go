@@ -118,4 +118,3 @@ func TestNoView(t *testing.T) {
 		}
 	}
 }
-
