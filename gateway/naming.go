@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 )
@@ -22,6 +23,9 @@ func namingPeer(next interop.Peer) interop.Peer {
 		return nil
 	}
 	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+		if m.Method == noteElicited {
+			m.Params = nameElicitation(m.Server, m.Params)
+		}
 		if !isNote(m.Method) {
 			params, err := nameServer(m.Server, m.Method, m.Params)
 			if err != nil {
@@ -62,7 +66,47 @@ func nameServer(server, method string, params json.RawMessage) (json.RawMessage,
 	if method == askElicit {
 		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(strings.TrimRight("["+server+"] "+message, " "))})
 	}
-	return wire.Rewrite(params, edits...)
+	if params, err = wire.Rewrite(params, edits...); err != nil {
+		return nil, err
+	}
+	return nameElicitation(server, params), nil
+}
+
+// nameElicitation is params whose elicitationId no other server can name.
+func nameElicitation(server string, params json.RawMessage) json.RawMessage {
+	id, ok := protocol.LookupString(params, "elicitationId")
+	if !ok {
+		return params
+	}
+	named, err := wire.Rewrite(params, wire.Edit{Key: "elicitationId", Value: wire.Quote(server + "/" + id)})
+	if err != nil {
+		return nil // it stands twice
+	}
+	return named
+}
+
+// nameURLs is an error that asks a legacy client to open URLs, with the server's name in each
+// (2025-11-25, client/elicitation, "URL Elicitation Required Error"). Other errors stay.
+func nameURLs(failed error) error {
+	server, rpc := urlError(failed)
+	if rpc == nil {
+		return failed
+	}
+	list, _ := wire.Lookup(rpc.Data, "elicitations")
+	named, err := wire.Map(list, func(e json.RawMessage) json.RawMessage {
+		if e, err := nameServer(server, askElicit, e); err == nil {
+			return e
+		}
+		return json.RawMessage(`{}`)
+	})
+	if err != nil {
+		return failed // there is no list
+	}
+	data, err := wire.Rewrite(rpc.Data, wire.Edit{Key: "elicitations", Value: named})
+	if err != nil {
+		return failed
+	}
+	return &interop.RPCError{Code: rpc.Code, Message: rpc.Message, Data: data}
 }
 
 // nameRequests does so for what an input_required asks, an object.

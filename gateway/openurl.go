@@ -15,13 +15,9 @@ import (
 // (2025-11-25, client/elicitation, "URL Elicitation Required Error") what a modern client knows: a
 // question, after which it sends its request again. Other errors stay.
 func (all *exchanges) urlRequired(ctx context.Context, m interop.Message, err error) (json.RawMessage, error) {
-	var rpc *interop.RPCError
-	if !errors.As(err, &rpc) || rpc.Code != protocol.CodeURLRequired {
+	server, rpc := urlError(err)
+	if rpc == nil {
 		return nil, err
-	}
-	server := ""
-	if fault := (*interop.Fault)(nil); errors.As(err, &fault) {
-		server = fault.Server
 	}
 	list, _ := wire.Lookup(rpc.Data, "elicitations")
 	elicitations, _ := wire.Elements(list)
@@ -52,6 +48,17 @@ func (all *exchanges) urlRequired(ctx context.Context, m interop.Message, err er
 		return nil, &interop.RPCError{Code: interop.CodeInternal, Message: text}
 	}
 	return inputRequired(asks, all.sealParked(m, requestDigest(m), stateTime, urlState)), nil
+}
+
+// urlError is the error of a server that wants URLs opened first; nil: it is another.
+func urlError(err error) (server string, rpc *interop.RPCError) {
+	if !errors.As(err, &rpc) || rpc.Code != protocol.CodeURLRequired {
+		return "", nil
+	}
+	if fault := (*interop.Fault)(nil); errors.As(err, &fault) {
+		server = fault.Server
+	}
+	return server, rpc
 }
 
 // urlsOpened is the params of a request whose URLs were opened, as they were at first.

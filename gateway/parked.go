@@ -137,6 +137,9 @@ func (all *exchanges) begin(ctx context.Context, m interop.Message, back interop
 	x.cancel, x.ended = cancel, inner.Done()
 	c := *m.Client
 	c.Back = x.peer
+	if ctx.Value(severalKey{}) != nil {
+		c.Back = namingPeer(x.peer)
+	}
 	call := m
 	call.Client = &c
 	all.mu.Lock()

@@ -53,10 +53,16 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 	asked := canBeAsked(m.Client.Capabilities)
 	if asked && v.scope.single() == "" {
 		ctx = context.WithValue(ctx, severalKey{}, true)
-		m.Client = namingClient(m.Client)
+		if m.Era == interop.Legacy {
+			m.Client = namingClient(m.Client)
+		}
 	}
 	if m.Era != interop.Modern || !mayAsk(m.Method) {
-		return next(ctx, m, back)
+		result, err := next(ctx, m, back)
+		if err != nil && m.Era == interop.Legacy && v.scope.single() == "" {
+			err = nameURLs(err)
+		}
+		return result, err
 	}
 	all := v.gateway.exchanges
 	run := next

@@ -169,6 +169,7 @@ func TestQuestionsNameTheirServer(t *testing.T) {
 		{"elicitation/create", `{"message":"[hub] give me"}`, `{"message":"[git] [hub] give me","_meta":{"com.indusagi/server":"git"}}`},
 		{"elicitation/create", `{"mode":"url","_meta":{"com.indusagi/server":"hub","a":1}}`, `{"mode":"url","_meta":{"com.indusagi/server":"git","a":1},"message":"[git]"}`},
 		{"elicitation/create", `{"message":7,"_meta":null}`, `{"message":"[git]","_meta":{"com.indusagi/server":"git"}}`},
+		{"elicitation/create", `{"message":"m","elicitationId":"e"}`, `{"message":"[git] m","elicitationId":"git/e","_meta":{"com.indusagi/server":"git"}}`},
 		{"sampling/createMessage", `{"messages":[]}`, `{"messages":[],"_meta":{"com.indusagi/server":"git"}}`},
 		{"roots/list", ``, `{"_meta":{"com.indusagi/server":"git"}}`},
 		{"elicitation/create", `{"message":"a","Message":"[hub] b"}`, ""},
@@ -235,5 +236,27 @@ func TestAURLToOpenIsAsked(t *testing.T) {
 	}
 	if got, err := retry("decline"); got != "" || err == nil || !strings.Contains(err.Error(), "not opened") {
 		t.Errorf("the server got %s, %v", got, err)
+	}
+}
+
+func TestALegacyClientIsToldWhoseURLItIs(t *testing.T) {
+	failed := interop.NewFault(interop.ToolError, "git", "tools/call t", &interop.RPCError{Code: protocol.CodeURLRequired, Message: "log in",
+		Data: json.RawMessage(`{"a":1,"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://a.example/x","message":"Log in"},7]}`)})
+	var rpc *interop.RPCError
+	if !errors.As(nameURLs(failed), &rpc) {
+		t.Fatal(rpc)
+	}
+	want := `{"a":1,"elicitations":[{"mode":"url","elicitationId":"git/e1","url":"https://a.example/x","message":"[git] Log in","_meta":{"com.indusagi/server":"git"}},{}]}`
+	if string(rpc.Data) != want || rpc.Code != protocol.CodeURLRequired {
+		t.Errorf("%s, want %s", rpc.Data, want)
+	}
+	var heard string
+	peer := namingPeer(func(_ context.Context, m interop.Message) (json.RawMessage, error) {
+		heard = string(m.Params)
+		return nil, nil
+	})
+	_, _ = peer(t.Context(), interop.Message{Method: noteElicited, Params: json.RawMessage(`{"elicitationId":"e1"}`), Server: "git"})
+	if heard != `{"elicitationId":"git/e1"}` {
+		t.Errorf("the client heard %s", heard)
 	}
 }
