@@ -22,7 +22,7 @@ import (
 
 type exportFlags struct {
 	command.ConfigFlags
-	to                      string
+	to, via, view           string
 	gateway, write, project bool
 	force, asJSON           bool
 }
@@ -42,10 +42,14 @@ func newExport(s show.Streams) *cobra.Command {
 	f.Add(cmd)
 	cmd.Flags().StringVar(&f.to, "to", "", "the client")
 	cmd.Flags().BoolVar(&f.gateway, "gateway", false, "one entry that runs indus serve --stdio")
+	cmd.Flags().StringVar(&f.via, "via", "", "one entry with the URL of a running indus serve")
+	cmd.Flags().StringVar(&f.view, "view", "", "with --via, a view of it alone")
 	cmd.Flags().BoolVar(&f.write, "write", false, "merge it into the client's own file")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name")
 	cmd.Flags().BoolVar(&f.project, "project", false, "the client's file in this directory")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
+	_ = cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions([]string{viaGateway}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("view", f.completeViews)
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(writableNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -65,11 +69,15 @@ all else. Variables stay variables, in the client's own form; a secret that is
 in plain text in a file of indus is so in the client's too.
 
 With --gateway the client gets one entry, which runs indus serve --stdio, instead of
-the servers: one place to configure them all, for any number of clients.
+the servers: one place to configure them all, for any number of clients. With --via it
+gets one with the URL of an indus serve that runs, and with --view that of a view of it:
+one server, or what "views" in the configuration has by that name. Where $INDUS_TOKEN is
+set, the client sends it as that variable.
 
 Usage:
   indus mcp export --to CLIENT [FLAG]... [SERVER]...
   indus mcp export --to CLIENT --gateway [FLAG]...
+  indus mcp export --to CLIENT --via gateway|URL [--view SERVER|NAME] [FLAG]...
 
 CLIENT is one of
 ` + show.Wrap(strings.Join(writableNames(), ", "), 2) + `
@@ -79,11 +87,15 @@ Flags:
   --project    the one in this directory
   --force      replace servers of the same name in it
   --gateway    one entry that runs indus serve --stdio
+  --via URL    one entry with the URL of a running indus serve; "gateway" is
+               http://127.0.0.1:7332/mcp
+  --view NAME  with --via, a server of it, or a view that the configuration names
   --json       print a JSON object: client, servers, notes, and with --write file and
                changed, else text, which is in the client's format` + command.ConfigFlagsHelp + `
 
 A session:
   $ indus mcp export --to cursor github >mcp.json
+  $ indus mcp export --to vscode --via gateway --view dev
   $ indus mcp export --to cursor --gateway --write
   indus: wrote 1 server to /home/me/.cursor/mcp.json; start the client again
 
@@ -100,12 +112,21 @@ func (f *exportFlags) run(ctx context.Context, names []string, s show.Streams) e
 		return err
 	}
 	var defs []mcpconfig.Definition
-	if f.gateway {
+	switch {
+	case f.via == "" && f.view != "":
+		return command.Usagef("--view is part of a running gateway: add --via gateway, or --via URL")
+	case f.via != "" && f.gateway:
+		return command.Usagef("--via and --gateway exclude each other: the one runs indus serve, the other finds it running")
+	case f.via != "" && len(names) > 0:
+		return command.Usagef("--via gives all servers behind one entry: leave out %q, or write --view %s", names[0], names[0])
+	case f.via != "":
+		defs, err = f.viaURL(ctx)
+	case f.gateway:
 		if len(names) > 0 {
 			return command.Usagef("--gateway gives all servers behind one entry: leave out %q", names[0])
 		}
 		defs, err = f.entry()
-	} else {
+	default:
 		defs, err = f.definitions(ctx, names, s)
 	}
 	if err != nil {
