@@ -42,3 +42,25 @@ func TestPublishRuns(t *testing.T) {
 		t.Errorf("%v, %v", r, err)
 	}
 }
+
+func TestGatewayRuns(t *testing.T) {
+	server := map[string]any{"command": fixture.Build(t)}
+	config, err := json.Marshal(map[string]any{"servers": map[string]any{"github": server, "other": server}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := fixture.GoBuild(t, "github.com/indusagi/indus/examples/gateway")
+	p := fixture.Start(t, fixture.Command{Path: bin, Args: []string{fixture.File(t, string(config)), "127.0.0.1:0"}})
+	url := p.Line()
+	for path, tool := range map[string]string{"": "other__echo", "/github": "echo", "/@git": "github__echo"} {
+		e := interop.NewEndpoint(interop.Server{ID: "g", Transport: interop.HTTP{URL: url + path}}, nil)
+		defer e.Close()
+		if err := e.Open(t.Context()); err != nil {
+			t.Fatal(path, err)
+		}
+		r, err := e.Invoke(t.Context(), tool, json.RawMessage(`{"message":"hi"}`))
+		if err != nil || r.IsError() || len(r.Blocks()) != 1 || *r.Blocks()[0].Text != "hi" {
+			t.Errorf("%s: %s: %v, %v", path, tool, r, err)
+		}
+	}
+}
