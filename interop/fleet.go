@@ -88,13 +88,14 @@ const (
 // A Fleet is a [toolbox.Source]: all tools of all its servers, under their
 // qualified names. All methods may be called from any goroutine.
 type Fleet struct {
-	opts     FleetOptions
-	events   events
-	watchers toolbox.Watchers
-	view     atomic.Pointer[view] // what is published; nil: it has to be made anew
-	calls    callLimits
-	closing  sync.WaitGroup // members that were taken out
-	quit     chan struct{}  // closed by Close: nothing drains any more
+	opts          FleetOptions
+	events        events
+	watchers      toolbox.Watchers
+	view          atomic.Pointer[view] // what is published; nil: it has to be made anew
+	calls         callLimits
+	subscriptions subscriptions
+	closing       sync.WaitGroup // members that were taken out
+	quit          chan struct{}  // closed by Close: nothing drains any more
 
 	mu      sync.Mutex           // the one lock: of the fields below, and of every change of a member's state
 	members []*member            // in the order of the configuration; replaced, never changed in place
@@ -128,6 +129,7 @@ func NewFleet(opts *FleetOptions) *Fleet {
 		most: int64(cmp.Or(f.opts.MaxCalls, defaultMaxCalls)), wait: protocol.Duration(f.opts.CallWait, defaultCallWait),
 		pairs: map[callPair]*callLimit{},
 	}
+	f.subscriptions.of, f.subscriptions.callers = map[string]map[string]*subscription{}, map[callPair]int{}
 	f.view.Store(f.last)
 	return f
 }
@@ -202,6 +204,7 @@ func (f *Fleet) Close() {
 	}
 	f.mu.Unlock()
 	f.closing.Wait()
+	f.subscriptions.close()
 	f.events.flush()
 }
 

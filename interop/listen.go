@@ -31,6 +31,9 @@ func (e *Endpoint) changing() (kinds []string) {
 func (e *Endpoint) missed() {
 	e.listChanged()
 	e.tellAll()
+	if e.opts.gap != nil {
+		e.opts.gap()
+	}
 }
 
 // tellAll tells the fleet that every list may be another.

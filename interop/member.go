@@ -98,7 +98,7 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 		opts.Memory = m.fleet.opts.Memory
 	}
 	opts.stale = make(chan struct{}, 1)
-	opts.outside = m.heard
+	opts.outside, opts.gap = m.heard, func() { m.fleet.subscriptions.missed(m.server.ID) }
 	e := NewEndpoint(m.server, &opts)
 	e.configure(config)
 	return e
@@ -107,6 +107,9 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 // heard takes what the server says outside of requests, which is told to everybody: what
 // nobody can say for whom it is may be one caller's alone, and is dropped.
 func (m *member) heard(from Message) {
+	if from.Method == protocol.NoteResourceUpdated {
+		m.fleet.subscriptions.updated(from)
+	}
 	switch told := conn.ConcernsAll(from.Method) || strings.HasPrefix(from.Method, "notifications/tasks"); {
 	case !told:
 		m.fleet.opts.Logger.Debug("a notification for nobody is dropped", "server", m.server.ID, "method", protocol.Printable(from.Method, 80))

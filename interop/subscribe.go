@@ -1,0 +1,395 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// maxSubscribed bounds the resources of one server that are subscribed to, because each is a
+	// stream of its own at a modern server over HTTP; maxCallerSubscribed what one caller holds
+	// of them.
+	maxSubscribed       = 4000
+	maxCallerSubscribed = 1000
+	// maxUpdate bounds the params of an update, in bytes: of a longer one only the URI is told.
+	maxUpdate = 64 << 10
+	// unsubscribeWait bounds resources/unsubscribe, which nobody waits for.
+	unsubscribeWait = 5 * time.Second
+)
+
+// Subscribe reports updates of a resource of a server, until stop is called. However many hold
+// it, the server has one subscription to it: resources/subscribe on a legacy connection,
+// subscriptions/listen on a modern one (2026-07-28, basic/patterns/subscriptions). It is made
+// again on each new connection, and once it is there again updated is called: nothing is
+// replayed, so whoever follows the resource has to read it.
+//
+// updated takes notifications/resources/updated with the server's own URI, which may be that of
+// a part of the resource (file:///d/x for file:///d). It is called from several goroutines, must
+// not block, and must not call stop; a call that is under way when stop is called may still be.
+//
+// ctx bounds nothing but the wait for the server's agreement. A server without the
+// capability is an [*RPCError] with [CodeMethodNotFound]; other failures are those of [Fleet.Request].
+func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbox.Principal, updated func(Message)) (stop func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h := &subscriber{callPair{server, caller}, updated}
+	s, err := f.subscriptions.join(f, h, uri)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-s.answered:
+		err = s.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		f.subscriptions.leave(s, h)
+		return nil, err
+	}
+	return sync.OnceFunc(func() { f.subscriptions.leave(s, h) }), nil
+}
+
+// subscriptions are a fleet's, by server and URI.
+type subscriptions struct {
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	of      map[string]map[string]*subscription
+	callers map[callPair]int // how many each holds
+	hears   bool             // what happens to servers
+	closed  bool
+}
+
+// subscription is one of a server's resources, kept up by a goroutine of its own.
+type subscription struct {
+	fleet       *Fleet
+	server, uri string
+	ctx         context.Context // ends when nobody holds it any more
+	cancel      context.CancelFunc
+	earlier     <-chan struct{} // closed when an earlier one of the resource has ended; nil: there is none
+	answered    chan struct{}   // closed when the server has agreed for the first time, or will not
+	err         error           // why it will not; set before answered is closed
+	wake        chan struct{}   // gets a value when the server is ready
+	ended       chan struct{}   // closed when nothing of it runs
+
+	// Guarded by subscriptions.mu.
+	holders map[*subscriber]bool
+	over    bool // nobody can hold it any more
+}
+
+// subscriber is one who holds a subscription.
+type subscriber struct {
+	callPair
+	updated func(Message)
+}
+
+// join makes h one of those who hold a subscription, which is begun with the first.
+func (t *subscriptions) join(f *Fleet, h *subscriber, uri string) (*subscription, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	server := h.server
+	if t.closed {
+		return nil, NewFault(NotConnected, server, "the fleet is closed", nil)
+	}
+	s := t.of[server][uri]
+	if s != nil && s.over {
+		s = &subscription{earlier: s.ended}
+	}
+	switch {
+	case t.callers[h.callPair] >= maxCallerSubscribed:
+		return nil, tooManySubscriptions(server, "this caller holds %d", maxCallerSubscribed)
+	case s == nil && len(t.of[server]) >= maxSubscribed:
+		return nil, tooManySubscriptions(server, "there are %d", maxSubscribed)
+	case s == nil:
+		s = &subscription{}
+	}
+	t.callers[h.callPair]++
+	if s.fleet == nil {
+		s.fleet, s.server, s.uri = f, server, uri
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+		s.answered, s.wake, s.ended = make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
+		s.holders = map[*subscriber]bool{}
+		if t.of[server] == nil {
+			t.of[server] = map[string]*subscription{}
+		}
+		t.of[server][uri] = s
+		if !t.hears {
+			t.hears = true
+			f.events.add(t.hear)
+		}
+		t.running.Go(s.keep)
+	}
+	s.holders[h] = true
+	return s, nil
+}
+
+func tooManySubscriptions(server, format string, args ...any) error {
+	return NewFault(Protocol, server, protocol.MethodSubscribe, &RPCError{
+		Code: CodeInternal, Message: "too many subscriptions: " + fmt.Sprintf(format, args...) + " of this server",
+	})
+}
+
+// leave takes h out; with the last one the subscription ends.
+func (t *subscriptions) leave(s *subscription, h *subscriber) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !s.holders[h] {
+		return
+	}
+	delete(s.holders, h)
+	if t.callers[h.callPair]--; t.callers[h.callPair] == 0 {
+		delete(t.callers, h.callPair)
+	}
+	if len(s.holders) == 0 {
+		s.over = true
+		s.cancel()
+	}
+}
+
+// gone takes a subscription that has ended off the table.
+func (t *subscriptions) gone(s *subscription) {
+	s.cancel()
+	t.mu.Lock()
+	s.over = true
+	if t.of[s.server][s.uri] == s {
+		if delete(t.of[s.server], s.uri); len(t.of[s.server]) == 0 {
+			delete(t.of, s.server)
+		}
+	}
+	t.mu.Unlock()
+	close(s.ended)
+}
+
+// close ends all; those who wait for one get its error.
+func (t *subscriptions) close() {
+	t.mu.Lock()
+	t.closed = true
+	for _, of := range t.of {
+		for _, s := range of {
+			s.cancel()
+		}
+	}
+	t.mu.Unlock()
+	t.running.Wait()
+}
+
+// hear wakes the subscriptions of a server that is ready.
+func (t *subscriptions) hear(e Event) {
+	if e.Kind != ServerReady {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.of[e.Server] {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// updated takes an update that names a resource and no subscription, as legacy servers send it.
+func (t *subscriptions) updated(m Message) {
+	uri, _ := protocol.LookupString(m.Params, "uri")
+	t.mu.Lock()
+	var of []*subscription
+	for whole, s := range t.of[m.Server] {
+		if isPart(uri, whole) {
+			of = append(of, s)
+		}
+	}
+	t.mu.Unlock()
+	for _, s := range of {
+		s.updated(m)
+	}
+}
+
+// isPart reports whether a URI is that of a resource or of a part of it (2025-11-25,
+// server/resources: "This might be a sub-resource of the one that the client actually subscribed to").
+func isPart(uri, whole string) bool {
+	rest, ok := strings.CutPrefix(uri, whole)
+	return ok && (rest == "" || strings.HasSuffix(whole, "/") || strings.ContainsRune("/?#", rune(rest[0])))
+}
+
+// missed says of all resources of a server that they may have changed unheard.
+func (t *subscriptions) missed(server string) {
+	t.mu.Lock()
+	var of []*subscription
+	for _, s := range t.of[server] {
+		of = append(of, s)
+	}
+	t.mu.Unlock()
+	for _, s := range of {
+		s.updated(s.plain())
+	}
+}
+
+// plain is an update that says nothing but which resource.
+func (s *subscription) plain() Message {
+	b := append([]byte(`{"uri":`), wire.Quote(s.uri)...)
+	return Message{Method: protocol.NoteResourceUpdated, Params: append(b, '}'), Server: s.server}
+}
+
+// updated gives an update to all who hold the subscription.
+func (s *subscription) updated(m Message) {
+	if len(m.Params) > maxUpdate {
+		m = s.plain()
+	}
+	t := &s.fleet.subscriptions
+	t.mu.Lock()
+	holders := make([]*subscriber, 0, len(s.holders))
+	for h := range s.holders {
+		holders = append(holders, h)
+	}
+	t.mu.Unlock()
+	for _, h := range holders {
+		h.updated(m)
+	}
+}
+
+// keep subscribes, and again whenever that was lost, until nobody holds the subscription.
+func (s *subscription) keep() {
+	defer s.fleet.subscriptions.gone(s)
+	if s.earlier != nil {
+		<-s.earlier
+	}
+	agreed := false
+	pause := newBackoff(Restart{First: listenRetry, Max: maxListenRetry})
+	for {
+		err := s.hold(func() {
+			pause.reset()
+			if agreed {
+				s.updated(s.plain())
+				return
+			}
+			agreed = true
+			close(s.answered)
+		})
+		if !agreed {
+			s.err = err
+			close(s.answered)
+			return
+		}
+		if s.ctx.Err() != nil {
+			return
+		}
+		s.fleet.opts.Logger.Debug("a subscription was lost, and is made again", "server", s.server, "uri", protocol.Printable(s.uri, 200), "err", err)
+		late := time.NewTimer(pause.next())
+		select {
+		case <-s.wake:
+		case <-late.C:
+		case <-s.ctx.Done():
+		}
+		late.Stop()
+	}
+}
+
+// hold subscribes on the server's connection of now, and returns when that is lost, or nobody
+// holds the subscription any more. agreed is called when the server has agreed.
+func (s *subscription) hold(agreed func()) error {
+	m := findMember(s.fleet.all(), s.server)
+	if m == nil {
+		return NewFault(NotConnected, s.server, "no such server", nil)
+	}
+	e, err := m.connected(s.ctx, "")
+	if err != nil {
+		return err
+	}
+	begun := sync.OnceFunc(e.end)
+	defer begun()
+	if !protocol.Declares(e.Capabilities(), "resources", "subscribe") {
+		return e.newFault(Protocol, protocol.MethodSubscribe, &RPCError{Code: CodeMethodNotFound, Message: "the server has no subscriptions to resources"})
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	defer context.AfterFunc(m.ctx, cancel)() // it has been replaced, or taken out
+	established := func() { begun(); agreed() }
+	if e.Era() == Modern {
+		return s.listen(ctx, e, established)
+	}
+	return s.subscribe(ctx, e, established)
+}
+
+// subscribe is hold on a legacy connection.
+func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()) error {
+	params := s.plain().Params
+	if _, err := e.Do(ctx, Message{Method: protocol.MethodSubscribe, Params: params}); err != nil {
+		return err
+	}
+	agreed()
+	select {
+	case <-e.Done():
+		return errors.New("the connection was lost")
+	case <-ctx.Done():
+	}
+	if s.ctx.Err() != nil && e.Phase().Usable() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unsubscribeWait)
+		defer cancel()
+		if _, err := e.Do(ctx, Message{Method: protocol.MethodUnsubscribe, Params: params}); err != nil {
+			s.fleet.opts.Logger.Debug("not unsubscribed", "server", s.server, "uri", protocol.Printable(s.uri, 200), "err", err)
+		}
+	}
+	return ctx.Err()
+}
+
+// listen is hold on a modern connection: a subscription of its own, because a server may
+// refuse one resource, and go-sdk 1.8.0 over stdio ends what two subscriptions have in common
+// with the first.
+func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) error {
+	c, _, err := e.ready()
+	if err != nil {
+		return err
+	}
+	b := append([]byte(`{"notifications":{"resourceSubscriptions":[`), wire.Quote(s.uri)...)
+	params, err := hopParams(append(b, "]}}"...), e.modern, 0)
+	if err != nil {
+		return e.newFault(Protocol, protocol.MethodListen, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	acknowledged := false
+	_, err = c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
+		switch {
+		case from.Method == protocol.NoteAcknowledged && !acknowledged:
+			acknowledged = true
+			filter, _ := wire.Lookup(from.Params, "notifications")
+			if uris, _ := wire.Lookup(filter, "resourceSubscriptions"); len(uris) <= len("[]") {
+				cancel(&RPCError{Code: CodeInvalidParams, Message: "the server reports no updates of this resource"})
+				return nil, nil
+			}
+			agreed()
+		case from.Method == protocol.NoteResourceUpdated:
+			if m := e.receivedFrom(from); e.discreet(&m) {
+				s.updated(m)
+			}
+		default:
+			return e.received(ctx, from)
+		}
+		return nil, nil
+	}})
+	var refused *RPCError
+	switch {
+	case errors.As(context.Cause(ctx), &refused):
+		err = refused
+	case err == nil && !acknowledged:
+		err = errors.New("the subscription ended before it was acknowledged")
+	case err == nil:
+		err = errors.New("the server ended the subscription")
+	}
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	return e.newFault(Protocol, protocol.MethodListen, err)
+}

@@ -1,0 +1,262 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/peers"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// bulletin is a server of the SDK with resources, which counts its subscriptions.
+type bulletin struct {
+	*mcp.Server
+	subscribed, unsubscribed chan string
+	refuse                   string // the URI that nobody can subscribe to
+
+	mu       sync.Mutex
+	sessions []*mcp.ServerSession
+}
+
+func newBulletin() *bulletin {
+	b := &bulletin{subscribed: make(chan string, 100), unsubscribed: make(chan string, 100)}
+	b.Server = mcp.NewServer(&mcp.Implementation{Name: "b", Version: "1"}, &mcp.ServerOptions{
+		SubscribeHandler: func(_ context.Context, r *mcp.SubscribeRequest) error {
+			if r.Params.URI == b.refuse {
+				return errors.New("no such bulletin")
+			}
+			b.subscribed <- r.Params.URI
+			return nil
+		},
+		UnsubscribeHandler: func(_ context.Context, r *mcp.UnsubscribeRequest) error {
+			b.unsubscribed <- r.Params.URI
+			return nil
+		},
+	})
+	b.AddResource(&mcp.Resource{URI: "news:1", Name: "news"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return nil, errors.New("nothing to read")
+	})
+	return b
+}
+
+// options connects each new endpoint to the server in memory.
+func (b *bulletin) options(t testing.TB) *interop.FleetOptions {
+	return &interop.FleetOptions{
+		Restart: interop.Restart{First: 1},
+		Endpoint: func(interop.Server) *interop.EndpointOptions {
+			ours, theirs := mcp.NewInMemoryTransports()
+			session, err := b.Connect(context.Background(), theirs, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			b.mu.Lock()
+			b.sessions = append(b.sessions, session)
+			b.mu.Unlock()
+			t.Cleanup(func() { _ = session.Close() })
+			return &interop.EndpointOptions{Transport: ours}
+		},
+	}
+}
+
+// drop ends all connections.
+func (b *bulletin) drop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.sessions {
+		_ = s.Close()
+	}
+	b.sessions = nil
+}
+
+func (b *bulletin) update(t testing.TB, uri string) {
+	t.Helper()
+	if err := b.ResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
+		t.Error(err)
+	}
+}
+
+// follow subscribes, and gives what comes.
+func follow(t testing.TB, f *interop.Fleet, uri string, caller toolbox.Principal) (heard <-chan string, stop func()) {
+	t.Helper()
+	c := make(chan string, 100)
+	stop, err := f.Subscribe(t.Context(), "a", uri, caller, func(m interop.Message) {
+		var p struct{ URI string }
+		if err := json.Unmarshal(m.Params, &p); err != nil || m.Method != "notifications/resources/updated" {
+			t.Errorf("%s %s", m.Method, m.Params)
+		}
+		c <- p.URI
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, stop
+}
+
+func inEras(t *testing.T, run func(t *testing.T, era interop.Era)) {
+	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+		t.Run(string(era), func(t *testing.T) { t.Parallel(); run(t, era) })
+	}
+}
+
+func TestManyHoldOneSubscription(t *testing.T) {
+	inEras(t, func(t *testing.T, era interop.Era) {
+		b := newBulletin()
+		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
+		var heard []<-chan string
+		var stops []func()
+		for i := range 10 {
+			h, stop := follow(t, f, "news:1", toolbox.Principal(fmt.Sprint(i%3)))
+			heard, stops = append(heard, h), append(stops, stop)
+		}
+		other, stopOther := follow(t, f, "news:2", "")
+		if got := <-b.subscribed + " " + <-b.subscribed; got != "news:1 news:2" {
+			t.Error(got)
+		}
+		b.update(t, "news:1")
+		for _, h := range heard {
+			if got := <-h; got != "news:1" {
+				t.Error(got)
+			}
+		}
+		for _, stop := range stops {
+			stop()
+			stop()
+		}
+		if got := <-b.unsubscribed; got != "news:1" {
+			t.Error(got)
+		}
+		again, stop := follow(t, f, "news:1", "") // after the earlier one has ended
+		if got := <-b.subscribed; got != "news:1" {
+			t.Error(got)
+		}
+		b.update(t, "news:1")
+		<-again
+		stop()
+		b.update(t, "news:2")
+		if got := <-other; got != "news:2" || len(other) != 0 {
+			t.Errorf("%s, and %d more", got, len(other))
+		}
+		stopOther()
+		if n := len(b.subscribed); n != 0 {
+			t.Errorf("%d more subscriptions", n)
+		}
+	})
+}
+
+// A connection that was lost may have lost an update.
+func TestASubscriptionIsMadeAgain(t *testing.T) {
+	inEras(t, func(t *testing.T, era interop.Era) {
+		b := newBulletin()
+		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
+		heard, _ := follow(t, f, "news:1", "")
+		second, _ := follow(t, f, "news:1", "")
+		<-b.subscribed
+		b.drop()
+		if got := <-b.subscribed; got != "news:1" {
+			t.Error(got)
+		}
+		for _, h := range []<-chan string{heard, second} {
+			if got := <-h; got != "news:1" {
+				t.Error(got)
+			}
+		}
+		b.update(t, "news:1")
+		if got := <-heard; got != "news:1" {
+			t.Error(got)
+		}
+		if n := len(b.subscribed); n != 0 {
+			t.Errorf("subscribed %d times more", n)
+		}
+		// Another configuration is another connection.
+		f.Apply([]interop.Server{{ID: "a", Era: era, Transport: interop.Stdio{Command: "x"}}})
+		if got := <-b.subscribed; got != "news:1" {
+			t.Error(got)
+		}
+		<-heard
+	})
+}
+
+func TestNoSubscription(t *testing.T) {
+	inEras(t, func(t *testing.T, era interop.Era) {
+		b := newBulletin()
+		b.refuse = "news:x"
+		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
+		if _, err := f.Subscribe(t.Context(), "a", "news:x", "", nil); err == nil {
+			t.Error("the server's refusal is none")
+		}
+		if _, err := f.Subscribe(t.Context(), "b", "news:1", "", nil); err == nil {
+			t.Error("no such server")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := f.Subscribe(ctx, "a", "news:1", "", nil); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		plain := mcp.NewServer(&mcp.Implementation{Name: "p", Version: "1"}, nil)
+		g := fleetOf(t, interop.Server{ID: "a", Era: era}, (&bulletin{Server: plain}).options(t))
+		_, err := g.Subscribe(t.Context(), "a", "news:1", "", nil)
+		var rpc *interop.RPCError
+		if !errors.As(err, &rpc) || rpc.Code != interop.CodeMethodNotFound {
+			t.Errorf("a server without subscriptions: %v", err)
+		}
+		g.Close()
+		if _, err := g.Subscribe(t.Context(), "a", "news:1", "", nil); err == nil {
+			t.Error("a closed fleet")
+		}
+	})
+}
+
+func TestTooManySubscriptionsOfOneCaller(t *testing.T) {
+	b := newBulletin()
+	b.subscribed, b.unsubscribed = make(chan string, 5000), make(chan string, 5000)
+	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
+	var err error
+	n := 0
+	for ; err == nil && n < 1100; n++ {
+		_, err = f.Subscribe(t.Context(), "a", fmt.Sprint("news:", n), "greedy", func(interop.Message) {})
+	}
+	if n != 1001 || err == nil {
+		t.Errorf("%d: %v", n, err)
+	}
+	if _, err := f.Subscribe(t.Context(), "a", "news:1", "another", func(interop.Message) {}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A legacy server may name a part of what was subscribed to.
+func TestAPartOfAResource(t *testing.T) {
+	b := newBulletin()
+	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
+	whole, _ := follow(t, f, "news:/d", "")
+	other, _ := follow(t, f, "news:/d2", "")
+	part, _ := follow(t, f, "news:/d/x", "")
+	b.update(t, "news:/d/x")
+	if got := <-part + " " + <-whole; got != "news:/d/x news:/d/x" {
+		t.Error(got)
+	}
+	b.update(t, "news:/d2")
+	if got := <-other; got != "news:/d2" {
+		t.Error(got)
+	}
+}
+
+// TestEverythingReportsUpdates is the reference server, a process that nobody here wrote.
+func TestEverythingReportsUpdates(t *testing.T) {
+	t.Parallel()
+	command, args := peers.Everything(t, "stdio")
+	f := fleetOf(t, interop.Server{ID: "a", Transport: interop.Stdio{Command: command, Args: args}}, nil)
+	const uri = "demo://resource/dynamic/text/1"
+	heard, _ := follow(t, f, uri, "")
+	if _, err := f.Request(t.Context(), "a", interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"toggle-subscriber-updates","arguments":{}}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-heard; got != uri {
+		t.Error(got)
+	}
+}
