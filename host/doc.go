@@ -31,7 +31,7 @@
 //
 // A [Backend] finds in Message.Client who asks, what that client declares, and the ways
 // back to it. A legacy client is asked (elicitation, sampling, roots) on the stream of its
-// request, or outside of any on that of its session, at most 64 questions at once, and what
+// request, or outside of any on that of its session, a bounded number of questions at once, and what
 // ends a question without an answer is told the client by notifications/cancelled. A modern
 // client is asked in a result, and answers in its next request (SEP-2322). Log messages reach
 // a client from the level on that it wants.

@@ -2,9 +2,11 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -18,6 +20,26 @@ func TestErrorsAreOfTheClientsEra(t *testing.T) {
 	_, new := modern("tools/call", "t", `"name":"t"`).send(t, site)
 	if !strings.Contains(old, `"code":-32042,"message":"open it","data":{"elicitations":[]}`) || !strings.Contains(new, `"code":-32603,"message":"open it","data":{"elicitations":[]}`) {
 		t.Errorf("legacy: %s\nmodern: %s", old, new)
+	}
+}
+
+// A modern client's own capabilities are what a server has seen: that it lacks one is its
+// business. Nobody is asked for input in the answer of a method that has no such.
+func TestWhatIsMissingIsTheClientsBusiness(t *testing.T) {
+	b := &fixed{err: interop.NewFault(interop.ToolError, "s", "x", &interop.RPCError{Code: -32021, Message: "m", Data: json.RawMessage(`{"requiredCapabilities":{"elicitation":{}}}`)})}
+	h := host.NewFront(b, nil)
+	t.Cleanup(h.Close)
+	site := serveSite(t, h)
+	resp, got := modern("prompts/x", "", "").send(t, site)
+	if resp.StatusCode != 400 || got != `{"jsonrpc":"2.0","id":7,"error":{"code":-32021,"message":"m","data":{"requiredCapabilities":{"elicitation":{}}}}}` {
+		t.Errorf("modern: %s %s", resp.Status, got)
+	}
+	if _, got = (request{body: `{"jsonrpc":"2.0","id":7,"method":"prompts/x"}`, header: session(t, site)}).send(t, site); !strings.Contains(got, `"code":-32603,"message":"m"`) {
+		t.Errorf("legacy: %s", got)
+	}
+	b.err, b.result = nil, `{"resultType":"input_required","requestState":"x"}`
+	if _, got = modern("prompts/x", "", "").send(t, site); !strings.Contains(got, `"code":-32603,"message":"prompts/x: the answer is of type \"input_required\", which this method does not have"`) {
+		t.Errorf("input: %s", got)
 	}
 }
 

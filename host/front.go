@@ -199,7 +199,12 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 			return frontAnswer{err: &out, status: http.StatusNotFound}
 		case protocol.CodeLegacyNotFound:
 			out.Code = interop.CodeInvalidParams
-		case protocol.CodeHeaderMismatch, protocol.CodeMissingCapability, protocol.CodeUnsupportedVersion:
+		case protocol.CodeMissingCapability: // the server was shown what this client declares
+			if r.era == interop.Modern {
+				return frontAnswer{err: &out, status: http.StatusBadRequest}
+			}
+			out.Code = interop.CodeInternal
+		case protocol.CodeHeaderMismatch, protocol.CodeUnsupportedVersion:
 			out.Code = interop.CodeInternal
 		case protocol.CodeURLRequired:
 			if r.era == interop.Modern { // which must not see it, and whom we cannot ask (SEP-2322)

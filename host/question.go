@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	// maxQuestions bounds what the client of one session is asked at once.
+	// maxQuestions bounds what the client of one session is asked at once, and maxOfOne what it is
+	// asked in the course of one request, or outside of any: one server does not use them all up.
 	maxQuestions = 64
+	maxOfOne     = 16
 	// answerWait bounds how long an answer may take: a person reads, looks something up and types.
 	answerWait = time.Hour
 	// streamWait is how long a question waits for a client to open the stream that carries it, as
@@ -100,7 +102,7 @@ func (s *frontSession) pose(of *frontRequest) (id json.RawMessage, q *openQuesti
 		return nil, nil, s.deaf
 	case of != nil && of.over:
 		return nil, nil, errQuestionOver
-	case len(s.questions) >= s.maxQuestions:
+	case len(s.questions) >= s.maxQuestions || s.askedFor(of) >= maxOfOne:
 		return nil, nil, errManyQuestions
 	}
 	if of != nil {
@@ -114,6 +116,16 @@ func (s *frontSession) pose(of *frontRequest) (id json.RawMessage, q *openQuesti
 	q = &openQuestion{of: of, told: make(chan questionEnd, 1)}
 	s.questions[callKey(id)] = q
 	return id, q, nil
+}
+
+// askedFor is how many questions are open in the course of a request. Call it with mu held.
+func (s *frontSession) askedFor(of *frontRequest) (n int) {
+	for _, q := range s.questions {
+		if q.of == of {
+			n++
+		}
+	}
+	return n
 }
 
 // put sends a question, and returns by which way.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -248,7 +251,7 @@ func TestQuestionsEnd(t *testing.T) {
 	expect(withdrawn(4, "context canceled"))
 	ends("context canceled")
 
-	for i := range 64 { // no more at once
+	for i := range 16 { // no more at once
 		go func() { _, _ = always(context.Background(), interop.Message{Method: "roots/list"}) }()
 		expect(question(5 + i))
 	}
@@ -261,6 +264,37 @@ func TestQuestionsEnd(t *testing.T) {
 	}
 	if _, err := always(context.Background(), interop.Message{Method: "roots/list"}); err == nil {
 		t.Error("asked after the end")
+	}
+}
+
+// What one request asks leaves room for others, and all together are bounded.
+func TestQuestionsAreBounded(t *testing.T) {
+	const many = "the client has too many open questions"
+	h := scripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+		if m.Method == "one" {
+			return back(ctx, interop.Message{Method: "roots/list"})
+		}
+		failed := make(chan error, 16)
+		for range 16 {
+			go func() {
+				_, err := back(ctx, interop.Message{Method: "roots/list"})
+				failed <- err
+			}()
+		}
+		return nil, <-failed
+	})
+	l := serveLines(t.Context(), t, h)
+	l.ask(initializing(allRoots))
+	for id := range 4 {
+		l.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, id))
+		for range 16 {
+			if got := l.read(); !strings.Contains(got, `"method":"roots/list"`) {
+				t.Fatal(got)
+			}
+		}
+	}
+	if got := l.ask(`{"jsonrpc":"2.0","id":9,"method":"one"}`); !strings.Contains(got, `"id":9,"error"`) || !strings.Contains(got, many) {
+		t.Error(got)
 	}
 }
 
@@ -422,4 +456,61 @@ func TestQuestionsDoNotCross(t *testing.T) {
 		}
 	}
 	wg.Wait()
+}
+
+// askers is clients that answer with their names: the TypeScript SDK 1, and 2 in the legacy era.
+const askers = `
+import { Client as One } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as HTTPOne } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ElicitRequestSchema, CreateMessageRequestSchema, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { Client as Two, StreamableHTTPClientTransport as HTTPTwo } from "@modelcontextprotocol/client";
+const url = new URL(process.argv[1]);
+const capabilities = { elicitation: {}, sampling: {}, roots: {} };
+const answers = {
+  "elicitation/create": name => ({ action: "accept", content: { name } }),
+  "sampling/createMessage": name => ({ model: name, role: "assistant", content: { type: "text", text: "four" } }),
+  "roots/list": name => ({ roots: [{ uri: "file:///" + name }] }),
+};
+const schemas = { "elicitation/create": ElicitRequestSchema, "sampling/createMessage": CreateMessageRequestSchema, "roots/list": ListRootsRequestSchema };
+const params = {
+  "elicitation/create": { message: "who?", requestedSchema: { type: "object", properties: { name: { type: "string" } } } },
+  "sampling/createMessage": { messages: [{ role: "user", content: { type: "text", text: "2+2" } }], maxTokens: 9 },
+  "roots/list": {},
+};
+const out = {};
+for (const [name, client, transport] of [
+  ["one", new One({ name: "one", version: "1" }, { capabilities }), new HTTPOne(url)],
+  ["two", new Two({ name: "two", version: "1" }, { capabilities }), new HTTPTwo(url)],
+]) {
+  for (const [method, answer] of Object.entries(answers)) client.setRequestHandler(name === "one" ? schemas[method] : method, async () => answer(name));
+  await client.connect(transport);
+  for (const method of Object.keys(answers)) for (const always of [false, true]) {
+    const r = await client.callTool({ name: "ask", arguments: { method, params: params[method], always } });
+    out[name + " " + method + " " + always] = r.content[0].text;
+  }
+  await client.close();
+}
+console.log(JSON.stringify(out));
+process.exit(0);
+`
+
+// The official clients of another language are asked too.
+func TestTypeScriptClientsAreAsked(t *testing.T) {
+	t.Parallel()
+	site := serveSite(t, scripted(t, nil, asker))
+	cmd := exec.Command(peers.Node(t), "--input-type=module", "-e", askers, site.URL)
+	cmd.Dir = filepath.Join("..", "testdata", "peers") // from where node looks for packages
+	out, err := cmd.CombinedOutput()
+	var got map[string]string
+	if err == nil {
+		err = json.Unmarshal(out, &got)
+	}
+	if err != nil || len(got) != 12 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for what, answer := range got {
+		if name, _, _ := strings.Cut(what, " "); !strings.Contains(answer, name) {
+			t.Errorf("%s: %s", what, answer)
+		}
+	}
 }
