@@ -61,13 +61,13 @@ func (s *selection) tools(v *view) toolbox.Source {
 		expose = s.g.opts.Expose
 	}
 	var shown toolbox.Source = newShownTools(v, expose != nil)
-	if s.Profile != nil {
+	if expose != nil {
+		shown = expose(shown)
+	}
+	if s.Profile != nil { // last, for it is about the schemas that clients see
 		shown = shapedFor(s.Profile, shown)
 	}
-	if expose == nil {
-		return shown
-	}
-	return expose(shown)
+	return shown
 }
 
 // matchesAny reports whether one of the patterns stands for a name; nil: all names.

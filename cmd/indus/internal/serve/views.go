@@ -15,11 +15,12 @@ const (
 
 var exposures = []string{exposeAll, exposeGateway}
 
-// exposed is what clients are shown in place of the tools. With the four, whoever calls has not seen
-// a tool's schema where its client could check the arguments, so they are checked here.
+// exposed is what clients are shown in place of the tools; nil: the tools. With the four, whoever
+// calls has not seen a tool's schema where its client could check the arguments, so they are
+// checked here.
 func (f *serveFlags) exposed(how string) func(toolbox.Source) toolbox.Source {
 	if how != exposeGateway {
-		return func(tools toolbox.Source) toolbox.Source { return tools }
+		return nil
 	}
 	return func(tools toolbox.Source) toolbox.Source {
 		return catalog.Over(tools, &catalog.Options{Unvalidated: f.noValidate})
@@ -31,7 +32,11 @@ func (f *serveFlags) views(c *mcpconfig.Config) map[string]gateway.View {
 	out := map[string]gateway.View{}
 	for _, v := range c.Views {
 		view := gateway.View{Servers: v.Servers, Tools: v.Tools, Profile: v.Profile}
-		if v.Mode != "" {
+		switch {
+		case v.Mode == "" || v.Mode == f.expose: // as all do
+		case v.Mode == exposeAll:
+			view.Expose = func(tools toolbox.Source) toolbox.Source { return tools }
+		default:
 			view.Expose = f.exposed(v.Mode)
 		}
 		out[v.Name] = view
