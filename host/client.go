@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -89,8 +90,27 @@ func (r *frontRequest) hears(m interop.Message) bool {
 		return r.session.hears(m)
 	case m.Method == protocol.NoteMessage:
 		return r.client.LogLevel != "" && severe(m.Params, r.client.LogLevel)
+	case strings.HasSuffix(m.Method, "/list_changed"), m.Method == "notifications/resources/updated":
+		return false // these are for who listens (2026-07-28, basic/patterns/subscriptions)
 	}
 	return m.Method != protocol.NoteCancelled
+}
+
+// ownProgress is the params of a report of progress with the request's own token, whatever token
+// the server was given; nil where the client gave none.
+func (r *frontRequest) ownProgress(params json.RawMessage) json.RawMessage {
+	token := progressToken(r.meta)
+	if token == nil {
+		return nil
+	}
+	if given, _ := wire.Lookup(params, "progressToken"); string(given) == string(token) {
+		return params
+	}
+	params, err := wire.Rewrite(params, wire.Edit{Key: "progressToken", Value: token})
+	if err != nil {
+		return nil
+	}
+	return params
 }
 
 // severe reports a log message that is at or above a level.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -180,4 +181,37 @@ func TestTheHeaderNamesATask(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Progress is reported with the token of who asked for it, and changes to who listens for them.
+func TestWhatIsSaidFitsTheRequest(t *testing.T) {
+	h := scripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+		for _, note := range []interop.Message{
+			{Method: "notifications/progress", Params: json.RawMessage(`{"progressToken":99,"progress":1}`)},
+			{Method: "notifications/progress"},
+			{Method: "notifications/tools/list_changed"},
+			{Method: "notifications/resources/updated", Params: json.RawMessage(`{"uri":"a"}`)},
+			{Method: "notifications/x", Params: json.RawMessage(`{"k":1}`)},
+		} {
+			_, _ = back(ctx, note)
+		}
+		return json.RawMessage(`{}`), nil
+	})
+	l := serveLines(t.Context(), t, h)
+	said := func(send string, want ...string) {
+		t.Helper()
+		var got []string
+		for s := l.ask(send); strings.Contains(s, `"method"`); s = l.read() {
+			got = append(got, strings.TrimPrefix(s, `{"jsonrpc":"2.0","method":"notifications/`))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	const progress, extension = `progress","params":{"progressToken":"p","progress":1}}`, `x","params":{"k":1}}`
+	said(modernLine("1", "x", ""), extension)
+	said(strings.Replace(modernLine("1", "x", ""), `"_meta":{`, `"_meta":{"progressToken":"p",`, 1), progress, extension)
+	l.ask(initializing("{}"))
+	said(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":"p"}}}`,
+		progress, `tools/list_changed"}`, `resources/updated","params":{"uri":"a"}}`, extension)
 }

@@ -272,6 +272,10 @@ func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMes
 		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "this client cannot be asked: " + protocol.Printable(m.Method, 80)}
 	case !r.hears(m):
 		return nil, nil
+	case m.Method == protocol.NoteProgress:
+		if m.Params = r.ownProgress(m.Params); m.Params == nil {
+			return nil, nil
+		}
 	}
 	return nil, r.send(nil, m.Method, m.Params)
 }
