@@ -167,10 +167,16 @@ func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	})
 }
 
-// Handler serves all views over streamable HTTP, below /mcp.
+// Handler serves all views over streamable HTTP, below /mcp, and over HTTP+SSE, for clients that
+// know no other, below /sse.
 func (g *Gateway) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler := (*host.Host).Handler
 		name, ok := strings.CutPrefix(r.URL.Path, "/mcp")
+		if !ok {
+			handler = (*host.Host).SSEHandler
+			name, ok = strings.CutPrefix(r.URL.Path, "/sse")
+		}
 		if !ok || name != "" && name[0] != '/' {
 			http.NotFound(w, r)
 			return
@@ -183,7 +189,7 @@ func (g *Gateway) Handler() http.Handler {
 			g.noView(w, r)
 			return
 		}
-		v.host.Handler().ServeHTTP(w, r)
+		handler(v.host).ServeHTTP(w, r)
 	})
 }
 

@@ -7,6 +7,7 @@
 //	h := host.New(tools, nil)
 //	defer h.Close()
 //	http.ListenAndServe("127.0.0.1:7332", h.Handler()) // one URL, 2026-07-28 and everything before
+//	h.SSEHandler()                                      // and those that know HTTP+SSE alone
 //	h.ServeStdio(ctx)                                   // or the child process of a client
 //	h.Serve(ctx, transport)                             // or in memory
 //
@@ -50,6 +51,15 @@
 // Everything may be called from any goroutine. Requests of one client run
 // concurrently; progress of one call goes out in order, before its result. A
 // modern client that goes away cancels its calls, a legacy one does not.
+//
+// # Lost connections
+//
+// A legacy client that lost its connection over streamable HTTP comes back with
+// Last-Event-ID and gets what it missed, the answer of a call that went on included
+// (2025-11-25, basic/transports, "Resumability and Redelivery"). What is kept for that is
+// bounded (Options.Replay). A call can be resumed once its answer is an event stream: with
+// the first thing that is said, or half a second after it began. Over HTTP+SSE a lost
+// connection ends the session.
 //
 // # Testing
 //

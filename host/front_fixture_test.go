@@ -60,8 +60,10 @@ func newSite(t testing.TB, src toolbox.Source, opts *host.Options) *httptest.Ser
 	return serveSite(t, newHost(t, src, opts))
 }
 
-func serveSite(t testing.TB, h *host.Host) *httptest.Server {
-	site := httptest.NewServer(h.Handler())
+func serveSite(t testing.TB, h *host.Host) *httptest.Server { return siteOf(t, h, h.Handler()) }
+
+func siteOf(t testing.TB, h *host.Host, handler http.Handler) *httptest.Server {
+	site := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		h.Close() // before the server, which waits for open streams
 		site.Client().CloseIdleConnections()

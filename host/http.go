@@ -52,13 +52,7 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, interop.CodeInvalidRequest, "since "+protocol.VersionModern+" there is only POST")
 		return
 	}
-	if err := h.enter(from); err != nil {
-		status := http.StatusServiceUnavailable
-		if err == errBusy {
-			status = http.StatusTooManyRequests
-			w.Header().Set("Retry-After", "1")
-		}
-		refuse(w, status, interop.CodeInternal, err.Error())
+	if !h.entered(w, from) {
 		return
 	}
 	defer h.leave(from)
@@ -71,6 +65,21 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.postLegacy(w, r, m)
 	}
+}
+
+// entered is enter for a request over HTTP; false after a refusal.
+func (h *Host) entered(w http.ResponseWriter, from client) bool {
+	err := h.enter(from)
+	if err == nil {
+		return true
+	}
+	status := http.StatusServiceUnavailable
+	if err == errBusy {
+		status = http.StatusTooManyRequests
+		w.Header().Set("Retry-After", "1")
+	}
+	refuse(w, status, interop.CodeInternal, err.Error())
+	return false
 }
 
 // admit says who sends a request; false where it is answered already: a preflight,
@@ -130,11 +139,19 @@ func (h *Host) session(w http.ResponseWriter, r *http.Request, caller toolbox.Pr
 		return nil
 	}
 	s := h.sessions.use(id, caller)
+	if s != nil && s.sse != nil { // its id stands in URLs, and is good for nothing else
+		h.sessions.release(s)
+		s = nil
+	}
 	if s == nil {
-		h.opts.Logger.Debug("a session is not here", "reason", foreignSession(&h.opts, id, caller))
-		refuse(w, http.StatusNotFound, interop.CodeInvalidRequest, "session not found")
+		h.refuseSession(w, id, caller)
 	}
 	return s
+}
+
+func (h *Host) refuseSession(w http.ResponseWriter, id string, caller toolbox.Principal) {
+	h.opts.Logger.Debug("a session is not here", "reason", foreignSession(&h.opts, id, caller))
+	refuse(w, http.StatusNotFound, interop.CodeInvalidRequest, "session not found")
 }
 
 // get streams a session's news, or goes on with a stream that its client has lost.
@@ -234,7 +251,7 @@ type headerChecker interface {
 func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 	var s *hostSession
 	if m.method == protocol.MethodInitialize && len(r.Header[protocol.HeaderSession]) == 0 {
-		if s = h.sessions.open(m.from); s == nil {
+		if s = h.sessions.open(m.from, nil); s == nil {
 			refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, "too many sessions are busy")
 			return
 		}

@@ -54,6 +54,13 @@ func TestNoGoroutineOutlivesAHost(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	old := httptest.NewServer(h.SSEHandler())
+	overSSE := openSSE(t, old, nil)
+	if status, body := overSSE.post(legacyCall(nil, "7", "").body, nil); status != 202 {
+		t.Fatal(status, body)
+	}
+	<-g.begun
+
 	h.Close()
 	for range 2 {
 		if err := <-served; err != nil {
@@ -65,8 +72,11 @@ func TestNoGoroutineOutlivesAHost(t *testing.T) {
 	for _, b := range bodies {
 		_ = b.Close()
 	}
-	site.Client().CloseIdleConnections()
-	site.Close()
+	overSSE.end()
+	for _, s := range []*httptest.Server{site, old} {
+		s.Client().CloseIdleConnections()
+		s.Close()
+	}
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
 	}

@@ -221,6 +221,7 @@ type hostSession struct {
 	id     string
 	client client        // whose bounds it counts for
 	kept   *keptSession  // nil: nothing is
+	sse    *sseStream    // of a session over HTTP+SSE, which ends with it; nil: of another
 	done   chan struct{} // closed when the session ends
 
 	// What follows belongs to the table's lock.
@@ -274,9 +275,9 @@ func clientOf(caller toolbox.Principal, remote string) client {
 // open makes a busy session for caller; nil where there is no room for it. Where a bound
 // is reached, the client's own stalest session makes room, or that of the client who
 // has most: nobody loses theirs to one who opens many.
-func (t *hostSessions) open(c client) *hostSession {
+func (t *hostSessions) open(c client, sse *sseStream) *hostSession {
 	s := &hostSession{
-		frontSession: newFrontSession(t.front), id: t.newID(c.caller), client: c, kept: t.kept.session(c),
+		frontSession: newFrontSession(t.front), id: t.newID(c.caller), client: c, kept: t.kept.session(c), sse: sse,
 		done: make(chan struct{}), busy: 1, seen: time.Now(),
 	}
 	s.streaming = func() bool {

@@ -1,0 +1,236 @@
+package host_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/peers"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// sseClient is a raw client over HTTP+SSE.
+type sseClient struct {
+	*events
+	t    *testing.T
+	site *httptest.Server
+	path string // that messages go to
+	end  context.CancelFunc
+}
+
+func openSSE(t *testing.T, site *httptest.Server, header map[string]string) *sseClient {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, site.URL+"/sse?x=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	resp, err := site.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != 200 {
+		t.Fatal(resp.Status)
+	}
+	c := &sseClient{events: &events{t: t, body: resp.Body}, t: t, site: site, end: func() { cancel(); resp.Body.Close() }}
+	t.Cleanup(c.end)
+	c.path = c.next()
+	if !strings.HasPrefix(c.path, "/sse?sessionId=") {
+		t.Fatal(c.path)
+	}
+	return c
+}
+
+// post sends a message and returns the status and the body.
+func (c *sseClient) post(body string, header map[string]string) (int, string) {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.site.URL+c.path, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	resp, err := c.site.Client().Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// sseSite serves both transports, each at its path.
+func sseSite(t *testing.T, src toolbox.Source, opts *host.Options) *httptest.Server {
+	h := newHost(t, src, opts)
+	mux := http.NewServeMux()
+	mux.Handle("/sse", h.SSEHandler())
+	mux.Handle("/mcp", h.Handler())
+	return siteOf(t, h, mux)
+}
+
+func TestHTTPAndSSEToTheByte(t *testing.T) {
+	g := newHeldTool()
+	c := openSSE(t, sseSite(t, g, nil), nil)
+	say := func(body string, status int, answer string) {
+		t.Helper()
+		if got, text := c.post(body, nil); got != status || got == 202 && text != "" {
+			t.Errorf("%s: %d %s", body, got, text)
+		}
+		if answer == "" {
+			return
+		}
+		if got := c.next(); got != answer {
+			t.Errorf("%s: %s, want %s", body, got, answer)
+		}
+	}
+	say(strings.ReplaceAll(initializeLine, "%s", "2024-11-05"), 202,
+		`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"indus-provider-host","version":"0.1.0"}}}`)
+	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, "")
+	say(`{"jsonrpc":"2.0","id":"a","method":"ping"}`, 202, `{"jsonrpc":"2.0","id":"a","result":{}}`)
+	go func() {
+		call := <-g.begun
+		call.Progress(toolbox.Progress{Done: 1})
+	}()
+	say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":"p"}}}`, 202,
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}`)
+	say(`{"jsonrpc":"2.0","id":2,"method":"ping"}`, 400, "") // it is in flight
+	say(`{"jsonrpc":"2.0","id":3,"method":"ping"}`, 202, `{"jsonrpc":"2.0","id":3,"result":{}}`)
+	g.free <- struct{}{}
+	if got := c.next(); got != `{"jsonrpc":"2.0","id":2,"result":`+doneResult+`}` {
+		t.Error(got)
+	}
+	say(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t"}}`, 202, "")
+	<-g.begun
+	say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}`, 202, "")
+	<-g.ended
+	if err := <-g.ended; err == nil {
+		t.Error("the call was not cancelled")
+	}
+	say(`{"jsonrpc":"2.0","id":1,"result":{}}`, 202, "")
+	say(`{"jsonrpc"`, 400, "")
+	say(`{"jsonrpc":"2.0","id":5,"method":"ping"}`, 202, `{"jsonrpc":"2.0","id":5,"result":{}}`)
+}
+
+func TestHTTPAndSSEIsAsStrict(t *testing.T) {
+	site := sseSite(t, echoTool(), &host.Options{Principal: byHeader, MaxMessage: 200})
+	alice := map[string]string{"X-User": "alice"}
+	c := openSSE(t, site, alice)
+	streamable := sessionOf(t, site, "alice")
+	_, id, _ := strings.Cut(c.path, "=")
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	post := func(path string, header map[string]string) (int, string) {
+		other := *c
+		other.path = path
+		return other.post(ping, header)
+	}
+	for name, test := range map[string]struct {
+		path   string
+		header map[string]string
+		status int
+	}{
+		"its own":                        {c.path, alice, 202},
+		"another principal's":            {c.path, map[string]string{"X-User": "bob"}, 404},
+		"nobody's":                       {c.path, nil, 404},
+		"altered":                        {c.path[:len(c.path)-3] + "AAA", alice, 404},
+		"of streamable HTTP":             {"/sse?sessionId=" + streamable, alice, 404},
+		"none":                           {"/sse", alice, 405},
+		"used for streamable HTTP":       {"/mcp", map[string]string{"X-User": "alice", "Mcp-Session-Id": id}, 404},
+		"from a foreign page":            {c.path, map[string]string{"X-User": "alice", "Origin": "https://evil.example"}, 403},
+		"as text":                        {c.path, map[string]string{"X-User": "alice", "Content-Type": "text/plain"}, 415},
+		"with a modern version, ignored": {c.path, map[string]string{"X-User": "alice", "Mcp-Protocol-Version": "2026-07-28"}, 202},
+	} {
+		if got, body := post(test.path, test.header); got != test.status {
+			t.Errorf("%s: %d %s", name, got, body)
+		}
+	}
+	if got, body := c.post(`{"jsonrpc":"2.0","id":1,"method":"`+strings.Repeat("x", 200)+`"}`, alice); got != 413 {
+		t.Error(got, body)
+	}
+	for range 2 { // what was refused was not answered on anybody's stream
+		if got := c.next(); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+			t.Error(got)
+		}
+	}
+	for name, test := range map[string]struct {
+		r      request
+		status int
+	}{
+		"a foreign page": {request{method: http.MethodGet, header: map[string]string{"Origin": "https://evil.example"}}, 403},
+		"a foreign host": {request{method: http.MethodGet, host: "evil.example"}, 403},
+		"no stream":      {request{method: http.MethodGet, header: map[string]string{"Accept": "application/json"}}, 406},
+		"another method": {request{method: http.MethodDelete}, 405},
+	} {
+		h := newHost(t, echoTool(), nil).SSEHandler()
+		if w := direct(h, "127.0.0.1:7332", cmp.Or(test.r.host, "localhost"), test.r); w.Code != test.status {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+func TestTheStreamsEndIsTheSessions(t *testing.T) {
+	g := newHeldTool()
+	site := sseSite(t, g, &host.Options{MaxInFlight: 3, MaxSessions: 2})
+	c, other := openSSE(t, site, nil), openSSE(t, site, nil)
+	const call = `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"t"}}`
+	if got, body := c.post(strings.ReplaceAll(call, "%s", "1"), nil); got != 202 {
+		t.Fatal(got, body)
+	}
+	<-g.begun
+	if got, _ := c.post(strings.ReplaceAll(call, "%s", "2"), nil); got != 429 { // two streams and a call
+		t.Error(got)
+	}
+	c.end()
+	if err := <-g.ended; err == nil || !strings.Contains(err.Error(), "the session has ended") {
+		t.Errorf("the call goes on: %v", err)
+	}
+	if got, body := c.post(strings.ReplaceAll(call, "%s", "3"), nil); got != 404 {
+		t.Error(got, body)
+	}
+	if got, _ := other.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, nil); got != 202 || other.next() == "" {
+		t.Error(got)
+	}
+}
+
+// TestOurOwnEndpointOverHTTPAndSSE: pinned to the transport, and found out.
+func TestOurOwnEndpointOverHTTPAndSSE(t *testing.T) {
+	site := sseSite(t, echoTool(), nil)
+	for name, transport := range map[string]interop.TransportConfig{
+		"pinned": interop.SSE{URL: site.URL + "/sse"}, "found out": interop.HTTP{URL: site.URL + "/sse"},
+	} {
+		e := interop.NewEndpoint(interop.Server{ID: "s", Transport: transport}, nil)
+		t.Cleanup(func() { e.Close() })
+		if err := e.Open(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := e.Do(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"a":1}}`)})
+		if err != nil || !strings.Contains(string(got), `{\"a\":1}`) {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
+// TestTheInspectorOverHTTPAndSSE asks the TypeScript SDK's client.
+func TestTheInspectorOverHTTPAndSSE(t *testing.T) {
+	t.Parallel()
+	site := sseSite(t, conformanceToolbox(), nil)
+	out, err := peers.Inspector(t, site.URL+"/sse", "--transport", "sse", "--quiet",
+		"--method", "tools/call", "--tool-name", "test_header_param", "--tool-arg", "region=us-west1")
+	if err != nil || !strings.Contains(out, "us-west1") {
+		t.Error(out, err)
+	}
+}
