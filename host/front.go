@@ -198,7 +198,9 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 		case interop.CodeMethodNotFound:
 			return frontAnswer{err: &out, status: http.StatusNotFound}
 		case protocol.CodeLegacyNotFound:
-			out.Code = interop.CodeInvalidParams
+			if r.era == interop.Modern {
+				out.Code = interop.CodeInvalidParams
+			}
 		case protocol.CodeMissingCapability: // the server was shown what this client declares
 			if r.era == interop.Modern {
 				return frontAnswer{err: &out, status: http.StatusBadRequest}

@@ -39,6 +39,7 @@ func (e *Endpoint) Do(ctx context.Context, m Message) (json.RawMessage, error) {
 		if err := e.denied(paramName(m)); err != nil {
 			return nil, err
 		}
+		m.tool = e.toolNamed(paramName(m))
 	}
 	if m.back == nil {
 		m.back = e.backOf(ctx)

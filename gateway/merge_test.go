@@ -1,0 +1,172 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// listed is a result's rows by a member of each, and its own members but the rows.
+func listed(t testing.TB, a answer, list, id string) (ids []string, rest map[string]json.RawMessage) {
+	t.Helper()
+	if a.Error != nil {
+		t.Fatalf("%+v", a.Error)
+	}
+	if err := json.Unmarshal(a.Result, &rest); err != nil {
+		t.Fatal(err)
+	}
+	var rows []map[string]json.RawMessage
+	if err := json.Unmarshal(rest[list], &rows); err != nil {
+		t.Fatalf("%v: %s", err, a.Result)
+	}
+	for _, row := range rows {
+		var s string
+		_ = json.Unmarshal(row[id], &s)
+		ids = append(ids, s)
+	}
+	delete(rest, list)
+	return ids, rest
+}
+
+// paged answers with one row a page. The cursor of the second page is "".
+func paged(list, id string, rows ...string) func(interop.Message) (string, error) {
+	return func(m interop.Message) (string, error) {
+		var p struct{ Cursor *string }
+		_ = json.Unmarshal(m.Params, &p)
+		at := 0
+		if p.Cursor != nil {
+			at = 1
+			if *p.Cursor != "" {
+				_, _ = fmt.Sscan(*p.Cursor, &at)
+			}
+		}
+		next := ""
+		switch {
+		case at == 0 && len(rows) > 1:
+			next = `,"nextCursor":""`
+		case at < len(rows)-1:
+			next = fmt.Sprintf(`,"nextCursor":"%d"`, at+1)
+		}
+		return fmt.Sprintf(`{"%s":[{"%s":%q}]%s}`, list, id, rows[at], next), nil
+	}
+}
+
+func resources(answer func(interop.Message) (string, error)) *script {
+	return &script{answers: map[string]func(interop.Message) (string, error){
+		"server/discover": discovers(`{"resources":{},"prompts":{}}`),
+		"resources/list":  answer,
+		"prompts/list":    says(`{"prompts":[]}`),
+	}}
+}
+
+// All pages of all servers are one list, which is read again page by page.
+func TestPagesOfServersAreOneList(t *testing.T) {
+	t.Parallel()
+	g := scripts{
+		"a": resources(paged("resources", "uri", "x:1", "x:2", "x:3")),
+		"b": resources(says(`{"resources":[{"uri":"x:4"}],"nextCursor":"again"}`)), // without end
+	}.open(t, gateway.Options{Host: host.Options{Page: 2}}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
+	var all []string
+	for cursor := "{}"; ; {
+		page, rest := listed(t, ask(t, g, "/mcp", "resources/list", cursor), "resources", "uri")
+		all = append(all, strings.Join(page, " "))
+		if rest["nextCursor"] == nil {
+			break
+		}
+		cursor = `{"cursor":` + string(rest["nextCursor"]) + `}`
+	}
+	if diff := cmp.Diff([]string{"x:1 x:2", "x:3 x:4"}, all); diff != "" {
+		t.Error(diff)
+	}
+	if a := ask(t, g, "/mcp", "resources/list", `{"cursor":"theirs"}`); a.Error == nil || a.Error.Code != -32602 {
+		t.Errorf("a cursor of somebody else's: %+v", a)
+	}
+}
+
+// A row that cannot be used takes nothing from the others.
+func TestBadRowsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	g := scripts{
+		"a": resources(says(`{"resources":[{"uri":"x:1","n":1},3,{"name":"x"},{"uri":"x:1","n":2},{"uri":"x:2"},{"uri":7}]}`)),
+		"b": resources(says(`{"resources":{}}`)),
+		"c": resources(says(`{"resources":[{"uri":"x:1"},{"uri":"indus://c/x:1"}]}`)),
+	}.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"}).Handler()
+	got, _ := listed(t, ask(t, g, "/mcp", "resources/list", "{}"), "resources", "uri")
+	if diff := cmp.Diff([]string{"x:1", "x:2", "indus://c/x:1"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A server that is down contributes nothing, and keeps its names: nobody else answers for it.
+func TestServerThatIsDown(t *testing.T) {
+	t.Parallel()
+	s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}]}`)), "b": resources(says(`{"resources":[{"uri":"x:1"}]}`))}
+	s["b"].answers["resources/read"] = func(m interop.Message) (string, error) {
+		if !strings.Contains(string(m.Params), `"x:1"`) {
+			return "", &interop.RPCError{Code: -32002, Message: "not here"}
+		}
+		return `{"contents":[{"uri":"x:1","text":"b"}]}`, nil
+	}
+	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "never"})
+	both, _ := listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
+	if diff := cmp.Diff([]string{"x:1", "indus://b/x:1"}, both); diff != "" {
+		t.Error(diff)
+	}
+	got := ask(t, g.Handler(), "/mcp", "resources/read", `{"uri":"indus://b/x:1"}`)
+	if got.Error != nil || !strings.Contains(string(got.Result), `{"uri":"indus://b/x:1","text":"b"}`) {
+		t.Errorf("%s %+v", got.Result, got.Error)
+	}
+	if a := ask(t, g.Handler(), "/mcp", "resources/read", `{"uri":"nobody:1"}`); a.Error == nil || a.Error.Code != -32602 || !strings.Contains(a.Error.Message, "nobody:1") {
+		t.Errorf("%+v", a.Error)
+	}
+	g.Reload([]interop.Server{{ID: "b"}}, nil)
+	alone, _ := listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
+	if diff := cmp.Diff([]string{"x:1"}, alone); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A list is kept as long as its servers allow, and for whom they allow it.
+func TestListsAreKept(t *testing.T) {
+	t.Parallel()
+	private := func(m interop.Message) (string, error) {
+		return `{"resources":[{"uri":"x:2"}],"ttlMs":7500,"cacheScope":"private"}`, nil
+	}
+	s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}],"ttlMs":60000}`)), "b": resources(private)}
+	g := s.open(t, gateway.Options{Host: host.Options{Principal: func(r *http.Request) (toolbox.Principal, error) {
+		return toolbox.Principal(r.Header.Get("X-Principal")), nil
+	}}}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
+	for _, who := range []string{"ann", "ann", "bob"} {
+		_, rest := listed(t, askAs(t, g, "/mcp", who, "resources/list", "{}"), "resources", "uri")
+		var ttl int
+		_ = json.Unmarshal(rest["ttlMs"], &ttl)
+		if string(rest["cacheScope"]) != `"private"` || ttl > 7500 || ttl < 5000 {
+			t.Errorf("%s: %s %d", who, rest["cacheScope"], ttl)
+		}
+	}
+	if a, b := s["a"].times("resources/list"), s["b"].times("resources/list"); a != 1 || b != 3 { // of b one that showed that it is private
+		t.Errorf("asked %d and %d times", a, b)
+	}
+}
+
+// What no server allows to be kept is asked for each time; a server that says when its list changes allows it.
+func TestListsThatFollow(t *testing.T) {
+	t.Parallel()
+	s := scripts{"a": resources(says(`{"resources":[]}`)), "b": resources(says(`{"resources":[]}`))}
+	s["b"].answers["server/discover"] = discovers(`{"resources":{"listChanged":true}}`)
+	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
+	for range 3 {
+		ask(t, g, "/mcp", "resources/list", "{}")
+	}
+	if a, b := s["a"].times("resources/list"), s["b"].times("resources/list"); a != 3 || b > 2 { // once more where it was not heard from the beginning
+		t.Errorf("asked %d and %d times", a, b)
+	}
+}

@@ -1,0 +1,176 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// script is a server that answers with the bytes that a test gives it, by method.
+type script struct {
+	info    string
+	answers map[string]func(m interop.Message) (string, error)
+
+	mu    sync.Mutex
+	asked []string // methods, with their params
+	notes func(interop.Message)
+}
+
+func (s *script) Handle(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, m.Method)
+	s.mu.Unlock()
+	answer := s.answers[m.Method]
+	if answer == nil {
+		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "script: no " + m.Method, Data: json.RawMessage(`{"of":"script"}`)}
+	}
+	text, err := answer(m)
+	return json.RawMessage(text), err
+}
+
+func (s *script) Watch(notify func(interop.Message)) (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = notify
+	return func() {}
+}
+
+func (s *script) Info() json.RawMessage {
+	if s.info == "" {
+		return nil
+	}
+	return json.RawMessage(s.info)
+}
+
+// times is how often a method was asked for.
+func (s *script) times(method string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.asked {
+		if m == method {
+			n++
+		}
+	}
+	return n
+}
+
+// says is an answer that never changes.
+func says(text string) func(interop.Message) (string, error) {
+	return func(interop.Message) (string, error) { return text, nil }
+}
+
+// discovers is what a server declares.
+func discovers(capabilities string) func(interop.Message) (string, error) {
+	return says(`{"capabilities":` + capabilities + `,"instructions":"Read me."}`)
+}
+
+// scripts are servers by id.
+type scripts map[string]*script
+
+func (s scripts) options(t testing.TB) *ledger.Options {
+	return &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
+		Endpoint: func(of interop.Server) *interop.EndpointOptions {
+			ours, theirs := mcp.NewInMemoryTransports()
+			if s[of.ID] == nil {
+				_ = ours // nobody is at the other end
+				return &interop.EndpointOptions{Transport: broken{}}
+			}
+			h := host.NewFront(s[of.ID], &host.Options{Exact: true})
+			go func() { _ = h.Serve(context.Background(), theirs) }()
+			t.Cleanup(h.Close)
+			return &interop.EndpointOptions{Transport: ours}
+		},
+	}}}
+}
+
+// broken is a transport to a server that is down.
+type broken struct{}
+
+func (broken) Connect(context.Context) (mcp.Connection, error) { return nil, errors.New("it is down") }
+
+func (s scripts) open(t testing.TB, opts gateway.Options, servers ...interop.Server) *gateway.Gateway {
+	t.Helper()
+	opts.Ledger = s.options(t)
+	g := gateway.New(t.Context(), servers, &opts)
+	t.Cleanup(g.Close)
+	return g
+}
+
+// answer is what a modern client gets for one request: a result, or an error.
+type answer struct {
+	Result json.RawMessage
+	Error  *struct {
+		Code    int64
+		Message string
+		Data    json.RawMessage
+	}
+}
+
+// ask sends one request to a view, as a modern client.
+func ask(t testing.TB, g http.Handler, path, method, params string) answer {
+	t.Helper()
+	return askAs(t, g, path, "", method, params)
+}
+
+func askAs(t testing.TB, g http.Handler, path, principal, method, params string) answer {
+	t.Helper()
+	var p map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(params), &p); err != nil {
+		t.Fatal(err)
+	}
+	name := ""
+	for _, key := range []string{"name", "uri"} {
+		if method == "tools/call" || method == "prompts/get" || method == "resources/read" {
+			_ = json.Unmarshal(p[key], &name)
+		}
+		if name != "" {
+			break
+		}
+	}
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	if params != "{}" {
+		meta += ","
+	}
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + meta + params[1:] + `}`
+	r := httptest.NewRequestWithContext(t.Context(), "POST", path, bytes.NewReader([]byte(body)))
+	r.Host = "127.0.0.1"
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("MCP-Protocol-Version", "2026-07-28")
+	r.Header.Set("Mcp-Method", method)
+	r.Header.Set("X-Principal", principal)
+	if name != "" {
+		r.Header.Set("Mcp-Name", name)
+	}
+	w := httptest.NewRecorder()
+	g.ServeHTTP(w, r)
+	raw, _ := io.ReadAll(w.Body)
+	var a answer
+	if err := json.Unmarshal(raw, &a); err != nil {
+		t.Fatalf("%s: %d %s", method, w.Code, raw)
+	}
+	return a
+}
+
+// sorted is JSON with its members in order.
+func sorted(t testing.TB, raw json.RawMessage) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	b, _ := json.MarshalIndent(v, "", " ")
+	return string(b)
+}
