@@ -137,7 +137,11 @@ func (v *view) readURI(ctx context.Context, row *methodRow, m interop.Message) (
 			return raw, err
 		}
 	}
-	return nil, &interop.RPCError{Code: protocol.CodeLegacyNotFound, Message: m.Method + ": no resource " + protocol.Printable(uri, 200) + " is available"}
+	return nil, unknownURI(m, uri)
+}
+
+func unknownURI(m interop.Message, uri string) error {
+	return &interop.RPCError{Code: protocol.CodeLegacyNotFound, Message: m.Method + ": no resource " + protocol.Printable(uri, 200) + " is available"}
 }
 
 // unknownThere reports whether a server's error may mean that it does not know what it was asked for, or

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -55,6 +56,7 @@ type front struct {
 
 	mu        sync.Mutex
 	listeners map[*noteQueue]func(method string) bool
+	gathering map[string]*time.Timer // of lists that have changed, by method, until they are told of
 	watching  bool
 	closed    bool
 	stop      func()        // ends Backend.Watch
@@ -66,8 +68,8 @@ func newFront(b Backend, o *Options) *front {
 	f := &front{
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
 		scope: "public", exact: o.Exact,
-		listeners: map[*noteQueue]func(string) bool{},
-		shares:    shares{byKey: map[shareKey]*share{}, holds: map[toolbox.Principal]int{}},
+		listeners: map[*noteQueue]func(string) bool{}, gathering: map[string]*time.Timer{},
+		shares: shares{byKey: map[shareKey]*share{}, holds: map[toolbox.Principal]int{}},
 	}
 	if o.Principal != nil {
 		f.scope = "private"

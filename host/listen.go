@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -167,6 +168,10 @@ func updatedURI(m interop.Message) string {
 	return uri
 }
 
+// changeDelay gathers the changes of a list into one notification: twenty
+// servers that come up together are not twenty listings.
+const changeDelay = 50 * time.Millisecond
+
 // subscribe lets a queue have the backend's notifications that wanted takes; nil
 // takes all. The first one makes the front watch the backend.
 func (f *front) subscribe(queue *noteQueue, wanted func(method string) bool) {
@@ -180,7 +185,7 @@ func (f *front) subscribe(queue *noteQueue, wanted func(method string) bool) {
 	if !start {
 		return
 	}
-	stop := f.backend.Watch(f.broadcast)
+	stop := f.backend.Watch(f.told)
 	f.mu.Lock()
 	closed := f.closed
 	if !closed {
@@ -196,6 +201,26 @@ func (f *front) unsubscribe(queue *noteQueue) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.listeners, queue)
+}
+
+// told takes a notification of the backend's. One of a list that has changed waits for
+// others of the same list.
+func (f *front) told(m interop.Message) {
+	if !strings.HasSuffix(m.Method, "/list_changed") {
+		f.broadcast(m)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, waits := f.gathering[m.Method]; f.closed || waits {
+		return
+	}
+	f.gathering[m.Method] = time.AfterFunc(changeDelay, func() {
+		f.mu.Lock()
+		delete(f.gathering, m.Method)
+		f.mu.Unlock()
+		f.broadcast(m)
+	})
 }
 
 // broadcast puts a notification into the queue of everyone who wants it.
@@ -218,6 +243,9 @@ func (f *front) close() {
 	f.mu.Lock()
 	stop := f.stop
 	f.closed, f.stop = true, nil
+	for _, waits := range f.gathering {
+		waits.Stop()
+	}
 	f.mu.Unlock()
 	if stop != nil {
 		stop()

@@ -18,10 +18,6 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// changeDelay gathers changes of a toolbox into one notification: twenty
-// servers that come up together are not twenty listings.
-const changeDelay = 50 * time.Millisecond
-
 // toolsBackend is a [Backend] over a toolbox.
 type toolsBackend struct {
 	src        toolbox.Source
@@ -76,38 +72,9 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 	return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
 }
 
-// Watch implements [Backend]. Changes that come close together are one notification.
+// Watch implements [Backend].
 func (t *toolsBackend) Watch(notify func(interop.Message)) (stop func()) {
-	changed, unwatch := t.changes()
-	end, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		delay := time.NewTimer(changeDelay)
-		defer delay.Stop()
-		for {
-			select {
-			case <-changed:
-			case <-end:
-				return
-			}
-			delay.Reset(changeDelay)
-			select {
-			case <-delay.C:
-			case <-end:
-				return
-			}
-			select { // what came meanwhile is part of it
-			case <-changed:
-			default:
-			}
-			notify(interop.Message{Method: protocol.NoteToolsChanged})
-		}
-	}()
-	var once sync.Once
-	return func() {
-		once.Do(func() { unwatch(); close(end) })
-		<-ended
-	}
+	return t.src.Watch(func() { notify(interop.Message{Method: protocol.NoteToolsChanged}) })
 }
 
 // Settle waits until no server is pending of which nothing is listed yet, or ctx ends; see

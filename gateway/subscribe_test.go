@@ -1,0 +1,224 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/interop"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// pairings runs a test for clients and servers of both eras.
+func pairings(t *testing.T, run func(t *testing.T, client, server interop.Era)) {
+	for _, client := range []interop.Era{interop.Legacy, interop.Modern} {
+		for _, server := range []interop.Era{interop.Legacy, interop.Modern} {
+			t.Run(fmt.Sprintf("%s client, %s server", client, server), func(t *testing.T) { t.Parallel(); run(t, client, server) })
+		}
+	}
+}
+
+// bulletin is a library that counts its subscriptions.
+type bulletin struct {
+	*mcp.Server
+	subscribed, unsubscribed chan string
+}
+
+func newBulletin(uris ...string) *bulletin {
+	b := &bulletin{subscribed: make(chan string, 100), unsubscribed: make(chan string, 100)}
+	b.Server = mcp.NewServer(&mcp.Implementation{Name: "b", Version: "1"}, &mcp.ServerOptions{
+		SubscribeHandler:   func(_ context.Context, r *mcp.SubscribeRequest) error { b.subscribed <- r.Params.URI; return nil },
+		UnsubscribeHandler: func(_ context.Context, r *mcp.UnsubscribeRequest) error { b.unsubscribed <- r.Params.URI; return nil },
+	})
+	for _, uri := range uris {
+		b.AddResource(&mcp.Resource{URI: uri, Name: uri}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{}, nil
+		})
+	}
+	b.AddPrompt(&mcp.Prompt{Name: "p"}, nil)
+	mcp.AddTool(b.Server, &mcp.Tool{Name: "t"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{}, nil, nil
+	})
+	return b
+}
+
+// openEra is a gateway before servers of one era, all of which have been heard.
+func (s shelf) openEra(t testing.TB, era interop.Era, ids ...string) *gateway.Gateway {
+	t.Helper()
+	servers := s.servers(ids...)
+	for i := range servers {
+		servers[i].Era = era
+	}
+	g := gateway.New(t.Context(), servers, &gateway.Options{Ledger: s.options(t)})
+	t.Cleanup(g.Close)
+	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// hearing is a client of the SDK that hears what changes.
+func hearing(t testing.TB, g *gateway.Gateway, path string, era interop.Era) (c *mcp.ClientSession, heard chan string) {
+	t.Helper()
+	heard = make(chan string, 1000)
+	web := httptest.NewServer(g.Handler())
+	t.Cleanup(web.Close)
+	opts := &mcp.ClientSessionOptions{}
+	if era == interop.Legacy {
+		opts.ProtocolVersion = "2025-11-25"
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { heard <- "tools" },
+		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { heard <- "prompts" },
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { heard <- "resources" },
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			heard <- r.Params.URI
+		},
+	})
+	c, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: web.URL + path}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c, heard
+}
+
+// until does something, again and again, until something is heard: the SDK's modern client does not
+// say when its subscription was acknowledged.
+func until(t testing.TB, heard <-chan string, want string, do func()) {
+	t.Helper()
+	late := time.After(30 * time.Second)
+	for {
+		do()
+		for again := time.After(50 * time.Millisecond); again != nil; {
+			select {
+			case got := <-heard:
+				if got == want {
+					return
+				}
+			case <-again:
+				again = nil
+			case <-late:
+				t.Fatalf("%s was never heard", want)
+			}
+		}
+	}
+}
+
+func (b *bulletin) update(t testing.TB, uri string) {
+	if err := b.ResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Two clients are one subscription, at the server that has the resource.
+func TestUpdatesReachWhoAsked(t *testing.T) {
+	t.Parallel()
+	pairings(t, func(t *testing.T, client, server interop.Era) {
+		a, b := newBulletin("file:///same"), newBulletin("file:///same", "file:///other")
+		g := shelf{"a": a.Server, "b": b.Server}.openEra(t, server, "a", "b")
+		const uri = "indus://b/file:///same"
+		one, first := hearing(t, g, "/mcp", client)
+		two, second := hearing(t, g, "/mcp", client)
+		_, deaf := hearing(t, g, "/mcp", client)
+		if _, err := one.ListResources(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []*mcp.ClientSession{one, two} {
+			if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		until(t, first, uri, func() { b.update(t, "file:///same") })
+		until(t, second, uri, func() { b.update(t, "file:///same") })
+		if got := <-b.subscribed; got != "file:///same" || len(b.subscribed) != 0 || len(a.subscribed) != 0 {
+			t.Errorf("%s, and %d and %d more", got, len(a.subscribed), len(b.subscribed))
+		}
+		if err := one.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: uri}); err != nil {
+			t.Error(err)
+		}
+		for len(second) > 0 {
+			<-second
+		}
+		until(t, second, uri, func() { b.update(t, "file:///same") })
+		if n := len(b.unsubscribed); n != 0 {
+			t.Errorf("unsubscribed %d times", n)
+		}
+		if client == interop.Legacy { // else it goes with the stream
+			if err := two.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: uri}); err != nil {
+				t.Error(err)
+			}
+		} else {
+			_ = two.Close()
+		}
+		if got := <-b.unsubscribed; got != "file:///same" {
+			t.Error(got)
+		}
+		for len(deaf) > 0 {
+			if got := <-deaf; got == uri {
+				t.Error("who did not ask was told")
+			}
+		}
+	})
+}
+
+// A view of one server has the server's own URIs, and its refusals.
+func TestSubscriptionsOfOneServer(t *testing.T) {
+	t.Parallel()
+	b, plain := newBulletin("file:///x"), library("plain", "file:///x")
+	g := shelf{"b": b.Server, "plain": plain}.openEra(t, "", "b", "plain")
+	c, heard := hearing(t, g, "/mcp/b", interop.Legacy)
+	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "file:///x"}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, heard, "file:///x", func() { b.update(t, "file:///x") })
+	c, _ = hearing(t, g, "/mcp/plain", interop.Legacy)
+	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "file:///x"}); err == nil {
+		t.Error("a server without subscriptions has one")
+	}
+	c, _ = hearing(t, g, "/mcp", interop.Legacy)
+	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "indus://plain/file:///x"}); err == nil {
+		t.Error("a server without subscriptions has one")
+	}
+}
+
+// What servers list, and servers themselves, come and go.
+func TestListsThatChange(t *testing.T) {
+	t.Parallel()
+	pairings(t, func(t *testing.T, client, server interop.Era) {
+		b := newBulletin("file:///x")
+		all := shelf{"b": b.Server}
+		g := all.openEra(t, server, "b")
+		_, heard := hearing(t, g, "/mcp", client)
+		_, own := hearing(t, g, "/mcp/b", client)
+		n := 0
+		for _, feature := range []string{"prompts", "resources", "tools"} {
+			change := func() {
+				n++
+				switch name := fmt.Sprint("x", n); feature {
+				case "prompts":
+					b.AddPrompt(&mcp.Prompt{Name: name}, nil)
+				case "resources":
+					b.AddResource(&mcp.Resource{URI: "file:///" + name, Name: name}, nil)
+				case "tools":
+					mcp.AddTool(b.Server, &mcp.Tool{Name: name}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+						return nil, nil, nil
+					})
+				}
+			}
+			until(t, heard, feature, change)
+			until(t, own, feature, change)
+		}
+		for len(heard) > 0 {
+			<-heard
+		}
+		g.Reload(nil, nil)
+		gone := map[string]bool{}
+		for len(gone) < 3 {
+			gone[<-heard] = true
+		}
+	})
+}
