@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/host"
@@ -37,6 +38,9 @@ type Options struct {
 	// stdio: its names, capabilities, instructions and errors, its tools as it lists them, and methods that
 	// nobody here knows. What its rules deny is not called. "": all servers are served.
 	Transparent string
+	// Tap is shown all that goes over the gateway, from many goroutines. It must neither block nor change
+	// bytes. nil: none.
+	Tap func(Tapped)
 	// Drain is how long calls in flight have when [Gateway.Run] or [Gateway.Stop] ends it. 0: 10 s,
 	// negative: not at all.
 	Drain time.Duration
@@ -82,6 +86,8 @@ type Gateway struct {
 	known  map[string]declared // by server
 	noted  map[string]bool     // what was logged
 	closed bool
+
+	tapped atomic.Uint64 // exchanges that Options.Tap was shown
 }
 
 // New connects the servers and publishes them. It returns at once, whatever the servers do;

@@ -120,6 +120,9 @@ func (g *Gateway) endpoints(others func(interop.Server) *interop.EndpointOptions
 			}
 		}
 		e.Around = append(slices.Clip(e.Around), g.upstream(s.ID))
+		if g.opts.Tap != nil {
+			e.Tap = g.tapServer(s.ID)
+		}
 		return &e
 	}
 }

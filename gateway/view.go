@@ -44,7 +44,11 @@ func (g *Gateway) newTransparent(server string) *view {
 func (g *Gateway) start(v *view, o host.Options) *view {
 	v.gateway, v.lists = g, map[string][]*merged{}
 	v.tools = host.Tools(v.scope.tools(v), &o)
-	v.host = host.NewFront(v, &o)
+	var b host.Backend = v
+	if g.opts.Tap != nil {
+		b = tappedView{v}
+	}
+	v.host = host.NewFront(b, &o)
 	return v
 }
 

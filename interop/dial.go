@@ -14,7 +14,7 @@ import (
 func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) {
 	o := conn.Options{
 		Info: e.opts.Info, Era: e.server.Era, LastEra: e.opts.Era, MaxMessage: e.opts.MaxMessage, Memory: e.opts.Memory,
-		Capabilities: e.opts.Capabilities, Receive: e.received, Belongs: e.belongs, Missed: e.missed, Logger: e.opts.Logger, Secrets: e.secrets, ProbeWait: e.opts.probeWait,
+		Capabilities: e.opts.Capabilities, Receive: e.tapped(e.received), Belongs: e.belongs, Missed: e.missed, Logger: e.opts.Logger, Secrets: e.secrets, ProbeWait: e.opts.probeWait,
 	}
 	if e.opts.Trace != nil {
 		o.Trace = conn.Trace(*e.opts.Trace)

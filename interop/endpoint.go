@@ -37,6 +37,10 @@ type EndpointOptions struct {
 	Transport mcp.Transport
 	// HTTPClient sends every HTTP request. nil: a client of the endpoint's own.
 	HTTPClient *http.Client
+	// Tap is shown each request and notification that goes over the connection, but for those of the
+	// handshake: sent to the server, or received of it. A request's result or error is then given to
+	// answered; both nil is a refusal. It must neither block nor change bytes. nil: none.
+	Tap func(sent bool, m Message) (answered func(result json.RawMessage, err error))
 	// Trace is called at the steps of connecting over stdio. nil: none.
 	Trace *Trace
 	// Era is what the server spoke when it was last seen: tried first, where Server.Era
@@ -278,6 +282,9 @@ func (e *Endpoint) connect(a *attempt) {
 	start := time.Now()
 	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, defaultConnect)
 	c, shake, err := e.dial(ctx)
+	if err == nil && e.opts.Tap != nil {
+		c = tapped{c, e}
+	}
 	shake.Instructions = e.secrets.Mask(shake.Instructions)
 	for _, said := range []*json.RawMessage{&shake.Capabilities, &shake.ServerInfo} {
 		if *said = e.secrets.JSON(*said); len(*said) > 0 && (*said)[0] != '{' {

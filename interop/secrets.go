@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 
@@ -19,6 +20,9 @@ import (
 // whole chain, stderr, logs, notifications, instructions. Lists of tools and their results
 // are not: they are what the server was asked for.
 func (s Server) Mask(text string) string { return s.secrets().Mask(text) }
+
+// Masker is [Server.Mask] for any number of JSON documents: what it gives is valid JSON.
+func (s Server) Masker() func(json.RawMessage) json.RawMessage { return s.secrets().JSON }
 
 func (s *Server) secrets() *secret.Set {
 	var values []string

@@ -37,6 +37,7 @@ type follower struct {
 	s       show.Streams
 	gateway *gateway.Gateway
 	views   func(*mcpconfig.Config) map[string]gateway.View
+	tap     *tap
 	local   *builtins
 	hangup  <-chan os.Signal // read anew at once
 	leave   func()           // the terminal is gone
@@ -246,6 +247,7 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	d := differenceOf(w.served.Servers(), c.Servers())
 	d.views = !slices.EqualFunc(w.served.Views, c.Views, sameView)
 	held := newlyHeld(w.served, c)
+	w.tap.hide(append(c.Servers(), w.served.Servers()...))
 	w.gateway.Reload(c.Servers(), w.views(c)) // their order too
 	w.local.follow(c)
 	reported := map[string]bool{}

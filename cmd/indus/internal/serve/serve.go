@@ -27,7 +27,7 @@ type serveFlags struct {
 	command.LedgerFlags
 	admission
 	changes, addr, expose     string
-	transparent               string
+	transparent, tap          string
 	noLedger, stdio, builtins bool
 	exact, noValidate         bool
 	listWait, drain           time.Duration
@@ -63,6 +63,7 @@ func New(s show.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
 	cmd.Flags().StringVar(&f.transparent, "transparent", "", "serve one server as if indus were not there")
+	cmd.Flags().StringVar(&f.tap, "tap", "", "write all messages into a file")
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "with --expose gateway, check no arguments")
 	cmd.Flags().IntVar(&f.page, "page", 0, "how many tools are on a page of tools/list")
 	cmd.Flags().BoolVar(&f.exact, "exact", false, "repair nothing for clients")
@@ -88,6 +89,8 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return command.Usagef("--stdio and --addr exclude each other")
 	case f.noLedger && cmd.Flags().Changed("ledger"):
 		return command.Usagef("--no-ledger and --ledger exclude each other")
+	case f.tap == "" && cmd.Flags().Changed("tap"):
+		return command.Usagef("--tap is empty: name a file")
 	case f.drain < 0:
 		return command.Usagef("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
 	case f.page < 0:
@@ -168,6 +171,9 @@ Flags:
   --transparent SERVER
                        serve that one as if indus were not there: its own names,
                        capabilities and instructions, with nothing added
+  --tap FILE           write what goes over the gateway, on both sides, into a file that
+                       you alone can read: a JSON document a line, with secrets
+                       masked; at 64 MiB it becomes FILE.1. See "indus mcp replay"
   --no-validate        with --expose gateway, pass on arguments that do not fit their
                        tool's schema, for its server to judge
   --list-wait TIME     with --stdio, how long the first tools/list waits for
@@ -238,6 +244,12 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	logger := s.Logger()
+	recorder, err := openTap(f.tap, s)
+	if err != nil {
+		return err
+	}
+	defer recorder.close()
+	recorder.hide(c.Servers())
 	wait, drain := f.listWait, f.drain
 	if wait == 0 {
 		wait = -1 // the option's zero is its default
@@ -247,16 +259,20 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	// The servers end when whoever is inside was answered, and not with ctx.
 	alive := context.WithoutCancel(ctx)
-	g := gateway.New(alive, c.Servers(), &gateway.Options{
+	options := &gateway.Options{
 		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), logger),
 		Host: host.Options{
 			Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: wait, Principal: clients.principal,
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
 		},
 		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: drain,
-	})
+	}
+	if recorder != nil {
+		options.Tap = recorder.show
+	}
+	g := gateway.New(alive, c.Servers(), options)
 	defer g.Close()
-	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, views: f.views, local: local, hangup: hangup, leave: leave}
+	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, views: f.views, tap: recorder, local: local, hangup: hangup, leave: leave}
 	follow.begin(c, began)
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {

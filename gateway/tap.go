@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// Tapped is a message that goes over the gateway, as Options.Tap is shown it: one of a client's as the
+// host has read it, one of a server's as it goes over the connection. What the host answers itself
+// (handshakes, pings, subscriptions) is not among them, nor are the servers' handshakes.
+type Tapped struct {
+	// Exchange is the same of a request and of its answer, and of nothing else. 0: a notification.
+	Exchange uint64
+	// Client: it goes between a client and the gateway; otherwise between the gateway and a server.
+	Client bool
+	// Sent: the gateway sends it; otherwise it has received it.
+	Sent bool
+	// Server is the one at the other end, or of a client's message that whose view it is; "": any.
+	Server string
+	// Session is the client's legacy session or its stdio connection; "": it has none.
+	Session string
+	// Message is the request or notification. It and the others hold bytes that are not the receiver's.
+	Message interop.Message
+	// Answer: it is the answer to Message, which is Result or Err; neither is a refusal.
+	Answer bool
+	Result json.RawMessage
+	Err    error
+}
+
+// tap shows a message, and then its answer.
+func (g *Gateway) tap(t Tapped) (answered func(json.RawMessage, error)) {
+	if !isNote(t.Message.Method) {
+		t.Exchange = g.tapped.Add(1)
+	}
+	g.opts.Tap(t)
+	return func(result json.RawMessage, err error) {
+		t.Sent, t.Answer, t.Result, t.Err = !t.Sent, true, result, err
+		g.opts.Tap(t)
+	}
+}
+
+// tapServer is interop.EndpointOptions.Tap for a server.
+func (g *Gateway) tapServer(id string) func(bool, interop.Message) func(json.RawMessage, error) {
+	return func(sent bool, m interop.Message) func(json.RawMessage, error) {
+		return g.tap(Tapped{Sent: sent, Server: id, Message: m})
+	}
+}
+
+// tappedView is a view of whose clients' messages Options.Tap is shown.
+type tappedView struct{ *view }
+
+// Handle implements [host.Backend].
+func (v tappedView) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	session := ""
+	if m.Client != nil {
+		c := *m.Client
+		session = c.Session
+		c.Back, c.Always = v.tapPeer(session, c.Back), v.tapPeer(session, c.Always)
+		m.Client = &c
+	}
+	answered := v.gateway.tap(Tapped{Client: true, Server: v.scope.single(), Session: session, Message: m})
+	result, err := v.view.Handle(ctx, m, v.tapPeer(session, back))
+	if !isNote(m.Method) {
+		answered(result, err)
+	}
+	return result, err
+}
+
+// tapPeer is a way to a client of which Options.Tap is shown what goes it.
+func (v tappedView) tapPeer(session string, next interop.Peer) interop.Peer {
+	if next == nil {
+		return nil
+	}
+	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+		answered := v.gateway.tap(Tapped{Client: true, Sent: true, Server: v.scope.single(), Session: session, Message: m})
+		result, err := next(ctx, m)
+		if !isNote(m.Method) {
+			answered(result, err)
+		}
+		return result, err
+	}
+}
+
+// Watch implements [host.Backend].
+func (v tappedView) Watch(notify func(interop.Message)) (stop func()) {
+	return v.view.Watch(func(m interop.Message) {
+		v.gateway.tap(Tapped{Client: true, Sent: true, Server: v.scope.single(), Message: m})
+		notify(m)
+	})
+}

@@ -1,0 +1,41 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/indusagi/indus/interop/internal/conn"
+)
+
+// tapped is a connection of which EndpointOptions.Tap is shown all that goes over it.
+type tapped struct {
+	conn.Conn
+	e *Endpoint
+}
+
+// Call implements [conn.Conn].
+func (t tapped) Call(ctx context.Context, r conn.Request) (json.RawMessage, error) {
+	answered := t.e.opts.Tap(true, Message{Method: r.Method, Params: r.Params, Server: t.e.server.ID})
+	if r.Receive != nil {
+		r.Receive = t.e.tapped(r.Receive)
+	}
+	result, err := t.Conn.Call(ctx, r)
+	answered(result, err)
+	return result, err
+}
+
+// tapped is a receiver of whose messages Tap is shown.
+func (e *Endpoint) tapped(next conn.Receiver) conn.Receiver {
+	if e.opts.Tap == nil {
+		return next
+	}
+	return func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
+		m := e.receivedFrom(from)
+		answered := e.opts.Tap(false, m)
+		result, err := next(ctx, from)
+		if m.ID != nil {
+			answered(result, err)
+		}
+		return result, err
+	}
+}
