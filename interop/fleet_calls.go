@@ -55,26 +55,33 @@ func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 			}
 			return nil, err
 		}
-		r, err := own.call(ctx, e, c)
+		r, used, err := own.call(ctx, e, c)
 		if _, denied := errors.AsType[*deniedError](err); denied { // since it was looked up
 			return nil, &toolbox.UnknownTool{Name: c.Name}
 		}
-		if !again || !e.refused(err) || !e.dies(ctx) {
+		if !again || used == nil || !used.refused(err) || !used.dies(ctx) {
 			return r, err
 		}
 		again = false
 	}
 }
 
-// call is one attempt, which [member.connected] has begun, if it is admitted.
-func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (*toolbox.Result, error) {
+// call is one attempt, which [member.connected] has begun, if it is admitted, and the
+// connection that it went out on; nil: there was none.
+func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbox.Result, used *Endpoint, err error) {
 	defer e.end()
+	used, leave, err := o.member.laneFor(ctx, e, c.Caller)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
 	if admit := o.member.fleet.opts.Admit; admit != nil && o.member.state.Load().config.changes.Guards() {
 		if refusal := admit(c); refusal != nil {
-			return refusal, nil
+			return refusal, used, nil
 		}
 	}
-	return e.callTool(ctx, o.tool, c)
+	r, err = used.callTool(ctx, o.tool, c)
+	return r, used, err
 }
 
 // ownerNow is who owns a name once a change that is under way is over; zero: nobody.

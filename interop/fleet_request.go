@@ -3,6 +3,9 @@ package interop
 import (
 	"context"
 	"encoding/json"
+	"strings"
+
+	"github.com/indusagi/indus/internal/protocol"
 )
 
 // Request sends one request of any method to a server, and waits for its result, as
@@ -30,10 +33,30 @@ func (f *Fleet) Request(ctx context.Context, server string, m Message) (json.Raw
 		if err != nil {
 			return nil, err
 		}
-		r, err := e.Do(ctx, m)
-		e.end()
-		if !again || !e.refused(err) || !e.dies(ctx) {
+		r, used, err := of.request(ctx, e, m)
+		if !again || used == nil || !used.refused(err) || !used.dies(ctx) {
 			return r, err
 		}
 	}
+}
+
+// request is one attempt, which [member.connected] has begun, and the connection that it
+// went out on; nil: there was none.
+func (m *member) request(ctx context.Context, e *Endpoint, r Message) (result json.RawMessage, used *Endpoint, err error) {
+	defer e.end()
+	if used = e; !isShared(r.Method) {
+		var leave func()
+		if used, leave, err = m.laneFor(ctx, e, r.Caller); err != nil {
+			return nil, nil, err
+		}
+		defer leave()
+	}
+	result, err = used.Do(ctx, r)
+	return result, used, err
+}
+
+// isShared reports a request that is the same for all clients, and made for all of them.
+func isShared(method string) bool {
+	return strings.HasSuffix(method, "/list") && !strings.HasPrefix(method, "tasks/") || strings.HasPrefix(method, "resources/") && strings.HasSuffix(method, "subscribe") ||
+		method == protocol.MethodSetLevel || method == protocol.MethodPing
 }

@@ -22,6 +22,7 @@ type member struct {
 	ctx         context.Context // ends when the member is retired
 	cancel      context.CancelFunc
 	supervising sync.WaitGroup
+	lanes       lanes
 	closed      chan struct{} // closed when it has left the fleet and all of it has ended
 
 	// state is replaced with Fleet.mu held, by [member.update] and its like, and read by everyone.
@@ -60,6 +61,7 @@ type state struct {
 // lock may be held.
 func newMember(f *Fleet, server Server) *member {
 	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{})}
+	m.lanes.member = m
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	var known []toolbox.Wire
 	if f.opts.Known != nil {
@@ -79,17 +81,26 @@ func newMember(f *Fleet, server Server) *member {
 // newEndpoint makes the member's next endpoint, which begins with the era that the server
 // spoke last, unless that is unsure.
 func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
-	opts := EndpointOptions{}
-	if m.fleet.opts.Endpoint != nil {
-		if o := m.fleet.opts.Endpoint(config.of(m.server)); o != nil {
-			opts = *o
-		}
-	}
+	opts := m.endpointOptions(config)
 	switch {
 	case unsure:
 		opts.Era = ""
 	case m.era != "": // newer than what the options know
 		opts.Era = m.era
+	}
+	opts.stale = make(chan struct{}, 1)
+	opts.outside, opts.gap = m.heard, func() { m.fleet.subscriptions.missed(m.server.ID) }
+	e := NewEndpoint(m.server, &opts)
+	e.configure(config)
+	return e
+}
+
+// endpointOptions is the options of a new connection.
+func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
+	if m.fleet.opts.Endpoint != nil {
+		if o := m.fleet.opts.Endpoint(config.of(m.server)); o != nil {
+			opts = *o
+		}
 	}
 	if opts.Logger == nil {
 		opts.Logger = m.fleet.opts.Logger
@@ -97,11 +108,7 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 	if opts.Memory == nil {
 		opts.Memory = m.fleet.opts.Memory
 	}
-	opts.stale = make(chan struct{}, 1)
-	opts.outside, opts.gap = m.heard, func() { m.fleet.subscriptions.missed(m.server.ID) }
-	e := NewEndpoint(m.server, &opts)
-	e.configure(config)
-	return e
+	return opts
 }
 
 // heard takes what the server says outside of requests, which is told to everybody: what

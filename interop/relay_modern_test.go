@@ -31,7 +31,7 @@ func newAsked(era interop.Era, name, capabilities string) *asked {
 	answer := func(m interop.Message) (json.RawMessage, error) {
 		switch m.Method {
 		case "elicitation/create":
-			return json.RawMessage(fmt.Sprintf(`{"action":"accept","content":{"name":%q,"color":"red","ok":true}}`, name)), nil
+			return json.RawMessage(fmt.Sprintf(`{"action":"accept","content":{"name":%[1]q,"username":%[1]q,"email":"a@b.c","color":"red","ok":true}}`, name)), nil
 		case "sampling/createMessage":
 			return json.RawMessage(`{"role":"assistant","model":"m","content":{"type":"text","text":"hi"}}`), nil
 		case "roots/list":

@@ -3,6 +3,7 @@ package interop
 import (
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/indusagi/indus/interop/internal/conn"
@@ -26,7 +27,12 @@ const (
 // supervise connects the server, keeps its list fresh, and connects it again when its
 // connection is lost, until the member is retired.
 func (m *member) supervise() {
-	defer func() { m.state.Load().endpoint.Close() }()
+	defer func() {
+		var ending sync.WaitGroup
+		ending.Go(m.lanes.close)
+		m.state.Load().endpoint.Close()
+		ending.Wait()
+	}()
 	for _, closed := range m.waitFor { // which is bounded: in the end a process is killed
 		<-closed
 	}

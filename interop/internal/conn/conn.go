@@ -22,6 +22,8 @@ type Conn interface {
 	//
 	// Errors are as they came: a [*protocol.RPCError] is the server's own answer.
 	Call(ctx context.Context, r Request) (json.RawMessage, error)
+	// Notify sends a notification of the client's, within 5 s. A modern server takes none.
+	Notify(ctx context.Context, method string, params json.RawMessage) error
 	// Done is closed when the connection is dead; Err then says why.
 	Done() <-chan struct{}
 	Err() error

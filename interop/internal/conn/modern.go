@@ -32,6 +32,9 @@ func newModern(s *httpServer) *modern {
 // Noise implements [Conn].
 func (c *modern) Noise() int { return 0 }
 
+// Notify implements [Conn].
+func (c *modern) Notify(context.Context, string, json.RawMessage) error { return nil }
+
 // Call implements [Conn].
 func (c *modern) Call(ctx context.Context, x Request) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {

@@ -131,6 +131,16 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 	return nil, err
 }
 
+// Notify implements [Conn].
+func (s *session) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	if s.era() == protocol.Modern {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	return s.notify(ctx, method, params)
+}
+
 // notify sends a notification.
 func (s *session) notify(ctx context.Context, method string, params json.RawMessage) error {
 	return s.carrier.send(ctx, wire.Envelope{Method: wire.Quote(method), Params: params}, nil)

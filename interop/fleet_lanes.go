@@ -1,0 +1,341 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	defaultLanes    = 4
+	defaultLaneIdle = 5 * time.Minute
+	// maxLanes bounds the lanes of one server, each of which may be a process, and
+	// maxCallerLanes those of one principal, so that nobody uses up what others need.
+	maxLanes       = 256
+	maxCallerLanes = 64
+	// levelWait bounds logging/setLevel, for which a call waits.
+	levelWait = 5 * time.Second
+)
+
+// lane is one more connection to a legacy server, on which we declare what one client does.
+// That is said once, in initialize: the fleet's own connection, which all share, declares nothing.
+//
+// A lane of a legacy session serves all its requests. Any other serves one request at a
+// time: over stdio nothing else says which one a question belongs to.
+type lane struct {
+	key   laneKey
+	start sync.Once
+
+	// Guarded by lanes.mu.
+	endpoint *Endpoint // nil before start
+	users    int
+	gone     bool        // it is nobody's to take any more
+	idle     *time.Timer // ends it; nil: it is in use, or gone
+	level    string      // of logging/setLevel; "": none was asked for
+}
+
+type laneKey struct {
+	caller       toolbox.Principal
+	session      string // "": it serves one request at a time
+	capabilities string
+}
+
+// lanes are those of one member.
+type lanes struct {
+	member  *member
+	closing sync.WaitGroup // what ends, and timers
+
+	mu     sync.Mutex
+	all    []*lane // the one that was taken last is the last
+	closed bool
+	freed  chan struct{} // closed when a lane is free; nil: nobody waits
+}
+
+// laneFor is the endpoint that a request of ctx's client goes out on, and what is to be
+// called when it has its answer: base itself, unless its server is legacy and the client
+// can be asked.
+func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Principal) (e *Endpoint, leave func(), err error) {
+	c := ClientOf(ctx)
+	if c == nil || c.Back == nil || len(c.Capabilities) <= len(`{}`) || base.Era() != Legacy {
+		return base, func() {}, nil
+	}
+	capabilities := c.declaredTo(Legacy)
+	if !canBeAsked(capabilities) {
+		return base, func() {}, nil
+	}
+	key := laneKey{caller: caller, capabilities: string(capabilities)}
+	if c.Era == Legacy {
+		key.session = c.Session
+	}
+	l, err := m.lanes.enter(ctx, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	if e, err = m.openLane(ctx, l); err == nil {
+		err = m.setLevel(ctx, l, e, c.LogLevel)
+	}
+	if err != nil {
+		m.lanes.leave(l)
+		return nil, nil, err
+	}
+	return e, func() { m.lanes.leave(l) }, nil
+}
+
+// openLane connects a lane, or waits until somebody has.
+func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
+	l.start.Do(func() { m.lanes.started(l, m.newLane(l.key.capabilities)) })
+	e := m.lanes.endpointOf(l)
+	if e == nil {
+		return nil, m.refusal("", "not connected")
+	}
+	e.configure(m.state.Load().config)
+	err := e.Open(ctx)
+	if fault, ok := errors.AsType[*Fault](err); ok {
+		f := NewFault(NotConnected, m.server.ID, "no connection for what this client can be asked: "+
+			strings.TrimPrefix(fault.Message, m.server.ID+": "), nil)
+		f.Cause = fault
+		return nil, f
+	}
+	return e, err
+}
+
+// newLane makes the endpoint of a lane. What changes for one changes for all.
+func (m *member) newLane(capabilities string) *Endpoint {
+	config := m.state.Load().config
+	opts := m.endpointOptions(config)
+	opts.Era, opts.Capabilities, opts.Receive, opts.lane = Legacy, []byte(capabilities), nil, true
+	opts.outside = func(from Message) {
+		if from.Method == protocol.NoteToolsChanged {
+			m.state.Load().endpoint.listChanged()
+		}
+		m.heard(from)
+	}
+	return NewEndpoint(m.server, &opts)
+}
+
+// setLevel asks the server for log messages as the client wants them.
+func (m *member) setLevel(ctx context.Context, l *lane, e *Endpoint, level string) error {
+	m.lanes.mu.Lock()
+	same := level == "" || level == l.level
+	if !same {
+		l.level = level
+	}
+	m.lanes.mu.Unlock()
+	if _, logs := wire.Lookup(e.Capabilities(), "logging"); same || !logs {
+		return nil
+	}
+	soon, cancel := context.WithTimeout(ctx, levelWait)
+	defer cancel()
+	params := append(append([]byte(`{"level":`), wire.Quote(level)...), '}')
+	if _, err := e.do(soon, Message{Method: protocol.MethodSetLevel, Params: params, bounded: true}); err != nil {
+		m.fleet.opts.Logger.Debug("the level of logs stays as it was", "server", m.server.ID, "err", err)
+	}
+	return ctx.Err()
+}
+
+// enter takes a lane, and waits for one where all that there may be are in use; leave must
+// follow.
+func (l *lanes) enter(ctx context.Context, key laneKey) (*lane, error) {
+	var late <-chan time.Time
+	for {
+		taken, freed, err := l.take(key)
+		if freed == nil {
+			return taken, err
+		}
+		if late == nil {
+			t := time.NewTimer(l.member.fleet.calls.wait)
+			defer t.Stop()
+			late = t.C
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-late:
+			return nil, NewFault(Timeout, l.member.server.ID, fmt.Sprintf("busy: %d calls of this client, in which it can be asked, are in flight there, and none ended within %v",
+				l.member.fleet.opts.Lanes, l.member.fleet.calls.wait), nil)
+		}
+	}
+}
+
+// take is a lane, or what is closed when there may be one.
+func (l *lanes) take(key laneKey) (_ *lane, freed <-chan struct{}, _ error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, nil, NewFault(NotConnected, l.member.server.ID, "not connected: the server was taken out or replaced", nil)
+	}
+	alike, callers := 0, 0
+	for _, o := range slices.Backward(slices.Clone(l.all)) {
+		switch {
+		case o.endpoint != nil && o.endpoint.Phase().Terminal():
+			l.drop(o)
+			continue
+		case o.key == key && (o.users == 0 || key.session != ""):
+			l.use(o)
+			return o, nil, nil
+		case o.key == key:
+			alike++
+		}
+		if o.key.caller == key.caller {
+			callers++
+		}
+	}
+	if key.session == "" && alike >= l.member.fleet.opts.Lanes {
+		if l.freed == nil {
+			l.freed = make(chan struct{})
+		}
+		return nil, l.freed, nil
+	}
+	if (callers >= maxCallerLanes || len(l.all) >= maxLanes) && !l.makeRoom(key.caller, callers >= maxCallerLanes) {
+		return nil, nil, NewFault(NotConnected, l.member.server.ID, fmt.Sprintf("busy: %d connections for clients that it can ask are in use", len(l.all)), nil)
+	}
+	o := &lane{key: key}
+	l.all = append(l.all, o)
+	l.use(o)
+	return o, nil, nil
+}
+
+// use notes that a request is on a lane. Call it with mu held.
+func (l *lanes) use(o *lane) {
+	o.users++
+	if o.idle != nil && o.idle.Stop() {
+		l.closing.Done()
+	}
+	o.idle = nil
+	i := slices.Index(l.all, o)
+	l.all = append(slices.Delete(l.all, i, i+1), o)
+}
+
+// makeRoom ends the lane that nobody has used for the longest time, of one caller or of all,
+// and reports whether there is one. Call it with mu held.
+func (l *lanes) makeRoom(caller toolbox.Principal, own bool) bool {
+	for _, o := range l.all {
+		if o.users == 0 && (!own || o.key.caller == caller) {
+			l.drop(o)
+			return true
+		}
+	}
+	return false
+}
+
+// leave notes that a request on a lane has ended.
+func (l *lanes) leave(o *lane) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o.users--
+	if l.freed != nil {
+		close(l.freed)
+		l.freed = nil
+	}
+	switch {
+	case o.users > 0 || l.closed:
+	case o.gone:
+		l.end(o)
+	case o.endpoint == nil || o.endpoint.Phase().Terminal():
+		l.drop(o)
+	default:
+		l.closing.Add(1)
+		var timer *time.Timer
+		timer = time.AfterFunc(l.member.fleet.opts.LaneIdle, func() {
+			defer l.closing.Done()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if o.idle == timer && !l.closed {
+				o.idle = nil
+				l.drop(o)
+			}
+		})
+		o.idle = timer
+	}
+}
+
+// drop has nobody take a lane any more, and ends it when nobody uses it. Call it with mu held.
+func (l *lanes) drop(o *lane) {
+	o.gone = true
+	l.all = slices.DeleteFunc(l.all, func(other *lane) bool { return other == o })
+	if o.idle != nil && o.idle.Stop() {
+		l.closing.Done()
+	}
+	if o.idle = nil; o.users == 0 {
+		l.end(o)
+	}
+}
+
+// end closes a lane's connection. Call it with mu held.
+func (l *lanes) end(o *lane) {
+	if o.endpoint != nil {
+		l.closing.Go(o.endpoint.Close)
+	}
+}
+
+// started gives a lane its endpoint, unless the member is over.
+func (l *lanes) started(o *lane, e *Endpoint) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		o.endpoint = e
+	}
+}
+
+func (l *lanes) endpointOf(o *lane) *Endpoint {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return o.endpoint
+}
+
+// close ends all lanes, in parallel, whoever uses them, and waits for them.
+func (l *lanes) close() {
+	l.mu.Lock()
+	l.closed = true
+	for _, o := range l.all {
+		if o.idle != nil && o.idle.Stop() {
+			l.closing.Done()
+		}
+		l.end(o)
+	}
+	l.all = nil
+	if l.freed != nil {
+		close(l.freed)
+		l.freed = nil
+	}
+	l.mu.Unlock()
+	l.closing.Wait()
+}
+
+// of is the endpoints of a session of a principal's.
+func (l *lanes) of(caller toolbox.Principal, session string) (found []*Endpoint) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range l.all {
+		if o.endpoint != nil && session != "" && o.key.session == session && o.key.caller == caller {
+			found = append(found, o.endpoint)
+		}
+	}
+	return found
+}
+
+// Tell passes a notification of a legacy client's, such as notifications/roots/list_changed,
+// on to the servers that can ask it in its session ([Client].Session) of m.Caller. Servers that
+// have not had a request of the session's yet, and those that are modern, are not told.
+func (f *Fleet) Tell(ctx context.Context, session string, m Message) {
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	for _, of := range f.all() {
+		for _, e := range of.lanes.of(m.Caller, session) {
+			telling.Go(func() {
+				if c, _, err := e.ready(); err == nil {
+					_ = c.Notify(ctx, m.Method, m.Params)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,363 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/testkit/peers"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// asker is a legacy server of the SDK's, with a connection for each that dials.
+type asker struct {
+	*mcp.Server
+	t       *testing.T
+	started chan struct{} // gets a value when the tool "wait" begins
+	release chan struct{} // lets it end
+	roots   chan struct{} // gets a value for each roots/list_changed
+}
+
+func newAsker(t *testing.T) *asker {
+	a := &asker{t: t, started: make(chan struct{}, 100), release: make(chan struct{}), roots: make(chan struct{}, 10)}
+	a.Server = mcp.NewServer(&mcp.Implementation{Name: "asker"}, &mcp.ServerOptions{
+		Capabilities:            &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}},
+		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { a.roots <- struct{}{} },
+	})
+	tool := func(name string, run func(context.Context, *mcp.ServerSession) (string, error)) {
+		a.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			text, err := run(ctx, r.Session)
+			if err != nil {
+				text = "error: " + err.Error()
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+		})
+	}
+	tool("ask", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		return name(ctx, s)
+	})
+	tool("log", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		return "logged", s.Log(ctx, &mcp.LoggingMessageParams{Level: "notice", Data: "hello"})
+	})
+	tool("wait", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		a.started <- struct{}{}
+		select {
+		case <-a.release:
+			return "waited", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+	tool("session", func(_ context.Context, s *mcp.ServerSession) (string, error) { return fmt.Sprintf("%p", s), nil })
+	return a
+}
+
+// name is what whoever is asked for a name says.
+func name(ctx context.Context, s *mcp.ServerSession) (string, error) {
+	r, err := s.Elicit(ctx, &mcp.ElicitParams{Message: "Your name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(r.Content["name"]), nil
+}
+
+// options make each connection of a fleet's one to a.
+func (a *asker) options(interop.Server) *interop.EndpointOptions {
+	return &interop.EndpointOptions{Transport: dialled{a}}
+}
+
+// dialled makes a session of its own at each dial.
+type dialled struct{ a *asker }
+
+func (d dialled) Connect(ctx context.Context) (mcp.Connection, error) {
+	client, end := mcp.NewInMemoryTransports()
+	if _, err := d.a.Connect(context.WithoutCancel(ctx), end, nil); err != nil {
+		return nil, err
+	}
+	return client.Connect(ctx)
+}
+
+// sessions waits until a has so many.
+func (a *asker) sessions(want int) {
+	a.t.Helper()
+	count := func() (n int) {
+		for range a.Sessions() {
+			n++
+		}
+		return n
+	}
+	for end := time.Now().Add(giveUp); count() != want; runtime.Gosched() {
+		if time.Now().After(end) {
+			a.t.Fatalf("%d sessions, want %d", count(), want)
+		}
+	}
+}
+
+// legacyAsker is a as the server of a fleet.
+var legacyAsker = interop.Server{ID: "a", Era: interop.Legacy}
+
+func TestALegacyServerAsksTheClientThatCalls(t *testing.T) {
+	t.Parallel()
+	stdio := interop.Server{ID: "a", Era: interop.Legacy, Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
+	for name, s := range map[string]interop.Server{
+		"stdio": stdio, "HTTP": {ID: "a", Transport: interop.HTTP{URL: peers.SDKEverythingHTTP(t, false)}, Era: interop.Legacy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fleet := fleetOf(t, s, nil)
+			for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+				c := newAsked(era, "Ada", everyCapability)
+				if got, err := callAs(t.Context(), fleet, &c.Client, "", "test_elicitation", `{"name":"x","arguments":{"message":"who?"}}`); err != nil || !strings.Contains(got, "Ada") {
+					t.Errorf("%s: %q, %v", era, got, err)
+				}
+				if got, err := callAs(t.Context(), fleet, &c.Client, "", "test_sampling", `{"name":"x","arguments":{"prompt":"p"}}`); err != nil || !strings.Contains(got, "hi") {
+					t.Errorf("%s: %q, %v", era, got, err)
+				}
+				c.LogLevel = "debug"
+				if _, err := callAs(t.Context(), fleet, &c.Client, "", "test_tool_with_logging", ""); err != nil {
+					t.Error(err)
+				}
+				if notes := strings.Join(c.told(), " "); strings.Count(notes, "notifications/message") != 3 {
+					t.Errorf("%s: logs: %s", era, notes)
+				}
+				samples := newAsked(era, "Ada", `{"sampling":{}}`)
+				if got, err := callAs(t.Context(), fleet, &samples.Client, "", "test_elicitation", `{"name":"x","arguments":{"message":"who?"}}`); err == nil && !strings.Contains(got, "not support") {
+					t.Errorf("%s is asked for what it does not declare: %q", era, got)
+				}
+			}
+			prompt := interop.Message{Method: "prompts/get", Params: json.RawMessage(`{"name":"test_simple_prompt"}`)}
+			c := newAsked(interop.Modern, "", everyCapability)
+			if got, err := fleet.Request(interop.WithClient(t.Context(), &c.Client), "a", prompt); err != nil || !strings.Contains(string(got), "messages") {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
+	}
+}
+
+// The npm server asks on a stream of its own.
+func TestTheReferenceServerAsksTheClientThatCalls(t *testing.T) {
+	t.Parallel()
+	command, args := peers.Everything(t, "stdio")
+	for name, transport := range map[string]interop.TransportConfig{
+		"stdio": interop.Stdio{Command: command, Args: args}, "HTTP": interop.HTTP{URL: peers.EverythingHTTP(t)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEndpoint(t, interop.Server{ID: "a", Transport: transport}, &interop.EndpointOptions{
+				Capabilities: json.RawMessage(everyCapability),
+				Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
+					if m.Method == "roots/list" {
+						return json.RawMessage(`{"roots":[]}`), nil
+					}
+					return json.RawMessage(`{"role":"assistant","model":"m","content":{"type":"text","text":"Ada samples"}}`), nil
+				},
+			})
+			mustOpen(t, e)
+			r, err := e.Invoke(t.Context(), "trigger-sampling-request", json.RawMessage(`{"prompt":"who?","maxTokens":10}`))
+			if err != nil || !strings.Contains(string(r.Wire().JSON), "Ada samples") {
+				t.Errorf("%v, %v", r, err)
+			}
+		})
+	}
+}
+
+// Many clients of both eras and two principals, each asked in the middle of its calls,
+// over connections that say nothing of whose a question is.
+func TestEachIsAskedInItsOwnCall(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+	var calling sync.WaitGroup
+	for i := range 8 {
+		for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+			who := fmt.Sprintf("%s %d", era, i)
+			c := newAsked(era, who, everyCapability)
+			if era == interop.Legacy {
+				c.Session = who
+			}
+			calling.Go(func() {
+				for range 10 {
+					if got, err := callAs(t.Context(), fleet, &c.Client, toolbox.Principal(who), "ask", ""); got != who || err != nil {
+						t.Errorf("%s was asked as %q, %v", who, got, err)
+					}
+				}
+			})
+		}
+	}
+	calling.Wait()
+	if nobody, err := callAs(t.Context(), fleet, &interop.Client{Era: interop.Legacy}, "", "ask", ""); err != nil || !strings.HasPrefix(nobody, "error: ") {
+		t.Errorf("a client that cannot be asked: %q, %v", nobody, err)
+	}
+}
+
+func TestLanesAreFewAndEnd(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options, LaneIdle: -1, Lanes: 2, CallWait: 10 * time.Millisecond})
+	c := newAsked(interop.Modern, "Ada", everyCapability)
+	type end struct {
+		text string
+		err  error
+	}
+	ends := make(chan end, 3)
+	wait := func(c *asked, p toolbox.Principal) {
+		go func() {
+			text, err := callAs(t.Context(), fleet, &c.Client, p, "wait", "")
+			ends <- end{text, err}
+		}()
+		soon(t, a.started, "the call")
+	}
+	wait(c, "")
+	wait(c, "")
+	_, err := callAs(t.Context(), fleet, &c.Client, "", "wait", "")
+	if f := wantFault(t, err, interop.Timeout); !strings.Contains(f.Message, "busy: 2 calls") {
+		t.Error(f)
+	}
+	wait(c, "bob") // who waits for nobody else's
+	a.sessions(4)
+	close(a.release)
+	for range 3 {
+		if e := soon(t, ends, "the end of a call"); e.text != "waited" || e.err != nil {
+			t.Error(e)
+		}
+	}
+	a.sessions(1)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	a.release = make(chan struct{})
+	go func() { _, err := callAs(ctx, fleet, &c.Client, "", "wait", ""); ends <- end{err: err} }()
+	soon(t, a.started, "the call")
+	cancel()
+	if e := soon(t, ends, "the end of a call"); !errors.Is(e.err, context.Canceled) {
+		t.Error(e.err)
+	}
+	a.sessions(1)
+}
+
+func TestALaneServesASession(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+	c := newAsked(interop.Legacy, "Ada", everyCapability)
+	c.Session = "one"
+	call := func(tool string) string {
+		t.Helper()
+		got, err := callAs(t.Context(), fleet, &c.Client, "p", tool, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	first := call("session")
+	if again := call("session"); again != first {
+		t.Error("the second call of a session has another connection")
+	}
+	a.sessions(2)
+	for p, session := range map[toolbox.Principal]string{"p": "one", "": "one", "q": "one", "r": ""} {
+		fleet.Tell(t.Context(), session, interop.Message{Method: "notifications/roots/list_changed", Caller: p})
+	}
+	soon(t, a.roots, "roots/list_changed")
+
+	c.LogLevel = "warning"
+	call("log")
+	c.LogLevel = "info"
+	call("log")
+	if diff := cmp.Diff([]string{`notifications/message {"data":"hello","level":"notice"}`}, c.told()); diff != "" {
+		t.Error(diff)
+	}
+
+	for s := range a.Sessions() { // outside of any call
+		if fmt.Sprintf("%p", s) == first {
+			if got, err := name(t.Context(), s); got != "Ada" || err != nil {
+				t.Errorf("asked outside of calls: %q, %v", got, err)
+			}
+			_ = s.Close()
+		} else if got, err := name(t.Context(), s); err == nil {
+			t.Errorf("asked on the connection of all: %q", got)
+		}
+	}
+	a.sessions(1)
+	for { // the connection's death may be noticed by a call
+		other, err := callAs(t.Context(), fleet, &c.Client, "p", "session", "")
+		if err == nil && other != first {
+			break
+		}
+		wantFault(t, err, interop.ToolError)
+	}
+	a.sessions(2)
+	if diff := cmp.Diff([]string{"elicitation/create"}, c.always); diff != "" {
+		t.Error(diff)
+	}
+	if len(a.roots) != 0 {
+		t.Error("another's roots have changed")
+	}
+
+	changed := legacyAsker
+	changed.Timeouts.List = time.Minute
+	fleet.Apply([]interop.Server{changed})
+	if err := fleet.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.sessions(1)
+	if other := call("session"); other == first {
+		t.Error("a lane outlives its configuration")
+	}
+	denied := changed
+	denied.Tools.Deny = []string{"ask"}
+	fleet.Apply([]interop.Server{denied})
+	if got, err := callAs(t.Context(), fleet, &c.Client, "p", "ask", ""); err == nil {
+		t.Errorf("a denied tool is called: %s", got)
+	}
+	fleet.Close()
+	a.sessions(0)
+}
+
+// A lane that cannot be opened is its caller's fault to see, and nobody else's.
+func TestALaneThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	var mu sync.Mutex
+	broken := false
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
+		mu.Lock()
+		defer mu.Unlock()
+		if broken {
+			return &interop.EndpointOptions{Transport: refusing{}}
+		}
+		return a.options(s)
+	}})
+	c := newAsked(interop.Legacy, "Ada", everyCapability)
+	c.Session = "s"
+	breaks := func(is bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		broken = is
+	}
+	breaks(true)
+	_, err := callAs(t.Context(), fleet, &c.Client, "", "ask", "")
+	if f := wantFault(t, err, interop.NotConnected); f.Message != "a: no connection for what this client can be asked: connect: not today" {
+		t.Error(f)
+	}
+	if got, err := callAs(t.Context(), fleet, nil, "", "session", ""); err != nil {
+		t.Error(got, err)
+	}
+	breaks(false)
+	if got, err := callAs(t.Context(), fleet, &c.Client, "", "ask", ""); got != "Ada" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+type refusing struct{}
+
+func (refusing) Connect(context.Context) (mcp.Connection, error) {
+	return nil, errors.New("not today")
+}
