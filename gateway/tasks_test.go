@@ -1,0 +1,178 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// raw is a server that answers each method with bytes, and keeps the params that it got.
+type raw struct {
+	answers map[string]string
+
+	mu  sync.Mutex
+	got map[string]string
+}
+
+// gateway is one before the server, and those who have a bearer token in front of it.
+func (s *raw) gateway(t *testing.T, id string, era interop.Era, opts gateway.Options) *httptest.Server {
+	t.Helper()
+	s.got = map[string]string{}
+	opts.Ledger = &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
+		Endpoint: func(interop.Server) *interop.EndpointOptions {
+			ours, theirs := mcp.NewInMemoryTransports()
+			go s.serve(theirs)
+			return &interop.EndpointOptions{Transport: ours}
+		},
+	}}}
+	opts.Host.Principal = func(r *http.Request) (toolbox.Principal, error) {
+		return toolbox.Principal(r.Header.Get("Authorization")), nil
+	}
+	g := gateway.New(t.Context(), []interop.Server{{ID: id, Era: era}}, &opts)
+	t.Cleanup(g.Close)
+	if st := g.Attached().Status()[0]; st.Phase != interop.Ready {
+		t.Fatal(st.Fault)
+	}
+	web := httptest.NewServer(g.Handler())
+	t.Cleanup(web.Close)
+	return web
+}
+
+func (s *raw) serve(t mcp.Transport) {
+	c, err := t.Connect(context.Background())
+	if err != nil {
+		return
+	}
+	for {
+		m, err := c.Read(context.Background())
+		if err != nil {
+			return
+		}
+		r, ok := m.(*jsonrpc.Request)
+		if !ok || !r.ID.IsValid() {
+			continue
+		}
+		s.mu.Lock()
+		s.got[r.Method] = string(r.Params)
+		s.mu.Unlock()
+		answer := &jsonrpc.Response{ID: r.ID, Result: json.RawMessage(s.answers[r.Method])}
+		if s.answers[r.Method] == "" {
+			answer.Error = &jsonrpc.Error{Code: -32601, Message: "method not found"}
+		}
+		if c.Write(context.Background(), answer) != nil {
+			return
+		}
+	}
+}
+
+func (s *raw) params(method string) json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return json.RawMessage(s.got[method])
+}
+
+// post sends a modern request, of a client with capabilities, and returns the result or the error.
+func post(t *testing.T, web *httptest.Server, who, capabilities, method, params string) (result json.RawMessage, failed *interop.RPCError) {
+	t.Helper()
+	meta := fmt.Sprintf(`{"%s":"2026-07-28","%s":%s}`, protocol.MetaVersion, protocol.MetaClientCaps, capabilities)
+	full, err := wire.Rewrite(json.RawMessage(params), wire.Edit{Key: "_meta", Value: json.RawMessage(meta)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/mcp",
+		strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, full)))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Authorization", who)
+	r.Header.Set(protocol.HeaderVersion, "2026-07-28")
+	r.Header.Set(protocol.HeaderMethod, method)
+	for _, key := range []string{"name", "taskId", "uri"} {
+		if name, ok := protocol.LookupString(full, key); ok {
+			r.Header.Set(protocol.HeaderName, protocol.HeaderText(name))
+		}
+	}
+	resp, err := web.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, data, ok := bytes.Cut(body, []byte("data: ")); ok {
+		body = data
+	}
+	if e, ok := wire.Lookup(bytes.TrimSpace(body), "error"); ok {
+		return nil, protocol.ParseError(e)
+	}
+	result, ok := wire.Lookup(bytes.TrimSpace(body), "result")
+	if !ok {
+		t.Fatalf("%s: %s", method, body)
+	}
+	return bytes.Clone(result), nil
+}
+
+const takesTasks = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+
+func TestTasksOfAModernServer(t *testing.T) {
+	t.Parallel()
+	s := &raw{answers: map[string]string{
+		"server/discover": `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"ttlMs":0,"cacheScope":"public"}`,
+		"tools/list":      `{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"public"}`,
+		"tools/call":      `{"resultType":"task","taskId":"T-1","status":"working"}`,
+		"tasks/get":       `{"resultType":"complete","taskId":"T-1","status":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"who?"}}}}`,
+		"tasks/update":    `{"resultType":"complete"}`,
+		"tasks/cancel":    `{"resultType":"complete"}`,
+	}}
+	web := s.gateway(t, "jobs", interop.Modern, gateway.Options{})
+
+	if _, failed := post(t, web, "ann", `{}`, "tools/call", `{"name":"jobs__t","arguments":{}}`); failed == nil {
+		t.Error("a client that takes no tasks got one")
+	}
+	created, failed := post(t, web, "ann", takesTasks, "tools/call", `{"name":"jobs__t","arguments":{}}`)
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	id, _ := protocol.LookupString(created, "taskId")
+	if kind, _ := protocol.LookupString(created, "resultType"); kind != "task" || id == "" || id == "T-1" {
+		t.Fatalf("%s", created)
+	}
+	got, failed := post(t, web, "ann", takesTasks, "tasks/get", `{"taskId":"`+id+`"}`)
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	if again, _ := protocol.LookupString(got, "taskId"); again != id || !bytes.Contains(got, []byte(`"[jobs] who?"`)) {
+		t.Errorf("%s", got)
+	}
+	for _, method := range []string{"tasks/update", "tasks/cancel"} {
+		if _, failed := post(t, web, "ann", takesTasks, method, `{"taskId":"`+id+`","inputResponses":{"k":{"action":"accept"}}}`); failed != nil {
+			t.Errorf("%s: %v", method, failed)
+		}
+		if own, _ := protocol.LookupString(s.params(method), "taskId"); own != "T-1" {
+			t.Errorf("%s: the server got %s", method, s.params(method))
+		}
+		for who, id := range map[string]string{"eve": id, "ann": "T-1"} {
+			if _, failed := post(t, web, who, takesTasks, method, `{"taskId":"`+id+`","inputResponses":{}}`); failed == nil || failed.Code != interop.CodeInvalidParams {
+				t.Errorf("%s of %s: %v", method, who, failed)
+			}
+		}
+	}
+}
+
