@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -85,11 +86,12 @@ func nameElicitation(server string, params json.RawMessage) json.RawMessage {
 	return named
 }
 
-// nameURLs is an error that asks a legacy client to open URLs, with the server's name in each
-// (2025-11-25, client/elicitation, "URL Elicitation Required Error"). Other errors stay.
-func nameURLs(failed error) error {
-	server, rpc := urlError(failed)
-	if rpc == nil {
+// nameURLs is an error that wants URLs opened first, with the server's name in each (2025-11-25,
+// client/elicitation, "URL Elicitation Required Error"). Other errors stay.
+func nameURLs(server string, failed error) error {
+	var fault *interop.Fault
+	var rpc *interop.RPCError
+	if !errors.As(failed, &rpc) || rpc.Code != protocol.CodeURLRequired || !errors.As(failed, &fault) {
 		return failed
 	}
 	list, _ := wire.Lookup(rpc.Data, "elicitations")
@@ -106,7 +108,9 @@ func nameURLs(failed error) error {
 	if err != nil {
 		return failed
 	}
-	return &interop.RPCError{Code: rpc.Code, Message: rpc.Message, Data: data}
+	f := *fault
+	f.Cause = &interop.RPCError{Code: rpc.Code, Message: rpc.Message, Data: data}
+	return &f
 }
 
 // nameRequests does so for what an input_required asks, an object.

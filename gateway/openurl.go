@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -14,9 +13,9 @@ import (
 // urlRequired makes of a legacy server's error that URLs must be opened first
 // (2025-11-25, client/elicitation, "URL Elicitation Required Error") what a modern client knows: a
 // question, after which it sends its request again. Other errors stay.
-func (all *exchanges) urlRequired(ctx context.Context, m interop.Message, err error) (json.RawMessage, error) {
-	server, rpc := urlError(err)
-	if rpc == nil {
+func (all *exchanges) urlRequired(m interop.Message, err error) (json.RawMessage, error) {
+	var rpc *interop.RPCError
+	if !errors.As(err, &rpc) || rpc.Code != protocol.CodeURLRequired {
 		return nil, err
 	}
 	list, _ := wire.Lookup(rpc.Data, "elicitations")
@@ -27,17 +26,12 @@ func (all *exchanges) urlRequired(ctx context.Context, m interop.Message, err er
 	var asks []inputRequest
 	var urls []string
 	for i, e := range elicitations {
-		q := interop.Message{Method: askElicit, Params: e, Server: server}
+		q := interop.Message{Method: askElicit, Params: e}
 		url, ok := protocol.LookupString(e, "url")
 		if mode, _ := protocol.LookupString(e, "mode"); mode != "url" || !ok {
 			continue
 		}
 		urls = append(urls, protocol.Printable(url, 2000))
-		if ctx.Value(severalKey{}) != nil {
-			if q.Params, err = nameServer(server, q.Method, e); err != nil {
-				continue
-			}
-		}
 		asks = append(asks, inputRequest{keyOf(q.Method, i+1), q.Method, withoutElicitationID(q)})
 	}
 	if len(asks) == 0 || !opensURLs(m.Client) {
@@ -48,17 +42,6 @@ func (all *exchanges) urlRequired(ctx context.Context, m interop.Message, err er
 		return nil, &interop.RPCError{Code: interop.CodeInternal, Message: text}
 	}
 	return inputRequired(asks, all.sealParked(m, requestDigest(m), stateTime, urlState)), nil
-}
-
-// urlError is the error of a server that wants URLs opened first; nil: it is another.
-func urlError(err error) (server string, rpc *interop.RPCError) {
-	if !errors.As(err, &rpc) || rpc.Code != protocol.CodeURLRequired {
-		return "", nil
-	}
-	if fault := (*interop.Fault)(nil); errors.As(err, &fault) {
-		server = fault.Server
-	}
-	return server, rpc
 }
 
 // urlsOpened is the params of a request whose URLs were opened, as they were at first.

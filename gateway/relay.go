@@ -58,11 +58,7 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 		}
 	}
 	if m.Era != interop.Modern || !mayAsk(m.Method) {
-		result, err := next(ctx, m, back)
-		if err != nil && m.Era == interop.Legacy && v.scope.single() == "" {
-			err = nameURLs(err)
-		}
-		return result, err
+		return next(ctx, m, back)
 	}
 	all := v.gateway.exchanges
 	run := next
@@ -73,7 +69,7 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 	}
 	result, err := run(ctx, m, back)
 	if err != nil {
-		return all.urlRequired(ctx, m, err)
+		return all.urlRequired(m, err)
 	}
 	return result, nil
 }
@@ -133,26 +129,35 @@ func (g *Gateway) upstream(server string) func(next interop.Peer) interop.Peer {
 	return func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 			c := interop.ClientOf(ctx)
-			switch {
-			case c == nil, server == g.opts.Transparent:
+			if c == nil || server == g.opts.Transparent {
 				return next(ctx, m)
-			case isTask(m.Method):
-				return g.upstreamTask(ctx, server, m, next)
-			case c.Era == interop.Modern && mayAsk(m.Method):
-				return g.upstreamAsking(ctx, server, m, next)
-			case c.Era == interop.Legacy && m.Method == protocol.MethodToolsCall && bytes.Contains(m.Params, []byte(`"task"`)):
-				if _, ok := wire.Lookup(m.Params, "task"); !ok {
-					break
-				}
-				result, err := next(ctx, m)
-				if _, created := wire.Lookup(result, "task"); err != nil || !created {
-					return result, err
-				}
-				return g.sealCreated(server, m, result, "task", "taskId")
 			}
-			return next(ctx, m)
+			result, err := g.passOn(ctx, c.Era, server, m, next)
+			if err != nil && ctx.Value(severalKey{}) != nil {
+				err = nameURLs(server, err)
+			}
+			return result, err
 		}
 	}
+}
+
+func (g *Gateway) passOn(ctx context.Context, era interop.Era, server string, m interop.Message, next interop.Peer) (json.RawMessage, error) {
+	switch {
+	case isTask(m.Method):
+		return g.upstreamTask(ctx, server, m, next)
+	case era == interop.Modern && mayAsk(m.Method):
+		return g.upstreamAsking(ctx, server, m, next)
+	}
+	result, err := next(ctx, m)
+	if err != nil || era == interop.Modern || m.Method != protocol.MethodToolsCall || !bytes.Contains(m.Params, []byte(`"task"`)) {
+		return result, err
+	}
+	if _, wanted := wire.Lookup(m.Params, "task"); wanted {
+		if _, created := wire.Lookup(result, "task"); created {
+			return g.sealCreated(server, m, result, "task", "taskId")
+		}
+	}
+	return result, nil
 }
 
 // upstreamAsking passes on a modern client's request whose result may ask, or be a task.

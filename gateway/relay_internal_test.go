@@ -201,13 +201,13 @@ func TestAURLToOpenIsAsked(t *testing.T) {
 		Data: json.RawMessage(`{"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://a.example/x","message":"Log in"}]}`)})
 
 	m.Client = &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{}}`)}
-	_, err := r.all.urlRequired(t.Context(), m, failed)
+	_, err := r.all.urlRequired(m, failed)
 	if want := "log in first; open this in a browser, and then send the request again: https://a.example/x (-32603)"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 
 	m.Client = &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{"url":{}}}`)}
-	out, err := r.all.urlRequired(context.WithValue(t.Context(), severalKey{}, true), m, failed)
+	out, err := r.all.urlRequired(m, nameURLs("git", failed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestALegacyClientIsToldWhoseURLItIs(t *testing.T) {
 	failed := interop.NewFault(interop.ToolError, "git", "tools/call t", &interop.RPCError{Code: protocol.CodeURLRequired, Message: "log in",
 		Data: json.RawMessage(`{"a":1,"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://a.example/x","message":"Log in"},7]}`)})
 	var rpc *interop.RPCError
-	if !errors.As(nameURLs(failed), &rpc) {
+	if !errors.As(nameURLs("git", failed), &rpc) {
 		t.Fatal(rpc)
 	}
 	want := `{"a":1,"elicitations":[{"mode":"url","elicitationId":"git/e1","url":"https://a.example/x","message":"[git] Log in","_meta":{"com.indusagi/server":"git"}},{}]}`

@@ -175,4 +175,3 @@ func TestTasksOfAModernServer(t *testing.T) {
 		}
 	}
 }
-
