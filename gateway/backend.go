@@ -34,7 +34,7 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 		return v.unlisted(ctx, m)
 	case row.does == fromTools:
 		return v.tools.Handle(ctx, m, back)
-	case row.does == fromAll:
+	case row.does == fromAll && !v.lacks(row):
 		return v.list(ctx, row, m)
 	}
 	return v.route(ctx, row, m)
@@ -49,6 +49,12 @@ func (v *view) offers(row *methodRow) bool {
 	return slices.ContainsFunc(v.servers(), func(server string) bool {
 		return v.gateway.declares(server, row.needs) || row.before != nil && v.gateway.declares(server, row.before)
 	})
+}
+
+// lacks reports whether a list is one that the one server of a view says that it does not have: it may say so itself.
+func (v *view) lacks(row *methodRow) bool {
+	d := v.gateway.says(v.scope.single())
+	return d.capabilities != nil && !declares(d.capabilities, row.needs)
 }
 
 // unlisted answers a method that the table does not have, or not for this client.

@@ -54,13 +54,18 @@ func (s shelf) open(t testing.TB, opts gateway.Options, ids ...string) *gateway.
 // dial is a client of the SDK at a view, in one of the eras.
 func dial(t testing.TB, g *gateway.Gateway, path string, era interop.Era) *mcp.ClientSession {
 	t.Helper()
+	return dialWith(t, g, path, era, nil)
+}
+
+func dialWith(t testing.TB, g *gateway.Gateway, path string, era interop.Era, o *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
 	web := httptest.NewServer(g.Handler())
 	t.Cleanup(web.Close)
 	opts := &mcp.ClientSessionOptions{}
 	if era == interop.Legacy {
 		opts.ProtocolVersion = "2025-11-25"
 	}
-	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
 	session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: web.URL + path}, opts)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -205,10 +206,12 @@ func (m *merged) match(uri string) (ownName, bool) {
 	return ownName{}, false
 }
 
+// templates are those that are matched: of a scheme, because one that begins with a variable fits everything.
 func (m *merged) templates() []template {
 	routes := make([]template, 0, len(m.keys))
 	for _, name := range m.keys {
-		if len(name) > maxTemplate || len(routes) == maxTemplates {
+		scheme, _, _ := strings.Cut(name, "{")
+		if len(name) > maxTemplate || len(routes) == maxTemplates || !strings.Contains(scheme, ":") {
 			continue
 		}
 		if t, err := uritemplate.New(name); err == nil {

@@ -75,12 +75,12 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 		}
 		n.shown.Tools = append(n.shown.Tools, d)
 	}
-	if same && !slices.ContainsFunc(s.Pending, t.lacks) {
+	if same && !slices.ContainsFunc(s.Pending, t.misses) {
 		n.shown = s
 		return n
 	}
-	n.shown.Pending = slices.DeleteFunc(slices.Clone(s.Pending), t.lacks)
-	n.shown.Owners = slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool { return t.lacks(o.Server) })
+	n.shown.Pending = slices.DeleteFunc(slices.Clone(s.Pending), t.misses)
+	n.shown.Owners = slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool { return t.misses(o.Server) })
 	if t.scope.single() == "" {
 		n.shown.Held = slices.Clone(s.Held)
 	}
@@ -94,7 +94,7 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 	return n
 }
 
-func (t *shownTools) lacks(server string) bool { return !t.scope.has(server) }
+func (t *shownTools) misses(server string) bool { return !t.scope.has(server) }
 
 // name is what a tool is called in the view; false: it is not in it. Rules may have renamed it.
 func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {

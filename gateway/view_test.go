@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"strings"
@@ -40,7 +41,7 @@ func names(t *testing.T, c *mcp.ClientSession) (out []string) {
 			t.Fatal(err)
 		}
 		ui, _ := tool.Meta["ui"].(map[string]any)
-		out = append(out, tool.Name+" "+ui["resourceUri"].(string))
+		out = append(out, strings.TrimSpace(fmt.Sprint(tool.Name, " ", ui["resourceUri"])))
 	}
 	for prompt, err := range c.Prompts(t.Context(), nil) {
 		if err != nil {
