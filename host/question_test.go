@@ -514,3 +514,36 @@ func TestTypeScriptClientsAreAsked(t *testing.T) {
 		}
 	}
 }
+
+// A client that has lost its connection is asked when it comes back, but not by what is too large
+// to be kept for it.
+func TestQuestionsToAClientThatComesBack(t *testing.T) {
+	for _, tt := range []struct{ params, want string }{
+		{`{"x":"` + strings.Repeat("x", 100) + `"}`, `{"roots":[]}`},
+		{`{"x":"` + strings.Repeat("x", 2000) + `"}`, "the client has lost its connection, and this is too large to be kept for it"},
+	} {
+		h := scripted(t, &host.Options{Replay: host.NewReplay(1000, 0)}, asker)
+		site := serveSite(t, h)
+		header := opened(t, site, allRoots)
+		r := request{body: strings.Replace(calling("7", "roots/list", false), `"params":{},`, `"params":`+tt.params+`,`, 1), header: header}
+		var lost sync.WaitGroup
+		lost.Go(func() { exchange(t, h.Handler(), r, 20) })
+		resp := resumed(header, "a1-1").start(t.Context(), t, site)
+		for resp.StatusCode != http.StatusOK { // the stream has not begun
+			resp.Body.Close()
+			resp = resumed(header, "a1-1").start(t.Context(), t, site)
+		}
+		e := &events{t: t, body: resp.Body}
+		got := e.next()
+		if strings.Contains(got, `"method":"roots/list"`) {
+			answers(t, site, header, 202, `{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`)
+			got = e.next()
+		}
+		var answer struct{ Result mcp.CallToolResult }
+		if err := json.Unmarshal([]byte(got), &answer); err != nil || !strings.Contains(answer.Result.Content[0].(*mcp.TextContent).Text, tt.want) {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
+		resp.Body.Close()
+		lost.Wait()
+	}
+}

@@ -151,7 +151,7 @@ func (k *keptSession) mark() uint64 {
 // nothing. Where holder is not nil it must still hold the stream.
 func (k *keptSession) add(s streamName, holder chan struct{}, frame, instead [][]byte) (seq uint64, ok bool) {
 	r := k.in
-	if r.each < int64(lengthOf(frame))+eventCost {
+	if !r.keeps(frame) {
 		frame = instead
 	}
 	e := keptEvent{stream: s, at: time.Now(), data: oneLine(frame)}
@@ -182,6 +182,9 @@ func (k *keptSession) add(s streamName, holder chan struct{}, frame, instead [][
 	}
 	return e.seq, true
 }
+
+// keeps reports whether a message is small enough to be kept.
+func (r *Replay) keeps(frame [][]byte) bool { return int64(lengthOf(frame))+eventCost <= r.each }
 
 // takeBack forgets the last event, which could not be sent; false where another connection
 // holds the stream, and sends it.

@@ -50,6 +50,8 @@ type hostReply struct {
 var (
 	errReplyOver = errors.New("the answer has been sent")
 	errNoStream  = errors.New("the client does not accept text/event-stream")
+
+	errNoConnection = errors.New("the client has lost its connection, and this is too large to be kept for it")
 )
 
 // open begins to keep the answer alive.
@@ -87,7 +89,12 @@ func (r *hostReply) say(id json.RawMessage, method string, params ...[]byte) err
 	case !r.takes.stream:
 		return errNoStream
 	}
-	return r.event(sayFrame(id, method, params), nil)
+	frame := sayFrame(id, method, params)
+	err := r.event(frame, nil)
+	if err == nil && id != nil && r.w == nil && !r.kept.in.keeps(frame) {
+		err = errNoConnection // the client will not see it, and so not answer
+	}
+	return err
 }
 
 // event sends a message. instead is what a client that has lost its connection gets of one
