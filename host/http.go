@@ -283,7 +283,7 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 		return
 	}
 	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
-	s.keep(reply, m.method)
+	s.keep(reply, r, m.method)
 	reply.open()
 	a := h.front.answer(ctx, &frontRequest{
 		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Legacy, caller: m.from.caller,

@@ -43,8 +43,10 @@ type hostReply struct {
 	timer  *time.Timer
 	// Of a stream that is kept, once it has begun; w is nil while there is no connection.
 	name streamName
-	done chan struct{} // closed when it is over
-	left chan struct{} // of the connection that w is; nil: the first one
+	done chan struct{}   // closed when it is over
+	left chan struct{}   // of the connection that w is; nil: the first one
+	gone <-chan struct{} // closed when w's client has left
+	news func() bool     // reports whether the session has a stream for news
 }
 
 var (
@@ -88,6 +90,8 @@ func (r *hostReply) say(id json.RawMessage, method string, params ...[]byte) err
 		return errReplyOver
 	case !r.takes.stream:
 		return errNoStream
+	case id != nil && r.lost() && r.news(): // a question that need not wait for the client to come back
+		return errNoStream
 	}
 	frame := sayFrame(id, method, params)
 	err := r.event(frame, nil)
@@ -111,7 +115,7 @@ func (r *hostReply) event(frame, instead [][]byte) error {
 // send writes to the event stream, which the first call begins. Call it with mu held.
 func (r *hostReply) send(parts ...[]byte) error {
 	r.begin()
-	if r.w == nil {
+	if r.lost() {
 		return nil
 	}
 	err := writeEvents(r.w, r.memory, parts)

@@ -64,12 +64,29 @@ func (k *keptSession) prime(s streamName) []byte {
 // are not in the protocol, and some clients fail on them.
 func (s *hostSession) primes() bool { return s.kept != nil && s.agreed() >= protocol.VersionLegacy }
 
-// keep lets a client come back for an answer.
-func (s *hostSession) keep(r *hostReply, method string) {
+// keep lets a client come back for an answer, over another connection than that of q.
+func (s *hostSession) keep(r *hostReply, q *http.Request, method string) {
 	if s.kept == nil || !r.takes.stream || method == protocol.MethodInitialize || s.agreed() == "" {
 		return
 	}
 	r.kept, r.primes = s.kept, s.primes()
+	r.gone, r.news = q.Context().Done(), s.streaming
+}
+
+// lost reports whether a stream that is kept has no connection. Call it with mu held.
+func (r *hostReply) lost() bool {
+	if r.kept == nil {
+		return false
+	}
+	select {
+	case <-r.gone:
+		if r.stream {
+			r.w = nil
+		}
+		return true
+	default:
+		return r.w == nil
+	}
 }
 
 // tooLarge is what a client gets that comes back for an answer that was not kept.
@@ -92,7 +109,7 @@ func (h *Host) resume(w http.ResponseWriter, r *http.Request, s *hostSession, na
 		return
 	}
 	if reply := s.kept.answer(name); reply != nil {
-		if left := reply.attach(w, after); left != nil {
+		if left := reply.attach(w, r, after); left != nil {
 			defer reply.detach(left)
 			select {
 			case <-reply.done:
@@ -121,14 +138,14 @@ func eventsOf(kept []keptEvent) (parts [][]byte) {
 
 // attach makes w the connection of a stream that has begun, and sends what w's client has missed.
 // What it returns is closed once another connection takes over; nil: the stream is over.
-func (r *hostReply) attach(w http.ResponseWriter, after uint64) (left chan struct{}) {
+func (r *hostReply) attach(w http.ResponseWriter, q *http.Request, after uint64) (left chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
 		return nil
 	}
 	left = r.kept.hold(r.name)
-	r.w, r.left = w, left
+	r.w, r.left, r.gone = w, left, q.Context().Done()
 	beginStream(w)
 	missed, _ := r.kept.after(r.name, after)
 	_ = r.send(eventsOf(missed)...)
