@@ -190,7 +190,7 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 		r    request
 		want string
 	}{
-		{"the backend's error", legacyRequest(one, "resources/subscribe", `"uri":"a"`), `{"code":-32602,"message":"no such resource"}`},
+		{"the backend's error", legacyRequest(one, "resources/subscribe", `"uri":"a"`), `{"code":-32002,"message":"no such resource"}`},
 		{"no uri", legacyRequest(one, "resources/subscribe", ``), `{"code":-32602,"message":"resources/subscribe: no uri, or a bad one"}`},
 		{"a long one", legacyRequest(one, "resources/unsubscribe", `"uri":"`+strings.Repeat("x", 5000)+`"`), `"code":-32602`},
 		{"a modern client", modern("resources/subscribe", "", `"uri":"a"`), `"code":-32601`},
