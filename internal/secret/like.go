@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -133,4 +134,12 @@ func InArgs(args []string) (found []string) {
 // that one's name.
 func afterName(args []string, i int) bool {
 	return i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && Named(args[i-1]) && !strings.HasPrefix(args[i], "-")
+}
+
+// Likely is a JSON document with a mask in place of what looks like a credential.
+func Likely(raw json.RawMessage) json.RawMessage {
+	if found := In(string(raw)); found != nil {
+		return New(found...).JSON(raw)
+	}
+	return raw
 }

@@ -45,3 +45,25 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gatewa
 
 // Look is what happens once a second.
 func (f *Follower) Look(ctx context.Context) { f.tick(ctx) }
+
+// Tap writes what it is shown into a file.
+type Tap struct{ *tap }
+
+// OpenTap begins a file of so many bytes at most.
+func OpenTap(path string, most int64, err io.Writer) (Tap, error) {
+	t, fault := openTap(path, show.New(nil, io.Discard, err))
+	if fault == nil {
+		t.most = most
+	}
+	return Tap{t}, fault
+}
+
+// StuckTap is one that never writes.
+func StuckTap() Tap { return Tap{&tap{queue: make(chan tapLine, maxTapQueue)}} }
+
+func (t Tap) Hide(servers ...interop.Server) { t.hide(servers) }
+func (t Tap) Show(m gateway.Tapped)          { t.show(m) }
+func (t Tap) Close()                         { t.close() }
+
+// Kept is how much waits, and how much was left out.
+func (t Tap) Kept() (waits, dropped int) { return len(t.queue), int(t.dropped.Load()) }

@@ -43,10 +43,12 @@ type tap struct {
 
 	file *os.File // of the writer alone, as what follows
 	size int64
+	most int64 // of size; then a new file begins
 }
 
 type tapLine struct {
-	at time.Time
+	at      time.Time
+	leftOut int64 // bytes of the message, which is too large
 	gateway.Tapped
 }
 
@@ -55,7 +57,7 @@ func openTap(path string, s show.Streams) (*tap, error) {
 	if path == "" {
 		return nil, nil
 	}
-	t := &tap{path: path, s: s, queue: make(chan tapLine, maxTapQueue)}
+	t := &tap{path: path, s: s, queue: make(chan tapLine, maxTapQueue), most: maxTapFile}
 	if err := t.open(); err != nil {
 		return nil, command.Usagef("--tap %w", err)
 	}
@@ -99,10 +101,13 @@ func (t *tap) hide(servers []interop.Server) {
 
 // show is gateway.Options.Tap.
 func (t *tap) show(m gateway.Tapped) {
+	if m.Answer {
+		m.Message.Params = nil // they were written
+	}
+	line := tapLine{at: time.Now(), Tapped: m}
 	size := int64(len(m.Message.Params) + len(m.Result))
 	if size > maxTapMessage {
-		m.Message.Params, m.Result = nil, nil
-		m.Err = errors.Join(m.Err, fmt.Errorf("%d bytes are left out", size))
+		line.leftOut, line.Message.Params, line.Result = size, nil, nil
 		size = 0
 	}
 	t.mu.Lock()
@@ -116,7 +121,7 @@ func (t *tap) show(m gateway.Tapped) {
 		return
 	}
 	select {
-	case t.queue <- tapLine{time.Now(), m}:
+	case t.queue <- line:
 	default:
 		t.waiting.Add(-size)
 		t.dropped.Add(1)
@@ -173,14 +178,11 @@ func (t *tap) masked(line json.RawMessage) json.RawMessage {
 	for _, mask := range masks {
 		line = mask(line)
 	}
-	if found := secret.In(string(line)); found != nil {
-		line = secret.New(found...).JSON(line)
-	}
-	return line
+	return secret.Likely(line)
 }
 
 func (t *tap) append(line []byte) error {
-	if t.size > 0 && t.size+int64(len(line)) > maxTapFile {
+	if t.size > 0 && t.size+int64(len(line)) > t.most {
 		t.file.Close()
 		if err := os.Rename(t.path, t.path+".1"); err != nil {
 			return err
@@ -201,6 +203,7 @@ type tapJSON struct {
 	Server  string         `json:"server,omitempty"`
 	Session string         `json:"session,omitempty"`
 	Method  string         `json:"method"`
+	LeftOut int64          `json:"leftOut,omitempty"` // bytes of params or result
 	Message tapMessageJSON `json:"message"`
 }
 
@@ -229,7 +232,7 @@ func (m *tapLine) encoded() tapJSON {
 		from, to = to, from
 	}
 	out := tapJSON{
-		Time: m.at.Format(time.RFC3339Nano), Goes: from + "->" + to, Server: m.Server, Method: m.Message.Method,
+		Time: m.at.Format(time.RFC3339Nano), Goes: from + "->" + to, Server: m.Server, Method: m.Message.Method, LeftOut: m.leftOut,
 		Message: tapMessageJSON{Version: "2.0", ID: m.Exchange},
 	}
 	if m.Session != "" { // it is as good as a credential
@@ -240,7 +243,7 @@ func (m *tapLine) encoded() tapJSON {
 	switch {
 	case !m.Answer:
 		out.Message.Method, out.Message.Params = m.Message.Method, m.Message.Params
-	case err == nil && m.Result == nil:
+	case err == nil && m.Result == nil && m.leftOut == 0:
 		err = errors.New("refused")
 	default:
 		out.Message.Result = m.Result

@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -211,7 +210,7 @@ func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error 
 		names := show.Names(wait, func(w *heldServer) string { return show.ShellWord(w.Server) })
 		return command.Usagef("no terminal to ask on: approve them with indus mcp approve %s, or --all", strings.Join(names, " "))
 	}
-	answers := readLines(s)
+	answers := s.Lines()
 	for _, w := range wait {
 		fmt.Fprintf(s.Err, "%sapprove %s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)))
 		select {
@@ -235,18 +234,6 @@ func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error 
 		}
 	}
 	return nil
-}
-
-// readLines are those of stdin. A read that hangs is left behind at the process's end.
-func readLines(s show.Streams) <-chan string {
-	out := make(chan string)
-	go func() {
-		defer close(out)
-		for scan := bufio.NewScanner(s.In); scan.Scan(); {
-			out <- scan.Text()
-		}
-	}()
-	return out
 }
 
 // newHeldServer is all of a row that somebody wants to know before it may run.

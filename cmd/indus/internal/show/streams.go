@@ -1,6 +1,7 @@
 package show
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -26,6 +27,18 @@ func New(in io.Reader, out, err io.Writer) Streams { return Streams{in, out, err
 // Reportf writes a line for the person. Its arguments are cleaned: see [Clean].
 func (s Streams) Reportf(format string, args ...any) {
 	fmt.Fprintf(s.Err, "indus: "+format+"\n", cleaned(args)...)
+}
+
+// Lines are those of stdin. A read that hangs is left behind at the process's end.
+func (s Streams) Lines() <-chan string {
+	out := make(chan string)
+	go func() {
+		defer close(out)
+		for scan := bufio.NewScanner(s.In); scan.Scan(); {
+			out <- scan.Text()
+		}
+	}()
+	return out
 }
 
 // Page is text for stdout.

@@ -1,0 +1,83 @@
+package serve_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/cmd/indus/internal/serve"
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/interop"
+)
+
+// TestATapIsBounded: what it writes is for its owner alone, whatever was there before; it begins a new file
+// when one is full, and leaves out what is too large.
+func TestATapIsBounded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "tap.jsonl")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tap, err := serve.OpenTap(path, 2000, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := interop.Server{ID: "s", Transport: interop.Stdio{Command: "x", Env: []interop.Pair{{Name: "KEY", Value: interop.NewSecret("hunter2hunter2")}}}}
+	tap.Hide(server)
+	ask := gateway.Tapped{Exchange: 1, Sent: true, Server: "s", Session: "the-session", Message: interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"a":"hunter2hunter2","b":"<&>"}}`)}}
+	answer := ask
+	answer.Sent, answer.Answer, answer.Result = false, true, json.RawMessage(`{"n":9007199254740993}`)
+	failed := answer
+	failed.Result, failed.Err = nil, &interop.RPCError{Code: -32602, Message: "no"}
+	huge := answer
+	huge.Result = json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
+	for range 20 {
+		for _, m := range []gateway.Tapped{ask, answer, failed, huge} {
+			tap.Show(m)
+		}
+	}
+	tap.Close()
+	tap.Show(ask) // nobody waits for it
+	for _, name := range []string{path, path + ".1"} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" || info.Size() > 2000 || info.Size() < 300 {
+			t.Errorf("%s: %v, %d bytes", name, mode, info.Size())
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"goes":"indus->server","server":"s","session":"`, `"params":{"name":"t","arguments":{"a":"<secret>","b":"<&>"}}}`,
+		`"goes":"server->indus"`, `"id":1,"result":{"n":9007199254740993}}`, `"error":{"code":-32602,"message":"no"}`, `"method":"tools/call","leftOut":1048578,"message":{"jsonrpc":"2.0","id":1}}`,
+	} {
+		if last := len(text) - 1; !bytes.Contains(text, []byte(want)) || text[last] != '\n' {
+			t.Errorf("%s is not in\n%s", want, text)
+		}
+	}
+	if bytes.Contains(text, []byte("hunter2")) || bytes.Contains(text, []byte("the-session")) {
+		t.Errorf("it shows a secret: %s", text)
+	}
+}
+
+// TestATapWaitsForNobody: a disk that takes nothing costs lines, and no time.
+func TestATapWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	tap := serve.StuckTap()
+	for range 3000 {
+		tap.Show(gateway.Tapped{Client: true, Message: interop.Message{Method: "notifications/message", Params: json.RawMessage(`{}`)}, Err: errors.New("x")})
+	}
+	if kept, dropped := tap.Kept(); kept != 1024 || dropped != 3000-1024 {
+		t.Errorf("%d wait, and %d are left out", kept, dropped)
+	}
+}
