@@ -1,0 +1,252 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/internal/testkit/peers"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// person answers everything that a client of the SDK is asked, and remembers it.
+type person struct {
+	name string
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func (p *person) note(s string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, s)
+}
+
+// was reports whether something was asked since the last time.
+func (p *person) was() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := p.asked
+	p.asked = nil
+	slices.Sort(all)
+	return all
+}
+
+// client is a client of the SDK with everything that can be asked of one.
+func (p *person) client() *mcp.Client {
+	c := mcp.NewClient(&mcp.Implementation{Name: "person", Version: "1"}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{
+			RootsV2:     &mcp.RootCapabilities{},
+			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
+		},
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			p.note(strings.TrimSpace("elicitation " + r.Params.Mode + " " + r.Params.Message + " " + r.Params.URL))
+			if r.Params.Mode == "url" {
+				return &mcp.ElicitResult{Action: "accept"}, nil
+			}
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": p.name, "color": "red", "ok": true}}, nil
+		},
+		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			p.note("sampling")
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "hi"}}, nil
+		},
+	})
+	c.AddRoots(&mcp.Root{URI: "file:///r", Name: "r"})
+	return c
+}
+
+func text(r *mcp.CallToolResult) string {
+	var all []string
+	for _, c := range r.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			all = append(all, t.Text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// urlAsker is a server in memory that asks for a URL to be opened.
+func urlAsker() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "open"}, func(_ context.Context, r *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, any, error) {
+		if a, ok := r.Params.InputResponses["k"].(*mcp.ElicitResult); ok {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "opened: " + a.Action}}}, nil, nil
+		}
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"k": &mcp.ElicitParams{
+			Mode: "url", Message: "Please open", URL: "https://a.example/x", ElicitationID: "e1",
+		}}}, nil, nil
+	})
+	return s
+}
+
+// What servers ask, in every pairing of eras: the person is asked, is told by whom, and
+// the server gets the answer.
+func TestEveryPairingAsks(t *testing.T) {
+	t.Parallel()
+	sdk := peers.SDKEverythingServer(t)
+	npm, args := peers.Everything(t, "stdio")
+	memory := shelf{"oldurl": urlAsker(), "newurl": urlAsker()}
+	servers := []interop.Server{
+		{ID: "old", Era: interop.Legacy, Transport: interop.Stdio{Command: sdk}},
+		{ID: "new", Era: interop.Modern, Transport: interop.Stdio{Command: sdk}},
+		{ID: "npm", Transport: interop.Stdio{Command: npm, Args: args}},
+		{ID: "oldurl", Era: interop.Legacy},
+		{ID: "newurl", Era: interop.Modern},
+	}
+	inMemory := memory.options(t).Mount.Endpoint
+	g := gateway.New(t.Context(), servers, &gateway.Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{
+		Wait: 0, FleetOptions: interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
+			switch {
+			case s.Transport == nil:
+				return inMemory(s)
+			case s.ID == "npm": // it lists only what the connection that is asked could be asked
+				return &interop.EndpointOptions{Capabilities: json.RawMessage(`{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`)}
+			}
+			return nil
+		}},
+	}}})
+	t.Cleanup(g.Close)
+	for _, st := range g.Attached().Status() {
+		if st.Phase != interop.Ready {
+			t.Fatalf("%s: %v", st.Server, st.Fault)
+		}
+	}
+	web := httptest.NewServer(g.Handler())
+	t.Cleanup(web.Close)
+
+	calls := []struct {
+		tool  string
+		args  map[string]any
+		want  string   // of the result
+		asked []string // with %s for the server that asks
+	}{
+		{"test_input_required_result_elicitation", nil, "Hello, Ada!", []string{"elicitation form [%s] What is your name?"}},
+		{"test_input_required_result_sampling", nil, "Sampling response: hi", []string{"sampling"}},
+		{"test_input_required_result_list_roots", nil, "Client exposed 1 root(s): file:///r", nil},
+		{"test_input_required_result_multiple_inputs", nil, "hi Ada — 1 root(s) visible", []string{"elicitation form [%s] What is your name?", "sampling"}},
+	}
+	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+		t.Run(string(era), func(t *testing.T) {
+			t.Parallel()
+			p := &person{name: "Ada"}
+			opts := &mcp.ClientSessionOptions{}
+			if era == interop.Legacy {
+				opts.ProtocolVersion = "2025-11-25"
+			}
+			session, err := p.client().Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: web.URL + "/mcp"}, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			check := func(server, tool string, args map[string]any, want string, asked ...string) {
+				t.Helper()
+				if args == nil {
+					args = map[string]any{}
+				}
+				result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: interop.QualifiedName(server, tool), Arguments: args})
+				if err != nil {
+					t.Errorf("%s of %s: %v", tool, server, err)
+					return
+				}
+				if got := text(result); !strings.Contains(got, want) {
+					t.Errorf("%s of %s: %q, want %q", tool, server, got, want)
+				}
+				for i := range asked {
+					if strings.Contains(asked[i], "%s") {
+						asked[i] = fmt.Sprintf(asked[i], server)
+					}
+				}
+				if got := p.was(); !slices.Equal(got, asked) {
+					t.Errorf("%s of %s: asked %q, want %q", tool, server, got, asked)
+				}
+			}
+			for _, server := range []string{"old", "new"} {
+				for _, c := range calls {
+					check(server, c.tool, c.args, c.want, slices.Clone(c.asked)...)
+				}
+				check(server+"url", "open", nil, "opened: accept", "elicitation url [%s] Please open https://a.example/x")
+			}
+			check("npm", "trigger-elicitation-request", nil, "Name: Ada", "elicitation  [%s] Please provide inputs for the following fields:")
+			check("npm", "trigger-url-elicitation", map[string]any{"url": "https://a.example/y", "elicitationId": "e2"}, "accept",
+				"elicitation url [%s] Please open the link to complete this action. https://a.example/y")
+			if era == interop.Modern { // -32042, and once it is opened the server asks once more
+				check("npm", "trigger-url-elicitation", map[string]any{"url": "https://a.example/z", "errorPath": true}, "accept",
+					"elicitation url [npm] Open this link to satisfy the prerequisite, then retry the request. https://modelcontextprotocol.io",
+					"elicitation url [npm] Please open the link to complete this action. https://a.example/z")
+			}
+			check("npm", "trigger-sampling-request", map[string]any{"prompt": "p"}, "hi", "sampling")
+			check("npm", "get-roots-list", nil, "file:///r")
+		})
+	}
+}
+
+// bearer sends requests of one principal.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// The same calls at the same time, by two principals of both eras at servers of both: each gets the
+// answers of its own person.
+func TestAnswersDoNotCross(t *testing.T) {
+	t.Parallel()
+	greeter := func() *mcp.Server {
+		s := mcp.NewServer(&mcp.Implementation{Name: "greeter", Version: "1"}, nil)
+		mcp.AddTool(s, &mcp.Tool{Name: "greet"}, func(_ context.Context, r *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, any, error) {
+			if a, ok := r.Params.InputResponses["k"].(*mcp.ElicitResult); ok {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint("hello ", a.Content["name"])}}}, nil, nil
+			}
+			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"k": &mcp.ElicitParams{Message: "who?", RequestedSchema: map[string]any{
+				"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}, "color": map[string]any{"type": "string"}, "ok": map[string]any{"type": "boolean"}},
+			}}}, RequestState: "s"}, nil, nil
+		})
+		return s
+	}
+	servers := []interop.Server{{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}}
+	opts := gateway.Options{Ledger: shelf{"old": greeter(), "new": greeter()}.options(t)}
+	opts.Host.Principal = func(r *http.Request) (toolbox.Principal, error) {
+		return toolbox.Principal(r.Header.Get("Authorization")), nil
+	}
+	g := gateway.New(t.Context(), servers, &opts)
+	t.Cleanup(g.Close)
+	web := httptest.NewServer(g.Handler())
+	t.Cleanup(web.Close)
+	var all sync.WaitGroup
+	for _, name := range []string{"ann", "bob"} {
+		for _, version := range []string{"2025-11-25", ""} {
+			for range 2 {
+				all.Go(func() {
+					p := &person{name: name}
+					transport := &mcp.StreamableClientTransport{Endpoint: web.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(name)}}
+					session, err := p.client().Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer session.Close()
+					for i := range 10 {
+						tool := interop.QualifiedName([]string{"old", "new"}[i%2], "greet")
+						if result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool}); err != nil || text(result) != "hello "+name {
+							t.Errorf("%s of %s %s: %+v, %v", tool, name, version, result, err)
+						}
+					}
+				})
+			}
+		}
+	}
+	all.Wait()
+}
