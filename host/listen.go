@@ -29,8 +29,14 @@ type noteQueue struct {
 
 	mu      sync.Mutex
 	notes   []interop.Message
-	changed []string                   // what has, in order
-	changes map[string]interop.Message // the notifications of that
+	changed []string          // what has, in order
+	changes map[string]change // the notifications of that
+}
+
+// change is a notification of one; uri is of what, where it is a resource.
+type change struct {
+	interop.Message
+	uri string
 }
 
 func newNoteQueue() *noteQueue { return &noteQueue{signal: make(chan struct{}, 1)} }
@@ -40,7 +46,7 @@ func (b *noteQueue) put(notes ...interop.Message) {
 	b.mu.Lock()
 	for _, m := range notes {
 		if what := changeOf(m); what != "" {
-			b.change(what, m)
+			b.change(what, change{Message: m})
 		} else if len(b.notes) < maxQueuedNotes {
 			b.notes = append(b.notes, m)
 		}
@@ -51,7 +57,7 @@ func (b *noteQueue) put(notes ...interop.Message) {
 
 // change adds a notification of a change, in the place of the one that waits. Call it with mu
 // held.
-func (b *noteQueue) change(what string, m interop.Message) {
+func (b *noteQueue) change(what string, m change) {
 	if _, waits := b.changes[what]; !waits {
 		if len(b.changed) >= 2*maxQueuedNotes {
 			return
@@ -59,18 +65,18 @@ func (b *noteQueue) change(what string, m interop.Message) {
 		b.changed = append(b.changed, what)
 	}
 	if b.changes == nil {
-		b.changes = map[string]interop.Message{}
+		b.changes = map[string]change{}
 	}
 	b.changes[what] = m
 }
 
 // putUpdate adds an update of the resource that the listener asked for, which may be of a part
 // of it: where several parts of it wait, the listener is to look at the whole.
-func (b *noteQueue) putUpdate(uri string, m interop.Message) {
+func (b *noteQueue) putUpdate(uri string, m change) {
 	b.mu.Lock()
 	what := updateOf(uri)
-	if before, waits := b.changes[what]; waits && !bytes.Equal(before.Params, m.Params) && updatedURI(before) != updatedURI(m) {
-		m.Params = append(append([]byte(`{"uri":`), wire.Quote(uri)...), '}')
+	if before, waits := b.changes[what]; waits && before.uri != m.uri {
+		m.uri, m.Params = uri, append(append([]byte(`{"uri":`), wire.Quote(uri)...), '}')
 	}
 	b.change(what, m)
 	b.mu.Unlock()
@@ -114,7 +120,7 @@ func (b *noteQueue) restore(notes []interop.Message) {
 		if what == "" {
 			others = append(others, m)
 		} else if _, waits := b.changes[what]; !waits {
-			b.change(what, m)
+			b.change(what, change{m, updatedURI(m)})
 		}
 	}
 	b.notes = append(others, b.notes...)
@@ -144,7 +150,7 @@ func (b *noteQueue) take() []interop.Message {
 	defer b.mu.Unlock()
 	notes := b.notes
 	for _, what := range b.changed {
-		notes = append(notes, b.changes[what])
+		notes = append(notes, b.changes[what].Message)
 	}
 	b.notes, b.changed, b.changes = nil, nil, nil
 	return notes

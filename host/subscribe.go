@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -328,10 +327,10 @@ func (s *share) abandoned() bool {
 
 // updated gives an update to all who hold the share.
 func (s *share) updated(m interop.Message) {
-	m = interop.Message{Method: protocol.NoteResourceUpdated, Params: slices.Clip(m.Params)}
+	c := change{interop.Message{Method: protocol.NoteResourceUpdated, Params: m.Params}, updatedURI(m)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for queue := range s.queues {
-		queue.putUpdate(s.uri, m)
+		queue.putUpdate(s.uri, c)
 	}
 }

@@ -305,3 +305,52 @@ func TestSDKClientsSubscribe(t *testing.T) {
 		}
 	}
 }
+
+// TestUpdatesWaitForNobody is clients that do not read, and one that does in the end.
+func TestUpdatesWaitForNobody(t *testing.T) {
+	w := newWatched()
+	s := serveSite(t, host.NewFront(w, nil))
+	var streams []*events
+	for range 10 {
+		r := modern("subscriptions/listen", "", `"notifications":{"resourceSubscriptions":["a"]}`)
+		streams = append(streams, &events{t: t, body: r.start(t.Context(), t, s).Body})
+	}
+	big := strings.Repeat("x", 10_000)
+	for i := range 1000 { // more than any buffer takes
+		w.update("", "a", fmt.Sprintf(`{"uri":"a","n":%d,"x":%q}`, i, big))
+	}
+	w.update("", "a", `{"uri":"a","last":true}`)
+	for e := streams[5]; !strings.Contains(e.next(), `"last":true`); {
+	}
+	for _, e := range streams {
+		_ = e.body.Close()
+	}
+	if got := <-w.ended; got != " a" || w.counts() != "0 of 1" {
+		t.Errorf("ended %s, now %s", got, w.counts())
+	}
+}
+
+// BenchmarkUpdateToAThousandClients is one update until all have it.
+func BenchmarkUpdateToAThousandClients(b *testing.B) {
+	w := newWatched()
+	h := host.NewFront(w, nil)
+	b.Cleanup(h.Close)
+	got := make(chan struct{}, 1000)
+	for range 1000 {
+		c := serveLines(context.Background(), b, h)
+		c.ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+		c.ask(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"a"}}`)
+		go func() {
+			for c.out.Decode(new(json.RawMessage)) == nil {
+				got <- struct{}{}
+			}
+		}()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		w.update("", "a", `{"uri":"a"}`)
+		for range 1000 {
+			<-got
+		}
+	}
+}

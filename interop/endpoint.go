@@ -103,19 +103,20 @@ type Endpoint struct {
 	running sync.WaitGroup
 	gone    chan struct{} // closed when the phase is terminal
 
-	mu      sync.Mutex
-	phase   Phase
-	fault   *Fault
-	attempt *attempt // of Open
-	conn    conn.Conn
-	shake   conn.Handshake
-	took    time.Duration
-	list    *listing // the last one that is still good
-	config  *toolConfig
-	calls   int // requests of others that are under way
-	quiet   chan struct{}
-	listing *listAttempt
-	changes uint64 // how often the server said list_changed
+	mu          sync.Mutex
+	phase       Phase
+	fault       *Fault
+	attempt     *attempt // of Open
+	conn        conn.Conn
+	shake       conn.Handshake
+	took        time.Duration
+	list        *listing // the last one that is still good
+	config      *toolConfig
+	calls       int // requests of others that are under way
+	quiet       chan struct{}
+	listing     *listAttempt
+	listenAgain func() // makes the subscription to changes of lists again; nil: there is none
+	changes     uint64 // how often the server said list_changed
 }
 
 type attempt struct {

@@ -63,8 +63,12 @@ func (e *Endpoint) listen(c conn.Conn) {
 	}
 	pause := listenRetry
 	for {
-		acknowledged := false
-		_, err := c.Call(e.ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: func(ctx context.Context, m conn.Message) (json.RawMessage, error) {
+		acknowledged, begun := false, time.Now()
+		ctx, again := context.WithCancel(e.ctx)
+		e.mu.Lock()
+		e.listenAgain = again
+		e.mu.Unlock()
+		_, err := c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: func(ctx context.Context, m conn.Message) (json.RawMessage, error) {
 			if m.Method == protocol.NoteAcknowledged {
 				if !acknowledged && e.hasListed() {
 					e.listChanged()
@@ -77,12 +81,13 @@ func (e *Endpoint) listen(c conn.Conn) {
 			}
 			return e.received(ctx, m)
 		}})
+		again()
 		var rpc *RPCError
 		if errors.As(err, &rpc) && (rpc.Code == CodeMethodNotFound || rpc.Code == CodeInvalidParams) {
 			e.opts.Logger.Warn("no subscription to changes of its lists", "server", e.server.ID, "err", err)
 			return
 		}
-		if acknowledged {
+		if acknowledged && time.Since(begun) > pause {
 			pause = listenRetry
 		}
 		wait := time.NewTimer(pause)
@@ -106,4 +111,19 @@ func (e *Endpoint) hasListed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.list != nil && e.list.at == e.changes
+}
+
+// unlistened is called when another subscription of a connection has ended. On a stream go-sdk
+// 1.8.0 then forgets all changes that were subscribed to there (its issue 1275): they are again,
+// after a pause, and told of, because none was heard meanwhile.
+func (e *Endpoint) unlistened() {
+	if _, http := e.server.Transport.(HTTP); http && e.opts.Transport == nil {
+		return
+	}
+	e.mu.Lock()
+	again := e.listenAgain
+	e.mu.Unlock()
+	if again != nil {
+		again()
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +22,8 @@ const (
 	maxCallerSubscribed = 1000
 	// maxUpdate bounds the params of an update, in bytes: of a longer one only the URI is told.
 	maxUpdate = 64 << 10
+	// maxWholes bounds of how many resources one may be a part.
+	maxWholes = 64
 	// unsubscribeWait bounds resources/unsubscribe, which nobody waits for.
 	unsubscribeWait = 5 * time.Second
 )
@@ -205,8 +206,8 @@ func (t *subscriptions) updated(m Message) {
 	uri, _ := protocol.LookupString(m.Params, "uri")
 	t.mu.Lock()
 	var of []*subscription
-	for whole, s := range t.of[m.Server] {
-		if isPart(uri, whole) {
+	for _, whole := range wholes(uri) {
+		if s := t.of[m.Server][whole]; s != nil {
 			of = append(of, s)
 		}
 	}
@@ -216,11 +217,22 @@ func (t *subscriptions) updated(m Message) {
 	}
 }
 
-// isPart reports whether a URI is that of a resource or of a part of it (2025-11-25,
-// server/resources: "This might be a sub-resource of the one that the client actually subscribed to").
-func isPart(uri, whole string) bool {
-	rest, ok := strings.CutPrefix(uri, whole)
-	return ok && (rest == "" || strings.HasSuffix(whole, "/") || strings.ContainsRune("/?#", rune(rest[0])))
+// wholes is a URI, and those of what it may be a part of (2025-11-25, server/resources: "This might
+// be a sub-resource of the one that the client actually subscribed to").
+func wholes(uri string) []string {
+	all := []string{uri}
+	for i := len(uri) - 1; i > 0 && len(all) < maxWholes; i-- {
+		switch uri[i] {
+		case '/':
+			if i+1 < len(uri) {
+				all = append(all, uri[:i+1])
+			}
+			fallthrough
+		case '?', '#':
+			all = append(all, uri[:i])
+		}
+	}
+	return all
 }
 
 // missed says of all resources of a server that they may have changed unheard.
@@ -360,6 +372,7 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	acknowledged := false
+	defer e.unlistened()
 	_, err = c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 		switch {
 		case from.Method == protocol.NoteAcknowledged && !acknowledged:

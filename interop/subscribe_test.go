@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
@@ -259,4 +261,28 @@ func TestEverythingReportsUpdates(t *testing.T) {
 	if got := <-heard; got != uri {
 		t.Error(got)
 	}
+}
+
+// On a stream the SDK's server forgets what one subscription asked for when another ends.
+func TestListsAreFollowedAfterASubscriptionHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBulletin()
+		opts := b.options(t)
+		told := make(chan string, 100)
+		opts.Notify = func(_ string, m interop.Message) { told <- m.Method }
+		f := fleetOf(t, interop.Server{ID: "a", Era: interop.Modern}, opts)
+		_, stop := follow(t, f, "news:1", "")
+		stop()
+		<-b.unsubscribed
+		time.Sleep(time.Minute)
+		for len(told) > 0 {
+			<-told
+		}
+		b.AddResource(&mcp.Resource{URI: "news:2", Name: "more"}, nil)
+		if got := <-told; got != "notifications/resources/list_changed" {
+			t.Error(got)
+		}
+		f.Close()
+		b.drop()
+	})
 }

@@ -97,38 +97,63 @@ func signalOnce(signal chan<- struct{}) {
 	}
 }
 
-// How much may wait for a slow Receiver, in messages and in bytes. Only progress, logs and
-// updates come in numbers, and the newest are the ones that matter: the oldest are dropped.
+// How much may wait for a slow Receiver, in messages and in bytes. Only progress and logs come in
+// numbers, and the newest are the ones that matter: the oldest are dropped. Changes are dropped
+// last; of resources there may be many.
 const (
 	maxQueued      = 1024
+	maxChanges     = 8 * maxQueued
 	maxQueuedBytes = 8 << 20
 )
 
-// neverLost has the notifications that are never lost. Of each the last one says all.
-var neverLost = []string{protocol.NoteToolsChanged, protocol.NotePromptsChanged, protocol.NoteResourcesChanged}
-
-// backlog is messages that wait, in wire order and within bounds.
+// backlog is messages that wait, in wire order and within bounds. A change waits once.
 type backlog struct {
 	messages []Message
+	changes  map[string]bool // those that are, by what they say
 	size     int
 }
 
 func (b *backlog) put(m Message) {
-	m.Params = bytes.Clone(m.Params) // it would keep all of its frame
-	if slices.Contains(neverLost, m.Method) {
-		if i := slices.IndexFunc(b.messages, func(o Message) bool { return o.Method == m.Method }); i >= 0 {
-			b.drop(i)
-		}
+	change := changeOf(m)
+	if b.changes[change] {
+		return
 	}
+	m.Params = bytes.Clone(m.Params) // it would keep all of its frame
 	b.messages = append(b.messages, m)
 	b.size += len(m.Params) + len(m.Method)
-	for len(b.messages) > 1 && (len(b.messages) > maxQueued || b.size > maxQueuedBytes) {
-		b.drop(max(0, slices.IndexFunc(b.messages, func(m Message) bool { return !slices.Contains(neverLost, m.Method) })))
+	if change != "" {
+		if b.changes == nil {
+			b.changes = map[string]bool{}
+		}
+		b.changes[change] = true
 	}
+	for len(b.messages) > 1 {
+		others := len(b.messages) - len(b.changes)
+		switch tooLarge := b.size > maxQueuedBytes; {
+		case others > 0 && (tooLarge || others > maxQueued):
+			b.drop(slices.IndexFunc(b.messages, func(m Message) bool { return !ConcernsAll(m.Method) }))
+		case tooLarge || len(b.changes) > maxChanges:
+			b.drop(0)
+		default:
+			return
+		}
+	}
+}
+
+// changeOf is what a message says has changed: a list, or a resource; "": it says something else.
+func changeOf(m Message) string {
+	switch {
+	case !ConcernsAll(m.Method):
+		return ""
+	case m.Method == protocol.NoteResourceUpdated:
+		return m.Method + string(m.Params)
+	}
+	return m.Method
 }
 
 func (b *backlog) drop(i int) {
 	b.size -= len(b.messages[i].Params) + len(b.messages[i].Method)
+	delete(b.changes, changeOf(b.messages[i]))
 	if i == 0 {
 		b.messages = b.messages[1:]
 	} else {
