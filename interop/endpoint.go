@@ -198,6 +198,12 @@ func (e *Endpoint) ServerInfo() json.RawMessage {
 	return e.shake.ServerInfo
 }
 
+func (e *Endpoint) handshake() conn.Handshake {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.shake
+}
+
 // Done is closed once the endpoint is Closed or Faulted.
 func (e *Endpoint) Done() <-chan struct{} { return e.gone }
 

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -249,7 +250,7 @@ func siteKind(method string) Kind {
 
 // progressToken is the client's own, where what it goes with is the client's to take; nil: none.
 func progressToken(client *Client, m Message) json.RawMessage {
-	if client == nil || m.back == nil || m.progress {
+	if client == nil || m.back == nil || m.progress || !bytes.Contains(m.Params, []byte("progressToken")) {
 		return nil
 	}
 	meta, _ := wire.Lookup(m.Params, "_meta")

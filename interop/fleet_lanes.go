@@ -56,19 +56,25 @@ type lanes struct {
 	mu     sync.Mutex
 	all    []*lane // the one that was taken last is the last
 	closed bool
-	freed  chan struct{} // closed when a lane is free; nil: nobody waits
+	// useless: in a legacy session, too, the server has no way to ask; the one that it has is
+	// modern.
+	useless bool
+	freed   chan struct{} // closed when a lane is free; nil: nobody waits
 }
 
 // laneFor is the endpoint that a request of ctx's client goes out on, and what is to be
-// called when it has its answer: base itself, unless its server is legacy and the client
-// can be asked.
+// called when it has its answer: base itself, unless the client can be asked and the server
+// is legacy. So is one that speaks both eras to a legacy client: what it asks in a session it
+// may not be able to ask otherwise, as with all servers of the SDK's that call Elicit.
 func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Principal) (e *Endpoint, leave func(), err error) {
 	c := ClientOf(ctx)
-	if c == nil || c.Back == nil || len(c.Capabilities) <= len(`{}`) || base.Era() != Legacy {
+	if c == nil || c.Back == nil || len(c.Capabilities) <= len(`{}`) {
 		return base, func() {}, nil
 	}
+	shake := base.handshake()
+	dual := shake.Era == Modern && shake.Dual && m.server.Era == "" && c.Era == Legacy && !m.lanes.areUseless()
 	capabilities := c.declaredTo(Legacy)
-	if !canBeAsked(capabilities) {
+	if shake.Era != Legacy && !dual || !canBeAsked(capabilities) {
 		return base, func() {}, nil
 	}
 	key := laneKey{caller: caller, capabilities: string(capabilities)}
@@ -79,7 +85,12 @@ func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Pri
 	if err != nil {
 		return nil, nil, err
 	}
-	if e, err = m.openLane(ctx, l); err == nil {
+	e, err = m.openLane(ctx, l)
+	if useless := err == nil && dual && (e.Era() != Legacy || !e.handshake().Asks); useless || err != nil && dual && ctx.Err() == nil {
+		m.lanes.leaveFor(l, useless)
+		return base, func() {}, nil
+	}
+	if err == nil {
 		err = m.setLevel(ctx, l, e, c.LogLevel)
 	}
 	if err != nil {
@@ -256,6 +267,23 @@ func (l *lanes) leave(o *lane) {
 		})
 		o.idle = timer
 	}
+}
+
+// leaveFor gives a lane up for the modern connection, for this time or for good.
+func (l *lanes) leaveFor(o *lane, good bool) {
+	l.mu.Lock()
+	if good && !l.closed {
+		l.useless = true
+		l.drop(o)
+	}
+	l.mu.Unlock()
+	l.leave(o)
+}
+
+func (l *lanes) areUseless() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.useless
 }
 
 // drop has nobody take a lane any more, and ends it when nobody uses it. Call it with mu held.

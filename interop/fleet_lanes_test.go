@@ -361,3 +361,33 @@ type refusing struct{}
 func (refusing) Connect(context.Context) (mcp.Connection, error) {
 	return nil, errors.New("not today")
 }
+
+// A server of both eras is spoken to by a legacy client as if nobody were between them: its
+// tools that ask in a session fail in any other way. Where a session has no way to ask, what
+// is modern has.
+func TestALegacyClientHasALegacySession(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		transport  interop.TransportConfig
+		tool, want string
+	}{
+		"stdio":     {interop.Stdio{Command: peers.SDKEverythingServer(t)}, "test_elicitation", "Ada"},
+		"stateless": {interop.HTTP{URL: peers.SDKEverythingHTTP(t, true)}, "test_input_required_result_multi_round", "Ada likes red"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fleet := fleetOf(t, interop.Server{ID: "a", Transport: c.transport}, nil)
+			if era := fleet.Status()[0].Era; era != interop.Modern {
+				t.Fatalf("it is %s", era)
+			}
+			client := newAsked(interop.Legacy, "Ada", everyCapability)
+			client.Session = "s"
+			for range 2 {
+				got, err := callAs(t.Context(), fleet, &client.Client, "", c.tool, `{"name":"x","arguments":{"message":"who?"}}`)
+				if err != nil || !strings.Contains(got, c.want) {
+					t.Errorf("%q, %v", got, err)
+				}
+			}
+		})
+	}
+}

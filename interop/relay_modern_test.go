@@ -97,7 +97,7 @@ func callAs(ctx context.Context, f *interop.Fleet, c *interop.Client, caller too
 
 func TestAModernServerIsGivenWhatItAsksFor(t *testing.T) {
 	t.Parallel()
-	everything := interop.Server{ID: "a", Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
+	everything := interop.Server{ID: "a", Era: interop.Modern, Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
 	fleet := fleetOf(t, everything, nil)
 	for tool, want := range map[string]string{
 		"test_input_required_result_elicitation":     "Hello, Ada!",
@@ -137,7 +137,7 @@ func TestAModernServerIsGivenWhatItAsksFor(t *testing.T) {
 // What a client does not declare it is not asked, in whatever way.
 func TestAServerIsShownWhatTheClientDeclares(t *testing.T) {
 	t.Parallel()
-	everything := interop.Server{ID: "a", Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
+	everything := interop.Server{ID: "a", Era: interop.Modern, Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
 	fleet := fleetOf(t, everything, nil)
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		nobody := newAsked(era, "", `{}`)

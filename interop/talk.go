@@ -38,8 +38,9 @@ type talks struct {
 	mu      sync.Mutex
 	last    uint64
 	open    map[uint64]*talk
-	first   *talk   // the first that had a client
-	several bool    // there were callers beside first's
+	known   bool // there was one with a client
+	first   toolbox.Principal
+	several bool    // there were callers beside first
 	sole    *Client // who alone has used the connection, as of its last request; nil: nobody, or many
 }
 
@@ -54,10 +55,10 @@ func (l *talks) join(t *talk) (of uint64) {
 	l.open[l.last] = t
 	switch c := t.client; {
 	case c == nil:
-	case l.first == nil:
-		l.first, l.sole = t, c
+	case !l.known:
+		l.known, l.first, l.sole = true, t.caller, c
 	default:
-		l.several = l.several || t.caller != l.first.caller
+		l.several = l.several || t.caller != l.first
 		if l.sole != nil && (l.several || c.Session == "" || c.Session != l.sole.Session) {
 			l.sole = nil
 		} else if l.sole != nil {

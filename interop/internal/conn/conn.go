@@ -69,6 +69,11 @@ type Handshake struct {
 	ServerInfo   json.RawMessage // an object as the server wrote it; nil: none
 	Capabilities json.RawMessage // likewise
 	Instructions string
+	// Dual: a modern server that says that it speaks a legacy revision of ours, too.
+	Dual bool
+	// Asks: the server has a way to ask us something. A legacy one over streamable HTTP that
+	// gives no session has none.
+	Asks bool
 }
 
 // Options are what every transport is dialled with. The zero value is good.

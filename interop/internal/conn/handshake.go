@@ -90,7 +90,7 @@ func parseInitialize(result json.RawMessage) (Handshake, error) {
 	if err != nil {
 		return Handshake{}, &ProtocolError{"an initialize result that is no object", err}
 	}
-	h := Handshake{Era: protocol.Legacy, ServerInfo: objectOrNil(m["serverInfo"]), Capabilities: objectOrNil(m["capabilities"])}
+	h := Handshake{Era: protocol.Legacy, Asks: true, ServerInfo: objectOrNil(m["serverInfo"]), Capabilities: objectOrNil(m["capabilities"])}
 	if json.Unmarshal(m["protocolVersion"], &h.Version) != nil || h.Version == "" {
 		return Handshake{}, &ProtocolError{"an initialize result without a protocolVersion", nil}
 	}
@@ -116,7 +116,8 @@ func parseDiscover(result json.RawMessage) (Handshake, error) {
 	if !slices.Contains(supported, protocol.VersionModern) {
 		return Handshake{}, &VersionError{supported}
 	}
-	h := Handshake{Era: protocol.Modern, Version: protocol.VersionModern, Capabilities: objectOrNil(m["capabilities"])}
+	h := Handshake{Era: protocol.Modern, Version: protocol.VersionModern, Capabilities: objectOrNil(m["capabilities"]), Asks: true}
+	h.Dual = (&VersionError{supported}).legacy() != ""
 	_ = json.Unmarshal(m["instructions"], &h.Instructions)
 	h.ServerInfo = objectOrNil(m["serverInfo"]) // where the drafts had it
 	if info, ok := wire.Lookup(m["_meta"], protocol.MetaServerInfo); ok {

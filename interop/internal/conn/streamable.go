@@ -39,6 +39,7 @@ func openStreamable(ctx context.Context, server *httpServer, version string) (Co
 		s.Close()
 		return nil, Handshake{}, err
 	}
+	h.Asks = c.id.Load() != nil
 	if asks := server.opts.Capabilities != nil; asks || declaresStream(h.Capabilities) {
 		stands := make(chan struct{})
 		s.spawn(func(ctx context.Context) { c.stand(ctx, sync.OnceFunc(func() { close(stands) })) })
