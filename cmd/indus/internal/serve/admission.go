@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
@@ -146,4 +148,26 @@ func (t *tokenSource) read(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", t.file, err)
 	}
 	return nil
+}
+
+// keys seal what clients hold for us: ids of sessions and tasks, and the states of requests. By default
+// they are the user's, so that what a client holds outlives this process where its server's part does.
+func (f *serveFlags) keys(ctx context.Context, s show.Streams) (*host.Keys, error) {
+	if f.keyFile != "" {
+		keys, err := host.KeyFile(ctx, f.keyFile)
+		if err != nil {
+			return nil, command.Usagef("--key-file %w", err)
+		}
+		return keys, nil
+	}
+	dir := mcpconfig.StateDir(nil)
+	if dir == "" {
+		return nil, nil
+	}
+	keys, err := host.KeyFile(ctx, filepath.Join(dir, "serve.keys"))
+	if err != nil {
+		s.Reportf("%v; what clients hold is sealed with a key of this run alone", err)
+		return nil, nil
+	}
+	return keys, nil
 }

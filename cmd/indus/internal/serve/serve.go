@@ -27,7 +27,7 @@ type serveFlags struct {
 	command.LedgerFlags
 	admission
 	changes, addr, expose     string
-	transparent, tap          string
+	transparent, tap, keyFile string
 	noLedger, stdio, builtins bool
 	exact, noValidate         bool
 	listWait, drain           time.Duration
@@ -64,6 +64,8 @@ func New(s show.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
 	cmd.Flags().StringVar(&f.transparent, "transparent", "", "serve one server as if indus were not there")
 	cmd.Flags().StringVar(&f.tap, "tap", "", "write all messages into a file")
+	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "the keys that seal what clients hold")
+	_ = cmd.MarkFlagFilename("key-file")
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "with --expose gateway, check no arguments")
 	cmd.Flags().IntVar(&f.page, "page", 0, "how many tools are on a page of tools/list")
 	cmd.Flags().BoolVar(&f.exact, "exact", false, "repair nothing for clients")
@@ -91,6 +93,8 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return command.Usagef("--no-ledger and --ledger exclude each other")
 	case f.tap == "" && cmd.Flags().Changed("tap"):
 		return command.Usagef("--tap is empty: name a file")
+	case f.keyFile == "" && cmd.Flags().Changed("key-file"):
+		return command.Usagef("--key-file is empty: name a file")
 	case f.drain < 0:
 		return command.Usagef("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
 	case f.page < 0:
@@ -137,6 +141,7 @@ Each path is a view, with clients and lists of its own:
   /mcp/SERVER   one server, under its own names
   /mcp/@NAME    what the configuration has by that name in "views": servers and tools
                 by patterns, in a mode of --expose, with schemas shaped for a provider
+Clients that know only HTTP+SSE find the same below /sse.
 Clients that speak only HTTP+SSE find the same views at /sse, /sse/SERVER and /sse/@NAME.
 
 Which tools are live is kept in a ledger, that all processes of the user share; see
@@ -171,6 +176,10 @@ Flags:
   --transparent SERVER
                        serve that one as if indus were not there: its own names,
                        capabilities and instructions, with nothing added
+  --key-file FILE      keys that seal what clients hold (ids of sessions and tasks,
+                       states of requests), one a line: the first seals, all open.
+                       Where there is none it is made (default: indus/serve.keys in
+                       $XDG_STATE_HOME, by default ~/.local/state)
   --tap FILE           write what goes over the gateway, on both sides, into a file that
                        you alone can read: a JSON document a line, with secrets
                        masked; at 64 MiB it becomes FILE.1. See "indus mcp replay"
@@ -243,6 +252,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if err != nil {
 		return err
 	}
+	keys, err := f.keys(ctx, s)
+	if err != nil {
+		return err
+	}
 	logger := s.Logger()
 	recorder, err := openTap(f.tap, s)
 	if err != nil {
@@ -262,7 +275,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	options := &gateway.Options{
 		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), logger),
 		Host: host.Options{
-			Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: wait, Principal: clients.principal,
+			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: wait, Principal: clients.principal,
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
 		},
 		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: drain,
