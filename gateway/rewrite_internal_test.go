@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// A URI in the form that names its server says whose and which it was, whatever both are.
+func FuzzOwnedURI(f *testing.F) {
+	for _, uri := range []string{"ui://form.html", "skill://x/y/SKILL.md", "file:///a?b#c", "indus://b/x", "", "ui://", "ui:///", "é\x00/"} {
+		f.Add("server", uri)
+		f.Add("a/b é%2f", uri)
+	}
+	f.Fuzz(func(t *testing.T, server, uri string) {
+		owned := ownedURI(server, uri)
+		of, ok := splitURI(owned, func(s string) bool { return s == server })
+		if !ok || of != (ownName{server, uri}) {
+			t.Fatalf("%q of %q is %q, and that %q of %q", uri, server, owned, of.own, of.server)
+		}
+		if _, ok := splitURI(owned, func(string) bool { return false }); ok {
+			t.Fatalf("%q is of a server that is not there", owned)
+		}
+		if twice, ok := splitURI(ownedURI("x", owned), func(s string) bool { return s == "x" }); !ok || twice.own != owned {
+			t.Fatalf("%q does not come through a gateway behind another: %q", owned, twice.own)
+		}
+	})
+}
+
+// What goes to a client and comes back is what was sent, whatever a server answers: all rows of the table, and no byte
+// that is not of a URI.
+func FuzzTable(f *testing.F) {
+	for _, raw := range []string{
+		`{"content":[{"type":"resource_link","uri":"ui://a"},{"type":"resource","resource":{"uri":"ui:\/\/b","text":"ui://c"}}, {"uri":7}] }`,
+		`{"messages":[{"content":{"uri":"skill://x"}},{"content":[{"resource":{"uri":"file:///x"}}]}]}`,
+		`{"contents":[{"uri":"ui://a"},{"uri":"ui://a","uri":"ui://b"}],"_meta":{"ui":{"resourceUri":"ui://p"},"ui/resourceUri":"ui://q"}}`,
+		`{"skill":{"uri":"skill://x/SKILL.md","resources":[{"uri":"skill://x/SKILL.md"}]},"resources":"dynamic"}`,
+		`{"resources":[{"uri":"\u0075i://é"}],"result":{"content":[{"uri":"ui://t"}]}}`, `[]`, `"ui://x"`, `{"uri":{"uri":"ui://x"}}`,
+	} {
+		f.Add([]byte(raw))
+	}
+	var paths [][]string
+	for _, row := range methods() {
+		paths = append(paths, row.uris...)
+	}
+	paths = append(paths, appLinks()...)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !wire.Valid(raw) {
+			return
+		}
+		given := bytes.Clone(raw)
+		for _, path := range paths {
+			out := editStrings(raw, path, func(uri string) string {
+				if isOwned(uri) {
+					return ownedURI("s", uri)
+				}
+				return uri
+			})
+			if !wire.Valid(out) {
+				t.Fatalf("%v: %s of %s", path, out, raw)
+			}
+			back := editStrings(out, path, func(uri string) string {
+				if of, ok := splitURI(uri, func(s string) bool { return s == "s" }); ok && isOwned(uri) {
+					return of.own
+				}
+				return uri
+			})
+			same := bytes.Equal(out, raw)
+			var a, b any
+			if json.Unmarshal(raw, &a) != nil || json.Unmarshal(back, &b) != nil {
+				return // what only wire can read
+			}
+			if !same && !reflect.DeepEqual(a, b) {
+				t.Fatalf("%v: %s came back as %s", path, raw, back)
+			}
+		}
+		if !bytes.Equal(raw, given) {
+			t.Fatal("the server's own bytes were changed")
+		}
+	})
+}
