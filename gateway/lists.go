@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -190,9 +191,17 @@ func (s *serverLists) ask(e *interop.Endpoint, row *methodRow, key listKey, k *k
 		k.retry = time.Now().Add(listRetry)
 	case l.private && !key.private:
 		k.last, k.private = nil, true // its caller asks again, for himself
+	case k.last != nil && l.same(k.last):
+		k.at, k.retry = at, time.Time{} // and what was made of it is kept
 	default:
 		k.last, k.at, k.retry = l, at, time.Time{}
 	}
+}
+
+// same reports whether two listings say the same, for an unlimited time.
+func (l *listing) same(o *listing) bool {
+	return l.endpoint == o.endpoint && l.ttl == 0 && o.ttl == 0 && l.private == o.private &&
+		slices.EqualFunc(l.rows, o.rows, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
 // pages asks for page after page. It stops where a server repeats a cursor, or has no end.

@@ -56,7 +56,8 @@ func (v *view) merged(ctx context.Context, row *methodRow, caller toolbox.Princi
 		}
 	}
 	m := v.merge(row, parts)
-	kept := append([]*merged{m}, v.lists[row.name]...)
+	kept := slices.DeleteFunc(slices.Clone(v.lists[row.name]), func(o *merged) bool { return !o.private && !m.private }) // of all there is one
+	kept = append([]*merged{m}, kept...)
 	v.lists[row.name] = kept[:min(len(kept), maxMerged)]
 	return m
 }

@@ -100,7 +100,7 @@ func TestBadRowsAreLeftOut(t *testing.T) {
 		"c": resources(says(`{"resources":[{"uri":"x:1"},{"uri":"indus://c/x:1"}]}`)),
 	}.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"}).Handler()
 	got, _ := listed(t, ask(t, g, "/mcp", "resources/list", "{}"), "resources", "uri")
-	if diff := cmp.Diff([]string{"x:1", "x:2", "indus://c/x:1"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"x:1", "x:2", "indus://c/x:1", "indus://c/indus://c/x:1"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -168,5 +168,33 @@ func TestListsThatFollow(t *testing.T) {
 	}
 	if a, b := s["a"].times("resources/list"), s["b"].times("resources/list"); a != 3 || b > 2 { // once more where it was not heard from the beginning
 		t.Errorf("asked %d and %d times", a, b)
+	}
+}
+
+// No server lists, or links to, what counts as another's.
+func TestNoServerSpeaksForAnother(t *testing.T) {
+	t.Parallel()
+	s := scripts{
+		"a": resources(says(`{"resources":[{"uri":"indus://b/x:1"},{"uri":"ui://b/form"},{"uri":"x:1"}]}`)),
+		"b": resources(says(`{"resources":[{"uri":"x:1"},{"uri":"ui://form"}]}`)),
+	}
+	for id := range s {
+		s[id].answers["resources/read"] = func(m interop.Message) (string, error) {
+			var p struct{ URI string }
+			_ = json.Unmarshal(m.Params, &p)
+			return fmt.Sprintf(`{"contents":[{"uri":%q,"text":"%s has %s"}]}`, p.URI, id, p.URI), nil
+		}
+	}
+	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
+	uris, _ := listed(t, ask(t, g, "/mcp", "resources/list", "{}"), "resources", "uri")
+	want := []string{"indus://a/indus://b/x:1", "ui://a/b/form", "x:1", "indus://b/x:1", "ui://b/form"}
+	if diff := cmp.Diff(want, uris); diff != "" {
+		t.Error(diff)
+	}
+	for i, has := range []string{"a has indus://b/x:1", "a has ui://b/form", "a has x:1", "b has x:1", "b has ui://form"} {
+		got := ask(t, g, "/mcp", "resources/read", fmt.Sprintf(`{"uri":%q}`, uris[i]))
+		if !strings.Contains(string(got.Result), fmt.Sprintf(`{"uri":%q,"text":%q}`, uris[i], has)) {
+			t.Errorf("%s: %s, not %s", uris[i], got.Result, has)
+		}
 	}
 }

@@ -3,8 +3,8 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 )
@@ -47,28 +47,16 @@ func editStrings(raw json.RawMessage, path []string, edit func(string) string) j
 	return out
 }
 
-// oneMember is the value of a key of a request's params that says whom it concerns. Many servers read a
-// member whatever the case of its key, and of two the one that they meet first or last: the one would
-// be looked up, and the other be answered.
+// oneMember is the value of a key of a request's params that says whom it concerns, and says it once.
 func oneMember(m interop.Message, obj json.RawMessage, key string) (json.RawMessage, error) {
-	members, err := wire.Members(obj)
-	if err != nil {
+	value, err := protocol.OneMember(obj, key)
+	switch {
+	case err != nil:
+		return nil, invalidParams(m, "%v", err)
+	case value == nil:
 		return nil, invalidParams(m, "the params lack %q", key)
 	}
-	var found json.RawMessage
-	for i := range members {
-		if !strings.EqualFold(members[i].Key, key) {
-			continue
-		}
-		if found != nil || members[i].Key != key {
-			return nil, invalidParams(m, "the params have %q twice, or in another spelling", key)
-		}
-		found = members[i].Value
-	}
-	if found == nil {
-		return nil, invalidParams(m, "the params lack %q", key)
-	}
-	return found, nil
+	return value, nil
 }
 
 // oneString is oneMember of a string.

@@ -75,6 +75,9 @@ func (v *view) lookup(ctx context.Context, list string, caller toolbox.Principal
 		return of, true
 	}
 	of, ok := v.merged(ctx, row, caller, true).byName[name]
+	if !ok && v.heard(ctx) {
+		of, ok = v.merged(ctx, row, caller, true).byName[name]
+	}
 	return of, ok
 }
 
@@ -116,7 +119,7 @@ func (v *view) fit(row *methodRow, of ownName, called string, caller toolbox.Pri
 
 // mayLink reports whether a result may have URIs that are others in the view.
 func (v *view) mayLink(raw json.RawMessage) bool {
-	return v.collide.Load() || bytes.Contains(raw, []byte(`"ui:`)) || bytes.Contains(raw, []byte(`"skill:`))
+	return v.collide.Load() || bytes.Contains(raw, []byte(`"ui:`)) || bytes.Contains(raw, []byte(`"skill:`)) || bytes.Contains(raw, []byte(`"indus:`))
 }
 
 // readURI asks the owner of a URI.
@@ -156,20 +159,24 @@ func unknownThere(err error) bool {
 	return errors.As(err, &fault) && fault.Kind == interop.NotConnected
 }
 
-// ownersOf is whose a URI is: who lists it, or is named in it; else the first of whose templates it is; else
+// ownersOf is whose a URI is: who is named in it, or lists it; else the first of whose templates it is; else
 // the servers that have resources, one of which may know it.
 func (v *view) ownersOf(ctx context.Context, row *methodRow, caller toolbox.Principal, uri string) []ownName {
 	known := func(list string, wait bool) (ownName, bool) {
 		of, ok := v.merged(ctx, v.gateway.table[list], caller, wait).byName[uri]
 		return of, ok
 	}
-	if of, ok := known("resources/list", false); ok {
-		return []ownName{of}
-	}
 	if of, ok := splitURI(uri, v.isServer); ok {
 		return []ownName{of}
 	}
-	if of, ok := known("resources/list", true); ok {
+	if of, ok := known("resources/list", false); ok {
+		return []ownName{of}
+	}
+	of, ok := known("resources/list", true)
+	if !ok && v.heard(ctx) {
+		of, ok = known("resources/list", true)
+	}
+	if ok {
 		return []ownName{of}
 	}
 	if of, ok := v.merged(ctx, v.gateway.table["resources/templates/list"], caller, true).match(uri); ok {

@@ -79,6 +79,21 @@ func (g *Gateway) note(server, why string) {
 // maxNoted bounds what is remembered to have been logged.
 const maxNoted = 1000
 
+// heard waits until all servers of the view were heard once, or have failed, as long as one has to connect. It reports
+// whether there was one to wait for.
+func (v *view) heard(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, defaultConnect)
+	defer cancel()
+	waited := false
+	for _, server := range v.gateway.attached.Fleet.Snapshot("").Pending {
+		if v.scope.has(server) {
+			v.gateway.settled(ctx, server)
+			waited = true
+		}
+	}
+	return waited
+}
+
 // settled waits until a server was heard once, or failed, or ctx ends.
 func (g *Gateway) settled(ctx context.Context, server string) {
 	changed := make(chan struct{}, 1)

@@ -10,10 +10,10 @@ import (
 //
 //   - ui:// (apps, SEP-1865) and skill:// (SEP-2640) have the server first in their path, because servers that
 //     were made from one template have the same ones: ui://form.html of the server a is ui://a/form.html;
-//   - a URI that an earlier server of the configuration lists too, and a skill of another scheme, is
-//     indus://SERVER/URI: file:///x of the server b is indus://b/file:///x.
+//   - a URI that an earlier server of the configuration lists too, a skill of another scheme, and what is
+//     itself of the scheme indus, is indus://SERVER/URI: file:///x of the server b is indus://b/file:///x.
 //
-// Both are undone by what stands in them, so that a client may keep them, and make others of them (those of
+// So no server can list what counts as another's. Both are undone by what stands in them, so that a client may keep them, and make others of them (those of
 // the files beside a skill) that nobody has listed.
 
 // foreignScheme is before the URIs of which there are two.
@@ -39,7 +39,7 @@ func ownedURI(server, uri string) string {
 // isOwned reports whether a URI is of a scheme whose URIs have the server in them.
 func isOwned(uri string) bool {
 	schemes := ownedSchemes()
-	return strings.HasPrefix(uri, schemes[0]) || strings.HasPrefix(uri, schemes[1])
+	return strings.HasPrefix(uri, schemes[0]) || strings.HasPrefix(uri, schemes[1]) || strings.HasPrefix(uri, foreignScheme)
 }
 
 // splitURI undoes ownedURI. has says which servers there are.

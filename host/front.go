@@ -161,7 +161,7 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 			}
 		}
 	}
-	if r.method == protocol.MethodToolsList && r.session != nil {
+	if r.session != nil && strings.HasSuffix(r.method, "/list") {
 		r.session.settle(ctx, r.caller)
 	}
 	raw, err := f.ask(ctx, r, r.method, r.params)

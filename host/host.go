@@ -81,7 +81,7 @@ type Options struct {
 	// Replay keeps what legacy clients were sent over HTTP, so that one that lost its connection gets
 	// what it missed. nil: [NewReplay] of its own.
 	Replay *Replay
-	// ListWait bounds how long the first tools/list on stdio waits for servers that have
+	// ListWait bounds how long the first list on stdio waits for servers that have
 	// not been heard yet, and of which nothing is listed because it is known: many clients
 	// list once. 0: 3 s, negative: not at all.
 	ListWait time.Duration
@@ -155,7 +155,7 @@ func New(src toolbox.Source, opts *Options) *Host {
 //	Settle(ctx context.Context, p toolbox.Principal)
 //
 // it blocks until what p is shown is complete, or ctx ends: the first
-// tools/list of a stdio client waits for that. With
+// list of a stdio client waits for that. With
 //
 //	CheckHeader(m Message, h http.Header) error
 //

@@ -165,7 +165,7 @@ type settler interface {
 	Settle(ctx context.Context, p toolbox.Principal)
 }
 
-// settle makes the first tools/list of a session wait for servers that
+// settle makes the first list of a session wait for servers that
 // have not been heard yet, and others that come meanwhile with it.
 func (s *frontSession) settle(ctx context.Context, p toolbox.Principal) {
 	b, ok := s.front.backend.(settler)

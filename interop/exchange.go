@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -34,7 +32,7 @@ func (e *Endpoint) Do(ctx context.Context, m Message) (json.RawMessage, error) {
 		return nil, NewFault(siteKind(m.Method), e.server.ID, m.Method, errors.New("the params are not valid JSON"))
 	}
 	if m.Method == protocol.MethodToolsCall {
-		if err := oneName(m.Params); err != nil {
+		if _, err := protocol.OneMember(m.Params, "name"); err != nil {
 			return nil, e.badParams(paramName(m), err)
 		}
 		if err := e.denied(paramName(m)); err != nil {
@@ -75,28 +73,6 @@ func (e *Endpoint) denied(tool string) error {
 type deniedError struct{ why string }
 
 func (e *deniedError) Error() string { return e.why }
-
-// oneName is an error where the params of a call may name two tools: many servers read a
-// member whatever the case of its key, and of two the one that they meet first or last. The
-// rules would be asked about the one, and the other be called.
-func oneName(params json.RawMessage) error {
-	members, err := wire.Members(params)
-	if err != nil {
-		return nil // it is no object, which names nothing
-	}
-	found := ""
-	for i := range members {
-		key := members[i].Key
-		if !strings.EqualFold(key, "name") {
-			continue
-		}
-		if found != "" || key != "name" {
-			return fmt.Errorf("the params name the tool twice, or in another spelling: %q", key)
-		}
-		found = key
-	}
-	return nil
-}
 
 // badParams is the fault of a call that cannot go out as it is.
 func (e *Endpoint) badParams(tool string, why error) *Fault {
@@ -343,7 +319,7 @@ func (e *Endpoint) toolNamed(name string) *listedTool {
 // callParams is the params of tools/call, with the arguments as they came.
 func callParams(name string, c toolbox.Call) (json.RawMessage, error) {
 	if c.Wire.JSON != nil {
-		if err := oneName(c.Wire.JSON); err != nil {
+		if _, err := protocol.OneMember(c.Wire.JSON, "name"); err != nil {
 			return nil, err
 		}
 		return wire.Rewrite(c.Wire.JSON, wire.Edit{Key: "name", Value: wire.Quote(name)})

@@ -46,6 +46,27 @@ func LookupString(obj json.RawMessage, key string) (string, bool) {
 	return wire.Unquote(raw)
 }
 
+// OneMember is the value of a key of params that says whom a request concerns; nil where there is none. It is an
+// error where they may say two: many servers read a member whatever the case of its key, and of two the one that they meet
+// first or last. The one would be looked up, or checked, and the other be answered.
+func OneMember(params json.RawMessage, key string) (json.RawMessage, error) {
+	members, err := wire.Members(params)
+	if err != nil {
+		return nil, nil // they are no object, which says nothing
+	}
+	var found json.RawMessage
+	for i := range members {
+		if !strings.EqualFold(members[i].Key, key) {
+			continue
+		}
+		if found != nil || members[i].Key != key {
+			return nil, fmt.Errorf("the params have %q twice, or in another spelling: %q", key, members[i].Key)
+		}
+		found = members[i].Value
+	}
+	return found, nil
+}
+
 // Reserved reports a key of _meta that belongs to the protocol, and so to one hop.
 func Reserved(key string) bool {
 	return len(key) > len(MetaPrefix) && key[:len(MetaPrefix)] == MetaPrefix
