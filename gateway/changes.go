@@ -1,45 +1,121 @@
 package gateway
 
 import (
-	"strings"
+	"time"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
 )
+
+// A server may change its lists as often as it likes, but each time all clients look. After
+// freeChanges of one list, with less than changeCalm between them, they are told after a pause that
+// doubles up to firstPause << maxPauseShift, 12.8 s. (The fleet does so with tools.)
+const (
+	freeChanges   = 20
+	changeCalm    = 30 * time.Second
+	firstPause    = 100 * time.Millisecond
+	maxPauseShift = 7
+)
+
+// pace is how often a list of a server has changed of late.
+type pace struct {
+	n     int
+	last  time.Time
+	waits *time.Timer // until clients are told; nil: nothing is to be told
+}
+
+// paceKey is a list of a server's.
+type paceKey struct{ server, feature string }
 
 // happened takes what happens to servers: what they list comes and goes with them.
 func (g *Gateway) happened(e interop.Event) {
 	switch e.Kind {
 	case interop.ServerReady:
 		g.remember(e.Server)
-		g.changed(e.Server, "")
-	case interop.ServerWithdrawn, interop.ServerRemoved:
-		g.changed(e.Server, "")
+	case interop.ServerRemoved:
+		g.forgetPaces(e.Server)
+	case interop.ServerWithdrawn:
+	default:
+		return
 	}
+	g.lists.changed(e.Server, "")
+	g.tell(e.Server, "prompts")
+	g.tell(e.Server, "resources")
 }
 
 // said takes what servers say outside of any request.
 func (g *Gateway) said(server string, m interop.Message) {
-	if feature, ok := strings.CutSuffix(strings.TrimPrefix(m.Method, "notifications/"), "/list_changed"); ok {
-		g.changed(server, feature)
+	switch m.Method {
+	case protocol.NotePromptsChanged:
+		g.changed(server, "prompts")
+	case protocol.NoteResourcesChanged:
+		g.changed(server, "resources")
 	}
 }
 
-// changed forgets what a server lists of a feature ("prompts", "resources"; "": all), and tells the
-// clients of the views that have it. It does not block.
+// changed forgets what a server lists of a feature, and tells clients, now or later.
 func (g *Gateway) changed(server, feature string) {
-	if feature == "tools" {
-		return // the fleet's own
-	}
 	g.lists.changed(server, feature)
+	if g.tellLater(paceKey{server, feature}) {
+		g.tell(server, feature)
+	}
+}
+
+// tellLater reports whether clients are to be told of a change at once; else they are later.
+func (g *Gateway) tellLater(key paceKey) (now bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.paces[key]
+	switch {
+	case g.closed || p != nil && p.waits != nil:
+		return false
+	case p == nil:
+		p = &pace{}
+		g.paces[key] = p
+	case time.Since(p.last) > changeCalm:
+		p.n = 0
+	}
+	p.n, p.last = p.n+1, time.Now()
+	if p.n <= freeChanges {
+		return true
+	}
+	p.waits = time.AfterFunc(firstPause<<min(p.n-freeChanges-1, maxPauseShift), func() {
+		g.mu.Lock()
+		p.waits, p.last = nil, time.Now()
+		closed := g.closed
+		g.mu.Unlock()
+		if !closed {
+			g.tell(key.server, key.feature)
+		}
+	})
+	return false
+}
+
+// tell tells the clients of the views that have a server that a list of it may be another. It does
+// not block.
+func (g *Gateway) tell(server, feature string) {
 	for _, v := range g.allViews() {
-		if !v.scope.has(server) {
-			continue
-		}
-		if feature != "resources" {
+		switch {
+		case !v.scope.has(server):
+		case feature == "prompts":
 			v.prompts.Notify()
-		}
-		if feature != "prompts" {
+		default:
 			v.resources.Notify()
 		}
+	}
+}
+
+// forgetPaces stops what is still to be told of a server; "": of all.
+func (g *Gateway) forgetPaces(server string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for key, p := range g.paces {
+		if server != "" && key.server != server {
+			continue
+		}
+		if p.waits != nil {
+			p.waits.Stop()
+		}
+		delete(g.paces, key)
 	}
 }

@@ -85,6 +85,7 @@ type Gateway struct {
 	named  map[string]View
 	known  map[string]declared // by server
 	noted  map[string]bool     // what was logged
+	paces  map[paceKey]*pace
 	closed bool
 
 	tapped atomic.Uint64 // exchanges that Options.Tap was shown
@@ -93,7 +94,7 @@ type Gateway struct {
 // New connects the servers and publishes them. It returns at once, whatever the servers do;
 // ctx bounds nothing but the reading of the ledger. The caller closes what it gets.
 func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
-	g := &Gateway{views: map[string]*view{}, table: methodTable(), known: map[string]declared{}, noted: map[string]bool{}, made: make(chan struct{})}
+	g := &Gateway{views: map[string]*view{}, table: methodTable(), known: map[string]declared{}, noted: map[string]bool{}, paces: map[paceKey]*pace{}, made: make(chan struct{})}
 	if opts != nil {
 		g.opts = *opts
 	}
@@ -235,5 +236,6 @@ func (g *Gateway) Close() {
 	g.cancel()
 	g.attached.Close()
 	g.unwatch()
+	g.forgetPaces("")
 	g.running.Wait()
 }

@@ -1,14 +1,20 @@
 package gateway_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -219,6 +225,94 @@ func TestListsThatChange(t *testing.T) {
 		gone := map[string]bool{}
 		for len(gone) < 3 {
 			gone[<-heard] = true
+		}
+	})
+}
+
+// A connection that was lost is made again, with its subscriptions, and who asked is told to look.
+func TestUpdatesAfterAGap(t *testing.T) {
+	t.Parallel()
+	b := newBulletin("file:///x")
+	var mu sync.Mutex
+	var sessions []*mcp.ServerSession
+	o := &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
+		Restart: interop.Restart{First: 1},
+		Endpoint: func(interop.Server) *interop.EndpointOptions {
+			ours, theirs := mcp.NewInMemoryTransports()
+			session, err := b.Connect(context.Background(), theirs, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			sessions = append(sessions, session)
+			mu.Unlock()
+			return &interop.EndpointOptions{Transport: ours}
+		},
+	}}}
+	g := shelf{}.open(t, gateway.Options{Ledger: o}, "b")
+	c, heard := hearing(t, g, "/mcp", interop.Legacy)
+	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "file:///x"}); err != nil {
+		t.Fatal(err)
+	}
+	<-b.subscribed
+	mu.Lock()
+	_ = sessions[0].Close()
+	mu.Unlock()
+	for got := ""; got != "file:///x"; got = <-heard {
+	}
+	if got := <-b.subscribed; got != "file:///x" {
+		t.Error(got)
+	}
+	t.Cleanup(func() {
+		for _, s := range sessions {
+			_ = s.Close()
+		}
+	})
+}
+
+// A server that changes its lists without end is not heard without end.
+func TestAServerThatChangesItsListsAllTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBulletin("file:///x")
+		s := shelf{"b": b.Server}
+		g := gateway.New(t.Context(), s.servers("b"), &gateway.Options{Ledger: s.options(t)})
+		defer g.Close()
+		near, far := io.Pipe()
+		back, out := io.Pipe()
+		served := make(chan error, 1)
+		go func() { served <- g.ServeIO(t.Context(), near, out) }()
+		told := 0
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			for lines := bufio.NewScanner(back); lines.Scan(); {
+				if strings.Contains(lines.Text(), "resources/list_changed") {
+					told++
+				}
+			}
+		}()
+		for _, line := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		} {
+			if _, err := io.WriteString(far, line+"\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		for i := range 6000 { // ten minutes, ten times a second
+			b.AddResource(&mcp.Resource{URI: fmt.Sprintf("file:///%d", i%2), Name: "x"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+				return nil, nil
+			})
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(time.Minute) // the last one is told
+		g.Close()
+		_ = far.Close()
+		<-served
+		<-read
+		if told < 30 || told > 100 {
+			t.Errorf("told %d times", told)
 		}
 	})
 }
