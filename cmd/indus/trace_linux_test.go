@@ -68,7 +68,8 @@ func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
 	if len(call) != 1 || len(readers) == 0 {
 		t.Fatalf("%d calls are under way: %q; and %d goroutines read in %s", len(call), call, len(readers), reads)
 	}
-	if diff := cmp.Diff(want, call[0]); diff != "" {
+	between := slices.DeleteFunc(slices.Clone(call[0][1:]), func(pkg string) bool { return pkg == "gateway" }) // as step 1 says
+	if diff := cmp.Diff(want, slices.Compact(append(call[0][:1:1], between...))); diff != "" {
 		t.Errorf("the ten steps of ARCHITECTURE.md and what a call crosses (-steps +call):\n%s", diff)
 	}
 }
