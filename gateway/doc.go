@@ -19,6 +19,24 @@
 // results the owner's name stands, what is rewritten and what is merged. A method
 // that has no row passes on a view of one server, and is unknown on the others.
 //
+// # Names
+//
+// On views of several servers tools and prompts are named as [interop.QualifiedName] has it. A
+// resource keeps its URI, unless it could be taken for another server's: ui:// and skill://
+// have the server first in their path (ui://SERVER/page.html), and a URI that an earlier
+// server of the configuration lists too is indus://SERVER/URI. Links in results are changed in
+// the same way, and what a client asks for is changed back.
+//
+// A URI that nobody lists is the first server's whose template it fits, in the order of the
+// configuration; else those with resources are asked, in that order, until one knows it. A
+// server that is down keeps its URIs: nobody else answers for it.
+//
+// # Lists
+//
+// All pages of all servers are one list, in the order of the configuration. What a server
+// listed is kept until it says that it changed, or its ttlMs is over; where it says neither,
+// it is asked each time. A list with a private part is each principal's own.
+//
 // # Questions
 //
 // What a server asks its client (elicitation, sampling, roots) reaches the client whose
