@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -22,22 +21,6 @@ const (
 
 // metaServer is the member of _meta that says which server asks.
 const metaServer = "com.indusagi/server"
-
-// mayAsk reports whether what handles a request may ask for input (SEP-2322).
-func mayAsk(method string) bool {
-	return method == protocol.MethodToolsCall || method == "prompts/get" || method == "resources/read"
-}
-
-// canBeAsked reports whether a client that declares such capabilities may be asked anything.
-// What exactly, interop sees to.
-func canBeAsked(capabilities json.RawMessage) bool {
-	for _, key := range [...]string{"elicitation", "sampling", "roots"} {
-		if _, ok := wire.Lookup(capabilities, key); ok {
-			return true
-		}
-	}
-	return false
-}
 
 // opensURLs reports whether a client takes elicitations that are a URL to open.
 func opensURLs(c *interop.Client) bool {

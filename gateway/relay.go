@@ -50,14 +50,14 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 	if m.Client == nil {
 		return next(ctx, m, back)
 	}
-	asked := canBeAsked(m.Client.Capabilities)
+	asked := protocol.CanBeAsked(m.Client.Capabilities)
 	if asked && v.scope.single() == "" {
 		ctx = context.WithValue(ctx, severalKey{}, true)
 		if m.Era == interop.Legacy {
 			m.Client = namingClient(m.Client)
 		}
 	}
-	if m.Era != interop.Modern || !mayAsk(m.Method) {
+	if m.Era != interop.Modern || !protocol.MayRequireInput(m.Method) {
 		return next(ctx, m, back)
 	}
 	all := v.gateway.exchanges
@@ -148,7 +148,7 @@ func (g *Gateway) passOn(ctx context.Context, era interop.Era, server string, m 
 	switch {
 	case isTask(m.Method):
 		return g.upstreamTask(ctx, server, m, next)
-	case era == interop.Modern && mayAsk(m.Method):
+	case era == interop.Modern && protocol.MayRequireInput(m.Method):
 		return g.upstreamAsking(ctx, server, m, next)
 	}
 	result, err := next(ctx, m)

@@ -20,12 +20,6 @@ func cacheable(method string) bool {
 	return strings.HasSuffix(method, "/list") || method == "resources/read"
 }
 
-// mayRequireInput reports whether a method's answer may be what the server needs from the client
-// first (2026-07-28, basic/patterns/mrtr).
-func mayRequireInput(method string) bool {
-	return method == protocol.MethodToolsCall || method == "prompts/get" || method == "resources/read"
-}
-
 // hopFields are the members of a result that belong to one hop.
 var hopFields = [...]string{"resultType", "_meta", "ttlMs", "cacheScope"}
 
@@ -74,7 +68,7 @@ func (f *front) adapt(r *frontRequest, raw json.RawMessage) frontAnswer {
 		return frontError(0, interop.CodeInternal, "%s: the answer is of type %q, which is not known before %s",
 			r.method, protocol.Printable(string(hop[0].Value), 40), protocol.VersionModern)
 	}
-	if kind == "input_required" && !mayRequireInput(r.method) {
+	if kind == "input_required" && !protocol.MayRequireInput(r.method) {
 		return frontError(0, interop.CodeInternal, "%s: the answer is of type %q, which this method does not have", r.method, kind)
 	}
 	var head []byte // the members that are added, each with a comma

@@ -41,37 +41,6 @@ func (c *Client) declaredTo(era Era) json.RawMessage {
 	return append(b, '}')
 }
 
-// canBeAsked reports whether a client that declares such capabilities can be asked anything.
-func canBeAsked(capabilities json.RawMessage) bool {
-	for _, key := range capabilityFor {
-		if _, ok := wire.Lookup(capabilities, key); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// capabilityFor has the requests of servers, and the capabilities that allow them.
-var capabilityFor = map[string]string{
-	"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots",
-}
-
-// mayBeAsked reports whether a client that declares such capabilities may be asked that. An
-// elicitation without modes is one by form (2025-11-25, client/elicitation, "Capabilities").
-func mayBeAsked(capabilities json.RawMessage, method string, params json.RawMessage) bool {
-	declared, ok := wire.Lookup(capabilities, capabilityFor[method])
-	if !ok || method != "elicitation/create" {
-		return ok
-	}
-	mode, _ := protocol.LookupString(params, "mode")
-	_, form := wire.Lookup(declared, "form")
-	_, url := wire.Lookup(declared, "url")
-	if mode == "url" {
-		return url
-	}
-	return form || !url
-}
-
 // metaFor is the members of _meta that a modern server gets with a client's request.
 func (e *Endpoint) metaFor(c *Client) []byte {
 	if c == nil {

@@ -74,7 +74,7 @@ func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Pri
 	shake := base.handshake()
 	dual := shake.Era == Modern && shake.Dual && m.server.Era == "" && c.Era == Legacy && !m.lanes.areUseless()
 	capabilities := c.declaredTo(Legacy)
-	if shake.Era != Legacy && !dual || !canBeAsked(capabilities) {
+	if shake.Era != Legacy && !dual || !protocol.CanBeAsked(capabilities) {
 		return base, func() {}, nil
 	}
 	key := laneKey{caller: caller, capabilities: string(capabilities)}

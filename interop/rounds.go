@@ -25,16 +25,11 @@ const (
 	maxBusyPause = 5 * time.Second
 )
 
-// mayAsk reports a method whose result may ask for input (2026-07-28, basic/patterns/mrtr).
-func mayAsk(method string) bool {
-	return method == protocol.MethodToolsCall || method == "prompts/get" || method == "resources/read"
-}
-
 // exchange sends a request, and sees to it that its server learns what it asks for: a
 // modern client answers by itself, with its next request; any other is asked here. kind is
 // the type of the result, "" where it has none, or the method none that matters.
 func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMessage, kind string, err error) {
-	if result, err = e.do(ctx, m); err != nil || !mayAsk(m.Method) {
+	if result, err = e.do(ctx, m); err != nil || !protocol.MayRequireInput(m.Method) {
 		return result, "", err
 	}
 	if kind = resultType(result); kind != inputRequired || e.Era() != Modern {
@@ -50,7 +45,7 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 			return nil, "", e.resultFault(m, err)
 		}
 		return result, kind, nil
-	case ask != nil && canBeAsked(capabilities):
+	case ask != nil && protocol.CanBeAsked(capabilities):
 		return e.rounds(ctx, m, result, capabilities, ask)
 	case client != nil:
 		return nil, "", e.resultFault(m, errInputRequired)
@@ -154,8 +149,8 @@ func readQuestions(result, capabilities json.RawMessage) (asked []inputRequest, 
 		q := inputRequest{key: members[i].Key}
 		q.method, _ = protocol.LookupString(members[i].Value, "method")
 		q.params, _ = wire.Lookup(members[i].Value, "params")
-		if !mayBeAsked(capabilities, q.method, q.params) {
-			return nil, nil, &conn.ProtocolError{What: "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare"}
+		if err := protocol.MayAsk(capabilities, q.method, q.params); err != nil {
+			return nil, nil, &conn.ProtocolError{What: "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare", Cause: err}
 		}
 		asked = append(asked, q)
 	}

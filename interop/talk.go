@@ -220,8 +220,8 @@ func (e *Endpoint) changed(m Message) {
 // has not declared.
 func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMessage, error) {
 	refusal := &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
-	if !mayBeAsked(e.opts.Capabilities, m.Method, m.Params) {
-		return nil, refusal
+	if err := protocol.MayAsk(e.opts.Capabilities, m.Method, m.Params); err != nil {
+		return nil, err
 	}
 	ask := Peer(nil)
 	if t == nil {

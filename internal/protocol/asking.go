@@ -45,6 +45,17 @@ func MayAsk(capabilities json.RawMessage, method string, params json.RawMessage)
 	return nil
 }
 
+// CanBeAsked reports whether a client that declares capabilities may be asked anything at all.
+func CanBeAsked(capabilities json.RawMessage) bool {
+	return hasPart(capabilities, "elicitation") || hasPart(capabilities, "sampling") || hasPart(capabilities, "roots")
+}
+
+// MayRequireInput reports whether the answer to a method may be what the server needs from the
+// client first (2026-07-28, basic/patterns/mrtr).
+func MayRequireInput(method string) bool {
+	return method == MethodToolsCall || method == "prompts/get" || method == "resources/read"
+}
+
 // askedFeature is the capability that a client declares to be asked by a method; "": there is none.
 func askedFeature(method string) string {
 	switch method {
