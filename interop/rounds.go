@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,10 +33,10 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 	if result, err = e.do(ctx, m); err != nil || !protocol.MayRequireInput(m.Method) {
 		return result, "", err
 	}
-	if kind = resultType(result); kind != inputRequired || e.Era() != Modern {
+	client, capabilities, ask := ClientOf(ctx), e.opts.Capabilities, e.opts.Receive
+	if kind = resultType(result); kind != inputRequired || e.Era() != Modern && (client == nil || client.Era != Modern) {
 		return result, kind, nil
 	}
-	client, capabilities, ask := ClientOf(ctx), e.opts.Capabilities, e.opts.Receive
 	if client != nil {
 		capabilities, ask = client.declaredTo(Modern), client.Back
 	}
@@ -51,6 +52,23 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 		return nil, "", e.resultFault(m, errInputRequired)
 	}
 	return result, kind, nil
+}
+
+// withAskingType gives a legacy server's result that asks for input the type which a modern client knows it by. go-sdk's servers ask
+// what a tool wants to know first in the idiom of the session, and send what it asks next as it is.
+func withAskingType(result json.RawMessage) json.RawMessage {
+	if !bytes.Contains(result, []byte(`"inputRequests"`)) {
+		return result
+	}
+	_, asks := wire.Lookup(result, "inputRequests")
+	if _, typed := wire.Lookup(result, "resultType"); typed || !asks {
+		return result
+	}
+	out, err := wire.Rewrite(result, wire.Edit{Key: "resultType", Value: json.RawMessage(`"input_required"`)})
+	if err != nil { // a member stands twice
+		return result
+	}
+	return out
 }
 
 // rounds asks what the results of a server ask for and sends the request again, until there
