@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -28,7 +29,7 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 		return v.discover(ctx, m), nil
 	case isNote(m.Method):
 		return nil, nil
-	case v.exact:
+	case v.exact && row != nil:
 		return v.ask(ctx, v.scope.single(), m)
 	case row == nil || row.era != "" && row.era != m.Era || row.does != fromTools && !v.offers(row):
 		return v.unlisted(ctx, m)
@@ -59,10 +60,16 @@ func (v *view) lacks(row *methodRow) bool {
 
 // unlisted answers a method that the table does not have, or not for this client.
 func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	if server := v.scope.single(); server != "" {
-		return v.ask(ctx, server, m)
+	server := v.scope.single()
+	if server == "" {
+		return nil, methodNotFound(m)
 	}
-	return nil, methodNotFound(m)
+	result, err := v.ask(ctx, server, m)
+	var refused *interop.HTTPError
+	if errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusNotFound || refused.Status == http.StatusNotImplemented) {
+		return nil, methodNotFound(m) // go-sdk's legacy servers answer what they do not know with a text
+	}
+	return result, err
 }
 
 // Watch implements [host.Backend].
