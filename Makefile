@@ -1,6 +1,8 @@
 # make test    the peers are installed, all tests pass (with the race detector, where there is a C compiler; vet is check's),
 #              those of the providers' SDKs too
 # make check   the same, and format, vet, staticcheck, leaks, layers, 1 s for each fuzz target, conformance, other platforms
+# make conformance  the official suite alone: against our client side, and against the gateway before servers of both eras
+#              on stdio and HTTP; UPDATE=-update writes the tables of docs/conformance.md
 # make bench   benchmarks, ready for benchstat
 # make compare indus beside the direct call and two anchors, into docs/benchmarks.md (some minutes; on an idle machine)
 # make fuzz    FUZZTIME (60s) for each fuzz target
@@ -24,7 +26,7 @@ FLAGS := $(RACE) $(SDKS)
 # A program with the race detector sleeps for a second before it exits, and so does each package's test.
 export GORACE := atexit_sleep_ms=0
 
-.PHONY: all build test providers check format vet staticcheck race platforms fuzz bench compare soak release release-check peers clean
+.PHONY: all build test providers check format vet staticcheck race platforms conformance fuzz bench compare soak release release-check peers clean
 
 all: build
 
@@ -67,6 +69,9 @@ platforms:
 
 race: peers
 	$(GO) test -race $(SDKS) -vet=off ./...
+
+conformance: peers
+	$(GO) test -count=1 -vet=off -v ./internal/testkit/conformance -args -reference $(UPDATE)
 
 fuzz:
 	scripts/fuzz $(FUZZTIME)

@@ -1,0 +1,152 @@
+package fidelity
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// player is the server of a conversation: it answers each request as it was answered when it was asked so, byte by byte, with
+// the ids and tokens of the one who asks now. It is a transport, so that a gateway may connect it as often as it likes.
+type player struct {
+	t *testing.T
+	c *conversation
+
+	mu    sync.Mutex
+	heard []string // what it was asked or told, and is not in the conversation
+}
+
+// Connect implements [mcp.Transport].
+func (p *player) Connect(ctx context.Context) (mcp.Connection, error) {
+	in, out := p.play()
+	return (&mcp.IOTransport{Reader: out, Writer: in}).Connect(ctx)
+}
+
+// play is the client's end of a new connection.
+func (p *player) play() (in *io.PipeWriter, out *io.PipeReader) {
+	fromClient, in := io.Pipe()
+	out, toClient := io.Pipe()
+	go func() {
+		defer toClient.Close()
+		s := &playing{player: p, lines: make(chan []byte, 1000), w: toClient}
+		go func() {
+			defer close(s.lines)
+			r := bufio.NewReader(fromClient)
+			for line := nextLine(r); line != nil; line = nextLine(r) {
+				s.lines <- line
+			}
+		}()
+		for line := range s.lines {
+			s.hear(line)
+		}
+	}()
+	return in, out
+}
+
+// playing is one connection to a player.
+type playing struct {
+	*player
+	lines chan []byte // of the client, who never waits for us to read
+	w     io.Writer
+	asks  bool // the client can be asked
+}
+
+// hear answers one message.
+func (s *playing) hear(line []byte) {
+	id, name, params := lookup(line, "id"), method(line), lookup(line, "params")
+	switch {
+	case name == "initialize":
+		s.asks = lookup(lookup(params, "capabilities"), "roots") != nil
+	case name == "ping":
+		fmt.Fprintf(s.w, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", id)
+		return
+	case name == initialized && s.asks:
+		for _, t := range s.c.turns {
+			if method(t.ask) == initialized {
+				s.say(t, nil, nil)
+			}
+		}
+		return
+	case id == nil:
+		return
+	}
+	t := s.c.asked(line)
+	if t == nil {
+		s.mu.Lock()
+		s.heard = append(s.heard, name+" "+hopless(params))
+		s.mu.Unlock()
+		fmt.Fprintf(s.w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not in the conversation: %s"}}`+"\n", id, name)
+		return
+	}
+	s.say(t, id, lookup(lookup(params, "_meta"), "progressToken"))
+}
+
+// say says what was said in a turn, and holds the answers to what it asks against those that were given.
+func (s *playing) say(t *turn, id, token []byte) {
+	for _, m := range t.then {
+		if m.server {
+			fmt.Fprintf(s.w, "%s\n", t.forNow(m.raw, id, token))
+			continue
+		}
+		answer := <-s.lines
+		for ; method(answer) != ""; answer = <-s.lines { // something else came between
+			s.hear(answer)
+		}
+		if was, is := m.said(), (message{raw: answer}).said(); was != is && answer != nil {
+			s.t.Errorf("%s: the server's question is answered with\n%s, and not\n%s", method(t.ask), is, was)
+		}
+	}
+}
+
+const initialized = "notifications/initialized"
+
+// forNow is a message of a turn with the id and the token of a request.
+func (t *turn) forNow(raw, id, token []byte) []byte {
+	if name := method(raw); name == "" {
+		return replace(raw, "id", id)
+	} else if name == "notifications/progress" {
+		return replace(raw, "params", replace(lookup(raw, "params"), "progressToken", token))
+	}
+	return raw
+}
+
+// replace is a compact object with another value for a key.
+func replace(obj []byte, key string, value []byte) []byte {
+	var kept [][]byte
+	for _, m := range parts(obj) {
+		if k, v := member(m); k == key {
+			m = append(m[:len(m)-len(v):len(m)-len(v)], value...)
+		}
+		kept = append(kept, m)
+	}
+	return append(append([]byte("{"), bytes.Join(kept, []byte(","))...), '}')
+}
+
+// asked is the turn that began with such a request; nil: none did.
+func (c *conversation) asked(line []byte) *turn {
+	name := method(line)
+	for _, t := range c.turns {
+		if method(t.ask) != name {
+			continue
+		}
+		if name == "initialize" || name == "server/discover" || hopless(lookup(t.ask, "params")) == hopless(lookup(line, "params")) {
+			return t
+		}
+	}
+	return nil
+}
+
+// nextLine is a stream's next line, compact; nil at its end.
+func nextLine(r *bufio.Reader) []byte {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return nil
+	}
+	return compact(line)
+}

@@ -1,0 +1,194 @@
+package fidelity
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+)
+
+// TestTransparent holds conversations with real servers beside the same ones through a gateway's transparent view: each
+// side sees what it saw directly, byte by byte, but for what docs/conformance.md lists.
+func TestTransparent(t *testing.T) {
+	all := conversations(t)
+	if len(all) != len(recordings()) {
+		t.Errorf("%d conversations, and %d recordings", len(all), len(recordings()))
+	}
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := &player{t: t, c: c}
+			in, out := transparent(t, c, p)
+			c.replay(t, in, out)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			for _, m := range p.heard {
+				if !strings.HasPrefix(m, "subscriptions/listen ") { // by which the gateway hears of changes
+					t.Errorf("the server is asked what the client did not: %s", m)
+				}
+			}
+		})
+	}
+}
+
+// TestPlayer holds the same conversations with nothing in between: the player says what the server said.
+func TestPlayer(t *testing.T) {
+	for _, c := range conversations(t) {
+		in, out := (&player{t: t, c: c}).play()
+		c.replay(t, in, out)
+		_ = in.Close()
+	}
+}
+
+// transparent is the client's end of a connection to a gateway before a player.
+func transparent(t *testing.T, c *conversation, p *player) (io.Writer, io.Reader) {
+	server := interop.Server{ID: "server", Transport: interop.Stdio{Command: "none"}, Era: interop.Legacy}
+	if c.modern {
+		server.Era = interop.Modern
+	}
+	g := gateway.New(t.Context(), []interop.Server{server}, &gateway.Options{
+		Transparent: server.ID,
+		Ledger: &ledger.Options{Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{
+			Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Transport: p} },
+		}}},
+	})
+	t.Cleanup(g.Close)
+	fromClient, in := io.Pipe()
+	out, toClient := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- g.ServeIO(t.Context(), fromClient, toClient) }()
+	t.Cleanup(func() {
+		_ = in.Close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return in, out
+}
+
+// replay has the client's side of a conversation once more.
+func (c *conversation) replay(t *testing.T, in io.Writer, out io.Reader) {
+	t.Helper()
+	s := &replaying{t: t, w: in, r: bufio.NewReader(out)}
+	for _, of := range c.turns {
+		fmt.Fprintf(in, "%s\n", of.ask)
+		if method(of.ask) == initialized {
+			s.outside = of // comes when the server is initialized for this client
+		}
+		if lookup(of.ask, "id") == nil {
+			continue
+		}
+		was, is := of.heard(), s.repeat(of)
+		if name := method(of.ask); name == "initialize" || name == "server/discover" {
+			continue // says what is served, and by whom
+		}
+		if !slices.Equal(was, is) {
+			t.Errorf("%s: %.200s\n%s", c.name, of.ask, diff(strings.Join(was, "\n"), strings.Join(is, "\n")))
+		}
+	}
+	var asked []string
+	if s.outside != nil {
+		asked = s.outside.heard()
+	}
+	logs := c.logs()
+	for len(s.came) < len(asked) || len(s.logs) < len(logs) {
+		s.hear(s.outside)
+	}
+	if !slices.Equal(asked, s.came) || !slices.Equal(logs, s.logs) {
+		t.Errorf("%s: outside of requests:\n%s\n%s", c.name,
+			diff(strings.Join(asked, "\n"), strings.Join(s.came, "\n")), diff(strings.Join(logs, "\n"), strings.Join(s.logs, "\n")))
+	}
+}
+
+// logs is the log messages of a conversation. They name no request, and may come after its answer.
+func (c *conversation) logs() (all []string) {
+	for _, t := range c.turns {
+		for _, m := range t.then {
+			if m.logs() {
+				all = append(all, m.said())
+			}
+		}
+	}
+	return all
+}
+
+func (m message) logs() bool { return m.server && method(m.raw) == "notifications/message" }
+
+// heard is what the client heard in a turn, its logs aside.
+func (t *turn) heard() (all []string) {
+	for _, m := range t.then {
+		if m.server && !m.logs() {
+			all = append(all, m.said())
+		}
+	}
+	return all
+}
+
+// answer is what the client answered to a question in a turn; nil: it was not asked so.
+func (t *turn) answer(question string) []byte {
+	if t == nil {
+		return nil
+	}
+	for i, m := range t.then {
+		if m.server && m.said() == question && i+1 < len(t.then) && !t.then[i+1].server {
+			return t.then[i+1].raw
+		}
+	}
+	return nil
+}
+
+// replaying is the client of a conversation that is held once more.
+type replaying struct {
+	t       *testing.T
+	w       io.Writer
+	r       *bufio.Reader
+	outside *turn // what the server said and asked once it was initialized
+	came    []string
+	logs    []string
+}
+
+// repeat is what the client hears until its request is answered.
+func (s *replaying) repeat(of *turn) (all []string) {
+	for id := string(lookup(of.ask, "id")); ; {
+		line, said := s.hear(of)
+		if said != "" {
+			all = append(all, said)
+		}
+		if method(line) == "" && string(lookup(line, "id")) == id {
+			return all
+		}
+	}
+}
+
+// hear is the next message, and what it says where it belongs to a turn. A question is answered as it was.
+func (s *replaying) hear(of *turn) (line []byte, said string) {
+	if line = nextLine(s.r); line == nil {
+		s.t.Fatalf("%.200s: the connection ends", of.ask)
+	}
+	if strings.HasSuffix(method(line), "/list_changed") {
+		return line, "" // it comes whenever it does
+	}
+	m := message{server: true, raw: line}
+	if said = m.said(); m.logs() {
+		s.logs = append(s.logs, said)
+		return line, ""
+	}
+	id, answer := lookup(line, "id"), []byte(nil)
+	if question := method(line) != "" && id != nil; question {
+		if answer = of.answer(said); answer == nil || of == s.outside {
+			answer = s.outside.answer(said)
+			s.came, said = append(s.came, said), ""
+		}
+		if answer == nil {
+			s.t.Fatalf("%.200s: the client is asked what it was not: %s", of.ask, line)
+		}
+		fmt.Fprintf(s.w, "%s\n", replace(answer, "id", id))
+	}
+	return line, said
+}
