@@ -58,7 +58,7 @@ func readKeyFile(path string) (*Keys, error) {
 		return nil, err
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&othersModes != 0 { // there the mode says nothing
-		return nil, fmt.Errorf("%s: others may read or write this key (mode %04o); replace it if they may have, then: chmod 600", path, mode)
+		return nil, fmt.Errorf("%s: others may read or write this key (mode %04o); replace it if they may have, then: chmod 600 %s", path, mode, path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {

@@ -164,7 +164,11 @@ func (f *serveFlags) keys(ctx context.Context, s show.Streams) (*host.Keys, erro
 	if dir == "" {
 		return nil, nil
 	}
-	keys, err := host.KeyFile(ctx, filepath.Join(dir, "serve.keys"))
+	err := os.MkdirAll(dir, 0o700)
+	var keys *host.Keys
+	if err == nil {
+		keys, err = host.KeyFile(ctx, filepath.Join(dir, "serve.keys"))
+	}
 	if err != nil {
 		s.Reportf("%v; what clients hold is sealed with a key of this run alone", err)
 		return nil, nil
