@@ -65,7 +65,13 @@ func (v *view) own(server string) (caps json.RawMessage, says string) {
 	if changing, err := wire.Rewrite(tools, wire.Edit{Key: "listChanged", Value: json.RawMessage("true")}); err == nil {
 		tools = changing
 	}
-	if caps, err := wire.Rewrite(d.capabilities, wire.Edit{Key: "tools", Value: tools}); err == nil {
+	edits := []wire.Edit{{Key: "tools", Value: tools}}
+	if tasks, ok := wire.Lookup(d.capabilities, "tasks"); ok { // which are not listed: see tasks.go
+		if tasks, err := wire.Rewrite(tasks, wire.Edit{Key: "list"}); err == nil {
+			edits = append(edits, wire.Edit{Key: "tasks", Value: tasks})
+		}
+	}
+	if caps, err := wire.Rewrite(d.capabilities, edits...); err == nil {
 		return caps, d.instructions
 	}
 	return d.capabilities, d.instructions

@@ -207,8 +207,11 @@ func mayBeTyped(result json.RawMessage) bool {
 
 // openState is the params of a request with the server's own state.
 func (g *Gateway) openState(server string, m interop.Message) (json.RawMessage, error) {
-	state, ok := wire.Lookup(m.Params, "requestState")
-	if !ok {
+	state, err := protocol.OneMember(m.Params, "requestState")
+	if err != nil {
+		return nil, badState(err)
+	}
+	if state == nil {
 		return m.Params, nil
 	}
 	text, _ := wire.Unquote(state)

@@ -76,6 +76,7 @@ func TestAServersStateComesBackAsItWas(t *testing.T) {
 	s.refused("tools/call", retry("9007199254740993"), "somebody else")
 	s.who = "ann"
 	s.refused("tools/call", strings.Replace(retry("9007199254740993"), string(state), own, 1), "not made here")
+	s.refused("tools/call", strings.Replace(retry("9007199254740993"), `"name"`, `"RequestState":"theirs","name"`, 1), "twice")
 	if _, err := s.do(t.Context(), "tools/call", retry("9007199254740993")); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestTaskIDsAreSealed(t *testing.T) {
 		{interop.Legacy, `{"name":"t","task":{"ttl":1}}`, `{"task":{"taskId":"T-1","status":"working"}}`,
 			"tasks/get", `{"taskId":"T-1","status":"working"}`},
 		{interop.Legacy, `{"name":"t","task":{}}`, `{"task":{"taskId":"T-1","status":"working"}}`,
-			"tasks/result", `{"content":[],"_meta":{"a":1,"` + metaRelated + `":{"taskId":"T-1"}}}`},
+			"tasks/result", `{"content":[],"_meta":{"a":1,"` + protocol.MetaRelatedTask + `":{"taskId":"T-1"}}}`},
 		{interop.Legacy, `{"name":"t","task":{}}`, `{"task":{"taskId":"T-1","status":"working"}}`, "tasks/cancel", `{"taskId":"T-1"}`},
 	} {
 		s := newSeam(t)
@@ -152,6 +153,7 @@ func TestTaskIDsAreSealed(t *testing.T) {
 		}
 		s.refused(test.method, `{"taskId":"T-1"}`, "no task has this taskId")
 		s.refused(test.method, `{}`, "no taskId")
+		s.refused(test.method, `{"taskId":"`+id+`","TaskId":"T-2"}`, "no taskId")
 		s.server = "other"
 		s.refused(test.method, params, "no task of this server")
 		s.server, s.who = "git", "eve"

@@ -14,9 +14,6 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// metaRelated is the member of _meta that names the task of a message (2025-11-25, basic/utilities/tasks).
-const metaRelated = protocol.MetaPrefix + "related-task"
-
 // A task is of two shapes: that of the extension (SEP-2663), which a result of type "task" brings, and that
 // of 2025-11-25 (SEP-1686), which a call with a member "task" asks for. Of both the client gets the id sealed:
 // it says which server has the task, and nobody else can name it.
@@ -34,9 +31,10 @@ func (g *Gateway) sealTask(server string, caller toolbox.Principal, own string) 
 
 // taskOwner is the server that has the task of a request, and its id there.
 func (g *Gateway) taskOwner(m interop.Message) (server, own string, err error) {
-	id, ok := protocol.LookupString(m.Params, "taskId")
-	if !ok {
-		return "", "", &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": no taskId"}
+	raw, err := protocol.OneMember(m.Params, "taskId")
+	id, ok := wire.Unquote(raw)
+	if err != nil || !ok {
+		return "", "", &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": no taskId, or not one"}
 	}
 	t, err := g.exchanges.keys.Open(id, sealed.Want{Kind: sealed.Task, Principal: string(m.Caller)})
 	if err != nil {
@@ -72,8 +70,8 @@ func (g *Gateway) upstreamTask(ctx context.Context, server string, m interop.Mes
 		edits = append(edits, wire.Edit{Key: "taskId", Value: id})
 	}
 	if meta, ok := wire.Lookup(result, "_meta"); ok {
-		if _, ok := wire.Lookup(meta, metaRelated); ok {
-			meta, err = wire.Rewrite(meta, wire.Edit{Key: metaRelated, Value: append(append([]byte(`{"taskId":`), id...), '}')})
+		if _, ok := wire.Lookup(meta, protocol.MetaRelatedTask); ok {
+			meta, err = wire.Rewrite(meta, wire.Edit{Key: protocol.MetaRelatedTask, Value: append(append([]byte(`{"taskId":`), id...), '}')})
 			edits = append(edits, wire.Edit{Key: "_meta", Value: meta})
 		}
 	}

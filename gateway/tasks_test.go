@@ -112,19 +112,26 @@ func post(t *testing.T, web *httptest.Server, who, capabilities, method, params 
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	return answerOf(t, resp.Body)
+}
+
+// answerOf reads the answer of a request, as an object or an event.
+func answerOf(t *testing.T, r io.Reader) (result json.RawMessage, failed *interop.RPCError) {
+	t.Helper()
+	body, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, data, ok := bytes.Cut(body, []byte("data: ")); ok {
-		body = data
+	if _, data, ok := bytes.Cut(body, []byte("data: {")); ok {
+		body = append([]byte("{"), data...)
 	}
-	if e, ok := wire.Lookup(bytes.TrimSpace(body), "error"); ok {
+	body = bytes.TrimSpace(body)
+	if e, ok := wire.Lookup(body, "error"); ok {
 		return nil, protocol.ParseError(e)
 	}
-	result, ok := wire.Lookup(bytes.TrimSpace(body), "result")
+	result, ok := wire.Lookup(body, "result")
 	if !ok {
-		t.Fatalf("%s: %s", method, body)
+		t.Fatalf("%s", body)
 	}
 	return bytes.Clone(result), nil
 }
@@ -173,5 +180,74 @@ func TestTasksOfAModernServer(t *testing.T) {
 				t.Errorf("%s of %s: %v", method, who, failed)
 			}
 		}
+	}
+}
+
+// Tasks of 2025-11-25 (SEP-1686), on the view of their server.
+func TestTasksOfALegacyServer(t *testing.T) {
+	t.Parallel()
+	s := &raw{answers: map[string]string{
+		"initialize":   `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"jobs","version":"1"}}`,
+		"tools/list":   `{"tools":[{"name":"t","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`,
+		"tools/call":   `{"task":{"taskId":"T-1","status":"working","createdAt":"x"}}`,
+		"tasks/get":    `{"taskId":"T-1","status":"completed"}`,
+		"tasks/result": `{"content":[{"type":"text","text":"done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"T-1"}}}`,
+		"tasks/cancel": `{"taskId":"T-1","status":"cancelled"}`,
+		"tasks/list":   `{"tasks":[{"taskId":"T-2"}]}`,
+	}}
+	web := s.gateway(t, "jobs", interop.Legacy, gateway.Options{})
+	session := ""
+	send := func(who, method, params string) (json.RawMessage, *interop.RPCError) {
+		t.Helper()
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/mcp/jobs",
+			strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("Authorization", who)
+		if session != "" && method != "initialize" {
+			r.Header.Set(protocol.HeaderSession, session)
+		}
+		resp, err := web.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if method == "initialize" {
+			session = resp.Header.Get(protocol.HeaderSession)
+		}
+		return answerOf(t, resp.Body)
+	}
+	const hello = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
+	shaken, _ := send("ann", "initialize", hello)
+	if !bytes.Contains(shaken, []byte(`"tasks":{"cancel":{},"requests"`)) {
+		t.Errorf("it says %s", shaken)
+	}
+	created, failed := send("ann", "tools/call", `{"name":"t","arguments":{},"task":{"ttl":60000}}`)
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	task, _ := wire.Lookup(created, "task")
+	id, _ := protocol.LookupString(task, "taskId")
+	if id == "" || id == "T-1" {
+		t.Fatalf("%s", created)
+	}
+	for method, want := range map[string]string{
+		"tasks/get":    `{"taskId":"` + id + `","status":"completed"}`,
+		"tasks/result": `{"content":[{"type":"text","text":"done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"` + id + `"}}}`,
+		"tasks/cancel": `{"taskId":"` + id + `","status":"cancelled"}`,
+	} {
+		if got, failed := send("ann", method, `{"taskId":"`+id+`"}`); failed != nil || string(got) != want {
+			t.Errorf("%s: %s, %v, want %s", method, got, failed, want)
+		}
+		if own, _ := protocol.LookupString(s.params(method), "taskId"); own != "T-1" {
+			t.Errorf("%s: the server got %s", method, s.params(method))
+		}
+	}
+	if got, failed := send("ann", "tasks/list", `{}`); failed == nil {
+		t.Errorf("everybody's tasks were listed: %s", got)
+	}
+	send("eve", "initialize", hello)
+	if got, failed := send("eve", "tasks/get", `{"taskId":"`+id+`"}`); failed == nil || failed.Code != interop.CodeInvalidParams {
+		t.Errorf("another's task: %s, %v", got, failed)
 	}
 }

@@ -31,6 +31,7 @@ const (
 	MetaServerInfo       = MetaPrefix + "serverInfo"
 	MetaLogLevel         = MetaPrefix + "logLevel"
 	MetaSubscription     = MetaPrefix + "subscriptionId"
+	MetaRelatedTask      = MetaPrefix + "related-task"
 	VersionModern        = "2026-07-28"
 	VersionLegacy        = "2025-11-25"
 	FormatLegacy         = "mcp/legacy"

@@ -67,9 +67,10 @@ func OneMember(params json.RawMessage, key string) (json.RawMessage, error) {
 	return found, nil
 }
 
-// Reserved reports a key of _meta that belongs to the protocol, and so to one hop.
+// Reserved reports a key of _meta that belongs to the protocol, and to one hop: all but the one that
+// names the task of a message.
 func Reserved(key string) bool {
-	return len(key) > len(MetaPrefix) && key[:len(MetaPrefix)] == MetaPrefix
+	return key != MetaRelatedTask && len(key) > len(MetaPrefix) && key[:len(MetaPrefix)] == MetaPrefix
 }
 
 // Printable is s on one line, without what a terminal would act on and what no reader sees, cut to about limit bytes.
