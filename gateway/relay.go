@@ -71,9 +71,6 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 	if err != nil {
 		return all.urlRequired(m, err)
 	}
-	if asksUntyped(result) {
-		return wire.Rewrite(result, wire.Edit{Key: "resultType", Value: json.RawMessage(`"input_required"`)})
-	}
 	return result, nil
 }
 
@@ -173,31 +170,18 @@ func (g *Gateway) upstreamAsking(ctx context.Context, server string, m interop.M
 	if err != nil || !mayBeTyped(result) {
 		return result, err
 	}
-	switch kind, typed := protocol.LookupString(result, "resultType"); {
-	case kind == "input_required", !typed && asksUntyped(result):
+	switch kind, _ := protocol.LookupString(result, "resultType"); kind {
+	case "input_required":
 		return g.sealState(ctx, server, m, result)
-	case kind == "task":
+	case "task":
 		return g.sealCreated(server, m, result, "taskId")
 	}
 	return result, nil
 }
 
-// asksUntyped reports a result that asks, and says so without its type: the SDK's servers in the legacy era
-// ask their client once for a tool of the modern one, and give its second question as the result.
-func asksUntyped(result json.RawMessage) bool {
-	if !bytes.Contains(result, []byte(`"inputRequests"`)) {
-		return false
-	}
-	if _, typed := wire.Lookup(result, "resultType"); typed {
-		return false
-	}
-	requests, _ := wire.Lookup(result, "inputRequests")
-	return len(requests) > 0 && requests[0] == '{'
-}
-
 // mayBeTyped is false for results that are neither questions nor tasks, at the cost of a look.
 func mayBeTyped(result json.RawMessage) bool {
-	for _, sign := range [...]string{"input_required", "inputRequests", `"task"`, `\u`} {
+	for _, sign := range [...]string{"input_required", `"task"`, `\u`} {
 		if bytes.Contains(result, []byte(sign)) {
 			return true
 		}

@@ -97,10 +97,6 @@ func TestResultsThatDoNotAskStay(t *testing.T) {
 			t.Errorf("%s became %s, %v", result, out, err)
 		}
 	}
-	s.result = `{"content":[],"inputRequests":{},"requestState":"mine"}` // in the legacy era
-	if out, err := s.do(t.Context(), "tools/call", `{"name":"t"}`); err != nil || strings.Contains(string(out), "mine") {
-		t.Errorf("a state is in the clear: %s, %v", out, err)
-	}
 	s.result = `{"resultType":"input\u005frequired","requestState":"mine"}`
 	if out, err := s.do(t.Context(), "tools/call", `{"name":"t"}`); err != nil || strings.Contains(string(out), "mine") {
 		t.Errorf("a state is in the clear: %s, %v", out, err)
