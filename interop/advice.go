@@ -84,7 +84,7 @@ var advices = []struct {
 	{"the configuration leaves the tool out", func(c *circumstance) bool { return caused[*deniedError](c) },
 		`the configuration leaves this tool out: mend "tools" in the server's row if it is wanted`},
 	{"input_required", func(c *circumstance) bool { return c.is(errInputRequired) },
-		"the tool asks its user something, which indus does not pass on: give what it asks for in the arguments, or connect the client to this server directly"},
+		"the tool asks its user something, and who calls it cannot be asked: give what it asks for in the arguments, or call it from a client that can be asked, through indus serve"},
 	{"an answer beyond the limit", func(c *circumstance) bool { return caused[*wire.TooLong](c) },
 		"the answer is larger than indus takes: ask for less at once"},
 	{"the session is gone", func(c *circumstance) bool { return caused[*conn.SessionError](c) },

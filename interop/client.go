@@ -10,8 +10,9 @@ import (
 // carries it through packages that know no MCP, such as a toolbox.
 //
 // A server is shown the capabilities of the client that asks, never more and never less:
-// a modern one with each request, a legacy one on a connection that is made for them (see
-// [Fleet.Request]). Without a Client a server is shown none, and cannot ask.
+// a modern one with each request, a legacy one on a connection of a [Fleet]'s that is made for
+// them. What passes is elicitation, sampling, roots and extensions, and nothing beyond 16 KiB.
+// Without a Client a server is shown none, and cannot ask.
 type Client struct {
 	// Era is that of the client's request.
 	Era Era

@@ -45,6 +45,23 @@
 // it. A process that fails after the question is started once more, and spoken to as a
 // legacy server. [Server.Era] says it beforehand.
 //
+// # Clients
+//
+// [WithClient] says whose request is passed on. A modern server is shown that client's
+// capabilities with the request. A legacy one is shown them in initialize, so a client that can
+// be asked (elicitation, sampling, roots) has a connection of its own: one for its legacy
+// session, or, without one, one for each request at a time, FleetOptions.Lanes of them; where it cannot be opened, the one that all share serves. So has a legacy client
+// of a server that speaks both eras, because what a server asks in a session it often cannot
+// ask otherwise. All else, and every listing, goes over the one connection that all share, on
+// which nothing is declared and nothing is asked. What a modern server asks by a result goes
+// to a modern client as it is; for a legacy one it is asked here, at most ten times. A client is
+// asked nothing that it does not declare. While it is asked the server is not silent:
+// Timeouts.Call stands still, Timeouts.Total does not.
+//
+// Log messages over stdio name no request. They go to the one that they can be for, and
+// to nobody once a connection has had requests of several principals. On a client's own
+// connection the level is set as the client has it; on the shared one never, for it is everybody's.
+//
 // # Reload
 //
 // [Fleet.Apply] gives a fleet another configuration, and no call fails of it. A server

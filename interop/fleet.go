@@ -57,7 +57,8 @@ type FleetOptions struct {
 	CallWait time.Duration
 	// Lanes is how many connections to one legacy server are made for the requests of a principal
 	// that no session holds together, and in which it can be asked the same (see
-	// [Client]): each serves one request at a time. Those beyond wait for CallWait. 0: 4.
+	// [Client]): each serves one request at a time. Those beyond wait for CallWait. 0: 4; negative: none,
+	// for sessions neither, and a legacy server can ask nobody.
 	Lanes int
 	// LaneIdle is how long such a connection, or one for a session, stays open without a
 	// request. 0: 5 min; negative: not at all.
@@ -126,7 +127,7 @@ func NewFleet(opts *FleetOptions) *Fleet {
 	r.Healthy = cmp.Or(max(r.Healthy, 0), defaultHealthyAfter)
 	f.opts.Grace = protocol.Duration(f.opts.Grace, defaultGrace)
 	f.opts.Drain = protocol.Duration(f.opts.Drain, defaultDrain)
-	f.opts.Lanes = cmp.Or(max(f.opts.Lanes, 0), defaultLanes)
+	f.opts.Lanes = cmp.Or(f.opts.Lanes, defaultLanes)
 	f.opts.LaneIdle = protocol.Duration(f.opts.LaneIdle, defaultLaneIdle)
 	if f.opts.Logger == nil {
 		f.opts.Logger = slog.New(slog.DiscardHandler)

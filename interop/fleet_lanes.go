@@ -2,10 +2,9 @@ package interop
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +20,9 @@ const (
 	// maxCallerLanes those of one principal, so that nobody uses up what others need.
 	maxLanes       = 256
 	maxCallerLanes = 64
+	// withoutLanes is for how long the shared connection serves instead of one that could not be
+	// opened: many servers never ask, and some cannot run twice.
+	withoutLanes = time.Minute
 	// levelWait bounds logging/setLevel, for which a call waits.
 	levelWait = 5 * time.Second
 )
@@ -56,10 +58,8 @@ type lanes struct {
 	mu     sync.Mutex
 	all    []*lane // the one that was taken last is the last
 	closed bool
-	// useless: in a legacy session, too, the server has no way to ask; the one that it has is
-	// modern.
-	useless bool
-	freed   chan struct{} // closed when a lane is free; nil: nobody waits
+	until  time.Time     // none is tried before
+	freed  chan struct{} // closed when a lane is free; nil: nobody waits
 }
 
 // laneFor is the endpoint that a request of ctx's client goes out on, and what is to be
@@ -68,13 +68,13 @@ type lanes struct {
 // may not be able to ask otherwise, as with all servers of the SDK's that call Elicit.
 func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Principal) (e *Endpoint, leave func(), err error) {
 	c := ClientOf(ctx)
-	if c == nil || c.Back == nil || len(c.Capabilities) <= len(`{}`) {
+	if c == nil || c.Back == nil || len(c.Capabilities) <= len(`{}`) || m.fleet.opts.Lanes < 0 {
 		return base, func() {}, nil
 	}
 	shake := base.handshake()
-	dual := shake.Era == Modern && shake.Dual && m.server.Era == "" && c.Era == Legacy && !m.lanes.areUseless()
+	dual := shake.Era == Modern && shake.Dual && m.server.Era == "" && c.Era == Legacy
 	capabilities := c.declaredTo(Legacy)
-	if shake.Era != Legacy && !dual || !protocol.CanBeAsked(capabilities) {
+	if shake.Era != Legacy && !dual || !protocol.CanBeAsked(capabilities) || !m.lanes.due() {
 		return base, func() {}, nil
 	}
 	key := laneKey{caller: caller, capabilities: string(capabilities)}
@@ -86,11 +86,17 @@ func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Pri
 		return nil, nil, err
 	}
 	e, err = m.openLane(ctx, l)
-	if useless := err == nil && dual && (e.Era() != Legacy || !e.handshake().Asks); useless || err != nil && dual && ctx.Err() == nil {
-		m.lanes.leaveFor(l, useless)
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case err != nil:
+		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and that of all serves it", "server", m.server.ID, "err", err)
+		m.lanes.giveUp(l, withoutLanes)
 		return base, func() {}, nil
-	}
-	if err == nil {
+	case dual && (e.Era() != Legacy || !e.handshake().Asks): // the way that it has is modern
+		m.lanes.giveUp(l, math.MaxInt64)
+		return base, func() {}, nil
+	default:
 		err = m.setLevel(ctx, l, e, c.LogLevel)
 	}
 	if err != nil {
@@ -108,14 +114,7 @@ func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
 		return nil, m.refusal("", "not connected")
 	}
 	e.configure(m.state.Load().config)
-	err := e.Open(ctx)
-	if fault, ok := errors.AsType[*Fault](err); ok {
-		f := NewFault(NotConnected, m.server.ID, "no connection for what this client can be asked: "+
-			strings.TrimPrefix(fault.Message, m.server.ID+": "), nil)
-		f.Cause = fault
-		return nil, f
-	}
-	return e, err
+	return e, e.Open(ctx)
 }
 
 // newLane makes the endpoint of a lane. What changes for one changes for all.
@@ -269,21 +268,21 @@ func (l *lanes) leave(o *lane) {
 	}
 }
 
-// leaveFor gives a lane up for the modern connection, for this time or for good.
-func (l *lanes) leaveFor(o *lane, good bool) {
+// giveUp leaves a lane that is of no use, and tries no other for a while.
+func (l *lanes) giveUp(o *lane, d time.Duration) {
 	l.mu.Lock()
-	if good && !l.closed {
-		l.useless = true
+	if l.until = time.Now().Add(d); !l.closed {
 		l.drop(o)
 	}
 	l.mu.Unlock()
 	l.leave(o)
 }
 
-func (l *lanes) areUseless() bool {
+// due reports whether lanes are worth a try.
+func (l *lanes) due() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.useless
+	return !time.Now().Before(l.until)
 }
 
 // drop has nobody take a lane any more, and ends it when nobody uses it. Call it with mu held.

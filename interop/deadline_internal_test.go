@@ -1,0 +1,41 @@
+package interop
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Whoever is asked may take longer than a silent server may, and not longer than a call.
+func TestAQuestionHoldsTheSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, d := withCallDeadlines(t.Context(), Timeouts{Call: time.Second, Total: time.Minute})
+		defer d.stop()
+		first, second := d.hold(), d.hold()
+		time.Sleep(10 * time.Second)
+		first()
+		d.reset()
+		time.Sleep(10 * time.Second)
+		if ctx.Err() != nil {
+			t.Fatal("the call is over while a question is open")
+		}
+		second()
+		time.Sleep(900 * time.Millisecond)
+		if ctx.Err() != nil {
+			t.Error("the call is over too soon after the answer")
+		}
+		time.Sleep(200 * time.Millisecond)
+		if ctx.Err() == nil {
+			t.Error("the call goes on without a sign of life")
+		}
+
+		ctx, d = withCallDeadlines(t.Context(), Timeouts{Call: time.Second, Total: time.Minute})
+		release := d.hold()
+		time.Sleep(61 * time.Second)
+		if ctx.Err() == nil {
+			t.Error("an open question outlives the call")
+		}
+		d.stop()
+		release()
+	})
+}
