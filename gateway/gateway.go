@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -169,9 +170,13 @@ func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	g.mu.Unlock()
 	g.attached.Apply(servers)
 	g.dropViews()
-	g.lists.drop(func(id string) bool {
+	stays := func(id string) bool {
 		return slices.ContainsFunc(servers, func(s interop.Server) bool { return s.ID == id })
-	})
+	}
+	g.lists.drop(stays)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.known, func(id string, _ declared) bool { return !stays(id) })
 }
 
 // Handler serves all views over streamable HTTP, below /mcp, and over HTTP+SSE, for clients that

@@ -173,11 +173,12 @@ func (s *serverLists) ask(e *interop.Endpoint, row *methodRow, key listKey, k *k
 	s.mu.Lock()
 	at := k.changes
 	s.mu.Unlock()
-	ctx, cancel := context.WithCancel(s.gateway.ctx)
+	ctx := s.gateway.ctx
 	if wait := protocol.Duration(e.Server().Timeouts.List, defaultList); wait > 0 {
-		ctx, cancel = context.WithTimeout(s.gateway.ctx, wait)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, wait)
+		defer cancel()
 	}
-	defer cancel()
 	l, err := s.pages(ctx, e, row, key.caller)
 	if err != nil {
 		s.gateway.note(key.server, fmt.Sprintf("%s: %v", row.name, err))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/gateway"
@@ -127,6 +128,25 @@ func TestServerThatIsDown(t *testing.T) {
 	if a := ask(t, g.Handler(), "/mcp", "resources/read", `{"uri":"nobody:1"}`); a.Error == nil || a.Error.Code != -32602 || !strings.Contains(a.Error.Message, "nobody:1") {
 		t.Errorf("%+v", a.Error)
 	}
+	gone := make(chan struct{}, 10)
+	defer g.Attached().Fleet.Events(func(e interop.Event) {
+		if e.Kind == interop.ServerFaulted {
+			gone <- struct{}{}
+		}
+	})()
+	s["a"].kill()
+	select {
+	case <-gone:
+	case <-time.After(giveUp):
+		t.Fatal("it is not known to be gone")
+	}
+	left, _ := listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
+	if diff := cmp.Diff([]string{"indus://b/x:1"}, left); diff != "" {
+		t.Error(diff)
+	}
+	if a := ask(t, g.Handler(), "/mcp", "resources/read", `{"uri":"x:1"}`); a.Error == nil || !strings.Contains(a.Error.Message, "its server is down") {
+		t.Errorf("%s %+v", a.Result, a.Error)
+	}
 	g.Reload([]interop.Server{{ID: "b"}}, nil)
 	alone, _ := listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
 	if diff := cmp.Diff([]string{"x:1"}, alone); diff != "" {
@@ -198,3 +218,6 @@ func TestNoServerSpeaksForAnother(t *testing.T) {
 		}
 	}
 }
+
+// giveUp is how long an event may take before a test fails. A test that passes never waits for it.
+const giveUp = 30 * time.Second

@@ -24,8 +24,8 @@ type script struct {
 	answers map[string]func(m interop.Message) (string, error)
 
 	mu    sync.Mutex
-	asked []string // methods, with their params
-	notes func(interop.Message)
+	asked []string // methods
+	kill  func()   // its last connection
 }
 
 func (s *script) Handle(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
@@ -40,12 +40,7 @@ func (s *script) Handle(_ context.Context, m interop.Message, _ interop.Peer) (j
 	return json.RawMessage(text), err
 }
 
-func (s *script) Watch(notify func(interop.Message)) (stop func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notes = notify
-	return func() {}
-}
+func (s *script) Watch(func(interop.Message)) (stop func()) { return func() {} }
 
 func (s *script) Info() json.RawMessage {
 	if s.info == "" {
@@ -81,15 +76,18 @@ type scripts map[string]*script
 
 func (s scripts) options(t testing.TB) *ledger.Options {
 	return &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
+		Grace: -1, Restart: interop.Restart{Off: true},
 		Endpoint: func(of interop.Server) *interop.EndpointOptions {
 			ours, theirs := mcp.NewInMemoryTransports()
 			if s[of.ID] == nil {
-				_ = ours // nobody is at the other end
 				return &interop.EndpointOptions{Transport: broken{}}
 			}
 			h := host.NewFront(s[of.ID], &host.Options{Exact: true})
 			go func() { _ = h.Serve(context.Background(), theirs) }()
 			t.Cleanup(h.Close)
+			s[of.ID].mu.Lock()
+			s[of.ID].kill = h.Close
+			s[of.ID].mu.Unlock()
 			return &interop.EndpointOptions{Transport: ours}
 		},
 	}}}
