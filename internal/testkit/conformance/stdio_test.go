@@ -142,6 +142,7 @@ func (p *pipe) send(method string, params map[string]json.RawMessage) json.RawMe
 	}
 	body, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": p.ids, "method": method, "params": params})
 	fmt.Fprintf(p.w, "%s\n", body)
+	var asked []string // at once, and so in any order
 	for {
 		line, err := p.r.ReadBytes('\n')
 		if err != nil {
@@ -158,7 +159,14 @@ func (p *pipe) send(method string, params map[string]json.RawMessage) json.RawMe
 		if strings.HasSuffix(m.Method, "/list_changed") || m.Method == "notifications/resources/updated" {
 			continue // it comes whenever it does
 		}
+		if m.Method == "" || m.ID == nil {
+			slices.Sort(asked)
+			p.heard.WriteString(strings.Join(asked, ""))
+			asked = nil
+		}
 		switch {
+		case m.Method != "" && m.ID != nil:
+			asked = append(asked, fmt.Sprintf("< %s %s\n", m.Method, stable(m.Params)))
 		case m.Method != "":
 			fmt.Fprintf(&p.heard, "< %s %s\n", m.Method, stable(m.Params))
 		case m.Error != nil:
