@@ -53,6 +53,7 @@ func asker() *mcp.Server {
 	}
 	add("tools-call-sampling", func(in map[string]any) mcp.InputRequest {
 		text := &mcp.TextContent{Text: fmt.Sprint(in["prompt"])}
+		//lint:ignore SA1019 sampling is deprecated, and there for as long as its peers are
 		return &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user", Content: text}}, MaxTokens: 100}
 	})
 	form := func(scenario, schema string) {
