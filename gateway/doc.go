@@ -40,5 +40,11 @@
 // # Questions
 //
 // What a server asks its client (elicitation, sampling, roots) reaches the client whose
-// request the server handles, in that client's own era. The four pairings are in relay.go.
+// request the server handles, in that client's own era, and it is never asked what it has not
+// declared. The four pairings are in relay.go. A call of a modern client's that a legacy server asks in is
+// parked for Options.ParkedWait, and its connection with it; what it is resumed with, a modern server's
+// requestState and the ids of tasks are sealed: for one principal, one request and one server.
+//
+// On a view of several servers an elicitation's message begins with "[SERVER] ", and the _meta of every question
+// has the server's id as com.indusagi/server.
 package gateway
