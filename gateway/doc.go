@@ -37,6 +37,16 @@
 // listed is kept until it says that it changed, or its ttlMs is over; where it says neither,
 // it is asked each time. A list with a private part is each principal's own.
 //
+// # Changes
+//
+// Updates of a resource reach the clients that asked for them (resources/subscribe, or
+// subscriptions/listen), in their own era and whatever their server's is; a server has one
+// subscription to a resource, however many clients hold it. A connection that was lost is made
+// again with its subscriptions, and each client is then sent one update of each, because nothing
+// is replayed. A list that has changed is told of to all clients of the views that have its
+// server, once for changes that come close together, and ever less often while a server changes
+// it all the time.
+//
 // # Questions
 //
 // What a server asks its client (elicitation, sampling, roots) reaches the client whose

@@ -21,6 +21,12 @@
 // belongs to this hop is ours: ids, tool names, resultType, ttlMs, cacheScope,
 // progress tokens, and the keys of _meta under io.modelcontextprotocol/.
 //
+// # Changes
+//
+// A client that reads slowly holds nobody up. What has changed (a list, or a resource that it
+// subscribed to) waits for it once, however often it changes, and is not lost; of other
+// notifications a bounded number waits.
+//
 // # Faults
 //
 // A tool that failed is a result whose isError is true. So is a server that

@@ -72,6 +72,11 @@
 // holds, a port or a lock, fails once, and comes up when the other one has gone, while
 // calls wait for it (docs/adr/0007).
 //
+// # Subscriptions
+//
+// [Fleet.Subscribe] reports updates of a server's resource across its connections: each is one
+// subscription at the server, whoever holds it. FleetOptions.Notify reports changed lists.
+//
 // # Faults
 //
 // Every failure is a [*Fault] of one of six kinds, which say where it happened:

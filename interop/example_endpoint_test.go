@@ -158,3 +158,36 @@ func ExampleEndpoint_Status() {
 	// Output:
 	// weather ready 2026-07-28 1 <nil>
 }
+
+func ExampleFleet_Subscribe() {
+	none := func(context.Context, *mcp.SubscribeRequest) error { return nil }
+	board := mcp.NewServer(&mcp.Implementation{Name: "board", Version: "1"}, &mcp.ServerOptions{
+		SubscribeHandler: none, UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	board.AddResource(&mcp.Resource{URI: "news:today", Name: "today"}, nil)
+	client, server := mcp.NewInMemoryTransports()
+	if _, err := board.Connect(context.Background(), server, nil); err != nil {
+		log.Fatal(err)
+	}
+	fleet := interop.NewFleet(&interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions {
+		return &interop.EndpointOptions{Transport: client}
+	}})
+	defer fleet.Close()
+	fleet.Apply([]interop.Server{{ID: "board", Era: interop.Legacy}})
+
+	updates := make(chan interop.Message, 1)
+	if err := fleet.Settle(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	stop, err := fleet.Subscribe(context.Background(), "board", "news:today", "", func(m interop.Message) { updates <- m })
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer stop()
+	if err := board.ResourceUpdated(context.Background(), &mcp.ResourceUpdatedNotificationParams{URI: "news:today"}); err != nil {
+		log.Fatal(err)
+	}
+	m := <-updates
+	fmt.Println(m.Method, string(m.Params))
+	// Output: notifications/resources/updated {"uri":"news:today"}
+}

@@ -24,6 +24,8 @@ const (
 	maxUpdate = 64 << 10
 	// maxWholes bounds of how many resources one may be a part.
 	maxWholes = 64
+	// subscribeWait bounds the wait for the server's agreement.
+	subscribeWait = 30 * time.Second
 	// unsubscribeWait bounds resources/unsubscribe, which nobody waits for.
 	unsubscribeWait = 5 * time.Second
 )
@@ -38,7 +40,7 @@ const (
 // a part of the resource (file:///d/x for file:///d). It is called from several goroutines, must
 // not block, and must not call stop; a call that is under way when stop is called may still be.
 //
-// ctx bounds nothing but the wait for the server's agreement. A server without the
+// ctx bounds nothing but the wait for the server's agreement, of half a minute at most. A server without the
 // capability is an [*RPCError] with [CodeMethodNotFound]; other failures are those of [Fleet.Request].
 func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbox.Principal, updated func(Message)) (stop func(), err error) {
 	if err := ctx.Err(); err != nil {
@@ -49,11 +51,15 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 	if err != nil {
 		return nil, err
 	}
+	late := time.NewTimer(subscribeWait)
+	defer late.Stop()
 	select {
 	case <-s.answered:
 		err = s.err
 	case <-ctx.Done():
 		err = ctx.Err()
+	case <-late.C:
+		err = NewFault(Timeout, server, fmt.Sprintf("%s: no answer within %v", protocol.MethodSubscribe, subscribeWait), nil)
 	}
 	if err != nil {
 		f.subscriptions.leave(s, h)

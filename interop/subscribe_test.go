@@ -29,12 +29,16 @@ type bulletin struct {
 func newBulletin() *bulletin {
 	b := &bulletin{subscribed: make(chan string, 100), unsubscribed: make(chan string, 100)}
 	b.Server = mcp.NewServer(&mcp.Implementation{Name: "b", Version: "1"}, &mcp.ServerOptions{
-		SubscribeHandler: func(_ context.Context, r *mcp.SubscribeRequest) error {
+		SubscribeHandler: func(ctx context.Context, r *mcp.SubscribeRequest) error {
 			if r.Params.URI == b.refuse {
 				return errors.New("no such bulletin")
 			}
-			b.subscribed <- r.Params.URI
-			return nil
+			select {
+			case b.subscribed <- r.Params.URI:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		},
 		UnsubscribeHandler: func(_ context.Context, r *mcp.UnsubscribeRequest) error {
 			b.unsubscribed <- r.Params.URI
@@ -285,4 +289,22 @@ func TestListsAreFollowedAfterASubscriptionHasEnded(t *testing.T) {
 		f.Close()
 		b.drop()
 	})
+}
+
+// A server that does not answer is waited for no longer than half a minute.
+func TestASubscriptionThatIsNotAnswered(t *testing.T) {
+	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBulletin()
+			b.subscribed = nil // its handler blocks
+			f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
+			begun := time.Now()
+			_, err := f.Subscribe(t.Context(), "a", "news:1", "", func(interop.Message) {})
+			if !errors.Is(err, interop.Timeout) || time.Since(begun) != 30*time.Second {
+				t.Errorf("%s: %v after %v", era, err, time.Since(begun))
+			}
+			f.Close()
+			b.drop()
+		})
+	}
 }
