@@ -3,8 +3,8 @@
 //
 // A [Token] says what it is for: kind, the replica that made it, the principal it was
 // given to, when it expires, the digest of the request that it belongs to, and the bytes
-// that it carries. [Keys.Open] refuses whatever does not fit. A token that may be used
-// once is asked of a [Once] as well.
+// that it carries. [Keys.Open] refuses whatever does not fit. That one is used once is for
+// to whoever keeps what it stands for, such as the call that waits.
 //
 //	keys := sealed.Random() // or NewKeys, or KeyFile
 //	s := keys.Seal(sealed.Token{Kind: sealed.RequestState, Principal: "alice", Expires: soon, Digest: sum, Data: state})
@@ -21,5 +21,5 @@
 //
 // # Concurrency
 //
-// Keys and Once may be used from any goroutine.
+// Keys may be used from any goroutine.
 package sealed

@@ -32,8 +32,6 @@ type Token struct {
 	Digest [sha256.Size]byte
 	// Data is what it carries.
 	Data []byte
-
-	nonce [nonceSize]byte // of an opened one: no two have the same
 }
 
 // Why a token is refused. The texts are fit for the client that sent it.
@@ -43,7 +41,6 @@ var (
 	ErrPrincipal = errors.New("the token was given to somebody else")
 	ErrRequest   = errors.New("the token belongs to another request")
 	ErrExpired   = errors.New("the token has expired")
-	ErrUsed      = errors.New("the token has been used")
 )
 
 // Digest is that of a request's parts: its method, and what of its params must stay. No
