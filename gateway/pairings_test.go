@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 roots and sampling are deprecated, and there for as long as their peers are
+
 package gateway_test
 
 import (
