@@ -3,7 +3,7 @@
 //
 // A [Token] says what it is for: kind, the replica that made it, the principal it was
 // given to, when it expires, the digest of the request that it belongs to, and the bytes
-// that it carries. [Keys.Open] refuses whatever does not fit. That one is used once is for
+// that it carries. [Keys.Open] refuses whatever does not fit. Whether one was used before is known
 // to whoever keeps what it stands for, such as the call that waits.
 //
 //	keys := sealed.Random() // or NewKeys, or KeyFile
