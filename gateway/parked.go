@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -70,6 +71,9 @@ type exchanges struct {
 func newExchanges(keys *sealed.Keys, o *Options) *exchanges {
 	all := &exchanges{keys: keys, most: o.MaxParked, each: o.MaxClientParked, expiry: o.ParkedWait,
 		parked: map[uint64]*exchange{}, of: map[toolbox.Principal]int{}}
+	var first [8]byte // states outlive a gateway whose keys are kept, and name none of another's calls
+	_, _ = rand.Read(first[:])
+	all.lastID.Store(binary.BigEndian.Uint64(first[:]))
 	if all.most == 0 {
 		all.most = defaultMaxParked
 	}
@@ -287,7 +291,7 @@ func (all *exchanges) resume(ctx context.Context, m interop.Message, t sealed.To
 	all.mu.Lock()
 	x := all.parked[id]
 	all.mu.Unlock()
-	if x == nil {
+	if x == nil || x.caller != m.Caller || x.digest != t.Digest {
 		return nil, errNotParked
 	}
 	answers, err := x.unpark(round, m.Params, back)

@@ -144,6 +144,33 @@ func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 	})
 }
 
+// A state of before a restart, or of another gateway with the same key, names no call that waits here: not by chance
+// either, as where the ids of both began anew.
+func TestAStateOfAnotherRunNamesNoCallOfThisOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before := newRig(t, Options{}, asking("who?"))
+		before.who = "eve"
+		theirs := before.must(before.send(t.Context(), ""))
+		before.all.close()
+
+		r := newRig(t, Options{}, asking("who?"))
+		defer r.all.close()
+		r.all.keys = before.all.keys
+		if r.all.lastID.Load() == before.all.lastID.Load() {
+			t.Error("two runs number their calls alike")
+		}
+		r.all.lastID.Store(before.all.lastID.Load() - 1)
+		ours := r.must(r.send(t.Context(), ""))
+		r.who = "eve"
+		_, err := r.send(t.Context(), theirs.answer(`"elicitation-1":{"n":666}`))
+		r.refused(err, "no call waits")
+		r.who = "ann"
+		if last := r.must(r.send(t.Context(), ours.answer(`"elicitation-1":{"n":1}`))); last.Said != `{"n":1}` {
+			t.Errorf("ann got %s", last.Said)
+		}
+	})
+}
+
 func TestQuestionsAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{}, together("a", "b", "c"))
