@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
 )
 
 // What a server asks while it handles a request, by the eras of client and server:
@@ -115,7 +116,7 @@ func (g *Gateway) endpoints(others func(interop.Server) *interop.EndpointOptions
 				e = *o
 			}
 		}
-		e.Around = append(slices.Clip(e.Around), g.upstream(s.ID))
+		e.Around = append(slices.Clip(e.Around), g.upstream(s))
 		if g.opts.Tap != nil {
 			e.Tap = g.tapServer(s.ID)
 		}
@@ -123,30 +124,49 @@ func (g *Gateway) endpoints(others func(interop.Server) *interop.EndpointOptions
 	}
 }
 
+// origin is whose a sealed token is: a server's name, and what runs by that name, because after a reload
+// that may be another.
+type origin struct{ server, runs string }
+
+func originOf(s interop.Server) origin {
+	return origin{s.ID, ledger.Fingerprint(interop.Server{ID: s.ID, Transport: s.Transport, Identity: s.Identity})}
+}
+
+// seal is what a token carries of a server's own.
+func (o origin) seal(own []byte) []byte { return append([]byte(o.server+"\x00"+o.runs+"\x00"), own...) }
+
+// openOrigin undoes it.
+func openOrigin(data []byte) (of origin, own string) {
+	of.server, own, _ = strings.Cut(string(data), "\x00")
+	of.runs, own, _ = strings.Cut(own, "\x00")
+	return of, own
+}
+
 // upstream wraps what goes to a server for a client, whatever way the server was found: the state of a
 // request and the ids of tasks reach the client sealed, for it alone, and come back as they were.
-func (g *Gateway) upstream(server string) func(next interop.Peer) interop.Peer {
+func (g *Gateway) upstream(s interop.Server) func(next interop.Peer) interop.Peer {
+	of := originOf(s)
 	return func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 			c := interop.ClientOf(ctx)
-			if c == nil || server == g.opts.Transparent {
+			if c == nil || of.server == g.opts.Transparent {
 				return next(ctx, m)
 			}
-			result, err := g.passOn(ctx, c.Era, server, m, next)
+			result, err := g.passOn(ctx, c.Era, of, m, next)
 			if err != nil && ctx.Value(severalKey{}) != nil {
-				err = nameURLs(server, err)
+				err = nameURLs(of.server, err)
 			}
 			return result, err
 		}
 	}
 }
 
-func (g *Gateway) passOn(ctx context.Context, era interop.Era, server string, m interop.Message, next interop.Peer) (json.RawMessage, error) {
+func (g *Gateway) passOn(ctx context.Context, era interop.Era, of origin, m interop.Message, next interop.Peer) (json.RawMessage, error) {
 	switch {
 	case isTask(m.Method):
-		return g.upstreamTask(ctx, server, m, next)
+		return g.upstreamTask(ctx, of, m, next)
 	case era == interop.Modern && protocol.MayRequireInput(m.Method):
-		return g.upstreamAsking(ctx, server, m, next)
+		return g.upstreamAsking(ctx, of, m, next)
 	}
 	result, err := next(ctx, m)
 	if err != nil || era == interop.Modern || m.Method != protocol.MethodToolsCall || !bytes.Contains(m.Params, []byte(`"task"`)) {
@@ -154,16 +174,16 @@ func (g *Gateway) passOn(ctx context.Context, era interop.Era, server string, m 
 	}
 	if _, wanted := wire.Lookup(m.Params, "task"); wanted {
 		if _, created := wire.Lookup(result, "task"); created {
-			return g.sealCreated(server, m, result, "task", "taskId")
+			return g.sealCreated(of, m, result, "task", "taskId")
 		}
 	}
 	return result, nil
 }
 
 // upstreamAsking passes on a modern client's request whose result may ask, or be a task.
-func (g *Gateway) upstreamAsking(ctx context.Context, server string, m interop.Message, next interop.Peer) (json.RawMessage, error) {
+func (g *Gateway) upstreamAsking(ctx context.Context, of origin, m interop.Message, next interop.Peer) (json.RawMessage, error) {
 	var err error
-	if m.Params, err = g.openState(server, m); err != nil {
+	if m.Params, err = g.openState(of, m); err != nil {
 		return nil, err
 	}
 	result, err := next(ctx, m)
@@ -172,9 +192,9 @@ func (g *Gateway) upstreamAsking(ctx context.Context, server string, m interop.M
 	}
 	switch kind, _ := protocol.LookupString(result, "resultType"); kind {
 	case "input_required":
-		return g.sealState(ctx, server, m, result)
+		return g.sealState(ctx, of, m, result)
 	case "task":
-		return g.sealCreated(server, m, result, "taskId")
+		return g.sealCreated(of, m, result, "taskId")
 	}
 	return result, nil
 }
@@ -190,7 +210,7 @@ func mayBeTyped(result json.RawMessage) bool {
 }
 
 // openState is the params of a request with the server's own state.
-func (g *Gateway) openState(server string, m interop.Message) (json.RawMessage, error) {
+func (g *Gateway) openState(of origin, m interop.Message) (json.RawMessage, error) {
 	state, err := protocol.OneMember(m.Params, "requestState")
 	if err != nil {
 		return nil, badState(err)
@@ -203,32 +223,32 @@ func (g *Gateway) openState(server string, m interop.Message) (json.RawMessage, 
 	if err != nil {
 		return nil, badState(err)
 	}
-	owner, own, _ := strings.Cut(string(t.Data), "\x00")
-	if owner != server {
+	owner, own := openOrigin(t.Data)
+	if owner != of {
 		return nil, badState(errors.New("another server has this name now; send the request again without it"))
 	}
 	return wire.Rewrite(m.Params, wire.Edit{Key: "requestState", Value: json.RawMessage(own)})
 }
 
 // sealState is a server's input_required for its client.
-func (g *Gateway) sealState(ctx context.Context, server string, m interop.Message, result json.RawMessage) (json.RawMessage, error) {
+func (g *Gateway) sealState(ctx context.Context, of origin, m interop.Message, result json.RawMessage) (json.RawMessage, error) {
 	var edits []wire.Edit
 	if state, ok := wire.Lookup(result, "requestState"); ok {
 		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.exchanges.keys.Seal(sealed.Token{
 			Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m), Expires: time.Now().Add(stateTime),
-			Data: append([]byte(server+"\x00"), state...),
+			Data: of.seal(state),
 		}))})
 	}
 	if requests, ok := wire.Lookup(result, "inputRequests"); ok && ctx.Value(severalKey{}) != nil {
-		named, err := nameRequests(server, requests)
+		named, err := nameRequests(of.server, requests)
 		if err != nil {
-			return nil, interop.NewFault(interop.Protocol, server, m.Method, err)
+			return nil, interop.NewFault(interop.Protocol, of.server, m.Method, err)
 		}
 		edits = append(edits, wire.Edit{Key: "inputRequests", Value: named})
 	}
 	out, err := wire.Rewrite(result, edits...)
 	if err != nil { // a member stands twice
-		return nil, interop.NewFault(interop.Protocol, server, m.Method, err)
+		return nil, interop.NewFault(interop.Protocol, of.server, m.Method, err)
 	}
 	return out, nil
 }

@@ -22,6 +22,7 @@ type seam struct {
 	era    interop.Era
 	who    toolbox.Principal
 	server string
+	url    string
 	got    string
 	result string
 	err    error
@@ -39,7 +40,7 @@ func (s *seam) do(ctx context.Context, method, params string) (json.RawMessage, 
 		return json.RawMessage(s.result), s.err
 	}
 	ctx = interop.WithClient(ctx, &interop.Client{Era: s.era})
-	return s.g.upstream(s.server)(next)(ctx, interop.Message{Method: method, Params: json.RawMessage(params), Caller: s.who})
+	return s.g.upstream(interop.Server{ID: s.server, Transport: interop.HTTP{URL: s.url}})(next)(ctx, interop.Message{Method: method, Params: json.RawMessage(params), Caller: s.who})
 }
 
 // refused checks that a request was, before the server got it.
@@ -72,7 +73,9 @@ func TestAServersStateComesBackAsItWas(t *testing.T) {
 	s.refused("prompts/get", retry("9007199254740993"), "another request")
 	s.server = "other"
 	s.refused("tools/call", retry("9007199254740993"), "another server")
-	s.server, s.who = "git", "eve"
+	s.server, s.url = "git", "http://other.example"
+	s.refused("tools/call", retry("9007199254740993"), "another server")
+	s.url, s.who = "", "eve"
 	s.refused("tools/call", retry("9007199254740993"), "somebody else")
 	s.who = "ann"
 	s.refused("tools/call", strings.Replace(retry("9007199254740993"), string(state), own, 1), "not made here")
@@ -152,7 +155,9 @@ func TestTaskIDsAreSealed(t *testing.T) {
 		s.refused(test.method, `{"taskId":"`+id+`","TaskId":"T-2"}`, "no taskId")
 		s.server = "other"
 		s.refused(test.method, params, "no task of this server")
-		s.server, s.who = "git", "eve"
+		s.server, s.url = "git", "http://other.example"
+		s.refused(test.method, params, "no task of this server")
+		s.url, s.who = "", "eve"
 		s.refused(test.method, params, "somebody else")
 	}
 }

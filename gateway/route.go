@@ -42,14 +42,14 @@ func (v *view) route(ctx context.Context, row *methodRow, m interop.Message) (js
 	case byRef:
 		return v.complete(ctx, m)
 	case byTask:
-		server, _, err := v.gateway.taskOwner(m)
-		if err == nil && !v.scope.has(server) {
+		of, _, err := v.gateway.taskOwner(m)
+		if err == nil && !v.scope.has(of.server) {
 			err = invalidParams(m, "the server that has this task is not in this view")
 		}
 		if err != nil {
 			return nil, err
 		}
-		return v.ask(ctx, server, m)
+		return v.ask(ctx, of.server, m)
 	}
 	return nil, methodNotFound(m)
 }

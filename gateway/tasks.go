@@ -25,32 +25,32 @@ import (
 func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 // sealTask is the id of a server's task for its client. It is good for as long as the server keeps the task.
-func (g *Gateway) sealTask(server string, caller toolbox.Principal, own string) string {
-	return g.exchanges.keys.Seal(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: []byte(server + "\x00" + own)})
+func (g *Gateway) sealTask(of origin, caller toolbox.Principal, own string) string {
+	return g.exchanges.keys.Seal(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: of.seal([]byte(own))})
 }
 
 // taskOwner is the server that has the task of a request, and its id there.
-func (g *Gateway) taskOwner(m interop.Message) (server, own string, err error) {
+func (g *Gateway) taskOwner(m interop.Message) (of origin, own string, err error) {
 	raw, err := protocol.OneMember(m.Params, "taskId")
 	id, ok := wire.Unquote(raw)
 	if err != nil || !ok {
-		return "", "", &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": no taskId, or not one"}
+		return origin{}, "", &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": no taskId, or not one"}
 	}
 	t, err := g.exchanges.keys.Open(id, sealed.Want{Kind: sealed.Task, Principal: string(m.Caller)})
 	if err != nil {
-		return "", "", &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": no task has this taskId: " + err.Error()}
+		return origin{}, "", &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": no task has this taskId: " + err.Error()}
 	}
-	server, own, _ = strings.Cut(string(t.Data), "\x00")
-	return server, own, nil
+	of, own = openOrigin(t.Data)
+	return of, own, nil
 }
 
 // upstreamTask passes on a request about a task.
-func (g *Gateway) upstreamTask(ctx context.Context, server string, m interop.Message, next interop.Peer) (json.RawMessage, error) {
+func (g *Gateway) upstreamTask(ctx context.Context, of origin, m interop.Message, next interop.Peer) (json.RawMessage, error) {
 	if m.Method == "tasks/list" {
 		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
 	}
 	owner, own, err := g.taskOwner(m)
-	if err == nil && owner != server {
+	if err == nil && owner != of {
 		err = &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": no task of this server has this taskId"}
 	}
 	if err != nil {
@@ -76,35 +76,35 @@ func (g *Gateway) upstreamTask(ctx context.Context, server string, m interop.Mes
 		}
 	}
 	if requests, ok := wire.Lookup(result, "inputRequests"); ok && err == nil && ctx.Value(severalKey{}) != nil {
-		requests, err = nameRequests(server, requests)
+		requests, err = nameRequests(of.server, requests)
 		edits = append(edits, wire.Edit{Key: "inputRequests", Value: requests})
 	}
 	if err == nil {
 		result, err = wire.Rewrite(result, edits...)
 	}
 	if err != nil {
-		return nil, interop.NewFault(interop.Protocol, server, m.Method, err)
+		return nil, interop.NewFault(interop.Protocol, of.server, m.Method, err)
 	}
 	return result, nil
 }
 
 // sealCreated is the result of a call that has become a task.
-func (g *Gateway) sealCreated(server string, m interop.Message, result json.RawMessage, path ...string) (json.RawMessage, error) {
-	out, err := g.sealAt(server, m.Caller, result, path)
+func (g *Gateway) sealCreated(of origin, m interop.Message, result json.RawMessage, path ...string) (json.RawMessage, error) {
+	out, err := g.sealAt(of, m.Caller, result, path)
 	if err != nil {
-		return nil, interop.NewFault(interop.Protocol, server, m.Method, err)
+		return nil, interop.NewFault(interop.Protocol, of.server, m.Method, err)
 	}
 	return out, nil
 }
 
 // sealAt seals the id at a path of keys.
-func (g *Gateway) sealAt(server string, caller toolbox.Principal, obj json.RawMessage, path []string) (json.RawMessage, error) {
+func (g *Gateway) sealAt(of origin, caller toolbox.Principal, obj json.RawMessage, path []string) (json.RawMessage, error) {
 	value, ok := wire.Lookup(obj, path[0])
 	if !ok {
 		return nil, errors.New("the task has no " + path[0])
 	}
 	if len(path) > 1 {
-		inner, err := g.sealAt(server, caller, value, path[1:])
+		inner, err := g.sealAt(of, caller, value, path[1:])
 		if err != nil {
 			return nil, err
 		}
@@ -114,5 +114,5 @@ func (g *Gateway) sealAt(server string, caller toolbox.Principal, obj json.RawMe
 	if !ok {
 		return nil, errors.New("the task's " + path[0] + " is no string")
 	}
-	return wire.Rewrite(obj, wire.Edit{Key: path[0], Value: wire.Quote(g.sealTask(server, caller, own))})
+	return wire.Rewrite(obj, wire.Edit{Key: path[0], Value: wire.Quote(g.sealTask(of, caller, own))})
 }
