@@ -64,8 +64,12 @@ func (v *view) updateOf(of ownName, called string, caller toolbox.Principal, par
 		case called != of.own:
 			return ownedURI(of.server, uri)
 		}
-		if name, ok := v.merged(context.Background(), v.gateway.table["resources/list"], caller, false).names[ownName{of.server, uri}]; ok {
+		list := v.merged(context.Background(), v.gateway.table["resources/list"], caller, false)
+		if name, ok := list.names[ownName{of.server, uri}]; ok {
 			return name
+		}
+		if other, ok := list.byName[uri]; ok && other.server != of.server {
+			return ownedURI(of.server, uri)
 		}
 		return uri
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -391,6 +392,10 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 			agreed()
 		case from.Method == protocol.NoteResourceUpdated:
 			if m := e.receivedFrom(from); e.discreet(&m) {
+				uri, _ := protocol.LookupString(m.Params, "uri")
+				if !slices.Contains(wholes(uri), s.uri) { // nobody asked for that one
+					m = s.plain()
+				}
 				s.updated(m)
 			}
 		default:
