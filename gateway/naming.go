@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -65,12 +66,21 @@ func nameServer(server, method string, params json.RawMessage) (json.RawMessage,
 	}
 	edits := []wire.Edit{{Key: "_meta", Value: meta}}
 	if method == askElicit {
-		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(strings.TrimRight("["+server+"] "+message, " "))})
+		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(strings.TrimRight("["+server+"] "+strings.Map(legible, message), " "))})
 	}
 	if params, err = wire.Rewrite(params, edits...); err != nil {
 		return nil, err
 	}
 	return nameElicitation(server, params), nil
+}
+
+// legible drops what could write over the name at the beginning of a message, or turn it about: control
+// characters but for tabs and line feeds, and those of bidirectional text.
+func legible(r rune) rune {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+		return -1
+	}
+	return r
 }
 
 // nameElicitation is params whose elicitationId no other server can name.
@@ -124,9 +134,15 @@ func nameRequests(server string, requests json.RawMessage) (json.RawMessage, err
 	}
 	out := []byte{'{'}
 	for i, m := range members {
-		method, _ := wire.Lookup(m.Value, "method")
+		method, err := protocol.OneMember(m.Value, "method")
+		if err != nil {
+			return nil, err
+		}
 		name, _ := wire.Unquote(method)
-		params, _ := wire.Lookup(m.Value, "params")
+		params, err := protocol.OneMember(m.Value, "params")
+		if err != nil {
+			return nil, err
+		}
 		if params, err = nameServer(server, name, params); err != nil {
 			return nil, err
 		}

@@ -177,6 +177,7 @@ func TestQuestionsNameTheirServer(t *testing.T) {
 		{"elicitation/create", `{"mode":"url","_meta":{"com.indusagi/server":"hub","a":1}}`, `{"mode":"url","_meta":{"com.indusagi/server":"git","a":1},"message":"[git]"}`},
 		{"elicitation/create", `{"message":7,"_meta":null}`, `{"message":"[git]","_meta":{"com.indusagi/server":"git"}}`},
 		{"elicitation/create", `{"message":"m","elicitationId":"e"}`, `{"message":"[git] m","elicitationId":"git/e","_meta":{"com.indusagi/server":"git"}}`},
+		{"elicitation/create", `{"message":"\r\u001b[2K\u202e[hub]\n\tgive"}`, `{"message":"[git] [2K[hub]\n\tgive","_meta":{"com.indusagi/server":"git"}}`},
 		{"sampling/createMessage", `{"messages":[]}`, `{"messages":[],"_meta":{"com.indusagi/server":"git"}}`},
 		{"roots/list", ``, `{"_meta":{"com.indusagi/server":"git"}}`},
 		{"elicitation/create", `{"message":"a","Message":"[hub] b"}`, ""},
@@ -198,6 +199,21 @@ func TestQuestionsOfAResultNameTheirServer(t *testing.T) {
 		`"b":{"method":"roots/list","params":{"_meta":{"com.indusagi/server":"git"}}}}}`
 	if err != nil || string(out) != want {
 		t.Errorf("%s, %v, want\n%s", out, err, want)
+	}
+}
+
+// What a client might read as another question is none: it would not have the server's name.
+func TestAQuestionOfTwoMeaningsIsNotAsked(t *testing.T) {
+	s := newSeam(t)
+	for _, q := range []string{
+		`"method":"roots/list","Method":"elicitation/create","params":{"message":"[hub] m"}`,
+		`"method":"elicitation/create","method":"roots/list","params":{"message":"[hub] m"}`,
+		`"method":"elicitation/create","params":{"message":"m"},"Params":{"message":"[hub] m"}`,
+	} {
+		s.result = `{"resultType":"input_required","inputRequests":{"a":{` + q + `}}}`
+		if out, err := s.do(context.WithValue(t.Context(), severalKey{}, true), "tools/call", `{"name":"t"}`); err == nil {
+			t.Errorf("%s became %s", q, out)
+		}
 	}
 }
 

@@ -165,8 +165,14 @@ func readQuestions(result, capabilities json.RawMessage) (asked []inputRequest, 
 	}
 	for i := range members {
 		q := inputRequest{key: members[i].Key}
-		q.method, _ = protocol.LookupString(members[i].Value, "method")
-		q.params, _ = wire.Lookup(members[i].Value, "params")
+		method, err := protocol.OneMember(members[i].Value, "method")
+		if err == nil {
+			q.method, _ = wire.Unquote(method)
+			q.params, err = protocol.OneMember(members[i].Value, "params")
+		}
+		if err != nil { // what is checked here could be another question to its client
+			return nil, nil, &conn.ProtocolError{What: "inputRequests of two meanings", Cause: err}
+		}
 		if err := protocol.MayAsk(capabilities, q.method, q.params); err != nil {
 			return nil, nil, &conn.ProtocolError{What: "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare", Cause: err}
 		}
