@@ -87,10 +87,11 @@ func (v *view) merge(row *methodRow, parts []part) *merged {
 	for _, p := range parts {
 		seen := map[string]bool{}
 		for _, raw := range p.rows {
-			own, ok := protocol.LookupString(raw, row.id)
+			id, err := protocol.OneMember(raw, row.id)
+			own, ok := wire.Unquote(id)
 			switch {
-			case !ok || !utf8.Valid(raw):
-				v.gateway.note(p.server, fmt.Sprintf("%s: a row has no %s, or is not UTF-8: it is left out", row.name, row.id))
+			case err != nil || !ok || !utf8.Valid(raw):
+				v.gateway.note(p.server, fmt.Sprintf("%s: a row has no %s, or two, or is not UTF-8: it is left out", row.name, row.id))
 				continue
 			case seen[own]:
 				v.gateway.note(p.server, fmt.Sprintf("%s: %q is there twice: the first one stands", row.name, protocol.Printable(own, 80)))

@@ -217,6 +217,24 @@ func TestNoServerSpeaksForAnother(t *testing.T) {
 			t.Errorf("%s: %s, not %s", uris[i], got.Result, has)
 		}
 	}
+	for _, gone := range []string{"indus://c/x:1", "ui://c/form", "ui://form", "skill://c/SKILL.md"} { // nor for one that is not here any more
+		if got := ask(t, g, "/mcp", "resources/read", fmt.Sprintf(`{"uri":%q}`, gone)); got.Error == nil {
+			t.Errorf("%s: %s", gone, got.Result)
+		}
+	}
+	for link, want := range map[string]string{
+		`"uri":"ui://b/form"`:                     `"uri":"ui://a/b/form"`,
+		`"uri":"\u0075i://b/form"`:                `"uri":"ui://a/b/form"`,
+		`"uri":"x:2","\u0075ri":"ui://b/form"`:    `"uri":"x:2","\u0075ri":"ui://a/b/form"`,
+		`"uri":"ui://p","uri":"ui://b/form"`:      `"uri":"ui://a/p","uri":"ui://a/b/form"`,
+		`"uri":"x:2","URI":"indus:\/\/b\/x:1"`:    `"uri":"x:2","URI":"indus://a/indus://b/x:1"`,
+		`"text":"\u00e9","uri":"x:2","a":"ui://"`: `"text":"\u00e9","uri":"x:2","a":"ui://"`,
+	} {
+		s["a"].answers["resources/read"] = says(`{"contents":[{` + link + `}]}`)
+		if got := ask(t, g, "/mcp", "resources/read", `{"uri":"ui://a/b/form"}`); !strings.Contains(string(got.Result), `[{`+want+`}]`) {
+			t.Errorf("%s became %s", link, got.Result)
+		}
+	}
 }
 
 // giveUp is how long an event may take before a test fails. A test that passes never waits for it.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -10,7 +11,7 @@ import (
 )
 
 // editStrings is raw with the strings at a path replaced by what edit makes of them; raw itself where
-// nothing is. What is of another shape, or ambiguous because a key stands twice, stays as it is.
+// nothing is. What is of another shape stays as it is; where a key stands twice, or in another case, each is edited.
 func editStrings(raw json.RawMessage, path []string, edit func(string) string) json.RawMessage {
 	if len(path) == 0 {
 		s, ok := wire.Unquote(raw)
@@ -32,19 +33,27 @@ func editStrings(raw json.RawMessage, path []string, edit func(string) string) j
 	if path[0] == eachOf { // one in the place of an array
 		return editStrings(raw, path[1:], edit)
 	}
-	value, ok := wire.Lookup(raw, path[0])
-	if !ok {
-		return raw
-	}
-	edited := editStrings(value, path[1:], edit)
-	if len(edited) == len(value) && &edited[0] == &value[0] {
-		return raw
-	}
-	out, err := wire.Rewrite(raw, wire.Edit{Key: path[0], Value: edited})
+	members, err := wire.Members(raw)
 	if err != nil {
 		return raw
 	}
-	return out
+	var out []byte
+	from := 0
+	for i := range members { // all that one client or another takes for the one
+		m := &members[i]
+		if !strings.EqualFold(m.Key, path[0]) {
+			continue
+		}
+		edited := editStrings(m.Value, path[1:], edit)
+		if len(edited) != len(m.Value) || &edited[0] != &m.Value[0] {
+			out = append(append(out, raw[from:m.End-len(m.Value)]...), edited...)
+			from = m.End
+		}
+	}
+	if from == 0 {
+		return raw
+	}
+	return append(out, raw[from:]...)
 }
 
 // oneMember is the value of a key of a request's params that says whom it concerns, and says it once.

@@ -119,7 +119,8 @@ func (v *view) fit(row *methodRow, of ownName, called string, caller toolbox.Pri
 
 // mayLink reports whether a result may have URIs that are others in the view.
 func (v *view) mayLink(raw json.RawMessage) bool {
-	return v.collide.Load() || bytes.Contains(raw, []byte(`"ui:`)) || bytes.Contains(raw, []byte(`"skill:`)) || bytes.Contains(raw, []byte(`"indus:`))
+	return v.collide.Load() || bytes.Contains(raw, []byte(`"ui:`)) || bytes.Contains(raw, []byte(`"skill:`)) || bytes.Contains(raw, []byte(`"indus:`)) ||
+		bytes.Contains(raw, []byte(`\u00`)) // of which any letter may be written so
 }
 
 // readURI asks the owner of a URI.
@@ -168,6 +169,9 @@ func (v *view) ownersOf(ctx context.Context, row *methodRow, caller toolbox.Prin
 	}
 	if of, ok := splitURI(uri, v.isServer); ok {
 		return []ownName{of}
+	}
+	if isOwned(uri) { // of a server that is not here; no other answers in its name
+		return nil
 	}
 	if of, ok := known("resources/list", false); ok {
 		return []ownName{of}

@@ -117,7 +117,7 @@ func (t *shownTools) mounted(name string) string {
 
 // linked is a tool's row with the form that its page has in the view; nil: it stays.
 func (t *shownTools) linked(d *toolbox.Descriptor) json.RawMessage {
-	if t.scope.single() != "" || !bytes.Contains(d.Wire.JSON, []byte(`resourceUri`)) {
+	if t.scope.single() != "" {
 		return nil
 	}
 	row := d.Wire.JSON
