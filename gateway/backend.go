@@ -29,7 +29,7 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 		return v.discover(ctx, m), nil
 	case isNote(m.Method):
 		return nil, nil
-	case v.exact && row != nil:
+	case v.exact && row != nil && (row.does != fromTools || !v.gateway.restricts(v.scope.single())):
 		return v.ask(ctx, v.scope.single(), m)
 	case row == nil || row.era != "" && row.era != m.Era || row.does != fromTools && !v.offers(row):
 		return v.unlisted(ctx, m)
@@ -39,6 +39,17 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 		return v.list(ctx, row, m)
 	}
 	return v.route(ctx, row, m)
+}
+
+// restricts reports whether a server's configuration decides which of its tools there are: what has changed since it was
+// approved is held back, or tools are left out. Those are guarded wherever they are shown, in a transparent view too.
+func (g *Gateway) restricts(server string) bool {
+	for _, s := range g.attached.Fleet.Servers() {
+		if s.ID == server {
+			return s.Changes.Guards() || s.Tools.Allow != nil || len(s.Tools.Deny) > 0
+		}
+	}
+	return true // nothing is known of it
 }
 
 // offers reports whether the view may have a method at all: a core one always, because a server may come, one

@@ -37,7 +37,8 @@ type Options struct {
 	Views map[string]View
 	// Transparent is the id of a server that is served as if the gateway were not there, by every path and on
 	// stdio: its names, capabilities, instructions and errors, its tools as it lists them, and methods that
-	// nobody here knows. What its rules deny is not called. "": all servers are served.
+	// nobody here knows. Where its configuration leaves tools out, or holds back those that have changed, they
+	// are listed and called as in its own view. "": all servers are served.
 	Transparent string
 	// Tap is shown all that goes over the gateway, from many goroutines. It must neither block nor change
 	// bytes. nil: none.

@@ -1,12 +1,16 @@
 package gateway_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
 )
 
 // A transparent server is as if nothing were between it and its clients: what it declares, what it lists however odd
@@ -21,7 +25,7 @@ func TestTransparent(t *testing.T) {
 		"prompts/list":    says(`{"prompts":[{"name":"p"},{"name":"p"}],"nextCursor":"theirs"}`),
 		"x/y":             func(m interop.Message) (string, error) { return `{"given":` + string(m.Params) + `}`, nil },
 	}}
-	g := scripts{"s": s}.open(t, gateway.Options{Transparent: "s"}, interop.Server{ID: "s", Tools: interop.ToolRules{Deny: []string{"no"}}}).Handler()
+	g := scripts{"s": s}.open(t, gateway.Options{Transparent: "s"}, interop.Server{ID: "s"}).Handler()
 	const end = `,"resultType":"complete","ttlMs":0,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"real","version":"7","x":true}}}`
 	for _, tt := range []struct{ method, params, want string }{
 		{"server/discover", `{}`, `{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"capabilities":{"tools":{},"experimental":{"x":{}},"prompts":{}},"instructions":"Read me.","ttlMs":300000,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"real","version":"7","x":true}}}`},
@@ -40,7 +44,65 @@ func TestTransparent(t *testing.T) {
 	if got := ask(t, g, "/mcp", "x/z", `{}`); got.Error == nil || got.Error.Code != -32601 || string(got.Error.Data) != `{"of":"script"}` {
 		t.Errorf("a method that it does not know: %s %+v", got.Result, got.Error)
 	}
-	if got := ask(t, g, "/mcp", "tools/call", `{"name":"no"}`); got.Error == nil && !strings.Contains(string(got.Result), "isError") || s.times("tools/call") != 1 {
-		t.Errorf("a denied tool: %s", got.Result)
+}
+
+// What a configuration keeps from clients, it keeps from those of a transparent view: neither a tool that it denies nor
+// one that changed since it was approved is listed or called.
+func TestTransparentGuards(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: map[string]func(interop.Message) (string, error){
+		"server/discover": discovers(`{"tools":{}}`),
+		"tools/list":      says(`{"tools":[{"name":"yes","inputSchema":{"type":"object"}},{"name":"no","inputSchema":{"type":"object"}}]}`),
+		"tools/call":      says(`{"content":[]}`),
+	}}
+	for _, tt := range []struct {
+		name   string
+		server interop.Server
+		policy ledger.Policy
+		listed []string
+	}{
+		{name: "denied", server: interop.Server{Tools: interop.ToolRules{Deny: []string{"no"}}}, listed: []string{"yes"}},
+		{name: "not allowed", server: interop.Server{Tools: interop.ToolRules{Allow: []string{"yes"}}}, listed: []string{"yes"}},
+		{name: "changed, and held", server: interop.Server{Changes: interop.HoldChanges}},
+		{name: "changed, and denied", server: interop.Server{Changes: interop.DenyChanges}},
+		{name: "held by the policy of all", policy: interop.HoldChanges},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.server.ID = "s"
+			o := scripts{"s": s}.options(t)
+			o.Policy = tt.policy
+			if tt.listed == nil {
+				o.Log = unreadable{} // what was approved is not known
+			}
+			g := gateway.New(t.Context(), []interop.Server{tt.server}, &gateway.Options{Transparent: "s", Ledger: o})
+			t.Cleanup(g.Close)
+			var list struct{ Tools []struct{ Name string } }
+			got := ask(t, g.Handler(), "/mcp", "tools/list", `{}`)
+			if err := json.Unmarshal(got.Result, &list); err != nil {
+				t.Fatal(err, got.Error)
+			}
+			var names []string
+			for _, tool := range list.Tools {
+				names = append(names, tool.Name)
+			}
+			if diff := cmp.Diff(tt.listed, names); diff != "" {
+				t.Error(diff)
+			}
+			before := s.times("tools/call")
+			if got := ask(t, g.Handler(), "/mcp", "tools/call", `{"name":"no"}`); got.Error == nil && !strings.Contains(string(got.Result), `"isError":true`) || s.times("tools/call") != before {
+				t.Errorf("%s %v", got.Result, got.Error)
+			}
+		})
 	}
+}
+
+// unreadable is a log of which nobody can say what was approved.
+type unreadable struct{}
+
+func (unreadable) Append(context.Context, ...ledger.Entry) ([]ledger.Entry, error) {
+	return nil, errors.New("it is lost")
+}
+
+func (unreadable) Read(context.Context, uint64) ([]ledger.Entry, error) {
+	return nil, errors.New("it is lost")
 }

@@ -142,7 +142,6 @@ Each path is a view, with clients and lists of its own:
   /mcp/@NAME    what the configuration has by that name in "views": servers and tools
                 by patterns, in a mode of --expose, with schemas shaped for a provider
 Clients that know only HTTP+SSE find the same below /sse.
-Clients that speak only HTTP+SSE find the same views at /sse, /sse/SERVER and /sse/@NAME.
 
 Which tools are live is kept in a ledger, that all processes of the user share; see
 "indus mcp log" and "indus mcp watch". What a server listed when it last ran is
