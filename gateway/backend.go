@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/protocol"
@@ -28,6 +29,7 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 	case m.Method == protocol.MethodDiscover:
 		return v.discover(ctx, m), nil
 	case isNote(m.Method):
+		v.tell(ctx, m)
 		return nil, nil
 	case v.exact && row != nil && (row.does != fromTools || !v.gateway.restricts(v.scope.single())):
 		return v.ask(ctx, v.scope.single(), m)
@@ -50,6 +52,20 @@ func (g *Gateway) restricts(server string) bool {
 		}
 	}
 	return true // nothing is known of it
+}
+
+// tellWait bounds the passing on of a notification.
+const tellWait = 5 * time.Second
+
+// tell passes on what a client says outside of any request: that its roots changed, and where the view has one server,
+// whatever it says. Servers hear it that can ask the client in its session.
+func (v *view) tell(ctx context.Context, m interop.Message) {
+	if m.Client == nil || m.Method != noteRoots && v.scope.single() == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellWait)
+	defer cancel()
+	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m)
 }
 
 // offers reports whether the view may have a method at all: a core one always, because a server may come, one

@@ -17,6 +17,7 @@ const (
 	askSampling  = "sampling/createMessage"
 	askRoots     = "roots/list"
 	noteElicited = "notifications/elicitation/complete"
+	noteRoots    = "notifications/roots/list_changed"
 )
 
 // metaServer is the member of _meta that says which server asks.
