@@ -187,8 +187,10 @@ func (l *lanes) take(key laneKey) (_ *lane, freed <-chan struct{}, _ error) {
 	for _, o := range slices.Backward(slices.Clone(l.all)) {
 		switch {
 		case o.endpoint != nil && o.endpoint.Phase().Terminal():
-			l.drop(o)
-			continue
+			if l.drop(o); o.users == 0 {
+				continue
+			}
+		case o.gone:
 		case o.key == key && (o.users == 0 || key.session != ""):
 			l.use(o)
 			return o, nil, nil
@@ -248,9 +250,7 @@ func (l *lanes) leave(o *lane) {
 	}
 	switch {
 	case o.users > 0 || l.closed:
-	case o.gone:
-		l.end(o)
-	case o.endpoint == nil || o.endpoint.Phase().Terminal():
+	case o.gone, o.endpoint == nil, o.endpoint.Phase().Terminal():
 		l.drop(o)
 	default:
 		l.closing.Add(1)
@@ -285,14 +285,15 @@ func (l *lanes) due() bool {
 	return !time.Now().Before(l.until)
 }
 
-// drop has nobody take a lane any more, and ends it when nobody uses it. Call it with mu held.
+// drop has nobody take a lane any more, and ends it when nobody uses it: until then it counts, and
+// close ends it with the others. Call it with mu held.
 func (l *lanes) drop(o *lane) {
 	o.gone = true
-	l.all = slices.DeleteFunc(l.all, func(other *lane) bool { return other == o })
 	if o.idle != nil && o.idle.Stop() {
 		l.closing.Done()
 	}
 	if o.idle = nil; o.users == 0 {
+		l.all = slices.DeleteFunc(l.all, func(other *lane) bool { return other == o })
 		l.end(o)
 	}
 }
