@@ -170,13 +170,12 @@ func (l *lanes) enter(ctx context.Context, key laneKey) (*lane, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-late:
-			return nil, NewFault(Timeout, l.member.server.ID, fmt.Sprintf("busy: %d calls of this client, in which it can be asked, are in flight there, and none ended within %v",
-				l.member.fleet.opts.Lanes, l.member.fleet.calls.wait), nil)
+			return nil, err
 		}
 	}
 }
 
-// take is a lane, or what is closed when there may be one.
+// take is a lane, or what is closed when there may be one, with the error of who does not wait so long.
 func (l *lanes) take(key laneKey) (_ *lane, freed <-chan struct{}, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,19 +200,24 @@ func (l *lanes) take(key laneKey) (_ *lane, freed <-chan struct{}, _ error) {
 			callers++
 		}
 	}
-	if key.session == "" && alike >= l.member.fleet.opts.Lanes {
-		if l.freed == nil {
-			l.freed = make(chan struct{})
-		}
-		return nil, l.freed, nil
+	if most := l.member.fleet.opts.Lanes; key.session == "" && alike >= most {
+		return l.busy("%d calls of this client, in which it can be asked, are in flight there, and none ended", most)
 	}
 	if (callers >= maxCallerLanes || len(l.all) >= maxLanes) && !l.makeRoom(key.caller, callers >= maxCallerLanes) {
-		return nil, nil, NewFault(NotConnected, l.member.server.ID, fmt.Sprintf("busy: %d connections for clients that it can ask are in use", len(l.all)), nil)
+		return l.busy("%d connections for clients that it can ask are in use, and none was free", len(l.all))
 	}
 	o := &lane{key: key}
 	l.all = append(l.all, o)
 	l.use(o)
 	return o, nil, nil
+}
+
+// busy is take where all lanes are in use. Call it with mu held.
+func (l *lanes) busy(why string, n int) (*lane, <-chan struct{}, error) {
+	if l.freed == nil {
+		l.freed = make(chan struct{})
+	}
+	return nil, l.freed, NewFault(Timeout, l.member.server.ID, fmt.Sprintf("busy: "+why+" within %v", n, l.member.fleet.calls.wait), nil)
 }
 
 // use notes that a request is on a lane. Call it with mu held.

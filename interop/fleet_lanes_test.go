@@ -246,6 +246,33 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 	a.sessions(1)
 }
 
+// More sessions than there may be lanes take turns, and none of their calls fails.
+func TestSessionsTakeTurnsOnLanes(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+	const sessions = 150
+	ends := make(chan error, sessions)
+	for i := range sessions {
+		go func() {
+			c := newAsked(interop.Legacy, "Ada", everyCapability)
+			c.Session = fmt.Sprint(i)
+			got, err := callAs(t.Context(), fleet, &c.Client, "", "ask", "")
+			if err == nil && got != "Ada" {
+				err = errors.New(got)
+			}
+			ends <- err
+		}()
+	}
+	for range sessions {
+		if err := <-ends; err != nil {
+			t.Error(err)
+		}
+	}
+	fleet.Close()
+	a.sessions(0)
+}
+
 func TestALaneServesASession(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
