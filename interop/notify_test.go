@@ -37,10 +37,12 @@ func TestEveryListChangedIsTold(t *testing.T) {
 				for soon(t, told, method) != "a a notifications/"+method+"/list_changed" { //nolint:revive // until it comes
 				}
 			}
-			until("prompts")
-			until("resources")
-			for era == interop.Modern && len(told) < 2 { // and once the subscription stands
-				soon(t, told, "the acknowledgement")
+			times := 2
+			if era == interop.Modern { // and once the subscription stands
+				times = 4
+			}
+			for range times {
+				soon(t, told, "that the lists are there")
 			}
 			server.AddPrompt(&mcp.Prompt{Name: "p"}, nil)
 			until("prompts")
