@@ -1,0 +1,408 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// gossip is a server that says and asks whatever it can, in time and late, about whoever has called it last: each
+// of its messages says for whom it is.
+type gossip struct {
+	*mcp.Server
+	late sync.WaitGroup
+}
+
+type forWhom struct {
+	For string `json:"for"`
+}
+
+func newGossip() *gossip {
+	subscribed := func(context.Context, *mcp.SubscribeRequest) error { return nil }
+	unsubscribed := func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
+	g := &gossip{Server: mcp.NewServer(&mcp.Implementation{Name: "gossip", Version: "1"}, &mcp.ServerOptions{
+		SubscribeHandler: subscribed, UnsubscribeHandler: unsubscribed,
+	})}
+	for _, who := range []string{"ann", "bob"} {
+		g.AddResource(&mcp.Resource{URI: "news:" + who, Name: who}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "news:" + who, Text: "for " + who}}}, nil
+		})
+	}
+	mcp.AddTool(g.Server, &mcp.Tool{Name: "ask"}, func(_ context.Context, r *mcp.CallToolRequest, in forWhom) (*mcp.CallToolResult, any, error) {
+		if a, ok := r.Params.InputResponses["k"].(*mcp.ElicitResult); ok {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(in.For, " is ", a.Content["name"])}}}, nil, nil
+		}
+		return &mcp.CallToolResult{RequestState: "of " + in.For, InputRequests: mcp.InputRequestMap{"k": &mcp.ElicitParams{
+			Message:         "for " + in.For,
+			RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}},
+		}}}, nil, nil
+	})
+	mcp.AddTool(g.Server, &mcp.Tool{Name: "talk"}, func(ctx context.Context, r *mcp.CallToolRequest, in forWhom) (*mcp.CallToolResult, any, error) {
+		say := func(ctx context.Context) {
+			_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "error", Data: "for " + in.For})
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Message: "for " + in.For})
+		}
+		say(ctx)
+		g.late.Go(func() { // it should be quiet by now
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Millisecond)
+			defer cancel()
+			say(ctx)
+			_, _ = r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "for " + in.For})
+		})
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "for " + in.For}}}, nil, nil
+	})
+	return g
+}
+
+// diary is a server each of whose lists is another one, and for him alone who asked.
+type diary struct {
+	script
+	serial atomic.Int64
+}
+
+func newDiary() *diary {
+	d := &diary{}
+	d.answers = map[string]func(interop.Message) (string, error){
+		"server/discover": discovers(`{"resources":{},"prompts":{}}`),
+		"resources/list": func(interop.Message) (string, error) {
+			return fmt.Sprintf(`{"resources":[{"uri":"page:%d","name":"p"}],"cacheScope":"private","ttlMs":5}`, d.serial.Add(1)), nil
+		},
+		"resources/templates/list": says(`{"resourceTemplates":[]}`),
+		"prompts/list":             says(`{"prompts":[]}`),
+	}
+	return d
+}
+
+// crowd is the clients of two principals at one gateway.
+type crowd struct {
+	*testing.T
+	web   *httptest.Server
+	until time.Time
+	did   sync.Map // what has happened at all
+
+	mu    sync.Mutex
+	pages map[string]string // who has seen a page
+}
+
+func (c *crowd) note(what string) { c.did.Store(what, true) }
+
+// mine checks that something is for one of them.
+func (c *crowd) mine(who, what, text string) {
+	c.note(what)
+	if !strings.HasSuffix(text, who) {
+		c.Errorf("%s got the %s %q", who, what, text)
+	}
+}
+
+func (c *crowd) page(who, uri string) {
+	if !strings.Contains(uri, "page:") {
+		return
+	}
+	c.note("page")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if first := c.pages[uri]; first != "" && first != who {
+		c.Errorf("%s has seen %s, which is %s's", who, uri, first)
+	}
+	c.pages[uri] = who
+}
+
+func (c *crowd) client(who string, asked bool) *mcp.Client {
+	o := &mcp.ClientOptions{
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { c.mine(who, "log", fmt.Sprint(r.Params.Data)) },
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			c.mine(who, "progress", r.Params.Message)
+		},
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			c.mine(who, "update", r.Params.URI)
+		},
+	}
+	if asked {
+		o.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			c.mine(who, "question", r.Params.Message)
+			if !strings.HasPrefix(r.Params.Message, "[old] ") && !strings.HasPrefix(r.Params.Message, "[new] ") {
+				c.Errorf("a question without its server: %q", r.Params.Message)
+			}
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": who}}, nil
+		}
+	}
+	return mcp.NewClient(&mcp.Implementation{Name: who, Version: "1"}, o)
+}
+
+// live is what one client does.
+func (c *crowd) live(ctx context.Context, who, version, path string, asked bool) {
+	web := &http.Client{Transport: bearer(who)}
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: c.web.URL + path, HTTPClient: web}
+	if path == "/sse" {
+		transport = &mcp.SSEClientTransport{Endpoint: c.web.URL + path, HTTPClient: web}
+	}
+	session, err := c.client(who, asked).Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	defer session.Close()
+	if version != "" {
+		_ = session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "debug"})
+	}
+	for i := 0; time.Now().Before(c.until); i++ {
+		server := []string{"old", "new"}[i%2]
+		uri := map[string]string{"old": "news:" + who, "new": "indus://new/news:" + who}[server]
+		if version != "" {
+			if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
+				c.Errorf("%s: %s: %v", who, uri, err)
+			}
+		}
+		call := &mcp.CallToolParams{Name: server + "__talk", Arguments: forWhom{who}}
+		call.SetProgressToken(fmt.Sprint(i % 3))
+		if r, err := session.CallTool(ctx, call); err != nil || text(r) != "for "+who {
+			c.Errorf("%s at %s: %v, %v", who, server, r, err)
+		}
+		if asked {
+			r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: server + "__ask", Arguments: forWhom{who}})
+			if err != nil || text(r) != who+" is "+who {
+				c.Errorf("%s at %s: %v, %v", who, server, r, err)
+			}
+		}
+		if r, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri}); err != nil || r.Contents[0].Text != "for "+who {
+			c.Errorf("%s: %s: %v, %v", who, uri, r, err)
+		}
+		if r, err := session.ListResources(ctx, nil); err != nil {
+			c.Error(err)
+		} else {
+			for _, one := range r.Resources {
+				c.page(who, one.URI)
+			}
+		}
+		if version != "" {
+			_ = session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri})
+		}
+	}
+}
+
+// post sends one message as it is.
+func (c *crowd) post(ctx context.Context, who, session, method, params string) (status int, reply string) {
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.web.URL+"/mcp", strings.NewReader(body))
+	if err != nil {
+		c.Error(err)
+		return 0, ""
+	}
+	r.Header.Set("Authorization", who)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if session != "" {
+		r.Header.Set("Mcp-Session-Id", session)
+	}
+	if strings.Contains(params, "2026-07-28") {
+		r.Header.Set("MCP-Protocol-Version", "2026-07-28")
+		r.Header.Set("Mcp-Method", method)
+		var p struct{ Name string }
+		_ = json.Unmarshal([]byte(params), &p)
+		r.Header.Set("Mcp-Name", p.Name)
+	}
+	return c.send(r)
+}
+
+func (c *crowd) send(r *http.Request) (status int, reply string) {
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.Error(err)
+		return 0, ""
+	}
+	defer w.Body.Close()
+	if w.StatusCode == http.StatusOK && r.Method == http.MethodGet {
+		return w.StatusCode, ""
+	}
+	all, _ := io.ReadAll(w.Body)
+	if i := bytes.LastIndex(all, []byte("data: {")); i >= 0 {
+		all = all[i+len("data: "):]
+	}
+	return w.StatusCode, string(all)
+}
+
+// steal uses what ann holds as bob, altered, and twice.
+func (c *crowd) steal(ctx context.Context) {
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
+	for i := 0; time.Now().Before(c.until); i++ {
+		server := []string{"old", "new"}[i%2]
+		params := `{"name":"` + server + `__ask","arguments":{"for":"ann"},` + meta
+		_, reply := c.post(ctx, "ann", "", "tools/call", params+`}`)
+		var first struct {
+			Result struct {
+				InputRequests map[string]any
+				RequestState  string
+			}
+		}
+		if err := json.Unmarshal([]byte(reply), &first); err != nil || len(first.Result.InputRequests) != 1 {
+			c.Errorf("%v: %s", err, reply)
+			return
+		}
+		state := first.Result.RequestState
+		retry := func(who, params, state string) bool {
+			answers := ""
+			for key := range first.Result.InputRequests {
+				answers = `"` + key + `":{"action":"accept","content":{"name":"` + who + `"}}`
+			}
+			_, reply := c.post(ctx, who, "", "tools/call", params+`,"inputResponses":{`+answers+`},"requestState":"`+state+`"}`)
+			if strings.Contains(reply, `"error"`) {
+				return false
+			}
+			if who != "ann" || !strings.Contains(reply, "ann is ann") {
+				c.Errorf("%s got %s", who, reply)
+			}
+			return true
+		}
+		c.note("theft")
+		at := i % len(state)
+		altered := state[:at] + string("AB"[(state[at]&1)]) + state[at+1:]
+		other := map[string]string{"old": "new", "new": "old"}[server]
+		taken := []bool{
+			retry("bob", params, state),
+			altered != state && retry("ann", params, altered),
+			retry("ann", strings.Replace(params, server+"__", other+"__", 1), state),
+			retry("ann", strings.Replace(params, `"arguments"`, `"n":1,"arguments"`, 1), state),
+			!retry("ann", params, state), // whose it is
+			server == "old" && retry("ann", params, state),
+		}
+		for k, yes := range taken {
+			if yes {
+				c.Errorf("%s: attempt %d", server, k)
+			}
+		}
+		c.stealSession(ctx)
+	}
+}
+
+func (c *crowd) stealSession(ctx context.Context) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.web.URL+"/mcp", strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`))
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	for key, value := range map[string]string{"Authorization": "ann", "Content-Type": "application/json", "Accept": "application/json, text/event-stream"} {
+		r.Header.Set(key, value)
+	}
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	_, _ = io.Copy(io.Discard, w.Body)
+	w.Body.Close()
+	id := w.Header.Get("Mcp-Session-Id")
+	if status, reply := c.post(ctx, "bob", id, "tools/list", `{}`); status == http.StatusOK {
+		c.Errorf("bob is in ann's session: %s", reply)
+	}
+	for _, path := range []string{"/mcp", "/mcp/old"} {
+		for _, who := range []string{"bob", "ann"} {
+			for _, event := range []string{"", "n1-1", "a1-1"} {
+				if who == "ann" && path == "/mcp" {
+					continue
+				}
+				get, _ := http.NewRequestWithContext(ctx, http.MethodGet, c.web.URL+path, nil)
+				get.Header.Set("Authorization", who)
+				get.Header.Set("Accept", "text/event-stream")
+				get.Header.Set("Mcp-Session-Id", id)
+				get.Header.Set("Last-Event-Id", event)
+				if status, _ := c.send(get); status == http.StatusOK {
+					c.Errorf("%s hears ann's session at %s, from %q on", who, path, event)
+				}
+			}
+		}
+	}
+	end, _ := http.NewRequestWithContext(ctx, http.MethodDelete, c.web.URL+"/mcp", nil)
+	end.Header.Set("Mcp-Session-Id", id)
+	end.Header.Set("Authorization", "bob")
+	if status, _ := c.send(end); status < 400 {
+		c.Errorf("bob has ended ann's session: %d", status)
+	}
+	end = end.Clone(ctx)
+	end.Header.Set("Authorization", "ann")
+	if status, reply := c.send(end); status >= 400 {
+		c.Errorf("ann's session is gone: %d %s", status, reply)
+	}
+}
+
+// Two principals, of both eras and on all transports, at servers of both that talk too much, while what one of
+// them holds is stolen: nothing crosses. A moment of it; with INDUS_SOAK, minutes.
+func TestSoakNothingCrosses(t *testing.T) {
+	t.Parallel()
+	wait := 700 * time.Millisecond
+	if os.Getenv("INDUS_SOAK") != "" {
+		wait = 3 * time.Minute
+	}
+	talkers := map[string]*gossip{"old": newGossip(), "new": newGossip()}
+	private := host.NewFront(newDiary(), &host.Options{Exact: true})
+	t.Cleanup(private.Close)
+	inMemory := shelf{"old": talkers["old"].Server, "new": talkers["new"].Server}.options(t).Mount.Endpoint
+	opts := gateway.Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
+		Endpoint: func(s interop.Server) *interop.EndpointOptions {
+			if s.ID != "diary" {
+				return inMemory(s)
+			}
+			ours, theirs := mcp.NewInMemoryTransports()
+			go func() { _ = private.Serve(context.Background(), theirs) }()
+			return &interop.EndpointOptions{Transport: ours}
+		},
+	}}}}
+	opts.Host.Principal = func(r *http.Request) (toolbox.Principal, error) {
+		return toolbox.Principal(r.Header.Get("Authorization")), nil
+	}
+	g := gateway.New(t.Context(), []interop.Server{
+		{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}, {ID: "diary", Era: interop.Modern},
+	}, &opts)
+	t.Cleanup(g.Close)
+	c := &crowd{T: t, web: httptest.NewServer(g.Handler()), until: time.Now().Add(wait), pages: map[string]string{}}
+	t.Cleanup(c.web.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), wait+30*time.Second)
+	defer cancel()
+
+	var all sync.WaitGroup
+	for _, who := range []string{"ann", "bob"} {
+		for _, asked := range []bool{true, false} {
+			all.Go(func() { c.live(ctx, who, "", "/mcp", asked) })
+			all.Go(func() { c.live(ctx, who, "2025-11-25", "/mcp", asked) })
+			all.Go(func() { c.live(ctx, who, "2024-11-05", "/sse", asked) })
+		}
+	}
+	all.Go(func() { c.steal(ctx) })
+	all.Go(func() {
+		for time.Now().Before(c.until) {
+			for _, s := range talkers {
+				for _, who := range []string{"ann", "bob"} {
+					_ = s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "news:" + who})
+				}
+				s.AddPrompt(&mcp.Prompt{Name: "p"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) { return nil, nil })
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	all.Wait()
+	for _, s := range talkers {
+		s.late.Wait()
+	}
+	for _, what := range []string{"question", "progress", "log", "update", "page", "theft"} {
+		if _, ok := c.did.Load(what); !ok {
+			t.Errorf("there was no %s", what)
+		}
+	}
+}
