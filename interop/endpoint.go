@@ -67,7 +67,7 @@ type EndpointOptions struct {
 	stale     chan struct{} // the fleet's: gets a value when the list has changed
 	outside   func(Message) // the fleet's: takes what the server says outside of requests, for everybody
 	gap       func()        // the fleet's: updates of resources may have been lost
-	lane      bool          // it belongs to one client, which declares Capabilities, and which alone its server can ask
+	lane      func()        // it belongs to one client, which declares Capabilities, and which alone its server can ask: called when it does; nil: it does not
 	probeWait time.Duration
 }
 

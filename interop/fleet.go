@@ -57,8 +57,9 @@ type FleetOptions struct {
 	CallWait time.Duration
 	// Lanes is how many connections to one legacy server are made for the requests of a principal
 	// that no session holds together, and in which it can be asked the same (see
-	// [Client]): each serves one request at a time. Those beyond wait for CallWait. 0: 4; negative: none,
-	// for sessions neither, and a legacy server can ask nobody.
+	// [Client]): each serves one request at a time. Those beyond wait for CallWait. One whose server waits
+	// for an answer does not count: a person may take long. 0: 4; negative: none, for sessions neither, and
+	// a legacy server can ask nobody.
 	Lanes int
 	// LaneIdle is how long such a connection, or one for a session, stays open without a
 	// request. 0: 5 min; negative: not at all.

@@ -121,7 +121,7 @@ func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
 func (m *member) newLane(capabilities string) *Endpoint {
 	config := m.state.Load().config
 	opts := m.endpointOptions(config)
-	opts.Era, opts.Capabilities, opts.Receive, opts.lane = Legacy, []byte(capabilities), nil, true
+	opts.Era, opts.Capabilities, opts.Receive, opts.lane = Legacy, []byte(capabilities), nil, m.lanes.wake
 	opts.outside = func(from Message) {
 		if from.Method == protocol.NoteToolsChanged {
 			m.state.Load().endpoint.listChanged()
@@ -193,7 +193,7 @@ func (l *lanes) take(key laneKey) (_ *lane, freed <-chan struct{}, _ error) {
 		case o.key == key && (o.users == 0 || key.session != ""):
 			l.use(o)
 			return o, nil, nil
-		case o.key == key:
+		case o.key == key && (o.endpoint == nil || !o.endpoint.talks.isHeld()): // else it waits for a person
 			alike++
 		}
 		if o.key.caller == key.caller {
@@ -248,10 +248,7 @@ func (l *lanes) leave(o *lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	o.users--
-	if l.freed != nil {
-		close(l.freed)
-		l.freed = nil
-	}
+	l.woken()
 	switch {
 	case o.users > 0 || l.closed:
 	case o.gone, o.endpoint == nil, o.endpoint.Phase().Terminal():
@@ -269,6 +266,21 @@ func (l *lanes) leave(o *lane) {
 			}
 		})
 		o.idle = timer
+	}
+}
+
+// wake has those who wait for a lane look again.
+func (l *lanes) wake() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.woken()
+}
+
+// woken is wake with mu held.
+func (l *lanes) woken() {
+	if l.freed != nil {
+		close(l.freed)
+		l.freed = nil
 	}
 }
 
@@ -335,10 +347,7 @@ func (l *lanes) close() {
 		l.end(o)
 	}
 	l.all = nil
-	if l.freed != nil {
-		close(l.freed)
-		l.freed = nil
-	}
+	l.woken()
 	l.mu.Unlock()
 	l.closing.Wait()
 }

@@ -246,6 +246,40 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 	a.sessions(1)
 }
 
+// A call whose client is asked, and may never answer, keeps no other call waiting: one that waited already neither.
+func TestALaneThatAsksIsNotInTheWay(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options, Lanes: 1, CallWait: time.Hour})
+	c := newAsked(interop.Modern, "Ada", everyCapability)
+	answer, asked, until := c.Back, make(chan struct{}), make(chan struct{})
+	c.Back = func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+		if m.ID != nil {
+			asked <- struct{}{}
+			<-until
+		}
+		return answer(ctx, m)
+	}
+	ends := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, err := callAs(t.Context(), fleet, &c.Client, "", "ask", "")
+			ends <- err
+		}()
+	}
+	soon(t, asked, "the question of one call")
+	soon(t, asked, "that of the other")
+	if _, err := callAs(t.Context(), fleet, &c.Client, "", "session", ""); err != nil {
+		t.Error(err)
+	}
+	close(until)
+	for range 2 {
+		if err := soon(t, ends, "the end of a call"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // More sessions than there may be lanes take turns, and none of their calls fails.
 func TestSessionsTakeTurnsOnLanes(t *testing.T) {
 	t.Parallel()

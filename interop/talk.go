@@ -41,6 +41,7 @@ type talks struct {
 	known   bool // there was one with a client
 	first   toolbox.Principal
 	several bool    // there were callers beside first
+	asking  int     // questions that wait for an answer
 	sole    *Client // who alone has used the connection, as of its last request; nil: nobody, or many
 }
 
@@ -125,15 +126,26 @@ func (l *talks) asked() (*talk, Peer) {
 func (l *talks) hold() (release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.asking++
 	var releases []func()
 	for _, t := range l.open {
 		releases = append(releases, t.limits.hold())
 	}
 	return func() {
+		l.mu.Lock()
+		l.asking--
+		l.mu.Unlock()
 		for _, release := range releases {
 			release()
 		}
 	}
+}
+
+// isHeld reports whether the server waits for an answer.
+func (l *talks) isHeld() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asking > 0
 }
 
 // receiver passes on what belongs to a request: each message is a sign of life. What is
@@ -174,7 +186,7 @@ func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMes
 	switch {
 	case m.Method == protocol.NoteAcknowledged: // late: the subscription is the endpoint's own
 		return nil, nil
-	case m.ID != nil && e.opts.lane:
+	case m.ID != nil && e.opts.lane != nil:
 		return e.question(ctx, t, m)
 	case m.ID != nil:
 	case e.concernsAll(m.Method):
@@ -185,7 +197,7 @@ func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMes
 		}
 		e.opts.outside(m)
 	}
-	if e.opts.Receive != nil && !e.opts.lane {
+	if e.opts.Receive != nil && e.opts.lane == nil {
 		return e.opts.Receive(ctx, m)
 	}
 	return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
@@ -193,7 +205,7 @@ func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMes
 
 // concernsAll reports a notification that is everybody's. Of tasks a lane's are its client's.
 func (e *Endpoint) concernsAll(method string) bool {
-	return conn.ConcernsAll(method) || !e.opts.lane && strings.HasPrefix(method, "notifications/tasks")
+	return conn.ConcernsAll(method) || e.opts.lane == nil && strings.HasPrefix(method, "notifications/tasks")
 }
 
 // belongs is the request under way that a notification can only be for that names none; 0:
@@ -238,5 +250,6 @@ func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMe
 		return nil, refusal
 	}
 	defer e.talks.hold()()
+	e.opts.lane()
 	return ask(ctx, m)
 }
