@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -315,4 +317,39 @@ func TestAServerThatChangesItsListsAllTheTime(t *testing.T) {
 			t.Errorf("told %d times", told)
 		}
 	})
+}
+
+// stray is a server that reports updates of what nobody asked it for.
+type stray struct{ script }
+
+func (s *stray) Subscribe(_ context.Context, _ interop.Message, _ string, updated func(interop.Message)) (stop func(), err error) {
+	updated(interop.Message{Params: json.RawMessage(`{"uri":"ui://b/form"}`)})
+	return func() {}, nil
+}
+
+// A modern server's updates are of what was asked for, or of a part of it.
+func TestUpdatesOfWhatNobodyAskedForAreNone(t *testing.T) {
+	t.Parallel()
+	s := &stray{}
+	s.answers = map[string]func(interop.Message) (string, error){
+		"server/discover": discovers(`{"resources":{"subscribe":true}}`),
+		"resources/list":  says(`{"resources":[{"uri":"news:/1","name":"n"}]}`),
+	}
+	front := host.NewFront(s, &host.Options{Exact: true})
+	t.Cleanup(front.Close)
+	ours, theirs := mcp.NewInMemoryTransports()
+	go func() { _ = front.Serve(context.Background(), theirs) }()
+	g := gateway.New(t.Context(), []interop.Server{{ID: "a", Era: interop.Modern}}, &gateway.Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{
+		FleetOptions: interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Transport: ours} }},
+	}}})
+	t.Cleanup(g.Close)
+	heard := make(chan string, 10)
+	stop, err := g.Attached().Fleet.Subscribe(t.Context(), "a", "news:/1", "", func(m interop.Message) { heard <- string(m.Params) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if got := <-heard; got != `{"uri":"news:/1"}` {
+		t.Errorf("the update is %s", got)
+	}
 }
