@@ -140,7 +140,7 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	if mount.Memory == nil {
 		mount.Memory = interop.NewMemory(0)
 	}
-	mount.Endpoint, mount.Lanes = g.endpoints(mount.Endpoint), g.opts.lanes()
+	mount.Endpoint = g.endpoints(mount.Endpoint)
 	if g.opts.Host.Memory == nil {
 		g.opts.Host.Memory = mount.Memory
 	}
@@ -157,14 +157,6 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	}
 	o.Mount = &mount
 	return &o
-}
-
-// lanes is [interop.FleetOptions].Lanes.
-func (o *Options) lanes() int {
-	if o.Ledger == nil || o.Ledger.Mount == nil || o.Ledger.Mount.Lanes == 0 {
-		return defaultLanes
-	}
-	return o.Ledger.Mount.Lanes
 }
 
 // Attached is the servers: their health, what is enrolled of them, and how it is changed.

@@ -34,7 +34,6 @@ const (
 var (
 	errParkedLate = errors.New("no answer came to what the server asked")
 	errParkedFull = errors.New("too many calls wait for answers to what their servers asked: answer those, or wait until they expire")
-	errSuperseded = errors.New("nobody answered what the server asked, and others wait for its connection")
 	errClosing    = errors.New("the gateway is closing")
 )
 
@@ -55,7 +54,6 @@ type exchanges struct {
 	keys   *sealed.Keys
 	most   int           // that are parked
 	each   int           // of one principal
-	lanes  int           // and of one principal at one server: fewer than it has connections there; negative: any number
 	expiry time.Duration // of a parked one
 
 	ctx     context.Context // ends with close
@@ -85,7 +83,6 @@ func newExchanges(keys *sealed.Keys, o *Options) *exchanges {
 	if all.expiry <= 0 {
 		all.expiry = defaultParkedWait
 	}
-	all.lanes = o.lanes()
 	all.ctx, all.cancel = context.WithCancelCause(context.Background())
 	return all
 }
@@ -104,7 +101,6 @@ type exchange struct {
 	all      *exchanges
 	id       uint64
 	caller   toolbox.Principal
-	server   string // that asks; set before it is parked
 	digest   [32]byte
 	token    json.RawMessage // of progress, in the first request; nil: none is wanted
 	cancel   context.CancelCauseFunc
@@ -273,49 +269,12 @@ func (all *exchanges) hold(x *exchange) error {
 	x.held = true
 	all.parked[x.id] = x
 	all.of[x.caller]++
-	all.leaveLane(x)
 	return nil
-}
-
-// leaveLane gives up the call that has waited for longest, where those that wait at a server would otherwise take all
-// connections that their principal has there: nobody may come back to them, and then every call would wait until they
-// expire. Call it with mu held.
-func (all *exchanges) leaveLane(x *exchange) {
-	if all.lanes < 0 || x.server == "" {
-		return
-	}
-	var oldest *exchange
-	beside := 1
-	for _, o := range all.parked {
-		if o == x || o.caller != x.caller || o.server != x.server {
-			continue
-		}
-		beside++
-		if o.waits() && (oldest == nil || o.id < oldest.id) {
-			oldest = o
-		}
-	}
-	if beside >= all.lanes && oldest != nil {
-		oldest.cancel(errSuperseded)
-		all.drop(oldest)
-	}
-}
-
-// waits reports whether nobody has come back to x yet.
-func (x *exchange) waits() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.back == nil
 }
 
 func (all *exchanges) release(x *exchange) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.drop(x)
-}
-
-// drop is release. Call it with mu held.
-func (all *exchanges) drop(x *exchange) {
 	if all.parked[x.id] != x {
 		return
 	}
@@ -435,7 +394,7 @@ func (x *exchange) peer(ctx context.Context, m interop.Message) (json.RawMessage
 // ask waits for the client's answer.
 func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	q := &question{method: m.Method, params: withoutElicitationID(m), answer: make(chan json.RawMessage, 1)}
-	if err := x.add(q, m.Server); err != nil {
+	if err := x.add(q); err != nil {
 		return nil, err
 	}
 	x.tell()
@@ -454,13 +413,10 @@ func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage,
 	return nil, &interop.RPCError{Code: interop.CodeInternal, Message: "the client did not answer"}
 }
 
-func (x *exchange) add(q *question, server string) error {
+func (x *exchange) add(q *question) error {
 	n := len(q.params)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.asked == 0 {
-		x.server = server
-	}
 	if len(x.open) >= maxQuestions || x.bytes+n > maxQuestionBytes {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions at once, or too large ones"}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -270,45 +269,6 @@ func TestAParkedCallExpires(t *testing.T) {
 		}
 		_, err := r.send(t.Context(), first.answer(`"elicitation-1":{}`))
 		r.refused(err, "expired")
-	})
-}
-
-// Of the connections that a principal has to a server one stays for the next call, however many questions it has left
-// unanswered.
-func TestWhatNobodyAnswersLeavesAConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var server string
-		ended := make(chan error, 9)
-		o := Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Lanes: 3}}}}
-		r := newRig(t, o, func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
-			_, err := m.Client.Back(ctx, interop.Message{ID: wire.Quote("1"), Method: askElicit, Params: json.RawMessage(`{}`), Server: server})
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			ended <- err
-			return json.RawMessage(`{"said":"done"}`), err
-		})
-		defer r.all.close()
-		park := func(of string, who toolbox.Principal) asked {
-			server, r.who = of, who
-			return r.must(r.send(t.Context(), ""))
-		}
-		first := park("a", "ann")
-		park("b", "ann")
-		park("a", "bob")
-		second := park("a", "ann")
-		third := park("a", "ann")
-		synctest.Wait()
-		if err := <-ended; !errors.Is(err, errSuperseded) || len(ended) != 0 || r.size() != 4 {
-			t.Errorf("it ended with %v, and %d more; %d are parked", err, len(ended), r.size())
-		}
-		_, err := r.send(t.Context(), first.answer(`"elicitation-1":{}`))
-		r.refused(err, "no call waits")
-		for _, a := range []asked{second, third} {
-			if got := r.must(r.send(t.Context(), a.answer(`"elicitation-1":{}`))); got.Said != "done" {
-				t.Errorf("%+v", got)
-			}
-		}
 	})
 }
 

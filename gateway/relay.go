@@ -31,7 +31,6 @@ const (
 	defaultMaxParked       = 1000
 	defaultMaxClientParked = 100
 	defaultParkedWait      = 5 * time.Minute
-	defaultLanes           = 4
 )
 
 // stateTime is for how long a server's requestState is good: a person may take a while.

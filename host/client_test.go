@@ -15,6 +15,7 @@ import (
 // script is a backend whose answers a test decides, which declares logging.
 type script struct {
 	handle func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
+	left   func(session string) // nil: nobody wants to know
 }
 
 func (s *script) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -22,6 +23,12 @@ func (s *script) Handle(ctx context.Context, m interop.Message, back interop.Pee
 		return json.RawMessage(`{"capabilities":{"logging":{},"tools":{}}}`), nil
 	}
 	return s.handle(ctx, m, back)
+}
+
+func (s *script) Left(session string) {
+	if s.left != nil {
+		s.left(session)
+	}
 }
 
 func (s *script) Watch(func(interop.Message)) (stop func()) { return func() {} }
@@ -214,4 +221,42 @@ func TestWhatIsSaidFitsTheRequest(t *testing.T) {
 	l.ask(initializing("{}"))
 	said(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":"p"}}}`,
 		progress, `tools/list_changed"}`, `resources/updated","params":{"uri":"a"}}`, extension)
+}
+
+// A backend hears once of each session that is over: deleted, evicted by another one, or ended with the host.
+func TestTheBackendHearsThatASessionIsOver(t *testing.T) {
+	came, left := make(chan string, 1), make(chan string, 10)
+	h := host.NewFront(&script{
+		handle: func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+			came <- m.Client.Session
+			return json.RawMessage(`{}`), nil
+		},
+		left: func(session string) { left <- session },
+	}, &host.Options{MaxSessions: 2})
+	t.Cleanup(h.Close)
+	site := serveSite(t, h)
+	post := func(r request) (func(string) string, string) {
+		resp, body := r.send(t, site)
+		return resp.Header.Get, body
+	}
+	var names []string
+	open := func() map[string]string {
+		header := declaring(t, post, `{"roots":{}}`)
+		post(request{body: `{"jsonrpc":"2.0","id":7,"method":"x"}`, header: header})
+		names = append(names, <-came)
+		return header
+	}
+	open()
+	second := open()
+	open() // which evicts the first
+	request{method: "DELETE", header: second}.send(t, site)
+	h.Close()
+	for i, name := range names {
+		if got := <-left; got != name {
+			t.Errorf("session %d: %q is over, not %q", i, got, name)
+		}
+	}
+	if len(left) != 0 {
+		t.Error("a session is over twice")
+	}
 }

@@ -173,7 +173,11 @@ func New(src toolbox.Source, opts *Options) *Host {
 //
 //	Info() json.RawMessage
 //
-// it names itself, with an object that is valid JSON; nil: Options.Info does.
+// it names itself, with an object that is valid JSON; nil: Options.Info does. With
+//
+//	Left(session string)
+//
+// it hears that a session ([interop.Client].Session) is over; it must not block.
 func NewFront(b Backend, opts *Options) *Host {
 	h := &Host{inFlight: map[client]int{}}
 	if opts != nil {

@@ -158,7 +158,13 @@ func (s *frontSession) end(cause error) {
 	for _, call := range calls {
 		call.cancel(cause)
 	}
+	if b, ok := s.front.backend.(leaver); ok {
+		b.Left(s.name)
+	}
 }
+
+// leaver is a backend that hears of the ends of sessions; see [NewFront].
+type leaver interface{ Left(session string) }
 
 // settler is a backend that knows when it is complete; see [NewFront].
 type settler interface {

@@ -380,3 +380,26 @@ func (f *Fleet) Tell(ctx context.Context, session string, m Message) {
 		}
 	}
 }
+
+// Leave ends the connections that were made for a legacy session ([Client].Session), which
+// is over; a request that is still on one has its time. It does not wait for them.
+func (f *Fleet) Leave(session string) {
+	for _, of := range f.all() {
+		of.lanes.abandon(session)
+	}
+}
+
+// abandon has nobody take a session's lane any more.
+func (l *lanes) abandon(session string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if session == "" || l.closed {
+		return
+	}
+	for _, o := range slices.Clone(l.all) {
+		if o.key.session == session {
+			l.drop(o)
+		}
+	}
+	l.woken()
+}

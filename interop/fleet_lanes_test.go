@@ -365,6 +365,13 @@ func TestALaneServesASession(t *testing.T) {
 		t.Error("another's roots have changed")
 	}
 
+	fleet.Leave("two")
+	a.sessions(2)
+	fleet.Leave("one")
+	a.sessions(1)
+	call("session")
+	a.sessions(2)
+
 	changed := legacyAsker
 	changed.Timeouts.List = time.Minute
 	fleet.Apply([]interop.Server{changed})
