@@ -186,7 +186,7 @@ func (p *pipe) send(method string, params map[string]json.RawMessage) json.RawMe
 func answerTo(method string) string {
 	switch method {
 	case "roots/list":
-		return `{"roots":[{"uri":"file:///work","name":"work"}]}`
+		return `{"roots":[{"uri":"file:///project","name":"work"}]}`
 	case "sampling/createMessage":
 		return `{"role":"assistant","content":{"type":"text","text":"hello"},"model":"none","stopReason":"endTurn"}`
 	}

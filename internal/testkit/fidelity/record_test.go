@@ -132,7 +132,7 @@ func conformanceAsks() []string {
 func answers(question string) string {
 	switch question {
 	case "roots/list":
-		return `{"roots":[{"uri":"file:///work","name":"\u0041"}]}`
+		return `{"roots":[{"uri":"file:///project","name":"\u0041"}]}`
 	case "sampling/createMessage":
 		return `{"role":"assistant","content":{"type":"text","text":"hello \u0041"},"model":"none","stopReason":"endTurn"}`
 	}
@@ -183,7 +183,7 @@ func TestRecord(t *testing.T) {
 		r.ask(method, params)
 	}
 	file := filepath.Join("testdata", "conversations", *record+".jsonl")
-	text := strings.ReplaceAll(r.out.String(), dir, "/work") // where it ran is nobody's business
+	text := strings.ReplaceAll(r.out.String(), dir, "/project") // where it ran is nobody's business
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
