@@ -42,8 +42,9 @@ func TestNobodyExecutesForever(t *testing.T) {
 	p := start(t, c)
 	pids := numbers(t, line(p))
 
-	other := exec.Command(os.Args[0])
-	other.Env = []string{fixture + "=unreadable", "PADDING=" + strings.Repeat("x", 64<<10)}
+	padding := strings.Repeat("x", 64<<10) // about the environment's first page, on which the stack could be too
+	other := exec.Command(os.Args[0], padding)
+	other.Env = []string{"PADDING=" + padding, fixture + "=unreadable"}
 	other.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, _ := other.StdinPipe()
 	stdout, _ := other.StdoutPipe()
