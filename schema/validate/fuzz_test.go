@@ -168,11 +168,6 @@ func each(n int, text func(i int) string) string {
 	return strings.Join(all, ",")
 }
 
-// nested is an object in an object in an object.
-func nested(name string, depth int) string {
-	return strings.Repeat(`{"`+name+`":`, depth) + "{}" + strings.Repeat("}", depth)
-}
-
 // fanOut is n definitions of which each names the next one twice.
 func fanOut(keyword string, n int) string {
 	return `{"$ref":"#/$defs/d0","$defs":{` + each(n, func(i int) string {

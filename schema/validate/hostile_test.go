@@ -14,6 +14,11 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
+// nested is an object in an object in an object.
+func nested(name string, depth int) string {
+	return strings.Repeat(`{"`+name+`":`, depth) + "{}" + strings.Repeat("}", depth)
+}
+
 // spent fails the test if f takes longer than a second or a few, or much memory.
 func spent(t *testing.T, f func()) {
 	t.Helper()
