@@ -108,7 +108,13 @@ func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Pri
 
 // openLane connects a lane, or waits until somebody has.
 func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
-	l.start.Do(func() { m.lanes.started(l, m.newLane(l.key.capabilities)) })
+	l.start.Do(func() {
+		e := m.newLane(l.key.capabilities)
+		if c := ClientOf(ctx); l.key.session != "" {
+			e.talks.expect(l.key.caller, c)
+		}
+		m.lanes.started(l, e)
+	})
 	e := m.lanes.endpointOf(l)
 	if e == nil {
 		return nil, m.refusal("", "not connected")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -40,9 +41,42 @@ type talks struct {
 	open    map[uint64]*talk
 	known   bool // there was one with a client
 	first   toolbox.Principal
-	several bool    // there were callers beside first
-	asking  int     // questions that wait for an answer
-	sole    *Client // who alone has used the connection, as of its last request; nil: nobody, or many
+	several bool          // there were callers beside first
+	asking  int           // questions that wait for an answer
+	sole    *Client       // who alone has used the connection, as of its last request; nil: nobody, or many
+	begun   chan struct{} // closed by the first join; nil: nobody waits for it
+}
+
+// beginWait is how long a question that comes before any request is kept for the first one, for
+// which the connection was made.
+const beginWait = 5 * time.Second
+
+// expect notes whose connection it is going to be, before the server is there to ask.
+func (l *talks) expect(caller toolbox.Principal, c *Client) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known, l.first, l.sole = true, caller, c
+}
+
+// begin waits until there is or was a request.
+func (l *talks) begin(ctx context.Context) {
+	l.mu.Lock()
+	if l.last > 0 {
+		l.mu.Unlock()
+		return
+	}
+	if l.begun == nil {
+		l.begun = make(chan struct{})
+	}
+	begun := l.begun
+	l.mu.Unlock()
+	late := time.NewTimer(beginWait)
+	defer late.Stop()
+	select {
+	case <-begun:
+	case <-late.C:
+	case <-ctx.Done():
+	}
 }
 
 // join notes a request under way under a number of its own, until leave.
@@ -54,6 +88,10 @@ func (l *talks) join(t *talk) (of uint64) {
 	}
 	l.last++
 	l.open[l.last] = t
+	if l.begun != nil {
+		close(l.begun)
+		l.begun = nil
+	}
 	switch c := t.client; {
 	case c == nil:
 	case !l.known:
@@ -82,28 +120,35 @@ func (l *talks) number(of uint64) *talk {
 	return l.open[of]
 }
 
-// listener is who takes a notification that names no request: newest, the request under way
-// that it can only be for, else the client that alone has used the connection. On a connection that
-// has had several callers nobody does: what it is about may be another's.
-func (l *talks) listener(method string) (newest uint64, always Peer) {
+// listener is the newest request under way that a notification can only be for which names none; 0:
+// there is none. On a connection that has had several callers none is: what it is about may be another's.
+func (l *talks) listener(method string) (newest uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.several {
-		return 0, nil
+		return 0
 	}
 	for of, t := range l.open {
 		switch {
 		case !t.hears(method):
 		case newest != 0 && l.sole == nil:
-			return 0, nil
+			return 0
 		default:
 			newest = max(newest, of)
 		}
 	}
-	if newest == 0 && l.sole != nil && l.sole.hears(method) {
-		always = l.sole.Always
+	return newest
+}
+
+// session takes a notification that came too late for its request, or for none: that of the client
+// which alone has used the connection. nil: there is none.
+func (l *talks) session(method string) Peer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.several || l.sole == nil || !l.sole.hears(method) {
+		return nil
 	}
-	return newest, always
+	return l.sole.Always
 }
 
 // asked is who is asked what names no request: the only one under way, else
@@ -192,7 +237,7 @@ func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMes
 	case e.concernsAll(m.Method):
 		e.changed(m)
 	case e.opts.outside != nil:
-		if _, always := e.talks.listener(m.Method); always != nil {
+		if always := e.talks.session(m.Method); always != nil {
 			return always(ctx, m)
 		}
 		e.opts.outside(m)
@@ -214,8 +259,7 @@ func (e *Endpoint) belongs(method string) uint64 {
 	if e.opts.outside == nil || e.concernsAll(method) {
 		return 0
 	}
-	of, _ := e.talks.listener(method)
-	return of
+	return e.talks.listener(method)
 }
 
 // changed notes that a list, a resource or a task has changed.
@@ -236,7 +280,11 @@ func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMe
 		return nil, err
 	}
 	ask := Peer(nil)
-	if t == nil {
+	if t == nil && m.Method == "roots/list" { // these are the session's, and outlive any request
+		ask = e.talks.session(m.Method)
+	}
+	if t == nil && ask == nil {
+		e.talks.begin(ctx)
 		t, ask = e.talks.asked()
 	}
 	if t != nil && t.client != nil {

@@ -31,18 +31,19 @@ func newPending(ctx context.Context, r *Request) *pending {
 	return &pending{ctx: ctx, request: r, signal: make(chan struct{}, 1)}
 }
 
-// add keeps a notification for [pending.take].
-func (p *pending) add(m Message) {
+// add keeps a notification for [pending.take]; false where the call has its answer already.
+func (p *pending) add(m Message) (kept bool) {
 	if p.request.Receive == nil {
-		return
+		return true
 	}
 	m.Of = p.request.Of
 	p.mu.Lock()
-	if !p.done {
+	if kept = !p.done; kept {
 		p.notes.put(m)
 	}
 	p.mu.Unlock()
 	signalOnce(p.signal)
+	return kept
 }
 
 // finish sets the result; only the first call counts.

@@ -99,6 +99,9 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 	defer s.forget(id, p)
 	e := wire.Envelope{ID: strconv.AppendInt(nil, id, 10), Method: wire.Quote(r.Method), Params: r.Params}
 	err := s.carrier.send(ctx, e, p)
+	if _, lost, done := p.outcome(); done && lost != nil {
+		err = lost
+	}
 	for err == nil {
 		var result json.RawMessage
 		var done bool
@@ -158,6 +161,7 @@ func (s *session) Close() {
 	s.closing.Do(func() {
 		alive, ids := s.Err() == nil, s.inFlight()
 		s.die(errClosed)
+		s.loseAll(s.Err())
 		s.cancel()
 		s.transport.die(errClosed)
 		if alive {
@@ -172,6 +176,15 @@ func (s *session) Close() {
 		s.transport.end()
 		s.end()
 	})
+}
+
+// loseAll ends the calls in flight: what a server answers to their cancellation is not their answer.
+func (s *session) loseAll(cause error) {
+	s.table.Lock()
+	defer s.table.Unlock()
+	for _, p := range s.pending {
+		p.finish(nil, &LostError{cause})
+	}
 }
 
 func (s *session) cancelAll(ctx context.Context, ids []int64) {
@@ -266,13 +279,13 @@ func (s *session) notified(env *wire.Envelope, on *pending) (owner *pending) {
 			owner = s.callOf(s.opts.Belongs(m.Method))
 		}
 	}
-	switch {
-	case owner != nil:
-		owner.add(m)
-	case m.Method != protocol.NoteProgress: // of a call that has returned
+	if owner != nil && owner.add(m) {
+		return owner
+	}
+	if m.Method != protocol.NoteProgress { // of a call that has its answer
 		s.queue.put(m)
 	}
-	return owner
+	return nil
 }
 
 // ConcernsAll reports a notification that belongs to no call, whatever stream it arrives on.
