@@ -99,7 +99,7 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 	defer s.forget(id, p)
 	e := wire.Envelope{ID: strconv.AppendInt(nil, id, 10), Method: wire.Quote(r.Method), Params: r.Params}
 	err := s.carrier.send(ctx, e, p)
-	if _, lost, done := p.outcome(); done && lost != nil {
+	if _, lost, done := p.outcome(); err != nil && done && lost != nil {
 		err = lost
 	}
 	for err == nil {
