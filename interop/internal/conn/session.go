@@ -161,7 +161,9 @@ func (s *session) Close() {
 	s.closing.Do(func() {
 		alive, ids := s.Err() == nil, s.inFlight()
 		s.die(errClosed)
-		s.loseAll(s.Err())
+		if alive { // else they have ended, each in its own way
+			s.loseAll(errClosed)
+		}
 		s.cancel()
 		s.transport.die(errClosed)
 		if alive {
