@@ -81,7 +81,7 @@ func scanProcesses() (found []member) {
 	var buf []byte
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if m := memberOf(pid, &buf); m.session != 0 {
+			if m := memberOf(pid, &buf); m.pid != 0 {
 				found = append(found, m)
 			}
 		}
@@ -89,14 +89,16 @@ func scanProcesses() (found []member) {
 	return found
 }
 
-// memberOf is one process; its session is 0 where it is gone or not ours to signal.
+// memberOf is one process, or none where it is gone or not ours to signal. Where the leader of a
+// session is in another PID namespace (a container that was entered) the session is 0; without a
+// group, too, a process is the kernel's own, or started by nobody whom we see.
 // buf is used again.
 func memberOf(pid int, buf *[]byte) member {
 	session, err := unix.Getsid(pid)
-	if err != nil || session == 0 || unix.Kill(pid, 0) != nil { // 0: the kernel's own
+	group, _ := unix.Getpgid(pid)
+	if err != nil || session == 0 && group == 0 || unix.Kill(pid, 0) != nil {
 		return member{}
 	}
-	group, _ := unix.Getpgid(pid)
 	m := member{pid: pid, session: session, group: group}
 	env, err := environOf(pid, buf)
 	for tries := 0; err == nil && len(env) == 0 && tries < 3; tries++ {
