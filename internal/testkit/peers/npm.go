@@ -134,3 +134,9 @@ func readJSON(name string, v any) error {
 	}
 	return json.Unmarshal(b, v)
 }
+
+// File is a file of testdata/peers.
+func File(t testing.TB, name string) string {
+	t.Helper()
+	return filepath.Join(root(t), name)
+}

@@ -1,0 +1,156 @@
+package authserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
+)
+
+// Options are what an authorization server can do. The zero value issues JWTs (RS256)
+// for any resource, with the scopes read and write, that live for an hour.
+type Options struct {
+	Scopes         []string       `json:"scopes,omitempty"`     // of every resource; nil: read, write
+	Opaque         bool           `json:"opaque,omitempty"`     // tokens that only introspection can tell of
+	TTL            int            `json:"ttl,omitempty"`        // seconds that access tokens live; 0: 3600
+	ClockAhead     int            `json:"clockAhead,omitempty"` // seconds by which its clock is wrong
+	Clients        []Client       `json:"clients,omitempty"`    // known beforehand, beside [Machine] and [Site]
+	Documents      map[string]any `json:"documents,omitempty"`  // client ID metadata documents by their URLs; nil: not supported
+	NoRegistration bool           `json:"noRegistration,omitempty"`
+	NoRotation     bool           `json:"noRotation,omitempty"`     // a refresh token stays
+	NoOffline      bool           `json:"noOffline,omitempty"`      // offline_access is no scope
+	StrictResource bool           `json:"strictResource,omitempty"` // a token request without resource has no audience
+	Issuer         string         `json:"issuer,omitempty"`         // what it says it is; "": its own address
+}
+
+// Client is one that the server knows. With Redirects it signs users in; without, it
+// has client credentials, token exchange and JWT assertions.
+type Client struct {
+	ID        string   `json:"id"`
+	Secret    string   `json:"secret,omitempty"`
+	Key       string   `json:"key,omitempty"`    // a public key in PEM, for private_key_jwt
+	Method    string   `json:"method,omitempty"` // token_endpoint_auth_method; "": client_secret_basic, private_key_jwt or none
+	Redirects []string `json:"redirects,omitempty"`
+	Grants    []string `json:"grants,omitempty"` // nil: by Redirects
+}
+
+// Machine is a client that every server knows: client credentials with its secret, and
+// introspection.
+func Machine() Client { return Client{ID: "machine", Secret: "machine-secret"} }
+
+// Site is a client that every server knows: it signs users in.
+func Site() Client {
+	return Client{ID: "site", Secret: "site-secret", Redirects: []string{"http://127.0.0.1/callback"}}
+}
+
+// Server is a running authorization server.
+type Server struct {
+	Issuer string // http://127.0.0.1:PORT unless Options.Issuer said otherwise
+	URL    string // where it is
+
+	process *fixture.Process
+}
+
+// Start starts an authorization server that ends with the test. nil is the zero Options.
+func Start(t testing.TB, options *Options) *Server {
+	t.Helper()
+	o := Options{}
+	if options != nil {
+		o = *options
+	}
+	o.Clients = append([]Client{Machine(), Site()}, o.Clients...)
+	arg, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := fixture.Start(t, fixture.Command{Path: peers.Node(t), Args: []string{peers.File(t, "authserver.mjs"), string(arg)}})
+	s := &Server{Issuer: p.Line(), URL: p.Line(), process: p}
+	p.Drain()
+	return s
+}
+
+// Stop ends the server before its test ends.
+func (s *Server) Stop() { s.process.Kill() }
+
+// ClientToken is an access token of [Machine] for a resource.
+func (s *Server) ClientToken(t testing.TB, resource string, scopes ...string) string {
+	t.Helper()
+	c := clientcredentials.Config{
+		ClientID: Machine().ID, ClientSecret: Machine().Secret, TokenURL: s.URL + "/token", Scopes: scopes,
+		EndpointParams: url.Values{"resource": {resource}}, AuthStyle: oauth2.AuthStyleInHeader,
+	}
+	token, err := c.Token(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token.AccessToken
+}
+
+// UserToken signs a user in at [Site] and returns the access token for a resource.
+func (s *Server) UserToken(t testing.TB, user, resource string, scopes ...string) string {
+	t.Helper()
+	site := Site()
+	c := oauth2.Config{
+		ClientID: site.ID, ClientSecret: site.Secret, RedirectURL: site.Redirects[0], Scopes: scopes,
+		Endpoint: oauth2.Endpoint{AuthURL: s.URL + "/auth", TokenURL: s.URL + "/token", AuthStyle: oauth2.AuthStyleInHeader},
+	}
+	verifier, param := oauth2.GenerateVerifier(), oauth2.SetAuthURLParam("resource", resource)
+	back, err := Browser{User: user}.Visit(t.Context(), c.AuthCodeURL("s", oauth2.S256ChallengeOption(verifier), param))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := c.Exchange(t.Context(), back.Query().Get("code"), oauth2.VerifierOption(verifier), param)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token.AccessToken
+}
+
+// Revoke ends every token that a user's sign-ins gave.
+func (s *Server) Revoke(t testing.TB, user string) {
+	s.get(t, "/test/revoke?user="+url.QueryEscape(user))
+}
+
+// Counts is how often the server did what: "authorization_code", "refresh_token",
+// "client_credentials" and "refresh_token: invalid_grant" are token requests by their
+// grants and errors, "authorized" the codes, "registered" the registrations, "revoked"
+// the families of tokens that a reuse ended.
+func (s *Server) Counts(t testing.TB) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	if err := json.Unmarshal(s.get(t, "/test/counts"), &counts); err != nil {
+		t.Fatal(err)
+	}
+	return counts
+}
+
+func (s *Server) get(t testing.TB, path string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(fmt.Errorf("%s: %s: %s: %w", path, res.Status, strings.TrimSpace(string(b)), err))
+	}
+	return b
+}

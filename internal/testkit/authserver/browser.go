@@ -1,0 +1,126 @@
+package authserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Browser is a person with a browser: it signs in as User with any password, and
+// consents to everything.
+type Browser struct {
+	User   string // "": alice
+	Refuse bool   // aborts where it is asked to sign in
+}
+
+// pagesAtMost is what signing in takes: two forms and some redirects.
+const pagesAtMost = 20
+
+// Open visits an authorization URL and follows it to the client's redirect URI, which
+// it visits too, as a browser does.
+func (b Browser) Open(ctx context.Context, authorize string) error {
+	back, err := b.Visit(ctx, authorize)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, back.String(), nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return err
+}
+
+// Visit is Open without the last step: the address of the client to which the
+// authorization server sends the browser, for who pastes it somewhere.
+func (b Browser) Visit(ctx context.Context, authorize string) (*url.URL, error) {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, authorize, nil)
+	if err != nil {
+		return nil, err
+	}
+	home := req.URL.Host
+	for range pagesAtMost {
+		page, res, err := fetch(c, req)
+		if err != nil {
+			return nil, err
+		}
+		next := b.submit
+		if res.StatusCode/100 == 3 {
+			next = redirected
+		}
+		if req, err = next(res, page); err != nil {
+			return nil, err
+		}
+		if req.URL.Host != home {
+			return req.URL, nil
+		}
+	}
+	return nil, errors.New("the authorization server asks without end")
+}
+
+func fetch(c *http.Client, req *http.Request) (string, *http.Response, error) {
+	res, err := c.Do(req)
+	if err != nil {
+		return "", nil, err
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	return string(page), res, err
+}
+
+func redirected(res *http.Response, _ string) (*http.Request, error) {
+	to, err := res.Location()
+	if err != nil {
+		return nil, err
+	}
+	return http.NewRequestWithContext(res.Request.Context(), http.MethodGet, to.String(), nil)
+}
+
+// submit fills the page's form.
+func (b Browser) submit(res *http.Response, page string) (*http.Request, error) {
+	action := formAction.FindStringSubmatch(page)
+	prompt := formPrompt.FindStringSubmatch(page)
+	if action == nil || prompt == nil {
+		return nil, fmt.Errorf("no form, but %s: %s", res.Status, strings.Join(strings.Fields(page), " "))
+	}
+	to, err := res.Request.URL.Parse(html.UnescapeString(action[1]))
+	if err != nil {
+		return nil, err
+	}
+	if b.Refuse {
+		return http.NewRequestWithContext(res.Request.Context(), http.MethodGet, to.String()+"/abort", nil)
+	}
+	user := b.User
+	if user == "" {
+		user = "alice"
+	}
+	form := url.Values{"prompt": {prompt[1]}, "login": {user}, "password": {"any"}}
+	req, err := http.NewRequestWithContext(res.Request.Context(), http.MethodPost, to.String(), strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return req, nil
+}
+
+var (
+	formAction = regexp.MustCompile(`<form[^>]* action="([^"]*)"`)
+	formPrompt = regexp.MustCompile(`name="prompt" value="([a-z]*)"`)
+)
