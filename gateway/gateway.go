@@ -90,6 +90,8 @@ type Gateway struct {
 	paces  map[paceKey]*pace
 	closed bool
 
+	forwards atomic.Pointer[[]string] // names of headers that some server gets of requests
+
 	tapped atomic.Uint64 // exchanges that Options.Tap was shown
 }
 
@@ -105,6 +107,10 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	}
 	if g.opts.Host.Replay == nil {
 		g.opts.Host.Replay = host.NewReplay(0, 0)
+	}
+	g.forward(servers)
+	if g.opts.Host.Forward == nil {
+		g.opts.Host.Forward = func() []string { return *g.forwards.Load() }
 	}
 	g.named = g.opts.Views
 	g.exchanges = newExchanges(g.opts.Host.Keys, &g.opts)
@@ -162,6 +168,12 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 // Attached is the servers: their health, what is enrolled of them, and how it is changed.
 func (g *Gateway) Attached() *ledger.Attachment { return g.attached }
 
+// forward sees to it that requests bring the headers that the servers get.
+func (g *Gateway) forward(servers []interop.Server) {
+	names := interop.ForwardedTo(servers)
+	g.forwards.Store(&names)
+}
+
 // Reload takes another configuration: servers come and go without a failed call to those that
 // stay, and so do named views. A view of what is gone, or of a selection that is another one now, ends
 // with its sessions.
@@ -169,6 +181,7 @@ func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	g.mu.Lock()
 	g.named = views
 	g.mu.Unlock()
+	g.forward(servers)
 	g.attached.Apply(servers)
 	g.dropViews()
 	stays := func(id string) bool {

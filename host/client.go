@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ const maxCapabilities = 64 << 10
 // knowClient fills in what the backend may know of the client, and the ways back to it.
 func (r *frontRequest) knowClient() {
 	c := &r.client
-	c.Era, c.Back = r.era, r.back
+	c.Era, c.Back, c.Header = r.era, r.back, r.header
 	if r.session != nil {
 		c.Session = r.session.name
 	}
@@ -31,6 +32,14 @@ func (r *frontRequest) knowClient() {
 		c.Capabilities, c.LogLevel, c.Always = s.caps, s.level, s.always
 		s.mu.Unlock()
 	}
+}
+
+// forwarded is what the backend sees of a request's headers.
+func (h *Host) forwarded(r *http.Request) http.Header {
+	if h.opts.Forward == nil {
+		return nil
+	}
+	return interop.Pick(r.Header, h.opts.Forward())
 }
 
 // declared is capabilities that declare something; nil where they do not.

@@ -98,6 +98,7 @@ type frontRequest struct {
 	caller     toolbox.Principal
 	meta       json.RawMessage // of params; an object, or nil
 	session    *frontSession   // nil where a modern request came over HTTP
+	header     http.Header     // what the backend may see of it; nil: nothing
 	send       sender          // of what belongs to the request; after the answer it sends nothing
 	client     interop.Client  // who asks: set by answer
 

@@ -53,6 +53,10 @@ type Options struct {
 	// the status, header and body of an [*interop.HTTPError] in its chain, otherwise with
 	// 401 and no reason. A session belongs to who opened it. nil: everyone is "".
 	Principal func(*http.Request) (toolbox.Principal, error)
+	// Forward gives the names of the headers of HTTP requests that the backend gets to see
+	// ([interop.Client].Header), as [http.CanonicalHeaderKey] writes them; it is called for each request.
+	// nil: none.
+	Forward func() []string
 	// AllowedHosts are Host headers accepted in addition to the loopback names: a name, or
 	// name:port. nil: on a loopback address none, on others any.
 	AllowedHosts []string

@@ -198,7 +198,7 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) {
 		return
 	}
 	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
-	q := &frontRequest{id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Modern, caller: m.from.caller, send: reply.say}
+	q := &frontRequest{id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Modern, caller: m.from.caller, header: h.forwarded(r), send: reply.say}
 	if a := h.checkModernPost(r.Header, q, m.version); !a.none() {
 		writeJSON(w, a.status, answerFrame(m.ID, a))
 		return
@@ -287,7 +287,7 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 	reply.open()
 	a := h.front.answer(ctx, &frontRequest{
 		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Legacy, caller: m.from.caller,
-		session: s.frontSession, send: reply.say,
+		session: s.frontSession, header: h.forwarded(r), send: reply.say,
 	})
 	s.finish(key, call)      // who reads the answer may use the id again
 	a.status = http.StatusOK // a legacy client reads the error in the body

@@ -151,7 +151,7 @@ func (h *Host) requestSSE(w http.ResponseWriter, r *http.Request, m *posted, s *
 	reply := &sseReply{stream: s.sse}
 	q := &frontRequest{
 		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Legacy, caller: m.from.caller,
-		session: s.frontSession, send: reply.say,
+		session: s.frontSession, header: h.forwarded(r), send: reply.say,
 	}
 	go func() {
 		defer end()

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -37,7 +38,7 @@ func (f *Fault) Advice() string {
 	}
 	for _, row := range advices {
 		if row.when(c) {
-			return row.try
+			return strings.ReplaceAll(row.try, "SERVER", wordFor(f.Server))
 		}
 	}
 	return ""
@@ -50,6 +51,26 @@ type circumstance struct {
 	rpc     *RPCError  // nil: none
 	http    *HTTPError // nil: none
 	exit    *exec.ExitError
+}
+
+// NeedsSignIn reports an error in whose chain somebody asks for a person to sign in: one with a method
+// NeedsSignIn(), such as that of package oauth.
+func NeedsSignIn(err error) bool {
+	_, ok := errors.AsType[interface {
+		error
+		NeedsSignIn()
+	}](err)
+	return ok
+}
+
+// wordFor is a server's id where a person can type it as it is.
+func wordFor(id string) string {
+	for _, c := range id {
+		if !strings.ContainsRune("-_.", c) && (c < '0' || c > 'z' || c > '9' && c < 'A' || c > 'Z' && c < 'a') {
+			return "SERVER"
+		}
+	}
+	return cmp.Or(id, "SERVER")
 }
 
 func caused[E error](c *circumstance) bool { _, ok := errors.AsType[E](c.Fault); return ok }
@@ -99,6 +120,9 @@ var advices = []struct {
 	{"HTTP 4xx to HTTP+SSE", func(c *circumstance) bool { return caused[*conn.NotSSEError](c) },
 		`it does not speak HTTP+SSE at this path: remove "transport": "sse", and indus finds out which of the two it speaks`},
 
+	{"a sign-in that a person must do", func(c *circumstance) bool { return NeedsSignIn(c.Fault) },
+		"sign in: indus mcp login SERVER"},
+
 	// of JSON-RPC
 	{"-32602", func(c *circumstance) bool { return c.calling && c.code(CodeInvalidParams) },
 		"check the arguments against the tool's schema, then try again"},
@@ -118,7 +142,7 @@ var advices = []struct {
 		"it refuses the Authorization that it got: is the token still good, and for this server?"},
 	{"HTTP 401 that names where to sign in", func(c *circumstance) bool {
 		return c.status(401) && strings.Contains(c.http.Header.Get("WWW-Authenticate"), "resource_metadata")
-	}, `it wants a sign-in by OAuth: get a token from its provider, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`},
+	}, `it wants a sign-in by OAuth: indus mcp login SERVER; or get a token from its provider, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`},
 	{"HTTP 401", func(c *circumstance) bool { return c.status(401) },
 		`it wants authorization: give it "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its documentation names`},
 	{"HTTP 403", func(c *circumstance) bool { return c.status(403) },

@@ -3,6 +3,7 @@ package interop
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 )
 
 // A Client is whose request is passed on to a server: what the server may know of it, and
@@ -24,6 +25,8 @@ type Client struct {
 	// LogLevel is from which level on the client wants log messages with its
 	// answer, such as "info"; "": none.
 	LogLevel string
+	// Header is those of its request's headers that some server gets; see [Server].Forward. nil: none.
+	Header http.Header
 	// Back takes what the server says while it handles this request (notifications) and, where
 	// the client can be asked meanwhile, what it asks (requests). It is not called once the
 	// request is answered. nil: nothing is passed on.

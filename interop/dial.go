@@ -32,22 +32,36 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 			Path: t.Command, Args: t.Args, Dir: t.Dir, Env: proc.Environ(os.Environ(), env, t.InheritEnv),
 		}}, o)
 	case HTTP:
-		return conn.DialHTTP(ctx, e.url(t.URL, t.Headers), o)
+		u, err := e.url(t.URL, t.Headers)
+		if err != nil {
+			return nil, conn.Handshake{}, err
+		}
+		return conn.DialHTTP(ctx, u, o)
 	case SSE:
 		if e.server.Era == Modern {
 			return nil, conn.Handshake{}, errors.New("HTTP+SSE is older than the modern era: set interop.HTTP, or another era")
 		}
-		return conn.DialSSE(ctx, e.url(t.URL, t.Headers), o)
+		u, err := e.url(t.URL, t.Headers)
+		if err != nil {
+			return nil, conn.Handshake{}, err
+		}
+		return conn.DialSSE(ctx, u, o)
 	}
 	return nil, conn.Handshake{}, errors.New("the server has no transport: set interop.Stdio, HTTP or SSE")
 }
 
-func (e *Endpoint) url(url string, headers []Pair) conn.URL {
+func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
 	h := http.Header{}
 	for _, p := range headers { // of two with one name the later wins
 		h.Set(p.Name, p.Value.Reveal())
 	}
-	return conn.URL{URL: url, Header: h, Client: e.opts.HTTPClient}
+	u := conn.URL{URL: url, Header: h, Client: e.opts.HTTPClient, Forwards: e.forwards != nil}
+	if wrap := e.opts.RoundTripper; wrap != nil {
+		u.Wrap = func(base http.RoundTripper) http.RoundTripper { return wrap(e.server, base) }
+	}
+	var err error
+	u.TLS, err = e.server.TLS.config()
+	return u, err
 }
 
 // receivedFrom makes a [Message] of the connection's.

@@ -35,8 +35,12 @@ type EndpointOptions struct {
 	// Transport replaces the server's configured transport, which is then never
 	// used (tests, in-process servers). For HTTP, inject HTTPClient. nil: none.
 	Transport mcp.Transport
-	// HTTPClient sends every HTTP request. nil: a client of the endpoint's own.
+	// HTTPClient sends every HTTP request, whatever Server.TLS says. nil: a client of the endpoint's own.
 	HTTPClient *http.Client
+	// RoundTripper wraps what carries HTTP to the server, such as a sign-in; base is HTTPClient's, else one
+	// of the connection's own with what Server.TLS says. An error of its own is in the chain of the fault;
+	// one that has a method NeedsSignIn() asks for a person. nil: nothing is wrapped.
+	RoundTripper func(s Server, base http.RoundTripper) http.RoundTripper
 	// Tap is shown each request and notification that goes over the connection, but for those of the
 	// handshake: sent to the server, or received of it. A request's result or error is then given to
 	// answered; both nil is a refusal. It must neither block nor change bytes. nil: none.
@@ -96,6 +100,8 @@ type Endpoint struct {
 	do      Peer   // send, with all of Around about it
 	modern  []byte // the members of _meta that a modern server gets
 
+	forwards []string // names of headers, see [Forward.Names]
+
 	tokens  atomic.Int64
 	talks   talks
 	ctx     context.Context // ends with Close
@@ -127,7 +133,7 @@ type attempt struct {
 // NewEndpoint is an idle endpoint; nothing is started before [Endpoint.Open].
 func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	s = s.clone()
-	e := &Endpoint{server: s, config: toolConfigOf(s), secrets: s.secrets(), phase: Idle, gone: make(chan struct{})}
+	e := &Endpoint{server: s, forwards: s.Forward.Names(), config: toolConfigOf(s), secrets: s.secrets(), phase: Idle, gone: make(chan struct{})}
 	if opts != nil {
 		e.opts = *opts
 	}

@@ -160,6 +160,9 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		defer e.talks.leave(x.Of)
 	}
 	x.Receive = e.receiver(m, client, token, heard)
+	if e.forwards != nil && client != nil {
+		inner = e.forwarding(inner, client)
+	}
 	result, err := c.Call(inner, x)
 	if bad := badUTF8(m.Method, result, err); bad != nil {
 		result, err = nil, bad

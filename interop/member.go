@@ -411,5 +411,6 @@ func (s Server) clone() Server {
 		s.Transport = t
 	}
 	s.Secrets, s.Tools = slices.Clone(s.Secrets), s.Tools.clone()
+	s.OAuth.Scopes, s.Forward.Headers = slices.Clone(s.OAuth.Scopes), slices.Clone(s.Forward.Headers)
 	return s
 }

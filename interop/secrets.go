@@ -36,6 +36,7 @@ func (s *Server) secrets() *secret.Set {
 	for _, one := range s.Secrets {
 		values = append(values, one.Reveal())
 	}
+	values = append(values, s.OAuth.ClientSecret.Reveal())
 	switch t := s.Transport.(type) {
 	case Stdio:
 		pairs(t.Env)

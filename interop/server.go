@@ -20,6 +20,10 @@ type Server struct {
 	// Era is the only one that the server is spoken to in: [Legacy] or [Modern]. "": it is
 	// found out, and remembered.
 	Era Era
+	// TLS, OAuth and Forward are about a server at a URL; the zero values are good.
+	TLS     TLS
+	OAuth   OAuth
+	Forward Forward
 	// Timeouts of each remote step; the zero value is the defaults.
 	Timeouts Timeouts
 	// Secrets are values that nothing which the server says may show, beside those of its
@@ -195,7 +199,7 @@ func (s Server) Equal(o Server) bool {
 
 // sameReach reports whether a connection to the one is as good for the other.
 func (s Server) sameReach(o Server) bool {
-	if s.ID != o.ID || s.Timeouts != o.Timeouts || s.Era != o.Era {
+	if s.ID != o.ID || s.Timeouts != o.Timeouts || s.Era != o.Era || s.TLS != o.TLS || !s.OAuth.Equal(o.OAuth) || !s.Forward.equal(o.Forward) {
 		return false
 	}
 	switch a := s.Transport.(type) {

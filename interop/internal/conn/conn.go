@@ -3,6 +3,7 @@ package conn
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -116,6 +117,11 @@ type URL struct {
 	URL    string
 	Header http.Header  // sent with every request; shared, never changed
 	Client *http.Client // nil: one of the connection's own
+	TLS    *tls.Config  // of the connection's own; nil: the defaults
+	// Wrap wraps what carries the requests; nil: nothing does.
+	Wrap func(base http.RoundTripper) http.RoundTripper
+	// Forwards: a request may have headers of its own, see [WithHeader].
+	Forwards bool
 }
 
 // MaxMessage is the default bound of one message, in bytes.

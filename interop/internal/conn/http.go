@@ -35,6 +35,8 @@ type httpServer struct {
 	client *http.Client
 	own    *http.Transport // nil: the client was injected
 	opts   Options
+
+	forwards bool // what is posted may have headers of its own
 }
 
 // newHTTPServer checks what is configured; it does no I/O.
@@ -47,7 +49,7 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 		return nil, errors.New("the URL must begin with http:// or https:// and name a host")
 	}
 	u.Fragment, u.RawFragment = "", ""
-	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o}
+	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o, forwards: to.Forwards}
 	for _, key := range httpReserved {
 		delete(s.header, key)
 	}
@@ -57,7 +59,14 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 		client.Timeout = 0 // it would end streams; contexts end requests
 	} else {
 		s.own = newHTTPTransport()
+		s.own.TLSClientConfig = to.TLS
 		client.Transport = s.own
+	}
+	if to.Wrap != nil {
+		if client.Transport == nil {
+			client.Transport = http.DefaultTransport
+		}
+		client.Transport = to.Wrap(client.Transport)
 	}
 	client.CheckRedirect = checkRedirect(client.CheckRedirect)
 	s.client = &client

@@ -39,6 +39,14 @@ func (s *httpServer) headers(accept []string) http.Header {
 	return h
 }
 
+type headerKey struct{}
+
+// WithHeader is ctx for a call whose own request, and no other, has these headers too, where the URL says
+// that it forwards some.
+func WithHeader(ctx context.Context, h http.Header) context.Context {
+	return context.WithValue(ctx, headerKey{}, h)
+}
+
 // httpReply is an answer whose body is open. Until it is closed or detached,
 // the end of the caller's context ends it.
 type httpReply struct {
@@ -72,6 +80,10 @@ func (s *httpServer) send(ctx context.Context, l *lifetime, method string, h htt
 	if body != nil {
 		reader = bytes.NewReader(body)
 		h[httpKeyType] = httpTypeJSON
+		if s.forwards {
+			own, _ := ctx.Value(headerKey{}).(http.Header)
+			maps.Copy(h, own)
+		}
 	}
 	req, err := http.NewRequestWithContext(rctx, method, s.url.String(), reader)
 	if err == nil {

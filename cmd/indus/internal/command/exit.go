@@ -95,7 +95,7 @@ func ExitCode(err error) int {
 
 func isForbidden(err error) bool {
 	answer, ok := errors.AsType[*interop.HTTPError](err)
-	return ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
+	return interop.NeedsSignIn(err) || ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
 }
 
 // Explain is an error with what to try, where there is advice, and a server's

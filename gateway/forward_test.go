@@ -1,0 +1,87 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/interop"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// callerHeader sets a header of each request of a client's.
+type callerHeader struct{ id, token string }
+
+func (c callerHeader) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Request-Id", c.id)
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Clients at once, over real sockets: each call brings its own caller's headers to the server, and of those only what
+// is configured for it.
+func TestForwardedHeadersDoNotCross(t *testing.T) {
+	upstream := func(of string) string {
+		server := mcp.NewServer(&mcp.Implementation{Name: of, Version: "1"}, nil)
+		mcp.AddTool(server, &mcp.Tool{Name: "who"}, func(_ context.Context, r *mcp.CallToolRequest, in struct {
+			As string `json:"as"`
+		}) (*mcp.CallToolResult, any, error) {
+			got := fmt.Sprint(in.As, "|", strings.Join(r.Extra.Header.Values("X-Request-Id"), ","), "|", r.Extra.Header.Get("Authorization"))
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: got}}}, nil, nil
+		})
+		web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+		t.Cleanup(web.Close)
+		return web.URL
+	}
+	both := upstream("s")
+	servers := []interop.Server{
+		{ID: "none", Transport: interop.HTTP{URL: both}},
+		{ID: "id", Transport: interop.HTTP{URL: both}, Forward: interop.Forward{Headers: []string{"x-request-id"}}},
+		{ID: "token", Transport: interop.HTTP{URL: both}, Forward: interop.Forward{Authorization: true}},
+	}
+	g := gateway.New(t.Context(), servers, nil)
+	t.Cleanup(g.Close)
+	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(g.Handler())
+	t.Cleanup(web.Close)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			who := fmt.Sprint("caller", i)
+			opts := &mcp.ClientSessionOptions{}
+			if i%2 == 0 {
+				opts.ProtocolVersion = "2025-11-25"
+			}
+			c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil)
+			s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
+				Endpoint: web.URL + "/mcp", HTTPClient: &http.Client{Transport: callerHeader{who, who}},
+			}, opts)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer s.Close()
+			for range 5 {
+				for server, want := range map[string]string{"none": who + "||", "id": who + "|" + who + "|", "token": who + "||Bearer " + who} {
+					r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: server + "__who", Arguments: map[string]any{"as": who}})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if got := r.Content[0].(*mcp.TextContent).Text; got != want {
+						t.Errorf("%s: got %q, want %q", server, got, want)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+}

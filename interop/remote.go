@@ -1,0 +1,170 @@
+package interop
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/interop/internal/conn"
+)
+
+// TLS says how a server at an https:// URL is known, and what it is shown of us. The files are
+// PEM, and read whenever the server is connected.
+type TLS struct {
+	// CA is a file of the authorities that the server's certificate must come from, in the place of the
+	// system's. "": the system's.
+	CA string
+	// Cert and Key are files of the certificate, with its chain, that the server gets where it asks for
+	// one, and of its private key. "": it gets none.
+	Cert, Key string
+}
+
+// config is nil where nothing is configured.
+func (t TLS) config() (*tls.Config, error) {
+	if t == (TLS{}) {
+		return nil, nil
+	}
+	out := &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		pem, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, &tlsError{"ca", err}
+		}
+		if out.RootCAs = x509.NewCertPool(); !out.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, &tlsError{"ca", fmt.Errorf("%s: no certificate in PEM", t.CA)}
+		}
+	}
+	if t.Cert != "" || t.Key != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key) // whose errors show nothing of the files
+		if err != nil {
+			return nil, &tlsError{"cert", err}
+		}
+		out.Certificates = []tls.Certificate{pair}
+	}
+	return out, nil
+}
+
+// tlsError is a file of [TLS] that cannot be used.
+type tlsError struct {
+	field string
+	cause error
+}
+
+func (e *tlsError) Error() string { return "tls." + e.field + ": " + e.cause.Error() }
+func (e *tlsError) Unwrap() error { return e.cause }
+
+// OAuth is what is configured about signing in to a server. This package only carries it to who
+// does: see EndpointOptions.RoundTripper. The zero value is the defaults.
+type OAuth struct {
+	// Off: nobody signs in to this server.
+	Off bool
+	// ClientID and ClientSecret are those of a client that was registered by hand. "": it is found out
+	// who we are, by ClientMetadataURL or by registration.
+	ClientID     string
+	ClientSecret Secret
+	// ClientMetadataURL is the URL of a client ID metadata document, which is then our client id. "": none.
+	ClientMetadataURL string
+	// Scopes are asked for in the place of those that the server names. nil: the server's.
+	Scopes []string
+	// RedirectPort is the port on the loopback address to which the browser comes back. 0: any.
+	RedirectPort int
+	// Issuer is the only authorization server that is asked. "": those that the server names.
+	Issuer string
+	// Grant is "authorization_code", where a person signs in, or "client_credentials", where the client
+	// does it with its secret. "": the former.
+	Grant string
+}
+
+// Equal reports whether both say the same.
+func (o OAuth) Equal(b OAuth) bool {
+	return o.Off == b.Off && o.ClientID == b.ClientID && o.ClientSecret == b.ClientSecret && o.ClientMetadataURL == b.ClientMetadataURL &&
+		slices.Equal(o.Scopes, b.Scopes) && o.RedirectPort == b.RedirectPort && o.Issuer == b.Issuer && o.Grant == b.Grant
+}
+
+// Forward says which headers of a client's request go to the server with what is asked of it for that
+// request, and with nothing else.
+type Forward struct {
+	// Headers are their names, each of which [MayForward]; others are not forwarded. nil: none.
+	Headers []string
+	// Authorization forwards that header too: the client's token goes to a server that it may not
+	// have been issued for. Only for servers that take the same tokens as whoever lets clients in here.
+	Authorization bool
+}
+
+func (f Forward) equal(b Forward) bool {
+	return f.Authorization == b.Authorization && slices.Equal(f.Headers, b.Headers)
+}
+
+// Names are the headers that are forwarded, as [http.CanonicalHeaderKey] writes them.
+func (f Forward) Names() (out []string) {
+	for _, name := range f.Headers {
+		if MayForward(name) {
+			out = append(out, http.CanonicalHeaderKey(name))
+		}
+	}
+	if f.Authorization {
+		out = append(out, "Authorization")
+	}
+	return out
+}
+
+// ForwardedTo is what any of the servers gets.
+func ForwardedTo(servers []Server) (out []string) {
+	for _, s := range servers {
+		out = append(out, s.Forward.Names()...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// MayForward reports whether a header can be passed on at all: none that is a credential, that belongs
+// to one connection or its body (RFC 9110, section 7.6.1), or to the protocol.
+func MayForward(name string) bool {
+	name = strings.ToLower(name)
+	return name != "" && !slices.Contains(notForwarded, name) && !strings.HasPrefix(name, "mcp-") && !strings.HasPrefix(name, "proxy-") &&
+		!strings.HasPrefix(name, "sec-") && !strings.HasPrefix(name, "content-") && !strings.HasPrefix(name, "access-control-")
+}
+
+var notForwarded = []string{
+	"authorization", "cookie", "cookie2", "set-cookie", "host", "origin", "referer",
+	"connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "expect", "http2-settings",
+	"accept", "accept-encoding", "accept-charset", "date", "via", "last-event-id", "user-agent", "range",
+}
+
+// maxForwarded bounds the names and values of one request's headers, in bytes: servers take as much of all.
+const maxForwarded = 8 << 10
+
+// Pick is those of a request's headers whose names are given, as [http.CanonicalHeaderKey] writes them; nil
+// where there is none, and of more than 8 KiB together.
+func Pick(from http.Header, names []string) http.Header {
+	var out http.Header
+	size := 0
+	for _, name := range names {
+		for _, value := range from[name] {
+			if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+				continue // which net/http lets nobody send, and other fronts may
+			}
+			if size += len(name) + len(value); size > maxForwarded {
+				return nil
+			}
+			if out == nil {
+				out = http.Header{}
+			}
+			out[name] = append(out[name], value)
+		}
+	}
+	return out
+}
+
+// forwarding is ctx for a request to the server, with what it gets of the client's headers.
+func (e *Endpoint) forwarding(ctx context.Context, c *Client) context.Context {
+	if h := Pick(c.Header, e.forwards); h != nil {
+		return conn.WithHeader(ctx, h)
+	}
+	return ctx
+}

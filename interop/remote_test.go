@@ -1,0 +1,240 @@
+package interop_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/interop"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// authority issues certificates for a test.
+type authority struct {
+	t    *testing.T
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T, name string) *authority {
+	a := &authority{t: t, dir: t.TempDir()}
+	der := a.issue(name, &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	a.cert, _ = x509.ParseCertificate(der)
+	return a
+}
+
+// issue writes NAME.pem and NAME.key; the first is the authority's own.
+func (a *authority) issue(name string, c *x509.Certificate) []byte {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	c.SerialNumber, c.Subject = big.NewInt(time.Now().UnixNano()), pkix.Name{CommonName: name}
+	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		parent, signer, a.key = c, key, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	private, _ := x509.MarshalPKCS8PrivateKey(key)
+	for ext, block := range map[string]*pem.Block{".pem": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(a.file(name+ext), pem.EncodeToMemory(block), 0o600); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	return der
+}
+
+func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
+
+func TestTLS(t *testing.T) {
+	ours, others := newAuthority(t, "ours"), newAuthority(t, "others")
+	ours.issue("server", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	for _, a := range []*authority{ours, others} {
+		a.issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	}
+	pair, err := tls.LoadX509KeyPair(ours.file("server.pem"), ours.file("server.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(ours.cert)
+	server := mcp.NewServer(&mcp.Implementation{Name: "tls", Version: "1"}, nil)
+	serve := func(ask tls.ClientAuthType) string {
+		web := httptest.NewUnstartedServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+		web.Config.ErrorLog = log.New(io.Discard, "", 0)
+		web.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: ask}
+		web.StartTLS()
+		t.Cleanup(web.Close)
+		return web.URL
+	}
+	plain, mutual := serve(tls.NoClientCert), serve(tls.RequireAndVerifyClientCert)
+	client := func(a *authority, ca *authority) interop.TLS {
+		return interop.TLS{CA: ca.file(ca.cert.Subject.CommonName + ".pem"), Cert: a.file("client.pem"), Key: a.file("client.key")}
+	}
+	junk := others.file("junk.pem")
+	if err := os.WriteFile(junk, []byte("no PEM"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		url  string
+		tls  interop.TLS
+		want string // of the fault; "": it connects
+	}{
+		"the system's authorities":   {plain, interop.TLS{}, "unknown authority"},
+		"an authority of one's own":  {plain, interop.TLS{CA: ours.file("ours.pem")}, ""},
+		"another authority":          {plain, interop.TLS{CA: others.file("others.pem")}, "unknown authority"},
+		"no certificate where asked": {mutual, interop.TLS{CA: ours.file("ours.pem")}, "certificate required"},
+		"a certificate":              {mutual, client(ours, ours), ""},
+		"a stranger's certificate":   {mutual, client(others, ours), "certificate"},
+		"no such file":               {plain, interop.TLS{CA: ours.file("none.pem")}, "tls.ca: open "},
+		"a file of something else":   {plain, interop.TLS{CA: junk}, "tls.ca: " + junk + ": no certificate"},
+		"a key of another":           {mutual, interop.TLS{CA: ours.file("ours.pem"), Cert: ours.file("client.pem"), Key: others.file("client.key")}, "tls.cert: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t, interop.Server{ID: "s", Transport: interop.HTTP{URL: c.url}, TLS: c.tls}, nil)
+			err := e.Open(t.Context())
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// What a RoundTripper reports is in the fault's chain, and one that asks for a person is told as such.
+func TestRoundTripperThatNeedsASignIn(t *testing.T) {
+	var gave []string
+	e := newEndpoint(t, interop.Server{ID: "s", Transport: interop.HTTP{URL: "http://127.0.0.1:1"}}, &interop.EndpointOptions{
+		RoundTripper: func(s interop.Server, base http.RoundTripper) http.RoundTripper {
+			gave = append(gave, s.ID)
+			return noEntry{}
+		},
+	})
+	err := e.Open(t.Context())
+	fault, ok := errors.AsType[*interop.Fault](err)
+	if !ok || !errors.Is(err, errSignIn) || !interop.NeedsSignIn(err) || !strings.Contains(fault.Advice(), "indus mcp login s") {
+		t.Errorf("%v", err)
+	}
+	if diff := cmp.Diff([]string{"s"}, gave); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type signInError struct{}
+
+func (signInError) Error() string { return "sign in" }
+func (signInError) NeedsSignIn()  {}
+
+var errSignIn error = signInError{}
+
+type noEntry struct{}
+
+func (noEntry) RoundTrip(r *http.Request) (*http.Response, error) {
+	_ = r.Body.Close()
+	return nil, errSignIn
+}
+
+func TestHeadersThatAreNeverForwarded(t *testing.T) {
+	for _, name := range []string{"", "Authorization", "cookie", "Set-Cookie", "HOST", "Connection", "Transfer-Encoding", "TE", "Upgrade",
+		"Mcp-Session-Id", "mcp-param-x", "Content-Type", "Content-Length", "Proxy-Authorization", "Origin", "Sec-Fetch-Site", "Last-Event-ID", "Accept"} {
+		if got := (interop.Forward{Headers: []string{name}}).Names(); interop.MayForward(name) || got != nil {
+			t.Errorf("%q is forwarded: %v", name, got)
+		}
+	}
+	got := interop.Forward{Headers: []string{"x-request-id", "Authorization"}, Authorization: true}.Names()
+	if diff := cmp.Diff([]string{"X-Request-Id", "Authorization"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPick(t *testing.T) {
+	from := http.Header{"X-A": {"1", "2"}, "X-B": {"b\r\nAuthorization: Bearer stolen"}, "X-C": {"c\x00"}, "X-D": {"tab\tand ü"}, "Authorization": {"Bearer t"}}
+	want := http.Header{"X-A": {"1", "2"}, "X-D": {"tab\tand ü"}}
+	if diff := cmp.Diff(want, interop.Pick(from, []string{"X-A", "X-B", "X-C", "X-D", "X-E"})); diff != "" {
+		t.Error(diff)
+	}
+	if got := interop.Pick(http.Header{"X-A": {strings.Repeat("a", 9000)}}, []string{"X-A"}); got != nil {
+		t.Errorf("9,000 bytes are passed on")
+	}
+	if got := interop.Pick(nil, []string{"X-A"}); got != nil {
+		t.Error(got)
+	}
+}
+
+// A client's headers go with its own request: not with the connection's, and with no other.
+func TestForwardedHeadersGoWithOneRequest(t *testing.T) {
+	type seen struct{ Method, ID, Token string }
+	requests := make(chan seen, 100)
+	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "t"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "x"}}}, nil, nil
+	})
+	mcpHandler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	sseHandler := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	for name, handler := range map[string]http.Handler{"streamable": mcpHandler, "SSE": sseHandler} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			if id, token := r.Header.Get("X-Request-Id"), r.Header.Get("Authorization"); id+token != "" {
+				requests <- seen{methodIn(string(body)), id, token}
+			}
+			handler.ServeHTTP(w, r)
+		}))
+		t.Cleanup(web.Close)
+		s := interop.Server{ID: "s", Forward: interop.Forward{Headers: []string{"x-request-id"}}}
+		if s.Transport = (interop.HTTP{URL: web.URL}); name == "SSE" {
+			s.Transport = interop.SSE{URL: web.URL}
+		}
+		e := newEndpoint(t, s, nil)
+		ctx := interop.WithClient(t.Context(), &interop.Client{Era: interop.Modern, Header: http.Header{"X-Request-Id": {"one"}, "Authorization": {"Bearer t"}}})
+		if err := e.Open(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Tools(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Invoke(ctx, "t", []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Invoke(t.Context(), "t", []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+		e.Close()
+		var got []seen
+		for len(requests) > 0 {
+			got = append(got, <-requests)
+		}
+		if diff := cmp.Diff([]seen{{"tools/call", "one", ""}}, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func methodIn(body string) string {
+	_, rest, _ := strings.Cut(body, `"method":"`)
+	method, _, _ := strings.Cut(rest, `"`)
+	return method
+}
