@@ -111,7 +111,7 @@ type dialOptions struct {
 }
 
 func (o dialOptions) split() (URL, Options) {
-	return URL{o.url, o.headers, o.client}, Options{
+	return URL{URL: o.url, Header: o.headers, Client: o.client}, Options{
 		Info: clientInfo, Era: o.pin, LastEra: o.era, MaxMessage: o.max, Memory: o.memory, Missed: o.gap,
 		Receive: o.receive, ProbeWait: o.probe, Logger: o.logger, Secrets: o.secrets,
 	}
