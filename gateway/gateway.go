@@ -170,7 +170,12 @@ func (g *Gateway) Attached() *ledger.Attachment { return g.attached }
 
 // forward sees to it that requests bring the headers that the servers get.
 func (g *Gateway) forward(servers []interop.Server) {
-	names := interop.ForwardedTo(servers)
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.Forward.Names()...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
 	g.forwards.Store(&names)
 }
 

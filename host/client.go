@@ -39,7 +39,7 @@ func (h *Host) forwarded(r *http.Request) http.Header {
 	if h.opts.Forward == nil {
 		return nil
 	}
-	return interop.Pick(r.Header, h.opts.Forward())
+	return protocol.PickHeaders(r.Header, h.opts.Forward())
 }
 
 // declared is capabilities that declare something; nil where they do not.

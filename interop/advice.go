@@ -53,13 +53,13 @@ type circumstance struct {
 	exit    *exec.ExitError
 }
 
-// NeedsSignIn reports an error in whose chain somebody asks for a person to sign in: one with a method
-// NeedsSignIn(), such as that of package oauth.
-func NeedsSignIn(err error) bool {
+// NeedsSignIn reports that a person must sign in to the server: that somebody in the chain has a method
+// SignIn() string, such as the error of package oauth.
+func (f *Fault) NeedsSignIn() bool {
 	_, ok := errors.AsType[interface {
 		error
-		NeedsSignIn()
-	}](err)
+		SignIn() string
+	}](f.Cause)
 	return ok
 }
 
@@ -120,7 +120,7 @@ var advices = []struct {
 	{"HTTP 4xx to HTTP+SSE", func(c *circumstance) bool { return caused[*conn.NotSSEError](c) },
 		`it does not speak HTTP+SSE at this path: remove "transport": "sse", and indus finds out which of the two it speaks`},
 
-	{"a sign-in that a person must do", func(c *circumstance) bool { return NeedsSignIn(c.Fault) },
+	{"a sign-in that a person must do", func(c *circumstance) bool { return c.NeedsSignIn() },
 		"sign in: indus mcp login SERVER"},
 
 	// of JSON-RPC

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
@@ -89,7 +90,8 @@ func (o OAuth) Equal(b OAuth) bool {
 // Forward says which headers of a client's request go to the server with what is asked of it for that
 // request, and with nothing else.
 type Forward struct {
-	// Headers are their names, each of which [MayForward]; others are not forwarded. nil: none.
+	// Headers are their names, without case. Those of credentials, of one connection or its body, and of the protocol are not
+	// forwarded: see [Forward.Names]. nil: none.
 	Headers []string
 	// Authorization forwards that header too: the client's token goes to a server that it may not
 	// have been issued for. Only for servers that take the same tokens as whoever lets clients in here.
@@ -103,7 +105,7 @@ func (f Forward) equal(b Forward) bool {
 // Names are the headers that are forwarded, as [http.CanonicalHeaderKey] writes them.
 func (f Forward) Names() (out []string) {
 	for _, name := range f.Headers {
-		if MayForward(name) {
+		if mayForward(name) {
 			out = append(out, http.CanonicalHeaderKey(name))
 		}
 	}
@@ -113,18 +115,9 @@ func (f Forward) Names() (out []string) {
 	return out
 }
 
-// ForwardedTo is what any of the servers gets.
-func ForwardedTo(servers []Server) (out []string) {
-	for _, s := range servers {
-		out = append(out, s.Forward.Names()...)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// MayForward reports whether a header can be passed on at all: none that is a credential, that belongs
+// mayForward reports whether a header can be passed on at all: none that is a credential, that belongs
 // to one connection or its body (RFC 9110, section 7.6.1), or to the protocol.
-func MayForward(name string) bool {
+func mayForward(name string) bool {
 	name = strings.ToLower(name)
 	return name != "" && !slices.Contains(notForwarded, name) && !strings.HasPrefix(name, "mcp-") && !strings.HasPrefix(name, "proxy-") &&
 		!strings.HasPrefix(name, "sec-") && !strings.HasPrefix(name, "content-") && !strings.HasPrefix(name, "access-control-")
@@ -136,34 +129,9 @@ var notForwarded = []string{
 	"accept", "accept-encoding", "accept-charset", "date", "via", "last-event-id", "user-agent", "range",
 }
 
-// maxForwarded bounds the names and values of one request's headers, in bytes: servers take as much of all.
-const maxForwarded = 8 << 10
-
-// Pick is those of a request's headers whose names are given, as [http.CanonicalHeaderKey] writes them; nil
-// where there is none, and of more than 8 KiB together.
-func Pick(from http.Header, names []string) http.Header {
-	var out http.Header
-	size := 0
-	for _, name := range names {
-		for _, value := range from[name] {
-			if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-				continue // which net/http lets nobody send, and other fronts may
-			}
-			if size += len(name) + len(value); size > maxForwarded {
-				return nil
-			}
-			if out == nil {
-				out = http.Header{}
-			}
-			out[name] = append(out[name], value)
-		}
-	}
-	return out
-}
-
 // forwarding is ctx for a request to the server, with what it gets of the client's headers.
 func (e *Endpoint) forwarding(ctx context.Context, c *Client) context.Context {
-	if h := Pick(c.Header, e.forwards); h != nil {
+	if h := protocol.PickHeaders(c.Header, e.forwards); h != nil {
 		return conn.WithHeader(ctx, h)
 	}
 	return ctx

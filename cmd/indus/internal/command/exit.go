@@ -95,7 +95,8 @@ func ExitCode(err error) int {
 
 func isForbidden(err error) bool {
 	answer, ok := errors.AsType[*interop.HTTPError](err)
-	return interop.NeedsSignIn(err) || ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
+	fault, isFault := errors.AsType[*interop.Fault](err)
+	return isFault && fault.NeedsSignIn() || ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
 }
 
 // Explain is an error with what to try, where there is advice, and a server's
