@@ -81,12 +81,10 @@ func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Pri
 	if c.Era == Legacy {
 		key.session = c.Session
 	}
-	l, err := m.lanes.enter(ctx, key)
-	if err != nil {
-		return nil, nil, err
-	}
-	e, err = m.openLane(ctx, l)
+	l, e, err := m.enterLane(ctx, key)
 	switch {
+	case l == nil:
+		return nil, nil, err
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case err != nil:
@@ -104,6 +102,21 @@ func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Pri
 		return nil, nil, err
 	}
 	return e, func() { m.lanes.leave(l) }, nil
+}
+
+// enterLane takes a lane that is open, another one where it has just died. A lane that could not
+// be opened comes with the reason.
+func (m *member) enterLane(ctx context.Context, key laneKey) (l *lane, e *Endpoint, err error) {
+	for tries := 3; ; tries-- {
+		if l, err = m.lanes.enter(ctx, key); err != nil {
+			return nil, nil, err
+		}
+		e, err = m.openLane(ctx, l)
+		if err == nil || e == nil || e.Era() == "" || ctx.Err() != nil || tries == 1 {
+			return l, e, err
+		}
+		m.lanes.leave(l) // it was open: its end says nothing of the next
+	}
 }
 
 // openLane connects a lane, or waits until somebody has.

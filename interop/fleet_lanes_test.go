@@ -28,6 +28,9 @@ type asker struct {
 	started chan struct{} // gets a value when the tool "wait" begins
 	release chan struct{} // lets it end
 	roots   chan struct{} // gets a value for each roots/list_changed
+
+	numbers sync.Map // of the sessions
+	met     atomic.Int64
 }
 
 func newAsker(t *testing.T) *asker {
@@ -60,8 +63,14 @@ func newAsker(t *testing.T) *asker {
 			return "", ctx.Err()
 		}
 	})
-	tool("session", func(_ context.Context, s *mcp.ServerSession) (string, error) { return fmt.Sprintf("%p", s), nil })
+	tool("session", func(_ context.Context, s *mcp.ServerSession) (string, error) { return a.number(s), nil })
 	return a
+}
+
+// number tells sessions apart, also those that are over: their addresses are used again.
+func (a *asker) number(s *mcp.ServerSession) string {
+	n, _ := a.numbers.LoadOrStore(s, fmt.Sprint(a.met.Add(1)))
+	return n.(string)
 }
 
 // name is what whoever is asked for a name says.
@@ -340,7 +349,7 @@ func TestALaneServesASession(t *testing.T) {
 	}
 
 	for s := range a.Sessions() { // outside of any call
-		if fmt.Sprintf("%p", s) == first {
+		if a.number(s) == first {
 			if got, err := name(t.Context(), s); got != "Ada" || err != nil {
 				t.Errorf("asked outside of calls: %q, %v", got, err)
 			}
