@@ -6,7 +6,8 @@
 # make bench   benchmarks, ready for benchstat
 # make compare indus beside the direct call and two anchors, into docs/benchmarks.md (some minutes; on an idle machine)
 # make fuzz    FUZZTIME (60s) for each fuzz target
-# make soak    what takes minutes: a load, long fuzzing
+# make soak    what takes minutes: clients and servers of all kinds at one gateway (INDUS_SOAK=TIME; 10 minutes), a load,
+#              long fuzzing
 # make release  archives with completions and manual pages, and their checksums, in out/release;
 #               release-check builds it twice and compares
 
@@ -83,7 +84,7 @@ compare:
 	$(GO) run ./internal/testkit/bench/compare
 
 soak: peers
-	INDUS_SOAK=1 $(GO) test -timeout 60m -run Soak -v ./...
+	INDUS_SOAK=$${INDUS_SOAK:-1} $(GO) test $(FLAGS) -vet=off -timeout 60m -run Soak -v ./...
 	$(MAKE) fuzz FUZZTIME=10m
 
 # The version is the tag's that stands here. A snapshot is what goreleaser calls a release that it does not publish.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
@@ -55,6 +56,14 @@ func newGossip() *gossip {
 			Message:         "for " + in.For,
 			RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}},
 		}}}, nil, nil
+	})
+	mcp.AddTool(g.Server, &mcp.Tool{Name: "twice"}, func(ctx context.Context, r *mcp.CallToolRequest, in forWhom) (*mcp.CallToolResult, any, error) {
+		for range 2 {
+			if _, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "for " + in.For}); err != nil {
+				return nil, nil, err
+			}
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.For + " is " + in.For}}}, nil, nil
 	})
 	mcp.AddTool(g.Server, &mcp.Tool{Name: "talk"}, func(ctx context.Context, r *mcp.CallToolRequest, in forWhom) (*mcp.CallToolResult, any, error) {
 		say := func(ctx context.Context) {
@@ -95,6 +104,7 @@ func newDiary() *diary {
 // crowd is the clients of two principals at one gateway.
 type crowd struct {
 	*testing.T
+	keys  *sealed.Keys
 	web   *httptest.Server
 	until time.Time
 	did   sync.Map // what has happened at all
@@ -167,10 +177,8 @@ func (c *crowd) live(ctx context.Context, who, version, path string, asked bool)
 	for i := 0; time.Now().Before(c.until); i++ {
 		server := []string{"old", "new"}[i%2]
 		uri := map[string]string{"old": "news:" + who, "new": "indus://new/news:" + who}[server]
-		if version != "" {
-			if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
-				c.Errorf("%s: %s: %v", who, uri, err)
-			}
+		if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
+			c.Errorf("%s: %s: %v", who, uri, err)
 		}
 		call := &mcp.CallToolParams{Name: server + "__talk", Arguments: forWhom{who}}
 		call.SetProgressToken(fmt.Sprint(i % 3))
@@ -193,9 +201,7 @@ func (c *crowd) live(ctx context.Context, who, version, path string, asked bool)
 				c.page(who, one.URI)
 			}
 		}
-		if version != "" {
-			_ = session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri})
-		}
+		_ = session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri})
 	}
 }
 
@@ -214,11 +220,7 @@ func (c *crowd) post(ctx context.Context, who, session, method, params string) (
 		r.Header.Set("Mcp-Session-Id", session)
 	}
 	if strings.Contains(params, "2026-07-28") {
-		r.Header.Set("MCP-Protocol-Version", "2026-07-28")
-		r.Header.Set("Mcp-Method", method)
-		var p struct{ Name string }
-		_ = json.Unmarshal([]byte(params), &p)
-		r.Header.Set("Mcp-Name", p.Name)
+		modernHeaders(r, method, params)
 	}
 	return c.send(r)
 }
@@ -242,7 +244,6 @@ func (c *crowd) send(r *http.Request) (status int, reply string) {
 
 // steal uses what ann holds as bob, altered, and twice.
 func (c *crowd) steal(ctx context.Context) {
-	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
 	for i := 0; time.Now().Before(c.until); i++ {
 		server := []string{"old", "new"}[i%2]
 		params := `{"name":"` + server + `__ask","arguments":{"for":"ann"},` + meta
@@ -281,6 +282,7 @@ func (c *crowd) steal(ctx context.Context) {
 			altered != state && retry("ann", params, altered),
 			retry("ann", strings.Replace(params, server+"__", other+"__", 1), state),
 			retry("ann", strings.Replace(params, `"arguments"`, `"n":1,"arguments"`, 1), state),
+			retry("ann", params, c.expired(server, state)),
 			!retry("ann", params, state), // whose it is
 			server == "old" && retry("ann", params, state),
 		}
@@ -290,6 +292,8 @@ func (c *crowd) steal(ctx context.Context) {
 			}
 		}
 		c.stealSession(ctx)
+		c.stealTask(ctx)
+		c.answerTwice(ctx)
 	}
 }
 
@@ -353,27 +357,32 @@ func TestSoakNothingCrosses(t *testing.T) {
 		wait = 3 * time.Minute
 	}
 	talkers := map[string]*gossip{"old": newGossip(), "new": newGossip()}
-	private := host.NewFront(newDiary(), &host.Options{Exact: true})
-	t.Cleanup(private.Close)
+	scripts := map[string]*host.Host{
+		"diary": host.NewFront(newDiary(), &host.Options{Exact: true}), "jobs": host.NewFront(newJobs(), &host.Options{Exact: true}),
+	}
+	for _, h := range scripts {
+		t.Cleanup(h.Close)
+	}
 	inMemory := shelf{"old": talkers["old"].Server, "new": talkers["new"].Server}.options(t).Mount.Endpoint
 	opts := gateway.Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 		Endpoint: func(s interop.Server) *interop.EndpointOptions {
-			if s.ID != "diary" {
+			if scripts[s.ID] == nil {
 				return inMemory(s)
 			}
 			ours, theirs := mcp.NewInMemoryTransports()
-			go func() { _ = private.Serve(context.Background(), theirs) }()
+			go func() { _ = scripts[s.ID].Serve(context.Background(), theirs) }()
 			return &interop.EndpointOptions{Transport: ours}
 		},
 	}}}}
-	opts.Host.Principal = func(r *http.Request) (toolbox.Principal, error) {
+	keys := sealed.Random()
+	opts.Host.Keys, opts.Host.Principal = keys, func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
 	}
 	g := gateway.New(t.Context(), []interop.Server{
-		{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}, {ID: "diary", Era: interop.Modern},
+		{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}, {ID: "diary", Era: interop.Modern}, {ID: "jobs", Era: interop.Modern},
 	}, &opts)
 	t.Cleanup(g.Close)
-	c := &crowd{T: t, web: httptest.NewServer(g.Handler()), until: time.Now().Add(wait), pages: map[string]string{}}
+	c := &crowd{T: t, keys: keys, web: httptest.NewServer(g.Handler()), until: time.Now().Add(wait), pages: map[string]string{}}
 	t.Cleanup(c.web.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), wait+30*time.Second)
 	defer cancel()
@@ -385,6 +394,9 @@ func TestSoakNothingCrosses(t *testing.T) {
 			all.Go(func() { c.live(ctx, who, "2025-11-25", "/mcp", asked) })
 			all.Go(func() { c.live(ctx, who, "2024-11-05", "/sse", asked) })
 		}
+	}
+	for _, who := range []string{"ann", "bob"} {
+		all.Go(func() { c.listen(ctx, who) })
 	}
 	all.Go(func() { c.steal(ctx) })
 	all.Go(func() {
@@ -402,7 +414,7 @@ func TestSoakNothingCrosses(t *testing.T) {
 	for _, s := range talkers {
 		s.late.Wait()
 	}
-	for _, what := range []string{"question", "progress", "log", "update", "page", "theft"} {
+	for _, what := range []string{"question", "progress", "log", "update", "page", "theft", "task", "listened"} {
 		if _, ok := c.did.Load(what); !ok {
 			t.Errorf("there was no %s", what)
 		}

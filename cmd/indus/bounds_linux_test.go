@@ -17,7 +17,7 @@ import (
 )
 
 // memory is a figure of a process in MiB: VmRSS, or VmHWM for the most it had.
-func memory(t *testing.T, pid int, name string) int {
+func memory(t testing.TB, pid int, name string) int {
 	t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

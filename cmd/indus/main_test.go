@@ -13,6 +13,9 @@ import (
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // a second for each of 150 commands
 	testscript.Main(m, map[string]func(){
-		"indus": func() { command.Main(tree) },
+		"indus": func() {
+			probe()
+			command.Main(tree)
+		},
 	})
 }

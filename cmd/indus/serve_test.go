@@ -36,7 +36,7 @@ func startServe(t *testing.T, servers map[string]row, flags ...string) *program 
 }
 
 // indusCommand is indus with these servers and a home of its own.
-func indusCommand(t *testing.T, servers map[string]row, args ...string) *exec.Cmd {
+func indusCommand(t testing.TB, servers any, args ...string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
 	raw, err := json.Marshal(map[string]any{"servers": servers})

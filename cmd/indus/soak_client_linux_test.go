@@ -1,0 +1,241 @@
+//lint:file-ignore SA1019 sampling, roots and logging are deprecated, and there for as long as their peers are
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// soaker is one client, and a principal of its own. Whatever it gets has to be its own: each of its
+// calls carries a nonce, which begins with its name, and servers put it into all that they say and ask of the call.
+type soaker struct {
+	*soak
+	name, token string
+	random      *rand.Rand
+	calls       atomic.Int64
+}
+
+// nonce is one that was never used before.
+func (c *soaker) nonce() string { return fmt.Sprintf("%s/%d", c.name, c.calls.Add(1)) }
+
+// own checks that what somebody said is for this client.
+func (c *soaker) own(what, text string) {
+	c.note(what)
+	if who, _, _ := strings.Cut(text, "/"); who != c.name {
+		c.Errorf("%s got the %s %q", c.name, what, text)
+	}
+}
+
+func (c *soaker) server(of []string) string { return of[c.random.IntN(len(of))] }
+
+// RoundTrip sends a request with the client's token.
+func (c *soaker) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	return c.web.RoundTrip(r)
+}
+
+// named takes the server's name off a question's message.
+var named = regexp.MustCompile(`^\[[a-z0-9]+\] `)
+
+// asked answers a question of a server's: it accepts, declines, or says nothing.
+func (c *soaker) asked(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	message := r.Params.Message
+	if !named.MatchString(message) {
+		c.Errorf("a question without its server: %q", message)
+	}
+	nonce := named.ReplaceAllString(message, "")
+	c.own("question", nonce)
+	switch n := len(nonce) % 8; {
+	case n == 0:
+		c.note("question left alone")
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+		return nil, errors.New("no answer")
+	case n < 3:
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	case r.Params.Mode == "url":
+		return &mcp.ElicitResult{Action: "accept"}, nil
+	}
+	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": nonce}}, nil
+}
+
+// sdk is a client of the SDK's.
+func (c *soaker) sdk(asked bool) *mcp.Client {
+	o := &mcp.ClientOptions{
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+			if text := fmt.Sprint(r.Params.Data); !strings.HasPrefix(text, "Roots updated") { // of server-everything, to all whose roots it asked
+				c.own("log", text)
+			}
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			c.own("progress", r.Params.Message)
+		},
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			_, who, _ := strings.Cut(r.Params.URI, ":")
+			c.own("update", who+"/")
+		},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.note("change of a list") },
+		Capabilities:           &mcp.ClientCapabilities{},
+	}
+	if asked {
+		o.Capabilities = &mcp.ClientCapabilities{
+			RootsV2:     &mcp.RootCapabilities{},
+			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
+		}
+		o.ElicitationHandler = c.asked
+		o.CreateMessageHandler = func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			nonce := r.Params.Messages[0].Content.(*mcp.TextContent).Text
+			c.own("sampling", nonce)
+			return &mcp.CreateMessageResult{Model: "m", Role: "assistant", Content: &mcp.TextContent{Text: nonce}}, nil
+		}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: c.name, Version: "1"}, o)
+	if asked {
+		client.AddRoots(&mcp.Root{URI: "file:///" + c.name})
+	}
+	return client
+}
+
+// live connects, does this and that, and leaves, again and again. version is "" for the modern era.
+func (c *soaker) live(version, path string, asked bool) {
+	for c.running() {
+		if err := c.visit(version, path, asked); err != nil {
+			c.failed("connect", err)
+		}
+	}
+}
+
+func (c *soaker) visit(version, path string, asked bool) error {
+	ctx, cancel := context.WithTimeout(c.Context(), deadline)
+	defer cancel()
+	web := &http.Client{Transport: c}
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: c.url + path, HTTPClient: web}
+	if path == "/sse" {
+		transport = &mcp.SSEClientTransport{Endpoint: c.url + path, HTTPClient: web}
+	}
+	session, err := c.sdk(asked).Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		return err
+	}
+	c.note("visit")
+	defer session.Close()
+	held := ""
+	for range 20 + c.random.IntN(60) {
+		if !c.running() {
+			break
+		}
+		if held != "" && c.random.IntN(10) == 0 {
+			_ = session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: held})
+			held = ""
+		}
+		held = c.step(session, asked, held)
+	}
+	return nil
+}
+
+// step does one thing; held is what the client is subscribed to.
+func (c *soaker) step(session *mcp.ClientSession, asked bool, held string) string {
+	ctx, cancel := context.WithTimeout(c.Context(), deadline)
+	defer cancel()
+	server := c.server(c.gossips)
+	switch n := c.random.IntN(40); {
+	case n < 6:
+		c.call(ctx, session, server, "echo", "", 0)
+	case n < 10:
+		c.call(ctx, session, server, "talk", "", 0)
+	case n < 20 && asked:
+		c.question(ctx, session, server)
+	case n < 22:
+		c.cancelled(ctx, session, server)
+	case n == 22 && c.random.IntN(5) == 0:
+		c.call(ctx, session, server, "die", "", 0)
+	case n < 25:
+		r, err := session.ListTools(ctx, nil)
+		c.done("tools/list", err, err != nil || len(r.Tools) > 0, "no tools")
+	case n < 27:
+		_, err := session.ListResources(ctx, nil)
+		c.done("resources/list", err, true, "")
+	case n < 28:
+		_, err := session.ListPrompts(ctx, nil)
+		c.done("prompts/list", err, true, "")
+	case n < 31:
+		uri := "news-" + server + ":" + c.name
+		r, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+		c.done("resources/read", err, err != nil || len(r.Contents) == 1 && r.Contents[0].Text == uri, "another resource")
+	case n < 34:
+		nonce := c.nonce()
+		r, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: server + "__say", Arguments: map[string]string{"nonce": nonce}})
+		c.done("prompts/get", err, err != nil || r.Messages[0].Content.(*mcp.TextContent).Text == nonce, "another prompt")
+	case n < 36:
+		nonce := c.nonce()
+		r, err := session.Complete(ctx, &mcp.CompleteParams{
+			Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: server + "__say"}, Argument: mcp.CompleteParamsArgument{Name: "nonce", Value: nonce},
+		})
+		c.done("completion/complete", err, err != nil || len(r.Completion.Values) == 1 && r.Completion.Values[0] == nonce, "another completion")
+	case held == "":
+		held = "news-" + server + ":" + c.name
+		c.done("subscribe", session.Subscribe(ctx, &mcp.SubscribeParams{URI: held}), true, "")
+	default:
+		server, _, _ := strings.Cut(strings.TrimPrefix(held, "news-"), ":")
+		c.call(ctx, session, server, "touch", "", 0)
+	}
+	return held
+}
+
+// question has the server ask something.
+func (c *soaker) question(ctx context.Context, session *mcp.ClientSession, server string) {
+	switch c.random.IntN(8) {
+	case 0:
+		c.call(ctx, session, server, "sample", "NONCE NONCE", 0)
+	case 1:
+		c.call(ctx, session, server, "roots", "NONCE file:///"+c.name, 0)
+	case 2:
+		c.call(ctx, session, server, "open", "NONCE (accept|decline)", 0)
+	case 3, 4:
+		c.call(ctx, session, server, "elicit", "NONCE (accept NONCE|decline)", 0)
+	default:
+		c.call(ctx, session, server, "ask", "NONCE (accept NONCE|decline)", 0)
+	}
+}
+
+// call calls a tool; want is a pattern of its result, in which NONCE stands for the call's own. "": that alone.
+func (c *soaker) call(ctx context.Context, session *mcp.ClientSession, server, tool, want string, ms int) {
+	nonce := c.nonce()
+	call := &mcp.CallToolParams{Name: server + "__" + tool, Arguments: map[string]any{"nonce": nonce, "n": 2, "ms": ms}}
+	call.SetProgressToken(nonce)
+	r, err := session.CallTool(ctx, call)
+	if err == nil && r.IsError {
+		c.failed(tool, errors.New(said(r)))
+		return
+	}
+	if want == "" {
+		want = "NONCE"
+	}
+	ok := err != nil || regexp.MustCompile("^"+strings.ReplaceAll(want, "NONCE", nonce)+"$").MatchString(said(r))
+	got := ""
+	if !ok {
+		got = "got " + said(r) + " for " + nonce
+	}
+	c.done(tool, err, ok, got)
+}
+
+// cancelled gives up a call.
+func (c *soaker) cancelled(ctx context.Context, session *mcp.ClientSession, server string) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(c.random.IntN(300))*time.Millisecond)
+	defer cancel()
+	_, _ = session.CallTool(ctx, &mcp.CallToolParams{Name: server + "__sleep", Arguments: map[string]any{"ms": 60_000}})
+	c.note("cancelled")
+}

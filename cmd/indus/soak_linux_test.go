@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/peers"
+)
+
+// soakWarm is after which time nothing may grow any more.
+const soakWarm = time.Minute
+
+// soak is clients and servers of all kinds at one indus.
+type soak struct {
+	testing.TB
+	url     string // without a path
+	gossips []string
+	tasks   string // a server that makes tasks; "": there is none
+	web     *http.Transport
+	until   time.Time
+	all     []*soaker
+
+	mu     sync.Mutex
+	did    map[string]int // what has happened at all
+	faults map[string]int // what went wrong, without its figures
+	said   map[string]int // what indus said of it on stderr, likewise
+}
+
+func (s *soak) running() bool { return time.Now().Before(s.until) && s.Context().Err() == nil }
+
+func (s *soak) note(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.did[what]++
+}
+
+// done is the end of something: a result that has to be right, or an error, in time.
+func (s *soak) done(what string, err error, right bool, wrong string) {
+	switch {
+	case err != nil:
+		s.failed(what, err)
+	case !right:
+		s.Errorf("%s: %s", what, wrong)
+	default:
+		s.note(what)
+	}
+}
+
+var figures = regexp.MustCompile(`[a-z]+[0-9]+[/:][0-9]+|[0-9A-Za-z_-]{40,}|[0-9]+`)
+
+// failed is an error, which is a call's fair end as long as it comes in time.
+func (s *soak) failed(what string, err error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.Errorf("%s: no end within %v", what, deadline)
+	}
+	text := what + ": " + figures.ReplaceAllString(err.Error(), "N")
+	if len(text) > 300 {
+		text = text[:300]
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults[text]++
+}
+
+// other is another client, and so another principal.
+func (c *soaker) other() *soaker {
+	for {
+		if o := c.all[c.random.IntN(len(c.all))]; o != c {
+			return o
+		}
+	}
+}
+
+// entry is one server of a soak's configuration.
+type entry struct {
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Era     string            `json:"era,omitempty"`
+}
+
+// servers are n that gossip, of both eras and transports, and others if there are to be some.
+func (s *soak) servers(mark string, n int, crash time.Duration, others bool) map[string]entry {
+	all, env := map[string]entry{}, map[string]string{markName: mark}
+	bin := fixture.Gossip(s)
+	for i := range n {
+		name := fmt.Sprintf("g%d", i)
+		s.gossips = append(s.gossips, name)
+		args := []string{"-name", name, "-restless", "-crash", crash.String()}
+		e := entry{Command: bin, Args: args, Env: env, Era: []string{"legacy", "modern"}[i%2]}
+		if i%4 >= 2 {
+			args = append(args, "-http", "127.0.0.1:0")
+			if e.Era == "modern" {
+				args = append(args, "-stateless")
+			}
+			p := fixture.Start(s, fixture.Command{Path: bin, Args: args})
+			e = entry{URL: p.Line(), Era: e.Era}
+			p.Drain()
+		}
+		all[name] = e
+	}
+	if !others {
+		return all
+	}
+	s.tasks = "ev0"
+	for i := range 2 {
+		node, args := peers.Everything(s, "stdio")
+		all[fmt.Sprintf("ev%d", i)] = entry{Command: node, Args: args, Env: env}
+	}
+	all["evweb"] = entry{URL: peers.EverythingHTTP(s)}
+	node, args := peers.Filesystem(s, s.TempDir())
+	all["fs"] = entry{Command: node, Args: args, Env: env}
+	for i, era := range []string{"legacy", "modern"} {
+		all[fmt.Sprintf("odd%d", i)] = entry{Command: fixture.Build(s), Args: []string{"-era", era, "-pings", "1s"}, Env: env}
+		all[fmt.Sprintf("hung%d", i)] = entry{Command: fixture.Build(s), Args: []string{"-hang", "resources/list,prompts/list", "-stubborn"}, Env: env}
+	}
+	return all
+}
+
+// clients lets n live until all is over.
+func (s *soak) clients(n int, tokens []string) {
+	var living sync.WaitGroup
+	for i := range n {
+		c := &soaker{soak: s, name: fmt.Sprintf("c%d", i), token: tokens[i], random: rand.New(rand.NewPCG(rand.Uint64(), uint64(i)))}
+		s.all = append(s.all, c)
+	}
+	for i, c := range s.all {
+		living.Go(func() {
+			switch i % 10 {
+			case 0, 1, 2:
+				c.live("2025-11-25", "/mcp", true)
+			case 3, 4:
+				c.live("", "/mcp", true)
+			case 5:
+				c.live("2025-06-18", "/mcp", false)
+			case 6:
+				c.live("", "/mcp", false)
+			case 7:
+				c.live("2024-11-05", "/sse", i%20 < 10)
+			case 8:
+				c.resuming()
+			case 9:
+				c.modern()
+			}
+		})
+	}
+	living.Wait()
+}
+
+// TestSoak: clients and servers of both eras, which do whatever they can at random, at one indus. Each answer and
+// each question is for whom it reaches, every call has its end, and nothing grows. A moment of it; with INDUS_SOAK ten
+// minutes, or as long as that says ("90s"), with 50 clients and 20 servers.
+func TestSoak(t *testing.T) {
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		t.Skip("what a process holds is found in /proc")
+	}
+	t.Parallel()
+	wait, clients, gossips, crash := 3*time.Second, 10, 4, 10*time.Second
+	long := os.Getenv("INDUS_SOAK")
+	if long != "" {
+		wait, clients, gossips, crash = 10*time.Minute, 50, 12, 90*time.Second
+		if d, err := time.ParseDuration(long); err == nil {
+			wait = d
+		}
+	}
+	s := &soak{TB: t, did: map[string]int{}, faults: map[string]int{}, said: map[string]int{}, web: &http.Transport{}}
+	defer s.web.CloseIdleConnections()
+	mark := newMark()
+	cmd, socket, tokens := s.command(mark, s.servers(mark, gossips, crash, long != ""), clients)
+	p := launch(t, cmd)
+	s.url = strings.TrimSuffix(p.hears(&p.err, `serving at (\S+)\n`), "/mcp")
+	for _, name := range s.gossips {
+		p.hears(&p.err, name+`: ready`)
+	}
+	s.until = time.Now().Add(wait)
+	before := s.health(p, socket, mark)
+	m := &meter{soak: s, p: p, socket: socket, mark: mark, began: time.Now()}
+	watched := make(chan struct{})
+	go func() { defer close(watched); m.watch() }()
+	s.clients(clients, tokens)
+	<-watched
+	s.web.CloseIdleConnections()
+	m.wantNoGrowth()
+	m.wantQuiet(before, long != "")
+	p.signal(syscall.SIGTERM)
+	p.ends(0)
+	waitGone(t, mark)
+	for line := range strings.Lines(p.err.String()) {
+		s.said[figures.ReplaceAllString(strings.TrimSpace(line), "N")]++
+	}
+	s.report(long != "")
+	for _, bad := range []string{"DATA RACE", "panic", "internal error"} {
+		if text := p.err.String(); strings.Contains(text, bad) {
+			t.Errorf("indus says %q:\n%.4000s", bad, text[strings.Index(text, bad):])
+		}
+	}
+}
+
+// command is an indus with these servers, whose clients have these tokens.
+func (s *soak) command(mark string, servers map[string]entry, clients int) (cmd *exec.Cmd, socket string, tokens []string) {
+	cmd = indusCommand(s, servers, "serve", "--addr", "127.0.0.1:0", "--token-file", "tokens")
+	for i := range clients {
+		tokens = append(tokens, fmt.Sprintf("token-of-client-%d", i))
+	}
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "tokens"), []byte(strings.Join(tokens, "\n")), 0o600); err != nil {
+		s.Fatal(err)
+	}
+	socket = filepath.Join(cmd.Dir, "probe")
+	cmd.Env = append(cmd.Env, probeName+"="+socket, markName+"="+mark)
+	return cmd, socket, tokens
+}
+
+// health is what an indus holds now, and its servers.
+func (s *soak) health(p *program, socket, mark string) (h health) {
+	if err := json.Unmarshal([]byte(probed(s, socket, "/")), &h); err != nil {
+		s.Error(err)
+	}
+	h.RSS, h.Processes = memory(s, p.cmd.Process.Pid, "VmRSS")<<10, len(marked(s, mark))
+	return h
+}
+
+// report tells what has happened. In the end something of each kind must have.
+func (s *soak) report(long bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, counts := range []map[string]int{s.did, s.faults, s.said} {
+		lines := make([]string, 0, len(counts))
+		for what, n := range counts {
+			lines = append(lines, fmt.Sprintf("%8d %s", n, what))
+		}
+		slices.Sort(lines)
+		slices.Reverse(lines)
+		s.Logf("\n%s", strings.Join(lines, "\n"))
+	}
+	wanted := []string{"echo", "question", "progress", "tools/list", "visit", "resumed"}
+	if long {
+		wanted = append(wanted, "ask", "elicit", "sample", "roots", "open", "log", "update", "task", "input_required", "cancelled",
+			"resources/read", "prompts/get", "completion/complete", "question left alone", "change of a list", "subscribe")
+	}
+	for _, what := range wanted {
+		if s.did[what] == 0 {
+			s.Errorf("there was no %s", what)
+		}
+	}
+}

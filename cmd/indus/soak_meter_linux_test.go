@@ -1,0 +1,95 @@
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// meter measures an indus while it is soaked.
+type meter struct {
+	*soak
+	p            *program
+	socket, mark string
+	began        time.Time
+	samples      []health // one every five seconds, after soakWarm
+}
+
+func (m *meter) watch() {
+	for m.running() {
+		select {
+		case <-time.After(min(5*time.Second, time.Until(m.until))):
+		case <-m.Context().Done():
+			return
+		}
+		if time.Since(m.began) < soakWarm {
+			continue
+		}
+		h := m.health(m.p, m.socket, m.mark)
+		if m.samples = append(m.samples, h); len(m.samples)%6 == 1 {
+			m.Logf("after %v: %+v", time.Since(m.began).Round(time.Second), h)
+		}
+	}
+}
+
+// bounds are how much of each is within what comes and goes: a part of what there was, and some.
+var bounds = []struct {
+	what string
+	of   func(health) int
+	part float64
+	some int
+}{
+	{"goroutines", func(h health) int { return h.Goroutines }, .15, 100},
+	{"heap in KiB", func(h health) int { return h.Heap }, .15, 4 << 10},
+	{"descriptors", func(h health) int { return h.Descriptors }, .15, 30},
+	{"processes", func(h health) int { return h.Processes }, .15, 10},
+	{"RSS in KiB", func(h health) int { return h.RSS }, .15, 20 << 10},
+}
+
+// wantNoGrowth compares the medians of the first third and of the last after the first minute.
+func (m *meter) wantNoGrowth() {
+	n := len(m.samples) / 3
+	if n < 5 {
+		return
+	}
+	for _, b := range bounds {
+		median := func(of []health) int {
+			var all []int
+			for _, h := range of {
+				all = append(all, b.of(h))
+			}
+			slices.Sort(all)
+			return all[len(all)/2]
+		}
+		first, last := median(m.samples[:n]), median(m.samples[len(m.samples)-n:])
+		m.Logf("%s: %d in the first third after %v, %d in the last", b.what, first, soakWarm, last)
+		if last > first+int(b.part*float64(first))+b.some {
+			m.Errorf("%s grow from %d to %d", b.what, first, last)
+		}
+	}
+}
+
+// wantQuiet waits until an indus without clients holds what it did before they came. What clients left behind takes five
+// minutes: questions without answers, and connections on which they could be asked; those who do not wait so long
+// allow for them.
+func (m *meter) wantQuiet(before health, patient bool) {
+	wait := 2 * time.Second
+	if patient {
+		wait = 7 * time.Minute
+	}
+	var now health
+	for late := time.Now().Add(wait); ; time.Sleep(100 * time.Millisecond) {
+		now = m.health(m.p, m.socket, m.mark)
+		left := max(0, now.Processes-before.Processes)
+		if patient && left > 0 {
+			left = 0
+		}
+		if now.Goroutines <= before.Goroutines+20+12*left && now.Descriptors <= before.Descriptors+10+8*left && (!patient || now.Processes <= before.Processes+2) {
+			break
+		}
+		if time.Now().After(late) {
+			m.Errorf("before %+v, and when all were gone %+v:\n%.20000s", before, now, probed(m, m.socket, "/goroutines"))
+			break
+		}
+	}
+	m.Logf("before the clients: %+v; after: %+v", before, now)
+}
