@@ -8,6 +8,7 @@
 //     tools behind four, toolbox/standard has built-in ones.
 //   - schema: JSON Schema as each model provider accepts it. schema/validate checks
 //     arguments, schema/infer derives schemas from Go types.
+//   - oauth: signs in towards servers: tokens for HTTP requests, without MCP.
 //   - mcpconfig: finds, reads, imports and edits configuration files.
 //   - ledger: the log of which servers and tools were enrolled.
 //   - agent: a model, a toolbox and a loop, with permission before a tool runs.

@@ -1,0 +1,73 @@
+package oauth
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+)
+
+const (
+	maxChallenge = 16 << 10 // of the headers WWW-Authenticate, in bytes: their parser is quadratic
+	maxScopes    = 100
+	maxScope     = 256 // bytes
+)
+
+// challenge is what a server said with 401 or 403 (RFC 6750 section 3, RFC 9728 section 5.1).
+type challenge struct {
+	metadata string   // where its metadata is; "" where it does not say
+	scopes   []string // what the request needs; nil where it does not say
+	err      string   // "insufficient_scope" and the like
+}
+
+func challengeOf(h http.Header) challenge {
+	headers, size := h["Www-Authenticate"], 0
+	for _, one := range headers {
+		size += len(one)
+	}
+	if size > maxChallenge {
+		return challenge{}
+	}
+	var c challenge
+	for _, header := range headers {
+		all, _ := oauthex.ParseWWWAuthenticate([]string{header}) // one that cannot be read says nothing
+		for _, one := range all {
+			if c.metadata == "" {
+				c.metadata = one.Params["resource_metadata"]
+			}
+			if one.Scheme == "bearer" && c.err == "" && c.scopes == nil {
+				c.err, c.scopes = one.Params["error"], scopesOf(one.Params["scope"])
+			}
+		}
+	}
+	return c
+}
+
+// scopesOf are the scopes of a list (RFC 6749 section 3.3), each once, without what is none;
+// nil where there is none.
+func scopesOf(list string) []string { return union(strings.Fields(list)) }
+
+// union has the scopes of all lists, each once, in their order.
+func union(lists ...[]string) []string {
+	var all []string
+	for _, list := range lists {
+		for _, s := range list {
+			if len(all) < maxScopes && isScope(s) && !slices.Contains(all, s) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+func isScope(s string) bool {
+	return s != "" && len(s) <= maxScope && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < '!' || r > '~' || r == '"' || r == '\\'
+	})
+}
+
+// contains reports whether all of some are in all.
+func contains(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+}

@@ -1,0 +1,250 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/oauth2"
+)
+
+const offlineAccess = "offline_access" // OpenID Connect Core section 11
+
+// formOf is a form of names and values; what is "" is left out.
+func formOf(pairs ...string) url.Values {
+	form := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			form.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return form
+}
+
+// signIn gets a new grant.
+func (s *session) signIn(ctx context.Context, n need) (*grant, error) {
+	c := s.client
+	person := c.options.Grant == AuthorizationCode
+	limit := renewTime
+	if person && c.options.Interact != nil {
+		limit = signInTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	w := c.web(ctx, s.key.Resource)
+	d, err := w.resource(ctx, s.key.Resource, n.said)
+	if err != nil {
+		return nil, err
+	}
+	last := s.current.Load()
+	if last == nil {
+		last = &grant{}
+	}
+	if !d.has(last.Issuer) {
+		last = &grant{} // what another authorization server was asked says nothing here
+	}
+	ask := &signInFlow{session: s, web: w, Discovery: d, last: last, need: n}
+	if person && (c.options.Interact == nil || n.quiet) {
+		return nil, ask.person(ctx)
+	}
+	var failed []error
+	for _, issuer := range d.ordered(last.Issuer) {
+		g, err := ask.server(ctx, issuer)
+		if step, ok := errors.AsType[*StepError](err); !ok || ctx.Err() != nil || step.Step != StepServer && step.Step != StepRegistration {
+			return g, err // nil too; and who has said no is not asked elsewhere
+		}
+		failed = append(failed, err)
+	}
+	return nil, errors.Join(failed...)
+}
+
+// signInFlow is one sign-in.
+type signInFlow struct {
+	*session
+	*Discovery
+	web  *web
+	last *grant // what there was at one of the authorization servers
+	need need
+}
+
+// scopes are what to ask for (specification 2026-07-28, "Scope Selection Strategy", and SEP-2350).
+func (a *signInFlow) scopes(as *authServer) []string {
+	first := a.client.options.Scopes
+	switch {
+	case len(first) > 0:
+	case len(a.need.said.scopes) > 0:
+		first = a.need.said.scopes
+	default:
+		first = a.Scopes
+	}
+	all := union(a.last.Asked, first, a.need.said.scopes)
+	if as != nil && a.client.options.Grant == AuthorizationCode && slices.Contains(as.ScopesSupported, offlineAccess) {
+		all = union(all, []string{offlineAccess}) // "Refresh Tokens"
+	}
+	return all
+}
+
+// person says that one is needed. What to ask for is kept, for the sign-in that follows elsewhere.
+func (a *signInFlow) person(ctx context.Context) error {
+	as, err := a.web.firstServer(ctx, a.Discovery, a.last.Issuer)
+	if err != nil {
+		return err
+	}
+	if as.assumed {
+		return errNoOAuth
+	}
+	needed := &SignInError{Resource: a.key.Resource, Issuer: as.Issuer, Principal: a.key.Principal, Scopes: a.scopes(as)}
+	switch {
+	case a.need.stepUp:
+		needed.Err = errors.New("what was granted does not reach so far")
+		if err := a.remember(ctx, a.need.said.scopes); err != nil {
+			return err
+		}
+	case a.last.Issuer != "":
+		needed.Err = errors.New("what was granted is no longer good")
+	}
+	return needed
+}
+
+// remember keeps that scopes were wanted.
+func (a *signInFlow) remember(ctx context.Context, scopes []string) error {
+	unlock, err := a.client.options.Store.Lock(ctx, a.key)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	g, err := a.load(ctx)
+	if err != nil || g == nil || contains(g.Asked, scopes) {
+		return err
+	}
+	more := *g
+	more.Asked = union(g.Asked, scopes)
+	return a.keep(ctx, &more)
+}
+
+// server signs in at one authorization server.
+func (a *signInFlow) server(ctx context.Context, issuer string) (*grant, error) {
+	as, err := a.web.server(ctx, issuer, a.Legacy)
+	if err != nil {
+		return nil, err
+	}
+	switch a.client.options.Grant {
+	case ClientCredentials:
+		return a.byClient(ctx, as)
+	case TokenExchange:
+		return a.byExchange(ctx, as)
+	}
+	return a.byPerson(ctx, as)
+}
+
+// byPerson is the authorization code grant with PKCE (OAuth 2.1 section 4.1).
+func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (*grant, error) {
+	if !slices.Contains(as.CodeChallengeMethodsSupported, "S256") || as.AuthorizationEndpoint == "" {
+		return nil, &StepError{StepServer, as.Issuer, errors.New("it does not support authorization codes with PKCE (S256)")}
+	}
+	known, err := a.client.kept(ctx, as.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	back, err := a.client.options.Interact.Begin(ctx, known.Redirect)
+	if err != nil {
+		return nil, &StepError{StepAuthorization, "", err}
+	}
+	defer back.Close()
+	i, err := a.client.identify(ctx, a.web, as, back.URI())
+	if err != nil {
+		return nil, &StepError{StepRegistration, as.Issuer, err}
+	}
+	scopes, verifier := a.scopes(as), oauth2.GenerateVerifier()
+	code, err := a.code(ctx, as, i, back, scopes, verifier)
+	if err != nil {
+		return nil, &StepError{StepAuthorization, as.Issuer, err}
+	}
+	g, err := a.exchange(ctx, as, i, formOf("grant_type", "authorization_code", "code", code, "redirect_uri", back.URI(), "code_verifier", verifier), scopes)
+	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Code == "invalid_client" && i.Dynamic {
+		err = errors.Join(err, a.client.forget(ctx, as.Issuer, i))
+	}
+	return g, err
+}
+
+// code has the person authorize, and checks the answer before anything of it is used.
+func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back Redirection, scopes []string, verifier string) (string, error) {
+	u, err := url.Parse(as.AuthorizationEndpoint)
+	if err != nil {
+		return "", err
+	}
+	state, query := rand.Text(), u.Query()
+	for name, v := range formOf(
+		"response_type", "code", "client_id", i.ID, "redirect_uri", back.URI(), "state", state, "resource", a.Resource,
+		"code_challenge", oauth2.S256ChallengeFromVerifier(verifier), "code_challenge_method", "S256",
+	) {
+		query[name] = v
+	}
+	if query.Del("scope"); len(scopes) > 0 {
+		query.Set("scope", strings.Join(scopes, " "))
+	}
+	if slices.Contains(scopes, offlineAccess) {
+		query.Set("prompt", "consent") // else it is ignored (OpenID Connect Core section 11)
+	}
+	u.RawQuery = query.Encode()
+	answer, err := back.Ask(ctx, u.String())
+	if err != nil {
+		return "", err
+	}
+	return checkAnswer(answer, as, state)
+}
+
+// checkAnswer is the code of an authorization response. It is looked at in this order: whose it
+// is, who says so (RFC 9207 section 2.4, specification "Authorization Response Validation"), and
+// only then what.
+func checkAnswer(answer url.Values, as *authServer, state string) (string, error) {
+	for _, name := range []string{"state", "iss", "code", "error"} {
+		if len(answer[name]) > 1 {
+			return "", errors.New("the answer has two of " + name)
+		}
+	}
+	if subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(state)) != 1 {
+		return "", errors.New("the answer is not to this sign-in: its state is another")
+	}
+	if iss := answer.Get("iss"); answer.Has("iss") && iss != as.Issuer {
+		return "", errors.New("the answer is of another authorization server: " + bareURL(iss))
+	} else if iss == "" && as.AuthorizationResponseIssParameterSupported {
+		return "", errors.New("the answer does not say of which authorization server it is, as this one does")
+	}
+	switch {
+	case answer.Has("error"):
+		return "", newServerError(0, answer.Get("error"), answer.Get("error_description"), nil)
+	case answer.Get("code") == "":
+		return "", errors.New("the answer has no code")
+	}
+	return answer.Get("code"), nil
+}
+
+// exchange gets a token for what the form has, keeps it and says so.
+func (a *signInFlow) exchange(ctx context.Context, as *authServer, i identity, form url.Values, scopes []string) (*grant, error) {
+	c := a.client
+	form.Set("resource", a.Resource)
+	answer, err := c.requestToken(ctx, a.web, as.TokenEndpoint, as.Issuer, i, form)
+	if err != nil {
+		return nil, err
+	}
+	if err := answer.bearer(); err != nil {
+		return nil, &StepError{StepToken, as.TokenEndpoint, err}
+	}
+	g := answer.into(grant{Resource: a.Resource, Issuer: as.Issuer, Token: as.TokenEndpoint, Revocation: as.RevocationEndpoint, Asked: a.last.Asked, client: i}, scopes)
+	ctx = context.WithoutCancel(ctx) // what was granted is kept
+	unlock, err := c.options.Store.Lock(ctx, a.key)
+	if err != nil {
+		return nil, err
+	}
+	err = a.keep(ctx, g)
+	unlock()
+	if err == nil && c.options.SignedIn != nil {
+		c.options.SignedIn(a.key.Resource, a.key.Principal)
+	}
+	return g, err
+}

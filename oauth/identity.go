@@ -1,0 +1,156 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+)
+
+// Methods by which a client proves itself at a token endpoint.
+const (
+	methodNone  = "none"
+	methodBasic = "client_secret_basic"
+	methodPost  = "client_secret_post"
+	methodJWT   = "private_key_jwt"
+)
+
+// identity is who we are at one authorization server.
+type identity struct {
+	ID       string `json:"id"`
+	secret   secret.Value
+	Method   string    `json:"method"`
+	Redirect string    `json:"redirect,omitempty"` // that it is registered with; "": any
+	Expires  time.Time `json:"expires,omitzero"`   // of the secret
+	Dynamic  bool      `json:"dynamic,omitempty"`  // by registration, which may be done again
+}
+
+// storedIdentity is an identity as it is kept.
+type storedIdentity struct {
+	identity
+	Secret string `json:"secret,omitempty"`
+}
+
+func (i identity) stored() storedIdentity { return storedIdentity{i, i.secret.Reveal()} }
+
+func (s storedIdentity) loaded() identity {
+	s.secret = secret.NewValue(s.Secret)
+	return s.identity
+}
+
+// identify says who we are at an authorization server, in the order of specification 2026-07-28
+// (basic/authorization/client-registration): known there, by a metadata document, by
+// registration. redirect is where a sign-in will be answered; "" of a grant without one.
+func (c *Client) identify(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
+	switch o := &c.options; {
+	case o.ClientID != "":
+		if o.Issuer != "" && !sameIssuer(o.Issuer, as.Issuer) {
+			return identity{}, errors.New("the client id is for " + bareURL(o.Issuer))
+		}
+		return c.configured(as), nil
+	case o.MetadataDocument != "" && as.ClientIDMetadataDocumentSupported:
+		return identity{ID: o.MetadataDocument, Method: methodNone}, nil
+	case as.RegistrationEndpoint != "" && redirect != "":
+		return c.registered(ctx, w, as, redirect)
+	}
+	return identity{}, errors.New("the authorization server registers no clients by itself: it has to give a client id")
+}
+
+// configured is the identity of the options.
+func (c *Client) configured(as *authServer) identity {
+	o := &c.options
+	i := identity{ID: o.ClientID, secret: o.ClientSecret, Method: methodNone}
+	switch methods := as.TokenEndpointAuthMethodsSupported; {
+	case c.signer != nil:
+		i.Method = methodJWT
+	case o.ClientSecret == (secret.Value{}):
+	case len(methods) > 0 && !slices.Contains(methods, methodBasic) && slices.Contains(methods, methodPost):
+		i.Method = methodPost
+	default:
+		i.Method = methodBasic
+	}
+	return i
+}
+
+// kept is the registration at an issuer that is still good; the zero identity where there is none.
+func (c *Client) kept(ctx context.Context, issuer string) (identity, error) {
+	b, err := c.options.Store.Get(ctx, Key{Issuer: issuer})
+	if err != nil || b == nil {
+		return identity{}, err
+	}
+	var s storedIdentity
+	if json.Unmarshal(b, &s) != nil || !s.Expires.IsZero() && s.Expires.Before(time.Now()) {
+		return identity{}, nil
+	}
+	return s.loaded(), nil
+}
+
+// registered is the registration that is kept, or a new one (RFC 7591).
+func (c *Client) registered(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
+	key := Key{Issuer: as.Issuer}
+	unlock, err := c.options.Store.Lock(ctx, key)
+	if err != nil {
+		return identity{}, err
+	}
+	defer unlock()
+	if i, err := c.kept(ctx, as.Issuer); err != nil || i.ID != "" && i.Redirect == redirect {
+		return i, err
+	}
+	i, err := c.register(ctx, w, as, redirect)
+	if err != nil {
+		return identity{}, err
+	}
+	b, err := json.Marshal(i.stored())
+	if err != nil {
+		return identity{}, err
+	}
+	return i, c.options.Store.Put(ctx, key, b)
+}
+
+func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
+	method := methodNone
+	if methods := as.TokenEndpointAuthMethodsSupported; len(methods) > 0 && !slices.Contains(methods, methodNone) {
+		if method = methodPost; slices.Contains(methods, methodBasic) {
+			method = methodBasic
+		}
+	}
+	content, err := json.Marshal(oauthex.ClientRegistrationMetadata{
+		RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: method, ClientName: c.options.Name, ApplicationType: "native",
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+	})
+	if err != nil {
+		return identity{}, err
+	}
+	var r struct {
+		ID      string `json:"client_id"`
+		Secret  string `json:"client_secret"`
+		Expires int64  `json:"client_secret_expires_at"`
+		Method  string `json:"token_endpoint_auth_method"`
+	}
+	if err := w.post(ctx, as.RegistrationEndpoint, "application/json", content, nil, nil, &r); err != nil {
+		return identity{}, err
+	}
+	i := identity{ID: r.ID, secret: secret.NewValue(r.Secret), Method: r.Method, Redirect: redirect, Dynamic: true}
+	switch {
+	case i.ID == "":
+		return identity{}, errors.New("the answer has no client id")
+	case i.Method == "":
+		i.Method = method
+	}
+	if r.Expires > 0 {
+		i.Expires = time.Unix(r.Expires, 0)
+	}
+	return i, nil
+}
+
+// forget drops a registration that the authorization server no longer knows.
+func (c *Client) forget(ctx context.Context, issuer string, refused identity) error {
+	if kept, err := c.kept(ctx, issuer); err != nil || kept.ID != refused.ID {
+		return err
+	}
+	return c.options.Store.Delete(ctx, Key{Issuer: issuer})
+}

@@ -1,0 +1,74 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// Paste is an [Interaction] for a machine without a browser: the person opens the address elsewhere, and
+// pastes the one back at which that browser ends, which it cannot show.
+type Paste struct {
+	// Show shows the address to the person.
+	Show func(authorize string) error
+	// Read is the next line that the person typed.
+	Read func(ctx context.Context) (string, error)
+	// Redirect is the address that the client is known by. "": that of the last sign-in, else
+	// "http://127.0.0.1:7333/callback".
+	Redirect string
+}
+
+var _ Interaction = (*Paste)(nil)
+
+const (
+	pasteRedirect = "http://127.0.0.1:7333/callback"
+	maxPasted     = 16 << 10 // bytes
+	maxPastes     = 5
+)
+
+// Begin does nothing yet.
+func (p *Paste) Begin(_ context.Context, redirect string) (Redirection, error) {
+	for _, uri := range []string{p.Redirect, redirect, pasteRedirect} {
+		if uri != "" {
+			return &pasted{p, uri}, nil
+		}
+	}
+	return nil, nil
+}
+
+type pasted struct {
+	*Paste
+	uri string
+}
+
+func (p *pasted) URI() string { return p.uri }
+
+func (p *pasted) Close() error { return nil }
+
+// Ask takes the whole address, or its query alone. Lines that are neither are asked for again.
+func (p *pasted) Ask(ctx context.Context, authorize string) (url.Values, error) {
+	u, err := url.Parse(authorize)
+	if err != nil {
+		return nil, err
+	}
+	state := u.Query().Get("state")
+	if err := p.Show(authorize); err != nil {
+		return nil, err
+	}
+	for range maxPastes {
+		line, err := p.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		line = strings.TrimSpace(line)
+		if at := strings.IndexByte(line, '?'); at >= 0 {
+			line = line[at+1:]
+		}
+		line, _, _ = strings.Cut(line, "#")
+		if answer, err := url.ParseQuery(line); err == nil && len(line) <= maxPasted && answer.Get("state") == state {
+			return answer, nil
+		}
+	}
+	return nil, errors.New("none of the lines is the address at which the browser ended")
+}

@@ -1,0 +1,165 @@
+package oauth
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	requestTime  = 15 * time.Second // of one request to an authorization server
+	maxBody      = 1 << 20          // of each answer, in bytes
+	maxRedirects = 3
+	idleTime     = 30 * time.Second
+)
+
+// reach is how far the documents of one server may lead. What a server on the Internet names
+// is on the Internet: else its metadata could have us ask machines of our own network
+// (SSRF; MCP security best practices, "Server-Side Request Forgery").
+type reach int
+
+const (
+	reachPublic reach = iota
+	reachPrivate
+	reachLocal // and http:// there
+)
+
+// reachOf goes by where the server itself is.
+func reachOf(ctx context.Context, resource string) reach {
+	u, err := url.Parse(resource)
+	if err != nil {
+		return reachPublic
+	}
+	if isLoopback(u.Hostname()) {
+		return reachLocal
+	}
+	ips := []netip.Addr{}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
+		ips = append(ips, ip)
+	} else if ips, err = net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()); err != nil {
+		return reachPublic
+	}
+	for _, ip := range ips {
+		if !isPrivate(ip) {
+			return reachPublic
+		}
+	}
+	return reachPrivate
+}
+
+// isLoopback reports a host by which a machine names itself (RFC 8252 section 8.3).
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// isPrivate reports an address of a network of one's own.
+func isPrivate(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	return ip.IsPrivate() || sharedNetwork.Contains(ip)
+}
+
+// sharedNetwork is that of providers and of some tunnels (RFC 6598).
+var sharedNetwork = netip.MustParsePrefix("100.64.0.0/10")
+
+// allows reports whether an address may be connected to. Addresses that are none of one
+// machine, and those of a link, where clouds have their metadata, never are.
+func (r reach) allows(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	switch {
+	case ip.IsLoopback():
+		return r == reachLocal
+	case isPrivate(ip):
+		return r >= reachPrivate
+	}
+	return ip.IsGlobalUnicast() && !translated.Contains(ip) // which excludes links, groups and "all"
+}
+
+// translated is where a network maps IPv4 into IPv6 (RFC 6052), private addresses too.
+var translated = netip.MustParsePrefix("64:ff9b::/96")
+
+// check says what is wrong with an address that a document names: it has to be https://, or
+// http:// on this machine where the server is here too.
+func (r reach) check(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return nil, errors.New("the address cannot be read")
+	case u.Host == "" || u.User != nil || u.Opaque != "":
+		return nil, errors.New("the address must name a host, and no user")
+	case u.Scheme != "https" && (u.Scheme != "http" || r != reachLocal || !isLoopback(u.Hostname())):
+		return nil, errors.New("the address must begin with https://")
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !r.allows(ip) {
+		return nil, errPrivate
+	}
+	return u, nil
+}
+
+var errPrivate = errors.New("the address is of a private network, and the server's is not")
+
+// newHTTPClient sends requests that go no further than r.
+func newHTTPClient(r reach, config *tls.Config) *http.Client {
+	dialer := &net.Dialer{Timeout: requestTime, Control: func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err == nil && !r.allows(at.Addr()) {
+			err = errPrivate
+		}
+		return err
+	}}
+	direct := newTransport(config)
+	direct.DialContext = dialer.DialContext
+	proxied := newTransport(config) // the proxy looks names up, and may itself be in a private network
+	proxied.Proxy = http.ProxyFromEnvironment
+	return &http.Client{Transport: &eitherTransport{direct, proxied}, CheckRedirect: followed, Timeout: requestTime}
+}
+
+func newTransport(config *tls.Config) *http.Transport {
+	return &http.Transport{
+		TLSClientConfig: config.Clone(), ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTime,
+		MaxIdleConns: 10, IdleConnTimeout: idleTime, MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// eitherTransport goes by the proxy of the environment.
+type eitherTransport struct{ direct, proxied *http.Transport }
+
+func (t *eitherTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if p, err := http.ProxyFromEnvironment(r); p != nil || err != nil {
+		return t.proxied.RoundTrip(r)
+	}
+	return t.direct.RoundTrip(r)
+}
+
+func (t *eitherTransport) CloseIdleConnections() {
+	t.direct.CloseIdleConnections()
+	t.proxied.CloseIdleConnections()
+}
+
+// followed are redirects of documents within their origin: what another origin says of an
+// issuer is not the issuer's. Requests with secrets are not redirected at all.
+func followed(next *http.Request, via []*http.Request) error {
+	if next.Method != http.MethodGet || !sameOrigin(next.URL, via[0].URL) || len(via) > maxRedirects {
+		return fmt.Errorf("it redirects to %s, which is not followed", bareURL(next.URL.String()))
+	}
+	return nil
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+}
+
+func portOf(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+}

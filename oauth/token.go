@@ -1,0 +1,180 @@
+package oauth
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/internal/secret"
+)
+
+const (
+	maxToken = 64 << 10 // bytes
+	// A token is renewed so long before it expires, or a quarter of its life if that is less:
+	// clocks differ, and a request is on its way.
+	renewBefore = time.Minute
+	longestLife = 10 * 365 * 24 * time.Hour // what is named longer does not fit a time
+)
+
+// grant is what an authorization server granted a principal for a resource.
+type grant struct {
+	Resource   string `json:"resource"` // its identifier, as the authorization server knows it
+	Issuer     string `json:"issuer"`
+	Token      string `json:"token_endpoint"`
+	Revocation string `json:"revocation_endpoint,omitempty"`
+	// Scopes are what was granted, Asked what has ever been asked for, so that a sign-in for
+	// more loses nothing (SEP-2350).
+	Scopes []string  `json:"scopes,omitempty"`
+	Asked  []string  `json:"asked,omitempty"`
+	Got    time.Time `json:"got"`
+	Expiry time.Time `json:"expiry,omitzero"` // zero: not told
+
+	access, refresh secret.Value
+	client          identity
+}
+
+// storedGrant is a grant as it is kept.
+type storedGrant struct {
+	grant
+	Access  string         `json:"access_token,omitempty"`
+	Refresh string         `json:"refresh_token,omitempty"`
+	Client  storedIdentity `json:"client"`
+}
+
+func (g *grant) encode() ([]byte, error) {
+	return json.Marshal(storedGrant{*g, g.access.Reveal(), g.refresh.Reveal(), g.client.stored()})
+}
+
+func decodeGrant(b []byte) *grant {
+	var s storedGrant
+	if b == nil || json.Unmarshal(b, &s) != nil {
+		return nil
+	}
+	s.access, s.refresh, s.client = secret.NewValue(s.Access), secret.NewValue(s.Refresh), s.Client.loaded()
+	return &s.grant
+}
+
+// usable reports a token that has not expired.
+func (g *grant) usable(now time.Time) bool {
+	return g != nil && g.access != (secret.Value{}) && (g.Expiry.IsZero() || now.Before(g.Expiry))
+}
+
+// fresh reports one that need not be renewed yet.
+func (g *grant) fresh(now time.Time) bool {
+	return g.usable(now) && (g.Expiry.IsZero() || now.Add(min(renewBefore, g.Expiry.Sub(g.Got)/4)).Before(g.Expiry))
+}
+
+func (g *grant) renewable() bool { return g != nil && g.refresh != (secret.Value{}) }
+
+// tokenAnswer is RFC 6749 section 5.1; others write numbers as strings.
+type tokenAnswer struct {
+	Access  string          `json:"access_token"`
+	Refresh string          `json:"refresh_token"`
+	Type    string          `json:"token_type"`
+	Expires json.RawMessage `json:"expires_in"`
+	Scope   *string         `json:"scope"`
+}
+
+// requestToken asks a token endpoint. The form's values, but for what is public, are secrets.
+func (c *Client) requestToken(ctx context.Context, w *web, endpoint, audience string, i identity, form url.Values) (*tokenAnswer, error) {
+	header := http.Header{}
+	if err := c.prove(i, audience, form, header); err != nil {
+		return nil, &StepError{StepToken, endpoint, err}
+	}
+	secrets := []string{i.secret.Reveal()}
+	for _, name := range []string{"code", "code_verifier", "refresh_token", "assertion", "client_assertion", "subject_token"} {
+		secrets = append(secrets, form.Get(name))
+	}
+	a := &tokenAnswer{}
+	err := w.post(ctx, endpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), header, secrets, a)
+	if refused, ok := errors.AsType[*ServerError](err); ok && form.Has("resource") && strings.Contains(refused.Description, "AADSTS9010010") {
+		form.Del("resource") // Entra ID has scopes in its place, and takes not both
+		a = &tokenAnswer{}
+		err = w.post(ctx, endpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), header, secrets, a)
+	}
+	if err == nil {
+		err = a.check()
+	}
+	if err != nil {
+		return nil, &StepError{StepToken, endpoint, err}
+	}
+	return a, nil
+}
+
+// prove adds who we are (RFC 6749 section 2.3, RFC 7523 section 2.2).
+func (c *Client) prove(i identity, audience string, form url.Values, header http.Header) error {
+	switch i.Method {
+	case methodNone:
+		form.Set("client_id", i.ID)
+	case methodPost:
+		form.Set("client_id", i.ID)
+		form.Set("client_secret", i.secret.Reveal())
+	case methodBasic:
+		login := url.QueryEscape(i.ID) + ":" + url.QueryEscape(i.secret.Reveal())
+		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(login)))
+	case methodJWT:
+		if c.signer == nil {
+			return errors.New("the client's key is no longer configured")
+		}
+		assertion, err := c.signer.assertion(i.ID, audience)
+		if err != nil {
+			return err
+		}
+		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+		form.Set("client_assertion", assertion)
+	default:
+		return errors.New("the authorization server wants a way to prove who we are that is not known: " + bareURL(i.Method))
+	}
+	return nil
+}
+
+func (a *tokenAnswer) check() error {
+	bad := func(token string) bool {
+		return len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
+	}
+	switch {
+	case a.Access == "":
+		return errors.New("the answer has no access token")
+	case bad(a.Access) || bad(a.Refresh):
+		return errors.New("the answer has a token that no header can carry")
+	}
+	return nil
+}
+
+// bearer reports a token that is sent as it is (RFC 6750).
+func (a *tokenAnswer) bearer() error {
+	if a.Type != "" && !strings.EqualFold(a.Type, "Bearer") {
+		return errors.New("the answer has a token that is no bearer token")
+	}
+	return nil
+}
+
+func (a *tokenAnswer) life() time.Duration {
+	var seconds float64
+	if json.Unmarshal([]byte(strings.Trim(string(a.Expires), `"`)), &seconds) != nil || seconds <= 0 {
+		return 0
+	}
+	return time.Duration(min(seconds, longestLife.Seconds()) * float64(time.Second))
+}
+
+// into is g with what the answer has. asked are the scopes of the request.
+func (a *tokenAnswer) into(g grant, asked []string) *grant {
+	g.access, g.Got, g.Expiry = secret.NewValue(a.Access), time.Now(), time.Time{}
+	if life := a.life(); life > 0 {
+		g.Expiry = g.Got.Add(life)
+	}
+	if a.Refresh != "" { // else the last one stays (RFC 6749 section 6)
+		g.refresh = secret.NewValue(a.Refresh)
+	}
+	g.Scopes = asked
+	if a.Scope != nil {
+		g.Scopes = scopesOf(*a.Scope)
+	}
+	g.Asked = union(g.Asked, asked)
+	return &g
+}

@@ -1,0 +1,165 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Transport puts the principal's token on every request to the server at resource, over base (nil:
+// [http.DefaultTransport]). Requests to other origins, such as those of a redirect, and those that
+// have an Authorization header go as they are.
+//
+// Where the server answers 401, or 403 for want of scopes, the request was not run: the token is
+// renewed, or a new sign-in is made or asked for, and the request goes out again, if its body can be
+// had again (GetBody). That is done once for each of these reasons: the last answer is returned as
+// it is. A response whose body is read stays as it is when its token expires.
+//
+// What needs a person is a [*SignInError]; a step that fails is a [*StepError]. A server that
+// refuses, and of which nothing leads to an authorization server, has its own answer returned.
+func (c *Client) Transport(base http.RoundTripper, resource, who string) http.RoundTripper {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	t := &transport{base: base}
+	if canonical, err := Resource(resource); err == nil {
+		t.origin, _ = url.Parse(canonical)
+		t.session = c.session(canonical, who)
+	}
+	return t
+}
+
+type transport struct {
+	base    http.RoundTripper
+	origin  *url.URL
+	session *session // nil: the resource is no address
+}
+
+// RoundTrip sends a request with the token.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.session == nil || req.Header.Get("Authorization") != "" || !sameOrigin(req.URL, t.origin) {
+		return t.base.RoundTrip(req)
+	}
+	ctx := req.Context()
+	g, err := t.session.token(ctx)
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	var a attempts
+	for body := req.Body; ; {
+		res, err := t.base.RoundTrip(authorized(req, body, g))
+		if err != nil {
+			return nil, err
+		}
+		n, again := a.need(res, g)
+		if !again || req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
+			return res, nil
+		}
+		next, err := t.session.obtain(ctx, n)
+		if errors.Is(err, errNoOAuth) {
+			return res, nil
+		}
+		discard(res)
+		if err != nil {
+			return nil, err
+		}
+		if g = next; req.GetBody != nil {
+			if body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// authorized is a copy of a request, with the token where there is one.
+func authorized(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
+	r := *req
+	r.Body = body
+	if g == nil {
+		return &r
+	}
+	r.Header = req.Header.Clone()
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	r.Header["Authorization"] = []string{"Bearer " + g.access.Reveal()}
+	return &r
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}
+
+// discard lets the connection be used again, where little is left of the answer.
+func discard(res *http.Response) {
+	_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
+	_ = res.Body.Close()
+}
+
+// attempts is why a request was already sent again.
+type attempts struct{ empty, refused, anew, stepUp bool }
+
+// need is what an answer lacks; again is false where nothing can be done.
+func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
+	switch res.StatusCode {
+	case http.StatusUnauthorized:
+		n.refused, n.said, n.told = g, challengeOf(res.Header), true
+		switch {
+		case g == nil && !a.empty:
+			a.empty = true
+		case g != nil && !a.refused:
+			a.refused, n.quiet = true, a.empty // nobody is asked twice
+		case g != nil && !a.anew && !a.empty:
+			a.anew, n.anew = true, true
+		default:
+			return n, false
+		}
+		return n, true
+	case http.StatusForbidden:
+		n.refused, n.said, n.told, n.stepUp = g, challengeOf(res.Header), true, true
+		if a.stepUp || n.said.err != "insufficient_scope" || g == nil || len(n.said.scopes) == 0 || contains(g.Scopes, n.said.scopes) {
+			return n, false
+		}
+		a.stepUp = true
+		return n, true
+	}
+	return n, false
+}
+
+// SignIn has the principal sign in at the server's authorization server, whatever is kept, and keeps what
+// is granted. It asks the server first, without a token, what it wants.
+func (c *Client) SignIn(ctx context.Context, resource, who string) error {
+	resource, err := Resource(resource)
+	if err != nil {
+		return err
+	}
+	s := c.session(resource, who)
+	if _, err := s.load(ctx); err != nil {
+		return err
+	}
+	_, err = s.obtain(ctx, need{said: c.asks(ctx, resource), anew: true})
+	return err
+}
+
+// asks is what a server says to a request without a token. Any POST will do: who may enter is
+// decided before what is asked.
+func (c *Client) asks(ctx context.Context, resource string) challenge {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, resource, strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"ping"}`))
+	if err != nil {
+		return challenge{}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	res, err := c.web(ctx, resource).client.Do(req)
+	if err != nil {
+		return challenge{}
+	}
+	discard(res)
+	return challengeOf(res.Header)
+}
