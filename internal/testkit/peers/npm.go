@@ -23,16 +23,10 @@ func Command(t testing.TB, pkg string, args ...string) (name string, arguments [
 // script is the file that an npm package runs.
 func script(t testing.TB, pkg string) string {
 	t.Helper()
-	var manifest struct {
-		Version string
-		Bin     bins
-	}
-	dir := filepath.Join(root(t), "node_modules", filepath.FromSlash(pkg))
+	var manifest struct{ Bin bins }
+	dir, _ := installed(t, pkg)
 	if err := readJSON(filepath.Join(dir, "package.json"), &manifest); err != nil {
-		t.Fatalf("peer %s is not installed (%v); %s", pkg, err, install)
-	}
-	if want := pinned(t, pkg); manifest.Version != want {
-		t.Fatalf("peer %s is installed in version %s, pinned is %s; %s", pkg, manifest.Version, want, install)
+		t.Fatal(err)
 	}
 	bin := manifest.Bin[path.Base(pkg)]
 	if bin == "" && len(manifest.Bin) == 1 {
@@ -44,6 +38,20 @@ func script(t testing.TB, pkg string) string {
 		t.Fatalf("peer %s has no program %q", pkg, path.Base(pkg))
 	}
 	return filepath.Join(dir, filepath.FromSlash(bin))
+}
+
+// installed is the directory and the version of an npm package, which has to be the pinned one.
+func installed(t testing.TB, pkg string) (dir, version string) {
+	t.Helper()
+	var manifest struct{ Version string }
+	dir = filepath.Join(root(t), "node_modules", filepath.FromSlash(pkg))
+	if err := readJSON(filepath.Join(dir, "package.json"), &manifest); err != nil {
+		t.Fatalf("peer %s is not installed (%v); %s", pkg, err, install)
+	}
+	if want := pinned(t, pkg); manifest.Version != want {
+		t.Fatalf("peer %s is installed in version %s, pinned is %s; %s", pkg, manifest.Version, want, install)
+	}
+	return dir, manifest.Version
 }
 
 // bins are a package's programs by name; "" is that of a manifest with one path.

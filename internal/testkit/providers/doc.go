@@ -1,4 +1,4 @@
-// Package providers holds tests and nothing else: the corpus of schema/testdata, shaped by schema.Adapt, goes through the
+// Package providers holds tests: the corpus of schema/testdata, shaped by schema.Adapt, goes through the
 // Go SDKs of the model providers as an agent would send it, and must arrive whole.
 //
 // It is a module of its own, so that nobody who uses indus resolves those SDKs. From the root of the repository:
@@ -19,4 +19,6 @@
 //
 // It shows serialisation. None of the SDKs validates a schema, and the providers' servers do: that a provider accepts the
 // schema follows from its documented rules, which schema.Check has, and not from these tests.
+//
+// Beside them is the program abilities, with clients in Go that nobody who uses indus resolves either: see docs/clients.md.
 package providers

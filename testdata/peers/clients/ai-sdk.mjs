@@ -1,0 +1,20 @@
+// The AI SDK: it asks a server for the newest revision that both speak. A tool is called as a model's step would call it.
+import { createMCPClient, ElicitationRequestSchema } from "@ai-sdk/mcp";
+import { answer } from "./answer.mjs";
+
+async function open(url, heard) {
+  const client = await createMCPClient({ transport: { type: "http", url }, capabilities: { elicitation: {} } });
+  client.onElicitationRequest(ElicitationRequestSchema, () => (heard.emit("asked"), answer));
+  return {
+    tools: async () => Object.keys(await client.tools()),
+    call: async (name, args) => (await client.tools())[name].execute(args, { toolCallId: "1", messages: [] }),
+    resources: async () => (await client.listResources()).resources.map(r => r.uri),
+    read: uri => client.readResource({ uri }),
+    prompts: async () => (await client.listPrompts()).prompts.map(p => p.name),
+    prompt: name => client.getPrompt({ name }),
+    answers: true,
+    close: () => client.close(),
+  };
+}
+
+export const clients = { "AI SDK": open };
