@@ -1,7 +1,6 @@
 package sealed
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
@@ -10,10 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/filelock"
 )
 
@@ -28,7 +27,7 @@ const (
 // (0600); processes that do so at once agree on one. A file that others may read or write
 // is refused where the system has modes. Errors name the file and never show what is in it.
 func KeyFile(ctx context.Context, path string) (*Keys, error) {
-	keys, err := readKeyFile(path)
+	keys, err := ReadKeyFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
 	}
@@ -37,17 +36,21 @@ func KeyFile(ctx context.Context, path string) (*Keys, error) {
 		return nil, err
 	}
 	defer unlock()
-	if keys, err = readKeyFile(path); !errors.Is(err, fs.ErrNotExist) {
+	if keys, err = ReadKeyFile(path); !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
 	}
-	key := newKey()
-	if err := writeKeyFile(path, key); err != nil {
+	text := NewKeyText()
+	if err := atomicfile.Replace(path, []byte(text+"\n"), nil); err != nil {
 		return nil, err
 	}
-	return NewKeys(key)
+	return ParseKeys(text)
 }
 
-func readKeyFile(path string) (*Keys, error) {
+// NewKeyText is a new key as [ParseKeys] reads it.
+func NewKeyText() string { return hex.EncodeToString(newKey()) }
+
+// ReadKeyFile is [KeyFile] that makes no file: one that is not there is [fs.ErrNotExist].
+func ReadKeyFile(path string) (*Keys, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -67,24 +70,43 @@ func readKeyFile(path string) (*Keys, error) {
 	if len(text) > maxKeyFile {
 		return nil, fmt.Errorf("%s: too large for a file of keys", path)
 	}
+	keys, line, err := parseKeys(string(text))
+	switch {
+	case line > 0:
+		return nil, fmt.Errorf("%s:%d: %w", path, line, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w; remove it, and a new one is made", path, err)
+	}
+	return keys, nil
+}
+
+// ParseKeys reads keys as they stand in a [KeyFile].
+func ParseKeys(text string) (*Keys, error) {
+	keys, _, err := parseKeys(text)
+	return keys, err
+}
+
+// parseKeys also says in which line there is something else; 0: in none.
+func parseKeys(text string) (*Keys, int, error) {
 	var keys [][]byte
 	n := 0
-	for line := range bytes.Lines(text) {
+	for line := range strings.Lines(text) {
 		n++
-		s := string(bytes.TrimSpace(line))
+		s := strings.TrimSpace(line)
 		if s == "" || s[0] == '#' {
 			continue
 		}
 		key := parseKey(s)
 		if key == nil {
-			return nil, fmt.Errorf("%s:%d: no key of %d bytes in hexadecimal or base64", path, n, KeySize)
+			return nil, n, fmt.Errorf("no key of %d bytes in hexadecimal or base64", KeySize)
 		}
 		keys = append(keys, key)
 	}
 	if keys == nil {
-		return nil, fmt.Errorf("%s: no key in it; remove it, and a new one is made", path)
+		return nil, 0, errors.New("no key in it")
 	}
-	return NewKeys(keys...)
+	k, err := NewKeys(keys...)
+	return k, 0, err
 }
 
 // parseKey is nil where s is no key.
@@ -97,26 +119,4 @@ func parseKey(s string) []byte {
 		return key
 	}
 	return nil
-}
-
-// writeKeyFile makes the file in one step, so that no crash leaves half of a key. Call it
-// with the lock held.
-func writeKeyFile(path string, key []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // 0600, O_EXCL
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.WriteString(hex.EncodeToString(key) + "\n")
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

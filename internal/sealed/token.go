@@ -17,6 +17,7 @@ const (
 	Parked                       // a call that waits here for a client's answers
 	Task                         // a task's id
 	Cursor                       // a page's
+	Store                        // what is kept in a file
 )
 
 // Token is what is sealed.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -136,5 +137,5 @@ func (s Store[T]) write(list []T) error {
 	if err != nil {
 		return err
 	}
-	return edit.Replace(target, append(text, '\n'), nil)
+	return atomicfile.Replace(target, append(text, '\n'), nil)
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/filelock"
 )
 
@@ -76,7 +77,7 @@ func (f *File) Save(text []byte) error {
 	if err := f.writable(); err != nil {
 		return err
 	}
-	if err := Replace(f.Target, text, f.info); err != nil {
+	if err := atomicfile.Replace(f.Target, text, f.info); err != nil {
 		return err
 	}
 	f.Before = text
@@ -110,43 +111,6 @@ func (f *File) writable() error {
 		return err
 	}
 	return file.Close()
-}
-
-// Replace gives a file a new text in one step: whoever reads it finds the old one or the
-// new one. It keeps the mode and the owner that old has, and is the user's alone where that is
-// nil. The new text has a fixed name until it is complete, so that a crash leaves at most one
-// such file, and it is never written through what somebody put there.
-func Replace(path string, text []byte, old fs.FileInfo) error {
-	dir := filepath.Dir(path)
-	name := filepath.Join(dir, "."+filepath.Base(path)+".new")
-	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil && old != nil {
-		err = f.Chmod(old.Mode().Perm())
-		keepOwner(f, old)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(name, path)
-	}
-	if err != nil {
-		_ = os.Remove(name)
-		return err
-	}
-	if d, err := os.Open(dir); err == nil { // so that the renaming lasts; where that cannot be done the file is whole anyway
-		_ = d.Sync()
-		d.Close()
-	}
-	return nil
 }
 
 // lockDir keeps other editors of this package out of a directory.

@@ -1,6 +1,6 @@
 //go:build linux || darwin || dragonfly || freebsd || netbsd || openbsd
 
-package edit
+package atomicfile
 
 import (
 	"io/fs"
