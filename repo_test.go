@@ -47,7 +47,7 @@ var layers = []layer{
 	{"interop/internal/conn", []string{"internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire", "internal/secret"}, "one connection: no idea of tools, nor of the servers beside it"},
 	{"interop", []string{"schema", "toolbox", "toolbox/catalog", "interop/internal/conn", "internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/secret"}, "the bridge to servers knows no configuration, no client and no command"},
 	{"host", []string{"interop", "toolbox", "internal/memory", "internal/sealed", "internal/text", "internal/wire", "internal/protocol", "internal/sdkwire"}, "the bridge to clients publishes whatever it is given"},
-	{"oauth", []string{"internal/protocol", "internal/secret", "internal/text"}, "HTTP requests and their answers: no idea of MCP, nor of who connects to what"},
+	{"oauth", []string{"internal/atomicfile", "internal/filelock", "internal/protocol", "internal/sealed", "internal/secret", "internal/text"}, "HTTP requests and their answers: no idea of MCP, nor of who connects to what"},
 	{"internal/atomicfile", nil, "files: no idea of what stands in them"},
 	{"internal/sealed", []string{"internal/atomicfile", "internal/filelock"}, "bytes that only we can read again: no idea of what for"},
 	{"gateway", []string{"schema", "host", "interop", "ledger", "toolbox", "internal/protocol", "internal/sealed", "internal/secret", "internal/text", "internal/watch", "internal/wire"}, "servers, their ledger and clients meet here; no configuration file, no command"},

@@ -1,0 +1,301 @@
+package oauth
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/internal/filelock"
+	"github.com/indusagi/indus/internal/sealed"
+)
+
+const (
+	fileVersion = 1
+	maxFile     = 8 << 20 // bytes; some thousands of sign-ins
+	// fileLockWait is how long a change waits for those of other processes; each takes a few milliseconds.
+	fileLockWait = 10 * time.Second
+)
+
+// FileStoreOptions tune a [FileStore]. nil and the zero value are good.
+type FileStoreOptions struct {
+	// Key seals the file: one key of 32 bytes, in hexadecimal or base64, or several on a line each, of
+	// which the first seals and all open. "": the keychain has it, or a file beside the store.
+	Key string
+	// NoKeychain leaves the system's keychain alone. false: a new key is kept there where there is one.
+	NoKeychain bool
+
+	keychain *keychain // of tests
+}
+
+// FileStore is a [Store] in one file, for its owner alone (0600), sealed with AES-256-GCM. Its key is
+// that of FileStoreOptions, else one in the keychain of the system, else one in a file of the same name
+// with ".key" behind it; a new one is made on first use.
+//
+// Any number of processes may share the file: a change is written beside it and takes its place in one
+// step, so that a crash leaves the old values or the new ones. A file that cannot be read is never
+// written over: the error says what to do.
+//
+// It prints as its path in every format.
+type FileStore struct {
+	path string
+	opts FileStoreOptions
+
+	mu   sync.Mutex
+	last *fileContent // as it was read last; nil: never
+}
+
+var _ Store = (*FileStore)(nil)
+
+// NewFileStore is the store at a path, whose directory is made where it is missing. Nothing is read yet.
+func NewFileStore(path string, opts *FileStoreOptions) *FileStore {
+	s := &FileStore{path: path}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if s.opts.keychain == nil {
+		s.opts.keychain = systemKeychain()
+	}
+	return s
+}
+
+// Path is the file's.
+func (s *FileStore) Path() string { return s.path }
+
+// Format prints the path whatever the verb.
+func (s *FileStore) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.path) }
+
+// fileEnvelope is the text of the file.
+type fileEnvelope struct {
+	About   string    `json:"about"`
+	Version int       `json:"version"`
+	Key     keySource `json:"key"`
+	Sealed  string    `json:"sealed"`
+}
+
+const fileAbout = "sign-ins of indus (indus mcp login); encrypted"
+
+// fileContent is what a file holds.
+type fileContent struct {
+	info    fs.FileInfo // nil: there is no file
+	source  keySource
+	keys    *sealed.Keys
+	entries map[Key][]byte
+}
+
+type fileEntry struct {
+	Resource  string `json:"resource,omitempty"`
+	Issuer    string `json:"issuer,omitempty"`
+	Principal string `json:"principal,omitempty"`
+	Value     []byte `json:"value"`
+}
+
+// Get implements [Store].
+func (s *FileStore) Get(ctx context.Context, k Key) ([]byte, error) {
+	c, err := s.content(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(c.entries[k]), nil
+}
+
+// Keys are those that have a value, in order.
+func (s *FileStore) Keys(ctx context.Context) ([]Key, error) {
+	c, err := s.content(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.sorted(), nil
+}
+
+func (c *fileContent) sorted() (keys []Key) {
+	for k := range c.entries {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Issuer, b.Issuer), cmp.Compare(a.Principal, b.Principal))
+	})
+	return keys
+}
+
+// Put implements [Store].
+func (s *FileStore) Put(ctx context.Context, k Key, value []byte) error {
+	return s.change(ctx, func(entries map[Key][]byte) bool {
+		entries[k] = slices.Clone(value)
+		return true
+	})
+}
+
+// Delete implements [Store].
+func (s *FileStore) Delete(ctx context.Context, k Key) error {
+	return s.change(ctx, func(entries map[Key][]byte) bool {
+		_, had := entries[k]
+		delete(entries, k)
+		return had
+	})
+}
+
+// Lock implements [Store], with a file for each key in a directory beside the store.
+func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
+	dir := s.path + ".locks"
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", k.Resource, k.Issuer, k.Principal))
+	unlock, err := filelock.Lock(ctx, filepath.Join(dir, hex.EncodeToString(sum[:16])))
+	if err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(unlock), nil
+}
+
+// content is what the file holds now. It is read again only where it is another one.
+func (s *FileStore) content(ctx context.Context) (*fileContent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info, err := os.Stat(s.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if c := s.last; c != nil && c.isOf(info) {
+		return c, nil
+	}
+	c, err := s.read(ctx)
+	if err == nil {
+		s.last = c
+	}
+	return c, err
+}
+
+func (c *fileContent) isOf(info fs.FileInfo) bool {
+	if info == nil || c.info == nil {
+		return info == nil && c.info == nil
+	}
+	return os.SameFile(info, c.info) && info.ModTime().Equal(c.info.ModTime()) && info.Size() == c.info.Size()
+}
+
+// change rewrites the file under its lock, where edit says so.
+func (s *FileStore) change(ctx context.Context, edit func(map[Key][]byte) bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeoutCause(ctx, fileLockWait, fmt.Errorf("%s: another process has been writing for %v", s.path, fileLockWait))
+	defer cancel()
+	unlock, err := filelock.Lock(waiting, s.path+".lock")
+	if err != nil {
+		return cmp.Or(ctx.Err(), context.Cause(waiting), err)
+	}
+	defer unlock()
+	c, err := s.read(ctx)
+	if err != nil || !edit(c.entries) {
+		return err
+	}
+	if s.last, err = s.write(ctx, c); err != nil {
+		s.last = nil
+	}
+	return err
+}
+
+// read reads the file as it is.
+func (s *FileStore) read(ctx context.Context) (*fileContent, error) {
+	f, err := os.Open(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &fileContent{entries: map[Key][]byte{}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c := &fileContent{entries: map[Key][]byte{}}
+	if c.info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	if mode := c.info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 { // there the mode says nothing
+		return nil, fmt.Errorf("%s: others may read or write it (mode %04o): chmod 600 %s", s.path, mode, s.path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	var e fileEnvelope
+	switch err := json.Unmarshal(text, &e); {
+	case len(text) > maxFile:
+		return nil, s.broken("it is larger than 8 MiB")
+	case err != nil:
+		return nil, s.broken("it is damaged")
+	case e.Version > fileVersion:
+		return nil, fmt.Errorf("%s: a newer indus has written it (version %d, and this one knows %d): update indus", s.path, e.Version, fileVersion)
+	case e.Version < 1:
+		return nil, s.broken("it is no store of sign-ins")
+	}
+	c.source = e.Key
+	if c.keys, err = s.keys(ctx, e.Key); err != nil {
+		return nil, err
+	}
+	return c, s.open(c, e.Sealed)
+}
+
+func (s *FileStore) open(c *fileContent, text string) error {
+	t, err := c.keys.Open(text, sealed.Want{Kind: sealed.Store})
+	if err != nil {
+		return s.broken("it is damaged, or was sealed with another key than that of " + s.where(c.source))
+	}
+	var entries []fileEntry
+	if err := json.Unmarshal(t.Data, &entries); err != nil {
+		return s.broken("what is sealed in it cannot be read")
+	}
+	for _, e := range entries {
+		c.entries[Key{e.Resource, e.Issuer, e.Principal}] = e.Value
+	}
+	return nil
+}
+
+// broken is the error of a file that is left as it is.
+func (s *FileStore) broken(why string) error {
+	return fmt.Errorf("%s: %s, and is left as it is: bring the right one back, or move it away and sign in again", s.path, why)
+}
+
+// write replaces the file. Call it with the lock held.
+func (s *FileStore) write(ctx context.Context, c *fileContent) (*fileContent, error) {
+	if err := s.sealing(ctx, c); err != nil {
+		return nil, err
+	}
+	entries := []fileEntry{}
+	for _, k := range c.sorted() {
+		entries = append(entries, fileEntry{k.Resource, k.Issuer, k.Principal, c.entries[k]})
+	}
+	plain, err := json.Marshal(entries)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(fileEnvelope{fileAbout, fileVersion, c.source, c.keys.Seal(sealed.Token{Kind: sealed.Store, Data: plain})})
+	if err != nil {
+		return nil, err
+	}
+	if len(text) >= maxFile {
+		return nil, fmt.Errorf("%s: it would be larger than 8 MiB: indus mcp logout forgets sign-ins", s.path)
+	}
+	target, err := filepath.EvalSymlinks(s.path) // who keeps it elsewhere, and a link here, goes on to
+	if err != nil {
+		target = s.path
+	}
+	if err := atomicfile.Replace(target, append(text, '\n'), nil); err != nil {
+		return nil, err
+	}
+	c.info, err = os.Stat(s.path)
+	return c, err
+}

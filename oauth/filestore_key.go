@@ -1,0 +1,186 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/zalando/go-keyring"
+
+	"github.com/indusagi/indus/internal/sealed"
+)
+
+// keySource is where the key of a file is, as the file says itself.
+type keySource string
+
+const (
+	keyGiven    keySource = "given" // FileStoreOptions.Key
+	keyKeychain keySource = "keychain"
+	keyFile     keySource = "file"
+)
+
+// keys are those of a file that is there.
+func (s *FileStore) keys(ctx context.Context, from keySource) (*sealed.Keys, error) {
+	switch from {
+	case keyGiven:
+		if s.opts.Key == "" {
+			return nil, s.broken("it was sealed with a key that was given (in the command's environment: INDUS_STORE_KEY), and none is")
+		}
+		k, err := sealed.ParseKeys(s.opts.Key)
+		return k, s.badKey(err)
+	case keyKeychain:
+		text, err := s.opts.keychain.get(ctx)
+		if errors.Is(err, errNoKey) {
+			return nil, s.broken("its key is gone from the keychain")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: its key is in the keychain, which does not give it: %w; unlock it, or run in a session that has it", s.path, err)
+		}
+		k, err := sealed.ParseKeys(text)
+		return k, s.badKey(err)
+	case keyFile:
+		k, err := sealed.ReadKeyFile(s.keyPath())
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, s.broken("its key is gone: " + s.keyPath())
+		}
+		return k, err
+	}
+	return nil, s.broken("it does not say where its key is")
+}
+
+// sealing sees to it that there is a key to seal with: that which the file has, a given one in any case.
+func (s *FileStore) sealing(ctx context.Context, c *fileContent) (err error) {
+	switch {
+	case s.opts.Key != "":
+		c.source = keyGiven
+		c.keys, err = sealed.ParseKeys(s.opts.Key)
+		return s.badKey(err)
+	case c.keys != nil:
+		return nil
+	}
+	if _, err := os.Lstat(s.keyPath()); err != nil && !s.opts.NoKeychain {
+		if text, err := s.opts.keychain.getOrMake(ctx); err == nil {
+			c.source = keyKeychain
+			c.keys, err = sealed.ParseKeys(text)
+			return s.badKey(err)
+		}
+	}
+	c.source = keyFile
+	c.keys, err = sealed.KeyFile(ctx, s.keyPath())
+	return err
+}
+
+func (s *FileStore) keyPath() string { return s.path + ".key" }
+
+func (s *FileStore) where(from keySource) string {
+	switch from {
+	case keyGiven:
+		return "the environment (INDUS_STORE_KEY)"
+	case keyFile:
+		return s.keyPath()
+	}
+	return "the " + string(from)
+}
+
+// badKey never shows what was taken for a key.
+func (s *FileStore) badKey(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: the key that was given is none: %w", s.path, err)
+}
+
+// keychain has the key of this user's stores. Its functions are bounded, and ask nobody anything.
+type keychain struct {
+	read  func() (string, error)
+	write func(text string) error
+	wait  time.Duration
+}
+
+const (
+	keychainService = "indus"
+	keychainUser    = "store key"
+	// keychainWait bounds the system's keychain, which may ask a person for a password, and a headless one forever.
+	keychainWait = 5 * time.Second
+)
+
+var (
+	errNoKeychain = errors.New("there is none here")
+	errNoKey      = errors.New("it has no key of indus")
+)
+
+func systemKeychain() *keychain {
+	return &keychain{
+		read: func() (string, error) {
+			if !keychainHere() {
+				return "", errNoKeychain
+			}
+			text, err := keyring.Get(keychainService, keychainUser)
+			if errors.Is(err, keyring.ErrNotFound) {
+				return "", errNoKey
+			}
+			return text, err
+		},
+		write: func(text string) error { return keyring.Set(keychainService, keychainUser, text) },
+		wait:  keychainWait,
+	}
+}
+
+// keychainHere reports whether asking the keychain starts nothing: without a session bus the library would
+// start one.
+func keychainHere() bool {
+	switch runtime.GOOS {
+	case "darwin", "windows":
+		return true
+	}
+	if os.Getenv("DBUS_SESSION_BUS_ADDRESS") != "" {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "bus"))
+	return os.Getenv("XDG_RUNTIME_DIR") != "" && err == nil
+}
+
+func (k *keychain) get(ctx context.Context) (string, error) { return k.bounded(ctx, k.read) }
+
+// getOrMake is the key, which is made where the keychain works and has none.
+func (k *keychain) getOrMake(ctx context.Context) (string, error) {
+	return k.bounded(ctx, func() (string, error) {
+		text, err := k.read()
+		if !errors.Is(err, errNoKey) {
+			return text, err
+		}
+		text = sealed.NewKeyText()
+		if err := k.write(text); err != nil {
+			return "", err
+		}
+		return k.read() // what another process made meanwhile
+	})
+}
+
+// bounded gives up after k.wait. The library cannot be stopped: what hangs in it stays until the process ends.
+func (k *keychain) bounded(ctx context.Context, ask func() (string, error)) (string, error) {
+	type answer struct {
+		text string
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		text, err := ask()
+		got <- answer{text, err}
+	}()
+	late := time.NewTimer(k.wait)
+	defer late.Stop()
+	select {
+	case a := <-got:
+		return a.text, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-late.C:
+		return "", fmt.Errorf("no answer within %v", k.wait)
+	}
+}
