@@ -155,9 +155,11 @@ func (w *web) server(ctx context.Context, issuer string, legacy bool) (*authServ
 	}
 	for _, address := range places {
 		as := &authServer{}
-		if err := w.document(ctx, address, &as.AuthServerMeta); isAbsent(err) {
+		err := w.document(ctx, address, &as.AuthServerMeta)
+		if isAbsent(err) {
 			continue
-		} else if err == nil {
+		}
+		if err == nil {
 			err = w.checkServer(issuer, as)
 		}
 		if err != nil {
