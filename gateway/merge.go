@@ -26,6 +26,7 @@ type merged struct {
 	byName  map[string]ownName // what is listed, and what a server that is down listed, by its name here
 	names   map[ownName]string // the other way round, where the two names differ
 	keys    []string           // the names of rows
+	order   []string           // the names of byName, in order
 	rows    [][]byte
 	ttl     time.Duration // the least of the parts'; 0: it may not be kept
 	since   time.Time     // from which ttl counts
@@ -124,6 +125,7 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 	}
 	of := ownName{p.server, own}
 	m.byName[name] = of
+	m.order = append(m.order, name)
 	if name != own {
 		m.names[of] = name
 		if m.row.names == byURI && !isOwned(own) {

@@ -111,11 +111,12 @@ func TestServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}]}`)), "b": resources(says(`{"resources":[{"uri":"x:1"}]}`))}
 	s["b"].answers["resources/read"] = func(m interop.Message) (string, error) {
-		if !strings.Contains(string(m.Params), `"x:1"`) {
+		if !strings.Contains(string(m.Params), `:1"`) || strings.Contains(string(m.Params), "nobody") {
 			return "", &interop.RPCError{Code: -32002, Message: "not here"}
 		}
 		return `{"contents":[{"uri":"x:1","text":"b"}]}`, nil
 	}
+	s["a"].answers["resources/templates/list"] = says(`{"resourceTemplates":[{"uriTemplate":"t:{n}","name":"t"}]}`)
 	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "never"})
 	both, _ := listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
 	if diff := cmp.Diff([]string{"x:1", "indus://b/x:1"}, both); diff != "" {
@@ -144,8 +145,10 @@ func TestServerThatIsDown(t *testing.T) {
 	if diff := cmp.Diff([]string{"indus://b/x:1"}, left); diff != "" {
 		t.Error(diff)
 	}
-	if a := ask(t, g.Handler(), "/mcp", "resources/read", `{"uri":"x:1"}`); a.Error == nil || !strings.Contains(a.Error.Message, "its server is down") {
-		t.Errorf("%s %+v", a.Result, a.Error)
+	for _, uri := range []string{"x:1", "t:1"} {
+		if a := ask(t, g.Handler(), "/mcp", "resources/read", `{"uri":"`+uri+`"}`); a.Error == nil || !strings.Contains(a.Error.Message, "its server is down") {
+			t.Errorf("%s: %s %+v", uri, a.Result, a.Error)
+		}
 	}
 	g.Reload([]interop.Server{{ID: "b"}}, nil)
 	alone, _ := listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")

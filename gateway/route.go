@@ -219,8 +219,8 @@ func (m *merged) match(uri string) (ownName, bool) {
 
 // templates are those that are matched: of a scheme, because one that begins with a variable fits everything.
 func (m *merged) templates() []template {
-	routes := make([]template, 0, len(m.keys))
-	for _, name := range m.keys {
+	routes := make([]template, 0, len(m.order))
+	for _, name := range m.order { // also those of servers that are down: nobody else answers for them
 		scheme, _, _ := strings.Cut(name, "{")
 		if len(name) > maxTemplate || len(routes) == maxTemplates || !strings.Contains(scheme, ":") {
 			continue

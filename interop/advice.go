@@ -207,7 +207,7 @@ var advices = []struct {
 		"the file may not be executed: chmod +x it, or name its interpreter as the command"},
 	{"no such file", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.is(fs.ErrNotExist) },
 		"the command does not exist, or the interpreter in its first line: is the path right, and the server installed?"},
-	{"a process that ended after it was connected", func(c *circumstance) bool { return c.Kind == Transport && caused[*conn.ExitError](c) },
+	{"a process that ended after it was connected", func(c *circumstance) bool { return c.Kind != SpawnFailed && caused[*conn.ExitError](c) },
 		"it is started again: its log says why it ended"},
 	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
 		`a program that it calls is not in the PATH it gets: write whole paths, or give it a "PATH" in "env"`},
@@ -221,6 +221,8 @@ var advices = []struct {
 	// of either
 	{"the connection ended during the call", func(c *circumstance) bool { return c.calling && c.hungUp() },
 		"the connection ended before the answer and is opened again; " + callAgain},
+	{"the connection ended during another request", func(c *circumstance) bool { return c.Kind == Protocol && c.hungUp() },
+		"the connection ended before the answer and is opened again: try again"},
 	{"the connection ended otherwise", (*circumstance).hungUp,
 		"it hangs up when it is asked: is that an MCP server, and http:// or https:// right?"},
 	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == Timeout && c.calling },

@@ -139,7 +139,7 @@ func (c *streamable) judge(err error) error {
 		if !c.over(he, err) {
 			return err
 		}
-		if c.id.Load() != nil {
+		if _, told := errors.AsType[*SessionError](err); !told && c.id.Load() != nil {
 			err = &SessionError{err}
 		}
 		begun = begun || he.Status != http.StatusNotFound && !namesSession(he)
