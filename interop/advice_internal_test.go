@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
 )
 
 var update = flag.Bool("update", false, "write docs/faults.md from the table of advice")
@@ -75,14 +77,17 @@ func serve(t *testing.T, h http.Handler) string {
 
 // What real servers fail with gets the advice of its cause.
 func TestAdviceFitsTheCause(t *testing.T) {
+	method := protocol.MethodToolsCall
 	want := func(t *testing.T, s Server, cause string, call bool) {
 		t.Helper()
 		s.ID = "s"
 		e := NewEndpoint(s, nil)
 		defer e.Close()
 		err := e.Open(t.Context())
-		if call && err == nil {
+		if call && err == nil && method == protocol.MethodToolsCall {
 			_, err = e.Invoke(t.Context(), "x", nil)
+		} else if call && err == nil {
+			_, err = e.Do(t.Context(), Message{Method: method, Params: json.RawMessage(`{"name":"x"}`)})
 		}
 		var f *Fault
 		if !errors.As(err, &f) {
@@ -184,6 +189,10 @@ func TestAdviceFitsTheCause(t *testing.T) {
 	t.Run("call/the process ended", func(t *testing.T) {
 		const answers = `read x; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}'; read x; exit 3`
 		want(t, Server{Transport: shell(answers)}, "the process ended during the call", true)
+		method = "prompts/get"
+		want(t, Server{Transport: shell(answers)}, "a process that ended after it was connected", true)
+		hangsUp := rawModern(func(http.ResponseWriter, rawRequest) { panic(http.ErrAbortHandler) })
+		want(t, Server{Transport: HTTP{URL: serve(t, hangsUp)}}, "the connection ended during another request", true)
 	})
 	e := NewEndpoint(Server{ID: "s", Transport: Stdio{Command: "no-such-command-anywhere"}}, nil)
 	defer e.Close()

@@ -278,6 +278,17 @@ func (s *subscription) updated(m Message) {
 	}
 }
 
+// callers are those who hold the subscription, once for each time.
+func (s *subscription) callers() (all []toolbox.Principal) {
+	t := &s.fleet.subscriptions
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for h := range s.holders {
+		all = append(all, h.caller)
+	}
+	return all
+}
+
 // keep subscribes, and again whenever that was lost, until nobody holds the subscription.
 func (s *subscription) keep() {
 	defer s.fleet.subscriptions.gone(s)
@@ -344,6 +355,9 @@ func (s *subscription) hold(agreed func()) error {
 // subscribe is hold on a legacy connection.
 func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()) error {
 	params := s.plain().Params
+	for _, caller := range s.callers() {
+		e.talks.uses(caller)
+	}
 	if _, err := e.Do(ctx, Message{Method: protocol.MethodSubscribe, Params: params}); err != nil {
 		return err
 	}

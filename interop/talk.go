@@ -40,6 +40,7 @@ type talks struct {
 	last    uint64
 	open    map[uint64]*talk
 	known   bool // there was one with a client
+	used    bool // somebody's was: first's
 	first   toolbox.Principal
 	several bool          // there were callers beside first
 	asking  int           // questions that wait for an answer
@@ -55,7 +56,24 @@ const beginWait = 5 * time.Second
 func (l *talks) expect(caller toolbox.Principal, c *Client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known, l.first, l.sole = true, caller, c
+	l.known, l.sole = true, c
+	l.usedBy(caller)
+}
+
+// uses notes for whom the connection is used otherwise than by a request of his: what the server says of it
+// is nobody else's.
+func (l *talks) uses(caller toolbox.Principal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.usedBy(caller)
+}
+
+// usedBy is uses with mu held.
+func (l *talks) usedBy(caller toolbox.Principal) {
+	if !l.used {
+		l.used, l.first = true, caller
+	}
+	l.several = l.several || caller != l.first
 }
 
 // begin waits until there is or was a request.
@@ -92,12 +110,14 @@ func (l *talks) join(t *talk) (of uint64) {
 		close(l.begun)
 		l.begun = nil
 	}
+	if t.client != nil || t.caller != "" { // else it is made for all
+		l.usedBy(t.caller)
+	}
 	switch c := t.client; {
 	case c == nil:
 	case !l.known:
-		l.known, l.first, l.sole = true, t.caller, c
+		l.known, l.sole = true, c
 	default:
-		l.several = l.several || t.caller != l.first
 		if l.sole != nil && (l.several || c.Session == "" || c.Session != l.sole.Session) {
 			l.sole = nil
 		} else if l.sole != nil {

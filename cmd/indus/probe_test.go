@@ -33,7 +33,7 @@ func probe() {
 		panic(err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/goroutines", func(w http.ResponseWriter, _ *http.Request) { _ = pprof.Lookup("goroutine").WriteTo(w, 1) })
+	mux.HandleFunc("/goroutines", func(w http.ResponseWriter, _ *http.Request) { _ = pprof.Lookup("goroutine").WriteTo(w, 2) })
 	mux.HandleFunc("/heap", func(w http.ResponseWriter, _ *http.Request) {
 		runtime.GC()
 		_ = pprof.Lookup("heap").WriteTo(w, 0)

@@ -119,8 +119,9 @@ func (c *soaker) live(version, path string, asked bool) {
 }
 
 func (c *soaker) visit(version, path string, asked bool) error {
-	ctx, cancel := context.WithTimeout(c.Context(), deadline)
+	ctx, cancel := context.WithCancel(c.Context()) // of the session, and all that it has under way
 	defer cancel()
+	late := time.AfterFunc(soakDeadline, cancel)
 	web := &http.Client{Transport: c}
 	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: c.url + path, HTTPClient: web}
 	if path == "/sse" {
@@ -130,6 +131,7 @@ func (c *soaker) visit(version, path string, asked bool) error {
 	if err != nil {
 		return err
 	}
+	late.Stop()
 	c.note("visit")
 	defer session.Close()
 	held := ""
@@ -138,7 +140,7 @@ func (c *soaker) visit(version, path string, asked bool) error {
 			break
 		}
 		if held != "" && c.random.IntN(10) == 0 {
-			_ = session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: held})
+			c.done("unsubscribe", session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: held}), true, "")
 			held = ""
 		}
 		held = c.step(session, asked, held)
@@ -148,7 +150,7 @@ func (c *soaker) visit(version, path string, asked bool) error {
 
 // step does one thing; held is what the client is subscribed to.
 func (c *soaker) step(session *mcp.ClientSession, asked bool, held string) string {
-	ctx, cancel := context.WithTimeout(c.Context(), deadline)
+	ctx, cancel := context.WithTimeout(c.Context(), soakDeadline)
 	defer cancel()
 	server := c.server(c.gossips)
 	switch n := c.random.IntN(40); {

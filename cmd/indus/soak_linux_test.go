@@ -22,6 +22,9 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
+// soakDeadline is how long a call may take: it waits, twice, for a server that is started again.
+const soakDeadline = 2 * time.Minute
+
 // soakWarm is after which time nothing may grow any more.
 const soakWarm = time.Minute
 
@@ -29,6 +32,7 @@ const soakWarm = time.Minute
 type soak struct {
 	testing.TB
 	url     string // without a path
+	socket  string // of indus's probe
 	gossips []string
 	tasks   string // a server that makes tasks; "": there is none
 	web     *http.Transport
@@ -50,7 +54,7 @@ func (s *soak) note(what string) {
 }
 
 // done is the end of something: a result that has to be right, or an error, in time.
-func (s *soak) done(what string, err error, right bool, wrong string) {
+func (s *soaker) done(what string, err error, right bool, wrong string) {
 	switch {
 	case err != nil:
 		s.failed(what, err)
@@ -64,9 +68,9 @@ func (s *soak) done(what string, err error, right bool, wrong string) {
 var figures = regexp.MustCompile(`[a-z]+[0-9]+[/:][0-9]+|[0-9A-Za-z_-]{40,}|[0-9]+`)
 
 // failed is an error, which is a call's fair end as long as it comes in time.
-func (s *soak) failed(what string, err error) {
+func (s *soaker) failed(what string, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.Errorf("%s: no end within %v", what, deadline)
+		s.Errorf("%s: %s has no end within %v; indus does this:\n%s", s.name, what, soakDeadline, probed(s, s.socket, "/goroutines"))
 	}
 	text := what + ": " + figures.ReplaceAllString(err.Error(), "N")
 	if len(text) > 300 {
@@ -183,14 +187,15 @@ func TestSoak(t *testing.T) {
 	defer s.web.CloseIdleConnections()
 	mark := newMark()
 	cmd, socket, tokens := s.command(mark, s.servers(mark, gossips, crash, long != ""), clients)
+	s.socket = socket
 	p := launch(t, cmd)
 	s.url = strings.TrimSuffix(p.hears(&p.err, `serving at (\S+)\n`), "/mcp")
 	for _, name := range s.gossips {
 		p.hears(&p.err, name+`: ready`)
 	}
 	s.until = time.Now().Add(wait)
-	before := s.health(p, socket, mark)
-	m := &meter{soak: s, p: p, socket: socket, mark: mark, began: time.Now()}
+	before := s.health(p, mark)
+	m := &meter{soak: s, p: p, mark: mark, began: time.Now()}
 	watched := make(chan struct{})
 	go func() { defer close(watched); m.watch() }()
 	s.clients(clients, tokens)
@@ -227,8 +232,8 @@ func (s *soak) command(mark string, servers map[string]entry, clients int) (cmd 
 }
 
 // health is what an indus holds now, and its servers.
-func (s *soak) health(p *program, socket, mark string) (h health) {
-	if err := json.Unmarshal([]byte(probed(s, socket, "/")), &h); err != nil {
+func (s *soak) health(p *program, mark string) (h health) {
+	if err := json.Unmarshal([]byte(probed(s, s.socket, "/")), &h); err != nil {
 		s.Error(err)
 	}
 	h.RSS, h.Processes = memory(s, p.cmd.Process.Pid, "VmRSS")<<10, len(marked(s, mark))

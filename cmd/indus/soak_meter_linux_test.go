@@ -8,10 +8,10 @@ import (
 // meter measures an indus while it is soaked.
 type meter struct {
 	*soak
-	p            *program
-	socket, mark string
-	began        time.Time
-	samples      []health // one every five seconds, after soakWarm
+	p       *program
+	mark    string
+	began   time.Time
+	samples []health // one every five seconds, after soakWarm
 }
 
 func (m *meter) watch() {
@@ -24,7 +24,7 @@ func (m *meter) watch() {
 		if time.Since(m.began) < soakWarm {
 			continue
 		}
-		h := m.health(m.p, m.socket, m.mark)
+		h := m.health(m.p, m.mark)
 		if m.samples = append(m.samples, h); len(m.samples)%6 == 1 {
 			m.Logf("after %v: %+v", time.Since(m.began).Round(time.Second), h)
 		}
@@ -78,7 +78,7 @@ func (m *meter) wantQuiet(before health, patient bool) {
 	}
 	var now health
 	for late := time.Now().Add(wait); ; time.Sleep(100 * time.Millisecond) {
-		now = m.health(m.p, m.socket, m.mark)
+		now = m.health(m.p, m.mark)
 		left := max(0, now.Processes-before.Processes)
 		if patient && left > 0 {
 			left = 0

@@ -122,7 +122,7 @@ func (c *soaker) post(ctx context.Context, session, method, params string) (answ
 // resuming is a legacy client that loses its connections, and comes back for its answers.
 func (c *soaker) resuming() {
 	for c.running() {
-		ctx, cancel := context.WithTimeout(c.Context(), 2*deadline)
+		ctx, cancel := context.WithTimeout(c.Context(), 2*soakDeadline)
 		_, h, err := c.post(ctx, "", "initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}`)
 		session := h.Get("Mcp-Session-Id")
 		c.done("initialize", err, session != "", "no session")
@@ -223,7 +223,7 @@ func (c *soaker) modern() {
 	began := time.Now()
 	abandoned := 0
 	for c.running() {
-		ctx, cancel := context.WithTimeout(c.Context(), deadline)
+		ctx, cancel := context.WithTimeout(c.Context(), soakDeadline)
 		switch n := c.random.IntN(10); {
 		case n < 6:
 			c.done("input_required", c.answers(ctx), true, "")
