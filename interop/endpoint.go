@@ -118,7 +118,8 @@ type Endpoint struct {
 	took        time.Duration
 	list        *listing // the last one that is still good
 	config      *toolConfig
-	calls       int // requests of others that are under way
+	calls       int    // requests of others that are under way
+	begun       uint64 // and how many there were
 	quiet       chan struct{}
 	listing     *listAttempt
 	listenAgain func() // makes the subscription to changes of lists again; nil: there is none

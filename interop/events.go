@@ -27,6 +27,7 @@ const (
 	ServerAdded      EventKind = "added"      // it is in the fleet; the one that had its id before takes no more calls
 	ServerConnecting EventKind = "connecting" // an attempt begins
 	ServerReady      EventKind = "ready"      // it is connected, and listed; or Status.Fault says why its listing failed
+	ServerIdle       EventKind = "idle"       // it is not connected until somebody needs it; what it lists stays
 	ServerFaulted    EventKind = "faulted"    // it could not be connected, or its connection died
 	ServerWithdrawn  EventKind = "withdrawn"  // its tools are no longer listed
 	ServerListed     EventKind = "listed"     // its tools were listed anew, or that failed: see Status.Fault

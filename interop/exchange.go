@@ -87,6 +87,7 @@ func (e *Endpoint) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.calls++
+	e.begun++
 }
 
 func (e *Endpoint) end() {
@@ -96,6 +97,13 @@ func (e *Endpoint) end() {
 		close(e.quiet)
 		e.quiet = nil
 	}
+}
+
+// counts is how many requests of others there were, and how many are under way.
+func (e *Endpoint) counts() (begun uint64, calls int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.begun, e.calls
 }
 
 // busy is how many requests are under way, and a channel that is closed once there

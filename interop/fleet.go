@@ -64,6 +64,12 @@ type FleetOptions struct {
 	// LaneIdle is how long such a connection, or one for a session, stays open without a
 	// request. 0: 5 min; negative: not at all.
 	LaneIdle time.Duration
+	// Lazy is Server.Lazy of those that do not say. It takes Known, and with Restart.Off nothing is lazy.
+	// false: all are connected at once.
+	Lazy bool
+	// Idle is Server.Idle of those that do not say. With Restart.Off there is none. 0 and
+	// negative: they stay connected.
+	Idle time.Duration
 	// Logger logs servers that come and go. nil: nothing is logged.
 	Logger *slog.Logger
 }

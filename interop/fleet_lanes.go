@@ -275,7 +275,7 @@ func (l *lanes) leave(o *lane) {
 	default:
 		l.closing.Add(1)
 		var timer *time.Timer
-		timer = time.AfterFunc(l.member.fleet.opts.LaneIdle, func() {
+		timer = time.AfterFunc(l.member.laneIdle(), func() {
 			defer l.closing.Done()
 			l.mu.Lock()
 			defer l.mu.Unlock()

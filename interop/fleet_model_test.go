@@ -68,6 +68,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 		Grace: []time.Duration{0, -1, time.Minute}[w.rand.IntN(3)],
 		Drain: []time.Duration{0, -1, time.Hour}[w.rand.IntN(3)],
 		Hold:  w.rand.IntN(2) == 0,
+		Idle:  []time.Duration{0, time.Second, 20 * time.Second}[w.rand.IntN(3)],
+		Lazy:  w.rand.IntN(2) == 0,
+		Known: known,
 	})
 	next := func() {
 		if servers := w.then.Swap(nil); servers != nil {
@@ -129,7 +132,7 @@ func (w *world) config() []interop.Server {
 			continue
 		}
 		out = append(out, interop.Server{
-			ID: id, Timeouts: interop.Timeouts{Call: time.Duration(100+w.rand.IntN(3)) * time.Hour},
+			ID: id, Idle: []time.Duration{0, 0, -1, time.Second, time.Minute}[w.rand.IntN(5)], Lazy: []*bool{nil, new(true), new(false)}[w.rand.IntN(3)], Timeouts: interop.Timeouts{Call: time.Duration(100+w.rand.IntN(3)) * time.Hour},
 			Tools: []interop.ToolRules{
 				{}, {}, {Deny: []string{"t"}}, {Allow: []string{"t"}}, {Allow: []string{}}, {Rename: map[string]string{"t": "T"}},
 				{Deny: []string{"t"}, Rename: map[string]string{"u": "t"}}, {Rename: map[string]string{"t": "u", "u": "t"}},
@@ -294,8 +297,8 @@ func (w *world) check() {
 // told checks the order of what was told of each server.
 func (w *world) told() {
 	may := map[string]string{
-		"": "added", "added": "connecting removed", "connecting": "ready faulted removed withdrawn",
-		"ready": "listed faulted removed", "listed": "listed faulted removed",
+		"": "added", "added": "connecting idle removed", "idle": "connecting removed", "connecting": "ready faulted removed withdrawn",
+		"ready": "listed idle faulted removed", "listed": "listed idle faulted removed",
 		"faulted": "connecting withdrawn removed", "withdrawn": "connecting faulted ready removed", "removed": "added",
 	}
 	for _, id := range []string{"a", "b", "c", steady} {
@@ -325,6 +328,16 @@ func (w *world) end() {
 		w.t.Error(err)
 	}
 	w.calls.Wait()
+	for _, s := range w.applied { // an idle one has not been heard
+		e, done, err := w.fleet.Use(w.t.Context(), s.ID)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if _, err := e.Tools(w.t.Context()); err != nil {
+			w.t.Error(err)
+		}
+		defer done()
+	}
 	w.check()
 	var want []string
 	for _, s := range w.applied {

@@ -32,6 +32,7 @@ type member struct {
 	replaces  *member       // serves until this one has settled; nobody sees this one before
 	announced bool          // its ServerAdded was reported, and no ServerRemoved
 	deferred  []Event       // what happened while nobody saw it
+	inherits  bool          // what it lists was an earlier member's
 	drain     time.Duration // how long calls in flight have at the end
 
 	// The supervisor's own, once it runs.
@@ -47,7 +48,8 @@ type state struct {
 	list         *listing      // what is published; nil: nothing
 	settled      bool          // it was listed once, or it failed
 	up           bool          // it is connected, and listed or its listing failed
-	trying       bool          // it is up, or an attempt is under way or will be made
+	trying       bool          // it is up or idle, or an attempt is under way or will be made
+	idle         bool          // it is not connected until somebody needs it; it is settled, and has a list
 	retired      bool          // it has left the fleet: this is its last state
 	retry        time.Time     // when the next attempt begins; in the past: it has, or there is none
 	connectFault *Fault        // why the last connection or attempt failed; nil: none did, or it is up
@@ -191,7 +193,7 @@ func (m *member) report(kind EventKind) {
 // follow.
 func (m *member) retire(drain time.Duration) {
 	s := *m.state.Load()
-	s.retired, s.up, s.trying = true, false, false
+	s.retired, s.up, s.idle, s.trying = true, false, false, false
 	m.keepList(&s)
 	m.publish(&s)
 	if calls, _ := s.endpoint.busy(); calls > 0 { // after publish: see [member.connected]
@@ -237,6 +239,7 @@ func (m *member) inherited(from *member) *listing {
 // inherit publishes what an earlier member did. Call it with Fleet.mu held.
 func (m *member) inherit(from *member) {
 	if l := m.inherited(from); l != nil {
+		m.inherits = true
 		s := *m.state.Load()
 		s.list = l
 		m.publish(&s)
@@ -314,10 +317,14 @@ func (m *member) connected(ctx context.Context, tool string) (*Endpoint, error) 
 		s := m.state.Load()
 		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.changes.Guards()) {
 			s.endpoint.begin()
-			if !m.state.Load().retired { // else retire may not have counted the call
+			if now := m.state.Load(); now == s || now.up && now.endpoint == s.endpoint { // else retire or goIdle may not have counted the call
 				return s.endpoint, nil
 			}
 			s.endpoint.end()
+			continue
+		}
+		if s.idle {
+			m.awaken()
 			continue
 		}
 		if !s.trying || s.list == nil && (s.settled || !m.fleet.opts.Hold) {
@@ -344,7 +351,7 @@ func (m *member) connected(ctx context.Context, tool string) (*Endpoint, error) 
 // for how long at least.
 func (m *member) refusal(tool, why string) *Fault {
 	s := m.state.Load()
-	if s.settled && !s.up && !s.retired {
+	if s.settled && !s.up && !s.retired && !s.idle && !s.waking() {
 		why = "its server is down"
 		switch wait := time.Until(s.retry); {
 		case wait > 0:
@@ -387,8 +394,13 @@ func (m *member) unlisted(ctx context.Context) error {
 			return NewFault(NotConnected, m.server.ID, "not connected", context.Cause(ctx))
 		}
 	}
+	if err := m.unsure(ctx); err != nil {
+		return err
+	}
 	s := m.state.Load()
 	switch fault := m.status().Fault; {
+	case s.idle, s.waking():
+		return nil // it lists what it has
 	case !s.up:
 		return m.refusal("", "not connected")
 	case s.list == nil && fault != nil:

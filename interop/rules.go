@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -90,27 +91,29 @@ func (r ToolRules) clone() ToolRules {
 	}
 }
 
-// toolConfig is what the configuration makes of a server's tools. It belongs to the server
+// toolConfig is what the configuration makes of a server, however it is reached: of its tools, and when it is connected. It belongs to the server
 // and not to a connection to it, and is immutable.
 type toolConfig struct {
 	server  string
 	rules   ToolRules
 	profile *schema.Profile
 	changes ChangePolicy
+	lazy    *bool // as of Server
+	idle    time.Duration
 }
 
 func toolConfigOf(s Server) *toolConfig {
-	return &toolConfig{server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes}
+	return &toolConfig{server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes, lazy: s.Lazy, idle: s.Idle}
 }
 
 // same reports whether both make the same of a listing.
 func (c *toolConfig) same(o *toolConfig) bool {
-	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.rules.equal(&o.rules)
+	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.idle == o.idle && sameFlag(c.lazy, o.lazy) && c.rules.equal(&o.rules)
 }
 
 // of is a server with this configuration of its tools.
 func (c *toolConfig) of(server Server) Server {
-	server.Tools, server.Profile, server.Changes = c.rules, c.profile, c.changes
+	server.Tools, server.Profile, server.Changes, server.Lazy, server.Idle = c.rules, c.profile, c.changes, c.lazy, c.idle
 	return server
 }
 

@@ -43,6 +43,15 @@ type Server struct {
 	// Profile is how its tools are shown to models, where MountOptions.Profile is nil;
 	// nil is the mount's own.
 	Profile *schema.Profile
+	// Lazy: a fleet connects the server when somebody first needs it. Until then it lists what is known
+	// of it (FleetOptions.Known); one of which nothing is known is connected to be listed. nil: as
+	// FleetOptions.Lazy says.
+	Lazy *bool
+	// Idle is for how long a fleet keeps the server connected without a request, subscription to a
+	// resource, task, or connection of a client that it can ask; then a process ends, and a session. What
+	// it listed stays, and whatever needs the server connects it again. 0: as FleetOptions.Idle says;
+	// negative: as long as there is a fleet.
+	Idle time.Duration
 }
 
 // ChangePolicy says what becomes of a tool whose title, description, schemas or annotations
@@ -192,10 +201,12 @@ type Timeouts struct {
 }
 
 // Equal reports whether two servers are reached in the same way, and the same is
-// made of their tools.
+// made of them.
 func (s Server) Equal(o Server) bool {
-	return s.sameReach(o) && s.Profile == o.Profile && s.Changes == o.Changes && s.Tools.equal(&o.Tools)
+	return s.sameReach(o) && s.Profile == o.Profile && s.Changes == o.Changes && s.Idle == o.Idle && sameFlag(s.Lazy, o.Lazy) && s.Tools.equal(&o.Tools)
 }
+
+func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // sameReach reports whether a connection to the one is as good for the other.
 func (s Server) sameReach(o Server) bool {

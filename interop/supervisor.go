@@ -39,13 +39,20 @@ func (m *member) supervise() {
 	m.fleet.mu.Lock()
 	m.fleet.reportAdded(m)
 	m.fleet.mu.Unlock()
+	m.startIdle()
 	policy := m.fleet.opts.Restart
 	pause := newBackoff(policy)
 	unsure := false // whether m.era is right
-	for {
+	for m.untilNeeded() {
 		e := m.state.Load().endpoint
 		m.update(func(*state) []EventKind { return []EventKind{ServerConnecting} })
 		lived := m.serve(e)
+		if m.state.Load().endpoint != e { // it is idle
+			e.Close()
+			unsure = false
+			pause.reset()
+			continue
+		}
 		if m.ctx.Err() != nil {
 			m.finish(e)
 			return
@@ -99,7 +106,7 @@ func (m *member) finish(e *Endpoint) {
 	}
 }
 
-// serve opens an endpoint, keeps its list fresh until it is dead, and says how long it
+// serve opens an endpoint, keeps its list fresh until it is dead, or of no use, and says how long it
 // lived. A failed listing is tried again after a pause; a server that says that its list has
 // changed when it has not is asked less often.
 func (m *member) serve(e *Endpoint) (lived time.Duration) {
@@ -107,7 +114,7 @@ func (m *member) serve(e *Endpoint) (lived time.Duration) {
 		return 0
 	}
 	start := time.Now()
-	failures, often := newBackoff(m.fleet.opts.Restart), changes{}
+	failures, often, unused := newBackoff(m.fleet.opts.Restart), changes{}, idleness{since: start}
 	for first := true; ; first = false {
 		begun := time.Now()
 		l, err := e.listed(m.ctx)
@@ -124,7 +131,7 @@ func (m *member) serve(e *Endpoint) (lived time.Duration) {
 		} else {
 			wait = failures.next()
 		}
-		if !m.rest(e, wait) || err == nil && !m.untilStale(e) {
+		if !m.rest(e, wait) || err == nil && !m.untilStale(e, &unused) {
 			break
 		}
 	}
@@ -225,15 +232,25 @@ func (m *member) rest(e *Endpoint, d time.Duration) bool {
 }
 
 // untilStale reports whether the list of e is stale, and neither e is dead nor the member
-// retired.
-func (m *member) untilStale(e *Endpoint) bool {
-	select {
-	case <-e.opts.stale:
-		return true
-	case <-e.Done():
-	case <-m.ctx.Done():
+// retired or idle.
+func (m *member) untilStale(e *Endpoint, unused *idleness) bool {
+	for {
+		s := m.state.Load()
+		_, after := m.idling(s.config)
+		select {
+		case <-e.opts.stale:
+			return true
+		case <-unused.due(after):
+			if unused.over(m, e, after) && m.goIdle(e) {
+				return false
+			}
+		case <-s.changed: // perhaps the configuration is another
+		case <-e.Done():
+			return false
+		case <-m.ctx.Done():
+			return false
+		}
 	}
-	return false
 }
 
 // changes counts those of a list that follow each other closely.

@@ -1,0 +1,203 @@
+package interop_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// known is FleetOptions.Known of servers that had a tool.
+func known(string) []toolbox.Wire { return []toolbox.Wire{legacyRow(rowT)} }
+
+// A lazy server whose tools are known is a process when somebody calls one, and one process for
+// all who do; when nobody has for a while it is none, and then one again.
+func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
+	t.Parallel()
+	f := fixture.New(t, "-era", "legacy")
+	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Lazy: true, Known: func(string) []toolbox.Wire {
+		return []toolbox.Wire{legacyRow(`{"name":"echo","inputSchema":{"type":"object"}}`)}
+	}})
+	server := child("a", f)
+	fleet.Apply([]interop.Server{server})
+	if err := fleet.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.wait("a", interop.ServerIdle, 1)
+	s := fleet.Snapshot("")
+	if diff := cmp.Diff([]string{"a__echo"}, mountedNames(s)); diff != "" || s.Pending != nil || s.Down != nil {
+		t.Errorf("%s, pending %v, down %v", diff, s.Pending, s.Down)
+	}
+	if st := fleet.Status()[0]; st.Phase != interop.Idle || st.Fault != nil || st.Tools != 1 || !fleet.Idle("a") {
+		t.Errorf("an idle server is %+v", st)
+	}
+	for n := 1; n <= 2; n++ {
+		var calls sync.WaitGroup
+		for i := range 100 {
+			calls.Go(func() {
+				if got, err := say(t.Context(), fleet, "a__echo", fmt.Sprintf(`{"message":"%d"}`, i)); err != nil || got != fmt.Sprint(i) {
+					t.Errorf("call %d says %q, %v", i, got, err)
+				}
+			})
+		}
+		calls.Wait()
+		pid := pidOf(t, f, n)
+		if !isAlive(pid) {
+			t.Error("it does not run")
+		}
+		if n == 1 {
+			if !offers("a__hang")(fleet.Snapshot("")) {
+				t.Error("what it has now is not listed")
+			}
+			server.Idle = time.Millisecond // an edit that takes no new connection
+			fleet.Apply([]interop.Server{server})
+		}
+		d.wait("a", interop.ServerIdle, n+1)
+		f.WaitN("eof", n)
+		for end := time.Now().Add(giveUp); isAlive(pid); {
+			if time.Now().After(end) {
+				t.Fatal("its process goes on")
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"added", "idle", "connecting", "ready", "idle", "connecting", "ready", "idle"}, slices.DeleteFunc(d.all("a"), func(k string) bool { return k == "listed" })); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// idleBubble runs a puppet as the server a, which is idle after 8 seconds.
+func idleBubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(*testing.T, *interop.Fleet, *diary)) {
+	opts.Idle = 8 * time.Second
+	bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		fleet.Apply(named("a"))
+		if err := fleet.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		run(t, fleet, d)
+	})
+}
+
+// A server is idle when nothing has gone on for so long, and not before.
+func TestWhatKeepsAServer(t *testing.T) {
+	s := newPuppet("t")
+	idleBubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		wantIdle := func(want bool) {
+			t.Helper()
+			synctest.Wait()
+			if got := fleet.Idle("a"); got != want || s.connected() == 0 != want {
+				t.Fatalf("idle %v, %d connections", got, s.connected())
+			}
+		}
+		release := s.hold("tools/call")
+		call := later(t.Context(), fleet, "a__t", "{}")
+		time.Sleep(30 * time.Second)
+		wantIdle(false)
+		release()
+		finished(t, call)
+		time.Sleep(7 * time.Second)
+		wantIdle(false)
+		_, done, err := fleet.Use(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		wantIdle(false)
+		done()
+		s.tellChanged() // is no use
+		time.Sleep(11 * time.Second)
+		wantIdle(true)
+		time.Sleep(time.Hour)
+		if n := len(s.dials()); n != 1 {
+			t.Errorf("%d connections were made", n)
+		}
+		if _, err := say(t.Context(), fleet, "a__unknown", "{}"); err == nil {
+			t.Error("it has a tool that it does not list")
+		}
+		wantIdle(true)
+		if _, err := fleet.Request(t.Context(), "a", interop.Message{Method: "tools/list"}); err != nil {
+			t.Error(err)
+		}
+		wantIdle(false)
+		time.Sleep(time.Minute)
+		wantIdle(true)
+		if n := s.heard("server/discover"); n > 1 {
+			t.Errorf("its era was forgotten: asked %d times", n)
+		}
+	})
+}
+
+// A call that comes while the server ends waits for the next start, and for no pause.
+func TestACallWhileTheServerEnds(t *testing.T) {
+	t.Parallel()
+	f := fixture.New(t, "-era", "legacy")
+	fleet, d := newFleet(t, &interop.FleetOptions{Idle: time.Millisecond, Restart: interop.Restart{First: time.Hour, Max: time.Hour}})
+	fleet.Apply([]interop.Server{child("a", f)})
+	for n := range 5 {
+		d.wait("a", interop.ServerIdle, n+1)
+		wantEcho(t, fleet, "a")
+	}
+	if got := d.all("a"); slices.Contains(got, "faulted") || slices.Contains(got, "withdrawn") {
+		t.Error(got)
+	}
+}
+
+// A server that lists something else when it is needed again is listed so, before the call goes out.
+func TestAServerThatIsAnotherWhenItWakes(t *testing.T) {
+	s := newPuppet("t", "u")
+	var admitted []string
+	idleBubble(t, s, interop.FleetOptions{Admit: func(c toolbox.Call) *toolbox.Result {
+		admitted = append(admitted, c.Name)
+		return nil
+	}}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		fleet.Apply([]interop.Server{{ID: "a", Changes: interop.HoldChanges}})
+		time.Sleep(time.Minute)
+		s.list("t", "w")
+		if diff := cmp.Diff([]string{"a__t", "a__u"}, mountedNames(fleet.Snapshot(""))); diff != "" {
+			t.Error(diff)
+		}
+		if _, err := say(t.Context(), fleet, "a__t", "{}"); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"a__t", "a__w"}, mountedNames(fleet.Snapshot(""))); diff != "" || len(admitted) != 1 {
+			t.Error(diff, admitted)
+		}
+	})
+}
+
+// A lazy server that cannot be started says so to its first call, and is then like any other.
+func TestALazyServerThatCannotBeStarted(t *testing.T) {
+	s := newPuppet("t")
+	s.refuseWith(fmt.Errorf("nobody is in"))
+	opts := interop.FleetOptions{Lazy: true, Known: known, Grace: time.Second, Restart: interop.Restart{First: time.Minute, Max: time.Minute}}
+	idleBubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		if n := len(s.dials()); n != 0 {
+			t.Fatalf("it was tried %d times", n)
+		}
+		_, err := say(t.Context(), fleet, "a__t", "{}")
+		wantFleetFault(t, err, interop.NotConnected, "a", "t", "its server is down, and is tried again in")
+		s.refuseWith(nil)
+		time.Sleep(2 * time.Minute)
+		if !fleet.Idle("a") || s.connected() != 0 || d.wait("a", interop.ServerReady, 1).Status.Tools != 1 {
+			t.Errorf("events: %v", d.all("a"))
+		}
+	})
+}
+
+// Of what the ledger knows a server may have more by now: a call of it starts the server.
+func TestACallOfAToolThatIsNotKnownYet(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		s := newPuppet("t", "new")
+		idleBubble(t, s, interop.FleetOptions{Lazy: true, Known: known, Hold: hold}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+			if got, err := say(t.Context(), fleet, "a__new", "{}"); got != "new" {
+				t.Errorf("it says %q, %v", got, err)
+			}
+		})
+	}
+}
