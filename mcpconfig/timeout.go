@@ -37,6 +37,19 @@ func (r *reading) timeouts() interop.Timeouts {
 	return lifted(t)
 }
 
+// needed is when the server is connected: "lazy", nil where that is for whoever mounts it to say, and "idle".
+func (r *reading) needed() (lazy *bool, idle time.Duration) {
+	if v := r.fields["lazy"]; v != nil {
+		if on := r.flag("lazy", false); on || v.Value.Kind() == 'f' || tree.Text(*v) == "false" {
+			lazy = &on
+		}
+	}
+	if v := r.fields["idle"]; v != nil {
+		idle = r.bound("idle", v)
+	}
+	return lazy, idle
+}
+
 // bound is one duration; 0 where it cannot be read.
 func (r *reading) bound(field string, v *hujson.Value) time.Duration {
 	d, err := duration(v.Value)

@@ -16,7 +16,7 @@ type nativeKey struct{ name, kinds string }
 func nativeKeys() []nativeKey {
 	return []nativeKey{
 		{"command", `"`}, {"args", "["}, {"env", "{"}, {"envFile", `"`}, {"cwd", `"`}, {"inheritEnv", `tf"`}, {"url", `"`}, {"headers", "{"},
-		{"type", `"`}, {"era", ""}, {"timeout", `"0{`}, {"tools", "{"}, {"changes", ""}, {"profile", ""}, {"enabled", `tf"`},
+		{"type", `"`}, {"era", ""}, {"timeout", `"0{`}, {"lazy", `tf"`}, {"idle", `"0`}, {"tools", "{"}, {"changes", ""}, {"profile", ""}, {"enabled", `tf"`},
 	}
 }
 

@@ -301,6 +301,8 @@ func (w *writing) noteLost(s *server) {
 		{s.inherit && s.command != "", "inheritEnv", "decides itself what a server inherits", ""},
 		{s.has("tools.rename"), "tools.rename", "shows tools by their own names", ""},
 		{s.has("tools.describe"), "tools.describe", "shows tools as their server describes them", ""},
+		{s.has("lazy"), "lazy", "decides itself when a server starts", ""},
+		{s.has("idle"), "idle", "decides itself when a server ends", ""},
 		{s.has("changes"), "changes", "keeps no changed tool back", ""},
 		{s.has("profile"), "profile", "adapts schemas itself", ""},
 		{s.has("era"), "era", "finds it out itself", ""},

@@ -84,10 +84,10 @@ func (l lostLedger) Read(context.Context, uint64) ([]ledger.Entry, error) { retu
 
 // options say how servers are connected and kept account of. What the ledger says is read
 // while clients are served.
-func (l *servedLedger) options(by string, logger *slog.Logger) *ledger.Options {
+func (l *servedLedger) options(by string, fleet interop.FleetOptions) *ledger.Options {
 	return &ledger.Options{
-		Mount:  &interop.MountOptions{FleetOptions: interop.FleetOptions{Logger: logger}, Wait: -1, Events: reportEvents(l.s)},
-		Open:   func(ctx context.Context) ledger.Log { return l.open(ctx, logger) },
+		Mount:  &interop.MountOptions{FleetOptions: fleet, Wait: -1, Events: reportEvents(l.s)},
+		Open:   func(ctx context.Context) ledger.Log { return l.open(ctx, fleet.Logger) },
 		Policy: l.policy, Warm: true, Poll: acceptTick, By: by,
 	}
 }

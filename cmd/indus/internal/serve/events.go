@@ -47,6 +47,8 @@ func eventLine(e interop.Event) string {
 		return "its tools are withdrawn until it is back"
 	case e.Kind == interop.ServerFaulted && st.Fault != nil:
 		return strings.TrimPrefix(st.Fault.Error(), e.Server+": ") + "; " + st.Fault.Advice()
+	case e.Kind == interop.ServerIdle:
+		return fmt.Sprintf("idle, %s; it starts when it is needed", show.Count(st.Tools, "tool"))
 	case e.Kind != interop.ServerReady && e.Kind != interop.ServerListed:
 		return ""
 	case st.Fault != nil:

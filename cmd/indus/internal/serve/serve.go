@@ -29,8 +29,8 @@ type serveFlags struct {
 	changes, addr, expose     string
 	transparent, tap, keyFile string
 	noLedger, stdio, builtins bool
-	exact, noValidate         bool
-	listWait, drain           time.Duration
+	exact, noValidate, lazy   bool
+	listWait, drain, idle     time.Duration
 	memory                    int // MiB
 	page                      int
 }
@@ -72,6 +72,8 @@ func New(s show.Streams) *cobra.Command {
 	cmd.Flags().IntVar(&f.memory, "memory", 256, "how many MiB all messages may take together")
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
 	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, "how long calls in flight have at the end")
+	cmd.Flags().BoolVar(&f.lazy, "lazy", false, "start servers when they are first needed")
+	cmd.Flags().DurationVar(&f.idle, "idle", 0, "for how long servers are kept without a use")
 	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("transparent", f.CompleteServers(1))
 	_ = cmd.RegisterFlagCompletionFunc("expose", cobra.FixedCompletions([]string{
@@ -97,6 +99,8 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return command.Usagef("--key-file is empty: name a file")
 	case f.drain < 0:
 		return command.Usagef("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
+	case f.idle < 0:
+		return command.Usagef("--idle %v: it is how long a server is kept that nobody uses; 0 is for good", f.idle)
 	case f.page < 0:
 		return command.Usagef("--page %d: it is a number of tools, or 0 for all", f.page)
 	case !slices.Contains(exposures, f.expose):
@@ -191,6 +195,12 @@ Flags:
   --drain TIME         how long calls in flight have to end after the first signal;
                        what has not ended by then is answered with an error; 0
                        is not at all (default: 10s)
+  --lazy               start each server when it is first needed, if the ledger knows
+                       its tools; the configuration's "lazy" goes first
+  --idle TIME          end a server that nobody has needed for so long: no request, no
+                       subscription, no task, no open question. Its tools stay listed,
+                       and the next use starts it; the configuration's "idle" goes
+                       first (default: 0, which is never)
   --page N             how many tools are on a page of tools/list; many clients
                        read one page only (default: 0, which is all)
   --exact              publish tools and results as servers wrote them, even where
@@ -272,7 +282,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	// The servers end when whoever is inside was answered, and not with ctx.
 	alive := context.WithoutCancel(ctx)
 	options := &gateway.Options{
-		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), logger),
+		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle}),
 		Host: host.Options{
 			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: wait, Principal: clients.principal,
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,

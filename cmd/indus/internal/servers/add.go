@@ -21,7 +21,8 @@ type addFlags struct {
 	scopeFlags
 	env, headers    []string
 	cwd, transport  string
-	timeout         string
+	timeout, idle   string
+	lazy            bool
 	profile         string
 	inherit         bool
 	allow, deny     []string
@@ -53,6 +54,8 @@ func newAdd(s show.Streams) *cobra.Command {
 	flags.StringVar(&f.cwd, "cwd", "", "where the command is started")
 	flags.StringVar(&f.transport, "transport", "", "stdio, http or sse")
 	flags.StringVar(&f.timeout, "timeout", "", "how long the server may take")
+	flags.BoolVar(&f.lazy, "lazy", false, "start it when it is first needed")
+	flags.StringVar(&f.idle, "idle", "", "for how long it is kept without a use")
 	flags.StringVar(&f.profile, "profile", "", "how its tools' schemas are adapted")
 	flags.BoolVar(&f.inherit, "inherit-env", false, "give the command the whole environment")
 	flags.StringArrayVar(&f.allow, "allow", nil, "mount the tools with such a name alone")
@@ -92,6 +95,8 @@ Flags:
                stdio, http or sse, where that is not plain (a URL is http, which
                falls back to sse)
   --timeout T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m
+  --lazy       indus serve starts it when it is first needed
+  --idle TIME  and ends it when nobody has needed it for so long: 10m
   --profile P  how its tools' schemas are adapted for a model, one of
 ` + show.Wrap(strings.Join(command.ProfileNames(), ", "), 15) + `
   --disabled   write it switched off
@@ -215,6 +220,12 @@ func (f *addFlags) definition(cmd *cobra.Command, args []string) (mcpconfig.Defi
 	row.add("transport", textOrNone(f.transport))
 	if f.timeout != "" {
 		row.add("timeout", timeout(f.timeout))
+	}
+	if f.lazy {
+		row.add("lazy", json.RawMessage("true"))
+	}
+	if f.idle != "" {
+		row.add("idle", timeout(f.idle))
 	}
 	tools.add("allow", listOrNone(f.allow))
 	tools.add("deny", listOrNone(f.deny))

@@ -186,7 +186,7 @@ func health(st interop.EndpointStatus, pending bool) string {
 	switch {
 	case st.Fault != nil:
 		return "cannot be reached: " + strconv.Quote(quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300)) // perhaps its own words
-	case st.Phase.Usable() && !pending:
+	case !pending: // or idle, and ready as soon as it is called
 		return "ready"
 	}
 	return "not ready yet; its tools come with a later message"
