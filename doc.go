@@ -4,6 +4,7 @@
 //     interop/interoptest has servers in memory for tests.
 //   - host: publishes a toolbox to MCP clients, over HTTP, stdio and in memory.
 //   - gateway: many servers behind one: tools, prompts, resources, and what servers ask.
+//   - identity: who sends an HTTP request: API keys, tokens of authorization servers.
 //   - toolbox: tools and how they are called, without MCP. toolbox/catalog puts many
 //     tools behind four, toolbox/standard has built-in ones.
 //   - schema: JSON Schema as each model provider accepts it. schema/validate checks

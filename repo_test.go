@@ -36,6 +36,7 @@ var layers = []layer{
 	{"internal/protocol", []string{"internal/keyword", "internal/text", "internal/wire"}, "names and readings that both sides of the bridge share"},
 	{"internal/sdkwire", []string{"internal/wire", "internal/protocol"}, "the one place that carries messages over the SDK's transports"},
 	{"toolbox", []string{"schema", "schema/infer", "schema/validate", "internal/proc", "internal/text", "internal/watch"}, "an agent compiles without the bridge"},
+	{"identity", []string{"toolbox", "internal/filelock"}, "who sends an HTTP request: no idea of MCP, nor of what is asked for"},
 	{"toolbox/standard", []string{"toolbox", "schema", "internal/text"}, "the built-in tools stand on toolbox alone"},
 	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/failure", "internal/keyword", "internal/protocol", "internal/rank", "internal/signature", "internal/text", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
 	{"agent", []string{"toolbox", "internal/filelock", "internal/text"}, "a model, a toolbox and a loop: neither MCP nor a provider"},
@@ -67,18 +68,19 @@ var layers = []layer{
 	{"cmd/indus/internal/tools", []string{"interop", "mcpconfig", "schema", "schema/validate", "toolbox", "internal/protocol", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/arguments", "internal/text", "internal/signature", "internal/secret", "internal/wire"}, "a noun stands on what all share, not on another"},
 	{"cmd/indus/internal/history", []string{"interop", "ledger", "mcpconfig", "toolbox", "cmd/indus/internal/show", "cmd/indus/internal/command", "internal/text", "internal/secret", "internal/wire"}, "a noun stands on what all share, not on another"},
 	{"cmd/indus/internal/op", []string{"interop", "operation", "operation/bridge", "schema", "toolbox", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/arguments", "internal/text", "internal/signature", "internal/secret", "internal/wire"}, "a noun stands on what all share, not on another"},
-	{"cmd/indus/internal/serve", []string{"gateway", "host", "interop", "ledger", "mcpconfig", "schema", "toolbox", "toolbox/catalog", "toolbox/standard", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/history", "internal/text", "internal/secret", "internal/wire"}, "serve says what changed in the words of history"},
+	{"cmd/indus/internal/keys", []string{"identity", "mcpconfig", "cmd/indus/internal/show", "cmd/indus/internal/command"}, "a noun stands on what all share, not on another"},
+	{"cmd/indus/internal/serve", []string{"gateway", "host", "identity", "cmd/indus/internal/keys", "interop", "ledger", "mcpconfig", "schema", "toolbox", "toolbox/catalog", "toolbox/standard", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/history", "internal/text", "internal/secret", "internal/wire"}, "serve says what changed in the words of history"},
 	{"cmd/indus/internal/doctor", []string{"interop", "ledger", "mcpconfig", "schema", "toolbox", "internal/proc", "internal/protocol", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/tools", "internal/text", "internal/secret", "internal/wire"}, "the doctor lints as tools does"},
 	{"cmd/indus/internal/chat", []string{"agent", "cmd/indus/internal/show", "cmd/indus/internal/lineedit", "cmd/indus/internal/markdown", "internal/text"}, "the terminal of a conversation: no idea of servers"},
 	{"cmd/indus/internal/session", []string{"cmd/indus/internal/chat", "cmd/indus/internal/lineedit", "cmd/indus/internal/markdown", "cmd/indus/internal/history", "agent", "interop", "ledger", "mcpconfig", "schema", "toolbox", "toolbox/catalog", "toolbox/standard", "internal/llm/anthropic", "internal/llm/openai", "internal/filelock", "internal/text", "internal/secret", "internal/wire", "cmd/indus/internal/show", "cmd/indus/internal/command"}, "the one place that knows the agent, its providers and the bridge"},
-	{"cmd/indus", []string{"cmd/indus/internal/session", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/servers", "cmd/indus/internal/tools", "cmd/indus/internal/history", "cmd/indus/internal/op", "cmd/indus/internal/serve", "cmd/indus/internal/doctor"}, "main names the commands"},
+	{"cmd/indus", []string{"cmd/indus/internal/session", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/servers", "cmd/indus/internal/tools", "cmd/indus/internal/history", "cmd/indus/internal/op", "cmd/indus/internal/keys", "cmd/indus/internal/serve", "cmd/indus/internal/doctor"}, "main names the commands"},
 }
 
 // forTests is what only tests and readers use: it may import everything.
 var forTests = []string{"examples", "internal/testkit"}
 
 // noSDK is what compiles without the MCP SDK: the seeds' "mcp" feature gate.
-var noSDK = []string{"internal/keyword", "schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "internal/failure", "operation", "agent", "internal/llm", "internal/llm/anthropic", "internal/llm/openai"}
+var noSDK = []string{"internal/keyword", "schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "internal/failure", "identity", "operation", "agent", "internal/llm", "internal/llm/anthropic", "internal/llm/openai"}
 
 func TestLayers(t *testing.T) {
 	for _, l := range layers {

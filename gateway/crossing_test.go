@@ -375,7 +375,7 @@ func TestSoakNothingCrosses(t *testing.T) {
 		},
 	}}}}
 	keys := sealed.Random()
-	opts.Host.Keys, opts.Host.Principal = keys, func(r *http.Request) (toolbox.Principal, error) {
+	opts.Host.Keys, opts.Host.Authenticate = keys, func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
 	}
 	g := gateway.New(t.Context(), []interop.Server{

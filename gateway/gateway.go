@@ -27,6 +27,8 @@ type Options struct {
 	Ledger *ledger.Options
 	// Host is the options of every view's host; its Memory is shared with the servers.
 	Host host.Options
+	// WellKnown answers requests below /.well-known/, such as identity.Guard.Metadata. nil: there is nothing.
+	WellKnown http.Handler
 	// Local is tools of one's own, which the view of everything has before those of servers.
 	// nil: none.
 	Local toolbox.Source
@@ -198,40 +200,65 @@ func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	maps.DeleteFunc(g.known, func(id string, _ declared) bool { return !stays(id) })
 }
 
+// The paths below which views are.
+const (
+	pathHTTP = "/mcp"
+	pathSSE  = "/sse"
+)
+
+// ViewOf is what a request's path means: the name of a view, which may not be there ("" is everything), below "/mcp" or,
+// for clients of HTTP+SSE, "/sse". Who checks whether a caller may use a view asks here, as [Gateway.Handler] does.
+func ViewOf(path string) (below, name string, ok bool) {
+	for _, below = range []string{pathHTTP, pathSSE} {
+		if name, ok = strings.CutPrefix(path, below); ok && (name == "" || name[0] == '/') {
+			return below, strings.Trim(name, "/"), true
+		}
+	}
+	return "", "", false
+}
+
 // Handler serves all views over streamable HTTP, below /mcp, and over HTTP+SSE, for clients that
-// know no other, below /sse.
+// know no other, below /sse. Who is not let in is answered in the same way whether a view is there or not.
 func (g *Gateway) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler := (*host.Host).Handler
-		name, ok := strings.CutPrefix(r.URL.Path, "/mcp")
-		if !ok {
-			handler = (*host.Host).SSEHandler
-			name, ok = strings.CutPrefix(r.URL.Path, "/sse")
-		}
-		if !ok || name != "" && name[0] != '/' {
+		below, name, ok := ViewOf(r.URL.Path)
+		switch {
+		case !ok && g.opts.WellKnown != nil && strings.HasPrefix(r.URL.Path, "/.well-known/"):
+			g.opts.WellKnown.ServeHTTP(w, r)
+			return
+		case !ok:
 			http.NotFound(w, r)
 			return
 		}
-		if name = strings.Trim(name, "/"); name != "" {
-			_ = g.attached.Wait(r.Context()) // until it is known which servers there are
-		}
-		v := g.viewNamed(name)
+		v := g.viewMade(name)
 		if v == nil {
-			g.noView(w, r)
+			if v = g.findView(r, name); v == nil {
+				noView(w)
+				return
+			}
+		}
+		if below == pathSSE {
+			v.host.SSEHandler().ServeHTTP(w, r)
 			return
 		}
-		handler(v.host).ServeHTTP(w, r)
+		v.host.Handler().ServeHTTP(w, r)
 	})
 }
 
-// noView answers a request for a view that is not there, to who is let in; to others as everywhere.
-func (g *Gateway) noView(w http.ResponseWriter, r *http.Request) {
-	if who := g.opts.Host.Principal; who != nil {
+// findView is the view of a name, made if need be; that of everything where the caller is not let in, which will
+// say so; nil: there is none.
+func (g *Gateway) findView(r *http.Request, name string) *view {
+	if who := g.opts.Host.Authenticate; who != nil {
 		if _, err := who(r); err != nil {
-			g.all.host.Handler().ServeHTTP(w, r)
-			return
+			return g.all
 		}
 	}
+	_ = g.attached.Wait(r.Context()) // until it is known which servers there are
+	return g.viewNamed(name)
+}
+
+// noView answers a request for a view that is not there.
+func noView(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusNotFound)
 	_, _ = w.Write(append(append([]byte(`{"jsonrpc":"2.0","id":null,"error":`), protocol.EncodeError(interop.CodeInvalidRequest,

@@ -164,7 +164,7 @@ func TestListsAreKept(t *testing.T) {
 		return `{"resources":[{"uri":"x:2"}],"ttlMs":7500,"cacheScope":"private"}`, nil
 	}
 	s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}],"ttlMs":60000}`)), "b": resources(private)}
-	g := s.open(t, gateway.Options{Host: host.Options{Principal: func(r *http.Request) (toolbox.Principal, error) {
+	g := s.open(t, gateway.Options{Host: host.Options{Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("X-Principal")), nil
 	}}}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
 	for _, who := range []string{"ann", "ann", "bob"} {

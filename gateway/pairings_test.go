@@ -220,7 +220,7 @@ func TestAnswersDoNotCross(t *testing.T) {
 	}
 	servers := []interop.Server{{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}}
 	opts := gateway.Options{Ledger: shelf{"old": greeter(), "new": greeter()}.options(t)}
-	opts.Host.Principal = func(r *http.Request) (toolbox.Principal, error) {
+	opts.Host.Authenticate = func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
 	}
 	g := gateway.New(t.Context(), servers, &opts)

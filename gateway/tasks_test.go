@@ -41,7 +41,7 @@ func (s *raw) gateway(t *testing.T, id string, era interop.Era, opts gateway.Opt
 			return &interop.EndpointOptions{Transport: ours}
 		},
 	}}}
-	opts.Host.Principal = func(r *http.Request) (toolbox.Principal, error) {
+	opts.Host.Authenticate = func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
 	}
 	g := gateway.New(t.Context(), []interop.Server{{ID: id, Era: era}}, &opts)

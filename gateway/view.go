@@ -52,6 +52,16 @@ func (g *Gateway) start(v *view, o host.Options) *view {
 	return v
 }
 
+// viewMade is the view of a path below /mcp if it has been asked for before; nil: it has not, or there is none.
+func (g *Gateway) viewMade(name string) *view {
+	if name == "" || g.all.exact {
+		return g.all
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.views[name]
+}
+
 // viewNamed is the view of a path below /mcp; nil: there is none.
 func (g *Gateway) viewNamed(name string) *view {
 	if name == "" || g.all.exact {

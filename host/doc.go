@@ -49,8 +49,9 @@
 // origins as Origin, so that no web page reaches the host by way of a browser.
 // The pages of allowed origins may read the answers (CORS). Every message is
 // bounded, and so are all together (Options.Memory), the sessions and the requests
-// in flight of each client. Options.Principal says who a request is, or refuses it:
-// [Tokens] by bearer tokens, another function by whatever it can check.
+// in flight of each client. Options.Authenticate says who a request is, or refuses it:
+// package identity has API keys and the tokens of authorization servers; any other function does
+// by whatever it can check.
 //
 // # Concurrency
 //

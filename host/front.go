@@ -71,7 +71,7 @@ func newFront(b Backend, o *Options) *front {
 		listeners: map[*noteQueue]func(string) bool{}, gathering: map[string]*time.Timer{},
 		shares: shares{byKey: map[shareKey]*share{}, holds: map[toolbox.Principal]int{}},
 	}
-	if o.Principal != nil {
+	if o.Authenticate != nil {
 		f.scope = "private"
 	}
 	return f

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -109,7 +110,7 @@ func TestASessionBelongsToItsPrincipal(t *testing.T) {
 		callers = append(callers, c.Caller)
 		return nil, nil
 	})
-	h := newHost(t, src, &host.Options{Principal: func(r *http.Request) (toolbox.Principal, error) {
+	h := newHost(t, src, &host.Options{Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		switch user := r.Header.Get("X-User"); user {
 		case "":
 			return "", errors.New("who are you?")
@@ -236,13 +237,13 @@ func TestTheStalestSessionMakesRoom(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	const ann, bob = "0123456789abcdef-ann", "0123456789abcdef~bob=="
-	var tokens host.Tokens
+	var tokens identity.Tokens
 	for _, bad := range [][]string{nil, {"hunter2"}, {ann, "0123456789 abcdef"}, {"0123456789abcdef\n"}} {
 		if err := tokens.Set(bad...); err == nil || strings.Contains(err.Error(), "hunter") || strings.Contains(err.Error(), "abcdef") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	h := newHost(t, echoTool(), &host.Options{Principal: tokens.Principal}).Handler()
+	h := newHost(t, echoTool(), &host.Options{Authenticate: identity.NewGuard(nil, &tokens).Principal}).Handler()
 	if w := direct(h, "", "", modern("tools/list", "", "").with("Authorization", "Bearer ")); w.Code != 401 {
 		t.Errorf("before Set: %d", w.Code)
 	}
@@ -284,11 +285,11 @@ func TestTokens(t *testing.T) {
 
 // TestPagesOfAllowedOrigins asks first as a browser does: without a token.
 func TestPagesOfAllowedOrigins(t *testing.T) {
-	var tokens host.Tokens
+	var tokens identity.Tokens
 	if err := tokens.Set("0123456789abcdef"); err != nil {
 		t.Fatal(err)
 	}
-	h := newHost(t, echoTool(), &host.Options{Principal: tokens.Principal, AllowedOrigins: []string{"https://app.example"}}).Handler()
+	h := newHost(t, echoTool(), &host.Options{Authenticate: identity.NewGuard(nil, &tokens).Principal, AllowedOrigins: []string{"https://app.example"}}).Handler()
 	for origin, ok := range map[string]bool{"https://app.example": true, "http://localhost:6274": true, "https://evil.example": false, "null": false} {
 		ask := request{method: "OPTIONS"}.with("Origin", origin).with("Access-Control-Request-Method", "POST").
 			with("Access-Control-Request-Headers", "authorization,content-type,mcp-protocol-version, Mcp-Param-Region,cookie,x-evil")

@@ -130,20 +130,29 @@ func loopbackAddr(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// refuseCaller answers whom Principal refuses. Only an [*interop.HTTPError] has words
-// for strangers.
+// refuser is an error that says how to answer the request.
+type refuser interface {
+	Refuse() (status int, header http.Header, body string)
+}
+
+// refuseCaller answers whom Authenticate refuses. Only a refuser and an [*interop.HTTPError] have
+// words for strangers.
 func (h *Host) refuseCaller(w http.ResponseWriter, err error) {
 	h.opts.Logger.Debug("a caller is refused", "err", err)
-	status, body := http.StatusUnauthorized, ""
+	status, header, body := 0, http.Header(nil), ""
+	var known refuser
 	var he *interop.HTTPError
-	if errors.As(err, &he) {
-		for k, v := range he.Header {
-			w.Header()[k] = v
-		}
-		if he.Status >= 400 && he.Status <= 599 {
-			status = he.Status
-		}
-		body = he.Body
+	switch {
+	case errors.As(err, &known):
+		status, header, body = known.Refuse()
+	case errors.As(err, &he):
+		status, header, body = he.Status, he.Header, he.Body
+	}
+	for k, v := range header {
+		w.Header()[k] = v
+	}
+	if status < 400 || status > 599 {
+		status = http.StatusUnauthorized
 	}
 	if body == "" {
 		body = strings.ToLower(http.StatusText(status))

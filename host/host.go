@@ -49,10 +49,12 @@ type Options struct {
 	Replica string
 	// Logger gets the errors that no client sees. nil: silent.
 	Logger *slog.Logger
-	// Principal says who sends an HTTP request. Its error refuses the request: with
-	// the status, header and body of an [*interop.HTTPError] in its chain, otherwise with
-	// 401 and no reason. A session belongs to who opened it. nil: everyone is "".
-	Principal func(*http.Request) (toolbox.Principal, error)
+	// Authenticate says who sends an HTTP request, such as identity.Guard.Principal. Its error refuses
+	// the request: with the status, header and body of an [*interop.HTTPError] in its chain, or of one with the method
+	// Refuse() (status int, header http.Header, body string), otherwise with 401 and no reason. A session belongs
+	// to who opened it. For a stream that stays open (a GET, subscriptions/listen) it is asked again
+	// every five seconds, and ends it by another answer. nil: everyone is "".
+	Authenticate func(*http.Request) (toolbox.Principal, error)
 	// Forward gives the names of the headers of HTTP requests that the backend gets to see
 	// ([interop.Client].Header), as [http.CanonicalHeaderKey] writes them; it is called for each request.
 	// nil: none.

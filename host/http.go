@@ -82,27 +82,6 @@ func (h *Host) entered(w http.ResponseWriter, from client) bool {
 	return false
 }
 
-// admit says who sends a request; false where it is answered already: a preflight,
-// which carries no token, or a refusal.
-func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Principal, ok bool) {
-	if err := h.checkOrigin(r); err != nil {
-		refuse(w, http.StatusForbidden, interop.CodeInvalidRequest, err.Error())
-		return "", false
-	}
-	if allowOrigin(w, r) {
-		return "", false
-	}
-	if h.opts.Principal == nil {
-		return "", true
-	}
-	caller, err := h.opts.Principal(r)
-	if err != nil {
-		h.refuseCaller(w, err)
-		return "", false
-	}
-	return caller, true
-}
-
 // serveSession serves a legacy session's GET or DELETE.
 func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) {
 	s := h.session(w, r, caller)
@@ -111,6 +90,8 @@ func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolb
 	}
 	defer h.sessions.release(s)
 	if r.Method == http.MethodGet {
+		r, over := h.whileAdmitted(r, caller)
+		defer over()
 		h.get(w, r, s)
 		return
 	}
@@ -150,7 +131,7 @@ func (h *Host) session(w http.ResponseWriter, r *http.Request, caller toolbox.Pr
 }
 
 func (h *Host) refuseSession(w http.ResponseWriter, id string, caller toolbox.Principal) {
-	h.opts.Logger.Debug("a session is not here", "reason", foreignSession(&h.opts, id, caller))
+	h.opts.Logger.Debug("a session is not here", "caller", caller, "reason", foreignSession(&h.opts, id, caller))
 	refuse(w, http.StatusNotFound, interop.CodeInvalidRequest, "session not found")
 }
 
@@ -206,6 +187,11 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) {
 	if m.method == protocol.MethodListen && !m.takes.stream {
 		refuse(w, http.StatusNotAcceptable, interop.CodeInvalidRequest, "subscriptions/listen needs Accept: text/event-stream")
 		return
+	}
+	if m.method == protocol.MethodListen {
+		stream, over := h.whileAdmitted(r, m.from.caller)
+		defer over()
+		r = stream
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)

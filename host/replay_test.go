@@ -161,7 +161,7 @@ func TestTheConnectionBreaksAtEachByte(t *testing.T) {
 func TestAnAnswerThatIsYetToComeGoesToTheNewConnection(t *testing.T) {
 	for _, gone := range []bool{true, false} {
 		g := newHeldTool()
-		site := newSite(t, g, &host.Options{Principal: byHeader})
+		site := newSite(t, g, &host.Options{Authenticate: byHeader})
 		header := map[string]string{"Mcp-Session-Id": sessionOf(t, site, "alice"), "X-User": "alice"}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -320,7 +320,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	})
 	t.Run("all clients", func(t *testing.T) {
 		replay := host.NewReplay(0, 12_000)
-		h := newHost(t, talker(), &host.Options{Replay: replay, Principal: byHeader}).Handler()
+		h := newHost(t, talker(), &host.Options{Replay: replay, Authenticate: byHeader}).Handler()
 		of := func(caller string) map[string]string {
 			w := direct(h, "", "", request{body: strings.ReplaceAll(initializeLine, "%s", "2025-11-25"), header: map[string]string{"X-User": caller}})
 			return map[string]string{"Mcp-Session-Id": w.Header().Get("Mcp-Session-Id"), "X-User": caller}

@@ -20,7 +20,7 @@ func TestASessionIDIsSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := newSite(t, echoTool(), &host.Options{Keys: keys, Replica: "10.0.0.1:7332", Principal: byHeader})
+	site := newSite(t, echoTool(), &host.Options{Keys: keys, Replica: "10.0.0.1:7332", Authenticate: byHeader})
 	id := sessionOf(t, site, "alice")
 	token, err := keys.Open(id, sealed.Want{Kind: sealed.Session, Principal: "alice"})
 	if err != nil || token.Replica != "10.0.0.1:7332" {
@@ -39,7 +39,7 @@ func byHeader(r *http.Request) (toolbox.Principal, error) {
 func TestAnotherSessionIsNotFound(t *testing.T) {
 	var log bytes.Buffer
 	keys := sealed.Random()
-	site := newSite(t, echoTool(), &host.Options{Keys: keys, Principal: byHeader,
+	site := newSite(t, echoTool(), &host.Options{Keys: keys, Authenticate: byHeader,
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	id := sessionOf(t, site, "alice")
 	for _, test := range []struct{ name, id, caller, why string }{

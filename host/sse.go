@@ -46,7 +46,9 @@ func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) {
 		if h.entered(w, from) {
 			defer h.leave(from)
 			defer h.boundWrites(w)()
-			h.openSSE(w, r, from)
+			stream, over := h.whileAdmitted(r, caller)
+			defer over()
+			h.openSSE(w, stream, from)
 		}
 	default: // a client that tries streamable HTTP first goes on with a GET
 		w.Header().Set("Allow", "GET")

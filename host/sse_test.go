@@ -127,7 +127,7 @@ func TestHTTPAndSSEToTheByte(t *testing.T) {
 }
 
 func TestHTTPAndSSEIsAsStrict(t *testing.T) {
-	site := sseSite(t, echoTool(), &host.Options{Principal: byHeader, MaxMessage: 200})
+	site := sseSite(t, echoTool(), &host.Options{Authenticate: byHeader, MaxMessage: 200})
 	alice := map[string]string{"X-User": "alice"}
 	c := openSSE(t, site, alice)
 	streamable := sessionOf(t, site, "alice")

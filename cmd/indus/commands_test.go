@@ -55,6 +55,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"size":      plain(2, "size FILE BYTES                 check how long it is", size),
 		"until":     plain(2, "until PATTERN PROGRAM [ARG]...  run it again and again until its stdout matches", until),
 		"headof":    plain(2, "headof FILE VAR                 VAR is the head of a ledger, SEQ:HASH", headOf),
+		"taken":     plain(3, "taken FILE PATTERN VAR          VAR is the group of what matches in a file", taken),
 		"edit":      plain(3, "edit FILE PATTERN TEXT          replace what matches", edit),
 		"model":     plain(2, "model VAR SCRIPT                start a scripted model, VAR is its URL and VAR.log what it was sent", startModel),
 		"gone":      plain(0, "gone                            wait until no server of the script runs", gone),
@@ -266,6 +267,14 @@ func until(ts *testscript.TestScript, sc *scene, args []string) {
 			ts.Fatalf("it never said %q, but at last (%v):\n%s%s", args[0], err, out, ts.ReadFile("stderr"))
 		}
 	}
+}
+
+func taken(ts *testscript.TestScript, _ *scene, args []string) {
+	groups := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile(args[0]))
+	if len(groups) < 2 {
+		ts.Fatalf("%s does not match %s", args[0], args[1])
+	}
+	ts.Setenv(args[2], groups[1])
 }
 
 func headOf(ts *testscript.TestScript, _ *scene, args []string) {

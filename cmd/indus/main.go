@@ -7,6 +7,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/doctor"
 	"github.com/indusagi/indus/cmd/indus/internal/history"
+	"github.com/indusagi/indus/cmd/indus/internal/keys"
 	"github.com/indusagi/indus/cmd/indus/internal/op"
 	"github.com/indusagi/indus/cmd/indus/internal/serve"
 	"github.com/indusagi/indus/cmd/indus/internal/servers"
@@ -19,5 +20,5 @@ func main() { command.Main(tree) }
 
 func tree(s show.Streams) command.Commands {
 	mcp := append(slices.Concat(servers.Commands(s), tools.Commands(s), history.Commands(s)), doctor.New(s))
-	return command.Commands{Session: session.Add, MCP: mcp, Own: command.List{serve.New(s), op.New(s)}}
+	return command.Commands{Session: session.Add, MCP: mcp, Own: command.List{serve.New(s), keys.New(s), op.New(s)}}
 }

@@ -17,7 +17,7 @@ import (
 
 // guarded is a server that only answers to the bearer token "open-sesame".
 func guarded(t *testing.T) (url string) {
-	h := host.New(interoptest.Tools(), &host.Options{Principal: func(r *http.Request) (toolbox.Principal, error) {
+	h := host.New(interoptest.Tools(), &host.Options{Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		if r.Header.Get("Authorization") != "Bearer open-sesame" {
 			return "", &interop.HTTPError{Status: http.StatusUnauthorized, Header: http.Header{"Www-Authenticate": {`Bearer realm="cave"`}}}
 		}

@@ -81,7 +81,7 @@
 // [ToMCP] shows the External operations of a registry to models as four tools: search,
 // schema, call and batch, of package toolbox/catalog. It gives a [toolbox.Source], which
 // package host publishes, over HTTP and stdio. Who calls, and with which rights, an
-// [Identities] says: give host.Options.Principal a [Bearer] over the same Identities.
+// [Identities] says: give host.Options.Authenticate a [Bearer] over the same Identities.
 // Over stdio, where nobody shows a token, the caller is ToMCPOptions.Local. Rights are
 // asked for anew with each search and each call.
 //

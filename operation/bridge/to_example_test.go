@@ -39,7 +39,7 @@ func ExampleToMCP() {
 	}
 
 	four := bridge.ToMCP(registry, &bridge.ToMCPOptions{Identities: people})
-	h := host.New(four, &host.Options{Principal: bridge.Bearer(people)})
+	h := host.New(four, &host.Options{Authenticate: bridge.Bearer(people)})
 	site := httptest.NewServer(h.Handler()) // or http.ListenAndServe("127.0.0.1:7332", h.Handler())
 	defer site.Close()
 	defer h.Close()

@@ -100,7 +100,7 @@ func people(t testing.TB) *bridge.Tokens {
 // site is a real HTTP server of a host over the operations.
 func site(t testing.TB, r *operation.Registry, o *bridge.ToMCPOptions) *httptest.Server {
 	t.Helper()
-	h := host.New(bridge.ToMCP(r, o), &host.Options{Principal: bridge.Bearer(o.Identities)})
+	h := host.New(bridge.ToMCP(r, o), &host.Options{Authenticate: bridge.Bearer(o.Identities)})
 	s := httptest.NewServer(h.Handler())
 	t.Cleanup(func() {
 		h.Close() // before the server, which waits for open streams

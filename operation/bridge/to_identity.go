@@ -35,7 +35,7 @@ type Identities interface {
 // maxToken bounds a bearer token.
 const maxToken = 16 << 10
 
-// Bearer is for host.Options.Principal: every request has to carry a bearer token that ids
+// Bearer is for host.Options.Authenticate: every request has to carry a bearer token that ids
 // knows (RFC 6750), in its Authorization header and nowhere else.
 func Bearer(ids Identities) func(*http.Request) (toolbox.Principal, error) {
 	return func(r *http.Request) (toolbox.Principal, error) {

@@ -134,6 +134,7 @@ Usage:
   indus mcp lint [SERVER]...         does every model provider take them?
   indus mcp -h                       the other commands about servers
   indus serve                        one endpoint for all of them
+  indus key add                      an API key for a client of it
   indus op ls URL                    the tools of one server as operations
   indus completion SHELL             complete commands, servers and tools with Tab
   indus version                      which indus this is

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,8 +14,8 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
-	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
 
@@ -26,6 +25,7 @@ const tokenVariable = "INDUS_TOKEN"
 // admission says who may connect over HTTP.
 type admission struct {
 	tokenFile string
+	auth      []string
 	insecure  bool
 	origins   []string
 	hosts     []string
@@ -33,20 +33,25 @@ type admission struct {
 
 func (a *admission) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", "the bearer tokens that clients send, one a line")
+	cmd.Flags().StringSliceVar(&a.auth, "auth", nil, "how clients say who they are")
 	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond loopback without a token")
 	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, "an origin whose web pages may connect")
 	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, "a name by which clients may reach it")
 	_ = cmd.MarkFlagFilename("token-file")
+	_ = cmd.RegisterFlagCompletionFunc("auth", cobra.FixedCompletions(authWays, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // check refuses values that would admit nobody, or everybody.
 func (a *admission) check(cmd *cobra.Command) error {
 	if over, _ := cmd.Flags().GetBool("stdio"); over {
-		for _, name := range []string{"token-file", "insecure", "allow-origin", "allow-host"} {
+		for _, name := range []string{"token-file", "auth", "insecure", "allow-origin", "allow-host"} {
 			if cmd.Flags().Changed(name) {
 				return command.Usagef("--stdio and --%s exclude each other: whoever starts it is its client", name)
 			}
 		}
+	}
+	if err := a.checkAuth(cmd); err != nil {
+		return err
 	}
 	for _, o := range a.origins {
 		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o || strings.Contains(o, "*") {
@@ -61,8 +66,8 @@ func (a *admission) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// principal is host.Options.Principal; nil where no token is asked for.
-func (a *admission) principal(ctx context.Context, s show.Streams) (func(*http.Request) (toolbox.Principal, error), error) {
+// plainTokens are those of --token-file and of the environment; nil where there are none.
+func (a *admission) plainTokens(ctx context.Context, s show.Streams) (identity.Verifier, error) {
 	env := os.Getenv(tokenVariable)
 	t := &tokenSource{file: a.tokenFile, env: env, s: s}
 	switch {
@@ -70,12 +75,12 @@ func (a *admission) principal(ctx context.Context, s show.Streams) (func(*http.R
 		if err := t.read(ctx); err != nil {
 			return nil, command.Usagef("--token-file %w", err)
 		}
-		return t.principal, nil
+		return t, nil
 	case env != "":
 		if err := t.tokens.Set(env); err != nil {
 			return nil, command.Usagef("$%s: %w", tokenVariable, err)
 		}
-		return t.tokens.Principal, nil
+		return &t.tokens, nil
 	}
 	return nil, nil
 }
@@ -85,7 +90,7 @@ func (a *admission) principal(ctx context.Context, s show.Streams) (func(*http.R
 type tokenSource struct {
 	file, env string
 	s         show.Streams
-	tokens    host.Tokens
+	tokens    identity.Tokens
 
 	mu     sync.Mutex
 	seen   fileStates
@@ -94,7 +99,8 @@ type tokenSource struct {
 	warned bool
 }
 
-func (t *tokenSource) principal(r *http.Request) (toolbox.Principal, error) {
+// Verify is [identity.Verifier].
+func (t *tokenSource) Verify(ctx context.Context, token string) (*identity.Identity, error) {
 	t.mu.Lock()
 	if now := time.Now(); now.Sub(t.looked) >= followTick && !t.once {
 		t.looked = now
@@ -107,7 +113,7 @@ func (t *tokenSource) principal(r *http.Request) (toolbox.Principal, error) {
 		}
 	}
 	t.mu.Unlock()
-	return t.tokens.Principal(r)
+	return t.tokens.Verify(ctx, token)
 }
 
 // read takes the tokens of the file: one a line, but for empty lines and those that

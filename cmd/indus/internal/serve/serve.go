@@ -162,6 +162,10 @@ Flags:
   --addr HOST:PORT     where to listen; port 0 takes a free one (default:
                        127.0.0.1:7332, which only this machine can reach).
                        Another address needs a token
+  --auth HOW           how clients say who they are; several with commas between
+                       them: keys ("indus key add" makes one), none (default: by
+                       the tokens of --token-file and $INDUS_TOKEN; where there
+                       are none, it is the local user)
   --token-file FILE    clients send one of these bearer tokens, one a line
                        ("openssl rand -hex 32" makes one); so does $INDUS_TOKEN.
                        A change of the file is followed
@@ -241,13 +245,26 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	defer signal.Stop(hangup)
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	clients, err := f.transport(ctx, s)
+	tokens, err := f.plainTokens(ctx, s)
 	if err != nil {
 		return err
 	}
+	clients, err := f.transport()
+	if err != nil {
+		return err
+	}
+	defer clients.close()
 	began := time.Now()
 	c, err := f.read(ctx, s)
 	if err != nil {
+		return err
+	}
+	logger := s.Logger()
+	front, err := f.newFront(c, tokens, logger)
+	if err != nil {
+		return err
+	}
+	if err := f.checkReach(clients, front != nil, s); err != nil {
 		return err
 	}
 	local, err := newBuiltins(f.builtins, s)
@@ -265,7 +282,6 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if err != nil {
 		return err
 	}
-	logger := s.Logger()
 	recorder, err := openTap(f.tap, s)
 	if err != nil {
 		return err
@@ -284,10 +300,11 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	options := &gateway.Options{
 		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle}),
 		Host: host.Options{
-			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: wait, Principal: clients.principal,
+			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: wait, Authenticate: front.authenticate(),
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
 		},
 		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: drain,
+		WellKnown: front.wellKnown(),
 	}
 	if recorder != nil {
 		options.Tap = recorder.show
@@ -304,7 +321,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		defer log.alarm(g.Attached()).watch()()
 		follow.follow(background)
 	})()
-	err = clients.serve(ctx, g, s)
+	err = clients.serve(ctx, g, front != nil, s)
 	if errors.Is(err, context.DeadlineExceeded) {
 		if f.drain > 0 {
 			s.Reportf("calls in flight were given up after %v", f.drain)

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"syscall"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/toolbox"
 )
 
 // defaultAddr is where indus serves: on this machine alone.
@@ -20,47 +18,53 @@ const defaultAddr = "127.0.0.1:7332"
 
 // clientTransport is where clients come in.
 type clientTransport struct {
-	name      string                                         // in the ledger
-	principal func(*http.Request) (toolbox.Principal, error) // nil: everyone is the local user
+	name string // in the ledger
+	// addr is where other machines reach it; "": they do not, or it is one client's stdin and stdout.
+	addr string
+	// close ends what listens, where it is not served.
+	close func()
 	// serve blocks until ctx ends, and then until the gateway has, or until the one client has
 	// closed its end. [context.DeadlineExceeded] says that calls were given up.
-	serve func(ctx context.Context, g *gateway.Gateway, s show.Streams) error
+	serve func(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error
 }
 
 // transport is the one that the flags ask for. Whatever is wrong with it is known
 // before any server starts.
-func (f *serveFlags) transport(ctx context.Context, s show.Streams) (*clientTransport, error) {
+func (f *serveFlags) transport() (*clientTransport, error) {
 	if f.stdio {
-		return &clientTransport{name: "indus serve --stdio", serve: serveStdio}, nil
-	}
-	principal, err := f.admission.principal(ctx, s)
-	if err != nil {
-		return nil, err
+		return &clientTransport{name: "indus serve --stdio", close: func() {}, serve: serveStdio}, nil
 	}
 	l, err := listen(f.addr)
 	if err != nil {
 		return nil, err
 	}
-	addr := l.Addr().(*net.TCPAddr)
-	switch {
-	case addr.IP.IsLoopback():
-	case principal != nil:
-		s.Reportf("%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it", addr)
-	case f.insecure:
-		s.Reportf("warning: %s can be reached from other machines, and whoever reaches it may call every tool", addr)
-	default:
-		l.Close()
-		return nil, command.Usagef("--addr %s can be reached from other machines: ask for a token with --token-file FILE or $%s, or let everyone in with --insecure", f.addr, tokenVariable)
+	addr, reached := l.Addr().(*net.TCPAddr), ""
+	if !addr.IP.IsLoopback() {
+		reached = addr.String()
 	}
 	if addr.IP.IsUnspecified() { // clients on this machine write
 		addr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: addr.Port}
 	}
 	url := "http://" + addr.String() + "/mcp"
-	serve := func(ctx context.Context, g *gateway.Gateway, s show.Streams) error {
-		reportAddress(url, principal != nil, s)
+	serve := func(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error {
+		reportAddress(url, token, s)
 		return g.Run(ctx, l)
 	}
-	return &clientTransport{"indus serve at " + url, principal, serve}, nil
+	return &clientTransport{"indus serve at " + url, reached, func() { l.Close() }, serve}, nil
+}
+
+// checkReach says who reaches it, and refuses that everyone does, unless the flags want that.
+func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) error {
+	switch {
+	case t.addr == "":
+	case token:
+		s.Reportf("%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it", t.addr)
+	case f.insecure:
+		s.Reportf("warning: %s can be reached from other machines, and whoever reaches it may call every tool", t.addr)
+	default:
+		return command.Usagef("--addr %s can be reached from other machines: ask for a token with --auth keys, --token-file FILE or $%s, or let everyone in with --insecure", f.addr, tokenVariable)
+	}
+	return nil
 }
 
 func listen(addr string) (net.Listener, error) {
@@ -78,7 +82,7 @@ func listen(addr string) (net.Listener, error) {
 }
 
 // serveStdio serves stdin and stdout: one client.
-func serveStdio(ctx context.Context, g *gateway.Gateway, s show.Streams) error {
+func serveStdio(ctx context.Context, g *gateway.Gateway, _ bool, s show.Streams) error {
 	if _, ok := show.Terminal(s.In); ok {
 		s.Reportf("serving on stdin and stdout, which a client is meant to hold; to connect one:\n" +
 			"  claude mcp add indus -- indus serve --stdio\n" +

@@ -1,0 +1,139 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/identity"
+	"github.com/spf13/cobra"
+)
+
+// addFlags are what a key is to be.
+type addFlags struct {
+	principal, expires string
+	views              []string
+	asJSON             bool
+}
+
+func newAdd(s show.Streams) *cobra.Command {
+	var f addFlags
+	cmd := &cobra.Command{
+		Use: "add", Aliases: []string{"new", "create"},
+		Short: "Make a key, and print it this once",
+		Long:  addHelp,
+		Args:  command.AtMost(0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
+	}
+	cmd.Flags().StringVar(&f.principal, "principal", "", "whose it is")
+	cmd.Flags().StringArrayVar(&f.views, "view", nil, "a view that it is good for")
+	cmd.Flags().StringVar(&f.expires, "expires", "", "when it ends")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+const addHelp = `Make an API key, and print it on stdout: this once, because only the SHA-256 of its
+secret is kept. Scanners find it in a text by indus_[a-z2-7]{10}\.[a-z2-7]{52}
+
+Usage:
+  indus key add [FLAG]...
+
+Flags:
+  --principal NAME   whose it is: several keys with one name are one principal,
+                     with sessions and limits in common (default: the key is a
+                     principal of its own)
+  --view VIEW        a view that it is good for, as the path has it behind /mcp/:
+                     a server, or @NAME; may be repeated (default: all, /mcp
+                     itself too)
+  --expires TIME     how long it is good, such as 90d or 12h (default: until it
+                     is removed)
+  --json             print a JSON object, with the key as "token"
+
+A session:
+  $ indus key add --principal ci --expires 90d > ci.key
+  indus: made the key k7q2m4xw9t of ci, until 2026-10-26 15:04:05
+  indus: it is shown this once; a client sends it as "Authorization: Bearer KEY"
+
+` + keyExitHelp
+
+func (f *addFlags) run(cmd *cobra.Command, s show.Streams) error {
+	key := identity.Key{Name: f.principal, Views: f.views}
+	if f.principal == "" && cmd.Flags().Changed("principal") { // such as an unset variable of a script
+		return command.Usagef("--principal is empty: name somebody")
+	}
+	for _, v := range f.views {
+		if v == "" || strings.HasPrefix(v, "/") {
+			return command.Usagef("--view %q: write a server, or @NAME, as the path has it behind /mcp/", v)
+		}
+	}
+	if cmd.Flags().Changed("expires") {
+		d, ok := duration(f.expires)
+		if !ok {
+			return command.Usagef("--expires %q: write how long it is good, such as 90d or 12h", f.expires)
+		}
+		key.Expires = time.Now().Add(d).UTC().Truncate(time.Second)
+	}
+	return f.add(cmd.Context(), key, s)
+}
+
+// duration is a time from now, in days too; false where it is none, or past what a date holds.
+func duration(text string) (time.Duration, bool) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.Atoi(days)
+		return time.Duration(n) * 24 * time.Hour, err == nil && n > 0 && n <= 36_600
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d > 0
+}
+
+func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) error {
+	keys, err := openToWrite()
+	if err != nil {
+		return err
+	}
+	token, key, err := keys.Add(ctx, key)
+	if err != nil {
+		return fault(err)
+	}
+	text := "made the key " + key.ID
+	if key.Name != "" {
+		text += " of " + key.Name
+	}
+	if key.Views != nil {
+		text += ", for " + strings.Join(key.Views, ", ")
+	}
+	if !key.Expires.IsZero() {
+		text += ", until " + timeText(key.Expires)
+	}
+	s.Reportf("%s", show.Clean(text))
+	s.Reportf(`it is shown this once; a client sends it as "Authorization: Bearer KEY"`)
+	if f.asJSON {
+		return s.WriteIndented(struct {
+			Token string `json:"token"`
+			shown
+		}{token, shownOf(key)})
+	}
+	return s.WriteText(token + "\n")
+}
+
+// shown is a key as --json prints it: without its hash.
+type shown struct {
+	ID        string     `json:"id"`
+	Principal string     `json:"principal"`
+	Views     []string   `json:"views"` // null: all
+	Created   time.Time  `json:"created"`
+	Expires   *time.Time `json:"expires"` // null: never
+	Expired   bool       `json:"expired"`
+}
+
+func shownOf(k identity.Key) shown {
+	out := shown{ID: k.ID, Principal: cmp.Or(k.Name, k.ID), Views: k.Views, Created: k.Created, Expired: k.Expired(time.Now())}
+	if !k.Expires.IsZero() {
+		out.Expires = &k.Expires
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package keys
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/identity"
+	"github.com/spf13/cobra"
+)
+
+func newLs(s show.Streams) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "ls", Aliases: []string{"list"},
+		Short: "List the keys",
+		Long:  lsHelp,
+		Args:  command.AtMost(0, ""),
+		RunE:  func(*cobra.Command, []string) error { return list(asJSON, s) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+const lsHelp = `List the API keys: whose they are, for which views, and until when. Secrets are not
+kept, and so not shown.
+
+Usage:
+  indus key ls [FLAG]...
+
+Flags:
+  --json   print a JSON array
+
+A session:
+  $ indus key ls
+  ID          PRINCIPAL  VIEWS   CREATED              EXPIRES
+  k7q2m4xw9t  alice      github  2026-07-28 15:04:05  2026-10-26 15:04:05
+
+` + keyExitHelp
+
+func list(asJSON bool, s show.Streams) error {
+	keys, err := openKeys()
+	if err != nil {
+		return err
+	}
+	all, err := keys.List()
+	if err != nil {
+		return fault(err)
+	}
+	if asJSON {
+		out := []shown{}
+		for _, k := range all {
+			out = append(out, shownOf(k))
+		}
+		return s.WriteIndented(out)
+	}
+	if len(all) == 0 {
+		s.Reportf(`there are no keys; "indus key add" makes one`)
+		return nil
+	}
+	var t show.Table
+	t.Add("ID", "PRINCIPAL", "VIEWS", "CREATED", "EXPIRES")
+	for _, k := range all {
+		t.Add(k.ID, k.Name, views(k), timeText(k.Created), expiry(k))
+	}
+	return t.Write(s.Out)
+}
+
+func views(k identity.Key) string {
+	if k.Views == nil {
+		return "all"
+	}
+	return strings.Join(k.Views, ", ")
+}
+
+func expiry(k identity.Key) string {
+	switch {
+	case k.Expires.IsZero():
+		return "never"
+	case k.Expired(time.Now()):
+		return "expired " + timeText(k.Expires)
+	}
+	return timeText(k.Expires)
+}
+
+func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
+
+func newRm(s show.Streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"},
+		Short: "End keys",
+		Long:  rmHelp,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return command.Usagef("rm needs the ID of a key; \"indus key ls\" has them")
+			}
+			return nil
+		},
+		ValidArgsFunction: completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, err := openToWrite()
+			if err != nil {
+				return err
+			}
+			for _, arg := range args {
+				id, _, _ := strings.Cut(strings.TrimPrefix(arg, identity.KeyPrefix), ".") // a whole key was given
+				switch err := keys.Remove(cmd.Context(), id); {
+				case errors.Is(err, identity.ErrNoKey):
+					return command.Usagef("there is no key %q; \"indus key ls\" has those that there are", id)
+				case err != nil:
+					return fault(err)
+				}
+				s.Reportf("removed the key %s", id)
+			}
+			return nil
+		},
+	}
+}
+
+const rmHelp = `End API keys: whoever sends one is refused from the next request on, and its open
+streams end within seconds. A running "indus serve" heeds it at once.
+
+Usage:
+  indus key rm ID...
+
+A session:
+  $ indus key rm k7q2m4xw9t
+  indus: removed the key k7q2m4xw9t
+
+` + keyExitHelp
+
+func completeIDs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	keys, err := openKeys()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, _ := keys.List()
+	var out []string
+	for _, k := range all {
+		out = append(out, k.ID+"\t"+show.Clean(k.Name))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

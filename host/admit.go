@@ -1,0 +1,73 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// admit says who sends a request; false where it is answered already: a preflight,
+// which carries no token, or a refusal.
+func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Principal, ok bool) {
+	if err := h.checkOrigin(r); err != nil {
+		refuse(w, http.StatusForbidden, interop.CodeInvalidRequest, err.Error())
+		return "", false
+	}
+	if allowOrigin(w, r) {
+		return "", false
+	}
+	if h.opts.Authenticate == nil {
+		return "", true
+	}
+	caller, err := h.opts.Authenticate(r)
+	if err != nil {
+		h.refuseCaller(w, err)
+		return "", false
+	}
+	return caller, true
+}
+
+// askAgain is after which time it is asked again who holds a stream: its token may have expired, or been taken away.
+const askAgain = 5 * time.Second
+
+var errNotAdmitted = errors.New("who opened the stream is not let in any more")
+
+// whileAdmitted is a request that has a stream open, whose context ends once its sender would not be
+// let in any more, or not as the same. over must follow, and waits for a question that is under way.
+func (h *Host) whileAdmitted(r *http.Request, caller toolbox.Principal) (stream *http.Request, over func()) {
+	if h.opts.Authenticate == nil {
+		return r, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	r = r.WithContext(ctx)
+	var mu sync.Mutex
+	var again *time.Timer
+	ended := false
+	mu.Lock()
+	defer mu.Unlock()
+	again = time.AfterFunc(askAgain, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if ended {
+			return
+		}
+		if who, err := h.opts.Authenticate(r); err != nil || who != caller {
+			h.opts.Logger.Debug("a stream ends: its caller is let in no longer", "caller", caller, "err", err)
+			cancel(errNotAdmitted)
+			return
+		}
+		again.Reset(askAgain)
+	})
+	return r, func() {
+		cancel(nil) // which ends a question that is under way, too
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		again.Stop()
+	}
+}

@@ -1,0 +1,223 @@
+package identity
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/filelock"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// KeyPrefix is what the tokens of API keys begin with, so that who scans texts for secrets can tell them.
+const KeyPrefix = "indus_"
+
+// Key is an API key without its secret.
+type Key struct {
+	// ID names it: ten letters and digits, made by [Keys.Add].
+	ID string `json:"id"`
+	// Name is whose it is; several keys may have one name, and are one principal then, "user:NAME". "": the key is a principal of
+	// its own, "key:ID".
+	Name string `json:"principal,omitempty"`
+	// Views are the names of the resources that it is good for. nil: all.
+	Views []string `json:"views,omitempty"`
+	// Created is when it was made.
+	Created time.Time `json:"created"`
+	// Expires is when it ends. Zero: never.
+	Expires time.Time `json:"expires,omitzero"`
+	// Hash is the SHA-256 of its secret, of 256 random bits, in hexadecimal.
+	Hash string `json:"sha256"`
+}
+
+// Principal is whose requests carry it.
+func (k *Key) Principal() toolbox.Principal {
+	if k.Name != "" {
+		return toolbox.Principal("user:" + k.Name)
+	}
+	return toolbox.Principal("key:" + k.ID)
+}
+
+// Expired reports a key that has ended.
+func (k *Key) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
+
+// Keys is the API keys of a file, and their [Verifier]. Processes may share the file: what one adds or removes, the others heed from
+// their next request on. All methods may be called from any goroutine.
+type Keys struct {
+	path string
+
+	mu    sync.RWMutex
+	seen  fileStamp
+	byID  map[string]*apiKey
+	wrong error // why the file cannot be used
+}
+
+var _ Verifier = (*Keys)(nil)
+
+// apiKey is a key as it is looked up.
+type apiKey struct {
+	Key
+	hash     [sha256.Size]byte
+	identity Identity
+}
+
+// NewKeys is the keys of the file at path. It does no I/O: a file that is not there has none.
+func NewKeys(path string) *Keys { return &Keys{path: path} }
+
+// Verify knows tokens that begin with [KeyPrefix].
+func (k *Keys) Verify(_ context.Context, token string) (*Identity, error) {
+	rest, ok := strings.CutPrefix(token, KeyPrefix)
+	if !ok {
+		return nil, ErrForeign
+	}
+	id, secret, _ := strings.Cut(rest, ".")
+	key, err := k.find(id)
+	if err != nil {
+		return nil, err
+	}
+	got, want := sha256.Sum256([]byte(secret)), [sha256.Size]byte{}
+	if key != nil {
+		want = key.hash
+	}
+	switch same := subtle.ConstantTimeCompare(got[:], want[:]) == 1; {
+	case key == nil || !same:
+		return nil, invalidf("no such API key")
+	case key.Expired(time.Now()):
+		return nil, invalidf("the API key %s has expired", id)
+	}
+	return &key.identity, nil
+}
+
+// find is the key of an id, as the file is now; nil: there is none.
+func (k *Keys) find(id string) (*apiKey, error) {
+	now := stampOf(k.path)
+	k.mu.RLock()
+	key, wrong, same := k.byID[id], k.wrong, k.byID != nil && now.same(k.seen)
+	k.mu.RUnlock()
+	if same {
+		return key, wrong
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.reload()
+	return k.byID[id], k.wrong
+}
+
+// reload reads the file. Call it with mu held.
+func (k *Keys) reload() {
+	k.seen, k.byID = stampOf(k.path), map[string]*apiKey{} // first: what changes meanwhile is read again
+	var list []Key
+	if list, k.wrong = readKeys(k.path); k.wrong != nil {
+		return
+	}
+	for _, one := range list {
+		entry := &apiKey{Key: one}
+		if n, err := hex.Decode(entry.hash[:], []byte(one.Hash)); n != sha256.Size || err != nil {
+			k.wrong = fmt.Errorf("%s: the key %.40q has no SHA-256", k.path, one.ID)
+			return
+		}
+		entry.identity = Identity{Principal: one.Principal(), Views: one.Views, Expires: one.Expires}
+		k.byID[one.ID] = entry
+	}
+}
+
+// keyName is what may stand for a person or a program: it is shown, and typed.
+var keyName = regexp.MustCompile(`^[A-Za-z0-9._@+-]{1,128}$`)
+
+// maxKeys bounds those of one file.
+const maxKeys = 10_000
+
+// Add makes a key of what k says: its Name, Views and Expires. The token is shown nowhere else and cannot be had again.
+func (k *Keys) Add(ctx context.Context, key Key) (token string, added Key, err error) {
+	if key.Name != "" && !keyName.MatchString(key.Name) {
+		return "", Key{}, fmt.Errorf("%q is no name of a principal: write letters, digits and ._@+-, at most 128", key.Name)
+	}
+	id, secret := strings.ToLower(rand.Text())[:10], strings.ToLower(rand.Text()+rand.Text()) // 260 bits
+	hash := sha256.Sum256([]byte(secret))
+	key.ID, key.Hash, key.Created = id, hex.EncodeToString(hash[:]), time.Now().UTC().Truncate(time.Second)
+	err = k.change(ctx, func(list []Key) ([]Key, error) {
+		if len(list) >= maxKeys {
+			return nil, fmt.Errorf("%s: there are %d keys, which is the most; remove some", k.path, len(list))
+		}
+		return append(list, key), nil
+	})
+	if err != nil {
+		return "", Key{}, err
+	}
+	return KeyPrefix + id + "." + secret, key, nil
+}
+
+// ErrNoKey means that no key has an id.
+var ErrNoKey = errors.New("there is no such key")
+
+// Remove ends a key: the next request that carries it is refused.
+func (k *Keys) Remove(ctx context.Context, id string) error {
+	return k.change(ctx, func(list []Key) ([]Key, error) {
+		i := slices.IndexFunc(list, func(o Key) bool { return o.ID == id })
+		if i < 0 {
+			return nil, ErrNoKey
+		}
+		return slices.Delete(list, i, i+1), nil
+	})
+}
+
+// List is the keys in the order of their making, those that have expired included.
+func (k *Keys) List() ([]Key, error) { return readKeys(k.path) }
+
+// change rewrites the file, one process after the other.
+func (k *Keys) change(ctx context.Context, edit func([]Key) ([]Key, error)) error {
+	unlock, err := filelock.Lock(ctx, k.path+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	list, err := readKeys(k.path)
+	if err != nil {
+		return err
+	}
+	if list, err = edit(list); err != nil {
+		return err
+	}
+	return writeKeys(k.path, list)
+}
+
+// fileStamp is what there is to see of a file without opening it.
+type fileStamp struct {
+	info os.FileInfo // nil: see err
+	err  string
+	at   time.Time
+}
+
+func stampOf(path string) fileStamp {
+	at := time.Now()
+	info, err := os.Stat(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fileStamp{err: "not there", at: at}
+		}
+		return fileStamp{err: err.Error(), at: at}
+	}
+	return fileStamp{info: info, at: at}
+}
+
+// coarse is how far the clock that stamps files may lag.
+const coarse = 20 * time.Millisecond
+
+// same reports that nothing was written since o was taken: nor in the moment after that, which the clock of files cannot tell from it.
+func (s fileStamp) same(o fileStamp) bool {
+	if s.info == nil || o.info == nil {
+		return s.info == nil && o.info == nil && s.err == o.err
+	}
+	return os.SameFile(s.info, o.info) && s.info.Size() == o.info.Size() && s.info.Mode() == o.info.Mode() &&
+		s.info.ModTime().Equal(o.info.ModTime()) && o.at.Sub(o.info.ModTime()) > coarse
+}

@@ -1,0 +1,87 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// metadataPath is where a resource's metadata are: in front of its path (RFC 9728, section 3.1).
+const metadataPath = "/.well-known/oauth-protected-resource"
+
+// metadata is what a client has to know to get a token (RFC 9728, section 2).
+type metadata struct {
+	Resource string   `json:"resource"`
+	Servers  []string `json:"authorization_servers"`
+	Scopes   []string `json:"scopes_supported,omitempty"`
+	Methods  []string `json:"bearer_methods_supported"`
+	Name     string   `json:"resource_name"`
+}
+
+// Metadata serves the metadata of all resources at their well-known places. One that is not there has some like every
+// other, so that they tell nobody what there is. Web pages of any origin may read them. All else is 404.
+func (g *Guard) Metadata() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, ok := strings.CutPrefix(r.URL.Path, metadataPath)
+		if !ok || len(path) > maxResource || path != "" && path[0] != '/' || len(g.opts.Issuers) == 0 {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		switch r.Method {
+		case http.MethodOptions:
+			w.Header().Set("Access-Control-Allow-Methods", "GET, HEAD")
+			w.Header().Set("Access-Control-Allow-Headers", "MCP-Protocol-Version, Accept, Authorization")
+			w.WriteHeader(http.StatusNoContent)
+		case http.MethodGet, http.MethodHead:
+			g.describe(w, r, path)
+		default:
+			w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+			http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		}
+	})
+}
+
+// describe writes the metadata of the resource at a path.
+func (g *Guard) describe(w http.ResponseWriter, r *http.Request, path string) {
+	asked := r.Clone(r.Context())
+	asked.URL.Path, asked.URL.RawPath = path, ""
+	to := g.opts.Resource(asked)
+	at := g.address(r, to)
+	if at == "" {
+		http.Error(w, "this name is none of the server's own", http.StatusNotFound)
+		return
+	}
+	body, err := json.Marshal(metadata{
+		Resource: at, Servers: g.opts.Issuers, Scopes: g.scopes(to), Methods: []string{"header"}, Name: "indus",
+	})
+	if err != nil {
+		http.Error(w, "no metadata", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Vary", "Host")
+	_, _ = w.Write(body)
+}
+
+// Handler lets in who may be, and serves the metadata. What next serves finds the caller by [FromContext].
+func (g *Guard) Handler(next http.Handler) http.Handler {
+	wellKnown := g.Metadata()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, metadataPath) {
+			wellKnown.ServeHTTP(w, r)
+			return
+		}
+		id, err := g.Authenticate(r)
+		if err != nil {
+			refused := err.(*Refusal)
+			for k, v := range refused.Header {
+				w.Header()[k] = v
+			}
+			http.Error(w, refused.Reason, refused.Status)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, id)))
+	})
+}
