@@ -5,6 +5,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // A server may change its lists as often as it likes, but each time all clients look. After
@@ -38,7 +39,7 @@ func (g *Gateway) happened(e interop.Event) {
 	default:
 		return
 	}
-	g.lists.changed(e.Server, "")
+	g.lists.changed(e.Server, "", "")
 	g.tell(e.Server, "prompts")
 	g.tell(e.Server, "resources")
 }
@@ -47,15 +48,15 @@ func (g *Gateway) happened(e interop.Event) {
 func (g *Gateway) said(server string, m interop.Message) {
 	switch m.Method {
 	case protocol.NotePromptsChanged:
-		g.changed(server, "prompts")
+		g.changed(server, "prompts", m.Caller)
 	case protocol.NoteResourcesChanged:
-		g.changed(server, "resources")
+		g.changed(server, "resources", m.Caller)
 	}
 }
 
-// changed forgets what a server lists of a feature, and tells clients, now or later.
-func (g *Gateway) changed(server, feature string) {
-	g.lists.changed(server, feature)
+// changed forgets what a server lists of a feature, for who alone was told, or for all, and tells clients, now or later.
+func (g *Gateway) changed(server, feature string, to toolbox.Principal) {
+	g.lists.changed(server, feature, to)
 	if g.tellLater(paceKey{server, feature}) {
 		g.tell(server, feature)
 	}

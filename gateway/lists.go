@@ -127,6 +127,10 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, ca
 	for range 3 { // a list may change, or turn out to be private, while it is asked for
 		s.mu.Lock()
 		key, k := s.find(server, row, caller)
+		if !key.private && isPerPrincipal(e) {
+			k.last, k.private = nil, true
+			key, k = s.find(server, row, caller)
+		}
 		if !e.Phase().Usable() || !declares(e.Capabilities(), row.needs) || k.good(row, e) || time.Now().Before(k.retry) {
 			defer s.mu.Unlock()
 			return k.last
@@ -180,6 +184,12 @@ func (s *serverLists) ask(e *interop.Endpoint, row *methodRow, key listKey, k *k
 		defer cancel()
 	}
 	l, err := s.pages(ctx, e, row, key.caller)
+	if err == nil && isPerPrincipal(e) { // it came over a connection of the caller's, which may be newer
+		l.private = true
+		if own, err := s.gateway.attached.Fleet.Endpoint(key.server, key.caller); err == nil {
+			l.endpoint = own
+		}
+	}
 	if err != nil {
 		s.gateway.note(key.server, fmt.Sprintf("%s: %v", row.name, err))
 	}
@@ -211,7 +221,7 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 	seen := map[string]bool{}
 	size := 0
 	for page, params := 1, json.RawMessage(nil); ; page++ {
-		raw, err := e.Do(ctx, interop.Message{Method: row.name, Params: params, Caller: caller})
+		raw, err := s.gateway.listOf(ctx, e, interop.Message{Method: row.name, Params: params, Caller: caller})
 		if err != nil {
 			return nil, err
 		}
@@ -239,6 +249,17 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 		params = append(append([]byte(`{"cursor":`), cursor...), '}')
 	}
 }
+
+// listOf asks a server for a page of a list: where each principal has a connection of its own, on the caller's.
+func (g *Gateway) listOf(ctx context.Context, e *interop.Endpoint, m interop.Message) (json.RawMessage, error) {
+	if isPerPrincipal(e) {
+		return g.attached.Fleet.Request(ctx, e.Server().ID, m)
+	}
+	return e.Do(ctx, m)
+}
+
+// isPerPrincipal reports whether each principal has a connection of its own to a server.
+func isPerPrincipal(e *interop.Endpoint) bool { return e.Server().Pool.Per == interop.PerPrincipal }
 
 // add appends a page's rows. cursor is nil on the last one; "" is a cursor.
 func (l *listing) add(raw json.RawMessage, key string, first bool) (cursor json.RawMessage, err error) {
@@ -276,12 +297,12 @@ func (l *listing) add(raw json.RawMessage, key string, first bool) (cursor json.
 	return cursor, nil
 }
 
-// changed forgets what a server lists of a feature: "prompts" or "resources"; "": of all.
-func (s *serverLists) changed(server, feature string) {
+// changed forgets what a server lists of a feature: "prompts" or "resources"; "": of all; for whoever it says it to, "": all.
+func (s *serverLists) changed(server, feature string, to toolbox.Principal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, k := range s.lists {
-		if key.server == server && (feature == "" || slices.Contains(s.gateway.table[key.method].needs, feature)) {
+		if key.server == server && (to == "" || key.caller == to) && (feature == "" || slices.Contains(s.gateway.table[key.method].needs, feature)) {
 			k.changes++
 			k.retry = time.Time{}
 		}

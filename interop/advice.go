@@ -219,6 +219,8 @@ var advices = []struct {
 		"it ended without a word: is this the command of the server, and does it want an argument such as stdio?"},
 
 	// of either
+	{"busy", func(c *circumstance) bool { return caused[*busyError](c) },
+		`nothing went out: try again later; of this server's row "maxConcurrent", "maxQueue", "maxPrincipals", "instances" and "timeout": {"queue": …} say how much it takes`},
 	{"the connection ended during the call", func(c *circumstance) bool { return c.calling && c.hungUp() },
 		"the connection ended before the answer and is opened again; " + callAgain},
 	{"the connection ended during another request", func(c *circumstance) bool { return c.Kind == Protocol && c.hungUp() },

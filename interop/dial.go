@@ -57,7 +57,7 @@ func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
 	}
 	u := conn.URL{URL: url, Header: h, Client: e.opts.HTTPClient, Forwards: e.forwards != nil}
 	if wrap := e.opts.RoundTripper; wrap != nil {
-		u.Wrap = func(base http.RoundTripper) http.RoundTripper { return wrap(e.server, base) }
+		u.Wrap = func(base http.RoundTripper) http.RoundTripper { return wrap(e.server, e.opts.Principal, base) }
 	}
 	var err error
 	u.TLS, err = e.server.TLS.config()

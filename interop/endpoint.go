@@ -39,8 +39,8 @@ type EndpointOptions struct {
 	HTTPClient *http.Client
 	// RoundTripper wraps what carries HTTP to the server, such as a sign-in; base is HTTPClient's, else one
 	// of the connection's own with what Server.TLS says. An error of its own is in the chain of the fault;
-	// one that has a method SignIn() string asks for a person. nil: nothing is wrapped.
-	RoundTripper func(s Server, base http.RoundTripper) http.RoundTripper
+	// one that has a method SignIn() string asks for a person. who is Principal. nil: nothing is wrapped.
+	RoundTripper func(s Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper
 	// Tap is shown each request and notification that goes over the connection, but for those of the
 	// handshake: sent to the server, or received of it. A request's result or error is then given to
 	// answered; both nil is a refusal. It must neither block nor change bytes. nil: none.
@@ -67,11 +67,16 @@ type EndpointOptions struct {
 	CancelBeforeCallOnly bool
 	// Logger logs what no caller is there to see. nil: silent.
 	Logger *slog.Logger
+	// Principal is for whom alone the connection is, whose credentials it takes. A [Fleet] sets it on those of a server with
+	// [PerPrincipal]. "": it is for all, or for the one who has no name.
+	Principal toolbox.Principal
 
-	stale     chan struct{} // the fleet's: gets a value when the list has changed
-	outside   func(Message) // the fleet's: takes what the server says outside of requests, for everybody
-	gap       func()        // the fleet's: updates of resources may have been lost
-	lane      func()        // it belongs to one client, which declares Capabilities, and which alone its server can ask: called when it does; nil: it does not
+	stale     chan struct{}            // the fleet's: gets a value when the list has changed
+	outside   func(Message)            // the fleet's: takes what the server says outside of requests, for everybody
+	gap       func()                   // the fleet's: updates of resources may have been lost
+	lane      func()                   // it belongs to one client, which declares Capabilities, and which alone its server can ask: called when it does; nil: it does not
+	private   bool                     // it is one principal's: what is said of tasks is for nobody else
+	named     func(string) *listedTool // the fleet's: a tool as the connection that lists for all has it; nil: it is this one
 	probeWait time.Duration
 }
 

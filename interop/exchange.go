@@ -319,6 +319,9 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 
 // toolNamed is the tool as it was last listed; nil where it never was.
 func (e *Endpoint) toolNamed(name string) *listedTool {
+	if e.opts.named != nil {
+		return e.opts.named(name)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.list == nil {

@@ -53,7 +53,8 @@ type FleetOptions struct {
 	// wait for CallWait, and then fail with a fault of kind Timeout. 0: 1,000;
 	// negative: no bound.
 	MaxCalls int
-	// CallWait is how long a call beyond MaxCalls waits. 0: 10 s; negative: not at all.
+	// CallWait is how long a call beyond MaxCalls or a bound of [Pool] waits, where Timeouts.Queue says nothing
+	// else. 0: 10 s; negative: not at all.
 	CallWait time.Duration
 	// Lanes is how many connections to one legacy server are made for the requests of a principal
 	// that no session holds together, and in which it can be asked the same (see
@@ -61,7 +62,7 @@ type FleetOptions struct {
 	// for an answer does not count: a person may take long. 0: 4; negative: none, for sessions neither, and
 	// a legacy server can ask nobody.
 	Lanes int
-	// LaneIdle is how long such a connection, or one for a session, stays open without a
+	// LaneIdle is how long such a connection, or one for a session, a principal or a further instance ([Pool]), stays open without a
 	// request. 0: 5 min; negative: not at all.
 	LaneIdle time.Duration
 	// Lazy is Server.Lazy of those that do not say. It takes Known, and with Restart.Off nothing is lazy.
@@ -107,7 +108,6 @@ type Fleet struct {
 	events        events
 	watchers      toolbox.Watchers
 	view          atomic.Pointer[view] // what is published; nil: it has to be made anew
-	calls         callLimits
 	subscriptions subscriptions
 	closing       sync.WaitGroup // members that were taken out
 	quit          chan struct{}  // closed by Close: nothing drains any more
@@ -142,23 +142,27 @@ func NewFleet(opts *FleetOptions) *Fleet {
 	if f.opts.Memory == nil {
 		f.opts.Memory = NewMemory(0)
 	}
-	f.calls = callLimits{
-		most: int64(cmp.Or(f.opts.MaxCalls, defaultMaxCalls)), wait: protocol.Duration(f.opts.CallWait, defaultCallWait),
-		pairs: map[callPair]*callLimit{},
-	}
-	f.subscriptions.of, f.subscriptions.callers = map[string]map[string]*subscription{}, map[callPair]int{}
+	f.opts.MaxCalls = cmp.Or(f.opts.MaxCalls, defaultMaxCalls)
+	f.opts.CallWait = protocol.Duration(f.opts.CallWait, defaultCallWait)
+	f.subscriptions.of, f.subscriptions.callers = map[string]map[subscribed]*subscription{}, map[callPair]int{}
 	f.view.Store(f.last)
 	return f
 }
 
-// Endpoint is the connection of a server for p: the same for every principal, and
-// until a successor serves in its place that of before.
+// Endpoint is the connection of a server for p: of a server with [PerPrincipal] its own, if that is open, else the one that
+// is the same for every principal, and until a successor serves in its place that of before.
 // The error is a [*Fault] of kind NotConnected where the fleet has no such server.
-func (f *Fleet) Endpoint(id string, _ toolbox.Principal) (*Endpoint, error) {
-	if m := findMember(f.all(), id); m != nil {
-		return m.state.Load().endpoint, nil
+func (f *Fleet) Endpoint(id string, p toolbox.Principal) (*Endpoint, error) {
+	m := findMember(f.all(), id)
+	if m == nil {
+		return nil, NewFault(NotConnected, id, "no such server", nil)
 	}
-	return nil, NewFault(NotConnected, id, "no such server", nil)
+	if m.isPerPrincipal() {
+		if e := m.lanes.ofPrincipal(p); e != nil {
+			return e, nil
+		}
+	}
+	return m.state.Load().endpoint, nil
 }
 
 // Endpoints is the current endpoint of every server, in order.

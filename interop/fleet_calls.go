@@ -3,14 +3,12 @@ package interop
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
-	"golang.org/x/sync/semaphore"
 )
 
 // Snapshot is the tools of all servers that are up, or are being connected
@@ -41,7 +39,7 @@ func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 	if own.member.held() {
 		return toolbox.ErrorResult(c.Name + " is held: its server holds or denies changed tools, and nothing here knows what was approved"), nil
 	}
-	leave, err := f.calls.enter(ctx, own.member.server.ID, c.Caller)
+	leave, err := own.member.enter(ctx, c.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +68,7 @@ func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 // connection that it went out on; nil: there was none.
 func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbox.Result, used *Endpoint, err error) {
 	defer e.end()
-	used, leave, err := o.member.laneFor(ctx, e, c.Caller)
+	used, leave, err := o.member.laneFor(ctx, e, Message{Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,67 +146,4 @@ func (e *Endpoint) dies(ctx context.Context) bool {
 		return false
 	}
 	return true
-}
-
-const (
-	defaultMaxCalls = 1000
-	defaultCallWait = 10 * time.Second
-)
-
-// callLimits bounds the calls that each principal has in flight with each server, so
-// that a server that hangs takes nothing from another, nor one caller from the next.
-type callLimits struct {
-	most int64         // below 0: no bound
-	wait time.Duration // 0: not at all
-
-	mu    sync.Mutex
-	pairs map[callPair]*callLimit
-}
-
-type callPair struct {
-	server string
-	caller toolbox.Principal
-}
-
-type callLimit struct {
-	*semaphore.Weighted
-	users int // who wait and who are in flight; guarded by callLimits.mu
-}
-
-// enter counts a call, which waits while there are too many; leave must follow where
-// err is nil.
-func (l *callLimits) enter(ctx context.Context, server string, caller toolbox.Principal) (leave func(), err error) {
-	if l.most < 0 {
-		return func() {}, nil
-	}
-	pair := callPair{server, caller}
-	l.mu.Lock()
-	limit := l.pairs[pair]
-	if limit == nil {
-		limit = &callLimit{Weighted: semaphore.NewWeighted(l.most)}
-		l.pairs[pair] = limit
-	}
-	limit.users++
-	l.mu.Unlock()
-	if !limit.TryAcquire(1) {
-		soon, cancel := context.WithTimeout(ctx, l.wait)
-		err = limit.Acquire(soon, 1)
-		cancel()
-	}
-	if err != nil {
-		l.drop(pair, limit)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, NewFault(Timeout, server, fmt.Sprintf("busy: %d calls of this caller are in flight there, and none ended within %v", l.most, l.wait), nil)
-	}
-	return func() { limit.Release(1); l.drop(pair, limit) }, nil
-}
-
-func (l *callLimits) drop(pair callPair, limit *callLimit) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if limit.users--; limit.users == 0 {
-		delete(l.pairs, pair)
-	}
 }

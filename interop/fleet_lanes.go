@@ -1,8 +1,8 @@
 package interop
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -27,10 +27,11 @@ const (
 	levelWait = 5 * time.Second
 )
 
-// lane is one more connection to a legacy server, on which we declare what one client does.
+// lane is one more connection to a server: for the calls of all ([Pool].Instances), for one principal
+// ([PerPrincipal]), or to a legacy server, on which we declare what one client does.
 // That is said once, in initialize: the fleet's own connection, which all share, declares nothing.
 //
-// A lane of a legacy session serves all its requests. Any other serves one request at a
+// Of these a lane of a legacy session serves all its requests. Any other serves one request at a
 // time: over stdio nothing else says which one a question belongs to.
 type lane struct {
 	key   laneKey
@@ -42,12 +43,32 @@ type lane struct {
 	gone     bool        // it is nobody's to take any more
 	idle     *time.Timer // ends it; nil: it is in use, or gone
 	level    string      // of logging/setLevel; "": none was asked for
+	failed   time.Time   // when a principal's could not be opened; zero: it could
 }
 
 type laneKey struct {
+	kind         laneKind
 	caller       toolbox.Principal
 	session      string // "": it serves one request at a time
 	capabilities string
+}
+
+// laneKind is what a lane is for.
+type laneKind byte
+
+const (
+	askedLane     laneKind = iota // a client that can be asked
+	principalLane                 // a principal, which shares no connection
+	instanceLane                  // all whom the first process of a pool keeps waiting
+	laneKinds
+)
+
+// isShared reports whether a lane serves any number of requests at a time.
+func (k laneKey) isShared() bool { return k.kind != askedLane || k.session != "" }
+
+// isOver reports whether a lane's connection has ended, and is not remembered to have failed. Call it with lanes.mu held.
+func (o *lane) isOver() bool {
+	return o.endpoint != nil && o.endpoint.Phase().Terminal() && time.Since(o.failed) >= failureMemory
 }
 
 // lanes are those of one member.
@@ -56,26 +77,27 @@ type lanes struct {
 	closing sync.WaitGroup // what ends, and timers
 
 	mu     sync.Mutex
+	base   lane    // the member's own connection: only its users count
 	all    []*lane // the one that was taken last is the last
 	closed bool
-	until  time.Time     // none is tried before
-	freed  chan struct{} // closed when a lane is free; nil: nobody waits
+	until  [laneKinds]time.Time // none is tried before
+	freed  chan struct{}        // closed when a lane is free; nil: nobody waits
 }
 
-// laneFor is the endpoint that a request of ctx's client goes out on, and what is to be
-// called when it has its answer: base itself, unless the client can be asked and the server
-// is legacy. So is one that speaks both eras to a legacy client: what it asks in a session it
-// may not be able to ask otherwise, as with all servers of the SDK's that call Elicit.
-func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Principal) (e *Endpoint, leave func(), err error) {
+// askedLane is the endpoint that a request of ctx's client goes out on where it can be asked and the server
+// is legacy, and what is to be called when it has its answer; nil: it needs none of its own. So is a server that
+// speaks both eras to a legacy client: what it asks in a session it may not be able to ask otherwise, as with all servers
+// of the SDK's that call Elicit.
+func (m *member) askedLane(ctx context.Context, base *Endpoint, caller toolbox.Principal) (e *Endpoint, leave func(), err error) {
 	c := ClientOf(ctx)
 	if c == nil || c.Back == nil || len(c.Capabilities) <= len(`{}`) || m.fleet.opts.Lanes < 0 {
-		return base, func() {}, nil
+		return nil, nil, nil
 	}
 	shake := base.handshake()
 	dual := shake.Era == Modern && shake.Dual && m.server.Era == "" && c.Era == Legacy
 	capabilities := c.declaredTo(Legacy)
-	if shake.Era != Legacy && !dual || !protocol.CanBeAsked(capabilities) || !m.lanes.due() {
-		return base, func() {}, nil
+	if shake.Era != Legacy && !dual || !protocol.CanBeAsked(capabilities) || !m.lanes.due(askedLane) {
+		return nil, nil, nil
 	}
 	key := laneKey{caller: caller, capabilities: string(capabilities)}
 	if c.Era == Legacy {
@@ -88,12 +110,12 @@ func (m *member) laneFor(ctx context.Context, base *Endpoint, caller toolbox.Pri
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case err != nil:
-		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and that of all serves it", "server", m.server.ID, "err", err)
+		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and another serves it", "server", m.server.ID, "err", err)
 		m.lanes.giveUp(l, withoutLanes)
-		return base, func() {}, nil
+		return nil, nil, nil
 	case dual && (e.Era() != Legacy || !e.handshake().Asks): // the way that it has is modern
 		m.lanes.giveUp(l, math.MaxInt64)
-		return base, func() {}, nil
+		return nil, nil, nil
 	default:
 		err = m.setLevel(ctx, l, e, c.LogLevel)
 	}
@@ -122,7 +144,7 @@ func (m *member) enterLane(ctx context.Context, key laneKey) (l *lane, e *Endpoi
 // openLane connects a lane, or waits until somebody has.
 func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
 	l.start.Do(func() {
-		e := m.newLane(l.key.capabilities)
+		e := m.newLane(l.key)
 		if c := ClientOf(ctx); l.key.session != "" {
 			e.talks.expect(l.key.caller, c)
 		}
@@ -136,15 +158,26 @@ func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
 	return e, e.Open(ctx)
 }
 
-// newLane makes the endpoint of a lane. What changes for one changes for all.
-func (m *member) newLane(capabilities string) *Endpoint {
-	config := m.state.Load().config
+// newLane makes the endpoint of a lane. What tools change for one changes for all.
+func (m *member) newLane(key laneKey) *Endpoint {
+	config, base := m.state.Load().config, m.state.Load().endpoint
 	opts := m.endpointOptions(config)
-	opts.Era, opts.Capabilities, opts.Receive, opts.lane = Legacy, []byte(capabilities), nil, m.lanes.wake
+	whose := toolbox.Principal("")
+	if m.isPerPrincipal() {
+		whose = key.caller
+		opts.Principal, opts.gap = whose, func() { m.fleet.subscriptions.missed(m.server.ID, &whose) }
+	}
+	if key.kind == askedLane {
+		opts.Era, opts.Capabilities, opts.Receive, opts.lane = Legacy, []byte(key.capabilities), nil, m.lanes.wake
+	} else {
+		opts.Era, opts.private = cmp.Or(base.Era(), opts.Era), key.kind == principalLane
+		opts.named = func(tool string) *listedTool { return m.state.Load().endpoint.toolNamed(tool) }
+	}
 	opts.outside = func(from Message) {
 		if from.Method == protocol.NoteToolsChanged {
 			m.state.Load().endpoint.listChanged()
 		}
+		from.Caller = whose
 		m.heard(from)
 	}
 	return NewEndpoint(m.server, &opts)
@@ -180,7 +213,7 @@ func (l *lanes) enter(ctx context.Context, key laneKey) (*lane, error) {
 			return taken, err
 		}
 		if late == nil {
-			t := time.NewTimer(l.member.fleet.calls.wait)
+			t := time.NewTimer(l.member.queueWait())
 			defer t.Stop()
 			late = t.C
 		}
@@ -201,29 +234,37 @@ func (l *lanes) take(key laneKey) (_ *lane, freed <-chan struct{}, _ error) {
 	if l.closed {
 		return nil, nil, NewFault(NotConnected, l.member.server.ID, "not connected: the server was taken out or replaced", nil)
 	}
-	alike, callers := 0, 0
+	alike, callers, kin := 0, 0, 0
 	for _, o := range slices.Backward(slices.Clone(l.all)) {
 		switch {
-		case o.endpoint != nil && o.endpoint.Phase().Terminal():
+		case o.key.kind != key.kind:
+			continue
+		case o.isOver():
 			if l.drop(o); o.users == 0 {
 				continue
 			}
 		case o.gone:
-		case o.key == key && (o.users == 0 || key.session != ""):
+		case o.key == key && (o.users == 0 || key.isShared()):
 			l.use(o)
 			return o, nil, nil
 		case o.key == key && (o.endpoint == nil || !o.endpoint.talks.isHeld()): // else it waits for a person
 			alike++
 		}
-		if o.key.caller == key.caller {
+		if kin++; o.key.caller == key.caller {
 			callers++
 		}
 	}
-	if most := l.member.fleet.opts.Lanes; key.session == "" && alike >= most {
-		return l.busy("%d calls of this client, in which it can be asked, are in flight there, and none ended", most)
-	}
-	if (callers >= maxCallerLanes || len(l.all) >= maxLanes) && !l.makeRoom(key.caller, callers >= maxCallerLanes) {
-		return l.busy("%d connections for clients that it can ask are in use, and none was free", len(l.all))
+	if key.kind == principalLane {
+		if most := cmp.Or(l.member.state.Load().config.pool.MaxPrincipals, defaultMaxPrincipals); kin >= most && !l.makeRoom(key, false) {
+			return l.busy("%d principals have a connection in use, which is its maxPrincipals, and none was free", kin)
+		}
+	} else {
+		if most := l.member.fleet.opts.Lanes; key.session == "" && alike >= most {
+			return l.busy("%d calls of this client, in which it can be asked, are in flight there, and none ended", most)
+		}
+		if (callers >= maxCallerLanes || kin >= maxLanes) && !l.makeRoom(key, callers >= maxCallerLanes) {
+			return l.busy("%d connections for clients that it can ask are in use, and none was free", kin)
+		}
 	}
 	o := &lane{key: key}
 	l.all = append(l.all, o)
@@ -236,7 +277,7 @@ func (l *lanes) busy(why string, n int) (*lane, <-chan struct{}, error) {
 	if l.freed == nil {
 		l.freed = make(chan struct{})
 	}
-	return nil, l.freed, NewFault(Timeout, l.member.server.ID, fmt.Sprintf("busy: "+why+" within %v", n, l.member.fleet.calls.wait), nil)
+	return nil, l.freed, NewFault(Timeout, l.member.server.ID, "busy", newBusyError(why+" within %v", n, l.member.queueWait()))
 }
 
 // use notes that a request is on a lane. Call it with mu held.
@@ -250,11 +291,11 @@ func (l *lanes) use(o *lane) {
 	l.all = append(slices.Delete(l.all, i, i+1), o)
 }
 
-// makeRoom ends the lane that nobody has used for the longest time, of one caller or of all,
+// makeRoom ends the lane of a key's kind that nobody has used for the longest time, of its caller or of all,
 // and reports whether there is one. Call it with mu held.
-func (l *lanes) makeRoom(caller toolbox.Principal, own bool) bool {
+func (l *lanes) makeRoom(key laneKey, own bool) bool {
 	for _, o := range l.all {
-		if o.users == 0 && (!own || o.key.caller == caller) {
+		if o.users == 0 && o.key.kind == key.kind && (!own || o.key.caller == key.caller) {
 			l.drop(o)
 			return true
 		}
@@ -268,24 +309,28 @@ func (l *lanes) leave(o *lane) {
 	defer l.mu.Unlock()
 	o.users--
 	l.woken()
+	idle := l.member.laneIdle()
 	switch {
-	case o.users > 0 || l.closed:
-	case o.gone, o.endpoint == nil, o.endpoint.Phase().Terminal():
+	case o.users > 0 || l.closed || o == &l.base:
+		return
+	case o.gone, o.endpoint == nil, o.isOver():
 		l.drop(o)
-	default:
-		l.closing.Add(1)
-		var timer *time.Timer
-		timer = time.AfterFunc(l.member.laneIdle(), func() {
-			defer l.closing.Done()
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			if o.idle == timer && !l.closed {
-				o.idle = nil
-				l.drop(o)
-			}
-		})
-		o.idle = timer
+		return
+	case !o.failed.IsZero():
+		idle = failureMemory
 	}
+	l.closing.Add(1)
+	var timer *time.Timer
+	timer = time.AfterFunc(idle, func() {
+		defer l.closing.Done()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if o.idle == timer && !l.closed {
+			o.idle = nil
+			l.drop(o)
+		}
+	})
+	o.idle = timer
 }
 
 // wake has those who wait for a lane look again.
@@ -306,19 +351,22 @@ func (l *lanes) woken() {
 // giveUp leaves a lane that is of no use, and tries no other for a while.
 func (l *lanes) giveUp(o *lane, d time.Duration) {
 	l.mu.Lock()
-	if l.until = time.Now().Add(d); !l.closed {
+	if l.until[o.key.kind] = time.Now().Add(d); !l.closed {
 		l.drop(o)
 	}
 	l.mu.Unlock()
 	l.leave(o)
 }
 
-// due reports whether lanes are worth a try.
-func (l *lanes) due() bool {
+// due reports whether lanes of a kind are worth a try.
+func (l *lanes) due(kind laneKind) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !time.Now().Before(l.until)
+	return l.isDue(kind)
 }
+
+// isDue is due with mu held.
+func (l *lanes) isDue(kind laneKind) bool { return !time.Now().Before(l.until[kind]) }
 
 // drop has nobody take a lane any more, and ends it when nobody uses it: until then it counts, and
 // close ends it with the others. Call it with mu held.

@@ -23,7 +23,7 @@ func (f *Fleet) Request(ctx context.Context, server string, m Message) (json.Raw
 	if of == nil {
 		return nil, NewFault(NotConnected, server, "no such server", nil)
 	}
-	leave, err := f.calls.enter(ctx, server, m.Caller)
+	leave, err := of.enter(ctx, m.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +44,11 @@ func (f *Fleet) Request(ctx context.Context, server string, m Message) (json.Raw
 // went out on; nil: there was none.
 func (m *member) request(ctx context.Context, e *Endpoint, r Message) (result json.RawMessage, used *Endpoint, err error) {
 	defer e.end()
-	if used = e; !isShared(r.Method) {
-		var leave func()
-		if used, leave, err = m.laneFor(ctx, e, r.Caller); err != nil {
-			return nil, nil, err
-		}
-		defer leave()
+	used, leave, err := m.laneFor(ctx, e, r)
+	if err != nil {
+		return nil, nil, err
 	}
+	defer leave()
 	result, err = used.Do(ctx, r)
 	return result, used, err
 }

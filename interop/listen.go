@@ -62,6 +62,7 @@ func (e *Endpoint) listen(c conn.Conn) {
 		return
 	}
 	pause := listenRetry
+	fresh := e.opts.private // who alone has it has seen no list of it
 	for {
 		acknowledged, begun := false, time.Now()
 		ctx, again := context.WithCancel(e.ctx)
@@ -73,10 +74,10 @@ func (e *Endpoint) listen(c conn.Conn) {
 				if !acknowledged && e.hasListed() {
 					e.listChanged()
 				}
-				if !acknowledged {
+				if !acknowledged && !fresh {
 					e.tellAll()
 				}
-				acknowledged = true
+				acknowledged, fresh = true, false
 				return nil, nil
 			}
 			return e.received(ctx, m)

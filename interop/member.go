@@ -23,6 +23,8 @@ type member struct {
 	cancel      context.CancelFunc
 	supervising sync.WaitGroup
 	lanes       lanes
+	callers     turns         // of requests, at most FleetOptions.MaxCalls of each
+	working     turns         // of those, what counts for Pool.MaxConcurrent
 	closed      chan struct{} // closed when it has left the fleet and all of it has ended
 
 	// state is replaced with Fleet.mu held, by [member.update] and its like, and read by everyone.
@@ -91,7 +93,7 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 		opts.Era = m.era
 	}
 	opts.stale = make(chan struct{}, 1)
-	opts.outside, opts.gap = m.heard, func() { m.fleet.subscriptions.missed(m.server.ID) }
+	opts.outside, opts.gap = m.heard, func() { m.fleet.subscriptions.missed(m.server.ID, nil) }
 	e := NewEndpoint(m.server, &opts)
 	e.configure(config)
 	return e
@@ -114,7 +116,8 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 }
 
 // heard takes what the server says outside of requests, which is told to everybody: what
-// nobody can say for whom it is may be one caller's alone, and is dropped.
+// nobody can say for whom it is may be one caller's alone, and is dropped. from.Caller is whose connection said it,
+// where each principal has one.
 func (m *member) heard(from Message) {
 	if from.Method == protocol.NoteResourceUpdated {
 		m.fleet.subscriptions.updated(from)

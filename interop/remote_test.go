@@ -24,6 +24,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -128,7 +129,7 @@ func TestTLS(t *testing.T) {
 func TestRoundTripperThatNeedsASignIn(t *testing.T) {
 	var gave []string
 	e := newEndpoint(t, interop.Server{ID: "s", Transport: interop.HTTP{URL: "http://127.0.0.1:1"}}, &interop.EndpointOptions{
-		RoundTripper: func(s interop.Server, base http.RoundTripper) http.RoundTripper {
+		RoundTripper: func(s interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 			gave = append(gave, s.ID)
 			return noEntry{}
 		},

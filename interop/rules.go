@@ -100,20 +100,21 @@ type toolConfig struct {
 	changes ChangePolicy
 	lazy    *bool // as of Server
 	idle    time.Duration
+	pool    Pool
 }
 
 func toolConfigOf(s Server) *toolConfig {
-	return &toolConfig{server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes, lazy: s.Lazy, idle: s.Idle}
+	return &toolConfig{server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes, lazy: s.Lazy, idle: s.Idle, pool: s.Pool}
 }
 
 // same reports whether both make the same of a listing.
 func (c *toolConfig) same(o *toolConfig) bool {
-	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.idle == o.idle && sameFlag(c.lazy, o.lazy) && c.rules.equal(&o.rules)
+	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.idle == o.idle && c.pool == o.pool && sameFlag(c.lazy, o.lazy) && c.rules.equal(&o.rules)
 }
 
 // of is a server with this configuration of its tools.
 func (c *toolConfig) of(server Server) Server {
-	server.Tools, server.Profile, server.Changes, server.Lazy, server.Idle = c.rules, c.profile, c.changes, c.lazy, c.idle
+	server.Tools, server.Profile, server.Changes, server.Lazy, server.Idle, server.Pool = c.rules, c.profile, c.changes, c.lazy, c.idle, c.pool
 	return server
 }
 

@@ -35,6 +35,9 @@ type Server struct {
 	// "" is [AcceptChanges]. Package ledger knows what was approved: see ledger.Attach. A
 	// mount without it has none of the tools of a server that holds or denies changes.
 	Changes ChangePolicy
+	// Pool is over how many connections it is used, and how many requests at a time; the zero value
+	// is one, and no bound.
+	Pool Pool
 	// Identity is what ledger.Fingerprint takes for the command, the directory and the
 	// arguments of a [Stdio], in this order: as the configuration writes those that depend
 	// on where a command is run, so that what was approved of the tools holds everywhere.
@@ -198,19 +201,20 @@ type Timeouts struct {
 	List    time.Duration // a whole listing; 30 s
 	Call    time.Duration // since the call's last progress; 60 s
 	Total   time.Duration // a call in all, whatever its progress; 10 min
+	Queue   time.Duration // for a request's turn, where there are too many; FleetOptions.CallWait
 }
 
 // Equal reports whether two servers are reached in the same way, and the same is
 // made of them.
 func (s Server) Equal(o Server) bool {
-	return s.sameReach(o) && s.Profile == o.Profile && s.Changes == o.Changes && s.Idle == o.Idle && sameFlag(s.Lazy, o.Lazy) && s.Tools.equal(&o.Tools)
+	return s.sameReach(o) && s.Profile == o.Profile && s.Changes == o.Changes && s.Idle == o.Idle && s.Pool == o.Pool && sameFlag(s.Lazy, o.Lazy) && s.Tools.equal(&o.Tools)
 }
 
 func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // sameReach reports whether a connection to the one is as good for the other.
 func (s Server) sameReach(o Server) bool {
-	if s.ID != o.ID || s.Timeouts != o.Timeouts || s.Era != o.Era || s.TLS != o.TLS || !s.OAuth.Equal(o.OAuth) || !s.Forward.equal(o.Forward) {
+	if s.ID != o.ID || s.Timeouts != o.Timeouts || s.Era != o.Era || s.TLS != o.TLS || !s.OAuth.Equal(o.OAuth) || !s.Forward.equal(o.Forward) || s.Pool.Per != o.Pool.Per {
 		return false
 	}
 	switch a := s.Transport.(type) {

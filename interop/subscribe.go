@@ -47,7 +47,7 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	h := &subscriber{callPair{server, caller}, updated}
+	h := &subscriber{callPair: callPair{server, caller}, updated: updated}
 	s, err := f.subscriptions.join(f, h, uri)
 	if err != nil {
 		return nil, err
@@ -63,34 +63,49 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 		err = NewFault(Timeout, server, fmt.Sprintf("%s: no answer within %v", protocol.MethodSubscribe, subscribeWait), nil)
 	}
 	if err != nil {
-		f.subscriptions.leave(s, h)
+		f.subscriptions.leave(h)
 		return nil, err
 	}
-	return sync.OnceFunc(func() { f.subscriptions.leave(s, h) }), nil
+	return sync.OnceFunc(func() { f.subscriptions.leave(h) }), nil
 }
 
-// subscriptions are a fleet's, by server and URI.
+// subscriptions are a fleet's, by server.
 type subscriptions struct {
 	running sync.WaitGroup
 
 	mu      sync.Mutex
-	of      map[string]map[string]*subscription
+	of      map[string]map[subscribed]*subscription
 	callers map[callPair]int // how many each holds
 	hears   bool             // what happens to servers
 	closed  bool
 }
 
+// subscribed is what a subscription is to, at one server.
+type subscribed struct {
+	own    bool              // on the connection of caller, see [PerPrincipal]; else caller is ""
+	caller toolbox.Principal // and it is made for all
+	uri    string
+}
+
+// callPair is a principal at a server.
+type callPair struct {
+	server string
+	caller toolbox.Principal
+}
+
 // subscription is one of a server's resources, kept up by a goroutine of its own.
 type subscription struct {
-	fleet       *Fleet
-	server, uri string
-	ctx         context.Context // ends when nobody holds it any more
-	cancel      context.CancelFunc
-	earlier     <-chan struct{} // closed when an earlier one of the resource has ended; nil: there is none
-	answered    chan struct{}   // closed when the server has agreed for the first time, or will not
-	err         error           // why it will not; set before answered is closed
-	wake        chan struct{}   // gets a value when the server is ready
-	ended       chan struct{}   // closed when nothing of it runs
+	fleet  *Fleet
+	server string
+	subscribed
+	moved    bool            // those who hold it have held another one
+	ctx      context.Context // ends when nobody holds it any more
+	cancel   context.CancelFunc
+	earlier  <-chan struct{} // closed when an earlier one of the resource has ended; nil: there is none
+	answered chan struct{}   // closed when the server has agreed for the first time, or will not
+	err      error           // why it will not; set before answered is closed
+	wake     chan struct{}   // gets a value when the server is ready
+	ended    chan struct{}   // closed when nothing of it runs
 
 	// Guarded by subscriptions.mu.
 	holders map[*subscriber]bool
@@ -101,17 +116,27 @@ type subscription struct {
 type subscriber struct {
 	callPair
 	updated func(Message)
+	of      *subscription // guarded by subscriptions.mu; nil: none any more
 }
 
 // join makes h one of those who hold a subscription, which is begun with the first.
 func (t *subscriptions) join(f *Fleet, h *subscriber, uri string) (*subscription, error) {
+	to := subscribed{uri: uri}
+	if m := findMember(f.all(), h.server); m != nil && m.isPerPrincipal() {
+		to.own, to.caller = true, h.caller
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.add(f, h, to, false)
+}
+
+// add is join with mu held.
+func (t *subscriptions) add(f *Fleet, h *subscriber, to subscribed, moved bool) (*subscription, error) {
 	server := h.server
 	if t.closed {
 		return nil, NewFault(NotConnected, server, "the fleet is closed", nil)
 	}
-	s := t.of[server][uri]
+	s := t.of[server][to]
 	if s != nil && s.over {
 		s = &subscription{earlier: s.ended}
 	}
@@ -125,14 +150,17 @@ func (t *subscriptions) join(f *Fleet, h *subscriber, uri string) (*subscription
 	}
 	t.callers[h.callPair]++
 	if s.fleet == nil {
-		s.fleet, s.server, s.uri = f, server, uri
+		s.fleet, s.server, s.subscribed, s.moved = f, server, to, moved
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.answered, s.wake, s.ended = make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
 		s.holders = map[*subscriber]bool{}
 		if t.of[server] == nil {
-			t.of[server] = map[string]*subscription{}
+			t.of[server] = map[subscribed]*subscription{}
 		}
-		t.of[server][uri] = s
+		t.of[server][to] = s
+		if moved {
+			close(s.answered)
+		}
 		if !t.hears {
 			t.hears = true
 			f.events.add(t.hear)
@@ -140,7 +168,31 @@ func (t *subscriptions) join(f *Fleet, h *subscriber, uri string) (*subscription
 		t.running.Go(s.keep)
 	}
 	s.holders[h] = true
+	h.of = s
 	return s, nil
+}
+
+// move gives those who hold a subscription another one, because its server's principals share a connection no
+// more, or do from now on.
+func (t *subscriptions) move(s *subscription) {
+	t.mu.Lock()
+	s.over = true
+	var moved []*subscriber
+	for h := range s.holders {
+		t.remove(h)
+		to := subscribed{uri: s.uri}
+		if !s.own {
+			to.own, to.caller = true, h.caller
+		}
+		if _, err := t.add(s.fleet, h, to, true); err != nil {
+			s.fleet.opts.Logger.Warn("a subscription is lost", "server", s.server, "err", err)
+		}
+		moved = append(moved, h)
+	}
+	t.mu.Unlock()
+	for _, h := range moved {
+		h.updated(s.plain())
+	}
 }
 
 func tooManySubscriptions(server, format string, args ...any) error {
@@ -150,19 +202,23 @@ func tooManySubscriptions(server, format string, args ...any) error {
 }
 
 // leave takes h out; with the last one the subscription ends.
-func (t *subscriptions) leave(s *subscription, h *subscriber) {
+func (t *subscriptions) leave(h *subscriber) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !s.holders[h] {
-		return
+	if s := h.of; s != nil {
+		if t.remove(h); len(s.holders) == 0 {
+			s.over = true
+			s.cancel()
+		}
 	}
-	delete(s.holders, h)
+}
+
+// remove has h hold nothing. Call it with mu held.
+func (t *subscriptions) remove(h *subscriber) {
+	delete(h.of.holders, h)
+	h.of = nil
 	if t.callers[h.callPair]--; t.callers[h.callPair] == 0 {
 		delete(t.callers, h.callPair)
-	}
-	if len(s.holders) == 0 {
-		s.over = true
-		s.cancel()
 	}
 }
 
@@ -171,8 +227,8 @@ func (t *subscriptions) gone(s *subscription) {
 	s.cancel()
 	t.mu.Lock()
 	s.over = true
-	if t.of[s.server][s.uri] == s {
-		if delete(t.of[s.server], s.uri); len(t.of[s.server]) == 0 {
+	if t.of[s.server][s.subscribed] == s {
+		if delete(t.of[s.server], s.subscribed); len(t.of[s.server]) == 0 {
 			delete(t.of, s.server)
 		}
 	}
@@ -214,8 +270,14 @@ func (t *subscriptions) updated(m Message) {
 	t.mu.Lock()
 	var of []*subscription
 	for _, whole := range wholes(uri) {
-		if s := t.of[m.Server][whole]; s != nil {
-			of = append(of, s)
+		for _, own := range []bool{false, true} {
+			to := subscribed{own: own, uri: whole}
+			if own {
+				to.caller = m.Caller
+			}
+			if s := t.of[m.Server][to]; s != nil {
+				of = append(of, s)
+			}
 		}
 	}
 	t.mu.Unlock()
@@ -242,12 +304,15 @@ func wholes(uri string) []string {
 	return all
 }
 
-// missed says of all resources of a server that they may have changed unheard.
-func (t *subscriptions) missed(server string) {
+// missed says of all resources of a server that they may have changed unheard: those on the connection of one
+// principal, or on the one of all, where that is nil.
+func (t *subscriptions) missed(server string, owner *toolbox.Principal) {
 	t.mu.Lock()
 	var of []*subscription
 	for _, s := range t.of[server] {
-		of = append(of, s)
+		if !s.own && owner == nil || s.own && owner != nil && s.caller == *owner {
+			of = append(of, s)
+		}
 	}
 	t.mu.Unlock()
 	for _, s := range of {
@@ -295,7 +360,7 @@ func (s *subscription) keep() {
 	if s.earlier != nil {
 		<-s.earlier
 	}
-	agreed := false
+	agreed := s.moved
 	pause := newBackoff(Restart{First: listenRetry, Max: maxListenRetry})
 	for {
 		err := s.hold(func() {
@@ -307,6 +372,13 @@ func (s *subscription) keep() {
 			agreed = true
 			close(s.answered)
 		})
+		if errors.Is(err, errMoved) {
+			s.fleet.subscriptions.move(s)
+			if !agreed { // who waits for it waits for nothing: it is lost like any other, and made again
+				close(s.answered)
+			}
+			return
+		}
 		if !agreed {
 			s.err = err
 			close(s.answered)
@@ -326,6 +398,9 @@ func (s *subscription) keep() {
 	}
 }
 
+// errMoved is why a subscription ends that is on the connection of all, and should be on its principals', or the other way round.
+var errMoved = errors.New("the principals of the server share a connection no more, or do now")
+
 // hold subscribes on the server's connection of now, and returns when that is lost, or nobody
 // holds the subscription any more. agreed is called when the server has agreed.
 func (s *subscription) hold(agreed func()) error {
@@ -333,12 +408,22 @@ func (s *subscription) hold(agreed func()) error {
 	if m == nil {
 		return NewFault(NotConnected, s.server, "no such server", nil)
 	}
+	if m.isPerPrincipal() != s.own {
+		return errMoved
+	}
 	e, err := m.connected(s.ctx, "")
 	if err != nil {
 		return err
 	}
 	begun := sync.OnceFunc(e.end)
 	defer begun()
+	if s.own {
+		var leave func()
+		if e, leave, err = m.principalLane(s.ctx, s.caller); err != nil {
+			return err
+		}
+		defer leave()
+	}
 	if !protocol.Declares(e.Capabilities(), "resources", "subscribe") {
 		return e.newFault(Protocol, protocol.MethodSubscribe, &RPCError{Code: CodeMethodNotFound, Message: "the server has no subscriptions to resources"})
 	}

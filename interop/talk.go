@@ -268,9 +268,9 @@ func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMes
 	return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
 }
 
-// concernsAll reports a notification that is everybody's. Of tasks a lane's are its client's.
+// concernsAll reports a notification that is everybody's. Of tasks those on a connection of one client or principal are its own.
 func (e *Endpoint) concernsAll(method string) bool {
-	return conn.ConcernsAll(method) || e.opts.lane == nil && strings.HasPrefix(method, "notifications/tasks")
+	return conn.ConcernsAll(method) || e.opts.lane == nil && !e.opts.private && strings.HasPrefix(method, "notifications/tasks")
 }
 
 // belongs is the request under way that a notification can only be for that names none; 0:

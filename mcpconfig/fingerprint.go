@@ -17,7 +17,7 @@ import (
 type writtenPart struct{ field, name, text string }
 
 // fingerprint is what an approval holds on to. Whoever may write the file can change
-// nothing of what runs, of where something is sent, or of which tools are offered, and
+// nothing of what runs, how often and for whom, of where something is sent, or of which tools are offered, and
 // keep it.
 //
 // Command, arguments, directory and url count with their variables replaced, so that
@@ -57,6 +57,9 @@ func (r *reading) fingerprint() string {
 	p.rules(r.Server.Tools)
 	if r.Server.Changes.Guards() { // others have the fingerprint that they had before there was this
 		p.texts("changes", string(r.Server.Changes))
+	}
+	if pool := r.Server.Pool; pool.Per != "" || pool.Instances > 1 { // who shares a process, and how many of them run
+		p.texts("pool", pool.Per, fmt.Sprint(pool.Instances))
 	}
 	return hex.EncodeToString(p.Sum(nil))
 }

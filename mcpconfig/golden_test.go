@@ -167,10 +167,16 @@ func revealed(t *testing.T, s interop.Server) string {
 		for _, d := range []time.Duration{s.Timeouts.Connect, s.Timeouts.List, s.Timeouts.Call, s.Timeouts.Total} {
 			steps = append(steps, d.String())
 		}
+		if s.Timeouts.Queue != 0 {
+			steps = append(steps, s.Timeouts.Queue.String())
+		}
 		row = append(row, steps)
 	}
 	if rules, _ := json.Marshal(s.Tools); string(rules) != `{"Allow":null,"Deny":null,"Rename":null,"Describe":null}` {
 		row = append(row, s.Tools)
+	}
+	if s.Pool != (interop.Pool{}) {
+		row = append(row, fmt.Sprintf("pool %+v", s.Pool))
 	}
 	if s.Era != "" {
 		row = append(row, "era "+string(s.Era))

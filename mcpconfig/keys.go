@@ -15,7 +15,8 @@ import (
 func rowKeys() []string {
 	return []string{
 		"name", "id", "command", "args", "env", "envFile", "cwd", "inheritEnv", "url", "headers",
-		"transport", "type", "era", "timeout", "lazy", "idle", "tools", "changes", "profile", "enabled", "disabled",
+		"transport", "type", "era", "timeout", "lazy", "idle", "per", "instances", "maxPrincipals", "maxConcurrent", "maxQueue",
+		"tools", "changes", "profile", "enabled", "disabled",
 	}
 }
 

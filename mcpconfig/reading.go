@@ -76,6 +76,7 @@ func (r *reading) read() {
 	r.Server.Era = r.era()
 	r.Server.Timeouts = r.timeouts()
 	r.Server.Lazy, r.Server.Idle = r.needed()
+	r.Server.Pool = r.pool()
 	r.Server.Tools = r.rules()
 	r.Server.Changes = r.policy()
 	r.Server.Profile = r.profile()

@@ -159,7 +159,7 @@ var choices = map[string][]string{
 	"type":       {`"stdio"`, `"streamable-http"`, `"local"`},
 	"timeout": {
 		`0`, `-1`, `1000`, `90000.5`, `999`, `1e12`, `"90s"`, `"-1.5h3m"`, `"0"`, `"90"`, `"1 s"`, `true`, `{}`, `{"connect": "30s", "_why": []}`,
-		`{"call": 60000, "total": "10m", "list": "1us"}`, `{"call": 60}`, `{"cal": 60000}`, `[]`,
+		`{"call": 60000, "total": "10m", "list": "1us", "queue": "1m"}`, `{"call": 60}`, `{"cal": 60000}`, `[]`,
 	},
 	"lazy": {`true`, `false`, `"true"`, `1`},
 	"idle": {`"10m"`, `600000`, `-1`, `"soon"`, `999`, `true`, `{}`},
@@ -167,6 +167,12 @@ var choices = map[string][]string{
 		`{}`, `{"allow": ["a*"], "deny": [], "#": 1}`, `{"rename": {"a": "b", "c": "d"}, "describe": {"": "x"}}`, `{"allow": []}`, `{"deny": [""]}`,
 		`{"deny": "a"}`, `{"rename": {"a": ""}}`, `{"exclude": []}`, `[]`, `"*"`,
 	},
+	"per":           {`"principal"`, `"principal"`, `"user"`, `""`, `1`},
+	"instances":     {`4`, `1.0`, `0`, `65`, `2.5`, `"4"`, `[]`},
+	"maxPrincipals": {`1`, `100000`, `0`, `-1`, `100001`, `true`},
+	"maxConcurrent": {`1`, `8`, `0`, `1e9`, `"1"`, `{}`},
+	"maxQueue":      {`0`, `100`, `-1`, `1.5`},
+
 	"era":      {`"legacy"`, `"modern"`, `"auto"`, `"old"`, `""`, `1`},
 	"profile":  {`"openai"`, `"universal"`, `"gpt"`, `1`},
 	"enabled":  {`true`, `"true"`, `1`},
@@ -221,6 +227,14 @@ func randomFile(random *rand.Rand, fields []string) string {
 			needed, fits = remote, remote
 		case "args", "env", "cwd", "inheritEnv":
 			fits = !remote
+		case "instances":
+			fits = !remote && row["per"] == ""
+		case "per":
+			fits = row["instances"] == ""
+		case "maxPrincipals":
+			fits = row["per"] != ""
+		case "maxQueue":
+			fits = row["maxConcurrent"] != ""
 		case "headers":
 			fits = remote
 		case "id":

@@ -18,7 +18,7 @@ const (
 
 // timeouts are what "timeout" says: milliseconds as a number, or a duration as Go
 // writes it, which bounds each step by itself: connecting, listing, and a call since
-// its last progress; or an object with one for each step. What cannot be read is
+// its last progress; or an object with one for each step, and for the wait for a request's turn. What cannot be read is
 // noted, and the defaults stay.
 func (r *reading) timeouts() interop.Timeouts {
 	v := r.fields["timeout"]
@@ -30,8 +30,8 @@ func (r *reading) timeouts() interop.Timeouts {
 		return lifted(interop.Timeouts{Connect: d, List: d, Call: d})
 	}
 	var t interop.Timeouts
-	steps := map[string]*time.Duration{"connect": &t.Connect, "list": &t.List, "call": &t.Call, "total": &t.Total}
-	r.members("timeout", v, []string{"connect", "list", "call", "total"}, false, func(name string, v *hujson.Value) {
+	steps := map[string]*time.Duration{"connect": &t.Connect, "list": &t.List, "call": &t.Call, "total": &t.Total, "queue": &t.Queue}
+	r.members("timeout", v, []string{"connect", "list", "call", "total", "queue"}, false, func(name string, v *hujson.Value) {
 		*steps[name] = r.bound("timeout."+name, v)
 	})
 	return lifted(t)

@@ -20,14 +20,14 @@ func (r *reading) transport() {
 		r.unused(`the row has both "url" and "command"; by its transport it is a command, and`, "url", "headers")
 		r.stdio()
 	case hasURL && hasCommand:
-		r.unused(`the row has both "url" and "command"; it is a url, and`, "command", "args", "env", "envFile", "cwd", "inheritEnv")
+		r.unused(`the row has both "url" and "command"; it is a url, and`, "command", "args", "env", "envFile", "cwd", "inheritEnv", "instances")
 		r.remote(declared)
 	case hasURL && declared == interop.KindStdio:
 		r.skip(r.at, `transport "stdio" needs a "command", and the row has a "url"`, `remove "transport"`)
 	case hasCommand && declared != "" && declared != interop.KindStdio:
 		r.skip(r.at, fmt.Sprintf(`transport %q needs a "url", and the row has a "command"`, declared), `remove "transport"`)
 	case hasURL:
-		r.unused("a server with a url is not started, so", "args", "env", "envFile", "cwd", "inheritEnv")
+		r.unused("a server with a url is not started, so", "args", "env", "envFile", "cwd", "inheritEnv", "instances")
 		r.remote(declared)
 	case hasCommand:
 		r.unused("a server with a command is not called over HTTP, so", "headers")

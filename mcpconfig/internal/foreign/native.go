@@ -16,7 +16,9 @@ type nativeKey struct{ name, kinds string }
 func nativeKeys() []nativeKey {
 	return []nativeKey{
 		{"command", `"`}, {"args", "["}, {"env", "{"}, {"envFile", `"`}, {"cwd", `"`}, {"inheritEnv", `tf"`}, {"url", `"`}, {"headers", "{"},
-		{"type", `"`}, {"era", ""}, {"timeout", `"0{`}, {"lazy", `tf"`}, {"idle", `"0`}, {"tools", "{"}, {"changes", ""}, {"profile", ""}, {"enabled", `tf"`},
+		{"type", `"`}, {"era", ""}, {"timeout", `"0{`}, {"lazy", `tf"`}, {"idle", `"0`},
+		{"per", `"`}, {"instances", "0"}, {"maxPrincipals", "0"}, {"maxConcurrent", "0"}, {"maxQueue", "0"},
+		{"tools", "{"}, {"changes", ""}, {"profile", ""}, {"enabled", `tf"`},
 	}
 }
 

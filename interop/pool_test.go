@@ -1,0 +1,480 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// apart is servers of the SDK, one for each that dials, as if they were processes: each with a state of its own.
+type apart struct {
+	t      testing.TB
+	refuse atomic.Bool // it cannot be dialled
+
+	mu   sync.Mutex
+	made []*mcp.ServerSession
+}
+
+func (a *apart) options(interop.Server) *interop.EndpointOptions {
+	return &interop.EndpointOptions{Transport: a}
+}
+
+func (a *apart) Connect(ctx context.Context) (mcp.Connection, error) {
+	if a.refuse.Load() {
+		return nil, errors.New("not today")
+	}
+	subscribed := func(context.Context, *mcp.SubscribeRequest) error { return nil }
+	unsubscribed := func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
+	s := mcp.NewServer(&mcp.Implementation{Name: "apart"}, &mcp.ServerOptions{SubscribeHandler: subscribed, UnsubscribeHandler: unsubscribed})
+	n, held := 0, []string{}
+	schema := json.RawMessage(`{"type":"object"}`)
+	text := func(text string) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+	}
+	s.AddTool(&mcp.Tool{Name: "count", InputSchema: schema}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		n++
+		return text(fmt.Sprint(n))
+	})
+	s.AddTool(&mcp.Tool{Name: "keep", InputSchema: schema}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		held = append(held, string(r.Params.Arguments))
+		s.AddPrompt(&mcp.Prompt{Name: fmt.Sprint("p", len(held))}, nil)
+		_ = s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "news:1"})
+		return text(strings.Join(held, " "))
+	})
+	s.AddResource(&mcp.Resource{URI: "news:1", Name: "news"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "news:1", Text: strings.Join(held, " ")}}}, nil
+	})
+	client, end := mcp.NewInMemoryTransports()
+	session, err := s.Connect(context.WithoutCancel(ctx), end, nil)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.made = append(a.made, session)
+	a.mu.Unlock()
+	return client.Connect(ctx)
+}
+
+// dials is how many connections were made.
+func (a *apart) dials() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.made)
+}
+
+// end ends the nth connection, as a crash does.
+func (a *apart) end(n int) {
+	a.mu.Lock()
+	s := a.made[n-1]
+	a.mu.Unlock()
+	_ = s.Close()
+}
+
+// counts calls count for somebody, and wants that number.
+func (a *apart) counts(fleet *interop.Fleet, who toolbox.Principal, want string) {
+	a.t.Helper()
+	if got, err := callAs(a.t.Context(), fleet, nil, who, "count", ""); got != want || err != nil {
+		a.t.Errorf("%s counts %q, %v, want %s", who, got, err, want)
+	}
+}
+
+func perPrincipal(era interop.Era) interop.Server {
+	return interop.Server{ID: "a", Era: era, Transport: interop.Stdio{Command: "x"}, Pool: interop.Pool{Per: interop.PerPrincipal}}
+}
+
+// Whatever one principal does, and whatever its server says to it: the other neither sees it nor hears of it.
+func TestEachPrincipalHasItsOwnServer(t *testing.T) {
+	t.Parallel()
+	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+		t.Run(string(era), func(t *testing.T) {
+			t.Parallel()
+			a := &apart{t: t}
+			fleet := fleetOf(t, perPrincipal(era), &interop.FleetOptions{Endpoint: a.options})
+			if n := a.dials(); n != 1 {
+				t.Errorf("%d connections before anybody asked", n)
+			}
+			updates := map[toolbox.Principal]chan interop.Message{"ann": make(chan interop.Message, 10), "bob": make(chan interop.Message, 10)}
+			for who, heard := range updates {
+				stop, err := fleet.Subscribe(t.Context(), "a", "news:1", who, func(m interop.Message) { heard <- m })
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer stop()
+			}
+			for _, want := range []string{"1", "2"} {
+				a.counts(fleet, "ann", want)
+			}
+			a.counts(fleet, "bob", "1")
+			a.counts(fleet, "", "1") // who has no name is not everybody
+			keep := toolbox.Call{Name: "a__keep", Input: json.RawMessage(`{"secret":"ann"}`), Caller: "ann"}
+			if r, err := fleet.Do(t.Context(), keep); err != nil || r.IsError() {
+				t.Fatal(r, err)
+			}
+			soon(t, updates["ann"], "ann's update")
+			read := func(who toolbox.Principal, method, params string) string {
+				got, err := fleet.Request(t.Context(), "a", interop.Message{Method: method, Params: json.RawMessage(params), Caller: who})
+				if err != nil {
+					t.Error(err)
+				}
+				return string(got)
+			}
+			for who, sees := range map[toolbox.Principal]bool{"ann": true, "bob": false, "": false} {
+				if got := read(who, "resources/read", `{"uri":"news:1"}`); strings.Contains(got, "secret") != sees {
+					t.Errorf("%q reads %s", who, got)
+				}
+				if got := read(who, "prompts/list", `{}`); strings.Contains(got, "p1") != sees {
+					t.Errorf("%q is listed %s", who, got)
+				}
+			}
+			if n := a.dials(); n != 4 {
+				t.Errorf("%d connections for three principals", n)
+			}
+			if len(updates["bob"]) > 0 {
+				t.Errorf("bob hears of %s", (<-updates["bob"]).Params)
+			}
+			own, _ := fleet.Endpoint("a", "ann")
+			if other, _ := fleet.Endpoint("a", "bob"); own == other || own == fleet.Endpoints()[0] {
+				t.Error("principals have one endpoint")
+			}
+		})
+	}
+}
+
+// A client that can be asked in a legacy session has a connection for that, which is its principal's too.
+func TestASessionOfAPrincipalIsItsOwn(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	s := perPrincipal(interop.Legacy)
+	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
+	seen := map[string]string{}
+	for _, who := range []toolbox.Principal{"ann", "bob"} {
+		for _, c := range []*asked{newAsked(interop.Legacy, string(who), everyCapability), newAsked(interop.Legacy, "", "{}")} {
+			c.Session = "s"
+			got, err := callAs(t.Context(), fleet, &c.Client, who, "session", "")
+			if err != nil || seen[got] != "" {
+				t.Errorf("%s shares a connection with %s, %v", who, seen[got], err)
+			}
+			seen[got] = string(who)
+		}
+	}
+	if got, err := callAs(t.Context(), fleet, &newAsked(interop.Modern, "Ann", everyCapability).Client, "ann", "ask", ""); got != "Ann" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestPrincipalsTakeTurnsOnConnections(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	s := perPrincipal(interop.Legacy)
+	s.Pool.MaxPrincipals, s.Timeouts.Queue = 2, time.Millisecond
+	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
+	session := func(who toolbox.Principal) string {
+		t.Helper()
+		got, err := callAs(t.Context(), fleet, nil, who, "session", "")
+		if err != nil {
+			t.Error(err)
+		}
+		return got
+	}
+	ann := session("ann")
+	ends := make(chan error, 1)
+	go func() {
+		_, err := callAs(t.Context(), fleet, nil, "ann", "wait", "")
+		ends <- err
+	}()
+	soon(t, a.started, "ann's call")
+	bob := session("bob")
+	if session("eve") == bob || session("ann") != ann || session("bob") == bob { // bob made room for eve, and eve for bob
+		t.Error("a connection that is in use made room, or none did")
+	}
+	a.sessions(3)
+	go func() {
+		_, err := callAs(t.Context(), fleet, nil, "bob", "wait", "")
+		ends <- err
+	}()
+	soon(t, a.started, "bob's call")
+	_, err := callAs(t.Context(), fleet, nil, "eve", "session", "")
+	if f := wantFault(t, err, interop.Timeout); !strings.Contains(f.Message, "busy: 2 principals have a connection in use, which is its maxPrincipals") {
+		t.Error(f)
+	}
+	close(a.release)
+	for range 2 {
+		if err := soon(t, ends, "the end of a call"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What fails for one principal fails for that one, is not tried again at once, and then is.
+func TestAPrincipalsFailureIsItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &apart{t: t}
+		fleet := fleetOf(t, perPrincipal(interop.Legacy), &interop.FleetOptions{Endpoint: a.options})
+		a.counts(fleet, "ann", "1")
+		a.refuse.Store(true)
+		for range 2 {
+			_, err := callAs(t.Context(), fleet, nil, "bob", "count", "")
+			wantFleetFault(t, err, interop.Transport, "a", "", "not today")
+			a.refuse.Store(false)
+		}
+		a.counts(fleet, "ann", "2")
+		time.Sleep(2 * time.Second)
+		a.counts(fleet, "bob", "1")
+		a.end(3)
+		synctest.Wait()
+		a.counts(fleet, "bob", "1")
+		a.counts(fleet, "ann", "3")
+		time.Sleep(time.Hour) // idle ones have ended, and what they held with them
+		a.counts(fleet, "ann", "1")
+		fleet.Close()
+	})
+}
+
+// The configuration may say otherwise at any time: no call fails, and subscriptions go on.
+func TestPrincipalsPartByReload(t *testing.T) {
+	t.Parallel()
+	a := &apart{t: t}
+	s := perPrincipal(interop.Legacy)
+	shared := s
+	shared.Pool = interop.Pool{}
+	fleet := fleetOf(t, shared, &interop.FleetOptions{Endpoint: a.options})
+	heard := make(chan interop.Message, 100)
+	var stops []func()
+	for _, who := range []toolbox.Principal{"ann", "bob"} {
+		stop, err := fleet.Subscribe(t.Context(), "a", "news:1", who, func(interop.Message) { heard <- interop.Message{Caller: who} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		stops = append(stops, stop)
+	}
+	hears := func(who toolbox.Principal, want string) {
+		t.Helper()
+		for { // what was said when it was made again comes first
+			if _, err := fleet.Do(t.Context(), toolbox.Call{Name: "a__keep", Caller: who}); err != nil {
+				t.Fatal(err)
+			}
+			names := map[string]bool{}
+			for len(heard) > 0 {
+				names[string((<-heard).Caller)] = true
+			}
+			if names[want] {
+				return
+			}
+		}
+	}
+	a.counts(fleet, "ann", "1")
+	a.counts(fleet, "bob", "2")
+	hears("ann", "bob")
+	apply := func(s interop.Server) {
+		t.Helper()
+		fleet.Apply([]interop.Server{s})
+		if err := fleet.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(s)
+	a.counts(fleet, "ann", "1")
+	a.counts(fleet, "bob", "1")
+	hears("ann", "ann")
+	hears("bob", "bob")
+	apply(shared)
+	a.counts(fleet, "ann", "1")
+	a.counts(fleet, "bob", "2")
+	hears("ann", "bob")
+	for _, stop := range stops {
+		stop()
+	}
+}
+
+// pooled is the fixture with so many processes.
+func pooled(f *fixture.Server, n int) interop.Server {
+	s := child("a", f)
+	s.Era, s.Pool.Instances = interop.Legacy, n
+	return s
+}
+
+// hangs begins a call that lasts until the fixture is told to release it, and waits until it is there as the nth.
+func hangs(t testing.TB, f *fixture.Server, fleet *interop.Fleet, n int) <-chan spoken {
+	t.Helper()
+	c := later(t.Context(), fleet, "a__hang", `{"key":"k"}`)
+	f.WaitN("call hang", n)
+	return c
+}
+
+func pid(t testing.TB, fleet *interop.Fleet) int {
+	t.Helper()
+	var p struct{ Pid int }
+	got, err := say(t.Context(), fleet, "a__process", "{}")
+	if err == nil {
+		err = json.Unmarshal([]byte(got), &p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Pid
+}
+
+func TestProcessesShareCalls(t *testing.T) {
+	t.Parallel()
+	f := fixture.New(t, "-era", "legacy")
+	fleet := fleetOf(t, pooled(f, 3), nil)
+	starts := func(want int) {
+		t.Helper()
+		if got := f.Events("start "); len(got) != want {
+			t.Fatalf("there are %d processes, want %d", len(got), want)
+		}
+	}
+	first := pid(t, fleet)
+	if again := pid(t, fleet); again != first {
+		t.Error("a second process, although the first had nothing to do")
+	}
+	starts(1)
+	var calls []<-chan spoken
+	for n := 1; n <= 3; n++ {
+		calls = append(calls, hangs(t, f, fleet, n))
+		starts(n)
+	}
+	calls = append(calls, hangs(t, f, fleet, 4)) // all have one, and there is no fourth
+	starts(3)
+	if got := pid(t, fleet); got == first {
+		t.Error("a call went to the busiest")
+	}
+	for _, method := range []string{"tools/list", "ping"} {
+		if _, err := fleet.Request(t.Context(), "a", interop.Message{Method: method}); err != nil {
+			t.Error(err)
+		}
+	}
+
+	kill9(t, pidOf(t, f, 3))
+	died := 0
+	for n := 0; died == 0; n = (n + 1) % len(calls) { // whose process it was
+		select {
+		case got := <-calls[n]:
+			died++
+			wantFleetFault(t, got.err, interop.ToolError, "a", "hang", "killed")
+			calls = slices.Delete(calls, n, n+1)
+		default:
+		}
+	}
+	calls = append(calls, hangs(t, f, fleet, 5))
+	starts(4)
+	f.Send("release k")
+	for _, c := range calls {
+		if got := finished(t, c); got.text != "released" || got.err != nil {
+			t.Error(got)
+		}
+	}
+
+	one := pooled(f, 1)
+	fleet.Apply([]interop.Server{one}) // which takes effect without another connection
+	if got := pid(t, fleet); got != first {
+		t.Error("a call goes to a process beyond the one")
+	}
+	starts(4)
+}
+
+// Where no second process starts, the first has all calls, and nothing fails.
+func TestAFurtherProcessThatDoesNotStartIsDoneWithout(t *testing.T) {
+	t.Parallel()
+	var refuse atomic.Bool
+	a := newAsker(t)
+	fleet := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy, Transport: interop.Stdio{Command: "x"}, Pool: interop.Pool{Instances: 3}}, &interop.FleetOptions{
+		Endpoint: func(s interop.Server) *interop.EndpointOptions {
+			if refuse.Swap(true) {
+				return &interop.EndpointOptions{Transport: refusing{}}
+			}
+			return a.options(s)
+		},
+	})
+	ends := make(chan error, 3)
+	for range 3 {
+		go func() {
+			_, err := callAs(t.Context(), fleet, nil, "", "wait", "")
+			ends <- err
+		}()
+		soon(t, a.started, "the call")
+	}
+	close(a.release)
+	for range 3 {
+		if err := soon(t, ends, "the end of a call"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What only one process can answer goes to the first.
+func TestTasksStayWhereTheyAre(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	s := interop.Server{ID: "a", Era: interop.Legacy, Transport: interop.Stdio{Command: "x"}, Pool: interop.Pool{Instances: 3}}
+	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
+	first, err := callAs(t.Context(), fleet, nil, "", "session", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = callAs(t.Context(), fleet, nil, "", "wait", "") }()
+	soon(t, a.started, "the call")
+	for params, same := range map[string]bool{`{"name":"session"}`: false, `{"name":"session","task":{}}`: true} {
+		got, err := callAs(t.Context(), fleet, nil, "", "session", params)
+		if err != nil || (got == first) != same {
+			t.Errorf("%s goes to the first: %t, %v", params, got == first, err)
+		}
+	}
+	close(a.release)
+}
+
+// A server that does one thing at a time is asked one thing at a time, whoever asks, and lists all the same.
+func TestAServerThatDoesOneThingAtATime(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	s := legacyAsker
+	s.Pool.MaxConcurrent = 1
+	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
+	ends := make(chan error, 3)
+	begin := func(who toolbox.Principal) {
+		go func() {
+			_, err := callAs(t.Context(), fleet, nil, who, "wait", "")
+			ends <- err
+		}()
+	}
+	begin("ann")
+	soon(t, a.started, "the first call")
+	begin("ann")
+	begin("bob")
+	if _, err := fleet.Request(t.Context(), "a", interop.Message{Method: "tools/list"}); err != nil {
+		t.Error(err)
+	}
+	if len(a.started) > 0 {
+		t.Error("two calls at a time")
+	}
+	s.Pool.MaxQueue = -1
+	fleet.Apply([]interop.Server{s})
+	_, err := callAs(t.Context(), fleet, nil, "eve", "session", "")
+	wantFleetFault(t, err, interop.Timeout, "a", "", "busy: 1 requests are in flight there")
+	if f := wantFault(t, err, interop.Timeout); !strings.Contains(f.Advice(), "maxConcurrent") {
+		t.Error(f.Advice())
+	}
+	close(a.release)
+	for range 3 {
+		if err := soon(t, ends, "the end of a call"); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(2, len(a.started)); diff != "" {
+		t.Error(diff)
+	}
+}

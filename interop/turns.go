@@ -1,0 +1,219 @@
+package interop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	defaultMaxCalls = 1000
+	defaultCallWait = 10 * time.Second
+	defaultMaxQueue = 100
+)
+
+// turns lets so many requests be in flight, of all callers and of each. Those beyond wait: of one caller in the
+// order in which they came, and callers by turns, so that before anybody's next request goes at most one of each other.
+type turns struct {
+	mu      sync.Mutex
+	bounds  bounds // as of who entered last
+	running int
+	waiting int
+	callers map[toolbox.Principal]*callerLine
+	next    []*callerLine // in which somebody waits, the one whose turn it is first
+}
+
+// bounds are what turns go by; below 1: there is no such bound.
+type bounds struct {
+	all, each int // in flight
+	queue     int // waiting
+}
+
+// callerLine is one caller's requests.
+type callerLine struct {
+	caller  toolbox.Principal
+	running int
+	waiting []chan error // gets nil when it may go, or why it never will
+}
+
+// enter waits for the caller's turn, at most so long; leave must follow where err is nil. That is ctx's, or
+// says why there was no turn.
+func (t *turns) enter(ctx context.Context, caller toolbox.Principal, b bounds, wait time.Duration) (leave func(), err error) {
+	t.mu.Lock()
+	l := t.lineOf(caller)
+	leave = func() { t.leave(l) }
+	if t.bounds != b {
+		t.bounds = b
+		t.grant()
+	}
+	switch full := b.queue > 0 && t.waiting >= b.queue; {
+	case len(l.waiting) == 0 && t.mayGo(l):
+		t.begin(l)
+		t.mu.Unlock()
+		return leave, nil
+	case wait == 0:
+		err = t.tooLate(l, wait)
+	case full && !t.makeRoom(l):
+		err = t.tooMany()
+	}
+	if err != nil {
+		t.forget(l)
+		t.mu.Unlock()
+		return nil, err
+	}
+	mine := make(chan error, 1)
+	if l.waiting = append(l.waiting, mine); len(l.waiting) == 1 {
+		t.next = append(t.next, l)
+	}
+	t.waiting++
+	t.mu.Unlock()
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	select {
+	case err = <-mine:
+	case <-ctx.Done():
+		err = t.quit(l, mine, wait, ctx.Err())
+	case <-late.C:
+		err = t.quit(l, mine, wait, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return leave, nil
+}
+
+// lineOf is a caller's line. Call it with mu held.
+func (t *turns) lineOf(caller toolbox.Principal) *callerLine {
+	l := t.callers[caller]
+	if l == nil {
+		if t.callers == nil {
+			t.callers = map[toolbox.Principal]*callerLine{}
+		}
+		l = &callerLine{caller: caller}
+		t.callers[caller] = l
+	}
+	return l
+}
+
+// forget drops a line in which nobody is. Call it with mu held.
+func (t *turns) forget(l *callerLine) {
+	if l.running == 0 && len(l.waiting) == 0 {
+		delete(t.callers, l.caller)
+	}
+}
+
+// mayGo reports whether one more of a line may be in flight. Call it with mu held.
+func (t *turns) mayGo(l *callerLine) bool {
+	return (t.bounds.all < 1 || t.running < t.bounds.all) && (t.bounds.each < 1 || l.running < t.bounds.each)
+}
+
+func (t *turns) begin(l *callerLine) {
+	l.running++
+	t.running++
+}
+
+// leave ends what enter began.
+func (t *turns) leave(l *callerLine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l.running--
+	t.running--
+	t.forget(l)
+	t.grant()
+}
+
+// grant lets go whose turn it is. Call it with mu held.
+func (t *turns) grant() {
+	for i := 0; i < len(t.next); {
+		l := t.next[i]
+		if !t.mayGo(l) {
+			i++
+			continue
+		}
+		t.begin(l)
+		first := l.waiting[0]
+		t.next = slices.Delete(t.next, i, i+1)
+		if t.take(l, 0); len(l.waiting) > 0 {
+			t.next = append(t.next, l)
+		}
+		first <- nil
+	}
+}
+
+// take takes one of those who wait out of a line, which is to be taken out of next where it was the last. Call
+// it with mu held.
+func (t *turns) take(l *callerLine, i int) {
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	t.waiting--
+}
+
+// quit ends a wait: with why, or, where that is nil, because it took too long. Whose turn came in that
+// moment goes, unless there is a why.
+func (t *turns) quit(l *callerLine, mine chan error, wait time.Duration, why error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.grant()
+	defer t.forget(l)
+	if i := slices.Index(l.waiting, mine); i >= 0 {
+		if why == nil {
+			why = t.tooLate(l, wait)
+		}
+		if t.take(l, i); len(l.waiting) == 0 {
+			t.next = slices.DeleteFunc(t.next, func(o *callerLine) bool { return o == l })
+		}
+		return why
+	}
+	err := <-mine
+	switch {
+	case err != nil && why == nil:
+		return err
+	case err == nil && why != nil:
+		l.running--
+		t.running--
+	}
+	return why
+}
+
+// makeRoom sends the newest of the longest line away, in favour of a line that is shorter by more than one. Call
+// it with mu held.
+func (t *turns) makeRoom(l *callerLine) bool {
+	longest := l
+	for _, o := range t.next {
+		if len(o.waiting) > len(longest.waiting) {
+			longest = o
+		}
+	}
+	last := len(longest.waiting) - 1
+	if last <= len(l.waiting) {
+		return false
+	}
+	longest.waiting[last] <- t.tooMany()
+	t.take(longest, last) // not the last of it: l is shorter
+	return true
+}
+
+// busyError is why a request did not go out. It may do so later.
+type busyError struct{ why string }
+
+func (e *busyError) Error() string { return e.why }
+
+func newBusyError(format string, args ...any) *busyError {
+	return &busyError{fmt.Sprintf(format, args...)}
+}
+
+// tooMany is the error of who cannot even wait. Call it with mu held.
+func (t *turns) tooMany() error {
+	return newBusyError("%d requests wait for their turn there, which is its maxQueue", t.waiting)
+}
+
+// tooLate is the error of who has waited in vain. Call it with mu held.
+func (t *turns) tooLate(l *callerLine, wait time.Duration) error {
+	if t.bounds.each > 0 && l.running >= t.bounds.each {
+		return newBusyError("%d calls of this caller are in flight there, and none ended within %v", l.running, wait)
+	}
+	return newBusyError("%d requests are in flight there, which is its maxConcurrent, and no turn came within %v", t.running, wait)
+}
