@@ -306,11 +306,11 @@ func wholes(uri string) []string {
 
 // missed says of all resources of a server that they may have changed unheard: those on the connection of one
 // principal, or on the one of all, where that is nil.
-func (t *subscriptions) missed(server string, owner *toolbox.Principal) {
+func (t *subscriptions) missed(server string, whose *toolbox.Principal) {
 	t.mu.Lock()
 	var of []*subscription
 	for _, s := range t.of[server] {
-		if !s.own && owner == nil || s.own && owner != nil && s.caller == *owner {
+		if !s.own && whose == nil || s.own && whose != nil && s.caller == *whose {
 			of = append(of, s)
 		}
 	}
