@@ -309,15 +309,16 @@ func (l *lanes) leave(o *lane) {
 	defer l.mu.Unlock()
 	o.users--
 	l.woken()
-	idle := l.member.laneIdle()
 	switch {
 	case o.users > 0 || l.closed || o == &l.base:
 		return
 	case o.gone, o.endpoint == nil, o.isOver():
 		l.drop(o)
 		return
-	case !o.failed.IsZero():
-		idle = failureMemory
+	}
+	idle := failureMemory
+	if o.failed.IsZero() {
+		idle = l.member.laneIdle()
 	}
 	l.closing.Add(1)
 	var timer *time.Timer
