@@ -60,7 +60,9 @@ func run(ctx context.Context, url string) error {
 	defer auth.Close()
 	e := interop.NewEndpoint(server, &interop.EndpointOptions{
 		Capabilities: json.RawMessage(`{"elicitation":{"form":{}}}`), Receive: accept,
-		RoundTripper: func(_ interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper { return auth.Transport(base, url, "") },
+		RoundTripper: func(_ interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+			return auth.Transport(base, url, "")
+		},
 	})
 	defer e.Close()
 	if err := e.Open(ctx); err != nil {
