@@ -15,8 +15,8 @@ import (
 
 const (
 	maxToken = 64 << 10 // bytes
-	// A token is renewed so long before it expires, or a quarter of its life if that is less:
-	// clocks differ, and a request is on its way.
+	// A token is renewed so long before it expires, or half its life if that is less: servers
+	// count whole seconds, and a request is on its way.
 	renewBefore = time.Minute
 	longestLife = 10 * 365 * 24 * time.Hour // what is named longer does not fit a time
 )
@@ -66,7 +66,7 @@ func (g *grant) usable(now time.Time) bool {
 
 // fresh reports one that need not be renewed yet.
 func (g *grant) fresh(now time.Time) bool {
-	return g.usable(now) && (g.Expiry.IsZero() || now.Add(min(renewBefore, g.Expiry.Sub(g.Got)/4)).Before(g.Expiry))
+	return g.usable(now) && (g.Expiry.IsZero() || now.Add(min(renewBefore, g.Expiry.Sub(g.Got)/2)).Before(g.Expiry))
 }
 
 func (g *grant) renewable() bool { return g != nil && g.refresh != (secret.Value{}) }

@@ -1,6 +1,6 @@
 // An authorization server on a port of 127.0.0.1: oidc-provider with what its first argument says, as JSON (Options and Client
 // of internal/testkit/authserver). It prints its issuer and its address. Every resource is known, and is its tokens' audience.
-// GET /test/counts says how often it did what; POST /test/revoke?user=NAME ends all that NAME granted.
+// GET /test/counts says how often it did what; /test/revoke?user=NAME ends all that NAME granted, with &access access tokens only.
 import { createServer } from "node:http";
 import { createPublicKey } from "node:crypto";
 
@@ -71,14 +71,16 @@ const server = createServer().listen(0, "127.0.0.1", () => {
   count("authorization.success", () => "authorized");
   const grants = {};
   provider.on("grant.saved", g => (grants[g.accountId] ??= new Set()).add(g.jti));
+  const tokens = {};
+  provider.on("access_token.saved", t => (tokens[t.accountId] ??= new Set()).add(t));
   const callback = provider.callback();
   server.on("request", async (req, res) => {
     const url = new URL(req.url, issuer);
     if (url.pathname === "/test/counts") return res.end(JSON.stringify(counts));
     if (url.pathname === "/test/revoke") {
-      for (const id of grants[url.searchParams.get("user")] ?? []) {
-        for (const kind of ["AccessToken", "RefreshToken", "AuthorizationCode"]) await provider[kind].revokeByGrantId(id);
-      }
+      const user = url.searchParams.get("user");
+      if (url.searchParams.has("access")) for (const token of tokens[user] ?? []) await token.destroy();
+      else for (const id of grants[user] ?? []) await provider.RefreshToken.revokeByGrantId(id); // the adapter forgets all of the grant
       return res.end();
     }
     callback(req, res);

@@ -122,6 +122,11 @@ func (s *Server) Revoke(t testing.TB, user string) {
 	s.get(t, "/test/revoke?user="+url.QueryEscape(user))
 }
 
+// Expire ends the opaque access tokens that a user's sign-ins gave, and no refresh token.
+func (s *Server) Expire(t testing.TB, user string) {
+	s.get(t, "/test/revoke?access&user="+url.QueryEscape(user))
+}
+
 // Counts is how often the server did what: "authorization_code", "refresh_token",
 // "client_credentials" and "refresh_token: invalid_grant" are token requests by their
 // grants and errors, "authorized" the codes, "registered" the registrations, "revoked"
