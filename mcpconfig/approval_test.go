@@ -111,6 +111,7 @@ func TestApproveRefusesWhatCannotRun(t *testing.T) {
 func TestWhatAsksAgain(t *testing.T) {
 	const stdio = `{"command": "run", "args": ["a", "${ARG}", "${cmd:echo one}"], "env": {"A": "${TOKEN}", "B": "b"}, "cwd": "sub"}`
 	const remote = `{"url": "https://h/${ARG}", "headers": {"A": "${TOKEN}", "B": "b"}}`
+	const signIn = `{"url": "https://h/", "tls": {"ca": "ca.pem"}, "oauth": {"issuer": "https://as/${ARG}", "clientId": "c", "clientSecret": "${TOKEN}", "scopes": "a"}}`
 	for _, tt := range []struct {
 		name, old, new string
 		env            string // NAME=value, set before the second reading
@@ -143,6 +144,15 @@ func TestWhatAsksAgain(t *testing.T) {
 		{"the value of a variable in a url", remote, remote, "ARG=new", true},
 		{"header name", remote, strings.Replace(remote, `"B"`, `"C"`, 1), "", true},
 		{"header value", remote, strings.Replace(remote, `"b"`, `"${AWS_SECRET}"`, 1), "", true},
+		{"a sign-in elsewhere", signIn, strings.Replace(signIn, `//as`, `//evil`, 1), "", true},
+		{"the value of a variable in an issuer", signIn, signIn, "ARG=new", true},
+		{"the value of a variable in a secret", signIn, signIn, "TOKEN=new", false},
+		{"another secret", signIn, strings.Replace(signIn, `"${TOKEN}"`, `"${AWS_SECRET}"`, 1), "", true},
+		{"more scopes", signIn, strings.Replace(signIn, `"scopes": "a"`, `"scopes": "a admin"`, 1), "", true},
+		{"another authority", signIn, strings.Replace(signIn, `"ca.pem"`, `"evil.pem"`, 1), "", true},
+		{"no authority", signIn, strings.Replace(signIn, `"tls": {"ca": "ca.pem"}, `, ``, 1), "", true},
+		{"a header that is forwarded", remote, strings.Replace(remote, `"url"`, `"forwardHeaders": ["X-A"], "url"`, 1), "", true},
+		{"the callers' tokens", remote, strings.Replace(remote, `"url"`, `"authorization": "forward", "url"`, 1), "", true},
 		{"transport", remote, strings.Replace(remote, `"url"`, `"type": "sse", "url"`, 1), "", true},
 		{"a tool no longer denied", `{"command": "run", "tools": {"deny": ["delete_*"]}}`, `{"command": "run", "tools": {}}`, "", true},
 		{"more tools allowed", `{"command": "run", "tools": {"allow": []}}`, `{"command": "run", "tools": {"allow": ["*"]}}`, "", true},

@@ -44,7 +44,7 @@
 //
 // An approval is for one id in one file, wherever links to the file stand, and for
 // what the row says: command, arguments, working directory, url and transport, with
-// their variables replaced; the names of variables and headers, and their values as
+// their variables replaced; where one signs in and as whom, certificates, and which headers are forwarded; the names of variables and headers, and their values as
 // they are written; every ${file:…} and ${cmd:…}; the rules about tools. A row that
 // changes in any of these is held again. Times, the profile and comments may change,
 // and so may the value of a ${VAR} in env and headers. It is no judgement of the
@@ -83,11 +83,26 @@
 //	    "remote": {
 //	      "url": "https://example.com/mcp",      // streamable HTTP, which falls back to SSE
 //	      "headers": {"Authorization": "Bearer ${TOKEN:-none}"},
+//	      "oauth": {                             // or false: nobody signs in
+//	        "clientId": "me",                    // of a client that was registered by hand
+//	        "clientSecret": "${SECRET}",
+//	        "scopes": ["read"],                  // or "read write"
+//	        "redirectPort": 8085,                // of http://127.0.0.1:8085/callback
+//	        "issuer": "https://as.example.com",  // the one authorization server that clientId is for
+//	        "clientMetadataUrl": "https://…",    // a client ID metadata document
+//	        "grant": "client_credentials",       // or "authorization_code", the default
+//	      },
+//	      "tls": {"ca": "ca.pem", "cert": "me.pem", "key": "me.key"},
+//	      "forwardHeaders": ["X-Request-Id"],    // of a client's request, with that request
 //	      "transport": "sse",                    // or "type": stdio, http, streamable-http, sse
 //	      "timeout": {"connect": "10s", "list": "10s", "call": "2m", "total": "1h"},
 //	      "changes": "hold",                     // accept, hold or deny tools that changed; also at the top level
 //	      "profile": "openai",                   // a name of package schema's profiles
 //	      "enabled": false,                      // or "disabled": true
+//	    },
+//	    "inside": {
+//	      "url": "https://mcp.example.com/mcp",
+//	      "authorization": "forward",            // the client's own Authorization goes up; nobody signs in
 //	    },
 //	  },
 //	  "views": {                                 // what a client of indus serve sees at /mcp/@NAME
@@ -109,7 +124,8 @@
 // [interop.Timeouts] and less than 0 is none. "lazy" and "idle" are Lazy and Idle of [interop.Server]. Keys that begin with "$", "_", "/" or
 // "#" are comments; other unknown keys are noted. In "tools" nothing is only noted:
 // a rule that cannot be read or is not known gives the row up, because without it
-// tools would be mounted that somebody meant to keep away.
+// tools would be mounted that somebody meant to keep away. So does whatever cannot be read in "oauth", "tls",
+// "forwardHeaders" and "authorization".
 //
 // "changes" is what becomes of tools that are not what they were when they were approved
 // ([interop.ChangePolicy]): of the row, else of its file. A project's row is at least as strict
@@ -135,7 +151,7 @@
 //
 // # Variables
 //
-// They are replaced in command, args, cwd, url and in the values of env and headers:
+// They are replaced in command, args, cwd, url, in the values of env and headers, and in the texts of oauth and tls:
 //
 //	${VAR}, ${VAR:-default}       of the environment; ${env:VAR} is the same
 //	${userHome}                   the home directory

@@ -172,6 +172,9 @@ func revealed(t *testing.T, s interop.Server) string {
 		}
 		row = append(row, steps)
 	}
+	if signIn := fmt.Sprintf("%+v %+v %+v", s.OAuth, s.TLS, s.Forward); signIn != fmt.Sprintf("%+v %+v %+v", interop.OAuth{}, interop.TLS{}, interop.Forward{}) {
+		row = append(row, strings.ReplaceAll(signIn, "<secret>", "("+s.OAuth.ClientSecret.Reveal()+")"))
+	}
 	if rules, _ := json.Marshal(s.Tools); string(rules) != `{"Allow":null,"Deny":null,"Rename":null,"Describe":null}` {
 		row = append(row, s.Tools)
 	}

@@ -14,7 +14,7 @@ import (
 // rowKeys are those that a row may have.
 func rowKeys() []string {
 	return []string{
-		"name", "id", "command", "args", "env", "envFile", "cwd", "inheritEnv", "url", "headers",
+		"name", "id", "command", "args", "env", "envFile", "cwd", "inheritEnv", "url", "headers", "oauth", "tls", "forwardHeaders", "authorization",
 		"transport", "type", "era", "timeout", "lazy", "idle", "per", "instances", "maxPrincipals", "maxConcurrent", "maxQueue",
 		"tools", "changes", "profile", "enabled", "disabled",
 	}

@@ -22,6 +22,7 @@ func (r *reading) remote(declared interop.TransportKind) {
 	if r.State == Active && !isMarked(address) {
 		r.checkURL(address)
 	}
+	r.signIn()
 	if declared == interop.KindSSE {
 		r.Server.Transport, r.Kind = interop.SSE{URL: address, Headers: headers}, interop.KindSSE
 		return

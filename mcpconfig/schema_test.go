@@ -155,8 +155,16 @@ var choices = map[string][]string{
 	"inheritEnv": {`true`, `false`, `"true"`, `1`},
 	"url":        {`"https://h/mcp"`, `"HTTP://h"`, `" https://h"`, `"${UNSET:-https://h}"`, `"https://${cmd:x}/"`, `""`, `"h"`, `"https:///x"`, `1`},
 	"headers":    {`{}`, `{"Authorization": "Bearer ${TOKEN}", "X-~": ""}`, `{"A B": "c"}`, `{"A": true}`, `[]`},
-	"transport":  {`"stdio"`, `"http"`, `"sse"`, `"streamableHttp"`, `"ws"`, `1`},
-	"type":       {`"stdio"`, `"streamable-http"`, `"local"`},
+	"oauth": {
+		`false`, `true`, `{}`, `{"clientId": "a", "clientSecret": "${TOKEN}", "scopes": ["a"], "redirectPort": 80, "#": 1}`, `{"clientSecret": "s"}`, `{"scopes": "a b"}`, `{"scopes": ["a b"]}`,
+		`{"grant": "client_credentials"}`, `{"grant": "client_credentials", "clientId": "a", "clientSecret": "b"}`, `{"issuer": "https://h"}`, `{"issuer": "http://h"}`, `{"issuer": "http://127.0.0.1:1"}`,
+		`{"redirectPort": 0}`, `{"redirectPort": "80"}`, `{"clientID": "x"}`, `[]`,
+	},
+	"tls":            {`{}`, `{"ca": "x"}`, `{"cert": "x"}`, `{"cert": "x", "key": "y"}`, `{"ca": 1}`, `{"insecure": true}`, `true`},
+	"forwardHeaders": {`[]`, `["X-Request-Id"]`, `["Authorization"]`, `["a b"]`, `[1]`, `"X"`, `["mcp-x"]`, `["cookie"]`},
+	"authorization":  {`"forward"`, `"x"`, `true`},
+	"transport":      {`"stdio"`, `"http"`, `"sse"`, `"streamableHttp"`, `"ws"`, `1`},
+	"type":           {`"stdio"`, `"streamable-http"`, `"local"`},
 	"timeout": {
 		`0`, `-1`, `1000`, `90000.5`, `999`, `1e12`, `"90s"`, `"-1.5h3m"`, `"0"`, `"90"`, `"1 s"`, `true`, `{}`, `{"connect": "30s", "_why": []}`,
 		`{"call": 60000, "total": "10m", "list": "1us", "queue": "1m"}`, `{"call": 60}`, `{"cal": 60000}`, `[]`,

@@ -17,7 +17,7 @@ func (r *reading) transport() {
 	hasURL, hasCommand := r.has("url"), r.has("command")
 	switch {
 	case hasURL && hasCommand && declared == interop.KindStdio:
-		r.unused(`the row has both "url" and "command"; by its transport it is a command, and`, "url", "headers")
+		r.unused(`the row has both "url" and "command"; by its transport it is a command, and`, append([]string{"url"}, remoteKeys()...)...)
 		r.stdio()
 	case hasURL && hasCommand:
 		r.unused(`the row has both "url" and "command"; it is a url, and`, "command", "args", "env", "envFile", "cwd", "inheritEnv", "instances")
@@ -30,7 +30,7 @@ func (r *reading) transport() {
 		r.unused("a server with a url is not started, so", "args", "env", "envFile", "cwd", "inheritEnv", "instances")
 		r.remote(declared)
 	case hasCommand:
-		r.unused("a server with a command is not called over HTTP, so", "headers")
+		r.unused("a server with a command is not called over HTTP, so", remoteKeys()...)
 		r.stdio()
 	case r.fields["command"] != nil:
 		r.skip(r.fields["command"].StartOffset, `"command" is empty`, "")

@@ -9,11 +9,14 @@ import (
 
 // What a key that is not taken over means, where several clients have it.
 const (
-	noOAuth   = `indus does not sign in with OAuth; put a token into "headers"`
-	noApprove = "indus does not ask before a tool is called"
-	noSandbox = "the server runs without the client's sandbox"
-	noTrust   = "it says what that client asks its user, and indus does not ask"
-	noRemote  = "indus starts the server where it runs itself"
+	noOAuth     = "indus signs in with OAuth alone, where the server says it wants that (indus mcp login)"
+	noResource  = "indus takes what the server says it is"
+	noSecret    = "indus proves itself where it has a secret"
+	noOwnTokens = "indus keeps and renews its tokens itself"
+	noApprove   = "indus does not ask before a tool is called"
+	noSandbox   = "the server runs without the client's sandbox"
+	noTrust     = "it says what that client asks its user, and indus does not ask"
+	noRemote    = "indus starts the server where it runs itself"
 )
 
 // dialects are all of them, in alphabetical order, and then indus itself. What a row leaves out is as in the
@@ -27,27 +30,25 @@ func dialects() []*dialect {
 			kind: "type transport", enabled: "enabled", disabled: "disabled",
 			timeouts: []timeout{{"timeout", inMillis, nil}},
 			also:     map[string]rule{"command": asEither, "serverUrl": asText("url"), "httpUrl": asText("url"), "uri": asText("url")},
-			none:     map[string]string{noOAuth: "oauth"},
 			vars:     []string{"{env:VAR}", "{file:PATH}", "${env://VAR:-default}", "${env:VAR}", "${VAR:-default}"},
 		},
 		{ // https://ampcode.com/manual#mcp
 			name: "amp", title: "Amp", files: "./.amp/settings.jsonc ./.amp/settings.json config:amp/settings.jsonc config:amp/settings.json",
 			where: [][]string{{"amp.mcpServers"}}, // one name, with a dot in it
 			allow: "includeTools", disabled: "disabled",
-			none: map[string]string{noOAuth: "oauth"},
 			vars: []string{"${VAR}"}, optional: true,
 		},
 		{ // https://antigravity.google/docs/mcp, which knows no variables
 			name: "antigravity", title: "Google Antigravity",
 			files: "./.agents/mcp_config.json ~/.gemini/config/mcp_config.json ~/.gemini/antigravity/mcp_config.json",
 			url:   "serverUrl url", disabled: "disabled", deny: "disabledTools", kind: "type",
-			none: map[string]string{noOAuth: "oauth authProviderType"},
+			none: map[string]string{noOAuth: "authProviderType"},
 		},
 		{
 			name: "claude-code", title: "Claude Code", files: "./.mcp.json ~/.claude.json|CLAUDE_CONFIG_DIR",
 			kind: "type", http: "http", sse: "sse",
 			timeouts: []timeout{{"timeout", inMillis, []string{"call"}}},
-			none:     map[string]string{`put the header into "headers", as "${cmd:…}"`: "headersHelper", noOAuth: "oauth"},
+			none:     map[string]string{`put the header into "headers", as "${cmd:…}"`: "headersHelper"},
 			quiet:    "description alwaysLoad",
 			vars:     []string{"${VAR:-default}"},
 			sections: claudeProject, before: otherProjects, // the user's file has the project's own servers too, and they go first
@@ -62,7 +63,7 @@ func dialects() []*dialect {
 			files: storage("saoudrizwan.claude-dev/settings/cline_mcp_settings.json") + " ~/.cline/data/settings/cline_mcp_settings.json",
 			kind:  "type transportType", http: "streamableHttp", sse: "sse", disabled: "disabled",
 			timeouts: []timeout{{"timeout", inSeconds, []string{"call"}}},
-			none:     map[string]string{noApprove: "autoApprove alwaysAllow", noOAuth: "oauth"},
+			none:     map[string]string{noApprove: "autoApprove alwaysAllow"},
 			vars:     []string{"${env:VAR}"}, optional: true,
 		},
 		{
@@ -74,10 +75,10 @@ func dialects() []*dialect {
 				{"startup_timeout_sec", inSeconds, []string{"connect"}}, {"tool_timeout_sec", inSeconds, []string{"call"}},
 			},
 			handOn: "env_vars", headerVars: "env_http_headers", bearerVar: "bearer_token_env_var",
-			also: map[string]rule{"startup_timeout_ms": asTimeout(inMillis, "connect")},
+			also: map[string]rule{"startup_timeout_ms": asTimeout(inMillis, "connect"), "scopes": asScopes},
 			none: map[string]string{
 				"indus goes on without a server that does not start": "required",
-				noOAuth:                   "oauth scopes oauth_resource",
+				noResource:                "oauth_resource",
 				noApprove:                 "default_tools_approval_mode tools",
 				"indus calls in parallel": "supports_parallel_tool_calls",
 				noRemote:                  "experimental_environment environment_id",
@@ -105,7 +106,8 @@ func dialects() []*dialect {
 			name: "copilot-cli", title: "GitHub Copilot CLI", files: "./.mcp.json ./.github/mcp.json ~/.copilot/mcp-config.json|COPILOT_HOME",
 			kind: "type", stdio: "stdio", http: "http", sse: "sse", cwd: "cwd", allow: "tools",
 			timeouts:  []timeout{{"timeout", inMillis, []string{"call"}}},
-			starIsAll: true, none: map[string]string{noOAuth: "oauth oauthClientId oauthPublicClient"},
+			starIsAll: true, none: map[string]string{noSecret: "oauthPublicClient"},
+			also: map[string]rule{"oauthClientId": asOAuthText("clientId")},
 			vars: []string{"${VAR:-default}"}, optional: true,
 		},
 		{
@@ -113,14 +115,13 @@ func dialects() []*dialect {
 			kind: "type", stdio: "stdio", http: "http", sse: "sse", disabled: "disabled",
 			allow: "enabled_tools", deny: "disabled_tools", emptyIsAll: true,
 			timeouts:       []timeout{{"timeout", inSeconds, []string{"connect", "list"}}},
-			none:           map[string]string{noOAuth: "oauth"},
 			vars:           []string{"${VAR:-default}", "$VAR", "$(COMMAND)"},
 			noEmptyHeaders: true,
 		},
 		{
 			name: "cursor", title: "Cursor", files: "./.cursor/mcp.json ~/.cursor/mcp.json",
 			kind: "type", sse: "sse", envFile: "envFile",
-			none:  map[string]string{noOAuth: "auth"},
+			also:  map[string]rule{"auth": asOAuth},
 			quiet: "description",
 			vars:  []string{"${env:VAR}", "${userHome}"}, optional: true,
 		},
@@ -128,7 +129,6 @@ func dialects() []*dialect {
 			name: "factory", title: "Factory Droid", files: "~/.factory/mcp.json ./.factory/mcp.json",
 			kind: "type", stdio: "stdio", http: "http", disabled: "disabled", allow: "enabledTools", deny: "disabledTools",
 			timeouts: []timeout{{"timeoutMs", inMillis, []string{"call"}}},
-			none:     map[string]string{noOAuth: "oauth"},
 			vars:     []string{"${VAR:-default}"}, optional: true,
 		},
 		geminiDialect("gemini-cli", "Gemini CLI", "./.gemini/settings.json ~/.gemini/settings.json", timeout{"timeout", inMillis, nil}),
@@ -168,7 +168,7 @@ func dialects() []*dialect {
 			name: "kiro", title: "Kiro", files: "./.kiro/settings/mcp.json ~/.kiro/settings/mcp.json",
 			kind: "type", disabled: "disabled", deny: "disabledTools",
 			timeouts: []timeout{{"timeout", inMillis, nil}},
-			none:     map[string]string{noApprove: "autoApprove", noOAuth: "oauth"},
+			none:     map[string]string{noApprove: "autoApprove"},
 			vars:     []string{"${VAR}"}, optional: true,
 		},
 		{
@@ -183,7 +183,7 @@ func dialects() []*dialect {
 			kind: "type transport", allow: "allowedTools", deny: "excludedTools", emptyIsAll: true,
 			timeouts: []timeout{{"timeout", inMillis, nil}},
 			also:     map[string]rule{"command": asEither, "headers": asHeaderLines},
-			none:     map[string]string{noOAuth: "oauth", "they are for a part of mcphost itself": "options"},
+			none:     map[string]string{"they are for a part of mcphost itself": "options"},
 			quiet:    "name",
 			vars:     []string{"${env://VAR:-default}"},
 		},
@@ -200,7 +200,6 @@ func dialects() []*dialect {
 			envFile: "envFile", cwd: "cwd",
 			kind: "type", stdio: "stdio", http: "http", sse: "sse",
 			none: map[string]string{
-				noOAuth:   "oauth",
 				noSandbox: "sandboxEnabled sandbox",
 				"indus neither watches nor debugs a server":  "dev",
 				"it says where that client found the server": "gallery",
@@ -227,7 +226,7 @@ func dialects() []*dialect {
 			files:   "./.zed/settings.json linux=config:zed/settings.json darwin=~/.config/zed/settings.json windows=roaming:Zed/settings.json",
 			enabled: "enabled", timeouts: []timeout{{"timeout", inSeconds, []string{"call"}}}, wholeTimes: true,
 			also:  map[string]rule{"command": zedCommand, "source": zedSource, "settings": zedSettings, "timeout": zedTimeout},
-			none:  map[string]string{noRemote: "remote", noOAuth: "oauth"},
+			none:  map[string]string{noRemote: "remote"},
 			extra: zedFields,
 		},
 		nativeDialect(),
@@ -265,7 +264,7 @@ func geminiDialect(name, title, files string, timeouts ...timeout) *dialect {
 		name: name, title: title, files: files,
 		url: "httpUrl", sseURL: "url", cwd: "cwd", kind: "type",
 		allow: "includeTools", deny: "excludeTools", timeouts: timeouts,
-		none:  map[string]string{noTrust: "trust", noOAuth: "oauth authProviderType targetAudience targetServiceAccount"},
+		none:  map[string]string{noTrust: "trust", noOAuth: "authProviderType targetAudience targetServiceAccount"},
 		quiet: "description extension versionNegotiation",
 		vars:  []string{"${VAR:-default}", "$VAR", "%VAR%"}, optional: true,
 		before: geminiLists,
@@ -292,7 +291,6 @@ func opencodeDialect(name, title, files string) *dialect {
 		command: "command", joined: true, env: "environment", cwd: "cwd", url: "url", headers: "headers",
 		kind: "type", stdio: "local", http: "remote", enabled: "enabled",
 		timeouts: []timeout{{"timeout", inMillis, []string{"connect", "list"}}},
-		none:     map[string]string{noOAuth: "oauth"},
 		vars:     []string{"{env:VAR}", "{file:PATH}"}, optional: true,
 		before: opencodeTools,
 	}
@@ -304,11 +302,13 @@ func mcporterDialect() *dialect {
 		files: "./config/mcporter.json ./config/mcporter.jsonc ~/.mcporter/mcporter.json ~/.mcporter/mcporter.jsonc",
 		url:   "baseUrl url base_url serverUrl server_url", cwd: "cwd", allow: "allowedTools allowed_tools", deny: "blockedTools blocked_tools", cutsLine: true,
 		also: map[string]rule{
+			"auth": mcporterAuth, "oauthClientId": asOAuthText("clientId"), "oauthClientSecret": asOAuthText("clientSecret"), "oauthClientSecretEnv": mcporterSecret,
+			"oauthScope": asScopes, "oauthRedirectUrl": asRedirect,
 			"cwd": mcporterDir, "command": mcporterCommand, "executable": yieldsTo("command", mcporterCommand),
 			"bearerToken": asBearer(false), "bearer_token": asBearer(false), "bearerTokenEnv": asBearer(true), "bearer_token_env": asBearer(true),
 		},
 		none: map[string]string{
-			noOAuth:                                 "auth refresh oauthClientId oauthClientSecret oauthClientSecretEnv oauthTokenEndpointAuthMethod oauthRedirectUrl oauthScope oauthCommand tokenCacheDir",
+			noOwnTokens:                             "refresh oauthTokenEndpointAuthMethod oauthCommand tokenCacheDir",
 			"indus has a name of its own":           "clientName",
 			"indus keeps a server while it is used": "lifecycle",
 			"indus has a transport of its own":      "httpFetch",

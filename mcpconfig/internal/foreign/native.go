@@ -16,6 +16,7 @@ type nativeKey struct{ name, kinds string }
 func nativeKeys() []nativeKey {
 	return []nativeKey{
 		{"command", `"`}, {"args", "["}, {"env", "{"}, {"envFile", `"`}, {"cwd", `"`}, {"inheritEnv", `tf"`}, {"url", `"`}, {"headers", "{"},
+		{"oauth", "{f"}, {"tls", "{"}, {"forwardHeaders", "["}, {"authorization", `"`},
 		{"type", `"`}, {"era", ""}, {"timeout", `"0{`}, {"lazy", `tf"`}, {"idle", `"0`},
 		{"per", `"`}, {"instances", "0"}, {"maxPrincipals", "0"}, {"maxConcurrent", "0"}, {"maxQueue", "0"},
 		{"tools", "{"}, {"changes", ""}, {"profile", ""}, {"enabled", `tf"`},

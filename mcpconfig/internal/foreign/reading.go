@@ -368,6 +368,7 @@ func (m *serverRow) transport() {
 	case m.bad != nil:
 	case hasCommand:
 		m.drop(m.at, "a command takes no headers", "headers")
+		m.drop(m.at, "a command takes no sign-in", "oauth")
 		m.relative()
 	default:
 		m.drop(m.at, "a server with a url is not started, so args, env and cwd are left out", "args", "env", "envFile", "cwd")

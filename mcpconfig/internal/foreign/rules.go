@@ -41,6 +41,9 @@ func (d *dialect) rules() map[string]rule {
 	if d.list {
 		out["name"] = ignore
 	}
+	if !d.commandsOnly {
+		out["oauth"] = asOAuth
+	}
 	maps.Copy(out, d.also)
 	for key, primary := range d.others {
 		if out[key] = out[primary]; primary == d.url {

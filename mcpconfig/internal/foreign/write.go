@@ -308,6 +308,9 @@ func (w *writing) noteLost(s *server) {
 		{s.has("maxConcurrent"), "maxConcurrent", "sends requests as they come", ""},
 		{s.has("changes"), "changes", "keeps no changed tool back", ""},
 		{s.has("profile"), "profile", "adapts schemas itself", ""},
+		{s.has("oauth"), "oauth", "finds out itself how to sign in", "write what it needs for that into its own file"},
+		{s.has("tls"), "tls", "knows the system's authorities alone", "put the authority into the system's store"},
+		{s.has("forwardHeaders") || s.has("authorization"), "the forwarding of headers", "calls for one person", ""},
 		{s.has("era"), "era", "finds it out itself", ""},
 	} {
 		if lost.is {

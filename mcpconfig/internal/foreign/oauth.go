@@ -1,0 +1,132 @@
+package foreign
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// oauthKeys are what clients call the parts of a sign-in that mean the same in indus.
+func oauthKeys() map[string]rule {
+	out := map[string]rule{"issuer": asOAuthText("issuer"), "redirectUri": asRedirect, "redirectUrl": asRedirect, "callbackPort": asRedirectPort}
+	for _, name := range []string{"clientId", "client_id", "CLIENT_ID"} {
+		out[name] = asOAuthText("clientId")
+	}
+	for _, name := range []string{"clientSecret", "client_secret", "CLIENT_SECRET"} {
+		out[name] = asOAuthText("clientSecret")
+	}
+	for _, name := range []string{"scopes", "scope"} {
+		out[name] = asScopes
+	}
+	return out
+}
+
+// asOAuth is how a client signs in: an object, or false where it does not.
+func asOAuth(m *serverRow, key string, v *hujson.Value) {
+	switch v.Value.Kind() {
+	case 'f':
+		m.out["oauth"] = hujson.Value{StartOffset: v.StartOffset, Value: hujson.Bool(false)}
+	case 't':
+	case '{':
+		if off := tree.At(v, "enabled"); tree.Has(off, 'f') { // Gemini CLI signs in all the same, where the server wants it
+			m.remark(off.StartOffset, fmt.Sprintf("%q is not taken over: indus signs in where the server wants it", key+".enabled"), `write "oauth": false if nobody shall`)
+		}
+		rules := oauthKeys()
+		rules["enabled"] = func(*serverRow, string, *hujson.Value) {}
+		m.eachIn(v, rules, func(name string) string {
+			return tree.Quote(key+"."+name) + " is not taken over: indus finds out from the server where and how to sign in"
+		})
+	default:
+		m.remark(v.StartOffset, fmt.Sprintf("%q is %s where an object is expected, and is left out", key, tree.KindOf(v.Value)), "")
+	}
+}
+
+// oauthMember adds to "oauth", once all keys are read, what is not there yet.
+func (m *serverRow) oauthMember(name string, v hujson.Value) {
+	m.later = append(m.later, func() {
+		had := m.out["oauth"]
+		if had.Value != nil && !tree.Has(&had, '{') {
+			return // false
+		}
+		members := []hujson.ObjectMember{}
+		for other, member := range tree.Members(&had) {
+			if other == name {
+				return
+			}
+			members = append(members, *member)
+		}
+		m.out["oauth"] = tree.Object(v.StartOffset, append(members, tree.Member(name, v)))
+	})
+}
+
+func asOAuthText(name string) rule {
+	return func(m *serverRow, key string, v *hujson.Value) {
+		s, ok := m.text(key, v)
+		if !ok || s == "" {
+			return
+		}
+		m.oauthMember(name, tree.String(v.StartOffset, s))
+		if name == "clientId" && m.place.Moving && m.name != Native {
+			m.remark(v.StartOffset, "the client id may be known with the address alone at which "+m.title+" waits for the browser",
+				`have http://127.0.0.1:PORT/callback added where it was registered, and write PORT as "redirectPort"`)
+		}
+	}
+}
+
+// asScopes are a list, or words in one string.
+func asScopes(m *serverRow, key string, v *hujson.Value) {
+	switch {
+	case tree.Has(v, '"'):
+		var words []hujson.Value
+		for word := range strings.FieldsSeq(tree.Text(*v)) {
+			words = append(words, tree.String(v.StartOffset, word))
+		}
+		if words != nil {
+			m.oauthMember("scopes", tree.List(v.StartOffset, words))
+		}
+	case m.expect('[', "a list of scopes", key, v) && count(v) > 0:
+		m.oauthMember("scopes", tree.List(v.StartOffset, m.names(key, v)))
+	}
+}
+
+// asRedirectPort is the port at which the client waits for the browser.
+func asRedirectPort(m *serverRow, key string, v *hujson.Value) {
+	if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '0' {
+		m.oauthMember("redirectPort", hujson.Value{StartOffset: v.StartOffset, Value: l})
+		return
+	}
+	m.remark(v.StartOffset, fmt.Sprintf("%q is no port, and is left out", key), "")
+}
+
+// asRedirect is an address, of which indus has the port alone.
+func asRedirect(m *serverRow, key string, v *hujson.Value) {
+	u, err := url.Parse(tree.Text(*v))
+	if err == nil && u.Scheme == "http" && u.Hostname() == "127.0.0.1" && u.Path == "/callback" && u.RawQuery == "" {
+		if port, err := strconv.Atoi(u.Port()); err == nil {
+			m.oauthMember("redirectPort", hujson.Value{StartOffset: v.StartOffset, Value: hujson.Int(int64(port))})
+			return
+		}
+	}
+	m.remark(v.StartOffset, fmt.Sprintf("%q is not taken over: indus waits for the browser at http://127.0.0.1:PORT/callback", key), `write the port as "redirectPort" of "oauth", if it is known there`)
+}
+
+// mcporterAuth is "oauth" where mcporter signs in, which indus does where the server says so.
+func mcporterAuth(m *serverRow, key string, v *hujson.Value) {
+	if tree.Text(*v) != "oauth" {
+		notTaken(noOAuth)(m, key, v)
+	}
+}
+
+// mcporterSecret is the name of a variable.
+func mcporterSecret(m *serverRow, key string, v *hujson.Value) {
+	if name := tree.Text(*v); isName(name) {
+		m.oauthMember("clientSecret", tree.String(v.StartOffset, "${"+name+"}"))
+		return
+	}
+	m.fail(v.StartOffset, fmt.Sprintf("%q is no variable's name", key), "")
+}

@@ -1,0 +1,173 @@
+package mcpconfig
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// remoteKeys are those of a server at a URL alone.
+func remoteKeys() []string {
+	return []string{"headers", "oauth", "tls", "forwardHeaders", "authorization"}
+}
+
+// covered adds a text to what an approval is for.
+func (r *reading) covered(field, name, text string) {
+	r.written = append(r.written, writtenPart{field, name, text})
+}
+
+// oauth is how one signs in to the server: an object, or false where nobody does. What cannot be read gives
+// the row up: a sign-in elsewhere, or as somebody else, is not what was meant.
+func (r *reading) oauth() (o interop.OAuth) {
+	v := r.fields["oauth"]
+	switch {
+	case v == nil:
+		return o
+	case tree.Has(v, 'f'):
+		r.covered("oauth", "", "false")
+		return interop.OAuth{Off: true}
+	case !r.expect('{', "an object or false", "oauth", v):
+		return o
+	}
+	at := map[string]*hujson.Value{}
+	r.members("oauth", v, []string{"clientId", "clientSecret", "clientMetadataUrl", "scopes", "redirectPort", "issuer", "grant"}, true, func(name string, v *hujson.Value) {
+		at[name] = v
+		field := "oauth." + name
+		r.covered("oauth", name, v.String())
+		switch name {
+		case "clientId":
+			o.ClientID = r.value(field, v)
+		case "clientSecret":
+			o.ClientSecret = interop.NewSecret(strings.TrimSpace(r.value(field, v)))
+		case "clientMetadataUrl":
+			o.ClientMetadataURL = r.address(field, v)
+		case "issuer":
+			o.Issuer = r.address(field, v)
+		case "scopes":
+			o.Scopes = r.scopes(field, v)
+		case "redirectPort":
+			o.RedirectPort = r.port(field, v)
+		case "grant":
+			o.Grant = r.oneOf(field, v, []string{"authorization_code", "client_credentials"})
+		}
+	})
+	switch secret := at["clientSecret"] != nil; {
+	case secret && at["clientId"] == nil:
+		r.skip(v.StartOffset, `"oauth" has a "clientSecret" and no "clientId"`, "")
+	case o.Grant == "client_credentials" && !secret:
+		r.skip(v.StartOffset, `"oauth": the grant client_credentials needs "clientId" and "clientSecret"`, "")
+	}
+	return o
+}
+
+// value is a string that must not be empty, with its variables replaced.
+func (r *reading) value(field string, v *hujson.Value) string {
+	return r.expand(r.filled(v, field), v.StartOffset, field)
+}
+
+// address is a URL by https, or by http on this machine.
+func (r *reading) address(field string, v *hujson.Value) string {
+	s := r.value(field, v)
+	if u, err := url.Parse(s); r.State == Active && !isMarked(s) &&
+		(err != nil || u.Hostname() == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname()))) {
+		r.skip(v.StartOffset, fmt.Sprintf("%q is no https:// address", field), "")
+	}
+	r.covered("oauth", field, s) // like a url, with its variables replaced
+	return s
+}
+
+func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
+
+// scopes are a list, or words in one string as RFC 6749 has them.
+func (r *reading) scopes(field string, v *hujson.Value) (out []string) {
+	if tree.Has(v, '"') {
+		return strings.Fields(r.filled(v, field))
+	}
+	if !r.expect('[', "a list of scopes", field, v) {
+		return nil
+	}
+	for i, e := range tree.Elements(v) {
+		where := fmt.Sprintf("%s[%d]", field, i)
+		if s := r.filled(e, where); strings.ContainsAny(s, " \t\r\n") {
+			r.skip(e.StartOffset, where+" has a space", "write each scope by itself")
+		} else if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (r *reading) port(field string, v *hujson.Value) int {
+	if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '0' {
+		if n := l.Float(); n == float64(int(n)) && n >= 1 && n <= 65535 {
+			return int(n)
+		}
+	}
+	r.skip(v.StartOffset, fmt.Sprintf("%q is no port", field), "write a number from 1 to 65535")
+	return 0
+}
+
+// tls is whom the server's certificate must come from, and which one it is shown.
+func (r *reading) tls() (t interop.TLS) {
+	v := r.fields["tls"]
+	if v == nil || !r.expect('{', "an object", "tls", v) {
+		return t
+	}
+	files := map[string]*string{"ca": &t.CA, "cert": &t.Cert, "key": &t.Key}
+	r.members("tls", v, []string{"ca", "cert", "key"}, true, func(name string, v *hujson.Value) {
+		path := r.tilde(r.value("tls."+name, v))
+		if path != "" && !isMarked(path) && !filepath.IsAbs(path) {
+			path = filepath.Join(r.base(), path)
+		}
+		*files[name] = path
+		r.covered("tls", name, path)
+	})
+	if (t.Cert == "") != (t.Key == "") && r.State == Active {
+		r.skip(v.StartOffset, `"tls" has one of "cert" and "key"`, "a certificate is shown with its key: name both files")
+	}
+	return t
+}
+
+// forward is what goes up of the headers of a client's request.
+func (r *reading) forward() (f interop.Forward) {
+	if v := r.fields["forwardHeaders"]; v != nil && r.expect('[', "a list of headers", "forwardHeaders", v) {
+		for i, e := range tree.Elements(v) {
+			name := r.filled(e, fmt.Sprintf("forwardHeaders[%d]", i))
+			switch one := (interop.Forward{Headers: []string{name}}); {
+			case name == "":
+			case badHeader(name) != "":
+				r.skip(e.StartOffset, fmt.Sprintf("forwardHeaders[%d]: %s", i, badHeader(name)), "")
+			case strings.EqualFold(name, "Authorization"):
+				r.skip(e.StartOffset, `"forwardHeaders" never forwards Authorization`, `write "authorization": "forward" if this server takes the tokens of those who call here`)
+			case one.Names() == nil:
+				r.skip(e.StartOffset, fmt.Sprintf("forwardHeaders: %s is never forwarded", tree.Quote(name)), "it is a credential, or belongs to the connection, the body or the protocol")
+			default:
+				f.Headers = append(f.Headers, name)
+				r.covered("forward", name, "")
+			}
+		}
+	}
+	if v := r.fields["authorization"]; v != nil && r.oneOf("authorization", v, []string{"forward"}) != "" {
+		f.Authorization = true
+		r.covered("forward", "", "authorization")
+	}
+	return f
+}
+
+// signIn fills in what a server at a URL has beside its headers.
+func (r *reading) signIn() {
+	s := &r.Server
+	s.OAuth, s.TLS, s.Forward = r.oauth(), r.tls(), r.forward()
+	if v := r.fields["oauth"]; s.Forward.Authorization {
+		if v != nil && !s.OAuth.Off {
+			r.note(v.StartOffset, `"oauth" is not used, because "authorization" is "forward"`, "remove one of the two")
+		}
+		s.OAuth = interop.OAuth{Off: true}
+	}
+}
