@@ -227,7 +227,7 @@ func (g *Gateway) Handler() http.Handler {
 			g.opts.WellKnown.ServeHTTP(w, r)
 			return
 		case !ok:
-			http.NotFound(w, r)
+			http.Error(w, "nothing is here: the MCP server is at /mcp", http.StatusNotFound)
 			return
 		}
 		v := g.viewMade(name)

@@ -118,4 +118,8 @@ func TestNoView(t *testing.T) {
 			t.Errorf("%s: %d %s", path, w.Code, body)
 		}
 	}
+	w := httptest.NewRecorder()
+	if g.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/", nil)); w.Code != 404 || w.Body.String() != "nothing is here: the MCP server is at /mcp\n" {
+		t.Errorf("/: %d %s", w.Code, w.Body)
+	}
 }

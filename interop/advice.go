@@ -230,7 +230,7 @@ var advices = []struct {
 	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == Timeout && c.calling },
 		"the tool is slow or hangs: raise this server's timeout; " + callAgain},
 
-	{string(Timeout), kindIs(Timeout), "try again, or raise this server's timeout"},
+	{string(Timeout), kindIs(Timeout), "try again (npx, uvx and docker first fetch what they start), or raise this server's timeout"},
 	{string(Protocol), kindIs(Protocol), "the server breaks the protocol: update it, or report this to its authors"},
 	{string(NotConnected), kindIs(NotConnected), "wait until the server is ready, or see why it is not: indus mcp ls"},
 	{string(Transport), kindIs(Transport), "check that the server runs, and that its URL and headers are right"},

@@ -100,7 +100,7 @@ func (w *writing) server(def Definition) []field {
 	case s.disabled && w.enabled == "" && w.disabled == "":
 		return w.skip("is disabled, and "+w.title+" would start it", "")
 	case s.url != "" && w.commandsOnly:
-		return w.skip(w.title+" starts commands only, and this is a url", `wrap it: "npx", "-y", "mcp-remote", and the url`)
+		return w.skip(w.title+" starts commands only, and this is a url", `--gateway gives it indus as a command; or wrap it: "npx", "-y", "mcp-remote", and the url`)
 	case s.sse && s.url != "" && w.noSSE:
 		return w.skip(w.title+" speaks streamable HTTP only, and this server speaks SSE", "")
 	}
