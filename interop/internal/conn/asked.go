@@ -11,7 +11,7 @@ import (
 
 const (
 	// maxAsking bounds the server's own requests that are answered at once, and likewise
-	// those that are refused for that. Any beyond are dropped.
+	// those that are refused for that. While there are more, nothing else is read.
 	maxAsking = 64
 	// maxIDBytes bounds the id of a server's request, which is kept until it is answered.
 	maxIDBytes = 1 << 10
@@ -28,7 +28,7 @@ func (s *session) asked(env *wire.Envelope, of uint64) {
 	select {
 	case s.asking <- struct{}{}:
 	default:
-		s.refuseBusy(id, env.MethodName())
+		s.refuseBusy(id)
 		return
 	}
 	m := Message{ID: id, Params: env.Params, Method: env.MethodName(), Era: s.era(), Of: of}
@@ -55,19 +55,20 @@ func (s *session) asked(env *wire.Envelope, of uint64) {
 	}
 }
 
-// refuseBusy answers a request for which there is no room.
-func (s *session) refuseBusy(id json.RawMessage, method string) {
+// refuseBusy answers a request for which there is no room. Each has its answer, because a server waits for it, and
+// a call with the server: where too many are on their way, the next one waits for room, which there is when a
+// server reads, or when noteTimeout is over.
+func (s *session) refuseBusy(id json.RawMessage) {
 	select {
 	case s.busy <- struct{}{}:
-		if s.spawn(func(life context.Context) {
-			defer func() { <-s.busy }()
-			s.reply(life, id, nil, &protocol.RPCError{Code: protocol.CodeInternal, Message: "too many requests at once"})
-		}) {
-			return
-		}
+	case <-s.ctx.Done():
+		return
+	}
+	if !s.spawn(func(life context.Context) {
+		defer func() { <-s.busy }()
+		s.reply(life, id, nil, &protocol.RPCError{Code: protocol.CodeInternal, Message: "too many requests at once"})
+	}) {
 		<-s.busy
-	default: // the server does not read answers either
-		s.log.Warn("dropped a request from the server: too many at once", "method", method)
 	}
 }
 

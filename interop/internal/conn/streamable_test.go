@@ -305,6 +305,42 @@ func TestLegacyHTTPBoundsTheServersRequests(t *testing.T) {
 	}
 }
 
+// A server that asks more than there is room for waits for no answer in vain.
+func TestEachRequestOfAServersIsAnswered(t *testing.T) {
+	noLeaks(t)
+	const all = 400
+	answered, release := make(chan struct{}, all), make(chan struct{})
+	c, _ := dialed(t, dialOptions{
+		receive: func(ctx context.Context, m Message) (json.RawMessage, error) {
+			<-release
+			return json.RawMessage(`{}`), nil
+		},
+		url: serve(t, rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) {
+			if r.Method != protocol.MethodToolsCall {
+				answered <- struct{}{}
+				w.WriteHeader(202)
+				return
+			}
+			var asks strings.Builder
+			for i := range all {
+				fmt.Fprintf(&asks, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ask\"}\n\n", i)
+			}
+			rawEvents(w, asks.String())
+			for range all - maxAsking {
+				wait(t, answered, "a refusal")
+			}
+			close(release)
+			for range maxAsking {
+				wait(t, answered, "an answer")
+			}
+			rawEvents(w, result(r.ID, "ok"))
+		})),
+	})
+	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestLegacyHTTPTellsOfItsEnd(t *testing.T) {
 	noLeaks(t)
 	said := make(chan string, 10)
