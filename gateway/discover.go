@@ -37,10 +37,19 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 	return append(b, '}')
 }
 
-// await waits for the server of a view to be heard, as long as it has to connect.
+// await waits for the server of a view to be heard, as long as it has to connect. An idle one is connected where
+// it is not known what it says of itself: a legacy client is told once.
 func (v *view) await(ctx context.Context, server string) {
 	e, err := v.gateway.attached.Fleet.Endpoint(server, "")
 	if err != nil || e.Phase().Usable() {
+		return
+	}
+	if v.gateway.attached.Fleet.Idle(server) {
+		if v.gateway.says(server).capabilities == nil {
+			if _, done, err := v.gateway.attached.Fleet.Use(ctx, server); err == nil {
+				done()
+			}
+		}
 		return
 	}
 	if wait := protocol.Duration(e.Server().Timeouts.Connect, defaultConnect); wait > 0 {

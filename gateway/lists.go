@@ -124,6 +124,7 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, ca
 	if err != nil {
 		return nil
 	}
+	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.needs)
 	for range 3 { // a list may change, or turn out to be private, while it is asked for
 		s.mu.Lock()
 		key, k := s.find(server, row, caller)
@@ -131,15 +132,17 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, ca
 			k.last, k.private = nil, true
 			key, k = s.find(server, row, caller)
 		}
-		if !e.Phase().Usable() || !declares(e.Capabilities(), row.needs) || k.good(row, e) || time.Now().Before(k.retry) {
+		has := k.last != nil
+		asks := e.Phase().Usable() && declares(e.Capabilities(), row.needs) && !k.good(row, e) || idle && !has
+		if !asks || time.Now().Before(k.retry) {
 			defer s.mu.Unlock()
 			return k.last
 		}
 		if k.asking == nil {
 			k.asking = make(chan struct{})
-			s.gateway.running.Go(func() { s.ask(e, row, key, k) })
+			s.gateway.running.Go(func() { s.ask(server, row, key, k) })
 		}
-		asking, asked, has := k.asking, k.changes, k.last != nil
+		asking, asked := k.asking, k.changes
 		s.mu.Unlock()
 		if !s.await(ctx, asking, has) {
 			break
@@ -173,23 +176,11 @@ func (s *serverLists) await(ctx context.Context, asking <-chan struct{}, has boo
 }
 
 // ask asks a server for a list and keeps it. A failure leaves what was kept.
-func (s *serverLists) ask(e *interop.Endpoint, row *methodRow, key listKey, k *keptListing) {
+func (s *serverLists) ask(server string, row *methodRow, key listKey, k *keptListing) {
 	s.mu.Lock()
 	at := k.changes
 	s.mu.Unlock()
-	ctx := s.gateway.ctx
-	if wait := protocol.Duration(e.Server().Timeouts.List, defaultList); wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, wait)
-		defer cancel()
-	}
-	l, err := s.pages(ctx, e, row, key.caller)
-	if err == nil && isPerPrincipal(e) { // it came over a connection of the caller's, which may be newer
-		l.private = true
-		if own, err := s.gateway.attached.Fleet.Endpoint(key.server, key.caller); err == nil {
-			l.endpoint = own
-		}
-	}
+	l, err := s.asked(server, row, key.caller)
 	if err != nil {
 		s.gateway.note(key.server, fmt.Sprintf("%s: %v", row.name, err))
 	}
@@ -200,6 +191,7 @@ func (s *serverLists) ask(e *interop.Endpoint, row *methodRow, key listKey, k *k
 	switch {
 	case err != nil:
 		k.retry = time.Now().Add(listRetry)
+	case l == nil: // it has none, as is known now
 	case l.private && !key.private:
 		k.last, k.private = nil, true // its caller asks again, for himself
 	case k.last != nil && l.same(k.last):
@@ -207,6 +199,32 @@ func (s *serverLists) ask(e *interop.Endpoint, row *methodRow, key listKey, k *k
 	default:
 		k.last, k.at, k.retry = l, at, time.Time{}
 	}
+}
+
+// asked is what a server lists now; nil where it declares that it has nothing of the kind.
+func (s *serverLists) asked(server string, row *methodRow, caller toolbox.Principal) (*listing, error) {
+	ctx := s.gateway.ctx
+	e, done, err := s.gateway.attached.Fleet.Use(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if !declares(e.Capabilities(), row.needs) {
+		return nil, nil
+	}
+	if wait := protocol.Duration(e.Server().Timeouts.List, defaultList); wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, wait)
+		defer cancel()
+	}
+	l, err := s.pages(ctx, e, row, caller)
+	if err == nil && isPerPrincipal(e) { // it came over a connection of the caller's, which may be newer
+		l.private = true
+		if own, err := s.gateway.attached.Fleet.Endpoint(server, caller); err == nil {
+			l.endpoint = own
+		}
+	}
+	return l, err
 }
 
 // same reports whether two listings say the same, for an unlimited time.

@@ -60,16 +60,18 @@ type exchanges struct {
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 	lastID  atomic.Uint64
-	asked   atomic.Int64 // bytes of open questions
+	asked   atomic.Int64  // bytes of open questions
+	ending  chan struct{} // closed when nobody is asked any more
 
 	mu     sync.Mutex
 	parked map[uint64]*exchange // that were answered with questions, until their result is taken
 	of     map[toolbox.Principal]int
+	ended  bool // ending is closed
 	closed bool
 }
 
 func newExchanges(keys *sealed.Keys, o *Options) *exchanges {
-	all := &exchanges{keys: keys, most: o.MaxParked, each: o.MaxClientParked, expiry: o.ParkedWait,
+	all := &exchanges{keys: keys, most: o.MaxParked, each: o.MaxClientParked, expiry: o.ParkedWait, ending: make(chan struct{}),
 		parked: map[uint64]*exchange{}, of: map[toolbox.Principal]int{}}
 	var first [8]byte // states outlive a gateway whose keys are kept, and name none of another's calls
 	_, _ = rand.Read(first[:])
@@ -85,6 +87,25 @@ func newExchanges(keys *sealed.Keys, o *Options) *exchanges {
 	}
 	all.ctx, all.cancel = context.WithCancelCause(context.Background())
 	return all
+}
+
+// drain ends what clients are asked: their answers would come too late. What is parked has nobody any more who could
+// take its result, and is cancelled; the other calls go on.
+func (all *exchanges) drain() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.ended {
+		return
+	}
+	all.ended = true
+	close(all.ending)
+	for _, x := range all.parked {
+		x.mu.Lock()
+		if x.back == nil {
+			x.cancel(errClosing)
+		}
+		x.mu.Unlock()
+	}
 }
 
 // close cancels every call, and waits for it.
@@ -261,6 +282,8 @@ func (all *exchanges) hold(x *exchange) error {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	switch {
+	case all.ended:
+		return errClosing
 	case x.held:
 		return nil
 	case len(all.parked) >= all.most, all.of[x.caller] >= all.each:
@@ -403,6 +426,7 @@ func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage,
 		return a, nil
 	case <-ctx.Done(): // the server no longer asks
 	case <-x.ended:
+	case <-x.all.ending:
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

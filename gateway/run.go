@@ -54,11 +54,13 @@ func (g *Gateway) Stop() error {
 	return err
 }
 
-// Drain refuses new requests in every view and waits for those in flight; see [host.Host.Drain].
+// Drain refuses new requests in every view, ends what servers ask clients, and waits for what is in flight; see
+// [host.Host.Drain].
 func (g *Gateway) Drain(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true // no view is made any more
 	g.mu.Unlock()
+	g.exchanges.drain()
 	all := g.allViews()
 	failed := make([]error, len(all))
 	var draining sync.WaitGroup

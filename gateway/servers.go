@@ -43,6 +43,12 @@ func (g *Gateway) declares(server string, path []string) bool {
 	return declares(g.says(server).capabilities, path)
 }
 
+// mayDeclare is declares, and true of a server that has not said anything yet.
+func (g *Gateway) mayDeclare(server string, path []string) bool {
+	d := g.says(server)
+	return d.capabilities == nil || declares(d.capabilities, path)
+}
+
 // down is which servers have nothing to show: they are not connected, and what they had is withdrawn, or
 // never came.
 func (g *Gateway) down() func(server string) bool {

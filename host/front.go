@@ -62,12 +62,14 @@ type front struct {
 	stop      func()        // ends Backend.Watch
 	active    int           // requests being answered, subscriptions left out
 	drained   chan struct{} // non-nil: new requests are refused; closed once active is 0
+	ending    chan struct{} // closed when new requests are refused: nobody is asked any more
 }
 
 func newFront(b Backend, o *Options) *front {
 	f := &front{
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
 		scope: "public", exact: o.Exact,
+		ending:    make(chan struct{}),
 		listeners: map[*noteQueue]func(string) bool{}, gathering: map[string]*time.Timer{},
 		shares: shares{byKey: map[shareKey]*share{}, holds: map[toolbox.Principal]int{}},
 	}
@@ -244,11 +246,12 @@ func (f *front) finish() {
 	}
 }
 
-// drain refuses new requests, and returns what is closed when none is being answered.
+// drain refuses new requests, ends what clients are asked, and returns what is closed when none is being answered.
 func (f *front) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.drained == nil {
+		close(f.ending)
 		if f.drained = make(chan struct{}); f.active == 0 {
 			close(f.drained)
 		}

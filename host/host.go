@@ -261,7 +261,8 @@ func (h *Host) Serve(ctx context.Context, t mcp.Transport) error {
 
 // Drain is the first half of a gentle end, of which [Host.Close] is the other: new
 // requests are refused from now on, save pings, and those in flight go on, with their progress
-// and their cancellation. It returns when all are answered or ctx ends, whose error that is.
+// and their cancellation; but what servers ask clients in their course ends without an answer, which is
+// theirs to make a result of. It returns when all are answered or ctx ends, whose error that is.
 // It may be called twice, and concurrently.
 func (h *Host) Drain(ctx context.Context) error {
 	select {

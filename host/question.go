@@ -30,6 +30,7 @@ var (
 	errQuestionOver  = errors.New("the request in whose course this was asked has ended")
 	errNoListener    = errors.New("the client has no stream open on which it could be asked")
 	errLateAnswer    = errors.New("the client has not answered")
+	errNotAsked      = errors.New("the host is closing, and asks its clients nothing any more")
 	errClientGone    = errors.New("the client has closed its side of the connection")
 )
 
@@ -50,7 +51,7 @@ type questionEnd struct {
 // client's error. It goes out on the stream of the request in whose course it is asked; where
 // that cannot carry it, and where of is nil, on the session's own.
 //
-// It ends without an answer when ctx does, the request, or the session.
+// It ends without an answer when ctx does, the request, or the session, and when the host drains.
 func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Message) (json.RawMessage, error) {
 	s.mu.Lock()
 	caps := s.caps
@@ -73,8 +74,12 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 	}
 	late := time.NewTimer(streamWait)
 	defer late.Stop()
+	ending := s.front.ending
 	for {
 		select {
+		case <-ending: // a person may take longer than there is
+			s.resolve(id, questionEnd{err: errNotAsked, withdraw: true})
+			ending = nil
 		case end := <-q.told:
 			if end.withdraw && send != nil && !s.notes.remove(id) {
 				_ = send(nil, protocol.NoteCancelled, cancelParams(id, end.err))

@@ -77,6 +77,7 @@ type EndpointOptions struct {
 	lane      func()                   // it belongs to one client, which declares Capabilities, and which alone its server can ask: called when it does; nil: it does not
 	private   bool                     // it is one principal's: what is said of tasks is for nobody else
 	named     func(string) *listedTool // the fleet's: a tool as the connection that lists for all has it; nil: it is this one
+	retired   context.Context          // the fleet's: when it ends nobody is asked any more; nil: it never does
 	probeWait time.Duration
 }
 

@@ -155,10 +155,15 @@ func (s *state) waking() bool {
 	return s.settled && !s.up && !s.retired && s.connectFault == nil
 }
 
-// Idle reports whether a server is idle: it is configured so, and is connected by whatever needs it.
+// Idle reports whether a server is idle, and connected by whatever needs it, or is being connected
+// because it was idle.
 func (f *Fleet) Idle(server string) bool {
 	m := findMember(f.all(), server)
-	return m != nil && m.state.Load().idle
+	if m == nil {
+		return false
+	}
+	s := m.state.Load()
+	return s.idle || s.waking()
 }
 
 // Use is the connection of a server for whoever sends it several requests: as for a call, the server

@@ -112,6 +112,7 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 	if opts.Memory == nil {
 		opts.Memory = m.fleet.opts.Memory
 	}
+	opts.retired = m.ctx
 	return opts
 }
 

@@ -87,7 +87,9 @@ func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage
 			pauseFor(ctx, pause)
 			pause = min(2*pause, maxBusyPause)
 		}
-		answers, err := askAll(ctx, m, e.server.ID, asked, ask)
+		asking, retired := e.untilRetired(ctx)
+		answers, err := askAll(asking, m, e.server.ID, asked, ask)
+		retired()
 		next := m
 		if err == nil {
 			next.Params, err = wire.Rewrite(paramsOf(m), wire.Edit{Key: "inputResponses", Value: answers}, wire.Edit{Key: "requestState", Value: handle})

@@ -3,6 +3,7 @@ package interop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -292,6 +293,19 @@ func (e *Endpoint) changed(m Message) {
 	}
 }
 
+// errRetired is why a question ends without an answer: a person may take longer than its server has.
+var errRetired = errors.New("the server that asks was taken out of the configuration, or replaced")
+
+// untilRetired is ctx, until the endpoint's server leaves its fleet. stop must follow.
+func (e *Endpoint) untilRetired(ctx context.Context) (until context.Context, stop func()) {
+	if e.opts.retired == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	unwatch := context.AfterFunc(e.opts.retired, func() { cancel(errRetired) })
+	return ctx, func() { unwatch(); cancel(nil) }
+}
+
 // question asks the client of a lane what its server asks. A client is never asked what it
 // has not declared.
 func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMessage, error) {
@@ -307,6 +321,8 @@ func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMe
 		e.talks.begin(ctx)
 		t, ask = e.talks.asked()
 	}
+	ctx, retired := e.untilRetired(ctx)
+	defer retired()
 	if t != nil && t.client != nil {
 		m.Of, m.Caller, ask = t.of, t.caller, t.client.Back
 		var cancel context.CancelFunc

@@ -1,0 +1,124 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// life counts what happens to servers.
+type life struct {
+	mu   sync.Mutex
+	seen []string
+	more chan struct{}
+}
+
+func (l *life) hear(e interop.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen = append(l.seen, e.String())
+	close(l.more)
+	l.more = make(chan struct{})
+}
+
+func (l *life) times(event string) (n int, more <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.seen {
+		if e == event {
+			n++
+		}
+	}
+	return n, l.more
+}
+
+func (l *life) wait(t testing.TB, event string, times int) {
+	t.Helper()
+	for {
+		n, more := l.times(event)
+		if n >= times {
+			return
+		}
+		select {
+		case <-more:
+		case <-time.After(time.Minute):
+			t.Fatalf("%s only %d times", event, n)
+		}
+	}
+}
+
+// Of a lazy server the tools are known, and nothing else: a list that nobody has seen starts it, once. What it listed
+// is kept while it is idle, and what is used of it starts it again.
+func TestListsOfAnIdleServer(t *testing.T) {
+	t.Parallel()
+	s := library("a", "file:///a")
+	s.AddTool(&mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{}, nil
+	})
+	with := shelf{"a": s, "b": library("b")}
+	opts, seen := with.options(t), &life{more: make(chan struct{})}
+	opts.Mount.Wait, opts.Mount.Events, opts.Mount.Lazy, opts.Mount.Idle = -1, seen.hear, true, 20*time.Millisecond
+	opts.Mount.Known = func(string) []toolbox.Wire {
+		return []toolbox.Wire{{Format: "mcp/legacy", JSON: []byte(`{"name":"t","inputSchema":{"type":"object"}}`)}}
+	}
+	g := with.open(t, gateway.Options{Ledger: opts}, "a", "b")
+	seen.wait(t, "a: idle", 1)
+	c := dial(t, g, "/mcp", interop.Legacy)
+	if tools, err := c.ListTools(t.Context(), nil); err != nil || len(tools.Tools) != 2 {
+		t.Fatalf("%v, %v", tools, err)
+	}
+	if n, _ := seen.times("a: connecting"); n != 0 {
+		t.Error("tools/list has started it")
+	}
+	for round := range 3 {
+		prompts, err := c.ListPrompts(t.Context(), nil)
+		if err != nil || len(prompts.Prompts) != 2 {
+			t.Fatalf("round %d: %v, %v", round, prompts, err)
+		}
+		seen.wait(t, "a: idle", 2)
+		seen.wait(t, "b: idle", 2)
+	}
+	if n, _ := seen.times("a: connecting"); n != 1 {
+		t.Errorf("lists have started it %d times", n)
+	}
+	if r, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "file:///a"}); err != nil || r.Contents[0].Text != "a" {
+		t.Errorf("%v, %v", r, err)
+	}
+	if p, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "b__greet"}); err != nil || !strings.HasPrefix(p.Description, "b ") {
+		t.Errorf("%v, %v", p, err)
+	}
+	seen.wait(t, "a: idle", 3)
+	one := dial(t, g, "/mcp/a", interop.Legacy) // what it says of itself is known
+	if got := one.InitializeResult(); got.Instructions != "Use a." {
+		t.Errorf("%+v", got)
+	}
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	if slices.Contains(seen.seen, "a: faulted") || slices.Contains(seen.seen, "a: withdrawn") {
+		t.Error(seen.seen)
+	}
+}
+
+// A client of one lazy server is told what that says of itself, which starts it.
+func TestAnIdleServerSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	with := shelf{"a": library("a", "file:///a")}
+	opts := with.options(t)
+	opts.Mount.Wait, opts.Mount.Lazy = -1, true
+	opts.Mount.Known = func(string) []toolbox.Wire {
+		return []toolbox.Wire{{Format: "mcp/legacy", JSON: []byte(`{"name":"t","inputSchema":{"type":"object"}}`)}}
+	}
+	g := with.open(t, gateway.Options{Ledger: opts}, "a")
+	if got := dial(t, g, "/mcp/a", interop.Legacy).InitializeResult(); got.Instructions != "Use a." || got.Capabilities.Prompts == nil {
+		t.Errorf("%+v", got)
+	}
+}
