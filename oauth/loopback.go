@@ -20,7 +20,8 @@ import (
 // that is open while one signs in (RFC 8252 section 7.3).
 type Loopback struct {
 	// Open shows the address to the person: it starts a browser, or asks a client to do so (URL
-	// elicitation). It returns when that is done, and its error ends the sign-in.
+	// elicitation): the context has what the first request had that waits for this sign-in. It returns
+	// when that is done, and its error ends the sign-in.
 	Open func(ctx context.Context, authorize string) error
 	// Port is the one at which clients are known that cannot choose. 0: that of the last sign-in if
 	// it is free, else any.

@@ -116,7 +116,7 @@ func (s *session) keep(ctx context.Context, g *grant) error {
 // obtain gets what is needed: from who else has got it, by renewing, by a new sign-in.
 func (s *session) obtain(ctx context.Context, n need) (*grant, error) {
 	for {
-		f, mine := s.join(n)
+		f, mine := s.join(ctx, n)
 		if f == nil {
 			return nil, http.ErrServerClosed
 		}
@@ -133,22 +133,25 @@ func (s *session) obtain(ctx context.Context, n need) (*grant, error) {
 	}
 }
 
-// join is the flow that is under way, or a new one.
-func (s *session) join(n need) (f *flight, mine bool) {
+// join is the flow that is under way, or a new one, which has what is in the context of who began it.
+func (s *session) join(ctx context.Context, n need) (f *flight, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.flight != nil {
 		s.flight.waiting++
 		return s.flight, false
 	}
-	ctx, cancel := context.WithCancel(s.client.ctx)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	closed := context.AfterFunc(s.client.ctx, cancel)
 	f = &flight{need: n, done: make(chan struct{}), cancel: cancel, waiting: 1}
 	if !s.client.spawn(func() {
-		defer cancel()
 		f.got, f.err = s.fly(ctx, n)
+		closed()
+		cancel()
 		s.over(f)
 		close(f.done)
 	}) {
+		closed()
 		cancel()
 		return nil, false
 	}

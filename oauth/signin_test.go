@@ -23,10 +23,12 @@ const document = "https://client.example/oauth/indus.json"
 // TestSignIn has what people do, at one authorization server.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
+	private, public := keyPair(t)
 	as := authserver.Start(t, &authserver.Options{
-		Clients:   []authserver.Client{{ID: "known", Secret: "known secret/+", Redirects: []string{"http://127.0.0.1:7333/callback"}}},
+		Clients:   []authserver.Client{{ID: "known", Secret: "known secret/+", Redirects: []string{"http://127.0.0.1:7333/callback"}}, {ID: "keyed", Key: public}},
 		Documents: map[string]any{document: map[string]any{"client_id": document, "client_name": "indus", "redirect_uris": []string{"http://127.0.0.1/callback"}, "grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": "none", "application_type": "native"}},
 	})
+	t.Run("machines", func(t *testing.T) { machines(t, as, private) })
 	t.Run("once for all who wait", func(t *testing.T) {
 		p, alice := protect(t, as, false), newPerson("alice")
 		before := as.Counts(t)["registered"]

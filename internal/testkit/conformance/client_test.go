@@ -104,16 +104,6 @@ func build(t *testing.T, pkg string) string {
 	return bin
 }
 
-// expected is the path of a file of expected failures.
-func expected(t *testing.T, name string) string {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", "..", "testdata", "conformance", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // figures are what a report says in numbers.
 type figures struct {
 	scenarios []scenario

@@ -1,0 +1,363 @@
+package oauth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/oauth"
+)
+
+// attacker is a server whose metadata, and the authorization server in them, a test makes up: all
+// at one address. "~" in a text is that address.
+type attacker struct {
+	*httptest.Server
+	answers map[string]http.HandlerFunc // by path; "/mcp" refuses without any
+	visits  atomic.Int64                // of paths that it has no answer to
+	gotten  atomic.Int64                // token requests
+}
+
+const (
+	prmPath = "/.well-known/oauth-protected-resource/mcp"
+	asmPath = "/.well-known/oauth-authorization-server"
+	prm     = `{"resource":"~/mcp","authorization_servers":["~"]}`
+	asm     = `{"issuer":"~","authorization_endpoint":"~/authorize","token_endpoint":"~/token","registration_endpoint":"~/register","code_challenge_methods_supported":["S256"]}`
+)
+
+func attack(t *testing.T, answers map[string]http.HandlerFunc) *attacker {
+	t.Helper()
+	a := &attacker{}
+	a.answers = map[string]http.HandlerFunc{
+		prmPath: a.says(prm), asmPath: a.says(asm), "/register": a.says(`{"client_id":"x"}`),
+		"/authorize": func(w http.ResponseWriter, r *http.Request) {
+			q := r.URL.Query()
+			http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {"the-code-of-a-sign-in"}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
+		},
+		"/mcp": func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "" {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		},
+		"/token": a.says(`{"access_token":"the-token-of-a-sign-in","token_type":"bearer","expires_in":"3600"}`),
+	}
+	for path, h := range answers {
+		a.answers[path] = h
+	}
+	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			a.gotten.Add(1)
+		}
+		if h := a.answers[r.URL.Path]; h != nil {
+			h(w, r)
+			return
+		}
+		a.visits.Add(1)
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(a.Close)
+	return a
+}
+
+func (a *attacker) says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, strings.ReplaceAll(text, "~", a.URL))
+	}
+}
+
+// says is for what is made before its attacker.
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, strings.ReplaceAll(text, "~", "http://"+r.Host))
+	}
+}
+
+// visitor is a browser that goes where it is sent.
+func visitor() *oauth.Loopback {
+	return &oauth.Loopback{Open: func(ctx context.Context, authorize string) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, authorize, nil)
+		if err != nil {
+			return err
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		return res.Body.Close()
+	}}
+}
+
+func endless(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	for chunk := strings.Repeat(" ", 64<<10); r.Context().Err() == nil; {
+		if _, err := io.WriteString(w, chunk); err != nil {
+			return
+		}
+	}
+}
+
+func TestHostileServers(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody else was asked") }))
+	defer elsewhere.Close()
+	to := func(where string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, where, http.StatusTemporaryRedirect) }
+	}
+	t.Run("all", func(t *testing.T) {
+		for name, c := range map[string]struct {
+			answers map[string]http.HandlerFunc
+			want    string // of the error
+			tokens  int64  // requests to the token endpoint
+		}{
+			"an honest one":                  {nil, "", 1},
+			"endless resource metadata":      {map[string]http.HandlerFunc{prmPath: endless}, "longer than 1048576 bytes", 0},
+			"endless server metadata":        {map[string]http.HandlerFunc{asmPath: endless}, "longer than 1048576 bytes", 0},
+			"endless token":                  {map[string]http.HandlerFunc{"/token": endless}, "longer than 1048576 bytes", 1},
+			"endless registration":           {map[string]http.HandlerFunc{"/register": endless}, "longer than 1048576 bytes", 0},
+			"a loop":                         {map[string]http.HandlerFunc{prmPath: to(prmPath)}, "not followed", 0},
+			"metadata from another origin":   {map[string]http.HandlerFunc{prmPath: to(elsewhere.URL)}, "not followed", 0},
+			"server metadata from elsewhere": {map[string]http.HandlerFunc{asmPath: to(elsewhere.URL)}, "not followed", 0},
+			"a token request sent on":        {map[string]http.HandlerFunc{"/token": to("/other")}, "not followed", 1},
+			"a token request sent elsewhere": {map[string]http.HandlerFunc{"/token": to(elsewhere.URL)}, "not followed", 1},
+			"metadata of another resource":   {map[string]http.HandlerFunc{prmPath: says(`{"resource":"https://bank.example/mcp","authorization_servers":["~"]}`)}, "of another server: https://bank.example/mcp", 0},
+			"metadata of a neighbour":        {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mc","authorization_servers":["~"]}`)}, "of another server", 0},
+			"no authorization server":        {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp"}`)}, "no authorization server", 0},
+			"an issuer that is another":      {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, `"issuer":"~"`, `"issuer":"https://bank.example"`, 1))}, "of another issuer: https://bank.example", 0},
+			"no PKCE":                        {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, `["S256"]`, `["plain"]`, 1))}, "PKCE (S256)", 0},
+			"a script":                       {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "javascript:alert(1)", 1))}, "must name a host", 0},
+			"a file":                         {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "file://host/etc/passwd", 1))}, "https://", 0},
+			"http on the Internet":           {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/token", "http://bank.example/token", 1))}, "https://", 0},
+			"a link-local address":           {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp","authorization_servers":["https://169.254.169.254"]}`)}, "private network", 0},
+			"a user in an address":           {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp","authorization_servers":["https://a:b@bank.example"]}`)}, "no user", 0},
+			"another client's parameters":    {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "~/authorize?redirect_uri=https://evil.example&client_id=y&state=z", 1))}, "", 1},
+			"a token that splits headers":    {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a\r\nX-Evil: 1"}`)}, "no header can carry", 1},
+			"a token of another kind":        {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a","token_type":"DPoP"}`)}, "no bearer token", 1},
+			"a token without end":            {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a","expires_in":1e300}`)}, "", 1},
+			"no token":                       {map[string]http.HandlerFunc{"/token": says(`{}`)}, "no access token", 1},
+			"no JSON":                        {map[string]http.HandlerFunc{"/token": says(`access_token=a`)}, "no JSON document", 1},
+			"secrets said back": {map[string]http.HandlerFunc{"/token": func(w http.ResponseWriter, r *http.Request) {
+				_ = r.ParseForm()
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprintf(w, `{"error":"\u001b[31mbad","error_description":"%s %s"}`, r.Form.Get("code"), r.Form.Get("code_verifier"))
+			}}, "[31mbad: <secret> <secret>", 1},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				a := attack(t, c.answers)
+				rt := newClient(t, oauth.Options{Interact: visitor()}).Transport(nil, a.URL+"/mcp", "")
+				_, _, err := send(t, rt, a.URL+"/mcp", "")
+				if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want %q", err, c.want)
+				}
+				if n := a.gotten.Load(); n != c.tokens {
+					t.Errorf("%d token requests, want %d", n, c.tokens)
+				}
+			})
+		}
+	})
+}
+
+// A server on the Internet cannot have us ask machines of our own network.
+func TestRequestsThatAServerForges(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	inside := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer inside.Close()
+	for _, metadata := range []string{inside.URL, strings.Replace(inside.URL, "https:", "http:", 1), "https://10.0.0.1/x", "https://[::ffff:192.168.0.1]/", "http://example.com/", "ftp://example.com/"} {
+		rt := newClient(t, oauth.Options{}).Transport(refuses(metadata), "https://192.0.2.1/mcp", "")
+		_, _, err := send(t, rt, "https://192.0.2.1/mcp", "")
+		if step, ok := errors.AsType[*oauth.StepError](err); !ok || step.Step != oauth.StepResource {
+			t.Errorf("%s: %v", metadata, err)
+		}
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// refuses is a server whose challenge names metadata.
+func refuses(metadata string) http.RoundTripper {
+	return tripper(func(r *http.Request) (*http.Response, error) {
+		h := http.Header{"Www-Authenticate": {`Bearer resource_metadata="` + metadata + `"`}}
+		return &http.Response{StatusCode: http.StatusUnauthorized, Header: h, Body: http.NoBody, Request: r}, nil
+	})
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Whoever hangs delays nobody but who waits, and no longer than that one likes.
+func TestAuthorizationServerThatHangs(t *testing.T) {
+	t.Parallel()
+	hung := make(chan struct{}, 10)
+	a := attack(t, map[string]http.HandlerFunc{asmPath: func(_ http.ResponseWriter, r *http.Request) { hung <- struct{}{}; <-r.Context().Done() }})
+	c := newClient(t, oauth.Options{Interact: visitor()})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-hung; cancel() }()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+"/mcp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = c.Transport(nil, a.URL+"/mcp", "").RoundTrip(req); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	b := attack(t, nil)
+	wants(t, c.Transport(nil, b.URL+"/mcp", ""), b.URL+"/mcp", "", "")
+}
+
+// The token goes to the origin that it is for, and nowhere else.
+func TestTokenStaysWithItsOrigin(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "other", r.Header.Get("Authorization"))
+	}))
+	defer other.Close()
+	a := attack(t, map[string]http.HandlerFunc{"/away": func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+"/mcp", http.StatusTemporaryRedirect)
+	}})
+	rt := newClient(t, oauth.Options{Interact: visitor()}).Transport(nil, a.URL+"/mcp", "")
+	wants(t, rt, a.URL+"/mcp", "", "")
+	wants(t, rt, a.URL+"/away", "", "other")
+	wants(t, rt, other.URL, "", "other")
+}
+
+// A server that wants something else than OAuth has its own answer heard; so has one whose request cannot be sent again.
+func TestAnswersThatAreNotOurs(t *testing.T) {
+	t.Parallel()
+	a := attack(t, map[string]http.HandlerFunc{prmPath: nil, asmPath: nil})
+	rt := newClient(t, oauth.Options{}).Transport(nil, a.URL+"/mcp", "")
+	if status, _, err := send(t, rt, a.URL+"/mcp", ""); err != nil || status != http.StatusUnauthorized {
+		t.Error(status, err)
+	}
+	b := attack(t, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.URL+"/mcp", io.MultiReader(strings.NewReader("once")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := newClient(t, oauth.Options{Interact: visitor()}).Transport(nil, b.URL+"/mcp", "").RoundTrip(req)
+	if err != nil || res.StatusCode != http.StatusUnauthorized || b.gotten.Load() != 0 {
+		t.Error(res, err)
+	}
+	_ = res.Body.Close()
+}
+
+// Several authorization servers are tried in their order, but nobody is asked twice.
+func TestSeveralAuthorizationServers(t *testing.T) {
+	t.Parallel()
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	a := attack(t, map[string]http.HandlerFunc{
+		prmPath:                  says(`{"resource":"~/mcp","authorization_servers":["` + dead.URL + `","~/broken","~","~/never"]}`),
+		asmPath + "/broken":      says(`{"issuer":"~/broken","token_endpoint":"~/token"}`),
+		asmPath + "/never":       func(http.ResponseWriter, *http.Request) { t.Error("the fourth was asked") },
+		"/.well-known/untouched": nil,
+	})
+	c := newClient(t, oauth.Options{Interact: visitor()})
+	wants(t, c.Transport(nil, a.URL+"/mcp", ""), a.URL+"/mcp", "", "")
+	if s, err := c.Status(t.Context(), a.URL+"/mcp", ""); s.Issuer != a.URL || err != nil {
+		t.Error(s, err)
+	}
+	d, err := c.Discover(t.Context(), a.URL+"/mcp")
+	if err != nil || d.Issuer != a.URL+"/broken" || len(d.Servers) != 4 || d.Legacy {
+		t.Error(d, err)
+	}
+}
+
+// The resource is on every request (RFC 8707), and a token is renewed when it is refused, before anybody is asked.
+func TestResourceIsOnEveryRequest(t *testing.T) {
+	t.Parallel()
+	forms := make(chan url.Values, 10)
+	a := attack(t, map[string]http.HandlerFunc{
+		"/token": func(w http.ResponseWriter, r *http.Request) {
+			_ = r.ParseForm()
+			forms <- r.PostForm
+			says(`{"access_token":"token-`+r.PostForm.Get("grant_type")+`","refresh_token":"again","scope":""}`)(w, r)
+		},
+		"/mcp": func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer token-refresh_token" {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		},
+	})
+	asked := visitor()
+	authorize := make(chan string, 10)
+	open := asked.Open
+	asked.Open = func(ctx context.Context, address string) error { authorize <- address; return open(ctx, address) }
+	wants(t, newClient(t, oauth.Options{Interact: asked}).Transport(nil, a.URL+"/mcp", ""), a.URL+"/mcp", "", "")
+	u, err := url.Parse(<-authorize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []url.Values{u.Query(), <-forms, <-forms} {
+		if got := form["resource"]; len(got) != 1 || got[0] != a.URL+"/mcp" {
+			t.Errorf("resource %q in %v", got, form)
+		}
+	}
+	if len(authorize) > 0 || len(forms) > 0 {
+		t.Error("asked again")
+	}
+}
+
+type asker struct{}
+
+// Who shows the address knows whose request it is for (URL elicitation).
+func TestOpenHasTheRequestsContext(t *testing.T) {
+	t.Parallel()
+	a := attack(t, nil)
+	open := visitor().Open
+	c := newClient(t, oauth.Options{Interact: &oauth.Loopback{Open: func(ctx context.Context, authorize string) error {
+		if ctx.Value(asker{}) != "anna" {
+			t.Error("nobody asks")
+		}
+		return open(ctx, authorize)
+	}}})
+	if err := c.SignIn(context.WithValue(t.Context(), asker{}, "anna"), a.URL+"/mcp", ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// Close ends a sign-in that waits for a person.
+func TestCloseEndsASignIn(t *testing.T) {
+	t.Parallel()
+	a := attack(t, nil)
+	opened := make(chan string, 1)
+	c := newClient(t, oauth.Options{Interact: &oauth.Loopback{Open: func(_ context.Context, authorize string) error { opened <- authorize; return nil }}})
+	ended := make(chan error, 1)
+	go func() { ended <- c.SignIn(context.Background(), a.URL+"/mcp", "") }()
+	u, err := url.Parse(<-opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Whoever comes with another state, or another Host, changes nothing.
+	for _, other := range []string{"?code=x&state=y", "?code=x", ""} {
+		res, err := http.Get(u.Query().Get("redirect_uri") + other)
+		if err != nil || res.StatusCode != http.StatusBadRequest {
+			t.Error(res, err)
+		}
+		_ = res.Body.Close()
+	}
+	c.Close()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("signed in")
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("still waiting")
+	}
+	if err := c.SignIn(t.Context(), a.URL+"/mcp", ""); err == nil {
+		t.Error("a closed client signs in")
+	}
+}
