@@ -18,7 +18,7 @@ const server = createServer().listen(0, "127.0.0.1", () => {
   const issuer = options.issuer ?? `http://127.0.0.1:${server.address().port}`;
   const provider = new Provider(issuer, {
     clients: (options.clients ?? []).map(client),
-    scopes: options.noOffline ? ["openid"] : ["openid", "offline_access"],
+    scopes: ["openid", ...(options.noOffline ? [] : ["offline_access"]), ...scopes],
     ttl: { AccessToken: ttl, ClientCredentials: ttl, Session: 86400, Grant: 86400, Interaction: 600, IdToken: 3600, RefreshToken: 86400 },
     pkce: { required: () => true },
     rotateRefreshToken: !options.noRotation,
