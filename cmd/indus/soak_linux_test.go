@@ -97,6 +97,11 @@ type entry struct {
 	Env     map[string]string `json:"env,omitempty"`
 	URL     string            `json:"url,omitempty"`
 	Era     string            `json:"era,omitempty"`
+
+	Lazy      bool   `json:"lazy,omitempty"`
+	Idle      string `json:"idle,omitempty"`
+	Instances int    `json:"instances,omitempty"`
+	Per       string `json:"per,omitempty"`
 }
 
 // servers are n that gossip, of both eras and transports, and others if there are to be some.
@@ -118,6 +123,13 @@ func (s *soak) servers(mark string, n int, crash time.Duration, others bool) map
 			p.Drain()
 		}
 		all[name] = e
+	}
+	for name, e := range map[string]entry{
+		"lazy": {Lazy: true, Idle: "2s"}, "pool": {Instances: 3, Era: "legacy"}, "poolnew": {Instances: 2, Era: "modern"}, "own": {Per: "principal"},
+	} {
+		e.Command, e.Args, e.Env = bin, []string{"-name", name, "-restless", "-crash", crash.String()}, env
+		all[name] = e
+		s.gossips = append(s.gossips, name)
 	}
 	if !others {
 		return all
@@ -190,9 +202,7 @@ func TestSoak(t *testing.T) {
 	s.socket = socket
 	p := launch(t, cmd)
 	s.url = strings.TrimSuffix(p.hears(&p.err, `serving at (\S+)\n`), "/mcp")
-	for _, name := range s.gossips {
-		p.hears(&p.err, name+`: ready`)
-	}
+	p.hears(&p.err, `g0: ready`)
 	s.until = time.Now().Add(wait)
 	before := s.health(p, mark)
 	m := &meter{soak: s, p: p, mark: mark, began: time.Now()}
