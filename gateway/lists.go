@@ -23,8 +23,10 @@ const (
 	listPatience = 2 * time.Second
 	// listRetry is how long a list that could not be had is not asked for again.
 	listRetry = 5 * time.Second
-	// maxPrivateLists bounds the lists of single callers; beyond it all are dropped.
+	// maxPrivateLists bounds the lists of single callers, and maxPrivateBytes what they take together; beyond it all
+	// others are dropped.
 	maxPrivateLists = 1024
+	maxPrivateBytes = 64 << 20
 	maxTTL          = 24 * time.Hour
 )
 
@@ -34,6 +36,7 @@ type listing struct {
 	rows     []json.RawMessage
 	ttl      time.Duration // 0: it does not say
 	private  bool          // for the caller who asked, and nobody else
+	size     int           // of what it was read from, in bytes
 	at       time.Time
 }
 
@@ -44,6 +47,7 @@ type serverLists struct {
 	mu      sync.Mutex
 	lists   map[listKey]*keptListing
 	private int // lists of single callers
+	bytes   int // that these take
 }
 
 func newServerLists(g *Gateway) *serverLists {
@@ -90,18 +94,35 @@ func (s *serverLists) keyed(key listKey) *keptListing {
 	if k == nil {
 		if key.private {
 			if s.private++; s.private > maxPrivateLists {
-				for other := range s.lists {
-					if other.private {
-						delete(s.lists, other)
-					}
-				}
-				s.private = 1
+				s.forget(func(other listKey) bool { return other.private })
 			}
 		}
 		k = &keptListing{}
 		s.lists[key] = k
 	}
 	return k
+}
+
+// forget forgets lists. Call it with mu held.
+func (s *serverLists) forget(which func(listKey) bool) {
+	for key, k := range s.lists {
+		if !which(key) {
+			continue
+		}
+		delete(s.lists, key)
+		if key.private {
+			s.private--
+			s.bytes -= k.last.length()
+		}
+	}
+}
+
+// length is how many bytes a listing takes; 0 where there is none.
+func (l *listing) length() int {
+	if l == nil {
+		return 0
+	}
+	return l.size
 }
 
 // good reports whether what is kept is what the server would list now: it would have said
@@ -197,8 +218,19 @@ func (s *serverLists) ask(server string, row *methodRow, key listKey, k *keptLis
 	case k.last != nil && l.same(k.last):
 		k.at, k.retry = at, time.Time{} // and what was made of it is kept
 	default:
-		k.last, k.at, k.retry = l, at, time.Time{}
+		s.keep(key, k, l)
+		k.at, k.retry = at, time.Time{}
 	}
+}
+
+// keep makes a listing the last one. Call it with mu held.
+func (s *serverLists) keep(key listKey, k *keptListing, l *listing) {
+	if key.private && s.lists[key] == k {
+		if s.bytes += l.length() - k.last.length(); s.bytes > maxPrivateBytes {
+			s.forget(func(other listKey) bool { return other.private && other != key })
+		}
+	}
+	k.last = l
 }
 
 // asked is what a server lists now; nil where it declares that it has nothing of the kind.
@@ -237,7 +269,6 @@ func (l *listing) same(o *listing) bool {
 func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, caller toolbox.Principal) (*listing, error) {
 	l := &listing{endpoint: e, at: time.Now()}
 	seen := map[string]bool{}
-	size := 0
 	for page, params := 1, json.RawMessage(nil); ; page++ {
 		raw, err := s.gateway.listOf(ctx, e, interop.Message{Method: row.name, Params: params, Caller: caller})
 		if err != nil {
@@ -247,7 +278,7 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 		if err != nil {
 			return nil, err
 		}
-		size += len(raw)
+		l.size += len(raw)
 		why := ""
 		switch {
 		case cursor == nil:
@@ -256,7 +287,7 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 			why = "repeats a cursor"
 		case page >= maxListPages:
 			why = fmt.Sprintf("goes on after %d pages", page)
-		case size > interop.MaxMessage || len(l.rows) > wire.MaxParts:
+		case l.size > interop.MaxMessage || len(l.rows) > wire.MaxParts:
 			why = "is too long"
 		}
 		if why != "" {
@@ -331,14 +362,7 @@ func (s *serverLists) changed(server, feature string, to toolbox.Principal) {
 func (s *serverLists) drop(has func(server string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key := range s.lists {
-		if !has(key.server) {
-			if key.private {
-				s.private--
-			}
-			delete(s.lists, key)
-		}
-	}
+	s.forget(func(key listKey) bool { return !has(key.server) })
 }
 
 // declares reports whether capabilities have what a path of keys leads to.
