@@ -3,6 +3,7 @@ package interop
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -20,9 +21,11 @@ const (
 	// maxCallerLanes those of one principal, so that nobody uses up what others need.
 	maxLanes       = 256
 	maxCallerLanes = 64
-	// withoutLanes is for how long the shared connection serves instead of one that could not be
+	// withoutLanes is for how long at most the shared connection serves instead of one that could not be
 	// opened: many servers never ask, and some cannot run twice.
 	withoutLanes = time.Minute
+	// firstWithout is the first of those pauses; see [lanes.pause].
+	firstWithout = time.Second
 	// levelWait bounds logging/setLevel, for which a call waits.
 	levelWait = 5 * time.Second
 )
@@ -76,12 +79,13 @@ type lanes struct {
 	member  *member
 	closing sync.WaitGroup // what ends, and timers
 
-	mu     sync.Mutex
-	base   lane    // the member's own connection: only its users count
-	all    []*lane // the one that was taken last is the last
-	closed bool
-	until  [laneKinds]time.Time // none is tried before
-	freed  chan struct{}        // closed when a lane is free; nil: nobody waits
+	mu       sync.Mutex
+	base     lane    // the member's own connection: only its users count
+	all      []*lane // the one that was taken last is the last
+	closed   bool
+	until    [laneKinds]time.Time // none is tried before
+	failures [laneKinds]int       // how many could not be opened, one after the other
+	freed    chan struct{}        // closed when a lane is free; nil: nobody waits
 }
 
 // askedLane is the endpoint that a request of ctx's client goes out on where it can be asked and the server
@@ -111,7 +115,7 @@ func (m *member) askedLane(ctx context.Context, base *Endpoint, caller toolbox.P
 		err = ctx.Err()
 	case err != nil:
 		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and another serves it", "server", m.server.ID, "err", err)
-		m.lanes.giveUp(l, withoutLanes)
+		m.lanes.giveUp(l, m.lanes.pause(l.key.kind, err, withoutLanes))
 		return nil, nil, nil
 	case dual && (e.Era() != Legacy || !e.handshake().Asks): // the way that it has is modern
 		m.lanes.giveUp(l, math.MaxInt64)
@@ -318,7 +322,7 @@ func (l *lanes) leave(o *lane) {
 	}
 	idle := failureMemory
 	if o.failed.IsZero() {
-		idle = l.member.laneIdle()
+		idle, l.failures[o.key.kind] = l.member.laneIdle(), 0
 	}
 	l.closing.Add(1)
 	var timer *time.Timer
@@ -357,6 +361,18 @@ func (l *lanes) giveUp(o *lane, d time.Duration) {
 	}
 	l.mu.Unlock()
 	l.leave(o)
+}
+
+// pause is for how long no lane of a kind is tried after one that failed: it doubles up to most, because a server that
+// crashed then may well start now. One that hangs holds calls up, and gets all of it.
+func (l *lanes) pause(kind laneKind, err error, most time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if errors.Is(err, Timeout) {
+		return most
+	}
+	l.failures[kind]++
+	return min(firstWithout<<min(l.failures[kind]-1, 10), most)
 }
 
 // due reports whether lanes of a kind are worth a try.

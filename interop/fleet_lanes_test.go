@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -438,6 +439,47 @@ func (refusing) Connect(context.Context) (mcp.Connection, error) {
 // A server of both eras is spoken to by a legacy client as if nobody were between them: its
 // tools that ask in a session fail in any other way. Where a session has no way to ask, what
 // is modern has.
+// A lane that failed is soon tried again: its server may have crashed just then.
+func TestALaneThatFailedIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsker(t)
+		var broken atomic.Bool
+		fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
+			if broken.Load() {
+				return &interop.EndpointOptions{Transport: refusing{}}
+			}
+			return a.options(s)
+		}})
+		defer fleet.Close()
+		c := newAsked(interop.Legacy, "Ada", everyCapability)
+		c.Session = "s"
+		ask := func(want string) {
+			t.Helper()
+			if got, err := callAs(t.Context(), fleet, &c.Client, "", "ask", ""); !strings.HasPrefix(got, want) || err != nil {
+				t.Errorf("%q, %v, want %q", got, err, want)
+			}
+		}
+		broken.Store(true)
+		ask("error: ")
+		broken.Store(false)
+		ask("error: ")
+		time.Sleep(time.Second)
+		ask("Ada")
+		broken.Store(true) // and those that fail again and again are tried less often
+		fleet.Leave("s")
+		for range 8 {
+			ask("error: ")
+			time.Sleep(time.Minute)
+		}
+		ask("error: ")
+		broken.Store(false)
+		time.Sleep(59 * time.Second)
+		ask("error: ")
+		time.Sleep(time.Second)
+		ask("Ada")
+	})
+}
+
 func TestALegacyClientHasALegacySession(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -45,7 +45,7 @@ const PerPrincipal = "principal"
 
 const (
 	defaultMaxPrincipals = 64
-	// withoutInstances is for how long no further process of a server is started after one that did not start:
+	// withoutInstances is for how long at most no further process of a server is started after one that did not start:
 	// some cannot run twice.
 	withoutInstances = time.Minute
 	// failureMemory is for how long a principal's connection that failed is not tried again.
@@ -185,7 +185,7 @@ func (m *member) instance(ctx context.Context, base *Endpoint) (*Endpoint, func(
 			continue
 		}
 		m.fleet.opts.Logger.Warn("a further process of the server did not start, and the others serve", "server", m.server.ID, "err", err)
-		m.lanes.giveUp(l, withoutInstances)
+		m.lanes.giveUp(l, m.lanes.pause(instanceLane, err, withoutInstances))
 	}
 }
 
