@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -237,6 +236,5 @@ func loopback(r *http.Request) bool {
 	if !ok || !tcp.IP.IsLoopback() || err != nil || port != fmt.Sprint(tcp.Port) {
 		return false
 	}
-	addr, err := netip.ParseAddr(name)
-	return strings.EqualFold(name, "localhost") || err == nil && addr.Unmap().IsLoopback()
+	return loopbackName(name)
 }

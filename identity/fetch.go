@@ -1,0 +1,115 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// fetchWait bounds one question to an authorization server.
+	fetchWait = 10 * time.Second
+	// maxFetch bounds its answer, in bytes.
+	maxFetch = 1 << 20
+)
+
+// fetcher asks authorization servers. It follows no redirect: where one leads nobody has configured.
+type fetcher struct{ client *http.Client }
+
+func newFetcher(c *http.Client) fetcher {
+	own := http.Client{}
+	if c != nil {
+		own = *c
+	}
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return fetcher{&own}
+}
+
+// do sends a request whose context has a deadline, and returns the body of a 200.
+func (f fetcher) do(r *http.Request) ([]byte, error) {
+	r.Header.Set("Accept", "application/json")
+	res, err := f.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s %s: %s", r.Method, r.URL, res.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxFetch+1))
+	if err == nil && len(body) > maxFetch {
+		err = fmt.Errorf("%s %s: the answer is larger than %d KiB", r.Method, r.URL, maxFetch>>10)
+	}
+	return body, err
+}
+
+func (f fetcher) get(ctx context.Context, address string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	return f.do(r)
+}
+
+// serverMetadata is what is read of an authorization server's metadata (RFC 8414, OpenID Connect Discovery).
+type serverMetadata struct {
+	Issuer string `json:"issuer"`
+	Keys   string `json:"jwks_uri"`
+}
+
+// keysOf discovers where an issuer's keys are.
+func (f fetcher) keysOf(ctx context.Context, issuer string) (string, error) {
+	u, err := url.Parse(issuer)
+	if err != nil {
+		return "", err
+	}
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	origin := u.Scheme + "://" + u.Host
+	for _, place := range []string{
+		origin + "/.well-known/oauth-authorization-server" + path,
+		origin + path + "/.well-known/openid-configuration",
+		origin + "/.well-known/openid-configuration" + path,
+	} {
+		var body []byte
+		if body, err = f.get(ctx, place); err != nil {
+			continue
+		}
+		var m serverMetadata
+		switch err = json.Unmarshal(body, &m); {
+		case err != nil:
+			err = fmt.Errorf("%s: %w", place, err)
+		case m.Issuer != issuer:
+			err = fmt.Errorf("%s: the metadata are those of %.200q", place, m.Issuer)
+		case checkAddress(m.Keys) != nil:
+			err = fmt.Errorf("%s: jwks_uri: %w", place, checkAddress(m.Keys))
+		default:
+			return m.Keys, nil
+		}
+	}
+	return "", err
+}
+
+// checkAddress refuses what nobody should be asked at: without TLS only this machine may be.
+func checkAddress(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return err
+	case u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("%.200q is no https URL", address)
+	case u.Scheme == "http" && !loopbackName(u.Hostname()):
+		return fmt.Errorf("%.200q: without TLS it may only be on this machine", address)
+	}
+	return nil
+}
+
+func loopbackName(name string) bool {
+	addr, err := netip.ParseAddr(name)
+	return strings.EqualFold(name, "localhost") || err == nil && addr.Unmap().IsLoopback()
+}

@@ -1,0 +1,235 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/toolbox"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// Issuer is an authorization server whose signed tokens are good.
+type Issuer struct {
+	// URL is its issuer identifier, exactly as tokens have it in iss: https, or http on this machine.
+	URL string
+	// Keys is where its keys are (a JWK Set). "": where its metadata say (RFC 8414, OpenID Connect Discovery).
+	Keys string
+	// Audience are values of aud that are good for every resource, for servers that do not know resource
+	// indicators (RFC 8707). nil: aud must be the URL of the resource.
+	Audience []string
+	// Algorithms are those that may sign: RS256, ES256, EdDSA, or another that takes a public key. nil: these three.
+	Algorithms []string
+	// Claim names the principal. It must not change, nor be given to somebody else later. "": sub.
+	Claim string
+}
+
+// JWT is a [Verifier] of tokens that authorization servers sign (RFC 9068). A token is verified once, and then remembered until it
+// expires or its issuer has other keys.
+type JWT struct {
+	issuers map[string]*trusted
+	known   tokenCache[*verified]
+}
+
+var _ Verifier = (*JWT)(nil)
+
+// trusted is an issuer with its keys.
+type trusted struct {
+	Issuer
+	keys   *keySet
+	parser *jwt.Parser
+}
+
+// verified is a token that was found good, by some keys.
+type verified struct {
+	identity *Identity
+	issuer   *trusted
+	by       *publicKeys
+}
+
+// publicAlgorithms take a public key: with the others, who can verify can also sign.
+var publicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+
+// NewJWT trusts these issuers. It asks none of them before a token comes. client is what asks them, without
+// following redirects; nil: the default one.
+func NewJWT(client *http.Client, issuers ...Issuer) (*JWT, error) {
+	j := &JWT{issuers: map[string]*trusted{}}
+	for _, one := range issuers {
+		if err := checkAddress(one.URL); err != nil {
+			return nil, fmt.Errorf("issuer: %w", err)
+		}
+		if one.Keys != "" {
+			if err := checkAddress(one.Keys); err != nil {
+				return nil, fmt.Errorf("keys of %s: %w", one.URL, err)
+			}
+		}
+		if one.Algorithms == nil {
+			one.Algorithms = []string{"RS256", "ES256", "EdDSA"}
+		}
+		for _, alg := range one.Algorithms {
+			if !slices.Contains(publicAlgorithms, alg) {
+				return nil, fmt.Errorf("%s: the algorithm %.40q is none of %s", one.URL, alg, strings.Join(publicAlgorithms, ", "))
+			}
+		}
+		if one.Claim == "" {
+			one.Claim = "sub"
+		}
+		j.issuers[one.URL] = &trusted{one, &keySet{issuer: one.URL, address: one.Keys, fetcher: newFetcher(client)}, jwt.NewParser(
+			jwt.WithValidMethods(one.Algorithms), jwt.WithIssuer(one.URL), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway), jwt.WithStrictDecoding())}
+	}
+	return j, nil
+}
+
+// Verify knows the tokens that name one of the issuers.
+func (j *JWT) Verify(ctx context.Context, token string) (*Identity, error) {
+	if !strings.HasPrefix(token, "ey") || strings.Count(token, ".") != 2 {
+		return nil, ErrForeign
+	}
+	h := hashOf(token)
+	if known, ok := j.known.get(h); ok {
+		keys, err := known.issuer.keys.current(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if keys == known.by {
+			return known.identity, nil
+		}
+	}
+	var unverified jwt.RegisteredClaims
+	head, _, err := jwt.NewParser().ParseUnverified(token, &unverified)
+	if err != nil {
+		return nil, invalidf("%w", err)
+	}
+	from := j.issuers[unverified.Issuer]
+	if from == nil {
+		return nil, ErrForeign
+	}
+	if err := checkHead(head.Header); err != nil {
+		return nil, err
+	}
+	good, err := from.verify(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	j.known.put(h, good, good.identity.Expires.Add(leeway))
+	return good.identity, nil
+}
+
+// checkHead refuses tokens for other purposes, and those that want something of us that we do not know (RFC 7515,
+// section 4.1.11). RFC 9068 wants at+jwt; most servers say JWT, or nothing.
+func checkHead(head map[string]any) error {
+	if _, ok := head["crit"]; ok {
+		return invalidf("crit is not supported")
+	}
+	typ, ok := head["typ"]
+	text, _ := typ.(string)
+	text = strings.TrimPrefix(strings.ToLower(text), "application/")
+	if ok && text != "at+jwt" && text != "jwt" {
+		return invalidf("it is of type %.40q", text)
+	}
+	return nil
+}
+
+// verify checks the signature and the claims.
+func (t *trusted) verify(ctx context.Context, token string) (*verified, error) {
+	keys, err := t.keys.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	claims := jwt.MapClaims{}
+	parsed, err := t.parser.ParseWithClaims(token, claims, keys.find)
+	if err != nil && unknownKey(parsed, err) {
+		fresh, failed := t.keys.afresh(ctx)
+		if failed != nil {
+			return nil, failed
+		}
+		if fresh != keys {
+			keys, claims = fresh, jwt.MapClaims{}
+			_, err = t.parser.ParseWithClaims(token, claims, keys.find)
+		}
+	}
+	if err != nil {
+		return nil, invalidf("%w", err)
+	}
+	id, err := t.identity(claims)
+	if err != nil {
+		return nil, err
+	}
+	return &verified{id, t, keys}, nil
+}
+
+// unknownKey reports a token that other keys might verify.
+func unknownKey(token *jwt.Token, err error) bool {
+	if errors.Is(err, jwkset.ErrKeyNotFound) {
+		return true
+	}
+	if token == nil {
+		return false
+	}
+	_, names := token.Header["kid"]
+	return !names && (errors.Is(err, jwt.ErrTokenSignatureInvalid) || errors.Is(err, jwt.ErrTokenUnverifiable))
+}
+
+// identity is whose the claims of a token are.
+func (t *trusted) identity(claims jwt.MapClaims) (*Identity, error) {
+	for _, other := range []string{"at_hash", "c_hash", "events"} { // which ID and logout tokens have
+		if _, ok := claims[other]; ok {
+			return nil, invalidf("it is no access token: it has %s", other)
+		}
+	}
+	if typ, _ := claims["typ"].(string); typ != "" && !strings.EqualFold(typ, "Bearer") { // Keycloak's
+		return nil, invalidf("it is no access token: it is of type %.40q", typ)
+	}
+	expires, err := claims.GetExpirationTime()
+	if err != nil || expires == nil {
+		return nil, invalidf("it has no exp")
+	}
+	audience, err := claims.GetAudience()
+	if err != nil {
+		return nil, invalidf("aud: %w", err)
+	}
+	subject, _ := claims[t.Claim].(string)
+	return oauthIdentity(t.URL, t.Claim, subject, audience, t.Audience, scopesIn(claims), expires.Time)
+}
+
+// maxSubject bounds the name of a principal, in bytes (OpenID Connect Core, section 2).
+const maxSubject = 255
+
+// oauthIdentity is who an authorization server's token is for. The principal is the issuer, which has no "#", and the subject behind one.
+func oauthIdentity(issuer, claim, subject string, audience, accepted, scopes []string, expires time.Time) (*Identity, error) {
+	if subject == "" || len(subject) > maxSubject {
+		return nil, invalidf("it has no %s, or one longer than %d bytes", claim, maxSubject)
+	}
+	id := &Identity{
+		Principal: toolbox.Principal(issuer + "#" + url.PathEscape(subject)),
+		Scopes:    append([]string{}, scopes...), Audience: append([]string{}, audience...), Expires: expires,
+	}
+	if slices.ContainsFunc(accepted, func(a string) bool { return slices.Contains(audience, a) }) {
+		id.Audience = nil
+	}
+	return id, nil
+}
+
+// scopesIn is the scopes of a token: a text (RFC 9068, section 2.2.3), or scp as Entra and Okta have it.
+func scopesIn(claims map[string]any) (out []string) {
+	for _, name := range []string{"scope", "scp"} {
+		switch v := claims[name].(type) {
+		case string:
+			out = append(out, strings.Fields(v)...)
+		case []any:
+			for _, one := range v {
+				if s, ok := one.(string); ok {
+					out = append(out, s)
+				}
+			}
+		}
+	}
+	return out
+}

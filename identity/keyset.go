@@ -1,0 +1,166 @@
+package identity
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/MicahParks/keyfunc/v3"
+	"github.com/golang-jwt/jwt/v5"
+)
+
+const (
+	// keysRest is after which time keys are fetched anew: one that was withdrawn is good for so long.
+	keysRest = time.Hour
+	// keysLast is how long keys are used that cannot be fetched anew.
+	keysLast = 24 * time.Hour
+	// keysRetry is how often an issuer is asked whose keys are known: because of tokens with unknown
+	// ones, however many these are, or because it did not answer.
+	keysRetry = 5 * time.Minute
+	// firstRetry is how often it is asked while nothing is known.
+	firstRetry = 10 * time.Second
+	// maxIssuerKeys bounds the keys of one issuer: a token that names none is tried with each.
+	maxIssuerKeys = 100
+)
+
+// publicKeys are those of an issuer at one time.
+type publicKeys struct{ find jwt.Keyfunc }
+
+// keySet is the keys of an issuer, which are fetched when they are needed, by one for all who wait.
+type keySet struct {
+	issuer  string
+	fetcher fetcher
+
+	mu      sync.Mutex
+	address string // "": not discovered yet
+	text    []byte // that held was made of
+	held    *publicKeys
+	fetched time.Time     // when held was
+	tried   time.Time     // when the last answer came, or none
+	asked   time.Time     // the last time because of an unknown key
+	flight  chan struct{} // closed when what is being fetched is there; nil: nothing is
+	err     error         // of the last time
+}
+
+// current is the keys as of late.
+func (s *keySet) current(ctx context.Context) (*publicKeys, error) {
+	s.mu.Lock()
+	now := time.Now()
+	age, rest := now.Sub(s.fetched), now.Sub(s.tried)
+	switch usable := s.held != nil && age < keysLast; {
+	case usable && (age < keysRest || s.flight != nil || rest < keysRetry):
+		defer s.mu.Unlock()
+		return s.held, nil
+	case !usable && s.flight == nil && s.err != nil && rest < firstRetry:
+		defer s.mu.Unlock()
+		return nil, s.err
+	}
+	return s.await(ctx)
+}
+
+// afresh is the keys after a token has named one that is not among them.
+func (s *keySet) afresh(ctx context.Context) (*publicKeys, error) {
+	s.mu.Lock()
+	if now := time.Now(); s.flight == nil {
+		if now.Sub(s.asked) < keysRetry {
+			defer s.mu.Unlock()
+			return s.held, nil
+		}
+		s.asked = now
+	}
+	return s.await(ctx)
+}
+
+// await fetches, or waits for who does. Call it with mu held; it lets go of it.
+func (s *keySet) await(ctx context.Context) (*publicKeys, error) {
+	if flight := s.flight; flight != nil {
+		s.mu.Unlock()
+		select {
+		case <-flight:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		s.mu.Lock()
+	} else {
+		s.flight = make(chan struct{})
+		address := s.address
+		s.mu.Unlock()
+		s.fetch(ctx, address)
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	if s.held != nil && time.Since(s.fetched) < keysLast {
+		return s.held, nil
+	}
+	return nil, s.err
+}
+
+// fetch asks the issuer, also where the request that wanted it has been given up: else whoever sends such
+// could keep others from it.
+func (s *keySet) fetch(ctx context.Context, address string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchWait)
+	defer cancel()
+	var text []byte
+	var keys *publicKeys
+	err := errors.New("not fetched")
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tried = time.Now()
+		if s.err = err; err == nil {
+			s.address, s.fetched = address, time.Now()
+			if !bytes.Equal(text, s.text) { // others make all tokens be verified again
+				s.held, s.text = keys, text
+			}
+		}
+		close(s.flight)
+		s.flight = nil
+	}()
+	if address == "" {
+		if address, err = s.fetcher.keysOf(ctx, s.issuer); err != nil {
+			err = fmt.Errorf("%s: discovery: %w", s.issuer, err)
+			return
+		}
+	}
+	if text, err = s.fetcher.get(ctx, address); err == nil {
+		keys, err = parseKeys(text)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: keys: %w", s.issuer, err)
+	}
+}
+
+// parseKeys reads a JWK Set (RFC 7517). Keys of kinds that are not known, or that are not for signatures, are left out.
+func parseKeys(text []byte) (*publicKeys, error) {
+	var set jwkset.JWKSMarshal
+	if err := json.Unmarshal(text, &set); err != nil {
+		return nil, err
+	}
+	if len(set.Keys) > maxIssuerKeys {
+		return nil, fmt.Errorf("%d keys, more than %d", len(set.Keys), maxIssuerKeys)
+	}
+	known := jwkset.NewMemoryStorage()
+	ctx := context.Background() // of a store in memory
+	for _, key := range set.Keys {
+		if key.KTY == jwkset.KtyOct || key.USE != "" && key.USE != jwkset.UseSig {
+			continue
+		}
+		jwk, err := jwkset.NewJWKFromMarshal(key, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
+		if err != nil {
+			continue
+		}
+		if err := known.KeyWrite(ctx, jwk); err != nil {
+			return nil, err
+		}
+	}
+	find, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: known})
+	if err != nil {
+		return nil, err
+	}
+	return &publicKeys{find.Keyfunc}, nil
+}
