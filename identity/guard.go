@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -32,8 +31,8 @@ type Options struct {
 	Scopes []string
 	// Issuers are the authorization servers that metadata name. nil: there are no metadata.
 	Issuers []string
-	// Logger hears when tokens cannot be checked. nil: silent.
-	Logger *slog.Logger
+	// Trouble hears why tokens cannot be checked, and nil once they can be again. It must not block. nil: nobody does.
+	Trouble func(error)
 }
 
 // Resource is what a request is for.
@@ -56,9 +55,6 @@ func NewGuard(opts *Options, verifiers ...Verifier) *Guard {
 	g := &Guard{verifiers: verifiers}
 	if opts != nil {
 		g.opts = *opts
-	}
-	if g.opts.Logger == nil {
-		g.opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	if g.opts.Resource == nil {
 		u, _ := url.Parse(g.opts.URL)
@@ -144,12 +140,8 @@ func (g *Guard) verify(ctx context.Context, token string) (id *Identity, err err
 		}
 	}
 	failed := err != nil && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrForeign) && ctx.Err() == nil
-	if failed != g.blind.Load() && (failed || err == nil) && g.blind.CompareAndSwap(!failed, failed) {
-		if failed {
-			g.opts.Logger.Warn("tokens cannot be checked, and who sends them is refused", "err", err)
-		} else {
-			g.opts.Logger.Warn("tokens can be checked again")
-		}
+	if (failed || err == nil) && g.blind.Load() != failed && g.blind.CompareAndSwap(!failed, failed) && g.opts.Trouble != nil {
+		g.opts.Trouble(err)
 	}
 	return id, err
 }

@@ -48,6 +48,8 @@ type Config struct {
 	// Views are the selections of servers that the files name, one of each name. Of the rows
 	// they say nothing: a pattern may be about servers that do not start.
 	Views []View
+	// Auth is how clients of indus serve say who they are. nil: no file says so.
+	Auth *Auth
 	// Watched are the files whose change may change the outcome: those of Searched,
 	// the approvals, and what a ${file:…} of a row that may start names (a path, with
 	// its variables replaced). Whether they are there is not asked.
@@ -100,7 +102,7 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		return nil, err
 	}
 	raise(found.sources)
-	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Watched: watched, Notes: place.notes, only: place.only}
+	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Auth: resolveAuth(found.sources), Watched: watched, Notes: place.notes, only: place.only}
 	c.Notes = append(c.Notes, found.notes...)
 	var written []*hujson.Value
 	for _, s := range found.sources {

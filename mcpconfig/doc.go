@@ -113,6 +113,14 @@
 //	      "profile": "openai",                   // schemas as its models take them
 //	    },
 //	  },
+//	  "auth": {                                  // how clients of indus serve say who they are
+//	    "methods": ["keys", "jwt"],              // without it what the others are about
+//	    "publicUrl": "https://mcp.example.com",  // by which clients reach it
+//	    "scopes": ["mcp:{view}"],                // what tokens must have
+//	    "issuers": [{"issuer": "https://as.example.com", "audience": ["api://mcp"]}],
+//	    "introspection": {"issuer": "https://as.example.com", "endpoint": "https://as.example.com/introspect",
+//	      "clientId": "indus", "clientSecret": "${SECRET}"},
+//	  },
 //	}
 //
 // The order of rows, variables and headers is kept. A row with a url and a
@@ -135,6 +143,9 @@
 // Of two "views" of one name that of the file counts which goes first for servers, but a
 // project's file that was only discovered goes behind all others, so that a cloned repository
 // widens no view of the user's. Nothing in a view is only noted: what cannot be read gives it up.
+//
+// "auth" counts in files of the user's and in those that were named, and not in a project's that was only
+// discovered. Of two that of the file counts which goes first for servers. What cannot be read in it makes it Broken.
 //
 // [FileSchema] is the JSON Schema of all this, by which editors complete. It takes
 // what is read without a note, but for null, which counts as absent.

@@ -117,6 +117,9 @@ func (f *configFile) rows() {
 		case name == "views":
 			f.views = nil // of two the last counts
 			f.readViews(&m.Value)
+		case name == "auth":
+			f.auth = nil
+			f.readAuth(m)
 		}
 	}
 	for name, m := range tree.Members(&f.doc.Root) {

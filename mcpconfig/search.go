@@ -26,6 +26,7 @@ type source struct {
 	entries  []entry
 	notes    []Note
 	views    []viewEntry
+	auth     *Auth         // nil: it has none
 	changes  *hujson.Value // what the file says of all its servers; nil: nothing
 }
 

@@ -26,6 +26,9 @@ const tokenVariable = "INDUS_TOKEN"
 type admission struct {
 	tokenFile string
 	auth      []string
+	url       string
+	issuers   []string
+	audience  []string
 	insecure  bool
 	origins   []string
 	hosts     []string
@@ -34,6 +37,9 @@ type admission struct {
 func (a *admission) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", "the bearer tokens that clients send, one a line")
 	cmd.Flags().StringSliceVar(&a.auth, "auth", nil, "how clients say who they are")
+	cmd.Flags().StringVar(&a.url, "public-url", "", "where clients reach it")
+	cmd.Flags().StringArrayVar(&a.issuers, "issuer", nil, "an authorization server whose tokens are good")
+	cmd.Flags().StringArrayVar(&a.audience, "audience", nil, "an audience that is good for every view")
 	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond loopback without a token")
 	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, "an origin whose web pages may connect")
 	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, "a name by which clients may reach it")
@@ -44,7 +50,7 @@ func (a *admission) add(cmd *cobra.Command) {
 // check refuses values that would admit nobody, or everybody.
 func (a *admission) check(cmd *cobra.Command) error {
 	if over, _ := cmd.Flags().GetBool("stdio"); over {
-		for _, name := range []string{"token-file", "auth", "insecure", "allow-origin", "allow-host"} {
+		for _, name := range []string{"token-file", "auth", "public-url", "issuer", "audience", "insecure", "allow-origin", "allow-host"} {
 			if cmd.Flags().Changed(name) {
 				return command.Usagef("--stdio and --%s exclude each other: whoever starts it is its client", name)
 			}

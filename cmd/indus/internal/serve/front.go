@@ -1,7 +1,8 @@
 package serve
 
 import (
-	"log/slog"
+	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/keys"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
@@ -17,61 +19,218 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The values of --auth.
+// The values of --auth, and of "methods" in "auth".
 const (
-	authNone = "none"
-	authKeys = "keys"
+	authNone       = "none"
+	authKeys       = "keys"
+	authJWT        = "jwt"
+	authIntrospect = "introspect"
 )
 
-var authWays = []string{authNone, authKeys}
+var authWays = []string{authNone, authKeys, authJWT, authIntrospect}
 
-// checkAuth refuses values of --auth that mean nothing, or do not go together.
+// checkAuth refuses values that mean nothing, or do not go together.
 func (a *admission) checkAuth(cmd *cobra.Command) error {
 	for _, way := range a.auth {
 		if !slices.Contains(authWays, way) {
 			return command.Usagef("--auth %q: it is one of %s%s", way, strings.Join(authWays, ", "), command.DidYouMean(way, authWays))
 		}
 	}
-	if slices.Contains(a.auth, authNone) && (len(a.auth) > 1 || a.tokenFile != "") {
+	switch none := slices.Contains(a.auth, authNone); {
+	case none && (len(a.auth) > 1 || a.tokenFile != ""):
 		return command.Usagef("--auth none lets everyone in: give no other, and no --token-file")
-	}
-	if len(a.auth) == 0 && cmd.Flags().Changed("auth") {
+	case len(a.auth) == 0 && cmd.Flags().Changed("auth"):
 		return command.Usagef("--auth is empty: it is one of %s", strings.Join(authWays, ", "))
+	case len(a.issuers) > 0 && len(a.auth) > 0 && !slices.Contains(a.auth, authJWT):
+		return command.Usagef("--issuer is for --auth jwt")
+	case len(a.audience) > 0 && len(a.issuers) == 0:
+		return command.Usagef("--audience is that of --issuer: name one, or write both into \"auth\" of the configuration")
+	}
+	if a.url != "" || cmd.Flags().Changed("public-url") {
+		return checkPublicURL("--public-url", a.url)
 	}
 	return nil
 }
 
+func checkPublicURL(what, text string) error {
+	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Scheme+"://"+u.Host != text {
+		return command.Usagef("%s %q: write SCHEME://HOST[:PORT], such as https://mcp.example.com", what, text)
+	}
+	return nil
+}
+
+// asked is what the configuration and the flags say of who clients are; the flags go first.
+func (a *admission) asked(c *mcpconfig.Config) (out mcpconfig.Auth, err error) {
+	if c.Auth != nil {
+		if out = *c.Auth; out.Broken {
+			return out, command.Usagef("%s:%d: \"auth\" cannot be used, and without it everyone would be let in", out.File, out.Line)
+		}
+	}
+	if out.URL != "" {
+		if err := checkPublicURL("publicUrl", out.URL); err != nil {
+			return out, err
+		}
+	}
+	out.URL = cmp.Or(a.url, out.URL)
+	if len(a.issuers) > 0 {
+		out.Issuers = nil
+		for _, i := range a.issuers {
+			out.Issuers = append(out.Issuers, mcpconfig.AuthServer{Issuer: i, Audience: a.audience})
+		}
+	}
+	switch {
+	case len(a.auth) > 0:
+		out.Methods = a.auth
+	case out.Methods == nil || len(a.issuers) > 0:
+		out.Methods = impliedWays(&out)
+	}
+	switch jwt, introspect := slices.Contains(out.Methods, authJWT), slices.Contains(out.Methods, authIntrospect); {
+	case slices.Contains(out.Methods, authNone) && len(out.Methods) > 1:
+		err = command.Usagef("%s:%d: \"none\" lets everyone in: give no other method", out.File, out.Line)
+	case jwt && len(out.Issuers) == 0:
+		err = command.Usagef("--auth jwt: whose tokens? --issuer URL says so, or \"auth\" in the configuration")
+	case introspect && out.Introspection == nil:
+		err = command.Usagef("--auth introspect: \"introspection\" in \"auth\" of the configuration says who is asked")
+	}
+	return out, err
+}
+
+// impliedWays are those that there is something to say about.
+func impliedWays(a *mcpconfig.Auth) (ways []string) {
+	if slices.Contains(a.Methods, authKeys) {
+		ways = append(ways, authKeys)
+	}
+	if len(a.Issuers) > 0 {
+		ways = append(ways, authJWT)
+	}
+	if a.Introspection != nil {
+		ways = append(ways, authIntrospect)
+	}
+	return ways
+}
+
 // frontGuard says who clients are. What it asks changes with the configuration. nil: everyone is the local user.
 type frontGuard struct {
-	guard atomic.Pointer[identity.Guard]
+	guard  atomic.Pointer[identity.Guard]
+	flags  *serveFlags
+	tokens identity.Verifier
+	s      show.Streams
 }
 
 // newFront is the one that the flags and the configuration ask for.
-func (f *serveFlags) newFront(c *mcpconfig.Config, tokens identity.Verifier, log *slog.Logger) (*frontGuard, error) {
-	if f.stdio || slices.Contains(f.auth, authNone) {
+func (f *serveFlags) newFront(c *mcpconfig.Config, tokens identity.Verifier, s show.Streams) (*frontGuard, error) {
+	if f.stdio {
 		return nil, nil
 	}
-	var verifiers []identity.Verifier
-	if slices.Contains(f.auth, authKeys) {
-		path := keys.Path()
-		if path == "" {
-			return nil, command.Usagef("--auth keys: there is no place for keys: set $HOME or $XDG_STATE_HOME")
-		}
-		file := identity.NewKeys(path)
-		if _, err := file.List(); err != nil {
-			return nil, command.Usagef("--auth keys: %w", err)
-		}
-		verifiers = append(verifiers, file)
+	out := &frontGuard{flags: f, tokens: tokens, s: s}
+	guard, err := out.make(c)
+	if guard == nil || err != nil {
+		return nil, err
 	}
-	if tokens != nil {
-		verifiers = append(verifiers, tokens)
+	out.guard.Store(guard)
+	return out, nil
+}
+
+// make is the guard that a configuration asks for; nil: none.
+func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, error) {
+	a, err := f.flags.asked(c)
+	if err != nil || slices.Contains(a.Methods, authNone) {
+		return nil, err
+	}
+	var verifiers []identity.Verifier
+	if f.tokens != nil {
+		verifiers = append(verifiers, f.tokens)
+	}
+	for _, way := range []string{authKeys, authJWT, authIntrospect} { // the last knows all kinds
+		if !slices.Contains(a.Methods, way) {
+			continue
+		}
+		v, err := verifierOf(way, &a)
+		if err != nil {
+			return nil, command.Usagef("--auth %s: %w", way, err)
+		}
+		verifiers = append(verifiers, v)
 	}
 	if verifiers == nil {
 		return nil, nil
 	}
-	out := &frontGuard{}
-	out.guard.Store(identity.NewGuard(&identity.Options{Resource: f.resource, Hosts: f.hosts, Logger: log}, verifiers...))
-	return out, nil
+	return identity.NewGuard(&identity.Options{
+		URL: a.URL, Resource: f.flags.resource, Hosts: f.flags.hosts, Trouble: f.trouble, Scopes: a.Scopes, Issuers: issuersOf(&a),
+	}, verifiers...), nil
+}
+
+// trouble reports that nobody can be let in by some tokens, and that they can be again.
+func (f *frontGuard) trouble(err error) {
+	if err != nil {
+		f.s.Reportf("tokens cannot be checked, and who sends them is refused: %v", err)
+		return
+	}
+	f.s.Reportf("tokens can be checked again")
+}
+
+// byHand reports whether clients have to be given a token: they do not get one themselves.
+func (f *frontGuard) byHand(c *mcpconfig.Config) bool {
+	if f == nil {
+		return false
+	}
+	a, err := f.flags.asked(c)
+	return err == nil && len(issuersOf(&a)) == 0
+}
+
+func verifierOf(way string, a *mcpconfig.Auth) (identity.Verifier, error) {
+	switch way {
+	case authKeys:
+		path := keys.Path()
+		if path == "" {
+			return nil, errors.New("there is no place for keys: set $HOME or $XDG_STATE_HOME")
+		}
+		file := identity.NewKeys(path)
+		_, err := file.List()
+		return file, err
+	case authJWT:
+		var issuers []identity.Issuer
+		for _, i := range a.Issuers {
+			issuers = append(issuers, identity.Issuer{URL: i.Issuer, Keys: i.Keys, Audience: i.Audience, Algorithms: i.Algorithms, Claim: i.Claim})
+		}
+		return identity.NewJWT(nil, issuers...)
+	}
+	i := a.Introspection
+	return identity.NewIntrospection(identity.IntrospectionOptions{
+		Issuer: i.Issuer, Endpoint: i.Endpoint, ClientID: i.ClientID, ClientSecret: i.ClientSecret.Reveal, Audience: i.Audience, Claim: i.Claim,
+	})
+}
+
+// issuersOf is the authorization servers that clients get tokens from.
+func issuersOf(a *mcpconfig.Auth) (out []string) {
+	if slices.Contains(a.Methods, authJWT) {
+		for _, i := range a.Issuers {
+			out = append(out, i.Issuer)
+		}
+	}
+	if i := a.Introspection; i != nil && slices.Contains(a.Methods, authIntrospect) && !slices.Contains(out, i.Issuer) {
+		out = append(out, i.Issuer)
+	}
+	return out
+}
+
+// follow takes another configuration. One by which everyone would be let in, or that cannot be used, changes nothing.
+func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) {
+	if f == nil || before.Auth.Equal(after.Auth) {
+		if f == nil && after.Auth != nil && !before.Auth.Equal(after.Auth) {
+			s.Reportf("\"auth\" has come into the configuration: restart indus serve for it")
+		}
+		return
+	}
+	guard, err := f.make(after)
+	switch {
+	case err != nil:
+		s.Reportf("%v; who is let in stays as it was", err)
+	case guard == nil:
+		s.Reportf("by the configuration everyone would be let in; who is stays as it was until indus serve is started anew")
+	default:
+		f.guard.Store(guard)
+		s.Reportf("who is let in is as \"auth\" in the configuration has it now")
+	}
 }
 
 // resource is the view that a request is for, or of metadata the view that they are about.

@@ -39,6 +39,7 @@ type follower struct {
 	views   func(*mcpconfig.Config) map[string]gateway.View
 	tap     *tap
 	local   *builtins
+	front   *frontGuard
 	hangup  <-chan os.Signal // read anew at once
 	leave   func()           // the terminal is gone
 
@@ -250,6 +251,7 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	w.tap.hide(append(c.Servers(), w.served.Servers()...))
 	w.gateway.Reload(c.Servers(), w.views(c)) // their order too
 	w.local.follow(c)
+	w.front.follow(w.served, c, w.s)
 	reported := map[string]bool{}
 	for _, n := range c.Notes {
 		text := n.String()

@@ -163,9 +163,19 @@ Flags:
                        127.0.0.1:7332, which only this machine can reach).
                        Another address needs a token
   --auth HOW           how clients say who they are; several with commas between
-                       them: keys ("indus key add" makes one), none (default: by
-                       the tokens of --token-file and $INDUS_TOKEN; where there
-                       are none, it is the local user)
+                       them: keys ("indus key add" makes one), jwt (a token that
+                       an --issuer signed), introspect (one that an authorization
+                       server of the configuration is asked about), none
+                       (default: what "auth" in the configuration says, and the
+                       tokens of --token-file and $INDUS_TOKEN; where there is
+                       nothing of it, everyone is the local user)
+  --issuer URL         the authorization server whose tokens are good, exactly as
+                       it names itself; may be repeated
+  --audience NAME      what tokens of --issuer are for, where that is not the URL of
+                       the view; may be repeated
+  --public-url URL     the scheme and host by which clients reach it, such as
+                       https://mcp.example.com (default: as they write it in Host,
+                       which must be of this machine or an --allow-host)
   --token-file FILE    clients send one of these bearer tokens, one a line
                        ("openssl rand -hex 32" makes one); so does $INDUS_TOKEN.
                        A change of the file is followed
@@ -260,7 +270,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	logger := s.Logger()
-	front, err := f.newFront(c, tokens, logger)
+	front, err := f.newFront(c, tokens, s)
 	if err != nil {
 		return err
 	}
@@ -311,7 +321,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	g := gateway.New(alive, c.Servers(), options)
 	defer g.Close()
-	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, views: f.views, tap: recorder, local: local, hangup: hangup, leave: leave}
+	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, views: f.views, tap: recorder, local: local, front: front, hangup: hangup, leave: leave}
 	follow.begin(c, began)
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {
@@ -321,7 +331,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		defer log.alarm(g.Attached()).watch()()
 		follow.follow(background)
 	})()
-	err = clients.serve(ctx, g, front != nil, s)
+	err = clients.serve(ctx, g, front.byHand(c), s)
 	if errors.Is(err, context.DeadlineExceeded) {
 		if f.drain > 0 {
 			s.Reportf("calls in flight were given up after %v", f.drain)

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/authserver"
+	"github.com/indusagi/indus/internal/testkit/fixture"
+)
+
+// listedBy sends tools/list with a token, and returns status, challenge and body.
+func listedBy(t *testing.T, at, token string) (int, string, string) {
+	t.Helper()
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"} {
+		r.Header.Set(k, v)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, res.Header.Get("WWW-Authenticate"), string(text)
+}
+
+// TestServeKnowsSignedTokens: tokens of a real authorization server are good for the view that they were issued for, and clients
+// are told how to get one.
+func TestServeKnowsSignedTokens(t *testing.T) {
+	t.Parallel()
+	as, foreign := authserver.Start(t, nil), authserver.Start(t, nil)
+	serve := startServe(t, map[string]row{"one": {Command: fixture.Build(t)}, "two": {Command: fixture.Build(t)}},
+		"--addr", "127.0.0.1:0", "--issuer", as.Issuer, "--auth", "jwt,keys")
+	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
+	serve.hears(&serve.err, `one: ready`)
+	ann, machine := as.UserToken(t, "ann", at+"/one", "read"), as.ClientToken(t, at, "read")
+	for _, tt := range []struct {
+		view, token string
+		status      int
+	}{
+		{"/one", ann, 200}, {"", machine, 200}, {"", ann, 401}, {"/two", ann, 401}, {"/nowhere", ann, 401}, {"/one", machine, 401},
+		{"/one", foreign.UserToken(t, "ann", at+"/one", "read"), 401}, {"/one", ann[:len(ann)-2], 401},
+	} {
+		status, challenge, body := listedBy(t, at+tt.view, tt.token)
+		if status != tt.status {
+			t.Errorf("%s: %d %s", tt.view, status, body)
+		}
+		if want := `resource_metadata="` + strings.Replace(at, "/mcp", "/.well-known/oauth-protected-resource/mcp", 1) + tt.view + `"`; status == 401 &&
+			(!strings.Contains(challenge, want) || !strings.Contains(challenge, `error="invalid_token"`)) {
+			t.Errorf("%s: %s", tt.view, challenge)
+		}
+	}
+	if status, challenge, _ := listedBy(t, at, ""); status != 401 || strings.Contains(challenge, "error") {
+		t.Errorf("%d %s", status, challenge)
+	}
+}
+
+// TestServeAsksAboutTokens: a token that was revoked is refused within a minute, and one that is not active at once.
+func TestServeAsksAboutTokens(t *testing.T) {
+	t.Parallel()
+	as := authserver.Start(t, &authserver.Options{Opaque: true})
+	dir := t.TempDir()
+	config := filepath.Join(dir, "auth.json")
+	raw, err := json.Marshal(map[string]any{"servers": map[string]any{}, "auth": map[string]any{
+		"scopes": []string{"read"},
+		"introspection": map[string]any{
+			"issuer": as.Issuer, "endpoint": as.URL + "/token/introspection", "clientId": authserver.Machine().ID, "clientSecret": "${AS_SECRET}",
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := indusCommand(t, map[string]row{"one": {Command: fixture.Build(t)}}, "serve", "--addr", "127.0.0.1:0", "--mcp", config)
+	cmd.Env = append(cmd.Env, "AS_SECRET="+authserver.Machine().Secret)
+	serve := launch(t, cmd)
+	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
+	revoked := as.UserToken(t, "bob", at, "read")
+	as.Revoke(t, "bob")
+	for name, tt := range map[string]struct {
+		token  string
+		status int
+	}{
+		"good": {as.UserToken(t, "ann", at, "read"), 200}, "of another view": {as.UserToken(t, "ann", at+"/one", "read"), 401},
+		"without the scope": {as.UserToken(t, "ann", at, "write"), 403}, "revoked": {revoked, 401}, "made up": {"0123456789abcdef", 401},
+	} {
+		status, challenge, body := listedBy(t, at, tt.token)
+		if status != tt.status || status == 403 && !strings.Contains(challenge, `error="insufficient_scope", scope="read"`) {
+			t.Errorf("%s: %d %q %s", name, status, challenge, body)
+		}
+	}
+	as.Stop()
+	if status, _, body := listedBy(t, at, "another-that-nobody-knows"); status != 503 {
+		t.Errorf("with nobody to ask: %d %s", status, body)
+	}
+	serve.hears(&serve.err, `tokens cannot be checked`)
+	if said, _ := serve.err.soFar(); strings.Contains(said, authserver.Machine().Secret) {
+		t.Errorf("the secret is in %s", said)
+	}
+}

@@ -1,0 +1,179 @@
+package mcpconfig
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// Auth is how clients of indus serve say who they are, as a file has it in "auth".
+type Auth struct {
+	// Methods are the ways: "none", "keys", "jwt", "introspect". nil: those that the other fields are about.
+	Methods []string
+	// URL is the scheme and host by which clients reach it. "": as they write it in Host.
+	URL string
+	// Scopes are what a token must have; "{view}" stands for the view.
+	Scopes []string
+	// Issuers are the authorization servers whose signed tokens are good.
+	Issuers []AuthServer
+	// Introspection is the one that is asked about tokens. nil: none is.
+	Introspection *AuthServer
+	// File and Line are where it begins.
+	File string
+	Line int
+	// Broken: it cannot be read, and so nobody may be let in by it. A note says why.
+	Broken bool
+}
+
+// AuthServer is an authorization server.
+type AuthServer struct {
+	// Issuer is its identifier, exactly as its tokens have it.
+	Issuer string
+	// Keys is where its keys are. "": where its metadata say.
+	Keys string
+	// Audience are values of aud that are good for every view. nil: aud must be the URL of the view.
+	Audience []string
+	// Algorithms may sign. nil: the usual ones.
+	Algorithms []string
+	// Claim names the principal. "": sub.
+	Claim string
+	// Endpoint is where to ask about a token, as whom ClientID and ClientSecret say.
+	Endpoint, ClientID string
+	ClientSecret       interop.Secret
+}
+
+// Equal reports whether two say the same, wherever they are written.
+func (a *Auth) Equal(b *Auth) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	x, y := *a, *b
+	x.File, x.Line, y.File, y.Line = "", 0, "", 0
+	return reflect.DeepEqual(x, y)
+}
+
+// authMethods are the values of "methods".
+var authMethods = []string{"none", "keys", "jwt", "introspect"}
+
+// readAuth reads the member "auth". In it nothing is only noted: what cannot be read lets nobody in.
+func (f *configFile) readAuth(m *hujson.ObjectMember) {
+	if tree.Has(&m.Value, 'n') {
+		return
+	}
+	if !f.approved {
+		f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, `"auth" is not heeded: a project's file does not say who may connect`, "write it into a file of your own, or name this one with --mcp"))
+		return
+	}
+	r := &reading{configFile: f, about: "auth cannot be used: ", at: m.Name.StartOffset}
+	out := &Auth{File: f.path}
+	out.Line, _ = f.doc.Position(m.Name.StartOffset)
+	if v := &m.Value; r.expect('{', "an object", "auth", v) {
+		r.members("auth", v, []string{"methods", "publicUrl", "scopes", "issuers", "introspection"}, true, func(field string, v *hujson.Value) {
+			switch field {
+			case "methods":
+				out.Methods = r.strings(field, v)
+				for _, way := range out.Methods {
+					if !slices.Contains(authMethods, way) {
+						r.skip(v.StartOffset, "unknown method "+tree.Quote(way), choices(way, "there are none, keys, jwt and introspect", authMethods))
+					}
+				}
+			case "publicUrl":
+				out.URL = r.expand(r.filled(v, field), v.StartOffset, field)
+			case "scopes":
+				out.Scopes = r.strings(field, v)
+			case "issuers":
+				if r.expect('[', "a list of objects", field, v) {
+					for i, e := range tree.Elements(v) {
+						out.Issuers = append(out.Issuers, r.authServer(fmt.Sprintf("issuers[%d]", i), e, "jwksUri", "algorithms"))
+					}
+				}
+			case "introspection":
+				one := r.authServer(field, v, "endpoint", "clientId", "clientSecret")
+				out.Introspection = &one
+			}
+		})
+	}
+	if len(r.wants) > 0 {
+		r.skip(m.Name.StartOffset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
+	}
+	out.Broken = r.State == Skipped
+	f.auth = out
+}
+
+// authServer is one authorization server, with the fields that all have and some of its own.
+func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out AuthServer) {
+	if !r.expect('{', "an object", where, v) {
+		return out
+	}
+	r.members(where, v, append([]string{"issuer", "audience", "claim"}, own...), true, func(field string, v *hujson.Value) {
+		switch field {
+		case "audience":
+			out.Audience = r.strings(field, v)
+			return
+		case "algorithms":
+			out.Algorithms = r.strings(field, v)
+			return
+		}
+		text := r.expand(r.filled(v, field), v.StartOffset, field)
+		switch field {
+		case "issuer":
+			out.Issuer = text
+		case "claim":
+			out.Claim = text
+		case "jwksUri":
+			out.Keys = text
+		case "endpoint":
+			out.Endpoint = text
+		case "clientId":
+			out.ClientID = text
+		case "clientSecret":
+			out.ClientSecret = interop.NewSecret(text)
+		}
+	})
+	if out.Issuer == "" {
+		r.skip(v.StartOffset, where+" has no issuer", "write it as its tokens have it in iss")
+	}
+	return out
+}
+
+// strings is a list of texts that are not empty, or one.
+func (r *reading) strings(field string, v *hujson.Value) (out []string) {
+	if v.Value.Kind() == '"' {
+		return []string{r.expand(r.filled(v, field), v.StartOffset, field)}
+	}
+	if !r.expect('[', "a list of strings", field, v) {
+		return nil
+	}
+	for i, e := range tree.Elements(v) {
+		out = append(out, r.expand(r.filled(e, fmt.Sprintf("%s[%d]", field, i)), e.StartOffset, field))
+	}
+	return out
+}
+
+// resolveAuth is the one that counts: of the file that goes first for servers. nil: there is none.
+func resolveAuth(sources []*source) *Auth {
+	var of []*source
+	for _, s := range sources {
+		if s.auth != nil {
+			of = append(of, s)
+		}
+	}
+	if of == nil {
+		return nil
+	}
+	first := slices.MaxFunc(of, func(a, b *source) int { return a.group - b.group })
+	for _, s := range of {
+		if s != first {
+			s.notes = append(s.notes, Note{
+				File: s.path, Line: s.auth.Line, Column: 1, Hint: "remove one of the two",
+				Reason: fmt.Sprintf("auth: that at %s:%d takes precedence", first.path, first.auth.Line),
+			})
+		}
+	}
+	return first.auth
+}
