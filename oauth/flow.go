@@ -30,7 +30,7 @@ func (s *session) signIn(ctx context.Context, n need) (*grant, error) {
 	c := s.client
 	person := c.options.Grant == AuthorizationCode
 	limit := renewTime
-	if person && c.options.Interact != nil {
+	if person && (c.options.Interact != nil || n.show != nil) {
 		limit = signInTime
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -48,7 +48,7 @@ func (s *session) signIn(ctx context.Context, n need) (*grant, error) {
 		last = &grant{} // what another authorization server was asked says nothing here
 	}
 	ask := &signInFlow{session: s, web: w, Discovery: d, last: last, need: n}
-	if person && (c.options.Interact == nil || n.quiet) {
+	if person && (c.options.Interact == nil && n.show == nil || n.quiet) {
 		return nil, ask.person(ctx)
 	}
 	var failed []error
@@ -150,7 +150,11 @@ func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (*grant, erro
 	if err != nil {
 		return nil, err
 	}
-	back, err := a.client.options.Interact.Begin(ctx, known.Redirect)
+	interact := a.client.options.Interact
+	if a.need.show != nil {
+		interact = a.client.handing(a.need.show)
+	}
+	back, err := interact.Begin(ctx, known.Redirect)
 	if err != nil {
 		return nil, &StepError{StepAuthorization, "", err}
 	}

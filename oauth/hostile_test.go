@@ -233,6 +233,30 @@ func TestTokenStaysWithItsOrigin(t *testing.T) {
 	wants(t, rt, other.URL, "", "other")
 }
 
+// What a server says back of the token, where it refuses, nobody sees.
+func TestTokenThatIsSaidBack(t *testing.T) {
+	t.Parallel()
+	a := attack(t, map[string]http.HandlerFunc{"/echo": func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+		http.Error(w, "not with "+r.Header.Get("Authorization"), http.StatusForbidden)
+	}})
+	rt := newClient(t, oauth.Options{Interact: visitor()}).Transport(nil, a.URL+"/mcp", "")
+	wants(t, rt, a.URL+"/mcp", "", "")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL+"/echo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := rt.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || string(body) != "not with Bearer <secret>\n" || strings.Contains(res.Header.Get("X-Echo"), "the-token") {
+		t.Errorf("%s, %v, %v", body, res.Header, err)
+	}
+}
+
 // A server that wants something else than OAuth has its own answer heard; so has one whose request cannot be sent again.
 func TestAnswersThatAreNotOurs(t *testing.T) {
 	t.Parallel()
@@ -307,6 +331,40 @@ func TestResourceIsOnEveryRequest(t *testing.T) {
 	}
 	if len(authorize) > 0 || len(forms) > 0 {
 		t.Error("asked again")
+	}
+}
+
+// An address that is shown elsewhere is the same until it is used; then who waits is told.
+func TestSignInAddress(t *testing.T) {
+	t.Parallel()
+	a := attack(t, nil)
+	told := make(chan string, 1)
+	c := newClient(t, oauth.Options{SignedIn: func(resource, who string) { told <- resource + " " + who }})
+	first, err := c.SignInAddress(t.Context(), a.URL+"/mcp", "anna")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.SignInAddress(t.Context(), a.URL+"/mcp", "anna")
+	if again != first || err != nil {
+		t.Errorf("%s, %v; first %s", again, err, first)
+	}
+	rt := c.Transport(nil, a.URL+"/mcp", "anna")
+	if _, _, err := send(t, rt, a.URL+"/mcp", ""); !errors.As(err, new(*oauth.SignInError)) {
+		t.Error(err) // a request does not wait for it
+	}
+	if err := visitor().Open(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-told; got != a.URL+"/mcp anna" {
+		t.Error(got)
+	}
+	wants(t, rt, a.URL+"/mcp", "", "")
+	broken := attack(t, map[string]http.HandlerFunc{asmPath: says(`{"issuer":"https://bank.example"}`)})
+	if _, err := c.SignInAddress(t.Context(), broken.URL+"/mcp", ""); err == nil || !strings.Contains(err.Error(), "another issuer") {
+		t.Error(err)
+	}
+	if _, err := c.SignInAddress(t.Context(), a.URL+"/mcp", "carl"); err != nil {
+		t.Error(err) // Close ends it
 	}
 }
 

@@ -3,7 +3,6 @@ package oauth
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,6 +22,8 @@ const (
 // a key in a header.
 var errNoOAuth = errors.New("the server has no metadata of an authorization server")
 
+var errClosed = errors.New("the client is closed")
+
 // session is the tokens of one principal for one resource. At most one flow is under way, and
 // whoever needs its outcome waits for it.
 type session struct {
@@ -33,6 +34,7 @@ type session struct {
 
 	mu     sync.Mutex
 	flight *flight // nil: none
+	handed *handed // nil: none
 }
 
 // flight is one flow. err and got are set before done is closed.
@@ -54,6 +56,7 @@ type need struct {
 	anew    bool      // by a new sign-in, whatever there is
 	renewal bool      // not by a new sign-in; nil is then no error
 	quiet   bool      // asks nobody
+	show    func(address string)
 }
 
 // met reports whether a grant is what is needed.
@@ -118,7 +121,7 @@ func (s *session) obtain(ctx context.Context, n need) (*grant, error) {
 	for {
 		f, mine := s.join(ctx, n)
 		if f == nil {
-			return nil, http.ErrServerClosed
+			return nil, errClosed
 		}
 		select {
 		case <-f.done:

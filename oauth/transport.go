@@ -1,12 +1,15 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/indusagi/indus/internal/secret"
 )
 
 // Transport puts the principal's token on every request to the server at resource, over base (nil:
@@ -57,7 +60,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		n, again := a.need(res, g)
 		if !again || req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
-			return res, nil
+			return masked(res, g), nil
 		}
 		next, err := t.session.obtain(ctx, n)
 		if errors.Is(err, errNoOAuth) {
@@ -88,6 +91,25 @@ func authorized(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
 	}
 	r.Header["Authorization"] = []string{"Bearer " + g.access.Reveal()}
 	return &r
+}
+
+// maxRefusal is how much of a refusal is read, in bytes.
+const maxRefusal = 256 << 10
+
+// masked is an answer that refuses, without the token in it: what servers say of refusals is logged and
+// shown. Of its body it has the beginning.
+func masked(res *http.Response, g *grant) *http.Response {
+	if g == nil || res.StatusCode < http.StatusBadRequest {
+		return res
+	}
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal))
+	_ = res.Body.Close()
+	mask := secret.New(g.access.Reveal())
+	mask.Header(res.Header)
+	body = []byte(mask.Mask(string(body)))
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	res.Header.Del("Content-Length")
+	return res
 }
 
 func closeBody(req *http.Request) {
