@@ -32,6 +32,19 @@ func (f *Fleet) Apply(servers []Server) {
 	f.reconfigure(func() []Server { return wanted }, false)
 }
 
+// Retry connects servers that are down now, and not after their pause: those whose fault mended says
+// yes to, such as one that wanted a sign-in.
+func (f *Fleet) Retry(mended func(*Fault) bool) {
+	for _, m := range f.all() {
+		if fault := m.state.Load().connectFault; fault != nil && mended(fault) {
+			select {
+			case m.hurry <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
 // Restart closes every connection and opens it anew, with the configuration
 // that was applied last, and waits as [Fleet.Settle] does: ctx bounds that wait
 // alone. Calls in flight fail, but tools stay listed meanwhile, unless

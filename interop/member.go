@@ -40,6 +40,7 @@ type member struct {
 	// The supervisor's own, once it runs.
 	era     Era               // what the server spoke last, or may; "": not known
 	waitFor []<-chan struct{} // earlier members of this id, which may hold a port or a lock: closed before it begins
+	hurry   chan struct{}     // gets a value when another attempt is worth it now
 	beside  <-chan struct{}   // an earlier member that still has calls in flight: when it is closed, it is worth another attempt
 }
 
@@ -64,7 +65,7 @@ type state struct {
 // newMember makes a member that nobody supervises yet. It calls the fleet's options: no
 // lock may be held.
 func newMember(f *Fleet, server Server) *member {
-	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{})}
+	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), hurry: make(chan struct{}, 1)}
 	m.lanes.member = m
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	var known []toolbox.Wire

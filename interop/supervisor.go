@@ -213,6 +213,7 @@ func (m *member) sleep(d time.Duration) bool {
 	case <-t.C:
 	case <-m.beside:
 		m.beside = nil
+	case <-m.hurry:
 	case <-m.ctx.Done():
 	}
 	return m.ctx.Err() == nil

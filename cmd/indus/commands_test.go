@@ -58,6 +58,11 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"taken":     plain(3, "taken FILE PATTERN VAR          VAR is the group of what matches in a file", taken),
 		"edit":      plain(3, "edit FILE PATTERN TEXT          replace what matches", edit),
 		"model":     plain(2, "model VAR SCRIPT                start a scripted model, VAR is its URL and VAR.log what it was sent", startModel),
+		"guarded":   plain(1, "guarded VAR [-short|-no-registration]  start an MCP server that wants a sign-in, VAR is its URL", startGuarded),
+		"revoked":   plain(1, "revoked USER                    end every token of a user's", revoked),
+		"counted":   plain(2, "counted WHAT N                  check how often the authorization server did it", counted),
+		"typed":     plain(2, "typed NAME LINE...             write lines to its stdin, stdout is what was printed last", typed),
+		"unseen":    plain(0, "unseen                          check that no secret of a sign-in is anywhere", unseen),
 		"gone":      plain(0, "gone                            wait until no server of the script runs", gone),
 	}
 }
@@ -82,7 +87,7 @@ func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	var env []string
 	for _, name := range []string{
 		"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "WORK", "NODE", "EVERYTHING", "FILESYSTEM", "FIXTURE", "CONTROL", "MARK",
-		"HTTP", "SSE", "URL", "INDUS_TOKEN",
+		"HTTP", "SSE", "URL", "INDUS_TOKEN", "INDUS_KEYCHAIN",
 	} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}

@@ -17,5 +17,6 @@ func TestMain(m *testing.M) {
 			probe()
 			command.Main(tree)
 		},
+		"browser": browser,
 	})
 }

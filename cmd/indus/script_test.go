@@ -36,6 +36,7 @@ type scene struct {
 	t        testing.TB
 	control  *fixture.Control // the line to its fixtures
 	programs map[string]*program
+	guarded  *signInServer // nil until a script starts one
 }
 
 func setup(env *testscript.Env) error {
@@ -57,6 +58,8 @@ func setup(env *testscript.Env) error {
 		"CONTROL":         sc.control.Addr(),
 		"MARK":            newMark(),
 		"GORACE":          os.Getenv("GORACE"),
+		"INDUS_KEYCHAIN":  "off", // the machine's own is left alone
+		"BROWSER":         "browser",
 	} {
 		env.Setenv(name, value)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/schema"
@@ -24,8 +25,9 @@ func (c *Connection) Close() { c.CloseFunc() }
 // configuration keeps back of changed tools is kept back here as in indus serve, by the
 // same ledger.
 func Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams) (*Connection, error) {
+	tokens := signin.Open(s)
 	o := &interop.MountOptions{
-		FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}, Logger: s.Logger()},
+		FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}, Endpoint: tokens.Endpoint, Logger: s.Logger()},
 		Wait:         -1,
 		Budget:       -1,
 		Profile:      p,
@@ -34,6 +36,7 @@ func Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s
 	if GuardOf(servers) != "" {
 		log, err := openPins(ctx)
 		if err != nil {
+			tokens.Close()
 			return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
 		}
 		a := ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{Mount: o, Log: log, By: "indus mcp"})
@@ -41,6 +44,11 @@ func Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s
 	} else {
 		c.Mounted = interop.Mount(ctx, servers, o)
 		c.CloseFunc = c.Mounted.Close
+	}
+	closeServers := c.CloseFunc
+	c.CloseFunc = func() {
+		closeServers()
+		tokens.Close()
 	}
 	stop := WatchLive(c.Fleet, s)
 	err := c.Fleet.Settle(ctx)

@@ -24,6 +24,7 @@ Usage:
   indus mcp import [CLIENT]          take over those of another MCP client
   indus mcp export --to CLIENT       give them to another MCP client
   indus mcp approve [SERVER]...      let those of a project's file start
+  indus mcp login SERVER             sign in to one that wants it; logout SERVER
   indus mcp tools [SERVER]           what tools do they have?
   indus mcp tools --schema [TOOL]    what does a model see of them?
   indus mcp lint [SERVER]...         does every model provider take them?

@@ -10,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
@@ -146,18 +147,20 @@ type doctor struct {
 	all     bool // no server was named
 	probes  map[string]*probe
 	mounted *interop.Mounted
-	seen    []interop.Server  // those examined so far, for duplicates
+	seen    []interop.Server // those examined so far, for duplicates
+	tokens  *signin.Tokens
 	tools   map[string]string // by a tool's own name, the first server that has it
 	failed  error             // why the first server that is not well is not
 }
 
 // open starts all servers that may start. A server is waited for no longer than the default, whatever it is configured with.
 func (d *doctor) open() {
+	d.tokens = signin.Open(d.Streams)
 	d.probes, d.tools = map[string]*probe{}, map[string]string{}
 	var servers []interop.Server
 	for _, r := range d.rows {
 		if r.State == mcpconfig.Active {
-			d.probes[r.Server.ID] = newProbe(r)
+			d.probes[r.Server.ID] = newProbe(r, d.tokens)
 			o := r.Server
 			o.Timeouts.Connect, o.Timeouts.List = max(0, o.Timeouts.Connect), max(0, o.Timeouts.List)
 			servers = append(servers, o)
@@ -181,9 +184,7 @@ func (d *doctor) open() {
 
 func (d *doctor) close() {
 	d.mounted.Close()
-	for _, p := range d.probes {
-		p.close()
-	}
+	d.tokens.Close()
 }
 
 // examine looks at everything in order, waits for each server where it must, and prints each part as it comes if asked to.

@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/toolbox"
 )
 
 const (
@@ -27,7 +29,7 @@ type probe struct {
 	row     mcpconfig.Row
 	settled chan struct{}
 	once    sync.Once
-	web     *http.Transport // nil: a server that is a process
+	tokens  *signin.Tokens
 
 	mu   sync.Mutex
 	seen observed
@@ -63,21 +65,11 @@ type leg struct {
 	err    error
 }
 
-func newProbe(r mcpconfig.Row) *probe {
-	p := &probe{row: r, settled: make(chan struct{})}
-	if _, ok := r.Server.Transport.(interop.Stdio); !ok {
-		p.web = http.DefaultTransport.(*http.Transport).Clone()
-	}
-	return p
+func newProbe(r mcpconfig.Row, tokens *signin.Tokens) *probe {
+	return &probe{row: r, settled: make(chan struct{}), tokens: tokens}
 }
 
 func (p *probe) settle() { p.once.Do(func() { close(p.settled) }) }
-
-func (p *probe) close() {
-	if p.web != nil {
-		p.web.CloseIdleConnections()
-	}
-}
 
 func (p *probe) options() *interop.EndpointOptions {
 	o := &interop.EndpointOptions{
@@ -98,8 +90,8 @@ func (p *probe) options() *interop.EndpointOptions {
 			},
 		},
 	}
-	if p.web != nil {
-		o.HTTPClient = &http.Client{Transport: p}
+	o.RoundTripper = func(s interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+		return p.tokens.RoundTripper(s, who, watched{p, base})
 	}
 	return o
 }
@@ -137,8 +129,14 @@ func (p *probe) around(next interop.Peer) interop.Peer {
 	}
 }
 
+// watched is a connection whose requests a probe watches.
+type watched struct {
+	*probe
+	web http.RoundTripper
+}
+
 // RoundTrip sends a request and watches how it fares.
-func (p *probe) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	method := rpcMethod(r)
 	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
 		p.note(func(s *observed) { s.proxy = proxy.Host })

@@ -49,6 +49,9 @@ func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, 
 		if x.status.Fault != nil {
 			x.failed = x.status.Fault
 		}
+		for _, f := range d.tokens.Examine(ctx, row.Server, x.failed) {
+			x.signIn = append(x.signIn, step{Step: f.Step, OK: f.OK, Detail: f.Detail, Advice: f.Advice})
+		}
 		r.Steps = append(r.Steps, x.connected()...)
 		if x.failed == nil {
 			r.Steps = append(r.Steps, d.listed(x)...)
@@ -113,7 +116,8 @@ type examined struct {
 	command    *lookup // nil: it is no process
 	lastStderr string
 	status     interop.EndpointStatus
-	failed     error // nil: it is connected, and its tools are listed
+	signIn     []step // nil: nobody signs in, and nobody need
+	failed     error  // nil: it is connected, and its tools are listed
 }
 
 func newExamined(r mcpconfig.Row, o observed) *examined {
@@ -135,6 +139,9 @@ func (x *examined) connected() []step {
 		steps = x.process()
 	} else {
 		steps = x.network()
+	}
+	if isWell(steps) {
+		steps = append(steps, x.signIn...)
 	}
 	if x.failed == nil {
 		return append(steps, x.handshake())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
@@ -40,6 +41,7 @@ type follower struct {
 	tap     *tap
 	local   *builtins
 	front   *frontGuard
+	signIns *signin.Tokens
 	hangup  <-chan os.Signal // read anew at once
 	leave   func()           // the terminal is gone
 
@@ -48,6 +50,7 @@ type follower struct {
 	read   fileStates        // of the files, when they were read
 	next   fileStates        // at the last look, where that was different
 	moves  int               // looks since then, no two of which agreed
+	signed fileStates        // of the sign-ins, at the last look
 	broken bool              // what was read last cannot be served
 	notes  map[string]bool   // that were reported
 }
@@ -132,6 +135,7 @@ func hasTerminal(s show.Streams) bool {
 func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
 	w.served, w.files, w.notes = c, c.Watched, map[string]bool{}
 	w.read = statFiles(w.files).since(began)
+	w.signed = statFiles([]string{w.signIns.Path()}).since(began)
 	for _, n := range c.Notes {
 		w.notes[n.String()] = true
 	}
@@ -168,6 +172,10 @@ func (w *follower) follow(ctx context.Context) {
 // tick looks at the files, and reads them once they have changed and rest. It says
 // when to look again.
 func (w *follower) tick(ctx context.Context) time.Duration {
+	if path := []string{w.signIns.Path()}; !w.signed.same(statFiles(path), path) { // somebody has signed in or out
+		w.signed = statFiles(path)
+		w.gateway.Attached().Fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })
+	}
 	now := statFiles(w.files)
 	switch {
 	case now.same(w.read, w.files):

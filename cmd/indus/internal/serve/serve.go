@@ -14,6 +14,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
@@ -298,6 +299,8 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	defer recorder.close()
 	recorder.hide(c.Servers())
+	signIns := signin.Open(s)
+	defer signIns.Close()
 	wait, drain := f.listWait, f.drain
 	if wait == 0 {
 		wait = -1 // the option's zero is its default
@@ -308,7 +311,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	// The servers end when whoever is inside was answered, and not with ctx.
 	alive := context.WithoutCancel(ctx)
 	options := &gateway.Options{
-		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle}),
+		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
 		Host: host.Options{
 			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: wait, Authenticate: front.authenticate(),
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
@@ -321,7 +324,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	g := gateway.New(alive, c.Servers(), options)
 	defer g.Close()
-	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, views: f.views, tap: recorder, local: local, front: front, hangup: hangup, leave: leave}
+	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, views: f.views, tap: recorder, local: local, front: front, signIns: signIns, hangup: hangup, leave: leave}
 	follow.begin(c, began)
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {

@@ -3,11 +3,13 @@ package servers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/schema"
@@ -44,8 +46,9 @@ func newLs(s show.Streams) *cobra.Command {
 
 const lsHelp = `Connect every configured server, and say how each is: its phase, the era and the
 revision of MCP that it speaks, how many tools it has, how long it took to connect,
-which file it is in, and the command or URL; and where it did not connect, why,
-and what to try. A faulted server is an answer and no failure: ls exits 0.
+which file it is in, and the command or URL; of one that wants a sign-in until when
+it has one; and where it did not connect, why, and what to try. A faulted server is an
+answer and no failure: ls exits 0.
 
 Usage:
   indus mcp ls [FLAG]...
@@ -85,11 +88,13 @@ type serverRow struct {
 	Fault     string                `json:"fault,omitempty"`
 	Try       string                `json:"try,omitempty"`
 	Heard     *time.Time            `json:"heard,omitempty"` // with --offline
+	SignIn    *signin.Report        `json:"signIn,omitempty"`
 	Scope     mcpconfig.Scope       `json:"scope"`
 	File      string                `json:"file"`
 	Line      int                   `json:"line"`
 
-	took time.Duration
+	took   time.Duration
+	signed string // of the sign-in
 }
 
 func (f *lsFlags) ls(ctx context.Context, s show.Streams) error {
@@ -115,6 +120,8 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 	if err != nil {
 		return nil, err
 	}
+	tokens := signin.Open(s)
+	defer tokens.Close()
 	known := &command.Recalled{}
 	if f.offline {
 		if known, err = f.Recall(ctx, c.Servers()); err != nil {
@@ -141,6 +148,14 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 		row := serverRow{
 			Server: r.Server.ID, State: r.State, Transport: r.Kind, Target: r.Target, Scope: r.Scope, File: r.File, Line: r.Line,
 		}
+		if r.State == mcpconfig.Active {
+			signed, err := tokens.Status(ctx, r.Server, "")
+			if err != nil {
+				s.Reportf("%s: %v", r.Server.ID, err)
+			} else if row.SignIn = signin.ReportOf(signed); row.SignIn != nil {
+				row.signed = signin.Until(signed)
+			}
+		}
 		switch st := status[r.Server.ID]; {
 		case r.State == mcpconfig.Disabled: // somebody meant it
 		case r.State != mcpconfig.Active:
@@ -155,6 +170,9 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			row.took, row.Millis, row.Noise = st.Took, st.Took.Milliseconds(), st.Noise
 			if st.Fault != nil {
 				row.Kind, row.Fault, row.Try = st.Fault.Kind, st.Fault.Error(), st.Fault.Advice()
+				if st.Fault.NeedsSignIn() {
+					row.signed = "needed"
+				}
 			}
 		}
 		rows = append(rows, row)
@@ -164,10 +182,17 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 
 func (f *lsFlags) table(rows []serverRow) *show.Table {
 	t := &show.Table{Spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD"}}
+	signed := slices.ContainsFunc(rows, func(r serverRow) bool { return r.signed != "" })
+	add := func(signIn string, cells ...string) {
+		if signed { // before the last two
+			cells = slices.Insert(cells, len(cells)-2, signIn)
+		}
+		t.Add(cells...)
+	}
 	if f.offline {
-		t.Add("SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
+		add("SIGN-IN", "SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
 	} else {
-		t.Add("SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
+		add("SIGN-IN", "SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
 	}
 	for _, r := range rows {
 		phase, tools, when := string(r.State), "", ""
@@ -181,9 +206,9 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 			tools, when = fmt.Sprint(r.Tools), show.Duration(r.took)
 		}
 		if f.offline {
-			t.Add(r.Server, phase, tools, when, string(r.Scope), r.Target)
+			add(r.signed, r.Server, phase, tools, when, string(r.Scope), r.Target)
 		} else {
-			t.Add(r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope), r.Target)
+			add(r.signed, r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope), r.Target)
 		}
 	}
 	return t

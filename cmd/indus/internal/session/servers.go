@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
@@ -34,9 +35,9 @@ func (x *session) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.config, x.log = c, log
+	x.config, x.log, x.signIns = c, log, signin.Open(x.streams)
 	x.servers = ledger.Attach(ctx, ledger.Empty(), configured, &ledger.Options{
-		Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Logger: x.streams.Logger()}, Wait: -1},
+		Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: x.signIns.Endpoint, Logger: x.streams.Logger()}, Wait: -1},
 		Log:   log,
 		By:    fmt.Sprintf("indus session %s, process %d", x.id, os.Getpid()),
 	})

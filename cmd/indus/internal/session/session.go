@@ -7,6 +7,7 @@ import (
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
@@ -22,6 +23,7 @@ type session struct {
 	streams    show.Streams
 	config     *mcpconfig.Config  // all that is configured; nil with --no-tools
 	servers    *ledger.Attachment // nil with --no-tools
+	signIns    *signin.Tokens     // to servers; nil with --no-tools
 	log        ledger.Log         // of servers; nil: none is kept
 	local      *toolbox.Registry  // the built-in tools; nil with --no-tools
 	deck       *standard.Deck     // what they keep; nil with --no-tools
@@ -147,6 +149,9 @@ func (x *session) close() {
 	}
 	if x.servers != nil {
 		x.servers.Close()
+	}
+	if x.signIns != nil {
+		x.signIns.Close()
 	}
 	if x.transcript == nil {
 		return

@@ -1,0 +1,184 @@
+package servers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
+	"github.com/indusagi/indus/interop"
+	"github.com/spf13/cobra"
+)
+
+type loginFlags struct {
+	command.ConfigFlags
+	all, noBrowser bool
+	as             string
+}
+
+func newLogin(s show.Streams) *cobra.Command {
+	var f loginFlags
+	cmd := &cobra.Command{
+		Use: "login [SERVER]...", Aliases: []string{"auth"}, SuggestFor: []string{"signin", "sign-in", "oauth"},
+		Short: "Sign in to a server that wants it",
+		Long:  loginHelp,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(args); err != nil {
+				return err
+			}
+			return f.login(cmd.Context(), args, s)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "print the address, and read the one at which the browser ends")
+	return cmd
+}
+
+func (f *loginFlags) add(cmd *cobra.Command) {
+	f.ConfigFlags.Add(cmd)
+	cmd.ValidArgsFunction = f.CompleteServers(1 << 10)
+	cmd.Flags().BoolVar(&f.all, "all", false, "every server")
+	cmd.Flags().StringVar(&f.as, "as", "", "the principal whose sign-in it is")
+}
+
+func (f *loginFlags) check(args []string) error {
+	switch {
+	case f.all && len(args) > 0:
+		return command.Usagef("--all and %q exclude each other", args[0])
+	case !f.all && len(args) == 0:
+		return command.Usagef("name a server, or --all; indus mcp ls shows which want a sign-in")
+	}
+	return nil
+}
+
+const loginHelp = `Sign in to servers that want OAuth. The browser opens at the server's authorization
+server; when it has come back, every indus on this machine uses the sign-in, and
+renews it by itself where that is possible. An indus serve that runs takes it up
+at once.
+
+Usage:
+  indus mcp login SERVER... [FLAG]...
+  indus mcp login --all
+
+Flags:
+  --all          every server that wants a sign-in and has none
+  --no-browser   print the address, to be opened anywhere, and read from stdin the
+                 one at which that browser ends
+  --as PRINCIPAL sign this caller of indus serve in, for servers with
+                 "per": "principal" ("user:NAME" of a key's --principal; the log
+                 of indus serve names principals)` + command.ConfigFlagsHelp + `
+
+$BROWSER is the command that opens addresses, where it is set. Sign-ins are kept in
+oauth.json of the state directory, encrypted; the key is in the system's keychain,
+else in a file beside it. INDUS_STORE_KEY is the key where it is set, and
+INDUS_KEYCHAIN=off leaves the keychain alone.
+
+A session:
+  $ indus mcp login linear
+  indus: linear: sign in at mcp.linear.app, in the browser that has been opened; …
+  indus: linear: signed in at https://mcp.linear.app, for read write, renewed by itself
+
+` + command.ExitHelp
+
+// wanted are the servers that words name, or all to which one can sign in.
+func (f *loginFlags) wanted(ctx context.Context, args []string, s show.Streams) ([]interop.Server, error) {
+	servers, err := f.Choose(ctx, args, command.IsServer, s)
+	if err != nil {
+		return nil, err
+	}
+	if f.all {
+		return slices.DeleteFunc(servers, func(o interop.Server) bool { _, ok := signin.Address(o); return !ok }), nil
+	}
+	for _, o := range servers {
+		if _, ok := signin.Address(o); !ok {
+			return nil, command.Usagef("%s: %s", o.ID, noSignIn(o))
+		}
+	}
+	return servers, nil
+}
+
+func noSignIn(o interop.Server) string {
+	_, process := o.Transport.(interop.Stdio)
+	switch {
+	case process:
+		return "it is a command, which takes what it needs from its environment"
+	case o.Forward.Authorization:
+		return `it gets the callers' own tokens ("authorization": "forward")`
+	case o.OAuth.Off:
+		return `the configuration says "oauth": false`
+	}
+	return `the configuration has an Authorization for it in "headers"`
+}
+
+func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) error {
+	servers, err := f.wanted(ctx, args, s)
+	if err != nil {
+		return err
+	}
+	tokens := signin.Open(s)
+	defer tokens.Close()
+	how := &signin.Asking{Paste: f.noBrowser}
+	var failed error
+	for _, o := range servers {
+		if f.all {
+			skip, err := f.needless(ctx, tokens, o, s)
+			if err != nil {
+				s.Reportf("%s: %v", o.ID, err)
+				failed = cmp.Or(failed, command.Said(err))
+			}
+			if skip || err != nil {
+				continue
+			}
+		}
+		err := tokens.SignIn(ctx, o, f.as, how, s)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			err = f.report(ctx, tokens, o, s)
+		}
+		if err != nil {
+			err = &command.ExitError{Code: command.ExitForbidden, Err: errors.New(o.ID + ": " + o.Mask(err.Error())), Try: signin.Advice(err, o.ID)}
+			if len(servers) == 1 {
+				return err
+			}
+			s.Reportf("%v", err)
+			failed = cmp.Or(failed, command.Said(err))
+		}
+	}
+	return failed
+}
+
+// needless says of --all that there is nothing to do for a server.
+func (f *loginFlags) needless(ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams) (bool, error) {
+	st, err := tokens.Status(ctx, o, f.as)
+	switch {
+	case err != nil:
+		return false, err
+	case st.SignedIn:
+		s.Reportf("%s: %s", o.ID, signin.Describe(st))
+		return true, nil
+	}
+	wants, err := tokens.Wants(ctx, o)
+	if err == nil && !wants {
+		s.Reportf("%s: it wants no sign-in", o.ID)
+	}
+	return !wants, err
+}
+
+func (f *loginFlags) report(ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams) error {
+	st, err := tokens.Status(ctx, o, f.as)
+	if err != nil {
+		return err
+	}
+	who := ""
+	if f.as != "" {
+		who = " as " + f.as
+	}
+	s.Reportf("%s%s: %s", o.ID, who, signin.Describe(st))
+	return nil
+}

@@ -1,0 +1,116 @@
+package servers
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
+	"github.com/indusagi/indus/interop"
+	"github.com/spf13/cobra"
+)
+
+func newLogout(s show.Streams) *cobra.Command {
+	var f loginFlags
+	cmd := &cobra.Command{
+		Use: "logout [SERVER]...", SuggestFor: []string{"signout", "sign-out"},
+		Short: "Forget a sign-in",
+		Long:  logoutHelp,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(args); err != nil {
+				return err
+			}
+			if f.all && f.as != "" {
+				return command.Usagef("--all is every sign-in of every principal: leave --as away, or name servers")
+			}
+			return f.logout(cmd.Context(), args, s)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+const logoutHelp = `Forget sign-ins. The authorization server is told to end them where it can be told
+(RFC 7009); they are forgotten here in any case.
+
+Usage:
+  indus mcp logout SERVER... [FLAG]...
+  indus mcp logout --all
+
+Flags:
+  --all          every sign-in that is kept, of servers that are no longer
+                 configured and of every principal too
+  --as PRINCIPAL the sign-in of this caller of indus serve` + command.ConfigFlagsHelp + `
+
+A session:
+  $ indus mcp logout linear
+  indus: linear: signed out
+
+` + command.ExitHelp
+
+// kept is a sign-in to forget.
+type kept struct {
+	server           interop.Server
+	name             string
+	address, account string
+}
+
+func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) error {
+	tokens := signin.Open(s)
+	defer tokens.Close()
+	list, err := f.kept(ctx, tokens, args, s)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, k := range list {
+		had, err := tokens.SignOut(ctx, k.server, k.address, k.account)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && had:
+			s.Reportf("%s: forgotten here, but the authorization server was not told: %s", k.name, k.server.Mask(err.Error()))
+			failed = cmp.Or(failed, command.Said(err))
+		case err != nil:
+			return err
+		case had:
+			s.Reportf("%s: signed out", k.name)
+		default:
+			s.Reportf("%s: nobody is signed in", k.name)
+		}
+	}
+	if f.all && len(list) == 0 {
+		s.Reportf("no sign-in is kept")
+	}
+	return failed
+}
+
+func (f *loginFlags) kept(ctx context.Context, tokens *signin.Tokens, args []string, s show.Streams) (list []kept, err error) {
+	servers, err := f.wanted(ctx, args, s)
+	if err != nil {
+		return nil, err
+	}
+	if !f.all {
+		for _, o := range servers {
+			address, _ := signin.Address(o)
+			list = append(list, kept{o, o.ID, address, f.as})
+		}
+		return list, nil
+	}
+	all, err := tokens.All(ctx)
+	for _, one := range all {
+		k := kept{name: one.Resource, address: one.Resource, account: one.Principal}
+		for _, o := range servers {
+			if signin.IsAt(o, one.Resource) {
+				k.server, k.name = o, o.ID
+			}
+		}
+		if one.Principal != "" {
+			k.name += " as " + one.Principal
+		}
+		list = append(list, k)
+	}
+	return list, err
+}

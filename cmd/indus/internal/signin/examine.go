@@ -1,0 +1,132 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/oauth"
+)
+
+// Finding is one step of a sign-in, and how it fares.
+type Finding struct {
+	Step           string
+	OK             bool
+	Detail, Advice string
+}
+
+// advices are what to try where a step fails.
+var advices = map[oauth.Step]string{
+	oauth.StepResource:      `what the server says of its sign-in cannot be used: whoever runs it must mend that; or get a token, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`,
+	oauth.StepServer:        "the authorization server cannot be used: can it be reached from here, and is it one for MCP (metadata, PKCE)?",
+	oauth.StepRegistration:  `register indus there by hand, with the redirect address http://127.0.0.1:PORT/callback, and write "oauth": {"clientId": "…", "redirectPort": PORT}`,
+	oauth.StepAuthorization: "sign in again, and see what the browser says: indus mcp login SERVER",
+	oauth.StepToken:         `the authorization server refuses what it is shown: check "clientId" and "clientSecret", or sign in again: indus mcp login SERVER`,
+}
+
+// Advice is what to try after an error of a sign-in; "" where it is none.
+func Advice(err error, server string) string {
+	step, ok := errors.AsType[*oauth.StepError](err)
+	if !ok {
+		return ""
+	}
+	return strings.ReplaceAll(advices[step.Step], "SERVER", server)
+}
+
+// Examine says how far a server's sign-in comes, of which failed is why it cannot be used; nil: it can.
+func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []Finding {
+	address, ok := Address(s)
+	if !ok {
+		return nil
+	}
+	status, err := t.Status(ctx, s, "")
+	if err != nil {
+		return []Finding{{"sign-in", false, err.Error(), "mend the file of the sign-ins, or move it away and sign in again"}}
+	}
+	needed, needs := errors.AsType[*oauth.SignInError](failed)
+	step, stuck := errors.AsType[*oauth.StepError](failed)
+	switch {
+	case failed == nil && !status.SignedIn:
+		return nil
+	case failed == nil:
+		return []Finding{{"sign-in", true, Describe(status), ""}}
+	case stuck:
+		return []Finding{{string(step.Step), false, step.Error(), Advice(failed, s.ID)}}
+	case !needs:
+		return nil
+	}
+	found := t.discovered(ctx, s, address)
+	if len(found) > 0 && !found[len(found)-1].OK {
+		return found
+	}
+	return append(found, Finding{string(oauth.StepAuthorization), false, needed.Error(), "sign in: indus mcp login " + s.ID})
+}
+
+// discovered is the steps that need no person.
+func (t *Tokens) discovered(ctx context.Context, s interop.Server, address string) (out []Finding) {
+	c, err := t.client(s)
+	if err != nil {
+		return []Finding{{"sign-in", false, err.Error(), `mend "oauth" in the entry`}}
+	}
+	d, err := c.Discover(ctx, address)
+	if d != nil {
+		detail := "authorization servers: " + strings.Join(d.Servers, ", ")
+		if d.Legacy {
+			detail = "the server has none, as before 2025-06-18: its own origin is taken for the authorization server"
+		}
+		out = append(out, Finding{string(oauth.StepResource), true, detail, ""})
+	}
+	if step, ok := errors.AsType[*oauth.StepError](err); ok {
+		return append(out, Finding{string(step.Step), false, err.Error(), Advice(err, s.ID)})
+	}
+	if err != nil {
+		return append(out, Finding{"sign-in", false, err.Error(), ""})
+	}
+	return append(out, Finding{string(oauth.StepServer), true, d.Issuer, ""})
+}
+
+// Describe is a sign-in in a few words.
+func Describe(st oauth.Status) string {
+	parts := []string{"signed in at " + st.Issuer}
+	if len(st.Scopes) > 0 {
+		parts = append(parts, "for "+strings.Join(st.Scopes, " "))
+	}
+	return strings.Join(append(parts, Until(st)), ", ")
+}
+
+// Until is how long a sign-in is good.
+func Until(st oauth.Status) string {
+	switch {
+	case !st.SignedIn:
+		return "no longer good"
+	case st.Renews:
+		return "renewed by itself"
+	case st.Expiry.IsZero():
+		return "until it is refused"
+	}
+	return "until " + st.Expiry.Local().Format(timeFormat)
+}
+
+const timeFormat = "2006-01-02 15:04"
+
+// Report is one sign-in, as --json prints it.
+type Report struct {
+	Issuer string     `json:"issuer"`
+	Scopes []string   `json:"scopes,omitempty"`
+	Until  *time.Time `json:"until,omitempty"` // of the token that is there; absent where that is not known
+	Renews bool       `json:"renews"`          // by itself, when that has expired
+}
+
+// ReportOf is nil where nobody is signed in.
+func ReportOf(st oauth.Status) *Report {
+	if !st.SignedIn {
+		return nil
+	}
+	r := &Report{Issuer: st.Issuer, Scopes: st.Scopes, Renews: st.Renews}
+	if !st.Expiry.IsZero() {
+		r.Until = &st.Expiry
+	}
+	return r
+}

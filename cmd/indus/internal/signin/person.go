@@ -1,0 +1,117 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/oauth"
+)
+
+// Asking is how a person signs in.
+type Asking struct {
+	// Paste prints the address, and reads the one back at which the browser ends. false: the browser of this machine.
+	Paste bool
+	lines <-chan string
+}
+
+// SignIn has a person sign in for a principal, or the client where the server is configured so.
+func (t *Tokens) SignIn(ctx context.Context, s interop.Server, who string, how *Asking, out show.Streams) error {
+	address, ok := Address(s)
+	if !ok {
+		return errors.New("it has no sign-in")
+	}
+	if t.store == nil {
+		return errors.New("there is no home directory to keep the sign-in in; set HOME or XDG_STATE_HOME")
+	}
+	c, err := t.newClient(s, how.interaction(s, out))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.SignIn(ctx, address, who)
+}
+
+func (a *Asking) interaction(s interop.Server, out show.Streams) oauth.Interaction {
+	if a.Paste {
+		p := &oauth.Paste{
+			Show: func(authorize string) error {
+				out.Reportf("%s: open this address in a browser, on any machine:", s.ID)
+				fmt.Fprintf(out.Err, "\n  %s\n\n", show.Clean(authorize))
+				out.Reportf("it ends at an address of this machine, which it may not be able to show: paste that address here")
+				return nil
+			},
+			Read: func(ctx context.Context) (string, error) { return a.line(ctx, out) },
+		}
+		if s.OAuth.RedirectPort != 0 {
+			p.Redirect = fmt.Sprintf("http://127.0.0.1:%d/callback", s.OAuth.RedirectPort)
+		}
+		return p
+	}
+	return &oauth.Loopback{Port: s.OAuth.RedirectPort, Open: func(_ context.Context, authorize string) error {
+		host := "the authorization server"
+		if u, err := url.Parse(authorize); err == nil {
+			host = u.Host
+		}
+		if err := openBrowser(authorize); err != nil {
+			out.Reportf("%s: no browser can be opened here (%v); open this address on this machine, or end this and use --no-browser:", s.ID, err)
+		} else {
+			out.Reportf("%s: sign in at %s, in the browser that has been opened; if none comes up, open this address:", s.ID, host)
+		}
+		fmt.Fprintf(out.Err, "\n  %s\n\n", show.Clean(authorize))
+		return nil
+	}}
+}
+
+// line is the next that is typed.
+func (a *Asking) line(ctx context.Context, out show.Streams) (string, error) {
+	if a.lines == nil {
+		a.lines = out.Lines()
+	}
+	select {
+	case line, ok := <-a.lines:
+		if !ok {
+			return "", errors.New("stdin has ended, and the address was not pasted")
+		}
+		return line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// openBrowser starts what shows addresses: $BROWSER, in which %s is the address, else that of the system.
+func openBrowser(address string) error {
+	command := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open"}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
+	}
+	if own, _, _ := strings.Cut(os.Getenv("BROWSER"), string(os.PathListSeparator)); strings.TrimSpace(own) != "" {
+		command = strings.Fields(own)
+	} else if runtime.GOOS == "linux" && os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+		return errors.New("there is no display")
+	}
+	placed := false
+	for i, word := range command {
+		if strings.Contains(word, "%s") {
+			command[i], placed = strings.ReplaceAll(word, "%s", address), true
+		}
+	}
+	if !placed {
+		command = append(command, address)
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release() // it may last as long as the browser
+}

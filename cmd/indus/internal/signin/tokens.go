@@ -1,0 +1,176 @@
+// Package signin signs in to servers for the commands: it has the one store of tokens, and puts them on
+// the requests of every command that connects a server.
+package signin
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/oauth"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// keyVariable has the key of the store, where it is to be neither in the keychain nor in a file.
+	keyVariable = "INDUS_STORE_KEY"
+	// keychainVariable is "off" where the system's keychain is to be left alone.
+	keychainVariable = "INDUS_KEYCHAIN"
+	storeName        = "oauth.json"
+)
+
+// Tokens signs requests. The zero value is not ready: see [Open].
+type Tokens struct {
+	store  *oauth.FileStore // nil: there is no place for one
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	clients []*serverClient
+}
+
+// serverClient is the client of one server as it is configured.
+type serverClient struct {
+	server interop.Server
+	*oauth.Client
+}
+
+// Open has the store of this user. Nothing is read before it is needed.
+func Open(s show.Streams) *Tokens {
+	t := &Tokens{logger: s.Logger()}
+	if dir := mcpconfig.StateDir(nil); dir != "" {
+		t.store = oauth.NewFileStore(filepath.Join(dir, storeName), &oauth.FileStoreOptions{
+			Key: os.Getenv(keyVariable), NoKeychain: strings.EqualFold(os.Getenv(keychainVariable), "off"),
+		})
+	}
+	return t
+}
+
+// Path is the store's; "" where there is none.
+func (t *Tokens) Path() string {
+	if t.store == nil {
+		return ""
+	}
+	return t.store.Path()
+}
+
+// Close ends what is under way.
+func (t *Tokens) Close() {
+	t.mu.Lock()
+	clients := t.clients
+	t.clients = nil
+	t.mu.Unlock()
+	for _, c := range clients {
+		c.Close()
+	}
+}
+
+// Endpoint is how a fleet connects a server.
+func (t *Tokens) Endpoint(interop.Server) *interop.EndpointOptions {
+	return &interop.EndpointOptions{RoundTripper: t.RoundTripper}
+}
+
+// RoundTripper puts the tokens of who on what is sent to a server, where there are any.
+func (t *Tokens) RoundTripper(s interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+	address, ok := Address(s)
+	if !ok {
+		return base
+	}
+	c, err := t.client(s)
+	if err != nil {
+		return failing{err}
+	}
+	return c.Transport(base, address, string(who))
+}
+
+// failing is a server whose sign-in is configured in a way that cannot be used.
+type failing struct{ err error }
+
+// RoundTrip fails.
+func (f failing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+	return nil, f.err
+}
+
+// Address is where a server is to which one can sign in. One that is no URL, that says itself that nobody does,
+// or that is called with an Authorization of its own is none.
+func Address(s interop.Server) (string, bool) {
+	var address string
+	var headers []interop.Pair
+	switch t := s.Transport.(type) {
+	case interop.HTTP:
+		address, headers = t.URL, t.Headers
+	case interop.SSE:
+		address, headers = t.URL, t.Headers
+	}
+	for _, h := range headers {
+		if strings.EqualFold(h.Name, "Authorization") {
+			return "", false
+		}
+	}
+	return address, address != "" && !s.OAuth.Off && !s.Forward.Authorization
+}
+
+// client is the one of a server as it is configured now.
+func (t *Tokens) client(s interop.Server) (*oauth.Client, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.clients {
+		if c.server.ID == s.ID && c.server.OAuth.Equal(s.OAuth) && c.server.TLS == s.TLS {
+			return c.Client, nil
+		}
+	}
+	c, err := t.newClient(s, nil)
+	if err != nil {
+		return nil, err
+	}
+	t.clients = append(t.clients, &serverClient{interop.Server{ID: s.ID, OAuth: s.OAuth, TLS: s.TLS}, c})
+	return c, nil
+}
+
+// newClient is a client that asks by ask; nil: nobody.
+func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Client, error) {
+	o := &oauth.Options{
+		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer, ClientSecret: s.OAuth.ClientSecret,
+		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger,
+	}
+	if t.store != nil {
+		o.Store = t.store
+	}
+	if s.TLS.CA != "" {
+		roots, err := x509.SystemCertPool()
+		if err != nil {
+			roots = x509.NewCertPool()
+		}
+		pem, err := os.ReadFile(s.TLS.CA)
+		if err != nil {
+			return nil, err
+		}
+		roots.AppendCertsFromPEM(pem) // the authority of a company signs its authorization server as well
+		o.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	return oauth.New(o)
+}
+
+// Status is what is known of a sign-in, without asking anybody. The zero status is none.
+func (t *Tokens) Status(ctx context.Context, s interop.Server, who string) (oauth.Status, error) {
+	address, ok := Address(s)
+	if !ok || t.store == nil {
+		return oauth.Status{}, nil
+	}
+	c, err := t.client(s)
+	if err != nil {
+		return oauth.Status{}, err
+	}
+	return c.Status(ctx, address, who)
+}

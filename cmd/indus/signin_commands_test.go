@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/testkit/authserver"
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// signInServer is an MCP server that wants the tokens of an authorization server, and all secrets that go
+// between that and its clients.
+type signInServer struct {
+	as  *authserver.Server
+	url string // of the MCP server
+
+	mu      sync.Mutex
+	secrets []string
+}
+
+// newGuarded starts both. What is asked of the authorization server goes through a proxy, which writes the secrets down.
+func newGuarded(t testing.TB, o authserver.Options) *signInServer {
+	g := &signInServer{}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			to, _ := url.Parse(g.as.URL)
+			r.SetURL(to)
+			r.Out.Host = r.In.Host
+			if r.In.Method == http.MethodPost {
+				body, _ := io.ReadAll(r.Out.Body)
+				r.Out.Body = io.NopCloser(bytes.NewReader(body))
+				form, _ := url.ParseQuery(string(body))
+				g.note(form.Get, "code", "code_verifier", "refresh_token", "client_secret", "token")
+			}
+		},
+		ModifyResponse: func(r *http.Response) error {
+			if to, err := r.Location(); err == nil {
+				g.note(to.Query().Get, "code")
+			}
+			if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+				return nil
+			}
+			body, err := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			var said map[string]any
+			_ = json.Unmarshal(body, &said)
+			g.note(func(name string) string { text, _ := said[name].(string); return text },
+				"access_token", "refresh_token", "id_token", "client_secret", "registration_access_token")
+			return err
+		},
+	}
+	front := httptest.NewServer(proxy)
+	t.Cleanup(front.Close)
+	o.Issuer = front.URL
+	g.as = authserver.Start(t, &o)
+	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "whoami"}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.Extra.TokenInfo.UserID}}}, nil, nil
+	})
+	mux := http.NewServeMux()
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	g.url = web.URL + "/mcp"
+	metadata := web.URL + "/.well-known/oauth-protected-resource/mcp"
+	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"resource": g.url, "authorization_servers": []string{front.URL}, "scopes_supported": []string{"read"}})
+	})
+	check := auth.RequireBearerToken(g.verify, &auth.RequireBearerTokenOptions{ResourceMetadataURL: metadata})
+	mux.Handle("/mcp", check(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)))
+	return g
+}
+
+func (g *signInServer) note(get func(string) string, names ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, name := range names {
+		if secret := get(name); len(secret) > 8 && !slices.Contains(g.secrets, secret) {
+			g.secrets = append(g.secrets, secret)
+		}
+	}
+}
+
+func (g *signInServer) known() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.secrets)
+}
+
+// verify asks the authorization server (RFC 7662).
+func (g *signInServer) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+	form := url.Values{"token": {token}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.as.URL+"/token/introspection", strings.NewReader(form))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.SetBasicAuth(authserver.Machine().ID, authserver.Machine().Secret)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	var c struct {
+		Active   bool `json:"active"`
+		Sub, Aud string
+		Exp      int64
+	}
+	if err := json.NewDecoder(res.Body).Decode(&c); err != nil {
+		return nil, err
+	}
+	if !c.Active || c.Aud != g.url {
+		return nil, auth.ErrInvalidToken
+	}
+	return &auth.TokenInfo{UserID: c.Sub, Expiration: time.Unix(c.Exp, 0)}, nil
+}
+
+// browser is the program that $BROWSER names in scripts: a person who signs in as $BROWSER_USER, or refuses.
+func browser() {
+	b := authserver.Browser{User: os.Getenv("BROWSER_USER"), Refuse: os.Getenv("BROWSER_USER") == "nobody"}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if len(os.Args) > 2 { // browser --visit URL: where it ends
+		back, err := b.Visit(ctx, os.Args[2])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println(back)
+		return
+	}
+	if err := b.Open(ctx, os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// startGuarded is the script's "guarded VAR": VAR is the URL of an MCP server that wants a sign-in.
+func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
+	o := authserver.Options{Opaque: true}
+	for _, flag := range args[1:] {
+		switch flag {
+		case "-short":
+			o.TTL = 1
+		case "-no-registration":
+			o.NoRegistration = true
+		}
+	}
+	sc.guarded = newGuarded(sc.t, o)
+	ts.Setenv(args[0], sc.guarded.url)
+}
+
+// revoked is the script's "revoked USER": every token of a user's ends.
+func revoked(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as.Revoke(sc.t, args[0]) }
+
+// counted is the script's "counted WHAT N": how often the authorization server did it.
+func counted(ts *testscript.TestScript, sc *scene, args []string) {
+	if got := fmt.Sprint(sc.guarded.as.Counts(sc.t)[args[0]]); got != args[1] {
+		ts.Fatalf("%s: %s, want %s (%v)", args[0], got, args[1], sc.guarded.as.Counts(sc.t))
+	}
+}
+
+// unseen is the script's "unseen": no secret is in the last output, in what programs said, or in any file.
+func unseen(ts *testscript.TestScript, sc *scene, _ []string) {
+	secrets := sc.guarded.known()
+	if len(secrets) == 0 {
+		ts.Fatalf("there is no secret to look for")
+	}
+	check := func(where, text string) {
+		for _, secret := range secrets {
+			if strings.Contains(text, secret) || shown(text, secret) != "" {
+				ts.Fatalf("%s shows a secret: %.200s", where, text)
+			}
+		}
+	}
+	check("stdout", ts.ReadFile("stdout"))
+	check("stderr", ts.ReadFile("stderr"))
+	for name, p := range sc.programs {
+		check(name, p.out.String()+p.err.String())
+	}
+	ts.Check(filepath.WalkDir(ts.MkAbs("."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || d.Name() == "browser.out" {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // it was a temporary one
+			}
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err == nil {
+			check(path, string(text))
+		}
+		return nil
+	}))
+}
+
+// typed is the script's "typed NAME LINE...": lines for a program's stdin; "stdout" is what was printed last.
+func typed(ts *testscript.TestScript, sc *scene, args []string) {
+	for _, line := range args[1:] {
+		if line == "stdout" {
+			line = strings.TrimSpace(ts.ReadFile("stdout"))
+		}
+		sc.program(ts, args[0]).send(line)
+	}
+}
