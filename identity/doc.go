@@ -7,6 +7,8 @@
 //	http.Handle("/", guard.Handler(mux))                                        // any handler
 //	h := host.New(tools, &host.Options{Authenticate: guard.Principal})          // MCP
 //
+// Guard.Principal is for host.Options.Authenticate; [FromContext] has the whole identity behind a handler of [Guard.Handler].
+//
 // # Tokens
 //
 // A token comes in the Authorization header (RFC 6750, section 2.1), never in a URL. [Keys] are API keys of a file, [JWT] is tokens that

@@ -37,7 +37,7 @@ type Options struct {
 
 // Resource is what a request is for.
 type Resource struct {
-	// Path is that of its URL, escaped.
+	// Path is that of its URL, escaped. "": it is none, and has no metadata.
 	Path string
 	// Name is what [Identity].Views has. "" is everything, which only an identity without Views may use.
 	Name string

@@ -49,8 +49,8 @@ func (g *Guard) describe(w http.ResponseWriter, r *http.Request, path string) {
 	asked.URL.Path, asked.URL.RawPath = path, ""
 	to := g.opts.Resource(asked)
 	at := g.address(r, to)
-	if at == "" {
-		http.Error(w, "this name is none of the server's own", http.StatusNotFound)
+	if at == "" || to.Path == "" {
+		http.NotFound(w, r)
 		return
 	}
 	body, err := json.Marshal(metadata{

@@ -77,35 +77,49 @@ func TestServeAsksAboutTokens(t *testing.T) {
 	as := authserver.Start(t, &authserver.Options{Opaque: true})
 	dir := t.TempDir()
 	config := filepath.Join(dir, "auth.json")
-	raw, err := json.Marshal(map[string]any{"servers": map[string]any{}, "auth": map[string]any{
-		"scopes": []string{"read"},
-		"introspection": map[string]any{
-			"issuer": as.Issuer, "endpoint": as.URL + "/token/introspection", "clientId": authserver.Machine().ID, "clientSecret": "${AS_SECRET}",
-		},
-	}})
-	if err != nil {
-		t.Fatal(err)
+	write := func(scopes any) {
+		raw, err := json.Marshal(map[string]any{"servers": map[string]any{}, "auth": map[string]any{
+			"scopes": scopes,
+			"introspection": map[string]any{
+				"issuer": as.Issuer, "endpoint": as.URL + "/token/introspection", "clientId": authserver.Machine().ID, "clientSecret": "${AS_SECRET}",
+			},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(config, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.WriteFile(config, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write([]string{"read"})
 	cmd := indusCommand(t, map[string]row{"one": {Command: fixture.Build(t)}}, "serve", "--addr", "127.0.0.1:0", "--mcp", config)
 	cmd.Env = append(cmd.Env, "AS_SECRET="+authserver.Machine().Secret)
 	serve := launch(t, cmd)
 	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
 	revoked := as.UserToken(t, "bob", at, "read")
 	as.Revoke(t, "bob")
+	ann := as.UserToken(t, "ann", at, "read")
 	for name, tt := range map[string]struct {
 		token  string
 		status int
 	}{
-		"good": {as.UserToken(t, "ann", at, "read"), 200}, "of another view": {as.UserToken(t, "ann", at+"/one", "read"), 401},
+		"good": {ann, 200}, "of another view": {as.UserToken(t, "ann", at+"/one", "read"), 401},
 		"without the scope": {as.UserToken(t, "ann", at, "write"), 403}, "revoked": {revoked, 401}, "made up": {"0123456789abcdef", 401},
 	} {
 		status, challenge, body := listedBy(t, at, tt.token)
 		if status != tt.status || status == 403 && !strings.Contains(challenge, `error="insufficient_scope", scope="read"`) {
 			t.Errorf("%s: %d %q %s", name, status, challenge, body)
 		}
+	}
+	write(7) // which changes nothing
+	serve.hears(&serve.err, `"auth" cannot be used.*; who is let in stays as it was\n`)
+	if status, _, body := listedBy(t, at, ann); status != 200 {
+		t.Errorf("by a broken configuration: %d %s", status, body)
+	}
+	write([]string{"write"})
+	serve.hears(&serve.err, `who is let in is as "auth" in the configuration has it now\n`)
+	if status, _, body := listedBy(t, at, ann); status != 403 {
+		t.Errorf("by the next configuration: %d %s", status, body)
 	}
 	as.Stop()
 	if status, _, body := listedBy(t, at, "another-that-nobody-knows"); status != 503 {

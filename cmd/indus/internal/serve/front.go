@@ -168,6 +168,17 @@ func (f *frontGuard) trouble(err error) {
 	f.s.Reportf("tokens can be checked again")
 }
 
+// hosts are the names by which clients may reach it. Behind a proxy on this machine that of the public URL is one of them;
+// beyond loopback any is, unless the flags have some.
+func (f *frontGuard) hosts(c *mcpconfig.Config, loopback bool) []string {
+	hosts := f.flags.hosts
+	a, err := f.flags.asked(c)
+	if u, wrong := url.Parse(a.URL); err == nil && wrong == nil && u.Host != "" && (loopback || len(hosts) > 0) {
+		hosts = append(slices.Clone(hosts), u.Host)
+	}
+	return hosts
+}
+
 // byHand reports whether clients have to be given a token: they do not get one themselves.
 func (f *frontGuard) byHand(c *mcpconfig.Config) bool {
 	if f == nil {

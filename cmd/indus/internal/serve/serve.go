@@ -319,6 +319,9 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: drain,
 		WellKnown: front.wellKnown(),
 	}
+	if front != nil {
+		options.Host.AllowedHosts = front.hosts(c, clients.addr == "")
+	}
 	if recorder != nil {
 		options.Tap = recorder.show
 	}

@@ -1,0 +1,172 @@
+package identity_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/indusagi/indus/identity"
+)
+
+// introspector answers about tokens as a test wants.
+type introspector struct {
+	mu     sync.Mutex
+	answer string
+	wait   time.Duration
+	asked  int
+	wrong  []string
+}
+
+func (i *introspector) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, _ := io.ReadAll(r.Body)
+	i.mu.Lock()
+	i.asked++
+	id, secret, _ := r.BasicAuth()
+	if id != "indus" || secret != "s%3Acret" || r.Method != "POST" || r.URL.RawQuery != "" || !strings.Contains(string(body), "token=") {
+		i.wrong = append(i.wrong, fmt.Sprint(r.Method, r.URL, id))
+	}
+	answer, wait := i.answer, i.wait
+	i.mu.Unlock()
+	select {
+	case <-time.After(wait):
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	w := httptest.NewRecorder()
+	if status := 0; strings.HasPrefix(answer, "HTTP ") {
+		_, _ = fmt.Sscanf(answer, "HTTP %d", &status)
+		w.Header().Set("Location", "https://evil.example/")
+		w.WriteHeader(status)
+	}
+	_, _ = io.WriteString(w, answer)
+	return w.Result(), nil
+}
+
+func (i *introspector) says(answer string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.answer = answer
+}
+
+func (i *introspector) times() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.asked
+}
+
+func newIntrospection(t *testing.T, i *introspector) *identity.Introspection {
+	t.Helper()
+	v, err := identity.NewIntrospection(identity.IntrospectionOptions{
+		Issuer: issuer, Endpoint: "https://as.example/introspect", ClientID: "indus", ClientSecret: func() string { return "s:cret" }, Client: &http.Client{Transport: i},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// activeUntil is the answer about ann's token.
+func activeUntil(exp time.Time) string {
+	return fmt.Sprintf(`{"active":true,"iss":%q,"sub":"ann","aud":"https://mcp.example/mcp","scope":"mcp","exp":%d}`, issuer, exp.Unix())
+}
+
+func TestIntrospection(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		answer string
+		want   string // of the principal, or of the error
+	}{
+		"good":           {activeUntil(time.Now().Add(time.Hour)), issuer + "#ann"},
+		"no exp":         {`{"active":true,"sub":"ann"}`, issuer + "#ann"},
+		"inactive":       {`{"active":false}`, "not active"},
+		"active a text":  {`{"active":"true","sub":"ann"}`, "not active"},
+		"expired":        {activeUntil(time.Now().Add(-time.Second)), "expired"},
+		"exp a text":     {`{"active":true,"sub":"ann","exp":"never"}`, "expired"},
+		"another issuer": {`{"active":true,"sub":"ann","iss":"https://evil.example"}`, "issued by"},
+		"nobody":         {`{"active":true}`, "no sub"},
+		"null":           {`null`, "not active"},
+		"no JSON":        {`<html>`, "invalid character"},
+		"too much":       {`{"active":true,"sub":"` + strings.Repeat("x", 2<<20) + `"}`, "larger than"},
+		"500":            {"HTTP 500", "500"},
+		"a redirect":     {"HTTP 307", "307"},
+	} {
+		i := &introspector{answer: tt.answer}
+		id, err := newIntrospection(t, i).Verify(t.Context(), "opaque-token-of-ann")
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = string(id.Principal)
+		}
+		if !strings.Contains(got, tt.want) || strings.Contains(got, "opaque-token") || len(i.wrong) > 0 || i.times() != 1 {
+			t.Errorf("%s: %.300s %v", name, got, i.wrong)
+		}
+	}
+}
+
+// An answer counts for a minute, and no longer than the token does; who waits for one asks with the others.
+func TestIntrospectionIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := &introspector{answer: activeUntil(time.Now().Add(100 * time.Second)), wait: time.Second}
+		v := newIntrospection(t, i)
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				if _, err := v.Verify(t.Context(), "ann"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		for _, tt := range []struct {
+			after time.Duration
+			says  string // from then on
+			asked int
+			ok    bool
+		}{
+			{57 * time.Second, "", 1, true}, {2 * time.Second, "", 2, true}, {30 * time.Second, `{"active":false}`, 2, true},
+			{12 * time.Second, "", 3, false}, {57 * time.Second, activeUntil(time.Now().Add(time.Hour)), 3, false}, {3 * time.Second, "", 4, true},
+		} {
+			time.Sleep(tt.after)
+			if tt.says != "" {
+				i.says(tt.says)
+			}
+			if _, err := v.Verify(t.Context(), "ann"); (err == nil) != tt.ok || i.times() != tt.asked {
+				t.Errorf("%v: asked %d times, %v", tt, i.times(), err)
+			}
+		}
+	})
+}
+
+// Made-up tokens make it ask about 64 at a time, and an authorization server that hangs lets nobody in, in bounded time.
+func TestIntrospectionIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := &introspector{wait: time.Hour}
+		v := newIntrospection(t, i)
+		began, busy := time.Now(), 0
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		for n := range 1000 {
+			all.Go(func() {
+				_, err := v.Verify(t.Context(), fmt.Sprint("made-up-", n))
+				mu.Lock()
+				defer mu.Unlock()
+				if errors.Is(err, identity.ErrBusy) {
+					busy++
+				}
+				if err == nil || errors.Is(err, identity.ErrInvalid) {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+		all.Wait()
+		if i.times() != 64 || busy != 1000-64 || time.Since(began) > 10*time.Second {
+			t.Errorf("asked %d times, %d busy, %v", i.times(), busy, time.Since(began))
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package mcpconfig_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// readAuth reads one file that was named, whose "auth" is as given.
+func readAuth(t *testing.T, auth string) *mcpconfig.Config {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "servers.json")
+	if err := os.WriteFile(file, []byte(`{"servers": {}, "auth": `+auth+`}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := mcpconfig.Read(t.Context(), []string{file}, &mcpconfig.Options{Home: t.TempDir(), Env: lookup(map[string]string{"SECRET": "s3cret-of-indus"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAuth(t *testing.T) {
+	t.Parallel()
+	c := readAuth(t, `{
+	  "methods": "jwt", "publicUrl": "https://mcp.example", "scopes": ["a", "b:{view}"],
+	  "issuers": [{"issuer": "https://as.example", "jwksUri": "https://as.example/keys", "audience": "api://x", "algorithms": ["ES256"], "claim": "oid"}],
+	  "introspection": {"issuer": "https://as.example", "endpoint": "https://as.example/i", "clientId": "me", "clientSecret": "${SECRET}"},
+	}`)
+	want := &mcpconfig.Auth{
+		Methods: []string{"jwt"}, URL: "https://mcp.example", Scopes: []string{"a", "b:{view}"}, Line: 1,
+		Issuers:       []mcpconfig.AuthServer{{Issuer: "https://as.example", Keys: "https://as.example/keys", Audience: []string{"api://x"}, Algorithms: []string{"ES256"}, Claim: "oid"}},
+		Introspection: &mcpconfig.AuthServer{Issuer: "https://as.example", Endpoint: "https://as.example/i", ClientID: "me", ClientSecret: interop.NewSecret("s3cret-of-indus")},
+	}
+	if diff := cmp.Diff(want, c.Auth, cmpopts.IgnoreFields(mcpconfig.Auth{}, "File")); diff != "" || len(c.Notes) > 0 {
+		t.Errorf("%s %v", diff, c.Notes)
+	}
+	if !c.Auth.Equal(readAuth(t, `{
+	  "methods": ["jwt"], "scopes": ["a", "b:{view}"], "publicUrl": "https://mcp.example", "issuers": [{"claim": "oid", "issuer": "https://as.example",
+	    "jwksUri": "https://as.example/keys", "audience": ["api://x"], "algorithms": "ES256"}],
+	  "introspection": {"issuer": "https://as.example", "endpoint": "https://as.example/i", "clientId": "me", "clientSecret": "${SECRET}"}}`).Auth) {
+		t.Error("they say the same")
+	}
+	if text := fmt.Sprintf("%v %+v %#v", c.Auth, *c.Auth.Introspection, *c.Auth.Introspection); strings.Contains(text, "s3cret") {
+		t.Error(text)
+	}
+}
+
+// What cannot be read is not left out: it lets nobody in.
+func TestAuthThatIsBroken(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`[]`, `"jwt"`, `{"method": "jwt"}`, `{"methods": ["jtw"]}`, `{"methods": 7}`, `{"methods": [""]}`, `{"methods": ["keys"], "methods": ["none"]}`,
+		`{"issuers": {"issuer": "x"}}`, `{"issuers": [{}]}`, `{"issuers": ["https://as.example"]}`, `{"issuers": [{"issuer": "x", "endpoint": "y"}]}`,
+		`{"introspection": []}`, `{"introspection": {"issuer": "x", "clientSecret": "${MISSING}"}}`, `{"introspection": {"issuer": "x", "clientSecret": "${cmd:pass}"}}`,
+		`{"scopes": [1]}`, `{"publicUrl": ""}`,
+	} {
+		c := readAuth(t, text)
+		if c.Auth == nil || !c.Auth.Broken || len(c.Notes) == 0 || !strings.Contains(c.Notes[0].String(), "auth cannot be used: ") {
+			t.Errorf("%s: %+v %v", text, c.Auth, c.Notes)
+		}
+	}
+	if c := readAuth(t, "null"); c.Auth != nil || len(c.Notes) > 0 {
+		t.Errorf("null: %+v %v", c.Auth, c.Notes)
+	}
+}
+
+// A cloned repository does not say who may connect, and of two files that of the user's counts which goes first.
+func TestWhoseAuthCounts(t *testing.T) {
+	t.Parallel()
+	dir, home := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{
+		filepath.Join(dir, ".indusvx", "mcp.json"):            `{"servers": {}, "auth": {"issuers": [{"issuer": "https://evil.example"}]}}`,
+		filepath.Join(home, ".config", "indusvx", "mcp.json"): `{"servers": {}, "auth": {"methods": ["keys"]}}`,
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := mcpconfig.Read(t.Context(), nil, &mcpconfig.Options{Dir: dir, Home: home, Env: lookup(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Auth == nil || len(c.Auth.Issuers) > 0 || len(c.Auth.Methods) != 1 || !strings.Contains(fmt.Sprint(c.Notes), "a project's file does not say who may connect") {
+		t.Errorf("%+v %v", c.Auth, c.Notes)
+	}
+	other := filepath.Join(home, "other.json")
+	if err := os.WriteFile(other, []byte(`{"servers": {}, "auth": {"methods": ["none"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err = mcpconfig.Read(t.Context(), []string{filepath.Join(home, ".config", "indusvx", "mcp.json"), other}, &mcpconfig.Options{Home: home, Env: lookup(nil)})
+	if err != nil || c.Auth.Methods[0] != "none" || !strings.Contains(fmt.Sprint(c.Notes), "takes precedence") {
+		t.Errorf("%+v %v %v", c.Auth, c.Notes, err)
+	}
+}
