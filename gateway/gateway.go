@@ -223,6 +223,9 @@ func (g *Gateway) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		below, name, ok := ViewOf(r.URL.Path)
 		switch {
+		case r.URL.Path == pathHealth:
+			g.health(w, r)
+			return
 		case !ok && g.opts.WellKnown != nil && strings.HasPrefix(r.URL.Path, "/.well-known/"):
 			g.opts.WellKnown.ServeHTTP(w, r)
 			return

@@ -71,13 +71,14 @@ type EndpointOptions struct {
 	// [PerPrincipal]. "": it is for all, or for the one who has no name.
 	Principal toolbox.Principal
 
-	stale     chan struct{}            // the fleet's: gets a value when the list has changed
-	outside   func(Message)            // the fleet's: takes what the server says outside of requests, for everybody
-	gap       func()                   // the fleet's: updates of resources may have been lost
-	lane      func()                   // it belongs to one client, which declares Capabilities, and which alone its server can ask: called when it does; nil: it does not
-	private   bool                     // it is one principal's: what is said of tasks is for nobody else
-	named     func(string) *listedTool // the fleet's: a tool as the connection that lists for all has it; nil: it is this one
-	retired   context.Context          // the fleet's: when it ends nobody is asked any more; nil: it never does
+	stale     chan struct{}                               // the fleet's: gets a value when the list has changed
+	outside   func(Message)                               // the fleet's: takes what the server says outside of requests, for everybody
+	gap       func()                                      // the fleet's: updates of resources may have been lost
+	lane      func()                                      // it belongs to one client, which declares Capabilities, and which alone its server can ask: called when it does; nil: it does not
+	private   bool                                        // it is one principal's: what is said of tasks is for nobody else
+	named     func(string) *listedTool                    // the fleet's: a tool as the connection that lists for all has it; nil: it is this one
+	result    func(method string, result json.RawMessage) // the fleet's: sees what requests bring
+	retired   context.Context                             // the fleet's: when it ends nobody is asked any more; nil: it never does
 	probeWait time.Duration
 }
 
@@ -109,6 +110,7 @@ type Endpoint struct {
 	forwards []string // names of headers, see [Forward.Names]
 
 	tokens  atomic.Int64
+	silent  atomic.Int64 // requests in a row that were not answered in time
 	talks   talks
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc

@@ -172,6 +172,15 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		inner = e.forwarding(inner, client)
 	}
 	result, err := c.Call(inner, x)
+	switch {
+	case err == nil || isAnswer(err):
+		e.answered()
+	case outer.Err() == nil && errors.As(context.Cause(inner), new(*conn.DeadlineError)):
+		e.unanswered(c, shake)
+	}
+	if err == nil && e.opts.result != nil {
+		e.opts.result(m.Method, result)
+	}
 	if bad := badUTF8(m.Method, result, err); bad != nil {
 		result, err = nil, bad
 	}

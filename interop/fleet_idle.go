@@ -128,7 +128,7 @@ func (i *idleness) over(m *member, e *Endpoint, after time.Duration) bool {
 // of changes of its lists is no use.
 func (m *member) used(e *Endpoint) (begun uint64, used bool) {
 	begun, calls := e.counts()
-	return begun, calls > 0 || m.lanes.any() || m.fleet.subscriptions.any(m.server.ID)
+	return begun, calls > 0 || m.lanes.any() || m.tasks.any() || m.fleet.subscriptions.any(m.server.ID)
 }
 
 // awake waits until a server that is idle, or is being connected after it was, has settled again.

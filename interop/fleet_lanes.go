@@ -26,6 +26,8 @@ const (
 	withoutLanes = time.Minute
 	// firstWithout is the first of those pauses; see [lanes.pause].
 	firstWithout = time.Second
+	// maxWithout is the last of those of a server that hangs.
+	maxWithout = time.Hour
 	// levelWait bounds logging/setLevel, for which a call waits.
 	levelWait = 5 * time.Second
 )
@@ -85,6 +87,7 @@ type lanes struct {
 	closed   bool
 	until    [laneKinds]time.Time // none is tried before
 	failures [laneKinds]int       // how many could not be opened, one after the other
+	hung     [laneKinds]int       // how often one hung, likewise
 	freed    chan struct{}        // closed when a lane is free; nil: nobody waits
 }
 
@@ -322,7 +325,7 @@ func (l *lanes) leave(o *lane) {
 	}
 	idle := failureMemory
 	if o.failed.IsZero() {
-		idle, l.failures[o.key.kind] = l.member.laneIdle(), 0
+		idle, l.failures[o.key.kind], l.hung[o.key.kind] = l.member.laneIdle(), 0, 0
 	}
 	l.closing.Add(1)
 	var timer *time.Timer
@@ -364,12 +367,17 @@ func (l *lanes) giveUp(o *lane, d time.Duration) {
 }
 
 // pause is for how long no lane of a kind is tried after one that failed: it doubles up to most, because a server that
-// crashed then may well start now. One that hangs holds calls up, and gets all of it.
+// crashed then may well start now. One that hangs holds calls up for as long as it may take to connect: it gets all of it, and
+// twice as much with each further attempt, up to maxWithout.
 func (l *lanes) pause(kind laneKind, err error, most time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if errors.Is(err, Timeout) {
-		return most
+		if !l.isDue(kind) { // others have failed with it
+			return time.Until(l.until[kind])
+		}
+		l.hung[kind]++
+		return min(most<<min(l.hung[kind]-1, 10), maxWithout)
 	}
 	l.failures[kind]++
 	return min(firstWithout<<min(l.failures[kind]-1, 10), most)

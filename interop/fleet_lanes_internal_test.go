@@ -1,6 +1,10 @@
 package interop
 
-import "testing"
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
 
 // A lane that nobody takes any more, while somebody still uses it, ends with the others: its process would outlive us.
 func TestLanesEndThatAreGivenUpInUse(t *testing.T) {
@@ -22,4 +26,30 @@ func TestLanesEndThatAreGivenUpInUse(t *testing.T) {
 		t.Errorf("the lane is %s", e.Phase())
 	}
 	l.leave(o)
+}
+
+// A connection that hangs is tried less and less often.
+func TestLanesThatCannotBeOpenedAreTriedLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := NewFleet(nil)
+		defer f.Close()
+		m := newMember(f, Server{ID: "a"})
+		hangs := NewFault(Timeout, "a", "connect", nil)
+		for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
+			a, _, _ := m.lanes.take(laneKey{session: "a"})
+			b, _, _ := m.lanes.take(laneKey{session: "b"}) // which fails with it
+			for _, l := range []*lane{a, b} {
+				m.lanes.giveUp(l, m.lanes.pause(askedLane, hangs, withoutLanes))
+			}
+			time.Sleep(want - 1)
+			if m.lanes.due(askedLane) {
+				t.Errorf("attempt %d: too early", i)
+			}
+			time.Sleep(1)
+			if !m.lanes.due(askedLane) {
+				t.Errorf("attempt %d: too late", i)
+			}
+		}
+		m.lanes.close()
+	})
 }

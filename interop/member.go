@@ -23,6 +23,7 @@ type member struct {
 	cancel      context.CancelFunc
 	supervising sync.WaitGroup
 	lanes       lanes
+	tasks       tasks
 	callers     turns         // of requests, at most FleetOptions.MaxCalls of each
 	working     turns         // of those, what counts for Pool.MaxConcurrent
 	closed      chan struct{} // closed when it has left the fleet and all of it has ended
@@ -113,7 +114,7 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 	if opts.Memory == nil {
 		opts.Memory = m.fleet.opts.Memory
 	}
-	opts.retired = m.ctx
+	opts.retired, opts.result = m.ctx, m.answered
 	return opts
 }
 
@@ -123,6 +124,9 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 func (m *member) heard(from Message) {
 	if from.Method == protocol.NoteResourceUpdated {
 		m.fleet.subscriptions.updated(from)
+	}
+	if strings.HasPrefix(from.Method, "notifications/tasks") {
+		m.tasks.heard(from.Params)
 	}
 	switch told := conn.ConcernsAll(from.Method) || strings.HasPrefix(from.Method, "notifications/tasks"); {
 	case !told:

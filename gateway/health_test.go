@@ -1,0 +1,34 @@
+package gateway_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Whoever asks learns whether clients are served, and nothing of the servers.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	g := shelf{}.open(t, gateway.Options{Host: host.Options{
+		Authenticate: func(*http.Request) (toolbox.Principal, error) { return "", errors.New("nobody") },
+	}})
+	health := func(method, want string, status int) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		g.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/healthz", nil))
+		if got := w.Body.String(); got != want || w.Code != status {
+			t.Errorf("%s: %d %s", method, w.Code, got)
+		}
+	}
+	health("GET", `{"status":"ok"}`, 200)
+	health("POST", "it is asked with GET\n", 405)
+	if err := g.Stop(); err != nil {
+		t.Error(err)
+	}
+	health("GET", `{"status":"stopping"}`, 503)
+}

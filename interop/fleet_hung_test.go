@@ -1,0 +1,44 @@
+package interop_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// A server that takes calls and answers nothing is connected anew; one whose tools are slow is not.
+func TestAServerThatHangs(t *testing.T) {
+	for _, ping := range []bool{false, true} {
+		s := newPuppet("t")
+		idleBubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+			s.hold("tools/call")
+			if !ping {
+				s.hold("ping")
+			}
+			for range 3 {
+				if _, err := say(t.Context(), fleet, "a__t", "{}"); !errors.Is(err, interop.Timeout) {
+					t.Fatal(err)
+				}
+			}
+			call := later(t.Context(), fleet, "a__t", "{}")
+			time.Sleep(11 * time.Second)
+			synctest.Wait()
+			if ping {
+				if n := len(s.dials()); n != 1 || s.heard("ping") != 1 {
+					t.Errorf("%d connections, %d pings", n, s.heard("ping"))
+				}
+				finished(t, call)
+				return
+			}
+			wantFleetFault(t, finished(t, call).err, interop.ToolError, "a", "t", "connection")
+			wantFleetFault(t, d.wait("a", interop.ServerFaulted, 1).Status.Fault, interop.Transport, "a", "", "3 requests in a row were not answered, nor ping within 10s")
+			s.open("tools/call")
+			if got, err := say(t.Context(), fleet, "a__t", "{}"); got != "t" || err != nil {
+				t.Errorf("it says %q, %v", got, err)
+			}
+		})
+	}
+}

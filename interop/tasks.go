@@ -1,0 +1,94 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+const (
+	// maxTasks bounds the tasks of one server that are known.
+	maxTasks = 1000
+	// taskTime is how long a task is taken to go on whose server does not say, and maxTaskTime the
+	// longest that it can say: one that is never asked for again must not keep its server for good.
+	taskTime    = time.Hour
+	maxTaskTime = 24 * time.Hour
+)
+
+// tasks are those of a server that go on, as far as is known from what it said: their ends, by id.
+type tasks struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+// heard takes a result, or the params of a notification, that may be a task (2025-11-25, SEP-1686: a member
+// "task"; the extension, SEP-2663: the object itself).
+func (t *tasks) heard(obj json.RawMessage) {
+	if !bytes.Contains(obj, []byte(`"taskId"`)) {
+		return
+	}
+	if task, ok := wire.Lookup(obj, "task"); ok {
+		obj = task
+	}
+	id, ok := protocol.LookupString(obj, "taskId")
+	status, says := protocol.LookupString(obj, "status")
+	if !ok || !says || len(id) > maxTaskID {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch status {
+	case "completed", "failed", "cancelled":
+		delete(t.until, id)
+		return
+	}
+	if t.until == nil {
+		t.until = map[string]time.Time{}
+	}
+	if _, known := t.until[id]; known || len(t.until) < maxTasks {
+		t.until[id] = time.Now().Add(lifeOf(obj))
+	}
+}
+
+// maxTaskID bounds the ids that are kept, in bytes.
+const maxTaskID = 1 << 10
+
+// lifeOf is for how long a server keeps a task.
+func lifeOf(task json.RawMessage) time.Duration {
+	for _, key := range [...]string{"ttlMs", "ttl"} {
+		value, _ := wire.Lookup(task, key)
+		if ms, err := strconv.ParseInt(string(value), 10, 64); err == nil && ms > 0 {
+			return time.Duration(min(ms, maxTaskTime.Milliseconds())) * time.Millisecond
+		}
+	}
+	return taskTime
+}
+
+// any reports whether a task goes on.
+func (t *tasks) any() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	for id, end := range t.until {
+		if now.After(end) {
+			delete(t.until, id)
+		}
+	}
+	return len(t.until) > 0
+}
+
+// answered takes the results of requests that may be tasks, where that matters.
+func (m *member) answered(method string, result json.RawMessage) {
+	if method != protocol.MethodToolsCall && !strings.HasPrefix(method, "tasks/") {
+		return
+	}
+	if _, after := m.idling(m.state.Load().config); after > 0 {
+		m.tasks.heard(result)
+	}
+}
