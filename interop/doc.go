@@ -72,6 +72,13 @@
 // holds, a port or a lock, fails once, and comes up when the other one has gone, while
 // calls wait for it (docs/adr/0007).
 //
+// # Idle servers
+//
+// [Server.Lazy] and [Server.Idle] have a fleet connect a server when it is needed, and end it when it is not: it is
+// idle then, with what it listed. Whatever needs it connects it again, once for all who wait, and a call that
+// comes while its process ends waits for the next one. Nothing is withdrawn meanwhile, and nothing counts as
+// lost. [Fleet.Use] keeps a server for several requests, [Fleet.Idle] says whether one is idle.
+//
 // # Subscriptions
 //
 // [Fleet.Subscribe] reports updates of a server's resource across its connections: each is one
