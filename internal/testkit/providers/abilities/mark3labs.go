@@ -13,6 +13,7 @@ func mark3labs(revision string) connect {
 	return func(ctx context.Context, url string, h *heard) (session, error) {
 		var options []transport.StreamableHTTPCOption
 		if !mcp.IsModernProtocol(revision) {
+			//lint:ignore SA1019 before 2026-07-28 there is no other way to hear of updates
 			options = append(options, transport.WithContinuousListening()) // it rules out the modern era
 		}
 		over, err := transport.NewStreamableHTTP(url, options...)
@@ -107,5 +108,6 @@ func (c library) subscribe(ctx context.Context, uri string) error {
 	}
 	var r mcp.SubscribeRequest
 	r.Params.URI = uri
+	//lint:ignore SA1019 likewise
 	return c.Subscribe(ctx, r)
 }
