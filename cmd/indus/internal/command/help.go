@@ -89,9 +89,10 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	return Usagef("no command %q%s; see %s -h", args[0], near, cmd.CommandPath())
 }
 
-// commandFor is the command that other programs call so, or that is below another.
+// commandFor is the command that other programs call so, or that is below another: of several the one whose group is largest.
 func commandFor(of *cobra.Command, name string) string {
-	for _, c := range of.Commands() {
+	largest := func(a, b *cobra.Command) int { return len(b.Commands()) - len(a.Commands()) }
+	for _, c := range slices.SortedStableFunc(slices.Values(of.Commands()), largest) {
 		if !c.Hidden && (c.Name() == name || c.HasAlias(name) || slices.Contains(c.SuggestFor, name)) {
 			return c.CommandPath()
 		}
