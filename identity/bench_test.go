@@ -51,3 +51,26 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkGuard is what a guard adds to a call.
+func BenchmarkGuard(b *testing.B) {
+	keys := identity.NewKeys(b.TempDir() + "/keys.json")
+	key, _, err := keys.Add(b.Context(), identity.Key{Name: "ann"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := &provider{keys: []map[string]any{jwk("rsa", rsaKey())}}
+	guard := identity.NewGuard(&identity.Options{URL: "https://mcp.example", Resource: views, Scopes: []string{"mcp"}, Issuers: []string{issuer}},
+		keys, newJWT(b, p, identity.Issuer{Keys: keysURL}))
+	time.Sleep(2 * 20 * time.Millisecond) // until the file of keys has rested
+	for name, token := range map[string]string{"keys": key, "jwt": signed(b, jwt.SigningMethodRS256, rsaKey(), nil, nil)} {
+		r := get("/mcp", "Bearer "+token)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := guard.Principal(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
