@@ -83,7 +83,12 @@ func jwk(kid string, key crypto.Signer) map[string]any {
 	case *rsa.PublicKey:
 		return map[string]any{"kty": "RSA", "kid": kid, "use": "sig", "n": b64(pub.N), "e": b64(big.NewInt(int64(pub.E)))}
 	case *ecdsa.PublicKey:
-		return map[string]any{"kty": "EC", "kid": kid, "crv": "P-256", "x": base64.RawURLEncoding.EncodeToString(pub.X.FillBytes(make([]byte, 32))), "y": base64.RawURLEncoding.EncodeToString(pub.Y.FillBytes(make([]byte, 32)))}
+		point, err := pub.Bytes() // a byte, x, y
+		if err != nil {
+			panic(err)
+		}
+		b64 := base64.RawURLEncoding.EncodeToString
+		return map[string]any{"kty": "EC", "kid": kid, "crv": "P-256", "x": b64(point[1:33]), "y": b64(point[33:])}
 	case ed25519.PublicKey:
 		return map[string]any{"kty": "OKP", "kid": kid, "crv": "Ed25519", "alg": "EdDSA", "x": base64.RawURLEncoding.EncodeToString(pub)}
 	}
@@ -300,7 +305,7 @@ func TestBadKeySets(t *testing.T) {
 	for name, serve := range map[string]func(http.ResponseWriter){
 		"huge": huge, "many": many, "hangs": hangs, "500": func(w http.ResponseWriter) { w.WriteHeader(500) },
 		"elsewhere": func(w http.ResponseWriter) {
-			http.Redirect(w, httptest.NewRequest("GET", "/", nil), "https://evil.example/keys", 302)
+			http.Redirect(w, httptest.NewRequest("GET", "/", nil), "https://evil.example/keys", http.StatusFound)
 		},
 		"no JSON": func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") },
 	} {
