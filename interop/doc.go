@@ -62,6 +62,11 @@
 // to nobody once a connection has had requests of several principals. On a client's own
 // connection the level is set as the client has it; on the shared one never, for it is everybody's.
 //
+// # Pools
+//
+// [Server.Pool] gives each principal a connection of its own, or the calls of all several processes, and bounds how many
+// are in flight; those beyond wait, principals by turns. Without it a call waits for nothing but FleetOptions.MaxCalls.
+//
 // # Reload
 //
 // [Fleet.Apply] gives a fleet another configuration, and no call fails of it. A server

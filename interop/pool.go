@@ -28,9 +28,9 @@ type Pool struct {
 	// MaxPrincipals bounds, with PerPrincipal, the principals that have a connection at a time: one more takes the place of
 	// the one that nobody has used for the longest time, or waits, where all are in use. 0: 64.
 	MaxPrincipals int
-	// MaxConcurrent bounds those same four requests, over all of the server's connections. A request counts until it is
-	// answered, also while a person is asked for it: the server is not done with it. Those beyond wait for
-	// Timeouts.Queue, principals by turns. 0: no bound.
+	// MaxConcurrent bounds those same four requests, over all of the server's connections; a successor (see [Fleet.Apply])
+	// counts anew. A request counts until it is answered, also while a person is asked for it: the server is not done
+	// with it. Those beyond wait for Timeouts.Queue, principals by turns. 0: no bound.
 	MaxConcurrent int
 	// MaxQueue bounds those that wait; beyond it the newest of the principal that has the most of them fails at once.
 	// 0: 100; negative: none waits.
@@ -159,8 +159,8 @@ func (m *member) principalLane(ctx context.Context, caller toolbox.Principal) (*
 		return e, func() { m.lanes.leave(l) }, nil
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	default:
-		m.lanes.failed(l)
+	case m.lanes.failed(l):
+		m.fleet.opts.Logger.Warn("a principal's connection failed", "server", m.server.ID, "err", err)
 	}
 	m.lanes.leave(l)
 	return nil, nil, err
@@ -200,7 +200,7 @@ func (l *lanes) leastBusy(most int) *lane {
 		case o.key.kind != instanceLane:
 		case o.isOver():
 			l.drop(o)
-		case !o.gone:
+		case !o.gone && n < most: // those beyond, of an earlier configuration, end
 			if n++; o.users < best.users {
 				best = o
 			}
@@ -218,13 +218,16 @@ func (l *lanes) leastBusy(most int) *lane {
 	return best
 }
 
-// failed keeps a principal's connection that could not be opened, so that it is not tried again at once.
-func (l *lanes) failed(o *lane) {
+// failed keeps a principal's connection that could not be opened, so that it is not tried again at once, and reports
+// whether that is news.
+func (l *lanes) failed(o *lane) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if o.failed.IsZero() {
-		o.failed = time.Now()
+	if !o.failed.IsZero() {
+		return false
 	}
+	o.failed = time.Now()
+	return true
 }
 
 // ofPrincipal is a principal's own connection; nil: it is not open.

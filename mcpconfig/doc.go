@@ -71,6 +71,8 @@
 //	      "inheritEnv": false,                   // true: the child gets the whole environment
 //	      "era": "legacy",                       // or "modern"; "auto" asks the server, and is the default
 //	      "timeout": 90000,                      // milliseconds, or "90s"
+//	      "instances": 4,                        // up to so many processes; or "per": "principal"
+//	      "maxConcurrent": 8,                    // requests at a time; "maxQueue": 100 wait
 //	      "lazy": true,                          // connected when it is first needed
 //	      "idle": "10m",                         // for how long it is kept without a use
 //	      "tools": {                             // by the server's own names
@@ -129,7 +131,9 @@
 // each with a note. Of two variables or headers with one name the last counts, and
 // headers have no case. "timeout" bounds each step by itself (connecting, listing, a
 // call since its last progress; "total" a call in all), 0 is the defaults of
-// [interop.Timeouts] and less than 0 is none. "lazy" and "idle" are Lazy and Idle of [interop.Server]. Keys that begin with "$", "_", "/" or
+// [interop.Timeouts] and less than 0 is none. "lazy" and "idle" are Lazy and Idle of [interop.Server], and
+// "per", "instances", "maxPrincipals", "maxConcurrent" and "maxQueue" (0 is none) are [interop.Pool]. A "per" that is
+// not "principal" gives the row up. Keys that begin with "$", "_", "/" or
 // "#" are comments; other unknown keys are noted. In "tools" nothing is only noted:
 // a rule that cannot be read or is not known gives the row up, because without it
 // tools would be mounted that somebody meant to keep away. So does whatever cannot be read in "oauth", "tls",
