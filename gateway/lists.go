@@ -161,7 +161,7 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, ca
 		}
 		if k.asking == nil {
 			k.asking = make(chan struct{})
-			s.gateway.running.Go(func() { s.ask(server, row, key, k) })
+			s.gateway.running.Go(func() { s.ask(interop.WithClient(s.gateway.ctx, listener(ctx)), server, row, key, k) })
 		}
 		asking, asked := k.asking, k.changes
 		s.mu.Unlock()
@@ -196,12 +196,23 @@ func (s *serverLists) await(ctx context.Context, asking <-chan struct{}, has boo
 	return false
 }
 
+// listener is the client of a request for a list, whom nobody can ask anything for it: others wait for the list too.
+func listener(ctx context.Context) *interop.Client {
+	c := interop.ClientOf(ctx)
+	if c == nil || c.Back == nil {
+		return nil
+	}
+	of := *c
+	of.Back = func(_ context.Context, m interop.Message) (json.RawMessage, error) { return nil, methodNotFound(m) }
+	return &of
+}
+
 // ask asks a server for a list and keeps it. A failure leaves what was kept.
-func (s *serverLists) ask(server string, row *methodRow, key listKey, k *keptListing) {
+func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing) {
 	s.mu.Lock()
 	at := k.changes
 	s.mu.Unlock()
-	l, err := s.asked(server, row, key.caller)
+	l, err := s.asked(ctx, server, row, key.caller)
 	if err != nil {
 		s.gateway.note(key.server, fmt.Sprintf("%s: %v", row.name, err))
 	}
@@ -234,8 +245,7 @@ func (s *serverLists) keep(key listKey, k *keptListing, l *listing) {
 }
 
 // asked is what a server lists now; nil where it declares that it has nothing of the kind.
-func (s *serverLists) asked(server string, row *methodRow, caller toolbox.Principal) (*listing, error) {
-	ctx := s.gateway.ctx
+func (s *serverLists) asked(ctx context.Context, server string, row *methodRow, caller toolbox.Principal) (*listing, error) {
 	e, done, err := s.gateway.attached.Fleet.Use(ctx, server)
 	if err != nil {
 		return nil, err

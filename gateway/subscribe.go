@@ -12,6 +12,7 @@ import (
 // Subscribe is what [host.NewFront] describes: updates of a resource of the view, from the server
 // that has it. Where nobody lists it, each server that agrees may be the one.
 func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error) {
+	ctx = interop.WithClient(ctx, m.Client)
 	owners := []ownName{{v.scope.single(), uri}}
 	if owners[0].server == "" {
 		owners = v.ownersOf(ctx, v.gateway.table["resources/subscribe"], m.Caller, uri)

@@ -97,16 +97,11 @@ type lanes struct {
 // of the SDK's that call Elicit.
 func (m *member) askedLane(ctx context.Context, base *Endpoint, caller toolbox.Principal) (e *Endpoint, leave func(), err error) {
 	c := ClientOf(ctx)
-	if c == nil || c.Back == nil || len(c.Capabilities) <= len(`{}`) || m.fleet.opts.Lanes < 0 {
+	capabilities, dual := m.declares(ctx, base)
+	if capabilities == "" {
 		return nil, nil, nil
 	}
-	shake := base.handshake()
-	dual := shake.Era == Modern && shake.Dual && m.server.Era == "" && c.Era == Legacy
-	capabilities := c.declaredTo(Legacy)
-	if shake.Era != Legacy && !dual || !protocol.CanBeAsked(capabilities) || !m.lanes.due(askedLane) {
-		return nil, nil, nil
-	}
-	key := laneKey{caller: caller, capabilities: string(capabilities)}
+	key := laneKey{caller: caller, capabilities: capabilities}
 	if c.Era == Legacy {
 		key.session = c.Session
 	}
@@ -118,10 +113,10 @@ func (m *member) askedLane(ctx context.Context, base *Endpoint, caller toolbox.P
 		err = ctx.Err()
 	case err != nil:
 		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and another serves it", "server", m.server.ID, "err", err)
-		m.lanes.giveUp(l, m.lanes.pause(l.key.kind, err, withoutLanes))
+		m.lanes.giveUp(l, askedLane, m.lanes.pause(askedLane, err, withoutLanes))
 		return nil, nil, nil
 	case dual && (e.Era() != Legacy || !e.handshake().Asks): // the way that it has is modern
-		m.lanes.giveUp(l, math.MaxInt64)
+		m.lanes.giveUp(l, askedLane, math.MaxInt64)
 		return nil, nil, nil
 	default:
 		err = m.setLevel(ctx, l, e, c.LogLevel)
@@ -131,6 +126,22 @@ func (m *member) askedLane(ctx context.Context, base *Endpoint, caller toolbox.P
 		return nil, nil, err
 	}
 	return e, func() { m.lanes.leave(l) }, nil
+}
+
+// declares is what a connection of ctx's client's declares to the server, where it can be asked there and nowhere else; "": it
+// cannot, or needs none. dual: the server speaks both eras.
+func (m *member) declares(ctx context.Context, base *Endpoint) (capabilities string, dual bool) {
+	c := ClientOf(ctx)
+	if c == nil || c.Back == nil || len(c.Capabilities) <= len(`{}`) || m.fleet.opts.Lanes < 0 {
+		return "", false
+	}
+	shake := base.handshake()
+	dual = shake.Era == Modern && shake.Dual && m.server.Era == "" && c.Era == Legacy
+	declared := c.declaredTo(Legacy)
+	if shake.Era != Legacy && !dual || !protocol.CanBeAsked(declared) || !m.lanes.due(askedLane) {
+		return "", false
+	}
+	return string(declared), dual
 }
 
 // enterLane takes a lane that is open, another one where it has just died. A lane that could not
@@ -152,7 +163,7 @@ func (m *member) enterLane(ctx context.Context, key laneKey) (l *lane, e *Endpoi
 func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
 	l.start.Do(func() {
 		e := m.newLane(l.key)
-		if c := ClientOf(ctx); l.key.session != "" {
+		if c := ClientOf(ctx); l.key.session != "" || l.key.kind == principalLane && l.key.capabilities != "" {
 			e.talks.expect(l.key.caller, c)
 		}
 		m.lanes.started(l, e)
@@ -174,10 +185,11 @@ func (m *member) newLane(key laneKey) *Endpoint {
 		whose = key.caller
 		opts.Principal, opts.gap = whose, func() { m.fleet.subscriptions.missed(m.server.ID, &whose) }
 	}
-	if key.kind == askedLane {
+	opts.private = key.kind == principalLane
+	if key.capabilities != "" {
 		opts.Era, opts.Capabilities, opts.Receive, opts.lane = Legacy, []byte(key.capabilities), nil, m.lanes.wake
 	} else {
-		opts.Era, opts.private = cmp.Or(base.Era(), opts.Era), key.kind == principalLane
+		opts.Era = cmp.Or(base.Era(), opts.Era)
 		opts.named = func(tool string) *listedTool { return m.state.Load().endpoint.toolNamed(tool) }
 	}
 	opts.outside = func(from Message) {
@@ -251,7 +263,7 @@ func (l *lanes) take(key laneKey) (_ *lane, freed <-chan struct{}, _ error) {
 				continue
 			}
 		case o.gone:
-		case o.key == key && (o.users == 0 || key.isShared()):
+		case o.key == key && (o.users == 0 || key.isShared()), key.kind == principalLane && o.key.caller == key.caller:
 			l.use(o)
 			return o, nil, nil
 		case o.key == key && (o.endpoint == nil || !o.endpoint.talks.isHeld()): // else it waits for a person
@@ -356,10 +368,10 @@ func (l *lanes) woken() {
 	}
 }
 
-// giveUp leaves a lane that is of no use, and tries no other for a while.
-func (l *lanes) giveUp(o *lane, d time.Duration) {
+// giveUp leaves a lane that is of no use, and tries no other of a kind for a while.
+func (l *lanes) giveUp(o *lane, kind laneKind, d time.Duration) {
 	l.mu.Lock()
-	if l.until[o.key.kind] = time.Now().Add(d); !l.closed {
+	if l.until[kind] = time.Now().Add(d); !l.closed {
 		l.drop(o)
 	}
 	l.mu.Unlock()
@@ -444,12 +456,12 @@ func (l *lanes) close() {
 	l.closing.Wait()
 }
 
-// of is the endpoints of a session of a principal's.
+// of is the endpoints of a session of a principal's, and of the principal where it can be asked there.
 func (l *lanes) of(caller toolbox.Principal, session string) (found []*Endpoint) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range l.all {
-		if o.endpoint != nil && session != "" && o.key.session == session && o.key.caller == caller {
+		if o.endpoint != nil && session != "" && o.key.caller == caller && (o.key.session == session || o.key.kind == principalLane && o.key.capabilities != "") {
 			found = append(found, o.endpoint)
 		}
 	}

@@ -17,7 +17,7 @@ func TestLanesEndThatAreGivenUpInUse(t *testing.T) {
 	}
 	e := NewEndpoint(Server{ID: "a"}, nil)
 	l.started(o, e)
-	l.giveUp(o, 0)
+	l.giveUp(o, askedLane, 0)
 	if other, _, _ := l.take(key); other == o {
 		t.Error("a lane is taken that was given up")
 	}

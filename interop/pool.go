@@ -3,6 +3,7 @@ package interop
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -40,7 +41,8 @@ type Pool struct {
 // PerPrincipal is the Pool.Per by which each principal has a connection of its own: a process, or a session with its own
 // credentials (EndpointOptions.Principal). All its requests and subscriptions go there, and lists but for that of the tools,
 // which the fleet's own connection lists for all. It is opened by the first of them, and ends when it has been idle for
-// FleetOptions.LaneIdle, and what the server held for it in memory with it.
+// FleetOptions.LaneIdle, and what the server held for it in memory with it. A server before 2026-07-28 is shown there
+// what the client can do whose request opened it; a client of the principal's that can be asked something else has one for that.
 const PerPrincipal = "principal"
 
 const (
@@ -124,14 +126,23 @@ func (m *member) laneFor(ctx context.Context, base *Endpoint, r Message) (e *End
 }
 
 func (m *member) choose(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
+	own := m.isPerPrincipal()
+	switch {
+	case own && isShared(r.Method):
+		return m.ownLane(ctx, base, r.Caller)
+	case own:
+		if e, leave, err = m.principalLane(ctx, base, r.Caller); e != nil || err != nil {
+			return e, leave, err
+		}
+	}
 	if !isShared(r.Method) {
 		if e, leave, err = m.askedLane(ctx, base, r.Caller); e != nil || err != nil {
 			return e, leave, err
 		}
 	}
 	switch {
-	case m.isPerPrincipal():
-		return m.principalLane(ctx, r.Caller)
+	case own: // and the client cannot be asked elsewhere
+		return m.ownLane(ctx, base, r.Caller)
 	case isWork(r.Method) && m.instances() > 1 && !mayBecomeTask(ctx, base, r):
 		return m.instance(ctx, base)
 	}
@@ -149,21 +160,40 @@ func mayBecomeTask(ctx context.Context, base *Endpoint, r Message) bool {
 	return base.Era() == Modern && ClientOf(ctx).takesTasks()
 }
 
-// principalLane is the connection of a principal.
-func (m *member) principalLane(ctx context.Context, caller toolbox.Principal) (*Endpoint, func(), error) {
-	l, e, err := m.enterLane(ctx, laneKey{kind: principalLane, caller: caller})
+// principalLane is the connection of a principal. It declares what the client does whose request opens it; nil: this one
+// can be asked something else, and has a connection for that.
+func (m *member) principalLane(ctx context.Context, base *Endpoint, caller toolbox.Principal) (*Endpoint, func(), error) {
+	capabilities, dual := m.declares(ctx, base)
+	l, e, err := m.enterLane(ctx, laneKey{kind: principalLane, caller: caller, capabilities: capabilities})
 	switch {
 	case l == nil:
 		return nil, nil, err
-	case err == nil:
-		return e, func() { m.lanes.leave(l) }, nil
+	case err == nil && dual && l.key.capabilities == capabilities && (e.Era() != Legacy || !e.handshake().Asks):
+		m.lanes.giveUp(l, askedLane, math.MaxInt64)
+		return m.principalLane(ctx, base, caller)
+	case err == nil && capabilities != "" && l.key.capabilities != capabilities:
+		m.lanes.leave(l)
+		return nil, nil, nil
+	case err == nil && capabilities != "":
+		err = m.setLevel(ctx, l, e, ClientOf(ctx).LogLevel)
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case m.lanes.failed(l):
+	case err != nil && m.lanes.failed(l):
 		m.fleet.opts.Logger.Warn("a principal's connection failed", "server", m.server.ID, "err", err)
 	}
-	m.lanes.leave(l)
-	return nil, nil, err
+	if err != nil {
+		m.lanes.leave(l)
+		return nil, nil, err
+	}
+	return e, func() { m.lanes.leave(l) }, nil
+}
+
+// ownLane is principalLane for what needs no answers of the client's, whatever the connection declares.
+func (m *member) ownLane(ctx context.Context, base *Endpoint, caller toolbox.Principal) (e *Endpoint, leave func(), err error) {
+	if e, leave, err = m.principalLane(ctx, base, caller); e != nil || err != nil {
+		return e, leave, err
+	}
+	return m.principalLane(WithClient(ctx, &Client{}), base, caller)
 }
 
 // instance is the process with the fewest requests in flight.
@@ -185,7 +215,7 @@ func (m *member) instance(ctx context.Context, base *Endpoint) (*Endpoint, func(
 			continue
 		}
 		m.fleet.opts.Logger.Warn("a further process of the server did not start, and the others serve", "server", m.server.ID, "err", err)
-		m.lanes.giveUp(l, m.lanes.pause(instanceLane, err, withoutInstances))
+		m.lanes.giveUp(l, instanceLane, m.lanes.pause(instanceLane, err, withoutInstances))
 	}
 }
 

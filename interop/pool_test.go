@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -154,26 +155,44 @@ func TestEachPrincipalHasItsOwnServer(t *testing.T) {
 	}
 }
 
-// A client that can be asked in a legacy session has a connection for that, which is its principal's too.
-func TestASessionOfAPrincipalIsItsOwn(t *testing.T) {
+// The clients of a principal share its connection, and are asked there as far as they can be; one that can be asked something
+// else has its own.
+func TestTheClientsOfAPrincipalAreAsked(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
-	s := perPrincipal(interop.Legacy)
-	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
-	seen := map[string]string{}
+	fleet := fleetOf(t, perPrincipal(interop.Legacy), &interop.FleetOptions{Endpoint: a.options})
+	client := func(era interop.Era, session, capabilities string) *interop.Client {
+		c := newAsked(era, session, capabilities)
+		c.Session = session
+		return &c.Client
+	}
+	one, two := client(interop.Legacy, "one", everyCapability), client(interop.Legacy, "two", everyCapability)
+	nobody, other := client(interop.Legacy, "none", "{}"), client(interop.Legacy, "other", `{"elicitation":{}}`)
+	seen := map[toolbox.Principal]string{}
 	for _, who := range []toolbox.Principal{"ann", "bob"} {
-		for _, c := range []*asked{newAsked(interop.Legacy, string(who), everyCapability), newAsked(interop.Legacy, "", "{}")} {
-			c.Session = "s"
-			got, err := callAs(t.Context(), fleet, &c.Client, who, "session", "")
-			if err != nil || seen[got] != "" {
-				t.Errorf("%s shares a connection with %s, %v", who, seen[got], err)
+		for _, c := range []*interop.Client{one, two, nobody, nil} {
+			got, err := callAs(t.Context(), fleet, c, who, "session", "")
+			if err != nil || seen[who] != "" && got != seen[who] {
+				t.Errorf("%s has %s and %s, %v", who, seen[who], got, err)
 			}
-			seen[got] = string(who)
+			seen[who] = got
 		}
 	}
-	if got, err := callAs(t.Context(), fleet, &newAsked(interop.Modern, "Ann", everyCapability).Client, "ann", "ask", ""); got != "Ann" || err != nil {
-		t.Errorf("%q, %v", got, err)
+	if seen["ann"] == seen["bob"] {
+		t.Error("two principals share a connection")
 	}
+	if got, err := callAs(t.Context(), fleet, other, "ann", "session", ""); got == seen["ann"] || got == seen["bob"] || err != nil {
+		t.Errorf("a client that declares something else shares a connection, %v", err)
+	}
+	for _, c := range []*interop.Client{one, two, other} {
+		if got, err := callAs(t.Context(), fleet, c, "ann", "ask", ""); got != c.Session || err != nil {
+			t.Errorf("%s is asked as %q, %v", c.Session, got, err)
+		}
+	}
+	if got, err := callAs(t.Context(), fleet, nobody, "ann", "ask", ""); !strings.HasPrefix(got, "error: ") || err != nil {
+		t.Errorf("who cannot be asked is asked: %q, %v", got, err)
+	}
+	a.sessions(4)
 }
 
 func TestPrincipalsTakeTurnsOnConnections(t *testing.T) {
@@ -297,6 +316,39 @@ func TestPrincipalsPartByReload(t *testing.T) {
 	hears("ann", "bob")
 	for _, stop := range stops {
 		stop()
+	}
+}
+
+// signedIn sends as somebody.
+type signedIn struct {
+	who  toolbox.Principal
+	base http.RoundTripper
+}
+
+func (s signedIn) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Who", "of "+string(s.who))
+	return s.base.RoundTrip(r)
+}
+
+// Whatever carries requests to a URL knows whose they are.
+func TestAPrincipalHasItsOwnCredentials(t *testing.T) {
+	t.Parallel()
+	f := fixture.New(t)
+	s := interop.Server{ID: "a", Transport: interop.HTTP{URL: f.HTTP()}, Pool: interop.Pool{Per: interop.PerPrincipal}}
+	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions {
+		return &interop.EndpointOptions{RoundTripper: func(_ interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+			return signedIn{who, base}
+		}}
+	}})
+	for _, who := range []toolbox.Principal{"ann", "bob", "ann"} {
+		got, err := callAs(t.Context(), fleet, nil, who, "headers", `{"name":"headers","arguments":{"region":"here","count":1}}`)
+		if err != nil || !strings.Contains(got, `"X-Who":["of `+string(who)+`"]`) {
+			t.Errorf("%s: %s, %v", who, got, err)
+		}
+		if !strings.Contains(got, `"Mcp-Param-Region"`) { // what was listed on another connection
+			t.Errorf("no headers of parameters: %s", got)
+		}
 	}
 }
 

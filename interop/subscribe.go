@@ -47,7 +47,7 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	h := &subscriber{callPair: callPair{server, caller}, updated: updated}
+	h := &subscriber{callPair: callPair{server, caller}, updated: updated, client: ClientOf(ctx)}
 	s, err := f.subscriptions.join(f, h, uri)
 	if err != nil {
 		return nil, err
@@ -98,6 +98,7 @@ type subscription struct {
 	fleet  *Fleet
 	server string
 	subscribed
+	client   *Client         // of who was the first to hold it
 	moved    bool            // those who hold it have held another one
 	ctx      context.Context // ends when nobody holds it any more
 	cancel   context.CancelFunc
@@ -116,6 +117,7 @@ type subscription struct {
 type subscriber struct {
 	callPair
 	updated func(Message)
+	client  *Client       // whose it is; nil: nobody's who could be asked
 	of      *subscription // guarded by subscriptions.mu; nil: none any more
 }
 
@@ -150,7 +152,7 @@ func (t *subscriptions) add(f *Fleet, h *subscriber, to subscribed, moved bool) 
 	}
 	t.callers[h.callPair]++
 	if s.fleet == nil {
-		s.fleet, s.server, s.subscribed, s.moved = f, server, to, moved
+		s.fleet, s.server, s.subscribed, s.client, s.moved = f, server, to, h.client, moved
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.answered, s.wake, s.ended = make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
 		s.holders = map[*subscriber]bool{}
@@ -419,7 +421,7 @@ func (s *subscription) hold(agreed func()) error {
 	defer begun()
 	if s.own {
 		var leave func()
-		if e, leave, err = m.principalLane(s.ctx, s.caller); err != nil {
+		if e, leave, err = m.ownLane(WithClient(s.ctx, s.client), e, s.caller); err != nil {
 			return err
 		}
 		defer leave()

@@ -173,17 +173,18 @@ func (l *talks) session(method string) Peer {
 }
 
 // asked is who is asked what names no request: the only one under way, else
-// the session of the client that alone has used the connection.
-func (l *talks) asked() (*talk, Peer) {
+// the session of the client that alone has used the connection, else, of a principal's own, the newest under way.
+func (l *talks) asked(private bool) (*talk, Peer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.open) == 1 {
-		for _, t := range l.open {
-			return t, nil
-		}
-	}
-	if l.sole != nil {
+	if l.sole != nil && len(l.open) != 1 {
 		return nil, l.sole.Always
+	}
+	if newest := uint64(0); len(l.open) == 1 || private {
+		for of := range l.open {
+			newest = max(newest, of)
+		}
+		return l.open[newest], nil
 	}
 	return nil, nil
 }
@@ -319,11 +320,14 @@ func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMe
 	}
 	if t == nil && ask == nil {
 		e.talks.begin(ctx)
-		t, ask = e.talks.asked()
+		t, ask = e.talks.asked(e.opts.private)
 	}
 	ctx, retired := e.untilRetired(ctx)
 	defer retired()
 	if t != nil && t.client != nil {
+		if e.opts.private && protocol.MayAsk(t.client.declaredTo(Legacy), m.Method, m.Params) != nil { // another client of the principal's opened it
+			return nil, refusal
+		}
 		m.Of, m.Caller, ask = t.of, t.caller, t.client.Back
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
