@@ -39,7 +39,7 @@ func TestLanesThatCannotBeOpenedAreTriedLessOften(t *testing.T) {
 			a, _, _ := m.lanes.take(laneKey{session: "a"})
 			b, _, _ := m.lanes.take(laneKey{session: "b"}) // which fails with it
 			for _, l := range []*lane{a, b} {
-				m.lanes.giveUp(l, m.lanes.pause(askedLane, hangs, withoutLanes))
+				m.lanes.giveUp(l, askedLane, m.lanes.pause(askedLane, hangs, withoutLanes))
 			}
 			time.Sleep(want - 1)
 			if m.lanes.due(askedLane) {
