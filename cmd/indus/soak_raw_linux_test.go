@@ -122,7 +122,7 @@ func (c *soaker) post(ctx context.Context, session, method, params string) (answ
 // resuming is a legacy client that loses its connections, and comes back for its answers.
 func (c *soaker) resuming() {
 	for c.running() {
-		ctx, cancel := context.WithTimeout(c.Context(), 2*soakDeadline)
+		ctx := c.Context()
 		_, h, err := c.post(ctx, "", "initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}`)
 		session := h.Get("Mcp-Session-Id")
 		c.done("initialize", err, session != "", "no session")
@@ -137,12 +137,13 @@ func (c *soaker) resuming() {
 		if _, err := c.replies(c.request(ctx, http.MethodDelete, session, "", ""), func(*reply) bool { return false }); err != nil {
 			c.failed("delete", err)
 		}
-		cancel()
 	}
 }
 
 // resume calls a tool, loses the connection, and comes back.
 func (c *soaker) resume(ctx context.Context, session string) error {
+	ctx, cancel := context.WithTimeout(ctx, soakDeadline)
+	defer cancel()
 	nonce, last := c.nonce(), ""
 	var answer *reply
 	params := fmt.Sprintf(`"name":"%s__sleep","arguments":{"nonce":%q,"ms":%d}`, c.server(c.gossips), nonce, 600+c.random.IntN(600))
@@ -182,6 +183,8 @@ func (c *soaker) resume(ctx context.Context, session string) error {
 
 // task makes one, which another principal cannot see, and waits for its result.
 func (c *soaker) task(ctx context.Context, session string) error {
+	ctx, cancel := context.WithTimeout(ctx, soakDeadline)
+	defer cancel()
 	nonce := c.nonce()
 	made, _, err := c.post(ctx, session, "tools/call", fmt.Sprintf(`"name":"%s__simulate-research-query","arguments":{"topic":%q},"task":{"ttl":60000}`, c.tasks, nonce))
 	if err != nil || made.Error != nil {
