@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -149,7 +150,7 @@ func (c *crowd) client(who string, asked bool) *mcp.Client {
 	if asked {
 		o.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			c.mine(who, "question", r.Params.Message)
-			if !strings.HasPrefix(r.Params.Message, "[old] ") && !strings.HasPrefix(r.Params.Message, "[new] ") {
+			if !regexp.MustCompile(`^\[(old|new|own)\] `).MatchString(r.Params.Message) {
 				c.Errorf("a question without its server: %q", r.Params.Message)
 			}
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": who}}, nil
@@ -175,8 +176,8 @@ func (c *crowd) live(ctx context.Context, who, version, path string, asked bool)
 		_ = session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "debug"})
 	}
 	for i := 0; time.Now().Before(c.until); i++ {
-		server := []string{"old", "new"}[i%2]
-		uri := map[string]string{"old": "news:" + who, "new": "indus://new/news:" + who}[server]
+		server := []string{"old", "new", "own"}[i%3]
+		uri := map[string]string{"old": "news:" + who, "new": "indus://new/news:" + who, "own": "indus://own/news:" + who}[server]
 		if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
 			c.Errorf("%s: %s: %v", who, uri, err)
 		}
@@ -356,14 +357,14 @@ func TestSoakNothingCrosses(t *testing.T) {
 	if os.Getenv("INDUS_SOAK") != "" {
 		wait = 3 * time.Minute
 	}
-	talkers := map[string]*gossip{"old": newGossip(), "new": newGossip()}
+	talkers := map[string]*gossip{"old": newGossip(), "new": newGossip(), "own": newGossip()}
 	scripts := map[string]*host.Host{
 		"diary": host.NewFront(newDiary(), &host.Options{Exact: true}), "jobs": host.NewFront(newJobs(), &host.Options{Exact: true}),
 	}
 	for _, h := range scripts {
 		t.Cleanup(h.Close)
 	}
-	inMemory := shelf{"old": talkers["old"].Server, "new": talkers["new"].Server}.options(t).Mount.Endpoint
+	inMemory := shelf{"old": talkers["old"].Server, "new": talkers["new"].Server, "own": talkers["own"].Server}.options(t).Mount.Endpoint
 	opts := gateway.Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 		Endpoint: func(s interop.Server) *interop.EndpointOptions {
 			if scripts[s.ID] == nil {
@@ -379,7 +380,8 @@ func TestSoakNothingCrosses(t *testing.T) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
 	}
 	g := gateway.New(t.Context(), []interop.Server{
-		{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}, {ID: "diary", Era: interop.Modern}, {ID: "jobs", Era: interop.Modern},
+		{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}, {ID: "own", Era: interop.Legacy, Pool: interop.Pool{Per: interop.PerPrincipal}},
+		{ID: "diary", Era: interop.Modern}, {ID: "jobs", Era: interop.Modern},
 	}, &opts)
 	t.Cleanup(g.Close)
 	c := &crowd{T: t, keys: keys, web: httptest.NewServer(g.Handler()), until: time.Now().Add(wait), pages: map[string]string{}}
