@@ -31,7 +31,21 @@ import (
 // of its messages says for whom it is.
 type gossip struct {
 	*mcp.Server
-	late sync.WaitGroup
+	late   sync.WaitGroup
+	owned  bool     // each of its connections is one principal's
+	owners sync.Map // whose a connection is, where it is one principal's
+	mixed  atomic.Int64
+}
+
+// hears notes whose call comes on a connection: one on which somebody can be asked is his alone.
+func (g *gossip) hears(r *mcp.CallToolRequest, who string) {
+	p := r.Session.InitializeParams()
+	if !g.owned && (p == nil || p.ProtocolVersion == "2026-07-28" || p.Capabilities == nil || p.Capabilities.Elicitation == nil) {
+		return
+	}
+	if owner, _ := g.owners.LoadOrStore(r.Session, who); owner != who {
+		g.mixed.Add(1)
+	}
 }
 
 type forWhom struct {
@@ -50,6 +64,7 @@ func newGossip() *gossip {
 		})
 	}
 	mcp.AddTool(g.Server, &mcp.Tool{Name: "ask"}, func(_ context.Context, r *mcp.CallToolRequest, in forWhom) (*mcp.CallToolResult, any, error) {
+		g.hears(r, in.For)
 		if a, ok := r.Params.InputResponses["k"].(*mcp.ElicitResult); ok {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(in.For, " is ", a.Content["name"])}}}, nil, nil
 		}
@@ -67,6 +82,7 @@ func newGossip() *gossip {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.For + " is " + in.For}}}, nil, nil
 	})
 	mcp.AddTool(g.Server, &mcp.Tool{Name: "talk"}, func(ctx context.Context, r *mcp.CallToolRequest, in forWhom) (*mcp.CallToolResult, any, error) {
+		g.hears(r, in.For)
 		say := func(ctx context.Context) {
 			_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "error", Data: "for " + in.For})
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Message: "for " + in.For})
@@ -358,6 +374,7 @@ func TestSoakNothingCrosses(t *testing.T) {
 		wait = 3 * time.Minute
 	}
 	talkers := map[string]*gossip{"old": newGossip(), "new": newGossip(), "own": newGossip()}
+	talkers["own"].owned = true
 	scripts := map[string]*host.Host{
 		"diary": host.NewFront(newDiary(), &host.Options{Exact: true}), "jobs": host.NewFront(newJobs(), &host.Options{Exact: true}),
 	}
@@ -413,8 +430,11 @@ func TestSoakNothingCrosses(t *testing.T) {
 		}
 	})
 	all.Wait()
-	for _, s := range talkers {
+	for id, s := range talkers {
 		s.late.Wait()
+		if n := s.mixed.Load(); n > 0 {
+			t.Errorf("%s: %d calls came on a connection that was somebody else's", id, n)
+		}
 	}
 	for _, what := range []string{"question", "progress", "log", "update", "page", "theft", "task", "listened"} {
 		if _, ok := c.did.Load(what); !ok {
