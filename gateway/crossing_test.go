@@ -163,7 +163,9 @@ func (c *crowd) client(who string, asked bool) *mcp.Client {
 			c.mine(who, "update", r.Params.URI)
 		},
 	}
-	if asked {
+	if !asked {
+		o.Capabilities = &mcp.ClientCapabilities{} // else it has roots, which it can be asked for
+	} else {
 		o.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			c.mine(who, "question", r.Params.Message)
 			if !regexp.MustCompile(`^\[(old|new|own)\] `).MatchString(r.Params.Message) {
