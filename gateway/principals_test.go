@@ -22,7 +22,9 @@ type notebooks struct{ dialled atomic.Int32 }
 func (n *notebooks) Connect(ctx context.Context) (mcp.Connection, error) {
 	n.dialled.Add(1)
 	s := mcp.NewServer(&mcp.Implementation{Name: "notebook", Version: "1"}, &mcp.ServerOptions{
-		HasPrompts: true, HasResources: true,
+		Capabilities: &mcp.ServerCapabilities{
+			Prompts: &mcp.PromptCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{ListChanged: true, Subscribe: true},
+		},
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,9 @@ type visit struct {
 type visitors struct {
 	*testing.T
 	turns turns
-	went  []string
+
+	mu   sync.Mutex
+	went []string
 }
 
 // come has somebody want a turn, and waits until he has it, is refused or waits.
@@ -39,7 +42,9 @@ func (v *visitors) come(who string, b bounds, wait time.Duration) *visit {
 			return
 		}
 		one.went = true
-		v.went = append(v.went, who) // one at a time: see done
+		v.mu.Lock()
+		v.went = append(v.went, who)
+		v.mu.Unlock()
 		<-one.end
 		leave()
 	}()
@@ -99,6 +104,7 @@ func TestWhoWaitsLeavesOrGoes(t *testing.T) {
 		tired, late, next := v.come("ann 2", one, time.Minute), v.come("bob 1", one, time.Second), v.come("ann 3", one, time.Minute)
 		tired.quit()
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		if !errors.Is(tired.err, context.Canceled) {
 			t.Error(tired.err)
 		}
@@ -116,6 +122,7 @@ func TestWhoWaitsLeavesOrGoes(t *testing.T) {
 		}
 		fifth := v.come("ann 5", bounds{each: 2}, time.Second)
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		v.wantRefused(fifth, "2 calls of this caller are in flight there")
 		for _, o := range []*visit{next, waiting, fourth} {
 			v.done(o)
