@@ -49,10 +49,10 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 		}
 		calls.Wait()
 		pid := pidOf(t, f, n)
-		if !isAlive(pid) {
-			t.Error("it does not run")
-		}
 		if n == 1 {
+			if !isAlive(pid) {
+				t.Error("it does not run")
+			}
 			if !offers("a__hang")(fleet.Snapshot("")) {
 				t.Error("what it has now is not listed")
 			}

@@ -156,7 +156,7 @@ func (l *keptLog) report(err error) {
 func reportKnown(a *ledger.Attachment, s show.Streams) {
 	var known []string
 	for _, st := range a.Status() {
-		if !st.Phase.Usable() && st.Tools > 0 {
+		if !st.Phase.Usable() && st.Tools > 0 && !a.Fleet.Idle(st.Server) { // of which its event says so
 			known = append(known, fmt.Sprintf("%s (%s)", st.Server, show.Count(st.Tools, "tool")))
 		}
 	}
