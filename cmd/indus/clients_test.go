@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -15,25 +16,29 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
-// realClient is a row of docs/clients.md: what a program of [peers.Abilities] calls it, and the package that it comes from.
-type realClient struct{ name, program, from string }
+// realClient is a row of docs/clients.md: what a program of [peers.Abilities] calls it, the package that it comes from,
+// and whether it is one of [TestClientsSignIn].
+type realClient struct {
+	name, program, from string
+	signsIn             bool
+}
 
 func realClients() []realClient {
 	return []realClient{
-		{"TypeScript SDK 1", "typescript", "@modelcontextprotocol/sdk"},
-		{"TypeScript SDK 2, legacy", "typescript", "@modelcontextprotocol/client"},
-		{"TypeScript SDK 2, modern", "typescript", "@modelcontextprotocol/client"},
-		{"go-sdk, legacy", "go", "github.com/modelcontextprotocol/go-sdk"},
-		{"go-sdk, modern", "go", "github.com/modelcontextprotocol/go-sdk"},
-		{"mcp-go, legacy", "go", "github.com/mark3labs/mcp-go"},
-		{"mcp-go, modern", "go", "github.com/mark3labs/mcp-go"},
-		{"Inspector, legacy", "inspector", "@modelcontextprotocol/inspector"},
-		{"Inspector, modern", "inspector", "@modelcontextprotocol/inspector"},
-		{"mcporter", "mcporter", "mcporter"},
-		{"AI SDK", "ai-sdk", "@ai-sdk/mcp"},
-		{"LangChain adapters", "langchain", "@langchain/mcp-adapters"},
-		{"Genkit", "genkit", "@genkit-ai/mcp"},
-		{"OpenAI Agents", "openai-agents", "@openai/agents-core"},
+		{"TypeScript SDK 1", "typescript", "@modelcontextprotocol/sdk", true},
+		{"TypeScript SDK 2, legacy", "typescript", "@modelcontextprotocol/client", true},
+		{"TypeScript SDK 2, modern", "typescript", "@modelcontextprotocol/client", true},
+		{"go-sdk, legacy", "go", "github.com/modelcontextprotocol/go-sdk", false},
+		{"go-sdk, modern", "go", "github.com/modelcontextprotocol/go-sdk", false},
+		{"mcp-go, legacy", "go", "github.com/mark3labs/mcp-go", false},
+		{"mcp-go, modern", "go", "github.com/mark3labs/mcp-go", false},
+		{"Inspector, legacy", "inspector", "@modelcontextprotocol/inspector", false},
+		{"Inspector, modern", "inspector", "@modelcontextprotocol/inspector", false},
+		{"mcporter", "mcporter", "mcporter", false},
+		{"AI SDK", "ai-sdk", "@ai-sdk/mcp", true},
+		{"LangChain adapters", "langchain", "@langchain/mcp-adapters", true},
+		{"Genkit", "genkit", "@genkit-ai/mcp", true},
+		{"OpenAI Agents", "openai-agents", "@openai/agents-core", true},
 	}
 }
 
@@ -82,19 +87,30 @@ func TestClients(t *testing.T) {
 // serveURLs is the URL of indus serve before servers at URLs.
 func serveURLs(t *testing.T, servers map[string]string) string {
 	t.Helper()
-	dir, rows := t.TempDir(), []string{}
-	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		rows = append(rows, fmt.Sprintf("%q:{%q:%q}", name, "url", servers[name]))
+	rows := map[string]map[string]string{}
+	for name, url := range servers {
+		rows[name] = map[string]string{"url": url}
 	}
+	text, err := json.Marshal(map[string]any{"servers": rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveFile(t, string(text), slices.Sorted(maps.Keys(servers))...)
+}
+
+// serveFile is the URL of indus serve with a configuration, once these servers are ready.
+func serveFile(t *testing.T, text string, ready ...string) string {
+	t.Helper()
+	dir := t.TempDir()
 	file := filepath.Join(dir, "servers.json")
-	if err := os.WriteFile(file, []byte(`{"servers":{`+strings.Join(rows, ",")+`}}`), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("indus", "serve", "--addr", "127.0.0.1:0", "--mcp", file)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
 	p := launch(t, cmd)
 	url := p.hears(&p.err, `serving at (\S+)\n`)
-	for name := range servers {
+	for _, name := range ready {
 		p.hears(&p.err, name+": ready")
 	}
 	return url

@@ -35,7 +35,7 @@ func Abilities(t testing.TB, program string, places map[string]Place) Outcomes {
 	cmd := exec.CommandContext(t.Context(), "go", "run", "-C", providers(t), "./abilities", string(arg))
 	if program != "go" {
 		home := t.TempDir()
-		cmd = exec.CommandContext(t.Context(), Node(t), filepath.Join(root(t), "abilities.mjs"), program, string(arg))
+		cmd = exec.CommandContext(t.Context(), Node(t), File(t, "abilities.mjs"), program, string(arg))
 		cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "MCP_INSPECTOR_SECRET_STORE=file", "GENKIT_ENV=prod")
 	}
 	var stderr strings.Builder
