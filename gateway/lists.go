@@ -19,10 +19,13 @@ import (
 const (
 	maxListPages = 1000
 	defaultList  = 30 * time.Second // as interop.Timeouts.List
-	// listPatience is how long a client that could be shown an older list waits for a newer one.
+	// listPatience is how long a client that could be shown an older list waits for a newer one, or anybody for one that
+	// could not be had the last time.
 	listPatience = 2 * time.Second
-	// listRetry is how long a list that could not be had is not asked for again.
-	listRetry = 5 * time.Second
+	// listRetry is how long a list that could not be had is not asked for again. It doubles up to listRetry <<
+	// maxRetryShift, 5 min 20 s: for a server that hangs, all who list would wait again and again.
+	listRetry     = 5 * time.Second
+	maxRetryShift = 6
 	// maxPrivateLists bounds the lists of single callers, and maxPrivateBytes what they take together; beyond it all
 	// others are dropped.
 	maxPrivateLists = 1024
@@ -68,6 +71,7 @@ type keptListing struct {
 	at      int      // changes when last was asked for
 	asking  chan struct{}
 	retry   time.Time // it is not asked for before
+	failed  int       // how often it could not be had, since it last could
 }
 
 // kept is what is known without asking anybody; nil: nothing.
@@ -153,7 +157,7 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, ca
 			k.last, k.private = nil, true
 			key, k = s.find(server, row, caller)
 		}
-		has := k.last != nil
+		has := k.last != nil || k.failed > 0
 		asks := e.Phase().Usable() && declares(e.Capabilities(), row.needs) && !k.good(row, e) || idle && !has
 		if !asks || time.Now().Before(k.retry) {
 			defer s.mu.Unlock()
@@ -222,7 +226,9 @@ func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, ke
 	k.asking = nil
 	switch {
 	case err != nil:
-		k.retry = time.Now().Add(listRetry)
+		k.retry = time.Now().Add(listRetry << min(k.failed, maxRetryShift))
+		k.failed++
+		return
 	case l == nil: // it has none, as is known now
 	case l.private && !key.private:
 		k.last, k.private = nil, true // its caller asks again, for himself
@@ -232,6 +238,7 @@ func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, ke
 		s.keep(key, k, l)
 		k.at, k.retry = at, time.Time{}
 	}
+	k.failed = 0
 }
 
 // keep makes a listing the last one. Call it with mu held.

@@ -1,0 +1,45 @@
+package gateway_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/interop"
+)
+
+// Whoever lists waits once for a server that hangs, and then ever less often, and not for long.
+func TestAServerThatHangsOnItsListsDelaysLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}]}`)), "b": resources(func(interop.Message) (string, error) {
+			<-release
+			return `{"resources":[]}`, nil
+		})}
+		s["a"].answers["server/discover"] = discovers(`{"resources":{"listChanged":true}}`)
+		g := gateway.New(t.Context(), []interop.Server{{ID: "a"}, {ID: "b"}}, &gateway.Options{Ledger: s.options(t), Host: host.Options{KeepAlive: -1}})
+		defer g.Close()
+		defer close(release)
+		list := func() time.Duration {
+			began := time.Now()
+			if uris, _ := listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri"); len(uris) != 1 {
+				t.Errorf("%q", uris)
+			}
+			return time.Since(began)
+		}
+		list()
+		waited := time.Duration(0)
+		for range 600 {
+			time.Sleep(time.Second)
+			took := list()
+			if waited += took; took > 2*time.Second {
+				t.Errorf("a list took %v", took)
+			}
+		}
+		if n := s["b"].times("resources/list"); n > 10 || waited > 3*time.Minute { // of ten; without patience it is an hour
+			t.Errorf("it was asked %d times, and all waited for %v", n, waited)
+		}
+	})
+}
