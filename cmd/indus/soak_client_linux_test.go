@@ -56,7 +56,7 @@ func (c *soaker) asked(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRe
 	}
 	nonce := named.ReplaceAllString(message, "")
 	c.own("question", nonce)
-	switch n := len(nonce) % 8; {
+	switch n := nonce[len(nonce)-1] - '0'; {
 	case n == 0:
 		c.note("question left alone")
 		select {
@@ -134,6 +134,11 @@ func (c *soaker) visit(version, path string, asked bool) error {
 	late.Stop()
 	c.note("visit")
 	defer session.Close()
+	if version != "" {
+		if err := session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "debug"}); err != nil {
+			c.failed("logging/setLevel", err)
+		}
+	}
 	held := ""
 	for range 20 + c.random.IntN(60) {
 		if !c.running() {
