@@ -32,11 +32,14 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 		v.tell(ctx, m)
 		return nil, nil
 	case v.exact && row != nil && (row.does != fromTools || !v.gateway.restricts(v.scope.single())):
+		if m.Method == protocol.MethodToolsList && v.kindOf(m.Client) != nil {
+			v.varied.Store(true)
+		}
 		return v.ask(ctx, v.scope.single(), m)
 	case row == nil || row.era != "" && row.era != m.Era || row.does != fromTools && !v.offers(row):
 		return v.unlisted(ctx, m)
 	case row.does == fromTools:
-		return v.tools.Handle(ctx, m, back)
+		return v.handleTools(ctx, m, back)
 	case row.does == fromAll && !v.lacks(row):
 		return v.list(ctx, row, m)
 	}
@@ -85,7 +88,7 @@ func (v *view) offers(row *methodRow) bool {
 // lacks reports whether a list is one that the one server of a view says that it does not have: it may say so itself.
 func (v *view) lacks(row *methodRow) bool {
 	d := v.gateway.says(v.scope.single())
-	return d.capabilities != nil && !declares(d.capabilities, row.needs)
+	return d.capabilities != nil && !protocol.Has(d.capabilities, row.needs)
 }
 
 // unlisted answers a method that the table does not have, or not for this client.
@@ -106,6 +109,7 @@ func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage
 func (v *view) Watch(notify func(interop.Message)) (stop func()) {
 	stops := []func(){
 		v.tools.Watch(notify),
+		v.varying.Watch(func() { notify(interop.Message{Method: protocol.NoteToolsChanged}) }),
 		v.prompts.Watch(func() { notify(interop.Message{Method: "notifications/prompts/list_changed"}) }),
 		v.resources.Watch(func() { notify(interop.Message{Method: "notifications/resources/list_changed"}) }),
 	}
@@ -135,7 +139,7 @@ func (v *view) Settle(ctx context.Context, p toolbox.Principal) {
 
 // CheckHeader compares the Mcp-Param-* headers of a call with its params; see [host.NewFront].
 func (v *view) CheckHeader(m interop.Message, h http.Header) error {
-	if c, ok := v.tools.(interface {
+	if c, ok := v.toolsFor(m.Client).(interface {
 		CheckHeader(interop.Message, http.Header) error
 	}); ok {
 		return c.CheckHeader(m, h)

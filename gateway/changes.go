@@ -47,6 +47,8 @@ func (g *Gateway) happened(e interop.Event) {
 // said takes what servers say outside of any request.
 func (g *Gateway) said(server string, m interop.Message) {
 	switch m.Method {
+	case protocol.NoteToolsChanged: // what is listed to everybody is compared before anybody is told
+		g.changed(server, "tools", m.Caller)
 	case protocol.NotePromptsChanged:
 		g.changed(server, "prompts", m.Caller)
 	case protocol.NoteResourcesChanged:
@@ -97,7 +99,9 @@ func (g *Gateway) tellLater(key paceKey) (now bool) {
 func (g *Gateway) tell(server, feature string) {
 	for _, v := range g.allViews() {
 		switch {
-		case !v.scope.has(server):
+		case !v.scope.has(server) || feature == "tools" && !v.varied.Load():
+		case feature == "tools":
+			v.varying.Notify()
 		case feature == "prompts":
 			v.prompts.Notify()
 		default:

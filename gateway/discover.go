@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -13,17 +12,16 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-const defaultConnect = 30 * time.Second // as interop.Timeouts.Connect
-
 // discover is what the view can do, and how its servers say that they are used.
 func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage {
 	server := v.scope.single()
 	if server != "" {
 		v.await(ctx, server)
 	}
-	caps, says := v.united(), ""
+	var caps json.RawMessage
+	var says string
 	if server == "" {
-		says = protocol.JoinInstructions(v.sayings(m.Caller))
+		caps, says = v.united(), protocol.JoinInstructions(v.sayings(m.Caller))
 	} else {
 		caps, says = v.own(server)
 	}
@@ -52,7 +50,7 @@ func (v *view) await(ctx context.Context, server string) {
 		}
 		return
 	}
-	if wait := protocol.Duration(e.Server().Timeouts.Connect, defaultConnect); wait > 0 {
+	if wait := protocol.Duration(e.Server().Timeouts.Connect, protocol.DefaultConnect); wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
@@ -96,7 +94,7 @@ func (v *view) sayings(caller toolbox.Principal) []protocol.Saying {
 			continue
 		}
 		of := "prompts and resources"
-		if declares(d.capabilities, []string{"tools"}) {
+		if protocol.Has(d.capabilities, []string{"tools"}) {
 			of = "tools"
 			if !slices.ContainsFunc(s.Tools, func(t toolbox.Descriptor) bool { return t.Server == server }) {
 				continue

@@ -264,8 +264,8 @@ func (g *Gateway) findView(r *http.Request, name string) *view {
 func noView(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusNotFound)
-	_, _ = w.Write(append(append([]byte(`{"jsonrpc":"2.0","id":null,"error":`), protocol.EncodeError(interop.CodeInvalidRequest,
-		"there is no such view: /mcp is everything, /mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names", nil)...), '}'))
+	_, _ = w.Write(protocol.EncodeRefusal(interop.CodeInvalidRequest,
+		"there is no such view: /mcp is everything, /mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names"))
 }
 
 // ServeStdio serves the view of everything to one client on this process's stdin and stdout;

@@ -18,7 +18,6 @@ import (
 
 const (
 	maxListPages = 1000
-	defaultList  = 30 * time.Second // as interop.Timeouts.List
 	// listPatience is how long a client that could be shown an older list waits for a newer one, or anybody for one that
 	// could not be had the last time.
 	listPatience = 2 * time.Second
@@ -26,7 +25,7 @@ const (
 	// maxRetryShift, 5 min 20 s: for a server that hangs, all who list would wait again and again.
 	listRetry     = 5 * time.Second
 	maxRetryShift = 6
-	// maxPrivateLists bounds the lists of single callers, and maxPrivateBytes what they take together; beyond it all
+	// maxPrivateLists bounds the lists of single callers and of kinds of clients, and maxPrivateBytes what they take together; beyond it all
 	// others are dropped.
 	maxPrivateLists = 1024
 	maxPrivateBytes = 64 << 20
@@ -49,7 +48,7 @@ type serverLists struct {
 
 	mu      sync.Mutex
 	lists   map[listKey]*keptListing
-	private int // lists of single callers
+	private int // lists that there may be any number of
 	bytes   int // that these take
 }
 
@@ -59,9 +58,13 @@ func newServerLists(g *Gateway) *serverLists {
 
 type listKey struct {
 	server, method string
+	variant        string // for whom, see [interop.Fleet.Variant]; "": everybody
 	caller         toolbox.Principal
 	private        bool // it is caller's alone
 }
+
+// counted reports a list that there may be any number of.
+func (k listKey) counted() bool { return k.private || k.variant != "" }
 
 // keptListing is the last that was listed, and what is done for a newer one.
 type keptListing struct {
@@ -75,16 +78,20 @@ type keptListing struct {
 }
 
 // kept is what is known without asking anybody; nil: nothing.
-func (s *serverLists) kept(server string, row *methodRow, caller toolbox.Principal) *listing {
+func (s *serverLists) kept(server string, row *methodRow, who asker) *listing {
+	variant := s.gateway.attached.Fleet.Variant(server, who.declared)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, k := s.find(server, row, caller)
+	_, k := s.find(server, row, variant, who.caller)
+	if k.last == nil && variant != "" {
+		_, k = s.find(server, row, "", who.caller)
+	}
 	return k.last
 }
 
 // find is the list that a caller sees. Call it with mu held.
-func (s *serverLists) find(server string, row *methodRow, caller toolbox.Principal) (listKey, *keptListing) {
-	key := listKey{server: server, method: row.name}
+func (s *serverLists) find(server string, row *methodRow, variant string, caller toolbox.Principal) (listKey, *keptListing) {
+	key := listKey{server: server, method: row.name, variant: variant}
 	k := s.keyed(key)
 	if k.private {
 		key.caller, key.private = caller, true
@@ -96,9 +103,9 @@ func (s *serverLists) find(server string, row *methodRow, caller toolbox.Princip
 func (s *serverLists) keyed(key listKey) *keptListing {
 	k := s.lists[key]
 	if k == nil {
-		if key.private {
+		if key.counted() {
 			if s.private++; s.private > maxPrivateLists {
-				s.forget(func(other listKey) bool { return other.private })
+				s.forget(func(other listKey) bool { return other.counted() })
 			}
 		}
 		k = &keptListing{}
@@ -114,7 +121,7 @@ func (s *serverLists) forget(which func(listKey) bool) {
 			continue
 		}
 		delete(s.lists, key)
-		if key.private {
+		if key.counted() {
 			s.private--
 			s.bytes -= k.last.length()
 		}
@@ -144,28 +151,29 @@ func (k *keptListing) good(row *methodRow, e *interop.Endpoint) bool {
 
 // get is what a server lists for a caller: what is kept where that is good, else what it lists now, where it
 // lists it in time. nil: nothing is known.
-func (s *serverLists) get(ctx context.Context, server string, row *methodRow, caller toolbox.Principal) *listing {
-	e, err := s.gateway.attached.Fleet.Endpoint(server, caller)
+func (s *serverLists) get(ctx context.Context, server string, row *methodRow, who asker) *listing {
+	e, err := s.gateway.attached.Fleet.Endpoint(server, who.caller)
 	if err != nil {
 		return nil
 	}
 	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.needs)
+	variant := s.gateway.attached.Fleet.Variant(server, who.declared)
 	for range 3 { // a list may change, or turn out to be private, while it is asked for
 		s.mu.Lock()
-		key, k := s.find(server, row, caller)
+		key, k := s.find(server, row, variant, who.caller)
 		if !key.private && isPerPrincipal(e) {
 			k.last, k.private = nil, true
-			key, k = s.find(server, row, caller)
+			key, k = s.find(server, row, variant, who.caller)
 		}
 		has := k.last != nil || k.failed > 0
-		asks := e.Phase().Usable() && declares(e.Capabilities(), row.needs) && !k.good(row, e) || idle && !has
+		asks := e.Phase().Usable() && protocol.Has(e.Capabilities(), row.needs) && !k.good(row, e) || idle && !has
 		if !asks || time.Now().Before(k.retry) {
 			defer s.mu.Unlock()
 			return k.last
 		}
 		if k.asking == nil {
 			k.asking = make(chan struct{})
-			s.gateway.running.Go(func() { s.ask(interop.WithClient(s.gateway.ctx, listener(ctx)), server, row, key, k) })
+			s.gateway.running.Go(func() { s.ask(interop.WithClient(s.gateway.ctx, listener(ctx)), server, row, key, k, who.client) })
 		}
 		asking, asked := k.asking, k.changes
 		s.mu.Unlock()
@@ -173,14 +181,14 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, ca
 			break
 		}
 		s.mu.Lock()
-		_, now := s.find(server, row, caller)
+		_, now := s.find(server, row, variant, who.caller)
 		done := now == k && k.changes == asked
 		s.mu.Unlock()
 		if done {
 			break
 		}
 	}
-	return s.kept(server, row, caller)
+	return s.kept(server, row, who)
 }
 
 // await waits for a listing under way; false: it takes too long.
@@ -211,12 +219,15 @@ func listener(ctx context.Context) *interop.Client {
 	return &of
 }
 
-// ask asks a server for a list and keeps it. A failure leaves what was kept.
-func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing) {
+// ask asks a server for a list and keeps it. A failure leaves what was kept. c is one of those for whom a variant is.
+func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing, c *interop.Client) {
 	s.mu.Lock()
 	at := k.changes
 	s.mu.Unlock()
-	l, err := s.asked(ctx, server, row, key.caller)
+	if key.variant != "" {
+		ctx = interop.WithClient(ctx, c.Listing())
+	}
+	l, err := s.asked(ctx, server, row, key)
 	if err != nil {
 		s.gateway.note(key.server, fmt.Sprintf("%s: %v", row.name, err))
 	}
@@ -243,33 +254,33 @@ func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, ke
 
 // keep makes a listing the last one. Call it with mu held.
 func (s *serverLists) keep(key listKey, k *keptListing, l *listing) {
-	if key.private && s.lists[key] == k {
+	if key.counted() && s.lists[key] == k {
 		if s.bytes += l.length() - k.last.length(); s.bytes > maxPrivateBytes {
-			s.forget(func(other listKey) bool { return other.private && other != key })
+			s.forget(func(other listKey) bool { return other.counted() && other != key })
 		}
 	}
 	k.last = l
 }
 
 // asked is what a server lists now; nil where it declares that it has nothing of the kind.
-func (s *serverLists) asked(ctx context.Context, server string, row *methodRow, caller toolbox.Principal) (*listing, error) {
+func (s *serverLists) asked(ctx context.Context, server string, row *methodRow, key listKey) (*listing, error) {
 	e, done, err := s.gateway.attached.Fleet.Use(ctx, server)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if !declares(e.Capabilities(), row.needs) {
+	if !protocol.Has(e.Capabilities(), row.needs) {
 		return nil, nil
 	}
-	if wait := protocol.Duration(e.Server().Timeouts.List, defaultList); wait > 0 {
+	if wait := protocol.Duration(e.Server().Timeouts.List, protocol.DefaultList); wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
 	}
-	l, err := s.pages(ctx, e, row, caller)
+	l, err := s.pages(ctx, e, row, key)
 	if err == nil && isPerPrincipal(e) { // it came over a connection of the caller's, which may be newer
 		l.private = true
-		if own, err := s.gateway.attached.Fleet.Endpoint(server, caller); err == nil {
+		if own, err := s.gateway.attached.Fleet.Endpoint(server, key.caller); err == nil {
 			l.endpoint = own
 		}
 	}
@@ -282,43 +293,28 @@ func (l *listing) same(o *listing) bool {
 		slices.EqualFunc(l.rows, o.rows, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// pages asks for page after page. It stops where a server repeats a cursor, or has no end.
-func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, caller toolbox.Principal) (*listing, error) {
-	l := &listing{endpoint: e, at: time.Now()}
-	seen := map[string]bool{}
-	for page, params := 1, json.RawMessage(nil); ; page++ {
-		raw, err := s.gateway.listOf(ctx, e, interop.Message{Method: row.name, Params: params, Caller: caller})
-		if err != nil {
-			return nil, err
-		}
-		cursor, err := l.add(raw, row.list, page == 1)
-		if err != nil {
-			return nil, err
-		}
+// pages asks for page after page.
+func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, key listKey) (*listing, error) {
+	l := &listing{endpoint: e, at: time.Now(), ttl: maxTTL}
+	pages := protocol.Pages{Method: row.name, Key: row.list, Most: maxListPages, MaxBytes: interop.MaxMessage}
+	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
+		raw, err := s.gateway.listOf(ctx, e, key, interop.Message{Method: row.name, Params: params, Caller: key.caller})
 		l.size += len(raw)
-		why := ""
-		switch {
-		case cursor == nil:
-			return l, nil
-		case seen[string(cursor)]:
-			why = "repeats a cursor"
-		case page >= maxListPages:
-			why = fmt.Sprintf("goes on after %d pages", page)
-		case l.size > interop.MaxMessage || len(l.rows) > wire.MaxParts:
-			why = "is too long"
-		}
-		if why != "" {
-			s.gateway.note(e.Server().ID, fmt.Sprintf("%s %s: the rest is not read", row.name, why))
-			return l, nil
-		}
-		seen[string(cursor)] = true
-		params = append(append([]byte(`{"cursor":`), cursor...), '}')
+		return raw, err
+	}, l.add)
+	if err != nil {
+		return nil, err
 	}
+	if rest != "" {
+		s.gateway.note(e.Server().ID, rest)
+	}
+	return l, nil
 }
 
-// listOf asks a server for a page of a list: where each principal has a connection of its own, on the caller's.
-func (g *Gateway) listOf(ctx context.Context, e *interop.Endpoint, m interop.Message) (json.RawMessage, error) {
-	if isPerPrincipal(e) {
+// listOf asks a server for a page of a list: where each principal has a connection of its own, on the caller's; for a client
+// that declares something, on one that declares it.
+func (g *Gateway) listOf(ctx context.Context, e *interop.Endpoint, key listKey, m interop.Message) (json.RawMessage, error) {
+	if isPerPrincipal(e) || key.variant != "" {
 		return g.attached.Fleet.Request(ctx, e.Server().ID, m)
 	}
 	return e.Do(ctx, m)
@@ -327,25 +323,11 @@ func (g *Gateway) listOf(ctx context.Context, e *interop.Endpoint, m interop.Mes
 // isPerPrincipal reports whether each principal has a connection of its own to a server.
 func isPerPrincipal(e *interop.Endpoint) bool { return e.Server().Pool.Per == interop.PerPrincipal }
 
-// add appends a page's rows. cursor is nil on the last one; "" is a cursor.
-func (l *listing) add(raw json.RawMessage, key string, first bool) (cursor json.RawMessage, err error) {
-	members, err := wire.Members(raw)
-	if err != nil {
-		return nil, fmt.Errorf("the result is no object: %w", err)
-	}
-	found, ttl := false, time.Duration(0)
-	for i := range members {
-		switch v := members[i].Value; members[i].Key {
-		case key:
-			rows, err := wire.Elements(v)
-			if err != nil {
-				return nil, fmt.Errorf("its %s are no array: %w", key, err)
-			}
-			l.rows, found = append(l.rows, rows...), true
-		case "nextCursor":
-			if v[0] == '"' {
-				cursor = v
-			}
+// add appends a page.
+func (l *listing) add(page []wire.Member, rows []json.RawMessage) {
+	ttl := time.Duration(0)
+	for i := range page {
+		switch v := page[i].Value; page[i].Key {
 		case "ttlMs":
 			if ms, err := strconv.ParseInt(string(v), 10, 64); err == nil && ms > 0 {
 				ttl = time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond
@@ -354,13 +336,7 @@ func (l *listing) add(raw json.RawMessage, key string, first bool) (cursor json.
 			l.private = l.private || string(v) == `"private"`
 		}
 	}
-	if !found {
-		return nil, fmt.Errorf("the result has no %s", key)
-	}
-	if l.ttl = min(l.ttl, ttl); first {
-		l.ttl = ttl
-	}
-	return cursor, nil
+	l.rows, l.ttl = append(l.rows, rows...), min(l.ttl, ttl)
 }
 
 // changed forgets what a server lists of a feature: "prompts" or "resources"; "": of all; for whoever it says it to, "": all.
@@ -380,16 +356,4 @@ func (s *serverLists) drop(has func(server string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(func(key listKey) bool { return !has(key.server) })
-}
-
-// declares reports whether capabilities have what a path of keys leads to.
-func declares(capabilities json.RawMessage, path []string) bool {
-	for _, key := range path {
-		value, ok := wire.Lookup(capabilities, key)
-		if !ok || string(value) == "false" || string(value) == "null" {
-			return false
-		}
-		capabilities = value
-	}
-	return true
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/toolbox"
 )
 
 // maxMerged bounds the versions of one list that are kept, for callers who see different ones.
@@ -38,6 +37,9 @@ type merged struct {
 	routes []template     // of resources/templates/list, in order; nil: not made yet
 }
 
+// ownName is a server's own name for something.
+type ownName struct{ server, own string }
+
 // part is what one server contributes.
 type part struct {
 	server string
@@ -47,8 +49,8 @@ type part struct {
 
 // merged is a list as a caller sees it now. wait: it asks those servers whose list is not known, or not good
 // any more; else it is what is known.
-func (v *view) merged(ctx context.Context, row *methodRow, caller toolbox.Principal, wait bool) *merged {
-	parts := v.parts(ctx, row, caller, wait)
+func (v *view) merged(ctx context.Context, row *methodRow, who asker, wait bool) *merged {
+	parts := v.parts(ctx, row, who, wait)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, m := range v.lists[row.name] {
@@ -64,7 +66,7 @@ func (v *view) merged(ctx context.Context, row *methodRow, caller toolbox.Princi
 }
 
 // parts asks all servers, side by side.
-func (v *view) parts(ctx context.Context, row *methodRow, caller toolbox.Principal, wait bool) []part {
+func (v *view) parts(ctx context.Context, row *methodRow, who asker, wait bool) []part {
 	servers := v.servers()
 	parts := make([]part, len(servers))
 	down := v.gateway.down()
@@ -72,10 +74,10 @@ func (v *view) parts(ctx context.Context, row *methodRow, caller toolbox.Princip
 	for i, server := range servers {
 		parts[i] = part{server: server, shown: !down(server)}
 		if !wait {
-			parts[i].listing = v.gateway.lists.kept(server, row, caller)
+			parts[i].listing = v.gateway.lists.kept(server, row, who)
 			continue
 		}
-		asking.Go(func() { parts[i].listing = v.gateway.lists.get(ctx, server, row, caller) })
+		asking.Go(func() { parts[i].listing = v.gateway.lists.get(ctx, server, row, who) })
 	}
 	asking.Wait()
 	return slices.DeleteFunc(parts, func(p part) bool { return p.listing == nil })
@@ -128,7 +130,7 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 	m.order = append(m.order, name)
 	if name != own {
 		m.names[of] = name
-		if m.row.names == byURI && !isOwned(own) {
+		if m.row.names == byURI && !protocol.IsOwned(own) {
 			v.collide.Store(true)
 		}
 	}
@@ -145,7 +147,7 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 		raw = renamed
 	}
 	for _, path := range m.row.uris {
-		raw = editStrings(raw, path, func(uri string) string { return v.published(m.row, p.server, uri) })
+		raw = wire.EditStrings(raw, path, func(uri string) string { return v.published(m.row, p.server, uri) })
 	}
 	m.keys, m.rows = append(m.keys, name), append(m.rows, raw)
 }
@@ -157,7 +159,7 @@ func (v *view) rowName(m *merged, server, own string) (string, bool) {
 	}
 	name := v.published(m.row, server, own)
 	if first, taken := m.byName[name]; taken && first.server != server && v.scope.single() == "" {
-		name = ownedURI(server, own)
+		name = protocol.OwnedURI(server, own)
 	}
 	return name, true
 }
@@ -167,8 +169,8 @@ func (v *view) published(row *methodRow, server, uri string) string {
 	if v.scope.single() != "" {
 		return uri
 	}
-	if isOwned(uri) || row.name == "skills/list" || row.name == "skills/get" {
-		return ownedURI(server, uri)
+	if protocol.IsOwned(uri) || row.name == "skills/list" || row.name == "skills/get" {
+		return protocol.OwnedURI(server, uri)
 	}
 	return uri
 }
@@ -199,5 +201,5 @@ func (m *merged) page(cursor json.RawMessage, size int, pending bool) (json.RawM
 // list answers a list method.
 func (v *view) list(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	cursor, _ := wire.Lookup(m.Params, "cursor")
-	return v.merged(ctx, row, m.Caller, true).page(cursor, max(v.gateway.opts.Host.Page, 0), v.pending())
+	return v.merged(ctx, row, v.askerOf(m.Caller, m.Client), true).page(cursor, max(v.gateway.opts.Host.Page, 0), v.pending())
 }

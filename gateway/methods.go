@@ -1,9 +1,13 @@
 package gateway
 
-import "github.com/indusagi/indus/interop"
+import (
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
 
-// methodRow is what becomes of one method: a row of the table. Methods that the front answers by itself
-// (initialize, ping, server/discover, subscriptions/listen, logging/setLevel) have none.
+// methodRow is what becomes of one method: a row of the table. Methods that the front answers by itself have none:
+// initialize, ping, server/discover, logging/setLevel; and resources/subscribe, resources/unsubscribe and
+// subscriptions/listen, for which it asks the view (subscribe.go).
 type methodRow struct {
 	name string
 	era  interop.Era // the only one that has it; "": both
@@ -42,10 +46,6 @@ const (
 	byTask                      // an id that a result has brought
 )
 
-// eachOf stands in a path for each element of an array; where there is one object in the place of
-// an array, for that.
-const eachOf = "*"
-
 // methods is the table: every method of 2024-11-05 to 2026-07-28, and of the extensions tasks (SEP-2663, and
 // before it SEP-1686), apps (SEP-1865, which has no methods of its own) and skills (SEP-2640). A method that
 // is not here goes to the server as it is where a view has one, and is unknown elsewhere.
@@ -59,27 +59,25 @@ func methods() []methodRow {
 	}
 	return []methodRow{
 		{name: "tools/list", needs: tools, does: fromTools},
-		{name: "tools/call", needs: tools, does: fromTools, uris: content("content", eachOf)},
+		{name: "tools/call", needs: tools, does: fromTools, uris: content("content", wire.EachOf)},
 
 		{name: "prompts/list", needs: prompts, does: fromAll, list: "prompts", id: "name", names: byPrompt, follows: true},
-		{name: "prompts/get", needs: prompts, does: fromOwner, at: []string{"name"}, names: byPrompt, uris: content("messages", eachOf, "content", eachOf)},
+		{name: "prompts/get", needs: prompts, does: fromOwner, at: []string{"name"}, names: byPrompt, uris: content("messages", wire.EachOf, "content", wire.EachOf)},
 
 		{name: "resources/list", needs: resources, does: fromAll, list: "resources", id: "uri", names: byURI, follows: true},
 		{name: "resources/templates/list", needs: resources, does: fromAll, list: "resourceTemplates", id: "uriTemplate", names: byURI, follows: true},
-		{name: "resources/read", needs: resources, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"contents", eachOf, "uri"}}},
-		{name: "resources/subscribe", era: interop.Legacy, needs: []string{"resources", "subscribe"}, does: fromOwner, at: uri, names: byURI},
-		{name: "resources/unsubscribe", era: interop.Legacy, needs: []string{"resources", "subscribe"}, does: fromOwner, at: uri, names: byURI},
+		{name: "resources/read", needs: resources, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"contents", wire.EachOf, "uri"}}},
 
 		{name: "completion/complete", needs: []string{"completions"}, does: fromOwner, at: []string{"ref"}, names: byRef},
 
-		{name: "skills/list", needs: skills, does: fromAll, list: "skills", id: "uri", names: byURI, uris: [][]string{{"resources", eachOf, "uri"}}},
-		{name: "skills/get", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"skill", "uri"}, {"skill", "resources", eachOf, "uri"}}},
-		{name: "resources/directory/read", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"resources", eachOf, "uri"}}},
+		{name: "skills/list", needs: skills, does: fromAll, list: "skills", id: "uri", names: byURI, uris: [][]string{{"resources", wire.EachOf, "uri"}}},
+		{name: "skills/get", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"skill", "uri"}, {"skill", "resources", wire.EachOf, "uri"}}},
+		{name: "resources/directory/read", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"resources", wire.EachOf, "uri"}}},
 
-		{name: "tasks/get", needs: tasks, before: tasksBefore, does: fromOwner, at: task, names: byTask, uris: content("result", "content", eachOf)},
+		{name: "tasks/get", needs: tasks, before: tasksBefore, does: fromOwner, at: task, names: byTask, uris: content("result", "content", wire.EachOf)},
 		{name: "tasks/update", era: interop.Modern, needs: tasks, does: fromOwner, at: task, names: byTask},
 		{name: "tasks/cancel", needs: tasks, before: tasksBefore, does: fromOwner, at: task, names: byTask},
-		{name: "tasks/result", era: interop.Legacy, needs: tasksBefore, does: fromOwner, at: task, names: byTask, uris: content("content", eachOf)},
+		{name: "tasks/result", era: interop.Legacy, needs: tasksBefore, does: fromOwner, at: task, names: byTask, uris: content("content", wire.EachOf)},
 	}
 }
 

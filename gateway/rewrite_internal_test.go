@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -16,16 +17,16 @@ func FuzzOwnedURI(f *testing.F) {
 		f.Add("a/b é%2f", uri)
 	}
 	f.Fuzz(func(t *testing.T, server, uri string) {
-		owned := ownedURI(server, uri)
-		of, ok := splitURI(owned, func(s string) bool { return s == server })
-		if !ok || of != (ownName{server, uri}) {
-			t.Fatalf("%q of %q is %q, and that %q of %q", uri, server, owned, of.own, of.server)
+		owned := protocol.OwnedURI(server, uri)
+		at, own, ok := protocol.SplitURI(owned, func(s string) bool { return s == server })
+		if !ok || at != server || own != uri {
+			t.Fatalf("%q of %q is %q, and that %q of %q", uri, server, owned, own, at)
 		}
-		if _, ok := splitURI(owned, func(string) bool { return false }); ok {
+		if _, _, ok := protocol.SplitURI(owned, func(string) bool { return false }); ok {
 			t.Fatalf("%q is of a server that is not there", owned)
 		}
-		if twice, ok := splitURI(ownedURI("x", owned), func(s string) bool { return s == "x" }); !ok || twice.own != owned {
-			t.Fatalf("%q does not come through a gateway behind another: %q", owned, twice.own)
+		if _, twice, ok := protocol.SplitURI(protocol.OwnedURI("x", owned), func(s string) bool { return s == "x" }); !ok || twice != owned {
+			t.Fatalf("%q does not come through a gateway behind another: %q", owned, twice)
 		}
 	})
 }
@@ -53,18 +54,18 @@ func FuzzTable(f *testing.F) {
 		}
 		given := bytes.Clone(raw)
 		for _, path := range paths {
-			out := editStrings(raw, path, func(uri string) string {
-				if isOwned(uri) {
-					return ownedURI("s", uri)
+			out := wire.EditStrings(raw, path, func(uri string) string {
+				if protocol.IsOwned(uri) {
+					return protocol.OwnedURI("s", uri)
 				}
 				return uri
 			})
 			if !wire.Valid(out) {
 				t.Fatalf("%v: %s of %s", path, out, raw)
 			}
-			back := editStrings(out, path, func(uri string) string {
-				if of, ok := splitURI(uri, func(s string) bool { return s == "s" }); ok && isOwned(uri) {
-					return of.own
+			back := wire.EditStrings(out, path, func(uri string) string {
+				if _, own, ok := protocol.SplitURI(uri, func(s string) bool { return s == "s" }); ok && protocol.IsOwned(uri) {
+					return own
 				}
 				return uri
 			})

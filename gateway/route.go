@@ -12,7 +12,6 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/toolbox"
 	"github.com/yosida95/uritemplate/v3"
 )
 
@@ -60,7 +59,7 @@ func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message)
 	if err != nil {
 		return nil, err
 	}
-	of, ok := v.lookup(ctx, "prompts/list", m.Caller, name)
+	of, ok := v.lookup(ctx, "prompts/list", v.askerOf(m.Caller, m.Client), name)
 	if !ok {
 		return nil, invalidParams(m, "no prompt named %q is available", protocol.Printable(name, 80))
 	}
@@ -69,14 +68,14 @@ func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message)
 
 // lookup finds who owns what a list calls name: what is known first, because a list that has to be asked for
 // costs its servers' time.
-func (v *view) lookup(ctx context.Context, list string, caller toolbox.Principal, name string) (ownName, bool) {
+func (v *view) lookup(ctx context.Context, list string, who asker, name string) (ownName, bool) {
 	row := v.gateway.table[list]
-	if of, ok := v.merged(ctx, row, caller, false).byName[name]; ok {
+	if of, ok := v.merged(ctx, row, who, false).byName[name]; ok {
 		return of, true
 	}
-	of, ok := v.merged(ctx, row, caller, true).byName[name]
+	of, ok := v.merged(ctx, row, who, true).byName[name]
 	if !ok && v.heard(ctx) {
-		of, ok = v.merged(ctx, row, caller, true).byName[name]
+		of, ok = v.merged(ctx, row, who, true).byName[name]
 	}
 	return of, ok
 }
@@ -94,17 +93,17 @@ func (v *view) askOwner(ctx context.Context, row *methodRow, of ownName, called 
 	if err != nil {
 		return nil, err
 	}
-	return v.fit(row, of, called, m.Caller, raw), nil
+	return v.fit(row, of, called, v.askerOf(m.Caller, m.Client), raw), nil
 }
 
 // fit gives the URIs of a server's result the form that they have in the view.
-func (v *view) fit(row *methodRow, of ownName, called string, caller toolbox.Principal, raw json.RawMessage) json.RawMessage {
+func (v *view) fit(row *methodRow, of ownName, called string, who asker, raw json.RawMessage) json.RawMessage {
 	if v.scope.single() != "" || len(row.uris) == 0 || of.own == called && !v.mayLink(raw) {
 		return raw
 	}
-	names := v.merged(context.Background(), v.gateway.table["resources/list"], caller, false).names
+	names := v.merged(context.Background(), v.gateway.table["resources/list"], who, false).names
 	for _, path := range row.uris {
-		raw = editStrings(raw, path, func(uri string) string {
+		raw = wire.EditStrings(raw, path, func(uri string) string {
 			if row.names == byURI && uri == of.own {
 				return called
 			}
@@ -129,7 +128,7 @@ func (v *view) readURI(ctx context.Context, row *methodRow, m interop.Message) (
 	if err != nil {
 		return nil, err
 	}
-	candidates := v.ownersOf(ctx, row, m.Caller, uri)
+	candidates := v.ownersOf(ctx, row.needs, v.askerOf(m.Caller, m.Client), uri)
 	if len(candidates) > 1 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, askWait)
@@ -162,15 +161,15 @@ func unknownThere(err error) bool {
 
 // ownersOf is whose a URI is: who is named in it, or lists it; else the first of whose templates it is; else
 // the servers that have resources, one of which may know it.
-func (v *view) ownersOf(ctx context.Context, row *methodRow, caller toolbox.Principal, uri string) []ownName {
+func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri string) []ownName {
 	known := func(list string, wait bool) (ownName, bool) {
-		of, ok := v.merged(ctx, v.gateway.table[list], caller, wait).byName[uri]
+		of, ok := v.merged(ctx, v.gateway.table[list], who, wait).byName[uri]
 		return of, ok
 	}
-	if of, ok := splitURI(uri, v.isServer); ok {
-		return []ownName{of}
+	if server, own, ok := protocol.SplitURI(uri, v.isServer); ok {
+		return []ownName{{server, own}}
 	}
-	if isOwned(uri) { // of a server that is not here; no other answers in its name
+	if protocol.IsOwned(uri) { // of a server that is not here; no other answers in its name
 		return nil
 	}
 	if of, ok := known("resources/list", false); ok {
@@ -183,12 +182,12 @@ func (v *view) ownersOf(ctx context.Context, row *methodRow, caller toolbox.Prin
 	if ok {
 		return []ownName{of}
 	}
-	if of, ok := v.merged(ctx, v.gateway.table["resources/templates/list"], caller, true).match(uri); ok {
+	if of, ok := v.merged(ctx, v.gateway.table["resources/templates/list"], who, true).match(uri); ok {
 		return []ownName{{of.server, uri}}
 	}
 	var all []ownName
 	for _, server := range v.servers() {
-		if len(all) < maxAsked && v.gateway.declares(server, row.needs) {
+		if len(all) < maxAsked && v.gateway.declares(server, needs) {
 			all = append(all, ownName{server, uri})
 		}
 	}
@@ -252,9 +251,9 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 		return nil, err
 	}
 	if key == "name" {
-		of, found = v.lookup(ctx, "prompts/list", m.Caller, name)
-	} else if of, found = v.lookup(ctx, "resources/templates/list", m.Caller, name); !found {
-		if owners := v.ownersOf(ctx, v.gateway.table["resources/read"], m.Caller, name); len(owners) == 1 {
+		of, found = v.lookup(ctx, "prompts/list", v.askerOf(m.Caller, m.Client), name)
+	} else if of, found = v.lookup(ctx, "resources/templates/list", v.askerOf(m.Caller, m.Client), name); !found {
+		if owners := v.ownersOf(ctx, []string{"resources"}, v.askerOf(m.Caller, m.Client), name); len(owners) == 1 {
 			of, found = owners[0], true
 		}
 	}

@@ -12,8 +12,8 @@ import (
 type scope interface {
 	// has reports whether a server is in it.
 	has(server string) bool
-	// tools is what the view shows as its tools.
-	tools(*view) toolbox.Source
+	// tools is what the view shows as its tools to clients that declare so much.
+	tools(*view, interop.Declared) toolbox.Source
 	// name is what a server's tool or prompt is called in it, and shows whether it is.
 	name(server, own string) (name string, shown bool)
 	// single is the one server that it is; "": it may have several.
@@ -30,8 +30,8 @@ func (everything) name(server, own string) (string, bool) {
 	return interop.QualifiedName(server, own), true
 }
 
-func (e everything) tools(v *view) toolbox.Source {
-	var s toolbox.Source = newShownTools(v, e.g.opts.Expose != nil)
+func (e everything) tools(v *view, d interop.Declared) toolbox.Source {
+	var s toolbox.Source = newShownTools(v, d, e.g.opts.Expose != nil)
 	if e.g.opts.Local != nil {
 		s = toolbox.Join(e.g.opts.Local, s)
 	}
@@ -55,12 +55,12 @@ func (s *selection) name(server, own string) (string, bool) {
 	return name, s.has(server) && matchesAny(s.Tools, name)
 }
 
-func (s *selection) tools(v *view) toolbox.Source {
+func (s *selection) tools(v *view, d interop.Declared) toolbox.Source {
 	expose := s.Expose
 	if expose == nil {
 		expose = s.g.opts.Expose
 	}
-	var shown toolbox.Source = newShownTools(v, expose != nil)
+	var shown toolbox.Source = newShownTools(v, d, expose != nil)
 	if expose != nil {
 		shown = expose(shown)
 	}
@@ -84,7 +84,9 @@ func (s oneServer) single() string         { return s.id }
 // name is the server's own, or what its rules rename it to, which are for tools.
 func (s oneServer) name(server, own string) (string, bool) { return own, server == s.id }
 
-func (s oneServer) tools(v *view) toolbox.Source { return newShownTools(v, false) }
+func (s oneServer) tools(v *view, d interop.Declared) toolbox.Source {
+	return newShownTools(v, d, false)
+}
 
 // sameScope reports whether two scopes show the same. Of Expose it is only known whether there is one.
 func sameScope(a, b scope) bool {

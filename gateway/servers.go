@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -40,13 +41,13 @@ func (g *Gateway) says(server string) declared {
 
 // declares reports whether a server says that it has what a path of keys leads to.
 func (g *Gateway) declares(server string, path []string) bool {
-	return declares(g.says(server).capabilities, path)
+	return protocol.Has(g.says(server).capabilities, path)
 }
 
 // mayDeclare is declares, and true of a server that has not said anything yet.
 func (g *Gateway) mayDeclare(server string, path []string) bool {
 	d := g.says(server)
-	return d.capabilities == nil || declares(d.capabilities, path)
+	return d.capabilities == nil || protocol.Has(d.capabilities, path)
 }
 
 // down is which servers have nothing to show: they are not connected, and what they had is withdrawn, or
@@ -88,7 +89,7 @@ const maxNoted = 1000
 // heard waits until all servers of the view were heard once, or have failed, as long as one has to connect. It reports
 // whether there was one to wait for.
 func (v *view) heard(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, defaultConnect)
+	ctx, cancel := context.WithTimeout(ctx, protocol.DefaultConnect)
 	defer cancel()
 	waited := false
 	for _, server := range v.gateway.attached.Fleet.Snapshot("").Pending {

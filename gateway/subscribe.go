@@ -5,17 +5,19 @@ import (
 	"encoding/json"
 	"sync"
 
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/toolbox"
 )
 
 // Subscribe is what [host.NewFront] describes: updates of a resource of the view, from the server
 // that has it. Where nobody lists it, each server that agrees may be the one.
 func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error) {
+	who := v.askerOf(m.Caller, m.Client)
 	ctx = interop.WithClient(ctx, m.Client)
 	owners := []ownName{{v.scope.single(), uri}}
 	if owners[0].server == "" {
-		owners = v.ownersOf(ctx, v.gateway.table["resources/subscribe"], m.Caller, uri)
+		owners = v.ownersOf(ctx, []string{"resources", "subscribe"}, who, uri)
 	}
 	if len(owners) > 1 {
 		var cancel context.CancelFunc
@@ -27,7 +29,7 @@ func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, upd
 	for i, of := range owners {
 		asking.Go(func() {
 			stop, err := v.gateway.attached.Fleet.Subscribe(ctx, of.server, of.own, m.Caller, func(n interop.Message) {
-				n.Params = v.updateOf(of, uri, m.Caller, n.Params)
+				n.Params = v.updateOf(of, uri, who, n.Params)
 				updated(n)
 			})
 			if stops[i] = stop; err != nil && len(owners) == 1 {
@@ -54,23 +56,23 @@ func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, upd
 
 // updateOf is a server's update for who subscribed to what is called so in the view. The URI is that
 // of the resource, or of a part of it.
-func (v *view) updateOf(of ownName, called string, caller toolbox.Principal, params json.RawMessage) json.RawMessage {
+func (v *view) updateOf(of ownName, called string, who asker, params json.RawMessage) json.RawMessage {
 	if v.scope.single() != "" {
 		return params
 	}
-	return editStrings(params, []string{"uri"}, func(uri string) string {
+	return wire.EditStrings(params, []string{"uri"}, func(uri string) string {
 		switch {
 		case uri == of.own:
 			return called
 		case called != of.own:
-			return ownedURI(of.server, uri)
+			return protocol.OwnedURI(of.server, uri)
 		}
-		list := v.merged(context.Background(), v.gateway.table["resources/list"], caller, false)
+		list := v.merged(context.Background(), v.gateway.table["resources/list"], who, false)
 		if name, ok := list.names[ownName{of.server, uri}]; ok {
 			return name
 		}
 		if other, ok := list.byName[uri]; ok && other.server != of.server {
-			return ownedURI(of.server, uri)
+			return protocol.OwnedURI(of.server, uri)
 		}
 		return uri
 	})

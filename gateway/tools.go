@@ -20,7 +20,8 @@ type shownTools struct {
 	*view
 	all bool // of the servers, under the names that they are mounted with
 	// models: they are for models alone, so that what is for apps alone is not among them (SEP-1865).
-	models bool
+	models   bool
+	declared interop.Declared // by the clients that are shown it
 
 	choosing sync.Mutex
 	last     *toolNames
@@ -35,9 +36,9 @@ type toolNames struct {
 
 var _ toolbox.Source = (*shownTools)(nil)
 
-func newShownTools(v *view, models bool) *shownTools {
+func newShownTools(v *view, d interop.Declared, models bool) *shownTools {
 	_, all := v.scope.(everything)
-	return &shownTools{view: v, all: all, models: models}
+	return &shownTools{view: v, all: all, models: models, declared: d}
 }
 
 // Snapshot implements [toolbox.Source].
@@ -47,7 +48,10 @@ func (t *shownTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return t.
 func (t *shownTools) Watch(changed func()) (stop func()) { return t.gateway.attached.Watch(changed) }
 
 func (t *shownTools) names(p toolbox.Principal) *toolNames {
-	s := t.gateway.attached.Snapshot(p)
+	s := t.gateway.attached.SnapshotFor(t.declared)
+	if s == nil {
+		s = t.gateway.attached.Snapshot(p)
+	}
 	t.choosing.Lock()
 	defer t.choosing.Unlock()
 	if t.last == nil || t.last.of != s {
@@ -122,9 +126,9 @@ func (t *shownTools) linked(d *toolbox.Descriptor) json.RawMessage {
 	}
 	row := d.Wire.JSON
 	for _, path := range appLinks() {
-		row = editStrings(row, path, func(uri string) string {
-			if isOwned(uri) {
-				return ownedURI(d.Server, uri)
+		row = wire.EditStrings(row, path, func(uri string) string {
+			if protocol.IsOwned(uri) {
+				return protocol.OwnedURI(d.Server, uri)
 			}
 			return uri
 		})
@@ -157,7 +161,7 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 		if err != nil || r == nil || !t.mayLink(r.Wire().JSON) {
 			return r, err
 		}
-		return t.fitted(c, r), nil
+		return t.fitted(ctx, c, r), nil
 	}
 	own := c
 	if d, ok := t.names(c.Caller).byName[c.Name]; ok {
@@ -172,7 +176,7 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	if err != nil || r == nil || t.scope.single() != "" || !t.mayLink(r.Wire().JSON) {
 		return r, err
 	}
-	return t.fitted(c, r), nil
+	return t.fitted(ctx, c, r), nil
 }
 
 // mayHave reports whether a name that is not listed may be a tool of the view's servers, and of no other: they
@@ -195,13 +199,13 @@ func (t *shownTools) mayHave(mounted string) bool {
 }
 
 // fitted is a call's result with the form that its links have in the view.
-func (t *shownTools) fitted(c toolbox.Call, r *toolbox.Result) *toolbox.Result {
+func (t *shownTools) fitted(ctx context.Context, c toolbox.Call, r *toolbox.Result) *toolbox.Result {
 	d, ok := t.names(c.Caller).byName[c.Name]
 	if !ok {
 		return r
 	}
 	w := r.Wire()
-	raw := t.fit(t.gateway.table[protocol.MethodToolsCall], ownName{server: d.Server}, "", c.Caller, w.JSON)
+	raw := t.fit(t.gateway.table[protocol.MethodToolsCall], ownName{server: d.Server}, "", t.askerOf(c.Caller, interop.ClientOf(ctx)), w.JSON)
 	if len(raw) == 0 || &raw[0] == &w.JSON[0] {
 		return r
 	}

@@ -17,13 +17,17 @@ type view struct {
 	scope   scope
 	tools   host.Backend // tools/list and tools/call
 	host    *host.Host
+	opts    host.Options
 	exact   bool // the one server of it is as if nothing were between it and its clients
 
-	prompts, resources watch.List // who is told that lists have changed
+	prompts, resources watch.List  // who is told that lists have changed
+	varying            watch.List  // so, of tools that are listed to some clients
+	varied             atomic.Bool // one of those has been here
 
 	collide atomic.Bool // two servers have had a URI in common
 	mu      sync.Mutex
-	lists   map[string][]*merged // by method, the newest first
+	lists   map[string][]*merged    // by method, the newest first
+	kinds   map[kindKey]*clientKind // of clients that have been here; nil: they declare nothing
 }
 
 func (g *Gateway) newView(s scope) *view {
@@ -42,8 +46,8 @@ func (g *Gateway) newTransparent(server string) *view {
 }
 
 func (g *Gateway) start(v *view, o host.Options) *view {
-	v.gateway, v.lists = g, map[string][]*merged{}
-	v.tools = host.Tools(v.scope.tools(v), &o)
+	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*merged{}, map[kindKey]*clientKind{}
+	v.tools = host.Tools(v.scope.tools(v, interop.Declared{}), &o)
 	var b host.Backend = v
 	if g.opts.Tap != nil {
 		b = tappedView{v}

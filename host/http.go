@@ -161,11 +161,9 @@ func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) {
 	}
 }
 
-// refuse answers an HTTP request that is not served. Its error has no id,
-// because it does not concern the message (2025-11-25, basic/transports).
+// refuse answers an HTTP request that is not served.
 func refuse(w http.ResponseWriter, status int, code int64, message string) {
-	body := append([]byte(`{"jsonrpc":"2.0","error":`), protocol.EncodeError(code, message, nil)...)
-	writeJSON(w, status, [][]byte{append(body, '}')})
+	writeJSON(w, status, [][]byte{protocol.EncodeRefusal(code, message)})
 }
 
 // postModern serves a message of 2026-07-28: it stands for itself.

@@ -34,6 +34,8 @@ type Client struct {
 	// Always takes what the server says and asks outside of any request, for as long as
 	// the client's session lives. nil: the client has no session, or cannot be reached in it.
 	Always Peer
+
+	listing bool // see Listing
 }
 
 type clientKey struct{}

@@ -9,12 +9,10 @@ import (
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
-// Defaults of [Timeouts].
+// Defaults of [Timeouts], beside those of protocol.
 const (
-	defaultConnect = 30 * time.Second // a cold npx downloads first
-	defaultList    = 30 * time.Second
-	defaultCall    = 60 * time.Second // since the last sign of life
-	defaultTotal   = 10 * time.Minute
+	defaultCall  = 60 * time.Second // since the last sign of life
+	defaultTotal = 10 * time.Minute
 )
 
 // withDeadline is ctx with a deadline of ours, recognisable by its cause.

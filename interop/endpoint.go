@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/schema"
@@ -124,7 +125,8 @@ type Endpoint struct {
 	conn        conn.Conn
 	shake       conn.Handshake
 	took        time.Duration
-	list        *listing // the last one that is still good
+	list        *listing   // the last one that is still good
+	variants    []*listing // what was listed to clients that declare something, the newest first
 	config      *toolConfig
 	calls       int    // requests of others that are under way
 	begun       uint64 // and how many there were
@@ -302,7 +304,7 @@ func (e *Endpoint) Open(ctx context.Context) error {
 // connect is the one attempt of the endpoint's life.
 func (e *Endpoint) connect(a *attempt) {
 	start := time.Now()
-	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, defaultConnect)
+	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, protocol.DefaultConnect)
 	c, shake, err := e.dial(ctx)
 	if err == nil && e.opts.Tap != nil {
 		c = tapped{c, e}

@@ -333,13 +333,12 @@ func (e *Endpoint) toolNamed(name string) *listedTool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.list == nil {
-		return nil
+	if e.list != nil {
+		if i, ok := e.list.byName[name]; ok {
+			return &e.list.tools[i]
+		}
 	}
-	if i, ok := e.list.byName[name]; ok {
-		return &e.list.tools[i]
-	}
-	return nil
+	return e.toolOf(name)
 }
 
 // callParams is the params of tools/call, with the arguments as they came.

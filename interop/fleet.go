@@ -118,13 +118,14 @@ type Fleet struct {
 	applied bool
 	closed  bool
 	last    *view
+	shown   map[Declared]shownView
 }
 
 var _ toolbox.Source = (*Fleet)(nil)
 
 // NewFleet is an empty fleet: [Fleet.Apply] gives it servers.
 func NewFleet(opts *FleetOptions) *Fleet {
-	f := &Fleet{leaving: map[string][]*member{}, quit: make(chan struct{}), last: &view{snapshot: &toolbox.Snapshot{}}}
+	f := &Fleet{leaving: map[string][]*member{}, quit: make(chan struct{}), last: &view{snapshot: &toolbox.Snapshot{}, some: &toolbox.Snapshot{}}, shown: map[Declared]shownView{}}
 	if opts != nil {
 		f.opts = *opts
 	}
@@ -195,6 +196,9 @@ func (f *Fleet) Quarantined() []Quarantine {
 	for _, m := range f.all() {
 		if l := m.state.Load().list; l != nil {
 			out = append(out, l.rejected...)
+		}
+		for _, v := range m.state.Load().variants {
+			out = v.list.appendRejected(out)
 		}
 	}
 	return append(out, f.published().rejected...)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
 )
 
 // An idle server is in the fleet, with what it listed, and is not connected: it has not been needed
@@ -210,7 +212,7 @@ func (m *member) unsure(ctx context.Context) error {
 	if !s.idle && !s.waking() || s.list == nil || !s.list.raw.partial {
 		return nil
 	}
-	ctx, cancel := withDeadline(ctx, m.server.Timeouts.Connect, defaultConnect)
+	ctx, cancel := withDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
 	defer cancel()
 	if m.awake(ctx) != nil {
 		return NewFault(NotConnected, m.server.ID, "not connected", context.Cause(ctx))

@@ -105,6 +105,9 @@ func (m *member) askedLane(ctx context.Context, base *Endpoint, caller toolbox.P
 	if c.Era == Legacy {
 		key.session = c.Session
 	}
+	if c.listing && key.session == "" {
+		key.session = listSession // what it asks is nobody's: no call is to come upon that
+	}
 	l, e, err := m.enterLane(ctx, key)
 	switch {
 	case l == nil:
@@ -195,6 +198,9 @@ func (m *member) newLane(key laneKey) *Endpoint {
 	opts.outside = func(from Message) {
 		if from.Method == protocol.NoteToolsChanged {
 			m.state.Load().endpoint.listChanged()
+			if key.kind == askedLane {
+				m.staleVariants(legacyVariant(key.capabilities))
+			}
 		}
 		from.Caller = whose
 		m.heard(from)

@@ -55,6 +55,5 @@ func (m *member) request(ctx context.Context, e *Endpoint, r Message) (result js
 
 // isShared reports a request that is the same for all clients, and made for all of them.
 func isShared(method string) bool {
-	return strings.HasSuffix(method, "/list") && !strings.HasPrefix(method, "tasks/") || strings.HasPrefix(method, "resources/") && strings.HasSuffix(method, "subscribe") ||
-		method == protocol.MethodSetLevel || method == protocol.MethodPing
+	return strings.HasPrefix(method, "resources/") && strings.HasSuffix(method, "subscribe") || method == protocol.MethodSetLevel || method == protocol.MethodPing
 }

@@ -169,9 +169,9 @@ func (e *Endpoint) listed(ctx context.Context) (*listing, error) {
 
 // runListing runs a listing to its end. A failure is not kept.
 func (e *Endpoint) runListing(a *listAttempt) {
-	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.List, defaultList)
+	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.List, protocol.DefaultList)
 	defer cancel()
-	a.list, a.err = e.pages(ctx)
+	a.list, a.err = e.pages(ctx, nil)
 	if a.err != nil {
 		a.err = e.listFault(ctx, a.err)
 	} else {
@@ -233,82 +233,36 @@ func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bo
 const maxTTL = 24 * time.Hour
 
 // pages asks for page after page. It stops, with a note, where a server repeats
-// a cursor or has no end.
-func (e *Endpoint) pages(ctx context.Context) (*listing, error) {
-	l := newListing()
-	seen := map[string]bool{}
-	size, count := 0, 0
-	for page, params := 1, json.RawMessage(nil); ; page++ {
-		result, err := e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, bounded: true})
-		if err != nil {
-			var rpc *RPCError
-			if page == 1 && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !e.hasTools() {
-				return l, nil
-			}
-			return nil, err
-		}
-		members, err := wire.Members(result)
-		if err != nil {
-			return nil, &conn.ProtocolError{What: "a tools/list result that is no object", Cause: err}
-		}
-		l.owner = e.ownerOf(members, l.owner, page == 1)
-		rows, cursor, err := readPage(members)
-		if err != nil {
-			return nil, err
-		}
-		if count += len(rows); count > wire.MaxParts {
-			l.reject(e.server.ID, "", fmt.Sprintf("tools/list has more than %d rows: from page %d on they are not read", wire.MaxParts, page))
-			return l, nil
-		}
+// a cursor or has no end. client is in ctx, and is shown the list; nil: everybody is.
+func (e *Endpoint) pages(ctx context.Context, client *Client) (*listing, error) {
+	l, first := newListing(), true
+	pages := protocol.Pages{Method: protocol.MethodToolsList, Key: "tools", Most: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage}
+	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
+		return e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, bounded: client == nil})
+	}, func(page []wire.Member, rows []json.RawMessage) {
+		l.owner = e.ownerOf(page, l.owner, first)
 		for _, row := range rows {
 			e.addRow(l, row)
 		}
-		size += len(result)
-		if cursor == nil {
-			return l, nil
-		}
-		switch key := string(cursor); {
-		case seen[key]:
-			l.reject(e.server.ID, "", fmt.Sprintf("tools/list repeats the cursor %s: reading stopped after page %d", protocol.Printable(key, 60), page))
-			return l, nil
-		case page >= e.opts.MaxPages:
-			l.reject(e.server.ID, "", fmt.Sprintf("tools/list goes on after %d pages: the rest is not read", page))
-			return l, nil
-		case size > e.opts.MaxMessage:
-			l.reject(e.server.ID, "", fmt.Sprintf("tools/list is over %d bytes: the rest is not read", e.opts.MaxMessage))
-			return l, nil
-		default:
-			seen[key] = true
-		}
-		params = append(append([]byte(`{"cursor":`), cursor...), '}')
+		first = false
+	})
+	var rpc *RPCError
+	var bad *protocol.PageError
+	switch {
+	case errors.As(err, &bad):
+		return nil, &conn.ProtocolError{What: bad.What, Cause: bad.Cause}
+	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !e.hasTools():
+	case err != nil:
+		return nil, err
+	case rest != "":
+		l.reject(e.server.ID, "", rest)
 	}
+	return l, nil
 }
 
 func (e *Endpoint) hasTools() bool {
 	_, ok := wire.Lookup(e.Capabilities(), "tools")
 	return ok
-}
-
-// readPage takes a page apart. cursor is nil on the last one.
-func readPage(members []wire.Member) (rows []json.RawMessage, cursor json.RawMessage, err error) {
-	found := false
-	for _, m := range members {
-		switch m.Key {
-		case "tools":
-			if rows, err = wire.Elements(m.Value); err != nil {
-				return nil, nil, &conn.ProtocolError{What: "tools/list whose tools are no array", Cause: err}
-			}
-			found = true
-		case "nextCursor":
-			if cursor = m.Value; cursor[0] != '"' {
-				cursor = nil
-			}
-		}
-	}
-	if !found {
-		return nil, nil, &conn.ProtocolError{What: "a tools/list result without tools"}
-	}
-	return rows, cursor, nil
 }
 
 func (l *listing) reject(server, name, reason string) {

@@ -32,11 +32,13 @@ type member struct {
 	state atomic.Pointer[state]
 
 	// Guarded by Fleet.mu.
-	replaces  *member       // serves until this one has settled; nobody sees this one before
-	announced bool          // its ServerAdded was reported, and no ServerRemoved
-	deferred  []Event       // what happened while nobody saw it
-	inherits  bool          // what it lists was an earlier member's
-	drain     time.Duration // how long calls in flight have at the end
+	replaces  *member                  // serves until this one has settled; nobody sees this one before
+	announced bool                     // its ServerAdded was reported, and no ServerRemoved
+	deferred  []Event                  // what happened while nobody saw it
+	inherits  bool                     // what it lists was an earlier member's
+	drain     time.Duration            // how long calls in flight have at the end
+	learning  map[string]chan struct{} // the variants that are asked for, each until its channel is closed
+	changes   uint64                   // how often a variant became stale
 
 	// The supervisor's own, once it runs.
 	era     Era               // what the server spoke last, or may; "": not known
@@ -50,6 +52,7 @@ type state struct {
 	config       *toolConfig // what the configuration makes of its tools
 	endpoint     *Endpoint
 	list         *listing      // what is published; nil: nothing
+	variants     variants      // what is listed to clients that declare something, as far as it is known; nil: nothing is
 	settled      bool          // it was listed once, or it failed
 	up           bool          // it is connected, and listed or its listing failed
 	trying       bool          // it is up or idle, or an attempt is under way or will be made
@@ -66,7 +69,7 @@ type state struct {
 // newMember makes a member that nobody supervises yet. It calls the fleet's options: no
 // lock may be held.
 func newMember(f *Fleet, server Server) *member {
-	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), hurry: make(chan struct{}, 1)}
+	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), hurry: make(chan struct{}, 1), learning: map[string]chan struct{}{}}
 	m.lanes.member = m
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	var known []toolbox.Wire
@@ -95,7 +98,7 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 		opts.Era = m.era
 	}
 	opts.stale = make(chan struct{}, 1)
-	opts.outside, opts.gap = m.heard, func() { m.fleet.subscriptions.missed(m.server.ID, nil) }
+	opts.outside, opts.gap = m.heardOfAll, func() { m.fleet.subscriptions.missed(m.server.ID, nil) }
 	e := NewEndpoint(m.server, &opts)
 	e.configure(config)
 	return e
@@ -116,6 +119,14 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 	}
 	opts.retired, opts.result = m.ctx, m.answered
 	return opts
+}
+
+// heardOfAll is heard of the connection that all share.
+func (m *member) heardOfAll(from Message) {
+	if from.Method == protocol.NoteToolsChanged {
+		m.staleVariants("")
+	}
+	m.heard(from)
 }
 
 // heard takes what the server says outside of requests, which is told to everybody: what
@@ -219,6 +230,7 @@ func (m *member) configure(c *toolConfig) {
 		return
 	}
 	s.config, s.list = c, s.list.configured(c)
+	s.variants = s.variants.with(func(_ string, v *variant) { v.list = v.list.configured(c) })
 	s.endpoint.configure(c)
 	m.publish(&s)
 	if s.up {
@@ -265,7 +277,7 @@ func (m *member) withdrawLater(s *state) {
 			if s.withdrawal != timer {
 				return nil // it is up, or lost again
 			}
-			s.withdrawal, s.list = nil, nil
+			s.withdrawal, s.list, s.variants = nil, nil, nil
 			return []EventKind{ServerWithdrawn}
 		})
 	})
@@ -340,7 +352,7 @@ func (m *member) connected(ctx context.Context, tool string) (*Endpoint, error) 
 			return nil, m.refusal(tool, "not connected")
 		}
 		if late == nil {
-			if wait := protocol.Duration(m.server.Timeouts.Connect, defaultConnect); wait > 0 {
+			if wait := protocol.Duration(m.server.Timeouts.Connect, protocol.DefaultConnect); wait > 0 {
 				t := time.NewTimer(wait)
 				defer t.Stop()
 				late = t.C
@@ -397,7 +409,7 @@ func (m *member) settle(ctx context.Context) error {
 // fleet holds calls it waits until the server has settled.
 func (m *member) unlisted(ctx context.Context) error {
 	if m.fleet.opts.Hold {
-		ctx, cancel := withDeadline(ctx, m.server.Timeouts.Connect, defaultConnect)
+		ctx, cancel := withDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
 		defer cancel()
 		if m.settle(ctx) != nil {
 			return NewFault(NotConnected, m.server.ID, "not connected", context.Cause(ctx))

@@ -47,6 +47,9 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if m := findMember(f.all(), server); m != nil {
+		m.state.Load().endpoint.talks.subscribes(caller, ClientOf(ctx))
+	}
 	h := &subscriber{callPair: callPair{server, caller}, updated: updated, client: ClientOf(ctx)}
 	s, err := f.subscriptions.join(f, h, uri)
 	if err != nil {

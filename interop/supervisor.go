@@ -149,6 +149,10 @@ func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
 		if s.up {
 			kind = ServerListed
 		}
+		if !s.up { // it may be another
+			m.changes++
+			s.variants = s.variants.with(func(_ string, v *variant) { v.stale = true })
+		}
 		s.up, s.settled, s.connectFault, s.listFault = true, true, nil, nil
 		m.keepList(s)
 		if err != nil {
@@ -194,7 +198,7 @@ func (m *member) lost(e *Endpoint, pause time.Duration) EndpointStatus {
 		switch {
 		case s.list == nil:
 		case !s.trying || m.fleet.opts.Grace == 0:
-			s.list = nil
+			s.list, s.variants = nil, nil
 			return []EventKind{ServerFaulted, ServerWithdrawn}
 		case s.withdrawal == nil:
 			m.withdrawLater(s)

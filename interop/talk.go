@@ -111,10 +111,25 @@ func (l *talks) join(t *talk) (of uint64) {
 		close(l.begun)
 		l.begun = nil
 	}
-	if t.client != nil || t.caller != "" { // else it is made for all
-		l.usedBy(t.caller)
+	l.use(t.caller, t.client)
+	return l.last
+}
+
+// subscribes notes that a client has the connection do something for it, in requests that are nobody's.
+func (l *talks) subscribes(caller toolbox.Principal, c *Client) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c != nil {
+		l.use(caller, c)
 	}
-	switch c := t.client; {
+}
+
+// use notes who uses the connection; c is nil: no client that could be told. Call it with mu held.
+func (l *talks) use(caller toolbox.Principal, c *Client) {
+	if c != nil || caller != "" { // else it is for all
+		l.usedBy(caller)
+	}
+	switch {
 	case c == nil:
 	case !l.known:
 		l.known, l.sole = true, c
@@ -125,7 +140,6 @@ func (l *talks) join(t *talk) (of uint64) {
 			l.sole = c
 		}
 	}
-	return l.last
 }
 
 func (l *talks) leave(of uint64) {

@@ -12,8 +12,10 @@ import (
 type view struct {
 	snapshot *toolbox.Snapshot
 	owners   map[string]owner
-	down     []*member    // in order
-	rejected []Quarantine // names that two servers claim
+	down     []*member         // in order
+	rejected []Quarantine      // names that two servers claim
+	some     *toolbox.Snapshot // what is listed to some clients, and not to all
+	varies   bool              // to some something else is listed
 }
 
 type owner struct {
@@ -37,23 +39,8 @@ func (f *Fleet) current() *view {
 	if v := f.view.Load(); v != nil {
 		return v
 	}
-	v := &view{snapshot: &toolbox.Snapshot{}, owners: make(map[string]owner, len(f.last.owners))}
-	for _, m := range f.members {
-		s := m.state.Load()
-		if !s.settled {
-			v.snapshot.Pending = append(v.snapshot.Pending, m.server.ID)
-		}
-		if s.list != nil {
-			v.add(m, s.list)
-			if s.list.owner != (toolbox.Owner{}) {
-				v.snapshot.Owners = append(v.snapshot.Owners, s.list.owner)
-			}
-		}
-		if s.isDown() {
-			v.down = append(v.down, m)
-			v.snapshot.Down = append(v.snapshot.Down, toolbox.Down{Server: m.server.ID, Owns: m.mayOwn})
-		}
-	}
+	v := f.compose(Declared{}, nil)
+	f.addSome(v)
 	if last := f.last.snapshot; v.same(f.last) {
 		v.snapshot = last
 	} else {
@@ -64,10 +51,39 @@ func (f *Fleet) current() *view {
 	return v
 }
 
-func (v *view) add(m *member, l *listing) {
+// compose is what is shown to clients that declare d, whose tools are of those owners; nil: of the first. Call it with mu held.
+func (f *Fleet) compose(d Declared, owners map[string]owner) *view {
+	v := &view{snapshot: &toolbox.Snapshot{}, owners: make(map[string]owner, len(f.last.owners))}
+	for _, m := range f.members {
+		s := m.state.Load()
+		if !s.settled {
+			v.snapshot.Pending = append(v.snapshot.Pending, m.server.ID)
+		}
+		l := s.list
+		if some := s.variantOf(d); some != nil {
+			l = some
+		}
+		if l != nil {
+			v.add(m, l, owners)
+			if l.owner != (toolbox.Owner{}) {
+				v.snapshot.Owners = append(v.snapshot.Owners, l.owner)
+			}
+		}
+		if s.isDown() {
+			v.down = append(v.down, m)
+			v.snapshot.Down = append(v.snapshot.Down, toolbox.Down{Server: m.server.ID, Owns: m.mayOwn})
+		}
+	}
+	return v
+}
+
+func (v *view) add(m *member, l *listing, owners map[string]owner) {
 	held := m.held()
 	for i := range l.tools {
 		t := &l.tools[i]
+		if owners != nil && owners[t.Name].member != m { // who is called is the same for all
+			continue
+		}
 		if first, taken := v.owners[t.Name]; taken {
 			v.rejected = append(v.rejected, Quarantine{Server: m.server.ID, Tool: t.Tool,
 				Reason: "a tool of " + first.member.server.ID + " is mounted as " + t.Name})

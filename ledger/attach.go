@@ -76,6 +76,9 @@ type Attachment struct {
 	ledger   Ledger
 	seen     *toolbox.Snapshot // of the fleet, as it was last looked at
 	shown    *toolbox.Snapshot // what of it is let through
+	some     *toolbox.Snapshot // Fleet.Some, as it was last looked at
+	servers  map[string]reachable
+	declared map[interop.Declared]declaredView
 	mine     map[string]bool   // every server that the fleet had
 	guards   bool              // changed tools of some server are held or denied
 	held     map[toolID]Entry  // what is not, and was recorded
@@ -174,7 +177,7 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: approvals{},
-		summed: map[string]summed{}, dampers: map[string]*damper{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1),
+		summed: map[string]summed{}, dampers: map[string]*damper{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1), declared: map[interop.Declared]declaredView{},
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}
 	if o != nil {

@@ -63,6 +63,7 @@ const (
 	noteHeld     = "held"     // what it became is kept back
 	noteDenied   = "denied"   // so it is, and for the whole run
 	noteReady    = "ready"    // the server is back
+	noteSome     = "listed to clients that declare a capability"
 )
 
 // order is total but for entries that say the same, so that what is made of a log

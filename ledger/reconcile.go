@@ -63,7 +63,7 @@ func (a *Attachment) follow() {
 // current looks where something has happened since. The fleet notifies of what it lists, so
 // that nobody has to be notified here. Call it with mu held.
 func (a *Attachment) current() {
-	if a.stale.Load() || a.seen != a.Fleet.Snapshot("") {
+	if a.stale.Load() || a.seen != a.Fleet.Snapshot("") || a.some != a.Fleet.Some() {
 		a.look()
 	}
 }
@@ -90,10 +90,16 @@ func (a *Attachment) look() (fresh bool) {
 	for id := range servers {
 		a.mine[id] = true
 	}
+	a.some, a.servers = a.Fleet.Some(), servers
 	l := newReconciliation(a, servers)
 	for i := range s.Tools {
-		l.compare(&s.Tools[i])
+		l.compare(&s.Tools[i], "")
 	}
+	shown := l.shown
+	for i := range a.some.Tools {
+		l.compare(&a.some.Tools[i], noteSome)
+	}
+	l.shown = shown
 	if !a.settling {
 		l.depart()
 		a.commit(append(l.retires, l.enrolls...))
@@ -151,11 +157,11 @@ func newReconciliation(a *Attachment, servers map[string]reachable) *reconciliat
 }
 
 // compare takes one listed tool: is it shown, and what does the ledger say of it?
-func (l *reconciliation) compare(d *toolbox.Descriptor) {
+func (l *reconciliation) compare(d *toolbox.Descriptor, note string) {
 	server := l.servers[d.Server]
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
 	m := l.a.sums(d)
-	changed := l.a.approved.isChanged(t, m.seal) || l.a.blind && l.a.approved[t] != m.seal
+	changed := l.a.isChanged(t, m.seal)
 	kept := changed && server.policy.Guards()
 	if kept {
 		l.kept[d.Name] = t
@@ -174,13 +180,18 @@ func (l *reconciliation) compare(d *toolbox.Descriptor) {
 		if server.ready {
 			l.hold(d, t, m, server.policy)
 		}
-	case isLive && old.Run == l.a.Run && old.Sum == m.sum && old.Name == d.Name && old.Config == server.config && old.Changed == changed:
+	case isLive && old.Run == l.a.Run && old.Sum == m.sum && old.Name == d.Name && old.Config == server.config && old.Changed == changed && old.Note == note:
 	case server.ready:
-		l.enroll(d, server.config, m, changed, old, isLive)
+		l.enroll(d, server.config, m, changed, note, old, isLive)
 	}
 	if !kept {
 		delete(l.a.held, t)
 	}
+}
+
+// isChanged reports whether a version is not the one that was approved. Call it with mu held.
+func (a *Attachment) isChanged(t toolID, seal string) bool {
+	return a.approved.isChanged(t, seal) || a.blind && a.approved[t] != seal
 }
 
 // keepNote says for how long a tool is kept back.
@@ -201,9 +212,9 @@ func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, m summed, p Polic
 	l.enrolls = append(l.enrolls, e)
 }
 
-func (l *reconciliation) enroll(d *toolbox.Descriptor, config string, m summed, changed bool, old Entry, isLive bool) {
+func (l *reconciliation) enroll(d *toolbox.Descriptor, config string, m summed, changed bool, note string, old Entry, isLive bool) {
 	e := l.entry(Enroll, d, config, m)
-	e.Changed = changed
+	e.Changed, e.Note = changed, note
 	if isLive && old.Capability != nil && bytes.Equal(old.Capability.Schema, d.Schema) {
 		e.Key = old.Key
 	}
@@ -320,7 +331,7 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool
 	a.seen, a.kept = s, l.kept
 	if !same {
 		a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
-		if len(a.summed) > 2*len(s.Tools)+64 {
+		if len(a.summed) > 2*(len(s.Tools)+len(a.some.Tools))+64 {
 			a.summed = map[string]summed{}
 		}
 	}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/indusagi/indus/interop"
@@ -66,7 +67,7 @@ func (s *State) take(e Entry) {
 	if e.Op == Enroll {
 		h.at = e.At
 	}
-	if h.run == number && (e.Op == Enroll || e.Op == Retire && e.Note != NoteLost) {
+	if h.run == number && (e.Op == Enroll && !strings.HasPrefix(e.Note, noteSome) || e.Op == Retire && e.Note != NoteLost) {
 		h.live.take(e)
 	}
 }

@@ -50,6 +50,12 @@ func EncodeError(code int64, message string, data json.RawMessage) json.RawMessa
 	return append(b, '}')
 }
 
+// EncodeRefusal is the body of the answer to an HTTP request that is not served. Its error has no id,
+// because it does not concern the message (2025-11-25, basic/transports).
+func EncodeRefusal(code int64, message string) []byte {
+	return append(append([]byte(`{"jsonrpc":"2.0","error":`), EncodeError(code, message, nil)...), '}')
+}
+
 // ParseError reads the error of a response. It is total: what is no error
 // object becomes an internal error that shows it as its data.
 func ParseError(raw json.RawMessage) *RPCError {

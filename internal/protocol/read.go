@@ -81,3 +81,15 @@ func Printable(s string, limit int) string {
 	}
 	return shown
 }
+
+// Has reports whether capabilities have what a path of keys leads to.
+func Has(capabilities json.RawMessage, path []string) bool {
+	for _, key := range path {
+		value, ok := wire.Lookup(capabilities, key)
+		if !ok || string(value) == "false" || string(value) == "null" {
+			return false
+		}
+		capabilities = value
+	}
+	return true
+}

@@ -28,6 +28,12 @@ func EncodeInfo(info Info) json.RawMessage {
 	return b
 }
 
+// How long a server has to connect, and to list, where interop.Timeouts does not say.
+const (
+	DefaultConnect = 30 * time.Second // a cold npx downloads first
+	DefaultList    = 30 * time.Second
+)
+
 // Duration is what a duration among options means on both sides of the bridge:
 // 0 the default, negative none.
 func Duration(d, byDefault time.Duration) time.Duration {

@@ -73,6 +73,9 @@ func (s *playing) hear(line []byte) {
 			}
 		}
 		return
+	case name == "tools/list" && !s.c.modern && !s.asks: // the lists of a conversation are for its client, who declares something
+		fmt.Fprintf(s.w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`+"\n", id)
+		return
 	case id == nil:
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
@@ -75,7 +76,8 @@ func transparent(t *testing.T, c *conversation, p *player) (io.Writer, io.Reader
 // replay has the client's side of a conversation once more.
 func (c *conversation) replay(t *testing.T, in io.Writer, out io.Reader) {
 	t.Helper()
-	s := &replaying{t: t, w: in, r: bufio.NewReader(out)}
+	s := &replaying{t: t, w: in, lines: make(chan []byte)}
+	go s.read(out)
 	for _, of := range c.turns {
 		fmt.Fprintf(in, "%s\n", of.ask)
 		if method(of.ask) == initialized {
@@ -98,6 +100,7 @@ func (c *conversation) replay(t *testing.T, in io.Writer, out io.Reader) {
 	}
 	logs := c.logs()
 	for len(s.came) < len(asked) || len(s.logs) < len(logs) {
+		s.waits = fmt.Sprintf("%d of %d questions and %d of %d log messages have come outside of requests", len(s.came), len(asked), len(s.logs), len(logs))
 		s.hear(s.outside)
 	}
 	if !slices.Equal(asked, s.came) || !slices.Equal(logs, s.logs) {
@@ -147,15 +150,33 @@ func (t *turn) answer(question string) []byte {
 type replaying struct {
 	t       *testing.T
 	w       io.Writer
-	r       *bufio.Reader
-	outside *turn // what the server said and asked once it was initialized
+	lines   chan []byte // closed at the end
+	waits   string      // for what
+	outside *turn       // what the server said and asked once it was initialized
 	came    []string
 	logs    []string
+}
+
+// quiet is for how long nothing may come while the client waits for something. What passes never waits so long.
+const quiet = 20 * time.Second
+
+// read reads until the connection ends.
+func (s *replaying) read(out io.Reader) {
+	defer close(s.lines)
+	r := bufio.NewReader(out)
+	for line := nextLine(r); line != nil; line = nextLine(r) {
+		select {
+		case s.lines <- line:
+		case <-s.t.Context().Done():
+			return
+		}
+	}
 }
 
 // repeat is what the client hears until its request is answered.
 func (s *replaying) repeat(of *turn) (all []string) {
 	for id := string(lookup(of.ask, "id")); ; {
+		s.waits = fmt.Sprintf("%.200s is not answered; so far came:\n%s", of.ask, strings.Join(all, "\n"))
 		line, said := s.hear(of)
 		if said != "" {
 			all = append(all, said)
@@ -168,8 +189,13 @@ func (s *replaying) repeat(of *turn) (all []string) {
 
 // hear is the next message, and what it says where it belongs to a turn. A question is answered as it was.
 func (s *replaying) hear(of *turn) (line []byte, said string) {
-	if line = nextLine(s.r); line == nil {
-		s.t.Fatalf("%.200s: the connection ends", of.ask)
+	select {
+	case line = <-s.lines:
+	case <-time.After(quiet):
+		s.t.Fatalf("nothing comes for %v: %s", quiet, s.waits)
+	}
+	if line == nil {
+		s.t.Fatalf("the connection ends: %s", s.waits)
 	}
 	if strings.HasSuffix(method(line), "/list_changed") {
 		return line, "" // it comes whenever it does

@@ -9,6 +9,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema"
@@ -79,7 +80,11 @@ func (b *besideServers) ask(ctx context.Context, server, method string, params a
 	if err != nil {
 		return nil, err
 	}
-	result, err := b.Fleet.Request(ctx, server, interop.Message{Method: method, Params: raw})
+	return b.request(ctx, server, method, raw)
+}
+
+func (b *besideServers) request(ctx context.Context, server, method string, params json.RawMessage) (json.RawMessage, error) {
+	result, err := b.Fleet.Request(ctx, server, interop.Message{Method: method, Params: params})
 	if err != nil {
 		return nil, err
 	}
@@ -89,43 +94,33 @@ func (b *besideServers) ask(ctx context.Context, server, method string, params a
 	return result, nil
 }
 
-const (
-	maxListPages = 100    // of one list: a server whose pages have no end is left there
-	maxListRows  = 10_000 // of one list
-)
+const maxListPages = 1000 // of one list: a server whose pages have no end is left there
 
 // list is what one server has; what it does not declare it is not asked for.
-func (b *besideServers) list(ctx context.Context, server string, of beside) (rows []besideRow, err error) {
+func (b *besideServers) list(ctx context.Context, server string, of beside) (rows []besideRow, rest string, err error) {
 	if e, err := b.Fleet.Endpoint(server, ""); err != nil || !declares(e.Capabilities(), of.capability) {
-		return nil, err
+		return nil, "", err
 	}
-	params := map[string]json.RawMessage{}
-	for range maxListPages {
-		result, err := b.ask(ctx, server, of.method, params)
-		if rpc, ok := errors.AsType[*interop.RPCError](err); ok && rpc.Code == interop.CodeMethodNotFound {
-			return rows, nil // servers declare resources and have no templates
-		}
-		if err != nil {
-			return rows, err
-		}
-		list, _ := wire.Lookup(result, of.member)
-		raws, err := wire.Elements(list)
-		if err != nil {
-			return rows, interop.NewFault(interop.Protocol, server, of.method, fmt.Errorf("%q is no list", of.member))
-		}
+	pages := protocol.Pages{Method: of.method, Key: of.member, Most: maxListPages, MaxBytes: interop.MaxMessage}
+	rest, err = pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
+		return b.request(ctx, server, of.method, params)
+	}, func(_ []wire.Member, raws []json.RawMessage) {
 		for _, raw := range raws {
 			row := besideRow{server: server, raw: raw}
 			if json.Unmarshal(raw, &row.about) == nil {
 				rows = append(rows, row)
 			}
 		}
-		next, more := wire.Lookup(result, "nextCursor")
-		if !more || string(next) == "null" || string(next) == string(params["cursor"]) || len(rows) >= maxListRows {
-			return rows, nil
-		}
-		params["cursor"] = next
+	})
+	var bad *protocol.PageError
+	rpc, refused := errors.AsType[*interop.RPCError](err)
+	switch {
+	case refused && rpc.Code == interop.CodeMethodNotFound: // servers declare resources and have no templates
+		err = nil
+	case errors.As(err, &bad):
+		err = interop.NewFault(interop.Protocol, server, of.method, bad)
 	}
-	return rows, nil
+	return rows, rest, err
 }
 
 func declares(capabilities json.RawMessage, name string) bool {
@@ -145,8 +140,11 @@ func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...besi
 			continue
 		}
 		for _, of := range kinds {
-			some, err := b.list(ctx, st.Server, of)
+			some, rest, err := b.list(ctx, st.Server, of)
 			rows = append(rows, some...)
+			if rest != "" {
+				s.Reportf("%s: %s", st.Server, rest)
+			}
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}

@@ -1,4 +1,4 @@
-package gateway
+package protocol
 
 import (
 	"net/url"
@@ -22,11 +22,8 @@ const foreignScheme = "indus://"
 // ownedSchemes are those whose URIs always have the server in them.
 func ownedSchemes() [2]string { return [2]string{"ui://", "skill://"} }
 
-// ownName is a server's own name for something.
-type ownName struct{ server, own string }
-
-// ownedURI is the URI of a server in a form that names the server.
-func ownedURI(server, uri string) string {
+// OwnedURI is the URI of a server in a form that names the server.
+func OwnedURI(server, uri string) string {
 	server = url.PathEscape(server)
 	for _, scheme := range ownedSchemes() {
 		if rest, ok := strings.CutPrefix(uri, scheme); ok {
@@ -36,14 +33,14 @@ func ownedURI(server, uri string) string {
 	return foreignScheme + server + "/" + uri
 }
 
-// isOwned reports whether a URI is of a scheme whose URIs have the server in them.
-func isOwned(uri string) bool {
+// IsOwned reports whether a URI is of a scheme whose URIs have the server in them.
+func IsOwned(uri string) bool {
 	schemes := ownedSchemes()
 	return strings.HasPrefix(uri, schemes[0]) || strings.HasPrefix(uri, schemes[1]) || strings.HasPrefix(uri, foreignScheme)
 }
 
-// splitURI undoes ownedURI. has says which servers there are.
-func splitURI(uri string, has func(server string) bool) (ownName, bool) {
+// SplitURI undoes OwnedURI. has says which servers there are.
+func SplitURI(uri string, has func(server string) bool) (server, own string, ok bool) {
 	schemes := ownedSchemes()
 	for _, scheme := range append(schemes[:], foreignScheme) {
 		rest, ok := strings.CutPrefix(uri, scheme)
@@ -52,16 +49,16 @@ func splitURI(uri string, has func(server string) bool) (ownName, bool) {
 		}
 		server, path, ok := strings.Cut(rest, "/")
 		if !ok {
-			return ownName{}, false
+			return "", "", false
 		}
 		server, err := url.PathUnescape(server)
 		if err != nil || !has(server) {
-			return ownName{}, false
+			return "", "", false
 		}
 		if scheme != foreignScheme {
 			path = scheme + path
 		}
-		return ownName{server, path}, true
+		return server, path, true
 	}
-	return ownName{}, false
+	return "", "", false
 }

@@ -1,0 +1,162 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// choosy is a server that lists some of what it has only to clients that can be elicited from, and one tool otherwise.
+func choosy() *script {
+	asked := func(m interop.Message) bool {
+		return m.Client != nil && bytes.Contains(m.Client.Capabilities, []byte(`"elicitation"`))
+	}
+	lists := func(all, some string) func(interop.Message) (string, error) {
+		return func(m interop.Message) (string, error) {
+			if asked(m) {
+				return some, nil
+			}
+			return all, nil
+		}
+	}
+	const schema = `,"inputSchema":{"type":"object"}}`
+	return &script{answers: map[string]func(interop.Message) (string, error){
+		"server/discover": discovers(`{"tools":{"listChanged":true},"prompts":{},"resources":{}}`),
+		"tools/list": lists(`{"tools":[{"name":"echo","description":"plain"`+schema+`]}`,
+			`{"tools":[{"name":"echo","description":"asks"`+schema+`,{"name":"ask"`+schema+`,{"name":"denied"`+schema+`]}`),
+		"prompts/list":             lists(`{"prompts":[]}`, `{"prompts":[{"name":"form"}]}`),
+		"resources/list":           lists(`{"resources":[{"uri":"x:1","name":"1"}]}`, `{"resources":[{"uri":"x:1","name":"1"},{"uri":"x:2","name":"2"}]}`),
+		"resources/templates/list": says(`{"resourceTemplates":[]}`),
+		"prompts/get":              says(`{"messages":[]}`),
+		"tools/call": func(m interop.Message) (string, error) {
+			if !asked(m) {
+				return `{"content":[{"type":"text","text":"not for you"}],"isError":true}`, nil
+			}
+			return `{"content":[{"type":"text","text":"done"}]}`, nil
+		},
+	}}
+}
+
+func asking() *mcp.ClientOptions {
+	return &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}}
+}
+
+// texts are what a client is listed, by kind.
+func texts(t *testing.T, s *mcp.ClientSession) (all []string) {
+	t.Helper()
+	for tool, err := range s.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, strings.TrimSpace(tool.Name+" "+tool.Description))
+	}
+	for prompt, err := range s.Prompts(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, prompt.Name)
+	}
+	for resource, err := range s.Resources(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, resource.URI)
+	}
+	return all
+}
+
+// Each client is listed what the server lists to clients that declare what it does: one that can be asked misses nothing, and one
+// that cannot sees nothing that would fail for it. Who comes first is no matter.
+func TestListsAreByWhatClientsDeclare(t *testing.T) {
+	t.Parallel()
+	for _, server := range []interop.Era{interop.Legacy, interop.Modern} {
+		for _, client := range []interop.Era{interop.Legacy, interop.Modern} {
+			for _, at := range []struct {
+				path, transparent, prefix string
+				denied                    []string
+			}{{path: "/mcp", prefix: "s__"}, {path: "/mcp/s"}, {path: "/mcp/@v", prefix: "s__"}, {path: "/mcp", transparent: "s", denied: []string{"denied"}}} {
+				t.Run(string(server)+" server, "+string(client)+" client, "+at.path+at.transparent, func(t *testing.T) {
+					t.Parallel()
+					conf := interop.Server{ID: "s", Era: server}
+					if at.transparent == "" {
+						conf.Tools.Deny = []string{"denied"}
+					}
+					g := scripts{"s": choosy()}.open(t, gateway.Options{Transparent: at.transparent, Views: map[string]gateway.View{"v": {}}}, conf)
+					if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					of := func(o *mcp.ClientOptions) (*mcp.ClientSession, []string) {
+						s := dialWith(t, g, at.path, client, o)
+						return s, texts(t, s)
+					}
+					plain := []string{at.prefix + "echo plain", "x:1"}
+					_, before := of(nil)
+					able, some := of(asking())
+					_, after := of(nil)
+					_, again := of(asking())
+					want := slices.Concat([]string{at.prefix + "echo asks", at.prefix + "ask"}, at.denied, []string{at.prefix + "form", "x:1", "x:2"})
+					for _, c := range []struct{ want, got []string }{{plain, before}, {want, some}, {plain, after}, {want, again}} {
+						if diff := cmp.Diff(c.want, c.got); diff != "" {
+							t.Error(diff)
+						}
+					}
+					r, err := able.CallTool(t.Context(), &mcp.CallToolParams{Name: at.prefix + "ask"})
+					if err != nil || r.IsError {
+						t.Errorf("%v %v", r, err)
+					}
+					if _, err := able.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: at.prefix + "form"}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A client that was listed a tool before the gateway was started anew calls it without looking again.
+func TestCallOfAToolThatIsListedToSome(t *testing.T) {
+	t.Parallel()
+	g := scripts{"s": choosy()}.open(t, gateway.Options{}, interop.Server{ID: "s", Era: interop.Legacy})
+	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := dialWith(t, g, "/mcp", interop.Legacy, asking()).CallTool(t.Context(), &mcp.CallToolParams{Name: "s__ask"})
+	if err != nil || r.IsError {
+		t.Errorf("%v %v", r, err)
+	}
+	if r, err := dial(t, g, "/mcp", interop.Legacy).CallTool(t.Context(), &mcp.CallToolParams{Name: "s__ask"}); err == nil && !r.IsError {
+		t.Error("a client that cannot be asked is served as one that can")
+	}
+}
+
+// What is listed to some is kept account of like all else: it is in the ledger, and where changes are held back it is what was
+// approved, or it is not there.
+func TestWhatIsListedToSomeIsGuarded(t *testing.T) {
+	t.Parallel()
+	s := choosy()
+	o := scripts{"s": s}.options(t)
+	o.Policy = ledger.HoldChanges
+	g := gateway.New(t.Context(), []interop.Server{{ID: "s", Era: interop.Modern}}, &gateway.Options{Ledger: o})
+	t.Cleanup(g.Close)
+	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	client := dialWith(t, g, "/mcp", interop.Legacy, asking())
+	want := []string{"s__echo plain", "s__ask", "s__denied", "s__form", "x:1", "x:2"} // that of echo which is listed to all was approved
+	if diff := cmp.Diff(want, texts(t, client)); diff != "" {
+		t.Error(diff)
+	}
+	if l := g.Attached().Ledger(); len(l.Snapshot().Live) != 3 {
+		t.Errorf("%+v", l.Snapshot().Live)
+	}
+}

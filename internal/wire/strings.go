@@ -1,0 +1,56 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// EachOf stands in a path for each element of an array; where there is one object in the place of
+// an array, for that.
+const EachOf = "*"
+
+// EditStrings is raw with the strings at a path replaced by what edit makes of them; raw itself where
+// nothing is. What is of another shape stays as it is; where a key stands twice, or in another case, each is edited.
+func EditStrings(raw json.RawMessage, path []string, edit func(string) string) json.RawMessage {
+	if len(path) == 0 {
+		s, ok := Unquote(raw)
+		if !ok {
+			return raw
+		}
+		if edited := edit(s); edited != s {
+			return Quote(edited)
+		}
+		return raw
+	}
+	if len(raw) > 0 && raw[0] == '[' && path[0] == EachOf {
+		out, err := Map(raw, func(e json.RawMessage) json.RawMessage { return EditStrings(e, path[1:], edit) })
+		if err != nil {
+			return raw
+		}
+		return out
+	}
+	if path[0] == EachOf { // one in the place of an array
+		return EditStrings(raw, path[1:], edit)
+	}
+	members, err := Members(raw)
+	if err != nil {
+		return raw
+	}
+	var out []byte
+	from := 0
+	for i := range members { // all that one client or another takes for the one
+		m := &members[i]
+		if !strings.EqualFold(m.Key, path[0]) {
+			continue
+		}
+		edited := EditStrings(m.Value, path[1:], edit)
+		if len(edited) != len(m.Value) || &edited[0] != &m.Value[0] {
+			out = append(append(out, raw[from:m.End-len(m.Value)]...), edited...)
+			from = m.End
+		}
+	}
+	if from == 0 {
+		return raw
+	}
+	return append(out, raw[from:]...)
+}
