@@ -115,7 +115,7 @@ func (m *member) askedLane(ctx context.Context, base *Endpoint, caller toolbox.P
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case err != nil:
-		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and another serves it", "server", m.server.ID, "err", err)
+		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and another serves it", "server", m.server.ID, "caller", caller, "err", err)
 		m.lanes.giveUp(l, askedLane, m.lanes.pause(askedLane, err, withoutLanes))
 		return nil, nil, nil
 	case dual && (e.Era() != Legacy || !e.handshake().Asks): // the way that it has is modern
@@ -223,7 +223,7 @@ func (m *member) setLevel(ctx context.Context, l *lane, e *Endpoint, level strin
 	defer cancel()
 	params := append(append([]byte(`{"level":`), wire.Quote(level)...), '}')
 	if _, err := e.do(soon, Message{Method: protocol.MethodSetLevel, Params: params, bounded: true}); err != nil {
-		m.fleet.opts.Logger.Debug("the level of logs stays as it was", "server", m.server.ID, "err", err)
+		m.fleet.opts.Logger.Debug("the level of logs stays as it was", "server", m.server.ID, "caller", l.key.caller, "err", err)
 	}
 	return ctx.Err()
 }

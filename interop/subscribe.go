@@ -190,7 +190,7 @@ func (t *subscriptions) move(s *subscription) {
 			to.own, to.caller = true, h.caller
 		}
 		if _, err := t.add(s.fleet, h, to, true); err != nil {
-			s.fleet.opts.Logger.Warn("a subscription is lost", "server", s.server, "err", err)
+			s.fleet.opts.Logger.Warn("a subscription is lost", "server", s.server, "caller", h.caller, "err", err)
 		}
 		moved = append(moved, h)
 	}
@@ -392,7 +392,7 @@ func (s *subscription) keep() {
 		if s.ctx.Err() != nil {
 			return
 		}
-		s.fleet.opts.Logger.Debug("a subscription was lost, and is made again", "server", s.server, "uri", protocol.Printable(s.uri, 200), "err", err)
+		s.fleet.opts.Logger.Debug("a subscription was lost, and is made again", "server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
 		late := time.NewTimer(pause.next())
 		select {
 		case <-s.wake:
@@ -461,7 +461,7 @@ func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unsubscribeWait)
 		defer cancel()
 		if _, err := e.Do(ctx, Message{Method: protocol.MethodUnsubscribe, Params: params}); err != nil {
-			s.fleet.opts.Logger.Debug("not unsubscribed", "server", s.server, "uri", protocol.Printable(s.uri, 200), "err", err)
+			s.fleet.opts.Logger.Debug("not unsubscribed", "server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
 		}
 	}
 	return ctx.Err()

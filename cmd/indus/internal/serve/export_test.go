@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
 	"github.com/spf13/cobra"
@@ -38,7 +39,7 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gatewa
 	if fault != nil {
 		return nil, nil, fault
 	}
-	w := &follower{flags: flags, s: s, local: local, views: new(serveFlags).views, gateway: gateway.New(ctx, c.Servers(), nil)}
+	w := &follower{flags: flags, s: s, local: local, signIns: &signin.Tokens{}, views: new(serveFlags).views, gateway: gateway.New(ctx, c.Servers(), nil)}
 	w.begin(c, began)
 	return &Follower{w}, w.gateway, nil
 }
