@@ -62,6 +62,9 @@ type Options struct {
 	Name string
 	// TLS is for requests to authorization servers. nil: the system's authorities.
 	TLS *tls.Config
+	// RedirectPort is the port of this machine to which the answers of [Client.SignInAddress] come, for
+	// clients that cannot choose. 0: that of the last sign-in if it is free, else any.
+	RedirectPort int
 	// AllowPrivate lets the documents of a server on the Internet lead into private networks, and to
 	// this machine. false: they do not.
 	AllowPrivate bool

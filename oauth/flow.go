@@ -151,8 +151,8 @@ func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (*grant, erro
 		return nil, err
 	}
 	interact := a.client.options.Interact
-	if a.need.show != nil {
-		interact = a.client.handing(a.need.show)
+	if show := a.need.show; show != nil {
+		interact = &Loopback{Port: a.client.options.RedirectPort, Open: func(_ context.Context, authorize string) error { show(authorize); return nil }}
 	}
 	back, err := interact.Begin(ctx, known.Redirect)
 	if err != nil {

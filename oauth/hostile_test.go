@@ -352,8 +352,13 @@ func TestSignInAddress(t *testing.T) {
 	if _, _, err := send(t, rt, a.URL+"/mcp", ""); !errors.As(err, new(*oauth.SignInError)) {
 		t.Error(err) // a request does not wait for it
 	}
+	waited := make(chan error, 1)
+	go func() { waited <- c.AwaitSignIn(t.Context(), a.URL+"/mcp", "anna") }()
 	if err := visitor().Open(t.Context(), first); err != nil {
 		t.Fatal(err)
+	}
+	if err := <-waited; err != nil {
+		t.Error(err)
 	}
 	if got := <-told; got != a.URL+"/mcp anna" {
 		t.Error(got)

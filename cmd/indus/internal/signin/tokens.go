@@ -142,7 +142,7 @@ func (t *Tokens) client(s interop.Server) (*oauth.Client, error) {
 func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Client, error) {
 	o := &oauth.Options{
 		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer, ClientSecret: s.OAuth.ClientSecret,
-		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger,
+		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger, RedirectPort: s.OAuth.RedirectPort,
 	}
 	if t.store != nil {
 		o.Store = t.store
