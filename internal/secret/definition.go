@@ -25,6 +25,12 @@ func definitionField(name string, raw json.RawMessage) json.RawMessage {
 		if s, ok := wire.Unquote(raw); ok {
 			return wire.Quote(URL(s))
 		}
+	case "tls": // names of files, of which one is "key"
+		return raw
+	case "authorization": // a word; what has a token stands in headers
+		if s, _ := wire.Unquote(raw); s == "forward" {
+			return raw
+		}
 	case "args":
 		args := argsOf(raw)
 		shown, i := Args(args), -1

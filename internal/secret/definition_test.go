@@ -26,6 +26,9 @@ func TestDefinition(t *testing.T) {
 		{`{"args":["--token","${TOKEN}",5]}`, `{"args":["--token","${TOKEN}",5]}`},
 		{`{"args":["https://u:s3cret@h/"]}`, `{"args":["https://u:<secret>@h/"]}`},
 		{`{"env":{"B":"${cmd:echo {}; echo ${X}}s"}}`, `{"env":{"B":"${cmd:echo {}; echo ${X}}<secret>"}}`},
+		{`{"oauth":{"clientId":"c","clientSecret":"s"},"tls":{"key":"me.key"},"authorization":"forward"}`,
+			`{"oauth":{"clientId":"c","clientSecret":"<secret>"},"tls":{"key":"me.key"},"authorization":"forward"}`},
+		{`{"authorization":"Bearer s3cret"}`, `{"authorization":"Bearer <secret>"}`},
 		{`{"oauth":{"client_secret":"s","list":[{"token":"s"},["sk-0123456789abcdef0"]],"n":9007199254740993}}`,
 			`{"oauth":{"client_secret":"<secret>","list":[{"token":"<secret>"},["<secret>"]],"n":9007199254740993}}`},
 	} {

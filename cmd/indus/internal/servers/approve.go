@@ -70,9 +70,9 @@ Flags:
                then on, when a session asked; each is asked for again once it, its
                server or, of bash and process, the command is another
   --json       print a JSON array, an object a server: server, file, line, reason,
-               runs, cwd, env, envFile, headers, tools, approved; without SERVER
-               nothing is approved then. Of tools: project, tool, call,
-               fingerprint, at
+               runs, cwd, env, envFile, headers, oauth, tls, forwards, tools,
+               approved; without SERVER nothing is approved then. Of tools:
+               project, tool, call, fingerprint, at
 
 A session:
   $ indus mcp approve
@@ -98,6 +98,9 @@ type heldServer struct {
 	Cwd      string   `json:"cwd,omitempty"`
 	Env      []string `json:"env,omitempty"`
 	Headers  []string `json:"headers,omitempty"`
+	SignIn   []string `json:"oauth,omitempty"`
+	TLS      []string `json:"tls,omitempty"`
+	Forwards []string `json:"forwards,omitempty"` // of callers' headers
 	EnvFile  string   `json:"envFile,omitempty"`
 	Inherits bool     `json:"inheritEnv,omitempty"`
 	// Tools are the rules, which may put words before a model.
@@ -247,6 +250,7 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 	w.Tools = field("tools")
 	if r.Kind != interop.KindStdio {
 		w.Headers = namedValues(field("headers"), ": ")
+		w.SignIn, w.TLS, w.Forwards = namedValues(field("oauth"), "="), namedValues(field("tls"), "="), r.Server.Forward.Names()
 		return w
 	}
 	if whole := commandLine(field("command"), field("args")); len(whole) > maxRuns || strings.Contains(r.Target, secret.Mask) {
@@ -317,7 +321,8 @@ func (w *heldServer) String() string {
 	}
 	for _, line := range [][2]string{
 		{runs, w.Runs}, {"in", w.Cwd}, {"env", strings.Join(w.Env, ", ")}, {"envFile", w.EnvFile}, {"and", whole},
-		{"headers", strings.Join(w.Headers, ", ")}, {"tools", string(w.Tools)},
+		{"headers", strings.Join(w.Headers, ", ")}, {"oauth", strings.Join(w.SignIn, ", ")}, {"tls", strings.Join(w.TLS, ", ")},
+		{"passes", strings.Join(w.Forwards, ", ")}, {"tools", string(w.Tools)},
 	} {
 		if line[1] != "" {
 			p.Printf("  %-7s  %s\n", line[0], line[1])
