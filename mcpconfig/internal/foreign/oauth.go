@@ -64,6 +64,26 @@ func (m *serverRow) oauthMember(name string, v hujson.Value) {
 	})
 }
 
+// secretOfNobody leaves out a client secret that goes with no client id: that of a client which its
+// program registers itself.
+func (m *serverRow) secretOfNobody() {
+	had := m.out["oauth"]
+	secret := tree.At(&had, "clientSecret")
+	if secret == nil || tree.At(&had, "clientId") != nil || m.name == Native {
+		return
+	}
+	var rest []hujson.ObjectMember
+	for name, member := range tree.Members(&had) {
+		if name != "clientSecret" {
+			rest = append(rest, *member)
+		}
+	}
+	if m.out["oauth"] = tree.Object(had.StartOffset, rest); rest == nil {
+		delete(m.out, "oauth")
+	}
+	m.remark(secret.StartOffset, "the client secret is left out, because the row has no client id", "")
+}
+
 func asOAuthText(name string) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		s, ok := m.text(key, v)

@@ -274,6 +274,7 @@ func (m *serverRow) fail(offset int, reason, hint string) {
 
 // finish puts the row together, in one order for all clients.
 func (m *serverRow) finish() Row {
+	m.secretOfNobody()
 	if m.bad == nil {
 		m.transport()
 	}
