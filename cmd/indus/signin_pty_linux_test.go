@@ -1,0 +1,46 @@
+package main
+
+import (
+	"io"
+	"regexp"
+	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/authserver"
+)
+
+// On a terminal without a browser the address at which one ends elsewhere is pasted; what is not that is asked for
+// again.
+func TestSignInByPasting(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, authserver.Options{Opaque: true})
+	control, tty := openTerminal(t, 200, 24)
+	seen, read := &transcript{}, make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(seen, control) // ends when nobody has the terminal open
+	}()
+	cmd := indusCommand(t, map[string]any{"safe": map[string]any{"url": g.url}}, "mcp", "login", "safe", "--no-browser")
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tty.Close()
+	address := seen.hears(t, `\r\n  (http://\S+)\r\n`, nil)
+	seen.hears(t, "paste that address here", nil)
+	back, err := authserver.Browser{User: "bob"}.Visit(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"what?", "http://127.0.0.1:7333/callback?code=x&state=y", back.String()} {
+		if _, err := io.WriteString(control, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	<-read
+	control.Close()
+	seen.hears(t, regexp.QuoteMeta("safe: signed in at http://127.0.0.1:"), nil)
+}
