@@ -53,6 +53,11 @@ type Options struct {
 	MaxParked int
 	// MaxClientParked bounds those of one principal. 0: 100.
 	MaxClientParked int
+	// SignIn is called where a request fails because its principal has to sign in to a server, and the client
+	// can be asked to open a URL: it begins a sign-in, and returns the address that is opened. With opened the
+	// client says that it is: then SignIn waits until the sign-in is over, and the request is made again, where the
+	// error is nil. nil: the fault says what to type.
+	SignIn func(ctx context.Context, server string, p toolbox.Principal, opened bool) (address string, err error)
 	// ParkedWait is how long such a call waits for each answer; then it is cancelled. 0: 5 min.
 	ParkedWait time.Duration
 }
@@ -91,6 +96,8 @@ type Gateway struct {
 	noted  map[string]bool     // what was logged
 	paces  map[paceKey]*pace
 	closed bool
+	// signIns are the elicitations of legacy sessions that wait for a sign-in.
+	signIns map[signInKey]string
 
 	forwards atomic.Pointer[[]string] // names of headers that some server gets of requests
 

@@ -51,6 +51,9 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 	if m.Client == nil {
 		return next(ctx, m, back)
 	}
+	if v.gateway.opts.SignIn != nil && (m.Era != interop.Modern || protocol.MayRequireInput(m.Method)) {
+		next = v.gateway.signingIn(m.Client, next)
+	}
 	asked := protocol.CanBeAsked(m.Client.Capabilities)
 	if asked && v.scope.single() == "" {
 		ctx = context.WithValue(ctx, severalKey{}, true)
@@ -92,7 +95,7 @@ func (all *exchanges) handle(ctx context.Context, m interop.Message, back intero
 	if m.Params, err = urlsOpened(m.Params); err != nil {
 		return nil, err
 	}
-	return all.begin(ctx, m, back, next)
+	return all.begin(context.WithValue(ctx, openedKey{}, true), m, back, next)
 }
 
 // sealParked is the state of an input_required of our own.

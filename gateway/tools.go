@@ -157,7 +157,7 @@ func forModels(tool json.RawMessage) bool {
 // Do implements [toolbox.Source].
 func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	if t.all {
-		r, err := t.gateway.attached.Do(ctx, c)
+		r, err := t.gateway.do(ctx, c)
 		if err != nil || r == nil || !t.mayLink(r.Wire().JSON) {
 			return r, err
 		}
@@ -169,7 +169,7 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	} else if own.Name = t.mounted(c.Name); !t.mayHave(own.Name) { // it may be of a server that is not up
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
-	r, err := t.gateway.attached.Do(ctx, own)
+	r, err := t.gateway.do(ctx, own)
 	if unknown, is := errors.AsType[*toolbox.UnknownTool](err); is && unknown.Name == own.Name {
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}

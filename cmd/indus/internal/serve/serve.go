@@ -20,6 +20,7 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
 
@@ -325,7 +326,13 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if recorder != nil {
 		options.Tap = recorder.show
 	}
-	g := gateway.New(alive, c.Servers(), options)
+	var g *gateway.Gateway
+	if front == nil { // else one client could have another's person sign in for it, or its own for all
+		options.SignIn = func(ctx context.Context, server string, p toolbox.Principal, opened bool) (string, error) {
+			return elicitSignIn(ctx, signIns, g, server, p, opened)
+		}
+	}
+	g = gateway.New(alive, c.Servers(), options)
 	defer g.Close()
 	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, views: f.views, tap: recorder, local: local, front: front, signIns: signIns, hangup: hangup, leave: leave}
 	follow.begin(c, began)
@@ -374,4 +381,19 @@ func inBackground(ctx context.Context, run func(context.Context)) (stop func()) 
 	var running sync.WaitGroup
 	running.Go(func() { run(ctx) })
 	return func() { cancel(); running.Wait() }
+}
+
+// elicitSignIn is gateway.Options.SignIn: tokens are a principal's own where its connection is.
+func elicitSignIn(ctx context.Context, t *signin.Tokens, g *gateway.Gateway, server string, p toolbox.Principal, opened bool) (string, error) {
+	for _, s := range g.Attached().Fleet.Servers() {
+		if s.ID != server {
+			continue
+		}
+		who := ""
+		if s.Pool.Per == interop.PerPrincipal {
+			who = string(p)
+		}
+		return t.Elicit(ctx, s, who, opened)
+	}
+	return "", errors.New("no such server: " + server)
 }

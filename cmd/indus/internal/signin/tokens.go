@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"log/slog"
 	"net/http"
 	"os"
@@ -160,6 +161,23 @@ func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Clie
 		o.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
 	return oauth.New(o)
+}
+
+// Elicit has somebody else show the address of a sign-in, and with opened waits until it is over: see
+// gateway.Options.SignIn. The answer comes to this machine.
+func (t *Tokens) Elicit(ctx context.Context, s interop.Server, who string, opened bool) (address string, err error) {
+	address, ok := Address(s)
+	if !ok {
+		return "", errors.New("nobody signs in to this server")
+	}
+	c, err := t.client(s)
+	if err != nil {
+		return "", err
+	}
+	if opened {
+		return "", c.AwaitSignIn(ctx, address, who)
+	}
+	return c.SignInAddress(ctx, address, who)
 }
 
 // Status is what is known of a sign-in, without asking anybody. The zero status is none.
