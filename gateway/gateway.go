@@ -242,8 +242,7 @@ func (g *Gateway) Handler() http.Handler {
 		}
 		v := g.viewMade(name)
 		if v == nil {
-			if v = g.findView(r, name); v == nil {
-				noView(w)
+			if v = g.findView(w, r, name); v == nil {
 				return
 			}
 		}
@@ -255,16 +254,21 @@ func (g *Gateway) Handler() http.Handler {
 	})
 }
 
-// findView is the view of a name, made if need be; that of everything where the caller is not let in, which will
-// say so; nil: there is none.
-func (g *Gateway) findView(r *http.Request, name string) *view {
+// findView is the view of a name, made if need be; nil: the request is answered. Who is refused here is not asked about a
+// second time, which might let them in, and to what they did not ask for.
+func (g *Gateway) findView(w http.ResponseWriter, r *http.Request, name string) *view {
 	if who := g.opts.Host.Authenticate; who != nil {
 		if _, err := who(r); err != nil {
-			return g.all
+			g.all.host.Refuse(w, r, err)
+			return nil
 		}
 	}
 	_ = g.attached.Wait(r.Context()) // until it is known which servers there are
-	return g.viewNamed(name)
+	v := g.viewNamed(name)
+	if v == nil {
+		noView(w)
+	}
+	return v
 }
 
 // noView answers a request for a view that is not there.

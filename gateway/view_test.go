@@ -10,8 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"net/http"
 )
 
 // withTools adds tools to a server, which say whose they are.
@@ -121,5 +124,28 @@ func TestNoView(t *testing.T) {
 	w := httptest.NewRecorder()
 	if g.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/", nil)); w.Code != 404 || w.Body.String() != "nothing is here: the MCP server is at /mcp\n" {
 		t.Errorf("/: %d %s", w.Code, w.Body)
+	}
+}
+
+// Who is refused once is not let in because another look, an instant later, would do so: least of all to the view of everything.
+func TestWhoIsRefusedIsNotAskedAboutAgain(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	g := threeServers().open(t, gateway.Options{Host: host.Options{Authenticate: func(*http.Request) (toolbox.Principal, error) {
+		if asked++; asked%2 == 1 {
+			return "", &interop.HTTPError{Status: 503, Body: "ask again", Header: http.Header{"Retry-After": {"5"}}}
+		}
+		return "ann", nil
+	}}}, "a", "b")
+	for _, path := range []string{"/mcp/a", "/mcp/nobody"} {
+		asked = 0
+		r := httptest.NewRequestWithContext(t.Context(), "POST", path, strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`))
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Origin": {"http://localhost:1"}}
+		w := httptest.NewRecorder()
+		g.Handler().ServeHTTP(w, r)
+		if h := w.Header(); w.Code != 503 || asked != 1 || h.Get("Mcp-Session-Id") != "" || h.Get("Retry-After") != "5" || h.Get("Access-Control-Allow-Origin") == "" {
+			t.Errorf("%s: %d %v %s, asked %d times", path, w.Code, h, w.Body, asked)
+		}
 	}
 }

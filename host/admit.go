@@ -32,6 +32,19 @@ func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Pri
 	return caller, true
 }
 
+// Refuse answers a request that Options.Authenticate has refused with err, as the handlers do, and does not ask again: for those
+// who have to know who calls before they know which host is meant.
+func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if r.ContentLength != 0 {
+		boundRest(w, bodyWait)
+	}
+	if foreign := h.checkOrigin(r); foreign != nil {
+		refuse(w, http.StatusForbidden, interop.CodeInvalidRequest, foreign.Error())
+	} else if !allowOrigin(w, r) {
+		h.refuseCaller(w, err)
+	}
+}
+
 // askAgain is after which time it is asked again who holds a stream: its token may have expired, or been taken away.
 const askAgain = 5 * time.Second
 
