@@ -42,7 +42,13 @@ func (c *soaker) server(of []string) string { return of[c.random.IntN(len(of))] 
 func (c *soaker) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+c.token)
-	return c.web.RoundTrip(r)
+	resp, err := c.web.RoundTrip(r)
+	if err != nil && r.Context().Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		// net/http of Go 1.26 puts a connection back before the caller of an answer without a body has it: where that one's
+		// context ends in this moment, whoever uses the connection next gets its error, within milliseconds.
+		err = fmt.Errorf("net/http: the connection was another request's, which ended: %v", err)
+	}
+	return resp, err
 }
 
 // named takes the server's name off a question's message.
