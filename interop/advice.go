@@ -38,7 +38,11 @@ func (f *Fault) Advice() string {
 	}
 	for _, row := range advices {
 		if row.when(c) {
-			return strings.ReplaceAll(row.try, "SERVER", wordFor(f.Server))
+			try := strings.ReplaceAll(row.try, "SERVER", wordFor(f.Server, "-_.", "SERVER"))
+			if who, _ := f.signIn(); who != "" {
+				try += " --as " + wordFor(who, "-_.:/@#", "PRINCIPAL")
+			}
+			return try
 		}
 	}
 	return ""
@@ -54,23 +58,32 @@ type circumstance struct {
 }
 
 // NeedsSignIn reports that a person must sign in to the server: that somebody in the chain has a method
-// SignIn() string, such as the error of package oauth.
+// SignIn() (resource, who string), such as the error of package oauth.
 func (f *Fault) NeedsSignIn() bool {
-	_, ok := errors.AsType[interface {
-		error
-		SignIn() string
-	}](f.Cause)
-	return ok
+	_, needed := f.signIn()
+	return needed
 }
 
-// wordFor is a server's id where a person can type it as it is.
-func wordFor(id string) string {
-	for _, c := range id {
-		if !strings.ContainsRune("-_.", c) && (c < '0' || c > 'z' || c > '9' && c < 'A' || c > 'Z' && c < 'a') {
-			return "SERVER"
+// signIn is whose sign-in is needed: "" of who runs this program.
+func (f *Fault) signIn() (who string, needed bool) {
+	e, needed := errors.AsType[interface {
+		error
+		SignIn() (resource, who string)
+	}](f.Cause)
+	if needed {
+		_, who = e.SignIn()
+	}
+	return who, needed
+}
+
+// wordFor is a name where a person can type it as it is: letters, digits, and those others.
+func wordFor(name, others, otherwise string) string {
+	for _, c := range name {
+		if !strings.ContainsRune(others, c) && (c < '0' || c > 'z' || c > '9' && c < 'A' || c > 'Z' && c < 'a') {
+			return otherwise
 		}
 	}
-	return cmp.Or(id, "SERVER")
+	return cmp.Or(name, otherwise)
 }
 
 func caused[E error](c *circumstance) bool { _, ok := errors.AsType[E](c.Fault); return ok }

@@ -40,7 +40,7 @@ type EndpointOptions struct {
 	HTTPClient *http.Client
 	// RoundTripper wraps what carries HTTP to the server, such as a sign-in; base is HTTPClient's, else one
 	// of the connection's own with what Server.TLS says. An error of its own is in the chain of the fault;
-	// one that has a method SignIn() string asks for a person. who is Principal. nil: nothing is wrapped.
+	// one that has a method SignIn() (resource, who string) asks for a person. who is Principal. nil: nothing is wrapped.
 	RoundTripper func(s Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper
 	// Tap is shown each request and notification that goes over the connection, but for those of the
 	// handshake: sent to the server, or received of it. A request's result or error is then given to

@@ -146,8 +146,8 @@ func TestRoundTripperThatNeedsASignIn(t *testing.T) {
 
 type signInError struct{}
 
-func (signInError) Error() string  { return "sign in" }
-func (signInError) SignIn() string { return "http://127.0.0.1:1" }
+func (signInError) Error() string                  { return "sign in" }
+func (signInError) SignIn() (resource, who string) { return "http://127.0.0.1:1", "" }
 
 var errSignIn error = signInError{}
 

@@ -34,8 +34,8 @@ func (e *SignInError) Error() string {
 
 func (e *SignInError) Unwrap() error { return e.Err }
 
-// SignIn is the server's URL. Packages that do not import this one recognise the error by it.
-func (e *SignInError) SignIn() string { return e.Resource }
+// SignIn is the server's URL, and whose sign-in it is. Packages that do not import this one recognise the error by it.
+func (e *SignInError) SignIn() (resource, who string) { return e.Resource, e.Principal }
 
 // Step is one of those that a sign-in consists of.
 type Step string
