@@ -2,56 +2,26 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/internal/testkit/fixture"
-	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// TestClientsSignInByThemselves: the official clients know nothing but the URL of a view, and a person who signs in.
-func TestClientsSignInByThemselves(t *testing.T) {
+// TestTheSDKSignsIn: go-sdk's client knows nothing but the URL of a view, and a person who signs in. TestClientsSignIn has the others.
+func TestTheSDKSignsIn(t *testing.T) {
 	t.Parallel()
 	as := authserver.Start(t, nil)
-	config := writeAuth(t, as.Issuer)
-	serve := launch(t, indusCommand(t, map[string]row{"one": {Command: fixture.Build(t)}}, "serve", "--addr", "127.0.0.1:0", "--mcp", config))
+	serve := launch(t, indusCommand(t, map[string]row{"one": {Command: fixture.Build(t)}}, "serve", "--addr", "127.0.0.1:0", "--issuer", as.Issuer, "--scope", "read"))
 	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
 	serve.hears(&serve.err, `one: ready`)
-	t.Run("go-sdk", func(t *testing.T) {
-		t.Parallel()
-		if names := goClient(t, at+"/one"); !strings.Contains(names, "echo") {
-			t.Error(names)
-		}
-	})
-	for _, which := range []string{"1", "2"} {
-		t.Run("TypeScript SDK "+which, func(t *testing.T) {
-			t.Parallel()
-			p := start(t, t.TempDir(), nil, peers.Node(t), peers.File(t, "clients/signin.mjs"), which, at)
-			back, err := authserver.Browser{User: "ann"}.Visit(t.Context(), p.hears(&p.out, `(http://\S+/auth\?\S+)\n`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.send(back.String())
-			p.hears(&p.out, `one__echo`)
-		})
+	if names := goClient(t, at+"/one"); !strings.Contains(names, "echo") {
+		t.Error(names)
 	}
-}
-
-// writeAuth is a configuration by which tokens of an issuer need a scope of their view.
-func writeAuth(t *testing.T, issuer string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "auth.json")
-	if err := os.WriteFile(file, fmt.Appendf(nil, `{"servers": {}, "auth": {"scopes": ["read"], "issuers": [{"issuer": %q}]}}`, issuer), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 // goClient lists the tools at a URL with the SDK's own handler, as somebody who signs in.

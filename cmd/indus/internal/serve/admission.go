@@ -29,6 +29,7 @@ type admission struct {
 	url       string
 	issuers   []string
 	audience  []string
+	scopes    []string
 	insecure  bool
 	origins   []string
 	hosts     []string
@@ -40,6 +41,7 @@ func (a *admission) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.url, "public-url", "", "where clients reach it")
 	cmd.Flags().StringArrayVar(&a.issuers, "issuer", nil, "an authorization server whose tokens are good")
 	cmd.Flags().StringArrayVar(&a.audience, "audience", nil, "an audience that is good for every view")
+	cmd.Flags().StringArrayVar(&a.scopes, "scope", nil, "a scope that tokens must have")
 	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond loopback without a token")
 	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, "an origin whose web pages may connect")
 	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, "a name by which clients may reach it")
@@ -50,7 +52,7 @@ func (a *admission) add(cmd *cobra.Command) {
 // check refuses values that would admit nobody, or everybody.
 func (a *admission) check(cmd *cobra.Command) error {
 	if over, _ := cmd.Flags().GetBool("stdio"); over {
-		for _, name := range []string{"token-file", "auth", "public-url", "issuer", "audience", "insecure", "allow-origin", "allow-host"} {
+		for _, name := range []string{"token-file", "auth", "public-url", "issuer", "audience", "scope", "insecure", "allow-origin", "allow-host"} {
 			if cmd.Flags().Changed(name) {
 				return command.Usagef("--stdio and --%s exclude each other: whoever starts it is its client", name)
 			}

@@ -45,6 +45,8 @@ func (a *admission) checkAuth(cmd *cobra.Command) error {
 		return command.Usagef("--issuer is for --auth jwt")
 	case len(a.audience) > 0 && len(a.issuers) == 0:
 		return command.Usagef("--audience is that of --issuer: name one, or write both into \"auth\" of the configuration")
+	case len(a.scopes) > 0 && len(a.issuers) == 0:
+		return command.Usagef("--scope is that of tokens of --issuer: name one, or write both into \"auth\" of the configuration")
 	}
 	if a.url != "" || cmd.Flags().Changed("public-url") {
 		return checkPublicURL("--public-url", a.url)
@@ -77,6 +79,9 @@ func (a *admission) asked(c *mcpconfig.Config) (out mcpconfig.Auth, err error) {
 		for _, i := range a.issuers {
 			out.Issuers = append(out.Issuers, mcpconfig.AuthServer{Issuer: i, Audience: a.audience})
 		}
+	}
+	if len(a.scopes) > 0 {
+		out.Scopes = a.scopes
 	}
 	switch {
 	case len(a.auth) > 0:

@@ -175,6 +175,9 @@ Flags:
                        it names itself; may be repeated
   --audience NAME      what tokens of --issuer are for, where that is not the URL of
                        the view; may be repeated
+  --scope NAME         what tokens of --issuer must be granted, and clients ask for;
+                       {view} stands for the view, which is * at /mcp; may be
+                       repeated
   --public-url URL     the scheme and host by which clients reach it, such as
                        https://mcp.example.com (default: as they write it in Host,
                        which must be of this machine or an --allow-host)
