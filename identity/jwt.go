@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/indusagi/indus/toolbox"
 
@@ -206,6 +207,9 @@ const maxSubject = 255
 func oauthIdentity(issuer, claim, subject string, audience, accepted, scopes []string, expires time.Time) (*Identity, error) {
 	if subject == "" || len(subject) > maxSubject {
 		return nil, invalidf("it has no %s, or one longer than %d bytes", claim, maxSubject)
+	}
+	if strings.ContainsRune(subject, utf8.RuneError) { // which stands for any bytes that are no text: two subjects would be one
+		return nil, invalidf("its %s is no text", claim)
 	}
 	id := &Identity{
 		Principal: toolbox.Principal(issuer + "#" + url.PathEscape(subject)),

@@ -183,6 +183,7 @@ func TestJWT(t *testing.T) {
 		"no issuer":                  {claim("iss", nil), false},
 		"no subject":                 {claim("sub", nil), false},
 		"a subject that is a number": {claim("sub", 7), false},
+		"a subject of no text":       {claim("sub", "ann\ufffd"), false},
 		"a long subject":             {claim("sub", strings.Repeat("x", 300)), false},
 		"an ID token":                {claim("at_hash", "x"), false},
 		"a logout token":             {with(map[string]any{"typ": "logout+jwt"}, nil), false},

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,8 +31,8 @@ type Key struct {
 	// Name is whose it is; several keys may have one name, and are one principal then, "user:NAME". "": the key is a principal of
 	// its own, "key:ID".
 	Name string `json:"principal,omitempty"`
-	// Views are the names of the resources that it is good for. nil: all.
-	Views []string `json:"views,omitempty"`
+	// Views are the names of the resources that it is good for. nil: all; an empty list is none, and stays so in the file.
+	Views []string `json:"views,omitzero"`
 	// Created is when it was made.
 	Created time.Time `json:"created"`
 	// Expires is when it ends. Zero: never.
@@ -122,7 +123,8 @@ func (k *Keys) reload() {
 	}
 	for _, one := range list {
 		entry := &apiKey{Key: one}
-		if n, err := hex.Decode(entry.hash[:], []byte(one.Hash)); n != sha256.Size || err != nil {
+		hash, err := hex.DecodeString(one.Hash)
+		if err != nil || copy(entry.hash[:], hash) != len(hash) || len(hash) != sha256.Size {
 			k.wrong = fmt.Errorf("%s: the key %.40q has no SHA-256", k.path, one.ID)
 			return
 		}
@@ -174,21 +176,26 @@ func (k *Keys) Remove(ctx context.Context, id string) error {
 // List is the keys in the order of their making, those that have expired included.
 func (k *Keys) List() ([]Key, error) { return readKeys(k.path) }
 
-// change rewrites the file, one process after the other.
+// change rewrites the file, one process after the other. A link stays one: who reads the file by another name has to
+// hear of a key that was removed, too.
 func (k *Keys) change(ctx context.Context, edit func([]Key) ([]Key, error)) error {
-	unlock, err := filelock.Lock(ctx, k.path+".lock")
+	path := k.path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	unlock, err := filelock.Lock(ctx, path+".lock")
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	list, err := readKeys(k.path)
+	list, err := readKeys(path)
 	if err != nil {
 		return err
 	}
 	if list, err = edit(list); err != nil {
 		return err
 	}
-	return writeKeys(k.path, list)
+	return writeKeys(path, list)
 }
 
 // fileStamp is what there is to see of a file without opening it.

@@ -97,6 +97,7 @@ func TestFilesOfKeysThatAreRefused(t *testing.T) {
 		"version": `{"version":2,"keys":[]}`,
 		"limit":   `{"version":1,"keys":[{"id":"a","sha256":"` + strings.Repeat("0", 64) + `","onlyFrom":"10.0.0.0/8"}]}`,
 		"hash":    `{"version":1,"keys":[{"id":"a","sha256":"00"}]}`,
+		"longer":  `{"version":1,"keys":[{"id":"a","sha256":"` + strings.Repeat("0", 66) + `"}]}`,
 		"mode":    `{"version":1,"keys":[]}`,
 	} {
 		path, k := keyFile(t)
@@ -112,6 +113,16 @@ func TestFilesOfKeysThatAreRefused(t *testing.T) {
 		if err == nil || errors.Is(err, identity.ErrInvalid) || errors.Is(err, identity.ErrForeign) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A key for no view is good for none when it is read again, and not for all.
+func TestAKeyForNoViewIsForNone(t *testing.T) {
+	t.Parallel()
+	_, k := keyFile(t)
+	token, _ := added(t, k, identity.Key{Views: []string{}})
+	if id, err := k.Verify(t.Context(), token); err != nil || id.Views == nil {
+		t.Errorf("%+v, %v", id, err)
 	}
 }
 
