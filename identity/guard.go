@@ -30,7 +30,8 @@ type Options struct {
 	Scopes []string
 	// Issuers are the authorization servers that metadata name. nil: there are no metadata.
 	Issuers []string
-	// Trouble hears why tokens cannot be checked, and nil once they can be again. It must not block. nil: nobody does.
+	// Trouble hears why tokens of some kind cannot be checked, and nil when one was again and none has failed for a minute. It must
+	// not block. nil: nobody does.
 	Trouble func(error)
 }
 
@@ -46,12 +47,12 @@ type Resource struct {
 type Guard struct {
 	opts      Options
 	verifiers []Verifier
-	blind     atomic.Bool // the last token could not be checked
+	failed    []atomic.Int64 // when each last could not check a token, in nanoseconds of Unix; 0: it can
 }
 
 // NewGuard asks the verifiers in order. With none of them it refuses everyone.
 func NewGuard(opts *Options, verifiers ...Verifier) *Guard {
-	g := &Guard{verifiers: verifiers}
+	g := &Guard{verifiers: verifiers, failed: make([]atomic.Int64, len(verifiers))}
 	if opts != nil {
 		g.opts = *opts
 	}
@@ -143,16 +144,31 @@ func tokenOf(h http.Header) (token string, sent bool) {
 
 func (g *Guard) verify(ctx context.Context, token string) (id *Identity, err error) {
 	err = ErrForeign
-	for _, v := range g.verifiers {
-		if id, err = v.Verify(ctx, token); !errors.Is(err, ErrForeign) {
+	for n, v := range g.verifiers {
+		if id, err = v.Verify(ctx, token); err == nil || !errors.Is(err, ErrForeign) {
+			g.note(ctx, &g.failed[n], err)
 			break
 		}
 	}
-	failed := err != nil && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrForeign) && ctx.Err() == nil
-	if (failed || err == nil) && g.blind.Load() != failed && g.blind.CompareAndSwap(!failed, failed) && g.opts.Trouble != nil {
+	return id, err
+}
+
+// troubleRest is for how long a verifier must not have failed before Options.Trouble hears that it does no longer: one of
+// its issuers may be away, and whoever likes sends tokens in the name of that one, between those of others.
+const troubleRest = time.Minute
+
+// note says what a verifier has come to.
+func (g *Guard) note(ctx context.Context, failed *atomic.Int64, err error) {
+	last := failed.Load()
+	switch {
+	case err == nil && (last == 0 || time.Since(time.Unix(0, last)) < troubleRest || !failed.CompareAndSwap(last, 0)):
+		return
+	case err != nil && (errors.Is(err, ErrInvalid) || ctx.Err() != nil || failed.Swap(time.Now().UnixNano()) != 0):
+		return
+	}
+	if g.opts.Trouble != nil {
 		g.opts.Trouble(err)
 	}
-	return id, err
 }
 
 // scopes are those that a resource requires. They follow from its name alone, whether or not there is such a one.

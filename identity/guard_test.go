@@ -3,11 +3,13 @@ package identity_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -222,4 +224,31 @@ func FuzzAuthorization(f *testing.F) {
 func refusal(g *identity.Guard, authorization string) error {
 	_, err := g.Authenticate(get("/", authorization))
 	return err
+}
+
+// That tokens cannot be checked is said once, however they alternate with others, and that they can be again once that lasts.
+func TestTroubleIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		ann := &identity.Identity{Principal: "user:ann"}
+		g := identity.NewGuard(&identity.Options{Trouble: func(err error) { told = append(told, fmt.Sprint(err)) }}, known{"key": ann})
+		send := func(tokens ...string) {
+			for _, token := range tokens {
+				_, _ = g.Authenticate(get("/mcp", "Bearer "+token))
+			}
+		}
+		send("broken", "key", "broken", "key")
+		time.Sleep(59 * time.Second)
+		send("key", "broken", "nobody")
+		time.Sleep(59 * time.Second)
+		send("key")
+		if want := []string{"the disk is gone"}; !cmp.Equal(told, want) {
+			t.Errorf("%q", told)
+		}
+		time.Sleep(time.Second)
+		send("nobody", "key", "key", "broken")
+		if want := []string{"the disk is gone", "<nil>", "the disk is gone"}; !cmp.Equal(told, want) {
+			t.Errorf("%q", told)
+		}
+	})
 }

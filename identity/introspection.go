@@ -16,8 +16,10 @@ import (
 const (
 	// introspectionRest is how long an answer about a token counts: one that was revoked is good for so long.
 	introspectionRest = time.Minute
-	// maxAsking bounds the tokens that are being asked about: whoever sends made-up ones makes us ask about each.
+	// maxAsking bounds the tokens that are being asked about: whoever sends made-up ones makes us ask about each. Those
+	// that were good within knownTime have as many places of their own.
 	maxAsking = 64
+	knownTime = time.Hour
 )
 
 // IntrospectionOptions say where to ask about tokens (RFC 7662), and who we are there.
@@ -43,9 +45,11 @@ type Introspection struct {
 	opts    IntrospectionOptions
 	fetcher fetcher
 	good    tokenCache[*Identity]
-	bad     tokenCache[error] // apart, so that made-up tokens displace no others
+	bad     tokenCache[error]    // apart, so that made-up tokens displace no others
+	known   tokenCache[struct{}] // those that were good
 	flights singleflight.Group
 	asking  chan struct{}
+	again   chan struct{} // about those that are known
 }
 
 var _ Verifier = (*Introspection)(nil)
@@ -64,7 +68,7 @@ func NewIntrospection(opts IntrospectionOptions) (*Introspection, error) {
 	if opts.Claim == "" {
 		opts.Claim = "sub"
 	}
-	return &Introspection{opts: opts, fetcher: newFetcher(opts.Client), asking: make(chan struct{}, maxAsking)}, nil
+	return &Introspection{opts: opts, fetcher: newFetcher(opts.Client), asking: make(chan struct{}, maxAsking), again: make(chan struct{}, maxAsking)}, nil
 }
 
 // Verify knows all tokens: ask it last.
@@ -88,9 +92,13 @@ func (i *Introspection) Verify(ctx context.Context, token string) (*Identity, er
 }
 
 func (i *Introspection) ask(ctx context.Context, h tokenHash, token string) (*Identity, error) {
+	asking := i.asking
+	if _, ok := i.known.get(h); ok {
+		asking = i.again
+	}
 	select {
-	case i.asking <- struct{}{}:
-		defer func() { <-i.asking }()
+	case asking <- struct{}{}:
+		defer func() { <-asking }()
 	default:
 		return nil, ErrBusy
 	}
@@ -120,6 +128,7 @@ func (i *Introspection) ask(ctx context.Context, h tokenHash, token string) (*Id
 		until = id.Expires
 	}
 	i.good.put(h, id, until)
+	i.known.put(h, struct{}{}, time.Now().Add(knownTime))
 	return id, nil
 }
 

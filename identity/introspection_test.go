@@ -170,3 +170,27 @@ func TestIntrospectionIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// Who was let in before is asked about again however many made-up tokens are being asked about.
+func TestMadeUpTokensKeepNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := &introspector{answer: activeUntil(time.Now().Add(time.Hour)), wait: 5 * time.Second}
+		v := newIntrospection(t, i)
+		if _, err := v.Verify(t.Context(), "ann"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute) // what is remembered of ann is over
+		var all sync.WaitGroup
+		for n := range 64 {
+			all.Go(func() { _, _ = v.Verify(t.Context(), fmt.Sprint("made-up-", n)) })
+		}
+		synctest.Wait()
+		if _, err := v.Verify(t.Context(), "another"); !errors.Is(err, identity.ErrBusy) {
+			t.Errorf("another: %v", err)
+		}
+		if _, err := v.Verify(t.Context(), "ann"); err != nil {
+			t.Errorf("ann: %v", err)
+		}
+		all.Wait()
+	})
+}
