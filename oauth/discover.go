@@ -93,7 +93,7 @@ func wellKnown(origin, name, path string) string {
 // is of all that is below).
 func (w *web) checkResource(u *url.URL, m *oauthex.ProtectedResourceMetadata) error {
 	named, err := url.Parse(m.Resource)
-	if err != nil || !sameOrigin(named, u) || !isAbove(named.EscapedPath(), u.EscapedPath()) || named.Fragment != "" || named.User != nil {
+	if err != nil || len(m.Resource) > maxAddress || !sameOrigin(named, u) || !isAbove(named.EscapedPath(), u.EscapedPath()) || named.Fragment != "" || named.User != nil {
 		return errors.New("the metadata are of another server: " + bareURL(m.Resource))
 	}
 	if len(m.AuthorizationServers) == 0 {

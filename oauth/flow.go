@@ -195,11 +195,19 @@ func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back 
 		query.Set("prompt", "consent") // else it is ignored (OpenID Connect Core section 11)
 	}
 	u.RawQuery = query.Encode()
+	plainAddress(u)
 	answer, err := back.Ask(ctx, u.String())
 	if err != nil {
 		return "", err
 	}
 	return checkAnswer(answer, as, state)
+}
+
+// plainAddress leaves nothing in an address that a shell reads: what opens browsers often is a script, on
+// Windows one of PowerShell (CVE-2025-6514). The query is so already, and the host: see reach.check.
+func plainAddress(u *url.URL) {
+	u.RawPath = strings.NewReplacer("$", "%24", "&", "%26", "'", "%27", "(", "%28", ")", "%29", "*", "%2A", ";", "%3B", "!", "%21").Replace(u.EscapedPath())
+	u.Fragment, u.RawFragment = "", "" // which it must not have (RFC 6749 section 3.1)
 }
 
 // checkAnswer is the code of an authorization response. It is looked at in this order: whose it
@@ -240,7 +248,8 @@ func (a *signInFlow) exchange(ctx context.Context, as *authServer, i identity, f
 		return nil, &StepError{StepToken, as.TokenEndpoint, err}
 	}
 	g := answer.into(grant{Resource: a.Resource, Issuer: as.Issuer, Token: as.TokenEndpoint, Revocation: as.RevocationEndpoint, Asked: a.last.Asked, client: i}, scopes)
-	ctx = context.WithoutCancel(ctx) // what was granted is kept
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // what was granted is kept
+	defer cancel()
 	unlock, err := c.options.Store.Lock(ctx, a.key)
 	if err != nil {
 		return nil, err

@@ -119,32 +119,37 @@ func TestHostileServers(t *testing.T) {
 			want    string // of the error
 			tokens  int64  // requests to the token endpoint
 		}{
-			"an honest one":                  {nil, "", 1},
-			"endless resource metadata":      {map[string]http.HandlerFunc{prmPath: endless}, "longer than 1048576 bytes", 0},
-			"endless server metadata":        {map[string]http.HandlerFunc{asmPath: endless}, "longer than 1048576 bytes", 0},
-			"endless token":                  {map[string]http.HandlerFunc{"/token": endless}, "longer than 1048576 bytes", 1},
-			"endless registration":           {map[string]http.HandlerFunc{"/register": endless}, "longer than 1048576 bytes", 0},
-			"a loop":                         {map[string]http.HandlerFunc{prmPath: to(prmPath)}, "not followed", 0},
-			"metadata from another origin":   {map[string]http.HandlerFunc{prmPath: to(elsewhere.URL)}, "not followed", 0},
-			"server metadata from elsewhere": {map[string]http.HandlerFunc{asmPath: to(elsewhere.URL)}, "not followed", 0},
-			"a token request sent on":        {map[string]http.HandlerFunc{"/token": to("/other")}, "not followed", 1},
-			"a token request sent elsewhere": {map[string]http.HandlerFunc{"/token": to(elsewhere.URL)}, "not followed", 1},
-			"metadata of another resource":   {map[string]http.HandlerFunc{prmPath: says(`{"resource":"https://bank.example/mcp","authorization_servers":["~"]}`)}, "of another server: https://bank.example/mcp", 0},
-			"metadata of a neighbour":        {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mc","authorization_servers":["~"]}`)}, "of another server", 0},
-			"no authorization server":        {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp"}`)}, "no authorization server", 0},
-			"an issuer that is another":      {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, `"issuer":"~"`, `"issuer":"https://bank.example"`, 1))}, "of another issuer: https://bank.example", 0},
-			"no PKCE":                        {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, `["S256"]`, `["plain"]`, 1))}, "PKCE (S256)", 0},
-			"a script":                       {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "javascript:alert(1)", 1))}, "must name a host", 0},
-			"a file":                         {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "file://host/etc/passwd", 1))}, "https://", 0},
-			"http on the Internet":           {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/token", "http://bank.example/token", 1))}, "https://", 0},
-			"a link-local address":           {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp","authorization_servers":["https://169.254.169.254"]}`)}, "private network", 0},
-			"a user in an address":           {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp","authorization_servers":["https://a:b@bank.example"]}`)}, "no user", 0},
-			"another client's parameters":    {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "~/authorize?redirect_uri=https://evil.example&client_id=y&state=z", 1))}, "", 1},
-			"a token that splits headers":    {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a\r\nX-Evil: 1"}`)}, "no header can carry", 1},
-			"a token of another kind":        {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a","token_type":"DPoP"}`)}, "no bearer token", 1},
-			"a token without end":            {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a","expires_in":1e300}`)}, "", 1},
-			"no token":                       {map[string]http.HandlerFunc{"/token": says(`{}`)}, "no access token", 1},
-			"no JSON":                        {map[string]http.HandlerFunc{"/token": says(`access_token=a`)}, "no JSON document", 1},
+			"an honest one":                   {nil, "", 1},
+			"endless resource metadata":       {map[string]http.HandlerFunc{prmPath: endless}, "longer than 1048576 bytes", 0},
+			"endless server metadata":         {map[string]http.HandlerFunc{asmPath: endless}, "longer than 1048576 bytes", 0},
+			"endless token":                   {map[string]http.HandlerFunc{"/token": endless}, "longer than 1048576 bytes", 1},
+			"endless registration":            {map[string]http.HandlerFunc{"/register": endless}, "longer than 1048576 bytes", 0},
+			"a loop":                          {map[string]http.HandlerFunc{prmPath: to(prmPath)}, "not followed", 0},
+			"metadata from another origin":    {map[string]http.HandlerFunc{prmPath: to(elsewhere.URL)}, "not followed", 0},
+			"server metadata from elsewhere":  {map[string]http.HandlerFunc{asmPath: to(elsewhere.URL)}, "not followed", 0},
+			"a token request sent on":         {map[string]http.HandlerFunc{"/token": to("/other")}, "not followed", 1},
+			"a token request sent elsewhere":  {map[string]http.HandlerFunc{"/token": to(elsewhere.URL)}, "not followed", 1},
+			"metadata of another resource":    {map[string]http.HandlerFunc{prmPath: says(`{"resource":"https://bank.example/mcp","authorization_servers":["~"]}`)}, "of another server: https://bank.example/mcp", 0},
+			"metadata of a neighbour":         {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mc","authorization_servers":["~"]}`)}, "of another server", 0},
+			"no authorization server":         {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp"}`)}, "no authorization server", 0},
+			"an issuer that is another":       {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, `"issuer":"~"`, `"issuer":"https://bank.example"`, 1))}, "of another issuer: https://bank.example", 0},
+			"no PKCE":                         {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, `["S256"]`, `["plain"]`, 1))}, "PKCE (S256)", 0},
+			"a script":                        {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "javascript:alert(1)", 1))}, "must name a host", 0},
+			"a file":                          {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "file://host/etc/passwd", 1))}, "https://", 0},
+			"http on the Internet":            {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/token", "http://bank.example/token", 1))}, "https://", 0},
+			"a link-local address":            {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp","authorization_servers":["https://169.254.169.254"]}`)}, "private network", 0},
+			"a command for a shell as a host": {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "https://$(calc).example/authorize", 1))}, "names no host", 0},
+			"a long address":                  {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "~/authorize?"+strings.Repeat("a", 9<<10), 1))}, "longer than 8192 bytes", 0},
+			"a long resource":                 {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp?` + strings.Repeat("a", 9<<10) + `","authorization_servers":["~"]}`)}, "of another server", 0},
+			"a client id to fill a store":     {map[string]http.HandlerFunc{"/register": says(`{"client_id":"` + strings.Repeat("a", 65<<10) + `"}`)}, "too long to be kept", 0},
+			"a life that is over":             {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a","expires_in":-1}`)}, "", 1},
+			"a user in an address":            {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp","authorization_servers":["https://a:b@bank.example"]}`)}, "no user", 0},
+			"another client's parameters":     {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "~/authorize?redirect_uri=https://evil.example&client_id=y&state=z", 1))}, "", 1},
+			"a token that splits headers":     {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a\r\nX-Evil: 1"}`)}, "no header can carry", 1},
+			"a token of another kind":         {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a","token_type":"DPoP"}`)}, "no bearer token", 1},
+			"a token without end":             {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a","expires_in":1e300}`)}, "", 1},
+			"no token":                        {map[string]http.HandlerFunc{"/token": says(`{}`)}, "no access token", 1},
+			"no JSON":                         {map[string]http.HandlerFunc{"/token": says(`access_token=a`)}, "no JSON document", 1},
 			"secrets said back": {map[string]http.HandlerFunc{"/token": func(w http.ResponseWriter, r *http.Request) {
 				_ = r.ParseForm()
 				w.Header().Set("Content-Type", "application/json")
@@ -254,6 +259,68 @@ func TestTokenThatIsSaidBack(t *testing.T) {
 	body, err := io.ReadAll(res.Body)
 	if err != nil || string(body) != "not with Bearer <secret>\n" || strings.Contains(res.Header.Get("X-Echo"), "the-token") {
 		t.Errorf("%s, %v, %v", body, res.Header, err)
+	}
+}
+
+// Nor where it no longer leads to an authorization server, or redirects.
+func TestTokenThatIsSaidBackElsewhere(t *testing.T) {
+	t.Parallel()
+	gone := atomic.Bool{}
+	a := attack(t, nil)
+	a.answers[prmPath] = func(w http.ResponseWriter, r *http.Request) {
+		if gone.Load() {
+			http.NotFound(w, r)
+			return
+		}
+		a.says(prm)(w, r)
+	}
+	a.answers[asmPath] = func(w http.ResponseWriter, r *http.Request) {
+		if gone.Load() {
+			http.NotFound(w, r)
+			return
+		}
+		a.says(asm)(w, r)
+	}
+	a.answers["/echo"] = func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "not with "+r.Header.Get("Authorization"), http.StatusUnauthorized)
+	}
+	a.answers["/away"] = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "/?"+url.Values{"t": {r.Header.Get("Authorization")}}.Encode())
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	}
+	store := &oauth.MemoryStore{}
+	wants(t, newClient(t, oauth.Options{Interact: visitor(), Store: store}).Transport(nil, a.URL+"/mcp", ""), a.URL+"/mcp", "", "")
+	rt := newClient(t, oauth.Options{Store: store}).Transport(nil, a.URL+"/mcp", "")
+	gone.Store(true)
+	for _, path := range []string{"/echo", "/away"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := rt.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if shown := fmt.Sprint(string(body), res.Header); err != nil || strings.Contains(shown, "the-token") || !strings.Contains(shown, "secret") {
+			t.Errorf("%s: %s, %v", path, shown, err)
+		}
+	}
+}
+
+// What a browser is opened with holds nothing that a shell reads, and no fragment.
+func TestAddressForAShell(t *testing.T) {
+	t.Parallel()
+	a := attack(t, map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "~/a$(calc)'&;`id`|x#$(calc)", 1))})
+	var shown string
+	ask := &oauth.Loopback{Open: func(_ context.Context, authorize string) error {
+		shown, _, _ = strings.Cut(authorize, "?")
+		return errors.New("enough")
+	}}
+	_, _, err := send(t, newClient(t, oauth.Options{Interact: ask}).Transport(nil, a.URL+"/mcp", ""), a.URL+"/mcp", "")
+	if want := a.URL + "/a%24%28calc%29%27%26%3B%60id%60%7Cx"; shown != want {
+		t.Errorf("%s, want %s; %v", shown, want, err)
 	}
 }
 

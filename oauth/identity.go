@@ -138,6 +138,8 @@ func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect 
 	switch {
 	case i.ID == "":
 		return identity{}, errors.New("the answer has no client id")
+	case len(r.ID) > maxToken || len(r.Secret) > maxToken || len(r.Method) > maxScope:
+		return identity{}, errors.New("the answer is too long to be kept")
 	case i.Method == "":
 		i.Method = method
 	}

@@ -17,6 +17,7 @@ import (
 const (
 	requestTime  = 15 * time.Second // of one request to an authorization server
 	maxBody      = 1 << 20          // of each answer, in bytes
+	maxAddress   = 8 << 10          // of each address in one, likewise
 	maxRedirects = 3
 	idleTime     = 30 * time.Second
 )
@@ -80,19 +81,28 @@ func (r reach) allows(ip netip.Addr) bool {
 	case isPrivate(ip):
 		return r >= reachPrivate
 	}
-	return ip.IsGlobalUnicast() && !translated.Contains(ip) // which excludes links, groups and "all"
+	return ip.IsGlobalUnicast() && !translated.Contains(ip) && !translatedHere.Contains(ip) // which excludes links, groups and "all"
 }
 
-// translated is where a network maps IPv4 into IPv6 (RFC 6052), private addresses too.
-var translated = netip.MustParsePrefix("64:ff9b::/96")
+// translated is where a network maps IPv4 into IPv6 (RFC 6052), private addresses too; translatedHere is
+// that of one network alone (RFC 8215).
+var (
+	translated     = netip.MustParsePrefix("64:ff9b::/96")
+	translatedHere = netip.MustParsePrefix("64:ff9b:1::/48")
+)
 
 // check says what is wrong with an address that a document names: it has to be https://, or
 // http:// on this machine where the server is here too.
 func (r reach) check(raw string) (*url.URL, error) {
+	if len(raw) > maxAddress {
+		return nil, fmt.Errorf("the address is longer than %d bytes", maxAddress)
+	}
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil:
 		return nil, errors.New("the address cannot be read")
+	case strings.ContainsAny(u.Host, "!$&'()*+,;=\"<>%"): // the last, of a zone of this machine's
+		return nil, errors.New("the address names no host")
 	case u.Host == "" || u.User != nil || u.Opaque != "":
 		return nil, errors.New("the address must name a host, and no user")
 	case u.Scheme != "https" && (u.Scheme != "http" || r != reachLocal || !isLoopback(u.Hostname())):

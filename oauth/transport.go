@@ -64,7 +64,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		next, err := t.session.obtain(ctx, n)
 		if errors.Is(err, errNoOAuth) {
-			return res, nil
+			return masked(res, g), nil
 		}
 		discard(res)
 		if err != nil {
@@ -96,10 +96,10 @@ func authorized(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
 // maxRefusal is how much of a refusal is read, in bytes.
 const maxRefusal = 256 << 10
 
-// masked is an answer that refuses, without the token in it: what servers say of refusals is logged and
-// shown. Of its body it has the beginning.
+// masked is an answer that refuses or redirects, without the token in it: what servers say of that is logged
+// and shown. Of its body it has the beginning.
 func masked(res *http.Response, g *grant) *http.Response {
-	if g == nil || res.StatusCode < http.StatusBadRequest {
+	if g == nil || res.StatusCode < http.StatusMultipleChoices {
 		return res
 	}
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal))
