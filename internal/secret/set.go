@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -37,6 +38,17 @@ type needle struct {
 // "Bearer ", user and password of "Basic ", those of a URL and its query, the strings of
 // JSON. Nothing is done before the first text is masked.
 func New(values ...string) *Set { return &Set{values: values} }
+
+// With is a set of more values; s itself where there are none.
+func (s *Set) With(values ...string) *Set {
+	switch {
+	case len(values) == 0:
+		return s
+	case s == nil:
+		return New(values...)
+	}
+	return New(slices.Concat(s.values, values)...)
+}
 
 func (s *Set) build() {
 	seen := map[string]bool{}

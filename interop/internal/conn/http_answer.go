@@ -39,17 +39,26 @@ func (s *httpServer) response(r *httpReply, id json.RawMessage) (json.RawMessage
 	if env.Kind() != wire.Response {
 		return nil, &ProtocolError{"an answer that is no response", nil}
 	}
-	return httpResult(&env, id, s.opts.Secrets)
+	return s.result(r, &env, id)
 }
 
-// httpResult is what a response says, if it is the response to the request id.
+// secrets are those to mask in what a reply says: those of the configuration, and the credential of the
+// request itself, which a sign-in or the caller may have brought.
+func (s *httpServer) secrets(r *httpReply) *secret.Set {
+	if r.Request == nil {
+		return s.opts.Secrets
+	}
+	return s.opts.Secrets.With(r.Request.Header["Authorization"]...)
+}
+
+// result is what a response says, if it is the response to the request id.
 // An error without an id can only mean the request whose answer it came as.
-func httpResult(env *wire.Envelope, id json.RawMessage, secrets *secret.Set) (json.RawMessage, error) {
+func (s *httpServer) result(r *httpReply, env *wire.Envelope, id json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Equal(env.ID, id) && (env.Error == nil || string(env.ID) != "null") {
 		return nil, &ProtocolError{fmt.Sprintf("an answer to %s, where %s was asked", protocol.Printable(string(env.ID), 40), id), nil}
 	}
 	if env.Error != nil {
-		return nil, rpcError(env.Error, secrets)
+		return nil, rpcError(env.Error, s.secrets(r))
 	}
 	return env.Result, nil
 }
@@ -102,28 +111,28 @@ func (s *httpServer) failure(r *httpReply) error {
 	if len(body) == 0 { // longer than that by its own account: its beginning will do
 		body, _ = io.ReadAll(io.LimitReader(&r.body, httpErrorBytes))
 	}
-	he := s.httpError(r, body)
+	he, secrets := s.httpError(r, body), s.secrets(r)
 	if to := r.Header.Get("Location"); r.StatusCode/100 == 3 && to != "" {
 		if u, err := r.Request.URL.Parse(to); err == nil {
-			he.Body = "redirects to " + s.opts.Secrets.Mask(origin(u)) + protocol.Printable(s.opts.Secrets.Mask(u.EscapedPath()), 200) + ", which is not followed"
+			he.Body = "redirects to " + secrets.Mask(origin(u)) + protocol.Printable(secrets.Mask(u.EscapedPath()), 200) + ", which is not followed"
 		}
 	}
 	if !ownStatus(r.StatusCode) {
 		return he
 	}
 	if env, err := wire.Scan(body); err == nil && env.Error != nil && env.Result == nil && env.Method == nil {
-		return &AnsweredError{rpcError(env.Error, s.opts.Secrets), he}
+		return &AnsweredError{rpcError(env.Error, secrets), he}
 	}
 	return he
 }
 
 // httpError shows the beginning of an answer, masked before it is cut.
 func (s *httpServer) httpError(r *httpReply, body []byte) *HTTPError {
-	h := r.Header.Clone()
-	s.opts.Secrets.Header(h)
+	h, secrets := r.Header.Clone(), s.secrets(r)
+	secrets.Header(h)
 	body = body[:min(len(body), httpMasked)]
 	return &HTTPError{
-		Status: r.StatusCode, Body: protocol.Printable(s.opts.Secrets.Mask(string(body)), httpExcerpt), Header: h,
+		Status: r.StatusCode, Body: protocol.Printable(secrets.Mask(string(body)), httpExcerpt), Header: h,
 		Authorized: r.Request != nil && r.Request.Header.Get("Authorization") != "",
 	}
 }

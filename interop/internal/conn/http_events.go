@@ -5,25 +5,26 @@ import (
 	"errors"
 	"time"
 
-	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 )
 
 // eventStream is what the streams that answer one request have in common: the
 // first one, and those that resume it.
 type eventStream struct {
-	id      json.RawMessage
-	secrets *secret.Set
-	lastID  string                     // of the last event that had one; "": none
-	retry   time.Duration              // the server's wish before a reconnect; -1: none
-	heard   bool                       // an event came since it was last reset
-	note    func(*wire.Envelope) error // takes notifications; an error ends the call
-	ask     func(*wire.Envelope)       // takes the server's requests; nil: it may not send any
+	id     json.RawMessage
+	server *httpServer
+	reply  *httpReply                 // that is read
+	lastID string                     // of the last event that had one; "": none
+	retry  time.Duration              // the server's wish before a reconnect; -1: none
+	heard  bool                       // an event came since it was last reset
+	note   func(*wire.Envelope) error // takes notifications; an error ends the call
+	ask    func(*wire.Envelope)       // takes the server's requests; nil: it may not send any
 }
 
 // read takes messages until the request's answer has come: final is true then,
 // and result and err are the answer. Otherwise err says how the stream ended.
-func (s *eventStream) read(events *wire.Events) (result json.RawMessage, err error, final bool) {
+func (s *eventStream) read(r *httpReply, events *wire.Events) (result json.RawMessage, err error, final bool) {
+	s.reply = r
 	events.AtOnce = true
 	for {
 		ev, err := events.Next()
@@ -58,7 +59,7 @@ func (s *eventStream) message(data []byte) (result json.RawMessage, err error, f
 	}
 	switch env.Kind() {
 	case wire.Response:
-		result, err = httpResult(&env, s.id, s.secrets)
+		result, err = s.server.result(s.reply, &env, s.id)
 		return result, err, true
 	case wire.Notification:
 		if err := s.note(&env); err != nil {

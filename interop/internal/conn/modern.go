@@ -87,7 +87,7 @@ func paramText(value json.RawMessage, path []string) (text string, ok bool) {
 // stream takes the answer from an event stream. It has no deadline of its own:
 // a subscription is a call that lasts.
 func (c *modern) stream(ctx context.Context, x Request, id json.RawMessage, r *httpReply) (json.RawMessage, error) {
-	s := eventStream{id: id, secrets: c.server.opts.Secrets, note: func(env *wire.Envelope) error {
+	s := eventStream{id: id, server: c.server, note: func(env *wire.Envelope) error {
 		m := Message{Params: env.Params, Method: env.MethodName(), Era: protocol.Modern, Of: x.Of}
 		if m.Method == protocol.NoteCancelled && bytes.Equal(requestID(m.Params), id) {
 			return errServerCancelled
@@ -97,7 +97,7 @@ func (c *modern) stream(ctx context.Context, x Request, id json.RawMessage, r *h
 		}
 		return nil
 	}}
-	result, err, final := s.read(c.server.events(r))
+	result, err, final := s.read(r, c.server.events(r))
 	if !final {
 		r.close()
 		return nil, orContext(ctx, c.lifetime, err)

@@ -27,7 +27,7 @@ func (c *streamable) events(id json.RawMessage, p *pending) *eventStream {
 		of = p.request.Of
 	}
 	return &eventStream{
-		id: id, retry: -1, secrets: c.server.opts.Secrets,
+		id: id, retry: -1, server: c.server,
 		note: func(env *wire.Envelope) error {
 			if owner := c.s.notified(env, p); owner != nil {
 				owner.deliver() // its own goroutine waits for the response
@@ -46,7 +46,7 @@ func (c *streamable) stream(ctx context.Context, id json.RawMessage, p *pending,
 	s := c.events(id, p)
 	for {
 		s.heard = false
-		result, err, final := s.read(c.server.events(r))
+		result, err, final := s.read(r, c.server.events(r))
 		if final {
 			r.drain(c.s.lifetime)
 			if err == nil {
@@ -160,7 +160,7 @@ func (c *streamable) standWhile(s *eventStream, r *httpReply) {
 	defer r.close()
 	events := c.server.events(r)
 	for {
-		_, err, final := s.read(events)
+		_, err, final := s.read(r, events)
 		if !final {
 			return
 		}

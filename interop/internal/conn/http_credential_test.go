@@ -1,0 +1,71 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+// bearer puts a credential on requests that no configuration has, as a sign-in does.
+type bearer struct{ http.RoundTripper }
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer the-token-of-a-sign-in")
+	return b.RoundTripper.RoundTrip(r)
+}
+
+// A server that says a request's own credential back is not repeated, wherever it says it.
+func TestCredentialThatIsSaidBack(t *testing.T) {
+	t.Parallel()
+	says := func(w http.ResponseWriter, r rawRequest) {
+		mine := r.HTTP.Header.Get("Authorization")
+		failed := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not with %s","data":{"was":%q}}}`, r.ID, mine, mine)
+		switch r.Method {
+		case "json":
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, failed)
+		case "stream":
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: %s\n\n", failed)
+		case "page":
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, mine)
+		case "redirect":
+			w.Header().Set("Location", "https://other.example/"+strings.TrimPrefix(mine, "Bearer "))
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		case "refusal":
+			http.Error(w, failed, http.StatusInternalServerError)
+		default:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+	}
+	for name, handler := range map[string]http.Handler{"modern": rawModern(says), "legacy": rawLegacy(`{}`, says)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(handler)
+			defer server.Close()
+			c, _ := dialed(t, dialOptions{url: server.URL, client: &http.Client{Transport: bearer{http.DefaultTransport}}})
+			for _, method := range []string{"json", "stream", "page", "redirect", "refusal"} {
+				_, err := c.Call(t.Context(), Request{Method: method})
+				if err == nil {
+					t.Errorf("%s: no error", method)
+					continue
+				}
+				shown := fmt.Sprintf("%v %+v", err, err)
+				if rpc, ok := errors.AsType[*protocol.RPCError](err); ok {
+					shown += string(rpc.Data)
+				}
+				if strings.Contains(shown, "the-token") || !strings.Contains(shown, "secret") {
+					t.Errorf("%s: %s", method, shown)
+				}
+			}
+		})
+	}
+}
