@@ -177,7 +177,7 @@ func (v *view) published(row *methodRow, server, uri string) string {
 
 // page is the part of the list that a cursor asks for. ttlMs is what is left of the parts', and nothing
 // while servers are yet to be heard.
-func (m *merged) page(cursor json.RawMessage, size int, pending bool) (json.RawMessage, error) {
+func (m *merged) page(cursor json.RawMessage, size int, pending bool, sealed protocol.Cursors) (json.RawMessage, error) {
 	left := max(m.ttl-time.Since(m.since), 0).Truncate(time.Second).Milliseconds()
 	if pending {
 		left = 0
@@ -195,11 +195,12 @@ func (m *merged) page(cursor json.RawMessage, size int, pending bool) (json.RawM
 	}
 	l := m.list
 	m.mu.Unlock()
-	return l.Page(m.row.name, cursor, size)
+	return l.Page(m.row.name, cursor, size, sealed)
 }
 
 // list answers a list method.
 func (v *view) list(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	cursor, _ := wire.Lookup(m.Params, "cursor")
-	return v.merged(ctx, row, v.askerOf(m.Caller, m.Client), true).page(cursor, max(v.gateway.opts.Host.Page, 0), v.pending())
+	return v.merged(ctx, row, v.askerOf(m.Caller, m.Client), true).page(cursor, max(v.gateway.opts.Host.Page, 0), v.pending(),
+		v.gateway.opts.Host.Keys.Cursors(string(m.Caller), row.name))
 }

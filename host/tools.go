@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -24,6 +25,7 @@ type toolsBackend struct {
 	parameters bool         // publish what models see
 	exact      bool         // mend nothing
 	size       int          // tools on a page of tools/list; 0: all
+	keys       *Keys        // seal cursors
 	log        *slog.Logger // nil: silent
 
 	mu      sync.Mutex
@@ -40,12 +42,15 @@ var _ Backend = (*toolsBackend)(nil)
 // and for what makes the clients of an era refuse a whole list, which is left out. A
 // tool whose input schema is not of type "object" is not published at all.
 //
-// Of the options it heeds Page, Exact, Parameters and Logger.
+// Of the options it heeds Page, Keys, Exact, Parameters and Logger.
 func Tools(src toolbox.Source, opts *Options) Backend {
 	b := &toolsBackend{src: src}
 	if opts != nil {
 		b.parameters, b.exact, b.size = opts.Parameters, opts.Exact, max(opts.Page, 0)
-		b.log = opts.Logger
+		b.log, b.keys = opts.Logger, opts.Keys
+	}
+	if b.keys == nil {
+		b.keys = sealed.Random()
 	}
 	return b
 }
@@ -65,7 +70,7 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 		return append(b, '}'), nil
 	case protocol.MethodToolsList:
 		cursor, _ := wire.Lookup(m.Params, "cursor")
-		return t.list(m.Caller).of(m.Era).Page(m.Method, cursor, t.size)
+		return t.list(m.Caller).of(m.Era).Page(m.Method, cursor, t.size, t.keys.Cursors(string(m.Caller), m.Method))
 	case protocol.MethodToolsCall:
 		return t.call(ctx, m, back)
 	}

@@ -2,10 +2,7 @@ package protocol
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
-	"hash/crc32"
 	"slices"
 
 	"github.com/indusagi/indus/internal/wire"
@@ -56,15 +53,16 @@ func joinRows(key string, rows [][]byte, members ...string) json.RawMessage {
 }
 
 // Page is the part of the list that a cursor asks for, as a result of method. size is how many
-// rows it has; 0: all. cursor is the JSON of the request's; nil: the first page.
-func (l *List) Page(method string, cursor json.RawMessage, size int) (json.RawMessage, error) {
+// rows it has; 0: all. cursor is the JSON of the request's; nil: the first page. Clients hold the cursors sealed.
+func (l *List) Page(method string, cursor json.RawMessage, size int, sealed Cursors) (json.RawMessage, error) {
 	from := 0
 	if len(cursor) > 0 && string(cursor) != "null" && string(cursor) != `""` {
 		s, _ := wire.Unquote(cursor)
-		var ok bool
-		if from, ok = l.behind(s); !ok || size == 0 {
-			return nil, &RPCError{Code: CodeInvalidParams, Message: method + ": unknown cursor"}
+		place, err := sealed.Open(s)
+		if err != nil || size == 0 || len(place) == 0 || len(place)%sumSize != 0 {
+			return nil, &RPCError{Code: CodeInvalidParams, Message: method + ": unknown cursor; begin with the first page"}
 		}
+		from = l.behind(place)
 	}
 	if size == 0 || from == 0 && size >= len(l.Rows) {
 		return l.Result, nil
@@ -72,7 +70,7 @@ func (l *List) Page(method string, cursor json.RawMessage, size int) (json.RawMe
 	to := min(from+size, len(l.Rows))
 	members := slices.Clone(l.members)
 	if to < len(l.Rows) {
-		members = append(members, `"nextCursor":"`+l.cursor(to)+`"`)
+		members = append(members, `"nextCursor":"`+sealed.Seal(l.place(to))+`"`)
 	}
 	return joinRows(l.key, l.Rows[from:to], members...), nil
 }
@@ -81,17 +79,22 @@ func (l *List) Page(method string, cursor json.RawMessage, size int) (json.RawMe
 // name that counts as another's.
 const sumSize = 6
 
-// cursor names the rows before to, all of which were sent, so that what comes behind them is
+// Cursors seals what a cursor says, in characters that need no escape in JSON, and opens it.
+type Cursors interface {
+	Seal(place []byte) string
+	Open(cursor string) (place []byte, err error)
+}
+
+// place names the rows before to, all of which were sent, so that what comes behind them is
 // found again in a list that has changed meanwhile: neither is a row that stays skipped, nor
 // one sent twice.
-func (l *List) cursor(to int) string {
-	b := make([]byte, 0, to*sumSize+crc32.Size)
+func (l *List) place(to int) []byte {
+	b := make([]byte, 0, to*sumSize)
 	for _, name := range l.Names[:to] {
 		sum := nameSum(name)
 		b = append(b, sum[:]...)
 	}
-	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
-	return base64.RawURLEncoding.EncodeToString(b)
+	return b
 }
 
 func nameSum(name string) [sumSize]byte {
@@ -99,27 +102,19 @@ func nameSum(name string) [sumSize]byte {
 	return [sumSize]byte(sum[:])
 }
 
-// behind is where the page after the rows that a cursor names begins: behind the last of
+// behind is where the page after the rows of a place begins: behind the last of
 // them that is still there.
-func (l *List) behind(cursor string) (from int, ok bool) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(b) < sumSize+crc32.Size || len(b)%sumSize != crc32.Size {
-		return 0, false
-	}
-	b, sum := b[:len(b)-crc32.Size], b[len(b)-crc32.Size:]
-	if binary.BigEndian.Uint32(sum) != crc32.ChecksumIEEE(b) {
-		return 0, false
-	}
+func (l *List) behind(place []byte) int {
 	at := make(map[[sumSize]byte]int, len(l.Names))
 	for i, name := range l.Names {
 		at[nameSum(name)] = i
 	}
-	for len(b) > 0 {
-		last := len(b) - sumSize
-		if i, ok := at[[sumSize]byte(b[last:])]; ok {
-			return i + 1, true
+	for len(place) > 0 {
+		last := len(place) - sumSize
+		if i, ok := at[[sumSize]byte(place[last:])]; ok {
+			return i + 1
 		}
-		b = b[:last]
+		place = place[:last]
 	}
-	return 0, true
+	return 0
 }
