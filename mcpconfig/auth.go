@@ -26,7 +26,7 @@ type Auth struct {
 	// File and Line are where it begins.
 	File string
 	Line int
-	// Broken: it cannot be read, and so nobody may be let in by it. A note says why.
+	// Broken: it cannot be read, or the user's own file that may have it, and so nobody may be let in by it. A note says why.
 	Broken bool
 }
 
@@ -65,7 +65,7 @@ func (f *configFile) readAuth(m *hujson.ObjectMember) {
 	if tree.Has(&m.Value, 'n') {
 		return
 	}
-	if !f.approved {
+	if f.scope == Project || !f.approved { // who trusts its servers has not said that it opens the door
 		f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, `"auth" is not heeded: a project's file does not say who may connect`, "write it into a file of your own, or name this one with --mcp"))
 		return
 	}
@@ -168,7 +168,7 @@ func resolveAuth(sources []*source) *Auth {
 	}
 	first := slices.MaxFunc(of, func(a, b *source) int { return a.group - b.group })
 	for _, s := range of {
-		if s != first {
+		if s != first && !s.auth.Broken { // of which a note says more
 			s.notes = append(s.notes, Note{
 				File: s.path, Line: s.auth.Line, Column: 1, Hint: "remove one of the two",
 				Reason: fmt.Sprintf("auth: that at %s:%d takes precedence", first.path, first.auth.Line),

@@ -87,19 +87,41 @@ func TestWhoseAuthCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := mcpconfig.Read(t.Context(), nil, &mcpconfig.Options{Dir: dir, Home: home, Env: lookup(nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.Auth == nil || len(c.Auth.Issuers) > 0 || len(c.Auth.Methods) != 1 || !strings.Contains(fmt.Sprint(c.Notes), "a project's file does not say who may connect") {
-		t.Errorf("%+v %v", c.Auth, c.Notes)
+	for _, trust := range []bool{false, true} { // who trusts its servers has not said that it opens the door
+		c, err := mcpconfig.Read(t.Context(), nil, &mcpconfig.Options{Dir: dir, Home: home, Env: lookup(nil), Trust: trust})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Auth == nil || len(c.Auth.Issuers) > 0 || len(c.Auth.Methods) != 1 || !strings.Contains(fmt.Sprint(c.Notes), "a project's file does not say who may connect") {
+			t.Errorf("%+v %v", c.Auth, c.Notes)
+		}
 	}
 	other := filepath.Join(home, "other.json")
 	if err := os.WriteFile(other, []byte(`{"servers": {}, "auth": {"methods": ["none"]}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err = mcpconfig.Read(t.Context(), []string{filepath.Join(home, ".config", "indusvx", "mcp.json"), other}, &mcpconfig.Options{Home: home, Env: lookup(nil)})
+	c, err := mcpconfig.Read(t.Context(), []string{filepath.Join(home, ".config", "indusvx", "mcp.json"), other}, &mcpconfig.Options{Home: home, Env: lookup(nil)})
 	if err != nil || c.Auth.Methods[0] != "none" || !strings.Contains(fmt.Sprint(c.Notes), "takes precedence") {
 		t.Errorf("%+v %v %v", c.Auth, c.Notes, err)
+	}
+}
+
+// Of a file of the user's that cannot be read, and of two members in one, nobody knows what they say of who may connect.
+func TestAuthThatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"servers": {}, "auth": {"methods": ["keys"]}`, `{"servers": {}, "auth": {"methods": ["keys"]}, "auth": {"methods": ["none"]}}`,
+		`{"servers": {}, "auth": {"methods": ["keys"]}, "auth": null}`} {
+		home := t.TempDir()
+		file := filepath.Join(home, ".config", "indusvx", "mcp.json")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := mcpconfig.Read(t.Context(), nil, &mcpconfig.Options{Dir: home, Home: home, Env: lookup(nil)})
+		if err != nil || c.Auth == nil || !c.Auth.Broken || c.Auth.File != file || c.Auth.Line != 1 || len(c.Notes) == 0 {
+			t.Errorf("%s: %+v %v", text, c, err)
+		}
 	}
 }

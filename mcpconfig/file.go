@@ -46,6 +46,9 @@ func (p *readContext) read(ctx context.Context, s *source) error {
 		return failed
 	}
 	s.notes = append(s.notes, failed.note)
+	if s.own() { // nobody knows what it says of who may connect
+		s.auth = &Auth{File: s.path, Line: max(failed.note.Line, 1), Broken: true}
+	}
 	return nil
 }
 
@@ -118,7 +121,11 @@ func (f *configFile) rows() {
 			f.views = nil // of two the last counts
 			f.readViews(&m.Value)
 		case name == "auth":
-			f.auth = nil
+			if before := f.auth; before != nil {
+				before.Broken = true
+				f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, "auth cannot be used: it stands twice", "remove one of the two"))
+				continue
+			}
 			f.readAuth(m)
 		}
 	}

@@ -157,6 +157,9 @@ func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, error) {
 		verifiers = append(verifiers, v)
 	}
 	if verifiers == nil {
+		if c.Auth != nil {
+			return nil, command.Usagef(`%s:%d: by "auth" everyone would be let in: "methods" says how clients say who they are, or that they do not`, a.File, a.Line)
+		}
 		return nil, nil
 	}
 	return identity.NewGuard(&identity.Options{
@@ -232,7 +235,7 @@ func issuersOf(a *mcpconfig.Auth) (out []string) {
 // follow takes another configuration. One by which everyone would be let in, or that cannot be used, changes nothing.
 func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) {
 	if f == nil || before.Auth.Equal(after.Auth) {
-		if f == nil && after.Auth != nil && !before.Auth.Equal(after.Auth) {
+		if f == nil && after.Auth != nil && !after.Auth.Broken && !before.Auth.Equal(after.Auth) {
 			s.Reportf("\"auth\" has come into the configuration: restart indus serve for it")
 		}
 		return
