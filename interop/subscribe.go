@@ -25,7 +25,7 @@ const (
 	maxUpdate = 64 << 10
 	// maxWholes bounds of how many resources one may be a part.
 	maxWholes = 64
-	// subscribeWait bounds the wait for the server's agreement.
+	// subscribeWait bounds the wait for the server's agreement, each time.
 	subscribeWait = 30 * time.Second
 	// unsubscribeWait bounds resources/unsubscribe, which nobody waits for.
 	unsubscribeWait = 5 * time.Second
@@ -484,10 +484,13 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 	defer cancel(nil)
 	acknowledged := false
 	defer e.unlistened()
+	late := time.AfterFunc(subscribeWait, func() { cancel(&conn.DeadlineError{After: subscribeWait, What: "no acknowledgement"}) })
+	defer late.Stop()
 	_, err = c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 		switch {
 		case from.Method == protocol.NoteAcknowledged && !acknowledged:
 			acknowledged = true
+			late.Stop()
 			filter, _ := wire.Lookup(from.Params, "notifications")
 			if uris, _ := wire.Lookup(filter, "resourceSubscriptions"); len(uris) <= len("[]") {
 				cancel(&RPCError{Code: CodeInvalidParams, Message: "the server reports no updates of this resource"})
@@ -518,6 +521,9 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 	}
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
+	}
+	if silent, ok := errors.AsType[*conn.DeadlineError](context.Cause(ctx)); ok { // it is asked again, and no request counts as under way
+		return e.newFault(Timeout, protocol.MethodListen, silent)
 	}
 	return e.newFault(Protocol, protocol.MethodListen, err)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,8 @@ import (
 type bulletin struct {
 	*mcp.Server
 	subscribed, unsubscribed chan string
-	refuse                   string // the URI that nobody can subscribe to
+	refuse                   string       // the URI that nobody can subscribe to
+	silent                   atomic.Int32 // how many subscriptions are not answered
 
 	mu       sync.Mutex
 	sessions []*mcp.ServerSession
@@ -32,6 +34,10 @@ func newBulletin() *bulletin {
 		SubscribeHandler: func(ctx context.Context, r *mcp.SubscribeRequest) error {
 			if r.Params.URI == b.refuse {
 				return errors.New("no such bulletin")
+			}
+			if b.silent.Add(-1) >= 0 {
+				<-ctx.Done()
+				return ctx.Err()
 			}
 			select {
 			case b.subscribed <- r.Params.URI:
@@ -302,6 +308,30 @@ func TestASubscriptionThatIsNotAnswered(t *testing.T) {
 			_, err := f.Subscribe(t.Context(), "a", "news:1", "", func(interop.Message) {})
 			if !errors.Is(err, interop.Timeout) || time.Since(begun) != 30*time.Second {
 				t.Errorf("%s: %v after %v", era, err, time.Since(begun))
+			}
+			f.Close()
+			b.drop()
+		})
+	}
+}
+
+// Nor is one that does not agree to what was lost with the last connection: it is asked again.
+func TestASubscriptionThatIsNotMadeAgain(t *testing.T) {
+	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBulletin()
+			f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
+			heard, _ := follow(t, f, "news:1", "")
+			<-b.subscribed
+			b.silent.Store(1)
+			b.drop()
+			select {
+			case <-b.subscribed:
+			case <-time.After(5 * time.Minute):
+				t.Fatalf("%s: the subscription is lost", era)
+			}
+			if got := <-heard; got != "news:1" {
+				t.Error(got)
 			}
 			f.Close()
 			b.drop()
