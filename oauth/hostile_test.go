@@ -491,3 +491,28 @@ func TestCloseEndsASignIn(t *testing.T) {
 		t.Error("a closed client signs in")
 	}
 }
+
+// hurried is a store that is not waited for without end: another process may have the lock, and hang.
+type hurried struct {
+	oauth.MemoryStore
+	testing.TB
+	locks atomic.Int32
+}
+
+func (s *hurried) Lock(ctx context.Context, k oauth.Key) (func(), error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		s.Errorf("the lock of %v is waited for without end", k)
+	}
+	s.locks.Add(1)
+	return s.MemoryStore.Lock(ctx, k)
+}
+
+func TestLocksAreWaitedForInBoundedTime(t *testing.T) {
+	t.Parallel()
+	a := attack(t, nil)
+	store := &hurried{TB: t}
+	c := newClient(t, oauth.Options{Store: store, Interact: visitor()})
+	if err := c.SignIn(t.Context(), a.URL+"/mcp", ""); err != nil || store.locks.Load() < 2 {
+		t.Error(err, store.locks.Load())
+	}
+}
