@@ -42,5 +42,6 @@ func TestSignInByPasting(t *testing.T) {
 	}
 	<-read
 	control.Close()
+	seen.hears(t, "that is not the address at which this sign-in ended", nil)
 	seen.hears(t, regexp.QuoteMeta("safe: signed in at http://127.0.0.1:"), nil)
 }

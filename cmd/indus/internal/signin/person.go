@@ -41,6 +41,7 @@ func (t *Tokens) SignIn(ctx context.Context, s interop.Server, who string, how *
 
 func (a *Asking) interaction(s interop.Server, out show.Streams) oauth.Interaction {
 	if a.Paste {
+		pasted := false
 		p := &oauth.Paste{
 			Show: func(authorize string) error {
 				out.Reportf("%s: open this address in a browser, on any machine:", s.ID)
@@ -48,7 +49,13 @@ func (a *Asking) interaction(s interop.Server, out show.Streams) oauth.Interacti
 				out.Reportf("it ends at an address of this machine, which it may not be able to show: paste that address here")
 				return nil
 			},
-			Read: func(ctx context.Context) (string, error) { return a.line(ctx, out) },
+			Read: func(ctx context.Context) (string, error) {
+				if pasted {
+					out.Reportf("%s: that is not the address at which this sign-in ended; paste it whole, with its state=…, on one line", s.ID)
+				}
+				pasted = true
+				return a.line(ctx, out)
+			},
 		}
 		if s.OAuth.RedirectPort != 0 {
 			p.Redirect = fmt.Sprintf("http://127.0.0.1:%d/callback", s.OAuth.RedirectPort)
