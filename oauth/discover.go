@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -65,6 +66,9 @@ func (w *web) resource(ctx context.Context, resource string, ch challenge) (*Dis
 		return nil, err
 	}
 	origin := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
+	if _, err := w.reach.check(origin); err != nil && ch.metadata == "" { // such as by http: it may want a key in a header
+		return nil, &StepError{StepResource, origin, fmt.Errorf("%w: %w", errNoOAuth, err)}
+	}
 	for _, address := range slices.Compact([]string{ch.metadata, wellKnown(origin, "oauth-protected-resource", u.EscapedPath()), wellKnown(origin, "oauth-protected-resource", "")}) {
 		if address == "" {
 			continue

@@ -118,11 +118,13 @@ func (a *signInFlow) remember(ctx context.Context, scopes []string) error {
 	}
 	defer unlock()
 	g, err := a.load(ctx)
-	if err != nil || g == nil || contains(g.Asked, scopes) {
+	if err != nil || g == nil {
 		return err
 	}
 	more := *g
-	more.Asked = union(g.Asked, scopes)
+	if more.Asked = union(g.Asked, scopes); len(more.Asked) == len(g.Asked) { // all are there, or there is no room
+		return nil
+	}
 	return a.keep(ctx, &more)
 }
 

@@ -262,6 +262,25 @@ func TestTokenThatIsSaidBack(t *testing.T) {
 	}
 }
 
+// A server by http in one's own network may want a key: its answer is the one to show.
+func TestServerByHTTP(t *testing.T) {
+	t.Parallel()
+	const address = "http://10.255.255.1/mcp"
+	c := newClient(t, oauth.Options{})
+	status, _, err := send(t, c.Transport(tripper(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	}), address, ""), address, "")
+	if status != http.StatusUnauthorized || err != nil {
+		t.Error(status, err)
+	}
+	if _, err := c.Discover(t.Context(), address); err == nil || !strings.Contains(err.Error(), "https://") {
+		t.Error(err)
+	}
+	if _, _, err := send(t, c.Transport(refuses(address), address, ""), address, ""); err == nil || !strings.Contains(err.Error(), "https://") {
+		t.Error(err)
+	}
+}
+
 // Nor where it no longer leads to an authorization server, or redirects.
 func TestTokenThatIsSaidBackElsewhere(t *testing.T) {
 	t.Parallel()
@@ -306,6 +325,48 @@ func TestTokenThatIsSaidBackElsewhere(t *testing.T) {
 		if shown := fmt.Sprint(string(body), res.Header); err != nil || strings.Contains(shown, "the-token") || !strings.Contains(shown, "secret") {
 			t.Errorf("%s: %s, %v", path, shown, err)
 		}
+	}
+}
+
+// A server that refuses every token, or wants ever more scopes, does not keep anybody busy: who follows the store
+// would try again whenever it changes.
+func TestServerThatIsNeverContent(t *testing.T) {
+	t.Parallel()
+	n := atomic.Int64{}
+	a := attack(t, nil)
+	a.answers["/token"] = func(w http.ResponseWriter, r *http.Request) {
+		a.says(fmt.Sprintf(`{"access_token":"access-token-%d","refresh_token":"refresh-token-%d","expires_in":3600}`, n.Add(1), n.Load()))(w, r)
+	}
+	store := &oauth.MemoryStore{}
+	address, key := a.URL+"/mcp", oauth.Key{Resource: a.URL + "/mcp"}
+	wants(t, newClient(t, oauth.Options{Interact: visitor(), Store: store}).Transport(nil, address, ""), address, "", "")
+	refused := func() string {
+		t.Helper()
+		_, _, err := send(t, newClient(t, oauth.Options{Store: store}).Transport(nil, address, ""), address, "") // a process each
+		if !errors.As(err, new(*oauth.SignInError)) {
+			t.Error(err)
+		}
+		kept, _ := store.Get(t.Context(), key)
+		return string(kept)
+	}
+	a.answers["/mcp"] = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.WriteHeader(http.StatusUnauthorized)
+	}
+	if first, second := refused(), refused(); first != second || a.gotten.Load() != 2 {
+		t.Errorf("%d token requests, and the store changed: %v", a.gotten.Load(), first != second)
+	}
+	a.answers["/mcp"] = func(w http.ResponseWriter, r *http.Request) {
+		var all []string
+		for range 60 {
+			all = append(all, fmt.Sprint("s", n.Add(1)))
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+strings.Join(all, " ")+`"`)
+		w.WriteHeader(http.StatusForbidden)
+	}
+	refused()
+	if second, third := refused(), refused(); second != third {
+		t.Error("the store still changes")
 	}
 }
 

@@ -217,7 +217,12 @@ func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 	if err != nil || n.met(g) {
 		return g, err
 	}
-	if !g.renewable() || n.stepUp || n.anew {
+	if n.anew && n.refused != nil && g.renewable() && g.access == n.refused.access {
+		useless := *g
+		useless.Useless = true
+		return nil, s.keep(ctx, &useless)
+	}
+	if !g.renewable() || n.stepUp || n.anew || n.told && g.Useless {
 		return nil, nil
 	}
 	w := s.client.web(ctx, s.key.Resource)

@@ -33,6 +33,8 @@ type grant struct {
 	Asked  []string  `json:"asked,omitempty"`
 	Got    time.Time `json:"got"`
 	Expiry time.Time `json:"expiry,omitzero"` // zero: not told
+	// Useless: the server refused the token just after it was renewed, so that another would be refused too.
+	Useless bool `json:"useless,omitempty"`
 
 	access, refresh secret.Value
 	client          identity
@@ -164,7 +166,7 @@ func (a *tokenAnswer) life() time.Duration {
 
 // into is g with what the answer has. asked are the scopes of the request.
 func (a *tokenAnswer) into(g grant, asked []string) *grant {
-	g.access, g.Got, g.Expiry = secret.NewValue(a.Access), time.Now(), time.Time{}
+	g.access, g.Got, g.Expiry, g.Useless = secret.NewValue(a.Access), time.Now(), time.Time{}, false
 	if life := a.life(); life > 0 {
 		g.Expiry = g.Got.Add(life)
 	}
