@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -277,6 +278,21 @@ func TestServerByHTTP(t *testing.T) {
 		t.Error(err)
 	}
 	if _, _, err := send(t, c.Transport(refuses(address), address, ""), address, ""); err == nil || !strings.Contains(err.Error(), "https://") {
+		t.Error(err)
+	}
+}
+
+// That the authorization server is down says nothing of the server.
+func TestAuthorizationServerThatIsDown(t *testing.T) {
+	t.Parallel()
+	tokens := httptest.NewServer(says(`{"access_token":"short-lived-token","refresh_token":"refresh-token","expires_in":1e-9}`))
+	defer tokens.Close()
+	a := attack(t, map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/token", tokens.URL+"/token", 1))})
+	rt := newClient(t, oauth.Options{Interact: visitor()}).Transport(nil, a.URL+"/mcp", "")
+	wants(t, rt, a.URL+"/mcp", "", "")
+	tokens.Close()
+	_, _, err := send(t, rt, a.URL+"/mcp", "")
+	if !errors.As(err, new(*oauth.StepError)) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 		t.Error(err)
 	}
 }

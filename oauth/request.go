@@ -35,7 +35,16 @@ func isAbsent(err error) bool {
 // networkError is why there is no answer, or not all of it.
 type networkError struct{ error }
 
-func (e *networkError) Unwrap() error { return e.error }
+// Unwrap is the end of the context and nothing else: that another server refuses connections, or hangs up, is
+// not to be taken for what this one does, whose connection with all that is under way would end by it.
+func (e *networkError) Unwrap() error {
+	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(e.error, end) {
+			return end
+		}
+	}
+	return nil
+}
 
 // document reads a JSON document into v.
 func (w *web) document(ctx context.Context, address string, v any) error {
