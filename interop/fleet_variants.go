@@ -64,6 +64,7 @@ func (c *Client) Listing() *Client {
 // variant is a server's list for clients that declare something. It is immutable.
 type variant struct {
 	list   *listing // nil: it never could be had
+	beside *listing // what was listed to everybody then
 	asked  time.Time
 	failed bool // when it was asked for last
 	stale  bool // the server has said since that it is another
@@ -72,6 +73,15 @@ type variant struct {
 // good reports whether there is no point in asking now.
 func (v variant) good() bool {
 	return !v.stale && !v.asked.IsZero() && (!v.failed || time.Since(v.asked) < learnRetry)
+}
+
+// lacks reports whether everybody was listed a tool when the variant was, and is not since: it is gone.
+func (v variant) lacks(tool string) bool {
+	if !v.stale || v.beside == nil {
+		return false
+	}
+	_, had := v.beside.byName[tool]
+	return had
 }
 
 // The variants of a server, by what is declared to it, behind the era of the connection.
@@ -236,7 +246,7 @@ func (m *member) keepVariant(key string, l *listing, err error, before uint64) {
 		return
 	}
 	m.setVariants(func(s *state) (changed, fresh bool) {
-		v := variant{list: l, asked: time.Now(), failed: err != nil, stale: m.changes != before}
+		v := variant{list: l, beside: s.list, asked: time.Now(), failed: err != nil, stale: m.changes != before}
 		if err != nil {
 			v.list = s.variants[key].list
 		} else {
@@ -355,7 +365,7 @@ func (f *Fleet) addSome(v *view) {
 			v.varies = true
 			for i := range l.tools {
 				t := &l.tools[i]
-				if _, taken := v.owners[t.Name]; taken {
+				if _, taken := v.owners[t.Name]; taken || s.variants[key].lacks(t.Tool) {
 					continue
 				}
 				v.owners[t.Name] = owner{m, t.Tool}

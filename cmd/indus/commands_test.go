@@ -47,7 +47,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"peer":      plain(2, "peer VAR http|sse|fixture [FLAG]...  start an HTTP server, VAR is its URL", peer),
 		"occupy":    plain(1, "occupy VAR                      listen on a port, VAR is its HOST:PORT", occupy),
 		"inspector": plain(1, "inspector [ARG]...              run the Inspector's command line", inspector),
-		"listed":    plain(3, "listed FILE SERVER URL|PROGRAM [ARG]...  append the qualified names of what a server lists", listed),
+		"listed":    plain(3, "listed [-roots] FILE SERVER URL|PROGRAM [ARG]...  append the qualified names of what a server lists", listed),
 		"names":     plain(2, "names FROM TO                   write the names in a list of tools", toolNames),
 		"prefixed":  plain(3, "prefixed FROM PREFIX TO         write each line with a prefix", prefixed),
 		"json":      plain(1, "json FILE                       check that it is one JSON document", isJSON),
@@ -185,9 +185,14 @@ func inspector(ts *testscript.TestScript, sc *scene, args []string) {
 }
 
 // listed asks a server itself, with the Go SDK's client. It declares no
-// capabilities, as indus does not: everything has more tools for clients that
-// have some.
+// capabilities, as indus does not, but with -roots, as the Inspector does:
+// everything has more tools for clients that have some.
 func listed(ts *testscript.TestScript, _ *scene, args []string) {
+	var declared mcp.ClientCapabilities
+	if args[0] == "-roots" {
+		//lint:ignore SA1019 roots are deprecated, and there for as long as their peers are
+		declared.RootsV2, args = &mcp.RootCapabilities{}, args[1:]
+	}
 	file, server, where := ts.MkAbs(args[0]), args[1], args[2:]
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
@@ -197,7 +202,7 @@ func listed(ts *testscript.TestScript, _ *scene, args []string) {
 	} else if strings.HasSuffix(where[0], "/sse") {
 		transport = &mcp.SSEClientTransport{Endpoint: where[0]}
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &declared})
 	session, err := client.Connect(ctx, transport, nil)
 	ts.Check(err)
 	defer session.Close()

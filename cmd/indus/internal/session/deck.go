@@ -11,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/standard"
@@ -76,8 +77,10 @@ type keyless struct {
 	variables []string
 }
 
-// keyVariables are those that keys may be taken from, of this model or of one that /model changes to.
-func keyVariables() (names []string) {
+// keyVariables are those that keys may be taken from, of this model or of one that /model changes to, and those with which
+// somebody could read the sign-ins, or be another one's client.
+func keyVariables() []string {
+	names := []string{signin.KeyVariable, "INDUS_TOKEN"}
 	set, _ := readSettings() // who cannot be read named no variable
 	for _, p := range append(slices.Clone(providers), service{keyEnv: set.KeyEnv}) {
 		if p.keyEnv != "" {

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// keyVariable has the key of the store, where it is to be neither in the keychain nor in a file.
-	keyVariable = "INDUS_STORE_KEY"
+	// KeyVariable has the key of the store, where it is to be neither in the keychain nor in a file.
+	KeyVariable = "INDUS_STORE_KEY"
 	// keychainVariable is "off" where the system's keychain is to be left alone.
 	keychainVariable = "INDUS_KEYCHAIN"
 	storeName        = "oauth.json"
@@ -49,7 +49,7 @@ func Open(s show.Streams) *Tokens {
 	t := &Tokens{logger: s.Logger()}
 	if dir := mcpconfig.StateDir(nil); dir != "" {
 		t.store = oauth.NewFileStore(filepath.Join(dir, storeName), &oauth.FileStoreOptions{
-			Key: os.Getenv(keyVariable), NoKeychain: strings.EqualFold(os.Getenv(keychainVariable), "off"),
+			Key: os.Getenv(KeyVariable), NoKeychain: strings.EqualFold(os.Getenv(keychainVariable), "off"),
 		})
 	}
 	return t
