@@ -251,6 +251,11 @@ func TestUpdatesAfterAGap(t *testing.T) {
 			return &interop.EndpointOptions{Transport: ours}
 		},
 	}}}
+	t.Cleanup(func() { // behind the gateway's, which connects anew
+		for _, s := range sessions {
+			_ = s.Close()
+		}
+	})
 	g := shelf{}.open(t, gateway.Options{Ledger: o}, "b")
 	c, heard := hearing(t, g, "/mcp", interop.Legacy)
 	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "file:///x"}); err != nil {
@@ -265,11 +270,6 @@ func TestUpdatesAfterAGap(t *testing.T) {
 	if got := <-b.subscribed; got != "file:///x" {
 		t.Error(got)
 	}
-	t.Cleanup(func() {
-		for _, s := range sessions {
-			_ = s.Close()
-		}
-	})
 }
 
 // A server that changes its lists without end is not heard without end.
