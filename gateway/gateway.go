@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
@@ -265,18 +264,16 @@ func (g *Gateway) findView(w http.ResponseWriter, r *http.Request, name string) 
 	}
 	_ = g.attached.Wait(r.Context()) // until it is known which servers there are
 	v := g.viewNamed(name)
-	if v == nil {
-		noView(w)
+	if v == nil { // which a web page that may not ask is not told either
+		g.all.host.Refuse(w, r, errNoView)
 	}
 	return v
 }
 
-// noView answers a request for a view that is not there.
-func noView(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusNotFound)
-	_, _ = w.Write(protocol.EncodeRefusal(interop.CodeInvalidRequest,
-		"there is no such view: /mcp is everything, /mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names"))
+// errNoView is the answer to a request for a view that is not there.
+var errNoView = &interop.HTTPError{
+	Status: http.StatusNotFound,
+	Body:   "there is no such view: /mcp is everything, /mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names",
 }
 
 // ServeStdio serves the view of everything to one client on this process's stdin and stdout;

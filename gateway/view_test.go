@@ -121,6 +121,13 @@ func TestNoView(t *testing.T) {
 			t.Errorf("%s: %d %s", path, w.Code, body)
 		}
 	}
+	for _, path := range []string{"/mcp/a", "/mcp/nobody"} { // a web page learns neither that there is one nor that there is none
+		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", path, strings.NewReader("{}"))
+		r.Header.Set("Origin", "https://evil.example")
+		if g.Handler().ServeHTTP(w, r); w.Code != 403 {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
 	w := httptest.NewRecorder()
 	if g.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/", nil)); w.Code != 404 || w.Body.String() != "nothing is here: the MCP server is at /mcp\n" {
 		t.Errorf("/: %d %s", w.Code, w.Body)

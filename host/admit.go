@@ -32,7 +32,7 @@ func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Pri
 	return caller, true
 }
 
-// Refuse answers a request that Options.Authenticate has refused with err, as the handlers do, and does not ask again: for those
+// Refuse answers a request as the handlers do once Options.Authenticate has refused it with err, and does not ask again: for those
 // who have to know who calls before they know which host is meant.
 func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ContentLength != 0 {
