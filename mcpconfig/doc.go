@@ -90,7 +90,7 @@
 //	        "clientSecret": "${SECRET}",
 //	        "scopes": ["read"],                  // or "read write"
 //	        "redirectPort": 8085,                // of http://127.0.0.1:8085/callback
-//	        "issuer": "https://as.example.com",  // the one authorization server that clientId is for
+//	        "issuer": "https://as.example.com",  // the one authorization server to use
 //	        "clientMetadataUrl": "https://…",    // a client ID metadata document
 //	        "grant": "client_credentials",       // or "authorization_code", the default
 //	      },

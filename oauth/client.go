@@ -41,8 +41,9 @@ type Options struct {
 	Interact Interaction
 	// Grant is the way to a token. "": [AuthorizationCode].
 	Grant Grant
-	// ClientID is what the authorization server calls this program; Issuer is the one for which it
-	// is, and it is used at no other ("": any). "": MetadataDocument or registration.
+	// ClientID is what the authorization server calls this program. "": MetadataDocument or registration.
+	// Issuer is the one authorization server for which it is, and at which anybody signs in. "": any that
+	// the server names, which then gets ClientSecret too.
 	ClientID, Issuer string
 	// ClientSecret goes with ClientID, in the way that the authorization server takes it. Zero: none.
 	ClientSecret Secret

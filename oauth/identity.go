@@ -47,10 +47,11 @@ func (s storedIdentity) loaded() identity {
 // registration. redirect is where a sign-in will be answered; "" of a grant without one.
 func (c *Client) identify(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
 	switch o := &c.options; {
+	case o.Issuer != "" && !sameIssuer(o.Issuer, as.Issuer) && o.ClientID == "":
+		return identity{}, errors.New("it is not the one that is configured: " + bareURL(o.Issuer))
+	case o.Issuer != "" && !sameIssuer(o.Issuer, as.Issuer):
+		return identity{}, errors.New("the client id is for " + bareURL(o.Issuer))
 	case o.ClientID != "":
-		if o.Issuer != "" && !sameIssuer(o.Issuer, as.Issuer) {
-			return identity{}, errors.New("the client id is for " + bareURL(o.Issuer))
-		}
 		return c.configured(as), nil
 	case o.MetadataDocument != "" && as.ClientIDMetadataDocumentSupported:
 		return identity{ID: o.MetadataDocument, Method: methodNone}, nil

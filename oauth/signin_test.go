@@ -81,6 +81,11 @@ func TestSignIn(t *testing.T) {
 		if err := c.SignIn(t.Context(), p.URL+"/mcp", ""); err == nil || !strings.Contains(err.Error(), "client id is for https://elsewhere.example") {
 			t.Error(err)
 		}
+		before := as.Counts(t)["registered"]
+		c = newClient(t, oauth.Options{Issuer: "https://elsewhere.example", Interact: newPerson("alice")})
+		if err := c.SignIn(t.Context(), p.URL+"/mcp", ""); err == nil || !strings.Contains(err.Error(), "not the one that is configured") || as.Counts(t)["registered"] > before {
+			t.Error(err)
+		}
 	})
 	t.Run("by a metadata document", func(t *testing.T) {
 		p := protect(t, as, false)
