@@ -21,6 +21,36 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.RoundTripper.RoundTrip(r)
 }
 
+// What a call's request has of its caller's headers, that which resumes its answer has too.
+func TestForwardedHeadersOfAResumedAnswer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) {
+		switch {
+		case r.HTTP.Method == http.MethodGet && r.HTTP.Header.Get("X-Who") != "anna", r.HTTP.Method == http.MethodDelete:
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.HTTP.Method == http.MethodGet:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n\n", r.HTTP.Header.Get("Last-Event-Id"))
+		case r.Method == "cut":
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "id: %s\nretry: 1\ndata:\n\n", r.ID)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	defer server.Close()
+	u, o := dialOptions{url: server.URL}.split()
+	u.Forwards = true
+	c, _, err := DialHTTP(t.Context(), u, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Call(WithHeader(t.Context(), http.Header{"X-Who": {"anna"}}), Request{Method: "cut"}); err != nil {
+		t.Error(err)
+	}
+}
+
 // A server that says a request's own credential back is not repeated, wherever it says it.
 func TestCredentialThatIsSaidBack(t *testing.T) {
 	t.Parallel()

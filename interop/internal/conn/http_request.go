@@ -41,8 +41,8 @@ func (s *httpServer) headers(accept []string) http.Header {
 
 type headerKey struct{}
 
-// WithHeader is ctx for a call whose own request, and no other, has these headers too, where the URL says
-// that it forwards some.
+// WithHeader is ctx for a call whose own request, and those that resume its answer, have these headers too, and
+// no others do, where the URL says that it forwards some.
 func WithHeader(ctx context.Context, h http.Header) context.Context {
 	return context.WithValue(ctx, headerKey{}, h)
 }
@@ -80,10 +80,10 @@ func (s *httpServer) send(ctx context.Context, l *lifetime, method string, h htt
 	if body != nil {
 		reader = bytes.NewReader(body)
 		h[httpKeyType] = httpTypeJSON
-		if s.forwards {
-			own, _ := ctx.Value(headerKey{}).(http.Header)
-			maps.Copy(h, own)
-		}
+	}
+	if s.forwards && (body != nil || h[httpKeyLastEvent] != nil) { // the latter has the answer of a call go on
+		own, _ := ctx.Value(headerKey{}).(http.Header)
+		maps.Copy(h, own)
 	}
 	req, err := http.NewRequestWithContext(rctx, method, s.url.String(), reader)
 	if err == nil {
