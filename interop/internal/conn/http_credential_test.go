@@ -21,6 +21,42 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.RoundTripper.RoundTrip(r)
 }
 
+func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
+	t.Parallel()
+	out := make(chan string, 4)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		if hr.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, "event: endpoint\ndata: /post\n\n")
+			for {
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case text := <-out:
+					fmt.Fprintf(w, "event: message\ndata: %s\n\n", text)
+				case <-hr.Context().Done():
+					return
+				}
+			}
+		}
+		w.WriteHeader(http.StatusAccepted)
+		switch r := readRequest(hr); r.Method {
+		case protocol.MethodInitialize:
+			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"raw","version":"1"}}}`, r.ID)
+		case "refused":
+			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"not with %s"}}`, r.ID, hr.Header.Get("Authorization"))
+		}
+	}))
+	defer server.Close()
+	c, _, err := dialSSE(t.Context(), dialOptions{url: server.URL, client: &http.Client{Transport: bearer{http.DefaultTransport}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Call(t.Context(), Request{Method: "refused"}); err == nil || strings.Contains(err.Error(), "the-token") || !strings.Contains(err.Error(), "secret") {
+		t.Error(err)
+	}
+}
+
 // What a call's request has of its caller's headers, that which resumes its answer has too.
 func TestForwardedHeadersOfAResumedAnswer(t *testing.T) {
 	t.Parallel()

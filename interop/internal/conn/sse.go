@@ -74,6 +74,7 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 		return err
 	}
 	f.events = f.server.events(f.reply)
+	f.s.opts.Secrets = f.server.secrets(f.reply) // every answer comes on this stream
 	var late atomic.Bool
 	t := time.AfterFunc(wait, func() { late.Store(true); f.reply.cancel() })
 	defer t.Stop()
