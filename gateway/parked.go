@@ -122,6 +122,7 @@ type exchange struct {
 	all      *exchanges
 	id       uint64
 	caller   toolbox.Principal
+	view     any // that it was sent to: who may use another one may not go on with it there
 	digest   [32]byte
 	token    json.RawMessage // of progress, in the first request; nil: none is wanted
 	cancel   context.CancelCauseFunc
@@ -155,7 +156,7 @@ type question struct {
 // begin has next handle a request, and waits until it is answered or its server asks.
 func (all *exchanges) begin(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
 	x := &exchange{
-		all: all, id: all.lastID.Add(1), caller: m.Caller, token: progressToken(m.Params),
+		all: all, id: all.lastID.Add(1), caller: m.Caller, view: ctx.Value(viewKey{}), token: progressToken(m.Params),
 		news: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -314,7 +315,7 @@ func (all *exchanges) resume(ctx context.Context, m interop.Message, t sealed.To
 	all.mu.Lock()
 	x := all.parked[id]
 	all.mu.Unlock()
-	if x == nil || x.caller != m.Caller || x.digest != t.Digest {
+	if x == nil || x.caller != m.Caller || x.digest != t.Digest || x.view != ctx.Value(viewKey{}) {
 		return nil, errNotParked
 	}
 	answers, err := x.unpark(round, m.Params, back)

@@ -46,6 +46,9 @@ const parkedPrefix = "indus."
 // severalKey is of contexts in which questions name their server.
 type severalKey struct{}
 
+// viewKey is of contexts that say in which view a call is parked.
+type viewKey struct{}
+
 // relayed has next handle a request in a way that lets servers ask the client that sent it.
 func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
 	if m.Client == nil {
@@ -68,7 +71,7 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 	run := next
 	if asked {
 		run = func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-			return all.handle(ctx, m, back, next)
+			return all.handle(context.WithValue(ctx, viewKey{}, v), m, back, next)
 		}
 	}
 	result, err := run(ctx, m, back)
