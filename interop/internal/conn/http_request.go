@@ -29,6 +29,8 @@ const (
 	// httpDrainTime is what the end of a stream may take after its final message,
 	// so that the connection can be used again.
 	httpDrainTime = time.Second
+	// httpAnswerWait is how long the answer to a message without a result is still waited for when its sender has gone.
+	httpAnswerWait = 250 * time.Millisecond
 )
 
 // headers is a new header with what is configured, and room for more.
@@ -157,10 +159,19 @@ func (s *httpServer) openEvents(ctx context.Context, l *lifetime, h http.Header)
 
 // deliver posts a message that has no answer: 202 by the specification, and whatever stands
 // in the body of another 2xx is ignored.
+//
+// Who goes away meanwhile does not end it at once: net/http (Go 1.26) lets others have the connection before it hands over
+// an answer without a body, and would cancel their request, whose call fails then (its issue 41600 was the like).
 func (s *httpServer) deliver(ctx context.Context, l *lifetime, h http.Header, e wire.Envelope) error {
-	r, err := s.send(ctx, l, http.MethodPost, h, wire.EncodeEnvelope(e))
-	if err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
+	}
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(httpAnswerWait, cancel) })()
+	r, err := s.send(sending, l, http.MethodPost, h, wire.EncodeEnvelope(e))
+	if err != nil {
+		return orContext(ctx, l, err)
 	}
 	if r.StatusCode/100 == 2 {
 		r.drain(l)

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -209,5 +210,44 @@ func TestABrokenRequestAnswersNoCall(t *testing.T) {
 	}))})
 	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "ask", `{}`, 0)); err != nil || string(got) != `{"text":"ok"}` || c.Noise() != 2 {
 		t.Errorf("%s, %v, %d", got, err, c.Noise())
+	}
+}
+
+// A call that is cancelled while its message is on its way does not end the request that carries it: whoever has the
+// connection next would get its error.
+func TestACancelledCallOverSSELeavesItsConnectionToOthers(t *testing.T) {
+	noLeaks(t)
+	inner := newSDKServer().sse()
+	ctx, cancel := context.WithCancel(t.Context())
+	cut := make(chan bool, 1)
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if !bytes.Contains(body, []byte("tools/call")) {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			inner.ServeHTTP(w, r)
+			return
+		}
+		cancel()
+		select {
+		case <-r.Context().Done():
+			cut <- true
+		case <-time.After(httpAnswerWait / 5):
+			w.WriteHeader(http.StatusAccepted)
+			cut <- false
+		}
+	}))
+	c, _, err := dialSSE(t.Context(), dialOptions{url: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Call(ctx, toolCall(protocol.Legacy, "echo", `{}`, 0)); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if <-cut {
+		t.Error("the request was cut off")
 	}
 }
