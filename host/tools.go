@@ -70,7 +70,11 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 		return append(b, '}'), nil
 	case protocol.MethodToolsList:
 		cursor, _ := wire.Lookup(m.Params, "cursor")
-		return t.list(m.Caller).of(m.Era).Page(m.Method, cursor, t.size, t.keys.Cursors(string(m.Caller), m.Method))
+		var cursors protocol.Cursors
+		if t.size > 0 {
+			cursors = t.keys.Cursors(string(m.Caller), m.Method)
+		}
+		return t.list(m.Caller).of(m.Era).Page(m.Method, cursor, t.size, cursors)
 	case protocol.MethodToolsCall:
 		return t.call(ctx, m, back)
 	}

@@ -53,13 +53,13 @@ func joinRows(key string, rows [][]byte, members ...string) json.RawMessage {
 }
 
 // Page is the part of the list that a cursor asks for, as a result of method. size is how many
-// rows it has; 0: all. cursor is the JSON of the request's; nil: the first page. Clients hold the cursors sealed.
+// rows it has; 0: all. cursor is the JSON of the request's; nil: the first page. Clients hold the cursors sealed;
+// where there are no pages, sealed is not used.
 func (l *List) Page(method string, cursor json.RawMessage, size int, sealed Cursors) (json.RawMessage, error) {
 	from := 0
 	if len(cursor) > 0 && string(cursor) != "null" && string(cursor) != `""` {
-		s, _ := wire.Unquote(cursor)
-		place, err := sealed.Open(s)
-		if err != nil || size == 0 || len(place) == 0 || len(place)%sumSize != 0 {
+		place, ok := openCursor(cursor, size, sealed)
+		if !ok {
 			return nil, &RPCError{Code: CodeInvalidParams, Message: method + ": unknown cursor; begin with the first page"}
 		}
 		from = l.behind(place)
@@ -78,6 +78,15 @@ func (l *List) Page(method string, cursor json.RawMessage, size int, sealed Curs
 // sumSize is the length of what a cursor says of a name: too long for a server to choose a
 // name that counts as another's.
 const sumSize = 6
+
+func openCursor(cursor json.RawMessage, size int, sealed Cursors) (place []byte, ok bool) {
+	if size == 0 {
+		return nil, false
+	}
+	s, _ := wire.Unquote(cursor)
+	place, err := sealed.Open(s)
+	return place, err == nil && len(place) > 0 && len(place)%sumSize == 0
+}
 
 // Cursors seals what a cursor says, in characters that need no escape in JSON, and opens it.
 type Cursors interface {
