@@ -286,7 +286,7 @@ func TestTheDocumentedFileIsRight(t *testing.T) {
 	}
 	text = "{\n" + strings.ReplaceAll(text, "//\t", "") + "}"
 	c := readDry(t, strings.NewReplacer("${GITHUB_TOKEN}", "${TOKEN}", "${SECRET}", "${TOKEN}").Replace(text))
-	if got := states(c); got != "github active\nremote disabled\ninside active" || len(c.Notes) != 1 {
+	if got := states(c); got != "github active\nremote disabled\ninside active" || len(c.Notes) != 2 { // of remote, and that a project has an "auth"
 		t.Errorf("%s\n%v", got, c.Notes)
 	}
 	plain, err := hujson.Standardize([]byte(text))

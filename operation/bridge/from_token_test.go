@@ -170,7 +170,7 @@ func TestTheLogShowsNoTokenThatAServerRepeats(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "sesame") {
 		t.Error(err)
 	}
-	if said := log.String(); strings.Contains(said, "sesame") || !strings.Contains(said, "not Bearer <secret>") {
+	if said := log.String(); strings.Contains(said, "sesame") || !strings.Contains(said, "not <secret>") {
 		t.Error(said)
 	}
 }
