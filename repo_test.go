@@ -36,7 +36,7 @@ var layers = []layer{
 	{"internal/protocol", []string{"internal/keyword", "internal/text", "internal/wire"}, "names and readings that both sides of the bridge share"},
 	{"internal/sdkwire", []string{"internal/wire", "internal/protocol"}, "the one place that carries messages over the SDK's transports"},
 	{"toolbox", []string{"schema", "schema/infer", "schema/validate", "internal/proc", "internal/text", "internal/watch"}, "an agent compiles without the bridge"},
-	{"identity", []string{"toolbox", "internal/filelock"}, "who sends an HTTP request: no idea of MCP, nor of what is asked for"},
+	{"identity", []string{"toolbox", "internal/atomicfile", "internal/filelock"}, "who sends an HTTP request: no idea of MCP, nor of what is asked for"},
 	{"toolbox/standard", []string{"toolbox", "schema", "internal/text"}, "the built-in tools stand on toolbox alone"},
 	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/failure", "internal/keyword", "internal/protocol", "internal/rank", "internal/signature", "internal/text", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
 	{"agent", []string{"toolbox", "internal/filelock", "internal/text"}, "a model, a toolbox and a loop: neither MCP nor a provider"},

@@ -8,8 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
+
+	"github.com/indusagi/indus/internal/atomicfile"
 )
 
 // maxKeysFile bounds the file of keys, in bytes: those of maxKeys keys take less than half of it.
@@ -62,26 +63,10 @@ func readKeys(path string) ([]Key, error) {
 }
 
 // writeKeys replaces the file in one step, so that no crash leaves half of it. Call it with the lock held.
-func writeKeys(path string, keys []Key) (err error) {
+func writeKeys(path string, keys []Key) error {
 	text, err := json.MarshalIndent(keysFile{1, keys}, "", "  ")
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // 0600, O_EXCL
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(append(text, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Replace(path, append(text, '\n'), nil)
 }
