@@ -369,17 +369,22 @@ func (e *Endpoint) attend(c conn.Conn, shake conn.Handshake) {
 		go func() { defer e.running.Done(); e.listen(c) }()
 	}
 	<-c.Done()
-	cause := c.Err()
+	e.lose("connection lost", c.Err())
+	c.Close()
+}
+
+// lose makes the endpoint a faulted one, unless it is over already, and reports whether it did.
+func (e *Endpoint) lose(doing string, cause error) bool {
 	e.mu.Lock()
 	lost := e.to(Faulted)
 	if lost {
-		e.fault = e.newFault(Transport, "connection lost", cause)
+		e.fault = e.newFault(Transport, doing, cause)
 	}
 	e.mu.Unlock()
 	if lost {
-		e.opts.Logger.Warn("connection lost", "server", e.server.ID, "kind", Transport, "err", cause)
+		e.opts.Logger.Warn(doing, "server", e.server.ID, "kind", Transport, "err", cause)
 	}
-	c.Close()
+	return lost
 }
 
 // Close ends the connection in bounded time and waits for all that the

@@ -55,14 +55,7 @@ func (e *Endpoint) checkAlive(c conn.Conn, shake conn.Handshake) {
 		return
 	}
 	why := fmt.Errorf("the server has hung: %d requests in a row were not answered, nor %s within %v", maxUnanswered, x.Method, aliveWait)
-	e.mu.Lock()
-	lost := e.to(Faulted)
-	if lost {
-		e.fault = e.newFault(Transport, "connection given up", why)
-	}
-	e.mu.Unlock()
-	if lost {
-		e.opts.Logger.Warn("connection given up", "server", e.server.ID, "kind", Transport, "err", why)
+	if e.lose("connection given up", why) {
 		c.Close()
 	}
 }
