@@ -16,29 +16,25 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
-// realClient is a row of docs/clients.md: what a program of [peers.Abilities] calls it, the package that it comes from,
-// and whether it is one of [TestClientsSignIn].
-type realClient struct {
-	name, program, from string
-	signsIn             bool
-}
+// realClient is a row of docs/clients.md: what a program of [peers.Abilities] calls it, and the package that it comes from.
+type realClient struct{ name, program, from string }
 
 func realClients() []realClient {
 	return []realClient{
-		{"TypeScript SDK 1", "typescript", "@modelcontextprotocol/sdk", true},
-		{"TypeScript SDK 2, legacy", "typescript", "@modelcontextprotocol/client", true},
-		{"TypeScript SDK 2, modern", "typescript", "@modelcontextprotocol/client", true},
-		{"go-sdk, legacy", "go", "github.com/modelcontextprotocol/go-sdk", false},
-		{"go-sdk, modern", "go", "github.com/modelcontextprotocol/go-sdk", false},
-		{"mcp-go, legacy", "go", "github.com/mark3labs/mcp-go", false},
-		{"mcp-go, modern", "go", "github.com/mark3labs/mcp-go", false},
-		{"Inspector, legacy", "inspector", "@modelcontextprotocol/inspector", false},
-		{"Inspector, modern", "inspector", "@modelcontextprotocol/inspector", false},
-		{"mcporter", "mcporter", "mcporter", false},
-		{"AI SDK", "ai-sdk", "@ai-sdk/mcp", true},
-		{"LangChain adapters", "langchain", "@langchain/mcp-adapters", true},
-		{"Genkit", "genkit", "@genkit-ai/mcp", true},
-		{"OpenAI Agents", "openai-agents", "@openai/agents-core", true},
+		{"TypeScript SDK 1", "typescript", "@modelcontextprotocol/sdk"},
+		{"TypeScript SDK 2, legacy", "typescript", "@modelcontextprotocol/client"},
+		{"TypeScript SDK 2, modern", "typescript", "@modelcontextprotocol/client"},
+		{"go-sdk, legacy", "go", "github.com/modelcontextprotocol/go-sdk"},
+		{"go-sdk, modern", "go", "github.com/modelcontextprotocol/go-sdk"},
+		{"mcp-go, legacy", "go", "github.com/mark3labs/mcp-go"},
+		{"mcp-go, modern", "go", "github.com/mark3labs/mcp-go"},
+		{"Inspector, legacy", "inspector", "@modelcontextprotocol/inspector"},
+		{"Inspector, modern", "inspector", "@modelcontextprotocol/inspector"},
+		{"mcporter", "mcporter", "mcporter"},
+		{"AI SDK", "ai-sdk", "@ai-sdk/mcp"},
+		{"LangChain adapters", "langchain", "@langchain/mcp-adapters"},
+		{"Genkit", "genkit", "@genkit-ai/mcp"},
+		{"OpenAI Agents", "openai-agents", "@openai/agents-core"},
 	}
 }
 
@@ -81,7 +77,10 @@ func TestClients(t *testing.T) {
 			}
 		}
 	}
-	published(t, clientsTable(t, found, "through "), clientsTable(t, found, "direct "))
+	published(t, "through", clientsTable(t, found, "through "))
+	if *update { // that clients wait in vain there for what does not come depends on how long they wait
+		published(t, "direct", clientsTable(t, found, "direct "))
+	}
 }
 
 // serveURLs is the URL of indus serve before servers at URLs.
@@ -166,32 +165,30 @@ func clientsTable(t *testing.T, found peers.Outcomes, how string) string {
 	return b.String()
 }
 
-// published compares docs/clients.md with what it should have, or writes it. What clients can do at the servers themselves is
-// written and not compared: that they wait in vain there for what does not come depends on how long they wait.
-func published(t *testing.T, through, direct string) {
+// pages are written by one test at a time.
+var pages sync.Mutex
+
+// published compares a part of docs/clients.md with what it should have, or writes it.
+func published(t *testing.T, part, is string) {
 	t.Helper()
+	pages.Lock()
+	defer pages.Unlock()
 	const page = "../../docs/clients.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest, now := string(text), ""
-	part := func(name, is string) (was string) {
-		before, after, ok := strings.Cut(rest, "<!-- "+name+" -->\n")
-		was, after, end := strings.Cut(after, "<!-- end -->")
-		if !ok || !end {
-			t.Fatalf("%s has no part %q", page, name)
-		}
-		rest, now = "<!-- end -->"+after, now+before+"<!-- "+name+" -->\n"+is
-		return was
+	before, rest, ok := strings.Cut(string(text), "<!-- "+part+" -->\n")
+	was, after, end := strings.Cut(rest, "<!-- end -->")
+	if !ok || !end {
+		t.Fatalf("%s has no part %q", page, part)
 	}
-	was := part("through", through)
-	part("direct", direct)
 	if *update {
-		if err := os.WriteFile(page, []byte(now+rest), 0o644); err != nil {
+		text := before + "<!-- " + part + " -->\n" + is + "<!-- end -->" + after
+		if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if d := cmp.Diff(was, through); d != "" {
+	} else if d := cmp.Diff(was, is); d != "" {
 		t.Errorf("%s is stale: make conformance UPDATE=-update (-is +should be)\n%s", page, d)
 	}
 }

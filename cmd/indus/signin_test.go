@@ -1,18 +1,16 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"os/exec"
+	"strings"
+	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/peers"
@@ -36,35 +34,36 @@ func TestClientsSignIn(t *testing.T) {
 		_, _ = io.WriteString(w, back.String())
 	}))
 	t.Cleanup(person.Close)
-	for path, want := range map[string]string{"": "mcp:*: 2 tools", "/f": "mcp:f: 2 tools"} {
-		t.Run("/mcp"+path, func(t *testing.T) {
-			t.Parallel()
-			found := signIn(t.Context(), t, indus+path, person.URL)
-			all := map[string]string{}
-			for _, c := range realClients() {
-				if c.signsIn {
-					all[c.name] = want
+	scopes := map[string]string{indus: "mcp:*", indus + "/f": "mcp:f"}
+	found := map[string]map[string]string{indus: {}, indus + "/f": {}}
+	var mu sync.Mutex
+	t.Run("programs", func(t *testing.T) {
+		for _, program := range []string{"node", "go"} {
+			t.Run(program, func(t *testing.T) {
+				t.Parallel()
+				of := peers.SignIns(t, program, scopes, person.URL)
+				mu.Lock()
+				defer mu.Unlock()
+				for at, clients := range of {
+					maps.Copy(found[at], clients)
 				}
+			})
+		}
+	})
+	var table strings.Builder
+	fmt.Fprintf(&table, "| client | version | asks at `/mcp` for | asks at `/mcp/f` for |\n| --- | --- | --- | --- |\n")
+	for _, c := range realClients() {
+		fmt.Fprintf(&table, "| %s | %s |", c.name, peers.Version(t, c.from))
+		for _, at := range []string{indus, indus + "/f"} {
+			asked, ok := strings.CutSuffix(found[at][c.name], ": 2 tools")
+			if strings.TrimSuffix(asked, " offline_access") != scopes[at] || !ok {
+				t.Errorf("%s: asks for %q, want %s: 2 tools", c.name, found[at][c.name], scopes[at])
 			}
-			if d := cmp.Diff(all, found); d != "" {
-				t.Errorf("-want +got:\n%s", d)
-			}
-		})
+			fmt.Fprintf(&table, " `%s` |", asked)
+		}
+		table.WriteString("\n")
 	}
-}
-
-// signIn is what testdata/peers/signin.mjs says of each client.
-func signIn(ctx context.Context, t *testing.T, url, person string) map[string]string {
-	t.Helper()
-	cmd := exec.CommandContext(ctx, peers.Node(t), peers.File(t, "signin.mjs"), url, person)
-	cmd.Env = append(os.Environ(), "GENKIT_ENV=prod")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if !t.Failed() {
+		published(t, "signing in", table.String())
 	}
-	found := map[string]string{}
-	if err := json.Unmarshal(out, &found); err != nil {
-		t.Fatalf("%v in %s", err, out)
-	}
-	return found
 }

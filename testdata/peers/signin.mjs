@@ -1,10 +1,12 @@
-// Clients that sign in by themselves at the URL of a server that wants it: they find the authorization server, register, ask for a
+// Clients that sign in by themselves at the URLs of servers that want it: they find the authorization server, register, ask for a
 // token, and list tools with it.
 //
-//     node signin.mjs URL PERSON
+//     node signin.mjs '{"URL": "SCOPE", …}' PERSON
 //
 // PERSON is the URL of somebody with a browser: GET PERSON?ADDRESS signs in at ADDRESS and answers with where that leads. It prints
-// for each client the scopes of its token and how many tools it lists, or an error.
+// for each URL and client what scope it asked for and how many tools it lists, or an error. Nobody here is told the scopes.
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import { createMcpClient } from "@genkit-ai/mcp";
 import { auth, createMCPClient } from "@ai-sdk/mcp";
 import { MultiServerMCPClient } from "@langchain/mcp-adapters";
@@ -13,13 +15,23 @@ import { StreamableHTTPClientTransport as HTTPOne } from "@modelcontextprotocol/
 import { Client as Two, StreamableHTTPClientTransport as HTTPTwo } from "@modelcontextprotocol/client";
 import { MCPServerStreamableHttp } from "@openai/agents-core";
 import { genkit } from "genkit";
+import { createRuntime } from "mcporter";
+import { end, mcpdo } from "./clients/inspector.mjs";
 
 console.log = console.error = console.warn = console.info = console.debug = () => {};
-const [url, person] = process.argv.slice(2);
+const [scopes, person] = process.argv.slice(2);
+const urls = Object.keys(JSON.parse(scopes));
 const redirect = "http://127.0.0.1:1/callback", info = { name: "signin", version: "1" };
 
+// visit has the person sign in, and is where that leads.
+async function visit(address) {
+  const res = await fetch(person + "?" + encodeURIComponent(address));
+  if (!res.ok) throw new Error(await res.text());
+  return new URL(await res.text());
+}
+
 // newProvider keeps what an SDK wants kept, and has the person sign in.
-function newProvider() {
+function newProvider(asks) {
   const kept = {};
   const keep = key => value => { kept[key] = value; };
   return {
@@ -37,53 +49,99 @@ function newProvider() {
     saveDiscoveryState: keep("discovery"), discoveryState: () => kept.discovery,
     saveAuthorizationServerInformation: keep("server"), authorizationServerInformation: () => kept.server,
     async redirectToAuthorization(address) {
-      kept.back = new URL(await (await fetch(person + "?" + encodeURIComponent(address))).text()).searchParams;
+      asks(address);
+      kept.back = (await visit(address)).searchParams;
     },
   };
 }
 
+// provided is a client that takes a provider: list has the tools, and finish is what comes between being asked to sign in and the next list.
+function provided(list, finish) {
+  return async (url, asks) => {
+    const provider = newProvider(asks);
+    await list(url, provider).catch(() => {}); // it is asked to sign in, and gives up
+    if (!provider.kept.back) throw new Error("nobody was asked to sign in");
+    await finish(url, provider);
+    return list(url, provider);
+  };
+}
+
 // with1 and with2 hand the code to the provider by the official SDKs, on which others build.
-const with1 = p => new HTTPOne(new URL(url), { authProvider: p }).finishAuth(p.kept.back.get("code"));
-const with2 = p => new HTTPTwo(new URL(url), { authProvider: p }).finishAuth(p.kept.back);
+const with1 = (url, p) => new HTTPOne(new URL(url), { authProvider: p }).finishAuth(p.kept.back.get("code"));
+const with2 = (url, p) => new HTTPTwo(new URL(url), { authProvider: p }).finishAuth(p.kept.back);
 
 async function official(client, transport) {
   await client.connect(transport);
   return (await client.listTools()).tools;
 }
 
-// clients have list, the tools with a provider, and finish, what comes between being asked to sign in and the next list.
-const two = mode => p => official(new Two(info, { versionNegotiation: { mode } }), new HTTPTwo(new URL(url), { authProvider: p }));
+const two = mode => (url, p) => official(new Two(info, { versionNegotiation: { mode } }), new HTTPTwo(new URL(url), { authProvider: p }));
+
+// inspector signs in with mcpdo: a helper of its own waits for the person to come back, at a port that one sign-in has at a time.
+function inspector(era) {
+  return (url, asks) => turn = turn.then(async () => {
+    const it = "@" + era + urls.indexOf(url);
+    const { authUrl } = await mcpdo(null, "connect", "--relogin", "--server-url", url, "--transport", "http", "--era", era, it);
+    asks(authUrl);
+    const back = await visit(authUrl).catch(() => new URL("?error=access_denied", new URL(authUrl).searchParams.get("redirect_uri")));
+    await fetch(back);
+    await mcpdo(null, "connections/show", it);
+    return (await mcpdo(null, "--connection", it, "tools/list")).tools;
+  });
+}
+
+const port = createServer().listen(0, "127.0.0.1");
+await new Promise(ok => port.once("listening", ok));
+process.env.MCP_OAUTH_CALLBACK_URL = `http://127.0.0.1:${port.address().port}/oauth/callback`;
+let turn = new Promise(ok => port.close(ok));
+process.argv[1] = createRequire(import.meta.url).resolve("@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js"); // of which the helper is made
+
+// mcporter signs in as its auth --no-browser does.
+async function mcporter(url, asks) {
+  const runtime = await createRuntime({ servers: [{ name: url, command: { kind: "http", url: new URL(url) } }] });
+  const onAuthorizationUrl = async ({ authorizationUrl }) => {
+    asks(authorizationUrl);
+    fetch(await visit(authorizationUrl)).catch(() => {});
+  };
+  const tools = await runtime.listTools(url, { oauthSessionOptions: { suppressBrowserLaunch: true, onAuthorizationUrl } });
+  await runtime.close();
+  return tools;
+}
+
 const clients = {
-  "TypeScript SDK 1": [p => official(new One(info), new HTTPOne(new URL(url), { authProvider: p })), with1],
-  "TypeScript SDK 2, legacy": [two("legacy"), with2],
-  "TypeScript SDK 2, modern": [two({ pin: "2026-07-28" }), with2],
-  "AI SDK": [
-    async p => (await (await createMCPClient({ transport: { type: "http", url, authProvider: p } })).listTools()).tools,
-    p => auth(p, { serverUrl: new URL(url), authorizationCode: p.kept.back.get("code"), callbackState: p.kept.back.get("state"), callbackIss: p.kept.back.get("iss") }),
-  ],
-  "LangChain adapters": [p => new MultiServerMCPClient({ mcpServers: { it: { transport: "http", url, authProvider: p } } }).getTools(), with1],
-  "Genkit": [async p => {
+  "TypeScript SDK 1": provided((url, p) => official(new One(info), new HTTPOne(new URL(url), { authProvider: p })), with1),
+  "TypeScript SDK 2, legacy": provided(two("legacy"), with2),
+  "TypeScript SDK 2, modern": provided(two({ pin: "2026-07-28" }), with2),
+  "Inspector, legacy": inspector("legacy"),
+  "Inspector, modern": inspector("modern"),
+  "mcporter": mcporter,
+  "AI SDK": provided(
+    async (url, p) => (await (await createMCPClient({ transport: { type: "http", url, authProvider: p } })).listTools()).tools,
+    (url, p) => auth(p, { serverUrl: new URL(url), authorizationCode: p.kept.back.get("code"), callbackState: p.kept.back.get("state"), callbackIss: p.kept.back.get("iss") }),
+  ),
+  "LangChain adapters": provided((url, p) => new MultiServerMCPClient({ mcpServers: { it: { transport: "http", url, authProvider: p } } }).getTools(), with1),
+  "Genkit": provided(async (url, p) => {
     const client = createMcpClient({ name: "it", mcpServer: { url, authProvider: p } });
     await client.ready();
     return client.getActiveTools(genkit({}));
-  }, with1],
-  "OpenAI Agents": [async p => {
+  }, with1),
+  "OpenAI Agents": provided(async (url, p) => {
     const server = new MCPServerStreamableHttp({ url, authProvider: p });
     await server.connect();
     return server.listTools();
-  }, with2],
+  }, with2),
 };
 
-async function signIn([list, finish]) {
-  const provider = newProvider();
-  await list(provider).catch(() => {}); // it is asked to sign in, and gives up
-  if (!provider.kept.back) throw new Error("nobody was asked to sign in");
-  await finish(provider);
-  return `${provider.kept.tokens.scope}: ${(await list(provider)).length} tools`;
+async function signIn(client, url) {
+  let scope;
+  const asks = address => { scope = new URL(address).searchParams.get("scope"); };
+  return client(url, asks).then(tools => `${scope}: ${tools.length} tools`, e => "error: " + (e?.message ?? e));
 }
 
 const found = {};
-await Promise.all(Object.entries(clients).map(async ([name, steps]) => {
-  found[name] = await signIn(steps).catch(e => "error: " + (e?.message ?? e));
+await Promise.all(urls.flatMap(url => {
+  found[url] = {};
+  return Object.entries(clients).map(async ([name, client]) => { found[url][name] = await signIn(client, url); });
 }));
+await end();
 process.stdout.write(JSON.stringify(found) + "\n", () => process.exit(0));

@@ -28,25 +28,56 @@ type Outcomes map[string]map[string]map[string]string
 // internal/testkit/providers.
 func Abilities(t testing.TB, program string, places map[string]Place) Outcomes {
 	t.Helper()
-	arg, err := json.Marshal(places)
+	if program == "go" {
+		return clients[Outcomes](t, goClients(t, places))
+	}
+	return clients[Outcomes](t, nodeClients(t, "abilities.mjs", program, encoded(t, places)))
+}
+
+// SignIns has clients sign in by themselves at URLs that want these scopes, in "node" or in "go". What came of it is by URL and client:
+// the scope that it asked for and the number of tools that it lists, or an error. GET person?ADDRESS is somebody who signs in at
+// ADDRESS, and answers with where that leads.
+func SignIns(t testing.TB, program string, scopes map[string]string, person string) map[string]map[string]string {
+	t.Helper()
+	if program == "go" {
+		return clients[map[string]map[string]string](t, goClients(t, scopes, person))
+	}
+	return clients[map[string]map[string]string](t, nodeClients(t, "signin.mjs", encoded(t, scopes), person))
+}
+
+func goClients(t testing.TB, what any, args ...string) *exec.Cmd {
+	t.Helper()
+	return exec.CommandContext(t.Context(), "go", append([]string{"run", "-C", providers(t), "./abilities", encoded(t, what)}, args...)...)
+}
+
+func nodeClients(t testing.TB, file string, args ...string) *exec.Cmd {
+	t.Helper()
+	home := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), Node(t), append([]string{File(t, file)}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "MCP_INSPECTOR_SECRET_STORE=file", "GENKIT_ENV=prod")
+	return cmd
+}
+
+func encoded(t testing.TB, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "run", "-C", providers(t), "./abilities", string(arg))
-	if program != "go" {
-		home := t.TempDir()
-		cmd = exec.CommandContext(t.Context(), Node(t), File(t, "abilities.mjs"), program, string(arg))
-		cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "MCP_INSPECTOR_SECRET_STORE=file", "GENKIT_ENV=prod")
-	}
+	return string(b)
+}
+
+// clients is what a program of clients prints.
+func clients[T any](t testing.TB, cmd *exec.Cmd) (found T) {
+	t.Helper()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s%s", program, err, out, stderr.String())
+	if err == nil {
+		err = json.Unmarshal(out, &found)
 	}
-	found := Outcomes{}
-	if err := json.Unmarshal(out, &found); err != nil {
-		t.Fatalf("%s: %v in %s", program, err, out)
+	if err != nil {
+		t.Fatalf("%q: %v\n%s%s", cmd.Args, err, out, stderr.String())
 	}
 	return found
 }

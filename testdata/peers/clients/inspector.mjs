@@ -15,7 +15,7 @@ process.stdout.write = (chunk, ...rest) => {
 process.stderr.write = () => true;
 
 // mcpdo runs a command; hear gets all that it has printed so far, each time.
-async function mcpdo(hear, ...args) {
+export async function mcpdo(hear, ...args) {
   let out = "";
   await outputs.run(chunk => { out += chunk; hear?.(out); }, () => runMcp(["node", "mcpdo", "--format", "json", ...args]));
   return JSON.parse(out || "null");

@@ -1,5 +1,5 @@
 // Command abilities is testdata/peers/abilities.mjs for clients in Go: go-sdk's and mcp-go's. It takes the same places and prints
-// the same outcomes.
+// the same outcomes. With two arguments it is signin.mjs.
 package main
 
 import (
@@ -42,13 +42,21 @@ type session interface {
 type connect func(ctx context.Context, url string, h *heard) (session, error)
 
 func main() {
+	if len(os.Args) > 2 {
+		scopes := map[string]string{}
+		if err := json.Unmarshal([]byte(os.Args[1]), &scopes); err != nil {
+			panic(err)
+		}
+		signIn(os.Args[2], scopes)
+		return
+	}
 	places := map[string]place{}
 	if err := json.Unmarshal([]byte(os.Args[1]), &places); err != nil {
 		panic(err)
 	}
 	clients := map[string]connect{
-		"go-sdk, legacy": official("2025-11-25"), "go-sdk, modern": official("2026-07-28"),
-		"mcp-go, legacy": mark3labs("2025-11-25"), "mcp-go, modern": mark3labs("2026-07-28"),
+		"go-sdk, legacy": official("2025-11-25", nil), "go-sdk, modern": official("2026-07-28", nil),
+		"mcp-go, legacy": mark3labs("2025-11-25", nil), "mcp-go, modern": mark3labs("2026-07-28", nil),
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex

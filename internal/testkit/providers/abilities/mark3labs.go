@@ -2,16 +2,17 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// mark3labs is mcp-go's client at one revision.
-func mark3labs(revision string) connect {
+// mark3labs is mcp-go's client at one revision; signIn is what it does once it is refused.
+func mark3labs(revision string, signIn func(ctx context.Context, refused error) error, options ...transport.StreamableHTTPCOption) connect {
 	return func(ctx context.Context, url string, h *heard) (session, error) {
-		var options []transport.StreamableHTTPCOption
+		options := slices.Clone(options)
 		if !mcp.IsModernProtocol(revision) {
 			//lint:ignore SA1019 before 2026-07-28 there is no other way to hear of updates
 			options = append(options, transport.WithContinuousListening()) // it rules out the modern era
@@ -36,6 +37,11 @@ func mark3labs(revision string) connect {
 		r.Params.ClientInfo = mcp.Implementation{Name: "abilities", Version: "1"}
 		r.Params.ProtocolVersion = revision
 		_, err = c.Initialize(ctx, r)
+		if err != nil && signIn != nil {
+			if err = signIn(ctx, err); err == nil {
+				_, err = c.Initialize(ctx, r)
+			}
+		}
 		return library{c}, err
 	}
 }

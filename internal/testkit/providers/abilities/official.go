@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// official is go-sdk's client at one revision.
-func official(revision string) connect {
+// official is go-sdk's client at one revision; handler signs in, unless it is nil.
+func official(revision string, handler auth.OAuthHandler) connect {
 	return func(ctx context.Context, url string, h *heard) (session, error) {
 		client := mcp.NewClient(&mcp.Implementation{Name: "abilities", Version: "1"}, &mcp.ClientOptions{
 			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -21,7 +22,7 @@ func official(revision string) connect {
 				}
 			},
 		})
-		s, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+		s, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, OAuthHandler: handler}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 		return sdk{s}, err
 	}
 }
