@@ -80,10 +80,9 @@
 //
 // [ToMCP] shows the External operations of a registry to models as four tools: search,
 // schema, call and batch, of package toolbox/catalog. It gives a [toolbox.Source], which
-// package host publishes, over HTTP and stdio. Who calls, and with which rights, an
-// [Identities] says: give host.Options.Authenticate a [Bearer] over the same Identities.
-// Over stdio, where nobody shows a token, the caller is ToMCPOptions.Local. Rights are
-// asked for anew with each search and each call.
+// package host publishes, over HTTP and stdio. Who calls is for host.Options.Authenticate to say, with a Guard of package
+// identity for example, and with which rights for ToMCPOptions.Identity, which is asked anew with each search and each
+// call. Over stdio, where nobody shows a token, the caller is ToMCPOptions.Local.
 //
 // # Concurrency
 //

@@ -15,11 +15,13 @@ import (
 // ToMCPOptions tune [ToMCP]. nil and the zero value are good: then callers may call
 // what everybody may.
 type ToMCPOptions struct {
-	// Identities says who callers are and what they may. nil: each is who their principal
-	// says, without any rights.
-	Identities Identities
+	// Identity is who a principal of the host is to operations, and with which rights. It is asked
+	// before every search and call, so that rights that are taken away are gone at once, and may be called in many
+	// goroutines at once. What it gives may have another name, which several principals share. Its error is or wraps
+	// [ErrNobody], or is not shown. nil: each is who their principal says, without any rights.
+	Identity func(context.Context, toolbox.Principal) (operation.Identity, error)
 	// Local is who calls without a principal: over stdio, in memory, and over an HTTP that
-	// asks for no token ([Bearer] does). Identities is not asked.
+	// asks for no token (host.Options.Authenticate). Identity is not asked.
 	Local operation.Identity
 	// Capabilities gives a call its secrets: the token of its caller for another service,
 	// for example. It may be called in many goroutines at once. Its error ends the call, and is not
@@ -28,6 +30,9 @@ type ToMCPOptions struct {
 	// Tools are the names and the descriptions of the four, and how many calls of a batch run at once.
 	Tools catalog.Options
 }
+
+// ErrNobody is the error of a [ToMCPOptions.Identity] for a principal that it does not know.
+var ErrNobody = errors.New("nobody is known by that name")
 
 // outside is the External operations of a registry, as its callers see them.
 type outside struct {
@@ -144,10 +149,10 @@ func (s *outside) identity(ctx context.Context, caller toolbox.Principal) (opera
 	switch {
 	case caller == "":
 		return s.opts.Local, nil
-	case s.opts.Identities == nil:
+	case s.opts.Identity == nil:
 		return operation.Identity{Principal: operation.Principal(caller)}, nil
 	}
-	who, err := s.opts.Identities.Identity(ctx, caller)
+	who, err := s.opts.Identity(ctx, caller)
 	switch {
 	case errors.Is(err, ErrNobody):
 		return who, &operation.Error{Code: operation.Forbidden, Message: "the caller is not known any more"}

@@ -10,8 +10,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/operation/bridge"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // A service shows its operations to models, four tools to whoever has a token.
@@ -30,22 +32,19 @@ func ExampleToMCP() {
 		fmt.Println(err)
 		return
 	}
-	people, err := bridge.NewTokens(map[string]operation.Identity{
-		"sesame": {Principal: "ada", Grants: operation.Grants{Scopes: []string{"stock:read"}}},
+	guard := identity.NewGuard(nil, named("key-of-")) // or identity.NewKeys, identity.NewJWT
+	four := bridge.ToMCP(registry, &bridge.ToMCPOptions{
+		Identity: func(_ context.Context, p toolbox.Principal) (operation.Identity, error) {
+			return operation.Identity{Principal: operation.Principal(p), Grants: operation.Grants{Scopes: []string{"stock:read"}}}, nil
+		},
 	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	four := bridge.ToMCP(registry, &bridge.ToMCPOptions{Identities: people})
-	h := host.New(four, &host.Options{Authenticate: bridge.Bearer(people)})
+	h := host.New(four, &host.Options{Authenticate: guard.Principal})
 	site := httptest.NewServer(h.Handler()) // or http.ListenAndServe("127.0.0.1:7332", h.Handler())
 	defer site.Close()
 	defer h.Close()
 
 	ctx := context.Background()
-	transport := &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: &http.Client{Transport: bearer("sesame")}}
+	transport := &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: &http.Client{Transport: bearer("key-of-ada")}}
 	client, err := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1.0"}, nil).Connect(ctx, transport, nil)
 	if err != nil {
 		fmt.Println(err)

@@ -9,13 +9,16 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/operation/bridge"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // city is what the shop's queries take.
@@ -85,22 +88,30 @@ func may(p operation.Principal, scopes ...string) operation.Identity {
 }
 
 // people are two principals: ada may read and write, bob may only read.
-func people(t testing.TB) *bridge.Tokens {
-	t.Helper()
-	ids, err := bridge.NewTokens(map[string]operation.Identity{
-		"token-of-ada": may("ada", "weather:read", "weather:write"),
-		"token-of-bob": may("bob", "weather:read"),
-	})
-	if err != nil {
-		t.Fatal(err)
+func people(_ context.Context, p toolbox.Principal) (operation.Identity, error) {
+	switch p {
+	case "ada":
+		return may("ada", "weather:read", "weather:write"), nil
+	case "bob":
+		return may("bob", "weather:read"), nil
 	}
-	return ids
+	return operation.Identity{}, bridge.ErrNobody
+}
+
+// named is a verifier of tokens that have a principal's name behind a prefix.
+type named string
+
+func (n named) Verify(_ context.Context, token string) (*identity.Identity, error) {
+	if name, ok := strings.CutPrefix(token, string(n)); ok {
+		return &identity.Identity{Principal: toolbox.Principal(name)}, nil
+	}
+	return nil, identity.ErrForeign
 }
 
 // site is a real HTTP server of a host over the operations.
 func site(t testing.TB, r *operation.Registry, o *bridge.ToMCPOptions) *httptest.Server {
 	t.Helper()
-	h := host.New(bridge.ToMCP(r, o), &host.Options{Authenticate: bridge.Bearer(o.Identities)})
+	h := host.New(bridge.ToMCP(r, o), &host.Options{Authenticate: identity.NewGuard(nil, named("token-of-")).Principal})
 	s := httptest.NewServer(h.Handler())
 	t.Cleanup(func() {
 		h.Close() // before the server, which waits for open streams

@@ -63,7 +63,7 @@ func reads(who string) []asked {
 }
 
 func TestOverHTTPWithTwoPrincipals(t *testing.T) {
-	s := site(t, shop(t), &bridge.ToMCPOptions{Identities: people(t)})
+	s := site(t, shop(t), &bridge.ToMCPOptions{Identity: people})
 	for _, version := range []string{legacy, modern} {
 		ada, bob := client(t, s, "token-of-ada", version), client(t, s, "token-of-bob", version)
 		for _, a := range reads("ada") {
@@ -138,7 +138,7 @@ func do(t testing.TB, src toolbox.Source, p toolbox.Principal, tool, input strin
 // Two principals ask the same host at once; neither is ever answered with what is the other's.
 func TestPrincipalsDoNotCross(t *testing.T) {
 	s := site(t, shop(t), &bridge.ToMCPOptions{
-		Identities: people(t),
+		Identity: people,
 		Capabilities: func(_ context.Context, who operation.Identity) (operation.Capabilities, error) {
 			return operation.Capabilities{"other": operation.NewSecret("other-of-" + string(who.Principal))}, nil
 		},
@@ -163,28 +163,11 @@ func TestPrincipalsDoNotCross(t *testing.T) {
 	all.Wait()
 }
 
-// changing is identities whose rights a test changes.
-type changing struct {
-	*bridge.Tokens
-	mu  sync.Mutex
-	now func() (operation.Identity, error)
-}
-
-func (c *changing) set(now func() (operation.Identity, error)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = now
-}
-
-func (c *changing) Identity(context.Context, toolbox.Principal) (operation.Identity, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now()
-}
-
 func TestRightsThatAreTakenAreGoneAtOnce(t *testing.T) {
-	ids := &changing{Tokens: people(t)}
-	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Identities: ids})
+	var now func() (operation.Identity, error)
+	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{
+		Identity: func(context.Context, toolbox.Principal) (operation.Identity, error) { return now() },
+	})
 	for _, tt := range []struct {
 		who  operation.Identity
 		err  error
@@ -195,7 +178,7 @@ func TestRightsThatAreTakenAreGoneAtOnce(t *testing.T) {
 		{may(""), fmt.Errorf("directory: %w", bridge.ErrNobody), `{"code":"FORBIDDEN","message":"the caller is not known any more","retryable":false}`},
 		{may(""), errors.New("ldap://secret@host is down"), `{"code":"INTERNAL","message":"who calls is not known now","retryable":true}`},
 	} {
-		ids.set(func() (operation.Identity, error) { return tt.who, tt.err })
+		now = func() (operation.Identity, error) { return tt.who, tt.err }
 		if got := do(t, four, "x", "call", `{"operation":"weather/today","input":{"city":"Ulm"}}`); got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)
 		}
