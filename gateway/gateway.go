@@ -296,6 +296,9 @@ func (g *Gateway) Close() {
 	}
 	g.exchanges.close()
 	g.cancel()
+	for _, st := range g.attached.Status() {
+		g.describe(st.Server, maxDescribed+1)
+	}
 	g.attached.Close()
 	g.unwatch()
 	g.forgetPaces("")

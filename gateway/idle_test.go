@@ -1,8 +1,13 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +16,7 @@ import (
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -105,6 +111,102 @@ func TestListsOfAnIdleServer(t *testing.T) {
 	defer seen.mu.Unlock()
 	if slices.Contains(seen.seen, "a: faulted") || slices.Contains(seen.seen, "a: withdrawn") {
 		t.Error(seen.seen)
+	}
+}
+
+// tellingLog tells of descriptions that are in it.
+type tellingLog struct {
+	*ledger.File
+	written chan<- ledger.Entry
+}
+
+func (l tellingLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
+	kept, err := l.File.Append(ctx, entries...)
+	for _, e := range kept {
+		if e.Op == ledger.Describe {
+			l.written <- e
+		}
+	}
+	return kept, err
+}
+
+// What a server said of itself and listed in an earlier run is known while it does not run: no list starts it, on HTTP or stdio, and
+// what is used of it does.
+func TestWhatIdleServersHaveIsInTheLedger(t *testing.T) {
+	t.Parallel()
+	with := shelf{"a": library("a", "file:///a"), "b": mcp.NewServer(&mcp.Implementation{Name: "b", Version: "1"}, nil)}
+	for _, s := range with {
+		s.AddTool(&mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		})
+	}
+	path := filepath.Join(t.TempDir(), "ledger.jsonl")
+	written := make(chan ledger.Entry, 100)
+	run := func(lazy bool) (*gateway.Gateway, *life) {
+		log, err := ledger.OpenFile(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts, seen := with.options(t), &life{more: make(chan struct{})}
+		opts.Log, opts.Warm, opts.Mount.Events, opts.Mount.Lazy = tellingLog{log, written}, true, seen.hear, lazy
+		return with.open(t, gateway.Options{Ledger: opts}, "a", "b"), seen
+	}
+	listed := func(c *mcp.ClientSession) (names []string) {
+		for p, err := range c.Prompts(t.Context(), nil) {
+			names = append(names, p.Name, fmt.Sprint(err))
+		}
+		for r, err := range c.Resources(t.Context(), nil) {
+			names = append(names, r.URI, fmt.Sprint(err))
+		}
+		for r, err := range c.ResourceTemplates(t.Context(), nil) {
+			names = append(names, r.URITemplate, fmt.Sprint(err))
+		}
+		return names
+	}
+	g, _ := run(false)
+	c := dial(t, g, "/mcp", interop.Legacy) // which declares roots
+	want, said := listed(c), c.InitializeResult()
+	for entry := range written {
+		if bytes.Contains(entry.Capability.Wire.JSON, []byte(`"resources/templates/list"`)) {
+			break
+		}
+	}
+	g.Close()
+	if len(want) != 6 || !strings.Contains(said.Instructions, "Use a.") {
+		t.Fatalf("%v, %+v", want, said)
+	}
+
+	g, seen := run(true)
+	ours, theirs := net.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- g.ServeIO(t.Context(), theirs, theirs) }()
+	piped, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, c := range map[string]*mcp.ClientSession{
+		"stdio": piped, "HTTP": dial(t, g, "/mcp", interop.Legacy), "modern": dial(t, g, "/mcp", interop.Modern), "one": dial(t, g, "/mcp/a", interop.Legacy),
+	} {
+		t.Run(where, func(t *testing.T) {
+			if got := listed(c); where != "one" && !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+			if got := c.InitializeResult(); !strings.Contains(got.Instructions, "Use a.") || got.Capabilities.Completions == nil {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+	for _, id := range []string{"a", "b"} {
+		if n, _ := seen.times(id + ": connecting"); n != 0 {
+			t.Error(id, "was started")
+		}
+	}
+	if p, err := piped.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "a__greet"}); err != nil || !strings.HasPrefix(p.Description, "a ") {
+		t.Errorf("%v, %v", p, err)
+	}
+	seen.wait(t, "a: connecting", 1)
+	if err := errors.Join(piped.Close(), <-served); err != nil {
+		t.Error(err)
 	}
 }
 

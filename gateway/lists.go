@@ -80,6 +80,7 @@ type keptListing struct {
 // kept is what is known without asking anybody; nil: nothing.
 func (s *serverLists) kept(server string, row *methodRow, who asker) *listing {
 	variant := s.gateway.attached.Fleet.Variant(server, who.declared)
+	s.gateway.recall(server)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, k := s.find(server, row, variant, who.caller)
@@ -156,11 +157,16 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 	if err != nil {
 		return nil
 	}
+	s.gateway.recall(server)
 	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.needs)
 	variant := s.gateway.attached.Fleet.Variant(server, who.declared)
 	for range 3 { // a list may change, or turn out to be private, while it is asked for
 		s.mu.Lock()
 		key, k := s.find(server, row, variant, who.caller)
+		if idle && k.last == nil && variant != "" { // it is not started for what it lists to some
+			variant = ""
+			key, k = s.find(server, row, variant, who.caller)
+		}
 		if !key.private && isPerPrincipal(e) {
 			k.last, k.private = nil, true
 			key, k = s.find(server, row, variant, who.caller)
@@ -172,8 +178,10 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 			return k.last
 		}
 		if k.asking == nil {
-			k.asking = make(chan struct{})
-			s.gateway.running.Go(func() { s.ask(interop.WithClient(s.gateway.ctx, listener(ctx)), server, row, key, k, who.client) })
+			s.begin(interop.WithClient(s.gateway.ctx, listener(ctx)), server, row, key, k, who.client)
+			if key.variant != "" && !isPerPrincipal(e) {
+				s.beginForAll(server, row)
+			}
 		}
 		asking, asked := k.asking, k.changes
 		s.mu.Unlock()
@@ -189,6 +197,24 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 		}
 	}
 	return s.kept(server, row, who)
+}
+
+// begin begins to ask for a list. Call it with mu held.
+func (s *serverLists) begin(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing, c *interop.Client) {
+	k.asking = make(chan struct{})
+	s.gateway.running.Go(func() {
+		if s.ask(ctx, server, row, key, k, c) && !key.counted() {
+			s.gateway.describe(server, maxDescribed)
+		}
+	})
+}
+
+// beginForAll sees to it that what all see of a list is known once, for the ledger, where it is asked for others. Call it with mu held.
+func (s *serverLists) beginForAll(server string, row *methodRow) {
+	key := listKey{server: server, method: row.name}
+	if k := s.keyed(key); k.last == nil && !k.private && k.failed == 0 && k.asking == nil {
+		s.begin(s.gateway.ctx, server, row, key, k, nil)
+	}
 }
 
 // await waits for a listing under way; false: it takes too long.
@@ -219,8 +245,9 @@ func listener(ctx context.Context) *interop.Client {
 	return &of
 }
 
-// ask asks a server for a list and keeps it. A failure leaves what was kept. c is one of those for whom a variant is.
-func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing, c *interop.Client) {
+// ask asks a server for a list and keeps it. A failure leaves what was kept. c is one of those for whom a variant is. It reports
+// whether it is another list.
+func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing, c *interop.Client) (fresh bool) {
 	s.mu.Lock()
 	at := k.changes
 	s.mu.Unlock()
@@ -239,7 +266,7 @@ func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, ke
 	case err != nil:
 		k.retry = time.Now().Add(listRetry << min(k.failed, maxRetryShift))
 		k.failed++
-		return
+		return false
 	case l == nil: // it has none, as is known now
 	case l.private && !key.private:
 		k.last, k.private = nil, true // its caller asks again, for himself
@@ -247,9 +274,10 @@ func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, ke
 		k.at, k.retry = at, time.Time{} // and what was made of it is kept
 	default:
 		s.keep(key, k, l)
-		k.at, k.retry = at, time.Time{}
+		k.at, k.retry, fresh = at, time.Time{}, true
 	}
 	k.failed = 0
+	return fresh
 }
 
 // keep makes a listing the last one. Call it with mu held.

@@ -14,29 +14,31 @@ type declared struct {
 	capabilities json.RawMessage // nil: it never was
 	instructions string
 	info         json.RawMessage
+	written      int // how often it was, to the ledger
 }
 
-// remember keeps what a server says of itself for as long as it is lost.
+// remember keeps what a server says of itself for as long as it is lost, and for the next run.
 func (g *Gateway) remember(server string) {
 	d := g.says(server)
 	if d.capabilities == nil {
 		return
 	}
+	was := g.recall(server)
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	d.written = was.written
 	g.known[server] = d
+	g.mu.Unlock()
+	g.describe(server, maxDescribed)
 }
 
-// says is what a server says of itself, or has said before it was lost.
+// says is what a server says of itself, or has said before it was lost, or when it last ran.
 func (g *Gateway) says(server string) declared {
 	if e, err := g.attached.Fleet.Endpoint(server, ""); err == nil {
 		if caps := e.Capabilities(); caps != nil {
-			return declared{caps, e.Instructions(), e.ServerInfo()}
+			return declared{capabilities: caps, instructions: e.Instructions(), info: e.ServerInfo()}
 		}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.known[server]
+	return g.recall(server)
 }
 
 // declares reports whether a server says that it has what a path of keys leads to.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -88,6 +89,7 @@ type Attachment struct {
 	blind    bool // nothing is known of what was approved
 	summed   map[string]summed
 	dampers  map[string]*damper
+	says     map[origin]json.RawMessage
 	health   map[string]string // of each server that was lost, or never up, what was said
 	begun    bool
 	settling bool // Attach has not returned: what comes is enrolled in the end, in configuration order
@@ -177,7 +179,7 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: approvals{},
-		summed: map[string]summed{}, dampers: map[string]*damper{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1), declared: map[interop.Declared]declaredView{},
+		summed: map[string]summed{}, dampers: map[string]*damper{}, says: map[origin]json.RawMessage{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1), declared: map[interop.Declared]declaredView{},
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}
 	if o != nil {
@@ -217,6 +219,7 @@ func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
 		a.mu.Lock()
 		a.blind = err != nil
 		maps.Copy(a.approved, state.approved)
+		maps.Copy(a.says, state.described(servers))
 		a.mu.Unlock()
 		if l, ok := a.opts.Log.(fileLog); ok && err == nil {
 			a.background.Go(func() { a.keep(l) })

@@ -53,6 +53,7 @@ type checkpointed struct {
 	Run    int         `json:"run"`
 	At     time.Time   `json:"at"`
 	Tools  []knownTool `json:"tools"`
+	Says   *knownTool  `json:"says,omitempty"` // its description; nil: there is none
 }
 
 // knownTool is a tool of which the log has the object; Body is the offset of its line.
@@ -75,7 +76,11 @@ func (st *State) encode(s *scan) ([]byte, error) {
 	for from, h := range st.heard {
 		one := checkpointed{Server: from.server, Config: from.config, Run: h.run, At: h.at}
 		for _, e := range h.live.entries() {
-			one.Tools = append(one.Tools, knownTool{e.Key, e.Sum, e.Capability.Wire.Format, s.body(e.Sum)})
+			one.Tools = append(one.Tools, s.known(e))
+		}
+		if h.says != nil {
+			says := s.known(*h.says)
+			one.Says = &says
 		}
 		c.Heard = append(c.Heard, one)
 	}
@@ -85,6 +90,17 @@ func (st *State) encode(s *scan) ([]byte, error) {
 	raw, err := json.Marshal(c)
 	sum := sha256.Sum256(raw)
 	return append(append(hex.AppendEncode(nil, sum[:]), '\n'), raw...), err
+}
+
+// known is what a checkpoint has of an entry with a text.
+func (s *scan) known(e Entry) knownTool {
+	return knownTool{e.Key, e.Sum, e.Capability.Wire.Format, s.body(e.Sum)}
+}
+
+// entry undoes it.
+func (t knownTool) entry(op Op, s *scan) Entry {
+	s.bodies[t.Sum] = t.Body
+	return Entry{Op: op, Key: t.Key, Sum: t.Sum, Capability: &Capability{Wire: toolbox.Wire{Format: t.Format}}}
 }
 
 // maxCheckpoint is the longest checkpoint that is read.
@@ -142,8 +158,11 @@ func (c *checkpoint) restore(s *scan, st *State) {
 	for _, one := range c.Heard {
 		h := &heard{run: one.Run, at: one.At, live: newFold()}
 		for _, t := range one.Tools {
-			h.live.take(Entry{Op: Enroll, Key: t.Key, Sum: t.Sum, Capability: &Capability{Wire: toolbox.Wire{Format: t.Format}}})
-			s.bodies[t.Sum] = t.Body
+			h.live.take(t.entry(Enroll, s))
+		}
+		if one.Says != nil {
+			says := one.Says.entry(Describe, s)
+			h.says = &says
 		}
 		st.heard[origin{one.Server, one.Config}] = h
 	}
@@ -202,7 +221,7 @@ func (f *File) State(ctx context.Context, servers ...interop.Server) (*State, er
 // that was listed again after a checkpoint may be in front of it.
 func (st *State) isComplete(s *scan) bool {
 	for _, h := range st.heard {
-		for _, e := range h.live.entries() {
+		for _, e := range h.entries() {
 			if _, ok := s.bodies[e.Sum]; !ok {
 				return false
 			}
@@ -213,7 +232,7 @@ func (st *State) isComplete(s *scan) bool {
 
 // record takes what a scan reads. Tool objects stay in the file.
 func (st *State) record(r *record, _ []byte) {
-	if r.Op == Enroll {
+	if r.Op == Enroll || r.Op == Describe {
 		r.Capability = &Capability{Wire: toolbox.Wire{Format: r.format}}
 	}
 	st.take(r.Entry)
@@ -225,7 +244,7 @@ func (st *State) load(file io.ReaderAt, s *scan, server interop.Server) {
 	if h == nil {
 		return
 	}
-	for _, e := range h.live.entries() {
+	for _, e := range h.entries() {
 		at := s.body(e.Sum)
 		if at < 0 {
 			continue

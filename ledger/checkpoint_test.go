@@ -13,11 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // remembered is all that a state says of servers.
 func remembered(s *ledger.State, servers []interop.Server) map[string]string {
 	out := s.Approved()
+	for from, says := range s.Described(servers) {
+		out["says "+from] = says
+	}
 	known := s.Known(servers)
 	for _, server := range servers {
 		out["heard "+server.ID] = s.Heard(server).UTC().String()
@@ -84,7 +88,7 @@ func anything(r *rand.Rand, servers []interop.Server) ledger.Entry {
 	e := enrolled(fmt.Sprint("run", r.IntN(4)), 0, capability(server.ID, fmt.Sprint("t", r.IntN(3)), fmt.Sprint("version ", r.IntN(3)), anyObject))
 	e.At = time.Time{}
 	e.Config, e.Changed = ledger.Fingerprint(server), r.IntN(4) == 0
-	switch r.IntN(10) {
+	switch r.IntN(11) {
 	case 0:
 		return ledger.Entry{Op: ledger.Begin, Run: e.Run}
 	case 1:
@@ -95,6 +99,9 @@ func anything(r *rand.Rand, servers []interop.Server) ledger.Entry {
 		e.Op = ledger.Hold
 	case 6:
 		e.Op, e.Run, e.Capability, e.Seal = ledger.Accept, "somebody", nil, fmt.Sprint("seal ", r.IntN(3))
+	case 7:
+		says := ledger.Capability{Server: server.ID, Wire: toolbox.Wire{Format: "f", JSON: fmt.Appendf(nil, `{"says":%d}`, r.IntN(3))}}
+		e = ledger.Entry{Op: ledger.Describe, Run: e.Run, Config: e.Config, Server: server.ID, Capability: &says}
 	}
 	return e
 }

@@ -77,9 +77,9 @@ func neededOf(entries []Entry, since time.Time) map[string]bool {
 	}
 	newest, approved := map[toolID]string{}, approvals{}
 	for _, e := range sortedLog(entries) {
-		if e.Op == Enroll || e.Op == Hold {
+		if e.Op == Enroll || e.Op == Hold || e.Op == Describe {
 			newest[e.toolID()] = e.Sum
-			if !since.IsZero() && !e.At.Before(since) {
+			if e.Op != Describe && !since.IsZero() && !e.At.Before(since) {
 				sums[e.Sum] = true
 			}
 		}

@@ -39,7 +39,7 @@
 // parts them, [Live] is what is live in any of them, [Until] is the log as it was at
 // a time, and [Diff] is what changed between two times, down to the words of a
 // description and the places of a schema. A [State] is what is remembered of servers that do
-// not run: what is approved, and what each listed last.
+// not run: what is approved, what each listed last, and what it said of itself ([Attachment.Describe]).
 //
 // # Changed tools
 //

@@ -20,6 +20,9 @@ const (
 	Health Op = "health" // its server was lost, or is back; Note says which
 	Reload Op = "reload" // the run goes on with another configuration; Config is its fingerprint
 	End    Op = "end"    // the run is over: nothing of it is live
+	// Describe: what a server says of itself and lists beside its tools; Capability.Wire has it, as
+	// [Attachment.Describe] was given it.
+	Describe Op = "describe"
 )
 
 // Entry is one event of the log. Entries are immutable, and so is what they point to.
@@ -29,7 +32,7 @@ type Entry struct {
 	// Server and Tool are the owner's id and its own name for the tool; Name is what
 	// the tool is mounted as.
 	Server, Tool, Name string
-	// Capability is the tool, of an Enroll or a Hold; nil of all others, and where
+	// Capability is the tool, of an Enroll or a Hold, or the description of a server; nil of all others, and where
 	// the log has kept no more than Sum of it.
 	Capability *Capability
 	// Seq orders the log: 1, 2, 3, … A later entry of a key stands.

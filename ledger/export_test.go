@@ -3,6 +3,8 @@ package ledger
 import (
 	"bytes"
 	"os"
+
+	"github.com/indusagi/indus/interop"
 )
 
 // MaxLine and MaxBody are the limits of a line.
@@ -28,6 +30,15 @@ func (s *State) Approved() map[string]string {
 	out := map[string]string{}
 	for t, seal := range s.approved {
 		out[t.config+" "+t.server+" "+t.name] = seal
+	}
+	return out
+}
+
+// Described is what a state has of what servers say of themselves, by server and configuration.
+func (s *State) Described(servers []interop.Server) map[string]string {
+	out := map[string]string{}
+	for from, says := range s.described(servers) {
+		out[from.server+" "+from.config] = string(says)
 	}
 	return out
 }

@@ -197,7 +197,7 @@ func (s *scan) reportTorn(bytes int64, what string) {
 type toolObjects map[string]*Capability // by sum
 
 func (t toolObjects) resolve(r *record) {
-	if r.Op != Enroll && r.Op != Hold || r.Sum == "" {
+	if r.Op != Enroll && r.Op != Hold && r.Op != Describe || r.Sum == "" {
 		return
 	}
 	known := t[r.Sum]

@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +29,7 @@ type heard struct {
 	run  int
 	at   time.Time // of the last Enroll, in any run
 	live *fold     // without what was lost with its connection: that may be back
+	says *Entry    // the last Describe, of any run; nil: there is none
 }
 
 func newState() *State {
@@ -56,15 +59,23 @@ func (s *State) take(e Entry) {
 		number = s.began
 		s.runs[e.Run] = number
 	}
-	h := s.heard[origin{e.Server, e.Config}]
+	from := origin{e.Server, e.Config}
+	h := s.heard[from]
 	switch {
-	case e.Op == Enroll && (h == nil || h.run < number):
-		h = &heard{run: number, live: newFold()}
-		s.heard[origin{e.Server, e.Config}] = h
+	case h == nil && (e.Op == Enroll || e.Op == Describe):
+		h = &heard{live: newFold()}
+		s.heard[from] = h
 	case h == nil:
 		return
 	}
-	if e.Op == Enroll {
+	switch {
+	case e.Op == Describe:
+		h.says = &e
+		return
+	case e.Op == Enroll && h.run < number:
+		h.run, h.live = number, newFold()
+		fallthrough
+	case e.Op == Enroll:
 		h.at = e.At
 	}
 	if h.run == number && (e.Op == Enroll && !strings.HasPrefix(e.Note, noteSome) || e.Op == Retire && e.Note != NoteLost) {
@@ -95,6 +106,25 @@ func (s *State) Known(servers []interop.Server) func(server string) []toolbox.Wi
 		known[server.ID] = tools
 	}
 	return func(server string) []toolbox.Wire { return known[server] }
+}
+
+// described is what each server said of itself last, under its very configuration.
+func (s *State) described(servers []interop.Server) map[origin]json.RawMessage {
+	out := map[origin]json.RawMessage{}
+	for _, server := range servers {
+		if h := s.of(server); h != nil && h.says != nil && h.says.Capability != nil && len(h.says.Capability.Wire.JSON) > 0 {
+			out[origin{server.ID, Fingerprint(server)}] = h.says.Capability.Wire.JSON
+		}
+	}
+	return out
+}
+
+// entries is those of which the log has a text: what is live, and the description.
+func (h *heard) entries() []Entry {
+	if h.says == nil {
+		return h.live.entries()
+	}
+	return append(slices.Clip(h.live.entries()), *h.says)
 }
 
 // Heard is when a server last listed something new under this very configuration; zero: never.

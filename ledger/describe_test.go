@@ -1,0 +1,59 @@
+package ledger_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+)
+
+// What a server says of itself outlives the run, compaction, and a text of before; under another configuration it is unknown.
+func TestADescriptionIsKept(t *testing.T) {
+	t.Parallel()
+	path := logPath(t)
+	servers := []interop.Server{{ID: "fs"}}
+	attach := func(servers []interop.Server) *ledger.Attachment {
+		a := ledger.Attach(t.Context(), ledger.Empty(), servers, &ledger.Options{
+			Log:   ledger.Unsynced(open(t, path)),
+			Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}}},
+		})
+		t.Cleanup(a.Close)
+		return a
+	}
+	says := func(a *ledger.Attachment) string {
+		text, _ := a.Described("fs")
+		return string(text)
+	}
+	a := attach(servers)
+	if text, ok := a.Described("fs"); text != nil || !ok {
+		t.Errorf("%s, %t", text, ok)
+	}
+	if _, ok := a.Described("other"); ok || a.Describe("other", []byte(`{}`)) {
+		t.Error("there is no such server")
+	}
+	if a.Describe("fs", []byte(`"`+strings.Repeat("x", ledger.MaxDescription)+`"`)) {
+		t.Error("it is too long")
+	}
+	for _, text := range []string{`{"n":1}`, `{"n":2}`} {
+		if !a.Describe("fs", []byte(text)) || a.Describe("fs", []byte(text)) {
+			t.Error(text, "is news once")
+		}
+	}
+	a.Close()
+	if a.Describe("fs", []byte(`{"n":3}`)) {
+		t.Error("it is closed")
+	}
+	f := open(t, path)
+	if _, err := f.Compact(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	wantWhole(t, f, len(read(t, f)))
+	if got := says(attach(servers)); got != `{"n":2}` {
+		t.Error(got)
+	}
+	if got := says(attach([]interop.Server{{ID: "fs", Transport: interop.Stdio{Command: "other"}}})); got != "" {
+		t.Error(got)
+	}
+}
