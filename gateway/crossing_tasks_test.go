@@ -152,8 +152,8 @@ func (c *crowd) expired(server, state string) string {
 
 // listen hears of what is somebody's own, on streams of its own, and of nothing else.
 func (c *crowd) listen(ctx context.Context, who string) {
-	for time.Now().Before(c.until) {
-		ctx, cancel := context.WithDeadline(ctx, c.until)
+	for c.living() {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		params := `{"notifications":{"resourceSubscriptions":["news:` + who + `","indus://new/news:` + who + `"]},` + meta + `}`
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.web.URL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":"`+who+`","method":"subscriptions/listen","params":`+params+`}`))
 		if err != nil {
@@ -169,7 +169,7 @@ func (c *crowd) listen(ctx context.Context, who string) {
 				c.Error(err)
 			}
 			cancel()
-			return
+			continue
 		}
 		heard := 0
 		for lines := bufio.NewScanner(w.Body); heard < 5 && lines.Scan(); {
@@ -184,7 +184,7 @@ func (c *crowd) listen(ctx context.Context, who string) {
 					Meta map[string]any `json:"_meta"`
 				}
 			}
-			if err := json.Unmarshal([]byte(data), &m); err != nil || m.Params.Meta[protocol.MetaSubscription] != who {
+			if err := json.Unmarshal([]byte(data), &m); (err != nil || m.Params.Meta[protocol.MetaSubscription] != who) && ctx.Err() == nil { // else it may be cut
 				c.Errorf("%s hears %s: %v", who, data, err)
 			}
 			if m.Method == protocol.NoteResourceUpdated {

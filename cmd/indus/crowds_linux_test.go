@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"runtime/debug"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,7 +21,7 @@ import (
 
 // crowd is an indus with one server, "g0", and another, "odd", and n principals; it has the size that is given, a
 // twentieth of it without INDUS_SOAK.
-func crowd(t *testing.T, size, principals int) (s *soak, p *program, mark string, n int) {
+func crowd(t *testing.T, size, principals int) (s *soak, p *program, n int) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip("what a process holds is found in /proc")
@@ -32,28 +30,17 @@ func crowd(t *testing.T, size, principals int) (s *soak, p *program, mark string
 		n = size / 20
 		t.Parallel()
 	}
-	s = &soak{TB: t, did: map[string]int{}, faults: map[string]int{}, web: &http.Transport{MaxIdleConnsPerHost: 100}, until: time.Now().Add(time.Hour)}
-	t.Cleanup(s.web.CloseIdleConnections)
-	mark = newMark()
-	env := map[string]string{markName: mark}
-	cmd, socket, tokens := s.command(mark, map[string]entry{
+	s = newSoak(t)
+	s.until, s.web.MaxIdleConnsPerHost = time.Now().Add(time.Hour), 100
+	env := map[string]string{markName: s.mark}
+	p = s.serves(map[string]entry{
 		"g0":  {Command: fixture.Gossip(t), Args: []string{"-name", "g0"}, Env: env, Era: "legacy"},
 		"odd": {Command: fixture.Build(t), Env: env, Era: "legacy"},
 	}, principals)
-	s.socket = socket
-	p = launch(t, cmd)
-	s.url = strings.TrimSuffix(p.hears(&p.err, `serving at (\S+)\n`), "/mcp")
 	p.hears(&p.err, `g0: ready`)
 	p.hears(&p.err, `odd: ready`)
-	for i, token := range tokens {
-		s.all = append(s.all, &soaker{soak: s, name: fmt.Sprintf("c%d", i), token: token, random: rand.New(rand.NewPCG(1, uint64(i)))})
-	}
-	t.Cleanup(func() {
-		p.signal(syscall.SIGTERM)
-		p.ends(0)
-		waitGone(t, mark)
-	})
-	return s, p, mark, n
+	t.Cleanup(func() { s.ends(p) })
+	return s, p, n
 }
 
 // each does something n times, a number of them at once.
@@ -88,8 +75,8 @@ func (c *soaker) hello(ctx context.Context) (session string) {
 
 // TestSoakIdleSessions: 10,000 idle sessions take 30 KB each or less.
 func TestSoakIdleSessions(t *testing.T) {
-	s, p, mark, n := crowd(t, 10_000, 20)
-	before := s.health(p, mark)
+	s, p, n := crowd(t, 10_000, 20)
+	before := s.health(p)
 	began := time.Now()
 	each(n, 8, func(i int) {
 		c := s.all[i%len(s.all)]
@@ -112,7 +99,7 @@ func TestSoakIdleSessions(t *testing.T) {
 	})
 	took := time.Since(began)
 	s.web.CloseIdleConnections()
-	after := s.health(p, mark)
+	after := s.health(p)
 	t.Logf("%d sessions in %v: %.1f KiB of heap each, %.1f KiB of RSS; before %+v, after %+v", n, took.Round(time.Millisecond),
 		float64(after.Heap-before.Heap)/float64(n), float64(after.RSS-before.RSS)/float64(n), before, after)
 	if each := (after.Heap - before.Heap) / n; n >= 10_000 && !racing() && each > 30 {
@@ -141,8 +128,8 @@ func (c *soaker) listen(ctx context.Context, uri string, agreed func(), heard fu
 // TestSoakFanOut: one update reaches 1,000 clients of both eras, each on a connection of its own; and when all of them go
 // away at once, nothing is left.
 func TestSoakFanOut(t *testing.T) {
-	s, p, mark, n := crowd(t, 1000, 10)
-	before := s.health(p, mark)
+	s, p, n := crowd(t, 1000, 10)
+	before := s.health(p)
 	const uri = "news-g0:all"
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -181,7 +168,7 @@ func TestSoakFanOut(t *testing.T) {
 	}
 	agreed.Wait()
 	opened := time.Since(began)
-	full := s.health(p, mark)
+	full := s.health(p)
 	began = time.Now()
 	if answer, _, err := s.all[0].post(ctx, "", "tools/call", `"name":"g0__touch","arguments":{"nonce":"all/1"},`+modernMeta("{}")); err != nil || answer.Error != nil {
 		t.Error(err, answer.failure())
@@ -192,7 +179,7 @@ func TestSoakFanOut(t *testing.T) {
 	living.Wait()
 	s.web.CloseIdleConnections()
 	eventually(t, func() string {
-		now := s.health(p, mark)
+		now := s.health(p)
 		if now.Goroutines > before.Goroutines+20 || now.Descriptors > before.Descriptors+5 {
 			return fmt.Sprintf("before %+v, and when all were gone %+v", before, now)
 		}
@@ -202,8 +189,8 @@ func TestSoakFanOut(t *testing.T) {
 
 // TestSoakStorm: a server that says without end that its tools have changed is heard now and then.
 func TestSoakStorm(t *testing.T) {
-	s, p, mark, n := crowd(t, 400_000, 2)
-	before := s.health(p, mark)
+	s, p, n := crowd(t, 400_000, 2)
+	before := s.health(p)
 	c, calm := s.all[0], s.all[1]
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -260,7 +247,7 @@ func TestSoakStorm(t *testing.T) {
 	took := time.Since(began)
 	close(over)
 	calling.Wait()
-	after := s.health(p, mark)
+	after := s.health(p)
 	t.Logf("%d changes in %v, of which clients were told %d times; the slowest call of the server beside took %v; before %+v, after %+v", n, took, told.Load(), slowest, before, after)
 	if most := int64(60 + 30*took/time.Second); told.Load() > most {
 		t.Errorf("clients were told %d times in %v", told.Load(), took)
@@ -272,7 +259,7 @@ func TestSoakStorm(t *testing.T) {
 // TestSoakManyQuestions: a server that asks 1,000 things in one call asks a client a few at a time, or is refused, and the
 // call ends.
 func TestSoakManyQuestions(t *testing.T) {
-	s, p, mark, n := crowd(t, 1000, 2)
+	s, p, n := crowd(t, 1000, 2)
 	for _, version := range []string{"2025-11-25", ""} {
 		var asking, most, asked atomic.Int64
 		client := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, &mcp.ClientOptions{
@@ -301,5 +288,5 @@ func TestSoakManyQuestions(t *testing.T) {
 		}
 		_ = session.Close()
 	}
-	t.Logf("%+v", s.health(p, mark))
+	t.Logf("%+v", s.health(p))
 }

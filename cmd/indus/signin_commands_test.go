@@ -34,6 +34,7 @@ type signInServer struct {
 
 	mu      sync.Mutex
 	secrets []string
+	ran     []string // nonces of calls
 }
 
 // newGuarded starts both. What is asked of the authorization server goes through a proxy, which writes the secrets down.
@@ -71,10 +72,6 @@ func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 	t.Cleanup(front.Close)
 	o.Issuer = front.URL
 	g.as = authserver.Start(t, &o)
-	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "whoami"}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.Extra.TokenInfo.UserID}}}, nil, nil
-	})
 	mux := http.NewServeMux()
 	web := httptest.NewServer(mux)
 	t.Cleanup(web.Close)
@@ -85,8 +82,26 @@ func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 		_ = json.NewEncoder(w).Encode(map[string]any{"resource": g.url, "authorization_servers": []string{front.URL}, "scopes_supported": []string{"read"}})
 	})
 	check := auth.RequireBearerToken(g.verify, &auth.RequireBearerTokenOptions{ResourceMetadataURL: metadata})
-	mux.Handle("/mcp", check(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)))
+	mux.Handle("/mcp", check(mcp.NewStreamableHTTPHandler(g.server, nil)))
 	return g
+}
+
+// server is what a user finds.
+func (g *signInServer) server(r *http.Request) *mcp.Server {
+	user := auth.TokenInfoFromContext(r.Context()).UserID
+	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "whoami"}, func(_ context.Context, r *mcp.CallToolRequest, in struct {
+		Nonce string `json:"nonce,omitempty"`
+	}) (*mcp.CallToolResult, any, error) {
+		g.mu.Lock()
+		g.ran = append(g.ran, in.Nonce)
+		g.mu.Unlock()
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.Extra.TokenInfo.UserID}}}, nil, nil
+	})
+	server.AddResource(&mcp.Resource{URI: "diary:" + user, Name: user}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "diary:" + user, Text: user}}}, nil
+	})
+	return server
 }
 
 func (g *signInServer) note(get func(string) string, names ...string) {

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"regexp"
@@ -20,9 +22,10 @@ import (
 // calls carries a nonce, which begins with its name, and servers put it into all that they say and ask of the call.
 type soaker struct {
 	*soak
-	name, token string
-	random      *rand.Rand
-	calls       atomic.Int64
+	name   string
+	shows  atomic.Pointer[credential]
+	random *rand.Rand
+	calls  atomic.Int64
 }
 
 // nonce is one that was never used before.
@@ -38,11 +41,22 @@ func (c *soaker) own(what, text string) {
 
 func (c *soaker) server(of []string) string { return of[c.random.IntN(len(of))] }
 
+// credential is what a client shows.
+type credential struct {
+	token string
+	// From when on it may be refused, and from when on it must be, in nanoseconds of Unix; 0: never.
+	dying, dead atomic.Int64
+}
+
 // RoundTrip sends a request with the client's token.
 func (c *soaker) RoundTrip(r *http.Request) (*http.Response, error) {
+	shows, began := c.shows.Load(), time.Now().UnixNano()
 	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+c.token)
+	r.Header.Set("Authorization", "Bearer "+shows.token)
 	resp, err := c.web.RoundTrip(r)
+	if err == nil {
+		c.judged(r, resp.StatusCode, shows, began)
+	}
 	if err != nil && r.Context().Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		// net/http of Go 1.26 puts a connection back before the caller of an answer without a body has it: where that one's
 		// context ends in this moment, whoever uses the connection next gets its error, within milliseconds.
@@ -50,6 +64,32 @@ func (c *soaker) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return resp, err
 }
+
+// judged checks that who shows what is good is let in, and nobody else, and notes the nonces of requests that were not.
+func (c *soaker) judged(r *http.Request, status int, shows *credential, began int64) {
+	refused, dying, dead := status == http.StatusUnauthorized || status == http.StatusForbidden, shows.dying.Load(), shows.dead.Load()
+	switch {
+	case refused && (dying == 0 || time.Now().UnixNano() < dying):
+		c.Errorf("%s was refused with what is good", c.name)
+	case !refused && dead != 0 && began >= dead:
+		c.Errorf("%s was let in with what is not good: %s %s: %d", c.name, r.Method, r.URL, status)
+	}
+	if !refused {
+		return
+	}
+	c.note("refused")
+	if r.GetBody != nil {
+		body, _ := r.GetBody()
+		text, _ := io.ReadAll(body)
+		if m := nonces.FindSubmatch(text); m != nil && !bytes.Contains(text, []byte("inputResponses")) { // which was run up to its question
+			c.mu.Lock()
+			c.soak.refused[string(m[1])] = true
+			c.mu.Unlock()
+		}
+	}
+}
+
+var nonces = regexp.MustCompile(`"nonce":"([^"]+)"`)
 
 // named takes the server's name off a question's message.
 var named = regexp.MustCompile(`^\[[a-z0-9]+\] `)

@@ -33,19 +33,33 @@ type soak struct {
 	testing.TB
 	url     string // without a path
 	socket  string // of indus's probe
+	mark    string
 	gossips []string
 	tasks   string // a server that makes tasks; "": there is none
 	web     *http.Transport
 	until   time.Time
+	wanted  []string // what has to happen: all go on until it did
 	all     []*soaker
 
 	mu     sync.Mutex
 	did    map[string]int // what has happened at all
 	faults map[string]int // what went wrong, without its figures
 	said   map[string]int // what indus said of it on stderr, likewise
+
+	refused map[string]bool // nonces of requests that were
 }
 
-func (s *soak) running() bool { return time.Now().Before(s.until) && s.Context().Err() == nil }
+func (s *soak) running() bool {
+	now := time.Now()
+	return s.Context().Err() == nil && (now.Before(s.until) || !s.Failed() && now.Before(s.until.Add(deadline)) && len(s.missing()) > 0)
+}
+
+// missing is what was wanted, and has not happened.
+func (s *soak) missing() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.wanted), func(what string) bool { return s.did[what] > 0 })
+}
 
 func (s *soak) note(what string) {
 	s.mu.Lock()
@@ -105,8 +119,8 @@ type entry struct {
 }
 
 // servers are n that gossip, of both eras and transports, and others if there are to be some.
-func (s *soak) servers(mark string, n int, crash time.Duration, others bool) map[string]entry {
-	all, env := map[string]entry{}, map[string]string{markName: mark}
+func (s *soak) servers(n int, crash time.Duration, others bool) map[string]entry {
+	all, env := map[string]entry{}, map[string]string{markName: s.mark}
 	bin := fixture.Gossip(s)
 	for i := range n {
 		name := fmt.Sprintf("g%d", i)
@@ -149,13 +163,17 @@ func (s *soak) servers(mark string, n int, crash time.Duration, others bool) map
 	return all
 }
 
-// clients lets n live until all is over.
-func (s *soak) clients(n int, tokens []string) {
+// add adds a client.
+func (s *soak) add(name string, shows *credential) *soaker {
+	c := &soaker{soak: s, name: name, random: rand.New(rand.NewPCG(rand.Uint64(), uint64(len(s.all))))}
+	c.shows.Store(shows)
+	s.all = append(s.all, c)
+	return c
+}
+
+// clients lets all live until it is over.
+func (s *soak) clients() {
 	var living sync.WaitGroup
-	for i := range n {
-		c := &soaker{soak: s, name: fmt.Sprintf("c%d", i), token: tokens[i], random: rand.New(rand.NewPCG(rand.Uint64(), uint64(i)))}
-		s.all = append(s.all, c)
-	}
 	for i, c := range s.all {
 		living.Go(func() {
 			switch i % 10 {
@@ -188,70 +206,98 @@ func TestSoak(t *testing.T) {
 	}
 	t.Parallel()
 	wait, clients, gossips, crash := 3*time.Second, 10, 4, 10*time.Second
-	long := os.Getenv("INDUS_SOAK")
-	if long != "" {
-		wait, clients, gossips, crash = 10*time.Minute, 50, 12, 90*time.Second
-		if d, err := time.ParseDuration(long); err == nil {
-			wait = d
-		}
+	long := soakTime()
+	if long > 0 {
+		wait, clients, gossips, crash = long, 50, 12, 90*time.Second
 	}
-	s := &soak{TB: t, did: map[string]int{}, faults: map[string]int{}, said: map[string]int{}, web: &http.Transport{}}
-	defer s.web.CloseIdleConnections()
-	mark := newMark()
-	cmd, socket, tokens := s.command(mark, s.servers(mark, gossips, crash, long != ""), clients)
-	s.socket = socket
-	p := launch(t, cmd)
-	s.url = strings.TrimSuffix(p.hears(&p.err, `serving at (\S+)\n`), "/mcp")
+	s := newSoak(t)
+	p := s.serves(s.servers(gossips, crash, long > 0), clients)
 	p.hears(&p.err, `g0: ready`)
-	s.until = time.Now().Add(wait)
-	before := s.health(p, mark)
-	m := &meter{soak: s, p: p, mark: mark, began: time.Now()}
-	watched := make(chan struct{})
-	go func() { defer close(watched); m.watch() }()
-	s.clients(clients, tokens)
-	<-watched
-	s.web.CloseIdleConnections()
+	s.wanted = []string{"echo", "question", "progress", "tools/list", "visit", "resumed"}
+	if long > 0 {
+		s.wanted = append(s.wanted, "ask", "elicit", "sample", "roots", "open", "log", "update", "task", "input_required", "cancelled",
+			"resources/read", "prompts/get", "completion/complete", "question left alone", "change of a list", "subscribe")
+	}
+	m := s.meter(p, wait)
+	s.clients()
 	m.wantNoGrowth()
-	m.wantQuiet(before, long != "")
-	p.signal(syscall.SIGTERM)
-	p.ends(0)
-	waitGone(t, mark)
-	for line := range strings.Lines(p.err.String()) {
-		s.said[figures.ReplaceAllString(strings.TrimSpace(line), "N")]++
-	}
-	s.report(long != "")
-	for _, bad := range []string{"DATA RACE", "panic", "internal error"} {
-		if text := p.err.String(); strings.Contains(text, bad) {
-			t.Errorf("indus says %q:\n%.4000s", bad, text[strings.Index(text, bad):])
-		}
-	}
+	m.wantQuiet(long > 0, 0)
+	s.ends(p)
+	s.report()
 }
 
-// command is an indus with these servers, whose clients have these tokens.
-func (s *soak) command(mark string, servers map[string]entry, clients int) (cmd *exec.Cmd, socket string, tokens []string) {
-	cmd = indusCommand(s, servers, "serve", "--addr", "127.0.0.1:0", "--token-file", "tokens")
+// soakTime is how long clients live where that is minutes; 0: a moment.
+func soakTime() time.Duration {
+	text := os.Getenv("INDUS_SOAK")
+	if d, err := time.ParseDuration(text); err == nil || text == "" {
+		return d
+	}
+	return 10 * time.Minute
+}
+
+func newSoak(t testing.TB) *soak {
+	s := &soak{TB: t, mark: newMark(), did: map[string]int{}, faults: map[string]int{}, said: map[string]int{}, refused: map[string]bool{}, web: &http.Transport{}}
+	t.Cleanup(s.web.CloseIdleConnections)
+	return s
+}
+
+// serves starts an indus with these servers, and adds clients that each have a token.
+func (s *soak) serves(servers map[string]entry, clients int) *program {
+	cmd := s.command(servers, "--token-file", "tokens")
+	var tokens []string
 	for i := range clients {
 		tokens = append(tokens, fmt.Sprintf("token-of-client-%d", i))
+		s.add(fmt.Sprintf("c%d", i), &credential{token: tokens[i]})
 	}
 	if err := os.WriteFile(filepath.Join(cmd.Dir, "tokens"), []byte(strings.Join(tokens, "\n")), 0o600); err != nil {
 		s.Fatal(err)
 	}
-	socket = filepath.Join(cmd.Dir, "probe")
-	cmd.Env = append(cmd.Env, probeName+"="+socket, markName+"="+mark)
-	return cmd, socket, tokens
+	return s.launch(cmd)
+}
+
+// command is an indus with these servers.
+func (s *soak) command(servers map[string]entry, flags ...string) *exec.Cmd {
+	cmd := indusCommand(s, servers, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "1s"}, flags...)...)
+	s.socket = filepath.Join(cmd.Dir, "probe")
+	cmd.Env = append(cmd.Env, probeName+"="+s.socket, markName+"="+s.mark)
+	return cmd
+}
+
+func (s *soak) launch(cmd *exec.Cmd) *program {
+	p := launch(s, cmd)
+	s.url = strings.TrimSuffix(p.hears(&p.err, `serving at (\S+)\n`), "/mcp")
+	return p
+}
+
+// ends ends an indus, of which nothing is left then.
+func (s *soak) ends(p *program) {
+	p.signal(syscall.SIGTERM)
+	p.ends(0)
+	waitGone(s, s.mark)
+	for line := range strings.Lines(p.err.String()) {
+		s.said[figures.ReplaceAllString(strings.TrimSpace(line), "N")]++
+	}
+	for _, bad := range []string{"DATA RACE", "panic", "internal error"} {
+		if text := p.err.String(); strings.Contains(text, bad) {
+			s.Errorf("indus says %q:\n%.4000s", bad, text[strings.Index(text, bad):])
+		}
+	}
 }
 
 // health is what an indus holds now, and its servers.
-func (s *soak) health(p *program, mark string) (h health) {
+func (s *soak) health(p *program) (h health) {
 	if err := json.Unmarshal([]byte(probed(s, s.socket, "/")), &h); err != nil {
 		s.Error(err)
 	}
-	h.RSS, h.Processes = memory(s, p.cmd.Process.Pid, "VmRSS")<<10, len(marked(s, mark))
+	h.RSS, h.Processes = memory(s, p.cmd.Process.Pid, "VmRSS")<<10, len(marked(s, s.mark))
 	return h
 }
 
-// report tells what has happened. In the end something of each kind must have.
-func (s *soak) report(long bool) {
+// report tells what has happened, and has not.
+func (s *soak) report() {
+	for _, what := range s.missing() {
+		s.Errorf("there was no %s", what)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, counts := range []map[string]int{s.did, s.faults, s.said} {
@@ -262,15 +308,5 @@ func (s *soak) report(long bool) {
 		slices.Sort(lines)
 		slices.Reverse(lines)
 		s.Logf("\n%s", strings.Join(lines, "\n"))
-	}
-	wanted := []string{"echo", "question", "progress", "tools/list", "visit", "resumed"}
-	if long {
-		wanted = append(wanted, "ask", "elicit", "sample", "roots", "open", "log", "update", "task", "input_required", "cancelled",
-			"resources/read", "prompts/get", "completion/complete", "question left alone", "change of a list", "subscribe")
-	}
-	for _, what := range wanted {
-		if s.did[what] == 0 {
-			s.Errorf("there was no %s", what)
-		}
 	}
 }

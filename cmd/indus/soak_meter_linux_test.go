@@ -9,22 +9,32 @@ import (
 type meter struct {
 	*soak
 	p       *program
-	mark    string
+	before  health
 	began   time.Time
 	samples []health // one every five seconds, after soakWarm
+	watched chan struct{}
+}
+
+// meter measures an indus for a time, in which its clients live.
+func (s *soak) meter(p *program, wait time.Duration) *meter {
+	s.until = time.Now().Add(wait)
+	m := &meter{soak: s, p: p, before: s.health(p), began: time.Now(), watched: make(chan struct{})}
+	go m.watch()
+	return m
 }
 
 func (m *meter) watch() {
+	defer close(m.watched)
 	for m.running() {
 		select {
-		case <-time.After(min(5*time.Second, time.Until(m.until))):
+		case <-time.After(min(5*time.Second, max(100*time.Millisecond, time.Until(m.until)))):
 		case <-m.Context().Done():
 			return
 		}
 		if time.Since(m.began) < soakWarm {
 			continue
 		}
-		h := m.health(m.p, m.mark)
+		h := m.health(m.p)
 		if m.samples = append(m.samples, h); len(m.samples)%6 == 1 {
 			m.Logf("after %v: %+v", time.Since(m.began).Round(time.Second), h)
 		}
@@ -47,6 +57,7 @@ var bounds = []struct {
 
 // wantNoGrowth compares the medians of the first third and of the last after the first minute.
 func (m *meter) wantNoGrowth() {
+	<-m.watched
 	n := len(m.samples) / 3
 	if n < 5 {
 		return
@@ -70,16 +81,17 @@ func (m *meter) wantNoGrowth() {
 
 // wantQuiet waits until an indus without clients holds what it did before they came. What clients left behind takes five
 // minutes: questions without answers, and connections on which they could be asked; those who do not wait so long
-// allow for them.
-func (m *meter) wantQuiet(before health, patient bool) {
-	wait := 2 * time.Second
+// allow for them, and for connections that last as long.
+func (m *meter) wantQuiet(patient bool, lasting int) {
+	m.web.CloseIdleConnections()
+	before, wait := m.before, 2*time.Second
 	if patient {
 		wait = 7 * time.Minute
 	}
 	var now health
 	for late := time.Now().Add(wait); ; time.Sleep(100 * time.Millisecond) {
-		now = m.health(m.p, m.mark)
-		left := max(0, now.Processes-before.Processes)
+		now = m.health(m.p)
+		left := max(0, now.Processes-before.Processes) + lasting
 		if patient && left > 0 {
 			left = 0
 		}

@@ -86,8 +86,14 @@ func (s *Server) Stop() { s.process.Kill() }
 // ClientToken is an access token of [Machine] for a resource.
 func (s *Server) ClientToken(t testing.TB, resource string, scopes ...string) string {
 	t.Helper()
+	return s.TokenOf(t, Machine(), resource, scopes...)
+}
+
+// TokenOf is an access token of a client itself for a resource.
+func (s *Server) TokenOf(t testing.TB, client Client, resource string, scopes ...string) string {
+	t.Helper()
 	c := clientcredentials.Config{
-		ClientID: Machine().ID, ClientSecret: Machine().Secret, TokenURL: s.URL + "/token", Scopes: scopes,
+		ClientID: client.ID, ClientSecret: client.Secret, TokenURL: s.URL + "/token", Scopes: scopes,
 		EndpointParams: url.Values{"resource": {resource}}, AuthStyle: oauth2.AuthStyleInHeader,
 	}
 	token, err := c.Token(t.Context())
