@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -76,16 +77,28 @@ type OAuth struct {
 	RedirectPort int
 	// Issuer is the only authorization server that is asked. "": those that the server names.
 	Issuer string
-	// Grant is "authorization_code", where a person signs in, or "client_credentials", where the client
-	// does it with its secret. "": the former.
+	// Grant is "authorization_code", where a person signs in, "client_credentials", where the client does it with
+	// its secret or key, or "token_exchange", where it shows SubjectToken. "": the first.
 	Grant string
+	// PrivateKey is a key in PEM in the place of ClientSecret (private_key_jwt), and PrivateKeyID what it is called. Zero: none.
+	PrivateKey   Secret
+	PrivateKeyID string
+	// SubjectToken is exchanged for a token of the server's (RFC 8693), and SubjectTokenType its type: a URN, or the
+	// last word of one of that RFC. "": id_token.
+	SubjectToken     Secret
+	SubjectTokenType string
+	// Provider is the identity provider that makes an assertion of SubjectToken, which Issuer takes
+	// (enterprise-managed authorization, SEP-990). Zero: Issuer takes the token itself.
+	Provider struct {
+		Issuer string
+		// ClientID and ClientSecret are who we are there. "": as at the server's own authorization server.
+		ClientID     string
+		ClientSecret Secret
+	}
 }
 
 // Equal reports whether both say the same.
-func (o OAuth) Equal(b OAuth) bool {
-	return o.Off == b.Off && o.ClientID == b.ClientID && o.ClientSecret == b.ClientSecret && o.ClientMetadataURL == b.ClientMetadataURL &&
-		slices.Equal(o.Scopes, b.Scopes) && o.RedirectPort == b.RedirectPort && o.Issuer == b.Issuer && o.Grant == b.Grant
-}
+func (o OAuth) Equal(b OAuth) bool { return reflect.DeepEqual(o, b) }
 
 // Forward says which headers of a client's request go to the server with what is asked of it for that
 // request, and with nothing else.

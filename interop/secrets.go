@@ -36,7 +36,9 @@ func (s *Server) secrets() *secret.Set {
 	for _, one := range s.Secrets {
 		values = append(values, one.Reveal())
 	}
-	values = append(values, s.OAuth.ClientSecret.Reveal())
+	for _, one := range []Secret{s.OAuth.ClientSecret, s.OAuth.PrivateKey, s.OAuth.SubjectToken, s.OAuth.Provider.ClientSecret} {
+		values = append(values, one.Reveal())
+	}
 	switch t := s.Transport.(type) {
 	case Stdio:
 		pairs(t.Env)

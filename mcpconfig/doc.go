@@ -92,7 +92,7 @@
 //	        "redirectPort": 8085,                // of http://127.0.0.1:8085/callback
 //	        "issuer": "https://as.example.com",  // the one authorization server to use
 //	        "clientMetadataUrl": "https://…",    // a client ID metadata document
-//	        "grant": "client_credentials",       // or "authorization_code", the default
+//	        "grant": "client_credentials",       // or "token_exchange", or "authorization_code", the default
 //	      },
 //	      "tls": {"ca": "ca.pem", "cert": "me.pem", "key": "me.key"},
 //	      "forwardHeaders": ["X-Request-Id"],    // of a client's request, with that request
@@ -101,6 +101,15 @@
 //	      "changes": "hold",                     // accept, hold or deny tools that changed; also at the top level
 //	      "profile": "openai",                   // a name of package schema's profiles
 //	      "enabled": false,                      // or "disabled": true
+//	    },
+//	    "enterprise": {
+//	      "url": "https://example.com/mcp",
+//	      "oauth": {
+//	        "grant": "token_exchange", "clientId": "me", "issuer": "https://as.example.com",
+//	        "privateKey": "${file:me.pem}", "privateKeyId": "1",        // in the place of clientSecret
+//	        "subjectToken": "${file:token}", "subjectTokenType": "jwt", // or a URN; without it "id_token"
+//	        "identityProvider": {"issuer": "https://idp.example.com", "clientId": "me", "clientSecret": "${SECRET}"},
+//	      },
 //	    },
 //	    "inside": {
 //	      "url": "https://mcp.example.com/mcp",

@@ -100,10 +100,16 @@ func (p printer) rules(t interop.ToolRules) {
 // unmark takes the marks out, so that the server reads as the file does.
 func (r *reading) unmark() {
 	s := &r.Server
-	for _, text := range []*string{&s.OAuth.ClientID, &s.OAuth.ClientMetadataURL, &s.OAuth.Issuer, &s.TLS.CA, &s.TLS.Cert, &s.TLS.Key} {
+	o := &s.OAuth
+	for _, text := range []*string{
+		&o.ClientID, &o.ClientMetadataURL, &o.Issuer, &o.PrivateKeyID, &o.SubjectTokenType, &o.Provider.Issuer, &o.Provider.ClientID,
+		&s.TLS.CA, &s.TLS.Cert, &s.TLS.Key,
+	} {
 		*text = withoutMarks(*text)
 	}
-	s.OAuth.ClientSecret = interop.NewSecret(withoutMarks(s.OAuth.ClientSecret.Reveal()))
+	for _, one := range []*interop.Secret{&o.ClientSecret, &o.PrivateKey, &o.SubjectToken, &o.Provider.ClientSecret} {
+		*one = interop.NewSecret(withoutMarks(one.Reveal()))
+	}
 	switch t := r.Server.Transport.(type) {
 	case interop.Stdio:
 		t.Command, t.Dir = withoutMarks(t.Command), withoutMarks(t.Dir)

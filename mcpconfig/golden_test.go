@@ -173,7 +173,12 @@ func revealed(t *testing.T, s interop.Server) string {
 		row = append(row, steps)
 	}
 	if signIn := fmt.Sprintf("%+v %+v %+v", s.OAuth, s.TLS, s.Forward); signIn != fmt.Sprintf("%+v %+v %+v", interop.OAuth{}, interop.TLS{}, interop.Forward{}) {
-		row = append(row, strings.ReplaceAll(signIn, "<secret>", "("+s.OAuth.ClientSecret.Reveal()+")"))
+		for _, one := range []interop.Secret{s.OAuth.ClientSecret, s.OAuth.PrivateKey, s.OAuth.SubjectToken, s.OAuth.Provider.ClientSecret} {
+			if one.Reveal() != "" {
+				signIn = strings.Replace(signIn, "<secret>", "("+one.Reveal()+")", 1)
+			}
+		}
+		row = append(row, signIn)
 	}
 	if rules, _ := json.Marshal(s.Tools); string(rules) != `{"Allow":null,"Deny":null,"Rename":null,"Describe":null}` {
 		row = append(row, s.Tools)

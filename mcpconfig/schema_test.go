@@ -157,7 +157,12 @@ var choices = map[string][]string{
 	"headers":    {`{}`, `{"Authorization": "Bearer ${TOKEN}", "X-~": ""}`, `{"A B": "c"}`, `{"A": true}`, `[]`},
 	"oauth": {
 		`false`, `true`, `{}`, `{"clientId": "a", "clientSecret": "${TOKEN}", "scopes": ["a"], "redirectPort": 80, "#": 1}`, `{"clientSecret": "s"}`, `{"scopes": "a b"}`, `{"scopes": ["a b"]}`,
-		`{"grant": "client_credentials"}`, `{"grant": "client_credentials", "clientId": "a", "clientSecret": "b"}`, `{"issuer": "https://h"}`, `{"issuer": "http://h"}`, `{"issuer": "http://127.0.0.1:1"}`,
+		`{"grant": "client_credentials"}`, `{"grant": "client_credentials", "clientId": "a", "clientSecret": "b"}`, `{"grant": "client_credentials", "clientId": "a", "clientSecret": "b", "issuer": "https://h"}`,
+		`{"grant": "client_credentials", "clientId": "a", "privateKey": "b", "privateKeyId": "c"}`, `{"clientId": "a", "clientSecret": "b", "privateKey": "c"}`, `{"privateKey": "c"}`, `{"privateKeyId": "c"}`, `{"subjectToken": "c"}`, `{"identityProvider": {"issuer": "https://h"}}`,
+		`{"grant": "token_exchange", "clientId": "a", "subjectToken": "b"}`, `{"grant": "token_exchange", "clientId": "a", "subjectToken": "b", "issuer": "https://h", "subjectTokenType": "jwt"}`,
+		`{"grant": "token_exchange", "clientId": "a", "subjectToken": "b", "issuer": "https://h", "identityProvider": {"issuer": "https://i", "clientId": "a", "clientSecret": "b", "#": 1}}`,
+		`{"grant": "token_exchange", "clientId": "a", "subjectToken": "b", "issuer": "https://h", "identityProvider": {"issuer": "https://i", "clientSecret": "b"}}`,
+		`{"grant": "token_exchange", "clientId": "a", "subjectToken": "b", "issuer": "https://h", "identityProvider": {}}`, `{"grant": "token_exchange", "clientId": "a", "subjectToken": "b", "issuer": "https://h", "identityProvider": 1}`, `{"issuer": "https://h"}`, `{"issuer": "http://h"}`, `{"issuer": "http://127.0.0.1:1"}`,
 		`{"redirectPort": 0}`, `{"redirectPort": "80"}`, `{"clientID": "x"}`, `[]`,
 	},
 	"tls":            {`{}`, `{"ca": "x"}`, `{"cert": "x"}`, `{"cert": "x", "key": "y"}`, `{"ca": 1}`, `{"insecure": true}`, `true`},
@@ -286,7 +291,7 @@ func TestTheDocumentedFileIsRight(t *testing.T) {
 	}
 	text = "{\n" + strings.ReplaceAll(text, "//\t", "") + "}"
 	c := readDry(t, strings.NewReplacer("${GITHUB_TOKEN}", "${TOKEN}", "${SECRET}", "${TOKEN}").Replace(text))
-	if got := states(c); got != "github active\nremote disabled\ninside active" || len(c.Notes) != 2 { // of remote, and that a project has an "auth"
+	if got := states(c); got != "github active\nremote disabled\nenterprise active\ninside active" || len(c.Notes) != 2 { // of remote, and that a project has an "auth"
 		t.Errorf("%s\n%v", got, c.Notes)
 	}
 	plain, err := hujson.Standardize([]byte(text))

@@ -35,16 +35,20 @@ func (r *reading) oauth() (o interop.OAuth) {
 	case !r.expect('{', "an object or false", "oauth", v):
 		return o
 	}
-	at := map[string]*hujson.Value{}
-	r.members("oauth", v, []string{"clientId", "clientSecret", "clientMetadataUrl", "scopes", "redirectPort", "issuer", "grant"}, true, func(name string, v *hujson.Value) {
-		at[name] = v
+	known := []string{
+		"clientId", "clientSecret", "clientMetadataUrl", "scopes", "redirectPort", "issuer", "grant", "privateKey", "privateKeyId",
+		"subjectToken", "subjectTokenType", "identityProvider",
+	}
+	at := map[string]bool{}
+	r.members("oauth", v, known, true, func(name string, v *hujson.Value) {
+		at[name] = true
 		field := "oauth." + name
 		r.covered("oauth", name, v.String())
 		switch name {
 		case "clientId":
 			o.ClientID = r.value(field, v)
 		case "clientSecret":
-			o.ClientSecret = interop.NewSecret(strings.TrimSpace(r.value(field, v)))
+			o.ClientSecret = r.secret(field, v)
 		case "clientMetadataUrl":
 			o.ClientMetadataURL = r.address(field, v)
 		case "issuer":
@@ -54,16 +58,74 @@ func (r *reading) oauth() (o interop.OAuth) {
 		case "redirectPort":
 			o.RedirectPort = r.port(field, v)
 		case "grant":
-			o.Grant = r.oneOf(field, v, []string{"authorization_code", "client_credentials"})
+			o.Grant = r.oneOf(field, v, []string{"authorization_code", "client_credentials", "token_exchange"})
+		case "privateKey":
+			o.PrivateKey = r.secret(field, v)
+		case "privateKeyId":
+			o.PrivateKeyID = r.value(field, v)
+		case "subjectToken":
+			o.SubjectToken = r.secret(field, v)
+		case "subjectTokenType":
+			o.SubjectTokenType = r.value(field, v)
+		case "identityProvider":
+			r.provider(field, v, &o)
 		}
 	})
-	switch secret := at["clientSecret"] != nil; {
-	case secret && at["clientId"] == nil:
-		r.skip(v.StartOffset, `"oauth" has a "clientSecret" and no "clientId"`, "")
-	case o.Grant == "client_credentials" && !secret:
-		r.skip(v.StartOffset, `"oauth": the grant client_credentials needs "clientId" and "clientSecret"`, "")
+	if wrong := oddSignIn(o.Grant, at); wrong != "" {
+		r.skip(v.StartOffset, `"oauth" `+wrong, "")
+	} else if o.Grant == "token_exchange" && r.fields["per"] != nil {
+		r.skip(v.StartOffset, `"oauth" exchanges one token, and "per" is for callers with their own`, "remove one of the two")
 	}
 	return o
+}
+
+// oddSignIn says what is wrong with the fields that "oauth" has, beside each other. Where nobody sees at which
+// authorization server one signs in, it has to be named: else whoever the server names gets a secret.
+func oddSignIn(grant string, has map[string]bool) string {
+	proof := has["clientSecret"] || has["privateKey"]
+	switch exchange := grant == "token_exchange"; {
+	case has["clientSecret"] && has["privateKey"]:
+		return `has a "clientSecret" and a "privateKey": remove one of them`
+	case proof && !has["clientId"]:
+		return `has a "clientSecret" or a "privateKey", and no "clientId"`
+	case has["privateKeyId"] && !has["privateKey"]:
+		return `has a "privateKeyId" and no "privateKey"`
+	case grant == "client_credentials" && !proof:
+		return `needs "clientId", and "clientSecret" or "privateKey", for the grant client_credentials`
+	case exchange && !(has["clientId"] && has["subjectToken"]):
+		return `needs "clientId" and "subjectToken" for the grant token_exchange`
+	case !exchange && (has["subjectToken"] || has["subjectTokenType"] || has["identityProvider"]):
+		return `has what is for "grant": "token_exchange" alone`
+	case !has["issuer"] && (exchange || grant == "client_credentials" && has["clientSecret"]):
+		return `needs "issuer", the address of the authorization server that gets the secret, for the grant ` + grant
+	}
+	return ""
+}
+
+// provider is the identity provider of an enterprise.
+func (r *reading) provider(field string, v *hujson.Value, o *interop.OAuth) {
+	if !r.expect('{', "an object", field, v) {
+		return
+	}
+	p := &o.Provider
+	r.members(field, v, []string{"issuer", "clientId", "clientSecret"}, true, func(name string, v *hujson.Value) {
+		switch name = field + "." + name; {
+		case strings.HasSuffix(name, "issuer"):
+			p.Issuer = r.address(name, v)
+		case strings.HasSuffix(name, "clientId"):
+			p.ClientID = r.value(name, v)
+		default:
+			p.ClientSecret = r.secret(name, v)
+		}
+	})
+	if p.Issuer == "" || p.ClientSecret != (interop.Secret{}) && p.ClientID == "" {
+		r.skip(v.StartOffset, fmt.Sprintf(`%q needs "issuer", and "clientId" beside a "clientSecret"`, field), "")
+	}
+}
+
+// secret is a value that is never shown.
+func (r *reading) secret(field string, v *hujson.Value) interop.Secret {
+	return interop.NewSecret(strings.TrimSpace(r.value(field, v)))
 }
 
 // value is a string that must not be empty, with its variables replaced.

@@ -43,7 +43,8 @@ type Options struct {
 	Grant Grant
 	// ClientID is what the authorization server calls this program. "": MetadataDocument or registration.
 	// Issuer is the one authorization server for which it is, and at which anybody signs in. "": any that
-	// the server names, which then gets ClientSecret too.
+	// the server names; but ClientSecret, and what is exchanged, are for the first that got them, which
+	// Store keeps, and for no other ([ErrOtherIssuer]).
 	ClientID, Issuer string
 	// ClientSecret goes with ClientID, in the way that the authorization server takes it. Zero: none.
 	ClientSecret Secret

@@ -48,13 +48,23 @@ func (c *Client) Discover(ctx context.Context, resource string) (*Discovery, err
 }
 
 // Resource is the canonical address of a server (RFC 8707 section 2, and the specification's
-// "Canonical Server URI"): without user, query, fragment and a last slash.
+// "Canonical Server URI"): without user, fragment and a last slash. Its query belongs to it, because tenants of
+// one path may differ by that alone; so what names a resource may have a secret in it.
 func Resource(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", errors.New("the server's address must begin with http:// or https:// and name a host")
 	}
-	return strings.TrimSuffix((&url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path, RawPath: u.RawPath}).String(), "/"), nil
+	bare := &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path, RawPath: u.RawPath}
+	return strings.TrimSuffix(bare.String(), "/") + queryOf(u), nil
+}
+
+// queryOf is that of an address with its "?"; "" where there is none.
+func queryOf(u *url.URL) string {
+	if u.RawQuery == "" {
+		return ""
+	}
+	return "?" + u.RawQuery
 }
 
 // resource reads the metadata of a protected resource: where the challenge says, else at the
@@ -69,7 +79,7 @@ func (w *web) resource(ctx context.Context, resource string, ch challenge) (*Dis
 	if _, err := w.reach.check(origin); err != nil && ch.metadata == "" { // such as by http: it may want a key in a header
 		return nil, &StepError{StepResource, origin, fmt.Errorf("%w: %w", errNoOAuth, err)}
 	}
-	for _, address := range slices.Compact([]string{ch.metadata, wellKnown(origin, "oauth-protected-resource", u.EscapedPath()), wellKnown(origin, "oauth-protected-resource", "")}) {
+	for _, address := range slices.Compact([]string{ch.metadata, wellKnown(origin, "oauth-protected-resource", u.EscapedPath()) + queryOf(u), wellKnown(origin, "oauth-protected-resource", "")}) {
 		if address == "" {
 			continue
 		}
@@ -97,7 +107,8 @@ func wellKnown(origin, name, path string) string {
 // is of all that is below).
 func (w *web) checkResource(u *url.URL, m *oauthex.ProtectedResourceMetadata) error {
 	named, err := url.Parse(m.Resource)
-	if err != nil || len(m.Resource) > maxAddress || !sameOrigin(named, u) || !isAbove(named.EscapedPath(), u.EscapedPath()) || named.Fragment != "" || named.User != nil {
+	if err != nil || len(m.Resource) > maxAddress || !sameOrigin(named, u) || !isAbove(named.EscapedPath(), u.EscapedPath()) ||
+		queryOf(named) != "" && queryOf(named) != queryOf(u) || named.Fragment != "" || named.User != nil {
 		return errors.New("the metadata are of another server: " + bareURL(m.Resource))
 	}
 	if len(m.AuthorizationServers) == 0 {

@@ -99,6 +99,7 @@ type fileEntry struct {
 	Resource  string `json:"resource,omitempty"`
 	Issuer    string `json:"issuer,omitempty"`
 	Principal string `json:"principal,omitempty"`
+	Client    string `json:"client,omitempty"`
 	Value     []byte `json:"value"`
 }
 
@@ -125,7 +126,7 @@ func (c *fileContent) sorted() (keys []Key) {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b Key) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Issuer, b.Issuer), cmp.Compare(a.Principal, b.Principal))
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Issuer, b.Issuer), cmp.Compare(a.Principal, b.Principal), cmp.Compare(a.Client, b.Client))
 	})
 	return keys
 }
@@ -153,7 +154,7 @@ func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", k.Resource, k.Issuer, k.Principal))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", k.Resource, k.Issuer, k.Principal, k.Client))
 	unlock, err := filelock.Lock(ctx, filepath.Join(dir, hex.EncodeToString(sum[:16])))
 	if err != nil {
 		return nil, err
@@ -259,7 +260,7 @@ func (s *FileStore) open(c *fileContent, text string) error {
 		return s.broken("what is sealed in it cannot be read")
 	}
 	for _, e := range entries {
-		c.entries[Key{e.Resource, e.Issuer, e.Principal}] = e.Value
+		c.entries[Key{e.Resource, e.Issuer, e.Principal, e.Client}] = e.Value
 	}
 	return nil
 }
@@ -276,7 +277,7 @@ func (s *FileStore) write(ctx context.Context, c *fileContent) (*fileContent, er
 	}
 	entries := []fileEntry{}
 	for _, k := range c.sorted() {
-		entries = append(entries, fileEntry{k.Resource, k.Issuer, k.Principal, c.entries[k]})
+		entries = append(entries, fileEntry{k.Resource, k.Issuer, k.Principal, k.Client, c.entries[k]})
 	}
 	plain, err := json.Marshal(entries)
 	if err != nil {

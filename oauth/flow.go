@@ -54,6 +54,9 @@ func (s *session) signIn(ctx context.Context, n need) (*grant, error) {
 	var failed []error
 	for _, issuer := range d.ordered(last.Issuer) {
 		g, err := ask.server(ctx, issuer)
+		if refused, ok := errors.AsType[*ServerError](err); ok && (refused.Code == "invalid_scope" || refused.Code == "access_denied") {
+			err = errors.Join(err, ask.want(ctx, nil)) // what was granted before can be had again
+		}
 		if step, ok := errors.AsType[*StepError](err); !ok || ctx.Err() != nil || step.Step != StepServer && step.Step != StepRegistration {
 			return g, err // nil too; and who has said no is not asked elsewhere
 		}
@@ -81,7 +84,7 @@ func (a *signInFlow) scopes(as *authServer) []string {
 	default:
 		first = a.Scopes
 	}
-	all := union(a.last.Asked, first, a.need.said.scopes)
+	all := union(a.last.Asked, first, a.need.said.scopes, a.last.Wanted)
 	if as != nil && a.client.options.Grant == AuthorizationCode && slices.Contains(as.ScopesSupported, offlineAccess) {
 		all = union(all, []string{offlineAccess}) // "Refresh Tokens"
 	}
@@ -101,7 +104,7 @@ func (a *signInFlow) person(ctx context.Context) error {
 	switch {
 	case a.need.stepUp:
 		needed.Err = errors.New("what was granted does not reach so far")
-		if err := a.remember(ctx, a.need.said.scopes); err != nil {
+		if err := a.want(ctx, a.need.said.scopes); err != nil {
 			return err
 		}
 	case a.last.Issuer != "":
@@ -110,8 +113,8 @@ func (a *signInFlow) person(ctx context.Context) error {
 	return needed
 }
 
-// remember keeps that scopes were wanted.
-func (a *signInFlow) remember(ctx context.Context, scopes []string) error {
+// want keeps that the server asks for scopes, for the next sign-in; nil forgets what was wanted.
+func (a *signInFlow) want(ctx context.Context, scopes []string) error {
 	unlock, err := a.client.options.Store.Lock(ctx, a.key)
 	if err != nil {
 		return err
@@ -122,7 +125,10 @@ func (a *signInFlow) remember(ctx context.Context, scopes []string) error {
 		return err
 	}
 	more := *g
-	if more.Asked = union(g.Asked, scopes); len(more.Asked) == len(g.Asked) { // all are there, or there is no room
+	if more.Wanted = union(g.Wanted, scopes); scopes == nil {
+		more.Wanted = nil
+	}
+	if len(more.Wanted) == len(g.Wanted) { // all are there, or there is no room
 		return nil
 	}
 	return a.keep(ctx, &more)
@@ -132,6 +138,9 @@ func (a *signInFlow) remember(ctx context.Context, scopes []string) error {
 func (a *signInFlow) server(ctx context.Context, issuer string) (*grant, error) {
 	as, err := a.web.server(ctx, issuer, a.Legacy)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.client.confine(ctx, a.key.Resource, as.Issuer, false); err != nil {
 		return nil, err
 	}
 	switch a.client.options.Grant {
@@ -241,6 +250,9 @@ func checkAnswer(answer url.Values, as *authServer, state string) (string, error
 // exchange gets a token for what the form has, keeps it and says so.
 func (a *signInFlow) exchange(ctx context.Context, as *authServer, i identity, form url.Values, scopes []string) (*grant, error) {
 	c := a.client
+	if err := c.confine(ctx, a.key.Resource, as.Issuer, true); err != nil {
+		return nil, err
+	}
 	form.Set("resource", a.Resource)
 	answer, err := c.requestToken(ctx, a.web, as.TokenEndpoint, as.Issuer, i, form)
 	if err != nil {

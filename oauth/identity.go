@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -47,10 +48,6 @@ func (s storedIdentity) loaded() identity {
 // registration. redirect is where a sign-in will be answered; "" of a grant without one.
 func (c *Client) identify(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
 	switch o := &c.options; {
-	case o.Issuer != "" && !sameIssuer(o.Issuer, as.Issuer) && o.ClientID == "":
-		return identity{}, errors.New("it is not the one that is configured: " + bareURL(o.Issuer))
-	case o.Issuer != "" && !sameIssuer(o.Issuer, as.Issuer):
-		return identity{}, errors.New("the client id is for " + bareURL(o.Issuer))
 	case o.ClientID != "":
 		return c.configured(as), nil
 	case o.MetadataDocument != "" && as.ClientIDMetadataDocumentSupported:
@@ -59,6 +56,46 @@ func (c *Client) identify(ctx context.Context, w *web, as *authServer, redirect 
 		return c.registered(ctx, w, as, redirect)
 	}
 	return identity{}, errors.New("the authorization server registers no clients by itself: it has to give a client id")
+}
+
+// ErrOtherIssuer means that a server names another authorization server than the one that this client signs in at:
+// that of Options.Issuer, else the one to which its secret went first.
+var ErrOtherIssuer = errors.New("this client signs in elsewhere")
+
+// confine holds an authorization server against the one that may see what this client has: its secret, or a token to
+// exchange. Where no issuer is configured that is the first that gets them for a server, which is kept: the server may be
+// another one tomorrow, or name somebody else's authorization server today.
+func (c *Client) confine(ctx context.Context, resource, issuer string, keep bool) error {
+	o := &c.options
+	key := Key{Resource: resource, Client: o.ClientID}
+	first := struct {
+		Issuer string `json:"issuer"`
+	}{o.Issuer}
+	if o.Issuer == "" && (o.ClientSecret != (secret.Value{}) || o.Exchange != nil) {
+		unlock, err := o.Store.Lock(ctx, key)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		b, err := o.Store.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		if b == nil && keep {
+			first.Issuer = issuer
+			if b, err = json.Marshal(first); err != nil {
+				return err
+			}
+			return o.Store.Put(ctx, key, b)
+		}
+		if err := json.Unmarshal(b, &first); b != nil && err != nil {
+			return err
+		}
+	}
+	if first.Issuer != "" && !sameIssuer(first.Issuer, issuer) {
+		return &StepError{StepRegistration, issuer, fmt.Errorf("%w: at %s", ErrOtherIssuer, bareURL(first.Issuer))}
+	}
+	return nil
 }
 
 // configured is the identity of the options.

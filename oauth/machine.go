@@ -61,7 +61,8 @@ func (a *signInFlow) byExchange(ctx context.Context, as *authServer) (*grant, er
 	for name, v := range formOf("requested_token_type", typeIDJAG, "audience", as.Issuer, "resource", a.Resource) {
 		form[name] = v
 	}
-	provider, err := a.web.server(ctx, x.Provider, false)
+	w := &web{reachLocal, a.client.clients[reachLocal]} // it is configured, and not named by the server
+	provider, err := w.server(ctx, x.Provider, false)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func (a *signInFlow) byExchange(ctx context.Context, as *authServer) (*grant, er
 			at.Method = methodBasic
 		}
 	}
-	assertion, err := a.client.requestToken(ctx, a.web, provider.TokenEndpoint, provider.Issuer, at, form)
+	assertion, err := a.client.requestToken(ctx, w, provider.TokenEndpoint, provider.Issuer, at, form)
 	if err != nil {
 		return nil, err
 	}

@@ -222,7 +222,8 @@ func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 		useless.Useless = true
 		return nil, s.keep(ctx, &useless)
 	}
-	if !g.renewable() || n.stepUp || n.anew || n.told && g.Useless {
+	only := s.client.options.Issuer // which may be configured since
+	if !g.renewable() || only != "" && !sameIssuer(only, g.Issuer) || n.stepUp || n.anew || n.told && g.Useless {
 		return nil, nil
 	}
 	w := s.client.web(ctx, s.key.Resource)
@@ -264,7 +265,7 @@ func (s *session) refresh(ctx context.Context, w *web, g *grant) (*grant, error)
 		return renewed, s.keep(ctx, renewed)
 	}
 	refused, _ := errors.AsType[*ServerError](err)
-	if refused == nil || !slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client"}, refused.Code) {
+	if refused == nil || !slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope"}, refused.Code) {
 		return nil, err // which says nothing of the refresh token
 	}
 	c.options.Logger.Info("a sign-in can no longer be renewed", "server", bareURL(s.key.Resource), "why", err)
@@ -273,6 +274,9 @@ func (s *session) refresh(ctx context.Context, w *web, g *grant) (*grant, error)
 		err = c.forget(ctx, g.Issuer, i)
 	}
 	dead := *g
-	dead.refresh = secret.Value{} // the access token may still be good
+	dead.refresh = secret.Value{}        // the access token may still be good
+	if refused.Code == "invalid_scope" { // what was asked for can be had, and not be kept
+		dead.Asked, dead.Wanted = nil, nil
+	}
 	return nil, errors.Join(err, s.keep(ctx, &dead))
 }

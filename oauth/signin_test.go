@@ -78,12 +78,12 @@ func TestSignIn(t *testing.T) {
 		}
 		wants(t, c.Transport(nil, p.URL+"/mcp", ""), p.URL+"/mcp", "", "alice")
 		c = newClient(t, oauth.Options{ClientID: "known", Issuer: "https://elsewhere.example", Interact: newPerson("")})
-		if err := c.SignIn(t.Context(), p.URL+"/mcp", ""); err == nil || !strings.Contains(err.Error(), "client id is for https://elsewhere.example") {
+		if err := c.SignIn(t.Context(), p.URL+"/mcp", ""); err == nil || !errors.Is(err, oauth.ErrOtherIssuer) || !strings.Contains(err.Error(), "at https://elsewhere.example") {
 			t.Error(err)
 		}
 		before := as.Counts(t)["registered"]
 		c = newClient(t, oauth.Options{Issuer: "https://elsewhere.example", Interact: newPerson("alice")})
-		if err := c.SignIn(t.Context(), p.URL+"/mcp", ""); err == nil || !strings.Contains(err.Error(), "not the one that is configured") || as.Counts(t)["registered"] > before {
+		if err := c.SignIn(t.Context(), p.URL+"/mcp", ""); !errors.Is(err, oauth.ErrOtherIssuer) || as.Counts(t)["registered"] > before {
 			t.Error(err)
 		}
 	})

@@ -6,12 +6,13 @@ import (
 	"sync"
 )
 
-// Key says what a [Store] keeps: the tokens of a principal for a resource, or the
-// registration of this client at an authorization server.
+// Key says what a [Store] keeps: the tokens of a principal for a resource, the registration of
+// this client at an authorization server, or where the secret of a client that was registered by hand belongs.
 type Key struct {
 	Resource  string // the server's URL, as [Client.Resource] writes it; "" of a registration
 	Issuer    string // the authorization server of a registration; "" of tokens, in which it stands
 	Principal string // whose the tokens are; "" of a registration, and of who runs this program
+	Client    string // with Resource: which authorization server the secret of this client id is for; else ""
 }
 
 // Store keeps tokens and registrations. Values are JSON and secret: whoever writes them to a

@@ -27,10 +27,11 @@ type grant struct {
 	Issuer     string `json:"issuer"`
 	Token      string `json:"token_endpoint"`
 	Revocation string `json:"revocation_endpoint,omitempty"`
-	// Scopes are what was granted, Asked what has ever been asked for, so that a sign-in for
-	// more loses nothing (SEP-2350).
+	// Scopes are what was granted, Asked what has ever been asked for and not been refused, so that a
+	// sign-in for more loses nothing (SEP-2350), and Wanted what the server asked for since.
 	Scopes []string  `json:"scopes,omitempty"`
 	Asked  []string  `json:"asked,omitempty"`
+	Wanted []string  `json:"wanted,omitempty"`
 	Got    time.Time `json:"got"`
 	Expiry time.Time `json:"expiry,omitzero"` // zero: not told
 	// Useless: the server refused the token just after it was renewed, so that another would be refused too.

@@ -29,7 +29,10 @@ var advices = map[oauth.Step]string{
 // Advice is what to try after an error of a sign-in; "" where it is none.
 func Advice(err error, server string) string {
 	step, ok := errors.AsType[*oauth.StepError](err)
-	if !ok {
+	switch {
+	case errors.Is(err, oauth.ErrOtherIssuer):
+		return `the server names another authorization server than the one that the client is for; if whoever runs it says that this is right, write the new one as "issuer" into "oauth" of the entry`
+	case !ok:
 		return ""
 	}
 	return strings.ReplaceAll(advices[step.Step], "SERVER", server)

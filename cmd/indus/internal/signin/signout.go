@@ -38,7 +38,7 @@ func (t *Tokens) All(ctx context.Context) (out []SignedIn, err error) {
 	}
 	keys, err := t.store.Keys(ctx)
 	for _, k := range keys {
-		if k.Resource != "" {
+		if k.Resource != "" && k.Client == "" {
 			out = append(out, SignedIn{k.Resource, k.Principal})
 		}
 	}

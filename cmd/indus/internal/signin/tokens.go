@@ -3,6 +3,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -144,6 +145,10 @@ func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Clie
 	o := &oauth.Options{
 		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer, ClientSecret: s.OAuth.ClientSecret,
 		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger, RedirectPort: s.OAuth.RedirectPort,
+		Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID,
+	}
+	if o.Grant == oauth.TokenExchange {
+		o.Exchange = exchange(s.OAuth)
 	}
 	if t.store != nil {
 		o.Store = t.store
@@ -161,6 +166,23 @@ func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Clie
 		o.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
 	return oauth.New(o)
+}
+
+// exchange is of the token that the configuration has, which is of whoever runs this program and of no caller.
+func exchange(o interop.OAuth) *oauth.Exchange {
+	kind := cmp.Or(o.SubjectTokenType, "id_token")
+	if !strings.Contains(kind, ":") {
+		kind = strings.TrimSuffix(oauth.TypeIDToken, "id_token") + kind
+	}
+	return &oauth.Exchange{
+		Provider: o.Provider.Issuer, ClientID: o.Provider.ClientID, ClientSecret: o.Provider.ClientSecret,
+		Subject: func(_ context.Context, who string) (oauth.Secret, string, error) {
+			if who != "" {
+				return oauth.Secret{}, "", errors.New("the token that is exchanged is of no caller")
+			}
+			return o.SubjectToken, kind, nil
+		},
+	}
 }
 
 // Elicit has somebody else show the address of a sign-in, and with opened waits until it is over: see
