@@ -282,7 +282,7 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 			if content = m.Value; content[0] == 'n' {
 				content = nil
 				edits = append(edits, wire.Edit{Key: m.Key, Value: json.RawMessage("[]")})
-			} else if content[0] == '[' && wire.HasNull(content) {
+			} else if content[0] == '[' && m.Null {
 				if to := blocks.array("", content, blocks.block); to != nil && &to[0] != &content[0] {
 					edits = append(edits, wire.Edit{Key: m.Key, Value: wire.Whole(to)})
 				}

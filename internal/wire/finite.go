@@ -45,18 +45,3 @@ func Finite(b []byte) (out []byte, depth int) {
 	}
 	return append(out, b[from:]...), depth
 }
-
-// HasNull reports whether null is in valid JSON as a value.
-func HasNull(b []byte) bool {
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			if i = skipText(b, i+1) - 1; i < 0 {
-				return false
-			}
-		case 'n':
-			return true
-		}
-	}
-	return false
-}

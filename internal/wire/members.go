@@ -11,7 +11,8 @@ import (
 type Member struct {
 	Key           string // decoded
 	RawKey, Value json.RawMessage
-	Start, End    int // the whole member in the object's bytes, without commas
+	Start, End    int  // the whole member in the object's bytes, without commas
+	Null          bool // Value is, or has somewhere in it, null
 }
 
 // MaxParts bounds what [Members] and [Elements] return: a list of them takes up to
@@ -37,7 +38,7 @@ func Members(obj json.RawMessage) ([]Member, error) {
 		raw := obj[m.start:m.keyEnd:m.keyEnd]
 		list = append(list, Member{
 			Key: decodeInside(raw[1 : len(raw)-1]), RawKey: raw, Value: obj[m.value:m.end:m.end],
-			Start: m.start, End: m.end,
+			Start: m.start, End: m.end, Null: c.null,
 		})
 	}
 	if c.bad {
@@ -130,6 +131,7 @@ type cursor struct {
 	close byte // what ends the container
 	i     int  // where the next step begins
 	first bool
+	null  bool // the current value is null, or has it somewhere in it
 	bad   bool // the container is not valid after all, at i
 }
 
@@ -167,7 +169,7 @@ func (c *cursor) next() bool {
 		return false
 	}
 	c.value = c.i
-	c.end = skipValue(c.b, c.i)
+	c.end, c.null = skipValue(c.b, c.i)
 	if c.end < 0 {
 		c.bad = true
 		return false

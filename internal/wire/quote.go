@@ -171,17 +171,15 @@ func unit(in []byte) rune {
 func Whole(b []byte) []byte {
 	shared := true
 	for i := 0; ; {
-		n := bytes.IndexByte(b[i:], '\\')
+		n := bytes.Index(b[i:], []byte(`\u`))
 		if n < 0 {
 			return b
 		}
 		i += n
 		u := unit(b[i:])
 		switch {
-		case u < 0:
-			if i += 2; i > len(b) {
-				return b
-			}
+		case u < 0 || escaped(b, i):
+			i += len(`\u`)
 		case !utf16.IsSurrogate(u):
 			i += 6
 		case utf16.DecodeRune(u, unit(b[i+6:])) != utf8.RuneError:

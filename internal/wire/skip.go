@@ -3,15 +3,16 @@ package wire
 import "bytes"
 
 // The functions here find the end of a value that is valid JSON, by its quotes
-// and brackets alone. They return the index behind it, or -1 if it has no end.
+// and brackets alone. They return the index behind it, or -1 if it has no end; null is whether it is null, or
+// has it somewhere in it.
 
-func skipValue(b []byte, i int) int {
+func skipValue(b []byte, i int) (end int, null bool) {
 	if i >= len(b) {
-		return -1
+		return -1, false
 	}
 	switch b[i] {
 	case '"':
-		return skipText(b, i+1)
+		return skipText(b, i+1), false
 	case '{', '[':
 		return skipContainer(b, i)
 	}
@@ -20,47 +21,53 @@ func skipValue(b []byte, i int) int {
 		i++
 	}
 	if i == start {
-		return -1
+		return -1, false
 	}
-	return i
+	return i, b[start] == 'n'
 }
 
-// skipText skips a string whose inside begins at i. A quote ends it unless an
-// odd number of backslashes precedes; they cannot reach beyond the opening quote.
+// skipText skips a string whose inside begins at i.
 func skipText(b []byte, i int) int {
 	for ; ; i++ {
 		n := bytes.IndexByte(b[i:], '"')
 		if n < 0 {
 			return -1
 		}
-		i += n
-		k := i
-		for k > 0 && b[k-1] == '\\' {
-			k--
-		}
-		if (i-k)&1 == 0 {
+		if i += n; !escaped(b, i) {
 			return i + 1
 		}
 	}
 }
 
+// escaped reports whether a backslash before the byte at i of a string is its own: an odd number of them
+// precedes. They cannot reach beyond the opening quote.
+func escaped(b []byte, i int) bool {
+	k := i
+	for k > 0 && b[k-1] == '\\' {
+		k--
+	}
+	return (i-k)&1 == 1
+}
+
 // skipContainer skips an object or array.
-func skipContainer(b []byte, i int) int {
+func skipContainer(b []byte, i int) (end int, null bool) {
 	for depth := 0; i < len(b); {
 		switch b[i] {
 		case '"':
 			if i = skipText(b, i+1); i < 0 {
-				return -1
+				return -1, false
 			}
 			continue
+		case 'n':
+			null = true
 		case '{', '[':
 			depth++
 		case '}', ']':
 			if depth--; depth <= 0 {
-				return i + 1
+				return i + 1, null
 			}
 		}
 		i++
 	}
-	return -1
+	return -1, false
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -8,6 +9,22 @@ import (
 // EachOf stands in a path for each element of an array; where there is one object in the place of
 // an array, for that.
 const EachOf = "*"
+
+// Disguises reports whether valid JSON may have a letter or a colon in it as an escape, which encoders write of other
+// characters: who looks for text by its bytes could miss it then.
+func Disguises(b []byte) bool {
+	for {
+		n := bytes.Index(b, []byte(`\u00`))
+		if n < 0 {
+			return false
+		}
+		u := unit(b[n:])
+		if u < 0 || u == ':' || 'a' <= u|' ' && u|' ' <= 'z' {
+			return true
+		}
+		b = b[n+len(`\u00`):]
+	}
+}
 
 // EditStrings is raw with the strings at a path replaced by what edit makes of them; raw itself where
 // nothing is. What is of another shape stays as it is; where a key stands twice, or in another case, each is edited.
