@@ -21,7 +21,7 @@ import (
 //	client  server
 //	legacy  legacy  Client.Back takes the question, as it is (interop: a lane)
 //	legacy  modern  Client.Back is asked for each part of an input_required (interop: rounds)
-//	modern  modern  input_required passes; its requestState is sealed: upstream, below
+//	modern  modern  input_required passes; its requestState is sealed: typed, below
 //	modern  legacy  the request is parked, and answered with an input_required: parked.go
 //
 // On a view of several servers each question names the server that asks.
@@ -122,7 +122,10 @@ func (g *Gateway) endpoints(others func(interop.Server) *interop.EndpointOptions
 				e = *o
 			}
 		}
-		e.Around = append(slices.Clip(e.Around), g.upstream(s))
+		if s.ID != g.opts.Transparent {
+			of := originOf(s)
+			e.Around, e.Typed = append(slices.Clip(e.Around), g.upstream(of)), g.typed(of)
+		}
 		if g.opts.Tap != nil {
 			e.Tap = g.tapServer(s.ID)
 		}
@@ -150,12 +153,11 @@ func openOrigin(data []byte) (of origin, own string) {
 
 // upstream wraps what goes to a server for a client, whatever way the server was found: the state of a
 // request and the ids of tasks reach the client sealed, for it alone, and come back as they were.
-func (g *Gateway) upstream(s interop.Server) func(next interop.Peer) interop.Peer {
-	of := originOf(s)
+func (g *Gateway) upstream(of origin) func(next interop.Peer) interop.Peer {
 	return func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 			c := interop.ClientOf(ctx)
-			if c == nil || of.server == g.opts.Transparent {
+			if c == nil {
 				return next(ctx, m)
 			}
 			result, err := g.passOn(ctx, c.Era, of, m, next)
@@ -172,7 +174,10 @@ func (g *Gateway) passOn(ctx context.Context, era interop.Era, of origin, m inte
 	case isTask(m.Method):
 		return g.upstreamTask(ctx, of, m, next)
 	case era == interop.Modern && protocol.MayRequireInput(m.Method):
-		return g.upstreamAsking(ctx, of, m, next)
+		var err error
+		if m.Params, err = g.openState(of, m); err != nil {
+			return nil, err
+		}
 	}
 	result, err := next(ctx, m)
 	if err != nil || era == interop.Modern || m.Method != protocol.MethodToolsCall || !bytes.Contains(m.Params, []byte(`"task"`)) {
@@ -186,33 +191,17 @@ func (g *Gateway) passOn(ctx context.Context, era interop.Era, of origin, m inte
 	return result, nil
 }
 
-// upstreamAsking passes on a modern client's request whose result may ask, or be a task.
-func (g *Gateway) upstreamAsking(ctx context.Context, of origin, m interop.Message, next interop.Peer) (json.RawMessage, error) {
-	var err error
-	if m.Params, err = g.openState(of, m); err != nil {
-		return nil, err
-	}
-	result, err := next(ctx, m)
-	if err != nil || !mayBeTyped(result) {
-		return result, err
-	}
-	switch kind, _ := protocol.LookupString(result, "resultType"); kind {
-	case "input_required":
-		return g.sealState(ctx, of, m, result)
-	case "task":
-		return g.sealCreated(of, m, result, "taskId")
-	}
-	return result, nil
-}
-
-// mayBeTyped is false for results that are neither questions nor tasks, at the cost of a look.
-func mayBeTyped(result json.RawMessage) bool {
-	for _, sign := range [...]string{"input_required", `"task"`, `\u`} {
-		if bytes.Contains(result, []byte(sign)) {
-			return true
+// typed seals what a modern client gets that asks, or is a task.
+func (g *Gateway) typed(of origin) func(context.Context, interop.Message, string, json.RawMessage) (json.RawMessage, error) {
+	return func(ctx context.Context, m interop.Message, kind string, result json.RawMessage) (json.RawMessage, error) {
+		switch kind {
+		case "input_required":
+			return g.sealState(ctx, of, m, result)
+		case "task":
+			return g.sealCreated(of, m, result, "taskId")
 		}
+		return result, nil
 	}
-	return false
 }
 
 // openState is the params of a request with the server's own state.

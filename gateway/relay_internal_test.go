@@ -40,7 +40,12 @@ func (s *seam) do(ctx context.Context, method, params string) (json.RawMessage, 
 		return json.RawMessage(s.result), s.err
 	}
 	ctx = interop.WithClient(ctx, &interop.Client{Era: s.era})
-	return s.g.upstream(interop.Server{ID: s.server, Transport: interop.HTTP{URL: s.url}})(next)(ctx, interop.Message{Method: method, Params: json.RawMessage(params), Caller: s.who})
+	of, m := originOf(interop.Server{ID: s.server, Transport: interop.HTTP{URL: s.url}}), interop.Message{Method: method, Params: json.RawMessage(params), Caller: s.who}
+	result, err := s.g.upstream(of)(next)(ctx, m)
+	if kind, ok := protocol.LookupString(result, "resultType"); ok { // as interop.EndpointOptions has it
+		return s.g.typed(of)(ctx, m, kind, result)
+	}
+	return result, err
 }
 
 // refused checks that a request was, before the server got it.

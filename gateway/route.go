@@ -98,7 +98,7 @@ func (v *view) askOwner(ctx context.Context, row *methodRow, of ownName, called 
 
 // fit gives the URIs of a server's result the form that they have in the view.
 func (v *view) fit(row *methodRow, of ownName, called string, who asker, raw json.RawMessage) json.RawMessage {
-	if v.scope.single() != "" || len(row.uris) == 0 || of.own == called && !v.mayLink(raw) {
+	if v.scope.single() != "" || len(row.uris) == 0 || of.own == called && !v.mayLink(row, raw) {
 		return raw
 	}
 	names := v.merged(context.Background(), v.gateway.table["resources/list"], who, false).names
@@ -116,10 +116,17 @@ func (v *view) fit(row *methodRow, of ownName, called string, who asker, raw jso
 	return raw
 }
 
-// mayLink reports whether a result may have URIs that are others in the view.
-func (v *view) mayLink(raw json.RawMessage) bool {
-	return v.collide.Load() || bytes.Contains(raw, []byte(`"ui:`)) || bytes.Contains(raw, []byte(`"skill:`)) || bytes.Contains(raw, []byte(`"indus:`)) ||
-		bytes.Contains(raw, []byte(`\u00`)) // of which any letter may be written so
+// mayLink reports whether a result may have URIs that are others in the view, at the cost of a look at most of them:
+// content that links says that it is a "resource" or a "resource_link".
+func (v *view) mayLink(row *methodRow, raw json.RawMessage) bool {
+	has := func(sign string) bool { return bytes.Contains(raw, []byte(sign)) }
+	switch {
+	case wire.Disguises(raw):
+		return true
+	case slices.Contains(row.uris[len(row.uris)-1], "resource") && !has(`"resource`):
+		return false
+	}
+	return v.collide.Load() || has(`"ui:`) || has(`"skill:`) || has(`"indus:`)
 }
 
 // readURI asks the owner of a URI.

@@ -158,10 +158,7 @@ func forModels(tool json.RawMessage) bool {
 func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	if t.all {
 		r, err := t.gateway.do(ctx, c)
-		if err != nil || r == nil || !t.mayLink(r.Wire().JSON) {
-			return r, err
-		}
-		return t.fitted(ctx, c, r), nil
+		return t.fitted(ctx, c, r), err
 	}
 	own := c
 	if d, ok := t.names(c.Caller).byName[c.Name]; ok {
@@ -173,10 +170,7 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	if unknown, is := errors.AsType[*toolbox.UnknownTool](err); is && unknown.Name == own.Name {
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
-	if err != nil || r == nil || t.scope.single() != "" || !t.mayLink(r.Wire().JSON) {
-		return r, err
-	}
-	return t.fitted(ctx, c, r), nil
+	return t.fitted(ctx, c, r), err
 }
 
 // mayHave reports whether a name that is not listed may be a tool of the view's servers, and of no other: they
@@ -198,14 +192,18 @@ func (t *shownTools) mayHave(mounted string) bool {
 	return mine
 }
 
-// fitted is a call's result with the form that its links have in the view.
+// fitted is a call's result, where there is one, with the form that its links have in the view.
 func (t *shownTools) fitted(ctx context.Context, c toolbox.Call, r *toolbox.Result) *toolbox.Result {
+	row := t.gateway.table[protocol.MethodToolsCall]
+	if r == nil || t.scope.single() != "" || !t.mayLink(row, r.Wire().JSON) {
+		return r
+	}
 	d, ok := t.names(c.Caller).byName[c.Name]
 	if !ok {
 		return r
 	}
 	w := r.Wire()
-	raw := t.fit(t.gateway.table[protocol.MethodToolsCall], ownName{server: d.Server}, "", t.askerOf(c.Caller, interop.ClientOf(ctx)), w.JSON)
+	raw := t.fit(row, ownName{server: d.Server}, "", t.askerOf(c.Caller, interop.ClientOf(ctx)), w.JSON)
 	if len(raw) == 0 || &raw[0] == &w.JSON[0] {
 		return r
 	}

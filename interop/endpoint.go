@@ -33,6 +33,9 @@ type EndpointOptions struct {
 	Capabilities json.RawMessage
 	// Around wraps everything that is sent, tools and all else; the first is outermost.
 	Around []func(next Peer) Peer
+	// Typed takes a result for a modern client that is of another type than "complete", such as what its server asks
+	// for, or a task, and returns what that client gets in its place. nil: it stays.
+	Typed func(ctx context.Context, m Message, kind string, result json.RawMessage) (json.RawMessage, error)
 	// Transport replaces the server's configured transport, which is then never
 	// used (tests, in-process servers). For HTTP, inject HTTPClient. nil: none.
 	Transport mcp.Transport

@@ -34,24 +34,38 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 		return result, "", err
 	}
 	client, capabilities, ask := ClientOf(ctx), e.opts.Capabilities, e.opts.Receive
-	if kind = resultType(result); kind != inputRequired || e.Era() != Modern && (client == nil || client.Era != Modern) {
+	kind = resultType(result)
+	switch {
+	case kind == "" || kind == "complete":
 		return result, kind, nil
-	}
-	if client != nil {
+	case client != nil && client.Era == Modern:
+		result, err = e.typed(ctx, m, kind, result, client)
+		return result, kind, err
+	case kind != inputRequired || e.Era() != Modern:
+		return result, kind, nil
+	case client != nil:
 		capabilities, ask = client.declaredTo(Modern), client.Back
 	}
 	switch {
-	case client != nil && client.Era == Modern:
-		if _, _, err := readQuestions(result, capabilities); err != nil {
-			return nil, "", e.resultFault(m, err)
-		}
-		return result, kind, nil
 	case ask != nil && protocol.CanBeAsked(capabilities):
 		return e.rounds(ctx, m, result, capabilities, ask)
 	case client != nil:
 		return nil, "", e.resultFault(m, errInputRequired)
 	}
 	return result, kind, nil
+}
+
+// typed is a result for a modern client that is of another type than "complete".
+func (e *Endpoint) typed(ctx context.Context, m Message, kind string, result json.RawMessage, c *Client) (json.RawMessage, error) {
+	if kind == inputRequired {
+		if _, _, err := readQuestions(result, c.declaredTo(Modern)); err != nil {
+			return nil, e.resultFault(m, err)
+		}
+	}
+	if e.opts.Typed == nil {
+		return result, nil
+	}
+	return e.opts.Typed(ctx, m, kind, result)
 }
 
 // withAskingType gives a legacy server's result that asks for input the type which a modern client knows it by. go-sdk's servers ask
