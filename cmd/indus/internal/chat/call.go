@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	chars "github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
 )
 
 const (
@@ -61,32 +61,23 @@ func resultText(r *agent.Result) (lines []string) {
 	return lines
 }
 
-// argument is one of a call: a string, or JSON.
+// argument is one of a call. text is what a string says, or else JSON.
 type argument struct {
-	name  string
-	text  string
-	isRaw bool // text is JSON
+	name, text string
 }
 
 // argumentsOf are the arguments in their order, each as often as it is there. What is no object is one without a name.
 func argumentsOf(input json.RawMessage) (out []argument) {
-	d := json.NewDecoder(bytes.NewReader(input))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return []argument{{"", string(input), true}}
+	members, err := wire.Members(input)
+	if err != nil || !wire.Valid(input) {
+		return []argument{{"", string(input)}}
 	}
-	for d.More() {
-		name, err := d.Token()
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			return []argument{{"", string(input), true}}
+	for _, m := range members {
+		text, isText := wire.Unquote(m.Value)
+		if !isText {
+			text = string(m.Value)
 		}
-		a := argument{fmt.Sprint(name), string(value), true}
-		if json.Unmarshal(value, &a.text) == nil && value[0] == '"' {
-			a.isRaw = false
-		} else {
-			a.text = string(value)
-		}
-		out = append(out, a)
+		out = append(out, argument{m.Key, text})
 	}
 	return out
 }

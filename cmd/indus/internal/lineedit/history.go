@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/text"
 )
@@ -82,17 +83,5 @@ func (h *History) rewrite() error {
 	for _, s := range h.all {
 		out.Write(append(text.Quote(s), '\n'))
 	}
-	file, err := os.CreateTemp(filepath.Dir(h.path), "history") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(out.Bytes())
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), h.path)
+	return atomicfile.Replace(h.path, out.Bytes(), nil)
 }
