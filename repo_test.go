@@ -43,7 +43,7 @@ var layers = []layer{
 	{"internal/llm", []string{"agent", "toolbox", "internal/secret", "internal/text", "internal/wire"}, "what the providers share: none of them, and no MCP"},
 	{"internal/llm/anthropic", []string{"agent", "schema", "internal/llm"}, "one provider: no idea of another, nor of who chooses it"},
 	{"internal/llm/openai", []string{"agent", "schema", "toolbox", "internal/llm", "internal/wire"}, "one provider: no idea of another, nor of who chooses it"},
-	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/failure", "internal/secret", "internal/text", "internal/watch"}, "operations know nothing of MCP, nor of tools"},
+	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/failure", "internal/secret", "internal/text"}, "operations know nothing of MCP, nor of tools"},
 	{"operation/bridge", []string{"operation", "interop", "toolbox", "toolbox/catalog", "internal/secret", "internal/text", "internal/wire"}, "operations meet MCP here and nowhere else; what a client is belongs to the host"},
 	{"interop/internal/conn", []string{"internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire", "internal/secret"}, "one connection: no idea of tools, nor of the servers beside it"},
 	{"interop", []string{"schema", "toolbox", "toolbox/catalog", "interop/internal/conn", "internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/secret"}, "the bridge to servers knows no configuration, no client and no command"},

@@ -83,14 +83,14 @@
 // [Registry.Replace] makes the operations of an owner exactly those that are given, as one
 // change: an [Adapter] can be asked again whenever what it stands for has changed.
 // [Registry.Import] does both. A [Snapshot] never changes and is the same pointer until there is a new
-// one; Watch reports that. What an operation holds is released after its last call.
+// one. What an operation holds is released after its last call.
 //
 // # Concurrency
 //
 // All methods are safe for concurrent use. Snapshots, entries, inputs and values are shared
 // and read-only, down to their bytes. A handler runs in the goroutine of its caller, many
 // at once, and has to end soon after its context does: a call returns when its handler does.
-// Only [Registry.Batch] starts goroutines, and waits for them.
+// Nothing here starts one.
 //
 // # Errors
 //

@@ -123,30 +123,6 @@ func ExampleRegistry_Subscribe() {
 	// 1
 }
 
-func ExampleRegistry_Batch() {
-	registry := operation.NewRegistry(nil)
-	defer registry.Close()
-	err := registry.Add(operation.New(operation.Spec{Name: "half", Visibility: operation.External, Errors: []operation.ErrorDefinition{{Code: "ODD"}}},
-		func(_ context.Context, _ *operation.Context, n int) (int, error) {
-			if n%2 == 1 {
-				return 0, &operation.Error{Code: "ODD"}
-			}
-			return n / 2, nil
-		}))
-	if err != nil {
-		fmt.Println(err)
-	}
-	answers := registry.Batch(context.Background(), []operation.Call{
-		{ID: "1", Operation: "half", Input: json.RawMessage("8")},
-		{ID: "2", Operation: "half", Input: json.RawMessage("7")},
-		{ID: "3", Operation: "half", Input: json.RawMessage("6")},
-	}, 2)
-	all, err := json.Marshal(answers)
-	fmt.Println(string(all), err)
-	// Output:
-	// [{"id":"1","value":4},{"id":"2","error":{"code":"ODD","message":"","retryable":false}},{"id":"3","value":3}] <nil>
-}
-
 // empty is an Adapter whose server is not there.
 type empty struct{}
 

@@ -71,7 +71,8 @@ func FuzzCall(f *testing.F) {
 		codes := []operation.Code{
 			operation.NotFound, operation.Forbidden, operation.InvalidInput, operation.InternalError, operation.Timeout, operation.Canceled, operation.InvalidKind, "DECLARED",
 		}
-		for i, answer := range r.Batch(context.Background(), calls, int(how%3)) {
+		for i, c := range calls {
+			answer := r.Call(context.Background(), c)
 			if (answer.Value == nil) == (answer.Err == nil) {
 				t.Fatalf("%d: %+v", i, answer)
 			}

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/indusagi/indus/internal/watch"
 )
 
 const defaultTimeout = 10 * time.Minute
@@ -27,11 +25,10 @@ type Options struct {
 // Registry holds operations and runs them. Operations are in the order in which
 // their names were first added. All methods are safe for concurrent use.
 type Registry struct {
-	timeout  time.Duration
-	log      *slog.Logger
-	calls    atomic.Uint64 // for the ids of calls that have none
-	watchers watch.List
-	now      atomic.Pointer[content]
+	timeout time.Duration
+	log     *slog.Logger
+	calls   atomic.Uint64 // for the ids of calls that have none
+	now     atomic.Pointer[content]
 
 	mu sync.Mutex // one change at a time
 }
@@ -171,38 +168,33 @@ func (r *Registry) Close() {
 	_ = r.change(func([]*operation) []*operation { return nil })
 }
 
-// change puts in place what edit makes of a copy of the operations, and notifies the
-// watchers if that is something new.
+// change puts in place what edit makes of a copy of the operations, and retires those that are not there any more.
 func (r *Registry) change(edit func([]*operation) []*operation) error {
-	gone, changed, err := r.swap(edit)
-	if !changed {
-		return err
-	}
-	r.watchers.Notify()
+	gone, err := r.swap(edit)
 	for _, o := range gone {
 		o.retire()
 	}
-	return nil
+	return err
 }
 
-func (r *Registry) swap(edit func([]*operation) []*operation) (gone []*operation, changed bool, err error) {
+func (r *Registry) swap(edit func([]*operation) []*operation) (gone []*operation, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.now.Load()
 	list := edit(slices.Clone(old.order))
 	if slices.Equal(list, old.order) {
-		return nil, false, nil
+		return nil, nil
 	}
 	by := make(map[string]*operation, len(list))
 	for _, o := range list {
 		if has := by[o.Spec.Name]; has != nil {
-			return nil, false, &Collision{Name: o.Spec.Name, Has: has.entry(), Wants: o.entry()}
+			return nil, &Collision{Name: o.Spec.Name, Has: has.entry(), Wants: o.entry()}
 		}
 		by[o.Spec.Name] = o
 	}
 	r.now.Store(&content{version: old.version + 1, by: by, order: list})
 	gone = slices.DeleteFunc(slices.Clone(old.order), func(o *operation) bool { return by[o.Spec.Name] == o })
-	return gone, true, nil
+	return gone, nil
 }
 
 // Snapshot is what is registered now: the same pointer until that changes.
@@ -226,8 +218,3 @@ func (r *Registry) Find(name string, who Identity) (Entry, bool) {
 	}
 	return o.entry(), true
 }
-
-// Watch calls changed after each new snapshot, with no lock held; changed must not
-// block, must not call stop, and may run in several goroutines at once. After stop has
-// returned, changed is not called again; stop may be called twice.
-func (r *Registry) Watch(changed func()) (stop func()) { return r.watchers.Watch(changed) }

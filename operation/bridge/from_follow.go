@@ -38,7 +38,7 @@ func (f *FromMCP) Follow(ctx context.Context, r *operation.Registry, owner strin
 		tools, err := l.listed()
 		if first || err != nil || !slices.EqualFunc(last, tools, sameRow) {
 			if err == nil {
-				err = f.replace(r, owner, l, tools)
+				err = r.Import(ctx, owner, given(f.registrations(l, tools)))
 			}
 			if err == nil {
 				last = tools
@@ -56,16 +56,11 @@ func (f *FromMCP) Follow(ctx context.Context, r *operation.Registry, owner strin
 	}
 }
 
-func (f *FromMCP) replace(r *operation.Registry, owner string, l *link, tools []toolbox.Descriptor) error {
-	all := f.registrations(l, tools)
-	err := r.Replace(owner, all...)
-	if err != nil {
-		for _, one := range all {
-			one.Release()
-		}
-	}
-	return err
-}
+// given is an adapter of what is there already.
+type given []operation.Registration
+
+// Import implements [operation.Adapter].
+func (g given) Import(context.Context) ([]operation.Registration, error) { return g, nil }
 
 func (f *FromMCP) report(report func(error), err error) {
 	if err != nil {
