@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"flag"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"os/exec"
 	"strconv"
-	"sync"
 	"sync/atomic"
 )
 
@@ -47,49 +42,18 @@ func serveAnchor(kind string, args []string) {
 
 // rawStdio forwards requests to one child over its pipes, and keeps its first list.
 type rawStdio struct {
-	next    atomic.Int64
-	writing sync.Mutex
-	w       io.Writer
-	pending sync.Map               // int64 -> chan []byte
-	begun   atomic.Pointer[[]byte] // the answer to initialize, which every client gets
-	listed  atomic.Pointer[[]byte]
+	*child
+	next   atomic.Int64
+	begun  atomic.Pointer[[]byte] // the answer to initialize, which every client gets
+	listed atomic.Pointer[[]byte]
 }
 
 func newRawStdio(argv []string) *rawStdio {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	p, err := startChild(argv)
 	if err != nil {
 		log.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		log.Fatal(err)
-	}
-	p := &rawStdio{w: in}
-	go readLines(out, func(line []byte) {
-		from, to := idOf(line)
-		id, _ := strconv.ParseInt(string(line[from:to]), 10, 64)
-		if c, ok := p.pending.LoadAndDelete(id); ok {
-			c.(chan []byte) <- line
-		}
-	})
-	return p
-}
-
-// readLines calls take with each line, until the stream ends.
-func readLines(r io.Reader, take func([]byte)) {
-	b := bufio.NewReaderSize(r, 64<<10)
-	for {
-		line, err := b.ReadBytes('\n')
-		if err != nil {
-			return
-		}
-		take(line)
-	}
+	return &rawStdio{child: p}
 }
 
 // idOf is where the id of a message lies, near its beginning or else near its end; good
@@ -110,17 +74,9 @@ func idOf(b []byte) (from, to int) {
 // exchange sends a request under an id of its own.
 func (p *rawStdio) exchange(body []byte) ([]byte, error) {
 	from, to := idOf(body)
-	id, answer := p.next.Add(1), make(chan []byte, 1)
-	p.pending.Store(id, answer)
-	line := append(make([]byte, 0, len(body)+16), body[:from]...)
-	line = append(append(strconv.AppendInt(line, id, 10), body[to:]...), '\n')
-	p.writing.Lock()
-	_, err := p.w.Write(line)
-	p.writing.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	return <-answer, nil
+	message := append(make([]byte, 0, len(body)+16), body[:from]...)
+	message = strconv.AppendInt(message, p.next.Add(1), 10)
+	return p.send(append(message, body[to:]...))
 }
 
 func (p *rawStdio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +84,7 @@ func (p *rawStdio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	from, to := idOf(body)
 	if err != nil || from == 0 {
 		if bytes.Contains(body, []byte("notifications/initialized")) {
-			fmt.Fprintf(p.w, "%s\n", body)
+			_, _ = p.send(body)
 		}
 		w.WriteHeader(http.StatusAccepted)
 		return

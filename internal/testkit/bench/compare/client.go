@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -123,52 +125,88 @@ func transportFrom(ip string) *http.Transport {
 
 // dialStdio is a client of a child, which many goroutines may share.
 func dialStdio(argv []string, era string) (*client, error) {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	in, err := cmd.StdinPipe()
+	p, err := startChild(argv)
 	if err != nil {
 		return nil, err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	var pending sync.Map // string -> chan []byte
-	var writing sync.Mutex
-	dead := make(chan struct{})
-	go func() {
-		defer close(dead)
-		readLines(out, func(line []byte) {
-			from, to := idOf(line)
-			if answer, ok := pending.LoadAndDelete(string(line[from:to])); ok {
-				answer.(chan []byte) <- line
-			}
-		})
-	}()
-	c := &client{era: era}
-	c.send = func(_, _ string, message []byte) ([]byte, error) {
-		answer := make(chan []byte, 1)
-		from, to := idOf(message)
-		if from > 0 {
-			pending.Store(string(message[from:to]), answer)
-		}
-		writing.Lock()
-		_, err := in.Write(append(message, '\n'))
-		writing.Unlock()
-		if err != nil || from == 0 {
-			return nil, err
-		}
-		select {
-		case line := <-answer:
-			return line, nil
-		case <-dead:
-			return nil, errors.New("the server ended")
-		}
-	}
-	c.end = func() { _ = in.Close(); stop(cmd) }
+	c := &client{era: era, end: p.end, send: func(_, _ string, message []byte) ([]byte, error) { return p.send(message) }}
 	return c, c.greet()
+}
+
+// child is a process that is spoken to by its pipes, by many goroutines, each message with an id of its own.
+type child struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	writing sync.Mutex
+	pending sync.Map // id as it is written -> chan []byte
+	dead    chan struct{}
+}
+
+func startChild(argv []string) (*child, error) {
+	p := &child{cmd: exec.Command(argv[0], argv[1:]...), dead: make(chan struct{})}
+	p.cmd.Stderr = stderr()
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go p.read(out)
+	return p, nil
+}
+
+// read gives each line to who waits for it.
+func (p *child) read(out io.Reader) {
+	defer close(p.dead)
+	for b := bufio.NewReaderSize(out, 64<<10); ; {
+		line, err := b.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		from, to := idOf(line)
+		if answer, ok := p.pending.LoadAndDelete(string(line[from:to])); ok {
+			answer.(chan []byte) <- line
+		}
+	}
+}
+
+// send sends a message without its line end, and gives the answer; nil for a notification.
+func (p *child) send(message []byte) ([]byte, error) {
+	answer := make(chan []byte, 1)
+	from, to := idOf(message)
+	if from > 0 {
+		p.pending.Store(string(message[from:to]), answer)
+	}
+	p.writing.Lock()
+	_, err := p.in.Write(append(message, '\n'))
+	p.writing.Unlock()
+	if err != nil || from == 0 {
+		return nil, err
+	}
+	select {
+	case line := <-answer:
+		return line, nil
+	case <-p.dead:
+		return nil, errors.New("the server ended")
+	}
+}
+
+func (p *child) end() {
+	_ = p.in.Close()
+	stop(p.cmd)
+}
+
+// stderr is where children write to.
+func stderr() io.Writer {
+	if os.Getenv("COMPARE_STDERR") != "" {
+		return os.Stderr
+	}
+	return nil
 }
 
 // stop waits for a process whose stdin is closed or that has SIGTERM, and then kills it.

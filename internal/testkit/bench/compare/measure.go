@@ -77,9 +77,7 @@ func (r *run) launch(argv ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "HOME="+r.dir, "XDG_STATE_HOME="+filepath.Join(r.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(r.dir, "config"), "XDG_CACHE_HOME="+filepath.Join(r.dir, "cache"))
 	cmd.Dir = r.dir
-	if os.Getenv("COMPARE_STDERR") != "" {
-		cmd.Stderr = os.Stderr
-	}
+	cmd.Stderr = stderr()
 	return cmd, cmd.Start()
 }
 
