@@ -165,7 +165,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	if m.Of != 0 || client != nil && client.Back != nil {
 		x.Of = e.talks.join(&talk{inner, client, m.Caller, m.Of, d})
-		defer e.talks.leave(x.Of)
+		defer func() { e.talks.leave(x.Of, err == nil || isAnswer(err)) }()
 	}
 	x.Receive = e.receiver(m, client, token, heard)
 	if e.forwards != nil && client != nil {

@@ -37,7 +37,8 @@ const (
 // That is said once, in initialize: the fleet's own connection, which all share, declares nothing.
 //
 // Of these a lane of a legacy session serves all its requests. Any other serves one request at a
-// time: over stdio nothing else says which one a question belongs to.
+// time: over stdio nothing else says which one a question belongs to. So one that has left a request without an answer
+// serves no other: what its server asks late would be taken for a question of the next.
 type lane struct {
 	key   laneKey
 	start sync.Once
@@ -337,7 +338,7 @@ func (l *lanes) leave(o *lane) {
 	switch {
 	case o.users > 0 || l.closed || o == &l.base:
 		return
-	case o.gone, o.endpoint == nil, o.isOver():
+	case o.gone, o.endpoint == nil, o.isOver(), !o.key.isShared() && o.endpoint.talks.wereCut():
 		l.drop(o)
 		return
 	}

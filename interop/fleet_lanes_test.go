@@ -29,13 +29,14 @@ type asker struct {
 	started chan struct{} // gets a value when the tool "wait" begins
 	release chan struct{} // lets it end
 	roots   chan struct{} // gets a value for each roots/list_changed
+	late    chan error    // gets what becomes of the question of the tool "late", which ends before it asks
 
 	numbers sync.Map // of the sessions
 	met     atomic.Int64
 }
 
 func newAsker(t *testing.T) *asker {
-	a := &asker{t: t, started: make(chan struct{}, 100), release: make(chan struct{}), roots: make(chan struct{}, 10)}
+	a := &asker{t: t, started: make(chan struct{}, 100), release: make(chan struct{}), roots: make(chan struct{}, 10), late: make(chan error, 1)}
 	a.Server = mcp.NewServer(&mcp.Implementation{Name: "asker"}, &mcp.ServerOptions{
 		Capabilities:            &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}},
 		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { a.roots <- struct{}{} },
@@ -63,6 +64,14 @@ func newAsker(t *testing.T) *asker {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
+	})
+	tool("late", func(_ context.Context, s *mcp.ServerSession) (string, error) {
+		go func() {
+			<-a.release
+			_, err := name(a.t.Context(), s)
+			a.late <- err
+		}()
+		return "", nil
 	})
 	tool("session", func(_ context.Context, s *mcp.ServerSession) (string, error) { return a.number(s), nil })
 	return a
@@ -254,6 +263,41 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 		t.Error(e.err)
 	}
 	a.sessions(1)
+}
+
+// What a server asks after its call is not taken for a question of the next one: it is refused, and says why; where the call was
+// left without an answer, no other call goes over its connection.
+func TestALateQuestionIsNobodys(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+	c := newAsked(interop.Modern, "Ada", everyCapability)
+	c.Always = nil // as the host has it for clients without a session
+	call := func(ctx context.Context, tool string) string {
+		text, err := callAs(ctx, fleet, &c.Client, "", tool, "")
+		if err != nil {
+			text = err.Error()
+		}
+		return text
+	}
+	call(t.Context(), "late")
+	close(a.release)
+	if err := soon(t, a.late, "the end of the question"); err == nil || !strings.Contains(err.Error(), "no request under way") {
+		t.Error(err)
+	}
+	first := call(t.Context(), "session")
+	if again := call(t.Context(), "session"); again != first {
+		t.Error("a connection for each call")
+	}
+	a.release = make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-a.started; cancel() }()
+	if got := call(ctx, "wait"); got != context.Canceled.Error() {
+		t.Error(got)
+	}
+	if again := call(t.Context(), "session"); again == first {
+		t.Error("the connection of the call that was cancelled serves another")
+	}
 }
 
 // A call whose client is asked, and may never answer, keeps no other call waiting: one that waited already neither.

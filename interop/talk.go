@@ -45,6 +45,7 @@ type talks struct {
 	first   toolbox.Principal
 	several bool          // there were callers beside first
 	asking  int           // questions that wait for an answer
+	cut     bool          // a request of a client's was left without an answer: the server may still be at it, and ask
 	sole    *Client       // who alone has used the connection, as of its last request; nil: nobody, or many
 	begun   chan struct{} // closed by the first join; nil: nobody waits for it
 }
@@ -142,10 +143,18 @@ func (l *talks) use(caller toolbox.Principal, c *Client) {
 	}
 }
 
-func (l *talks) leave(of uint64) {
+func (l *talks) leave(of uint64, answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, of)
+	l.cut = l.cut || !answered
+}
+
+// wereCut reports whether a question may come for a request that is over.
+func (l *talks) wereCut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut
 }
 
 // number is the request under way that has a number; nil: none.
@@ -324,7 +333,6 @@ func (e *Endpoint) untilRetired(ctx context.Context) (until context.Context, sto
 // question asks the client of a lane what its server asks. A client is never asked what it
 // has not declared.
 func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMessage, error) {
-	refusal := &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
 	if err := protocol.MayAsk(e.opts.Capabilities, m.Method, m.Params); err != nil {
 		return nil, err
 	}
@@ -340,7 +348,7 @@ func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMe
 	defer retired()
 	if t != nil && t.client != nil {
 		if e.opts.private && protocol.MayAsk(t.client.declaredTo(Legacy), m.Method, m.Params) != nil { // another client of the principal's opened it
-			return nil, refusal
+			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
 		}
 		m.Of, m.Caller, ask = t.of, t.caller, t.client.Back
 		var cancel context.CancelFunc
@@ -349,7 +357,7 @@ func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMe
 		defer context.AfterFunc(t.ctx, cancel)()
 	}
 	if ask == nil {
-		return nil, refusal
+		return nil, &RPCError{Code: CodeInternal, Message: m.Method + ": there is no request under way that this could belong to"}
 	}
 	defer e.talks.hold()()
 	e.opts.lane()
