@@ -28,7 +28,8 @@
 // the same way, and what a client asks for is changed back.
 //
 // A URI that nobody lists is the first server's whose template it fits, in the order of the
-// configuration; else those with resources are asked, in that order, until one knows it. A
+// configuration; else those with resources are asked, up to 64, eight at a time and half a minute in all, and the first in that
+// order counts that knows it. Idle servers are not started for that. A
 // server that is down keeps its URIs: nobody else answers for it.
 //
 // # Lists

@@ -196,6 +196,9 @@ func TestWhatIdleServersHaveIsInTheLedger(t *testing.T) {
 			}
 		})
 	}
+	if _, err := piped.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "x:nobody"}); err == nil || !strings.Contains(err.Error(), "indus://SERVER/URI") {
+		t.Error(err)
+	}
 	for _, id := range []string{"a", "b"} {
 		if n, _ := seen.times(id + ": connecting"); n != 0 {
 			t.Error(id, "was started")

@@ -51,10 +51,11 @@ type handling func(ctx context.Context, m interop.Message, back interop.Peer) (j
 // exchanges are the requests of modern clients that legacy servers handle: what such a server
 // asks meanwhile is answered by another request of the client's (SEP-2322).
 type exchanges struct {
-	keys   *sealed.Keys
-	most   int           // that are parked
-	each   int           // of one principal
-	expiry time.Duration // of a parked one
+	keys    *sealed.Keys
+	replica string        // that it is
+	most    int           // that are parked
+	each    int           // of one principal
+	expiry  time.Duration // of a parked one
 
 	ctx     context.Context // ends with close
 	cancel  context.CancelCauseFunc
@@ -71,7 +72,7 @@ type exchanges struct {
 }
 
 func newExchanges(keys *sealed.Keys, o *Options) *exchanges {
-	all := &exchanges{keys: keys, most: o.MaxParked, each: o.MaxClientParked, expiry: o.ParkedWait, ending: make(chan struct{}),
+	all := &exchanges{keys: keys, replica: o.Host.Replica, most: o.MaxParked, each: o.MaxClientParked, expiry: o.ParkedWait, ending: make(chan struct{}),
 		parked: map[uint64]*exchange{}, of: map[toolbox.Principal]int{}}
 	var first [8]byte // states outlive a gateway whose keys are kept, and name none of another's calls
 	_, _ = rand.Read(first[:])

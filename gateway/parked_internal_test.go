@@ -229,6 +229,10 @@ func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
 		r.refused(err, "somebody else")
 		_, err = r.send(t.Context(), `,"extra":1`+more)
 		r.refused(err, "another request")
+		r.all.replica = "b"
+		_, err = r.send(t.Context(), more)
+		r.refused(err, "another replica")
+		r.all.replica = ""
 		_, err = r.send(context.WithValue(t.Context(), viewKey{}, &view{}), more)
 		r.refused(err, errNotParked.Message)
 		for i := len(parkedPrefix); i < len(first.RequestState); i++ {

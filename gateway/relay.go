@@ -93,6 +93,9 @@ func (all *exchanges) handle(ctx context.Context, m interop.Message, back intero
 		return nil, badState(err)
 	}
 	if !bytes.Equal(t.Data, urlState) {
+		if t.Replica != all.replica {
+			return nil, badState(errReplica)
+		}
 		return all.resume(ctx, m, t, back)
 	}
 	if m.Params, err = urlsOpened(m.Params); err != nil {
@@ -101,10 +104,13 @@ func (all *exchanges) handle(ctx context.Context, m interop.Message, back intero
 	return all.begin(context.WithValue(ctx, openedKey{}, true), m, back, next)
 }
 
+// errReplica is why a call is not gone on with that waits elsewhere.
+var errReplica = errors.New("the call waits at another replica, and no request is forwarded: send this there, or the request again without inputResponses and requestState")
+
 // sealParked is the state of an input_required of our own.
 func (all *exchanges) sealParked(m interop.Message, digest [32]byte, good time.Duration, data []byte) string {
 	return parkedPrefix + all.keys.Seal(sealed.Token{
-		Kind: sealed.Parked, Principal: string(m.Caller), Digest: digest, Expires: time.Now().Add(good), Data: data,
+		Kind: sealed.Parked, Replica: all.replica, Principal: string(m.Caller), Digest: digest, Expires: time.Now().Add(good), Data: data,
 	})
 }
 

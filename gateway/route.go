@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -19,8 +20,9 @@ const (
 	maxTemplate  = 1 << 10 // of one that is matched, in bytes
 	maxTemplates = 1000    // that are matched
 	maxAsked     = 64      // servers that are asked for a URI that nobody lists
-	// askWait bounds that in all.
-	askWait = 30 * time.Second
+	// askWait bounds that in all, and askedAtOnce how many are asked at a time.
+	askWait     = 30 * time.Second
+	askedAtOnce = 8
 )
 
 // ask sends a request to one server, for the client in ctx.
@@ -136,23 +138,66 @@ func (v *view) readURI(ctx context.Context, row *methodRow, m interop.Message) (
 		return nil, err
 	}
 	candidates := v.ownersOf(ctx, row.needs, v.askerOf(m.Caller, m.Client), uri)
-	if len(candidates) > 1 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, askWait)
-		defer cancel()
+	ask := func(ctx context.Context, of ownName) (json.RawMessage, error) {
+		return v.askOwner(ctx, row, of, uri, m, wire.Edit{Key: "uri", Value: wire.Quote(of.own)})
 	}
-	for _, of := range candidates {
-		var raw json.RawMessage
-		raw, err = v.askOwner(ctx, row, of, uri, m, wire.Edit{Key: "uri", Value: wire.Quote(of.own)})
-		if err == nil || len(candidates) == 1 || !unknownThere(err) {
-			return raw, err
-		}
+	switch len(candidates) {
+	case 0:
+		return nil, v.unknownURI(m, uri)
+	case 1:
+		return ask(ctx, candidates[0])
 	}
-	return nil, unknownURI(m, uri)
+	raw, err, known := firstKnown(ctx, candidates, ask)
+	if !known {
+		return nil, v.unknownURI(m, uri)
+	}
+	return raw, err
 }
 
-func unknownURI(m interop.Message, uri string) error {
-	return &interop.RPCError{Code: protocol.CodeLegacyNotFound, Message: m.Method + ": no resource " + protocol.Printable(uri, 200) + " is available"}
+// firstKnown asks several servers side by side, and is the answer of the first, in their order, that knows what it is asked for:
+// who answers sooner does not matter. What the others are still asked is cancelled. known: there is one.
+func firstKnown(ctx context.Context, of []ownName, ask func(context.Context, ownName) (json.RawMessage, error)) (raw json.RawMessage, err error, known bool) {
+	type answer struct {
+		raw json.RawMessage
+		err error
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	answers, turns := make([]chan answer, len(of)), make(chan struct{}, askedAtOnce)
+	for i := range of {
+		answers[i] = make(chan answer, 1)
+	}
+	asking.Go(func() {
+		for i := range of {
+			select {
+			case turns <- struct{}{}:
+			case <-ctx.Done():
+				answers[i] <- answer{err: ctx.Err()}
+				continue
+			}
+			asking.Go(func() {
+				raw, err := ask(ctx, of[i])
+				answers[i] <- answer{raw, err}
+				<-turns
+			})
+		}
+	})
+	for _, answered := range answers {
+		if a := <-answered; a.err == nil || !unknownThere(a.err) {
+			return a.raw, a.err, true
+		}
+	}
+	return nil, nil, false
+}
+
+func (v *view) unknownURI(m interop.Message, uri string) error {
+	text := m.Method + ": no resource " + protocol.Printable(uri, 200) + " is available"
+	if slices.ContainsFunc(v.servers(), v.gateway.attached.Fleet.Idle) {
+		text += "; an idle server is asked for what it lists or has a template for, or by indus://SERVER/URI"
+	}
+	return &interop.RPCError{Code: protocol.CodeLegacyNotFound, Message: text}
 }
 
 // unknownThere reports whether a server's error may mean that it does not know what it was asked for, or
@@ -167,7 +212,7 @@ func unknownThere(err error) bool {
 }
 
 // ownersOf is whose a URI is: who is named in it, or lists it; else the first of whose templates it is; else
-// the servers that have resources, one of which may know it.
+// the servers that have resources, one of which may know it: those that are idle are not started for that.
 func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri string) []ownName {
 	known := func(list string, wait bool) (ownName, bool) {
 		of, ok := v.merged(ctx, v.gateway.table[list], who, wait).byName[uri]
@@ -194,7 +239,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri stri
 	}
 	var all []ownName
 	for _, server := range v.servers() {
-		if len(all) < maxAsked && v.gateway.declares(server, needs) {
+		if len(all) < maxAsked && v.gateway.declares(server, needs) && !v.gateway.attached.Fleet.Idle(server) {
 			all = append(all, ownName{server, uri})
 		}
 	}

@@ -61,15 +61,21 @@ func TestAmbiguousParamsAreRefused(t *testing.T) {
 	}
 }
 
-// Of a URI that no list has, the first server is asked whose template it fits; else those with resources, in
-// order, until one knows it.
+// Of a URI that no list has, the first server is asked whose template it fits; else those with resources, and the
+// first of them that knows it has answered, however late.
 func TestURIsThatNobodyLists(t *testing.T) {
 	t.Parallel()
+	sooner := make(chan struct{})
 	knows := func(id, uri, templates string) *script {
 		s := resources(says(`{"resources":[]}`))
 		s.answers["resources/templates/list"] = says(`{"resourceTemplates":[` + templates + `]}`)
 		s.answers["resources/read"] = func(m interop.Message) (string, error) {
-			if !strings.Contains(string(m.Params), uri) {
+			if strings.Contains(string(m.Params), "everywhere") {
+				if id == "c" {
+					close(sooner)
+				}
+				<-sooner
+			} else if !strings.Contains(string(m.Params), uri) {
 				return "", &interop.RPCError{Code: -32002, Message: id + " has it not"}
 			}
 			return `{"contents":[{"uri":"x","text":"` + id + `"}]}`, nil
@@ -83,7 +89,7 @@ func TestURIsThatNobodyLists(t *testing.T) {
 	}
 	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"}).Handler()
 	for uri, want := range map[string]string{
-		"x:hidden": "a", "x:secret": "c", "t:1": "t: a has it not", "c://h/secret/p?q=1": "c", "indus://b/t:{id}": "b", "x:nobody": "no resource x:nobody",
+		"x:hidden": "a", "x:secret": "c", "x:everywhere": "a", "t:1": "t: a has it not", "c://h/secret/p?q=1": "c", "indus://b/t:{id}": "b", "x:nobody": "no resource x:nobody",
 	} {
 		a := ask(t, g, "/mcp", "resources/read", `{"uri":"`+uri+`"}`)
 		switch {

@@ -24,7 +24,7 @@ func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, upd
 		ctx, cancel = context.WithTimeout(ctx, askWait)
 		defer cancel()
 	}
-	stops, failed := make([]func(), len(owners)), unknownURI(m, uri)
+	stops, failed := make([]func(), len(owners)), v.unknownURI(m, uri)
 	var asking sync.WaitGroup
 	for i, of := range owners {
 		asking.Go(func() {

@@ -131,8 +131,12 @@ func (h *Host) session(w http.ResponseWriter, r *http.Request, caller toolbox.Pr
 }
 
 func (h *Host) refuseSession(w http.ResponseWriter, id string, caller toolbox.Principal) {
-	h.opts.Logger.Debug("a session is not here", "caller", caller, "reason", foreignSession(&h.opts, id, caller))
-	refuse(w, http.StatusNotFound, interop.CodeInvalidRequest, "session not found")
+	why, text := foreignSession(&h.opts, id, caller), "session not found"
+	h.opts.Logger.Debug("a session is not here", "caller", caller, "reason", why)
+	if why == errSessionForeign {
+		text += ": " + why.Error()
+	}
+	refuse(w, http.StatusNotFound, interop.CodeInvalidRequest, text)
 }
 
 // get streams a session's news, or goes on with a stream that its client has lost.

@@ -70,7 +70,7 @@ func TestPostAnswersToTheByte(t *testing.T) {
 			`{"jsonrpc":"2.0","id":7,"error":{"code":-32020,"message":"header mismatch: the Mcp-Name header has an invalid value"}}`},
 		{"modern notification", request{body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, header: map[string]string{"Mcp-Protocol-Version": "2026-07-28"}}, 202, ""},
 		{"cursor", modern("tools/list", "", `"cursor":"x"`), 200,
-			`{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"tools/list: unknown cursor; begin with the first page"}}`},
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"tools/list: unknown cursor: the list has one page; begin with the first page"}}`},
 		{"no name", call.with("Mcp-Name", "t"), 200, ""},
 
 		{"legacy list", in(`{"jsonrpc":"2.0","id":"a\u0062","method":"tools/list"}`), 200,

@@ -17,12 +17,19 @@ func newSessionID(o *Options) func(toolbox.Principal) string {
 	}
 }
 
-var errSessionGone = errors.New("it has ended, or belongs to another replica or path")
+var (
+	errSessionGone    = errors.New("it has ended, or belongs to another path")
+	errSessionForeign = errors.New("it belongs to another replica, and no request is forwarded")
+)
 
 // foreignSession is why an id is no session of a caller's here.
 func foreignSession(o *Options, id string, caller toolbox.Principal) error {
-	if _, err := o.Keys.Open(id, sealed.Want{Kind: sealed.Session, Principal: string(caller)}); err != nil {
+	t, err := o.Keys.Open(id, sealed.Want{Kind: sealed.Session, Principal: string(caller)})
+	switch {
+	case err != nil:
 		return err
+	case t.Replica != o.Replica:
+		return errSessionForeign
 	}
 	return errSessionGone
 }

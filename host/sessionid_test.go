@@ -42,18 +42,22 @@ func TestAnotherSessionIsNotFound(t *testing.T) {
 	site := newSite(t, echoTool(), &host.Options{Keys: keys, Authenticate: byHeader,
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	id := sessionOf(t, site, "alice")
-	for _, test := range []struct{ name, id, caller, why string }{
-		{"another principal's", id, "bob", sealed.ErrPrincipal.Error()},
-		{"altered", id[:20] + "x" + id[21:], "alice", sealed.ErrAltered.Error()},
-		{"cut", id[:len(id)-1], "alice", sealed.ErrAltered.Error()},
-		{"made up", "nope", "alice", sealed.ErrAltered.Error()},
-		{"of another use", keys.Seal(sealed.Token{Kind: sealed.Task, Principal: "alice"}), "alice", sealed.ErrKind.Error()},
-		{"a peer's", keys.Seal(sealed.Token{Kind: sealed.Session, Principal: "alice"}), "alice", "another replica"},
+	const notFound = "session not found"
+	foreign := notFound + ": it belongs to another replica, and no request is forwarded"
+	for _, test := range []struct{ name, id, caller, why, text string }{
+		{"another principal's", id, "bob", sealed.ErrPrincipal.Error(), notFound},
+		{"altered", id[:20] + "x" + id[21:], "alice", sealed.ErrAltered.Error(), notFound},
+		{"cut", id[:len(id)-1], "alice", sealed.ErrAltered.Error(), notFound},
+		{"made up", "nope", "alice", sealed.ErrAltered.Error(), notFound},
+		{"of another use", keys.Seal(sealed.Token{Kind: sealed.Task, Principal: "alice"}), "alice", sealed.ErrKind.Error(), notFound},
+		{"that has ended", keys.Seal(sealed.Token{Kind: sealed.Session, Principal: "alice"}), "alice", "ended", notFound},
+		{"a peer's", keys.Seal(sealed.Token{Kind: sealed.Session, Principal: "alice", Replica: "b"}), "alice", "another replica", foreign},
+		{"a peer's, of another principal", keys.Seal(sealed.Token{Kind: sealed.Session, Principal: "bob", Replica: "b"}), "alice", sealed.ErrPrincipal.Error(), notFound},
 	} {
 		log.Reset()
 		resp, body := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
 			header: map[string]string{"Mcp-Session-Id": test.id, "X-User": test.caller}}.send(t, site)
-		if resp.StatusCode != 404 || body != `{"jsonrpc":"2.0","error":{"code":-32600,"message":"session not found"}}` {
+		if resp.StatusCode != 404 || body != `{"jsonrpc":"2.0","error":{"code":-32600,"message":"`+test.text+`"}}` {
 			t.Errorf("%s: %s %s", test.name, resp.Status, body)
 		}
 		if !strings.Contains(log.String(), test.why) || strings.Contains(log.String(), id) {

@@ -3,6 +3,7 @@ package protocol
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/indusagi/indus/internal/wire"
@@ -58,9 +59,9 @@ func joinRows(key string, rows [][]byte, members ...string) json.RawMessage {
 func (l *List) Page(method string, cursor json.RawMessage, size int, sealed Cursors) (json.RawMessage, error) {
 	from := 0
 	if len(cursor) > 0 && string(cursor) != "null" && string(cursor) != `""` {
-		place, ok := openCursor(cursor, size, sealed)
-		if !ok {
-			return nil, &RPCError{Code: CodeInvalidParams, Message: method + ": unknown cursor; begin with the first page"}
+		place, err := openCursor(cursor, size, sealed)
+		if err != nil {
+			return nil, &RPCError{Code: CodeInvalidParams, Message: method + ": unknown cursor: " + err.Error() + "; begin with the first page"}
 		}
 		from = l.behind(place)
 	}
@@ -79,13 +80,15 @@ func (l *List) Page(method string, cursor json.RawMessage, size int, sealed Curs
 // name that counts as another's.
 const sumSize = 6
 
-func openCursor(cursor json.RawMessage, size int, sealed Cursors) (place []byte, ok bool) {
+func openCursor(cursor json.RawMessage, size int, sealed Cursors) (place []byte, err error) {
 	if size == 0 {
-		return nil, false
+		return nil, errors.New("the list has one page")
 	}
 	s, _ := wire.Unquote(cursor)
-	place, err := sealed.Open(s)
-	return place, err == nil && len(place) > 0 && len(place)%sumSize == 0
+	if place, err = sealed.Open(s); err == nil && (len(place) == 0 || len(place)%sumSize != 0) {
+		err = errors.New("it says nothing")
+	}
+	return place, err
 }
 
 // Cursors seals what a cursor says, in characters that need no escape in JSON, and opens it.
