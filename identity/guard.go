@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,9 +117,10 @@ func (g *Guard) Authenticate(r *http.Request) (*Identity, error) {
 	case id.Principal == "" || !id.Expires.IsZero() && !time.Now().Before(id.Expires.Add(leeway)):
 		return nil, g.challenge(r, to, true, ErrInvalid)
 	case !id.issuedFor(g.address(r, to)):
-		return nil, g.challenge(r, to, true, invalidf("it was issued for %.200q, and not for %q", id.Audience, g.address(r, to)))
+		return nil, g.challenge(r, to, true, &told{fmt.Sprintf("the bearer token is for %.200q, and this is %s",
+			id.Audience, cmp.Or(g.address(r, to), "reached by a name that it does not know as its own"))})
 	case !id.permits(to.Name):
-		return nil, &Refusal{Status: http.StatusForbidden, Reason: "the API key is not for this view"}
+		return nil, &Refusal{Status: http.StatusForbidden, Reason: "the API key is not for this view, but for " + cmp.Or(strings.Join(id.Views, ", "), "none")}
 	case !id.granted(g.scopes(to)):
 		return nil, g.stepUp(r, to)
 	}
@@ -191,6 +193,9 @@ func (g *Guard) challenge(r *http.Request, to Resource, sent bool, cause error) 
 	code := ""
 	if sent {
 		code, out.Reason = "invalid_token", "the bearer token is not valid"
+		if good, ok := errors.AsType[*told](cause); ok {
+			out.Reason, out.Err = good.reason, ErrInvalid
+		}
 	}
 	out.Header = http.Header{"Www-Authenticate": {g.bearer(r, to, code)}}
 	return out

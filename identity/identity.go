@@ -49,6 +49,13 @@ func invalidf(format string, a ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...)
 }
 
+// told is a reason of ErrInvalid that is for who sent the token, too: it was good in all else, so that nobody learns from it.
+type told struct{ reason string }
+
+func (t *told) Error() string { return ErrInvalid.Error() + ": " + t.reason }
+
+func (t *told) Unwrap() error { return ErrInvalid }
+
 // Refusal is how a request is refused.
 type Refusal struct {
 	// Status is 401, 403 or 503.

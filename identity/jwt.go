@@ -156,7 +156,10 @@ func (t *trusted) verify(ctx context.Context, token string) (*verified, error) {
 			_, err = t.parser.ParseWithClaims(token, claims, keys.find)
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenSignatureInvalid):
+		return nil, &told{"the bearer token has expired"}
+	case err != nil:
 		return nil, invalidf("%w", err)
 	}
 	id, err := t.identity(claims)

@@ -19,6 +19,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -141,6 +142,29 @@ func newJWT(t testing.TB, p *provider, one identity.Issuer) *identity.JWT {
 		t.Fatal(err)
 	}
 	return j
+}
+
+// Who sends a token that was good in all else is told what it lacks; of any other token only that it is not valid.
+func TestWhatAGoodTokenLacksIsTold(t *testing.T) {
+	t.Parallel()
+	p := &provider{keys: []map[string]any{jwk("rsa", rsaKey())}}
+	keys := identity.NewKeys(filepath.Join(t.TempDir(), "keys.json"))
+	expired, key := added(t, keys, identity.Key{Expires: time.Now().Add(-time.Second)})
+	one, _ := added(t, keys, identity.Key{Views: []string{"github", "@dev"}})
+	g := identity.NewGuard(&identity.Options{URL: "https://mcp.example/mcp"}, keys, newJWT(t, p, identity.Issuer{}))
+	for want, token := range map[string]string{
+		"the API key " + key.ID + " has expired":                                                     expired,
+		"the API key is not for this view, but for github, @dev":                                     one,
+		"the bearer token has expired":                                                               signed(t, jwt.SigningMethodRS256, rsaKey(), nil, map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}),
+		`the bearer token is for ["https://other.example/mcp"], and this is https://mcp.example/mcp`: signed(t, jwt.SigningMethodRS256, rsaKey(), nil, map[string]any{"aud": "https://other.example/mcp"}),
+		"the bearer token is not valid":                                                              signed(t, jwt.SigningMethodES256, newEC(t), nil, map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}),
+	} {
+		_, err := g.Principal(get("/mcp", "Bearer "+token))
+		refused, _ := errors.AsType[*identity.Refusal](err)
+		if _, _, reason := refused.Refuse(); reason != want {
+			t.Errorf("%q, not %q", reason, want)
+		}
+	}
 }
 
 func TestJWT(t *testing.T) {

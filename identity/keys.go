@@ -94,7 +94,7 @@ func (k *Keys) Verify(_ context.Context, token string) (*Identity, error) {
 	case key == nil || !same:
 		return nil, invalidf("no such API key")
 	case key.Expired(time.Now()):
-		return nil, invalidf("the API key %s has expired", id)
+		return nil, &told{"the API key " + id + " has expired"}
 	}
 	return &key.identity, nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/indusagi/indus/toolbox"
@@ -24,7 +25,7 @@ type Tokens struct {
 var _ Verifier = (*Tokens)(nil)
 
 // Set replaces the tokens: who has one of before only is refused from the next request
-// on. A token is of RFC 6750's grammar and has 16 characters or more; otherwise Set
+// on. A token is of RFC 6750's grammar, has 16 characters or more and is no API key; otherwise Set
 // changes nothing. Its error does not contain a token.
 func (t *Tokens) Set(tokens ...string) error {
 	hashes := make([][sha256.Size]byte, len(tokens))
@@ -34,6 +35,8 @@ func (t *Tokens) Set(tokens ...string) error {
 			return fmt.Errorf("token %d is shorter than %d characters: make one with \"openssl rand -hex 32\"", i+1, minToken)
 		case !isBearer(token):
 			return fmt.Errorf("token %d has characters other than letters, digits and -._~+/=", i+1)
+		case strings.HasPrefix(token, KeyPrefix): // it would be good for all views here, and after its end
+			return fmt.Errorf("token %d is an API key, which clients send and --auth keys lets in", i+1)
 		}
 		hashes[i] = sha256.Sum256([]byte(token))
 	}

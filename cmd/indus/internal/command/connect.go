@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/schema"
+	"github.com/spf13/cobra"
 )
 
 // Connection is servers that a command has mounted for itself.
@@ -20,11 +21,26 @@ type Connection struct {
 // Close ends every connection.
 func (c *Connection) Close() { c.CloseFunc() }
 
+// ServerFlags are the flags of every command that connects servers once: what is configured, and the ledger.
+type ServerFlags struct {
+	ConfigFlags
+	LedgerFlags
+}
+
+// Add adds the flags.
+func (f *ServerFlags) Add(cmd *cobra.Command) {
+	f.ConfigFlags.Add(cmd)
+	f.LedgerFlags.Add(cmd)
+}
+
+// ServerFlagsHelp is for commands that have [ServerFlags].
+const ServerFlagsHelp = ConfigFlagsHelp + LedgerFlagsHelp
+
 // Connect mounts servers once, without anybody who would connect them again,
 // and waits until each is ready or faulted. On a terminal it shows them live. What the
 // configuration keeps back of changed tools is kept back here as in indus serve, by the
 // same ledger.
-func Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams) (*Connection, error) {
+func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams) (*Connection, error) {
 	tokens := signin.Open(s)
 	o := &interop.MountOptions{
 		FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}, Endpoint: tokens.Endpoint, Logger: s.Logger()},
@@ -34,7 +50,7 @@ func Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s
 	}
 	c := &Connection{}
 	if GuardOf(servers) != "" {
-		log, err := openPins(ctx)
+		log, err := f.openPins(ctx)
 		if err != nil {
 			tokens.Close()
 			return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)

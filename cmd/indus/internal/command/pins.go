@@ -2,14 +2,11 @@ package command
 
 import (
 	"context"
-	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/ledger"
-	"github.com/indusagi/indus/mcpconfig"
 )
 
 // Version is a version of a tool of a server, as it is configured.
@@ -29,12 +26,11 @@ type pins struct {
 
 var _ ledger.Log = (*pins)(nil)
 
-func openPins(ctx context.Context) (*pins, error) {
-	dir := mcpconfig.StateDir(nil)
-	if dir == "" {
-		return nil, errors.New("no home directory is known, where the ledger would be")
+func (f *LedgerFlags) openPins(ctx context.Context) (*pins, error) {
+	path, err := f.Path()
+	if err != nil {
+		return nil, err
 	}
-	path := filepath.Join(dir, "ledger.jsonl")
 	if _, err := LedgerExists(path); err != nil {
 		return nil, err
 	}
@@ -78,10 +74,10 @@ func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.En
 }
 
 // HeldBack says that a tool is kept back, and how to let it in.
-func HeldBack(names ...string) string {
-	is := "is kept back: it is not what it was when it was approved; see what changed, and accept it: indus mcp accept"
+func (f *LedgerFlags) HeldBack(names ...string) string {
+	is := "is kept back: it is not what it was when it was approved"
 	if len(names) > 1 {
-		is = "are kept back: they are not what they were when they were approved; see what changed, and accept it: indus mcp accept"
+		is = "are kept back: they are not what they were when they were approved"
 	}
-	return strings.Join(names, ", ") + " " + is
+	return strings.Join(names, ", ") + " " + is + "; see what changed, and accept it: indus mcp accept" + f.Repeat()
 }

@@ -66,7 +66,7 @@ func (f *addFlags) run(cmd *cobra.Command, s show.Streams) error {
 		return command.Usagef("--principal is empty: name somebody")
 	}
 	for _, v := range f.views {
-		if v == "" || strings.HasPrefix(v, "/") {
+		if strings.Trim(v, "@") == "" || strings.ContainsAny(v, "/ ") {
 			return command.Usagef("--view %q: write a server, or @NAME, as the path has it behind /mcp/", v)
 		}
 	}

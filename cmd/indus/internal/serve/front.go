@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/keys"
@@ -150,7 +151,7 @@ func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, error) {
 		if !slices.Contains(a.Methods, way) {
 			continue
 		}
-		v, err := verifierOf(way, &a)
+		v, err := f.verifierOf(way, &a)
 		if err != nil {
 			return nil, command.Usagef("--auth %s: %w", way, err)
 		}
@@ -196,7 +197,7 @@ func (f *frontGuard) byHand(c *mcpconfig.Config) bool {
 	return err == nil && len(issuersOf(&a)) == 0
 }
 
-func verifierOf(way string, a *mcpconfig.Auth) (identity.Verifier, error) {
+func (f *frontGuard) verifierOf(way string, a *mcpconfig.Auth) (identity.Verifier, error) {
 	switch way {
 	case authKeys:
 		path := keys.Path()
@@ -204,7 +205,10 @@ func verifierOf(way string, a *mcpconfig.Auth) (identity.Verifier, error) {
 			return nil, errors.New("there is no place for keys: set $HOME or $XDG_STATE_HOME")
 		}
 		file := identity.NewKeys(path)
-		_, err := file.List()
+		list, err := file.List()
+		if err == nil && !slices.ContainsFunc(list, func(k identity.Key) bool { return !k.Expired(time.Now()) }) {
+			f.s.Reportf("there is no API key that is good: indus key add makes one, which is heeded at once")
+		}
 		return file, err
 	case authJWT:
 		var issuers []identity.Issuer

@@ -161,6 +161,9 @@ func (f *exportFlags) print(client mcpconfig.Client, defs []mcpconfig.Definition
 		return command.AsUsage(err)
 	}
 	reportNotes(notes, s)
+	if err := nothingWritten(client, defs, notes); err != nil {
+		return err
+	}
 	if f.asJSON {
 		text := string(out)
 		return s.WriteIndented(exported{Client: client.Name, Servers: writtenIDs(defs, notes), Notes: notes, Text: &text})
@@ -192,10 +195,13 @@ func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, defs [
 		if err != nil {
 			return nil, atPath(path, err)
 		}
+		said = notes
+		if err = nothingWritten(client, defs, notes); err != nil {
+			return nil, err
+		}
 		if same = bytes.Equal(out, text); !same && !f.force {
 			err = f.taken(client, defs, path, text)
 		}
-		said = notes
 		return out, err
 	})
 	unlock() // before anything is said to somebody who may not read it
@@ -231,6 +237,14 @@ type exported struct {
 func writtenIDs(defs []mcpconfig.Definition, notes []mcpconfig.Note) []string {
 	skipped := skippedIDs(notes)
 	return slices.DeleteFunc(definitionIDs(defs), func(id string) bool { return slices.Contains(skipped, id) })
+}
+
+// nothingWritten is the error where a client's format can say none of the servers; the notes have the reasons.
+func nothingWritten(client mcpconfig.Client, defs []mcpconfig.Definition, notes []mcpconfig.Note) error {
+	if len(writtenIDs(defs, notes)) > 0 {
+		return nil
+	}
+	return command.Usagef("nothing was written: %s can have none of these", client.Title)
 }
 
 // atPath is an error of a file's text, which may begin with a position there.

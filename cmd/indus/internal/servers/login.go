@@ -134,6 +134,9 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 				continue
 			}
 		}
+		if f.as != "" && o.Pool.Per != interop.PerPrincipal {
+			s.Reportf("%s: its row has no \"per\": \"principal\": indus serve calls it for everybody with the sign-in without --as", o.ID)
+		}
 		err := tokens.SignIn(ctx, o, f.as, how, s)
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -17,8 +17,7 @@ import (
 )
 
 type lsFlags struct {
-	command.ConfigFlags
-	command.LedgerFlags
+	command.ServerFlags
 	offline, asJSON bool
 }
 
@@ -30,15 +29,11 @@ func newLs(s show.Streams) *cobra.Command {
 		Long:  lsHelp,
 		Args:  command.AtMost(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !f.offline && f.Flag.Changed {
-				return command.Usagef("--ledger is what --offline reads: add that")
-			}
 			return f.ls(cmd.Context(), s)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	f.ConfigFlags.Add(cmd)
-	f.LedgerFlags.Add(cmd)
+	f.Add(cmd)
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing: what the ledger knows")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
 	return cmd
@@ -56,7 +51,7 @@ Usage:
 Flags:
   --offline    connect nothing: how many tools each had when indus serve last heard
                it, and when that was
-  --json       print a JSON array, an object a server` + command.ConfigFlagsHelp + command.LedgerFlagsHelp + `
+  --json       print a JSON array, an object a server` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp ls --mcp servers.json
@@ -128,7 +123,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			return nil, err
 		}
 	} else {
-		mounted, err := command.Connect(ctx, c.Servers(), schema.Original, s)
+		mounted, err := f.Connect(ctx, c.Servers(), schema.Original, s)
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func (x *session) attach(ctx context.Context) error {
 		return err
 	}
 	if held := x.servers.Snapshot("").Held; len(held) > 0 {
-		x.streams.Reportf("%s", command.HeldBack(held...))
+		x.streams.Reportf("%s", x.flags.HeldBack(held...))
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 )
 
 type callFlags struct {
-	command.ConfigFlags
+	command.ServerFlags
 	whole              string
 	asJSON, noValidate bool
 }
@@ -85,7 +85,7 @@ Flags:
   --args JSON  a whole JSON object
   --json       print the result as the server sent it, byte for byte
   --no-validate
-               send arguments that do not fit the schema too: the server judges` + command.ConfigFlagsHelp + `
+               send arguments that do not fit the schema too: the server judges` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp call everything__echo message=hi
@@ -111,7 +111,7 @@ func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*co
 	c, err := f.Load(ctx, s, command.NotesAbout(mayOwn))
 	if err == nil && len(c.Servers()) == 0 { // what all have helps to say what was meant
 		f.Only = nil
-		c, err = f.Read(ctx)
+		c, err = f.ConfigFlags.Read(ctx)
 	}
 	if err != nil {
 		return nil, none, err
@@ -124,11 +124,11 @@ func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*co
 	} else {
 		command.ReportHeld(c, s)
 	}
-	mounted, err := command.Connect(ctx, servers, schema.Original, s)
+	mounted, err := f.Connect(ctx, servers, schema.Original, s)
 	if err != nil {
 		return nil, none, err
 	}
-	tool, err := find(mounted, name)
+	tool, err := find(mounted, name, &f.LedgerFlags)
 	if err != nil {
 		mounted.Close()
 	}
@@ -186,13 +186,13 @@ func reportInvalid(s show.Streams, name string, e *validate.Error) error {
 
 // find is the tool of that name, or why there is none: its server is down, it
 // cannot be used, or the name is not quite right.
-func find(mounted *command.Connection, name string) (toolbox.Descriptor, error) {
+func find(mounted *command.Connection, name string, f *command.LedgerFlags) (toolbox.Descriptor, error) {
 	shown := mounted.Box.Snapshot("")
 	if i := slices.IndexFunc(shown.Tools, func(d toolbox.Descriptor) bool { return d.Name == name }); i >= 0 {
 		return shown.Tools[i], nil
 	}
 	if slices.Contains(shown.Held, name) {
-		return toolbox.Descriptor{}, errors.New(command.HeldBack(name))
+		return toolbox.Descriptor{}, errors.New(f.HeldBack(name))
 	}
 	for _, st := range mounted.Fleet.Status() {
 		if st.Fault != nil && (interop.Server{ID: st.Server}).MayOwn(name) {

@@ -48,7 +48,7 @@ Usage:
 
 Flags:
   --server SERVER  the server that has the template; needed where several may
-  --json           print the result as the server sent it, byte for byte` + command.ConfigFlagsHelp + `
+  --json           print the result as the server sent it, byte for byte` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp complete everything__completable-prompt department=E

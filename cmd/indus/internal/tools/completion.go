@@ -15,18 +15,18 @@ import (
 )
 
 // recall is what the ledger knows of the servers that may start.
-func recall(ctx context.Context, f *command.ConfigFlags) (*command.Recalled, error) {
+func recall(ctx context.Context, f *command.ServerFlags) (*command.Recalled, error) {
 	c, err := f.ReadDry(ctx)
 	if err != nil {
 		return &command.Recalled{}, err
 	}
-	known, _ := new(command.LedgerFlags).Recall(ctx, c.Servers()) // what cannot be read is not known
+	known, _ := f.Recall(ctx, c.Servers()) // what cannot be read is not known
 	return known, nil
 }
 
 // completeTool offers tools that the ledger knows, and the beginnings of those that it
 // does not; while several servers are meant, beginnings alone.
-func completeTool(f *command.ConfigFlags, cmd *cobra.Command, typed string) ([]string, cobra.ShellCompDirective) {
+func completeTool(f *command.ServerFlags, cmd *cobra.Command, typed string) ([]string, cobra.ShellCompDirective) {
 	known, _ := recall(cmd.Context(), f)
 	var tools, meant, begun []string
 	for _, t := range known.Tools {
@@ -53,12 +53,12 @@ func completeTool(f *command.ConfigFlags, cmd *cobra.Command, typed string) ([]s
 func (f *callFlags) completeCall(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	const d = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	if len(args) == 0 {
-		return completeTool(&f.ConfigFlags, cmd, typed)
+		return completeTool(&f.ServerFlags, cmd, typed)
 	}
 	if typed == "-" || strings.HasPrefix(typed, "@") {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	known, _ := recall(cmd.Context(), &f.ConfigFlags)
+	known, _ := recall(cmd.Context(), &f.ServerFlags)
 	tool, _ := known.Find(args[0])
 	var offers []string
 	for _, p := range signature.Parse(tool.Schema).Resolved().Parameters() {

@@ -18,7 +18,7 @@ const helpLimit = 20 * time.Second
 
 // help prints what a tool takes: as the ledger knows it, or else as its server says.
 func (f *callFlags) help(ctx context.Context, name string, s show.Streams) error {
-	known, err := recall(ctx, &f.ConfigFlags)
+	known, err := recall(ctx, &f.ServerFlags)
 	tool, _ := known.Find(name)
 	heard := known.Heard[tool.Server]
 	if err == nil && heard.IsZero() {

@@ -15,7 +15,7 @@ import (
 )
 
 type lintFlags struct {
-	command.ConfigFlags
+	command.ServerFlags
 	files, providers, ignore []string
 	asJSON, verbose, strict  bool
 	baseline, write          string // files: one to read, one to write
@@ -105,7 +105,7 @@ Flags:
                                 ignored}]
                   changes      [{path, rule, did, lost, narrowed}]
                   refused      findings that are left after the changes
-                  quarantined  the reason, if it is` + command.ConfigFlagsHelp + `
+                  quarantined  the reason, if it is` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp lint --mcp servers.json
@@ -217,7 +217,7 @@ func (f *lintFlags) mountServers(ctx context.Context, x *Examiner, only []string
 	if err != nil {
 		return nil, err
 	}
-	return command.Connect(ctx, servers, x.Profile, s)
+	return f.Connect(ctx, servers, x.Profile, s)
 }
 
 func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams) (*command.Connection, error) {

@@ -40,7 +40,7 @@ Usage:
 
 Flags:
   --json       print a JSON array: an object a prompt, with name, server and prompt,
-               which is the prompt as its server wrote it` + command.ConfigFlagsHelp + `
+               which is the prompt as its server wrote it` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp prompts --mcp servers.json
@@ -134,7 +134,7 @@ Usage:
   indus mcp prompt [FLAG]... PROMPT [KEY=VALUE]...
 
 Flags:
-  --json       print the result as the server sent it, byte for byte` + command.ConfigFlagsHelp + `
+  --json       print the result as the server sent it, byte for byte` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp prompt everything__args-prompt city=Pune

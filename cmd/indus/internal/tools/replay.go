@@ -65,7 +65,7 @@ Flags:
                    terminal to ask on, no tool is called
   --json           print a JSON array: an object a request, with server, method, name,
                    outcome (same, differs, skipped), reason and differences [{path,
-                   was, now}]` + command.ConfigFlagsHelp + `
+                   was, now}]` + command.ServerFlagsHelp + `
 
 A session:
   $ indus serve --tap session.jsonl

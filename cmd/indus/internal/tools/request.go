@@ -55,13 +55,13 @@ func (r besideRow) qualified() string { return interop.QualifiedName(r.server, r
 
 // besideFlags are the flags of the commands about prompts and resources.
 type besideFlags struct {
-	command.ConfigFlags
+	command.ServerFlags
 	asJSON bool
 }
 
 // connect is the servers that a command is about. The caller closes what it gets.
 func (f *besideFlags) connect(ctx context.Context, servers []interop.Server, s show.Streams) (*besideServers, error) {
-	c, err := command.Connect(ctx, servers, schema.Original, s)
+	c, err := f.Connect(ctx, servers, schema.Original, s)
 	if err != nil {
 		return nil, err
 	}

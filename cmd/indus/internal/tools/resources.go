@@ -42,7 +42,7 @@ Usage:
 
 Flags:
   --json       print a JSON array: an object a resource, with server, and uri and
-               resource, or uriTemplate and template: as its server wrote it` + command.ConfigFlagsHelp + `
+               resource, or uriTemplate and template: as its server wrote it` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp resources --mcp servers.json
@@ -150,7 +150,7 @@ Flags:
   --server SERVER  the server that has it; needed where several may
   -o, --output FILE
                    write it into a file, whatever it is
-  --json           print the result as the server sent it, byte for byte` + command.ConfigFlagsHelp + `
+  --json           print the result as the server sent it, byte for byte` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp read demo://resource/dynamic/text/1

@@ -16,7 +16,7 @@ import (
 )
 
 type toolsFlags struct {
-	command.ConfigFlags
+	command.ServerFlags
 	asJSON, schema, original, long bool
 	provider                       string
 }
@@ -33,7 +33,7 @@ func newTools(s show.Streams) *cobra.Command {
 			if offers, d := f.CompleteServers(1)(cmd, args, typed); len(offers) > 0 || len(args) > 0 {
 				return offers, d
 			}
-			return completeTool(&f.ConfigFlags, cmd, typed)
+			return completeTool(&f.ServerFlags, cmd, typed)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args, s)
@@ -72,7 +72,7 @@ Flags:
                 which is the tool as its server wrote it; with --schema name,
                 server, description, parameters, changes [{path, rule, did, lost,
                 narrowed}], with --original original, and quarantined, the reason,
-                where no model is shown it` + command.ConfigFlagsHelp + `
+                where no model is shown it` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp tools --mcp servers.json
@@ -102,7 +102,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 	if err != nil {
 		return err
 	}
-	mounted, err := command.Connect(ctx, servers, p, s)
+	mounted, err := f.Connect(ctx, servers, p, s)
 	if err != nil {
 		return err
 	}
@@ -111,14 +111,14 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 	command.ReportQuarantined(mounted.Fleet, s)
 	shown := mounted.Box.Snapshot("")
 	if len(shown.Held) > 0 {
-		s.Reportf("%s", command.HeldBack(shown.Held...))
+		s.Reportf("%s", f.HeldBack(shown.Held...))
 	}
 	all := shown.Tools
 	if len(all) == 0 && down != nil {
 		return command.Said(down)
 	}
 	if len(words) > 0 && !slices.Contains(command.IDs(servers), words[0]) {
-		one, err := find(mounted, words[0])
+		one, err := find(mounted, words[0], &f.LedgerFlags)
 		if err != nil {
 			return err
 		}
