@@ -73,7 +73,7 @@ race: peers
 
 conformance: peers
 	$(GO) test -count=1 -vet=off -v ./internal/testkit/conformance -args -reference $(UPDATE)
-	$(GO) test -count=1 -vet=off -run 'TestClients$$' ./cmd/indus $(if $(UPDATE),-args $(UPDATE))
+	$(GO) test -count=1 -vet=off -run 'TestClients(SignIn)?$$' ./cmd/indus $(if $(UPDATE),-args $(UPDATE))
 
 fuzz:
 	scripts/fuzz $(FUZZTIME)

@@ -75,11 +75,15 @@ func asker() *mcp.Server {
 	return s
 }
 
+func askerOnStdio() interop.Stdio {
+	return interop.Stdio{Command: os.Args[0], Env: []interop.Pair{{Name: "INDUS_ASKER", Value: interop.NewSecret("1")}}}
+}
+
 // throughAsker is the URL of a gateway before an asker, over stdio or HTTP.
 func throughAsker(t *testing.T, stdio bool) string {
 	t.Helper()
 	if stdio {
-		return through(t, interop.Modern, interop.Stdio{Command: os.Args[0], Env: []interop.Pair{{Name: "INDUS_ASKER", Value: interop.NewSecret("1")}}})
+		return through(t, interop.Modern, askerOnStdio())
 	}
 	s := asker()
 	site := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true}))

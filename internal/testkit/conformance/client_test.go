@@ -52,6 +52,17 @@ func TestClient(t *testing.T) {
 	}
 }
 
+// TestAuthorization: all that the suite has under "authorization" judges authorization servers. If there is more one day, it may
+// judge what protects a server, and is to be run against ours.
+func TestAuthorization(t *testing.T) {
+	t.Parallel()
+	list, err := peers.Conformance(t, "list", "--authorization")
+	names := regexp.MustCompile(`(?m)^  - (\S+)`).FindAllString(list, -1)
+	if want := []string{"  - authorization-server-metadata-endpoint", "  - authorization-code-grant"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q: %v", names, err)
+	}
+}
+
 // clientTable has a row for each scenario and a column for each run.
 func clientTable(found []figures) string {
 	var b strings.Builder
