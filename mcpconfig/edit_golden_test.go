@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/indusagi/indus/mcpconfig"
@@ -17,30 +16,7 @@ import (
 // "set ID ROW", "remove ID", "enable ID", "disable ID"; "crlf", "bom" and "open" (no
 // line break at the end) say how the files before and after are really written. Of
 // an operation that fails the error is in the file errors.
-func TestEdit(t *testing.T) {
-	cases, err := filepath.Glob("testdata/edit/*.txtar")
-	if err != nil || len(cases) == 0 {
-		t.Fatal(cases, err)
-	}
-	for _, name := range cases {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := editCase(t, archive)
-			if *update {
-				if err := os.WriteFile(name, txtar.Format(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(string(txtar.Format(archive)), string(txtar.Format(got))); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
-}
+func TestEdit(t *testing.T) { eachCase(t, "testdata/edit", editCase) }
 
 // editCase is a case with the outcome that it has.
 func editCase(t *testing.T, a *txtar.Archive) *txtar.Archive {

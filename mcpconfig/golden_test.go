@@ -24,8 +24,22 @@ var update = flag.Bool("update", false, "write what Read returns into testdata/r
 // "env: NAME=value", "trust", "dry" and "approve: id …", which approves what waits;
 // its files lie in work/ (the working directory) and home/; its last file, want, is
 // what Read returns.
-func TestRead(t *testing.T) {
-	dir, err := filepath.Abs("testdata/read")
+func TestRead(t *testing.T) { golden(t, "testdata/read", readCase) }
+
+// golden runs the cases of a directory whose last file, want, is what run returns.
+func golden(t *testing.T, dir string, run func(t *testing.T, comment string, files []txtar.File) string) {
+	t.Helper()
+	eachCase(t, dir, func(t *testing.T, a *txtar.Archive) *txtar.Archive {
+		files := given(a)
+		want := txtar.File{Name: "want", Data: []byte(run(t, string(a.Comment), files))}
+		return &txtar.Archive{Comment: a.Comment, Files: append(files, want)}
+	})
+}
+
+// eachCase runs the cases of a directory, each of which is to be its own outcome, or writes them anew.
+func eachCase(t *testing.T, dir string, outcome func(*testing.T, *txtar.Archive) *txtar.Archive) {
+	t.Helper()
+	dir, err := filepath.Abs(dir) // a case may go elsewhere
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,31 +53,23 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files, want := splitWant(archive)
-			got := readCase(t, string(archive.Comment), files)
+			want, got := string(txtar.Format(archive)), txtar.Format(outcome(t, archive))
 			if *update {
-				archive.Files = append(files, txtar.File{Name: "want", Data: []byte(got)})
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
 					t.Fatal(err)
 				}
 				return
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, string(got)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
 }
 
-func splitWant(a *txtar.Archive) (files []txtar.File, want string) {
-	for _, f := range a.Files {
-		if f.Name == "want" {
-			want = string(f.Data)
-		} else {
-			files = append(files, f)
-		}
-	}
-	return files, want
+// given is a case without its outcome.
+func given(a *txtar.Archive) []txtar.File {
+	return slices.DeleteFunc(slices.Clone(a.Files), func(f txtar.File) bool { return f.Name == "want" })
 }
 
 // readCase lays the files out, reads them, and renders the outcome with the

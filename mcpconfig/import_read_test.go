@@ -34,7 +34,7 @@ func TestImportIsWhatReadReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			files, _ := splitWant(archive)
+			files := given(archive)
 			project, home := layOut(t, files)
 			o := &mcpconfig.Options{Dir: project, Home: home, XDG: filepath.Join(home, ".config"), Env: func(name string) (string, bool) {
 				return "value of " + name, true

@@ -2,12 +2,10 @@ package mcpconfig_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/indusagi/indus/mcpconfig"
@@ -19,38 +17,6 @@ import (
 // directory) and home/, as the clients lay them out; its last file, want, is the
 // outcome. XDG_CONFIG_HOME is home/.config.
 func TestImport(t *testing.T) { golden(t, "testdata/import", importCase) }
-
-// golden runs the cases of a directory, or writes them anew.
-func golden(t *testing.T, dir string, run func(t *testing.T, comment string, files []txtar.File) string) {
-	cases, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
-	if err != nil || len(cases) == 0 {
-		t.Fatal(cases, err)
-	}
-	for _, path := range cases {
-		path, err := filepath.Abs(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files, want := splitWant(archive)
-			got := run(t, string(archive.Comment), files)
-			if *update {
-				archive.Files = append(files, txtar.File{Name: "want", Data: []byte(got)})
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
-}
 
 // layOut writes a case's files and goes into its project.
 func layOut(t *testing.T, files []txtar.File) (project, home string) {
