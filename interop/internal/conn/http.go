@@ -33,7 +33,8 @@ type httpServer struct {
 	host   string      // the configured Host header; "": the URL's
 	header http.Header // the configured headers, shared: never changed
 	client *http.Client
-	own    *http.Transport // nil: the client was injected
+	own    *http.Transport  // nil: the client was injected
+	sent   *sentCredentials // nil: nobody adds any
 	opts   Options
 
 	forwards bool // what is posted may have headers of its own
@@ -66,7 +67,8 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 		if client.Transport == nil {
 			client.Transport = http.DefaultTransport
 		}
-		client.Transport = to.Wrap(client.Transport)
+		s.sent = &sentCredentials{base: client.Transport}
+		client.Transport = to.Wrap(s.sent)
 	}
 	client.CheckRedirect = checkRedirect(client.CheckRedirect)
 	s.client = &client

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"sync"
 
 	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/protocol"
@@ -49,6 +51,38 @@ func (s *httpServer) secrets(r *httpReply) *secret.Set {
 		return s.opts.Secrets
 	}
 	return s.opts.Secrets.With(r.Request.Header["Authorization"]...)
+}
+
+// maxSent is how many credentials are remembered: a sign-in has one at a time, and what comes back is not much older.
+const maxSent = 16
+
+// sentCredentials knows what a sign-in put on the last requests, before they go out: over HTTP+SSE answers come on
+// another request's stream, maybe before that of their own is answered.
+type sentCredentials struct {
+	base http.RoundTripper
+	mu   sync.Mutex
+	last []string
+}
+
+// RoundTrip sends a request.
+func (c *sentCredentials) RoundTrip(r *http.Request) (*http.Response, error) {
+	if one := r.Header["Authorization"]; len(one) > 0 {
+		c.mu.Lock()
+		if !slices.Contains(c.last, one[0]) {
+			c.last = append(c.last[max(0, len(c.last)+1-maxSent):], one[0])
+		}
+		c.mu.Unlock()
+	}
+	return c.base.RoundTrip(r)
+}
+
+func (c *sentCredentials) all() []string {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.last)
 }
 
 // result is what a response says, if it is the response to the request id.

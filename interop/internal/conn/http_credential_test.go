@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -21,8 +22,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.RoundTripper.RoundTrip(r)
 }
 
-func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
-	t.Parallel()
+// echoOverSSE is a server that refuses with the credential of the request.
+func echoOverSSE(t *testing.T) *httptest.Server {
 	out := make(chan string, 4)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		if hr.Method == http.MethodGet {
@@ -46,15 +47,47 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"not with %s"}}`, r.ID, hr.Header.Get("Authorization"))
 		}
 	}))
-	defer server.Close()
-	c, _, err := dialSSE(t.Context(), dialOptions{url: server.URL, client: &http.Client{Transport: bearer{http.DefaultTransport}}})
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
+	t.Parallel()
+	c, _, err := dialSSE(t.Context(), dialOptions{url: echoOverSSE(t).URL, client: &http.Client{Transport: bearer{http.DefaultTransport}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Call(t.Context(), Request{Method: "refused"}); err == nil || strings.Contains(err.Error(), "the-token") || !strings.Contains(err.Error(), "secret") {
-		t.Error(err)
+	wantMasked := func(c Conn) {
+		t.Helper()
+		if _, err := c.Call(t.Context(), Request{Method: "refused"}); err == nil || strings.Contains(err.Error(), "the-token") || !strings.Contains(err.Error(), "secret") {
+			t.Error(err)
+		}
 	}
+	wantMasked(c)
+	// Nor is one that was renewed since the stream was opened, however often.
+	u, o := dialOptions{url: echoOverSSE(t).URL}.split()
+	u.Wrap = func(base http.RoundTripper) http.RoundTripper { return &renewed{base: base} }
+	again, _, err := DialSSE(t.Context(), u, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	for range 2 * maxSent {
+		wantMasked(again)
+	}
+}
+
+// renewed has another credential for each request.
+type renewed struct {
+	base http.RoundTripper
+	n    atomic.Int64
+}
+
+func (b *renewed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", fmt.Sprintf("Bearer the-token-%08d", b.n.Add(1)))
+	return b.base.RoundTrip(r)
 }
 
 // What a call's request has of its caller's headers, that which resumes its answer has too.

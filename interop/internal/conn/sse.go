@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -137,6 +138,9 @@ func (f *sse) write(ctx context.Context, e wire.Envelope) error {
 	}
 	return f.posts.deliver(ctx, f.s.transport, h, e)
 }
+
+// secrets are those to mask in what comes on the stream, of which any request may be the cause.
+func (f *sse) secrets() *secret.Set { return f.s.opts.Secrets.With(f.server.sent.all()...) }
 
 func (f *sse) close() {
 	if f.reply != nil {

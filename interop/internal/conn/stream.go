@@ -118,7 +118,11 @@ func (c *stream) dispatch(env *wire.Envelope) {
 		switch {
 		case p == nil: // late, or never asked for
 		case env.Error != nil:
-			p.finish(nil, rpcError(env.Error, c.s.opts.Secrets))
+			secrets := c.s.opts.Secrets
+			if f, ok := c.framer.(*sse); ok {
+				secrets = f.secrets()
+			}
+			p.finish(nil, rpcError(env.Error, secrets))
 		default:
 			p.finish(env.Result, nil)
 		}
