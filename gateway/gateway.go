@@ -28,6 +28,8 @@ type Options struct {
 	Host host.Options
 	// WellKnown answers requests below /.well-known/, such as identity.Guard.Metadata. nil: there is nothing.
 	WellKnown http.Handler
+	// Pages answers requests below /oauth/, such as oauth.Site, whose addresses SignIn returns. nil: there is nothing.
+	Pages http.Handler
 	// Local is tools of one's own, which the view of everything has before those of servers.
 	// nil: none.
 	Local toolbox.Source
@@ -234,6 +236,9 @@ func (g *Gateway) Handler() http.Handler {
 			return
 		case !ok && g.opts.WellKnown != nil && strings.HasPrefix(r.URL.Path, "/.well-known/"):
 			g.opts.WellKnown.ServeHTTP(w, r)
+			return
+		case !ok && g.opts.Pages != nil && strings.HasPrefix(r.URL.Path, "/oauth/"):
+			g.opts.Pages.ServeHTTP(w, r)
 			return
 		case !ok:
 			http.Error(w, "nothing is here: the MCP server is at /mcp", http.StatusNotFound)

@@ -30,7 +30,7 @@ func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
 		if opened, _ := ctx.Value(openedKey{}).(bool); opened {
 			wait, cancel := context.WithTimeout(ctx, signInWait)
 			defer cancel()
-			if _, failed := g.opts.SignIn(wait, fault.Server, m.Caller, true); failed != nil {
+			if g.awaitSignIn(wait, fault.Server, m.Caller) != nil {
 				return nil, err
 			}
 			if result, err = next(ctx, m, back); err == nil {
@@ -48,6 +48,15 @@ func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
 	}
 }
 
+// awaitSignIn waits until a sign-in is over, after which the next request connects at once.
+func (g *Gateway) awaitSignIn(ctx context.Context, server string, caller toolbox.Principal) error {
+	_, err := g.opts.SignIn(ctx, server, caller, true)
+	if err == nil {
+		g.attached.Fleet.Retry((*interop.Fault).NeedsSignIn)
+	}
+	return err
+}
+
 // do calls a tool. That it wants a sign-in is no tool's failure where the client can be asked for one: a host
 // would make a result of it.
 func (g *Gateway) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
@@ -58,6 +67,11 @@ func (g *Gateway) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, erro
 	}
 	if client := interop.ClientOf(ctx); client == nil || !opensURLs(client) {
 		return r, err
+	}
+	if opened, _ := ctx.Value(openedKey{}).(bool); !opened {
+		if _, failed := g.opts.SignIn(ctx, fault.Server, c.Caller, false); failed != nil {
+			return r, err // it is not the client's to give
+		}
 	}
 	f := *fault
 	f.Kind = interop.Protocol
@@ -81,16 +95,18 @@ func (g *Gateway) tellSignedIn(server string, m interop.Message, client *interop
 	key := signInKey{server, m.Caller, client.Session}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if id = g.signIns[key]; id != "" || g.closed {
+	if id = g.signIns[key]; id != "" {
 		return id
 	}
-	id = rand.Text()
+	if id = rand.Text(); g.closed || g.manySignIns(m.Caller) {
+		return id // of whose end nobody is told
+	}
 	if g.signIns == nil {
 		g.signIns = map[signInKey]string{}
 	}
 	g.signIns[key] = id
 	g.running.Go(func() {
-		_, err := g.opts.SignIn(g.ctx, server, m.Caller, true)
+		err := g.awaitSignIn(g.ctx, server, m.Caller)
 		g.mu.Lock()
 		delete(g.signIns, key)
 		g.mu.Unlock()
@@ -100,6 +116,23 @@ func (g *Gateway) tellSignedIn(server string, m interop.Message, client *interop
 		}
 	})
 	return id
+}
+
+// maxTold bounds the elicitations of whose end sessions are told, and maxToldOf those of one principal.
+const (
+	maxTold   = 10_000
+	maxToldOf = 200
+)
+
+// manySignIns reports a bound that is reached. Call it with mu held.
+func (g *Gateway) manySignIns(caller toolbox.Principal) bool {
+	own := 0
+	for key := range g.signIns {
+		if key.caller == caller {
+			own++
+		}
+	}
+	return len(g.signIns) >= maxTold || own >= maxToldOf
 }
 
 // signInFirst is a fault that asks to open an address.

@@ -179,13 +179,24 @@ func (m *member) principalLane(ctx context.Context, base *Endpoint, caller toolb
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case err != nil && m.lanes.failed(l):
-		m.fleet.opts.Logger.Warn("a principal's connection failed", "server", m.server.ID, "err", err)
+		m.fleet.opts.Logger.Warn("a principal's connection failed", "server", m.server.ID, "caller", caller, "err", err)
 	}
 	if err != nil {
 		m.lanes.leave(l)
 		return nil, nil, err
 	}
 	return e, func() { m.lanes.leave(l) }, nil
+}
+
+// forget drops the connections that failed a moment ago.
+func (l *lanes) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range slices.Clone(l.all) {
+		if !o.failed.IsZero() {
+			l.drop(o)
+		}
+	}
 }
 
 // ownLane is principalLane for what needs no answers of the client's, whatever the connection declares.

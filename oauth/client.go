@@ -67,6 +67,8 @@ type Options struct {
 	// RedirectPort is the port of this machine to which the answers of [Client.SignInAddress] come, for
 	// clients that cannot choose. 0: that of the last sign-in if it is free, else any.
 	RedirectPort int
+	// Site has the pages of sign-ins that [Client.SignInAddress] begins, in the place of a port of this machine. nil: that.
+	Site *Site
 	// AllowPrivate lets the documents of a server on the Internet lead into private networks, and to
 	// this machine. false: they do not.
 	AllowPrivate bool

@@ -153,23 +153,23 @@ func (a *signInFlow) server(ctx context.Context, issuer string) (*grant, error) 
 }
 
 // byPerson is the authorization code grant with PKCE (OAuth 2.1 section 4.1).
-func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (*grant, error) {
+func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (g *grant, err error) {
 	if !slices.Contains(as.CodeChallengeMethodsSupported, "S256") || as.AuthorizationEndpoint == "" {
 		return nil, &StepError{StepServer, as.Issuer, errors.New("it does not support authorization codes with PKCE (S256)")}
 	}
-	known, err := a.client.kept(ctx, as.Issuer)
+	interact, registration := a.interaction(as)
+	known, err := a.client.kept(ctx, registration)
 	if err != nil {
 		return nil, err
-	}
-	interact := a.client.options.Interact
-	if show := a.need.show; show != nil {
-		interact = &Loopback{Port: a.client.options.RedirectPort, Open: func(_ context.Context, authorize string) error { show(authorize); return nil }}
 	}
 	back, err := interact.Begin(ctx, known.Redirect)
 	if err != nil {
 		return nil, &StepError{StepAuthorization, "", err}
 	}
 	defer back.Close()
+	if page, ok := back.(*siteSignIn); ok {
+		defer func() { page.ended(err) }()
+	}
 	i, err := a.client.identify(ctx, a.web, as, back.URI())
 	if err != nil {
 		return nil, &StepError{StepRegistration, as.Issuer, err}
@@ -179,11 +179,25 @@ func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (*grant, erro
 	if err != nil {
 		return nil, &StepError{StepAuthorization, as.Issuer, err}
 	}
-	g, err := a.exchange(ctx, as, i, formOf("grant_type", "authorization_code", "code", code, "redirect_uri", back.URI(), "code_verifier", verifier), scopes)
+	g, err = a.exchange(ctx, as, i, formOf("grant_type", "authorization_code", "code", code, "redirect_uri", back.URI(), "code_verifier", verifier), scopes)
 	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Code == "invalid_client" && i.Dynamic {
 		err = errors.Join(err, a.client.forget(ctx, as.Issuer, i))
 	}
 	return g, err
+}
+
+// interaction is how the person is asked, and where the registration is kept that goes with it.
+func (a *signInFlow) interaction(as *authServer) (Interaction, Key) {
+	o, show := &a.client.options, a.need.show
+	switch {
+	case show == nil:
+		return o.Interact, registrationKey(as.Issuer, "")
+	case o.Site != nil:
+		ask := &siteSignIn{site: o.Site, who: a.key.Principal, resource: a.key.Resource, issuer: as.Issuer, show: show}
+		return ask, registrationKey(as.Issuer, ask.URI())
+	}
+	open := func(_ context.Context, authorize string) error { show(authorize); return nil }
+	return &Loopback{Port: o.RedirectPort, Open: open}, registrationKey(as.Issuer, "")
 }
 
 // code has the person authorize, and checks the answer before anything of it is used.

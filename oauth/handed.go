@@ -14,7 +14,8 @@ type handed struct {
 // SignInAddress begins a sign-in that somebody else shows to the person, such as a client that is asked to
 // open a URL, and returns the address. It goes on without its caller, until the person has signed in (which
 // Options.SignedIn tells), ten minutes are over, or [Client.Close]; meanwhile the same principal gets the same
-// address. The answer comes to a port of this machine (Options.RedirectPort): the person's browser has to be here.
+// address. With Options.Site it is that of a page, for a browser anywhere; else the answer comes to a port of this
+// machine (Options.RedirectPort): the person's browser has to be here.
 //
 // The address is a secret of the person's until it is used.
 func (c *Client) SignInAddress(ctx context.Context, resource, who string) (string, error) {
@@ -82,7 +83,7 @@ func (s *session) handOver(h *handed) {
 	if h.address == "" {
 		close(h.ready)
 	} else if h.err != nil {
-		s.client.options.Logger.Info("nobody has signed in", "server", bareURL(s.key.Resource), "why", h.err)
+		s.client.options.Logger.Info("nobody has signed in", "server", bareURL(s.key.Resource), "caller", s.key.Principal, "why", h.err)
 	}
 	close(h.over)
 }

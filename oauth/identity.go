@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/indusagi/indus/internal/secret"
@@ -114,9 +116,18 @@ func (c *Client) configured(as *authServer) identity {
 	return i
 }
 
-// kept is the registration at an issuer that is still good; the zero identity where there is none.
-func (c *Client) kept(ctx context.Context, issuer string) (identity, error) {
-	b, err := c.options.Store.Get(ctx, Key{Issuer: issuer})
+// registrationKey is where the registration at an issuer is kept: that with the address of a [Site] apart from those
+// of the machines that share the store, so that neither takes the other's place.
+func registrationKey(issuer, redirect string) Key {
+	if u, err := url.Parse(redirect); err != nil || u.Path != pathCallback {
+		redirect = ""
+	}
+	return Key{Issuer: issuer, Principal: redirect}
+}
+
+// kept is the registration that is still good; the zero identity where there is none.
+func (c *Client) kept(ctx context.Context, key Key) (identity, error) {
+	b, err := c.options.Store.Get(ctx, key)
 	if err != nil || b == nil {
 		return identity{}, err
 	}
@@ -129,13 +140,13 @@ func (c *Client) kept(ctx context.Context, issuer string) (identity, error) {
 
 // registered is the registration that is kept, or a new one (RFC 7591).
 func (c *Client) registered(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
-	key := Key{Issuer: as.Issuer}
+	key := registrationKey(as.Issuer, redirect)
 	unlock, err := c.options.Store.Lock(ctx, key)
 	if err != nil {
 		return identity{}, err
 	}
 	defer unlock()
-	if i, err := c.kept(ctx, as.Issuer); err != nil || i.ID != "" && i.Redirect == redirect {
+	if i, err := c.kept(ctx, key); err != nil || i.ID != "" && i.Redirect == redirect {
 		return i, err
 	}
 	i, err := c.register(ctx, w, as, redirect)
@@ -156,8 +167,12 @@ func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect 
 			method = methodBasic
 		}
 	}
+	kind := "native"
+	if strings.HasPrefix(redirect, "https:") {
+		kind = "web" // of a [Site]
+	}
 	content, err := json.Marshal(oauthex.ClientRegistrationMetadata{
-		RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: method, ClientName: c.options.Name, ApplicationType: "native",
+		RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: method, ClientName: c.options.Name, ApplicationType: kind,
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 	})
 	if err != nil {
@@ -189,8 +204,9 @@ func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect 
 
 // forget drops a registration that the authorization server no longer knows.
 func (c *Client) forget(ctx context.Context, issuer string, refused identity) error {
-	if kept, err := c.kept(ctx, issuer); err != nil || kept.ID != refused.ID {
+	key := registrationKey(issuer, refused.Redirect)
+	if kept, err := c.kept(ctx, key); err != nil || kept.ID != refused.ID {
 		return err
 	}
-	return c.options.Store.Delete(ctx, Key{Issuer: issuer})
+	return c.options.Store.Delete(ctx, key)
 }

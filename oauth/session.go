@@ -268,7 +268,7 @@ func (s *session) refresh(ctx context.Context, w *web, g *grant) (*grant, error)
 	if refused == nil || !slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope"}, refused.Code) {
 		return nil, err // which says nothing of the refresh token
 	}
-	c.options.Logger.Info("a sign-in can no longer be renewed", "server", bareURL(s.key.Resource), "why", err)
+	c.options.Logger.Info("a sign-in can no longer be renewed", "server", bareURL(s.key.Resource), "caller", s.key.Principal, "why", err)
 	err = nil
 	if refused.Code == "invalid_client" && i.Dynamic {
 		err = c.forget(ctx, g.Issuer, i)

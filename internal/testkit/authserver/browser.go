@@ -50,7 +50,57 @@ func (b Browser) Visit(ctx context.Context, authorize string) (*url.URL, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return b.visit(ctx, newSession(jar), authorize)
+}
+
+func newSession(jar http.CookieJar) *http.Client {
+	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// SignIn opens the page of a sign-in that somebody else has begun, confirms it, types the key in where the page asks for one, and
+// goes on to the authorization server and back. It returns the last page: where the page refuses, that.
+func (b Browser) SignIn(ctx context.Context, link, key string) (page string, err error) {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return "", err
+	}
+	back, page, err := b.Confirm(ctx, jar, link, key)
+	if back == nil {
+		return page, err
+	}
+	return Get(ctx, jar, back.String())
+}
+
+// Confirm is SignIn without the last step, with the cookies of jar. back is nil where the page refuses.
+func (b Browser) Confirm(ctx context.Context, jar http.CookieJar, link, key string) (back *url.URL, page string, err error) {
+	if page, err = Get(ctx, jar, link); err != nil || !strings.Contains(page, "<form") {
+		return nil, page, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, link, strings.NewReader(url.Values{"key": {key}}.Encode()))
+	if err != nil {
+		return nil, "", err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	page, res, err := fetch(newSession(jar), req)
+	if err != nil || res.StatusCode/100 != 3 {
+		return nil, page, err
+	}
+	back, err = b.visit(ctx, newSession(jar), res.Header.Get("Location"))
+	return back, "", err
+}
+
+// Get is a page as a browser with these cookies sees it.
+func Get(ctx context.Context, jar http.CookieJar, address string) (page string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", err
+	}
+	page, _, err = fetch(newSession(jar), req)
+	return page, err
+}
+
+func (b Browser) visit(ctx context.Context, c *http.Client, authorize string) (*url.URL, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, authorize, nil)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/oauth"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
@@ -186,6 +188,33 @@ func (f *frontGuard) hosts(c *mcpconfig.Config, loopback bool) []string {
 		hosts = append(slices.Clone(hosts), u.Host)
 	}
 	return hosts
+}
+
+// site is where callers sign in to servers with a browser; nil: they cannot, since everyone is the local user, whose browser is here,
+// or nobody knows by which name browsers reach it.
+func (f *frontGuard) site(c *mcpconfig.Config, t *clientTransport) *oauth.Site {
+	if f == nil {
+		return nil
+	}
+	a, err := f.flags.asked(c)
+	if a.URL == "" && t.addr == "" {
+		a.URL = t.local
+	}
+	if err != nil || a.URL == "" {
+		return nil
+	}
+	return &oauth.Site{URL: a.URL, Proof: f.proof}
+}
+
+// proof has who calls with a key or a plain token show it. Who has a token of an authorization server knows none that a person could type.
+func (f *frontGuard) proof(who string) func(context.Context, string) bool {
+	if kind, _, _ := strings.Cut(who, ":"); kind == "https" || kind == "http" {
+		return nil
+	}
+	return func(ctx context.Context, key string) bool {
+		id, err := f.guard.Load().Identify(ctx, key)
+		return err == nil && string(id.Principal) == who
+	}
 }
 
 // byHand reports whether clients have to be given a token: they do not get one themselves.

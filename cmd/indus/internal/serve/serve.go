@@ -330,7 +330,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		options.Tap = recorder.show
 	}
 	var g *gateway.Gateway
-	if front == nil { // else one client could have another's person sign in for it, or its own for all
+	if signIns.Site = front.site(c, clients); signIns.Site != nil {
+		options.Pages = signIns.Site
+	}
+	if front == nil || signIns.Site != nil { // else one client could have another's person sign in for it
 		options.SignIn = func(ctx context.Context, server string, p toolbox.Principal, opened bool) (string, error) {
 			return elicitSignIn(ctx, signIns, g, server, p, opened)
 		}
@@ -395,6 +398,8 @@ func elicitSignIn(ctx context.Context, t *signin.Tokens, g *gateway.Gateway, ser
 		who := ""
 		if s.Pool.Per == interop.PerPrincipal {
 			who = string(p)
+		} else if t.Site != nil {
+			return "", errors.New("one sign-in is everybody's, and is not a client's to give")
 		}
 		return t.Elicit(ctx, s, who, opened)
 	}

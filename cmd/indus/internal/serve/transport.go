@@ -21,6 +21,8 @@ type clientTransport struct {
 	name string // in the ledger
 	// addr is where other machines reach it; "": they do not, or it is one client's stdin and stdout.
 	addr string
+	// local is where programs of this machine reach it: a scheme and a host; "": stdin and stdout.
+	local string
 	// close ends what listens, where it is not served.
 	close func()
 	// serve blocks until ctx ends, and then until the gateway has, or until the one client has
@@ -45,12 +47,13 @@ func (f *serveFlags) transport() (*clientTransport, error) {
 	if addr.IP.IsUnspecified() { // clients on this machine write
 		addr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: addr.Port}
 	}
-	url := "http://" + addr.String() + "/mcp"
+	local := "http://" + addr.String()
+	url := local + "/mcp"
 	serve := func(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error {
 		reportAddress(url, token, s)
 		return g.Run(ctx, l)
 	}
-	return &clientTransport{"indus serve at " + url, reached, func() { l.Close() }, serve}, nil
+	return &clientTransport{"indus serve at " + url, reached, local, func() { l.Close() }, serve}, nil
 }
 
 // checkReach says who reaches it, and refuses that everyone does, unless the flags want that.

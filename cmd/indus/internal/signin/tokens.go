@@ -32,6 +32,9 @@ const (
 
 // Tokens signs requests. The zero value is not ready: see [Open].
 type Tokens struct {
+	// Site has the pages at which callers of a server of ours sign in; set it first. nil: those of this machine sign in at a port.
+	Site *oauth.Site
+
 	store  *oauth.FileStore // nil: there is no place for one
 	logger *slog.Logger
 
@@ -145,7 +148,7 @@ func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Clie
 	o := &oauth.Options{
 		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer, ClientSecret: s.OAuth.ClientSecret,
 		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger, RedirectPort: s.OAuth.RedirectPort,
-		Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID,
+		Site: t.Site, Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID,
 	}
 	if o.Grant == oauth.TokenExchange {
 		o.Exchange = exchange(s.OAuth)
@@ -186,7 +189,7 @@ func exchange(o interop.OAuth) *oauth.Exchange {
 }
 
 // Elicit has somebody else show the address of a sign-in, and with opened waits until it is over: see
-// gateway.Options.SignIn. The answer comes to this machine.
+// gateway.Options.SignIn. The answer comes to the site, or to this machine.
 func (t *Tokens) Elicit(ctx context.Context, s interop.Server, who string, opened bool) (address string, err error) {
 	address, ok := Address(s)
 	if !ok {

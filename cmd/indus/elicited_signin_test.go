@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/authserver"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// bearing sends with a token.
+type bearing string
+
+func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestCallersSignInByTheirClients: with --auth, who calls a server that has a connection for each principal is asked to open a page of indus
+// serve, signs in there as themselves, and is served as that; nobody else's link, key or browser does.
+func TestCallersSignInByTheirClients(t *testing.T) {
+	t.Parallel()
+	guarded, front := newGuarded(t, authserver.Options{Opaque: true}), authserver.Start(t, nil)
+	cmd := indusCommand(t, map[string]any{"safe": map[string]any{"url": guarded.url, "per": "principal"}, "shared": map[string]any{"url": guarded.url + "?shared"}},
+		"serve", "--addr", "127.0.0.1:0", "--auth", "keys,jwt", "--issuer", front.Issuer)
+	run := func(args ...string) string {
+		t.Helper()
+		other := exec.CommandContext(t.Context(), "indus", args...)
+		other.Dir, other.Env = cmd.Dir, append(cmd.Env, "BROWSER=browser", "BROWSER_USER=operator")
+		out, err := other.Output()
+		if err != nil {
+			t.Fatal(args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run("mcp", "login", "safe", "--mcp", "servers.json") // to list the tools
+	keys := map[string]string{"ann": run("key", "add", "--principal", "ann"), "bob": run("key", "add", "--principal", "bob")}
+	serve := launch(t, cmd)
+	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
+	serve.hears(&serve.err, `safe: ready`)
+	keys["carl"] = front.UserToken(t, "carl", at, "read")
+
+	opens := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}}
+	connect := func(t *testing.T, who string, o *mcp.ClientOptions, era string) *mcp.ClientSession {
+		t.Helper()
+		c := mcp.NewClient(&mcp.Implementation{Name: who}, o)
+		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: at, HTTPClient: &http.Client{Transport: bearing(keys[who])}}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	says := func(t *testing.T, s *mcp.ClientSession, tool, want string) {
+		t.Helper()
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Content[0].(*mcp.TextContent).Text; !strings.HasSuffix(got, want) {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+	home := strings.TrimSuffix(at, "/mcp") + "/oauth/sign-in/"
+	signsIn := func(t *testing.T, user, link, key, want string) {
+		t.Helper()
+		page, err := authserver.Browser{User: user}.SignIn(t.Context(), link, key)
+		if err != nil || !strings.HasPrefix(link, home) || !strings.Contains(page, want) {
+			t.Errorf("%s: %v, no %q in %s", link, err, want, page)
+		}
+	}
+
+	t.Run("a client that cannot open URLs", func(t *testing.T) {
+		says(t, connect(t, "ann", nil, ""), "safe__whoami", "sign in: indus mcp login safe --as user:ann")
+	})
+	completed := make(chan string, 10)
+	legacy := connect(t, "ann", &mcp.ClientOptions{Capabilities: opens, ElicitationCompleteHandler: func(_ context.Context, r *mcp.ElicitationCompleteNotificationRequest) {
+		completed <- r.Params.ElicitationID
+	}}, "2025-11-25")
+	t.Run("legacy", func(t *testing.T) {
+		_, err := legacy.CallTool(t.Context(), &mcp.CallToolParams{Name: "safe__whoami", Arguments: map[string]any{}})
+		required, ok := errors.AsType[*jsonrpc.Error](err)
+		if !ok || required.Code != mcp.CodeURLElicitationRequired {
+			t.Fatal(err)
+		}
+		var data struct{ Elicitations []*mcp.ElicitParams }
+		if err := json.Unmarshal(required.Data, &data); err != nil || len(data.Elicitations) != 1 {
+			t.Fatal(string(required.Data), err)
+		}
+		asked := data.Elicitations[0]
+		signsIn(t, "bob upstream", asked.URL, keys["bob"], "That is no key of <bdi>user:ann</bdi>")
+		signsIn(t, "bob upstream", asked.URL, keys["carl"], "That is no key of <bdi>user:ann</bdi>")
+		signsIn(t, "ann upstream", asked.URL, keys["ann"], "<h1>Signed in</h1>")
+		if id := <-completed; id != asked.ElicitationID {
+			t.Errorf("%s is complete, of %s", id, asked.ElicitationID)
+		}
+		signsIn(t, "ann upstream", asked.URL, keys["ann"], "No sign-in waits here")
+		says(t, legacy, "safe__whoami", "ann upstream")
+	})
+	for who, user := range map[string]string{"bob": "bob upstream", "carl": "carl upstream"} {
+		t.Run("modern "+who, func(t *testing.T) {
+			s := connect(t, who, &mcp.ClientOptions{Capabilities: opens, ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				signsIn(t, user, r.Params.URL, keys[who], "<h1>Signed in</h1>")
+				return &mcp.ElicitResult{Action: "accept"}, nil
+			}}, "")
+			says(t, s, "safe__whoami", user)
+			says(t, legacy, "safe__whoami", "ann upstream")
+		})
+	}
+	t.Run("a server that all share", func(t *testing.T) { // is no client's to sign in to
+		run("mcp", "logout", "shared", "--mcp", "servers.json")
+		s := connect(t, "ann", &mcp.ClientOptions{Capabilities: opens, ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			t.Error("it is asked")
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}}, "")
+		says(t, s, "shared__whoami", "sign in: indus mcp login shared")
+	})
+}
