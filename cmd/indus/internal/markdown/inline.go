@@ -130,9 +130,11 @@ func (r *renderer) wrap(spans []span, first, next string) (lines []string) {
 			if i > 0 {
 				begin()
 			}
-			for word := range splitWords(paragraph) {
-				if word == " " {
+			for j, word := range strings.Split(paragraph, " ") {
+				if j > 0 {
 					blank = used > indent
+				}
+				if word == "" {
 					continue
 				}
 				columns := show.Columns(word)
@@ -147,30 +149,6 @@ func (r *renderer) wrap(spans []span, first, next string) (lines []string) {
 		}
 	}
 	return append(lines, line)
-}
-
-// splitWords gives the words of a text, and " " for what is between them.
-func splitWords(s string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for s != "" {
-			n := strings.IndexByte(s, ' ')
-			switch {
-			case n == 0:
-				n = len(s) - len(strings.TrimLeft(s, " "))
-				if !yield(" ") {
-					return
-				}
-			default:
-				if n < 0 {
-					n = len(s)
-				}
-				if !yield(s[:n]) {
-					return
-				}
-			}
-			s = s[n:]
-		}
-	}
 }
 
 func (r *renderer) styled(text, sgr string) string {
