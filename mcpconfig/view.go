@@ -39,8 +39,8 @@ type viewEntry struct {
 
 const maxViews = 100 // of one file: each has clients and lists of its own
 
-// viewName is what may stand in a path as it is.
-var viewName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+// viewName is what may stand in a path as it is. At most 64 of them.
+var viewName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // viewModes are the values of a view's "mode".
 var viewModes = []string{"all", "gateway"}
@@ -71,7 +71,7 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 	r := &reading{configFile: f, about: "view " + tree.Quote(name) + " is left out: "}
 	out := viewEntry{View: View{Name: name, File: f.path}}
 	out.Line, _ = f.doc.Position(m.Name.StartOffset)
-	if !viewName.MatchString(name) {
+	if len(name) > 64 || !viewName.MatchString(name) {
 		r.skip(m.Name.StartOffset, "it stands in a URL", `write letters, digits, ".", "_" and "-", at most 64`)
 	}
 	if v := &m.Value; r.expect('{', "an object", "views."+name, v) {

@@ -3,6 +3,7 @@ package foreign
 import (
 	"cmp"
 	"strings"
+	"sync"
 
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -21,7 +22,9 @@ const (
 
 // dialects are all of them, in alphabetical order, and then indus itself. What a row leaves out is as in the
 // family that Claude Desktop began: see fill.
-func dialects() []*dialect {
+var dialects = sync.OnceValue(allDialects)
+
+func allDialects() []*dialect {
 	all := []*dialect{
 		{ // and what else is a map of servers without any name around it
 			name: "agents", title: "a map of servers alone (.agents/mcp.json)", files: "./.agents/mcp.json", readOnly: true,
