@@ -38,7 +38,12 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 	if st := fleet.Status()[0]; st.Phase != interop.Idle || st.Fault != nil || st.Tools != 1 || !fleet.Idle("a") {
 		t.Errorf("an idle server is %+v", st)
 	}
+	stays := func(idle time.Duration) { // an edit that takes no new connection
+		server.Idle = idle
+		fleet.Apply([]interop.Server{server})
+	}
 	for n := 1; n <= 2; n++ {
+		stays(time.Hour)
 		var calls sync.WaitGroup
 		for i := range 100 {
 			calls.Go(func() {
@@ -56,9 +61,8 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 			if !offers("a__hang")(fleet.Snapshot("")) {
 				t.Error("what it has now is not listed")
 			}
-			server.Idle = time.Millisecond // an edit that takes no new connection
-			fleet.Apply([]interop.Server{server})
 		}
+		stays(time.Millisecond)
 		d.wait("a", interop.ServerIdle, n+1)
 		f.WaitN("eof", n)
 		for end := time.Now().Add(giveUp); isAlive(pid); {

@@ -26,8 +26,9 @@ import (
 type asker struct {
 	*mcp.Server
 	t       *testing.T
-	started chan struct{} // gets a value when the tool "wait" begins
+	started chan struct{} // gets a value when the tool "wait" or "later" begins
 	release chan struct{} // lets it end
+	later   chan struct{} // lets the tool "later" ask
 	roots   chan struct{} // gets a value for each roots/list_changed
 	late    chan error    // gets what becomes of the question of the tool "late", which ends before it asks
 
@@ -36,7 +37,7 @@ type asker struct {
 }
 
 func newAsker(t *testing.T) *asker {
-	a := &asker{t: t, started: make(chan struct{}, 100), release: make(chan struct{}), roots: make(chan struct{}, 10), late: make(chan error, 1)}
+	a := &asker{t: t, started: make(chan struct{}, 100), release: make(chan struct{}), later: make(chan struct{}), roots: make(chan struct{}, 10), late: make(chan error, 1)}
 	a.Server = mcp.NewServer(&mcp.Implementation{Name: "asker"}, &mcp.ServerOptions{
 		Capabilities:            &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}},
 		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { a.roots <- struct{}{} },
@@ -72,6 +73,11 @@ func newAsker(t *testing.T) *asker {
 			a.late <- err
 		}()
 		return "", nil
+	})
+	tool("later", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		a.started <- struct{}{}
+		<-a.later
+		return name(ctx, s)
 	})
 	tool("session", func(_ context.Context, s *mcp.ServerSession) (string, error) { return a.number(s), nil })
 	return a

@@ -202,6 +202,7 @@ func TestASuccessorThatNeedsWhatIsHeld(t *testing.T) {
 			if got := finished(t, call); got.text != "t" || next.heard("call t") != 1 {
 				t.Errorf("busy %t: a call meanwhile gives %v", busy, got)
 			}
+			synctest.Wait() // who follows is told after those who wait
 			if got := fmt.Sprint(d.all("a")); got != "[added connecting ready removed added connecting faulted connecting ready]" {
 				t.Errorf("busy %t: %s", busy, got)
 			}

@@ -192,6 +192,19 @@ func TestTheClientsOfAPrincipalAreAsked(t *testing.T) {
 	if got, err := callAs(t.Context(), fleet, nobody, "ann", "ask", ""); !strings.HasPrefix(got, "error: ") || err != nil {
 		t.Errorf("who cannot be asked is asked: %q, %v", got, err)
 	}
+	// Whoever cannot be asked takes no question from who can.
+	var calling sync.WaitGroup
+	calling.Go(func() {
+		if got, err := callAs(t.Context(), fleet, one, "ann", "later", ""); got != "one" || err != nil {
+			t.Errorf("it is asked as %q, %v", got, err)
+		}
+		close(a.release)
+	})
+	<-a.started
+	calling.Go(func() { _, _ = callAs(t.Context(), fleet, nobody, "ann", "wait", "") })
+	<-a.started
+	close(a.later)
+	calling.Wait()
 	a.sessions(4)
 }
 

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -196,18 +197,22 @@ func (l *talks) session(method string) Peer {
 }
 
 // asked is who is asked what names no request: the only one under way, else
-// the session of the client that alone has used the connection, else, of a principal's own, the newest under way.
-func (l *talks) asked(private bool) (*talk, Peer) {
+// the session of the client that alone has used the connection, else, of a principal's own, the newest under way whose
+// client may be asked: clients that cannot be share the connection.
+func (l *talks) asked(private bool, may func(*talk) bool) (*talk, Peer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.sole != nil && len(l.open) != 1 {
 		return nil, l.sole.Always
 	}
-	if newest := uint64(0); len(l.open) == 1 || private {
-		for of := range l.open {
-			newest = max(newest, of)
+	if len(l.open) == 1 || private {
+		newest, able := uint64(0), uint64(0)
+		for of, t := range l.open {
+			if newest = max(newest, of); may(t) {
+				able = max(able, of)
+			}
 		}
-		return l.open[newest], nil
+		return l.open[cmp.Or(able, newest)], nil
 	}
 	return nil, nil
 }
@@ -336,18 +341,21 @@ func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMe
 	if err := protocol.MayAsk(e.opts.Capabilities, m.Method, m.Params); err != nil {
 		return nil, err
 	}
+	may := func(t *talk) bool { // of a principal's connection, which another client of its own may have opened
+		return !e.opts.private || t.client != nil && protocol.MayAsk(t.client.declaredTo(Legacy), m.Method, m.Params) == nil
+	}
 	ask := Peer(nil)
 	if t == nil && m.Method == "roots/list" { // these are the session's, and outlive any request
 		ask = e.talks.session(m.Method)
 	}
 	if t == nil && ask == nil {
 		e.talks.begin(ctx)
-		t, ask = e.talks.asked(e.opts.private)
+		t, ask = e.talks.asked(e.opts.private, may)
 	}
 	ctx, retired := e.untilRetired(ctx)
 	defer retired()
 	if t != nil && t.client != nil {
-		if e.opts.private && protocol.MayAsk(t.client.declaredTo(Legacy), m.Method, m.Params) != nil { // another client of the principal's opened it
+		if !may(t) {
 			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
 		}
 		m.Of, m.Caller, ask = t.of, t.caller, t.client.Back
