@@ -8,8 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/filelock"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -58,7 +57,7 @@ type Keys struct {
 	path string
 
 	mu    sync.RWMutex
-	seen  fileStamp
+	seen  atomicfile.Stamp
 	byID  map[string]*apiKey
 	wrong error // why the file cannot be used
 }
@@ -101,9 +100,9 @@ func (k *Keys) Verify(_ context.Context, token string) (*Identity, error) {
 
 // find is the key of an id, as the file is now; nil: there is none.
 func (k *Keys) find(id string) (*apiKey, error) {
-	now := stampOf(k.path)
+	now := atomicfile.StampOf(k.path)
 	k.mu.RLock()
-	key, wrong, same := k.byID[id], k.wrong, k.byID != nil && now.same(k.seen)
+	key, wrong, same := k.byID[id], k.wrong, k.byID != nil && now.Same(k.seen)
 	k.mu.RUnlock()
 	if same {
 		return key, wrong
@@ -116,7 +115,7 @@ func (k *Keys) find(id string) (*apiKey, error) {
 
 // reload reads the file. Call it with mu held.
 func (k *Keys) reload() {
-	k.seen, k.byID = stampOf(k.path), map[string]*apiKey{} // first: what changes meanwhile is read again
+	k.seen, k.byID = atomicfile.StampOf(k.path), map[string]*apiKey{} // first: what changes meanwhile is read again
 	var list []Key
 	if list, k.wrong = readKeys(k.path); k.wrong != nil {
 		return
@@ -196,35 +195,4 @@ func (k *Keys) change(ctx context.Context, edit func([]Key) ([]Key, error)) erro
 		return err
 	}
 	return writeKeys(path, list)
-}
-
-// fileStamp is what there is to see of a file without opening it.
-type fileStamp struct {
-	info os.FileInfo // nil: see err
-	err  string
-	at   time.Time
-}
-
-func stampOf(path string) fileStamp {
-	at := time.Now()
-	info, err := os.Stat(path)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return fileStamp{err: "not there", at: at}
-		}
-		return fileStamp{err: err.Error(), at: at}
-	}
-	return fileStamp{info: info, at: at}
-}
-
-// coarse is how far the clock that stamps files may lag.
-const coarse = 20 * time.Millisecond
-
-// same reports that nothing was written since o was taken: nor in the moment after that, which the clock of files cannot tell from it.
-func (s fileStamp) same(o fileStamp) bool {
-	if s.info == nil || o.info == nil {
-		return s.info == nil && o.info == nil && s.err == o.err
-	}
-	return os.SameFile(s.info, o.info) && s.info.Size() == o.info.Size() && s.info.Mode() == o.info.Mode() &&
-		s.info.ModTime().Equal(o.info.ModTime()) && o.at.Sub(o.info.ModTime()) > coarse
 }

@@ -89,7 +89,7 @@ const fileAbout = "sign-ins of indus (indus mcp login); encrypted"
 
 // fileContent is what a file holds.
 type fileContent struct {
-	info    fs.FileInfo // nil: there is no file
+	stamp   atomicfile.Stamp
 	source  keySource
 	keys    *sealed.Keys
 	entries map[Key][]byte
@@ -166,11 +166,7 @@ func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
 func (s *FileStore) content(ctx context.Context) (*fileContent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	info, err := os.Stat(s.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if c := s.last; c != nil && c.isOf(info) {
+	if c := s.last; c != nil && atomicfile.StampOf(s.path).Same(c.stamp) {
 		return c, nil
 	}
 	c, err := s.read(ctx)
@@ -178,13 +174,6 @@ func (s *FileStore) content(ctx context.Context) (*fileContent, error) {
 		s.last = c
 	}
 	return c, err
-}
-
-func (c *fileContent) isOf(info fs.FileInfo) bool {
-	if info == nil || c.info == nil {
-		return info == nil && c.info == nil
-	}
-	return os.SameFile(info, c.info) && info.ModTime().Equal(c.info.ModTime()) && info.Size() == c.info.Size()
 }
 
 // change rewrites the file under its lock, where edit says so.
@@ -213,19 +202,20 @@ func (s *FileStore) change(ctx context.Context, edit func(map[Key][]byte) bool) 
 
 // read reads the file as it is.
 func (s *FileStore) read(ctx context.Context) (*fileContent, error) {
+	c := &fileContent{stamp: atomicfile.StampOf(s.path), entries: map[Key][]byte{}} // first: what changes meanwhile is read again
 	f, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &fileContent{entries: map[Key][]byte{}}, nil
+		return c, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	c := &fileContent{entries: map[Key][]byte{}}
-	if c.info, err = f.Stat(); err != nil {
+	info, err := f.Stat()
+	if err != nil {
 		return nil, err
 	}
-	if mode := c.info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 { // there the mode says nothing
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 { // there the mode says nothing
 		return nil, fmt.Errorf("%s: others may read or write it (mode %04o): chmod 600 %s", s.path, mode, s.path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
@@ -297,6 +287,6 @@ func (s *FileStore) write(ctx context.Context, c *fileContent) (*fileContent, er
 	if err := atomicfile.Replace(target, append(text, '\n'), nil); err != nil {
 		return nil, err
 	}
-	c.info, err = os.Stat(s.path)
-	return c, err
+	c.stamp = atomicfile.StampOf(s.path)
+	return c, nil
 }

@@ -320,6 +320,25 @@ func TestFileStoreOfSeveralProcesses(t *testing.T) {
 	}
 }
 
+// What another process writes is seen, however fast: a replaced file may look as it did two changes before.
+func TestFileStoreSeesEveryChange(t *testing.T) {
+	t.Parallel()
+	dir, k := t.TempDir(), oauth.Key{Resource: "https://a.example"}
+	one, two := storeIn(dir), storeIn(dir)
+	for i := range 300 {
+		want := fmt.Sprintf("%03d", i)
+		if err := one.Put(t.Context(), k, []byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 1 {
+			continue
+		}
+		if got, err := two.Get(t.Context(), k); string(got) != want || err != nil {
+			t.Fatalf("%s, %v, want %s", got, err, want)
+		}
+	}
+}
+
 func TestFileStoreLocksKeysApart(t *testing.T) {
 	dir := t.TempDir()
 	unlock, err := storeIn(dir).Lock(t.Context(), alice)

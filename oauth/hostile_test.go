@@ -386,6 +386,29 @@ func TestServerThatIsNeverContent(t *testing.T) {
 	}
 }
 
+// A token that expires on its way is renewed, more than once on a slow machine: nobody is asked to sign in again for it.
+func TestTokensThatExpireOnTheirWay(t *testing.T) {
+	t.Parallel()
+	n := atomic.Int64{}
+	a := attack(t, map[string]http.HandlerFunc{
+		"/token": func(w http.ResponseWriter, r *http.Request) {
+			says(fmt.Sprintf(`{"access_token":"access-token-%d","refresh_token":"refresh-token","expires_in":0.02}`, n.Add(1)))(w, r)
+		},
+		"/mcp": func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer access-token-4" {
+				time.Sleep(20 * time.Millisecond) // the life of a token
+				w.Header().Set("WWW-Authenticate", "Bearer")
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		},
+	})
+	store := &oauth.MemoryStore{}
+	if err := newClient(t, oauth.Options{Interact: visitor(), Store: store}).SignIn(t.Context(), a.URL+"/mcp", ""); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, newClient(t, oauth.Options{Store: store}).Transport(nil, a.URL+"/mcp", ""), a.URL+"/mcp", "", "")
+}
+
 // What a browser is opened with holds nothing that a shell reads, and no fragment.
 func TestAddressForAShell(t *testing.T) {
 	t.Parallel()

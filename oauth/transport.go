@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/indusagi/indus/internal/secret"
 )
@@ -125,7 +126,13 @@ func discard(res *http.Response) {
 }
 
 // attempts is why a request was already sent again.
-type attempts struct{ empty, refused, anew, stepUp bool }
+type attempts struct {
+	empty, refused, anew, stepUp bool
+	late                         int // how often with a token that expires so soon that this may be why it was refused
+}
+
+// mostLate bounds attempts.late.
+const mostLate = 3
 
 // need is what an answer lacks; again is false where nothing can be done.
 func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
@@ -137,6 +144,8 @@ func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
 			a.empty = true
 		case g != nil && !a.refused:
 			a.refused, n.quiet = true, a.empty // nobody is asked twice
+		case g != nil && a.late < mostLate && g.renewable() && !g.fresh(time.Now()):
+			a.late, n.quiet = a.late+1, a.empty
 		case g != nil && !a.anew && !a.empty:
 			a.anew, n.anew = true, true
 		default:

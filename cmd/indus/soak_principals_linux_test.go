@@ -27,6 +27,7 @@ type town struct {
 	keys    *identity.Keys
 	guarded *signInServer
 	store   oauth.Store
+	life    time.Duration // of tokens, in whole seconds
 	people  []*person
 }
 
@@ -103,7 +104,7 @@ func (p *person) turnOver(first *credential, end func()) {
 	defer ending.Wait()
 	for shows := first; ; {
 		if p.running() {
-			time.Sleep(time.Duration(200+rand.IntN(700)) * time.Millisecond)
+			time.Sleep(p.town.life/10 + rand.N(p.town.life/3))
 		}
 		old, over := shows, end
 		more := p.running()
@@ -118,7 +119,7 @@ func (p *person) turnOver(first *credential, end func()) {
 			over()
 			ghost := &soaker{soak: p.soak, name: p.name}
 			ghost.shows.Store(old)
-			for _, server := range append([]string{"safe"}, p.gossips...) {
+			for _, server := range []string{"safe", p.gossips[rand.IntN(len(p.gossips))]} {
 				_, _, _ = ghost.post(p.Context(), "", "tools/call", p.calls(server))
 			}
 		})
@@ -213,11 +214,11 @@ func TestSoakPrincipals(t *testing.T) {
 	if long > 0 {
 		n, wait, ttl = 20, long, 5
 	}
-	front := authserver.Options{ClockAhead: -60, TTL: 2} // as much as is forgiven
+	front := authserver.Options{ClockAhead: -60, TTL: ttl} // its clock is behind by as much as is forgiven
 	for i := range n {
 		front.Clients = append(front.Clients, authserver.Client{ID: fmt.Sprint("p", i), Secret: fmt.Sprint("secret-of-p", i)})
 	}
-	w := &town{soak: newSoak(t), issuer: authserver.Start(t, &front), guarded: newGuarded(t, authserver.Options{Opaque: true, TTL: ttl})}
+	w := &town{soak: newSoak(t), life: time.Duration(ttl) * time.Second, issuer: authserver.Start(t, &front), guarded: newGuarded(t, authserver.Options{Opaque: true, TTL: ttl})}
 	w.wanted = []string{"echo", "question", "whoami", "diary", "refused"}
 	w.gossips = []string{"g0", "g1", "own", "ownweb"}
 	trace := filepath.Join(t.TempDir(), "trace")

@@ -123,9 +123,15 @@ func (c *soaker) post(ctx context.Context, session, method, params string) (answ
 func (c *soaker) resuming() {
 	for c.running() {
 		ctx := c.Context()
-		_, h, err := c.post(ctx, "", "initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}`)
+		answer, h, err := c.post(ctx, "", "initialize", helloParams)
+		if err == nil {
+			err = answer.failure()
+		}
 		session := h.Get("Mcp-Session-Id")
 		c.done("initialize", err, session != "", "no session")
+		if session == "" {
+			continue
+		}
 		for range 5 {
 			if c.running() {
 				c.done("resume", c.resume(ctx, session), true, "")
