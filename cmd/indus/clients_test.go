@@ -94,25 +94,26 @@ func serveURLs(t *testing.T, servers map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serveFile(t, string(text), slices.Sorted(maps.Keys(servers))...)
+	url, _, _ := serveFile(t, string(text), slices.Sorted(maps.Keys(servers))...)
+	return url
 }
 
-// serveFile is the URL of indus serve with a configuration, once these servers are ready.
-func serveFile(t *testing.T, text string, ready ...string) string {
+// serveFile is indus serve with a configuration file, and its URL, once these servers are ready.
+func serveFile(t *testing.T, text string, ready ...string) (url string, p *program, file string) {
 	t.Helper()
 	dir := t.TempDir()
-	file := filepath.Join(dir, "servers.json")
+	file = filepath.Join(dir, "servers.json")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("indus", "serve", "--addr", "127.0.0.1:0", "--mcp", file)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
-	p := launch(t, cmd)
-	url := p.hears(&p.err, `serving at (\S+)\n`)
+	p = launch(t, cmd)
+	url = p.hears(&p.err, `serving at (\S+)\n`)
 	for _, name := range ready {
 		p.hears(&p.err, name+": ready")
 	}
-	return url
+	return url, p, file
 }
 
 // tryAll runs all programs, side by side.

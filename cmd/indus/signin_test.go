@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/internal/testkit/fixture"
@@ -17,31 +20,30 @@ import (
 )
 
 // TestClientsSignIn: clients that people use find out from indus serve where to sign in, do it, and are let in with the scopes
-// that the view wants, and no others.
+// that the view wants, and no others. Some ask for more by themselves, once the view wants more.
 func TestClientsSignIn(t *testing.T) {
 	t.Parallel()
 	as := authserver.Start(t, &authserver.Options{Scopes: []string{"mcp:*", "mcp:f", "admin"}})
-	text := fmt.Sprintf(`{"servers":{"f":{"command":%q,"args":["-bare","-tools","2"]}},
-		"auth":{"methods":["jwt"],"issuers":[{"issuer":%q}],"scopes":["mcp:{view}"]}}`, fixture.Build(t), as.Issuer)
-	indus := serveFile(t, text, "f")
-	person := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		address, _ := url.QueryUnescape(r.URL.RawQuery)
-		back, err := authserver.Browser{}.Visit(r.Context(), address)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
+	wanting := func(scopes string) string {
+		return fmt.Sprintf(`{"servers":{"f":{"command":%q,"args":["-bare","-tools","2"]}},
+			"auth":{"methods":["jwt"],"issuers":[{"issuer":%q}],"scopes":[%s]}}`, fixture.Build(t), as.Issuer, scopes)
+	}
+	indus, serve, file := serveFile(t, wanting(`"mcp:{view}"`), "f")
+	programs := []string{"node", "go"}
+	person := newPerson(t, len(programs), func() {
+		if err := os.WriteFile(file, []byte(wanting(`"mcp:{view}","admin"`)), 0o600); err != nil {
+			t.Error(err)
 		}
-		_, _ = io.WriteString(w, back.String())
-	}))
-	t.Cleanup(person.Close)
+		serve.hears(&serve.err, `who is let in is as "auth" in the configuration has it now\n`)
+	})
 	scopes := map[string]string{indus: "mcp:*", indus + "/f": "mcp:f"}
-	found := map[string]map[string]string{indus: {}, indus + "/f": {}}
+	found := map[string]map[string]string{indus: {}, indus + "/f": {}, "more": {}}
 	var mu sync.Mutex
 	t.Run("programs", func(t *testing.T) {
-		for _, program := range []string{"node", "go"} {
+		for _, program := range programs {
 			t.Run(program, func(t *testing.T) {
 				t.Parallel()
-				of := peers.SignIns(t, program, scopes, person.URL)
+				of := peers.SignIns(t, program, scopes, person)
 				mu.Lock()
 				defer mu.Unlock()
 				for at, clients := range of {
@@ -51,7 +53,7 @@ func TestClientsSignIn(t *testing.T) {
 		}
 	})
 	var table strings.Builder
-	fmt.Fprintf(&table, "| client | version | asks at `/mcp` for | asks at `/mcp/f` for |\n| --- | --- | --- | --- |\n")
+	fmt.Fprintf(&table, "| client | version | asks at `/mcp` for | at `/mcp/f` for | asks for more |\n| --- | --- | --- | --- | --- |\n")
 	for _, c := range realClients() {
 		fmt.Fprintf(&table, "| %s | %s |", c.name, peers.Version(t, c.from))
 		for _, at := range []string{indus, indus + "/f"} {
@@ -61,9 +63,46 @@ func TestClientsSignIn(t *testing.T) {
 			}
 			fmt.Fprintf(&table, " `%s` |", asked)
 		}
-		table.WriteString("\n")
+		more, ok := strings.CutSuffix(found["more"][c.name], ": 2 tools")
+		if ok {
+			more = "`" + more + "`"
+		} else if more = "no"; strings.HasPrefix(c.name, "go-sdk") || c.program == "mcporter" {
+			t.Errorf("%s: asks for more: %q", c.name, found["more"][c.name])
+		}
+		fmt.Fprintf(&table, " %s |\n", more)
 	}
 	if !t.Failed() {
 		published(t, "signing in", table.String())
 	}
+}
+
+// newPerson is the URL of somebody who signs in at ?ADDRESS, and says where that leads. more is done once that many have asked
+// for /more, who wait for it.
+func newPerson(t *testing.T, many int, more func()) string {
+	var asked atomic.Int32
+	done := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		address, _ := url.QueryUnescape(r.URL.RawQuery)
+		back, err := authserver.Browser{}.Visit(r.Context(), address)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		_, _ = io.WriteString(w, back.String())
+	})
+	mux.HandleFunc("/more", func(_ http.ResponseWriter, r *http.Request) {
+		if int(asked.Add(1)) == many {
+			more()
+			close(done)
+		}
+		select {
+		case <-done:
+		case <-r.Context().Done():
+		case <-time.After(deadline):
+		}
+	})
+	person := httptest.NewServer(mux)
+	t.Cleanup(person.Close)
+	return person.URL
 }

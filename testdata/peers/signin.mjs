@@ -5,7 +5,7 @@
 //
 // PERSON is the URL of somebody with a browser: GET PERSON?ADDRESS signs in at ADDRESS and answers with where that leads. It prints
 // for each URL and client what scope it asked for and how many tools it lists, or an error. Nobody here is told the scopes.
-import { createServer } from "node:http";
+import { createServer, get } from "node:http";
 import { createRequire } from "node:module";
 import { createMcpClient } from "@genkit-ai/mcp";
 import { auth, createMCPClient } from "@ai-sdk/mcp";
@@ -31,7 +31,7 @@ async function visit(address) {
 }
 
 // newProvider keeps what an SDK wants kept, and has the person sign in.
-function newProvider(asks) {
+function newProvider() {
   const kept = {};
   const keep = key => value => { kept[key] = value; };
   return {
@@ -49,7 +49,7 @@ function newProvider(asks) {
     saveDiscoveryState: keep("discovery"), discoveryState: () => kept.discovery,
     saveAuthorizationServerInformation: keep("server"), authorizationServerInformation: () => kept.server,
     async redirectToAuthorization(address) {
-      asks(address);
+      this.asks(address);
       kept.back = (await visit(address)).searchParams;
     },
   };
@@ -57,10 +57,13 @@ function newProvider(asks) {
 
 // provided is a client that takes a provider: list has the tools, and finish is what comes between being asked to sign in and the next list.
 function provided(list, finish) {
+  const providers = {};
   return async (url, asks) => {
-    const provider = newProvider(asks);
-    await list(url, provider).catch(() => {}); // it is asked to sign in, and gives up
-    if (!provider.kept.back) throw new Error("nobody was asked to sign in");
+    const provider = providers[url] ??= newProvider();
+    provider.asks = asks;
+    delete provider.kept.back;
+    const early = await list(url, provider).catch(e => e); // it is asked to sign in, and gives up
+    if (!provider.kept.back) throw early;
     await finish(url, provider);
     return list(url, provider);
   };
@@ -81,10 +84,10 @@ const two = mode => (url, p) => official(new Two(info, { versionNegotiation: { m
 function inspector(era) {
   return (url, asks) => turn = turn.then(async () => {
     const it = "@" + era + urls.indexOf(url);
-    const { authUrl } = await mcpdo(null, "connect", "--relogin", "--server-url", url, "--transport", "http", "--era", era, it);
+    const { authUrl } = await mcpdo(null, "connect", ...relogin, "--server-url", url, "--transport", "http", "--era", era, it);
     asks(authUrl);
     const back = await visit(authUrl).catch(() => new URL("?error=access_denied", new URL(authUrl).searchParams.get("redirect_uri")));
-    await fetch(back);
+    await new Promise((ok, no) => get(back, { agent: false }, res => res.resume().on("end", ok)).on("error", no)); // each helper has the same port
     await mcpdo(null, "connections/show", it);
     return (await mcpdo(null, "--connection", it, "tools/list")).tools;
   });
@@ -132,6 +135,8 @@ const clients = {
   }, with2),
 };
 
+let relogin = ["--relogin"];
+
 async function signIn(client, url) {
   let scope;
   const asks = address => { scope = new URL(address).searchParams.get("scope"); };
@@ -143,5 +148,9 @@ await Promise.all(urls.flatMap(url => {
   found[url] = {};
   return Object.entries(clients).map(async ([name, client]) => { found[url][name] = await signIn(client, url); });
 }));
+await fetch(person + "/more");
+relogin = [];
+found.more = {};
+await Promise.all(Object.entries(clients).map(async ([name, client]) => { found.more[name] = await signIn(client, urls[0]); }));
 await end();
 process.stdout.write(JSON.stringify(found) + "\n", () => process.exit(0));

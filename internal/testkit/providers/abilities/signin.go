@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,36 +33,53 @@ func signIn(person string, scopes map[string]string) {
 		"go-sdk, legacy": sdkSigner("2025-11-25"), "go-sdk, modern": sdkSigner("2026-07-28"),
 		"mcp-go, legacy": mcpgoSigner("2025-11-25"), "mcp-go, modern": mcpgoSigner("2026-07-28"),
 	}
-	var wg sync.WaitGroup
+	found := map[string]map[string]string{"more": {}}
 	var mu sync.Mutex
-	found := map[string]map[string]string{}
+	var all, again sync.WaitGroup
+	more := make(chan struct{})
+	first := slices.Min(slices.Collect(maps.Keys(scopes)))
 	for at, scope := range scopes {
 		found[at] = map[string]string{}
 		for name, client := range clients {
-			wg.Go(func() {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-				defer cancel()
-				s := &signer{person: person}
-				out := ""
-				c, err := client(s, scope)(ctx, at, &heard{})
-				if err == nil {
-					var tools []string
-					tools, err = c.tools(ctx)
-					out = fmt.Sprintf("%s: %d tools", s.scope, len(tools))
-				}
-				if err != nil {
-					out = "error: " + err.Error()
-				}
+			s := &signer{person: person}
+			open := client(s, scope)
+			try := func(under string) {
+				out := s.try(open, at)
 				mu.Lock()
 				defer mu.Unlock()
-				found[at][name] = out
-			})
+				found[under][name] = out
+			}
+			all.Go(func() { try(at) })
+			if at == first {
+				again.Go(func() { <-more; try("more") })
+			}
 		}
 	}
-	wg.Wait()
+	all.Wait()
+	if res, err := http.Get(person + "/more"); err == nil {
+		res.Body.Close()
+	}
+	close(more)
+	again.Wait()
 	if err := json.NewEncoder(os.Stdout).Encode(found); err != nil {
 		panic(err)
 	}
+}
+
+// try is what scope was asked for and how many tools there are, or an error.
+func (s *signer) try(open connect, at string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s.scope = ""
+	c, err := open(ctx, at, &heard{})
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	tools, err := c.tools(ctx)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return fmt.Sprintf("%s: %d tools", s.scope, len(tools))
 }
 
 // visit is where it leads to sign in at an address.
