@@ -80,15 +80,18 @@ func (i *Introspection) Verify(ctx context.Context, token string) (*Identity, er
 	if err, ok := i.bad.get(h); ok {
 		return nil, err
 	}
-	v, err, _ := i.flights.Do(string(h[:]), func() (any, error) { // also for those who wait with us
+	flight := i.flights.DoChan(string(h[:]), func() (any, error) { // also for those who wait with us
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchWait)
 		defer cancel()
 		return i.ask(ctx, h, token)
 	})
-	if err != nil {
-		return nil, err
+	select {
+	case said := <-flight:
+		id, _ := said.Val.(*Identity)
+		return id, said.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	return v.(*Identity), nil
 }
 
 func (i *Introspection) ask(ctx context.Context, h tokenHash, token string) (*Identity, error) {

@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -167,6 +168,23 @@ func TestIntrospectionIsBounded(t *testing.T) {
 		all.Wait()
 		if i.times() != 64 || busy != 1000-64 || time.Since(began) > 10*time.Second {
 			t.Errorf("asked %d times, %d busy, %v", i.times(), busy, time.Since(began))
+		}
+	})
+}
+
+// A question that is given up is not waited for, and its answer serves whoever asks next.
+func TestAQuestionOutlivesItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := &introspector{answer: activeUntil(time.Now().Add(time.Hour)), wait: 5 * time.Second}
+		v := newIntrospection(t, i)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if _, err := v.Verify(ctx, "ann"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Error(err, time.Since(began))
+		}
+		if _, err := v.Verify(t.Context(), "ann"); err != nil || i.times() != 1 {
+			t.Error(err, i.times())
 		}
 	})
 }

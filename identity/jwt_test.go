@@ -23,7 +23,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -373,12 +372,10 @@ func TestBadKeySets(t *testing.T) {
 	}
 }
 
-// A request that is given up does not keep others from the keys.
+// A request that is given up does not wait, nor keep others from the keys.
 func TestAFetchOutlivesItsRequest(t *testing.T) {
 	rsaKey()
 	synctest.Test(t, func(t *testing.T) {
-		var slow atomic.Bool
-		slow.Store(true)
 		p := &provider{keys: []map[string]any{jwk("rsa", rsaKey())}}
 		p.serve = func(w http.ResponseWriter) {
 			time.Sleep(time.Second)
@@ -387,9 +384,13 @@ func TestAFetchOutlivesItsRequest(t *testing.T) {
 		j := newJWT(t, p, identity.Issuer{Keys: keysURL})
 		token := signed(t, jwt.SigningMethodRS256, rsaKey(), nil, nil)
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = j.Verify(ctx, token) }()
+		began, over := time.Now(), make(chan error)
+		go func() { _, err := j.Verify(ctx, token); over <- err }()
 		synctest.Wait()
 		cancel()
+		if err := <-over; !errors.Is(err, context.Canceled) || time.Since(began) != 0 {
+			t.Error(err, time.Since(began))
+		}
 		if _, err := j.Verify(t.Context(), token); err != nil || p.times(keysURL) != 1 {
 			t.Error(err, p.times(keysURL))
 		}

@@ -78,21 +78,18 @@ func (s *keySet) afresh(ctx context.Context) (*publicKeys, error) {
 
 // await fetches, or waits for who does. Call it with mu held; it lets go of it.
 func (s *keySet) await(ctx context.Context) (*publicKeys, error) {
-	if flight := s.flight; flight != nil {
-		s.mu.Unlock()
-		select {
-		case <-flight:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		s.mu.Lock()
-	} else {
+	if s.flight == nil {
 		s.flight = make(chan struct{})
-		address := s.address
-		s.mu.Unlock()
-		s.fetch(ctx, address)
-		s.mu.Lock()
+		go s.fetch(ctx, s.address) // it ends within fetchWait
 	}
+	flight := s.flight
+	s.mu.Unlock()
+	select {
+	case <-flight:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held != nil && time.Since(s.fetched) < keysLast {
 		return s.held, nil
