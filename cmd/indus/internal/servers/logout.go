@@ -7,6 +7,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop"
 	"github.com/spf13/cobra"
 )
@@ -101,7 +102,7 @@ func (f *loginFlags) kept(ctx context.Context, tokens *signin.Tokens, args []str
 	}
 	all, err := tokens.All(ctx)
 	for _, one := range all {
-		k := kept{name: one.Resource, address: one.Resource, account: one.Principal}
+		k := kept{name: secret.Target(one.Resource), address: one.Resource, account: one.Principal}
 		for _, o := range servers {
 			if signin.IsAt(o, one.Resource) {
 				k.server, k.name = o, o.ID

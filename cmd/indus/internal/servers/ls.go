@@ -42,8 +42,9 @@ func newLs(s show.Streams) *cobra.Command {
 const lsHelp = `Connect every configured server, and say how each is: its phase, the era and the
 revision of MCP that it speaks, how many tools it has, how long it took to connect,
 which file it is in, and the command or URL; of one that wants a sign-in until when
-it has one; and where it did not connect, why, and what to try. A faulted server is an
-answer and no failure: ls exits 0.
+it has one, also of each caller of indus serve with "per": "principal"; and where it
+did not connect, why, and what to try. A faulted server is an answer and no failure:
+ls exits 0.
 
 Usage:
   indus mcp ls [FLAG]...
@@ -84,12 +85,35 @@ type serverRow struct {
 	Try       string                `json:"try,omitempty"`
 	Heard     *time.Time            `json:"heard,omitempty"` // with --offline
 	SignIn    *signin.Report        `json:"signIn,omitempty"`
+	SignIns   []*signin.Report      `json:"signIns,omitempty"` // of callers, with "per": "principal"
 	Scope     mcpconfig.Scope       `json:"scope"`
 	File      string                `json:"file"`
 	Line      int                   `json:"line"`
 
-	took   time.Duration
-	signed string // of the sign-in
+	took    time.Duration
+	signed  string            // of the sign-in
+	callers []signin.SignedIn // of SignIns
+}
+
+// signIns is who is signed in.
+func (r *serverRow) signIns(ctx context.Context, tokens *signin.Tokens, server interop.Server) error {
+	own, err := tokens.Status(ctx, server, "")
+	if err != nil {
+		return err
+	}
+	if r.SignIn = signin.ReportOf("", own); r.SignIn != nil {
+		r.signed = signin.Until(own)
+	}
+	callers, err := tokens.Principals(ctx, server)
+	for _, one := range callers {
+		if report := signin.ReportOf(one.Principal, one.Status); report != nil {
+			r.SignIns, r.callers = append(r.SignIns, report), append(r.callers, one)
+		}
+	}
+	if n := len(r.callers); n > 0 {
+		r.signed = strings.TrimPrefix(r.signed+", "+show.Count(n, "caller"), ", ")
+	}
+	return err
 }
 
 func (f *lsFlags) ls(ctx context.Context, s show.Streams) error {
@@ -105,7 +129,16 @@ func (f *lsFlags) ls(ctx context.Context, s show.Streams) error {
 	if err := f.table(rows).Write(s.Out); err != nil {
 		return err
 	}
-	return s.Print(faultsPage(rows))
+	page := faultsPage(rows)
+	for _, r := range rows {
+		for i, one := range r.callers {
+			if i == 0 {
+				page.Printf("\n")
+			}
+			page.Printf("%s: %s: %s\n", r.Server, one.Principal, signin.Describe(one.Status))
+		}
+	}
+	return s.Print(page)
 }
 
 // rows are the servers as they are now, or with --offline as they were.
@@ -144,11 +177,8 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			Server: r.Server.ID, State: r.State, Transport: r.Kind, Target: r.Target, Scope: r.Scope, File: r.File, Line: r.Line,
 		}
 		if r.State == mcpconfig.Active {
-			signed, err := tokens.Status(ctx, r.Server, "")
-			if err != nil {
+			if err := row.signIns(ctx, tokens, r.Server); err != nil {
 				s.Reportf("%s: %v", r.Server.ID, err)
-			} else if row.SignIn = signin.ReportOf(signed); row.SignIn != nil {
-				row.signed = signin.Until(signed)
 			}
 		}
 		switch st := status[r.Server.ID]; {

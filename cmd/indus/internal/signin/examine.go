@@ -51,10 +51,8 @@ func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []
 	needed, needs := errors.AsType[*oauth.SignInError](failed)
 	step, stuck := errors.AsType[*oauth.StepError](failed)
 	switch {
-	case failed == nil && !status.SignedIn:
-		return nil
 	case failed == nil:
-		return []Finding{{"sign-in", true, Describe(status), ""}}
+		return t.kept(ctx, s, status)
 	case stuck:
 		return []Finding{{string(step.Step), false, step.Error(), Advice(failed, s.ID)}}
 	case !needs:
@@ -65,6 +63,25 @@ func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []
 		return found
 	}
 	return append(found, Finding{string(oauth.StepAuthorization), false, needed.Error(), "sign in: indus mcp login " + s.ID})
+}
+
+// kept is the sign-in by which a server is reached, and those of its callers.
+func (t *Tokens) kept(ctx context.Context, s interop.Server, own oauth.Status) (out []Finding) {
+	if own.SignedIn {
+		out = append(out, Finding{"sign-in", true, Describe(own), ""})
+	}
+	callers, err := t.Principals(ctx, s)
+	if err != nil {
+		return append(out, Finding{"sign-in", false, err.Error(), ""})
+	}
+	for _, one := range callers {
+		f := Finding{"sign-in", true, one.Principal + ": " + Describe(one.Status), ""}
+		if !one.SignedIn {
+			f.Advice = "indus mcp login " + s.ID + " --as " + one.Principal
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // discovered is the steps that need no person.
@@ -116,18 +133,19 @@ const timeFormat = "2006-01-02 15:04"
 
 // Report is one sign-in, as --json prints it.
 type Report struct {
-	Issuer string     `json:"issuer"`
-	Scopes []string   `json:"scopes,omitempty"`
-	Until  *time.Time `json:"until,omitempty"` // of the token that is there; absent where that is not known
-	Renews bool       `json:"renews"`          // by itself, when that has expired
+	Principal string     `json:"principal,omitempty"` // whose it is; absent of who runs indus
+	Issuer    string     `json:"issuer"`
+	Scopes    []string   `json:"scopes,omitempty"`
+	Until     *time.Time `json:"until,omitempty"` // of the token that is there; absent where that is not known
+	Renews    bool       `json:"renews"`          // by itself, when that has expired
 }
 
 // ReportOf is nil where nobody is signed in.
-func ReportOf(st oauth.Status) *Report {
+func ReportOf(who string, st oauth.Status) *Report {
 	if !st.SignedIn {
 		return nil
 	}
-	r := &Report{Issuer: st.Issuer, Scopes: st.Scopes, Renews: st.Renews}
+	r := &Report{Principal: who, Issuer: st.Issuer, Scopes: st.Scopes, Renews: st.Renews}
 	if !st.Expiry.IsZero() {
 		r.Until = &st.Expiry
 	}

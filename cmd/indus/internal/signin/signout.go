@@ -2,6 +2,7 @@ package signin
 
 import (
 	"context"
+	"slices"
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/oauth"
@@ -29,7 +30,10 @@ func (t *Tokens) SignOut(ctx context.Context, s interop.Server, address, who str
 }
 
 // SignedIn is a sign-in that is kept.
-type SignedIn struct{ Resource, Principal string }
+type SignedIn struct {
+	Resource, Principal string
+	oauth.Status
+}
 
 // All are the sign-ins that are kept.
 func (t *Tokens) All(ctx context.Context) (out []SignedIn, err error) {
@@ -38,11 +42,25 @@ func (t *Tokens) All(ctx context.Context) (out []SignedIn, err error) {
 	}
 	keys, err := t.store.Keys(ctx)
 	for _, k := range keys {
-		if k.Resource != "" && k.Client == "" {
-			out = append(out, SignedIn{k.Resource, k.Principal})
+		if k.Resource == "" || k.Client != "" {
+			continue
 		}
+		value, err := t.store.Get(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, SignedIn{k.Resource, k.Principal, oauth.StatusOf(value)})
 	}
 	return out, err
+}
+
+// Principals are the sign-ins of callers to a server that is called with theirs; nil where it is not.
+func (t *Tokens) Principals(ctx context.Context, s interop.Server) ([]SignedIn, error) {
+	if s.Pool.Per != interop.PerPrincipal {
+		return nil, nil
+	}
+	all, err := t.All(ctx)
+	return slices.DeleteFunc(all, func(o SignedIn) bool { return o.Principal == "" || !IsAt(s, o.Resource) }), err
 }
 
 // IsAt reports a server whose sign-ins are kept for a resource.
