@@ -32,6 +32,7 @@ type toolNames struct {
 	of     *toolbox.Snapshot // which all servers have
 	shown  *toolbox.Snapshot
 	byName map[string]*toolbox.Descriptor // of of.Tools, by the name in the view
+	apps   map[string]bool                // what is for apps alone, where it is not shown
 }
 
 var _ toolbox.Source = (*shownTools)(nil)
@@ -62,13 +63,16 @@ func (t *shownTools) names(p toolbox.Principal) *toolNames {
 
 // choose makes the snapshot of a view.
 func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
-	n := &toolNames{of: s, shown: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))}, byName: make(map[string]*toolbox.Descriptor, len(s.Tools))}
+	n := &toolNames{of: s, shown: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))}, byName: make(map[string]*toolbox.Descriptor, len(s.Tools)), apps: map[string]bool{}}
 	same := t.scope.single() == ""
 	for i := range s.Tools {
 		d := s.Tools[i]
 		name, ok := t.name(&d)
 		_, taken := n.byName[name]
-		if !ok || taken || t.models && !forModels(d.Wire.JSON) {
+		if ok && !taken && t.models && !forModels(d.Wire.JSON) {
+			n.apps[name], taken = true, true
+		}
+		if !ok || taken {
 			same = false
 			continue
 		}
@@ -156,6 +160,9 @@ func forModels(tool json.RawMessage) bool {
 
 // Do implements [toolbox.Source].
 func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	if t.models && t.names(c.Caller).apps[c.Name] {
+		return nil, &toolbox.UnknownTool{Name: c.Name}
+	}
 	if t.all {
 		r, err := t.gateway.do(ctx, c)
 		return t.fitted(ctx, c, r), err

@@ -2,9 +2,12 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +16,8 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/catalog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"net/http"
 )
 
 // withTools adds tools to a server, which say whose they are.
@@ -107,6 +110,54 @@ func TestViews(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A view that shows other tools in the place of its servers' has their prompts, resources and instructions all the same, and
+// finds nothing that is for apps alone.
+func TestExposedViews(t *testing.T) {
+	t.Parallel()
+	with := shelf{"a": withTools(library("a", "file:///a"), "a", "x")}
+	with["a"].AddTool(&mcp.Tool{Name: "button", InputSchema: map[string]any{"type": "object"}, Meta: mcp.Meta{"ui": map[string]any{"visibility": []string{"app"}}}},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		})
+	over := func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) }
+	g := with.open(t, gateway.Options{Views: map[string]gateway.View{"few": {Expose: over}}}, "a")
+	all := with.open(t, gateway.Options{Expose: over}, "a")
+	for path, g := range map[string]*gateway.Gateway{"/mcp": all, "/mcp/@few": g} {
+		eras(t, func(t *testing.T, era interop.Era) {
+			c := dial(t, g, path, era)
+			got := names(t, c)
+			if len(got) != 6 || slices.Contains(got, "a__x") || !cmp.Equal(got[4:], []string{"a__greet", "file:///a"}) {
+				t.Errorf("%s: %q", path, got)
+			}
+			if says := c.InitializeResult().Instructions; !strings.Contains(says, "Use a.") || !strings.Contains(says, `"a__"`) {
+				t.Errorf("%s: %q", path, says)
+			}
+			for name, want := range map[string]string{"a__x": "a x", "a__button": "NOT_FOUND"} {
+				r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "call", Arguments: map[string]any{"operation": name, "input": map[string]any{}}})
+				if text := fmt.Sprint(err, encoded(t, r)); !strings.Contains(text, want) {
+					t.Errorf("%s: %s: %s", path, name, text)
+				}
+			}
+			if p, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "a__greet"}); err != nil || p.Description != "a greet" {
+				t.Errorf("%v, %v", p, err)
+			}
+			if r, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "file:///a"}); err != nil || r.Contents[0].Text != "a" {
+				t.Errorf("%v, %v", r, err)
+			}
+		})
+	}
+}
+
+// encoded is a result as JSON.
+func encoded(t *testing.T, result any) string {
+	t.Helper()
+	b, err := json.Marshal(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // Who asks for a view that is not there learns how views are named, and no name of one.

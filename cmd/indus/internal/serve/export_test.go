@@ -59,8 +59,19 @@ func OpenTap(path string, most int64, err io.Writer) (Tap, error) {
 	return Tap{t}, fault
 }
 
-// StuckTap is one that never writes.
-func StuckTap() Tap { return Tap{&tap{queue: make(chan tapLine, maxTapQueue)}} }
+// StuckTap is one with room for so many messages that never writes.
+func StuckTap(room int) Tap { return Tap{&tap{queue: make(chan tapLine, room)}} }
+
+// MaxTapQueue is what has room in a tap.
+const MaxTapQueue = maxTapQueue
+
+// Unstick has it write into a file.
+func (t Tap) Unstick(path string, err io.Writer) error {
+	t.path, t.most, t.s = path, maxTapFile, show.New(nil, io.Discard, err)
+	fault := t.open()
+	t.written.Go(t.write)
+	return fault
+}
 
 func (t Tap) Hide(servers ...interop.Server) { t.hide(servers) }
 func (t Tap) Show(m gateway.Tapped)          { t.show(m) }

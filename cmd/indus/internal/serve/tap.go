@@ -142,25 +142,35 @@ func (t *tap) close() {
 
 // write is the one that writes.
 func (t *tap) write() {
-	failed := false
+	var failed error
 	for m := range t.queue {
 		t.waiting.Add(-int64(len(m.Message.Params) + len(m.Result)))
-		if failed {
+		if failed != nil {
 			continue
 		}
-		if err := t.writeLine(m); err != nil {
-			failed = true
-			t.s.Reportf("--tap: %v; nothing more is written there", err)
+		if failed = t.writeLine(m); failed != nil {
+			t.s.Reportf("--tap: %v; nothing more is written there", failed)
 		}
 	}
-	t.file.Close()
+	if failed == nil {
+		if failed = errors.Join(t.writeDropped(time.Now()), t.file.Close()); failed != nil {
+			t.s.Reportf("--tap: %v; the end of it is missing", failed)
+		}
+	}
+}
+
+// writeDropped says how many messages found no room since it said so last.
+func (t *tap) writeDropped(at time.Time) error {
+	n := t.dropped.Swap(0)
+	if n == 0 {
+		return nil
+	}
+	return t.append(fmt.Appendf(nil, `{"time":%q,"dropped":%d}`, at.Format(time.RFC3339Nano), n))
 }
 
 func (t *tap) writeLine(m tapLine) error {
-	if n := t.dropped.Swap(0); n > 0 {
-		if err := t.append(fmt.Appendf(nil, `{"time":%q,"dropped":%d}`, m.at.Format(time.RFC3339Nano), n)); err != nil {
-			return err
-		}
+	if err := t.writeDropped(m.at); err != nil {
+		return err
 	}
 	var line bytes.Buffer
 	e := json.NewEncoder(&line)

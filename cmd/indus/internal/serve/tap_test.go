@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -73,11 +74,43 @@ func TestATapIsBounded(t *testing.T) {
 // TestATapWaitsForNobody: a disk that takes nothing costs lines, and no time.
 func TestATapWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	tap := serve.StuckTap()
-	for range 3000 {
-		tap.Show(gateway.Tapped{Client: true, Message: interop.Message{Method: "notifications/message", Params: json.RawMessage(`{}`)}, Err: errors.New("x")})
+	for _, room := range []int{serve.MaxTapQueue, 0} {
+		tap := serve.StuckTap(room)
+		for range 3000 {
+			tap.Show(gateway.Tapped{Client: true, Message: interop.Message{Method: "notifications/message", Params: json.RawMessage(`{}`)}, Err: errors.New("x")})
+		}
+		if kept, dropped := tap.Kept(); kept != room || dropped != 3000-room {
+			t.Errorf("%d wait, and %d are left out", kept, dropped)
+		}
+		path := filepath.Join(t.TempDir(), "tap.jsonl")
+		if err := tap.Unstick(path, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		tap.Close()
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, fmt.Appendf(nil, `"dropped":%d}`, 3000-room)) || bytes.Count(text, []byte("\n")) != room+1 {
+			t.Errorf("%d lines, %v", bytes.Count(text, []byte("\n")), err)
+		}
 	}
-	if kept, dropped := tap.Kept(); kept != 1024 || dropped != 3000-1024 {
-		t.Errorf("%d wait, and %d are left out", kept, dropped)
+}
+
+// TestATapThatCannotBeWritten says so, once.
+func TestATapThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	path := filepath.Join(t.TempDir(), "tap.jsonl")
+	tap, err := serve.OpenTap(path, 1, &said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(path+".1", "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		tap.Show(gateway.Tapped{Client: true, Message: interop.Message{Method: "notifications/message", Params: json.RawMessage(`{}`)}})
+	}
+	tap.Close()
+	if got := said.String(); strings.Count(got, "nothing more is written there") != 1 {
+		t.Error(got)
 	}
 }
