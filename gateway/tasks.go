@@ -18,8 +18,8 @@ import (
 // of 2025-11-25 (SEP-1686), which a call with a member "task" asks for. Of both the client gets the id sealed:
 // it says which server has the task, and nobody else can name it.
 //
-// What all clients of a server have is one list there, and so are its notifications: tasks/list is
-// refused, and clients poll.
+// What all clients of a server have is one list there: tasks/list, which only 2025-11-25 has, is refused. Of a task's states
+// a client hears in the extension, where it names the task (follow.go); before, they were told to a session, and clients poll.
 
 // isTask reports a method that is about one task, or about all.
 func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
@@ -34,14 +34,21 @@ func (g *Gateway) taskOwner(m interop.Message) (of origin, own string, err error
 	raw, err := protocol.OneMember(m.Params, "taskId")
 	id, ok := wire.Unquote(raw)
 	if err != nil || !ok {
-		return origin{}, "", &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": no taskId, or not one"}
+		return origin{}, "", invalidParams(m, "no taskId, or not one")
 	}
-	t, err := g.exchanges.keys.Open(id, sealed.Want{Kind: sealed.Task, Principal: string(m.Caller)})
-	if err != nil {
-		return origin{}, "", &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": no task has this taskId: " + err.Error()}
+	if of, own, err = g.openTask(m.Caller, id); err != nil {
+		return origin{}, "", invalidParams(m, "no task has this taskId: %v", err)
 	}
-	of, own = openOrigin(t.Data)
 	return of, own, nil
+}
+
+// openTask undoes sealTask.
+func (g *Gateway) openTask(caller toolbox.Principal, id string) (of origin, own string, err error) {
+	t, err := g.exchanges.keys.Open(id, sealed.Want{Kind: sealed.Task, Principal: string(caller)})
+	if err == nil {
+		of, own = openOrigin(t.Data)
+	}
+	return of, own, err
 }
 
 // upstreamTask passes on a request about a task.
@@ -51,7 +58,7 @@ func (g *Gateway) upstreamTask(ctx context.Context, of origin, m interop.Message
 	}
 	owner, own, err := g.taskOwner(m)
 	if err == nil && owner != of {
-		err = &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": no task of this server has this taskId"}
+		err = invalidParams(m, "no task of this server has this taskId")
 	}
 	if err != nil {
 		return nil, err
@@ -59,12 +66,20 @@ func (g *Gateway) upstreamTask(ctx context.Context, of origin, m interop.Message
 	id, _ := wire.Lookup(m.Params, "taskId")
 	id = bytes.Clone(id)
 	if m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "taskId", Value: wire.Quote(own)}); err != nil {
-		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": " + err.Error()}
+		return nil, invalidParams(m, "%v", err)
 	}
 	result, err := next(ctx, m)
 	if err != nil {
 		return nil, err
 	}
+	if result, err = taskFor(of.server, id, ctx.Value(severalKey{}) != nil, result); err != nil {
+		return nil, interop.NewFault(interop.Protocol, of.server, m.Method, err)
+	}
+	return result, nil
+}
+
+// taskFor is what a server says of a task for the client that has its id, which is JSON. names: its questions name the server.
+func taskFor(server string, id json.RawMessage, names bool, result json.RawMessage) (_ json.RawMessage, err error) {
 	var edits []wire.Edit
 	if _, ok := wire.Lookup(result, "taskId"); ok {
 		edits = append(edits, wire.Edit{Key: "taskId", Value: id})
@@ -75,17 +90,14 @@ func (g *Gateway) upstreamTask(ctx context.Context, of origin, m interop.Message
 			edits = append(edits, wire.Edit{Key: "_meta", Value: meta})
 		}
 	}
-	if requests, ok := wire.Lookup(result, "inputRequests"); ok && err == nil && ctx.Value(severalKey{}) != nil {
-		requests, err = nameRequests(of.server, requests)
+	if requests, ok := wire.Lookup(result, "inputRequests"); ok && err == nil && names {
+		requests, err = nameRequests(server, requests)
 		edits = append(edits, wire.Edit{Key: "inputRequests", Value: requests})
 	}
-	if err == nil {
-		result, err = wire.Rewrite(result, edits...)
-	}
 	if err != nil {
-		return nil, interop.NewFault(interop.Protocol, of.server, m.Method, err)
+		return nil, err
 	}
-	return result, nil
+	return wire.Rewrite(result, edits...)
 }
 
 // sealCreated is the result of a call that has become a task.

@@ -25,6 +25,7 @@ import (
 // raw is a server that answers each method with bytes, and keeps the params that it got.
 type raw struct {
 	answers map[string]string
+	streams func(mcp.Connection, *jsonrpc.Request) // answers subscriptions/listen; nil: as answers says
 
 	mu  sync.Mutex
 	got map[string]string
@@ -71,6 +72,10 @@ func (s *raw) serve(t mcp.Transport) {
 		s.mu.Lock()
 		s.got[r.Method] = string(r.Params)
 		s.mu.Unlock()
+		if s.streams != nil && r.Method == "subscriptions/listen" {
+			s.streams(c, r)
+			continue
+		}
 		answer := &jsonrpc.Response{ID: r.ID, Result: json.RawMessage(s.answers[r.Method])}
 		if s.answers[r.Method] == "" {
 			answer.Error = &jsonrpc.Error{Code: -32601, Message: "method not found"}

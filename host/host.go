@@ -177,6 +177,11 @@ func New(src toolbox.Source, opts *Options) *Host {
 // not block, and does nothing once stop was called; stop must not block either. An error is the
 // answer of resources/subscribe; a subscription of the modern era leaves the resource out. With
 //
+//	Follow(ctx context.Context, m Message, ids []string, told func(Message)) (agreed []string, stop func(), err error)
+//
+// it reports states of the tasks that a subscriptions/listen names, of those that it agrees to, until stop is called. told
+// takes notifications/tasks, and does not block; ctx ends with the subscription. An error is the answer. With
+//
 //	Info() json.RawMessage
 //
 // it names itself, with an object that is valid JSON; nil: Options.Info does. With

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -287,8 +288,9 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	if len(filter) == 0 || filter[0] != '{' {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "subscriptions/listen lacks notifications")
 	}
-	uris, err := resourceFilter(filter)
-	if err != nil {
+	uris, err := filterOf(filter, "resourceSubscriptions")
+	tasks, bad := filterOf(filter, "taskIds")
+	if err = cmp.Or(err, bad); err != nil {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "subscriptions/listen: %v", err)
 	}
 	d, err := f.describe(ctx, r)
@@ -303,6 +305,14 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	defer held.end()
 	if uris = held.addAll(ctx, r, uris); len(uris) > 0 {
 		agreed = append(agreed, appendStrings([]byte(`"resourceSubscriptions":`), uris))
+	}
+	tasks, unfollow, err := f.follow(ctx, r, tasks, queue)
+	if err != nil {
+		return f.failure(ctx, r, err)
+	}
+	defer unfollow()
+	if len(tasks) > 0 {
+		agreed = append(agreed, appendStrings([]byte(`"taskIds":`), tasks))
 	}
 	tag := append([]byte(`"_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
 	tag = append(tag, '}')

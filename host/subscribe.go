@@ -33,6 +33,21 @@ type subscriber interface {
 	Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error)
 }
 
+// follower is a backend that reports states of tasks; see [NewFront].
+type follower interface {
+	Follow(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (agreed []string, stop func(), err error)
+}
+
+// follow has the listener told of the tasks that it asks for, and is those of which it will be.
+func (f *front) follow(ctx context.Context, r *frontRequest, ids []string, queue *noteQueue) (agreed []string, stop func(), err error) {
+	b, ok := f.backend.(follower)
+	if !ok || len(ids) == 0 {
+		return nil, func() {}, nil
+	}
+	m := interop.Message{ID: r.id, Method: r.method, Era: r.era, Caller: r.caller, Client: &r.client}
+	return b.Follow(ctx, m, ids, func(m interop.Message) { queue.offer(m) })
+}
+
 // subscribed answers resources/subscribe and resources/unsubscribe (2025-11-25,
 // server/resources, "Subscriptions"). Both may be sent twice.
 func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
@@ -58,27 +73,27 @@ func checkURI(uri string) error {
 	return nil
 }
 
-// resourceFilter is the URIs of a filter's resourceSubscriptions, each once.
-func resourceFilter(filter json.RawMessage) (uris []string, err error) {
-	raw, ok := wire.Lookup(filter, "resourceSubscriptions")
+// filterOf is what a filter has under a key, URIs or ids, each once.
+func filterOf(filter json.RawMessage, key string) (names []string, err error) {
+	raw, ok := wire.Lookup(filter, key)
 	if !ok {
 		return nil, nil
 	}
-	if json.Unmarshal(raw, &uris) != nil {
-		return nil, errors.New("resourceSubscriptions is no array of strings")
+	if json.Unmarshal(raw, &names) != nil {
+		return nil, fmt.Errorf("%s is no array of strings", key)
 	}
-	if len(uris) > maxHeld {
-		return nil, fmt.Errorf("more than %d resourceSubscriptions", maxHeld)
+	if len(names) > maxHeld {
+		return nil, fmt.Errorf("more than %d %s", maxHeld, key)
 	}
-	seen := make(map[string]bool, len(uris))
-	once := uris[:0]
-	for _, uri := range uris {
-		if err := checkURI(uri); err != nil {
-			return nil, fmt.Errorf("resourceSubscriptions: %w", err)
+	seen := make(map[string]bool, len(names))
+	once := names[:0]
+	for _, name := range names {
+		if err := checkURI(name); err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
-		if !seen[uri] {
-			seen[uri] = true
-			once = append(once, uri)
+		if !seen[name] {
+			seen[name] = true
+			once = append(once, name)
 		}
 	}
 	return once, nil

@@ -155,7 +155,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	outer, inner, heard := ctx, ctx, func() {}
 	var d *callDeadlines
-	if !m.bounded {
+	if !m.bounded && m.Method != protocol.MethodListen { // which is silent until something happens
 		if e.opts.CancelBeforeCallOnly {
 			outer = context.WithoutCancel(ctx)
 		}
@@ -172,6 +172,9 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		inner = e.forwarding(inner, client)
 	}
 	result, err := c.Call(inner, x)
+	if m.Method == protocol.MethodListen {
+		e.unlistened()
+	}
 	switch {
 	case err == nil || isAnswer(err):
 		e.answered()

@@ -1,0 +1,189 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+const (
+	noteTask = "notifications/tasks"
+	// followWait bounds how long servers have to agree.
+	followWait = 10 * time.Second
+	// followRetry is the first pause before one is asked again that was lost. It doubles up to maxFollowRetry, and begins anew after
+	// one that has lasted for longer.
+	followRetry    = 100 * time.Millisecond
+	maxFollowRetry = 30 * time.Second
+)
+
+// Follow is what [host.NewFront] describes: the states of tasks that a client names by its sealed ids (SEP-2663, "Task Status
+// Notifications"). Each server is asked for those that it made, for as long as the client listens.
+func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (agreed []string, stop func(), err error) {
+	path := []string{"extensions", extTasks}
+	if m.Client == nil || !protocol.Has(m.Client.Capabilities, path) {
+		return nil, nil, &interop.RPCError{
+			Code: protocol.CodeMissingCapability, Message: m.Method + ": tasks are followed by clients that declare them",
+			Data: json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + extTasks + `":{}}}}`),
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	stop = func() { cancel(); following.Wait() }
+	all := v.followers(m, ids, told)
+	late := time.NewTimer(followWait)
+	defer late.Stop()
+	for _, f := range all {
+		following.Go(func() { f.keep(ctx) })
+	}
+	for _, f := range all {
+		select {
+		case <-f.answered:
+		case <-late.C:
+			late.Reset(0) // nor are the others waited for
+		case <-ctx.Done():
+		}
+		agreed = append(agreed, f.agreement()...)
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(agreed, id) }), stop, nil
+}
+
+// taskFollower has one server report the states of some of its tasks to a client.
+type taskFollower struct {
+	view     *view
+	server   string
+	request  interop.Message
+	ids      map[string]string // the client's, by the server's
+	told     func(interop.Message)
+	answer   func()        // closes answered
+	answered chan struct{} // the server has agreed, or refused
+
+	mu     sync.Mutex
+	agreed []string // of the client's ids
+	lost   bool     // a connection was: what was said since nobody has heard
+}
+
+// followers are the servers of a view that have made these tasks, and still are what they were.
+func (v *view) followers(m interop.Message, ids []string, told func(interop.Message)) (all []*taskFollower) {
+	for _, s := range v.gateway.attached.Fleet.Servers() {
+		if !v.scope.has(s.ID) || !v.gateway.declares(s.ID, []string{"extensions", extTasks}) {
+			continue
+		}
+		f := &taskFollower{view: v, server: s.ID, request: m, ids: map[string]string{}, told: told, answered: make(chan struct{})}
+		f.answer = sync.OnceFunc(func() { close(f.answered) })
+		for _, id := range ids {
+			of, own, err := v.gateway.openTask(m.Caller, id)
+			if v.exact {
+				of, own, err = originOf(s), id, nil
+			}
+			if err == nil && of == originOf(s) {
+				f.ids[own] = id
+			}
+		}
+		if len(f.ids) > 0 {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// keep asks the server until ctx ends, or it refuses: also when its connection was lost.
+func (f *taskFollower) keep(ctx context.Context) {
+	defer f.answer()
+	params, _ := json.Marshal(map[string]any{"notifications": map[string]any{"taskIds": slices.Sorted(maps.Keys(f.ids))}})
+	client := *f.request.Client
+	client.Back = f.hear
+	ctx = interop.WithClient(ctx, &client)
+	for wait := followRetry; ; wait = min(2*wait, maxFollowRetry) {
+		begun := time.Now()
+		_, err := f.view.ask(ctx, f.server, interop.Message{Method: protocol.MethodListen, Params: params, Caller: f.request.Caller})
+		if _, refused := errors.AsType[*interop.RPCError](err); refused {
+			return
+		}
+		f.mu.Lock()
+		f.lost = true
+		f.mu.Unlock()
+		if time.Since(begun) > wait {
+			wait = followRetry
+		}
+		pause := time.NewTimer(wait)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return
+		}
+	}
+}
+
+// hear takes what the server says in the course of it.
+func (f *taskFollower) hear(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	switch m.Method {
+	case protocol.NoteAcknowledged:
+		filter, _ := wire.Lookup(m.Params, "notifications")
+		raw, _ := wire.Lookup(filter, "taskIds")
+		own, _ := wire.Elements(raw)
+		f.mu.Lock()
+		f.agreed = nil
+		for _, e := range own {
+			name, _ := wire.Unquote(e)
+			if id, ok := f.ids[name]; ok {
+				f.agreed = append(f.agreed, id)
+			}
+		}
+		agreed, lost := f.agreed, f.lost
+		f.lost = false
+		f.mu.Unlock()
+		f.answer()
+		if lost {
+			f.catchUp(ctx, agreed)
+		}
+	case noteTask:
+		own, _ := protocol.LookupString(m.Params, "taskId")
+		id, ok := f.ids[own]
+		if !ok {
+			break // nobody asked for that one
+		}
+		if state, err := taskFor(f.server, wire.Quote(id), f.view.scope.single() == "", m.Params); err == nil {
+			f.tell(state)
+		}
+	}
+	return nil, nil
+}
+
+// catchUp tells of the states that the tasks have now: nothing is replayed.
+func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
+	if f.view.scope.single() == "" {
+		ctx = context.WithValue(ctx, severalKey{}, true)
+	}
+	ctx = interop.WithClient(ctx, f.request.Client)
+	for _, id := range ids {
+		params := append(wire.AppendQuote([]byte(`{"taskId":`), id), '}')
+		state, err := f.view.ask(ctx, f.server, interop.Message{Method: "tasks/get", Params: params, Caller: f.request.Caller})
+		if err == nil {
+			state, err = wire.Rewrite(state, wire.Edit{Key: "resultType"}, wire.Edit{Key: "_meta"})
+		}
+		if err == nil {
+			f.tell(state)
+		}
+	}
+}
+
+// tell tells the client of the state of a task that has its id.
+func (f *taskFollower) tell(state json.RawMessage) {
+	v, row := f.view, f.view.gateway.table["tasks/get"]
+	f.told(interop.Message{Method: noteTask, Params: v.fit(row, ownName{server: f.server}, "", v.askerOf(f.request.Caller, f.request.Client), state)})
+}
+
+func (f *taskFollower) agreement() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.agreed
+}
