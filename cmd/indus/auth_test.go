@@ -46,7 +46,7 @@ func TestServeKnowsSignedTokens(t *testing.T) {
 	t.Parallel()
 	as, foreign := authserver.Start(t, nil), authserver.Start(t, nil)
 	serve := startServe(t, map[string]row{"one": {Command: fixture.Build(t)}, "two": {Command: fixture.Build(t)}},
-		"--addr", "127.0.0.1:0", "--issuer", as.Issuer, "--auth", "jwt,keys")
+		"--addr", "127.0.0.1:0", "--issuer", as.Issuer, "--scope", "read", "--auth", "jwt,keys")
 	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
 	serve.hears(&serve.err, `one: ready`)
 	ann, machine := as.UserToken(t, "ann", at+"/one", "read"), as.ClientToken(t, at, "read")
@@ -55,7 +55,7 @@ func TestServeKnowsSignedTokens(t *testing.T) {
 		status      int
 	}{
 		{"/one", ann, 200}, {"", machine, 200}, {"", ann, 401}, {"/two", ann, 401}, {"/nowhere", ann, 401}, {"/one", machine, 401},
-		{"/one", foreign.UserToken(t, "ann", at+"/one", "read"), 401}, {"/one", ann[:len(ann)-2], 401},
+		{"/one", foreign.UserToken(t, "ann", at+"/one", "read"), 401}, {"/one", ann[:len(ann)-2], 401}, {"/one", as.UserToken(t, "ann", at+"/one", "write"), 403},
 	} {
 		status, challenge, body := listedBy(t, at+tt.view, tt.token)
 		if status != tt.status {
