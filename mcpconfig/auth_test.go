@@ -125,3 +125,27 @@ func TestAuthThatNobodyKnows(t *testing.T) {
 		}
 	}
 }
+
+// So it is of what lies where a file of the user's is looked for and is none, but for a project's.
+func TestAuthWhereThereIsNoFile(t *testing.T) {
+	t.Parallel()
+	for name, put := range map[string]func(path string) error{
+		"a directory":       func(path string) error { return os.MkdirAll(path, 0o700) },
+		"a link to nothing": func(path string) error { return os.Symlink("nowhere", path) },
+	} {
+		for where, broken := range map[string]bool{".config/indusvx": true, ".indusvx/agent": true, ".indusvx": false} {
+			home := t.TempDir()
+			file := filepath.Join(home, where, "mcp.json")
+			if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(file); err != nil {
+				t.Skip(err)
+			}
+			c, err := mcpconfig.Read(t.Context(), nil, &mcpconfig.Options{Dir: home, Home: home, Env: lookup(nil)})
+			if err != nil || (c.Auth != nil && c.Auth.Broken && c.Auth.File == file) != broken || len(c.Notes) != 1 {
+				t.Errorf("%s in %s: %+v %v", name, where, c, err)
+			}
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/tailscale/hujson"
@@ -102,7 +103,7 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		return nil, err
 	}
 	raise(found.sources)
-	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Auth: resolveAuth(found.sources), Watched: watched, Notes: place.notes, only: place.only}
+	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Auth: resolveAuth(slices.Concat(found.sources, found.lost)), Watched: watched, Notes: place.notes, only: place.only}
 	c.Notes = append(c.Notes, found.notes...)
 	var written []*hujson.Value
 	for _, s := range found.sources {

@@ -35,6 +35,7 @@ type searchResult struct {
 	sources  []*source // in order of precedence within a group
 	searched []string
 	notes    []Note
+	lost     []*source // of the user, which cannot be opened: nobody knows what they say of who may connect
 
 	directories bool // one was named: the first is the project of the user's own rows
 }
@@ -130,18 +131,28 @@ func (f *searchResult) discover(path string, scope Scope, approved bool, group i
 		return
 	}
 	f.searched = append(f.searched, path)
+	s := &source{path: path, scope: scope, approved: approved, group: group}
+	wrong := ""
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Lstat(path); err == nil {
-			f.notes = append(f.notes, Note{File: path, Reason: "a symbolic link to nothing"})
+		if _, err := os.Lstat(path); err != nil {
+			return
 		}
+		wrong = "a symbolic link to nothing"
 	case err != nil:
-		f.notes = append(f.notes, Note{File: path, Reason: edit.Reason(err)})
+		wrong = edit.Reason(err)
 	case edit.CheckRegular(info) != nil: // opening a pipe could block for good
-		f.notes = append(f.notes, Note{File: path, Reason: edit.CheckRegular(info).Error()})
+		wrong = edit.CheckRegular(info).Error()
 	default:
-		f.add(&source{path: path, info: info, scope: scope, approved: approved, group: group})
+		s.info = info
+		f.add(s)
+		return
+	}
+	f.notes = append(f.notes, Note{File: path, Reason: wrong})
+	if s.own() {
+		s.auth = &Auth{File: path, Line: 1, Broken: true}
+		f.lost = append(f.lost, s)
 	}
 }
 
