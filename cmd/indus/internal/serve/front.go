@@ -117,9 +117,9 @@ func impliedWays(a *mcpconfig.Auth) (ways []string) {
 	return ways
 }
 
-// frontGuard says who clients are. What it asks changes with the configuration. nil: everyone is the local user.
+// frontGuard says who clients are. What it asks changes with the configuration. nil: there is one, on stdin and stdout.
 type frontGuard struct {
-	guard  atomic.Pointer[identity.Guard]
+	guard  atomic.Pointer[identity.Guard] // nil: everyone is the local user
 	flags  *serveFlags
 	tokens identity.Verifier
 	s      show.Streams
@@ -132,12 +132,15 @@ func (f *serveFlags) newFront(c *mcpconfig.Config, tokens identity.Verifier, s s
 	}
 	out := &frontGuard{flags: f, tokens: tokens, s: s}
 	guard, err := out.make(c)
-	if guard == nil || err != nil {
+	if err != nil {
 		return nil, err
 	}
 	out.guard.Store(guard)
 	return out, nil
 }
+
+// asks reports whether clients have to say who they are.
+func (f *frontGuard) asks() bool { return f != nil && f.guard.Load() != nil }
 
 // make is the guard that a configuration asks for; nil: none.
 func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, error) {
@@ -183,6 +186,9 @@ func (f *frontGuard) trouble(err error) {
 // beyond loopback any is, unless the flags have some.
 func (f *frontGuard) hosts(c *mcpconfig.Config, loopback bool) []string {
 	hosts := f.flags.hosts
+	if !f.asks() {
+		return hosts
+	}
 	a, err := f.flags.asked(c)
 	if u, wrong := url.Parse(a.URL); err == nil && wrong == nil && u.Host != "" && (loopback || len(hosts) > 0) {
 		hosts = append(slices.Clone(hosts), u.Host)
@@ -193,7 +199,7 @@ func (f *frontGuard) hosts(c *mcpconfig.Config, loopback bool) []string {
 // site is where callers sign in to servers with a browser; nil: they cannot, since everyone is the local user, whose browser is here,
 // or nobody knows by which name browsers reach it.
 func (f *frontGuard) site(c *mcpconfig.Config, t *clientTransport) *oauth.Site {
-	if f == nil {
+	if !f.asks() {
 		return nil
 	}
 	a, err := f.flags.asked(c)
@@ -219,7 +225,7 @@ func (f *frontGuard) proof(who string) func(context.Context, string) bool {
 
 // byHand reports whether clients have to be given a token: they do not get one themselves.
 func (f *frontGuard) byHand(c *mcpconfig.Config) bool {
-	if f == nil {
+	if !f.asks() {
 		return false
 	}
 	a, err := f.flags.asked(c)
@@ -268,21 +274,31 @@ func issuersOf(a *mcpconfig.Auth) (out []string) {
 // follow takes another configuration. One by which everyone would be let in, or that cannot be used, changes nothing.
 func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) {
 	if f == nil || before.Auth.Equal(after.Auth) {
-		if f == nil && after.Auth != nil && !after.Auth.Broken && !before.Auth.Equal(after.Auth) {
-			s.Reportf("\"auth\" has come into the configuration: restart indus serve for it")
-		}
 		return
 	}
 	guard, err := f.make(after)
-	switch {
+	switch open := !f.asks(); {
+	case err != nil && open:
+		s.Reportf("warning: %v; everyone is let in, as before", err)
 	case err != nil:
 		s.Reportf("%v; who is let in stays as it was", err)
+	case guard == nil && open:
 	case guard == nil:
 		s.Reportf("by the configuration everyone would be let in; who is stays as it was until indus serve is started anew")
 	default:
 		f.guard.Store(guard)
 		s.Reportf("who is let in is as \"auth\" in the configuration has it now")
+		if open || publicURL(before) != publicURL(after) && f.flags.url == "" {
+			s.Reportf("by which names it is reached, and where callers sign in to servers, stays as it was until indus serve is started anew")
+		}
 	}
+}
+
+func publicURL(c *mcpconfig.Config) string {
+	if c.Auth == nil {
+		return ""
+	}
+	return c.Auth.URL
 }
 
 // resource is the view that a request is for, or of metadata the view that they are about.
@@ -308,7 +324,13 @@ func (f *frontGuard) authenticate() func(*http.Request) (toolbox.Principal, erro
 	if f == nil {
 		return nil
 	}
-	return func(r *http.Request) (toolbox.Principal, error) { return f.guard.Load().Principal(r) }
+	return func(r *http.Request) (toolbox.Principal, error) {
+		guard := f.guard.Load()
+		if guard == nil {
+			return "", nil
+		}
+		return guard.Principal(r)
+	}
 }
 
 // wellKnown is gateway.Options.WellKnown.
@@ -316,5 +338,11 @@ func (f *frontGuard) wellKnown() http.Handler {
 	if f == nil {
 		return nil
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.guard.Load().Metadata().ServeHTTP(w, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if guard := f.guard.Load(); guard != nil {
+			guard.Metadata().ServeHTTP(w, r)
+			return
+		}
+		http.NotFound(w, r)
+	})
 }
