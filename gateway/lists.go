@@ -25,8 +25,8 @@ const (
 	// maxRetryShift, 5 min 20 s: for a server that hangs, all who list would wait again and again.
 	listRetry     = 5 * time.Second
 	maxRetryShift = 6
-	// maxPrivateLists bounds the lists of single callers and of kinds of clients, and maxPrivateBytes what they take together; beyond it all
-	// others are dropped.
+	// maxPrivateLists bounds the lists of single callers and of kinds of clients, and maxPrivateBytes what they take together; beyond it those
+	// of the principal that has most are dropped.
 	maxPrivateLists = 1024
 	maxPrivateBytes = 64 << 20
 	maxTTL          = 24 * time.Hour
@@ -106,13 +106,27 @@ func (s *serverLists) keyed(key listKey) *keptListing {
 	if k == nil {
 		if key.counted() {
 			if s.private++; s.private > maxPrivateLists {
-				s.forget(func(other listKey) bool { return other.counted() })
+				s.forgetMost(key)
 			}
 		}
 		k = &keptListing{}
 		s.lists[key] = k
 	}
 	return k
+}
+
+// forgetMost makes room for a list: those of the principal that has most of them go. Call it with mu held.
+func (s *serverLists) forgetMost(room listKey) {
+	counts := map[toolbox.Principal]int{}
+	most := room.caller
+	for key, k := range s.lists {
+		if key.counted() && key != room {
+			if counts[key.caller] += 1 + k.last.length(); counts[key.caller] > counts[most] {
+				most = key.caller
+			}
+		}
+	}
+	s.forget(func(other listKey) bool { return other.counted() && other != room && other.caller == most })
 }
 
 // forget forgets lists. Call it with mu held.
@@ -284,7 +298,7 @@ func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, ke
 func (s *serverLists) keep(key listKey, k *keptListing, l *listing) {
 	if key.counted() && s.lists[key] == k {
 		if s.bytes += l.length() - k.last.length(); s.bytes > maxPrivateBytes {
-			s.forget(func(other listKey) bool { return other.counted() && other != key })
+			s.forgetMost(key)
 		}
 	}
 	k.last = l

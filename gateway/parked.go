@@ -23,10 +23,11 @@ const (
 	// gatherTime is for how long questions are gathered after the first: a server that asks
 	// several at once asks them together.
 	gatherTime = 20 * time.Millisecond
-	// maxQuestions and maxQuestionBytes bound what one call leaves open, and
-	// maxAskedBytes what all of them do.
+	// maxQuestions and maxQuestionBytes bound what one call leaves open, maxCallerAsked what those of one principal
+	// do, and maxAskedBytes what all of them do.
 	maxQuestions     = 32
 	maxQuestionBytes = 4 << 20
+	maxCallerAsked   = 16 << 20
 	maxAskedBytes    = 64 << 20
 )
 
@@ -61,7 +62,7 @@ type exchanges struct {
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 	lastID  atomic.Uint64
-	asked   atomic.Int64  // bytes of open questions
+	asked   askedBytes
 	ending  chan struct{} // closed when nobody is asked any more
 
 	mu     sync.Mutex
@@ -69,6 +70,30 @@ type exchanges struct {
 	of     map[toolbox.Principal]int
 	ended  bool // ending is closed
 	closed bool
+}
+
+// askedBytes are those of open questions. The zero value is ready.
+type askedBytes struct {
+	mu  sync.Mutex
+	all int
+	of  map[toolbox.Principal]int
+}
+
+// add counts n more, or less, of a principal's; false where there is no room for them.
+func (b *askedBytes) add(of toolbox.Principal, n int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n > 0 && (b.all+n > maxAskedBytes || b.of[of]+n > maxCallerAsked) {
+		return false
+	}
+	if b.of == nil {
+		b.of = map[toolbox.Principal]int{}
+	}
+	b.all += n
+	if b.of[of] += n; b.of[of] == 0 {
+		delete(b.of, of)
+	}
+	return true
 }
 
 func newExchanges(keys *sealed.Keys, o *Options) *exchanges {
@@ -386,7 +411,7 @@ func (x *exchange) tell() {
 // forget counts a question out. Call it with mu held.
 func (x *exchange) forget(q *question) {
 	x.bytes -= len(q.params)
-	x.all.asked.Add(-int64(len(q.params)))
+	x.all.asked.add(x.caller, -len(q.params))
 }
 
 // peer takes what the server says and asks.
@@ -446,8 +471,7 @@ func (x *exchange) add(q *question) error {
 	if len(x.open) >= maxQuestions || x.bytes+n > maxQuestionBytes {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions at once, or too large ones"}
 	}
-	if x.all.asked.Add(int64(n)) > maxAskedBytes {
-		x.all.asked.Add(-int64(n))
+	if !x.all.asked.add(x.caller, n) {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions wait for an answer"}
 	}
 	x.asked++

@@ -138,8 +138,8 @@ func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 		if last.Said != `{"n":1} {"n":2}` {
 			t.Errorf("the server got %s", last.Said)
 		}
-		if r.size() != 0 || len(r.all.of) != 0 || r.all.asked.Load() != 0 {
-			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.of, r.all.asked.Load())
+		if r.size() != 0 || len(r.all.of) != 0 || r.all.asked.all != 0 || len(r.all.asked.of) != 0 {
+			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.of, r.all.asked.all)
 		}
 	})
 }
@@ -270,7 +270,7 @@ func TestAParkedCallExpires(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if err := <-ended; !errors.Is(err, errParkedLate) || r.size() != 0 || r.all.asked.Load() != 0 {
+		if err := <-ended; !errors.Is(err, errParkedLate) || r.size() != 0 || r.all.asked.all != 0 {
 			t.Errorf("the call ended with %v; parked: %v", err, r.all.parked)
 		}
 		_, err := r.send(t.Context(), first.answer(`"elicitation-1":{}`))
@@ -420,7 +420,23 @@ func TestAThousandParked(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if r.size() != 0 || r.all.asked.Load() != 0 {
-		t.Errorf("parked: %d, asked: %d", r.size(), r.all.asked.Load())
+	if r.size() != 0 || r.all.asked.all != 0 {
+		t.Errorf("parked: %d, asked: %d", r.size(), r.all.asked.all)
+	}
+}
+
+// What one principal is asked leaves room for what others are.
+func TestOpenQuestionsOfOnePrincipal(t *testing.T) {
+	var asked askedBytes
+	for range maxCallerAsked / maxQuestionBytes {
+		if !asked.add("eve", maxQuestionBytes) {
+			t.Fatal("there is no room for eve's share")
+		}
+	}
+	if asked.add("eve", 1) || !asked.add("ann", maxQuestionBytes) {
+		t.Error("eve has more than a share, or ann has none")
+	}
+	if asked.add("eve", -maxQuestionBytes); !asked.add("eve", 1) {
+		t.Error("what was answered takes room")
 	}
 }

@@ -18,7 +18,7 @@ func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Pri
 		refuse(w, http.StatusForbidden, interop.CodeInvalidRequest, err.Error())
 		return "", false
 	}
-	if allowOrigin(w, r) {
+	if h.allowOrigin(w, r) {
 		return "", false
 	}
 	if h.opts.Authenticate == nil {
@@ -40,7 +40,7 @@ func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if foreign := h.checkOrigin(r); foreign != nil {
 		refuse(w, http.StatusForbidden, interop.CodeInvalidRequest, foreign.Error())
-	} else if !allowOrigin(w, r) {
+	} else if !h.allowOrigin(w, r) {
 		h.refuseCaller(w, err)
 	}
 }

@@ -181,7 +181,7 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 func (f *front) ask(ctx context.Context, r *frontRequest, method string, params json.RawMessage) (raw json.RawMessage, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			f.log.Error("a backend panicked", "method", method, "panic", v, "stack", string(debug.Stack()))
+			f.log.Error("a backend panicked", "method", method, "caller", r.caller, "panic", v, "stack", string(debug.Stack()))
 			raw, err = nil, &interop.RPCError{Code: interop.CodeInternal, Message: method + ": internal error"}
 		}
 		r.endQuestions()

@@ -289,10 +289,11 @@ func TestPagesOfAllowedOrigins(t *testing.T) {
 	if err := tokens.Set("0123456789abcdef"); err != nil {
 		t.Fatal(err)
 	}
-	h := newHost(t, echoTool(), &host.Options{Authenticate: identity.NewGuard(nil, &tokens).Principal, AllowedOrigins: []string{"https://app.example"}}).Handler()
+	h := newHost(t, echoTool(), &host.Options{Authenticate: identity.NewGuard(nil, &tokens).Principal, AllowedOrigins: []string{"https://app.example"},
+		Forward: func() []string { return []string{"X-Request-Id"} }}).Handler()
 	for origin, ok := range map[string]bool{"https://app.example": true, "http://localhost:6274": true, "https://evil.example": false, "null": false} {
 		ask := request{method: "OPTIONS"}.with("Origin", origin).with("Access-Control-Request-Method", "POST").
-			with("Access-Control-Request-Headers", "authorization,content-type,mcp-protocol-version, Mcp-Param-Region,cookie,x-evil")
+			with("Access-Control-Request-Headers", "authorization,content-type,mcp-protocol-version, Mcp-Param-Region,cookie,x-evil,x-request-id")
 		asked := direct(h, "127.0.0.1:7332", "localhost:7332", ask).Result()
 		sent := direct(h, "127.0.0.1:7332", "localhost:7332", modern("tools/list", "", "").with("Origin", origin)).Result()
 		want := map[string]string{"Access-Control-Allow-Origin": "", "Access-Control-Allow-Headers": "", "Access-Control-Allow-Credentials": "", "Vary": ""}
@@ -300,7 +301,7 @@ func TestPagesOfAllowedOrigins(t *testing.T) {
 		if ok {
 			codes = [2]int{204, 401}
 			want["Access-Control-Allow-Origin"], want["Vary"] = origin, "Origin"
-			want["Access-Control-Allow-Headers"] = "authorization, content-type, mcp-protocol-version, mcp-param-region"
+			want["Access-Control-Allow-Headers"] = "authorization, content-type, mcp-protocol-version, mcp-param-region, x-request-id"
 		}
 		if got := [2]int{asked.StatusCode, sent.StatusCode}; got != codes {
 			t.Errorf("%s: %v, want %v", origin, got, codes)

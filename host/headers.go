@@ -40,7 +40,7 @@ func (h *Host) checkOrigin(r *http.Request) error {
 // allowOrigin lets the page of an allowed origin send requests and read the answers (the
 // Fetch standard, "CORS protocol"). Nothing is allowed with credentials, as there are
 // no cookies. It reports a preflight, which it has answered.
-func allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
+func (h *Host) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	head := w.Header()
 	head.Add("Vary", "Origin")
 	origin, ok := headerValue(r.Header, "Origin")
@@ -57,8 +57,8 @@ func allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 		switch name = strings.ToLower(strings.TrimSpace(name)); name {
 		case "accept", "authorization", "content-type", "last-event-id", "traceparent", "tracestate", "baggage":
 			allowed = append(allowed, name)
-		default: // Mcp-Session-Id, Mcp-Param-…
-			if mcpHeader.MatchString(name) {
+		default: // Mcp-Session-Id, Mcp-Param-…, and what servers get
+			if mcpHeader.MatchString(name) || h.opts.Forward != nil && slices.Contains(h.opts.Forward(), http.CanonicalHeaderKey(name)) {
 				allowed = append(allowed, name)
 			}
 		}

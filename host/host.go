@@ -72,7 +72,7 @@ type Options struct {
 	// MaxSessions bounds the legacy HTTP sessions; of the client who has most, the one
 	// idle for longest makes room. 0: 10,000, negative: no bound.
 	MaxSessions int
-	// MaxClientSessions bounds those of one client, which is a principal at an address
+	// MaxClientSessions bounds those of one client, which is a principal, or without one an address
 	// (of IPv6: a network of 64 bits); of his, the one idle for longest makes room.
 	// Behind a proxy all have one address. 0: 1,000, negative: no bound.
 	MaxClientSessions int
@@ -81,6 +81,9 @@ type Options struct {
 	// and a connection is not read any further. A server's own calls have a bound
 	// before: [interop.FleetOptions].MaxCalls. 0: 10,000.
 	MaxInFlight int
+	// Rates bounds how many requests a client (see MaxClientSessions) sends over HTTP: those beyond are refused with HTTP 429, and
+	// Retry-After says when to send the next. Answers to what clients are asked do not count. nil: no bound.
+	Rates *Rates
 	// KeepAlive is the silence on an open HTTP answer after which a comment is
 	// sent, for which a pending answer becomes an event stream. 0: 25 s, negative: never.
 	KeepAlive time.Duration

@@ -2,8 +2,10 @@ package host
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -69,14 +71,17 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 
 // entered is enter for a request over HTTP; false after a refusal.
 func (h *Host) entered(w http.ResponseWriter, from client) bool {
-	err := h.enter(from)
-	if err == nil {
-		return true
+	wait := h.opts.Rates.wait(from)
+	err := errTooFast
+	if wait == 0 {
+		if err = h.enter(from); err == nil {
+			return true
+		}
 	}
 	status := http.StatusServiceUnavailable
-	if err == errBusy {
+	if err == errBusy || err == errTooFast {
 		status = http.StatusTooManyRequests
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
 	}
 	refuse(w, status, interop.CodeInternal, err.Error())
 	return false

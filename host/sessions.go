@@ -262,8 +262,8 @@ func newHostSessions(f *front, o *Options) *hostSessions {
 	}
 }
 
-// client is whose bounds a request counts for: a principal at an address. Whoever has
-// one address of IPv6 has all of its network of 64 bits. The zero client has no bounds.
+// client is whose bounds a request counts for: a principal, wherever it sends from, or an address where there is none. Whoever
+// has one address of IPv6 has all of its network of 64 bits. The zero client has no bounds.
 type client struct {
 	addr   netip.Prefix
 	caller toolbox.Principal
@@ -271,7 +271,7 @@ type client struct {
 
 func clientOf(caller toolbox.Principal, remote string) client {
 	c := client{caller: caller}
-	if at, err := netip.ParseAddrPort(remote); err == nil {
+	if at, err := netip.ParseAddrPort(remote); err == nil && caller == "" {
 		addr := at.Addr().Unmap().WithZone("")
 		c.addr, _ = addr.Prefix(min(addr.BitLen(), 64))
 	}

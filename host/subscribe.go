@@ -199,7 +199,7 @@ func (h *holding) addAll(ctx context.Context, r *frontRequest, uris []string) []
 			agreed = append(agreed, uri)
 			continue
 		}
-		h.front.log.Debug("no subscription to a resource", "uri", protocol.Printable(uri, 200), "err", failed[i])
+		h.front.log.Debug("no subscription to a resource", "caller", r.caller, "uri", protocol.Printable(uri, 200), "err", failed[i])
 	}
 	return agreed
 }
@@ -322,7 +322,7 @@ func (f *front) open(ctx context.Context, s *share, r *frontRequest) {
 func (f *front) openShare(ctx context.Context, s *share, r *frontRequest) (stop func(), err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			f.log.Error("a backend panicked", "method", r.method, "panic", v, "stack", string(debug.Stack()))
+			f.log.Error("a backend panicked", "method", r.method, "caller", r.caller, "panic", v, "stack", string(debug.Stack()))
 			err = &interop.RPCError{Code: interop.CodeInternal, Message: r.method + ": internal error"}
 		}
 	}()

@@ -187,6 +187,7 @@ func (m *member) newLane(key laneKey) *Endpoint {
 	whose := toolbox.Principal("")
 	if m.isPerPrincipal() {
 		whose = key.caller
+		opts.Logger = opts.Logger.With("caller", whose)
 		opts.Principal, opts.gap = whose, func() { m.fleet.subscriptions.missed(m.server.ID, &whose) }
 	}
 	opts.private = key.kind == principalLane

@@ -35,6 +35,7 @@ type serveFlags struct {
 	listWait, drain, idle     time.Duration
 	memory                    int // MiB
 	page                      int
+	rate                      float64 // requests a second
 }
 
 func New(s show.Streams) *cobra.Command {
@@ -72,6 +73,7 @@ func New(s show.Streams) *cobra.Command {
 	cmd.Flags().IntVar(&f.page, "page", 0, "how many tools are on a page of tools/list")
 	cmd.Flags().BoolVar(&f.exact, "exact", false, "repair nothing for clients")
 	cmd.Flags().IntVar(&f.memory, "memory", 256, "how many MiB all messages may take together")
+	cmd.Flags().Float64Var(&f.rate, "rate", 0, "how many requests a second a caller may send")
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
 	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, "how long calls in flight have at the end")
 	cmd.Flags().BoolVar(&f.lazy, "lazy", false, "start servers when they are first needed")
@@ -103,6 +105,8 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return command.Usagef("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
 	case f.idle < 0:
 		return command.Usagef("--idle %v: it is how long a server is kept that nobody uses; 0 is for good", f.idle)
+	case !(f.rate >= 0) || f.stdio && cmd.Flags().Changed("rate"):
+		return command.Usagef("--rate %v: it is how many requests a second a caller may send over HTTP; 0 is any number", f.rate)
 	case f.page < 0:
 		return command.Usagef("--page %d: it is a number of tools, or 0 for all", f.page)
 	case !slices.Contains(exposures, f.expose):
@@ -227,6 +231,9 @@ Flags:
                        cannot read is left out, and reported
   --memory MIB         how much all messages that are held may take together; what
                        finds no room is refused (default: 256)
+  --rate N             how many requests a second a caller may send on average, and
+                       twice as many at once, ten at least; those beyond are
+                       refused with HTTP 429 (default: 0, any number)
   --changes POLICY     what becomes of a tool that is not what it was when it was
                        approved: accept (it is live, with a warning), hold (it is
                        kept back until "indus mcp accept"), deny (it is kept
@@ -279,7 +286,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkReach(clients, front != nil, s); err != nil {
+	if err := f.checkReach(clients, front.asks(), s); err != nil {
 		return err
 	}
 	local, err := newBuiltins(f.builtins, s)
@@ -323,7 +330,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: drain,
 		WellKnown: front.wellKnown(),
 	}
-	if front != nil {
+	if f.rate > 0 {
+		options.Host.Rates = host.NewRates(f.rate, 0)
+	}
+	if front.asks() {
 		options.Host.AllowedHosts = front.hosts(c, clients.addr == "")
 	}
 	if recorder != nil {
@@ -333,8 +343,11 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if signIns.Site = front.site(c, clients); signIns.Site != nil {
 		options.Pages = signIns.Site
 	}
-	if front == nil || signIns.Site != nil { // else one client could have another's person sign in for it
+	if options.Pages != nil || !front.asks() {
 		options.SignIn = func(ctx context.Context, server string, p toolbox.Principal, opened bool) (string, error) {
+			if options.Pages == nil && front.asks() { // else one client could have another's person sign in for it
+				return "", errors.New("it is not known by which name browsers reach this")
+			}
 			return elicitSignIn(ctx, signIns, g, server, p, opened)
 		}
 	}

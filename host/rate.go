@@ -1,0 +1,60 @@
+package host
+
+import (
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// maxRates bounds the clients whose requests are counted; those that have sent none for a while need no counting.
+const maxRates = 10_000
+
+var errTooFast = errors.New("this client sends too many requests in too short a time")
+
+// Rates bounds how many requests each client sends over HTTP. Several hosts may share one. Its methods may be called from
+// any goroutine.
+type Rates struct {
+	limit rate.Limit
+	burst int
+
+	mu sync.Mutex
+	of map[client]*rate.Limiter
+}
+
+// NewRates lets each client send so many requests a second on average, and burst at once; a burst below 1 is those of two seconds,
+// ten at least.
+func NewRates(perSecond float64, burst int) *Rates {
+	if burst < 1 {
+		burst = max(10, int(2*perSecond))
+	}
+	return &Rates{limit: rate.Limit(perSecond), burst: burst, of: map[client]*rate.Limiter{}}
+}
+
+// wait is after which time a client may send the request that it sends now; 0: now, and it counts.
+func (r *Rates) wait(c client) time.Duration {
+	if r == nil || c == (client{}) {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.of[c]
+	if l == nil {
+		if len(r.of) >= maxRates {
+			maps.DeleteFunc(r.of, func(_ client, l *rate.Limiter) bool { return l.Tokens() >= float64(r.burst) })
+		}
+		if len(r.of) >= maxRates {
+			return time.Second
+		}
+		l = rate.NewLimiter(r.limit, r.burst)
+		r.of[c] = l
+	}
+	next := l.Reserve()
+	wait := next.Delay()
+	if wait > 0 {
+		next.Cancel()
+	}
+	return wait
+}

@@ -1,0 +1,86 @@
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// TestRates: who sends too much waits, wherever it sends from and in whichever view, and nobody else does.
+func TestRates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rates := host.NewRates(0.5, 3)
+		who := func(r *http.Request) (toolbox.Principal, error) {
+			if p := r.Header.Get("Authorization"); p != "" {
+				return toolbox.Principal(p), nil
+			}
+			return "", errors.New("nobody")
+		}
+		var hosts [2]*host.Host
+		for i := range hosts {
+			hosts[i] = host.New(toolbox.NewRegistry(nil), &host.Options{Authenticate: who, Rates: rates})
+			defer hosts[i].Close()
+		}
+		sent := 0
+		send := func(caller string) (int, string) {
+			sent++
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+			r.RemoteAddr = "192.0.2." + string(rune('0'+sent%10)) + ":1"
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Authorization", caller)
+			w := httptest.NewRecorder()
+			hosts[sent%2].Handler().ServeHTTP(w, r)
+			return w.Code, w.Header().Get("Retry-After")
+		}
+		for range 3 {
+			if status, _ := send("eve"); status == http.StatusTooManyRequests {
+				t.Error("a burst is refused")
+			}
+		}
+		for range 5 {
+			if status, after := send("eve"); status != http.StatusTooManyRequests || after != "2" {
+				t.Errorf("%d, Retry-After: %s", status, after)
+			}
+		}
+		if status, _ := send("ann"); status == http.StatusTooManyRequests {
+			t.Error("ann waits for eve")
+		}
+		time.Sleep(2 * time.Second)
+		if status, _ := send("eve"); status == http.StatusTooManyRequests {
+			t.Error("it was to be sent again by now")
+		}
+	})
+}
+
+// A principal has one share, from whatever number of addresses it comes.
+func TestAPrincipalsBoundsAreItsOwn(t *testing.T) {
+	h := newHost(t, echoTool(), &host.Options{MaxClientSessions: 5, Authenticate: func(r *http.Request) (toolbox.Principal, error) {
+		return toolbox.Principal(r.Header.Get("Authorization")), nil
+	}}).Handler()
+	open := func(i int, who string) request {
+		begin := request{body: fmt.Sprintf(initializeLine, "2025-06-18")}.with("Authorization", who)
+		w := from(h, fmt.Sprintf("192.0.2.%d:1", i), begin)
+		return request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.with("Authorization", who).with("Mcp-Session-Id", w.Header().Get("Mcp-Session-Id"))
+	}
+	mine, kept := open(0, "ann"), 0
+	var theirs []request
+	for i := range 20 {
+		theirs = append(theirs, open(i, "eve"))
+	}
+	for _, r := range theirs {
+		if from(h, "192.0.2.99:1", r).Code == http.StatusOK {
+			kept++
+		}
+	}
+	if w := from(h, "192.0.2.99:1", mine); w.Code != http.StatusOK || kept != 5 {
+		t.Errorf("ann: %d; eve has %d sessions", w.Code, kept)
+	}
+}
