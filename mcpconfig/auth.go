@@ -89,7 +89,11 @@ func (f *configFile) readAuth(m *hujson.ObjectMember) {
 			case "issuers":
 				if r.expect('[', "a list of objects", field, v) {
 					for i, e := range tree.Elements(v) {
-						out.Issuers = append(out.Issuers, r.authServer(fmt.Sprintf("issuers[%d]", i), e, "jwksUri", "algorithms"))
+						one := r.authServer(fmt.Sprintf("issuers[%d]", i), e, "jwksUri", "algorithms")
+						if slices.ContainsFunc(out.Issuers, func(o AuthServer) bool { return o.Issuer == one.Issuer }) {
+							r.skip(e.StartOffset, fmt.Sprintf("issuers[%d] has the issuer of another", i), "make one of the two: audience may be a list")
+						}
+						out.Issuers = append(out.Issuers, one)
 					}
 				}
 			case "introspection":

@@ -58,7 +58,7 @@ func TestAuthThatIsBroken(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`[]`, `"jwt"`, `{"method": "jwt"}`, `{"methods": ["jtw"]}`, `{"methods": 7}`, `{"methods": [""]}`, `{"methods": ["keys"], "methods": ["none"]}`,
-		`{"issuers": {"issuer": "x"}}`, `{"issuers": [{}]}`, `{"issuers": ["https://as.example"]}`, `{"issuers": [{"issuer": "x", "endpoint": "y"}]}`,
+		`{"issuers": {"issuer": "x"}}`, `{"issuers": [{}]}`, `{"issuers": [{"issuer": "x"}, {"issuer": "x", "audience": "y"}]}`, `{"issuers": ["https://as.example"]}`, `{"issuers": [{"issuer": "x", "endpoint": "y"}]}`,
 		`{"introspection": []}`, `{"introspection": {"issuer": "x", "clientSecret": "${MISSING}"}}`, `{"introspection": {"issuer": "x", "clientSecret": "${cmd:pass}"}}`,
 		`{"scopes": [1]}`, `{"publicUrl": ""}`,
 	} {

@@ -3,6 +3,7 @@ package mcpconfig
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tailscale/hujson"
 
@@ -127,6 +128,8 @@ func (f *configFile) rows() {
 				continue
 			}
 			f.readAuth(m)
+		default:
+			f.noteMember(name, m)
 		}
 	}
 	for name, m := range tree.Members(&f.doc.Root) {
@@ -148,6 +151,16 @@ func (f *configFile) rows() {
 		}
 	}
 	f.notes = append(f.notes, f.noteAt(0, `holds neither "servers" nor "mcpServers"`, hint))
+}
+
+// noteMember notes a member whose name is all but one that would be read. Others are other programs'.
+func (f *configFile) noteMember(name string, m *hujson.ObjectMember) {
+	known := []string{"servers", "mcpServers", "views", "auth", "changes"}
+	for _, near := range text.Nearest(name, known, 1) {
+		if d := len(near) - len(name); !slices.Contains(known, name) && d*d <= 1 {
+			f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", near)))
+		}
+	}
 }
 
 // list reads the rows of one member.

@@ -103,16 +103,21 @@ func InDefinition(row json.RawMessage) (found []Pasted) {
 		v, _ := wire.Lookup(row, name)
 		return v
 	}
-	pairs := func(of, what string, variable func(name, value string) string) {
-		list, _ := wire.Members(field(of))
+	pairs := func(object json.RawMessage, what string, variable func(name, value string) string) {
+		list, _ := wire.Members(object)
 		for _, m := range list {
 			if v, ok := wire.Unquote(m.Value); ok && (Named(m.Key) && Worth(v) || Like(v) || Text(v) != v) {
 				found = append(found, Pasted{what + " " + m.Key, variable(m.Key, v)})
 			}
 		}
 	}
-	pairs("env", "env", func(name, _ string) string { return "${" + name + "}" })
-	pairs("headers", "header", func(_, value string) string { return Scheme(value) + "${TOKEN}" })
+	pairs(field("env"), "env", func(name, _ string) string { return "${" + name + "}" })
+	pairs(field("headers"), "header", func(_, value string) string { return Scheme(value) + "${TOKEN}" })
+	signIn := field("oauth")
+	provider, _ := wire.Lookup(signIn, "identityProvider")
+	for _, object := range []json.RawMessage{signIn, provider} {
+		pairs(object, "oauth", func(string, string) string { return "${VAR}" })
+	}
 	if v, _ := wire.Unquote(field("url")); Text(v) != v {
 		found = append(found, Pasted{"the URL", "${VAR} in that place"})
 	}
