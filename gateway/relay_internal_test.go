@@ -156,8 +156,8 @@ func TestTaskIDsAreSealed(t *testing.T) {
 			t.Errorf("%s: the server got %s, want %s", test.method, s.got, want)
 		}
 		s.refused(test.method, `{"taskId":"T-1"}`, "no task has this taskId")
-		s.refused(test.method, `{}`, "no taskId")
-		s.refused(test.method, `{"taskId":"`+id+`","TaskId":"T-2"}`, "no taskId")
+		s.refused(test.method, `{}`, "lack \"taskId\"")
+		s.refused(test.method, `{"taskId":"`+id+`","TaskId":"T-2"}`, "twice, or in another spelling")
 		s.server = "other"
 		s.refused(test.method, params, "no task of this server")
 		s.server, s.url = "git", "http://other.example"

@@ -31,10 +31,9 @@ func (g *Gateway) sealTask(of origin, caller toolbox.Principal, own string) stri
 
 // taskOwner is the server that has the task of a request, and its id there.
 func (g *Gateway) taskOwner(m interop.Message) (of origin, own string, err error) {
-	raw, err := protocol.OneMember(m.Params, "taskId")
-	id, ok := wire.Unquote(raw)
-	if err != nil || !ok {
-		return origin{}, "", invalidParams(m, "no taskId, or not one")
+	id, err := oneString(m, m.Params, "taskId")
+	if err != nil {
+		return origin{}, "", err
 	}
 	if of, own, err = g.openTask(m.Caller, id); err != nil {
 		return origin{}, "", invalidParams(m, "no task has this taskId: %v", err)
@@ -100,31 +99,15 @@ func taskFor(server string, id json.RawMessage, names bool, result json.RawMessa
 	return wire.Rewrite(result, edits...)
 }
 
-// sealCreated is the result of a call that has become a task.
+// sealCreated is the result of a call that has become a task, whose id is at a path of keys.
 func (g *Gateway) sealCreated(of origin, m interop.Message, result json.RawMessage, path ...string) (json.RawMessage, error) {
-	out, err := g.sealAt(of, m.Caller, result, path)
-	if err != nil {
-		return nil, interop.NewFault(interop.Protocol, of.server, m.Method, err)
+	found := false
+	out := wire.EditStrings(result, path, func(own string) string {
+		found = true
+		return g.sealTask(of, m.Caller, own)
+	})
+	if !found {
+		return nil, interop.NewFault(interop.Protocol, of.server, m.Method, errors.New("the task has no id"))
 	}
 	return out, nil
-}
-
-// sealAt seals the id at a path of keys.
-func (g *Gateway) sealAt(of origin, caller toolbox.Principal, obj json.RawMessage, path []string) (json.RawMessage, error) {
-	value, ok := wire.Lookup(obj, path[0])
-	if !ok {
-		return nil, errors.New("the task has no " + path[0])
-	}
-	if len(path) > 1 {
-		inner, err := g.sealAt(of, caller, value, path[1:])
-		if err != nil {
-			return nil, err
-		}
-		return wire.Rewrite(obj, wire.Edit{Key: path[0], Value: inner})
-	}
-	own, ok := wire.Unquote(value)
-	if !ok {
-		return nil, errors.New("the task's " + path[0] + " is no string")
-	}
-	return wire.Rewrite(obj, wire.Edit{Key: path[0], Value: wire.Quote(g.sealTask(of, caller, own))})
 }
