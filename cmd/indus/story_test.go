@@ -268,7 +268,7 @@ func wantStory(t *testing.T, entries []ledger.Entry) {
 		got = append(got, s)
 	}
 	want := []string{
-		"enroll echo", "enroll hang",
+		"enroll echo", "enroll hang", "describe ",
 		"health : lost: transport", "health : ready",
 		"enroll echo changed", "enroll say", "retire hang: unlisted",
 		"retire echo: removed", "retire say: removed",
