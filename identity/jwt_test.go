@@ -199,6 +199,8 @@ func TestJWT(t *testing.T) {
 		"expired within the minute":  {claim("exp", now.Add(-50*time.Second).Unix()), true},
 		"nbf within the minute":      {claim("nbf", now.Add(50*time.Second).Unix()), true},
 		"expired":                    {claim("exp", now.Add(-61*time.Second).Unix()), false},
+		"issued within the minute":   {claim("iat", now.Add(30*time.Second).Unix()), true},
+		"issued in the future":       {claim("iat", now.Add(90*time.Second).Unix()), true}, // which says nothing (RFC 7519, section 4.1.6)
 		"nbf in the future":          {claim("nbf", now.Add(90*time.Second).Unix()), false},
 		"no exp":                     {claim("exp", nil), false},
 		"exp is a text":              {claim("exp", "never"), false},

@@ -112,6 +112,32 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
+// Whose clock is wrong changes nothing: how long a token is good counts from when it was asked for, here.
+func TestAuthorizationServerWhoseClockIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, ahead := range map[string]int{"ahead": 300, "behind": -300} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			as := authserver.Start(t, &authserver.Options{ClockAhead: ahead, Opaque: true})
+			p, ivy := protect(t, as, true), newPerson("ivy")
+			c := newClient(t, oauth.Options{Interact: ivy})
+			rt := c.Transport(nil, p.URL+"/mcp", "")
+			wants(t, rt, p.URL+"/mcp", "", "ivy")
+			if s, err := c.Status(t.Context(), p.URL+"/mcp", ""); err != nil || time.Until(s.Expiry) > time.Hour || time.Until(s.Expiry) < 58*time.Minute {
+				t.Error(s, err)
+			}
+			if n := as.Counts(t)["refresh_token"]; n > 0 {
+				t.Errorf("a good token was renewed %d times", n)
+			}
+			as.Expire(t, "ivy")
+			wants(t, rt, p.URL+"/mcp", "", "ivy")
+			if n := as.Counts(t)["refresh_token"]; n != 1 || ivy.asked.Load() != 1 {
+				t.Errorf("renewed %d times, asked %d times", n, ivy.asked.Load())
+			}
+		})
+	}
+}
+
 const processEnv = "INDUS_TEST_OAUTH"
 
 // TestAnotherProcess is one of the ten: "DIR URL" sends one request.

@@ -81,6 +81,8 @@ type tokenAnswer struct {
 	Type    string          `json:"token_type"`
 	Expires json.RawMessage `json:"expires_in"`
 	Scope   *string         `json:"scope"`
+
+	asked time.Time // when it was: expires_in counts from some time after that
 }
 
 // requestToken asks a token endpoint. The form's values, but for what is public, are secrets.
@@ -93,11 +95,11 @@ func (c *Client) requestToken(ctx context.Context, w *web, endpoint, audience st
 	for _, name := range []string{"code", "code_verifier", "refresh_token", "assertion", "client_assertion", "subject_token"} {
 		secrets = append(secrets, form.Get(name))
 	}
-	a := &tokenAnswer{}
+	a := &tokenAnswer{asked: time.Now()}
 	err := w.post(ctx, endpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), header, secrets, a)
 	if refused, ok := errors.AsType[*ServerError](err); ok && form.Has("resource") && strings.Contains(refused.Description, "AADSTS9010010") {
 		form.Del("resource") // Entra ID has scopes in its place, and takes not both
-		a = &tokenAnswer{}
+		a = &tokenAnswer{asked: time.Now()}
 		err = w.post(ctx, endpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), header, secrets, a)
 	}
 	if err == nil {
@@ -167,7 +169,7 @@ func (a *tokenAnswer) life() time.Duration {
 
 // into is g with what the answer has. asked are the scopes of the request.
 func (a *tokenAnswer) into(g grant, asked []string) *grant {
-	g.access, g.Got, g.Expiry, g.Useless = secret.NewValue(a.Access), time.Now(), time.Time{}, false
+	g.access, g.Got, g.Expiry, g.Useless = secret.NewValue(a.Access), a.asked, time.Time{}, false
 	if life := a.life(); life > 0 {
 		g.Expiry = g.Got.Add(life)
 	}
