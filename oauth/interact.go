@@ -20,7 +20,7 @@ type Interaction interface {
 type Redirection interface {
 	// URI is where the authorization server sends the browser.
 	URI() string
-	// Ask shows the person the address, which is a secret until it is used, and waits for the
+	// Ask shows the person the address, which is nobody else's until it is used, and waits for the
 	// query of the answer whose "state" is that of the address. The context bounds it.
 	Ask(ctx context.Context, authorize string) (url.Values, error)
 	// Close ends it.

@@ -87,7 +87,7 @@ func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	var env []string
 	for _, name := range []string{
 		"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "WORK", "NODE", "EVERYTHING", "FILESYSTEM", "FIXTURE", "CONTROL", "MARK",
-		"HTTP", "SSE", "URL", "INDUS_TOKEN", "INDUS_KEYCHAIN",
+		"HTTP", "SSE", "URL", "INDUS_TOKEN", "INDUS_KEYCHAIN", "INDUS_STORE_KEY", "GOTRACEBACK",
 	} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
@@ -112,7 +112,7 @@ func heard(ts *testscript.TestScript, sc *scene, args []string) {
 
 func signalProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	sc.program(ts, args[0]).signal(map[string]syscall.Signal{
-		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP,
+		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT,
 	}[args[1]])
 }
 

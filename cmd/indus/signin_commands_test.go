@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -162,6 +164,7 @@ func browser() {
 		fmt.Println(back)
 		return
 	}
+	_ = os.WriteFile(browserGiven, []byte(given("self")), 0o600)
 	if err := b.Open(ctx, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -193,7 +196,8 @@ func counted(ts *testscript.TestScript, sc *scene, args []string) {
 	}
 }
 
-// unseen is the script's "unseen": no secret is in the last output, in what programs said, or in any file.
+// unseen is the script's "unseen": no secret is in the last output, in what programs said, in any file, or in what processes
+// were given that run now; browsers leave that in a file.
 func unseen(ts *testscript.TestScript, sc *scene, _ []string) {
 	secrets := sc.guarded.known()
 	if len(secrets) == 0 {
@@ -210,9 +214,18 @@ func unseen(ts *testscript.TestScript, sc *scene, _ []string) {
 	check("stderr", ts.ReadFile("stderr"))
 	for name, p := range sc.programs {
 		check(name, p.out.String()+p.err.String())
+		for process, given := range startedBy(p.cmd.Process.Pid) {
+			check(process, given)
+			if strings.Contains(given, storeKey) {
+				ts.Fatalf("%s has the key of the store", process)
+			}
+		}
+	}
+	if given, err := os.ReadFile(ts.MkAbs(browserGiven)); err == nil && strings.Contains(string(given), storeKey) {
+		ts.Fatalf("the browser has the key of the store")
 	}
 	ts.Check(filepath.WalkDir(ts.MkAbs("."), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || d.Name() == "browser.out" {
+		if err != nil || !d.Type().IsRegular() {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil // it was a temporary one
 			}
@@ -224,6 +237,34 @@ func unseen(ts *testscript.TestScript, sc *scene, _ []string) {
 		}
 		return nil
 	}))
+}
+
+const (
+	storeKey     = "\x00INDUS_STORE_KEY="
+	browserGiven = "browser.given"
+)
+
+// given is the command line and the environment of a process; "" where there is no /proc.
+func given(process string) string {
+	line, _ := os.ReadFile("/proc/" + process + "/cmdline")
+	env, _ := os.ReadFile("/proc/" + process + "/environ")
+	return string(line) + "\x00" + string(env)
+}
+
+// startedBy is what the descendants of a process were given.
+func startedBy(pid int) map[string]string {
+	found := map[string]string{}
+	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, file := range children {
+		list, _ := os.ReadFile(file)
+		for _, child := range strings.Fields(string(list)) {
+			found[child] = given(child)
+			if id, err := strconv.Atoi(child); err == nil {
+				maps.Copy(found, startedBy(id))
+			}
+		}
+	}
+	return found
 }
 
 // typed is the script's "typed NAME LINE...": lines for a program's stdin; "stdout" is what was printed last.

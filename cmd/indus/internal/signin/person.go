@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -117,6 +118,7 @@ func openBrowser(address string) error {
 		command = append(command, address)
 	}
 	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, KeyVariable+"=") })
 	if err := cmd.Start(); err != nil {
 		return err
 	}
