@@ -95,6 +95,8 @@ func TestLinksAreSeen(t *testing.T) {
 		{"tools/call", `{"content":[{"type":"resource","resource":{"URI":"skill:\/\/a"}}]}`, true},
 		{"tools/call", `{"content":[{"type":"\u0072esource","resource":{"uri":"indus://a"}}]}`, true},
 		{"tools/call", `{"content":[{"type":"resource_link","uri":"u\u0069\u003a//a"}]}`, true},
+		{"tools/call", `{"content":[{"type":"\u0072esource","resource":{"uri":"x:1"}}]}`, true}, // which two servers may have
+		{"tools/call", `{"content":[{"type":"resource_link","uri":"ui\u003A//a"}]}`, true},
 		{"tools/call", `{"content":[{"type":"resource_link","uri":"file:///a"}]}`, false},
 		{"tools/call", `{"content":[{"type":"text","text":"ui:// \u003cb\u003e \u00e9 \u0000"}],"structuredContent":{"uri":"ui://a"}}`, false},
 		{"resources/read", `{"contents":[{"uri":"ui://a"}]}`, true},

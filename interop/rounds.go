@@ -71,7 +71,7 @@ func (e *Endpoint) typed(ctx context.Context, m Message, kind string, result jso
 // withAskingType gives a legacy server's result that asks for input the type which a modern client knows it by. go-sdk's servers ask
 // what a tool wants to know first in the idiom of the session, and send what it asks next as it is.
 func withAskingType(result json.RawMessage) json.RawMessage {
-	if !bytes.Contains(result, []byte(`"inputRequests"`)) {
+	if !bytes.Contains(result, []byte(`Requests"`)) { // of "inputRequests", what begins with a rare letter: to look for that is cheap
 		return result
 	}
 	_, asks := wire.Lookup(result, "inputRequests")

@@ -169,20 +169,20 @@ func unit(in []byte) rune {
 // which strict parsers refuse (Python's pydantic, Rust's serde), becomes \ufffd. Where
 // there is none it is b itself.
 func Whole(b []byte) []byte {
+	if !bytes.Contains(b, []byte(`\u`)) {
+		return b
+	}
 	shared := true
 	for i := 0; ; {
-		n := bytes.Index(b[i:], []byte(`\u`))
-		if n < 0 {
+		n := bytes.IndexByte(b[i:], '\\')
+		if n < 0 || len(b)-i-n < len(`\u0000`) {
 			return b
 		}
 		i += n
-		u := unit(b[i:])
-		switch {
-		case u < 0 || escaped(b, i):
-			i += len(`\u`)
-		case !utf16.IsSurrogate(u):
-			i += 6
-		case utf16.DecodeRune(u, unit(b[i+6:])) != utf8.RuneError:
+		switch u := b[i+1:]; {
+		case u[0] != 'u' || u[1]|' ' != 'd' || u[2] < '8': // no surrogate
+			i += 2
+		case utf16.DecodeRune(unit(b[i:]), unit(b[i+6:])) != utf8.RuneError:
 			i += 12
 		default:
 			if shared {

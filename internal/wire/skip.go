@@ -26,27 +26,23 @@ func skipValue(b []byte, i int) (end int, null bool) {
 	return i, b[start] == 'n'
 }
 
-// skipText skips a string whose inside begins at i.
+// skipText skips a string whose inside begins at i. A quote ends it unless an
+// odd number of backslashes precedes; they cannot reach beyond the opening quote.
 func skipText(b []byte, i int) int {
 	for ; ; i++ {
 		n := bytes.IndexByte(b[i:], '"')
 		if n < 0 {
 			return -1
 		}
-		if i += n; !escaped(b, i) {
+		i += n
+		k := i
+		for k > 0 && b[k-1] == '\\' {
+			k--
+		}
+		if (i-k)&1 == 0 {
 			return i + 1
 		}
 	}
-}
-
-// escaped reports whether a backslash before the byte at i of a string is its own: an odd number of them
-// precedes. They cannot reach beyond the opening quote.
-func escaped(b []byte, i int) bool {
-	k := i
-	for k > 0 && b[k-1] == '\\' {
-		k--
-	}
-	return (i-k)&1 == 1
 }
 
 // skipContainer skips an object or array.

@@ -10,21 +10,29 @@ import (
 // an array, for that.
 const EachOf = "*"
 
-// Disguises reports whether valid JSON may have a letter or a colon in it as an escape, which encoders write of other
-// characters: who looks for text by its bytes could miss it then.
+// Disguises reports whether a string in valid JSON begins with a word of which a letter, or the colon behind it, is an
+// escape. Encoders write none: who looks for such words by their bytes would miss it.
 func Disguises(b []byte) bool {
+	if !bytes.Contains(b, []byte(`\u00`)) {
+		return false
+	}
 	for {
-		n := bytes.Index(b, []byte(`\u00`))
+		n := bytes.IndexByte(b, '"')
 		if n < 0 {
 			return false
 		}
-		u := unit(b[n:])
-		if u < 0 || u == ':' || 'a' <= u|' ' && u|' ' <= 'z' {
+		b = b[n+1:]
+		i := 0
+		for i < len(b) && isLetter(rune(b[i])) {
+			i++
+		}
+		if u := unit(b[i:]); u == ':' || isLetter(u) {
 			return true
 		}
-		b = b[n+len(`\u00`):]
 	}
 }
+
+func isLetter(r rune) bool { return 'a' <= r|' ' && r|' ' <= 'z' }
 
 // EditStrings is raw with the strings at a path replaced by what edit makes of them; raw itself where
 // nothing is. What is of another shape stays as it is; where a key stands twice, or in another case, each is edited.
