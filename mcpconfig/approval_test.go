@@ -187,6 +187,30 @@ func TestWhatAsksAgain(t *testing.T) {
 	}
 }
 
+// Whoever may write in the repository cannot put other authorities in the place of those that were approved.
+func TestAnApprovalIsForTheAuthoritiesAsWell(t *testing.T) {
+	p := newProject(t)
+	p.write(`{"servers": {"a": {"url": "https://h/mcp", "tls": {"ca": "ca.pem"}}}}`)
+	ca := filepath.Join(p.dir, "ca.pem")
+	for _, text := range []string{"", "one", "another"} {
+		if text != "" {
+			write(t, ca, text)
+		}
+		c := p.read()
+		if got := states(c); got != "a held" {
+			t.Errorf("with %q: %s", text, got)
+		}
+		p.approve(c.Rows...)
+		if got := states(p.read()); got != "a active" {
+			t.Errorf("with %q, approved: %s", text, got)
+		}
+	}
+	p.write(`{"servers": {"a": {"url": "https://h/mcp", "tls": {"ca": "${file:path}"}}}}`)
+	if got := states(p.read()); got != "a skipped" {
+		t.Error(got)
+	}
+}
+
 func TestAnApprovalIsForOneNameInOneFile(t *testing.T) {
 	p := newProject(t)
 	p.write(`{"servers": {"a": {"command": "x"}}}`)

@@ -1,6 +1,7 @@
 package mcpconfig
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -189,11 +191,25 @@ func (r *reading) tls() (t interop.TLS) {
 		}
 		*files[name] = path
 		r.covered("tls", name, path)
+		if name == "ca" && r.scope == Project {
+			r.coverAuthorities(path, v.StartOffset)
+		}
 	})
 	if (t.Cert == "") != (t.Key == "") && r.State == Active {
 		r.skip(v.StartOffset, `"tls" has one of "cert" and "key"`, "a certificate is shown with its key: name both files")
 	}
 	return t
+}
+
+// coverAuthorities has an approval hold on to what the file says, too: it may lie in the repository, and whoever
+// changes it has the server's place taken by another.
+func (r *reading) coverAuthorities(path string, at int) {
+	if isMarked(path) {
+		r.skip(at, `"tls.ca" of a project's file is written out: what ${file:…} and ${cmd:…} give may change`, "write the path itself")
+		return
+	}
+	text, err := edit.ReadPlain(path, maxFile)
+	r.covered("tls", "ca says", fmt.Sprintf("%x %t", sha256.Sum256(text), err == nil))
 }
 
 // forward is what goes up of the headers of a client's request.
