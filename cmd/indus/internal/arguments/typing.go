@@ -31,11 +31,29 @@ func parseValue(text string, s signature.Schema) (json.RawMessage, error) {
 	if len(want) == 0 || slices.Contains(want, "string") {
 		return wire.Quote(text), nil
 	}
-	if kind := kindOf(value); wire.Valid(value) &&
-		(slices.Contains(want, kind) || kind == "integer" && slices.Contains(want, "number")) {
+	if takes(want, kindOf(value)) && wire.Valid(value) {
 		return value, nil
 	}
 	return nil, fmt.Errorf("%q is no %s%s", text, strings.Join(want, " or "), example(want))
+}
+
+// Setting is text as the value of a field: JSON where that is of a type that the schema asks for, else text where it takes text; a
+// list may be written with commas.
+func Setting(text string, s signature.Schema) (json.RawMessage, error) {
+	value, want := json.RawMessage(strings.TrimSpace(text)), Wanted(s)
+	kind := kindOf(value)
+	switch {
+	case kind != "string" && takes(want, kind) && wire.Valid(value):
+		return value, nil
+	case slices.Contains(want, "array") && !slices.Contains(want, "string"):
+		return json.Marshal(strings.Split(text, ","))
+	}
+	return parseValue(text, s)
+}
+
+// takes reports whether values of a kind are among those that are wanted.
+func takes(want []string, kind string) bool {
+	return slices.Contains(want, kind) || kind == "integer" && slices.Contains(want, "number")
 }
 
 // enumValue is the value of an enum that was typed: a text without its quotes, any

@@ -26,6 +26,7 @@ type addFlags struct {
 	profile         string
 	inherit         bool
 	allow, deny     []string
+	set             []string
 	disabled, force bool
 }
 
@@ -60,8 +61,10 @@ func newAdd(s show.Streams) *cobra.Command {
 	flags.BoolVar(&f.inherit, "inherit-env", false, "give the command the whole environment")
 	flags.StringArrayVar(&f.allow, "allow", nil, "mount the tools with such a name alone")
 	flags.StringArrayVar(&f.deny, "deny", nil, "do not mount the tools with such a name")
+	flags.StringArrayVar(&f.set, "set", nil, "any other field of the row")
 	flags.BoolVar(&f.disabled, "disabled", false, "write it switched off")
 	flags.BoolVar(&f.force, "force", false, "replace a server of that name")
+	_ = cmd.RegisterFlagCompletionFunc("set", completeFields)
 	_ = cmd.RegisterFlagCompletionFunc("profile", command.CompleteProfiles())
 	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(transports(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -99,6 +102,11 @@ Flags:
   --idle TIME  and ends it when nobody has needed it for so long: 10m
   --profile P  how its tools' schemas are adapted for a model, one of
 ` + show.Wrap(strings.Join(command.ProfileNames(), ", "), 15) + `
+  --set FIELD=VALUE
+               any field that docs/configuration.md has for a server: per=principal,
+               instances=4, maxConcurrent=8, oauth.clientId=me, oauth.scopes='read
+               write', oauth=false, forwardHeaders=X-Request-Id,X-Trace-Id,
+               tools.rename.list_issues=issues; Tab completes fields; may be repeated
   --disabled   write it switched off
   --force      replace a server of that name` + editedHelp + writeFlagsHelp + `
 
@@ -116,6 +124,7 @@ A session:
   indus: try it: indus mcp tools fs, or where it fails indus mcp doctor fs
   $ indus mcp add github https://api.githubcopilot.com/mcp/ \
       --header 'Authorization: Bearer ${GITHUB_TOKEN}' --deny 'delete_*' --project
+  $ indus mcp add linear https://mcp.linear.app/mcp --set per=principal
 
 Exit codes:
   0    ok
@@ -202,7 +211,7 @@ func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show
 // definition is the server that the command line describes.
 func (f *addFlags) definition(cmd *cobra.Command, args []string) (mcpconfig.Definition, error) {
 	d := mcpconfig.Definition{}
-	for _, word := range slices.Concat(args, f.env, f.headers, f.allow, f.deny, []string{f.cwd}) {
+	for _, word := range slices.Concat(args, f.env, f.headers, f.allow, f.deny, f.set, []string{f.cwd}) {
 		if !utf8.ValidString(word) {
 			return d, command.Usagef("an argument is not UTF-8, as configuration files are")
 		}
@@ -231,7 +240,12 @@ func (f *addFlags) definition(cmd *cobra.Command, args []string) (mcpconfig.Defi
 	tools.add("deny", listOrNone(f.deny))
 	row.add("tools", tools.JSON())
 	row.add("profile", textOrNone(f.profile))
-	return mcpconfig.Definition{ID: name, JSON: row.JSON()}, err
+	if err != nil {
+		return d, err
+	}
+	d.ID = name
+	d.JSON, err = setFields(row.JSON(), f.set)
+	return d, err
 }
 
 // addArguments separates NAME, URL and COMMAND.
