@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
-	"math"
+	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -31,10 +31,8 @@ func newComplete(s show.Streams) *cobra.Command {
 			return f.complete(cmd.Context(), args[0], args[1:], s)
 		},
 	}
-	f.Add(cmd)
-	cmd.Flags().StringVar(&f.server, "server", "", "the server that has the template")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
-	_ = cmd.RegisterFlagCompletionFunc("server", f.CompleteServers(math.MaxInt))
+	f.add(cmd, "print the result as the server sent it")
+	f.onServer(cmd, &f.server, "the server that has the template")
 	return cmd
 }
 
@@ -66,6 +64,7 @@ func (f *completeFlags) complete(ctx context.Context, ref string, words []string
 	var b *besideServers
 	var server string
 	var of map[string]string
+	var known []string // arguments, where the server says which there are
 	if strings.ContainsAny(ref, ":{") {
 		of = map[string]string{"type": "ref/resource", "uri": ref}
 		b, server, err = f.ownerOf(ctx, ref, f.server, s)
@@ -73,6 +72,7 @@ func (f *completeFlags) complete(ctx context.Context, ref string, words []string
 		var row besideRow
 		b, row, err = f.findPrompt(ctx, ref, s)
 		server, of = row.server, map[string]string{"type": "ref/prompt", "name": row.Name}
+		known = show.Names(row.Arguments, func(a promptArgument) string { return a.Name })
 	}
 	if err != nil {
 		return err
@@ -80,6 +80,9 @@ func (f *completeFlags) complete(ctx context.Context, ref string, words []string
 	defer b.Close()
 	name, prefix, _ := strings.Cut(words[0], "=")
 	delete(decided, name)
+	if !slices.Contains(known, name) && !strings.Contains(of["uri"], name) { // servers answer with no value, as where there is none
+		s.Reportf("%s declares no argument %q%s", ref, name, command.DidYouMean(name, known))
+	}
 	params := map[string]any{"ref": of, "argument": map[string]string{"name": name, "value": prefix}}
 	if len(decided) > 0 {
 		params["context"] = map[string]any{"arguments": decided}

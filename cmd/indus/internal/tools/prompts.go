@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 
@@ -15,22 +14,6 @@ import (
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
-
-func newPrompts(s show.Streams) *cobra.Command {
-	var f besideFlags
-	cmd := &cobra.Command{
-		Use:               "prompts [SERVER]...",
-		Short:             "List the prompts of every server, or of some",
-		Long:              promptsHelp,
-		ValidArgsFunction: f.CompleteServers(math.MaxInt),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.listPrompts(cmd.Context(), args, s)
-		},
-	}
-	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
-	return cmd
-}
 
 const promptsHelp = `List the prompts of every configured server, or of some: the name by which "indus mcp
 prompt" takes each, its arguments (a "?" marks what may be left out) and what it does.
@@ -51,46 +34,20 @@ A session:
 
 ` + command.ExitHelp
 
-func (f *besideFlags) listPrompts(ctx context.Context, words []string, s show.Streams) error {
-	servers, err := f.Choose(ctx, words, command.IsServer, s)
-	if err != nil {
-		return err
-	}
-	b, err := f.connect(ctx, servers, s)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	rows, err := b.lists(ctx, s, promptLists)
-	if err != nil {
-		return err
-	}
-	if f.asJSON {
-		type row struct {
-			Name   string          `json:"name"`
-			Server string          `json:"server"`
-			Prompt json.RawMessage `json:"prompt"`
-		}
-		out := make([]row, len(rows))
-		for i, r := range rows {
-			out[i] = row{r.qualified(), r.server, r.raw}
-		}
-		return s.WriteIndented(out)
-	}
-	var p show.Page
-	for server, some := range byServer(rows, func(r besideRow) string { return r.server }) {
-		if p.Len() > 0 {
-			p.Printf("\n")
-		}
-		p.Printf("%s  %s\n", server, show.Count(len(some), "prompt"))
-		for _, r := range some {
-			p.Printf("  %s\n", promptSignature(r))
-			if text := show.Summary(r.Description); text != "" {
-				p.Printf("      %s\n", text)
-			}
-		}
-	}
-	return s.Print(&p)
+// promptRow is a prompt as --json prints it.
+type promptRow struct {
+	Name   string          `json:"name"`
+	Server string          `json:"server"`
+	Prompt json.RawMessage `json:"prompt"`
+}
+
+func newPrompts(s show.Streams) *cobra.Command {
+	return newBesideList(s, "prompts", "List the prompts of every server, or of some", promptsHelp, besideList{
+		kinds: []beside{promptLists},
+		json:  func(r besideRow) any { return promptRow{r.qualified(), r.server, r.raw} },
+		title: promptSignature,
+		count: func(rows []besideRow) string { return show.Count(len(rows), "prompt") },
+	})
 }
 
 func promptSignature(r besideRow) string {
@@ -121,8 +78,7 @@ func newPrompt(s show.Streams) *cobra.Command {
 			return f.prompt(cmd.Context(), args[0], args[1:], s)
 		},
 	}
-	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
+	f.add(cmd, "print the result as the server sent it")
 	return cmd
 }
 

@@ -39,11 +39,9 @@ func newReplay(s show.Streams) *cobra.Command {
 			return f.replay(cmd.Context(), args[0], s)
 		},
 	}
-	f.Add(cmd)
-	cmd.Flags().StringVar(&f.server, "server", "", "the one server that is asked")
+	f.add(cmd, "print a JSON array")
+	f.onServer(cmd, &f.server, "the one server that is asked")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "call tools without asking")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
-	_ = cmd.RegisterFlagCompletionFunc("server", f.CompleteServers(1))
 	return cmd
 }
 

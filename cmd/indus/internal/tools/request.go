@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -13,6 +14,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema"
+	"github.com/spf13/cobra"
 )
 
 // beside is what servers have beside their tools.
@@ -57,6 +59,17 @@ func (r besideRow) qualified() string { return interop.QualifiedName(r.server, r
 type besideFlags struct {
 	command.ServerFlags
 	asJSON bool
+}
+
+func (f *besideFlags) add(cmd *cobra.Command, json string) {
+	f.Add(cmd)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, json)
+}
+
+// onServer adds the flag of the one server that is asked.
+func (f *besideFlags) onServer(cmd *cobra.Command, server *string, usage string) {
+	cmd.Flags().StringVar(server, "server", "", usage)
+	_ = cmd.RegisterFlagCompletionFunc("server", f.CompleteServers(math.MaxInt))
 }
 
 // connect is the servers that a command is about. The caller closes what it gets.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -16,22 +15,6 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/spf13/cobra"
 )
-
-func newResources(s show.Streams) *cobra.Command {
-	var f besideFlags
-	cmd := &cobra.Command{
-		Use:               "resources [SERVER]...",
-		Short:             "List the resources of every server, or of some",
-		Long:              resourcesHelp,
-		ValidArgsFunction: f.CompleteServers(math.MaxInt),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.listResources(cmd.Context(), args, s)
-		},
-	}
-	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
-	return cmd
-}
 
 const resourcesHelp = `List the resources of every configured server, or of some: the URI by which "indus mcp
 read" takes each, its type and what it is. What has {…} in it is a template, whose
@@ -54,57 +37,30 @@ A session:
 
 ` + command.ExitHelp
 
-func (f *besideFlags) listResources(ctx context.Context, words []string, s show.Streams) error {
-	servers, err := f.Choose(ctx, words, command.IsServer, s)
-	if err != nil {
-		return err
-	}
-	b, err := f.connect(ctx, servers, s)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	rows, err := b.lists(ctx, s, resourceLists, templateLists)
-	if err != nil {
-		return err
-	}
-	if f.asJSON {
-		type row struct {
-			Server      string          `json:"server"`
-			URI         string          `json:"uri,omitempty"`
-			Resource    json.RawMessage `json:"resource,omitempty"`
-			URITemplate string          `json:"uriTemplate,omitempty"`
-			Template    json.RawMessage `json:"template,omitempty"`
-		}
-		out := make([]row, len(rows))
-		for i, r := range rows {
-			out[i] = row{Server: r.server, URI: r.URI, Resource: r.raw}
+// resourceRow is a resource or a template as --json prints it.
+type resourceRow struct {
+	Server      string          `json:"server"`
+	URI         string          `json:"uri,omitempty"`
+	Resource    json.RawMessage `json:"resource,omitempty"`
+	URITemplate string          `json:"uriTemplate,omitempty"`
+	Template    json.RawMessage `json:"template,omitempty"`
+}
+
+func newResources(s show.Streams) *cobra.Command {
+	return newBesideList(s, "resources", "List the resources of every server, or of some", resourcesHelp, besideList{
+		kinds: []beside{resourceLists, templateLists},
+		json: func(r besideRow) any {
 			if r.URITemplate != "" {
-				out[i] = row{Server: r.server, URITemplate: r.URITemplate, Template: r.raw}
+				return resourceRow{Server: r.server, URITemplate: r.URITemplate, Template: r.raw}
 			}
-		}
-		return s.WriteIndented(out)
-	}
-	var p show.Page
-	for server, some := range byServer(rows, func(r besideRow) string { return r.server }) {
-		if p.Len() > 0 {
-			p.Printf("\n")
-		}
-		templates := 0
-		for _, r := range some {
-			if r.URITemplate != "" {
-				templates++
-			}
-		}
-		p.Printf("%s  %s, %s\n", server, show.Count(len(some)-templates, "resource"), show.Count(templates, "template"))
-		for _, r := range some {
-			p.Printf("  %s\n", strings.TrimSpace(r.URI+r.URITemplate+"  "+r.MimeType))
-			if text := show.Summary(r.Description); text != "" {
-				p.Printf("      %s\n", text)
-			}
-		}
-	}
-	return s.Print(&p)
+			return resourceRow{Server: r.server, URI: r.URI, Resource: r.raw}
+		},
+		title: func(r besideRow) string { return strings.TrimSpace(r.URI + r.URITemplate + "  " + r.MimeType) },
+		count: func(rows []besideRow) string {
+			resources := slices.DeleteFunc(slices.Clone(rows), func(r besideRow) bool { return r.URITemplate != "" })
+			return show.Count(len(resources), "resource") + ", " + show.Count(len(rows)-len(resources), "template")
+		},
+	})
 }
 
 type readFlags struct {
@@ -132,11 +88,9 @@ func newRead(s show.Streams) *cobra.Command {
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	f.Add(cmd)
-	cmd.Flags().StringVar(&f.server, "server", "", "the server that has it")
+	f.add(cmd, "print the result as the server sent it")
+	f.onServer(cmd, &f.server, "the server that has it")
 	cmd.Flags().StringVarP(&f.file, "output", "o", "", "write it into a file")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
-	_ = cmd.RegisterFlagCompletionFunc("server", f.CompleteServers(math.MaxInt))
 	return cmd
 }
 

@@ -162,18 +162,26 @@ func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
 }
 
 func printSignatures(s show.Streams, all []toolbox.Descriptor, long bool) error {
+	count := func(tools []toolbox.Descriptor) string { return show.Count(len(tools), "tool") }
+	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, count, func(d toolbox.Descriptor) (string, string) {
+		if long {
+			return arguments.ToolSignature(d), show.CleanLines(strings.TrimSpace(d.Description))
+		}
+		return arguments.ToolSignature(d), show.Summary(d.Description)
+	})
+}
+
+// printByServer prints a list by its servers: their names with a count, and of each row a title and a text.
+func printByServer[T any](s show.Streams, all []T, server func(T) string, count func([]T) string, row func(T) (title, text string)) error {
 	var p show.Page
-	for server, tools := range byServer(all, func(d toolbox.Descriptor) string { return d.Server }) {
+	for id, some := range byServer(all, server) {
 		if p.Len() > 0 {
 			p.Printf("\n")
 		}
-		p.Printf("%s  %s\n", server, show.Count(len(tools), "tool"))
-		for _, d := range tools {
-			p.Printf("  %s\n", arguments.ToolSignature(d))
-			text := show.Summary(d.Description)
-			if long {
-				text = show.CleanLines(strings.TrimSpace(d.Description))
-			}
+		p.Printf("%s  %s\n", id, count(some))
+		for _, r := range some {
+			title, text := row(r)
+			p.Printf("  %s\n", title)
 			for line := range strings.Lines(text) {
 				p.Printf("      %s\n", strings.TrimRight(line, "\n"))
 			}
