@@ -133,113 +133,104 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-const serveHelp = `Put the tools of all configured servers out as one MCP server: over streamable
-HTTP, both eras of the protocol at one URL, or on stdin and stdout. It answers at
-once, whatever the servers do: their tools are added as they become ready, and a
-server that dies is started again. Where no configuration is found when it
-starts, or with --builtins, it has tools of its own, which read files below the
-working directory and nothing else: read, ls, grep, find. In the home directory
-and above it that takes --builtins.
-
-It follows its configuration: a change of a file is served within seconds, and at
-once on SIGHUP, and calls to servers that did not change go on. A file that is
-broken changes nothing, and is reported. What "indus mcp approve" approves starts
-without a restart.
+const serveHelp = `Serve all configured servers as one MCP server: over streamable HTTP, both eras of the
+protocol at one URL, or on stdin and stdout. It answers at once, whatever the servers
+do: each is there once it is ready, and one that dies is started again. Without any
+configuration, or with --builtins, it has tools of its own, which read files below the
+working directory: read, ls, grep, find (in the home directory and above it with
+--builtins alone).
 
 Each path is a view, with clients and lists of its own:
   /mcp          everything, under names with the server in front (server__name)
   /mcp/SERVER   one server, under its own names
-  /mcp/@NAME    what the configuration has by that name in "views": servers and tools
-                by patterns, in a mode of --expose, with schemas shaped for a provider
+  /mcp/@NAME    what "views" in the configuration has by that name
 Clients that know only HTTP+SSE find the same below /sse.
 
-Which tools are live is kept in a ledger, that all processes of the user share; see
-"indus mcp log" and "indus mcp watch". What a server listed when it last ran is
-listed until it answers itself.
-
-It ends, with all its servers, on Ctrl-C and SIGTERM, and with --stdio when
-stdin ends. New calls are refused then, and those in flight have the time of
---drain. A second Ctrl-C waits for nothing.
+It follows its files, at once on SIGHUP: calls to servers that did not change go on, a
+file that is broken changes nothing, and what "indus mcp approve" approves starts. Which
+tools are live is in a ledger, that all processes of the user share: see "indus mcp log"
+and "indus mcp watch". It ends, with all its servers, on Ctrl-C and SIGTERM, and with
+--stdio when stdin ends.
 
 Usage:
   indus serve [FLAG]...
 
 Flags:
-  --addr HOST:PORT     where to listen; port 0 takes a free one (default:
-                       127.0.0.1:7332, which only this machine can reach).
-                       Another address needs a token
-  --auth HOW           how clients say who they are; several with commas between
-                       them: keys ("indus key add" makes one), jwt (a token that
-                       an --issuer signed), introspect (one that an authorization
-                       server of the configuration is asked about), none
-                       (default: what "auth" in the configuration says, and the
-                       tokens of --token-file and $INDUS_TOKEN; where there is
-                       nothing of it, everyone is the local user)
-  --issuer URL         the authorization server whose tokens are good, exactly as
-                       it names itself; may be repeated
+  --addr HOST:PORT     where to listen; port 0 takes a free one. Another address than
+                       that of this machine needs --auth or a token (default:
+                       127.0.0.1:7332)
+  --stdio              serve on stdin and stdout instead
+  --mcp PATH           a file, which is thereby approved, or a directory to search; may
+                       be repeated or separated by commas, and the later wins
+                       (default: the working directory, then the user's own files)
+  --trust              start what a project's file configures, though nobody named it
+
+Who may connect:
+  --auth HOW           how clients say who they are; several with commas: keys ("indus
+                       key add" makes one), jwt (a token of an --issuer), introspect
+                       (one that an authorization server of the configuration is asked
+                       about), none (default: what "auth" in the configuration says;
+                       where nothing does, everyone is the local user)
+  --issuer URL         the authorization server whose tokens are good, exactly as it
+                       names itself; may be repeated
   --audience NAME      what tokens of --issuer are for, where that is not the URL of
                        the view; may be repeated
   --scope NAME         what tokens of --issuer must be granted, and clients ask for;
-                       {view} stands for the view, which is * at /mcp; may be
-                       repeated
+                       {view} stands for the view, * for /mcp; may be repeated
   --public-url URL     the scheme and host by which clients reach it, such as
                        https://mcp.example.com (default: as they write it in Host,
                        which must be of this machine or an --allow-host)
-  --token-file FILE    clients send one of these bearer tokens, one a line
-                       ("openssl rand -hex 32" makes one); so does $INDUS_TOKEN.
-                       A change of the file is followed
-  --insecure           listen beyond this machine without a token: whoever
-                       reaches it may call every tool
+  --token-file FILE    bearer tokens that are good for every view, one a line ("openssl
+                       rand -hex 32" makes one); so is $INDUS_TOKEN. It is followed
+  --insecure           listen beyond this machine and let everybody in
   --allow-origin URL   web pages of this origin may connect, beside those of this
                        machine; may be repeated
   --allow-host NAME    clients may reach it by this name, beside localhost; may be
                        repeated (default: beyond loopback, any)
-  --stdio              serve on stdin and stdout instead
-  --builtins           publish the built-in tools beside those of the servers
-  --expose WHAT        what clients are shown: all (every tool), or gateway (four
-                       tools in the place of all: search, schema, call and batch
-                       find and run the others) (default: all)
+
+What clients see:
+  --expose WHAT        all (every tool), or gateway (four in the place of all: search,
+                       schema, call and batch find and run the others) (default: all)
   --transparent SERVER
-                       serve that one as if indus were not there: its own names,
-                       capabilities and instructions, with nothing added
-  --key-file FILE      keys that seal what clients hold (ids of sessions and tasks,
-                       states of requests), one a line: the first seals, all open.
-                       Where there is none it is made (default: indus/serve.keys in
-                       $XDG_STATE_HOME, by default ~/.local/state)
-  --tap FILE           write what goes over the gateway, on both sides, into a file that
-                       you alone can read: a JSON document a line, with secrets
-                       masked; at 64 MiB it becomes FILE.1. See "indus mcp replay"
+                       that one as if indus were not there: its own names, capabilities
+                       and instructions, with nothing added
+  --builtins           the built-in tools beside those of the servers
+  --page N             how many tools are on a page of tools/list; many clients read
+                       one page only (default: 0, which is all)
+  --exact              tools and results as servers wrote them, even where clients
+                       refuse a whole list for it; otherwise what they cannot read is
+                       left out, and reported
   --no-validate        with --expose gateway, pass on arguments that do not fit their
                        tool's schema, for its server to judge
-  --list-wait TIME     with --stdio, how long the first tools/list waits for
-                       servers that are not ready and of whose tools the ledger
-                       knows nothing, because many clients list once; 0 is not
-                       at all (default: 3s)
-  --drain TIME         how long calls in flight have to end after the first signal;
-                       what has not ended by then is answered with an error; 0
-                       is not at all (default: 10s)
-  --lazy               start each server when it is first needed, if the ledger knows
-                       its tools; the configuration's "lazy" goes first
-  --idle TIME          end a server that nobody has needed for so long: no request, no
-                       subscription, no task, no open question. Its tools stay listed,
-                       and the next use starts it; the configuration's "idle" goes
-                       first (default: 0, which is never)
-  --page N             how many tools are on a page of tools/list; many clients
-                       read one page only (default: 0, which is all)
-  --exact              publish tools and results as servers wrote them, even where
-                       clients refuse a whole list for it; otherwise what they
-                       cannot read is left out, and reported
-  --memory MIB         how much all messages that are held may take together; what
-                       finds no room is refused (default: 256)
+  --list-wait TIME     with --stdio, how long the first tools/list waits for servers
+                       that are not ready and of whose tools the ledger knows nothing,
+                       because many clients list once; 0 is not at all (default: 3s)
+
+When servers run, and what is kept; of a server its row goes first:
+  --lazy               start each when it is first needed, if the ledger knows its tools
+  --idle TIME          end one that nobody has needed for so long: no request,
+                       subscription, task or open question. Its tools stay listed, and
+                       the next use starts it (default: 0, which is never)
+  --drain TIME         how long calls in flight have at the end; then they are answered
+                       with an error; 0 is not at all (default: 10s)
+  --memory MIB         how much all messages that are held may take together; what finds
+                       no room is refused (default: 256)
   --rate N             how many requests a second a caller may send on average, and
-                       twice as many at once, ten at least; those beyond are
-                       refused with HTTP 429 (default: 0, any number)
+                       twice as many at once, ten at least; those beyond are refused
+                       with HTTP 429 (default: 0, any number)
   --changes POLICY     what becomes of a tool that is not what it was when it was
-                       approved: accept (it is live, with a warning), hold (it is
-                       kept back until "indus mcp accept"), deny (it is kept
-                       back) (default: accept; it lowers nothing that the
-                       configuration's "changes" says)
-  --no-ledger          keep no ledger, and do not use one` + command.ConfigFlagsHelp + command.LedgerFlagsHelp + `
+                       approved: accept (a warning), hold (it is kept back until "indus
+                       mcp accept"), deny (it is kept back); the stricter of this and
+                       the configuration's "changes" counts (default: accept)
+  --ledger FILE        the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by
+                       default ~/.local/state)
+  --no-ledger          keep no ledger, and do not use one
+  --key-file FILE      keys that seal what clients hold (ids of sessions and tasks,
+                       states of requests), one a line: the first seals, all open; made
+                       where there is none (default: indus/serve.keys beside the ledger)
+  --tap FILE           write what goes over the gateway, on both sides, into a file that
+                       you alone can read, with secrets masked: "indus mcp replay" sends
+                       it again; at 64 MiB it becomes FILE.1
 
 A session:
   $ indus serve --mcp servers.json
