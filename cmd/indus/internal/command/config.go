@@ -11,7 +11,6 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // FilesFound are the files of a configuration that are there.
@@ -47,7 +46,6 @@ func WithPrefix(typed string, offers []string, given ...string) []string {
 type ConfigFlags struct {
 	Paths []string
 	Trust bool
-	MCP   *pflag.Flag          // whose value is paths
 	Only  func(id string) bool // the servers that a command is about; nil: all
 	Dry   bool                 // nothing is started, and no ${cmd:…} run
 }
@@ -55,7 +53,6 @@ type ConfigFlags struct {
 // Add adds the flags.
 func (f *ConfigFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, "a configuration file, or a directory to search")
-	f.MCP = cmd.Flags().Lookup("mcp")
 	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start what a project's file configures")
 }
 
@@ -70,9 +67,6 @@ func (f *ConfigFlags) ReadDry(ctx context.Context) (*mcpconfig.Config, error) {
 }
 
 func (f *ConfigFlags) readAs(ctx context.Context, o mcpconfig.Options) (*mcpconfig.Config, error) {
-	if f.MCP.Changed && len(f.Paths) == 0 {
-		return nil, Usagef("--mcp is empty: name a file or a directory")
-	}
 	c, err := mcpconfig.Read(ctx, f.Paths, &o)
 	if err != nil && ctx.Err() == nil {
 		err = AsUsage(err)

@@ -51,9 +51,6 @@ func (f *LedgerFlags) Path() (string, error) {
 	if f.path != "" {
 		return f.path, nil
 	}
-	if f.Flag != nil && f.Flag.Changed {
-		return "", Usagef("--ledger is empty: name a file")
-	}
 	dir := mcpconfig.StateDir(nil)
 	if dir == "" {
 		return "", Usagef("no home directory is known, where the ledger would be: name a file with --ledger")

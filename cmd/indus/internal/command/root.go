@@ -104,6 +104,7 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 		SilenceUsage:      true,
 		Args:              NoSuchCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: refuseEmpty,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { s.HelpErr = WriteHelp(s, cmd) })

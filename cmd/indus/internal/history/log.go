@@ -88,11 +88,6 @@ func (f *logFlags) check(cmd *cobra.Command, args []string) error {
 			asked = append(asked, "--"+name)
 		}
 	}
-	for _, name := range []string{"at", "since", "server"} { // such as an unset variable of a script
-		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-			return command.Usagef("--%s is empty; see %s -h", name, cmd.CommandPath())
-		}
-	}
 	switch {
 	case len(asked) > 1:
 		return command.Usagef("%s exclude each other", strings.Join(asked, " and "))

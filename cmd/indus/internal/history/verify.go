@@ -23,9 +23,6 @@ func newVerify(s show.Streams) *cobra.Command {
 		Long:  verifyHelp,
 		Args:  command.AtMost(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if head == "" && cmd.Flags().Changed("head") { // such as an unset variable of a script
-				return command.Usagef("--head is empty: give the head that was kept")
-			}
 			return verify(cmd.Context(), &f, head, asJSON, s)
 		},
 	}

@@ -27,7 +27,7 @@ func newAdd(s show.Streams) *cobra.Command {
 		Short: "Make a key, and print it this once",
 		Long:  addHelp,
 		Args:  command.AtMost(0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
 	cmd.Flags().StringVar(&f.principal, "principal", "", "whose it is")
 	cmd.Flags().StringArrayVar(&f.views, "view", nil, "a view that it is good for")
@@ -60,24 +60,21 @@ A session:
 
 ` + keyExitHelp
 
-func (f *addFlags) run(cmd *cobra.Command, s show.Streams) error {
+func (f *addFlags) run(ctx context.Context, s show.Streams) error {
 	key := identity.Key{Name: f.principal, Views: f.views}
-	if f.principal == "" && cmd.Flags().Changed("principal") { // such as an unset variable of a script
-		return command.Usagef("--principal is empty: name somebody")
-	}
 	for _, v := range f.views {
 		if strings.Trim(v, "@") == "" || strings.ContainsAny(v, "/ ") {
 			return command.Usagef("--view %q: write a server, or @NAME, as the path has it behind /mcp/", v)
 		}
 	}
-	if cmd.Flags().Changed("expires") {
+	if f.expires != "" {
 		d, ok := duration(f.expires)
 		if !ok {
 			return command.Usagef("--expires %q: write how long it is good, such as 90d or 12h", f.expires)
 		}
 		key.Expires = time.Now().Add(d).UTC().Truncate(time.Second)
 	}
-	return f.add(cmd.Context(), key, s)
+	return f.add(ctx, key, s)
 }
 
 // duration is a time from now, in days too; false where it is none, or past what a date holds.

@@ -58,7 +58,7 @@ func (a *admission) check(cmd *cobra.Command) error {
 			}
 		}
 	}
-	if err := a.checkAuth(cmd); err != nil {
+	if err := a.checkAuth(); err != nil {
 		return err
 	}
 	for _, o := range a.origins {

@@ -19,7 +19,6 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/oauth"
 	"github.com/indusagi/indus/toolbox"
-	"github.com/spf13/cobra"
 )
 
 // The values of --auth, and of "methods" in "auth".
@@ -33,7 +32,7 @@ const (
 var authWays = []string{authNone, authKeys, authJWT, authIntrospect}
 
 // checkAuth refuses values that mean nothing, or do not go together.
-func (a *admission) checkAuth(cmd *cobra.Command) error {
+func (a *admission) checkAuth() error {
 	for _, way := range a.auth {
 		if !slices.Contains(authWays, way) {
 			return command.Usagef("--auth %q: it is one of %s%s", way, strings.Join(authWays, ", "), command.DidYouMean(way, authWays))
@@ -42,8 +41,6 @@ func (a *admission) checkAuth(cmd *cobra.Command) error {
 	switch none := slices.Contains(a.auth, authNone); {
 	case none && (len(a.auth) > 1 || a.tokenFile != ""):
 		return command.Usagef("--auth none lets everyone in: give no other, and no --token-file")
-	case len(a.auth) == 0 && cmd.Flags().Changed("auth"):
-		return command.Usagef("--auth is empty: it is one of %s", strings.Join(authWays, ", "))
 	case len(a.issuers) > 0 && len(a.auth) > 0 && !slices.Contains(a.auth, authJWT):
 		return command.Usagef("--issuer is for --auth jwt")
 	case len(a.audience) > 0 && len(a.issuers) == 0:
@@ -51,7 +48,7 @@ func (a *admission) checkAuth(cmd *cobra.Command) error {
 	case len(a.scopes) > 0 && len(a.issuers) == 0:
 		return command.Usagef("--scope is that of tokens of --issuer: name one, or write both into \"auth\" of the configuration")
 	}
-	if a.url != "" || cmd.Flags().Changed("public-url") {
+	if a.url != "" {
 		return checkPublicURL("--public-url", a.url)
 	}
 	return nil

@@ -97,10 +97,6 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return command.Usagef("--stdio and --addr exclude each other")
 	case f.noLedger && cmd.Flags().Changed("ledger"):
 		return command.Usagef("--no-ledger and --ledger exclude each other")
-	case f.tap == "" && cmd.Flags().Changed("tap"):
-		return command.Usagef("--tap is empty: name a file")
-	case f.keyFile == "" && cmd.Flags().Changed("key-file"):
-		return command.Usagef("--key-file is empty: name a file")
 	case f.drain < 0:
 		return command.Usagef("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
 	case f.idle < 0:
@@ -114,10 +110,7 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	case !slices.Contains(policies, f.changes):
 		return command.Usagef("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "), command.DidYouMean(f.changes, policies))
 	}
-	if cmd.Flags().Changed("transparent") {
-		if f.transparent == "" {
-			return command.Usagef("--transparent is empty: name a server")
-		}
+	if f.transparent != "" {
 		for _, name := range []string{"expose", "builtins", "no-validate", "page"} {
 			if cmd.Flags().Changed(name) {
 				return command.Usagef("--transparent and --%s exclude each other: clients see the server, and nothing of indus", name)

@@ -334,17 +334,11 @@ func (w *heldServer) String() string {
 // takeBack revokes approvals of the project's file, whatever is in it by now.
 func (f *approveFlags) takeBack(names []string, s show.Streams) error {
 	list, err := approvedHere()
+	if err == nil {
+		err = f.knows("servers", "no server %q is approved here%s", names, approvedIDs(list))
+	}
 	if err != nil {
 		return err
-	}
-	if len(names) == 0 && !f.all {
-		return command.Usagef("--revoke needs the names of servers, or --all")
-	}
-	known := approvedIDs(list)
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return command.Usagef("no server %q is approved here%s", name, command.DidYouMean(name, known))
-		}
 	}
 	var rows []mcpconfig.Row
 	var taken []heldServer
@@ -365,6 +359,19 @@ func (f *approveFlags) takeBack(names []string, s show.Streams) error {
 	}
 	if len(taken) == 0 {
 		s.Reportf("nothing is approved here")
+	}
+	return nil
+}
+
+// knows refuses to take back what is not approved. Missing is the error's format.
+func (f *approveFlags) knows(what, missing string, names, known []string) error {
+	if len(names) == 0 && !f.all {
+		return command.Usagef("--revoke needs the names of %s, or --all", what)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return command.Usagef(missing, name, command.DidYouMean(name, known))
+		}
 	}
 	return nil
 }

@@ -22,14 +22,9 @@ func (f *approveFlags) approvedTools(names []string, s show.Streams) error {
 	if !f.revoke {
 		return f.printTools(list, s)
 	}
-	if len(names) == 0 && !f.all {
-		return command.Usagef("--revoke needs the names of tools, or --all")
-	}
 	known := slices.Compact(show.Names(list, func(t mcpconfig.ApprovedTool) string { return t.Tool }))
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return command.Usagef("no tool %q runs unasked here%s", name, command.DidYouMean(name, known))
-		}
+	if err := f.knows("tools", "no tool %q runs unasked here%s", names, known); err != nil {
+		return err
 	}
 	taken := slices.DeleteFunc(list, func(t mcpconfig.ApprovedTool) bool { return !f.all && !slices.Contains(names, t.Tool) })
 	if err := mcpconfig.RevokeTools(dry(), taken...); err != nil {

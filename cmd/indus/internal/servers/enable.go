@@ -10,30 +10,18 @@ import (
 )
 
 func newEnable(s show.Streams) *cobra.Command {
-	return newSwitch(true, "enable NAME", "Switch a server on", enableHelp, s)
+	return newSwitch(true, &cobra.Command{Use: "enable NAME", Short: "Switch a server on", Long: enableHelp}, s)
 }
 
 func newDisable(s show.Streams) *cobra.Command {
-	return newSwitch(false, "disable NAME", "Switch a server off", disableHelp, s)
+	return newSwitch(false, &cobra.Command{Use: "disable NAME", Short: "Switch a server off", Long: disableHelp}, s)
 }
 
-func newSwitch(on bool, use, short, long string, s show.Streams) *cobra.Command {
-	var f scopeFlags
-	cmd := &cobra.Command{
-		Use:   use,
-		Short: short,
-		Long:  long,
-		Args:  oneServer,
-		ValidArgsFunction: f.complete(1, func(r mcpconfig.Row) bool {
-			return (r.State == mcpconfig.Disabled) == on
-		}),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.enable(cmd.Context(), args[0], on, s)
-		},
-	}
-	f.add(cmd)
-	f.addJSON(cmd)
-	return cmd
+func newSwitch(on bool, cmd *cobra.Command, s show.Streams) *cobra.Command {
+	other := func(r mcpconfig.Row) bool { return (r.State == mcpconfig.Disabled) == on }
+	return newRowCommand(cmd, other, s, func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error {
+		return f.enable(ctx, name, on, s)
+	})
 }
 
 const enableHelp = `Switch a server on that its file says is disabled.
@@ -47,7 +35,8 @@ A session:
   $ indus mcp enable github
   indus: enabled github at /home/me/.config/indusvx/mcp.json:4
 
-` + switchExitHelp
+Exit codes:
+  0    ok, also if it was so already` + changeExitHelp
 
 const disableHelp = `Switch a server off. Its row stays in the file, and hides others of that name in
 files that come behind.
@@ -61,10 +50,11 @@ A session:
   $ indus mcp disable github
   indus: disabled github at /home/me/.config/indusvx/mcp.json:4
 
-` + switchExitHelp
+Exit codes:
+  0    ok, also if it was so already` + changeExitHelp
 
-const switchExitHelp = `Exit codes:
-  0    ok, also if it was so already
+// changeExitHelp is for commands that change a row, behind what 0 means.
+const changeExitHelp = `
   1    the file changed at the same moment: try again
   2    usage: flags, files, and no such NAME; nothing was written
   130  interrupted`

@@ -16,21 +16,10 @@ import (
 )
 
 func newGet(s show.Streams) *cobra.Command {
-	var f scopeFlags
-	cmd := &cobra.Command{
-		Use:               "get NAME",
-		SuggestFor:        []string{"show", "describe", "inspect"},
-		Short:             "Show a server as its file has it",
-		Long:              getHelp,
-		Args:              oneServer,
-		ValidArgsFunction: f.complete(1, anyRow),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.get(cmd.Context(), args[0], s)
-		},
-	}
-	f.add(cmd)
-	f.addJSON(cmd)
-	return cmd
+	return newRowCommand(&cobra.Command{
+		Use: "get NAME", SuggestFor: []string{"show", "describe", "inspect"},
+		Short: "Show a server as its file has it", Long: getHelp,
+	}, anyRow, s, (*scopeFlags).get)
 }
 
 const getHelp = `Show a server as its file has it, where that is, and whether it may start. Nothing is

@@ -9,22 +9,10 @@ import (
 )
 
 func newRemove(s show.Streams) *cobra.Command {
-	var f scopeFlags
-	cmd := &cobra.Command{
-		Use:               "remove NAME",
-		Aliases:           []string{"rm", "delete"},
-		SuggestFor:        []string{"uninstall", "del"},
-		Short:             "Take a server out of its configuration file",
-		Long:              removeHelp,
-		Args:              oneServer,
-		ValidArgsFunction: f.complete(1, anyRow),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.remove(cmd.Context(), args[0], s)
-		},
-	}
-	f.add(cmd)
-	f.addJSON(cmd)
-	return cmd
+	return newRowCommand(&cobra.Command{
+		Use: "remove NAME", Aliases: []string{"rm", "delete"}, SuggestFor: []string{"uninstall", "del"},
+		Short: "Take a server out of its configuration file", Long: removeHelp,
+	}, anyRow, s, (*scopeFlags).remove)
 }
 
 const removeHelp = `Take a server out of the file where it is configured. Of several files it is the
@@ -42,10 +30,7 @@ A session:
   indus: github is now the one at /home/me/.config/indusvx/mcp.json:3 (active)
 
 Exit codes:
-  0    ok
-  1    the file changed at the same moment: try again
-  2    usage: flags, files, and no such NAME; nothing was written
-  130  interrupted`
+  0    ok` + changeExitHelp
 
 func (f *scopeFlags) remove(ctx context.Context, name string, s show.Streams) error {
 	row, err := f.change(ctx, name, func(e *mcpconfig.Edit) error { return e.Remove(name) })

@@ -48,8 +48,6 @@ func (f *scopeFlags) check() error {
 	switch {
 	case f.user && f.project, f.user && mcp, f.project && mcp:
 		return command.Usagef("--user, --project and --mcp name one file each: give one of them")
-	case mcp && f.file == "":
-		return command.Usagef("--mcp is empty: name a file")
 	}
 	if info, err := os.Stat(f.file); mcp && err == nil && info.IsDir() {
 		return command.Usagef("--mcp %s is a directory: name a file", f.file)
@@ -154,6 +152,16 @@ func oneServer(cmd *cobra.Command, args []string) error {
 		return command.Usagef("%s needs the name of a server: indus mcp ls shows them all", command.CommandPath(cmd))
 	}
 	return command.AtMost(1, "NAME")(cmd, args)
+}
+
+// newRowCommand finishes a command that is about one server's row.
+func newRowCommand(cmd *cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error) *cobra.Command {
+	var f scopeFlags
+	cmd.Args, cmd.ValidArgsFunction = oneServer, f.complete(1, wanted)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(&f, cmd.Context(), args[0], s) }
+	f.add(cmd)
+	f.addJSON(cmd)
+	return cmd
 }
 
 // complete offers the servers that the flags are about and wanted says yes to.

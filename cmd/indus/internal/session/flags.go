@@ -118,10 +118,6 @@ func (f *flags) check(cmd *cobra.Command) error {
 		return command.Usagef("--wait %v: it is how long the first turn waits for servers; 0 is not at all", f.wait)
 	case f.budget < 1:
 		return command.Usagef("--tool-budget %d: it is a number of tokens, such as 20000", f.budget)
-	case f.resume == "":
-		if given("resume") {
-			return command.Usagef("--resume= is empty: without = it means the last session of this directory")
-		}
 	}
 	if f.asks && strings.TrimSpace(f.text) == "" {
 		return command.Usagef("-p is empty: it is what you ask")

@@ -36,9 +36,6 @@ func newCall(s show.Streams) *cobra.Command {
 			if len(args) == 0 {
 				return command.Usagef("mcp call needs the name of a tool: indus mcp tools lists them")
 			}
-			if f.whole == "" && cmd.Flags().Changed("args") {
-				return command.Usagef("--args is empty: no arguments at all are '{}'")
-			}
 			a, err := arguments.Parse(args[1:], f.whole, command.FileReader(cmd.Context(), s.In))
 			if err != nil && !strings.Contains(args[0], interop.Qualifier) && !strings.Contains(args[1], "=") {
 				return command.Usagef("%w; a tool has its server in its name: indus mcp call %s", err, show.ShellWord(args[0]+interop.Qualifier+args[1]))

@@ -154,7 +154,7 @@ func runLint(cmd *cobra.Command, f *lintFlags, args []string, s show.Streams) er
 	}
 	var mounted *command.Connection
 	if f.files != nil {
-		if len(args) > 0 || f.MCP.Changed || f.Trust {
+		if len(args) > 0 || len(f.Paths) > 0 || f.Trust {
 			return command.Usagef("--file lints files alone: leave out SERVER, --mcp and --trust")
 		}
 		mounted, err = f.mountFiles(ctx, x, s)
@@ -204,8 +204,6 @@ func (f *lintFlags) examiner(cmd *cobra.Command) (*Examiner, error) {
 	}
 	switch {
 	case slices.Contains(f.providers, command.ClientProfile):
-	case len(x.asked) == 0:
-		return nil, command.Usagef("--provider is empty: name one, or %s", command.EveryProvider)
 	case len(x.asked) == 1:
 		x.Profile = x.asked[0]
 	}

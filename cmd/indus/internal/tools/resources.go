@@ -81,8 +81,6 @@ func newRead(s show.Streams) *cobra.Command {
 				return command.Usagef("mcp read needs a URI: indus mcp resources lists them")
 			case f.asJSON && f.file != "":
 				return command.Usagef("--json and --output exclude each other")
-			case f.file == "" && cmd.Flags().Changed("output"):
-				return command.Usagef("--output is empty: name a file")
 			}
 			return f.read(cmd.Context(), args[0], s)
 		},

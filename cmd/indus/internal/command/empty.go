@@ -1,0 +1,20 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// refuseEmpty refuses a flag whose value is empty, as where a script's variable is not set: what it asks for, such as a
+// token, would be left away in silence.
+func refuseEmpty(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		list, isList := f.Value.(pflag.SliceValue)
+		if f.Value.String() == "" || isList && strings.Join(list.GetSlice(), "") == "" {
+			err = Usagef("--%s is empty; see %s -h", f.Name, cmd.CommandPath())
+		}
+	})
+	return err
+}
