@@ -2,6 +2,9 @@ package main
 
 import (
 	"io"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,4 +60,38 @@ func TestHelpTellsEverything(t *testing.T) {
 		}
 	}
 	visit(command.NewRoot(show.New(nil, io.Discard, io.Discard), tree))
+}
+
+// TestDocumentedCommandsExist: what the documents tell people to type is a command, with flags that it has.
+func TestDocumentedCommandsExist(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed := regexp.MustCompile("(?m)^(?:    |\\$ )(indus .*?)(?:  +#.*| [|>].*)?$|`(indus [^`\n]*)`")
+	quoted := regexp.MustCompile(`"[^"]*"|'[^']*'`)
+	found := 0
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range typed.FindAllStringSubmatch(string(text), -1) {
+			words := strings.Fields(quoted.ReplaceAllString(m[1]+m[2], "TEXT"))[1:]
+			cmd, rest, err := command.NewRoot(show.New(nil, io.Discard, io.Discard), tree).Find(words)
+			if err == nil {
+				err = cmd.ParseFlags(rest)
+			}
+			if err == nil && cmd.HasSubCommands() {
+				err = cmd.ValidateArgs(cmd.Flags().Args())
+			}
+			if err != nil && !strings.Contains(err.Error(), "needs an argument") && !strings.Contains(err.Error(), "help requested") {
+				t.Errorf("%s: %s%s: %v", page, m[1], m[2], err)
+			}
+			found++
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d commands were found", found)
+	}
 }

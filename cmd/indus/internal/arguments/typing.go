@@ -31,7 +31,7 @@ func parseValue(text string, s signature.Schema) (json.RawMessage, error) {
 	if len(want) == 0 || slices.Contains(want, "string") {
 		return wire.Quote(text), nil
 	}
-	if takes(want, kindOf(value)) && wire.Valid(value) {
+	if takesKind(want, kindOf(value)) && wire.Valid(value) {
 		return value, nil
 	}
 	return nil, fmt.Errorf("%q is no %s%s", text, strings.Join(want, " or "), example(want))
@@ -43,7 +43,7 @@ func Setting(text string, s signature.Schema) (json.RawMessage, error) {
 	value, want := json.RawMessage(strings.TrimSpace(text)), Wanted(s)
 	kind := kindOf(value)
 	switch {
-	case kind != "string" && takes(want, kind) && wire.Valid(value):
+	case kind != "string" && takesKind(want, kind) && wire.Valid(value):
 		return value, nil
 	case slices.Contains(want, "array") && !slices.Contains(want, "string"):
 		return json.Marshal(strings.Split(text, ","))
@@ -51,8 +51,8 @@ func Setting(text string, s signature.Schema) (json.RawMessage, error) {
 	return parseValue(text, s)
 }
 
-// takes reports whether values of a kind are among those that are wanted.
-func takes(want []string, kind string) bool {
+// takesKind reports whether values of a kind are among those that are wanted.
+func takesKind(want []string, kind string) bool {
 	return slices.Contains(want, kind) || kind == "integer" && slices.Contains(want, "number")
 }
 

@@ -162,8 +162,8 @@ func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
 }
 
 func printSignatures(s show.Streams, all []toolbox.Descriptor, long bool) error {
-	count := func(tools []toolbox.Descriptor) string { return show.Count(len(tools), "tool") }
-	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, count, func(d toolbox.Descriptor) (string, string) {
+	counted := func(tools []toolbox.Descriptor) string { return show.Count(len(tools), "tool") }
+	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, counted, func(d toolbox.Descriptor) (string, string) {
 		if long {
 			return arguments.ToolSignature(d), show.CleanLines(strings.TrimSpace(d.Description))
 		}
@@ -172,13 +172,13 @@ func printSignatures(s show.Streams, all []toolbox.Descriptor, long bool) error 
 }
 
 // printByServer prints a list by its servers: their names with a count, and of each row a title and a text.
-func printByServer[T any](s show.Streams, all []T, server func(T) string, count func([]T) string, row func(T) (title, text string)) error {
+func printByServer[T any](s show.Streams, all []T, server func(T) string, counted func([]T) string, row func(T) (title, text string)) error {
 	var p show.Page
 	for id, some := range byServer(all, server) {
 		if p.Len() > 0 {
 			p.Printf("\n")
 		}
-		p.Printf("%s  %s\n", id, count(some))
+		p.Printf("%s  %s\n", id, counted(some))
 		for _, r := range some {
 			title, text := row(r)
 			p.Printf("  %s\n", title)
