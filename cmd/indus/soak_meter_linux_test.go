@@ -79,14 +79,14 @@ func (m *meter) wantNoGrowth() {
 	}
 }
 
-// wantQuiet waits until an indus without clients holds what it did before they came. What clients left behind takes five
-// minutes: questions without answers, and connections on which they could be asked; those who do not wait so long
+// wantQuiet waits until an indus without clients holds what it did before they came. What clients left behind takes ten
+// minutes: five for questions without answers, and five more for connections on which they could be asked; those who do not wait so long
 // allow for them, and for connections that last as long.
 func (m *meter) wantQuiet(patient bool, lasting int) {
 	m.web.CloseIdleConnections()
 	before, wait := m.before, 2*time.Second
 	if patient {
-		wait = 7 * time.Minute
+		wait = 12 * time.Minute
 	}
 	var now health
 	for late := time.Now().Add(wait); ; time.Sleep(100 * time.Millisecond) {
