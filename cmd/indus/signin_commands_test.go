@@ -3,7 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -180,6 +184,15 @@ func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 			o.TTL = 1
 		case "-no-registration":
 			o.NoRegistration = true
+		case "-keyed": // the client "keyed" proves itself with key.pem
+			key, err := rsa.GenerateKey(rand.Reader, 2048)
+			ts.Check(err)
+			private, err := x509.MarshalPKCS8PrivateKey(key)
+			ts.Check(err)
+			public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+			ts.Check(err)
+			o.Clients = []authserver.Client{{ID: "keyed", Key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))}}
+			ts.Check(os.WriteFile(ts.MkAbs("key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
 		}
 	}
 	sc.guarded = newGuarded(sc.t, o)
