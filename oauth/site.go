@@ -197,9 +197,7 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
 	}
 	page.Proof = check != nil
 	if r.Method == http.MethodGet {
-		if browser == "" {
-			s.mark(w, rand.Text())
-		}
+		s.mark(w, cmp.Or(browser, rand.Text())) // which lasts anew: it may be that of a sign-in minutes ago
 		page.write(w, http.StatusOK)
 		return
 	}
@@ -213,6 +211,7 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
 	case !f.confirmed(browser):
 		otherBrowser.write(w, http.StatusForbidden)
 	default:
+		s.mark(w, browser)
 		siteHeaders(w.Header())
 		w.Header().Set("Location", f.authorize)
 		w.WriteHeader(http.StatusSeeOther)

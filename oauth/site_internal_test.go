@@ -59,3 +59,30 @@ func TestSiteIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestCookieLastsForTheSignIn: a browser that confirms one sign-in minutes after another is still known when the answer comes.
+func TestCookieLastsForTheSignIn(t *testing.T) {
+	t.Parallel()
+	site := &Site{URL: "https://mcp.example.com"}
+	f := &siteSignIn{site: site, who: "ann", link: "link", state: "state", authorize: "https://as.example.com/"}
+	if err := site.add(f); err != nil {
+		t.Fatal(err)
+	}
+	visit := func(method string, has *http.Cookie) (int, *http.Cookie) {
+		r, w := httptest.NewRequestWithContext(t.Context(), method, pathSignIn+"link", nil), httptest.NewRecorder()
+		if has != nil {
+			r.AddCookie(has)
+		}
+		site.ServeHTTP(w, r)
+		for _, c := range w.Result().Cookies() {
+			return w.Code, c
+		}
+		return w.Code, nil
+	}
+	_, first := visit(http.MethodGet, nil)
+	for method, want := range map[string]int{http.MethodGet: http.StatusOK, http.MethodPost: http.StatusSeeOther} {
+		if status, c := visit(method, first); status != want || c == nil || c.Value != first.Value || c.MaxAge != int(signInTime.Seconds()) {
+			t.Errorf("%s: %d, %v", method, status, c)
+		}
+	}
+}
