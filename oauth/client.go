@@ -184,6 +184,25 @@ func (c *Client) session(resource, who string) *session {
 	return s
 }
 
+// Reread has the transports go by what the store has now, where another process has changed it: who was signed out there
+// is so here, and who has signed in as somebody else is called as that one. What cannot be read changes nothing.
+func (c *Client) Reread(ctx context.Context) {
+	var all []*session
+	c.mu.Lock()
+	for _, at := range c.sessions {
+		if s := at.Value(); s != nil {
+			all = append(all, s)
+		}
+	}
+	c.mu.Unlock()
+	for _, s := range all {
+		last := s.current.Load()
+		if b, err := c.options.Store.Get(ctx, s.key); err == nil {
+			s.current.CompareAndSwap(last, decodeGrant(b)) // else there is a newer one
+		}
+	}
+}
+
 // Status is what is known of a sign-in without asking anybody.
 type Status struct {
 	SignedIn bool // there is a token that has not expired, or one to renew it with

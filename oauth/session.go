@@ -254,6 +254,11 @@ func (s *session) refresh(ctx context.Context, w *web, g *grant) (*grant, error)
 	ctx = context.WithoutCancel(ctx) // see leave; every request has its time
 	i := g.client
 	if !i.Dynamic && i.ID == c.options.ClientID {
+		if err := c.confine(ctx, s.key.Resource, g.Issuer, true); errors.Is(err, ErrOtherIssuer) {
+			return nil, nil // it was granted before there was this secret
+		} else if err != nil {
+			return nil, err
+		}
 		i.secret = c.options.ClientSecret
 	}
 	a, err := c.requestToken(ctx, w, g.Token, g.Issuer, i, formOf("grant_type", "refresh_token", "refresh_token", g.refresh.Reveal(), "resource", g.Resource))

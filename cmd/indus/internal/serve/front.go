@@ -268,15 +268,16 @@ func issuersOf(a *mcpconfig.Auth) (out []string) {
 	return out
 }
 
-// follow takes another configuration. One by which everyone would be let in, or that cannot be used, changes nothing.
-func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) {
+// follow takes another configuration. One by which everyone would be let in, or that cannot be used, changes nothing. The error
+// is that of one which would close a door that is open: nothing of it may be served.
+func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) error {
 	if f == nil || before.Auth.Equal(after.Auth) {
-		return
+		return nil
 	}
 	guard, err := f.make(after)
 	switch open := !f.asks(); {
 	case err != nil && open:
-		s.Reportf("warning: %v; everyone is let in, as before", err)
+		return err
 	case err != nil:
 		s.Reportf("%v; who is let in stays as it was", err)
 	case guard == nil && open:
@@ -289,6 +290,7 @@ func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) {
 			s.Reportf("by which names it is reached, and where callers sign in to servers, stays as it was until indus serve is started anew")
 		}
 	}
+	return nil
 }
 
 func publicURL(c *mcpconfig.Config) string {

@@ -174,6 +174,7 @@ func (w *follower) follow(ctx context.Context) {
 func (w *follower) tick(ctx context.Context) time.Duration {
 	if path := []string{w.signIns.Path()}; !w.signed.same(statFiles(path), path) { // somebody has signed in or out
 		w.signed = statFiles(path)
+		w.signIns.Reread(ctx)
 		w.gateway.Attached().Fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })
 	}
 	now := statFiles(w.files)
@@ -209,6 +210,11 @@ func (w *follower) reload(ctx context.Context, now fileStates, asked bool) {
 		fresh[f] = g // as it was before it was read
 	}
 	w.read, w.files = fresh, c.Watched
+	if err := w.front.follow(w.served, c, w.s); err != nil { // first: what is new is not for those who are let in until then
+		w.notes, w.broken = w.tellNotes(c), true
+		w.s.Reportf("%v; what was read before goes on, and everyone is let in", err)
+		return
+	}
 	w.apply(c, asked)
 }
 
@@ -259,14 +265,7 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	w.tap.hide(append(c.Servers(), w.served.Servers()...))
 	w.gateway.Reload(c.Servers(), w.views(c)) // their order too
 	w.local.follow(c)
-	w.front.follow(w.served, c, w.s)
-	reported := map[string]bool{}
-	for _, n := range c.Notes {
-		text := n.String()
-		if reported[text] = true; command.UnexpectedNotes(n) && !w.notes[text] {
-			w.s.Reportf("%s", text)
-		}
-	}
+	reported := w.tellNotes(c)
 	switch {
 	case w.broken:
 		w.s.Reportf("the configuration can be read again: %s", d)
@@ -277,6 +276,18 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	}
 	command.ReportHeld(held, w.s)
 	w.served, w.notes, w.broken = c, reported, false
+}
+
+// tellNotes reports those that are new, and is all of them.
+func (w *follower) tellNotes(c *mcpconfig.Config) (all map[string]bool) {
+	all = map[string]bool{}
+	for _, n := range c.Notes {
+		text := n.String()
+		if all[text] = true; command.UnexpectedNotes(n) && !w.notes[text] {
+			w.s.Reportf("%s", text)
+		}
+	}
+	return all
 }
 
 // newlyHeld is the rows that wait for approval and did not before, or not as they are.

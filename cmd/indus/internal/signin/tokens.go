@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -203,6 +204,16 @@ func (t *Tokens) Elicit(ctx context.Context, s interop.Server, who string, opene
 		return "", c.AwaitSignIn(ctx, address, who)
 	}
 	return c.SignInAddress(ctx, address, who)
+}
+
+// Reread heeds what other processes have changed in the store.
+func (t *Tokens) Reread(ctx context.Context) {
+	t.mu.Lock()
+	clients := slices.Clone(t.clients)
+	t.mu.Unlock()
+	for _, c := range clients {
+		c.Reread(ctx)
+	}
 }
 
 // Status is what is known of a sign-in, without asking anybody. The zero status is none.

@@ -1,0 +1,83 @@
+package oauth_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/oauth"
+)
+
+// A process that runs no longer sends the token of who was signed out by another, though nobody has ended it, and sends that of
+// the account with which they have signed in since.
+func TestSignedOutElsewhere(t *testing.T) {
+	t.Parallel()
+	tokens := make(chan string, 2)
+	tokens <- "of-one-account"
+	tokens <- "of-another"
+	sent := make(chan string, 1)
+	a := attack(t, map[string]http.HandlerFunc{
+		"/token": func(w http.ResponseWriter, r *http.Request) {
+			says(`{"access_token":"`+<-tokens+`","token_type":"Bearer"}`)(w, r)
+		},
+		"/mcp": func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			sent <- r.Header.Get("Authorization")
+		},
+	})
+	store := &oauth.MemoryStore{}
+	runs, other := newClient(t, oauth.Options{Store: store}), newClient(t, oauth.Options{Store: store, Interact: visitor()})
+	rt := runs.Transport(nil, a.URL+"/mcp", "ann")
+	for _, account := range []string{"of-one-account", "of-another"} {
+		if err := other.SignIn(t.Context(), a.URL+"/mcp", "ann"); err != nil {
+			t.Fatal(err)
+		}
+		runs.Reread(t.Context())
+		if _, _, err := send(t, rt, a.URL+"/mcp", ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-sent; got != "Bearer "+account {
+			t.Error(got)
+		}
+	}
+	if err := other.SignOut(t.Context(), a.URL+"/mcp", "ann"); err != nil {
+		t.Fatal(err)
+	}
+	runs.Reread(t.Context())
+	if _, _, err := send(t, rt, a.URL+"/mcp", ""); !isSignIn(err) {
+		t.Error(err)
+	}
+}
+
+// Another secret does not go to where the last one went by a configuration of before, once it belongs elsewhere.
+func TestSecretOfALaterConfiguration(t *testing.T) {
+	t.Parallel()
+	server, elsewhere, move, told := moving(t)
+	server.answers["/token"] = func(w http.ResponseWriter, r *http.Request) {
+		told <- r.Host + " " + r.Header.Get("Authorization")
+		says(`{"access_token":"t","refresh_token":"r","token_type":"Bearer","expires_in":0.001}`)(w, r)
+	}
+	store := &oauth.MemoryStore{}
+	client := func(secret, issuer string) *oauth.Client {
+		return newClient(t, oauth.Options{Store: store, ClientID: "ours", ClientSecret: oauth.NewSecret(secret), Issuer: issuer, Interact: visitor()})
+	}
+	if err := client("one", server.URL).SignIn(t.Context(), server.URL+"/mcp", "ann"); err != nil || !strings.Contains(<-told, "Basic ") {
+		t.Fatal(err)
+	}
+	move()
+	c := client("another", "")
+	if err := c.SignIn(t.Context(), server.URL+"/mcp", "ben"); err != nil || !strings.HasPrefix(<-told, strings.TrimPrefix(elsewhere.URL, "http://")) {
+		t.Fatal(err)
+	}
+	if _, _, err := send(t, c.Transport(nil, server.URL+"/mcp", "ann"), server.URL+"/mcp", ""); err != nil { // with a new sign-in, elsewhere
+		t.Error(err)
+	}
+	for len(told) > 0 {
+		if got := <-told; strings.HasPrefix(got, strings.TrimPrefix(server.URL, "http://")) {
+			t.Error(got)
+		}
+	}
+}
