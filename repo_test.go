@@ -57,7 +57,7 @@ var layers = []layer{
 	{"mcpconfig/internal/foreign", []string{"mcpconfig/internal/tree", "internal/text"}, "the words of other clients: trees in, trees out, no file and no server"},
 	{"mcpconfig/internal/edit", []string{"mcpconfig/internal/tree", "mcpconfig/internal/foreign", "internal/atomicfile", "internal/filelock"}, "files and their texts: no idea of what their rows mean"},
 	{"mcpconfig/internal/approvals", []string{"internal/atomicfile", "mcpconfig/internal/edit", "mcpconfig/internal/tree"}, "a file that only its owner may write: no idea of what is approved"},
-	{"mcpconfig", []string{"mcpconfig/internal/approvals", "interop", "schema", "internal/filelock", "internal/proc", "internal/secret", "internal/text", "mcpconfig/internal/edit", "mcpconfig/internal/tree", "mcpconfig/internal/foreign"}, "a configuration says what to connect, and connects nothing"},
+	{"mcpconfig", []string{"mcpconfig/internal/approvals", "interop", "schema", "internal/atomicfile", "internal/filelock", "internal/proc", "internal/secret", "internal/text", "mcpconfig/internal/edit", "mcpconfig/internal/tree", "mcpconfig/internal/foreign"}, "a configuration says what to connect, and connects nothing"},
 	{"ledger", []string{"interop", "toolbox", "schema", "internal/text", "internal/wire", "internal/filelock"}, "the ledger knows servers and their tools, and neither configuration files nor clients"},
 	{"cmd/indus/internal/show", []string{"toolbox", "internal/text", "internal/secret", "internal/wire"}, "the terminal: no idea of servers, files and flags"},
 	{"cmd/indus/internal/signin", []string{"interop", "mcpconfig", "oauth", "toolbox", "cmd/indus/internal/show"}, "the one place where commands meet OAuth: no idea of which command"},

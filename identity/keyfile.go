@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"runtime"
 
 	"github.com/indusagi/indus/internal/atomicfile"
 )
@@ -25,30 +22,12 @@ type keysFile struct {
 // readKeys reads the file at path; where there is none, there are no keys. One that others may read or write is refused where the
 // system has modes.
 func readKeys(path string) ([]Key, error) {
-	info, err := os.Stat(path)
+	text, err := atomicfile.ReadPrivate(path, maxKeysFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer, and so would all requests
-		return nil, fmt.Errorf("%s is no file", path)
-	}
-	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return nil, err
-	}
-	if mode := info.Mode(); mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" { // there the mode says nothing
-		return nil, fmt.Errorf("%s: others may read or write these keys (mode %04o); see that all of them are yours, then: chmod 600 %s", path, mode.Perm(), path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxKeysFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxKeysFile {
-		return nil, fmt.Errorf("%s: too large for a file of keys", path)
 	}
 	var out keysFile
 	d := json.NewDecoder(bytes.NewReader(text))

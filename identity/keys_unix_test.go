@@ -20,7 +20,7 @@ func TestAPipeIsNoFileOfKeys(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Verify(t.Context(), "indus_a.b"); err == nil || !strings.Contains(err.Error(), "is no file") {
+	if _, err := k.Verify(t.Context(), "indus_a.b"); err == nil || !strings.Contains(err.Error(), "not a file but a named pipe") {
 		t.Error(err)
 	}
 }

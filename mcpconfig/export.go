@@ -3,6 +3,7 @@ package mcpconfig
 import (
 	"fmt"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -46,7 +47,7 @@ func Export(client string, defs []Definition, into []byte, _ *Options) (out []by
 		limit = maxForeign
 	}
 	if len(into) > limit {
-		return nil, notes, fmt.Errorf("the file is %w", edit.TooLarge(int64(limit)))
+		return nil, notes, fmt.Errorf("the file is %w", atomicfile.TooLarge(int64(limit)))
 	}
 	out, more, err := edit.Merge(written, into)
 	for _, n := range more {

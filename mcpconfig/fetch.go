@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/proc"
 
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
@@ -144,7 +145,7 @@ func (f fetch) get(ctx context.Context) fetchResult {
 	if f.kind == "file" {
 		return readSecret(path)
 	}
-	text, err := edit.ReadPlain(path, maxFetched)
+	text, err := atomicfile.ReadPlain(path, maxFetched)
 	if err != nil {
 		return fetchResult{wrong: edit.Reason(err)}
 	}

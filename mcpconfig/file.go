@@ -7,6 +7,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
@@ -95,7 +96,7 @@ func (f *configFile) errorAt(n *tree.Note) *fileError {
 }
 
 func (f *configFile) large() *fileError {
-	err := edit.TooLarge(maxFile)
+	err := atomicfile.TooLarge(maxFile)
 	return &fileError{note: Note{File: f.path, Reason: err.Error()}, err: err}
 }
 
@@ -107,7 +108,7 @@ func (f *configFile) text(ctx context.Context) ([]byte, error) {
 	if f.scope == Explicit {
 		return edit.ReadNamed(ctx, f.path, maxForeign)
 	}
-	return edit.ReadPlain(f.path, maxFile)
+	return atomicfile.ReadPlain(f.path, maxFile)
 }
 
 // rows reads every member that holds servers: of two with one name neither is lost.

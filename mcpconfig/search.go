@@ -10,6 +10,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
 
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
@@ -142,8 +143,8 @@ func (f *searchResult) discover(path string, scope Scope, approved bool, group i
 		wrong = "a symbolic link to nothing"
 	case err != nil:
 		wrong = edit.Reason(err)
-	case edit.CheckRegular(info) != nil: // opening a pipe could block for good
-		wrong = edit.CheckRegular(info).Error()
+	case atomicfile.CheckRegular(info) != nil: // opening a pipe could block for good
+		wrong = atomicfile.CheckRegular(info).Error()
 	default:
 		s.info = info
 		f.add(s)

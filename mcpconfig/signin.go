@@ -9,8 +9,8 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -208,7 +208,7 @@ func (r *reading) coverAuthorities(path string, at int) {
 		r.skip(at, `"tls.ca" of a project's file is written out: what ${file:…} and ${cmd:…} give may change`, "write the path itself")
 		return
 	}
-	text, err := edit.ReadPlain(path, maxFile)
+	text, err := atomicfile.ReadPlain(path, maxFile)
 	r.covered("tls", "ca says", fmt.Sprintf("%x %t", sha256.Sum256(text), err == nil))
 }
 

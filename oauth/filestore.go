@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -203,29 +202,15 @@ func (s *FileStore) change(ctx context.Context, edit func(map[Key][]byte) bool) 
 // read reads the file as it is.
 func (s *FileStore) read(ctx context.Context) (*fileContent, error) {
 	c := &fileContent{stamp: atomicfile.StampOf(s.path), entries: map[Key][]byte{}} // first: what changes meanwhile is read again
-	f, err := os.Open(s.path)
+	text, err := atomicfile.ReadPrivate(s.path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 { // there the mode says nothing
-		return nil, fmt.Errorf("%s: others may read or write it (mode %04o): chmod 600 %s", s.path, mode, s.path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
 	var e fileEnvelope
 	switch err := json.Unmarshal(text, &e); {
-	case len(text) > maxFile:
-		return nil, s.broken("it is larger than 8 MiB")
 	case err != nil:
 		return nil, s.broken("it is damaged")
 	case e.Version > fileVersion:

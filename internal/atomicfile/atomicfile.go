@@ -1,4 +1,4 @@
-// Package atomicfile replaces files in one step.
+// Package atomicfile replaces files in one step, and reads them without waiting for what is none.
 package atomicfile
 
 import (

@@ -6,10 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"runtime"
 	"strings"
 
 	"github.com/indusagi/indus/internal/atomicfile"
@@ -17,8 +14,7 @@ import (
 )
 
 const (
-	maxKeyFile  = 64 << 10 // bytes
-	othersModes = 0o077
+	maxKeyFile = 64 << 10 // bytes
 )
 
 // KeyFile reads keys from a file: one on each line, in hexadecimal or base64; empty lines and
@@ -51,24 +47,9 @@ func NewKeyText() string { return hex.EncodeToString(newKey()) }
 
 // ReadKeyFile is [KeyFile] that makes no file: one that is not there is [fs.ErrNotExist].
 func ReadKeyFile(path string) (*Keys, error) {
-	f, err := os.Open(path)
+	text, err := atomicfile.ReadPrivate(path, maxKeyFile)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&othersModes != 0 { // there the mode says nothing
-		return nil, fmt.Errorf("%s: others may read or write this key (mode %04o); replace it if they may have, then: chmod 600 %s", path, mode, path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxKeyFile {
-		return nil, fmt.Errorf("%s: too large for a file of keys", path)
 	}
 	keys, line, err := parseKeys(string(text))
 	switch {

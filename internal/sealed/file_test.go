@@ -83,7 +83,7 @@ func TestKeyFileIsRead(t *testing.T) {
 		"empty":                {"", nil, "no key in it"},
 		"short":                {hexA + "\n" + hexA[:62], nil, "key:2: no key of 32 bytes in hexadecimal or base64"},
 		"a password":           {"correct horse battery staple", nil, "key:1: no key"},
-		"endless":              {strings.Repeat("#\n", 40<<10), nil, "too large"},
+		"endless":              {strings.Repeat("#\n", 40<<10), nil, "larger than 64 KiB"},
 	} {
 		path := filepath.Join(t.TempDir(), "key")
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -56,7 +57,7 @@ func (j *JSON) apply(cuts []tree.Cut) error {
 	}
 	text := tree.Splice(j.Doc.Text, cuts)
 	if j.Limit > 0 && len(text) > j.Limit {
-		return fmt.Errorf("would be %w", TooLarge(int64(j.Limit)))
+		return fmt.Errorf("would be %w", atomicfile.TooLarge(int64(j.Limit)))
 	}
 	doc, wrong := tree.Parse(text, tree.JSON)
 	if wrong != nil {
