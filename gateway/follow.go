@@ -59,6 +59,7 @@ func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, told
 type taskFollower struct {
 	view     *view
 	server   string
+	of       origin // what it was when it made them
 	request  interop.Message
 	ids      map[string]string // the client's, by the server's
 	told     func(interop.Message)
@@ -76,14 +77,14 @@ func (v *view) followers(m interop.Message, ids []string, told func(interop.Mess
 		if !v.scope.has(s.ID) || !v.gateway.declares(s.ID, []string{"extensions", extTasks}) {
 			continue
 		}
-		f := &taskFollower{view: v, server: s.ID, request: m, ids: map[string]string{}, told: told, answered: make(chan struct{})}
+		f := &taskFollower{view: v, server: s.ID, of: originOf(s), request: m, ids: map[string]string{}, told: told, answered: make(chan struct{})}
 		f.answer = sync.OnceFunc(func() { close(f.answered) })
 		for _, id := range ids {
 			of, own, err := v.gateway.openTask(m.Caller, id)
 			if v.exact {
-				of, own, err = originOf(s), id, nil
+				of, own, err = f.of, id, nil
 			}
-			if err == nil && of == originOf(s) {
+			if err == nil && of == f.of {
 				f.ids[own] = id
 			}
 		}
@@ -94,14 +95,15 @@ func (v *view) followers(m interop.Message, ids []string, told func(interop.Mess
 	return all
 }
 
-// keep asks the server until ctx ends, or it refuses: also when its connection was lost.
+// keep asks the server until ctx ends, it refuses, or another has its name: also when its connection was lost.
 func (f *taskFollower) keep(ctx context.Context) {
 	defer f.answer()
 	params, _ := json.Marshal(map[string]any{"notifications": map[string]any{"taskIds": slices.Sorted(maps.Keys(f.ids))}})
 	client := *f.request.Client
 	client.Back = f.hear
 	ctx = interop.WithClient(ctx, &client)
-	for wait := followRetry; ; wait = min(2*wait, maxFollowRetry) {
+	isThere := func(s interop.Server) bool { return s.ID == f.server && originOf(s) == f.of }
+	for wait := followRetry; slices.ContainsFunc(f.view.gateway.attached.Fleet.Servers(), isThere); wait = min(2*wait, maxFollowRetry) {
 		begun := time.Now()
 		_, err := f.view.ask(ctx, f.server, interop.Message{Method: protocol.MethodListen, Params: params, Caller: f.request.Caller})
 		if _, refused := errors.AsType[*interop.RPCError](err); refused {

@@ -197,10 +197,14 @@ func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	g.named = views
 	g.mu.Unlock()
 	g.forward(servers)
+	was := g.attached.Fleet.Servers()
 	g.attached.Apply(servers)
 	g.dropViews()
-	stays := func(id string) bool {
-		return slices.ContainsFunc(servers, func(s interop.Server) bool { return s.ID == id })
+	is := g.attached.Fleet.Servers()
+	stays := func(id string) bool { // what another said who had this name is not this one's
+		same := func(s interop.Server) bool { return s.ID == id }
+		before, now := slices.IndexFunc(was, same), slices.IndexFunc(is, same)
+		return now >= 0 && (before < 0 || originOf(was[before]) == originOf(is[now]))
 	}
 	g.lists.drop(stays)
 	g.mu.Lock()

@@ -213,6 +213,56 @@ func TestWhatIdleServersHaveIsInTheLedger(t *testing.T) {
 	}
 }
 
+// What a server said of itself and listed is not that of another which gets its name, in this run or in the next.
+func TestWhatAServerSaidIsNotItsSuccessors(t *testing.T) {
+	t.Parallel()
+	with := shelf{"one": library("one")} // the other cannot be reached
+	path := filepath.Join(t.TempDir(), "ledger.jsonl")
+	seen := &life{more: make(chan struct{})}
+	run := func(config ...interop.Server) *gateway.Gateway {
+		log, err := ledger.OpenFile(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := with.options(t)
+		opts.Log, opts.Warm, opts.Mount.Wait, opts.Mount.Lazy, opts.Mount.Idle, opts.Mount.Events = log, true, -1, true, 20*time.Millisecond, seen.hear
+		reach := opts.Mount.Endpoint
+		opts.Mount.Endpoint = func(s interop.Server) *interop.EndpointOptions {
+			return reach(interop.Server{ID: s.Transport.(interop.Stdio).Command})
+		}
+		opts.Mount.Known = func(string) []toolbox.Wire {
+			return []toolbox.Wire{{Format: "mcp/legacy", JSON: []byte(`{"name":"t","inputSchema":{"type":"object"}}`)}}
+		}
+		g := gateway.New(t.Context(), config, &gateway.Options{Ledger: opts})
+		t.Cleanup(g.Close)
+		return g
+	}
+	says := func(g *gateway.Gateway) string {
+		c := dial(t, g, "/mcp", interop.Legacy)
+		return c.InitializeResult().Instructions
+	}
+	one := interop.Server{ID: "a", Transport: interop.Stdio{Command: "one"}}
+	two := interop.Server{ID: "a", Transport: interop.Stdio{Command: "two"}}
+	g := run(one)
+	if got := dial(t, g, "/mcp/a", interop.Legacy).InitializeResult().Instructions; got != "Use one." {
+		t.Fatal(got)
+	}
+	seen.wait(t, "a: idle", 2)
+	g.Reload([]interop.Server{one}, nil)
+	if got := says(g); !strings.Contains(got, "Use one.") {
+		t.Error(got)
+	}
+	g.Reload([]interop.Server{two}, nil)
+	if got := says(g); strings.Contains(got, "Use one.") {
+		t.Error(got)
+	}
+	g.Close()
+	g = run(two)
+	if got := says(g); strings.Contains(got, "Use one.") {
+		t.Error(got)
+	}
+}
+
 // A client of one lazy server is told what that says of itself, which starts it.
 func TestAnIdleServerSaysWhatItIs(t *testing.T) {
 	t.Parallel()

@@ -155,12 +155,14 @@ func (v *view) readURI(ctx context.Context, row *methodRow, m interop.Message) (
 }
 
 // firstKnown asks several servers side by side, and is the answer of the first, in their order, that knows what it is asked for:
-// who answers sooner does not matter. What the others are still asked is cancelled. known: there is one.
+// who answers sooner does not matter. What the others are still asked is cancelled. known: there is one, or may be: one that does not
+// answer in time keeps no other from being heard.
 func firstKnown(ctx context.Context, of []ownName, ask func(context.Context, ownName) (json.RawMessage, error)) (raw json.RawMessage, err error, known bool) {
 	type answer struct {
 		raw json.RawMessage
 		err error
 	}
+	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -185,11 +187,22 @@ func firstKnown(ctx context.Context, of []ownName, ask func(context.Context, own
 		}
 	})
 	for _, answered := range answers {
-		if a := <-answered; a.err == nil || !unknownThere(a.err) {
+		switch a := <-answered; {
+		case a.err != nil && outer.Err() == nil && isLate(a.err):
+			err = errLate
+		case a.err == nil || !unknownThere(a.err):
 			return a.raw, a.err, true
 		}
 	}
-	return nil, nil, false
+	return nil, err, err != nil
+}
+
+var errLate = errors.New("no server that answers in time has it, and not all do")
+
+// isLate reports whether a server has not answered in time.
+func isLate(err error) bool {
+	fault, ok := errors.AsType[*interop.Fault](err)
+	return ok && fault.Kind == interop.Timeout || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (v *view) unknownURI(m interop.Message, uri string) error {

@@ -1,0 +1,54 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop"
+)
+
+// A server that does not answer hides from nobody what those behind it have; where none says that it has it, nobody knows.
+func TestAServerThatHangsHidesNoOther(t *testing.T) {
+	t.Parallel()
+	ask := func(ctx context.Context, of ownName) (json.RawMessage, error) {
+		switch of.server {
+		case "hangs":
+			<-ctx.Done()
+			return nil, ctx.Err()
+		case "late":
+			return nil, interop.NewFault(interop.Timeout, of.server, "resources/read", nil)
+		case "has":
+			return json.RawMessage(`{}`), nil
+		}
+		return nil, &interop.RPCError{Code: protocol.CodeLegacyNotFound}
+	}
+	for _, c := range []struct {
+		servers []string
+		want    string
+		err     error
+		known   bool
+	}{
+		{[]string{"hangs", "late", "unknown", "has"}, `{}`, nil, true},
+		{[]string{"hangs", "unknown"}, "", errLate, true},
+		{[]string{"unknown", "late"}, "", errLate, true},
+		{[]string{"unknown", "unknown"}, "", nil, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var of []ownName
+			for _, server := range c.servers {
+				of = append(of, ownName{server, "x:y"})
+			}
+			if raw, err, known := firstKnown(t.Context(), of, ask); string(raw) != c.want || err != c.err || known != c.known {
+				t.Errorf("%v: %s, %v, %v", c.servers, raw, err, known)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err, _ := firstKnown(ctx, of, ask); err == errLate {
+				t.Errorf("%v: who asked has gone: %v", c.servers, err)
+			}
+		})
+	}
+}
