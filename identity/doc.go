@@ -34,6 +34,7 @@
 //
 // # Concurrency
 //
-// All methods may be called from any goroutine. Nothing is started in the background: who needs something
-// fetches it, and others that need it meanwhile wait with them.
+// All methods may be called from any goroutine. Who needs something fetches it, and others that need it meanwhile wait with
+// them. When a request is given up, what was fetched for it goes on for the others, and ends within 10 s; nothing else runs
+// in the background, and nothing need be closed.
 package identity

@@ -371,8 +371,8 @@ func (m *member) connected(ctx context.Context, tool string) (*Endpoint, error) 
 // refusal is the fault of a call that did not go out: why, or that the server is down, and
 // for how long at least.
 func (m *member) refusal(tool, why string) *Fault {
-	s := m.state.Load()
-	if s.settled && !s.up && !s.retired && !s.idle && !s.waking() {
+	s, fault := m.state.Load(), m.status().Fault
+	if s.settled && !s.up && !s.retired && !s.idle && !s.waking() && (fault == nil || !fault.NeedsSignIn()) { // for that, time is no help
 		why = "its server is down"
 		switch wait := time.Until(s.retry); {
 		case wait > 0:
@@ -382,7 +382,7 @@ func (m *member) refusal(tool, why string) *Fault {
 		}
 	}
 	f := NewFault(NotConnected, m.server.ID, why, nil)
-	if fault := m.status().Fault; fault != nil {
+	if fault != nil {
 		f.Message += ": " + strings.TrimPrefix(fault.Message, m.server.ID+": ")
 		f.Cause = fault
 	}
