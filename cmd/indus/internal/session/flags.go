@@ -54,6 +54,7 @@ func addFlags(root *cobra.Command) *flags {
 	fs.StringVar(&f.baseURL, "base-url", "", "where the model's provider is")
 	fs.StringVar(&f.keyFile, "key-file", "", "the provider's key")
 	fs.StringSliceVar(&f.tools, "tools", nil, "the built-in tools")
+	_ = fs.SetAnnotation("tools", command.MayBeEmpty, nil) // no filter: all of them
 	fs.BoolVar(&f.noTools, "no-tools", false, "no tool and no server")
 	fs.BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger")
 	fs.BoolVar(&f.yes, "yes", false, "let every call run unasked")

@@ -176,7 +176,6 @@ func TestToolsThatASessionHas(t *testing.T) {
 		"--tools raed":                 `no built-in tool "raed", did you mean read?`,
 		"--tools quux":                 "there is read",
 		"--mcp ../none.json":           "none.json",
-		"--mcp=":                       "--mcp is empty",
 		"--resume=nope":                `no session "nope" is kept`,
 		"--allow [":                    "is no pattern",
 		"--model z/z --base-url":       "flag needs an argument",
