@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -201,9 +202,14 @@ func TestAnApprovalIsForTheAuthoritiesAsWell(t *testing.T) {
 			t.Errorf("with %q: %s", text, got)
 		}
 		p.approve(c.Rows...)
-		if got := states(p.read()); got != "a active" {
-			t.Errorf("with %q, approved: %s", text, got)
+		c = p.read()
+		if got := states(c); got != "a active" || !slices.Contains(c.Watched, ca) {
+			t.Errorf("with %q, approved: %s, and watched are %v", text, got, c.Watched)
 		}
+	}
+	write(t, ca, strings.Repeat("#", 1<<20+1)) // of which not all is read here, and all by who connects
+	if got := states(p.read()); got != "a skipped" {
+		t.Error(got)
 	}
 	p.write(`{"servers": {"a": {"url": "https://h/mcp", "tls": {"ca": "${file:path}"}}}}`)
 	if got := states(p.read()); got != "a skipped" {

@@ -244,6 +244,10 @@ func (p *readContext) watched(found *searchResult) []string {
 				files = append(files, w.what)
 			}
 		}
+		if ca := e.Server.TLS.CA; ca != "" && e.from.scope == Project && !seen[ca] { // see coverAuthorities
+			seen[ca] = true
+			files = append(files, ca)
+		}
 	})
 	return files
 }

@@ -2,7 +2,9 @@ package mcpconfig
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -209,6 +212,9 @@ func (r *reading) coverAuthorities(path string, at int) {
 		return
 	}
 	text, err := atomicfile.ReadPlain(path, maxFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && r.State == Active { // who connects may read it all the same
+		r.skip(at, `"tls.ca" cannot be approved: `+edit.Reason(err), "")
+	}
 	r.covered("tls", "ca says", fmt.Sprintf("%x %t", sha256.Sum256(text), err == nil))
 }
 
