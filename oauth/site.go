@@ -168,13 +168,13 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodGet && (r.Method != http.MethodPost || !isLink):
 		w.Header().Set("Allow", "GET")
-		sitePage{Say: "This page is opened, and nothing else."}.write(w, http.StatusMethodNotAllowed)
+		sitePage{Say: "This page can only be opened."}.write(w, http.StatusMethodNotAllowed)
 	case isLink:
 		s.serveLink(w, r, link)
 	case r.URL.Path == pathCallback:
 		s.serveCallback(w, r)
 	default:
-		sitePage{Say: "There is nothing here."}.write(w, http.StatusNotFound)
+		sitePage{Say: "There is no such page."}.write(w, http.StatusNotFound)
 	}
 }
 
@@ -204,7 +204,7 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
 	r.Body = http.MaxBytesReader(w, r.Body, 2*maxToken)
 	switch foreign := http.NewCrossOriginProtection().Check(r); {
 	case foreign != nil || browser == "": // another page's form, which the cookie does not come with
-		sitePage{Say: "This was not confirmed on the page itself, or your browser keeps no cookies for it. Open the link again."}.write(w, http.StatusForbidden)
+		sitePage{Say: "This was not confirmed on the page itself, or your browser blocks its cookie. Open the link again."}.write(w, http.StatusForbidden)
 	case check != nil && !check(r.Context(), strings.TrimSpace(r.PostFormValue("key"))):
 		page.Wrong = true
 		page.write(w, http.StatusForbidden)

@@ -17,8 +17,8 @@ type sitePage struct {
 }
 
 var (
-	noSignIn     = sitePage{Say: "No sign-in waits here: its time is over, or it has been answered. Make the request again in your client, which gets another link."}
-	otherBrowser = sitePage{Say: "This sign-in was confirmed in another browser, or not at all. Open the link in the one in which you sign in."}
+	noSignIn     = sitePage{Say: "This link has expired, or has been used. Repeat the request in your client to get a new one."}
+	otherBrowser = sitePage{Say: "This sign-in was not confirmed in this browser. Open the link in the browser in which you sign in."}
 )
 
 const siteStyle = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}` +
@@ -35,17 +35,17 @@ const siteText = `<!doctype html>
 <dl><dt>Server</dt><dd><bdi>{{.Resource}}</bdi></dd>
 <dt>You sign in at</dt><dd><bdi>{{.Issuer}}</bdi></dd>
 <dt>For whom</dt><dd><bdi>{{.Who}}</bdi></dd></dl>
-{{if .Failed}}<p>Nothing was granted, or it could not be kept. Make the request again in your client.</p>
-{{else if .Done}}<p>Your client goes on. You can close this page.</p>
-{{else}}<p>A client that calls this gateway as <bdi>{{.Who}}</bdi> has asked for it. From then on it uses the server with
-the account with which you sign in, and so does whoever else calls as <bdi>{{.Who}}</bdi>.</p>
-<p class="warning"><strong>Go on only if that is you, and you have just asked for it.</strong> If somebody has sent you this link, close the page:
-they would get into your account.</p>
+{{if .Failed}}<p>Access was not granted, or could not be stored. Repeat the request in your client.</p>
+{{else if .Done}}<p>Your client continues by itself. You can close this page.</p>
+{{else}}<p>A client of this gateway asks for access to this server. Every client that calls as <bdi>{{.Who}}</bdi> will use the
+account that you sign in with.</p>
+<p class="warning"><strong>Continue only if that is you, and you have just started this.</strong> If somebody sent you this link, close the page:
+they would get access to your account.</p>
 <form method="post" action="{{.Action}}">
 {{if .Proof}}<label for="key">The key or token that your client sends to this gateway</label>
 <input id="key" name="key" type="password" required autocomplete="off"{{if .Wrong}} aria-invalid="true" aria-describedby="wrong"{{end}}>
 {{if .Wrong}}<p id="wrong" role="alert">That is no key of <bdi>{{.Who}}</bdi>.</p>
-{{end}}{{end}}<button>Go on to sign in</button></form>
+{{end}}{{end}}<button>Continue to sign-in</button></form>
 {{end}}{{end}}</main></body></html>
 `
 

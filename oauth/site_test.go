@@ -76,7 +76,7 @@ func TestSite(t *testing.T) {
 			shows(t, page, err, "<h1>Signed in</h1>")
 			wants(t, c.Transport(nil, p.URL+"/mcp", who), p.URL+"/mcp", "", who+" upstream")
 			page, err = authserver.Browser{}.SignIn(t.Context(), link, "key of "+who)
-			shows(t, page, err, "No sign-in waits here")
+			shows(t, page, err, "This link has expired")
 		}
 		if n := as.Counts(t)["registered"]; n != 1 {
 			t.Errorf("registered %d times", n)
@@ -89,7 +89,7 @@ func TestSite(t *testing.T) {
 			shows(t, page, err, "That is no key of <bdi>eve</bdi>")
 		}
 		page, err := authserver.Browser{}.SignIn(t.Context(), link[:len(link)-1]+"0", "key of eve")
-		shows(t, page, err, "No sign-in waits here")
+		shows(t, page, err, "This link has expired")
 		if in(t, "eve") {
 			t.Error("somebody signed in for eve")
 		}
@@ -102,21 +102,21 @@ func TestSite(t *testing.T) {
 		}
 		for _, other := range []string{back.String(), link} {
 			page, err := authserver.Get(t.Context(), jar(t), other)
-			shows(t, page, err, "confirmed in another browser")
+			shows(t, page, err, "not confirmed in this browser")
 		}
 		page, err := authserver.Get(t.Context(), own, strings.Replace(back.String(), "state=", "state=x", 1))
-		shows(t, page, err, "No sign-in waits here")
+		shows(t, page, err, "This link has expired")
 		if in(t, "carl") {
 			t.Error("it was taken")
 		}
 		page, err = authserver.Get(t.Context(), own, back.String())
 		shows(t, page, err, "<h1>Signed in</h1>")
 		page, err = authserver.Get(t.Context(), own, back.String())
-		shows(t, page, err, "No sign-in waits here")
+		shows(t, page, err, "This link has expired")
 	})
 	t.Run("answered before it was confirmed", func(t *testing.T) {
 		page, err := authserver.Get(t.Context(), jar(t), site.Callback()+"?code=x&state="+strings.TrimPrefix(begin(t, "eve"), site.URL+"/oauth/sign-in/"))
-		shows(t, page, err, "No sign-in waits here")
+		shows(t, page, err, "This link has expired")
 	})
 	t.Run("refused", func(t *testing.T) {
 		page, err := authserver.Browser{Refuse: true}.SignIn(t.Context(), begin(t, "dora"), "key of dora")

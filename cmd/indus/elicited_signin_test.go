@@ -101,7 +101,7 @@ func TestCallersSignInByTheirClients(t *testing.T) {
 		if id := <-completed; id != asked.ElicitationID {
 			t.Errorf("%s is complete, of %s", id, asked.ElicitationID)
 		}
-		signsIn(t, "ann upstream", asked.URL, keys["ann"], "No sign-in waits here")
+		signsIn(t, "ann upstream", asked.URL, keys["ann"], "This link has expired")
 		says(t, legacy, "safe__whoami", "ann upstream")
 	})
 	for who, user := range map[string]string{"bob": "bob upstream", "carl": "carl upstream"} {
