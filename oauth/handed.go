@@ -71,12 +71,14 @@ func (c *Client) AwaitSignIn(ctx context.Context, resource, who string) error {
 // handOver signs in with an address that is handed over. It is no flight: requests do not wait for it.
 func (s *session) handOver(h *handed) {
 	ctx := s.client.ctx
-	_, h.err = s.signIn(ctx, need{said: s.client.asks(ctx, s.key.Resource), anew: true, show: func(address string) {
-		if h.address == "" {
-			h.address = address
-			close(h.ready)
-		}
-	}})
+	if _, h.err = s.load(ctx); h.err == nil { // what was asked for before is asked for again
+		_, h.err = s.signIn(ctx, need{said: s.client.asks(ctx, s.key.Resource), anew: true, show: func(address string) {
+			if h.address == "" {
+				h.address = address
+				close(h.ready)
+			}
+		}})
+	}
 	s.mu.Lock()
 	s.handed = nil
 	s.mu.Unlock()

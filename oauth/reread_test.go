@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -79,5 +80,35 @@ func TestSecretOfALaterConfiguration(t *testing.T) {
 		if got := <-told; strings.HasPrefix(got, strings.TrimPrefix(server.URL, "http://")) {
 			t.Error(got)
 		}
+	}
+}
+
+// A sign-in by an address asks for what there was, and for what the server asked for since, also where no connection is left
+// that knows of it, such as after a restart.
+func TestAddressOfAStepUp(t *testing.T) {
+	t.Parallel()
+	a := attack(t, map[string]http.HandlerFunc{"/mcp": func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			w.Header().Set("WWW-Authenticate", `Bearer scope="read"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="admin"`)
+		w.WriteHeader(http.StatusForbidden)
+	}})
+	store := &oauth.MemoryStore{}
+	if err := newClient(t, oauth.Options{Store: store, Interact: visitor()}).SignIn(t.Context(), a.URL+"/mcp", "ann"); err != nil {
+		t.Fatal(err)
+	}
+	before := newClient(t, oauth.Options{Store: store})
+	if _, _, err := send(t, before.Transport(nil, a.URL+"/mcp", "ann"), a.URL+"/mcp", ""); !isSignIn(err) {
+		t.Fatal(err)
+	}
+	address, err := newClient(t, oauth.Options{Store: store}).SignInAddress(t.Context(), a.URL+"/mcp", "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, err := url.Parse(address); err != nil || u.Query().Get("scope") != "read admin" {
+		t.Error(address, err)
 	}
 }
