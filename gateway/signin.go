@@ -48,11 +48,12 @@ func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
 	}
 }
 
-// awaitSignIn waits until a sign-in is over, after which the next request connects at once.
+// awaitSignIn waits until a sign-in is over, after which the next request connects at once. Other servers are left alone: a client
+// that says again and again that it has opened the address would have all of them asked.
 func (g *Gateway) awaitSignIn(ctx context.Context, server string, caller toolbox.Principal) error {
 	_, err := g.opts.SignIn(ctx, server, caller, true)
 	if err == nil {
-		g.attached.Fleet.Retry((*interop.Fault).NeedsSignIn)
+		g.attached.Fleet.Retry(func(f *interop.Fault) bool { return f.Server == server && f.NeedsSignIn() })
 	}
 	return err
 }
