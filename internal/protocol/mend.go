@@ -314,21 +314,22 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 	if bare {
 		edits = append(edits, wire.Edit{Key: "content", Value: json.RawMessage("[]")})
 	}
+	mended := whole
+	if len(raw) == 0 || &whole[0] == &raw[0] {
+		mended = nil
+	}
 	if edits == nil {
-		if len(raw) > 0 && &whole[0] != &raw[0] {
-			return whole
-		}
-		return nil
+		return mended
 	}
 	if list, err := wire.Elements(content); lost != nil && len(list) == 0 && (err == nil || content == nil) {
 		text := append([]byte(`[{"type":"text","text":`), wire.Quote(string(wire.Whole(lost)))...)
 		edits = append(edits, wire.Edit{Key: "content", Value: append(text, "}]"...)})
 	}
-	mended, err := wire.Rewrite(whole, edits...)
+	out, err := wire.Rewrite(whole, edits...)
 	if err != nil { // a key stands twice: nobody could say which one counts
-		return nil
+		return mended
 	}
-	return mended
+	return out
 }
 
 // block is a content block without optional members that are null.

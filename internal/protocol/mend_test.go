@@ -86,6 +86,8 @@ func TestMendResult(t *testing.T) {
 		{`{"content":[],"_meta":{"progressToken":null,"a":1}}`, `{"content":[],"_meta":{"a":1}}`, `{"content":[],"_meta":{"a":1}}`},
 		{`{"content":[],"_meta":{"progressToken":-1}}`, "", ""},
 		{`{"content":["\ud83d"]}`, `{"content":["\ufffd"]}`, `{"content":["\ufffd"]}`},
+		{`{"content":null,"content":["\ud83d"]}`, `{"content":null,"content":["\ufffd"]}`, `{"content":null,"content":["\ufffd"]}`},
+		{`{"content":null,"content":[]}`, "", ""},
 	} {
 		members, err := wire.Members(json.RawMessage(tt.result))
 		if err != nil {
