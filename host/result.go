@@ -68,6 +68,10 @@ func (f *front) adapt(r *frontRequest, raw json.RawMessage) frontAnswer {
 		return frontError(0, interop.CodeInternal, "%s: the answer is of type %q, which is not known before %s",
 			r.method, protocol.Printable(string(hop[0].Value), 40), protocol.VersionModern)
 	}
+	asks := func(m wire.Member) bool { return m.Key == "inputRequests" }
+	if kind != "input_required" && !f.exact && protocol.MayRequireInput(r.method) && slices.ContainsFunc(members, asks) {
+		return frontError(0, interop.CodeInternal, "%s: the answer has inputRequests, which some clients obey, and is of type %q", r.method, protocol.Printable(kind, 40))
+	}
 	if kind == "input_required" && !protocol.MayRequireInput(r.method) {
 		return frontError(0, interop.CodeInternal, "%s: the answer is of type %q, which this method does not have", r.method, kind)
 	}

@@ -187,7 +187,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	if bad := badUTF8(m.Method, result, err); bad != nil {
 		result, err = nil, bad
 	}
-	if shake.Era == Legacy && client != nil && client.Era == Modern && protocol.MayRequireInput(m.Method) {
+	if shake.Era == Legacy && client != nil && protocol.MayRequireInput(m.Method) {
 		result = withAskingType(result)
 	}
 	return result, e.sendFault(outer, inner, m, name, err)

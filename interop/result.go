@@ -35,7 +35,7 @@ func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind strin
 	case "", "complete":
 		return nil
 	case inputRequired:
-		if c := ClientOf(ctx); c != nil && c.Era == Modern && e.Era() == Modern {
+		if c := ClientOf(ctx); c != nil && c.Era == Modern { // of a legacy server: see withAskingType
 			return nil
 		}
 		return errInputRequired

@@ -41,7 +41,7 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 	case client != nil && client.Era == Modern:
 		result, err = e.typed(ctx, m, kind, result, client)
 		return result, kind, err
-	case kind != inputRequired || e.Era() != Modern:
+	case kind != inputRequired || client == nil && e.Era() != Modern:
 		return result, kind, nil
 	case client != nil:
 		capabilities, ask = client.declaredTo(Modern), client.Back
@@ -68,7 +68,7 @@ func (e *Endpoint) typed(ctx context.Context, m Message, kind string, result jso
 	return e.opts.Typed(ctx, m, kind, result)
 }
 
-// withAskingType gives a legacy server's result that asks for input the type which a modern client knows it by. go-sdk's servers ask
+// withAskingType gives a legacy server's result that asks for input the type which it is known by. go-sdk's servers ask
 // what a tool wants to know first in the idiom of the session, and send what it asks next as it is.
 func withAskingType(result json.RawMessage) json.RawMessage {
 	if !bytes.Contains(result, []byte(`Requests"`)) { // of "inputRequests", what begins with a rare letter: to look for that is cheap
