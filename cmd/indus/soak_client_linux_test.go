@@ -26,6 +26,7 @@ type soaker struct {
 	shows  atomic.Pointer[credential]
 	random *rand.Rand
 	calls  atomic.Int64
+	trail  trail
 }
 
 // nonce is one that was never used before.
@@ -50,10 +51,12 @@ type credential struct {
 
 // RoundTrip sends a request with the client's token.
 func (c *soaker) RoundTrip(r *http.Request) (*http.Response, error) {
-	shows, began := c.shows.Load(), time.Now().UnixNano()
+	shows, start := c.shows.Load(), time.Now()
+	began := start.UnixNano()
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+shows.token)
 	resp, err := c.web.RoundTrip(r)
+	c.trail.follow(r, resp, err, start)
 	if err == nil {
 		c.judged(r, resp.StatusCode, shows, began)
 	}

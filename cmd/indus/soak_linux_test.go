@@ -84,7 +84,7 @@ var figures = regexp.MustCompile(`[a-z]+[0-9]+[/:][0-9]+|[0-9A-Za-z_-]{40,}|[0-9
 // failed is an error, which is a call's fair end as long as it comes in time.
 func (s *soaker) failed(what string, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.Errorf("%s: %s has no end within %v; indus does this:\n%s", s.name, what, soakDeadline, probed(s, s.socket, "/goroutines"))
+		s.Errorf("%s: %s has no end within %v (%v); its exchanges:\n%s\nindus does this:\n%s", s.name, what, soakDeadline, err, &s.trail, probed(s, s.socket, "/goroutines"))
 	}
 	text := what + ": " + figures.ReplaceAllString(err.Error(), "N")
 	if len(text) > 300 {
