@@ -51,19 +51,13 @@ type credential struct {
 
 // RoundTrip sends a request with the client's token.
 func (c *soaker) RoundTrip(r *http.Request) (*http.Response, error) {
-	shows, start := c.shows.Load(), time.Now()
-	began := start.UnixNano()
+	shows, began := c.shows.Load(), time.Now()
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+shows.token)
 	resp, err := c.web.RoundTrip(r)
-	c.trail.follow(r, resp, err, start)
+	err = c.trail.follow(r, resp, err, began)
 	if err == nil {
-		c.judged(r, resp.StatusCode, shows, began)
-	}
-	if err != nil && r.Context().Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
-		// net/http of Go 1.26 puts a connection back before the caller of an answer without a body has it: where that one's
-		// context ends in this moment, whoever uses the connection next gets its error, within milliseconds.
-		err = fmt.Errorf("net/http: the connection was another request's, which ended: %v", err)
+		c.judged(r, resp.StatusCode, shows, began.UnixNano())
 	}
 	return resp, err
 }

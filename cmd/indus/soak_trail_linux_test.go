@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,8 +30,9 @@ func (t *trail) String() string {
 	return strings.Join(t.lines, "\n")
 }
 
-// follow notes what becomes of an exchange. It takes what is sent from GetBody, which a request of the SDK has.
-func (t *trail) follow(r *http.Request, resp *http.Response, err error, began time.Time) {
+// follow notes what becomes of an exchange, and names errors that are another's. It takes what is sent from GetBody,
+// which a request of the SDK has.
+func (t *trail) follow(r *http.Request, resp *http.Response, err error, began time.Time) error {
 	sent := ""
 	if r.GetBody != nil {
 		body, _ := r.GetBody()
@@ -39,19 +41,30 @@ func (t *trail) follow(r *http.Request, resp *http.Response, err error, began ti
 	}
 	what := fmt.Sprintf("%s %q last %q", r.Method, sent, r.Header.Get("Last-Event-ID"))
 	if err != nil {
+		err = others(r, err)
 		t.note("%s: %v, after %v, context %v", what, err, time.Since(began), r.Context().Err())
-		return
+		return err
 	}
 	t.note("%s: %d %s, after %v", what, resp.StatusCode, resp.Header.Get("Content-Type"), time.Since(began))
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		resp.Body = &trailed{ReadCloser: resp.Body, trail: t, what: what}
-	}
+	resp.Body = &trailed{ReadCloser: resp.Body, trail: t, of: r, what: what}
+	return nil
 }
 
-// trailed is a stream that is followed.
+// others is an error by another name where it is of another request, whose context has ended: net/http of Go 1.26 puts a connection
+// back before the caller of an answer without a body has it. Where that one's context ends in this moment, whoever uses
+// the connection next gets its error, within milliseconds.
+func others(r *http.Request, err error) error {
+	if r.Context().Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		return fmt.Errorf("net/http: the connection was another request's, which ended: %v", err)
+	}
+	return err
+}
+
+// trailed is the body of an answer that is followed.
 type trailed struct {
 	io.ReadCloser
 	trail *trail
+	of    *http.Request
 	what  string
 	bytes int
 	tail  []byte
@@ -62,7 +75,8 @@ func (b *trailed) Read(p []byte) (int, error) {
 	b.bytes += n
 	b.tail = append(b.tail, p[:n]...)
 	b.tail = b.tail[max(0, len(b.tail)-300):]
-	if err != nil && !errors.Is(err, io.ErrClosedPipe) {
+	if err != nil {
+		err = others(b.of, err)
 		b.trail.note("end of %s: %v, after %d bytes: %q", b.what, err, b.bytes, b.tail)
 	}
 	return n, err
