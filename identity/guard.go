@@ -114,8 +114,6 @@ func (g *Guard) Authenticate(r *http.Request) (*Identity, error) {
 	case err != nil:
 		return nil, &Refusal{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
 			Reason: "tokens cannot be checked at the moment; try again", Err: err}
-	case id.Principal == "" || !id.Expires.IsZero() && !time.Now().Before(id.Expires.Add(leeway)):
-		return nil, g.challenge(r, to, true, ErrInvalid)
 	case !id.issuedFor(g.address(r, to)):
 		return nil, g.challenge(r, to, true, &told{fmt.Sprintf("the bearer token is for %.200q, and this is %s",
 			id.Audience, cmp.Or(g.address(r, to), "reached by a name that it does not know as its own"))})
@@ -133,11 +131,7 @@ func (g *Guard) Identify(ctx context.Context, token string) (*Identity, error) {
 	if len(token) > maxToken || !isBearer(token) {
 		return nil, ErrInvalid
 	}
-	id, err := g.verify(ctx, token)
-	if err == nil && !id.Expires.IsZero() && !time.Now().Before(id.Expires.Add(leeway)) {
-		return nil, ErrInvalid
-	}
-	return id, err
+	return g.verify(ctx, token)
 }
 
 // leeway is what clocks may differ by.
@@ -164,6 +158,9 @@ func (g *Guard) verify(ctx context.Context, token string) (id *Identity, err err
 			g.note(ctx, &g.failed[n], err)
 			break
 		}
+	}
+	if err == nil && (id.Principal == "" || !id.Expires.IsZero() && !time.Now().Before(id.Expires.Add(leeway))) {
+		return nil, ErrInvalid
 	}
 	return id, err
 }
