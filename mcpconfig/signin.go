@@ -114,13 +114,13 @@ func (r *reading) provider(field string, v *hujson.Value, o *interop.OAuth) {
 	}
 	p := &o.Provider
 	r.members(field, v, []string{"issuer", "clientId", "clientSecret"}, true, func(name string, v *hujson.Value) {
-		switch name = field + "." + name; {
-		case strings.HasSuffix(name, "issuer"):
-			p.Issuer = r.address(name, v)
-		case strings.HasSuffix(name, "clientId"):
-			p.ClientID = r.value(name, v)
+		switch at := field + "." + name; name {
+		case "issuer":
+			p.Issuer = r.address(at, v)
+		case "clientId":
+			p.ClientID = r.value(at, v)
 		default:
-			p.ClientSecret = r.secret(name, v)
+			p.ClientSecret = r.secret(at, v)
 		}
 	})
 	if p.Issuer == "" || p.ClientSecret != (interop.Secret{}) && p.ClientID == "" {

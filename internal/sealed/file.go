@@ -13,9 +13,7 @@ import (
 	"github.com/indusagi/indus/internal/filelock"
 )
 
-const (
-	maxKeyFile = 64 << 10 // bytes
-)
+const maxKeyFile = 64 << 10 // bytes
 
 // KeyFile reads keys from a file: one on each line, in hexadecimal or base64; empty lines and
 // lines that begin with # are left out. Two lines while one key rotates: the first seals, see
