@@ -116,6 +116,14 @@ func TestWhatCompilesWithoutTheSDK(t *testing.T) {
 	}
 }
 
+// TestTheCommandIsNoLargerThanNeeded: html/template calls methods by their names, so that the linker keeps every exported method of all that
+// is linked, 7 MB of it.
+func TestTheCommandIsNoLargerThanNeeded(t *testing.T) {
+	if slices.Contains(goList(t, `{{join .Deps "\n"}}`, "./cmd/indus"), "html/template") {
+		t.Error("cmd/indus depends on html/template")
+	}
+}
+
 func TestFilesStayReadable(t *testing.T) {
 	const limit, testLimit = 600, 900
 	out, err := exec.Command("git", "ls-files", "-co", "--exclude-standard", "*.go").Output()

@@ -60,6 +60,10 @@ type siteSignIn struct {
 	answered bool
 }
 
+func (f *siteSignIn) page() sitePage {
+	return sitePage{Who: f.who, Resource: bareURL(f.resource), Issuer: bareURL(f.issuer)}
+}
+
 // Begin implements [Interaction].
 func (f *siteSignIn) Begin(context.Context, string) (Redirection, error) {
 	f.answers, f.over = make(chan url.Values, 1), make(chan struct{})
@@ -190,7 +194,8 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
 		otherBrowser.write(w, http.StatusForbidden)
 		return
 	}
-	page := sitePage{Who: f.who, Resource: bareURL(f.resource), Issuer: bareURL(f.issuer), Action: pathSignIn + link}
+	page := f.page()
+	page.Action = pathSignIn + link
 	var check func(context.Context, string) bool
 	if s.Proof != nil {
 		check = s.Proof(f.who)
@@ -239,7 +244,8 @@ func (s *Site) serveCallback(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	page := sitePage{Who: f.who, Resource: bareURL(f.resource), Issuer: bareURL(f.issuer), Done: true, Failed: f.err != nil}
+	page := f.page()
+	page.Done, page.Failed = true, f.err != nil
 	page.write(w, http.StatusOK)
 }
 

@@ -86,3 +86,18 @@ func TestCookieLastsForTheSignIn(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesShowTextAsText: names that servers and tokens bring are no markup, in any page.
+func TestPagesShowTextAsText(t *testing.T) {
+	const hostile = `"'><script>alert(1)</script>&amp;`
+	asks := sitePage{Who: hostile, Resource: hostile, Issuer: hostile, Action: hostile, Proof: true, Wrong: true}
+	done, failed := asks, asks
+	done.Done, failed.Done, failed.Failed = true, true, true
+	for name, page := range map[string]sitePage{"asks": asks, "done": done, "failed": failed, "says": {Say: hostile}} {
+		text := page.text()
+		const want = `&#34;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;`
+		if strings.Contains(text, "<script") || strings.Contains(text, hostile) || !strings.Contains(text, want) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
