@@ -20,9 +20,11 @@ const (
 	maxTemplate  = 1 << 10 // of one that is matched, in bytes
 	maxTemplates = 1000    // that are matched
 	maxAsked     = 64      // servers that are asked for a URI that nobody lists
-	// askWait bounds that in all, and askedAtOnce how many are asked at a time.
+	// askWait bounds that in all, and askedAtOnce how many are asked at a time. One that has not answered for askTurn does not count
+	// as one of them any more, so that maxAsked are asked in half of askWait, even if most hang.
 	askWait     = 30 * time.Second
 	askedAtOnce = 8
+	askTurn     = 2 * time.Second
 )
 
 // ask sends a request to one server, for the client in ctx.
@@ -179,10 +181,13 @@ func firstKnown(ctx context.Context, of []ownName, ask func(context.Context, own
 				answers[i] <- answer{err: ctx.Err()}
 				continue
 			}
+			over := sync.OnceFunc(func() { <-turns })
+			late := time.AfterFunc(askTurn, over)
 			asking.Go(func() {
+				defer over()
+				defer late.Stop()
 				raw, err := ask(ctx, of[i])
 				answers[i] <- answer{raw, err}
-				<-turns
 			})
 		}
 	})

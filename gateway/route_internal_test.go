@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -32,6 +33,7 @@ func TestAServerThatHangsHidesNoOther(t *testing.T) {
 		known   bool
 	}{
 		{[]string{"hangs", "late", "unknown", "has"}, `{}`, nil, true},
+		{append(slices.Repeat([]string{"hangs"}, maxAsked-1), "has"), `{}`, nil, true},
 		{[]string{"hangs", "unknown"}, "", errLate, true},
 		{[]string{"unknown", "late"}, "", errLate, true},
 		{[]string{"unknown", "unknown"}, "", nil, false},
