@@ -82,7 +82,7 @@ type Options struct {
 	// before: [interop.FleetOptions].MaxCalls. 0: 10,000.
 	MaxInFlight int
 	// Rates bounds how many requests a client (see MaxClientSessions) sends over HTTP: those beyond are refused with HTTP 429, and
-	// Retry-After says when to send the next. Answers to what clients are asked do not count. nil: no bound.
+	// Retry-After says when to send the next. Answers to what clients are asked do not count, nor do cancellations. nil: no bound.
 	Rates *Rates
 	// KeepAlive is the silence on an open HTTP answer after which a comment is
 	// sent, for which a pending answer becomes an event stream. 0: 25 s, negative: never.

@@ -42,9 +42,8 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		if m = h.receive(w, r, caller); m == nil { // Close does not wait for a body
 			return
 		}
-		if m.from = from; m.Kind() == wire.Response { // a request in flight may wait for it
-			from = client{}
-		}
+		m.from = from
+		from = m.counted()
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		refuse(w, http.StatusMethodNotAllowed, interop.CodeInvalidRequest, "method not allowed: "+r.Method)

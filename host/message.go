@@ -30,6 +30,14 @@ type posted struct {
 	from    client
 }
 
+// counted is the client whose bounds a message counts for: nobody's, where a request in flight may wait for it, or ends by it.
+func (m *posted) counted() client {
+	if m.Kind() == wire.Response || m.Kind() == wire.Notification && m.method == protocol.NoteCancelled {
+		return client{}
+	}
+	return m.from
+}
+
 // acceptance is what a client takes as an answer.
 type acceptance struct{ json, stream bool }
 

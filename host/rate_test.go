@@ -30,9 +30,9 @@ func TestRates(t *testing.T) {
 			defer hosts[i].Close()
 		}
 		sent := 0
-		send := func(caller string) (int, string) {
+		post := func(caller, body string) (int, string) {
 			sent++
-			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", strings.NewReader(body))
 			r.RemoteAddr = "192.0.2." + string(rune('0'+sent%10)) + ":1"
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Authorization", caller)
@@ -40,6 +40,7 @@ func TestRates(t *testing.T) {
 			hosts[sent%2].Handler().ServeHTTP(w, r)
 			return w.Code, w.Header().Get("Retry-After")
 		}
+		send := func(caller string) (int, string) { return post(caller, `{"jsonrpc":"2.0","id":1,"method":"ping"}`) }
 		for range 3 {
 			if status, _ := send("eve"); status == http.StatusTooManyRequests {
 				t.Error("a burst is refused")
@@ -48,6 +49,15 @@ func TestRates(t *testing.T) {
 		for range 5 {
 			if status, after := send("eve"); status != http.StatusTooManyRequests || after != "2" {
 				t.Errorf("%d, Retry-After: %s", status, after)
+			}
+		}
+		for body, free := range map[string]bool{
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`:        true,
+			`{"jsonrpc":"2.0","id":1,"method":"notifications/cancelled","params":{"requestId":1}}`: false,
+			`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`:                        false,
+		} {
+			if status, _ := post("eve", body); (status != http.StatusTooManyRequests) != free {
+				t.Errorf("%s: %d", body, status)
 			}
 		}
 		if status, _ := send("ann"); status == http.StatusTooManyRequests {

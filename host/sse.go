@@ -109,10 +109,7 @@ func endpointPath(r *http.Request) string {
 
 // postSSE takes a message of a session over HTTP+SSE. A request is answered on its stream.
 func (h *Host) postSSE(w http.ResponseWriter, r *http.Request, m *posted, id string) {
-	from := m.from
-	if m.Kind() == wire.Response { // a request in flight may wait for it
-		from = client{}
-	}
+	from := m.counted()
 	if !h.entered(w, from) {
 		return
 	}

@@ -135,13 +135,16 @@ func (k *Keys) reload() {
 // keyName is what may stand for a person or a program: it is shown, and typed. At most 128 of them.
 var keyName = regexp.MustCompile(`^[A-Za-z0-9._@+-]+$`)
 
+// ErrName means that a text cannot be the name of a principal.
+var ErrName = errors.New("no name of a principal")
+
 // maxKeys bounds those of one file.
 const maxKeys = 10_000
 
 // Add makes a key of what k says: its Name, Views and Expires. The token is shown nowhere else and cannot be had again.
 func (k *Keys) Add(ctx context.Context, key Key) (token string, added Key, err error) {
 	if key.Name != "" && (len(key.Name) > 128 || !keyName.MatchString(key.Name)) {
-		return "", Key{}, fmt.Errorf("%q is no name of a principal: write letters, digits and ._@+-, at most 128", key.Name)
+		return "", Key{}, fmt.Errorf("%q is %w: write letters, digits and ._@+-, at most 128", key.Name, ErrName)
 	}
 	id, secret := strings.ToLower(rand.Text())[:10], strings.ToLower(rand.Text()+rand.Text()) // 260 bits
 	hash := sha256.Sum256([]byte(secret))

@@ -23,9 +23,9 @@ import (
 type Site struct {
 	// URL is where browsers reach it: a scheme and a host, such as "https://mcp.example.com".
 	URL string
-	// Proof is how the person proves to be the principal: what it returns checks a key that is typed in. nil, or where it
-	// returns nil: the person confirms, and nothing else.
-	Proof func(who string) (check func(ctx context.Context, key string) bool)
+	// Proof is how the person proves to be the principal: what it returns checks a key that is typed in; its error means that
+	// nobody can say at the moment. nil, or where it returns nil: the person confirms, and nothing else.
+	Proof func(who string) (check func(ctx context.Context, key string) (good bool, err error))
 
 	mu      sync.Mutex
 	waiting map[string]*siteSignIn // by link, and by state
@@ -196,7 +196,7 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
 	}
 	page := f.page()
 	page.Action = pathSignIn + link
-	var check func(context.Context, string) bool
+	var check func(context.Context, string) (bool, error)
 	if s.Proof != nil {
 		check = s.Proof(f.who)
 	}
@@ -206,11 +206,19 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
 		page.write(w, http.StatusOK)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, 2*maxToken)
-	switch foreign := http.NewCrossOriginProtection().Check(r); {
-	case foreign != nil || browser == "": // another page's form, which the cookie does not come with
+	if foreign := http.NewCrossOriginProtection().Check(r); foreign != nil || browser == "" { // another page's form, which the cookie does not come with
 		sitePage{Say: "This was not confirmed on the page itself, or your browser blocks its cookie. Open the link again."}.write(w, http.StatusForbidden)
-	case check != nil && !check(r.Context(), strings.TrimSpace(r.PostFormValue("key"))):
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, 2*maxToken)
+	good, err := true, error(nil)
+	if check != nil {
+		good, err = check(r.Context(), strings.TrimSpace(r.PostFormValue("key")))
+	}
+	switch {
+	case err != nil:
+		sitePage{Say: "Keys cannot be checked at the moment. Try again in a moment."}.write(w, http.StatusServiceUnavailable)
+	case !good:
 		page.Wrong = true
 		page.write(w, http.StatusForbidden)
 	case !f.confirmed(browser):

@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -16,11 +17,16 @@ import (
 // newSite is a site whose principals but for "free" prove themselves by the key "key of NAME".
 func newSite(t *testing.T) *oauth.Site {
 	t.Helper()
-	s := &oauth.Site{Proof: func(who string) func(context.Context, string) bool {
+	s := &oauth.Site{Proof: func(who string) func(context.Context, string) (bool, error) {
 		if who == "free" {
 			return nil
 		}
-		return func(_ context.Context, key string) bool { return key == "key of "+who }
+		return func(_ context.Context, key string) (bool, error) {
+			if key == "during an outage" {
+				return false, errors.New("away")
+			}
+			return key == "key of "+who, nil
+		}
 	}}
 	web := httptest.NewServer(s)
 	t.Cleanup(web.Close)
@@ -88,7 +94,9 @@ func TestSite(t *testing.T) {
 			page, err := authserver.Browser{User: "bob"}.SignIn(t.Context(), link, key)
 			shows(t, page, err, "That is no key of <bdi>eve</bdi>")
 		}
-		page, err := authserver.Browser{}.SignIn(t.Context(), link[:len(link)-1]+"0", "key of eve")
+		page, err := authserver.Browser{}.SignIn(t.Context(), link, "during an outage")
+		shows(t, page, err, "Keys cannot be checked at the moment")
+		page, err = authserver.Browser{}.SignIn(t.Context(), link[:len(link)-1]+"0", "key of eve")
 		shows(t, page, err, "This link has expired")
 		if in(t, "eve") {
 			t.Error("somebody signed in for eve")

@@ -3,6 +3,7 @@ package keys
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -93,7 +94,10 @@ func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) er
 		return err
 	}
 	token, key, err := keys.Add(ctx, key)
-	if err != nil {
+	switch {
+	case errors.Is(err, identity.ErrName):
+		return command.Usagef("--principal: %w", err)
+	case err != nil:
 		return fault(err)
 	}
 	text := "made the key " + key.ID

@@ -210,13 +210,16 @@ func (f *frontGuard) site(c *mcpconfig.Config, t *clientTransport) *oauth.Site {
 }
 
 // proof has who calls with a key or a plain token show it. Who has a token of an authorization server knows none that a person could type.
-func (f *frontGuard) proof(who string) func(context.Context, string) bool {
+func (f *frontGuard) proof(who string) func(context.Context, string) (bool, error) {
 	if kind, _, _ := strings.Cut(who, ":"); kind == "https" || kind == "http" {
 		return nil
 	}
-	return func(ctx context.Context, key string) bool {
+	return func(ctx context.Context, key string) (bool, error) {
 		id, err := f.guard.Load().Identify(ctx, key)
-		return err == nil && string(id.Principal) == who
+		if errors.Is(err, identity.ErrInvalid) || errors.Is(err, identity.ErrForeign) {
+			return false, nil
+		}
+		return err == nil && string(id.Principal) == who, err
 	}
 }
 
