@@ -47,7 +47,8 @@ type EndpointOptions struct {
 	RoundTripper func(s Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper
 	// Tap is shown each request and notification that goes over the connection, but for those of the
 	// handshake: sent to the server, or received of it. A request's result or error is then given to
-	// answered; both nil is a refusal. It must neither block nor change bytes. nil: none.
+	// answered; both nil is a refusal. It must neither block nor change bytes. What the server says
+	// is masked as [Server.Mask] has it. nil: none.
 	Tap func(sent bool, m Message) (answered func(result json.RawMessage, err error))
 	// Trace is called at the steps of connecting over stdio. nil: none.
 	Trace *Trace

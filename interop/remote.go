@@ -97,6 +97,11 @@ type OAuth struct {
 	}
 }
 
+// Secrets are the fields that nobody is to see.
+func (o *OAuth) Secrets() []*Secret {
+	return []*Secret{&o.ClientSecret, &o.PrivateKey, &o.SubjectToken, &o.Provider.ClientSecret}
+}
+
 // Equal reports whether both say the same.
 func (o OAuth) Equal(b OAuth) bool { return reflect.DeepEqual(o, b) }
 

@@ -8,17 +8,21 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -141,6 +145,58 @@ func TestRoundTripperThatNeedsASignIn(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"s"}, gave); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// renewing signs in, with another token each time.
+type renewing struct {
+	base http.RoundTripper
+	n    atomic.Int64
+}
+
+func (s *renewing) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", fmt.Sprintf("Bearer token-of-a-sign-in-%d", s.n.Add(1)))
+	return s.base.RoundTrip(r)
+}
+
+// What a server repeats of a sign-in's token is in nothing that it says by itself, in no result and no tap.
+func TestTokenOfASignInThatIsRepeated(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "s"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "repeat"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		mine := r.Extra.Header.Get("Authorization")
+		err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Message: url.QueryEscape(mine)})
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: mine}}}, nil, err
+	})
+	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+		handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: era == interop.Modern})
+		web := httptest.NewServer(handler)
+		defer web.Close()
+		var heard []string
+		hear := func(raw json.RawMessage) { heard = append(heard, string(raw)) }
+		e := newEndpoint(t, interop.Server{ID: "s", Era: era, Transport: interop.HTTP{URL: web.URL}}, &interop.EndpointOptions{
+			RoundTripper: func(_ interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+				return &renewing{base: base}
+			},
+			Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) { hear(m.Params); return nil, nil },
+			Tap: func(_ bool, m interop.Message) func(json.RawMessage, error) {
+				if m.Method != "notifications/progress" && m.Method != "tools/call" {
+					return func(json.RawMessage, error) {}
+				}
+				hear(m.Params)
+				return func(result json.RawMessage, _ error) { hear(result) }
+			},
+		})
+		mustOpen(t, e)
+		if _, err := e.Do(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"repeat","arguments":{}}`)}); err != nil {
+			t.Fatal(err)
+		}
+		e.Close()
+		all := strings.Join(heard, "\n")
+		if strings.Contains(all, "token-of") || strings.Count(all, "<secret>") != 3 {
+			t.Errorf("%s: %s", era, all)
+		}
 	}
 }
 

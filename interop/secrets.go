@@ -17,8 +17,9 @@ import (
 // paths.
 //
 // All that an [Endpoint] reports of what its server says is masked already: faults with their
-// whole chain, stderr, logs, notifications, instructions. Lists of tools and their results
-// are not: they are what the server was asked for.
+// whole chain, stderr, logs, notifications, instructions, and there also the tokens of a sign-in
+// ([EndpointOptions].RoundTripper). Lists of tools and their results are what the server was asked for: those
+// tokens alone are masked in them, where they stand as they are.
 func (s Server) Mask(text string) string { return s.secrets().Mask(text) }
 
 // Masker is [Server.Mask] for any number of JSON documents: what it gives is valid JSON.
@@ -36,7 +37,7 @@ func (s *Server) secrets() *secret.Set {
 	for _, one := range s.Secrets {
 		values = append(values, one.Reveal())
 	}
-	for _, one := range []Secret{s.OAuth.ClientSecret, s.OAuth.PrivateKey, s.OAuth.SubjectToken, s.OAuth.Provider.ClientSecret} {
+	for _, one := range s.OAuth.Secrets() {
 		values = append(values, one.Reveal())
 	}
 	switch t := s.Transport.(type) {

@@ -31,6 +31,7 @@ func (e *Endpoint) tapped(next conn.Receiver) conn.Receiver {
 	}
 	return func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 		m := e.receivedFrom(from)
+		m.Params = e.secrets.JSON(m.Params)
 		answered := e.opts.Tap(false, m)
 		result, err := next(ctx, from)
 		if m.ID != nil {

@@ -107,7 +107,7 @@ func (r *reading) unmark() {
 	} {
 		*text = withoutMarks(*text)
 	}
-	for _, one := range []*interop.Secret{&o.ClientSecret, &o.PrivateKey, &o.SubjectToken, &o.Provider.ClientSecret} {
+	for _, one := range o.Secrets() {
 		*one = interop.NewSecret(withoutMarks(one.Reveal()))
 	}
 	switch t := r.Server.Transport.(type) {

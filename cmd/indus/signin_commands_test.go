@@ -41,6 +41,7 @@ type signInServer struct {
 	mu      sync.Mutex
 	secrets []string
 	ran     []string // nonces of calls
+	last    string   // the Authorization that was repeated last
 }
 
 // newGuarded starts both. What is asked of the authorization server goes through a proxy, which writes the secrets down.
@@ -94,8 +95,9 @@ func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 
 // server is what a user finds.
 func (g *signInServer) server(r *http.Request) *mcp.Server {
-	user := auth.TokenInfoFromContext(r.Context()).UserID
-	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
+	user, mine := auth.TokenInfoFromContext(r.Context()).UserID, r.Header.Get("Authorization")
+	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1", Title: mine}, &mcp.ServerOptions{Instructions: mine})
+	mcp.AddTool(server, &mcp.Tool{Name: "repeat", Description: mine}, g.repeat)
 	mcp.AddTool(server, &mcp.Tool{Name: "whoami"}, func(_ context.Context, r *mcp.CallToolRequest, in struct {
 		Nonce string `json:"nonce,omitempty"`
 	}) (*mcp.CallToolResult, any, error) {
@@ -108,6 +110,16 @@ func (g *signInServer) server(r *http.Request) *mcp.Server {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "diary:" + user, Text: user}}}, nil
 	})
 	return server
+}
+
+// repeat is a tool that returns the Authorization of its call, and that of its last one.
+func (g *signInServer) repeat(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	mine := r.Extra.Header.Get("Authorization")
+	g.mu.Lock()
+	all := mine + " " + g.last
+	g.last = mine
+	g.mu.Unlock()
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "repeated " + all}}}, map[string]string{all: all}, nil
 }
 
 func (g *signInServer) note(get func(string) string, names ...string) {

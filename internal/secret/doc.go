@@ -6,7 +6,8 @@
 // [Text], [URL] and [Args] need no values: they mask what looks like a credential in a
 // configuration that is shown.
 //
-// Masking is for text that is shown, never for a tool's own result or a list of tools. It
+// Masking is for text that is shown. A tool's own result or a list of tools is passed on, but for
+// tokens of a sign-in: see [Set.Result]. It
 // guards against servers that repeat what they were given. One that wants to leak what it
 // was given cannot be kept from it.
 //

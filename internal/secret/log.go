@@ -8,7 +8,7 @@ import (
 
 // Logger is log, which then shows none of the secrets.
 func (s *Set) Logger(log *slog.Logger) *slog.Logger {
-	if s == nil || len(s.values) == 0 {
+	if s == nil {
 		return log
 	}
 	return slog.New(&handler{log.Handler(), s})

@@ -19,7 +19,13 @@ func (s *Set) Tail(text string) string { return s.mask(text, true) }
 // mask is text masked, or where a secret is escaped in another form and then for a URL, the
 // text without that.
 func (s *Set) mask(text string, tail bool) string {
-	if s == nil || len(s.values) == 0 || text == "" {
+	if s == nil || text == "" {
+		return text
+	}
+	if learned := s.learned.Load(); learned != nil {
+		s = learned
+	}
+	if len(s.values) == 0 {
 		return text
 	}
 	s.once.Do(s.build)
@@ -80,11 +86,16 @@ func (s *Set) layer(text string, tail bool) string {
 func (s *Set) JSON(raw json.RawMessage) json.RawMessage {
 	text := string(raw)
 	masked := s.Mask(text)
-	switch {
-	case masked == text:
+	if masked == text {
 		return raw
-	case json.Valid([]byte(masked)):
-		return json.RawMessage(masked)
+	}
+	return valid([]byte(masked))
+}
+
+// valid is a masked document, or the mask where it is none any more.
+func valid(masked []byte) json.RawMessage {
+	if json.Valid(masked) {
+		return masked
 	}
 	return json.RawMessage(strconv.Quote(Mask))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"regexp"
@@ -138,6 +139,60 @@ func TestMaskLeavesTheRest(t *testing.T) {
 	var none *secret.Set
 	if none.Mask("12345678") != "12345678" || secret.New().Mask("12345678") != "12345678" {
 		t.Error("an empty set masks")
+	}
+}
+
+func TestLearnedValues(t *testing.T) {
+	set := secret.New("configured-value")
+	raw := json.RawMessage(`{"a":"token-00 token-01", "b":"configured-value"}`)
+	if got := set.Result(raw); &got[0] != &raw[0] {
+		t.Errorf("a copy: %s", got)
+	}
+	with := set.With("another-value")
+	set.Learn("Bearer token-00")
+	set.Learn("Bearer token-00")
+	set.Learn("configured-value") // which it has
+	if got := string(set.Result(raw)); got != `{"a":"<secret> token-01", "b":"configured-value"}` {
+		t.Error(got)
+	}
+	if got := set.Mask("Bearer token-00, configured-value"); got != "<secret>, <secret>" {
+		t.Error(got)
+	}
+	if set.With("Bearer token-00") != set || with.Mask("token-00") != "token-00" {
+		t.Error("a set is not what it is made of")
+	}
+	for i := range 16 {
+		set.Learn(fmt.Sprintf("Bearer token-%02d", i+1))
+	}
+	if got := set.Mask("token-00 token-01 token-16 configured-value"); got != "token-00 <secret> <secret> <secret>" {
+		t.Errorf("the last 16: %q", got)
+	}
+	// A token that is no part of a string leaves no JSON.
+	number := secret.New()
+	number.Learn("123456")
+	if got := string(number.Result(json.RawMessage(`{"n":123456}`))); got != `"<secret>"` {
+		t.Error(got)
+	}
+	var none *secret.Set
+	if got := string(none.Result(raw)); got != string(raw) {
+		t.Error(got)
+	}
+}
+
+func BenchmarkResult(b *testing.B) {
+	raw := json.RawMessage(`{"content":[{"type":"text","text":"` + strings.Repeat("eyJhbGciOiJSUzI1NiJ9 ", 50) + `"}]}`)
+	for _, tokens := range []int{0, 1, 16} {
+		b.Run(fmt.Sprint(tokens), func(b *testing.B) {
+			set := secret.New("configured-value")
+			for i := range tokens {
+				set.Learn(fmt.Sprintf("Bearer eyJhbGciOiJSUzI1NiJ9.%s.%032d", strings.Repeat("x", 700), i))
+			}
+			b.SetBytes(int64(len(raw)))
+			b.ReportAllocs()
+			for b.Loop() {
+				set.Result(raw)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -12,15 +13,20 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode"
 )
 
-// maxValues bounds a set: a file of so many lines is no credential.
-const maxValues = 1000
+const (
+	maxValues = 1000 // of a set: a file of so many lines is no credential
+	// maxLearned is how many values are learned: a sign-in has one token at a time, and what comes back is not much older.
+	maxLearned = 16
+)
 
-// Set is the secrets of one server. Nil masks nothing. It is immutable, and safe for
-// concurrent use.
+// Set is the secrets of one server. Nil masks nothing. It is safe for concurrent use.
 type Set struct {
+	learned atomic.Pointer[Set] // the set with what was learned behind its values; nil: nothing was
+
 	values []string
 	once   sync.Once
 	by     [256][]needle // by the first byte
@@ -39,15 +45,59 @@ type needle struct {
 // JSON. Nothing is done before the first text is masked.
 func New(values ...string) *Set { return &Set{values: values} }
 
-// With is a set of more values; s itself where there are none.
+// With is a set of more values; s itself where it has them.
 func (s *Set) With(values ...string) *Set {
-	switch {
-	case len(values) == 0:
-		return s
-	case s == nil:
+	if s == nil {
 		return New(values...)
 	}
-	return New(slices.Concat(s.values, values)...)
+	all := s.all()
+	if !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(all, v) }) {
+		return s
+	}
+	return New(slices.Concat(all, values)...)
+}
+
+// Learn adds a value that comes up while s is in use: the Authorization of a sign-in, whose token is renewed. The
+// last 16 are kept.
+func (s *Set) Learn(value string) {
+	for {
+		last, all := s.learned.Load(), s.all()
+		if value == "" || slices.Contains(all, value) {
+			return
+		}
+		kept := all[max(len(s.values), len(all)+1-maxLearned):]
+		if s.learned.CompareAndSwap(last, New(slices.Concat(s.values, kept, []string{value})...)) {
+			return
+		}
+	}
+}
+
+// all are the values, with those that were learned behind them.
+func (s *Set) all() []string {
+	if learned := s.learned.Load(); learned != nil {
+		return learned.values
+	}
+	return s.values
+}
+
+// Result is what the server was asked for, without the tokens that s has learned: what is configured may well be what was asked
+// for, and the token of a sign-in is not. It looks for them as they are.
+func (s *Set) Result(raw json.RawMessage) json.RawMessage {
+	if s == nil {
+		return raw
+	}
+	masked := raw
+	for _, v := range s.all()[len(s.values):] {
+		token := v[strings.IndexByte(v, ' ')+1:] // without "Bearer "
+		// Its end is compared first: it is short, and that of no other token.
+		if len(token) >= Least && bytes.Contains(raw, []byte(token[max(0, len(token)-32):])) {
+			masked = bytes.ReplaceAll(masked, []byte(token), []byte(Mask))
+		}
+	}
+	if bytes.Equal(masked, raw) {
+		return raw
+	}
+	return valid(masked)
 }
 
 func (s *Set) build() {

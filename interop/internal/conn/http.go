@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/secret"
 )
 
 const (
@@ -33,8 +34,7 @@ type httpServer struct {
 	host   string      // the configured Host header; "": the URL's
 	header http.Header // the configured headers, shared: never changed
 	client *http.Client
-	own    *http.Transport  // nil: the client was injected
-	sent   *sentCredentials // nil: nobody adds any
+	own    *http.Transport // nil: the client was injected
 	opts   Options
 
 	forwards bool // what is posted may have headers of its own
@@ -50,6 +50,9 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 		return nil, errors.New("the URL must begin with http:// or https:// and name a host")
 	}
 	u.Fragment, u.RawFragment = "", ""
+	if o.Secrets == nil {
+		o.Secrets = secret.New()
+	}
 	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o, forwards: to.Forwards}
 	for _, key := range httpReserved {
 		delete(s.header, key)
@@ -63,12 +66,14 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 		s.own.TLSClientConfig = to.TLS
 		client.Transport = s.own
 	}
-	if to.Wrap != nil {
+	if to.Wrap != nil || to.Forwards {
 		if client.Transport == nil {
 			client.Transport = http.DefaultTransport
 		}
-		s.sent = &sentCredentials{base: client.Transport}
-		client.Transport = to.Wrap(s.sent)
+		client.Transport = learning{client.Transport, o.Secrets}
+	}
+	if to.Wrap != nil {
+		client.Transport = to.Wrap(client.Transport)
 	}
 	client.CheckRedirect = checkRedirect(client.CheckRedirect)
 	s.client = &client

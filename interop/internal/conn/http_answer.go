@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"sync"
 
 	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/protocol"
@@ -53,36 +51,17 @@ func (s *httpServer) secrets(r *httpReply) *secret.Set {
 	return s.opts.Secrets.With(r.Request.Header["Authorization"]...)
 }
 
-// maxSent is how many credentials are remembered: a sign-in has one at a time, and what comes back is not much older.
-const maxSent = 16
-
-// sentCredentials knows what a sign-in put on the last requests, before they go out: over HTTP+SSE answers come on
-// another request's stream, maybe before that of their own is answered.
-type sentCredentials struct {
+// learning knows what a sign-in puts on requests, before they go out: on HTTP+SSE, and the streams that stand, what a server says
+// of one may come before its answer.
+type learning struct {
 	base http.RoundTripper
-	mu   sync.Mutex
-	last []string
+	set  *secret.Set
 }
 
 // RoundTrip sends a request.
-func (c *sentCredentials) RoundTrip(r *http.Request) (*http.Response, error) {
-	if one := r.Header["Authorization"]; len(one) > 0 {
-		c.mu.Lock()
-		if !slices.Contains(c.last, one[0]) {
-			c.last = append(c.last[max(0, len(c.last)+1-maxSent):], one[0])
-		}
-		c.mu.Unlock()
-	}
-	return c.base.RoundTrip(r)
-}
-
-func (c *sentCredentials) all() []string {
-	if c == nil {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.last)
+func (l learning) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.set.Learn(r.Header.Get("Authorization"))
+	return l.base.RoundTrip(r)
 }
 
 // result is what a response says, if it is the response to the request id.
@@ -94,7 +73,7 @@ func (s *httpServer) result(r *httpReply, env *wire.Envelope, id json.RawMessage
 	if env.Error != nil {
 		return nil, rpcError(env.Error, s.secrets(r))
 	}
-	return env.Result, nil
+	return s.opts.Secrets.Result(env.Result), nil
 }
 
 // readBody reads a body of at most limit bytes, in one allocation of the right size. Of one

@@ -45,6 +45,8 @@ func echoOverSSE(t *testing.T) *httptest.Server {
 			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"raw","version":"1"}}}`, r.ID)
 		case "refused":
 			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"not with %s"}}`, r.ID, hr.Header.Get("Authorization"))
+		case "repeated":
+			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"with":%q}}`, r.ID, hr.Header.Get("Authorization"))
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -63,6 +65,9 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 		if _, err := c.Call(t.Context(), Request{Method: "refused"}); err == nil || strings.Contains(err.Error(), "the-token") || !strings.Contains(err.Error(), "secret") {
 			t.Error(err)
 		}
+		if result, err := c.Call(t.Context(), Request{Method: "repeated"}); err != nil || string(result) != `{"with":"Bearer <secret>"}` {
+			t.Errorf("%s: %v", result, err)
+		}
 	}
 	wantMasked(c)
 	// Nor is one that was renewed since the stream was opened, however often.
@@ -73,7 +78,7 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	for range 2 * maxSent {
+	for range 32 {
 		wantMasked(again)
 	}
 }
@@ -136,6 +141,9 @@ func TestCredentialThatIsSaidBack(t *testing.T) {
 		case "page":
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, mine)
+		case "result":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete" , "with":%q}}`, r.ID, mine)
 		case "redirect":
 			w.Header().Set("Location", "https://other.example/"+strings.TrimPrefix(mine, "Bearer "))
 			w.WriteHeader(http.StatusTemporaryRedirect)
@@ -150,7 +158,16 @@ func TestCredentialThatIsSaidBack(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(handler)
 			defer server.Close()
-			c, _ := dialed(t, dialOptions{url: server.URL, client: &http.Client{Transport: bearer{http.DefaultTransport}}})
+			u, o := dialOptions{url: server.URL}.split()
+			u.Wrap = func(base http.RoundTripper) http.RoundTripper { return bearer{base} }
+			c, _, err := DialHTTP(t.Context(), u, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if got, err := c.Call(t.Context(), Request{Method: "result"}); err != nil || string(got) != `{"resultType":"complete" , "with":"Bearer <secret>"}` {
+				t.Errorf("%s: %v", got, err)
+			}
 			for _, method := range []string{"json", "stream", "page", "redirect", "refusal"} {
 				_, err := c.Call(t.Context(), Request{Method: method})
 				if err == nil {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -75,7 +74,9 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 		return err
 	}
 	f.events = f.server.events(f.reply)
-	f.s.opts.Secrets = f.server.secrets(f.reply) // every answer comes on this stream
+	if req := f.reply.Request; req != nil { // every answer comes on this stream
+		f.server.opts.Secrets.Learn(req.Header.Get("Authorization"))
+	}
 	var late atomic.Bool
 	t := time.AfterFunc(wait, func() { late.Store(true); f.reply.cancel() })
 	defer t.Stop()
@@ -138,9 +139,6 @@ func (f *sse) write(ctx context.Context, e wire.Envelope) error {
 	}
 	return f.posts.deliver(ctx, f.s.transport, h, e)
 }
-
-// secrets are those to mask in what comes on the stream, of which any request may be the cause.
-func (f *sse) secrets() *secret.Set { return f.s.opts.Secrets.With(f.server.sent.all()...) }
 
 func (f *sse) close() {
 	if f.reply != nil {

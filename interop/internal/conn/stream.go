@@ -118,13 +118,9 @@ func (c *stream) dispatch(env *wire.Envelope) {
 		switch {
 		case p == nil: // late, or never asked for
 		case env.Error != nil:
-			secrets := c.s.opts.Secrets
-			if f, ok := c.framer.(*sse); ok {
-				secrets = f.secrets()
-			}
-			p.finish(nil, rpcError(env.Error, secrets))
+			p.finish(nil, rpcError(env.Error, c.s.opts.Secrets))
 		default:
-			p.finish(env.Result, nil)
+			p.finish(c.s.opts.Secrets.Result(env.Result), nil)
 		}
 	case wire.Notification:
 		c.s.notified(env, nil)
