@@ -421,7 +421,7 @@ func TestSoakNothingCrosses(t *testing.T) {
 	t.Cleanup(g.Close)
 	c := &crowd{T: t, keys: keys, web: httptest.NewServer(g.Handler()), until: time.Now().Add(wait), pages: map[string]string{}}
 	t.Cleanup(c.web.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), wait+30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), wait+2*time.Minute)
 	defer cancel()
 
 	var all sync.WaitGroup

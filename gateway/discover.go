@@ -38,16 +38,9 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 // await waits for the server of a view to be heard, as long as it has to connect. An idle one is connected where
 // it is not known what it says of itself: a legacy client is told once.
 func (v *view) await(ctx context.Context, server string) {
-	e, err := v.gateway.attached.Fleet.Endpoint(server, "")
+	fleet := v.gateway.attached.Fleet
+	e, err := fleet.Endpoint(server, "")
 	if err != nil || e.Phase().Usable() {
-		return
-	}
-	if v.gateway.attached.Fleet.Idle(server) {
-		if v.gateway.says(server).capabilities == nil {
-			if _, done, err := v.gateway.attached.Fleet.Use(ctx, server); err == nil {
-				done()
-			}
-		}
 		return
 	}
 	if wait := protocol.Duration(e.Server().Timeouts.Connect, protocol.DefaultConnect); wait > 0 {
@@ -55,7 +48,12 @@ func (v *view) await(ctx context.Context, server string) {
 		ctx, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
 	}
-	v.gateway.settled(ctx, server)
+	v.gateway.settled(ctx, server) // one that has just been added is not idle yet
+	if fleet.Idle(server) && v.gateway.says(server).capabilities == nil {
+		if _, done, err := fleet.Use(ctx, server); err == nil {
+			done()
+		}
+	}
 }
 
 // own is what the one server of a view says of itself, or said when it was last heard. Its tools may change whatever it

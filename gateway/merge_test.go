@@ -161,9 +161,9 @@ func TestServerThatIsDown(t *testing.T) {
 func TestListsAreKept(t *testing.T) {
 	t.Parallel()
 	private := func(m interop.Message) (string, error) {
-		return `{"resources":[{"uri":"x:2"}],"ttlMs":7500,"cacheScope":"private"}`, nil
+		return `{"resources":[{"uri":"x:2"}],"ttlMs":300000,"cacheScope":"private"}`, nil
 	}
-	s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}],"ttlMs":60000}`)), "b": resources(private)}
+	s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}],"ttlMs":600000}`)), "b": resources(private)}
 	g := s.open(t, gateway.Options{Host: host.Options{Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("X-Principal")), nil
 	}}}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
@@ -171,7 +171,7 @@ func TestListsAreKept(t *testing.T) {
 		_, rest := listed(t, askAs(t, g, "/mcp", who, "resources/list", "{}"), "resources", "uri")
 		var ttl int
 		_ = json.Unmarshal(rest["ttlMs"], &ttl)
-		if string(rest["cacheScope"]) != `"private"` || ttl > 7500 || ttl < 5000 {
+		if string(rest["cacheScope"]) != `"private"` || ttl > 300000 || ttl < 150000 {
 			t.Errorf("%s: %s %d", who, rest["cacheScope"], ttl)
 		}
 	}
