@@ -50,7 +50,7 @@ const all = {
 const out = [];
 for (const url of JSON.parse(readFileSync(0, "utf8"))) {
   const of = {};
-  for (const [name, read] of Object.entries(all)) of[name] = await Promise.race([read(url), new Promise((_, no) => setTimeout(() => no(new Error("no answer within 10 s")), 10000))]).then(n => n + " tools", e => String(e.message).replace(/\s+/g, " ").slice(0, 200));
+  for (const [name, read] of Object.entries(all)) of[name] = await Promise.race([read(url), new Promise((_, no) => setTimeout(() => no(new Error("no answer within 60 s")), 60000))]).then(n => n + " tools", e => String(e.message).replace(/\s+/g, " ").slice(0, 200));
   out.push(of);
 }
 console.log(JSON.stringify(out));

@@ -131,7 +131,7 @@ func TestEndpointFaultsOverStdio(t *testing.T) {
 		{name: "exits with 0", command: "true", kind: interop.SpawnFailed, says: []string{"the server exited"}},
 		{name: "no server at all", command: "cat", kind: interop.SpawnFailed},
 		{name: "hangs on the probe and on initialize", flags: []string{"-hang", "server/discover,initialize", "-stderr", "warming up"},
-			timeouts: interop.Timeouts{Connect: brief}, kind: interop.Timeout, says: []string{"connect: no answer within 300ms", `"warming up"`}},
+			timeouts: interop.Timeouts{Connect: 3 * time.Second}, kind: interop.Timeout, says: []string{"connect: no answer within 3s", `"warming up"`}},
 		{name: "hangs on tools/list", flags: []string{"-hang", "tools/list"}, timeouts: interop.Timeouts{List: brief},
 			act: lists, kind: interop.Timeout, says: []string{"tools/list: no answer within 300ms"}, ready: true},
 		{name: "hangs on a call", timeouts: interop.Timeouts{Call: brief}, act: calls("hang", `{"key":"k"}`),
@@ -213,7 +213,7 @@ func TestEndpointIsNotConnectedBeforeOpenAndAfterClose(t *testing.T) {
 // Where nobody listens, no progress is asked for.
 func TestEndpointProgressIsASignOfLife(t *testing.T) {
 	listens := func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }
-	r := onFixture(t, nil, interop.Timeouts{Call: time.Second})
+	r := onFixture(t, nil, interop.Timeouts{Call: time.Minute})
 	mustOpen(t, r.Endpoint)
 	if got := r.invoke("echo_raw", `{}`); strings.Contains(got, "progressToken") {
 		t.Errorf("nobody listens to %s", got)

@@ -206,7 +206,7 @@ func TestEndpointListsAgainAfterAFailure(t *testing.T) {
 	r.Wait("cancelled ")
 	r.Send("release tools/list")
 	r.Wait("done release")
-	r.list()
+	until(t, "it is listed", func() bool { _, err := r.Tools(t.Context()); return err == nil })
 	wantReady(t, r.Endpoint)
 }
 

@@ -35,7 +35,9 @@ func TestOneServerNeverDelaysItsPeers(t *testing.T) {
 	for i := range each {
 		for _, c := range crowd {
 			id := fmt.Sprintf("%s%d", c.kind, i)
-			servers = append(servers, child(id, c.Server))
+			s := child(id, c.Server)
+			s.Timeouts.Connect = giveUp
+			servers = append(servers, s)
 			order, of[c.kind] = append(order, id), append(of[c.kind], id)
 		}
 	}

@@ -338,6 +338,7 @@ func (w *world) end() {
 		}
 		defer done()
 	}
+	synctest.Wait() // who waits for a server may go on before others are told that it is there
 	w.check()
 	var want []string
 	for _, s := range w.applied {

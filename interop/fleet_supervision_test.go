@@ -112,7 +112,7 @@ func TestAServerThatStaysAwayIsWithdrawnUntilItReturns(t *testing.T) {
 	door := newDoor(t)
 	f := fixture.New(t, "-era", "legacy", "-bare", "-tools", "2", "-exit-unless", string(door))
 	peer := fixture.New(t, "-bare", "-tools", "1")
-	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Grace: 300 * time.Millisecond})
+	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Grace: time.Second})
 	fleet.Apply([]interop.Server{child("a", f), child("b", peer)})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestAServerThatStaysAwayIsWithdrawnUntilItReturns(t *testing.T) {
 func TestAServerThatComesBackDifferentIsListedAnew(t *testing.T) {
 	list := fixture.File(t, `[{"name":"old","inputSchema":{"type":"object"}}]`)
 	f := fixture.New(t, "-era", "legacy", "-list-file", list)
-	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
+	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Grace: giveUp})
 	fleet.Apply([]interop.Server{child("a", f)})
 	d.wait("a", interop.ServerReady, 1)
 	if err := os.WriteFile(list, []byte(`[{"name":"new","inputSchema":{"type":"object"}}]`), 0o600); err != nil {

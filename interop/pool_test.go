@@ -399,6 +399,7 @@ func TestProcessesShareCalls(t *testing.T) {
 	fleet := fleetOf(t, pooled(f, 3), nil)
 	starts := func(want int) {
 		t.Helper()
+		f.WaitN("start ", want)
 		if got := f.Events("start "); len(got) != want {
 			t.Fatalf("there are %d processes, want %d", len(got), want)
 		}
@@ -504,42 +505,44 @@ func TestTasksStayWhereTheyAre(t *testing.T) {
 
 // A server that does one thing at a time is asked one thing at a time, whoever asks, and lists all the same.
 func TestAServerThatDoesOneThingAtATime(t *testing.T) {
-	t.Parallel()
-	a := newAsker(t)
-	s := legacyAsker
-	s.Pool.MaxConcurrent = 1
-	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
-	ends := make(chan error, 3)
-	begin := func(who toolbox.Principal) {
-		go func() {
-			_, err := callAs(t.Context(), fleet, nil, who, "wait", "")
-			ends <- err
-		}()
-	}
-	begin("ann")
-	soon(t, a.started, "the first call")
-	begin("ann")
-	begin("bob")
-	if _, err := fleet.Request(t.Context(), "a", interop.Message{Method: "tools/list"}); err != nil {
-		t.Error(err)
-	}
-	if len(a.started) > 0 {
-		t.Error("two calls at a time")
-	}
-	s.Pool.MaxQueue = -1
-	fleet.Apply([]interop.Server{s})
-	_, err := callAs(t.Context(), fleet, nil, "eve", "session", "")
-	wantFleetFault(t, err, interop.Timeout, "a", "", "busy: 1 requests are in flight there")
-	if f := wantFault(t, err, interop.Timeout); !strings.Contains(f.Advice(), "maxConcurrent") {
-		t.Error(f.Advice())
-	}
-	close(a.release)
-	for range 3 {
-		if err := soon(t, ends, "the end of a call"); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsker(t)
+		s := legacyAsker
+		s.Pool.MaxConcurrent = 1
+		fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
+		ends := make(chan error, 3)
+		begin := func(who toolbox.Principal) {
+			go func() {
+				_, err := callAs(t.Context(), fleet, nil, who, "wait", "")
+				ends <- err
+			}()
+		}
+		begin("ann")
+		soon(t, a.started, "the first call")
+		begin("ann")
+		begin("bob")
+		synctest.Wait() // both wait for their turn
+		if _, err := fleet.Request(t.Context(), "a", interop.Message{Method: "tools/list"}); err != nil {
 			t.Error(err)
 		}
-	}
-	if diff := cmp.Diff(2, len(a.started)); diff != "" {
-		t.Error(diff)
-	}
+		if len(a.started) > 0 {
+			t.Error("two calls at a time")
+		}
+		s.Pool.MaxQueue = -1
+		fleet.Apply([]interop.Server{s})
+		_, err := callAs(t.Context(), fleet, nil, "eve", "session", "")
+		wantFleetFault(t, err, interop.Timeout, "a", "", "busy: 1 requests are in flight there")
+		if f := wantFault(t, err, interop.Timeout); !strings.Contains(f.Advice(), "maxConcurrent") {
+			t.Error(f.Advice())
+		}
+		close(a.release)
+		for range 3 {
+			if err := soon(t, ends, "the end of a call"); err != nil {
+				t.Error(err)
+			}
+		}
+		if diff := cmp.Diff(2, len(a.started)); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
