@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,19 +153,10 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	if opts != nil {
 		e.opts = *opts
 	}
-	if e.opts.Info == (Info{}) {
-		e.opts.Info = ClientInfo()
-	}
-	if e.opts.MaxMessage == 0 {
-		e.opts.MaxMessage = MaxMessage
-	}
-	if e.opts.MaxPages == 0 {
-		e.opts.MaxPages = 1000
-	}
-	if e.opts.Logger == nil {
-		e.opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	e.opts.Logger = e.secrets.Logger(e.opts.Logger)
+	e.opts.Info = cmp.Or(e.opts.Info, ClientInfo())
+	e.opts.MaxMessage = cmp.Or(e.opts.MaxMessage, MaxMessage)
+	e.opts.MaxPages = cmp.Or(e.opts.MaxPages, 1000)
+	e.opts.Logger = e.secrets.Logger(cmp.Or(e.opts.Logger, slog.New(slog.DiscardHandler)))
 	meta := conn.ModernMeta(e.opts.Info, e.opts.Capabilities)
 	e.modern = meta[1 : len(meta)-1]
 	e.ctx, e.cancel = context.WithCancel(context.Background())
@@ -191,33 +183,17 @@ func (e *Endpoint) Phase() Phase {
 }
 
 // Era is what the server turned out to speak; "" before ready.
-func (e *Endpoint) Era() Era {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.shake.Era
-}
+func (e *Endpoint) Era() Era { return e.handshake().Era }
 
 // Capabilities is what the server says it can do, as it wrote it; nil before ready.
-func (e *Endpoint) Capabilities() json.RawMessage {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.shake.Capabilities
-}
+func (e *Endpoint) Capabilities() json.RawMessage { return e.handshake().Capabilities }
 
 // Instructions is what the server says to whoever uses it; "" before ready.
-func (e *Endpoint) Instructions() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.shake.Instructions
-}
+func (e *Endpoint) Instructions() string { return e.handshake().Instructions }
 
 // ServerInfo is how the server names itself, an object as it wrote it; nil before ready, or
 // where it does not.
-func (e *Endpoint) ServerInfo() json.RawMessage {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.shake.ServerInfo
-}
+func (e *Endpoint) ServerInfo() json.RawMessage { return e.handshake().ServerInfo }
 
 func (e *Endpoint) handshake() conn.Handshake {
 	e.mu.Lock()
@@ -292,8 +268,7 @@ func (e *Endpoint) Open(ctx context.Context) error {
 	case Idle:
 		e.to(Connecting)
 		e.attempt = &attempt{done: make(chan struct{})}
-		e.running.Add(1)
-		go func() { defer e.running.Done(); e.connect(e.attempt) }()
+		e.running.Go(func() { e.connect(e.attempt) })
 	}
 	a := e.attempt
 	e.mu.Unlock()
@@ -328,8 +303,7 @@ func (e *Endpoint) connect(a *attempt) {
 	switch {
 	case err == nil && e.to(Ready):
 		e.conn, e.shake, e.took = c, shake, time.Since(start)
-		e.running.Add(1)
-		go func() { defer e.running.Done(); e.attend(c, shake) }()
+		e.running.Go(func() { e.attend(c, shake) })
 	case err == nil: // closed meanwhile
 		err = e.notConnected()
 		defer c.Close()
@@ -369,8 +343,7 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 // subscription while it lives.
 func (e *Endpoint) attend(c conn.Conn, shake conn.Handshake) {
 	if shake.Era == Modern && len(e.changing()) > 0 {
-		e.running.Add(1)
-		go func() { defer e.running.Done(); e.listen(c) }()
+		e.running.Go(func() { e.listen(c) })
 	}
 	<-c.Done()
 	e.lose("connection lost", c.Err())

@@ -137,12 +137,8 @@ func NewFleet(opts *FleetOptions) *Fleet {
 	f.opts.Drain = protocol.Duration(f.opts.Drain, defaultDrain)
 	f.opts.Lanes = cmp.Or(f.opts.Lanes, defaultLanes)
 	f.opts.LaneIdle = protocol.Duration(f.opts.LaneIdle, defaultLaneIdle)
-	if f.opts.Logger == nil {
-		f.opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if f.opts.Memory == nil {
-		f.opts.Memory = NewMemory(0)
-	}
+	f.opts.Logger = cmp.Or(f.opts.Logger, slog.New(slog.DiscardHandler))
+	f.opts.Memory = cmp.Or(f.opts.Memory, NewMemory(0))
 	f.opts.MaxCalls = cmp.Or(f.opts.MaxCalls, defaultMaxCalls)
 	f.opts.CallWait = protocol.Duration(f.opts.CallWait, defaultCallWait)
 	f.subscriptions.of, f.subscriptions.callers = map[string]map[subscribed]*subscription{}, map[callPair]int{}

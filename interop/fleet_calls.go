@@ -137,12 +137,10 @@ func (e *Endpoint) refused(err error) bool {
 // dies waits until an endpoint that has lost its connection is dead, and reports
 // whether it is, or ctx is over.
 func (e *Endpoint) dies(ctx context.Context) bool {
-	late := time.NewTimer(lostWait)
-	defer late.Stop()
 	select {
 	case <-e.Done():
 	case <-ctx.Done():
-	case <-late.C:
+	case <-time.After(lostWait):
 		return false
 	}
 	return true

@@ -44,21 +44,13 @@ func (m *member) startIdle() {
 
 // untilNeeded waits while the server is idle, and reports whether the member goes on.
 func (m *member) untilNeeded() bool {
-	for {
-		s := m.state.Load()
-		if !s.idle {
-			return m.ctx.Err() == nil
-		}
+	err := m.until(m.ctx, func(s *state) bool {
 		if lazy, after := m.idling(s.config); !lazy && after == 0 { // it was edited meanwhile
 			m.awaken()
-			continue
 		}
-		select {
-		case <-s.changed:
-		case <-m.ctx.Done():
-			return false
-		}
-	}
+		return !s.idle
+	})
+	return err == nil && m.ctx.Err() == nil
 }
 
 // awaken has an idle server connected.
@@ -135,21 +127,12 @@ func (m *member) used(e *Endpoint) (begun uint64, used bool) {
 
 // awake waits until a server that is idle, or is being connected after it was, has settled again.
 func (m *member) awake(ctx context.Context) error {
-	for {
-		s := m.state.Load()
-		switch {
-		case s.idle:
+	return m.until(ctx, func(s *state) bool {
+		if s.idle {
 			m.awaken()
-			continue
-		case !s.waking():
-			return nil
 		}
-		select {
-		case <-s.changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+		return !s.idle && !s.waking()
+	})
 }
 
 // waking reports whether the server is being connected for the first time since it was idle.

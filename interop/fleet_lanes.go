@@ -240,9 +240,7 @@ func (l *lanes) enter(ctx context.Context, key laneKey) (*lane, error) {
 			return taken, err
 		}
 		if late == nil {
-			t := time.NewTimer(l.member.queueWait())
-			defer t.Stop()
-			late = t.C
+			late = time.After(l.member.queueWait())
 		}
 		select {
 		case <-freed:

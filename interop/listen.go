@@ -61,7 +61,7 @@ func (e *Endpoint) listen(c conn.Conn) {
 	if err != nil {
 		return
 	}
-	pause := listenRetry
+	pause := newBackoff(Restart{First: listenRetry, Max: maxListenRetry})
 	fresh := e.opts.private // who alone has it has seen no list of it
 	for {
 		acknowledged, begun := false, time.Now()
@@ -88,21 +88,15 @@ func (e *Endpoint) listen(c conn.Conn) {
 			e.opts.Logger.Warn("no subscription to changes of its lists", "server", e.server.ID, "err", err)
 			return
 		}
-		if acknowledged && time.Since(begun) > pause {
-			pause = listenRetry
+		if acknowledged && time.Since(begun) > pause.pause {
+			pause.reset()
 		}
-		wait := time.NewTimer(pause)
 		select {
-		case <-wait.C:
+		case <-time.After(pause.next()):
 		case <-c.Done():
-			wait.Stop()
 			return
 		case <-e.ctx.Done():
-			wait.Stop()
 			return
-		}
-		if pause *= 2; pause > maxListenRetry {
-			pause = maxListenRetry
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -111,12 +112,7 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 			opts = *o
 		}
 	}
-	if opts.Logger == nil {
-		opts.Logger = m.fleet.opts.Logger
-	}
-	if opts.Memory == nil {
-		opts.Memory = m.fleet.opts.Memory
-	}
+	opts.Logger, opts.Memory = cmp.Or(opts.Logger, m.fleet.opts.Logger), cmp.Or(opts.Memory, m.fleet.opts.Memory)
 	opts.retired, opts.result = m.ctx, m.answered
 	return opts
 }
@@ -353,9 +349,7 @@ func (m *member) connected(ctx context.Context, tool string) (*Endpoint, error) 
 		}
 		if late == nil {
 			if wait := protocol.Duration(m.server.Timeouts.Connect, protocol.DefaultConnect); wait > 0 {
-				t := time.NewTimer(wait)
-				defer t.Stop()
-				late = t.C
+				late = time.After(wait)
 			}
 		}
 		select {
@@ -392,9 +386,14 @@ func (m *member) refusal(tool, why string) *Fault {
 
 // settle waits until the server was listed once, or failed.
 func (m *member) settle(ctx context.Context) error {
+	return m.until(ctx, func(s *state) bool { return s.settled || s.retired })
+}
+
+// until waits for a state that will do, or for the end of ctx.
+func (m *member) until(ctx context.Context, willDo func(*state) bool) error {
 	for {
 		s := m.state.Load()
-		if s.settled || s.retired {
+		if willDo(s) {
 			return nil
 		}
 		select {

@@ -98,7 +98,10 @@ func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage
 			return nil, "", e.resultFault(m, err)
 		}
 		if len(asked) == 0 {
-			pauseFor(ctx, pause)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
 			pause = min(2*pause, maxBusyPause)
 		}
 		asking, retired := e.untilRetired(ctx)
@@ -139,16 +142,6 @@ func (e *Endpoint) resultFaultOf(kind Kind, m Message, err error) *Fault {
 		f.Tool = name
 	}
 	return f
-}
-
-// pauseFor returns after d, or when ctx ends.
-func pauseFor(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
 
 // paramsOf is the params of m, an object.

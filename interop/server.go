@@ -207,7 +207,7 @@ type Timeouts struct {
 // Equal reports whether two servers are reached in the same way, and the same is
 // made of them.
 func (s Server) Equal(o Server) bool {
-	return s.sameReach(o) && s.Profile == o.Profile && s.Changes == o.Changes && s.Idle == o.Idle && s.Pool == o.Pool && sameFlag(s.Lazy, o.Lazy) && s.Tools.equal(&o.Tools)
+	return s.sameReach(o) && toolConfigOf(s).same(toolConfigOf(o))
 }
 
 func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }

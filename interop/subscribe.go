@@ -55,14 +55,12 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 	if err != nil {
 		return nil, err
 	}
-	late := time.NewTimer(subscribeWait)
-	defer late.Stop()
 	select {
 	case <-s.answered:
 		err = s.err
 	case <-ctx.Done():
 		err = ctx.Err()
-	case <-late.C:
+	case <-time.After(subscribeWait):
 		err = NewFault(Timeout, server, fmt.Sprintf("%s: no answer within %v", protocol.MethodSubscribe, subscribeWait), nil)
 	}
 	if err != nil {
@@ -393,13 +391,11 @@ func (s *subscription) keep() {
 			return
 		}
 		s.fleet.opts.Logger.Debug("a subscription was lost, and is made again", "server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
-		late := time.NewTimer(pause.next())
 		select {
 		case <-s.wake:
-		case <-late.C:
+		case <-time.After(pause.next()):
 		case <-s.ctx.Done():
 		}
-		late.Stop()
 	}
 }
 

@@ -94,13 +94,11 @@ func (m *member) finish(e *Endpoint) {
 		return
 	}
 	_, idle := e.busy()
-	late := time.NewTimer(drain)
-	defer late.Stop()
 	select {
 	case <-idle:
 	case <-e.Done():
 	case <-m.fleet.quit:
-	case <-late.C:
+	case <-time.After(drain):
 		calls, _ := e.busy()
 		m.fleet.opts.Logger.Warn("calls are cut off: their server was replaced or taken out", "server", m.server.ID, "calls", calls, "after", drain)
 	}
@@ -211,10 +209,8 @@ func (m *member) lost(e *Endpoint, pause time.Duration) EndpointStatus {
 // sleep reports whether d has passed, and the member is not retired. It is over as soon as
 // an earlier member has closed, and with that whatever it held.
 func (m *member) sleep(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-m.beside:
 		m.beside = nil
 	case <-m.hurry:
@@ -225,10 +221,8 @@ func (m *member) sleep(d time.Duration) bool {
 
 // rest reports whether d has passed, and neither e is dead nor the member retired.
 func (m *member) rest(e *Endpoint, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-e.Done():
 	case <-m.ctx.Done():

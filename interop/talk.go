@@ -91,11 +91,9 @@ func (l *talks) begin(ctx context.Context) {
 	}
 	begun := l.begun
 	l.mu.Unlock()
-	late := time.NewTimer(beginWait)
-	defer late.Stop()
 	select {
 	case <-begun:
-	case <-late.C:
+	case <-time.After(beginWait):
 	case <-ctx.Done():
 	}
 }

@@ -71,13 +71,11 @@ func (t *turns) enter(ctx context.Context, caller toolbox.Principal, b bounds, w
 	}
 	t.waiting++
 	t.mu.Unlock()
-	late := time.NewTimer(wait)
-	defer late.Stop()
 	select {
 	case err = <-mine:
 	case <-ctx.Done():
 		err = t.quit(l, mine, wait, ctx.Err())
-	case <-late.C:
+	case <-time.After(wait):
 		err = t.quit(l, mine, wait, nil)
 	}
 	if err != nil {

@@ -288,12 +288,10 @@ func (p *Process) finish() {
 
 // waitFor waits for an event and reports whether it came in time.
 func waitFor(event <-chan struct{}, limit time.Duration) bool {
-	t := time.NewTimer(limit)
-	defer t.Stop()
 	select {
 	case <-event:
 		return true
-	case <-t.C:
+	case <-time.After(limit):
 	}
 	select {
 	case <-event: // both at once

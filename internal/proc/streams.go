@@ -60,13 +60,12 @@ func drain(ends ...*os.File) {
 // waitUntil waits for a condition and reports whether it came to hold within a time
 // and before the interruption.
 func waitUntil(holds func() bool, limit time.Duration, interrupt <-chan struct{}) bool {
-	late := time.NewTimer(limit)
-	defer late.Stop()
+	late := time.After(limit)
 	for tick := firstTick; !holds(); tick = min(2*tick, lastTick) {
 		select {
 		case <-interrupt:
 			return false
-		case <-late.C:
+		case <-late:
 			return false
 		case <-time.After(tick):
 		}

@@ -157,15 +157,14 @@ func (b *bench) change() {
 // news waits a while for word of a list that changed.
 func (b *bench) news() bool {
 	b.Helper()
-	late := time.NewTimer(newsPatience)
-	defer late.Stop()
+	late := time.After(newsPatience)
 	for {
 		select {
 		case m := <-b.told:
 			if m.Method == noteChanged {
 				return true
 			}
-		case <-late.C:
+		case <-late:
 			return false
 		case <-b.ctx.Done():
 			b.Fatal("no news of the change came")

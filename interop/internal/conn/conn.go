@@ -129,11 +129,7 @@ const MaxMessage = 64 << 20
 
 func (o Options) withDefaults() Options {
 	o.wakeAfter = cmp.Or(o.wakeAfter, wakeAfter)
-	if o.MaxMessage == 0 {
-		o.MaxMessage = MaxMessage
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.MaxMessage = cmp.Or(o.MaxMessage, MaxMessage)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }

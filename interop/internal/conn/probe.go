@@ -104,9 +104,8 @@ func (s *session) probe(ctx context.Context, era protocol.Era) (Handshake, error
 		out, _ := next(nil)
 		return out.shake, out.err
 	}
-	timer := time.NewTimer(cmp.Or(s.opts.ProbeWait, probeWait))
-	defer timer.Stop()
-	out, silent := next(timer.C)
+	timer := time.After(cmp.Or(s.opts.ProbeWait, probeWait))
+	out, silent := next(timer)
 	if !silent && out.final() {
 		return out.shake, out.err
 	}

@@ -186,10 +186,8 @@ func mayPass(err error) bool {
 
 // pause waits, or returns why it must not.
 func (c *streamable) pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

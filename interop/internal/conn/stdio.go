@@ -123,14 +123,13 @@ func (f *stdio) reportNoise(line []byte) {
 // exit explains the end of a pipe by how the process ended. It waits a while
 // for that, unless we are ending it ourselves.
 func (f *stdio) exit(err error) *ExitError {
-	late := time.NewTimer(ExitWait)
-	defer late.Stop()
+	late := time.After(ExitWait)
 	e := &ExitError{pipe: err}
 	select {
 	case <-f.p.Done():
 		e.exited, e.status = true, f.p.Err()
 	case <-f.closing:
-	case <-late.C:
+	case <-late:
 		e.lives = true
 	}
 	if f.deaf.Load() && (e.status == nil || signalled(e.status)) {

@@ -44,11 +44,9 @@ func openStreamable(ctx context.Context, server *httpServer, version string) (Co
 		stands := make(chan struct{})
 		s.spawn(func(ctx context.Context) { c.stand(ctx, sync.OnceFunc(func() { close(stands) })) })
 		if asks { // some servers ask there during the first call, and are not heard elsewhere
-			late := time.NewTimer(standWait)
-			defer late.Stop()
 			select {
 			case <-stands:
-			case <-late.C: // of those whose answer begins with the first event
+			case <-time.After(standWait): // of those whose answer begins with the first event
 			case <-ctx.Done():
 			}
 		}
