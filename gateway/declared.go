@@ -130,12 +130,10 @@ func (v *view) learn(ctx context.Context, c *interop.Client, caller toolbox.Prin
 		default:
 		}
 	})
-	timer := time.NewTimer(learnPatience)
-	defer timer.Stop()
 	select {
 	case <-done:
 		return
-	case <-timer.C:
+	case <-time.After(learnPatience):
 	case <-ctx.Done():
 	}
 	close(late)

@@ -235,9 +235,7 @@ func (s *serverLists) beginForAll(server string, row *methodRow) {
 func (s *serverLists) await(ctx context.Context, asking <-chan struct{}, has bool) bool {
 	var late <-chan time.Time
 	if has {
-		t := time.NewTimer(listPatience)
-		defer t.Stop()
-		late = t.C
+		late = time.After(listPatience)
 	}
 	select {
 	case <-asking:

@@ -126,11 +126,9 @@ func (p *hostPipe) halt() {
 func (p *hostPipe) wait(d time.Duration, a, b <-chan struct{}) {
 	done := make(chan struct{})
 	go func() { p.running.Wait(); close(done) }()
-	late := time.NewTimer(d)
-	defer late.Stop()
 	select {
 	case <-done:
-	case <-late.C:
+	case <-time.After(d):
 	case <-a:
 	case <-b:
 	}

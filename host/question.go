@@ -72,8 +72,7 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 	if err != nil {
 		s.resolve(id, questionEnd{err: err})
 	}
-	late := time.NewTimer(streamWait)
-	defer late.Stop()
+	late := time.After(streamWait)
 	ending := s.front.ending
 	for {
 		select {
@@ -88,7 +87,7 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 		case <-ctx.Done():
 			s.resolve(id, questionEnd{err: context.Cause(ctx), withdraw: true})
 			ctx = context.WithoutCancel(ctx) // told says the rest
-		case <-late.C:
+		case <-late:
 			if s.notes.remove(id) {
 				s.resolve(id, questionEnd{err: errNoListener})
 			}
