@@ -64,6 +64,13 @@ func (t *shownTools) names(p toolbox.Principal) *toolNames {
 // choose makes the snapshot of a view.
 func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 	n := &toolNames{of: s, shown: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))}, byName: make(map[string]*toolbox.Descriptor, len(s.Tools)), apps: map[string]bool{}}
+	if t.last != nil {
+		for name := range t.last.apps { // of a server that is down now, whose tools are withdrawn
+			if s.DownOwner(name) != "" {
+				n.apps[name] = true
+			}
+		}
+	}
 	same := t.scope.single() == ""
 	for i := range s.Tools {
 		d := s.Tools[i]
@@ -160,8 +167,10 @@ func forModels(tool json.RawMessage) bool {
 
 // Do implements [toolbox.Source].
 func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	if t.models && t.names(c.Caller).apps[c.Name] {
-		return nil, &toolbox.UnknownTool{Name: c.Name}
+	if t.models {
+		if err := t.checkModels(ctx, c); err != nil {
+			return nil, err
+		}
 	}
 	if t.all {
 		r, err := t.gateway.do(ctx, c)
@@ -178,6 +187,21 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
 	return t.fitted(ctx, c, r), err
+}
+
+// checkModels refuses a call of what is for apps alone, which is known once it is listed.
+func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
+	n := t.names(c.Caller)
+	if !n.apps[c.Name] && n.byName[c.Name] == nil {
+		if err := t.gateway.attached.Fleet.Await(ctx, c.Name); err != nil {
+			return err
+		}
+		n = t.names(c.Caller)
+	}
+	if n.apps[c.Name] {
+		return &toolbox.UnknownTool{Name: c.Name}
+	}
+	return nil
 }
 
 // mayHave reports whether a name that is not listed may be a tool of the view's servers, and of no other: they

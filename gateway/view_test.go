@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -204,6 +206,47 @@ func TestWhoIsRefusedIsNotAskedAboutAgain(t *testing.T) {
 		g.Handler().ServeHTTP(w, r)
 		if h := w.Header(); w.Code != 503 || asked != 1 || h.Get("Mcp-Session-Id") != "" || h.Get("Retry-After") != "5" || h.Get("Access-Control-Allow-Origin") == "" {
 			t.Errorf("%s: %d %v %s, asked %d times", path, w.Code, h, w.Body, asked)
+		}
+	}
+}
+
+// What is for apps alone is nobody else's, whether its server is up, is down, or has not been heard yet.
+func TestAppsToolsOfServersThatAreNotUp(t *testing.T) {
+	t.Parallel()
+	over := func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) }
+	call := func(t *testing.T, g *gateway.Gateway, path string) string {
+		return string(ask(t, g.Handler(), path, "tools/call", `{"name":"call","arguments":{"operation":"a__button","input":{}}}`).Result)
+	}
+	for _, path := range []string{"/mcp", "/mcp/@some"} {
+		ready := make(chan struct{})
+		s := &script{answers: map[string]func(interop.Message) (string, error){
+			"server/discover": discovers(`{"tools":{}}`),
+			"tools/call":      says(`{"content":[{"type":"text","text":"called"}]}`),
+			"tools/list": func(interop.Message) (string, error) {
+				<-ready
+				return `{"tools":[{"name":"button","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}}]}`, nil
+			},
+		}}
+		ledger := scripts{"a": s}.options(t)
+		ledger.Mount.Wait = -1
+		g := gateway.New(t.Context(), []interop.Server{{ID: "a"}}, &gateway.Options{Ledger: ledger, Expose: over, Views: map[string]gateway.View{"some": {Servers: []string{"a"}}}})
+		t.Cleanup(g.Close)
+		var early string
+		var waiting sync.WaitGroup
+		waiting.Go(func() { early = call(t, g, path) })
+		for s.times("tools/list") == 0 {
+			runtime.Gosched()
+		}
+		close(ready)
+		waiting.Wait()
+		up := call(t, g, path)
+		s.kill()
+		for len(g.Attached().Snapshot("").Down) == 0 {
+			runtime.Gosched()
+		}
+		down := call(t, g, path)
+		if !strings.Contains(up, "NOT_FOUND") || early != up || down != up || s.times("tools/call") != 0 {
+			t.Errorf("%s: before it was heard: %s\nup: %s\ndown: %s", path, early, up, down)
 		}
 	}
 }

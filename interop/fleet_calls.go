@@ -89,6 +89,13 @@ func (f *Fleet) ownerNow(name string) owner {
 	return f.current().owners[name]
 }
 
+// Await waits as a call of a tool that nobody lists does, until it is known whose it is: it is listed then. Its error is that of
+// the call.
+func (f *Fleet) Await(ctx context.Context, tool string) error {
+	_, err := f.unlistedOwner(ctx, tool)
+	return err
+}
+
 // unlistedOwner looks for the owner of a name that nobody lists among the servers that
 // are not up.
 func (f *Fleet) unlistedOwner(ctx context.Context, name string) (owner, error) {
