@@ -48,6 +48,9 @@ func (g *Gateway) newTransparent(server string) *view {
 func (g *Gateway) start(v *view, o host.Options) *view {
 	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*merged{}, map[kindKey]*clientKind{}
 	v.tools = host.Tools(v.scope.tools(v, interop.Declared{}), &o)
+	if g.all != nil {
+		o.Beside = g.all.host
+	}
 	var b host.Backend = v
 	if g.opts.Tap != nil {
 		b = tappedView{v}

@@ -76,6 +76,10 @@ type Options struct {
 	// (of IPv6: a network of 64 bits); of his, the one idle for longest makes room.
 	// Behind a proxy all have one address. 0: 1,000, negative: no bound.
 	MaxClientSessions int
+	// Beside is another host: what a client has open or in flight at both counts for its bounds at each, and the sessions of both are
+	// bounded by the other's SessionIdle, MaxSessions and MaxClientSessions. Both have the same Keys, Replica and Replay. It may be closed before
+	// this one. nil: none.
+	Beside *Host
 	// MaxInFlight bounds the requests that one client (see MaxClientSessions) or one
 	// connection of [Host.Serve] has in flight: those beyond are refused with HTTP 429,
 	// and a connection is not read any further. A server's own calls have a bound
@@ -135,10 +139,10 @@ type Host struct {
 	ctx      context.Context // ends with the host, cause errHostClosed
 	cancel   context.CancelCauseFunc
 
-	mu       sync.Mutex
+	mu       *sync.Mutex    // of all hosts that stand beside one another
+	inFlight map[client]int // requests over HTTP to all of them
 	idle     *sync.Cond
-	active   int            // requests and connections that Close waits for
-	inFlight map[client]int // requests over HTTP
+	active   int // requests and connections that Close waits for
 	closed   bool
 }
 
@@ -193,7 +197,7 @@ func New(src toolbox.Source, opts *Options) *Host {
 //
 // it hears that a session ([interop.Client].Session) is over; it must not block.
 func NewFront(b Backend, opts *Options) *Host {
-	h := &Host{inFlight: map[client]int{}}
+	h := &Host{}
 	if opts != nil {
 		h.opts = *opts
 	}
@@ -228,10 +232,14 @@ func NewFront(b Backend, opts *Options) *Host {
 	o.SessionIdle = protocol.Duration(o.SessionIdle, defaultSessionIdle)
 	o.KeepAlive = protocol.Duration(o.KeepAlive, defaultKeepAlive)
 	o.ListWait = protocol.Duration(o.ListWait, defaultListWait)
-	h.idle = sync.NewCond(&h.mu)
+	if b := o.Beside; b != nil {
+		h.mu, h.inFlight, h.sessions = b.mu, b.inFlight, b.sessions
+	} else {
+		h.mu, h.inFlight, h.sessions = &sync.Mutex{}, map[client]int{}, newHostSessions(o)
+	}
+	h.idle = sync.NewCond(h.mu)
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
 	h.front = newFront(b, o)
-	h.sessions = newHostSessions(h.front, o)
 	return h
 }
 
@@ -290,7 +298,7 @@ func (h *Host) Close() {
 	h.closed = true
 	h.mu.Unlock()
 	h.cancel(errHostClosed)
-	h.sessions.close(errHostClosed)
+	h.sessions.close(h, errHostClosed)
 	h.mu.Lock()
 	for h.active > 0 {
 		h.idle.Wait()

@@ -123,7 +123,7 @@ func (h *Host) session(w http.ResponseWriter, r *http.Request, caller toolbox.Pr
 		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "the "+protocol.HeaderSession+" header is missing: send initialize first")
 		return nil
 	}
-	s := h.sessions.use(id, caller)
+	s := h.sessions.use(h, id, caller)
 	if s != nil && s.sse != nil { // its id stands in URLs, and is good for nothing else
 		h.sessions.release(s)
 		s = nil
@@ -243,7 +243,7 @@ type headerChecker interface {
 func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 	var s *hostSession
 	if m.method == protocol.MethodInitialize && len(r.Header[protocol.HeaderSession]) == 0 {
-		if s = h.sessions.open(m.from, nil); s == nil {
+		if s = h.sessions.open(h, m.from, nil); s == nil {
 			refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, "too many sessions are busy")
 			return
 		}

@@ -52,7 +52,7 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, caller toolbox.Pr
 		refuse(w, http.StatusNotAcceptable, interop.CodeInvalidRequest, "Accept must name application/json or text/event-stream")
 		return nil
 	}
-	body, err := h.body(w, r)
+	body, err := h.body(w, r, caller)
 	if err != nil {
 		var big *http.MaxBytesError
 		switch {
@@ -85,7 +85,7 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, caller toolbox.Pr
 // or where bad is nil too large: then its beginning says what it is.
 func (h *Host) spoiltAnswer(w http.ResponseWriter, r *http.Request, caller toolbox.Principal, begun []byte, bad *wire.BadFrame) {
 	id, _ := headerValue(r.Header, protocol.HeaderSession)
-	s := h.sessions.use(id, caller)
+	s := h.sessions.use(h, id, caller)
 	if s == nil {
 		return
 	}
@@ -188,8 +188,8 @@ func boundRest(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d))
 }
 
-// body reads the whole body before anything else is done.
-func (h *Host) body(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
+// body reads the whole body of a caller's request before anything else is done.
+func (h *Host) body(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) (body []byte, err error) {
 	limit := h.opts.MaxMessage
 	n := r.ContentLength
 	if n > limit {
@@ -211,7 +211,7 @@ func (h *Host) body(w http.ResponseWriter, r *http.Request) (body []byte, err er
 	due := &dueBody{Reader: r.Body, c: c, start: time.Now()}
 	due.moves = h.opts.Memory.Transfer(func() { _ = c.SetReadDeadline(time.Now()) })
 	defer due.moves.End()
-	m := memory.Meter{Budget: h.opts.Memory}
+	m := memory.Meter{Budget: h.opts.Memory, Owner: string(caller)}
 	defer func() {
 		if err != nil {
 			m.Drop()

@@ -1,11 +1,13 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,4 +95,66 @@ func TestAPrincipalsBoundsAreItsOwn(t *testing.T) {
 	if w := from(h, "192.0.2.99:1", mine); w.Code != http.StatusOK || kept != 5 {
 		t.Errorf("ann: %d; eve has %d sessions", w.Code, kept)
 	}
+}
+
+// Hosts that stand beside one another give a client one share of all of them, and each has sessions of its own.
+func TestHostsBesideOneAnother(t *testing.T) {
+	t.Parallel()
+	opts := &host.Options{MaxClientSessions: 3, MaxInFlight: 1, Authenticate: func(r *http.Request) (toolbox.Principal, error) {
+		return toolbox.Principal(r.Header.Get("Authorization")), nil
+	}}
+	called, release := make(chan struct{}), make(chan struct{})
+	tools := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) {
+		close(called)
+		<-release
+		return toolbox.NewResult(), nil
+	})
+	first := newHost(t, tools, opts)
+	beside := *opts
+	beside.Beside = first
+	second := newHost(t, tools, &beside)
+	send := func(h *host.Host, who, session, body string) (int, string) {
+		r := request{body: body}.with("Authorization", who)
+		if session != "" {
+			r = r.with("Mcp-Session-Id", session)
+		}
+		w := from(h.Handler(), "192.0.2.1:1", r)
+		return w.Code, w.Header().Get("Mcp-Session-Id")
+	}
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	open := func(h *host.Host, who string) string {
+		_, id := send(h, who, "", fmt.Sprintf(initializeLine, "2025-06-18"))
+		return id
+	}
+	answers := func(h *host.Host, who, id string, want bool) {
+		t.Helper()
+		if code, _ := send(h, who, id, ping); (code == http.StatusOK) != want {
+			t.Errorf("%s: %d, want it there: %v", who, code, want)
+		}
+	}
+	ann, eve := open(first, "ann"), open(first, "eve")
+	answers(second, "eve", eve, false) // it is another's
+	var latest string
+	for range 3 {
+		latest = open(second, "eve")
+	}
+	answers(first, "eve", eve, false) // which has made room
+	answers(second, "eve", latest, true)
+	answers(first, "ann", ann, true)
+
+	var calling sync.WaitGroup
+	calling.Go(func() {
+		send(second, "eve", latest, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":{}}}`)
+	})
+	<-called
+	eveAtFirst, _ := send(first, "eve", "", fmt.Sprintf(initializeLine, "2025-06-18"))
+	annAtFirst, _ := send(first, "ann", ann, ping)
+	if eveAtFirst != http.StatusTooManyRequests || annAtFirst != http.StatusOK {
+		t.Errorf("eve, who has one in flight: %d; ann: %d", eveAtFirst, annAtFirst)
+	}
+	close(release)
+	calling.Wait()
+	first.Close()
+	answers(second, "eve", latest, true)
+	answers(second, "ann", open(second, "ann"), true)
 }

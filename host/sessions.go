@@ -238,9 +238,8 @@ type hostSession struct {
 }
 
 // hostSessions is the table of legacy sessions over HTTP, the one that was busy
-// longest ago first.
+// longest ago first. Hosts that stand beside one another share one.
 type hostSessions struct {
-	front *front
 	newID func(toolbox.Principal) string
 	kept  *Replay
 	idle  time.Duration // 0: sessions do not expire
@@ -252,12 +251,11 @@ type hostSessions struct {
 	counts map[client]int
 	order  *list.List
 	sweep  *time.Timer // nil: none is set
-	closed bool
 }
 
-func newHostSessions(f *front, o *Options) *hostSessions {
+func newHostSessions(o *Options) *hostSessions {
 	return &hostSessions{
-		front: f, newID: newSessionID(o), kept: o.Replay, idle: o.SessionIdle, limit: o.MaxSessions, each: o.MaxClientSessions,
+		newID: newSessionID(o), kept: o.Replay, idle: o.SessionIdle, limit: o.MaxSessions, each: o.MaxClientSessions,
 		byID: map[string]*hostSession{}, counts: map[client]int{}, order: list.New(),
 	}
 }
@@ -278,12 +276,12 @@ func clientOf(caller toolbox.Principal, remote string) client {
 	return c
 }
 
-// open makes a busy session for caller; nil where there is no room for it. Where a bound
+// open makes a busy session of a host for caller; nil where there is no room for it. Where a bound
 // is reached, the client's own stalest session makes room, or that of the client who
 // has most: nobody loses theirs to one who opens many.
-func (t *hostSessions) open(c client, sse *sseStream) *hostSession {
+func (t *hostSessions) open(h *Host, c client, sse *sseStream) *hostSession {
 	s := &hostSession{
-		frontSession: newFrontSession(t.front), id: t.newID(c.caller), client: c, kept: t.kept.session(c), sse: sse,
+		frontSession: newFrontSession(h.front), id: t.newID(c.caller), client: c, kept: t.kept.session(c), sse: sse,
 		done: make(chan struct{}), busy: 1, seen: time.Now(),
 	}
 	s.streaming = func() bool {
@@ -304,7 +302,7 @@ func (t *hostSessions) open(c client, sse *sseStream) *hostSession {
 			t.remove(evicted)
 		}
 	}
-	ok := !t.closed && !t.full(c)
+	ok := h.ctx.Err() == nil && !t.full(c)
 	if ok {
 		t.byID[s.id] = s
 		t.counts[c]++
@@ -331,12 +329,12 @@ func (t *hostSessions) fullOf(c client) bool {
 	return t.each >= 0 && t.counts[c] >= t.each
 }
 
-// use is a caller's session, busy until release; nil where it has none of that id.
-func (t *hostSessions) use(id string, caller toolbox.Principal) *hostSession {
+// use is a caller's session with a host, busy until release; nil where it has none of that id.
+func (t *hostSessions) use(h *Host, id string, caller toolbox.Principal) *hostSession {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.byID[id]
-	if s == nil || s.client.caller != caller {
+	if s == nil || s.client.caller != caller || s.front != h.front {
 		return nil
 	}
 	s.busy++
@@ -373,19 +371,21 @@ func (t *hostSessions) drop(s *hostSession) {
 	s.end(errSessionEnded)
 }
 
-// close ends all sessions and takes no new ones.
-func (t *hostSessions) close(cause error) {
+// close ends all sessions of a host whose context has ended, so that it opens no new ones.
+func (t *hostSessions) close(h *Host, cause error) {
 	t.mu.Lock()
-	t.closed = true
-	all := make([]*hostSession, 0, len(t.byID))
+	var all []*hostSession
 	for _, s := range t.byID {
-		all = append(all, s)
+		if s.front == h.front {
+			all = append(all, s)
+		}
 	}
 	for _, s := range all {
 		t.remove(s)
 	}
-	if t.sweep != nil {
+	if t.sweep != nil && t.order.Len() == 0 {
 		t.sweep.Stop()
+		t.sweep = nil
 	}
 	t.mu.Unlock()
 	for _, s := range all {
@@ -421,7 +421,7 @@ func (t *hostSessions) stalest(of *client) *hostSession {
 
 // schedule sets the timer for the next expiry. Call it with mu held.
 func (t *hostSessions) schedule() {
-	if t.idle <= 0 || t.sweep != nil || t.closed {
+	if t.idle <= 0 || t.sweep != nil {
 		return
 	}
 	if s := t.stalest(nil); s != nil {

@@ -63,7 +63,7 @@ func (h *Host) openSSE(w http.ResponseWriter, r *http.Request, from client) {
 		return
 	}
 	stream := &sseStream{w: w, memory: h.opts.Memory, broken: make(chan struct{})}
-	s := h.sessions.open(from, stream)
+	s := h.sessions.open(h, from, stream)
 	if s == nil {
 		refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, "too many sessions are busy")
 		return
@@ -113,7 +113,7 @@ func (h *Host) postSSE(w http.ResponseWriter, r *http.Request, m *posted, id str
 	if !h.entered(w, from) {
 		return
 	}
-	s := h.sessions.use(id, m.from.caller)
+	s := h.sessions.use(h, id, m.from.caller)
 	end := func() {
 		if s != nil {
 			h.sessions.release(s)

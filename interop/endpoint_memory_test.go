@@ -9,6 +9,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // TestAnAnswerWithoutRoomIsRefused, over every transport, and the connection goes on.
@@ -57,4 +58,35 @@ func TestAnAnswerWithoutRoomIsRefused(t *testing.T) {
 			until(t, "there is room again", func() bool { return block(`{"bytes":2500000}`) == nil })
 		})
 	}
+}
+
+// A principal that holds its answers leaves room for those of others; without a principal there are no shares.
+func TestAnAnswerBeyondAShareIsRefused(t *testing.T) {
+	t.Parallel()
+	e := newEndpoint(t, interop.Server{ID: "fx", Transport: stdioOf(fixture.New(t))}, &interop.EndpointOptions{Memory: interop.NewMemory(8 << 20)})
+	mustOpen(t, e)
+	var held []json.RawMessage
+	gets := func(who toolbox.Principal) (err error) {
+		raw, err := e.Do(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"block","arguments":{"bytes":1400000}}`), Caller: who})
+		held = append(held, raw)
+		return err
+	}
+	for range 4 {
+		if err := gets("eve"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := gets("eve"); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("eve has all: %v", err)
+	}
+	if err := gets("ann"); err != nil {
+		t.Error(err)
+	}
+	clear(held)
+	for range 5 {
+		if err := gets(""); err != nil {
+			t.Error(err)
+		}
+	}
+	runtime.KeepAlive(held)
 }

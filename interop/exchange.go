@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
@@ -183,6 +184,9 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	if err == nil && e.opts.result != nil {
 		e.opts.result(m.Method, result)
+	}
+	if !e.opts.Memory.Own(string(m.Caller), result) {
+		result, err = nil, &conn.ProtocolError{What: "an answer that is not taken", Cause: memory.NoRoom{}}
 	}
 	if bad := badUTF8(m.Method, result, err); bad != nil {
 		result, err = nil, bad

@@ -59,7 +59,7 @@ func ClientInfo() Info { return Info{Name: "indus-protocol-bridge", Version: "0.
 
 // Memory is a budget for the bytes of the messages that are held at once, of any number
 // of fleets and hosts, counted until nobody holds them. Messages of up to 64 KiB are not
-// counted. Where there is no room a transfer with a client that has stalled for a second
+// counted. What is a principal's may be three times as much as is left: three quarters, if nobody else has any. Where there is no room a transfer with a client that has stalled for a second
 // is ended, and a message that finds none within three seconds is refused; for a call
 // that is a fault of kind ToolError, for an HTTP client 503. A while after much was held,
 // memory is given back to the system.

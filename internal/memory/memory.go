@@ -17,8 +17,13 @@ const (
 	// Default is a budget in bytes.
 	Default = 256 << 20
 
+	// maxOwned is how many times what is left an owner of several messages may have: three quarters, if it is alone, and what
+	// comes of another finds room.
+	maxOwned = 3
+
 	takeWait  = 3 * time.Second       // for room
 	takeTick  = 50 * time.Millisecond // between two looks at it
+	ownTries  = 5                     // looks, for what is held meanwhile
 	stallTime = time.Second           // for [Small] bytes of its client; then a transfer makes room
 	giveEvery = 5 * time.Second       // while much is held; what is left is given back to the system
 )
@@ -31,6 +36,7 @@ type Budget struct {
 
 	mu        sync.Mutex
 	used      int64
+	owned     map[string]int64   // what of it has an owner
 	collected time.Time          // when Take did last
 	transfers map[*Transfer]bool // that wait for their client
 	giving    bool               // a timer is set
@@ -44,34 +50,41 @@ func New(limit int64) *Budget {
 	case limit == 0:
 		limit = Default
 	}
-	return &Budget{limit: limit, transfers: map[*Transfer]bool{}}
+	return &Budget{limit: limit, owned: map[string]int64{}, transfers: map[*Transfer]bool{}}
 }
 
 // Take takes n bytes. Where there is no room it ends the transfers that have stalled,
 // and waits for three seconds; false means that there was none.
-func (b *Budget) Take(n int64) bool {
-	if b == nil || n <= 0 || b.try(n) {
+func (b *Budget) Take(n int64) bool { return b.take(n, "", 0) }
+
+// take is Take for an owner's message that has taken so much already.
+func (b *Budget) take(n int64, owner string, taken int64) bool {
+	if b == nil || n <= 0 || b.try(n, owner, taken) {
 		return true
 	}
 	if n > b.limit {
 		return false
 	}
 	for late := time.Now().Add(takeWait); time.Now().Before(late); time.Sleep(takeTick) {
-		b.makeRoom()
-		if b.try(n) {
+		b.makeRoom(n)
+		if b.try(n, owner, taken) {
 			return true
 		}
 	}
-	return b.try(n)
+	return b.try(n, owner, taken)
 }
 
-func (b *Budget) try(n int64) bool {
+func (b *Budget) try(n int64, owner string, taken int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if n > b.limit-b.used {
+	own := b.owned[owner] // 0 of nobody
+	if left := b.limit - b.used - n; left < 0 || own > taken && own+n > maxOwned*left {
 		return false
 	}
 	b.used += n
+	if owner != "" {
+		b.owned[owner] += n
+	}
 	if b.much() && !b.giving {
 		b.giving = true
 		time.AfterFunc(giveEvery, b.giveBack)
@@ -80,26 +93,66 @@ func (b *Budget) try(n int64) bool {
 }
 
 // Give gives n bytes back.
-func (b *Budget) Give(n int64) {
+func (b *Budget) Give(n int64) { b.give("", n) }
+
+func (b *Budget) give(owner string, n int64) {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.used -= n
+	b.mu.Unlock()
+	if owner != "" {
+		b.disown(owner, n)
+	}
 }
 
 // keep gives n bytes that were taken back once nobody holds p any more.
-func (b *Budget) keep(p []byte) {
+func (b *Budget) keep(owner string, p []byte) {
 	if b != nil && len(p) > 0 {
-		runtime.AddCleanup(&p[0], b.Give, int64(len(p)))
+		n := int64(len(p))
+		runtime.AddCleanup(&p[0], func(owner string) { b.give(owner, n) }, owner)
+	}
+}
+
+// Own counts a message that is counted already for an owner too, who is known only now; false: more than his share is his, and
+// it is to be discarded.
+func (b *Budget) Own(owner string, p []byte) bool {
+	n := int64(len(p))
+	if b == nil || owner == "" || n <= Small {
+		return true
+	}
+	for range ownTries {
+		b.mu.Lock()
+		own := b.owned[owner]
+		ok := own == 0 || own+n <= maxOwned*(b.limit-b.used)
+		if ok {
+			b.owned[owner] += n
+		}
+		b.mu.Unlock()
+		if ok {
+			runtime.AddCleanup(&p[0], func(owner string) { b.disown(owner, n) }, owner)
+			return true
+		}
+		b.makeRoom(0)
+		time.Sleep(takeTick)
+	}
+	return false
+}
+
+// disown counts n bytes for an owner no more.
+func (b *Budget) disown(owner string, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.owned[owner] -= n; b.owned[owner] == 0 {
+		delete(b.owned, owner)
 	}
 }
 
 // NoRoom says that a budget has none.
 type NoRoom struct{}
 
-func (NoRoom) Error() string { return "no room for the message, because others hold too many bytes" }
+func (NoRoom) Error() string { return "no room for the message, because too many bytes are held" }
 
 // takenAhead is what a meter takes at a time, in bytes.
 const takenAhead = 1 << 20
@@ -107,6 +160,7 @@ const takenAhead = 1 << 20
 // Meter takes for one message as it grows.
 type Meter struct {
 	Budget *Budget
+	Owner  string // whose share it is of; "": nobody's, and bounded by the budget alone
 	taken  int64
 }
 
@@ -117,7 +171,7 @@ func (m *Meter) Grow(size int64) bool {
 		return true
 	}
 	n := size + min(size, takenAhead) - m.taken
-	if !m.Budget.Take(n) {
+	if !m.Budget.take(n, m.Owner, m.taken) {
 		return false
 	}
 	m.taken += n
@@ -127,15 +181,15 @@ func (m *Meter) Grow(size int64) bool {
 // Keep is called with the whole message, which counts until nobody holds it any more.
 func (m *Meter) Keep(p []byte) {
 	if m.taken > 0 {
-		m.Budget.Give(m.taken - int64(len(p)))
-		m.Budget.keep(p)
+		m.Budget.give(m.Owner, m.taken-int64(len(p)))
+		m.Budget.keep(m.Owner, p)
 		m.taken = 0
 	}
 }
 
 // Drop is called when the message is discarded.
 func (m *Meter) Drop() {
-	m.Budget.Give(m.taken)
+	m.Budget.give(m.Owner, m.taken)
 	m.taken = 0
 }
 
@@ -180,13 +234,13 @@ func (b *Budget) giveBack() {
 	}
 }
 
-// makeRoom ends what has stalled, and collects what nobody holds.
-func (b *Budget) makeRoom() {
+// makeRoom ends what has stalled, where there is no room for n bytes, and collects what nobody holds.
+func (b *Budget) makeRoom(n int64) {
 	b.mu.Lock()
 	now := time.Now()
 	var over []*Transfer
 	for t := range b.transfers {
-		if t.waited+now.Sub(t.since) > stallTime {
+		if n > b.limit-b.used && t.waited+now.Sub(t.since) > stallTime {
 			over = append(over, t)
 			delete(b.transfers, t)
 		}

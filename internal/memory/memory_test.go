@@ -110,3 +110,48 @@ func TestWhatHasStalledMakesRoom(t *testing.T) {
 		}
 	})
 }
+
+// Who has one message after the other leaves room for others', and what it gives back is its own again.
+func TestShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const unit = 1 << 20
+		b := memory.New(100 * unit)
+		ended := false
+		stalled := b.Transfer(func() { ended = true })
+		stalled.Waits()
+		var held []*memory.Meter
+		take := func(owner string, n int64) bool {
+			m := &memory.Meter{Budget: b, Owner: owner}
+			for size := int64(unit); size < n; size += unit { // as it grows
+				if !m.Grow(size) {
+					m.Drop()
+					return false
+				}
+			}
+			held = append(held, m)
+			return true
+		}
+		count := func(owner string, n int64) (times int) {
+			for take(owner, n) {
+				times++
+			}
+			return times
+		}
+		if n := count("eve", 10*unit); n != 7 || ended {
+			t.Errorf("eve has %d of ten messages, and somebody else's has ended: %v", n, ended)
+		}
+		if !take("ann", 20*unit) || !take("", 5*unit) {
+			t.Error("others have no room")
+		}
+		answer := make([]byte, unit) // which is counted already
+		if b.Own("ann", answer) || !b.Own("carl", answer) || !b.Own("", answer) {
+			t.Error("an answer beyond a share was taken, or another's was not")
+		}
+		for _, m := range held {
+			m.Drop()
+		}
+		if b.Used() != 0 || !b.Own("ann", answer) || !take("eve", 99*unit) {
+			t.Errorf("one message alone has no room: %d are used", b.Used())
+		}
+	})
+}
