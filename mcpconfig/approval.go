@@ -43,13 +43,13 @@ func Approve(o *Options, rows ...Row) error {
 			return fmt.Errorf("approve: server %s of %s has nothing to approve: it is %s", tree.Quote(r.Server.ID), r.File, r.State)
 		}
 	}
-	return changeApprovals(o, rows, "approve", func(old []Approved, a Approved) []Approved { return append(old, a) })
+	return changeApprovals(o, rows, approvals.Approve)
 }
 
 // Revoke takes approvals back, whatever the rows say by now. That there is none is
 // no error.
 func Revoke(o *Options, rows ...Row) error {
-	return changeApprovals(o, rows, "revoke", func(old []Approved, _ Approved) []Approved { return old })
+	return changeApprovals(o, rows, approvals.Revoke)
 }
 
 // Approvals are all that hold, by file and id. An approvals.json that cannot be
@@ -62,11 +62,7 @@ func Approvals(o *Options) ([]Approved, error) {
 	return list, nil
 }
 
-// changeApprovals replaces what the store has about rows by what put makes of it.
-func changeApprovals(o *Options, rows []Row, verb string, put func(old []Approved, a Approved) []Approved) error {
-	if len(rows) == 0 {
-		return nil
-	}
+func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 	now := time.Now().UTC().Round(time.Second)
 	var changes []Approved
 	for _, r := range rows {
@@ -76,17 +72,7 @@ func changeApprovals(o *Options, rows []Row, verb string, put func(old []Approve
 		}
 		changes = append(changes, Approved{File: file, ID: r.Server.ID, Fingerprint: r.Approval, At: now})
 	}
-	err := newPlace(o).store().Change(func(list []Approved) []Approved {
-		for _, c := range changes {
-			list = put(slices.DeleteFunc(list, func(a Approved) bool { return a.File == c.File && a.ID == c.ID }), c)
-		}
-		slices.SortFunc(list, func(a, b Approved) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID)) })
-		return list
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", verb, err)
-	}
-	return nil
+	return newPlace(o).store().Change(verb, changes...)
 }
 
 // identity is what an approval is bound to: where a file really is.
@@ -151,7 +137,8 @@ func find(list []Approved, file, id string) (Approved, bool) {
 }
 
 func (p *readContext) store() approvals.Store[Approved] {
-	return approvals.Store[Approved]{Dir: p.state, Name: "approvals.json", Lock: p.lockApprovals}
+	compare := func(a, b Approved) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID)) }
+	return approvals.Store[Approved]{Dir: p.state, Name: "approvals.json", Lock: p.lockApprovals, Compare: compare}
 }
 
 func (p *readContext) lockApprovals() (unlock func(), err error) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/indusagi/indus/mcpconfig/internal/approvals"
@@ -25,11 +24,6 @@ type ApprovedTool struct {
 	At time.Time `json:"at"`
 }
 
-// same reports whether one approval takes the place of the other.
-func (t ApprovedTool) same(o ApprovedTool) bool {
-	return t.Project == o.Project && t.Tool == o.Tool && t.Call == o.Call
-}
-
 // ApproveTools remembers tools in tool-approvals.json of [StateDir], all or, with an error, none. At is set to now.
 //
 // It may be called by several processes at once.
@@ -40,12 +34,12 @@ func ApproveTools(o *Options, tools ...ApprovedTool) error {
 		}
 		tools[i].At = time.Now().UTC().Round(time.Second)
 	}
-	return changeTools(o, tools, "approve", func(old []ApprovedTool, t ApprovedTool) []ApprovedTool { return append(old, t) })
+	return newPlace(o).toolStore().Change(approvals.Approve, tools...)
 }
 
 // RevokeTools takes approvals back, whatever the tools are by now. That there is none is no error.
 func RevokeTools(o *Options, tools ...ApprovedTool) error {
-	return changeTools(o, tools, "revoke", func(old []ApprovedTool, _ ApprovedTool) []ApprovedTool { return old })
+	return newPlace(o).toolStore().Change(approvals.Revoke, tools...)
 }
 
 // ApprovedTools are all that hold, by project and tool. A file that cannot be trusted or read is an error, and no file is none.
@@ -58,24 +52,8 @@ func ApprovedTools(o *Options) ([]ApprovedTool, error) {
 }
 
 func (p *readContext) toolStore() approvals.Store[ApprovedTool] {
-	return approvals.Store[ApprovedTool]{Dir: p.state, Name: "tool-approvals.json", Lock: p.lockApprovals}
-}
-
-func changeTools(o *Options, tools []ApprovedTool, verb string, put func([]ApprovedTool, ApprovedTool) []ApprovedTool) error {
-	if len(tools) == 0 {
-		return nil
+	compare := func(a, b ApprovedTool) int {
+		return cmp.Or(cmp.Compare(a.Project, b.Project), cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Call, b.Call))
 	}
-	err := newPlace(o).toolStore().Change(func(list []ApprovedTool) []ApprovedTool {
-		for _, t := range tools {
-			list = put(slices.DeleteFunc(list, t.same), t)
-		}
-		slices.SortFunc(list, func(a, b ApprovedTool) int {
-			return cmp.Or(cmp.Compare(a.Project, b.Project), cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Call, b.Call))
-		})
-		return list
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", verb, err)
-	}
-	return nil
+	return approvals.Store[ApprovedTool]{Dir: p.state, Name: "tool-approvals.json", Lock: p.lockApprovals, Compare: compare}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
@@ -27,7 +28,18 @@ type Store[T any] struct {
 	Dir, Name string
 	// Lock waits for whoever else changes the file.
 	Lock func() (unlock func(), err error)
+	// Compare orders approvals. 0: one takes the place of the other.
+	Compare func(a, b T) int
 }
+
+// Verb is what is done to approvals.
+type Verb string
+
+// What can be done.
+const (
+	Approve Verb = "approve"
+	Revoke  Verb = "revoke"
+)
 
 // Path is the file's.
 func (s Store[T]) Path() string { return filepath.Join(s.Dir, s.Name) }
@@ -63,8 +75,18 @@ func (s Store[T]) Read() ([]T, error) {
 	return all.Approvals, nil
 }
 
-// Change rewrites the store under its lock.
-func (s Store[T]) Change(edit func([]T) []T) error {
+// Change approves, or takes back, all of these or, with an error, none.
+func (s Store[T]) Change(verb Verb, these ...T) error {
+	if len(these) == 0 {
+		return nil
+	}
+	if err := s.rewrite(verb, these); err != nil {
+		return fmt.Errorf("%s: %w", verb, err)
+	}
+	return nil
+}
+
+func (s Store[T]) rewrite(verb Verb, these []T) error {
 	if s.Dir == "" {
 		return errors.New("there is no home directory to remember it in; set HOME or XDG_STATE_HOME")
 	}
@@ -83,7 +105,14 @@ func (s Store[T]) Change(edit func([]T) []T) error {
 	if err != nil {
 		return err
 	}
-	return s.write(edit(list))
+	for _, one := range these {
+		list = slices.DeleteFunc(list, func(other T) bool { return s.Compare(one, other) == 0 })
+		if verb == Approve {
+			list = append(list, one)
+		}
+	}
+	slices.SortFunc(list, s.Compare)
+	return s.write(list)
 }
 
 // Check is an error where somebody else could have written the file: by its mode, its
