@@ -34,9 +34,9 @@ const (
 	Edited ChangeKind = "changed"
 )
 
-// Field is one place of a tool object that changed.
+// Field is one place of a tool object, or another value, that changed.
 type Field struct {
-	// Path is a JSON Pointer (RFC 6901) into the object: "/description",
+	// Path is a JSON Pointer (RFC 6901): "/description",
 	// "/inputSchema/properties/path/type".
 	Path string `json:"path"`
 	// Before and After are the values, nil where there was or is none.
@@ -120,12 +120,17 @@ func fields(before, after Entry) []Field {
 	if before.Capability == nil || after.Capability == nil {
 		return nil
 	}
-	a, b := before.Capability.Wire.JSON, after.Capability.Wire.JSON
-	if !wire.Valid(a) || !wire.Valid(b) {
+	return Fields(before.Capability.Wire.JSON, after.Capability.Wire.JSON)
+}
+
+// Fields is where two values of JSON differ; nil where one of them is none. What nests more than 64 levels deep is
+// named as a whole, and after 1,000 places nothing is.
+func Fields(before, after json.RawMessage) []Field {
+	if !wire.Valid(before) || !wire.Valid(after) {
 		return nil
 	}
 	d := differ{}
-	d.compare("", a, b, 0)
+	d.compare("", before, after, 0)
 	return d.fields
 }
 

@@ -14,7 +14,7 @@ func TestWhatBelongsToTheHopIsNoDifference(t *testing.T) {
 		{`{"a":1,"ttlMs":5,"_meta":{"io.modelcontextprotocol/serverInfo":{}}}`, `{"resultType":"complete","cacheScope":"private","a":1}`, ""},
 		{`{"a":{"ttlMs":5}}`, `{"a":{}}`, `/a/ttlMs: was 5, is nothing`},
 		{`{"a":[1,2],"b/c":"x"}`, `{"a":[1,3],"b/c":"y","d":null}`, `/a/1: was 2, is 3; /b~1c: was "x", is "y"; /d: was nothing, is null`},
-		{`{"a":[1]}`, `{"a":[1,2]}`, `/a: was [1], is [1,2]`},
+		{`{"a":[1]}`, `{"a":[1,2]}`, `/a/1: was nothing, is 2`},
 		{`{"n":9007199254740993}`, `{"n":9007199254740992}`, `/n: was 9007199254740993, is 9007199254740992`},
 		{`{"error":{"code":1,"message":"m"}}`, `{"error":{"code":1,"message":"m","data":null}}`, ""},
 		{`{"content":[]}`, `{"error":{"code":1}}`, `/content: was [], is nothing; /error: was nothing, is {"code":1}`},
