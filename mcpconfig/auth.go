@@ -83,7 +83,7 @@ func (f *configFile) readAuth(m *hujson.ObjectMember) {
 					}
 				}
 			case "publicUrl":
-				out.URL = r.expand(r.filled(v, field), v.StartOffset, field)
+				out.URL = r.value(field, v)
 			case "scopes":
 				out.Scopes = r.strings(field, v)
 			case "issuers":
@@ -114,6 +114,11 @@ func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out 
 	if !r.expect('{', "an object", where, v) {
 		return out
 	}
+	var secret string
+	texts := map[string]*string{
+		"issuer": &out.Issuer, "claim": &out.Claim, "jwksUri": &out.Keys,
+		"endpoint": &out.Endpoint, "clientId": &out.ClientID, "clientSecret": &secret,
+	}
 	r.members(where, v, append([]string{"issuer", "audience", "claim"}, own...), true, func(field string, v *hujson.Value) {
 		switch field {
 		case "audience":
@@ -123,22 +128,9 @@ func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out 
 			out.Algorithms = r.strings(field, v)
 			return
 		}
-		text := r.expand(r.filled(v, field), v.StartOffset, field)
-		switch field {
-		case "issuer":
-			out.Issuer = text
-		case "claim":
-			out.Claim = text
-		case "jwksUri":
-			out.Keys = text
-		case "endpoint":
-			out.Endpoint = text
-		case "clientId":
-			out.ClientID = text
-		case "clientSecret":
-			out.ClientSecret = interop.NewSecret(text)
-		}
+		*texts[field] = r.value(field, v)
 	})
+	out.ClientSecret = interop.NewSecret(secret)
 	if out.Issuer == "" {
 		r.skip(v.StartOffset, where+" has no issuer", "write it as its tokens have it in iss")
 	}
@@ -148,13 +140,13 @@ func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out 
 // strings is a list of texts that are not empty, or one.
 func (r *reading) strings(field string, v *hujson.Value) (out []string) {
 	if v.Value.Kind() == '"' {
-		return []string{r.expand(r.filled(v, field), v.StartOffset, field)}
+		return []string{r.value(field, v)}
 	}
 	if !r.expect('[', "a list of strings", field, v) {
 		return nil
 	}
 	for i, e := range tree.Elements(v) {
-		out = append(out, r.expand(r.filled(e, fmt.Sprintf("%s[%d]", field, i)), e.StartOffset, field))
+		out = append(out, r.value(fmt.Sprintf("%s[%d]", field, i), e))
 	}
 	return out
 }
