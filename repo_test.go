@@ -58,7 +58,7 @@ var layers = []layer{
 	{"mcpconfig/internal/edit", []string{"mcpconfig/internal/tree", "mcpconfig/internal/foreign", "internal/atomicfile", "internal/filelock"}, "files and their texts: no idea of what their rows mean"},
 	{"mcpconfig/internal/approvals", []string{"internal/atomicfile", "mcpconfig/internal/edit", "mcpconfig/internal/tree"}, "a file that only its owner may write: no idea of what is approved"},
 	{"mcpconfig", []string{"mcpconfig/internal/approvals", "interop", "schema", "internal/atomicfile", "internal/filelock", "internal/proc", "internal/secret", "internal/text", "mcpconfig/internal/edit", "mcpconfig/internal/tree", "mcpconfig/internal/foreign"}, "a configuration says what to connect, and connects nothing"},
-	{"ledger", []string{"interop", "toolbox", "schema", "internal/text", "internal/wire", "internal/filelock"}, "the ledger knows servers and their tools, and neither configuration files nor clients"},
+	{"ledger", []string{"interop", "toolbox", "schema", "internal/atomicfile", "internal/text", "internal/wire", "internal/filelock"}, "the ledger knows servers and their tools, and neither configuration files nor clients"},
 	{"cmd/indus/internal/show", []string{"toolbox", "internal/text", "internal/secret", "internal/wire"}, "the terminal: no idea of servers, files and flags"},
 	{"cmd/indus/internal/signin", []string{"interop", "mcpconfig", "oauth", "toolbox", "cmd/indus/internal/show"}, "the one place where commands meet OAuth: no idea of which command"},
 	{"cmd/indus/internal/lineedit", []string{"cmd/indus/internal/show", "internal/text", "internal/secret", "internal/atomicfile"}, "what a person types: no idea of what it is for"},

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io"
 	"maps"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/filelock"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -109,15 +109,7 @@ const maxCheckpoint = 64 << 20
 // readCheckpoint is the bytes of the checkpoint, nil where there is none. Whatever else is in its
 // place is never waited for: the log is locked meanwhile.
 func (f *File) readCheckpoint() []byte {
-	path := f.path + ".checkpoint"
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxCheckpoint {
-		return nil
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
+	b, _ := atomicfile.ReadPlain(f.path+".checkpoint", maxCheckpoint)
 	return b
 }
 
@@ -271,12 +263,7 @@ func (f *File) writeCheckpoint(ctx context.Context, s *scan, st *State) error {
 		return err
 	}
 	defer unlock()
-	temp := f.path + ".checkpoint.new"
-	_ = os.Remove(temp) // a crash may have left one; any other file is neither waited for nor followed
-	if err := os.WriteFile(temp, b, 0o600); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return os.Rename(temp, f.path+".checkpoint")
+	return atomicfile.Replace(f.path+".checkpoint", b, nil)
 }
 
 // verifyCheckpoint reads a log up to its checkpoint, and reports one that is not what the

@@ -4,6 +4,7 @@ package ledger_test
 
 import (
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -16,7 +17,8 @@ func TestSomethingElseForACheckpoint(t *testing.T) {
 	f := ledger.Checkpointed(open(t, path))
 	other := path + ".other"
 	write(t, other, []byte("mine"))
-	for _, name := range []string{path + ".checkpoint", path + ".checkpoint.new"} {
+	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".checkpoint.new")
+	for _, name := range []string{path + ".checkpoint", temp} {
 		if err := syscall.Mkfifo(name, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +28,7 @@ func TestSomethingElseForACheckpoint(t *testing.T) {
 		}
 		wantWhole(t, open(t, path), len(read(t, f)))
 	}
-	if err := os.Symlink(other, path+".checkpoint.new"); err != nil {
+	if err := os.Symlink(other, temp); err != nil {
 		t.Fatal(err)
 	}
 	put(t, f, ledger.Entry{Op: ledger.Health})
