@@ -106,7 +106,7 @@ const exampleHint = `begin with {"servers": {"name": {"command": "…"}}}`
 // have made whatever it likes, a link into /proc say.
 func (f *configFile) text(ctx context.Context) ([]byte, error) {
 	if f.scope == Explicit {
-		return edit.ReadNamed(ctx, f.path, maxForeign)
+		return atomicfile.ReadNamed(ctx, f.path, nil, maxForeign)
 	}
 	return atomicfile.ReadPlain(f.path, maxFile)
 }

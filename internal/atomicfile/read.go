@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,10 +29,39 @@ func ReadPrivate(path string, limit int64) ([]byte, error) {
 		}
 		return nil
 	})
-	if inner := (*fs.PathError)(nil); err != nil && !errors.As(err, &inner) {
+	if _, named := errors.AsType[*fs.PathError](err); err != nil && !named {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return text, err
+}
+
+// ReadNamed reads what somebody named, whatever it is: a shell's <(…) is a pipe, and "-" is in, unless that is nil. What
+// nobody writes into is left to itself when the context ends. Its other errors are of type [*fs.PathError].
+func ReadNamed(ctx context.Context, path string, in io.Reader, limit int64) ([]byte, error) {
+	var text []byte
+	var failed error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if path != "-" || in == nil {
+			var f *os.File
+			if f, failed = os.Open(path); failed != nil {
+				return
+			}
+			defer f.Close()
+			in = f
+		}
+		text, failed = ReadUpTo(in, limit)
+		if _, named := errors.AsType[*fs.PathError](failed); failed != nil && !named {
+			failed = &fs.PathError{Op: "read", Path: path, Err: failed}
+		}
+	}()
+	select {
+	case <-done:
+		return text, failed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func readChecked(path string, limit int64, check func(fs.FileInfo) error) ([]byte, error) {

@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -18,28 +17,6 @@ func ReadFilled(path string, limit int64) ([]byte, error) {
 		err = errors.New("is empty")
 	}
 	return text, err
-}
-
-// ReadNamed reads what somebody named, whatever it is: a shell's <(…) is a pipe.
-// One that nobody writes into is left to itself when the context ends.
-func ReadNamed(ctx context.Context, path string, limit int64) (text []byte, err error) {
-	done := make(chan struct{})
-	var read []byte
-	var failed error
-	go func() {
-		defer close(done)
-		var f *os.File
-		if f, failed = os.Open(path); failed == nil {
-			defer f.Close()
-			read, failed = atomicfile.ReadUpTo(f, limit)
-		}
-	}()
-	select {
-	case <-done:
-		return read, failed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // Reason is what the system says, without the operation and the path.

@@ -3,16 +3,17 @@ package session
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -36,7 +37,7 @@ func readSettings() (settings, error) {
 		return settings{}, nil // there is no home
 	}
 	s := settings{path: filepath.Join(filepath.Dir(path), "settings.json")}
-	b, err := readSmall(s.path)
+	b, err := atomicfile.ReadNamed(context.Background(), s.path, nil, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
@@ -66,22 +67,9 @@ func readSettings() (settings, error) {
 	return s, nil
 }
 
-func readSmall(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	b, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
-	if err == nil && len(b) > maxSettings {
-		err = fmt.Errorf("%s holds more than %d KiB", path, maxSettings>>10)
-	}
-	return b, err
-}
-
 // readKey is the key in a file: its first line.
 func readKey(path string) (string, error) {
-	b, err := readSmall(path)
+	b, err := atomicfile.ReadNamed(context.Background(), path, nil, maxSettings)
 	if err != nil {
 		return "", command.AsUsage(err)
 	}
