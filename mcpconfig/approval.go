@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/filelock"
 	"github.com/indusagi/indus/mcpconfig/internal/approvals"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -66,10 +66,7 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 	now := time.Now().UTC().Round(time.Second)
 	var changes []Approved
 	for _, r := range rows {
-		file, err := resolveMissing(r.File)
-		if err != nil {
-			return fmt.Errorf("%s: %w", verb, err)
-		}
+		file := atomicfile.Real(r.File) // an approval outlives the file, and can be taken back
 		changes = append(changes, Approved{File: file, ID: r.Server.ID, Fingerprint: r.Approval, At: now})
 	}
 	return newPlace(o).store().Change(verb, changes...)
@@ -82,21 +79,6 @@ func identity(path string) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(abs)
-}
-
-// resolveMissing is the identity of a file that may be gone: an approval outlives it, and
-// can be taken back.
-func resolveMissing(path string) (string, error) {
-	real, err := identity(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return real, err
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil || filepath.Dir(abs) == abs {
-		return abs, err
-	}
-	dir, err := resolveMissing(filepath.Dir(abs))
-	return filepath.Join(dir, filepath.Base(abs)), err
 }
 
 // StateDir is where indus keeps what it remembers for the user: Options.State, else

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -80,8 +81,8 @@ func openOriginal(path string, limit int64) (*edit.File, error) {
 		return nil, faultOf(path, err)
 	}
 	f := &configFile{source: &source{path: path, scope: Explicit}, place: newPlace(nil)}
-	target, failed := resolveMissing(o.Target)
-	if failed == nil && f.inProject() && !isWithin(realPath(f.base()), target) {
+	target := atomicfile.Real(o.Target)
+	if f.inProject() && !isWithin(realPath(f.base()), target) {
 		reason := "a symbolic link leads out of the project, to " + tree.QuoteWord(target)
 		return nil, &fileError{note: Note{File: path, Reason: reason, Hint: "remove the link, or name that file itself"}}
 	}

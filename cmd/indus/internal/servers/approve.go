@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -387,21 +387,9 @@ func approvedHere() ([]mcpconfig.Approved, error) {
 		return nil, err
 	}
 	path, err := mcpconfig.PathOf(mcpconfig.Project, dry())
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
 	if err != nil {
 		return nil, err
 	}
-	// Where links lead, as approvals have it; the file itself may be gone, and its
-	// directory.
-	for dir, rest := path, ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			path = filepath.Join(real, rest)
-			break
-		} else if dir == filepath.Dir(dir) {
-			break
-		}
-	}
+	path = atomicfile.Real(path) // as approvals have it
 	return slices.DeleteFunc(list, func(a mcpconfig.Approved) bool { return a.File != path }), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/standard"
@@ -180,7 +181,7 @@ func (f ownFiles) Lstat(name string) (fs.FileInfo, error) {
 
 // check refuses a name that leads to a file of indus's own, by whatever links and in whatever case.
 func (f ownFiles) check(op, name string) error {
-	path := followed(filepath.Join(f.dir, filepath.FromSlash(name)), 40)
+	path := atomicfile.Real(filepath.Join(f.dir, filepath.FromSlash(name)))
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if strings.EqualFold(filepath.Base(dir), ".indusvx") || slices.ContainsFunc(f.own, func(own string) bool { return sameDirectory(own, dir) }) {
 			return &fs.PathError{Op: op, Path: name, Err: errOwn}
@@ -193,7 +194,7 @@ func (f ownFiles) check(op, name string) error {
 
 // sameDirectory reports whether two paths are one directory, or would be if it were there.
 func sameDirectory(own, dir string) bool {
-	if strings.EqualFold(own, dir) || strings.EqualFold(followed(own, 40), dir) {
+	if strings.EqualFold(own, dir) || strings.EqualFold(atomicfile.Real(own), dir) {
 		return true
 	}
 	a, err := os.Stat(own)
@@ -202,24 +203,4 @@ func sameDirectory(own, dir string) bool {
 	}
 	b, err := os.Stat(dir)
 	return err == nil && os.SameFile(a, b)
-}
-
-// followed is where a path leads through at most so many links that lead to nothing, whether or not anything is there.
-func followed(path string, links int) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil || links == 0 || path == filepath.Dir(path) {
-		if err != nil {
-			return path
-		}
-		return real
-	}
-	dir := followed(filepath.Dir(path), links-1)
-	path = filepath.Join(dir, filepath.Base(path))
-	to, err := os.Readlink(path)
-	if err != nil {
-		return path
-	}
-	if !filepath.IsAbs(to) {
-		to = filepath.Join(dir, to)
-	}
-	return followed(to, links-1)
 }
