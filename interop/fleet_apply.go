@@ -33,10 +33,11 @@ func (f *Fleet) Apply(servers []Server) {
 }
 
 // Retry connects servers that are down now, and not after their pause: those whose fault mended says
-// yes to, such as one that wanted a sign-in. Connections of single principals that failed are tried with their next request.
+// yes to, such as one that wanted a sign-in. Connections of single principals that failed so are tried with their next request.
+// mended must not call the fleet.
 func (f *Fleet) Retry(mended func(*Fault) bool) {
 	for _, m := range f.all() {
-		m.lanes.forget()
+		m.lanes.forget(mended)
 		if fault := m.state.Load().connectFault; fault != nil && mended(fault) {
 			select {
 			case m.hurry <- struct{}{}:

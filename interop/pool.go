@@ -188,12 +188,15 @@ func (m *member) principalLane(ctx context.Context, base *Endpoint, caller toolb
 	return e, func() { m.lanes.leave(l) }, nil
 }
 
-// forget drops the connections that failed a moment ago.
-func (l *lanes) forget() {
+// forget drops the connections that failed a moment ago, with a fault that is mended.
+func (l *lanes) forget(mended func(*Fault) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range slices.Clone(l.all) {
-		if !o.failed.IsZero() {
+		if o.failed.IsZero() || o.endpoint == nil {
+			continue
+		}
+		if fault := o.endpoint.Status().Fault; fault != nil && mended(fault) {
 			l.drop(o)
 		}
 	}

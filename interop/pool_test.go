@@ -251,6 +251,33 @@ func TestPrincipalsTakeTurnsOnConnections(t *testing.T) {
 	}
 }
 
+// What is mended at one server is tried there at once, and nowhere else.
+func TestARetryLeavesOtherServersAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, other := &apart{t: t}, perPrincipal(interop.Legacy)
+		other.ID = "b"
+		fleet := fleetOf(t, perPrincipal(interop.Legacy), &interop.FleetOptions{Endpoint: a.options})
+		fleet.Apply([]interop.Server{perPrincipal(interop.Legacy), other})
+		if err := fleet.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		count := func(server string) error {
+			_, err := fleet.Do(t.Context(), toolbox.Call{Name: interop.QualifiedName(server, "count"), Caller: "ann"})
+			return err
+		}
+		a.refuse.Store(true)
+		wantFleetFault(t, count("a"), interop.Transport, "a", "", "not today")
+		wantFleetFault(t, count("b"), interop.Transport, "b", "", "not today")
+		a.refuse.Store(false)
+		fleet.Retry(func(fault *interop.Fault) bool { return fault.Server == "a" })
+		if err := count("a"); err != nil {
+			t.Error(err)
+		}
+		wantFleetFault(t, count("b"), interop.Transport, "b", "", "not today")
+		fleet.Close()
+	})
+}
+
 // What fails for one principal fails for that one, is not tried again at once, and then is.
 func TestAPrincipalsFailureIsItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
