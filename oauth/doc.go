@@ -31,6 +31,10 @@
 // requests with secrets follow none; a server on the Internet cannot lead into private networks. A token goes to
 // the origin that it is for and nowhere else.
 //
+// An authorization server cannot get the code of another one (mix-up; RFC 9700 section 4.4): either its answers say who it is
+// (RFC 9207), or this client is registered there with an address that it is known by nowhere else. That cannot be
+// of a client id that is configured, or a metadata document, whose address stands: there it takes RFC 9207.
+//
 // # Concurrency
 //
 // At most one flow is under way for a server and a principal, and whoever needs its outcome shares it; across

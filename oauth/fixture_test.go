@@ -169,8 +169,8 @@ type altered struct {
 	address, answer func(url.Values)
 }
 
-func (a *altered) Begin(ctx context.Context, redirect string) (oauth.Redirection, error) {
-	r, err := a.Interaction.Begin(ctx, redirect)
+func (a *altered) Begin(ctx context.Context, redirect, own string) (oauth.Redirection, error) {
+	r, err := a.Interaction.Begin(ctx, redirect, own)
 	return &alteredAnswer{r, a}, err
 }
 

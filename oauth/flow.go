@@ -162,7 +162,7 @@ func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (g *grant, er
 	if err != nil {
 		return nil, err
 	}
-	back, err := interact.Begin(ctx, known.Redirect)
+	back, err := interact.Begin(ctx, known.Redirect, a.client.ownPath(as))
 	if err != nil {
 		return nil, &StepError{StepAuthorization, "", err}
 	}

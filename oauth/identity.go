@@ -2,10 +2,11 @@ package oauth
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -52,12 +53,27 @@ func (c *Client) identify(ctx context.Context, w *web, as *authServer, redirect 
 	switch o := &c.options; {
 	case o.ClientID != "":
 		return c.configured(as), nil
-	case o.MetadataDocument != "" && as.ClientIDMetadataDocumentSupported:
+	case c.byDocument(as):
 		return identity{ID: o.MetadataDocument, Method: methodNone}, nil
 	case as.RegistrationEndpoint != "" && redirect != "":
 		return c.registered(ctx, w, as, redirect)
 	}
 	return identity{}, errors.New("the authorization server registers no clients by itself: it has to give a client id")
+}
+
+func (c *Client) byDocument(as *authServer) bool {
+	return c.options.MetadataDocument != "" && as.ClientIDMetadataDocumentSupported
+}
+
+// ownPath is the end of the path at which an authorization server answers that does not say who it is (RFC 9207). Another one that
+// sends the browser on to it, and wants to be given the code, cannot have that come to its own (mix-up; RFC 9700 sections
+// 4.4.1 and 4.4.2.2). Who does not register has the one address that is known there.
+func (c *Client) ownPath(as *authServer) string {
+	if as.AuthorizationResponseIssParameterSupported || c.options.ClientID != "" || c.byDocument(as) {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.TrimSuffix(as.Issuer, "/")))
+	return "/" + hex.EncodeToString(sum[:16])
 }
 
 // ErrOtherIssuer means that a server names another authorization server than the one that this client signs in at:
@@ -119,8 +135,9 @@ func (c *Client) configured(as *authServer) identity {
 // registrationKey is where the registration at an issuer is kept: that with the address of a [Site] apart from those
 // of the machines that share the store, so that neither takes the other's place.
 func registrationKey(issuer, redirect string) Key {
-	if u, err := url.Parse(redirect); err != nil || u.Path != pathCallback {
-		redirect = ""
+	site, _, ok := strings.Cut(redirect, pathCallback)
+	if redirect = ""; ok {
+		redirect = site + pathCallback
 	}
 	return Key{Issuer: issuer, Principal: redirect}
 }

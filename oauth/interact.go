@@ -12,8 +12,9 @@ import (
 // Implementations may be called from any goroutine; users call Close once.
 type Interaction interface {
 	// Begin prepares for one sign-in. redirect is the address at which the client is known to
-	// the authorization server, where it is: with another one it registers anew. "": none.
-	Begin(ctx context.Context, redirect string) (Redirection, error)
+	// the authorization server, where it is: with another one it registers anew. "": none. own is what the path of URI
+	// has to end in, so that no two authorization servers have the same. "": nothing.
+	Begin(ctx context.Context, redirect, own string) (Redirection, error)
 }
 
 // Redirection is one sign-in.

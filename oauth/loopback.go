@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -26,18 +27,15 @@ type Loopback struct {
 	// Port is the one at which clients are known that cannot choose. 0: that of the last sign-in if
 	// it is free, else any.
 	Port int
-	// Path of the address. "": "/callback".
+	// Path of the address, or its beginning. "": "/callback".
 	Path string
 }
 
 var _ Interaction = (*Loopback)(nil)
 
 // Begin opens the port.
-func (l *Loopback) Begin(ctx context.Context, redirect string) (Redirection, error) {
-	path := l.Path
-	if path == "" {
-		path = "/callback"
-	}
+func (l *Loopback) Begin(ctx context.Context, redirect, own string) (Redirection, error) {
+	path := cmp.Or(l.Path, "/callback") + own
 	port := strconv.Itoa(l.Port)
 	if u, err := url.Parse(redirect); l.Port == 0 && err == nil && u.Path == path && u.Hostname() == loopbackHost {
 		port = u.Port()

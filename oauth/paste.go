@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -14,7 +15,7 @@ type Paste struct {
 	Show func(authorize string) error
 	// Read is the next line that the person typed.
 	Read func(ctx context.Context) (string, error)
-	// Redirect is the address that the client is known by. "": that of the last sign-in, else
+	// Redirect is the address that the client is known by, or its beginning. "": that of the last sign-in, else
 	// "http://127.0.0.1:7333/callback".
 	Redirect string
 }
@@ -28,13 +29,12 @@ const (
 )
 
 // Begin does nothing yet.
-func (p *Paste) Begin(_ context.Context, redirect string) (Redirection, error) {
-	for _, uri := range []string{p.Redirect, redirect, pasteRedirect} {
-		if uri != "" {
-			return &pasted{p, uri}, nil
-		}
+func (p *Paste) Begin(_ context.Context, redirect, own string) (Redirection, error) {
+	uri := cmp.Or(p.Redirect, pasteRedirect) + own
+	if p.Redirect == "" && redirect != "" && strings.HasSuffix(redirect, own) {
+		uri = redirect
 	}
-	return nil, nil
+	return &pasted{p, uri}, nil
 }
 
 type pasted struct {

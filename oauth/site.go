@@ -41,13 +41,15 @@ const (
 	maxWaitingOf = 20
 )
 
-// Callback is the address at which authorization servers have to know the clients of this site.
+// Callback is the address at which authorization servers have to know the clients of this site. Where those register
+// themselves, the path may go on.
 func (s *Site) Callback() string { return strings.TrimSuffix(s.URL, "/") + pathCallback }
 
 // siteSignIn is a sign-in by a site: an [Interaction], and its one [Redirection].
 type siteSignIn struct {
 	site                  *Site
 	who, resource, issuer string
+	own                   string // the end of the path of the callback
 	show                  func(address string)
 
 	link, state, authorize string
@@ -65,13 +67,13 @@ func (f *siteSignIn) page() sitePage {
 }
 
 // Begin implements [Interaction].
-func (f *siteSignIn) Begin(context.Context, string) (Redirection, error) {
-	f.answers, f.over = make(chan url.Values, 1), make(chan struct{})
+func (f *siteSignIn) Begin(_ context.Context, _, own string) (Redirection, error) {
+	f.own, f.answers, f.over = own, make(chan url.Values, 1), make(chan struct{})
 	return f, nil
 }
 
 // URI implements [Redirection].
-func (f *siteSignIn) URI() string { return f.site.Callback() }
+func (f *siteSignIn) URI() string { return f.site.Callback() + f.own }
 
 // Ask implements [Redirection].
 func (f *siteSignIn) Ask(ctx context.Context, authorize string) (url.Values, error) {
@@ -175,7 +177,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sitePage{Say: "This page can only be opened."}.write(w, http.StatusMethodNotAllowed)
 	case isLink:
 		s.serveLink(w, r, link)
-	case r.URL.Path == pathCallback:
+	case r.URL.Path == pathCallback, strings.HasPrefix(r.URL.Path, pathCallback+"/"):
 		s.serveCallback(w, r)
 	default:
 		sitePage{Say: "There is no such page."}.write(w, http.StatusNotFound)
@@ -235,7 +237,7 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
 func (s *Site) serveCallback(w http.ResponseWriter, r *http.Request) {
 	answer := r.URL.Query()
 	f := s.of(answer.Get("state"))
-	if f == nil || f.state != answer.Get("state") {
+	if f == nil || f.state != answer.Get("state") || r.URL.Path != pathCallback+f.own {
 		noSignIn.write(w, http.StatusNotFound)
 		return
 	}

@@ -19,7 +19,7 @@ func TestSiteIsBounded(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), signInTime)
 			defer cancel()
 			f := &siteSignIn{site: site, who: who, show: func(address string) { links <- address }}
-			back, err := f.Begin(ctx, "")
+			back, err := f.Begin(ctx, "", "")
 			if err != nil {
 				return err
 			}
