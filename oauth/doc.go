@@ -26,7 +26,8 @@
 //
 // # What it guards against
 //
-// All that servers name is bounded: 1 MiB of each document, 15 s of each request, four authorization servers. Documents
+// All that servers name is bounded: 1 MiB of each document, 15 s of each request, four authorization servers; 16 KiB of each
+// token, 32 KiB of what is kept of a sign-in, 2 MiB of all at one server, so that none fills the store of others. Documents
 // come by https, or by http from this machine where the server is on it; redirects stay within their origin, and
 // requests with secrets follow none; a server on the Internet cannot lead into private networks. A token goes to
 // the origin that it is for and nowhere else.

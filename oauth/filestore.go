@@ -132,18 +132,15 @@ func (c *fileContent) sorted() (keys []Key) {
 
 // Put implements [Store].
 func (s *FileStore) Put(ctx context.Context, k Key, value []byte) error {
-	return s.change(ctx, func(entries map[Key][]byte) bool {
-		entries[k] = slices.Clone(value)
-		return true
-	})
+	return s.change(ctx, func(entries map[Key][]byte) (bool, error) { return true, put(entries, k, value) })
 }
 
 // Delete implements [Store].
 func (s *FileStore) Delete(ctx context.Context, k Key) error {
-	return s.change(ctx, func(entries map[Key][]byte) bool {
+	return s.change(ctx, func(entries map[Key][]byte) (bool, error) {
 		_, had := entries[k]
 		delete(entries, k)
-		return had
+		return had, nil
 	})
 }
 
@@ -176,7 +173,7 @@ func (s *FileStore) content(ctx context.Context) (*fileContent, error) {
 }
 
 // change rewrites the file under its lock, where edit says so.
-func (s *FileStore) change(ctx context.Context, edit func(map[Key][]byte) bool) error {
+func (s *FileStore) change(ctx context.Context, edit func(map[Key][]byte) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
@@ -190,8 +187,13 @@ func (s *FileStore) change(ctx context.Context, edit func(map[Key][]byte) bool) 
 	}
 	defer unlock()
 	c, err := s.read(ctx)
-	if err != nil || !edit(c.entries) {
+	if err != nil {
 		return err
+	}
+	if changed, err := edit(c.entries); err != nil {
+		return fmt.Errorf("%s: %w", s.path, err)
+	} else if !changed {
+		return nil
 	}
 	if s.last, err = s.write(ctx, c); err != nil {
 		s.last = nil

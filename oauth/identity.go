@@ -104,7 +104,7 @@ func (c *Client) confine(ctx context.Context, resource, issuer string, keep bool
 			if b, err = json.Marshal(first); err != nil {
 				return err
 			}
-			return o.Store.Put(ctx, key, b)
+			return c.put(ctx, key, b)
 		}
 		if err := json.Unmarshal(b, &first); b != nil && err != nil {
 			return err
@@ -174,7 +174,7 @@ func (c *Client) registered(ctx context.Context, w *web, as *authServer, redirec
 	if err != nil {
 		return identity{}, err
 	}
-	return i, c.options.Store.Put(ctx, key, b)
+	return i, c.put(ctx, key, b)
 }
 
 func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
@@ -208,8 +208,6 @@ func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect 
 	switch {
 	case i.ID == "":
 		return identity{}, errors.New("the answer has no client id")
-	case len(r.ID) > maxToken || len(r.Secret) > maxToken || len(r.Method) > maxScope:
-		return identity{}, errors.New("the answer is too long to be kept")
 	case i.Method == "":
 		i.Method = method
 	}

@@ -109,7 +109,7 @@ func (s *session) keep(ctx context.Context, g *grant) error {
 	if err != nil {
 		return err
 	}
-	if err := s.client.options.Store.Put(ctx, s.key, b); err != nil {
+	if err := s.client.put(ctx, s.key, b); err != nil {
 		return err
 	}
 	s.current.Store(g)

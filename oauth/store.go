@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -33,6 +34,48 @@ type Store interface {
 	Lock(ctx context.Context, k Key) (unlock func(), err error)
 }
 
+// What authorization servers send is as long as they like, and one store is for all of them, in bytes:
+const (
+	maxEntry         = 32 << 10 // of a sign-in or a registration
+	maxOfServer      = 2 << 20  // of the sign-ins at one server
+	maxRegistrations = 1 << 20  // of all: a server may name a new authorization server each time
+)
+
+// put keeps a value among others. Registrations make room for one: they can be had again.
+func put(values map[Key][]byte, k Key, value []byte) error {
+	size, most := k.size(value), maxOfServer
+	if k.Resource == "" {
+		most = maxRegistrations
+	}
+	for other, v := range values {
+		if other.Resource != k.Resource || other == k {
+			continue
+		}
+		if size += other.size(v); size <= most {
+			continue
+		}
+		if k.Resource != "" {
+			return fmt.Errorf("the sign-ins at %s would take more than %d bytes: sign somebody out there", bareURL(k.Resource), most)
+		}
+		delete(values, other)
+		size -= other.size(v)
+	}
+	values[k] = slices.Clone(value)
+	return nil
+}
+
+func (k Key) size(value []byte) int {
+	return len(k.Resource) + len(k.Issuer) + len(k.Principal) + len(k.Client) + len(value)
+}
+
+// put is Store.Put of what is not too long.
+func (c *Client) put(ctx context.Context, k Key, value []byte) error {
+	if len(value) > maxEntry {
+		return fmt.Errorf("what the authorization server sent takes %d bytes to keep, which is more than %d", len(value), maxEntry)
+	}
+	return c.options.Store.Put(ctx, k, value)
+}
+
 // MemoryStore is a [Store] that forgets with the process. The zero value is ready.
 type MemoryStore struct {
 	mu     sync.Mutex
@@ -62,8 +105,7 @@ func (s *MemoryStore) Put(_ context.Context, k Key, value []byte) error {
 	if s.values == nil {
 		s.values = map[Key][]byte{}
 	}
-	s.values[k] = slices.Clone(value)
-	return nil
+	return put(s.values, k, value)
 }
 
 // Delete forgets.

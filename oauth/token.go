@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxToken = 64 << 10 // bytes
+	maxToken = 16 << 10 // bytes; few servers take longer headers
 	// A token is renewed so long before it expires, or half its life if that is less: servers
 	// count whole seconds, and a request is on its way.
 	renewBefore = time.Minute
