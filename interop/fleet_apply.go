@@ -86,8 +86,8 @@ func (f *Fleet) reconfigure(wanted func() []Server, restart bool) {
 			}
 			before := f.current()
 			f.applied = true
+			f.view.Store(nil) // before install, as in [member.update]
 			f.install(places, drain)
-			f.view.Store(nil)
 			fresh := f.current().snapshot != before.snapshot
 			f.mu.Unlock()
 			if fresh {

@@ -159,14 +159,14 @@ func (m *member) update(set func(*state) []EventKind) {
 		next.list = m.inherited(m.replaces)
 	}
 	kinds := set(&next)
-	m.publish(&next)
 	promoted := m.replaces != nil && next.settled
-	if promoted {
-		f.promote(m)
-	}
 	fresh := promoted || m.replaces == nil && (!next.list.same(old.list) || next.settled != old.settled || next.isDown() != old.isDown())
 	if fresh {
-		f.view.Store(nil)
+		f.view.Store(nil) // before publish, because who waited for the state looks there next, without a lock
+	}
+	m.publish(&next)
+	if promoted {
+		f.promote(m)
 	}
 	for _, kind := range kinds {
 		m.report(kind)
