@@ -188,8 +188,9 @@ func TestFileStoreWithAGivenKey(t *testing.T) {
 func TestFileStoreWithAKeychain(t *testing.T) {
 	dir := t.TempDir()
 	chain := &fakeChain{}
+	wait := time.Minute
 	open := func() *oauth.FileStore {
-		return oauth.NewFileStore(filepath.Join(dir, "oauth.json"), oauth.WithKeychain(chain.read, chain.write, 50*time.Millisecond))
+		return oauth.NewFileStore(filepath.Join(dir, "oauth.json"), oauth.WithKeychain(chain.read, chain.write, wait))
 	}
 	put(t, open(), alice, "1")
 	wantValue(t, open(), alice, "1")
@@ -203,11 +204,11 @@ func TestFileStoreWithAKeychain(t *testing.T) {
 	if _, err := open().Get(t.Context(), alice); err == nil || !strings.Contains(err.Error(), "locked; unlock it") {
 		t.Error(err)
 	}
-	chain.err, chain.hang = nil, make(chan struct{})
+	chain.err, chain.hang, wait = nil, make(chan struct{}), 50*time.Millisecond
 	if _, err := open().Get(t.Context(), alice); err == nil || !strings.Contains(err.Error(), "no answer within 50ms") {
 		t.Error(err)
 	}
-	other := oauth.NewFileStore(filepath.Join(dir, "other.json"), oauth.WithKeychain(chain.read, chain.write, 50*time.Millisecond))
+	other := oauth.NewFileStore(filepath.Join(dir, "other.json"), oauth.WithKeychain(chain.read, chain.write, wait))
 	put(t, other, alice, "2") // with a file, where the keychain hangs
 	wantValue(t, storeAt(dir, "other.json"), alice, "2")
 	close(chain.hang)
