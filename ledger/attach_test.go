@@ -85,6 +85,7 @@ func TestDetachSome(t *testing.T) {
 		t.Error("the ledger of before was changed")
 	}
 	fs.Wait("eof")
+	web.Wait("start ")
 	if got := say(t, a, "web__echo", "still here"); got != "still here" || len(web.Events("start ")) != 1 {
 		t.Errorf("web says %q", got)
 	}

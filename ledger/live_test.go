@@ -35,6 +35,7 @@ func TestTheLogTellsTheStory(t *testing.T) {
 	await(t, a, "back", func() bool {
 		return isLive(a, "fs__echo")() && strings.Contains(strings.Join(told(t, a, log), "\n"), ": ready")
 	})
+	web.Wait("start ")
 	if got := say(t, a, "web__echo", "untouched"); got != "untouched" || len(web.Events("start ")) != 1 {
 		t.Errorf("web says %q", got)
 	}

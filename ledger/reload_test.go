@@ -120,6 +120,7 @@ func TestRulesTellTheStory(t *testing.T) {
 	if diff := cmp.Diff(want, told(t, a, log)); diff != "" {
 		t.Error(diff)
 	}
+	fs.Wait("start ")
 	if n := len(fs.Events("start ")); n != 1 {
 		t.Errorf("it was started %d times", n)
 	}
