@@ -81,7 +81,7 @@ func TestTheWorkIsBounded(t *testing.T) {
 	} {
 		began := time.Now()
 		got := signature.Parse(json.RawMessage(schema)).Signature(signature.Line)
-		if took := time.Since(began); took > 5*time.Second || len(got) > 2000 {
+		if took := time.Since(began); took > time.Minute || len(got) > 2000 {
 			t.Errorf("%d bytes after %v", len(got), took)
 		}
 	}

@@ -54,7 +54,7 @@ func FuzzValidate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, schema, arguments []byte) {
 		start := time.Now()
 		defer func() {
-			if took := time.Since(start); took > 20*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Fatalf("it took %v", took)
 			}
 		}()

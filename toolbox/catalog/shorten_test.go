@@ -71,7 +71,7 @@ func TestADeepSchemaIsShortenedAtOnce(t *testing.T) {
 	if short := do(t, catalog.Over(r, nil), "schema", `{"name":"deep"}`); !strings.Contains(short, `(a?: any)`) {
 		t.Errorf("%.300s", short)
 	}
-	if took := time.Since(begun); took > 5*time.Second {
+	if took := time.Since(begun); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }
