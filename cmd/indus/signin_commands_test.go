@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -56,7 +57,7 @@ func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 				body, _ := io.ReadAll(r.Out.Body)
 				r.Out.Body = io.NopCloser(bytes.NewReader(body))
 				form, _ := url.ParseQuery(string(body))
-				g.note(form.Get, "code", "code_verifier", "refresh_token", "client_secret", "token")
+				g.note(form.Get, "code", "code_verifier", "refresh_token", "client_secret", "token", "subject_token", "assertion")
 			}
 		},
 		ModifyResponse: func(r *http.Response) error {
@@ -196,7 +197,9 @@ func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 			o.TTL = 1
 		case "-no-registration":
 			o.NoRegistration = true
-		case "-keyed": // the client "keyed" proves itself with key.pem
+		case "-keyed": // the client "keyed" proves itself with key.pem, and $SUBJECT is a token of alice's to exchange
+			part := base64.RawURLEncoding.EncodeToString
+			ts.Setenv("SUBJECT", part([]byte(`{"alg":"none"}`))+"."+part([]byte(`{"sub":"alice","iss":"somebody"}`))+"."+part([]byte("signature")))
 			key, err := rsa.GenerateKey(rand.Reader, 2048)
 			ts.Check(err)
 			private, err := x509.MarshalPKCS8PrivateKey(key)
@@ -209,6 +212,7 @@ func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 	}
 	sc.guarded = newGuarded(sc.t, o)
 	ts.Setenv(args[0], sc.guarded.url)
+	ts.Setenv("ISSUER", sc.guarded.as.Issuer)
 }
 
 // revoked is the script's "revoked USER": every token of a user's ends.

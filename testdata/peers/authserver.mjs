@@ -57,9 +57,14 @@ const server = createServer().listen(0, "127.0.0.1", () => {
       const subject = JSON.parse(Buffer.from(params[param].split(".")[1] ?? "", "base64url").toString() || "{}").sub;
       if (!subject) throw new errors.InvalidGrant("no subject");
       const token = new provider.AccessToken({ accountId: subject, client, gty: grant, scope: params.scope });
-      const to = params.resource ?? params.audience;
-      token.resourceServer = new provider.ResourceServer(to, { scope: scopes.join(" "), audience: to, accessTokenFormat: "jwt", jwt: { sign: { alg: "RS256" } } });
-      ctx.body = { access_token: await token.save(), issued_token_type: params.requested_token_type ?? "urn:ietf:params:oauth:token-type:access_token", token_type: "Bearer", expires_in: ttl, scope: params.scope };
+      const assertion = params.requested_token_type === "urn:ietf:params:oauth:token-type:id-jag"; // for another authorization server, its audience
+      const to = assertion ? params.audience : params.resource ?? params.audience;
+      const format = options.opaque && !assertion ? { accessTokenFormat: "opaque" } : { accessTokenFormat: "jwt", jwt: { sign: { alg: "RS256" } } };
+      token.resourceServer = new provider.ResourceServer(to, { scope: scopes.join(" "), audience: to, ...format });
+      ctx.body = {
+        access_token: await token.save(), issued_token_type: params.requested_token_type ?? "urn:ietf:params:oauth:token-type:access_token",
+        token_type: assertion ? "N_A" : "Bearer", expires_in: ttl, scope: params.scope,
+      };
     }, [param, "subject_token_type", "actor_token", "actor_token_type", "requested_token_type", "audience", "resource", "scope"]);
   }
   const counts = {};
