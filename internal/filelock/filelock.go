@@ -2,7 +2,7 @@
 //
 // [Lock] waits for its turn, [Try] does not. The lock ends when it is given back, and by the end
 // of the process at the latest, however that comes about. The lock's file stands
-// next to what it guards, so that this can be replaced, and is never removed.
+// next to what it guards, so that this can be replaced, and is never removed but by [Passing].
 //
 // Where the system has no such locks, one process at a time may have the file.
 //
@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -40,6 +41,33 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		return nil, err
 	}
 	return func() { file.Close() }, nil // which unlocks
+}
+
+// Passing is [Lock] where the file guards nothing beside it: it goes with the lock, but on Windows, which keeps open files.
+func Passing(ctx context.Context, path string) (unlock func(), err error) {
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := Wait(ctx, file); err != nil {
+			file.Close()
+			return nil, err
+		}
+		own, _ := file.Stat()
+		if there, err := os.Stat(path); err == nil && os.SameFile(own, there) {
+			return func() {
+				if runtime.GOOS != "windows" {
+					_ = os.Remove(path)
+				}
+				file.Close()
+			}, nil
+		}
+		file.Close() // who had the lock has removed it
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Wait waits for the lock of an open file, which holds it until it is closed. Once the

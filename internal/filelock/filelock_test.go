@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,24 +32,37 @@ func TestMain(m *testing.M) {
 }
 
 func TestOneAtATime(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
+	for name, lock := range map[string]func(context.Context, string) (func(), error){"lasting": filelock.Lock, "passing": filelock.Passing} {
+		t.Run(name, func(t *testing.T) { oneAtATime(t, lock) })
+	}
+}
+
+func oneAtATime(t *testing.T, lock func(context.Context, string) (func(), error)) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "lock")
 	var inside atomic.Int32
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			unlock, err := filelock.Lock(t.Context(), path)
-			if err != nil {
-				t.Error(err)
-				return
+			for range 5 {
+				unlock, err := lock(t.Context(), path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := inside.Add(1); n != 1 {
+					t.Errorf("%d have the lock", n)
+				}
+				runtime.Gosched()
+				inside.Add(-1)
+				unlock()
 			}
-			defer unlock()
-			if n := inside.Add(1); n != 1 {
-				t.Errorf("%d have the lock", n)
-			}
-			inside.Add(-1)
 		})
 	}
 	all.Wait()
+	if left, err := os.ReadDir(dir); err != nil || t.Name() == "TestOneAtATime/passing" && len(left) > 0 && runtime.GOOS != "windows" {
+		t.Error(left, err)
+	}
 }
 
 func TestTheWaitEndsWithTheContext(t *testing.T) {

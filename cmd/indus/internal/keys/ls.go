@@ -1,12 +1,14 @@
 package keys
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/identity"
 	"github.com/spf13/cobra"
 )
@@ -104,6 +106,10 @@ func newRm(s show.Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			before, err := keys.List()
+			if err != nil {
+				return fault(err)
+			}
 			for _, arg := range args {
 				id, _, _ := strings.Cut(strings.TrimPrefix(arg, identity.KeyPrefix), ".") // a whole key was given
 				switch err := keys.Remove(cmd.Context(), id); {
@@ -114,9 +120,36 @@ func newRm(s show.Streams) *cobra.Command {
 				}
 				s.Reportf("removed the key %s", id)
 			}
-			return nil
+			after, err := keys.List()
+			if err != nil {
+				return fault(err)
+			}
+			return sayKept(cmd.Context(), principals(before), principals(after), s)
 		},
 	}
+}
+
+// principals are those that have a key.
+func principals(keys []identity.Key) map[string]bool {
+	all := map[string]bool{}
+	for _, k := range keys {
+		all[string(k.Principal())] = true
+	}
+	return all
+}
+
+// sayKept names the principals whose last key was removed, and who are signed in to servers: whoever gets a key of that name is, too.
+func sayKept(ctx context.Context, before, after map[string]bool, s show.Streams) error {
+	tokens := signin.Open(s)
+	defer tokens.Close()
+	kept, err := tokens.All(ctx)
+	for _, one := range kept {
+		if who := one.Principal; before[who] && !after[who] {
+			after[who] = true // once
+			s.Reportf("%s has no key left, and is still signed in to servers: indus mcp logout --all --as %[1]s", show.Clean(who))
+		}
+	}
+	return err
 }
 
 const rmHelp = `End API keys: whoever sends one is refused from the next request on, and its open
@@ -128,6 +161,9 @@ Usage:
 A session:
   $ indus key rm k7q2m4xw9t
   indus: removed the key k7q2m4xw9t
+  indus: user:alice has no key left, and is still signed in to servers: indus mcp logout --all --as user:alice
+
+Whoever is given a key of the same name later has these sign-ins.
 
 ` + keyExitHelp
 

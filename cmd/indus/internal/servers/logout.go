@@ -23,9 +23,6 @@ func newLogout(s show.Streams) *cobra.Command {
 			if err := f.check(args); err != nil {
 				return err
 			}
-			if f.all && f.as != "" {
-				return command.Usagef("--all is every sign-in of every principal: leave --as away, or name servers")
-			}
 			return f.logout(cmd.Context(), args, s)
 		},
 	}
@@ -38,11 +35,11 @@ const logoutHelp = `Forget sign-ins. The authorization server is told to end the
 
 Usage:
   indus mcp logout SERVER... [FLAG]...
-  indus mcp logout --all
+  indus mcp logout --all [--as PRINCIPAL]
 
 Flags:
   --all          every sign-in that is kept, of servers that are no longer
-                 configured and of every principal too
+                 configured and of every principal too, unless --as names one
   --as PRINCIPAL the sign-in of this caller of indus serve` + command.ConfigFlagsHelp + `
 
 A session:
@@ -102,6 +99,9 @@ func (f *loginFlags) kept(ctx context.Context, tokens *signin.Tokens, args []str
 	}
 	all, err := tokens.All(ctx)
 	for _, one := range all {
+		if f.as != "" && f.as != one.Principal {
+			continue
+		}
 		k := kept{name: secret.Target(one.Resource), address: one.Resource, account: one.Principal}
 		for _, o := range servers {
 			if signin.IsAt(o, one.Resource) {
