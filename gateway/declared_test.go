@@ -3,8 +3,11 @@ package gateway_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -158,5 +161,57 @@ func TestWhatIsListedToSomeIsGuarded(t *testing.T) {
 	}
 	if l := g.Attached().Ledger(); len(l.Snapshot().Live) != 3 {
 		t.Errorf("%+v", l.Snapshot().Live)
+	}
+}
+
+// What leaves the list of all has not become one that is listed to some, because a list of theirs was had before.
+func TestWhatIsGoneIsListedToNobody(t *testing.T) {
+	t.Parallel()
+	const row = `{"name":%q,"inputSchema":{"type":"object"}}`
+	gone := atomic.Bool{}
+	s := &script{answers: map[string]func(interop.Message) (string, error){
+		"server/discover": discovers(`{"tools":{"listChanged":true}}`),
+		"tools/list": func(m interop.Message) (string, error) {
+			rows := []string{fmt.Sprintf(row, "stays")}
+			if !gone.Load() {
+				rows = append(rows, fmt.Sprintf(row, "goes"))
+			}
+			if m.Client != nil && bytes.Contains(m.Client.Capabilities, []byte(`"elicitation"`)) {
+				rows = append(rows, fmt.Sprintf(row, "asks"))
+			}
+			return `{"tools":[` + strings.Join(rows, ",") + `]}`, nil
+		},
+	}}
+	g := scripts{"s": s}.open(t, gateway.Options{}, interop.Server{ID: "s", Era: interop.Legacy})
+	fleet := g.Attached().Fleet
+	if err := fleet.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	samples := &mcp.ClientOptions{CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		return nil, errors.New("no")
+	}}
+	for _, o := range []*mcp.ClientOptions{asking(), samples} { // each has a connection of its own
+		if _, err := dialWith(t, g, "/mcp", interop.Legacy, o).ListTools(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	some := func() (names []string) {
+		for _, tool := range fleet.Some().Tools {
+			names = append(names, tool.Tool)
+		}
+		return names
+	}
+	if diff := cmp.Diff([]string{"asks"}, some()); diff != "" {
+		t.Fatal(diff)
+	}
+	listed := make(chan struct{}, 10)
+	defer fleet.Watch(func() { listed <- struct{}{} })()
+	gone.Store(true)
+	s.tells[1](interop.Message{Method: "notifications/tools/list_changed"}) // on one of these alone
+	for len(fleet.Snapshot("").Tools) > 1 {
+		<-listed
+	}
+	if diff := cmp.Diff([]string{"asks"}, some()); diff != "" {
+		t.Error(diff)
 	}
 }

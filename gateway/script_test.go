@@ -24,8 +24,9 @@ type script struct {
 	answers map[string]func(m interop.Message) (string, error)
 
 	mu    sync.Mutex
-	asked []string // methods
-	kill  func()   // its last connection
+	asked []string                // methods
+	kill  func()                  // its last connection
+	tells []func(interop.Message) // its clients something outside of requests, in the order in which they came
 }
 
 func (s *script) Handle(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
@@ -40,7 +41,12 @@ func (s *script) Handle(_ context.Context, m interop.Message, _ interop.Peer) (j
 	return json.RawMessage(text), err
 }
 
-func (s *script) Watch(func(interop.Message)) (stop func()) { return func() {} }
+func (s *script) Watch(tell func(interop.Message)) (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tells = append(s.tells, tell)
+	return func() {}
+}
 
 func (s *script) Info() json.RawMessage {
 	if s.info == "" {

@@ -63,11 +63,12 @@ func (c *Client) Listing() *Client {
 
 // variant is a server's list for clients that declare something. It is immutable.
 type variant struct {
-	list   *listing // nil: it never could be had
-	beside *listing // what was listed to everybody then
-	asked  time.Time
-	failed bool // when it was asked for last
-	stale  bool // the server has said since that it is another
+	list    *listing // nil: it never could be had
+	beside  *listing // what was listed to everybody when it was asked for
+	changes uint64   // member.changes then
+	asked   time.Time
+	failed  bool // when it was asked for last
+	stale   bool // the server has said since that it is another
 }
 
 // good reports whether there is no point in asking now.
@@ -169,7 +170,7 @@ func (m *member) learn(ctx context.Context, d Declared, caller toolbox.Principal
 	for tries := 0; tries < 3 && !m.knows(d) && ctx.Err() == nil; tries++ {
 		key := m.variantKey(m.state.Load().endpoint.handshake(), d)
 		m.fleet.mu.Lock()
-		busy, before := m.learning[key], m.changes
+		busy, before := m.learning[key], variant{beside: m.state.Load().list, changes: m.changes}
 		mine := busy == nil
 		if mine {
 			busy = make(chan struct{})
@@ -237,8 +238,8 @@ func (e *Endpoint) toolOf(name string) *listedTool {
 	return nil
 }
 
-// keepVariant keeps what came of asking for a variant when so many changes had been before.
-func (m *member) keepVariant(key string, l *listing, err error, before uint64) {
+// keepVariant keeps what came of asking for v.
+func (m *member) keepVariant(key string, l *listing, err error, v variant) {
 	if err != nil {
 		m.fleet.opts.Logger.Warn("clients that can be asked may miss tools: listing failed", "server", m.server.ID, "err", err)
 	}
@@ -246,7 +247,7 @@ func (m *member) keepVariant(key string, l *listing, err error, before uint64) {
 		return
 	}
 	m.setVariants(func(s *state) (changed, fresh bool) {
-		v := variant{list: l, beside: s.list, asked: time.Now(), failed: err != nil, stale: m.changes != before}
+		v.asked, v.failed, v.stale = time.Now(), err != nil, v.changes != m.changes
 		if err != nil {
 			v.list = s.variants[key].list
 		} else {

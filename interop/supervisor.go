@@ -147,10 +147,7 @@ func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
 		if s.up {
 			kind = ServerListed
 		}
-		if !s.up { // it may be another
-			m.changes++
-			s.variants = s.variants.with(func(_ string, v *variant) { v.stale = true })
-		}
+		another := !s.up
 		s.up, s.settled, s.connectFault, s.listFault = true, true, nil, nil
 		m.keepList(s)
 		if err != nil {
@@ -159,6 +156,10 @@ func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
 			l = l.configured(s.config)
 			changed = !s.list.same(l)
 			s.list = l
+		}
+		if another || changed { // the variants may be others too, whatever the server has said of them until now
+			m.changes++
+			s.variants = s.variants.with(func(_ string, v *variant) { v.stale = true })
 		}
 		return []EventKind{kind}
 	})
