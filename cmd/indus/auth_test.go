@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -87,7 +86,7 @@ func TestServeAsksAboutTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(config, raw, 0o600); err != nil {
+		if err := replaceFile(config, string(raw)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -56,10 +56,13 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"until":     plain(2, "until PATTERN PROGRAM [ARG]...  run it again and again until its stdout matches", until),
 		"headof":    plain(2, "headof FILE VAR                 VAR is the head of a ledger, SEQ:HASH", headOf),
 		"taken":     plain(3, "taken FILE PATTERN VAR          VAR is the group of what matches in a file", taken),
+		"save":      plain(2, "save FROM TO                    write a file as editors do, who never show a part of it", saveFile),
+		"quiet":     plain(0, "quiet [FILE]                    check that stderr is that, or empty, whoever was waited for", checkQuiet),
 		"edit":      plain(3, "edit FILE PATTERN TEXT          replace what matches", edit),
 		"model":     plain(2, "model VAR SCRIPT                start a scripted model, VAR is its URL and VAR.log what it was sent", startModel),
-		"guarded":   plain(1, "guarded VAR [-short|-no-registration]  start an MCP server that wants a sign-in, VAR is its URL", startGuarded),
+		"guarded":   plain(1, "guarded VAR [-keyed|-no-registration]  start an MCP server that wants a sign-in, VAR is its URL", startGuarded),
 		"revoked":   plain(1, "revoked USER                    end every token of a user's", revoked),
+		"expired":   plain(1, "expired USER                    end those of a user's that are renewed", expired),
 		"counted":   plain(2, "counted WHAT N                  check how often the authorization server did it", counted),
 		"typed":     plain(2, "typed NAME LINE...             write lines to its stdin, stdout is what was printed last", typed),
 		"unseen":    plain(0, "unseen                          check that no secret of a sign-in is anywhere", unseen),
@@ -303,5 +306,29 @@ func edit(ts *testscript.TestScript, _ *scene, args []string) {
 	if edited == old {
 		ts.Fatalf("nothing in %s matches %s", args[0], args[1])
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(edited), 0o600))
+	ts.Check(replaceFile(ts.MkAbs(args[0]), edited))
+}
+
+func saveFile(ts *testscript.TestScript, _ *scene, args []string) {
+	ts.Check(replaceFile(ts.MkAbs(args[1]), ts.ReadFile(args[0])))
+}
+
+// replaceFile writes a file at once, for those who may look at it meanwhile.
+func replaceFile(file, text string) error {
+	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
+
+// checkQuiet allows for what commands say of a slow machine.
+func checkQuiet(ts *testscript.TestScript, _ *scene, args []string) {
+	want := ""
+	if len(args) > 0 {
+		want = ts.ReadFile(args[0])
+	}
+	waits := regexp.MustCompile(`(?m)^indus: still waiting, after .*\n`)
+	if got := waits.ReplaceAllString(ts.ReadFile("stderr"), ""); got != want {
+		ts.Fatalf("stderr is %q, not %q", got, want)
+	}
 }

@@ -49,7 +49,7 @@ func openWindow(t *testing.T, model *modelserver.Server, servers map[string]row,
 		<-read
 		w.control.Close()
 	})
-	cmd := indusCommand(t, servers, append([]string{"--base-url", model.URL, "--model", "m"}, args...)...)
+	cmd := indusCommand(t, servers, append([]string{"--base-url", model.URL, "--model", "m", "--wait", "1m"}, args...)...)
 	cmd.Env = append(cmd.Env, "TERM=xterm", "NO_COLOR=1")
 	w.program = launchOn(t, cmd, w.tty)
 	w.sees(`Ctrl-D leaves\r\n`)
@@ -99,7 +99,7 @@ func (w *window) sees(pattern string) {
 		select {
 		case <-more:
 		case <-done: // what it wrote last may not be read yet
-			late, done = time.After(time.Second), nil
+			late, done = time.After(10*time.Second), nil
 		case <-late:
 			w.t.Fatalf("never saw %q; the screen:\n%s", pattern, w.String())
 		}

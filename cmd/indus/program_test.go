@@ -13,7 +13,7 @@ import (
 
 // deadline is how long anything may take before a test gives up. A test that
 // passes never waits for it.
-const deadline = 60 * time.Second
+const deadline = 2 * time.Minute
 
 // program is a command that runs beside the test.
 type program struct {

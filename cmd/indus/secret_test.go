@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -144,7 +143,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 				out, errs := &untilAnswered{answered: make(chan struct{})}, &untilAnswered{answered: make(chan struct{})}
 				if words[0] == "serve" {
 					cmd := exec.Command("indus", words...)
-					cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, time.Second
+					cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, deadline
 					cmd.Stdin = io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
@@ -179,7 +178,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 					continue // not every pair, only every place and every way
 				}
 				flags := append([]string{"-say", say, "-say-in", p.where}, strings.Fields(p.flags)...)
-				row, timeout := "", "2s"
+				row, timeout := "", "20s"
 				if strings.Contains(p.flags, "hang") {
 					timeout = "500ms"
 				}

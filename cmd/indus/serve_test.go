@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/peers"
@@ -138,6 +137,9 @@ func TestServeIsUpAtOnce(t *testing.T) {
 			t.Errorf("%s {%s}: %s", ask.method, ask.params, text)
 		}
 	}
+	if text := p.err.String(); strings.Contains(text, "slow: ") {
+		t.Errorf("it was waited for until it was given up: %s", text)
+	}
 
 	changed := make(chan struct{}, 1)
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
@@ -180,7 +182,7 @@ func listOf(ctx context.Context, t *testing.T, cs *mcp.ClientSession) (names []s
 }
 
 // post sends one request by hand and returns the answer's body, and the id of
-// the session that it opened. It takes no longer than a server that hangs.
+// the session that it opened.
 func post(t *testing.T, url, session, method, params string) (body, opened string) {
 	t.Helper()
 	modern := strings.Contains(params, "2026-07-28")
@@ -199,7 +201,7 @@ func post(t *testing.T, url, session, method, params string) (body, opened strin
 		r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
 		r.Header.Set("Mcp-Session-Id", session)
 	}
-	client := &http.Client{Timeout: 20 * time.Second} // the server has 30
+	client := &http.Client{Timeout: deadline}
 	resp, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func TestASessionThatIsEnded(t *testing.T) {
 				modelserver.Turn{Text: "It went on."},
 			)
 			rows := map[string]row{"s": {f.Path, f.Args, map[string]string{markName: mark}}}
-			flags := []string{"--yes", "--model", "m", "--base-url", model.URL}
+			flags := []string{"--yes", "--wait", "1m", "--model", "m", "--base-url", model.URL}
 			cmd := indusCommand(t, rows, append(flags, "-p", "work")...)
 			cmd.Env = append(cmd.Env, markName+"="+mark)
 			p := launch(t, cmd)

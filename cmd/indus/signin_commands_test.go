@@ -193,8 +193,6 @@ func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 	o := authserver.Options{Opaque: true}
 	for _, flag := range args[1:] {
 		switch flag {
-		case "-short":
-			o.TTL = 1
 		case "-no-registration":
 			o.NoRegistration = true
 		case "-keyed": // the client "keyed" proves itself with key.pem, and $SUBJECT is a token of alice's to exchange
@@ -217,6 +215,9 @@ func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 
 // revoked is the script's "revoked USER": every token of a user's ends.
 func revoked(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as.Revoke(sc.t, args[0]) }
+
+// expired is the script's "expired USER": the tokens end that sign-ins of a user's renew.
+func expired(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as.Expire(sc.t, args[0]) }
 
 // counted is the script's "counted WHAT N": how often the authorization server did it.
 func counted(ts *testscript.TestScript, sc *scene, args []string) {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +31,7 @@ func TestClientsSignIn(t *testing.T) {
 	indus, serve, file := serveFile(t, wanting(`"mcp:{view}"`), "f")
 	programs := []string{"node", "go"}
 	person := newPerson(t, len(programs), func() {
-		if err := os.WriteFile(file, []byte(wanting(`"mcp:{view}","admin"`)), 0o600); err != nil {
+		if err := replaceFile(file, wanting(`"mcp:{view}","admin"`)); err != nil {
 			t.Error(err)
 		}
 		serve.hears(&serve.err, `who is let in is as "auth" in the configuration has it now\n`)
@@ -58,17 +57,15 @@ func TestClientsSignIn(t *testing.T) {
 	for _, c := range realClients() {
 		fmt.Fprintf(&table, "| %s | %s |", c.name, peers.Version(t, c.from))
 		for _, at := range []string{indus, indus + "/f"} {
-			asked, ok := strings.CutSuffix(found[at][c.name], ": 2 tools")
+			asked, ok := scopeSet(found[at][c.name])
 			if strings.TrimSuffix(asked, " offline_access") != scopes[at] || !ok {
 				t.Errorf("%s: asks for %q, want %s: 2 tools", c.name, found[at][c.name], scopes[at])
 			}
 			fmt.Fprintf(&table, " `%s` |", asked)
 		}
-		more, ok := strings.CutSuffix(found["more"][c.name], ": 2 tools")
+		more, ok := scopeSet(found["more"][c.name])
 		if ok {
-			set := strings.Fields(more) // go-sdk's order is that of a map
-			slices.Sort(set)
-			more = "`" + strings.Join(set, " ") + "`"
+			more = "`" + more + "`"
 		} else if more = "no"; strings.HasPrefix(c.name, "go-sdk") || c.program == "mcporter" {
 			t.Errorf("%s: asks for more: %q", c.name, found["more"][c.name])
 		}
@@ -77,6 +74,14 @@ func TestClientsSignIn(t *testing.T) {
 	if !t.Failed() {
 		published(t, "signing in", table.String())
 	}
+}
+
+// scopeSet is what a client has asked for that then was listed both tools, in order: scopes have none, and go-sdk's is that of a map.
+func scopeSet(outcome string) (set string, ok bool) {
+	scopes, ok := strings.CutSuffix(outcome, ": 2 tools")
+	all := strings.Fields(scopes)
+	slices.Sort(all)
+	return strings.Join(all, " "), ok
 }
 
 // newPerson is the URL of somebody who signs in at ?ADDRESS, and says where that leads. more is done once that many have asked

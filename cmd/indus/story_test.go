@@ -25,18 +25,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// configure writes the configuration of a command anew, as editors do.
+// configure writes the configuration of a command anew.
 func configure(t *testing.T, cmd *exec.Cmd, servers map[string]row) {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{"servers": servers})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(cmd.Dir, "servers.json")
-	if err := os.WriteFile(file+".new", raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(file+".new", file); err != nil {
+	if err := replaceFile(filepath.Join(cmd.Dir, "servers.json"), string(raw)); err != nil {
 		t.Fatal(err)
 	}
 }

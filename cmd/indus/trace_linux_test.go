@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,7 +32,10 @@ func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
 	}
 
 	f := fixture.New(t)
-	p := startServe(t, map[string]row{"one": {f.Path, f.Args, nil}}, "--addr", "127.0.0.1:0")
+	cmd := indusCommand(t, map[string]row{"one": {f.Path, f.Args, nil}}, "serve", "--addr", "127.0.0.1:0")
+	socket := filepath.Join(cmd.Dir, "probe")
+	cmd.Env = append(cmd.Env, probeName+"="+socket)
+	p := launch(t, cmd)
 	url := p.hears(&p.err, `serving at (\S+)\n`)
 	p.hears(&p.err, `one: ready`)
 	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one__hang","arguments":{"key":"a"},` + meta + `}}`)
@@ -52,26 +57,28 @@ func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
 		}
 	}()
 	f.WaitN("call hang", 1)
-	p.signal(syscall.SIGQUIT) // on which the runtime writes every stack
-	p.ends(2)
-	<-answered
-
-	var call, readers [][]string
-	for _, stack := range stacks(p.err.String()) {
-		switch {
-		case slices.Contains(stack, "toolbox"):
-			call = append(call, stack)
-		case stack[0] == reads:
-			readers = append(readers, stack)
+	eventually(t, func() string { // the server may have the call before indus waits for its answer
+		var call, readers [][]string
+		for _, stack := range stacks(probed(t, socket, "/goroutines")) {
+			switch {
+			case slices.Contains(stack, "toolbox"):
+				call = append(call, stack)
+			case stack[0] == reads:
+				readers = append(readers, stack)
+			}
 		}
-	}
-	if len(call) != 1 || len(readers) == 0 {
-		t.Fatalf("%d calls are under way: %q; and %d goroutines read in %s", len(call), call, len(readers), reads)
-	}
-	between := slices.DeleteFunc(slices.Clone(call[0][1:]), func(pkg string) bool { return pkg == "gateway" }) // as step 1 says
-	if diff := cmp.Diff(want, slices.Compact(append(call[0][:1:1], between...))); diff != "" {
-		t.Errorf("the ten steps of ARCHITECTURE.md and what a call crosses (-steps +call):\n%s", diff)
-	}
+		if len(call) != 1 || len(readers) == 0 {
+			return fmt.Sprintf("%d calls are under way: %q; and %d goroutines read in %s", len(call), call, len(readers), reads)
+		}
+		between := slices.DeleteFunc(slices.Clone(call[0][1:]), func(pkg string) bool { return pkg == "gateway" }) // as step 1 says
+		if diff := cmp.Diff(want, slices.Compact(append(call[0][:1:1], between...))); diff != "" {
+			return "the ten steps of ARCHITECTURE.md and what a call crosses (-steps +call):\n" + diff
+		}
+		return ""
+	})
+	p.signal(syscall.SIGKILL)
+	p.ends(-1)
+	<-answered
 }
 
 // tenSteps is the package of each step of ARCHITECTURE.md, in order.
