@@ -192,7 +192,7 @@ func (t *tap) masked(line json.RawMessage) json.RawMessage {
 }
 
 func (t *tap) append(line []byte) error {
-	if t.size > 0 && t.size+int64(len(line)) > t.most {
+	if t.size > 0 && t.size+int64(len(line))+1 > t.most {
 		t.file.Close()
 		if err := os.Rename(t.path, t.path+".1"); err != nil {
 			return err

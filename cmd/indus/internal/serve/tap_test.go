@@ -50,11 +50,11 @@ func TestATapIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" || info.Size() > 2000 || info.Size() < 300 {
+		if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" || info.Size() > 2000 || info.Size() == 0 {
 			t.Errorf("%s: %v, %d bytes", name, mode, info.Size())
 		}
 	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(path + ".1") // which is full; how much is in the other depends on the digits of times
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/indusagi/indus/agent"
@@ -22,10 +23,37 @@ import (
 type scene struct {
 	t     *testing.T
 	model *modelserver.Server
-	errs  bytes.Buffer
+	errs  said
 	asked []string // what a person was asked
 	say   agent.Verdict
 	mute  bool // nobody can be asked
+}
+
+// said is what indus says, but for whom it waits on a slow machine.
+type said struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !strings.HasPrefix(string(b), "indus: still waiting, ") {
+		s.text.Write(b)
+	}
+	return len(b), nil
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func (s *said) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.Reset()
 }
 
 func newScene(t *testing.T) *scene {
@@ -88,7 +116,7 @@ func (sc *scene) tries(args ...string) (session.Session, error) {
 	if sc.mute {
 		ask = nil
 	}
-	args = append([]string{"--model", "m", "--base-url", sc.model.URL}, args...)
+	args = append([]string{"--model", "m", "--base-url", sc.model.URL, "--wait", "1m"}, args...)
 	return session.Open(sc.t.Context(), args, show.New(strings.NewReader(""), &bytes.Buffer{}, &sc.errs), ask, nil)
 }
 
@@ -164,10 +192,13 @@ func TestToolsThatASessionHas(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("got %v, want %v", got, want)
 			}
+			if len(servers) > 0 {
+				f.WaitN("start", started+len(servers))
+			}
 			if n := len(f.Events("start")) - started; n != len(servers) {
 				t.Errorf("%d servers were started", n)
 			}
-			if !strings.Contains(sc.errs.String(), tt.says) || tt.says == "" && sc.errs.Len() > 0 {
+			if !strings.Contains(sc.errs.String(), tt.says) || tt.says == "" && sc.errs.String() != "" {
 				t.Errorf("said %q, want %q", sc.errs.String(), tt.says)
 			}
 		})
@@ -229,6 +260,7 @@ func TestAServerThatComesLater(t *testing.T) {
 	if strings.Contains(strings.Join(names(r), " "), "a_late") || !strings.Contains(r.System(), "- a_late: not ready yet") {
 		t.Errorf("%v\n%s", names(r), r.System())
 	}
+	late.Wait("recv tools/list")
 	late.Send("release tools/list")
 	if err := x.Servers().Fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
