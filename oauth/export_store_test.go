@@ -7,5 +7,5 @@ var ErrNoKey = errNoKey
 
 // WithKeychain is a keychain of a test.
 func WithKeychain(read func() (string, error), write func(string) error, wait time.Duration) *FileStoreOptions {
-	return &FileStoreOptions{keychain: &keychain{read, write, wait}}
+	return &FileStoreOptions{keychain: &keychain{read: read, write: write, wait: wait}}
 }

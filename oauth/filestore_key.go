@@ -95,11 +95,18 @@ func (s *FileStore) badKey(err error) error {
 	return fmt.Errorf("%s: the key that was given is none: %w", s.path, err)
 }
 
-// keychain has the key of this user's stores. Its functions are bounded, and ask nobody anything.
+// keychain has the key of this user's stores. Its functions are bounded, and ask nobody anything. One at a time calls it.
 type keychain struct {
 	read  func() (string, error)
 	write func(text string) error
 	wait  time.Duration
+
+	asked chan keychainAnswer // what is still to be answered; nil: nothing
+}
+
+type keychainAnswer struct {
+	text string
+	err  error
 }
 
 const (
@@ -162,21 +169,22 @@ func (k *keychain) getOrMake(ctx context.Context) (string, error) {
 	})
 }
 
-// bounded gives up after k.wait. The library cannot be stopped: what hangs in it stays until the process ends.
+// bounded gives up after k.wait. The library cannot be stopped: what hangs in it stays until the process ends, and nothing else is
+// asked meanwhile.
 func (k *keychain) bounded(ctx context.Context, ask func() (string, error)) (string, error) {
-	type answer struct {
-		text string
-		err  error
+	if k.asked == nil {
+		got := make(chan keychainAnswer, 1)
+		k.asked = got
+		go func() {
+			text, err := ask()
+			got <- keychainAnswer{text, err}
+		}()
 	}
-	got := make(chan answer, 1)
-	go func() {
-		text, err := ask()
-		got <- answer{text, err}
-	}()
 	late := time.NewTimer(k.wait)
 	defer late.Stop()
 	select {
-	case a := <-got:
+	case a := <-k.asked:
+		k.asked = nil
 		return a.text, a.err
 	case <-ctx.Done():
 		return "", ctx.Err()

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -205,8 +206,14 @@ func TestFileStoreWithAKeychain(t *testing.T) {
 		t.Error(err)
 	}
 	chain.err, chain.hang, wait = nil, make(chan struct{}), 50*time.Millisecond
-	if _, err := open().Get(t.Context(), alice); err == nil || !strings.Contains(err.Error(), "no answer within 50ms") {
-		t.Error(err)
+	hangs, reads := open(), chain.reads.Load()
+	for range 3 { // and is not asked again meanwhile
+		if _, err := hangs.Get(t.Context(), alice); err == nil || !strings.Contains(err.Error(), "no answer within 50ms") {
+			t.Error(err)
+		}
+	}
+	if n := chain.reads.Load() - reads; n > 1 {
+		t.Errorf("asked %d times", n)
 	}
 	other := oauth.NewFileStore(filepath.Join(dir, "other.json"), oauth.WithKeychain(chain.read, chain.write, wait))
 	put(t, other, alice, "2") // with a file, where the keychain hangs
@@ -222,9 +229,12 @@ type fakeChain struct {
 	key  string
 	err  error
 	hang chan struct{}
+
+	reads atomic.Int64
 }
 
 func (c *fakeChain) read() (string, error) {
+	c.reads.Add(1)
 	if c.hang != nil {
 		<-c.hang
 		return "", errors.New("late")

@@ -85,7 +85,7 @@ func (s *session) handOver(h *handed) {
 	if h.address == "" {
 		close(h.ready)
 	} else if h.err != nil {
-		s.client.options.Logger.Info("nobody has signed in", "server", bareURL(s.key.Resource), "caller", s.key.Principal, "why", h.err)
+		s.log("nobody has signed in", h.err)
 	}
 	close(h.over)
 }

@@ -3,6 +3,8 @@ package oauth_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -152,4 +154,39 @@ func TestAnotherProcess(t *testing.T) {
 		fmt.Print(err)
 	}
 	os.Exit(0)
+}
+
+// What is logged of a sign-in has neither a key of the server's address nor what the authorization server repeats.
+func TestLogOfASignInThatEnds(t *testing.T) {
+	t.Parallel()
+	const where = "/s/0123456789abcdefghij/mcp"
+	var log strings.Builder
+	a := attack(t, map[string]http.HandlerFunc{
+		"/.well-known/oauth-protected-resource" + where: says(`{"resource":"~` + where + `","authorization_servers":["~"]}`),
+		where: func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "" {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		},
+		"/token": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.FormValue("grant_type") == "refresh_token" {
+				w.WriteHeader(http.StatusBadRequest)
+				io.WriteString(w, `{"error":"invalid_grant","error_description":"the-access-token and the-refresh-token of `+where+` are over"}`)
+				return
+			}
+			io.WriteString(w, `{"access_token":"the-access-token","refresh_token":"the-refresh-token","expires_in":1e-9}`)
+		},
+	})
+	c := newClient(t, oauth.Options{Interact: visitor(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := c.SignIn(t.Context(), a.URL+where, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := send(t, c.Transport(nil, a.URL+where, ""), a.URL+where, ""); err != nil {
+		t.Fatal(err)
+	}
+	said := log.String()
+	if !strings.Contains(said, "can no longer be renewed") || strings.Contains(said, "the-") || strings.Contains(said, "0123456789") {
+		t.Error(said)
+	}
 }

@@ -204,6 +204,12 @@ func (s *session) fly(ctx context.Context, n need) (*grant, error) {
 	return g, err
 }
 
+// log says what nobody is there to see. A server's address may have a key in its path.
+func (s *session) log(said string, err error) {
+	why := secret.New(secret.InURL(s.key.Resource)...).Mask(err.Error())
+	s.client.options.Logger.Info(said, "server", secret.Target(s.key.Resource), "caller", s.key.Principal, "why", why)
+}
+
 // renew does what needs no person, alone among all who share the store. nil: there is no such way.
 func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
@@ -261,7 +267,7 @@ func (s *session) refresh(ctx context.Context, w *web, g *grant) (*grant, error)
 		}
 		i.secret = c.options.ClientSecret
 	}
-	a, err := c.requestToken(ctx, w, g.Token, g.Issuer, i, formOf("grant_type", "refresh_token", "refresh_token", g.refresh.Reveal(), "resource", g.Resource))
+	a, err := c.requestToken(ctx, w, g.Token, g.Issuer, i, formOf("grant_type", "refresh_token", "refresh_token", g.refresh.Reveal(), "resource", g.Resource), g.access.Reveal())
 	if err == nil {
 		err = a.bearer()
 	}
@@ -273,7 +279,7 @@ func (s *session) refresh(ctx context.Context, w *web, g *grant) (*grant, error)
 	if refused == nil || !slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope"}, refused.Code) {
 		return nil, err // which says nothing of the refresh token
 	}
-	c.options.Logger.Info("a sign-in can no longer be renewed", "server", bareURL(s.key.Resource), "caller", s.key.Principal, "why", err)
+	s.log("a sign-in can no longer be renewed", err)
 	err = nil
 	if refused.Code == "invalid_client" && i.Dynamic {
 		err = c.forget(ctx, g.Issuer, i)

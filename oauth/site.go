@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/indusagi/indus/internal/secret"
 )
 
 // Site is where people sign in by the browser of any machine: pages of a program that has a web server, and acts for many. With
@@ -63,7 +65,7 @@ type siteSignIn struct {
 }
 
 func (f *siteSignIn) page() sitePage {
-	return sitePage{Who: f.who, Resource: bareURL(f.resource), Issuer: bareURL(f.issuer)}
+	return sitePage{Who: f.who, Resource: secret.Target(f.resource), Issuer: bareURL(f.issuer)}
 }
 
 // Begin implements [Interaction].

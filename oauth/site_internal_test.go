@@ -101,3 +101,11 @@ func TestPagesShowTextAsText(t *testing.T) {
 		}
 	}
 }
+
+// The address of a server may have a key in it, which callers are not shown.
+func TestPagesShowNoKeyOfAServer(t *testing.T) {
+	f := &siteSignIn{resource: "https://mcp.example.com/s/0123456789abcdefghij/mcp?key=abc"}
+	if got, want := f.page().Resource, "https://mcp.example.com/s/<secret>/mcp?…"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

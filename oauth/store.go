@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/indusagi/indus/internal/secret"
 )
 
 // Key says what a [Store] keeps: the tokens of a principal for a resource, the registration of
@@ -55,7 +57,7 @@ func put(values map[Key][]byte, k Key, value []byte) error {
 			continue
 		}
 		if k.Resource != "" {
-			return fmt.Errorf("the sign-ins at %s would take more than %d bytes: sign somebody out there", bareURL(k.Resource), most)
+			return fmt.Errorf("the sign-ins at %s would take more than %d bytes: sign somebody out there", secret.Target(k.Resource), most)
 		}
 		delete(values, other)
 		size -= other.size(v)

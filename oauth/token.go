@@ -85,13 +85,13 @@ type tokenAnswer struct {
 	asked time.Time // when it was: expires_in counts from some time after that
 }
 
-// requestToken asks a token endpoint. The form's values, but for what is public, are secrets.
-func (c *Client) requestToken(ctx context.Context, w *web, endpoint, audience string, i identity, form url.Values) (*tokenAnswer, error) {
+// requestToken asks a token endpoint. The form's values, but for what is public, are secrets, as the others are that it may know.
+func (c *Client) requestToken(ctx context.Context, w *web, endpoint, audience string, i identity, form url.Values, secrets ...string) (*tokenAnswer, error) {
 	header := http.Header{}
 	if err := c.prove(i, audience, form, header); err != nil {
 		return nil, &StepError{StepToken, endpoint, err}
 	}
-	secrets := []string{i.secret.Reveal()}
+	secrets = append(secrets, i.secret.Reveal())
 	for _, name := range []string{"code", "code_verifier", "refresh_token", "assertion", "client_assertion", "subject_token"} {
 		secrets = append(secrets, form.Get(name))
 	}
