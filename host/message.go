@@ -54,16 +54,16 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, caller toolbox.Pr
 	}
 	body, err := h.body(w, r, caller)
 	if err != nil {
-		var big *http.MaxBytesError
+		var long *wire.TooLong
 		switch {
-		case errors.As(err, &big):
-			h.spoiltAnswer(w, r, caller, body, nil)
-			refuse(w, http.StatusRequestEntityTooLarge, interop.CodeInvalidRequest, "the message is too large")
-		case errors.As(err, new(memory.NoRoom)):
-			w.Header().Set("Retry-After", "1")
-			refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, err.Error())
-		default:
+		case !errors.As(err, &long):
 			refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "the body could not be read")
+		case long.Size > h.opts.MaxMessage:
+			h.spoiltAnswer(w, r, caller, long.Prefix, nil)
+			refuse(w, http.StatusRequestEntityTooLarge, interop.CodeInvalidRequest, "the message is too large")
+		default:
+			w.Header().Set("Retry-After", "1")
+			refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, memory.NoRoom{}.Error())
 		}
 		return nil
 	}
@@ -190,11 +190,7 @@ func boundRest(w http.ResponseWriter, d time.Duration) {
 
 // body reads the whole body of a caller's request before anything else is done.
 func (h *Host) body(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) (body []byte, err error) {
-	limit := h.opts.MaxMessage
 	n := r.ContentLength
-	if n > limit {
-		return nil, &http.MaxBytesError{Limit: limit}
-	}
 	c := http.NewResponseController(w)
 	defer func() {
 		if err == nil {
@@ -203,36 +199,18 @@ func (h *Host) body(w http.ResponseWriter, r *http.Request, caller toolbox.Princ
 			boundRest(w, lastWrites)
 		}
 	}()
-	if n >= 0 && n <= memory.Small {
-		body = make([]byte, n)
-		_, err = io.ReadFull(r.Body, body) // within bodyWait, which serveHTTP has set
-		return body, err
+	m := memory.Meter{Budget: h.opts.Memory, Owner: string(caller)}
+	if n >= 0 && (n <= memory.Small || n > h.opts.MaxMessage) {
+		return wire.ReadAll(r.Body, n, int(h.opts.MaxMessage), m) // within bodyWait, which serveHTTP has set
 	}
 	due := &dueBody{Reader: r.Body, c: c, start: time.Now()}
 	due.moves = h.opts.Memory.Transfer(func() { _ = c.SetReadDeadline(time.Now()) })
 	defer due.moves.End()
-	m := memory.Meter{Budget: h.opts.Memory, Owner: string(caller)}
-	defer func() {
-		if err != nil {
-			m.Drop()
-		} else {
-			m.Keep(body)
-		}
-	}()
-	if n < 0 {
-		due.Reader = http.MaxBytesReader(w, r.Body, limit)
-		return io.ReadAll(m.Read(due))
+	body, err = wire.ReadAll(due, -1, int(h.opts.MaxMessage), m) // nothing is set aside on a client's word
+	if err == nil && int64(len(body)) < n {
+		err = io.ErrUnexpectedEOF
 	}
-	in := m.Read(due)
-	b := make([]byte, min(n, memory.Small)) // no more is set aside on a client's word
-	for at := 0; ; {
-		k, err := io.ReadFull(in, b[at:])
-		if at += k; err != nil || int64(at) == n {
-			return b, err
-		}
-		b = append(make([]byte, 0, min(n, 2*int64(at))), b...)
-		b = b[:cap(b)]
-	}
+	return body, err
 }
 
 // errNoMessage is JSON that is no message.

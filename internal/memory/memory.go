@@ -2,7 +2,6 @@
 package memory
 
 import (
-	"io"
 	"math"
 	"runtime"
 	"runtime/debug"
@@ -191,23 +190,6 @@ func (m *Meter) Keep(p []byte) {
 func (m *Meter) Drop() {
 	m.Budget.give(m.Owner, m.taken)
 	m.taken = 0
-}
-
-// Read is a reader whose bytes the meter counts; its error may be a [NoRoom].
-func (m *Meter) Read(r io.Reader) io.Reader { return &metered{r, m, 0} }
-
-type metered struct {
-	io.Reader
-	m   *Meter
-	got int64
-}
-
-func (r *metered) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if r.got += int64(n); !r.m.Grow(r.got) {
-		return 0, NoRoom{} // io.ReadFull forgets the error of a read that was enough
-	}
-	return n, err
 }
 
 // Used is how many bytes are taken.

@@ -112,9 +112,23 @@ func (h *held) take() ([]byte, error) {
 }
 
 // ReadAll reads r to its end as one message of at most limit bytes, which is the caller's.
-// More is a [*TooLong], and so is a message for which the budget has no room; nil: no bound.
-func ReadAll(r io.Reader, limit int, b *memory.Budget) ([]byte, error) {
-	h := held{limit: limit, meter: memory.Meter{Budget: b}}
+// More is a [*TooLong], and so is a message for which the meter's budget has no room. size is how many it
+// has, which are set aside at once; below 0: that is not known, or not to be believed. What came before
+// another error is returned with it.
+func ReadAll(r io.Reader, size int64, limit int, m memory.Meter) ([]byte, error) {
+	if size > int64(limit) || size >= 0 && !m.Grow(size) {
+		return nil, &TooLong{Size: size, Limit: limit}
+	}
+	if size >= 0 {
+		b := make([]byte, size)
+		n, err := io.ReadFull(r, b)
+		if err != nil {
+			m.Drop()
+		}
+		m.Keep(b)
+		return b[:n], err
+	}
+	h := held{limit: limit, meter: m}
 	c := newChunk()
 	defer recycle(c)
 	for {
@@ -124,8 +138,8 @@ func ReadAll(r io.Reader, limit int, b *memory.Budget) ([]byte, error) {
 		case h.over != nil || err == io.EOF:
 			return h.take()
 		case err != nil:
-			h.drop()
-			return nil, err
+			begun, _ := h.take()
+			return begun, err
 		}
 	}
 }

@@ -76,37 +76,17 @@ func (s *httpServer) result(r *httpReply, env *wire.Envelope, id json.RawMessage
 	return s.opts.Secrets.Result(env.Result), nil
 }
 
-// readBody reads a body of at most limit bytes, in one allocation of the right size. Of one
-// that is longer it returns the beginning too.
+// readBody reads a body of at most limit bytes. Of one that is longer, or cut off, it returns the beginning too.
 func (s *httpServer) readBody(r *httpReply, limit int) ([]byte, error) {
-	length := r.ContentLength
-	if length < 0 {
-		b, err := wire.ReadAll(&r.body, limit, s.opts.Memory)
-		var long *wire.TooLong
-		if errors.As(err, &long) {
-			return long.Prefix, tooLong(limit, long)
-		} else if err != nil {
-			return nil, &CutError{err}
-		}
-		return b, nil
+	b, err := wire.ReadAll(&r.body, r.ContentLength, limit, memory.Meter{Budget: s.opts.Memory})
+	var long *wire.TooLong
+	switch {
+	case errors.As(err, &long):
+		return long.Prefix, tooLong(limit, long)
+	case err != nil || int64(len(b)) < r.ContentLength:
+		return b, &CutError{err}
 	}
-	if length > int64(limit) {
-		return nil, tooLong(limit, &wire.TooLong{Size: length, Limit: limit})
-	}
-	b, m, from := make([]byte, length), memory.Meter{Budget: s.opts.Memory}, io.Reader(&r.body)
-	if length > memory.Small {
-		from = m.Read(from)
-	}
-	n, err := io.ReadFull(from, b)
-	if err == nil || length == 0 {
-		m.Keep(b)
-		return b, nil
-	}
-	m.Drop()
-	if noRoom := (memory.NoRoom{}); errors.As(err, &noRoom) {
-		return b[:n], &ProtocolError{"an answer that is not taken", noRoom}
-	}
-	return b[:n], &CutError{err}
+	return b, nil
 }
 
 func tooLong(limit int, long *wire.TooLong) error {
