@@ -179,15 +179,22 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 
 // ask puts one request to the backend, whose panics end here.
 func (f *front) ask(ctx context.Context, r *frontRequest, method string, params json.RawMessage) (raw json.RawMessage, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			f.log.Error("a backend panicked", "method", method, "caller", r.caller, "panic", v, "stack", string(debug.Stack()))
-			raw, err = nil, &interop.RPCError{Code: interop.CodeInternal, Message: method + ": internal error"}
-		}
-		r.endQuestions()
-	}()
-	m := interop.Message{ID: r.id, Params: params, Method: method, Era: r.era, Caller: r.caller, Client: &r.client}
-	return f.backend.Handle(ctx, m, r.client.Back)
+	defer r.endQuestions()
+	defer f.withoutPanic(r, method, &err)
+	return f.backend.Handle(ctx, r.message(method, params), r.client.Back)
+}
+
+// withoutPanic makes an error of a backend's panic. It is deferred.
+func (f *front) withoutPanic(r *frontRequest, method string, err *error) {
+	if v := recover(); v != nil {
+		f.log.Error("a backend panicked", "method", method, "caller", r.caller, "panic", v, "stack", string(debug.Stack()))
+		*err = &interop.RPCError{Code: interop.CodeInternal, Message: method + ": internal error"}
+	}
+}
+
+// message is the request for a backend, or another one in its course.
+func (r *frontRequest) message(method string, params json.RawMessage) interop.Message {
+	return interop.Message{ID: r.id, Params: params, Method: method, Era: r.era, Caller: r.caller, Client: &r.client}
 }
 
 // failure is what a client sees of a backend's error. A code that concerns

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -202,33 +203,15 @@ func NewFront(b Backend, opts *Options) *Host {
 		h.opts = *opts
 	}
 	o := &h.opts
-	if o.Info == (interop.Info{}) {
-		o.Info = DefaultInfo()
-	}
-	if o.MaxMessage <= 0 {
-		o.MaxMessage = interop.MaxMessage
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.MaxSessions == 0 {
-		o.MaxSessions = defaultMaxSessions
-	}
-	if o.MaxClientSessions == 0 {
-		o.MaxClientSessions = defaultMaxClient
-	}
-	if o.MaxInFlight <= 0 {
-		o.MaxInFlight = defaultMaxInFlight
-	}
-	if o.Keys == nil {
-		o.Keys = sealed.Random()
-	}
-	if o.Replay == nil {
-		o.Replay = NewReplay(0, 0)
-	}
-	if o.Memory == nil {
-		o.Memory = interop.NewMemory(0)
-	}
+	o.Info = cmp.Or(o.Info, DefaultInfo())
+	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), interop.MaxMessage)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.MaxSessions = cmp.Or(o.MaxSessions, defaultMaxSessions)
+	o.MaxClientSessions = cmp.Or(o.MaxClientSessions, defaultMaxClient)
+	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), defaultMaxInFlight)
+	o.Keys = cmp.Or(o.Keys, sealed.Random())
+	o.Replay = cmp.Or(o.Replay, NewReplay(0, 0))
+	o.Memory = cmp.Or(o.Memory, interop.NewMemory(0))
 	o.SessionIdle = protocol.Duration(o.SessionIdle, defaultSessionIdle)
 	o.KeepAlive = protocol.Duration(o.KeepAlive, defaultKeepAlive)
 	o.ListWait = protocol.Duration(o.ListWait, defaultListWait)

@@ -26,16 +26,11 @@ const hostKeyVersion = "Mcp-Protocol-Version"
 func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.serveHTTP) }
 
 func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength != 0 {
-		boundRest(w, bodyWait)
-	} else { // a ReadTimeout would end a stream
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	}
-	caller, ok := h.admit(w, r)
+	from, ok := h.letIn(w, r)
 	if !ok {
 		return
 	}
-	from := clientOf(caller, r.RemoteAddr)
+	caller := from.caller
 	var m *posted
 	switch {
 	case r.Method == http.MethodPost:
@@ -66,6 +61,17 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.postLegacy(w, r, m)
 	}
+}
+
+// letIn is who sends a request over HTTP, and for whose bounds it counts; false where it is answered already.
+func (h *Host) letIn(w http.ResponseWriter, r *http.Request) (from client, ok bool) {
+	if r.ContentLength != 0 {
+		boundRest(w, bodyWait)
+	} else { // a ReadTimeout would end a stream
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	}
+	caller, ok := h.admit(w, r)
+	return clientOf(caller, r.RemoteAddr), ok
 }
 
 // entered is enter for a request over HTTP; false after a refusal.

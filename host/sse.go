@@ -24,21 +24,15 @@ const sseSessionKey = "sessionId"
 func (h *Host) SSEHandler() http.Handler { return http.HandlerFunc(h.serveSSE) }
 
 func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength != 0 {
-		boundRest(w, bodyWait)
-	} else {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	}
-	caller, ok := h.admit(w, r)
+	from, ok := h.letIn(w, r)
 	if !ok {
 		return
 	}
-	from := clientOf(caller, r.RemoteAddr)
 	id := r.URL.Query().Get(sseSessionKey)
 	switch {
 	case r.Method == http.MethodPost && id != "":
 		r.Header.Set(protocol.HeaderSession, id)
-		if m := h.receive(w, r, caller); m != nil {
+		if m := h.receive(w, r, from.caller); m != nil {
 			m.from = from
 			h.postSSE(w, r, m, id)
 		}
@@ -46,7 +40,7 @@ func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) {
 		if h.entered(w, from) {
 			defer h.leave(from)
 			defer h.boundWrites(w)()
-			stream, over := h.whileAdmitted(r, caller)
+			stream, over := h.whileAdmitted(r, from.caller)
 			defer over()
 			h.openSSE(w, stream, from)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -44,8 +43,7 @@ func (f *front) follow(ctx context.Context, r *frontRequest, ids []string, queue
 	if !ok || len(ids) == 0 {
 		return nil, func() {}, nil
 	}
-	m := interop.Message{ID: r.id, Method: r.method, Era: r.era, Caller: r.caller, Client: &r.client}
-	return b.Follow(ctx, m, ids, func(m interop.Message) { queue.offer(m) })
+	return b.Follow(ctx, r.message(r.method, nil), ids, func(m interop.Message) { queue.offer(m) })
 }
 
 // subscribed answers resources/subscribe and resources/unsubscribe (2025-11-25,
@@ -320,14 +318,8 @@ func (f *front) open(ctx context.Context, s *share, r *frontRequest) {
 }
 
 func (f *front) openShare(ctx context.Context, s *share, r *frontRequest) (stop func(), err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			f.log.Error("a backend panicked", "method", r.method, "caller", r.caller, "panic", v, "stack", string(debug.Stack()))
-			err = &interop.RPCError{Code: interop.CodeInternal, Message: r.method + ": internal error"}
-		}
-	}()
-	m := interop.Message{ID: r.id, Params: r.params, Method: r.method, Era: r.era, Caller: r.caller, Client: &r.client}
-	return f.backend.(subscriber).Subscribe(ctx, m, s.uri, s.updated)
+	defer f.withoutPanic(r, r.method, &err)
+	return f.backend.(subscriber).Subscribe(ctx, r.message(r.method, r.params), s.uri, s.updated)
 }
 
 // abandoned reports an opened share that failed because who asked for it went away.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,9 +50,7 @@ func Tools(src toolbox.Source, opts *Options) Backend {
 		b.parameters, b.exact, b.size = opts.Parameters, opts.Exact, max(opts.Page, 0)
 		b.log, b.keys = opts.Logger, opts.Keys
 	}
-	if b.keys == nil {
-		b.keys = sealed.Random()
-	}
+	b.keys = cmp.Or(b.keys, sealed.Random())
 	return b
 }
 
