@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"maps"
@@ -112,12 +113,8 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	if opts != nil {
 		g.opts = *opts
 	}
-	if g.opts.Host.Keys == nil {
-		g.opts.Host.Keys = sealed.Random() // the same for all views, and for what the gateway itself seals
-	}
-	if g.opts.Host.Replay == nil {
-		g.opts.Host.Replay = host.NewReplay(0, 0)
-	}
+	g.opts.Host.Keys = cmp.Or(g.opts.Host.Keys, sealed.Random()) // the same for all views, and for what the gateway itself seals
+	g.opts.Host.Replay = cmp.Or(g.opts.Host.Replay, host.NewReplay(0, 0))
 	g.forward(servers)
 	if g.opts.Host.Forward == nil {
 		g.opts.Host.Forward = func() []string { return *g.forwards.Load() }
@@ -150,16 +147,9 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	if o.Mount != nil {
 		mount = *o.Mount
 	}
-	if mount.Memory == nil {
-		mount.Memory = g.opts.Host.Memory
-	}
-	if mount.Memory == nil {
-		mount.Memory = interop.NewMemory(0)
-	}
+	mount.Memory = cmp.Or(mount.Memory, g.opts.Host.Memory, interop.NewMemory(0))
+	g.opts.Host.Memory = cmp.Or(g.opts.Host.Memory, mount.Memory)
 	mount.Endpoint = g.endpoints(mount.Endpoint)
-	if g.opts.Host.Memory == nil {
-		g.opts.Host.Memory = mount.Memory
-	}
 	told := mount.Notify
 	mount.Notify = func(server string, m interop.Message) {
 		if told != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -29,7 +28,6 @@ const (
 	// of the principal that has most are dropped.
 	maxPrivateLists = 1024
 	maxPrivateBytes = 64 << 20
-	maxTTL          = 24 * time.Hour
 )
 
 // listing is what one server listed, as it wrote it. It is immutable.
@@ -192,7 +190,11 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 			return k.last
 		}
 		if k.asking == nil {
-			s.begin(interop.WithClient(s.gateway.ctx, listener(ctx)), server, row, key, k, who.client)
+			asks := s.gateway.ctx
+			if c := interop.ClientOf(ctx); c != nil && c.Back != nil {
+				asks = interop.WithClient(asks, c.Listing())
+			}
+			s.begin(asks, server, row, key, k)
 			if key.variant != "" && !isPerPrincipal(e) {
 				s.beginForAll(server, row)
 			}
@@ -214,10 +216,10 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 }
 
 // begin begins to ask for a list. Call it with mu held.
-func (s *serverLists) begin(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing, c *interop.Client) {
+func (s *serverLists) begin(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing) {
 	k.asking = make(chan struct{})
 	s.gateway.running.Go(func() {
-		if s.ask(ctx, server, row, key, k, c) && !key.counted() {
+		if s.ask(ctx, server, row, key, k) && !key.counted() {
 			s.gateway.describe(server, maxDescribed)
 		}
 	})
@@ -227,7 +229,7 @@ func (s *serverLists) begin(ctx context.Context, server string, row *methodRow, 
 func (s *serverLists) beginForAll(server string, row *methodRow) {
 	key := listKey{server: server, method: row.name}
 	if k := s.keyed(key); k.last == nil && !k.private && k.failed == 0 && k.asking == nil {
-		s.begin(s.gateway.ctx, server, row, key, k, nil)
+		s.begin(s.gateway.ctx, server, row, key, k)
 	}
 }
 
@@ -246,26 +248,12 @@ func (s *serverLists) await(ctx context.Context, asking <-chan struct{}, has boo
 	return false
 }
 
-// listener is the client of a request for a list, whom nobody can ask anything for it: others wait for the list too.
-func listener(ctx context.Context) *interop.Client {
-	c := interop.ClientOf(ctx)
-	if c == nil || c.Back == nil {
-		return nil
-	}
-	of := *c
-	of.Back = func(_ context.Context, m interop.Message) (json.RawMessage, error) { return nil, methodNotFound(m) }
-	return &of
-}
-
-// ask asks a server for a list and keeps it. A failure leaves what was kept. c is one of those for whom a variant is. It reports
-// whether it is another list.
-func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing, c *interop.Client) (fresh bool) {
+// ask asks a server for a list and keeps it. A failure leaves what was kept. The client of ctx, if there is one, is one of those for
+// whom the list is. It reports whether it is another list.
+func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing) (fresh bool) {
 	s.mu.Lock()
 	at := k.changes
 	s.mu.Unlock()
-	if key.variant != "" {
-		ctx = interop.WithClient(ctx, c.Listing())
-	}
 	l, err := s.asked(ctx, server, row, key)
 	if err != nil {
 		s.gateway.note(key.server, fmt.Sprintf("%s: %v", row.name, err))
@@ -335,7 +323,7 @@ func (l *listing) same(o *listing) bool {
 
 // pages asks for page after page.
 func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, key listKey) (*listing, error) {
-	l := &listing{endpoint: e, at: time.Now(), ttl: maxTTL}
+	l := &listing{endpoint: e, at: time.Now(), ttl: protocol.MaxTTL}
 	pages := protocol.Pages{Method: row.name, Key: row.list, Most: maxListPages, MaxBytes: interop.MaxMessage}
 	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		raw, err := s.gateway.listOf(ctx, e, key, interop.Message{Method: row.name, Params: params, Caller: key.caller})
@@ -365,18 +353,8 @@ func isPerPrincipal(e *interop.Endpoint) bool { return e.Server().Pool.Per == in
 
 // add appends a page.
 func (l *listing) add(page []wire.Member, rows []json.RawMessage) {
-	ttl := time.Duration(0)
-	for i := range page {
-		switch v := page[i].Value; page[i].Key {
-		case "ttlMs":
-			if ms, err := strconv.ParseInt(string(v), 10, 64); err == nil && ms > 0 {
-				ttl = time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond
-			}
-		case "cacheScope":
-			l.private = l.private || string(v) == `"private"`
-		}
-	}
-	l.rows, l.ttl = append(l.rows, rows...), min(l.ttl, ttl)
+	ttl, private := protocol.Caching(page)
+	l.rows, l.ttl, l.private = append(l.rows, rows...), min(l.ttl, ttl), l.private || private
 }
 
 // changed forgets what a server lists of a feature: "prompts" or "resources"; "": of all; for whoever it says it to, "": all.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -97,20 +98,14 @@ func (b *askedBytes) add(of toolbox.Principal, n int) bool {
 }
 
 func newExchanges(keys *sealed.Keys, o *Options) *exchanges {
-	all := &exchanges{keys: keys, replica: o.Host.Replica, most: o.MaxParked, each: o.MaxClientParked, expiry: o.ParkedWait, ending: make(chan struct{}),
-		parked: map[uint64]*exchange{}, of: map[toolbox.Principal]int{}}
+	all := &exchanges{
+		keys: keys, replica: o.Host.Replica, most: cmp.Or(o.MaxParked, defaultMaxParked), each: cmp.Or(o.MaxClientParked, defaultMaxClientParked),
+		expiry: cmp.Or(max(o.ParkedWait, 0), defaultParkedWait), ending: make(chan struct{}),
+		parked: map[uint64]*exchange{}, of: map[toolbox.Principal]int{},
+	}
 	var first [8]byte // states outlive a gateway whose keys are kept, and name none of another's calls
 	_, _ = rand.Read(first[:])
 	all.lastID.Store(binary.BigEndian.Uint64(first[:]))
-	if all.most == 0 {
-		all.most = defaultMaxParked
-	}
-	if all.each == 0 {
-		all.each = defaultMaxClientParked
-	}
-	if all.expiry <= 0 {
-		all.expiry = defaultParkedWait
-	}
 	all.ctx, all.cancel = context.WithCancelCause(context.Background())
 	return all
 }

@@ -96,28 +96,17 @@ func notAnObject(key string) error {
 // requestDigest is that of what must stay in the requests that one exchange takes: the
 // method, and of the params all but the answers, the state and what belongs to the hop.
 func requestDigest(m interop.Message) [32]byte {
-	var params map[string]json.RawMessage
-	if json.Unmarshal(m.Params, &params) != nil {
+	d := json.NewDecoder(bytes.NewReader(m.Params))
+	d.UseNumber() // two numbers that a float cannot tell apart are two
+	var params map[string]any
+	if d.Decode(&params) != nil {
 		return sealed.Digest([]byte(m.Method), m.Params) // no object
 	}
 	for _, key := range [...]string{"_meta", "inputResponses", "requestState"} {
 		delete(params, key)
 	}
-	// A client may write the members in another order.
-	b, err := json.Marshal(params)
-	var rest any
-	if err == nil {
-		d := json.NewDecoder(bytes.NewReader(b))
-		d.UseNumber() // two numbers that a float cannot tell apart are two
-		err = d.Decode(&rest)
-	}
-	if err == nil {
-		b, err = json.Marshal(rest)
-	}
-	if err != nil {
-		return sealed.Digest([]byte(m.Method), m.Params)
-	}
-	return sealed.Digest([]byte(m.Method), b)
+	rest, _ := json.Marshal(params) // in one order, for a client may write the members in another; what was decoded can be encoded
+	return sealed.Digest([]byte(m.Method), rest)
 }
 
 // progressToken is that of a request; nil: it has none.

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -212,25 +210,14 @@ func (e *Endpoint) listFault(ctx context.Context, err error) error {
 
 // ownerOf is what the server says of the tools that it listed, on pages of which this is one.
 func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bool) toolbox.Owner {
-	o := toolbox.Owner{Server: e.server.ID, Prefix: prefixOf(e.server.ID, "x"), Instructions: e.Instructions(), Private: before.Private}
-	for _, m := range members {
-		switch m.Key {
-		case "ttlMs":
-			if ms, err := strconv.ParseInt(string(m.Value), 10, 64); err == nil && ms > 0 {
-				o.TTL = time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond
-			}
-		case "cacheScope":
-			o.Private = o.Private || string(m.Value) == `"private"`
-		}
-	}
+	ttl, private := protocol.Caching(members)
 	if !first {
-		o.TTL = min(o.TTL, before.TTL)
+		ttl = min(ttl, before.TTL)
 	}
-	return o
+	return toolbox.Owner{
+		Server: e.server.ID, Prefix: prefixOf(e.server.ID, "x"), Instructions: e.Instructions(), Private: private || before.Private, TTL: ttl,
+	}
 }
-
-// maxTTL bounds how long clients may keep a list, whatever its server says.
-const maxTTL = 24 * time.Hour
 
 // pages asks for page after page. It stops, with a note, where a server repeats
 // a cursor or has no end. client is in ctx, and is shown the list; nil: everybody is.

@@ -5,9 +5,30 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/indusagi/indus/internal/wire"
 )
+
+// MaxTTL bounds how long clients may keep a list, whatever its server says.
+const MaxTTL = 24 * time.Hour
+
+// Caching is what the members of a list say of how long it may be kept, 0 where they do not, and whether for whoever asked alone
+// (2026-07-28, server/utilities/caching).
+func Caching(members []wire.Member) (ttl time.Duration, private bool) {
+	for i := range members {
+		switch v := members[i].Value; members[i].Key {
+		case "ttlMs":
+			if ms, err := strconv.ParseInt(string(v), 10, 64); err == nil && ms > 0 {
+				ttl = time.Duration(min(ms, MaxTTL.Milliseconds())) * time.Millisecond
+			}
+		case "cacheScope":
+			private = private || string(v) == `"private"`
+		}
+	}
+	return ttl, private
+}
 
 // List is a list that clients read page by page. It is immutable.
 type List struct {
