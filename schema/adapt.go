@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/indusagi/indus/internal/wire"
 )
 
 // How to read this
@@ -185,8 +187,7 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 	a.reportOther(a.root, d.node(), 0)
 	text := d.node().append(make([]byte, 0, min(a.size, DefaultBytes)))
 	if hasHalf(text) {
-		halves(text, func(i int) { copy(text[i:], `\ufffd`) })
-		text = readValid(text).append(nil) // of two names that are one now, the last
+		text = readValid(wire.Whole(text)).append(nil) // of two names that are one now, the last
 		a.change(a.root, RuleJSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
 	}
 	out := &Adapted{Note: note, Schema: text}

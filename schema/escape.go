@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/wire"
 )
 
 // unquote returns what a string stands for, so that "ty\u0070e" is type. Without escapes the result is a part of quoted.
@@ -66,36 +68,9 @@ func appendUnicode(out, text []byte) ([]byte, int) {
 	return append(out, 0xE0|byte(first>>12), 0x80|byte(first>>6)&0x3F, 0x80|byte(first)&0x3F), 6
 }
 
-// halves calls found with the offset of each escape in JSON that is half of a surrogate pair and is alone: no text has
-// such a character, and some consumers refuse the whole request for one (RFC 8259, section 8.2).
-func halves(raw []byte, found func(at int)) {
-	for i := bytes.IndexByte(raw, '\\'); i >= 0 && i < len(raw); {
-		next := i + 2
-		if first, ok := unicodeEscape(raw[i:]); ok {
-			next = i + 6
-			if utf16.IsSurrogate(first) {
-				if second, ok := unicodeEscape(raw[next:]); ok && utf16.DecodeRune(first, second) != utf8.RuneError {
-					next += 6
-				} else {
-					found(i)
-				}
-			}
-		}
-		if next >= len(raw) {
-			return
-		}
-		more := bytes.IndexByte(raw[next:], '\\')
-		if more < 0 {
-			return
-		}
-		i = next + more
-	}
-}
-
-func hasHalf(raw []byte) (has bool) {
-	halves(raw, func(int) { has = true })
-	return has
-}
+// hasHalf reports whether JSON has half of a surrogate pair that is alone: no text has such a character, and some consumers
+// refuse the whole request for one (RFC 8259, section 8.2).
+func hasHalf(raw []byte) bool { return len(raw) > 0 && &wire.Whole(raw)[0] != &raw[0] }
 
 // unicodeEscape reads a \uXXXX at the start of text.
 func unicodeEscape(text []byte) (rune, bool) {
