@@ -45,7 +45,6 @@ Arguments:
                and text where text is allowed
   key:=json    as it is
   {…}          the whole input as JSON
-  {…}          the whole input
   @file        the whole input from a file
   -            the whole input from stdin
   Keys that are given one by one replace those of a whole object.

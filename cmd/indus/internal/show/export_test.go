@@ -1,9 +1,6 @@
 package show
 
-import (
-	"io"
-	"slices"
-)
+import "slices"
 
 // FittedTable is rows on a terminal of so many columns.
 func FittedTable(rows [][]string, spare []string, room int) string {
@@ -14,9 +11,3 @@ func FittedTable(rows [][]string, spare []string, room int) string {
 	t.fit(room)
 	return t.String()
 }
-
-// Drawing is lines that are drawn anew.
-type Drawing struct{ d drawing }
-
-// Draw draws them.
-func (d *Drawing) Draw(w io.Writer, lines []string, width int) { d.d.draw(w, lines, width) }

@@ -19,9 +19,9 @@ const silenceLimit = 3 * time.Second
 
 // Canvas is lines at the bottom of a terminal that are drawn anew.
 type Canvas struct {
-	out   io.Writer
-	size  func() (width, height int)
-	lines drawing
+	out    io.Writer
+	size   func() (width, height int)
+	widths []int // of the lines that were drawn last
 }
 
 // NewCanvas is on a terminal of that size.
@@ -45,10 +45,31 @@ func (s Streams) Canvas() *Canvas {
 	return CanvasOn(s.Err)
 }
 
-// Draw puts lines, on a screen of that height, in the place of those before.
+// Draw puts lines, on a screen of that height, in the place of those drawn before. A terminal that became
+// narrower has wrapped the old ones: their rows are counted by its width now.
 func (c *Canvas) Draw(lines func(height int) []string) {
 	width, height := c.size()
-	c.lines.draw(c.out, lines(height), width)
+	now := lines(height)
+	if len(now) == 0 && len(c.widths) == 0 {
+		return
+	}
+	up := 0
+	for _, n := range c.widths {
+		up += max(1, (n+width-1)/width)
+	}
+	var b strings.Builder
+	b.WriteString("\x1b[?7l\r") // no wrapping, whatever a character's width
+	if up > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", up)
+	}
+	c.widths = nil
+	for _, line := range now {
+		line = CutColumns(line, width-1)
+		c.widths = append(c.widths, Columns(line))
+		b.WriteString(line + "\x1b[K\r\n") // also where the terminal is in raw mode
+	}
+	b.WriteString("\x1b[J\x1b[?7h") // and not before: tmux keeps what is cleared from the top of the screen on
+	_, _ = io.WriteString(c.out, b.String())
 }
 
 // Clear wipes the lines.
@@ -71,32 +92,4 @@ func ScreenSize(file *os.File) (width, height int) {
 		return 80, 24
 	}
 	return width, height
-}
-
-// drawing is the lines that were drawn last, by their widths.
-type drawing struct{ widths []int }
-
-// draw puts lines in the place of those drawn before. A terminal that became
-// narrower has wrapped the old ones: their rows are counted by its width now.
-func (d *drawing) draw(w io.Writer, lines []string, width int) {
-	if len(lines) == 0 && len(d.widths) == 0 {
-		return
-	}
-	up := 0
-	for _, n := range d.widths {
-		up += max(1, (n+width-1)/width)
-	}
-	var b strings.Builder
-	b.WriteString("\x1b[?7l\r") // no wrapping, whatever a character's width
-	if up > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", up)
-	}
-	d.widths = nil
-	for _, line := range lines {
-		line = CutColumns(line, width-1)
-		d.widths = append(d.widths, Columns(line))
-		b.WriteString(line + "\x1b[K\r\n") // also where the terminal is in raw mode
-	}
-	b.WriteString("\x1b[J\x1b[?7h") // and not before: tmux keeps what is cleared from the top of the screen on
-	_, _ = io.WriteString(w, b.String())
 }
