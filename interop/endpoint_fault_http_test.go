@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -95,12 +94,7 @@ func relay(w http.ResponseWriter, r *http.Request, target *url.URL) {
 }
 
 func TestEndpointFaultsBeforeHTTP(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused := "http://" + ln.Addr().String() + "/mcp"
-	ln.Close()
+	refused := "http://" + fixture.FreeAddr(t) + "/mcp"
 
 	site := httptest.NewUnstartedServer(http.NotFoundHandler())
 	site.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -277,7 +277,7 @@ func TestAServerBehindAURLComesBack(t *testing.T) {
 				p := fixture.Start(t, fixture.Command{Path: f.Path, Args: append([]string{"-http", addr}, f.Args...)})
 				return p, p.Line()
 			}
-			p, address := start("127.0.0.1:0")
+			p, address := start(fixture.FreeAddr(t))
 			where, err := url.Parse(address)
 			if err != nil {
 				t.Fatal(err)

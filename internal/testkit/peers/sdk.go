@@ -37,7 +37,7 @@ func SDKEverythingHTTP(t testing.TB, stateless bool) string {
 	}
 	// It cannot tell the port that 0 becomes. Somebody may take the free one before it does: then the next.
 	for range 5 {
-		addr := freeAddr(t)
+		addr := fixture.FreeAddr(t)
 		p := fixture.Start(t, fixture.Command{Path: bin, Args: []string{"-http", addr, mode}})
 		p.Drain()
 		if listens(addr, p) {
@@ -61,16 +61,6 @@ func listens(addr string, p *fixture.Process) bool {
 		}
 	}
 	return false
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // sdkProgram builds a program of the SDK's module, in the version that go.mod has.
