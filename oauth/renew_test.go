@@ -31,7 +31,7 @@ func TestRenewal(t *testing.T) {
 			transports = append(transports, newClient(t, oauth.Options{Store: store}).Transport(nil, p.URL+"/mcp", ""))
 		}
 		const rounds = 3
-		before := as.Counts(t)
+		before, began := as.Counts(t), time.Now()
 		for range rounds {
 			var all sync.WaitGroup
 			for i := range 2 * len(transports) {
@@ -46,7 +46,7 @@ func TestRenewal(t *testing.T) {
 		}
 		wants(t, transports[0], p.URL+"/mcp", "", "dora")
 		after := as.Counts(t)
-		if n := after["refresh_token"] - before["refresh_token"]; n < rounds || n > 2*rounds { // some are renewed because time is up
+		if n := after["refresh_token"] - before["refresh_token"]; n < rounds || n > 2*rounds+int(time.Since(began)/time.Second) { // some are renewed because time is up
 			t.Errorf("%d refreshes in %d rounds", n, rounds)
 		}
 		if after["refresh_token: invalid_grant"] > 0 || after["revoked"] > 0 {
@@ -58,7 +58,7 @@ func TestRenewal(t *testing.T) {
 		if err := newClient(t, oauth.Options{Store: storeIn(dir), Interact: newPerson("hugo")}).SignIn(t.Context(), p.URL+"/mcp", ""); err != nil {
 			t.Fatal(err)
 		}
-		before := as.Counts(t)
+		before, began := as.Counts(t), time.Now()
 		as.Expire(t, "hugo")
 		var all sync.WaitGroup
 		for range 10 {
@@ -72,7 +72,7 @@ func TestRenewal(t *testing.T) {
 		}
 		all.Wait()
 		after := as.Counts(t)
-		if n := after["refresh_token"] - before["refresh_token"]; n < 1 || n > 3 || after["refresh_token: invalid_grant"] > 0 || after["revoked"] > 0 {
+		if n := after["refresh_token"] - before["refresh_token"]; n < 1 || n > 3+int(time.Since(began)/time.Second) || after["refresh_token: invalid_grant"] > 0 || after["revoked"] > 0 {
 			t.Error(n, after) // it lives for three seconds: a slow machine needs more than one
 		}
 	})
@@ -102,13 +102,15 @@ func TestRenewal(t *testing.T) {
 		p, m := protect(t, as, true), authserver.Machine()
 		gina := newClient(t, oauth.Options{Interact: newPerson("gina")}).Transport(nil, p.URL+"/mcp", "")
 		machine := newClient(t, oauth.Options{Grant: oauth.ClientCredentials, ClientID: m.ID, ClientSecret: oauth.NewSecret(m.Secret)}).Transport(nil, p.URL+"/mcp", "")
+		began := time.Now()
 		wants(t, gina, p.URL+"/mcp", "", "gina")
 		wants(t, machine, p.URL+"/mcp", "", "")
 		before := p.refused.Load()
 		time.Sleep(1600 * time.Millisecond) // half a life: no event says so
 		wants(t, gina, p.URL+"/mcp", "", "gina")
 		wants(t, machine, p.URL+"/mcp", "", "")
-		if n := p.refused.Load() - before; n > 0 || as.Counts(t)["refresh_token"] == 0 {
+		inTime := time.Since(began) < 3*time.Second // else one may have ended on its way
+		if n := p.refused.Load() - before; n > 0 && inTime || as.Counts(t)["refresh_token"] == 0 {
 			t.Errorf("%d requests were refused; %v", n, as.Counts(t))
 		}
 	})
