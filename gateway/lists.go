@@ -88,6 +88,15 @@ func (s *serverLists) kept(server string, row *methodRow, who asker) *listing {
 	return k.last
 }
 
+// unasked reports whether a server has neither listed nor failed to.
+func (s *serverLists) unasked(server string, row *methodRow, who asker) bool {
+	variant := s.gateway.attached.Fleet.Variant(server, who.declared)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, k := s.find(server, row, variant, who.caller)
+	return k.last == nil && k.failed == 0
+}
+
 // find is the list that a caller sees. Call it with mu held.
 func (s *serverLists) find(server string, row *methodRow, variant string, caller toolbox.Principal) (listKey, *keptListing) {
 	key := listKey{server: server, method: row.name, variant: variant}

@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,5 +43,32 @@ func TestAServerThatHangsOnItsListsDelaysLittle(t *testing.T) {
 		if n := s["b"].times("resources/list"); n > 10 || waited > 3*time.Minute { // of ten; without patience it is an hour
 			t.Errorf("it was asked %d times, and all waited for %v", n, waited)
 		}
+	})
+}
+
+// Who owns a name that two servers list is no matter of which of them lists sooner.
+func TestTheFirstServerOwnsANameHoweverLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		s := scripts{"a": resources(func(interop.Message) (string, error) {
+			<-release
+			return `{"resources":[{"uri":"x:1"}]}`, nil
+		}), "b": resources(says(`{"resources":[{"uri":"x:1"}]}`))}
+		for id := range s {
+			s[id].answers["resources/read"] = says(`{"contents":[{"uri":"x:1","text":"of ` + id + `"}]}`)
+		}
+		g := gateway.New(t.Context(), []interop.Server{{ID: "a"}, {ID: "b"}}, &gateway.Options{Ledger: s.options(t), Host: host.Options{KeepAlive: -1}})
+		defer g.Close()
+		var asking sync.WaitGroup
+		asking.Go(func() { ask(t, g.Handler(), "/mcp", "resources/list", "{}") })
+		synctest.Wait() // b has listed it
+		asking.Go(func() {
+			if got := ask(t, g.Handler(), "/mcp", "resources/read", `{"uri":"x:1"}`); !strings.Contains(string(got.Result), "of a") {
+				t.Errorf("%s %+v", got.Result, got.Error)
+			}
+		})
+		synctest.Wait()
+		close(release)
+		asking.Wait()
 	})
 }

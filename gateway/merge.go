@@ -50,7 +50,12 @@ type part struct {
 // merged is a list as a caller sees it now. wait: it asks those servers whose list is not known, or not good
 // any more; else it is what is known.
 func (v *view) merged(ctx context.Context, row *methodRow, who asker, wait bool) *merged {
-	parts := v.parts(ctx, row, who, wait)
+	return v.mergedOf(row, v.parts(ctx, row, who, wait))
+}
+
+// mergedOf is the list of those parts that there are.
+func (v *view) mergedOf(row *methodRow, parts []part) *merged {
+	parts = slices.DeleteFunc(parts, func(p part) bool { return p.listing == nil })
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, m := range v.lists[row.name] {
@@ -65,7 +70,7 @@ func (v *view) merged(ctx context.Context, row *methodRow, who asker, wait bool)
 	return m
 }
 
-// parts asks all servers, side by side.
+// parts is what each server has, in their order; those that wait are asked side by side.
 func (v *view) parts(ctx context.Context, row *methodRow, who asker, wait bool) []part {
 	servers := v.servers()
 	parts := make([]part, len(servers))
@@ -80,7 +85,26 @@ func (v *view) parts(ctx context.Context, row *methodRow, who asker, wait bool) 
 		asking.Go(func() { parts[i].listing = v.gateway.lists.get(ctx, server, row, who) })
 	}
 	asking.Wait()
-	return slices.DeleteFunc(parts, func(p part) bool { return p.listing == nil })
+	return parts
+}
+
+// known is whose a name is by what is known, unless a server that comes first has not been asked yet and may list it too:
+// it is no matter of who answers sooner.
+func (v *view) known(ctx context.Context, row *methodRow, who asker, name string) (ownName, bool) {
+	parts := v.parts(ctx, row, who, false)
+	var before []string
+	first := slices.IndexFunc(parts, func(p part) bool { return p.listing == nil && p.shown && v.mayYetList(p.server, row, who) })
+	for _, p := range parts[:max(first, 0)] {
+		before = append(before, p.server)
+	}
+	of, ok := v.mergedOf(row, parts).byName[name]
+	return of, ok && (first < 0 || slices.Contains(before, of.server))
+}
+
+// mayYetList reports whether a server that is connected has a list and was not asked for it.
+func (v *view) mayYetList(server string, row *methodRow, who asker) bool {
+	g := v.gateway
+	return !g.attached.Fleet.Idle(server) && g.declares(server, row.needs) && g.lists.unasked(server, row, who)
 }
 
 // merge makes a list of its parts.

@@ -74,7 +74,7 @@ func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message)
 // costs its servers' time.
 func (v *view) lookup(ctx context.Context, list string, who asker, name string) (ownName, bool) {
 	row := v.gateway.table[list]
-	if of, ok := v.merged(ctx, row, who, false).byName[name]; ok {
+	if of, ok := v.known(ctx, row, who, name); ok {
 		return of, true
 	}
 	of, ok := v.merged(ctx, row, who, true).byName[name]
@@ -232,24 +232,13 @@ func unknownThere(err error) bool {
 // ownersOf is whose a URI is: who is named in it, or lists it; else the first of whose templates it is; else
 // the servers that have resources, one of which may know it: those that are idle are not started for that.
 func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri string) []ownName {
-	known := func(list string, wait bool) (ownName, bool) {
-		of, ok := v.merged(ctx, v.gateway.table[list], who, wait).byName[uri]
-		return of, ok
-	}
 	if server, own, ok := protocol.SplitURI(uri, v.isServer); ok {
 		return []ownName{{server, own}}
 	}
 	if protocol.IsOwned(uri) { // of a server that is not here; no other answers in its name
 		return nil
 	}
-	if of, ok := known("resources/list", false); ok {
-		return []ownName{of}
-	}
-	of, ok := known("resources/list", true)
-	if !ok && v.heard(ctx) {
-		of, ok = known("resources/list", true)
-	}
-	if ok {
+	if of, ok := v.lookup(ctx, "resources/list", who, uri); ok {
 		return []ownName{of}
 	}
 	if of, ok := v.merged(ctx, v.gateway.table["resources/templates/list"], who, true).match(uri); ok {
