@@ -32,7 +32,15 @@ func TestForwardedHeadersDoNotCross(t *testing.T) {
 		mcp.AddTool(server, &mcp.Tool{Name: "who"}, func(_ context.Context, r *mcp.CallToolRequest, in struct {
 			As string `json:"as"`
 		}) (*mcp.CallToolResult, any, error) {
-			got := fmt.Sprint(in.As, "|", strings.Join(r.Extra.Header.Values("X-Request-Id"), ","), "|", r.Extra.Header.Get("Authorization"))
+			token := r.Extra.Header.Get("Authorization") // which no result repeats
+			switch token {
+			case "":
+			case "Bearer token-of-" + in.As:
+				token = "its own"
+			default:
+				token = "another's"
+			}
+			got := fmt.Sprint(in.As, "|", strings.Join(r.Extra.Header.Values("X-Request-Id"), ","), "|", token)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: got}}}, nil, nil
 		})
 		web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
@@ -62,7 +70,7 @@ func TestForwardedHeadersDoNotCross(t *testing.T) {
 			}
 			c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil)
 			s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
-				Endpoint: web.URL + "/mcp", HTTPClient: &http.Client{Transport: callerHeader{who, who}},
+				Endpoint: web.URL + "/mcp", HTTPClient: &http.Client{Transport: callerHeader{who, "token-of-" + who}},
 			}, opts)
 			if err != nil {
 				t.Error(err)
@@ -70,7 +78,7 @@ func TestForwardedHeadersDoNotCross(t *testing.T) {
 			}
 			defer s.Close()
 			for range 5 {
-				for server, want := range map[string]string{"none": who + "||", "id": who + "|" + who + "|", "token": who + "||Bearer " + who} {
+				for server, want := range map[string]string{"none": who + "||", "id": who + "|" + who + "|", "token": who + "||its own"} {
 					r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: server + "__who", Arguments: map[string]any{"as": who}})
 					if err != nil {
 						t.Error(err)
