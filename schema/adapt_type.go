@@ -52,14 +52,17 @@ func (a *adapter) ownWords(d *builder) bool {
 		if !a.saysNothingOf(f, t) {
 			continue
 		}
-		if text := a.meant(f); text != "" && a.takes(d, f.word) && !a.rules.TypedKeywords && !a.rules.TypeAlways {
+		text := a.meant(f)
+		if text != "" && a.takes(d, f.word) && !a.rules.TypedKeywords && !a.rules.TypeAlways {
 			if r := a.schema(madeFor(d.from, f)); r.node != nil && r.node.get(f.word) != nil {
-				d.fields[i].value = r.node.get(f.word)
+				f.value = r.node.get(f.word)
 			}
-			continue
-		} else {
-			d.note(text)
+			if a.meant(f) != "" { // what was made of it says something still
+				d.fields[i] = f
+				continue
+			}
 		}
+		d.note(text)
 		dropped = append(dropped, string(f.name))
 		d.has &^= f.word.set()
 		d.fields = slices.Delete(d.fields, i, i+1)
