@@ -166,10 +166,12 @@ func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (g *grant, er
 	if err != nil {
 		return nil, &StepError{StepAuthorization, "", err}
 	}
-	defer back.Close()
-	if page, ok := back.(*siteSignIn); ok {
-		defer func() { page.ended(err) }()
-	}
+	defer func() {
+		_ = back.Close()
+		if page, ok := back.(*siteSignIn); ok {
+			page.ended(err) // last: the link is no longer good when the person reads that it is over
+		}
+	}()
 	i, err := a.client.identify(ctx, a.web, as, back.URI())
 	if err != nil {
 		return nil, &StepError{StepRegistration, as.Issuer, err}
