@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/gateway"
@@ -24,13 +23,13 @@ type Follower struct{ *follower }
 
 // Follow serves what the file says, and reports on err. The gateway is the caller's to close.
 func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gateway.Gateway, error) {
-	flags, cmd := &command.ConfigFlags{}, &cobra.Command{}
-	flags.Add(cmd)
+	flags, cmd := &serveFlags{}, &cobra.Command{}
+	flags.ConfigFlags.Add(cmd)
 	if err := cmd.Flags().Set("mcp", path); err != nil {
 		return nil, nil, err
 	}
 	began := time.Now()
-	c, fault := flags.Read(ctx)
+	c, fault := flags.ConfigFlags.Read(ctx)
 	if fault != nil {
 		return nil, nil, fault
 	}
@@ -39,7 +38,7 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gatewa
 	if fault != nil {
 		return nil, nil, fault
 	}
-	w := &follower{flags: flags, s: s, local: local, signIns: &signin.Tokens{}, views: new(serveFlags).views, gateway: gateway.New(ctx, c.Servers(), nil)}
+	w := &follower{flags: flags, s: s, local: local, signIns: &signin.Tokens{}, gateway: gateway.New(ctx, c.Servers(), nil)}
 	w.begin(c, began)
 	return &Follower{w}, w.gateway, nil
 }

@@ -34,10 +34,9 @@ const (
 // follower keeps what is served as the configuration has it. A change is read once
 // two looks agree that it is over, because editors write a file in steps.
 type follower struct {
-	flags   *command.ConfigFlags
+	flags   *serveFlags
 	s       show.Streams
 	gateway *gateway.Gateway
-	views   func(*mcpconfig.Config) map[string]gateway.View
 	tap     *tap
 	local   *builtins
 	front   *frontGuard
@@ -139,6 +138,7 @@ func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
 	for _, n := range c.Notes {
 		w.notes[n.String()] = true
 	}
+	w.notes = w.tellNotes(c)
 }
 
 // follow blocks until ctx ends.
@@ -146,7 +146,7 @@ func (w *follower) follow(ctx context.Context) {
 	tick := time.NewTimer(followTick)
 	defer tick.Stop()
 	ticks := tick.C
-	if path := unrepeatable(w.flags); path != "" {
+	if path := unrepeatable(&w.flags.ConfigFlags); path != "" {
 		w.s.Reportf("%s can be read only once: changes of it are not seen", path)
 		ticks = nil
 	}
@@ -221,10 +221,10 @@ func (w *follower) reload(ctx context.Context, now fileStates, asked bool) {
 // readAll reads the configuration. A file that had servers and cannot be read any
 // more is an error, whether it was named or found.
 func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
-	if path := unrepeatable(w.flags); path != "" { // a pipe would be waited for, without end
+	if path := unrepeatable(&w.flags.ConfigFlags); path != "" { // a pipe would be waited for, without end
 		return nil, fmt.Errorf("%s is no file any more", path)
 	}
-	c, err := w.flags.Read(ctx)
+	c, err := w.flags.ConfigFlags.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	d.views = !slices.EqualFunc(w.served.Views, c.Views, sameView)
 	held := newlyHeld(w.served, c)
 	w.tap.hide(append(c.Servers(), w.served.Servers()...))
-	w.gateway.Reload(c.Servers(), w.views(c)) // their order too
+	w.gateway.Reload(c.Servers(), w.flags.views(c)) // their order too
 	w.local.follow(c)
 	reported := w.tellNotes(c)
 	switch {
@@ -284,6 +284,11 @@ func (w *follower) tellNotes(c *mcpconfig.Config) (all map[string]bool) {
 	for _, n := range c.Notes {
 		text := n.String()
 		if all[text] = true; command.UnexpectedNotes(n) && !w.notes[text] {
+			w.s.Reportf("%s", text)
+		}
+	}
+	for _, text := range w.flags.viewNotes(c) {
+		if all[text] = true; !w.notes[text] {
 			w.s.Reportf("%s", text)
 		}
 	}

@@ -259,7 +259,6 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if err != nil {
 		return err
 	}
-	defer clients.close()
 	began := time.Now()
 	c, err := f.read(ctx, s)
 	if err != nil {
@@ -294,6 +293,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	defer recorder.close()
 	recorder.hide(c.Servers())
+	if err := clients.open(); err != nil {
+		return err
+	}
+	defer clients.close()
 	signIns := signin.Open(s)
 	defer signIns.Close()
 	wait, drain := f.listWait, f.drain
@@ -337,7 +340,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	g = gateway.New(alive, c.Servers(), options)
 	defer g.Close()
-	follow := &follower{flags: &f.ConfigFlags, s: s, gateway: g, views: f.views, tap: recorder, local: local, front: front, signIns: signIns, hangup: hangup, leave: leave}
+	follow := &follower{flags: f, s: s, gateway: g, tap: recorder, local: local, front: front, signIns: signIns, hangup: hangup, leave: leave}
 	follow.begin(c, began)
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {

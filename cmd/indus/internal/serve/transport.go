@@ -16,11 +16,15 @@ import (
 // defaultAddr is where indus serves: on this machine alone.
 const defaultAddr = "127.0.0.1:7332"
 
-// clientTransport is where clients come in.
+// clientTransport is where clients come in. What follows open is known once that listens, which is last: until then flags and files
+// may turn out to be wrong.
 type clientTransport struct {
-	name string // in the ledger
 	// addr is where other machines reach it; "": they do not, or it is one client's stdin and stdout.
 	addr string
+	// open listens.
+	open func() error
+
+	name string // in the ledger
 	// local is where programs of this machine reach it: a scheme and a host; "": stdin and stdout.
 	local string
 	// close ends what listens, where it is not served.
@@ -30,30 +34,50 @@ type clientTransport struct {
 	serve func(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error
 }
 
-// transport is the one that the flags ask for. Whatever is wrong with it is known
-// before any server starts.
+// transport is the one that the flags ask for.
 func (f *serveFlags) transport() (*clientTransport, error) {
+	t := &clientTransport{name: "indus serve --stdio", open: func() error { return nil }, close: func() {}, serve: serveStdio}
 	if f.stdio {
-		return &clientTransport{name: "indus serve --stdio", close: func() {}, serve: serveStdio}, nil
+		return t, nil
 	}
-	l, err := listen(f.addr)
+	if _, _, err := net.SplitHostPort(f.addr); err != nil {
+		return nil, addrError(f.addr, err)
+	}
+	addr, err := net.ResolveTCPAddr("tcp", f.addr)
 	if err != nil {
-		return nil, err
+		return nil, addrError(f.addr, err)
 	}
-	addr, reached := l.Addr().(*net.TCPAddr), ""
 	if !addr.IP.IsLoopback() {
-		reached = addr.String()
+		t.addr = f.addr
 	}
-	if addr.IP.IsUnspecified() { // clients on this machine write
-		addr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: addr.Port}
+	t.open = func() error { return t.listen(addr) }
+	return t, nil
+}
+
+func addrError(addr string, err error) error {
+	return command.Usagef("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
+}
+
+func (t *clientTransport) listen(addr *net.TCPAddr) error {
+	l, err := net.ListenTCP("tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w; is another indus serving there? --addr takes another HOST:PORT", err)
+	case err != nil:
+		return err
 	}
-	local := "http://" + addr.String()
-	url := local + "/mcp"
-	serve := func(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error {
+	at := l.Addr().(*net.TCPAddr)
+	if at.IP.IsUnspecified() { // clients on this machine write
+		at = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: at.Port}
+	}
+	t.local = "http://" + at.String()
+	url := t.local + "/mcp"
+	t.name, t.close = "indus serve at "+url, func() { l.Close() }
+	t.serve = func(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error {
 		reportAddress(url, token, s)
 		return g.Run(ctx, l)
 	}
-	return &clientTransport{"indus serve at " + url, reached, local, func() { l.Close() }, serve}, nil
+	return nil
 }
 
 // checkReach says who reaches it, and refuses that everyone does, unless the flags want that.
@@ -68,20 +92,6 @@ func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) 
 		return command.Usagef("--addr %s can be reached from other machines: ask for a token with --auth keys, --token-file FILE or $%s, or let everyone in with --insecure", f.addr, tokenVariable)
 	}
 	return nil
-}
-
-func listen(addr string) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, command.Usagef("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
-	}
-	l, err := net.Listen("tcp", addr)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%w; is another indus serving there? --addr takes another HOST:PORT", err)
-	case errors.As(err, new(*net.DNSError)), errors.As(err, new(*net.AddrError)):
-		return nil, command.Usagef("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
-	}
-	return l, err
 }
 
 // serveStdio serves stdin and stdout: one client.

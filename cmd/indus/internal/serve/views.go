@@ -1,7 +1,13 @@
 package serve
 
 import (
+	"fmt"
+	"slices"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
@@ -25,6 +31,25 @@ func (f *serveFlags) exposed(how string) func(toolbox.Source) toolbox.Source {
 	return func(tools toolbox.Source) toolbox.Source {
 		return catalog.Over(tools, &catalog.Options{Unvalidated: f.noValidate})
 	}
+}
+
+// viewNotes are the patterns of views that match no server of the configuration.
+func (f *serveFlags) viewNotes(c *mcpconfig.Config) (notes []string) {
+	if f.transparent != "" { // which has no views
+		return nil
+	}
+	var ids []string
+	for _, r := range c.Rows {
+		ids = append(ids, r.Server.ID)
+	}
+	for _, v := range c.Views {
+		for _, p := range v.Servers {
+			if p != "*" && !slices.ContainsFunc(ids, func(id string) bool { return protocol.Matches(p, id) }) {
+				notes = append(notes, show.Clean(fmt.Sprintf("%s:%d: the view %s: %q matches no server%s", v.File, v.Line, v.Name, p, command.DidYouMean(p, ids))))
+			}
+		}
+	}
+	return notes
 }
 
 // views are those that the configuration names.
