@@ -34,9 +34,10 @@ const (
 type listing struct {
 	endpoint *interop.Endpoint // which listed it
 	rows     []json.RawMessage
-	ttl      time.Duration // 0: it does not say
-	private  bool          // for the caller who asked, and nobody else
-	size     int           // of what it was read from, in bytes
+	ttl      time.Duration     // 0: it does not say
+	private  bool              // for the caller who asked, and nobody else
+	caller   toolbox.Principal // who that is; "": it is for more
+	size     int               // of what it was read from, in bytes
 	at       time.Time
 }
 
@@ -265,7 +266,7 @@ func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, ke
 	s.mu.Unlock()
 	l, err := s.asked(ctx, server, row, key)
 	if err != nil {
-		s.gateway.note(key.server, fmt.Sprintf("%s: %v", row.name, err))
+		s.gateway.note(key.server, key.caller, fmt.Sprintf("%s: %v", row.name, err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,7 +333,7 @@ func (l *listing) same(o *listing) bool {
 
 // pages asks for page after page.
 func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, key listKey) (*listing, error) {
-	l := &listing{endpoint: e, at: time.Now(), ttl: protocol.MaxTTL}
+	l := &listing{endpoint: e, at: time.Now(), ttl: protocol.MaxTTL, caller: key.caller}
 	pages := protocol.Pages{Method: row.name, Key: row.list, Most: maxListPages, MaxBytes: interop.MaxMessage}
 	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		raw, err := s.gateway.listOf(ctx, e, key, interop.Message{Method: row.name, Params: params, Caller: key.caller})
@@ -343,7 +344,7 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 		return nil, err
 	}
 	if rest != "" {
-		s.gateway.note(e.Server().ID, rest)
+		s.gateway.note(e.Server().ID, key.caller, rest)
 	}
 	return l, nil
 }

@@ -3,12 +3,17 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -107,4 +112,27 @@ func TestListsOfAllServers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is wrong with a list of one principal is logged with the principal.
+func TestALogLineNamesWhoseListItIs(t *testing.T) {
+	t.Parallel()
+	said := make(chan string, 10)
+	s := scripts{"a": resources(says(`{"cacheScope":"private","resources":[{"uri":"x:1"},{"uri":"x:1"}]}`))}
+	g := s.open(t, gateway.Options{Host: host.Options{
+		Logger:       slog.New(slog.NewTextHandler(lines(said), nil)),
+		Authenticate: func(*http.Request) (toolbox.Principal, error) { return "eve", nil },
+	}}, interop.Server{ID: "a"})
+	listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
+	if got := <-said; !strings.Contains(got, "a list is not complete") || !strings.Contains(got, "caller=eve") {
+		t.Error(got)
+	}
+}
+
+// lines takes what is logged.
+type lines chan<- string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
 }

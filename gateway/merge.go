@@ -118,10 +118,10 @@ func (v *view) merge(row *methodRow, parts []part) *merged {
 			own, ok := wire.Unquote(id)
 			switch {
 			case err != nil || !ok || !utf8.Valid(raw):
-				v.gateway.note(p.server, fmt.Sprintf("%s: a row has no %s, or two, or is not UTF-8: it is left out", row.name, row.id))
+				v.gateway.note(p.server, p.caller, fmt.Sprintf("%s: a row has no %s, or two, or is not UTF-8: it is left out", row.name, row.id))
 				continue
 			case seen[own]:
-				v.gateway.note(p.server, fmt.Sprintf("%s: %q is there twice: the first one stands", row.name, protocol.Printable(own, 80)))
+				v.gateway.note(p.server, p.caller, fmt.Sprintf("%s: %q is there twice: the first one stands", row.name, protocol.Printable(own, 80)))
 				continue
 			}
 			seen[own] = true
@@ -146,7 +146,7 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 		return
 	}
 	if _, taken := m.byName[name]; taken {
-		v.gateway.note(p.server, fmt.Sprintf("%s: %q is taken: it is left out", m.row.name, protocol.Printable(name, 80)))
+		v.gateway.note(p.server, p.caller, fmt.Sprintf("%s: %q is taken: it is left out", m.row.name, protocol.Printable(name, 80)))
 		return
 	}
 	of := ownName{p.server, own}
@@ -164,7 +164,7 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 	if name != own {
 		renamed, err := wire.Rewrite(raw, wire.Edit{Key: m.row.id, Value: wire.Quote(name)})
 		if err != nil {
-			v.gateway.note(p.server, fmt.Sprintf("%s: %q is ambiguous: %v", m.row.name, protocol.Printable(own, 80), err))
+			v.gateway.note(p.server, p.caller, fmt.Sprintf("%s: %q is ambiguous: %v", m.row.name, protocol.Printable(own, 80), err))
 			delete(m.byName, name)
 			return
 		}

@@ -71,9 +71,10 @@ func (v *view) pending() bool {
 }
 
 // note logs what of a server's is left out, once for as long as it is connected.
-func (g *Gateway) note(server, why string) {
+// caller is whose list it is; "": everybody's.
+func (g *Gateway) note(server string, caller toolbox.Principal, why string) {
 	g.mu.Lock()
-	key := server + "\x00" + why
+	key := server + "\x00" + string(caller) + "\x00" + why
 	said := g.noted[key]
 	if len(g.noted) >= maxNoted {
 		clear(g.noted)
@@ -81,7 +82,7 @@ func (g *Gateway) note(server, why string) {
 	g.noted[key] = true
 	g.mu.Unlock()
 	if !said && g.opts.Host.Logger != nil {
-		g.opts.Host.Logger.Warn("a list is not complete", "server", server, "why", why)
+		g.opts.Host.Logger.Warn("a list is not complete", "server", server, "caller", caller, "why", why)
 	}
 }
 
