@@ -60,9 +60,11 @@ func (s *selection) tools(v *view, d interop.Declared) toolbox.Source {
 	if expose == nil {
 		expose = s.g.opts.Expose
 	}
-	var shown toolbox.Source = newShownTools(v, d, expose != nil)
+	tools := newShownTools(v, d, false)
+	var shown toolbox.Source = tools
 	if expose != nil {
-		shown = expose(shown)
+		shown = expose(tools)
+		tools.models = shown != toolbox.Source(tools) // else its clients see them all, and know which are for apps
 	}
 	if s.Profile != nil { // last, for it is about the schemas that clients see
 		shown = shapedFor(s.Profile, shown)

@@ -125,7 +125,11 @@ func TestExposedViews(t *testing.T) {
 		})
 	over := func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) }
 	g := with.open(t, gateway.Options{Views: map[string]gateway.View{"few": {Expose: over}}}, "a")
-	all := with.open(t, gateway.Options{Expose: over}, "a")
+	same := func(s toolbox.Source) toolbox.Source { return s }
+	all := with.open(t, gateway.Options{Expose: over, Views: map[string]gateway.View{"every": {Expose: same}}}, "a")
+	if r := ask(t, all.Handler(), "/mcp/@every", "tools/call", `{"name":"a__button","arguments":{}}`); r.Error != nil {
+		t.Errorf("a view that shows all tools has none for apps: %v", r.Error)
+	}
 	for path, g := range map[string]*gateway.Gateway{"/mcp": all, "/mcp/@few": g} {
 		eras(t, func(t *testing.T, era interop.Era) {
 			c := dial(t, g, path, era)
