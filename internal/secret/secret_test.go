@@ -144,34 +144,40 @@ func TestMaskLeavesTheRest(t *testing.T) {
 
 func TestLearnedValues(t *testing.T) {
 	set := secret.New("configured-value")
-	raw := json.RawMessage(`{"a":"token-00 token-01", "b":"configured-value"}`)
+	raw := json.RawMessage(`{"a":"a-sign-in-token-00 a-sign-in-token-01", "b":"configured-value"}`)
 	if got := set.Result(raw); &got[0] != &raw[0] {
 		t.Errorf("a copy: %s", got)
 	}
 	with := set.With("another-value")
-	set.Learn("Bearer token-00")
-	set.Learn("Bearer token-00")
+	set.Learn("Bearer a-sign-in-token-00")
+	set.Learn("Bearer a-sign-in-token-00")
 	set.Learn("configured-value") // which it has
-	if got := string(set.Result(raw)); got != `{"a":"<secret> token-01", "b":"configured-value"}` {
+	if got := string(set.Result(raw)); got != `{"a":"<secret> a-sign-in-token-01", "b":"configured-value"}` {
 		t.Error(got)
 	}
-	if got := set.Mask("Bearer token-00, configured-value"); got != "<secret>, <secret>" {
+	if got := set.Mask("Bearer a-sign-in-token-00, configured-value"); got != "<secret>, <secret>" {
 		t.Error(got)
 	}
-	if set.With("Bearer token-00") != set || with.Mask("token-00") != "token-00" {
+	if set.With("Bearer a-sign-in-token-00") != set || with.Mask("a-sign-in-token-00") != "a-sign-in-token-00" {
 		t.Error("a set is not what it is made of")
 	}
 	for i := range 16 {
-		set.Learn(fmt.Sprintf("Bearer token-%02d", i+1))
+		set.Learn(fmt.Sprintf("Bearer a-sign-in-token-%02d", i+1))
 	}
-	if got := set.Mask("token-00 token-01 token-16 configured-value"); got != "token-00 <secret> <secret> <secret>" {
+	if got := set.Mask("a-sign-in-token-00 a-sign-in-token-01 a-sign-in-token-16 configured-value"); got != "a-sign-in-token-00 <secret> <secret> <secret>" {
 		t.Errorf("the last 16: %q", got)
 	}
 	// A token that is no part of a string leaves no JSON.
 	number := secret.New()
-	number.Learn("123456")
-	if got := string(number.Result(json.RawMessage(`{"n":123456}`))); got != `"<secret>"` {
+	number.Learn("1234567890123456")
+	if got := string(number.Result(json.RawMessage(`{"n":1234567890123456}`))); got != `"<secret>"` {
 		t.Error(got)
+	}
+	// What anybody could guess is a word that results may have.
+	words := secret.New()
+	words.Learn("Bearer description")
+	if got := `{"description":"description"}`; string(words.Result(json.RawMessage(got))) != got || words.Mask("description") != "<secret>" {
+		t.Error(string(words.Result(json.RawMessage(got))))
 	}
 	var none *secret.Set
 	if got := string(none.Result(raw)); got != string(raw) {

@@ -21,6 +21,9 @@ const (
 	maxValues = 1000 // of a set: a file of so many lines is no credential
 	// maxLearned is how many values are learned: a sign-in has one token at a time, and what comes back is not much older.
 	maxLearned = 16
+	// leastToken is how long a token must be to be masked in results, in bytes: none that nobody can guess is shorter (RFC 6749 section 10.10),
+	// and a client whose header is forwarded could otherwise have words masked for all others.
+	leastToken = 16
 )
 
 // Set is the secrets of one server. Nil masks nothing. It is safe for concurrent use.
@@ -90,7 +93,7 @@ func (s *Set) Result(raw json.RawMessage) json.RawMessage {
 	for _, v := range s.all()[len(s.values):] {
 		token := v[strings.IndexByte(v, ' ')+1:] // without "Bearer "
 		// Its end is compared first: it is short, and that of no other token.
-		if len(token) >= Least && bytes.Contains(raw, []byte(token[max(0, len(token)-32):])) {
+		if len(token) >= leastToken && bytes.Contains(raw, []byte(token[max(0, len(token)-32):])) {
 			masked = bytes.ReplaceAll(masked, []byte(token), []byte(Mask))
 		}
 	}
