@@ -1,11 +1,11 @@
 // Clients that sign in by themselves at the URLs of servers that want it: they find the authorization server, register, ask for a
 // token, and list tools with it.
 //
-//     node signin.mjs '{"URL": "SCOPE", …}' PERSON
+//     MCP_OAUTH_CALLBACK_URL=http://127.0.0.1:PORT/oauth/callback node signin.mjs '{"URL": "SCOPE", …}' PERSON
 //
 // PERSON is the URL of somebody with a browser: GET PERSON?ADDRESS signs in at ADDRESS and answers with where that leads. It prints
 // for each URL and client what scope it asked for and how many tools it lists, or an error. Nobody here is told the scopes.
-import { createServer, get } from "node:http";
+import { get } from "node:http";
 import { createRequire } from "node:module";
 import { createMcpClient } from "@genkit-ai/mcp";
 import { auth, createMCPClient } from "@ai-sdk/mcp";
@@ -81,22 +81,29 @@ async function official(client, transport) {
 const two = mode => (url, p) => official(new Two(info, { versionNegotiation: { mode } }), new HTTPTwo(new URL(url), { authProvider: p }));
 
 // inspector signs in with mcpdo: a helper of its own waits for the person to come back, at a port that one sign-in has at a time.
+let turn = Promise.resolve();
 function inspector(era) {
-  return (url, asks) => turn = turn.then(async () => {
-    const it = "@" + era + urls.indexOf(url);
+  return (url, asks) => {
+    const mine = turn.then(() => inspected(era, url, asks));
+    turn = mine.catch(() => {});
+    return mine;
+  };
+}
+
+async function inspected(era, url, asks) {
+  const it = "@" + era + urls.indexOf(url);
+  for (let ended = true, tries = 0; ended; tries++) {
+    if (tries === 20) throw new Error("nobody waits for the person to come back");
     const { authUrl } = await mcpdo(null, "connect", ...relogin, "--server-url", url, "--transport", "http", "--era", era, it);
     asks(authUrl);
     const back = await visit(authUrl).catch(() => new URL("?error=access_denied", new URL(authUrl).searchParams.get("redirect_uri")));
-    await new Promise((ok, no) => get(back, { agent: false }, res => res.resume().on("end", ok)).on("error", no)); // each helper has the same port
-    await mcpdo(null, "connections/show", it);
-    return (await mcpdo(null, "--connection", it, "tools/list")).tools;
-  });
+    ended = await new Promise((ok, no) => get(back, { agent: false }, res => res.resume().on("end", ok)).on("error", e => e.code === "ECONNREFUSED" ? ok(true) : no(e)));
+    if (ended) await mcpdo(null, "disconnect", it); // mcpdo gave the address of the helper before, which had heard its answer and was about to end
+  }
+  await mcpdo(null, "connections/show", it);
+  return (await mcpdo(null, "--connection", it, "tools/list")).tools;
 }
 
-const port = createServer().listen(0, "127.0.0.1");
-await new Promise(ok => port.once("listening", ok));
-process.env.MCP_OAUTH_CALLBACK_URL = `http://127.0.0.1:${port.address().port}/oauth/callback`;
-let turn = new Promise(ok => port.close(ok));
 process.argv[1] = createRequire(import.meta.url).resolve("@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js"); // of which the helper is made
 
 // mcporter signs in as its auth --no-browser does.

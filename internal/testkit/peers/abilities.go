@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 // Place is where a client is tried, and what things are called there: a tool, a tool that asks its caller something, a prompt,
@@ -42,7 +44,9 @@ func SignIns(t testing.TB, program string, scopes map[string]string, person stri
 	if program == "go" {
 		return clients[map[string]map[string]string](t, goClients(t, scopes, person))
 	}
-	return clients[map[string]map[string]string](t, nodeClients(t, "signin.mjs", encoded(t, scopes), person))
+	node := nodeClients(t, "signin.mjs", encoded(t, scopes), person)
+	node.Env = append(node.Env, "MCP_OAUTH_CALLBACK_URL=http://"+fixture.FreeAddr(t)+"/oauth/callback")
+	return clients[map[string]map[string]string](t, node)
 }
 
 func goClients(t testing.TB, what any, args ...string) *exec.Cmd {

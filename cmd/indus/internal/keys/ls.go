@@ -146,7 +146,7 @@ func sayKept(ctx context.Context, before, after map[string]bool, s show.Streams)
 	for _, one := range kept {
 		if who := one.Principal; before[who] && !after[who] {
 			after[who] = true // once
-			s.Reportf("%s has no key left, and is still signed in to servers: indus mcp logout --all --as %[1]s", show.Clean(who))
+			s.Reportf("%s has no key left and is still signed in: indus mcp logout --all --as %[1]s", show.Clean(who))
 		}
 	}
 	return err
@@ -161,7 +161,7 @@ Usage:
 A session:
   $ indus key rm k7q2m4xw9t
   indus: removed the key k7q2m4xw9t
-  indus: user:alice has no key left, and is still signed in to servers: indus mcp logout --all --as user:alice
+  indus: user:alice has no key left and is still signed in: indus mcp logout --all --as user:alice
 
 Whoever is given a key of the same name later has these sign-ins.
 
