@@ -97,7 +97,7 @@ async function inspected(era, url, asks) {
     const { authUrl } = await mcpdo(null, "connect", ...relogin, "--server-url", url, "--transport", "http", "--era", era, it);
     asks(authUrl);
     const back = await visit(authUrl).catch(() => new URL("?error=access_denied", new URL(authUrl).searchParams.get("redirect_uri")));
-    ended = await new Promise((ok, no) => get(back, { agent: false }, res => res.resume().on("end", ok)).on("error", e => e.code === "ECONNREFUSED" ? ok(true) : no(e)));
+    ended = await new Promise(ok => get(back, { agent: false }, res => res.resume().on("end", () => ok(res.statusCode === 409))).on("error", () => ok(true)));
     if (ended) await mcpdo(null, "disconnect", it); // mcpdo gave the address of the helper before, which had heard its answer and was about to end
   }
   await mcpdo(null, "connections/show", it);
