@@ -27,8 +27,6 @@ func (f *File) Compact(ctx context.Context, since time.Time) (saved int64, err e
 
 // compact is Compact where that saves at least so many bytes.
 func (f *File) compact(ctx context.Context, since time.Time, least int64) (saved int64, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	err = f.atEnd(ctx, func(file *os.File) error {
 		before := f.tail.offset
 		needed, old, err := f.neededBodies(file, since)

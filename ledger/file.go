@@ -64,8 +64,6 @@ func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if err := f.repair(ctx); err != nil {
 		return f, fmt.Errorf("ledger: %w", err)
 	}
@@ -98,13 +96,16 @@ func (f *File) Damage() []Damage {
 	return slices.Clone(f.tail.damage)
 }
 
-// exclusive calls do with the file while nobody else writes.
+// exclusive calls do with the file, and mu held, while nobody else writes. It waits for other processes before it takes mu, so that
+// nobody waits for them who only wants to know what this one has read.
 func (f *File) exclusive(ctx context.Context, do func(*os.File) error) error {
 	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	file, err := f.open()
 	if err != nil {
 		return err
@@ -113,8 +114,7 @@ func (f *File) exclusive(ctx context.Context, do func(*os.File) error) error {
 	return do(file)
 }
 
-// atEnd calls do with the file, of which tail has read everything, while nobody else
-// writes. Call it with mu held.
+// atEnd is exclusive when tail has read everything.
 func (f *File) atEnd(ctx context.Context, do func(*os.File) error) error {
 	err := f.exclusive(ctx, func(file *os.File) error {
 		if err := f.catchUp(file); err != nil {
@@ -189,8 +189,6 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (kept []Entry, err 
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	err = f.atEnd(ctx, func(file *os.File) error {
 		if f.tail.high > maxSeq-uint64(len(entries)) {
 			return errors.New("it says that its numbers are used up: verify it")
