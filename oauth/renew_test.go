@@ -53,6 +53,22 @@ func TestRenewal(t *testing.T) {
 			t.Error(after)
 		}
 	})
+	t.Run("what another has renewed ends too", func(t *testing.T) {
+		as := authserver.Start(t, &authserver.Options{Opaque: true})
+		p, store := protect(t, as, true), &oauth.MemoryStore{}
+		if err := newClient(t, oauth.Options{Store: store, Interact: newPerson("dora")}).SignIn(t.Context(), p.URL+"/mcp", ""); err != nil {
+			t.Fatal(err)
+		}
+		one, other := newClient(t, oauth.Options{Store: store}).Transport(nil, p.URL+"/mcp", ""), newClient(t, oauth.Options{Store: store}).Transport(nil, p.URL+"/mcp", "")
+		wants(t, one, p.URL+"/mcp", "", "dora")
+		as.Expire(t, "dora")
+		wants(t, other, p.URL+"/mcp", "", "dora")
+		as.Expire(t, "dora")
+		wants(t, one, p.URL+"/mcp", "", "dora") // by the token of before, that of the other, and one of its own
+		if after := as.Counts(t); after["refresh_token"] != 2 || after["authorization_code"] != 1 {
+			t.Error(after)
+		}
+	})
 	t.Run("ten processes", func(t *testing.T) {
 		p, dir := protect(t, as, true), t.TempDir()
 		if err := newClient(t, oauth.Options{Store: storeIn(dir), Interact: newPerson("hugo")}).SignIn(t.Context(), p.URL+"/mcp", ""); err != nil {

@@ -53,7 +53,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	var a attempts
+	a := attempts{began: time.Now()}
 	for body := req.Body; ; {
 		res, err := t.base.RoundTrip(authorized(req, body, g))
 		if err != nil {
@@ -128,7 +128,8 @@ func discard(res *http.Response) {
 // attempts is why a request was already sent again.
 type attempts struct {
 	empty, refused, anew, stepUp bool
-	late                         int // how often with a token that expires so soon that this may be why it was refused
+	began                        time.Time
+	late                         int // how often with a token that is old, or expires so soon, that this may be why it was refused
 }
 
 // mostLate bounds attempts.late.
@@ -144,7 +145,7 @@ func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
 			a.empty = true
 		case g != nil && !a.refused:
 			a.refused, n.quiet = true, a.empty // nobody is asked twice
-		case g != nil && a.late < mostLate && g.renewable() && !g.fresh(time.Now()):
+		case g != nil && a.late < mostLate && g.renewable() && (g.Got.Before(a.began) || !g.fresh(time.Now())): // such as another process's
 			a.late, n.quiet = a.late+1, a.empty
 		case g != nil && !a.anew && !a.empty:
 			a.anew, n.anew = true, true
