@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 sampling is deprecated, and there for as long as its peers are
+
 package gateway_test
 
 import (
