@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -77,5 +78,18 @@ func TestNoGoroutineOutlivesACommand(t *testing.T) {
 			}
 			return ""
 		})
+	}
+}
+
+// eventually waits until something is so that another process does.
+func eventually(t *testing.T, what func() string) {
+	t.Helper()
+	late := time.After(deadline)
+	for wrong := what(); wrong != ""; wrong = what() {
+		select {
+		case <-late:
+			t.Fatal(wrong)
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }

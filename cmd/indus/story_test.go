@@ -128,19 +128,6 @@ func (l *load) wantNoFault(t *testing.T) {
 	}
 }
 
-// eventually waits until something is so that another process does.
-func eventually(t *testing.T, what func() string) {
-	t.Helper()
-	late := time.After(deadline)
-	for wrong := what(); wrong != ""; wrong = what() {
-		select {
-		case <-late:
-			t.Fatal(wrong)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
 // wantLive waits until the ledger says of a run what its clients see.
 func wantLive(t *testing.T, f *ledger.File, by string, cs *mcp.ClientSession) {
 	t.Helper()
