@@ -3,6 +3,7 @@ package toolbox
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,8 +12,8 @@ import (
 
 // Outcome is the result of a call for a model.
 //
-// Output is projected from the result's blocks: a lone text block is a JSON string, a
-// lone JSON block is its value, several blocks are an array of
+// Output is projected from the result's blocks. Text blocks alone are one JSON string, with a
+// blank line between two that are not empty. A lone JSON block is its value. Other combinations are an array of
 // {"kind":"text","text":…} and {"kind":"json","value":…}. A block in its owner's
 // grammar (an image, a link) counts as JSON with its own bytes for the value. Where there
 // are no blocks it is the structured value, and where there is none either, "".
@@ -71,8 +72,14 @@ func textValue(s string) value { return value{text: s, isText: true} }
 func project(r *Result) value {
 	blocks := r.Blocks()
 	switch {
-	case len(blocks) == 1 && blocks[0].Text != nil:
-		return textValue(*blocks[0].Text)
+	case len(blocks) > 0 && !slices.ContainsFunc(blocks, func(b Block) bool { return b.Text == nil }):
+		var texts []string
+		for _, b := range blocks {
+			if *b.Text != "" {
+				texts = append(texts, *b.Text)
+			}
+		}
+		return textValue(strings.Join(texts, "\n\n"))
 	case len(blocks) == 1:
 		return value{json: blocks[0].value()}
 	case len(blocks) > 1:

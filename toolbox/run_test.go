@@ -61,6 +61,8 @@ func TestRunProjectsResults(t *testing.T) {
 		{"a lone string", toolbox.NewResult(data(`"a\u0062"`)), `"a\u0062"`, "ab"},
 		{"a lone null", toolbox.NewResult(data(`null`)), `null`, ""},
 		{"a lone image", toolbox.NewResult(image), `{"type":"image", "data":"aGk="}`, ""},
+		{"texts", toolbox.NewResult(text("a\nb"), text("c")), `"a\nb\n\nc"`, "a\nb\n\nc"},
+		{"texts, one of them empty", toolbox.NewResult(text(""), text("a"), text(""), text("b")), `"a\n\nb"`, "a\n\nb"},
 		{"a mix", toolbox.NewResult(text("a"), data(`[1.50]`), image, text("")),
 			`[{"kind":"text","text":"a"},{"kind":"json","value":[1.50]},{"kind":"json","value":{"type":"image", "data":"aGk="}},{"kind":"text","text":""}]`, ""},
 		{"nothing", toolbox.NewResult(), `""`, "-"},
