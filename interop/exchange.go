@@ -327,7 +327,7 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := e.takes(ctx, result, kind); err != nil {
+	if err := e.takes(ctx, m, result, kind); err != nil {
 		return nil, e.resultFault(m, err)
 	}
 	return toolbox.WireResult(toolbox.Wire{Format: e.format(), JSON: result}, decodeResult), nil

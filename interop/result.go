@@ -25,14 +25,17 @@ func resultType(result json.RawMessage) string {
 	return string(raw) // no string, and none that is known
 }
 
-// takes refuses the result of a call that is none, or that nobody here can take: one of
+// takes refuses the result of the call m that is none, or that nobody here can take: one of
 // unknown type must be taken as invalid.
-func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind string) error {
+func (e *Endpoint) takes(ctx context.Context, m Message, result json.RawMessage, kind string) error {
 	if len(result) == 0 || result[0] != '{' {
-		return &conn.ProtocolError{What: "a result that is no object"}
+		return &conn.ProtocolError{What: "a result that is no object: " + protocol.Printable(string(result), maxQuoted)}
 	}
 	switch kind {
 	case "", "complete":
+		if flaw := resultFlaw(m, result); flaw != "" {
+			return &conn.ProtocolError{What: "a result with " + flaw + ": " + protocol.Printable(string(result), maxQuoted)}
+		}
 		return nil
 	case inputRequired:
 		if c := ClientOf(ctx); c != nil && c.Era == Modern { // of a legacy server: see withAskingType
@@ -47,8 +50,49 @@ func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind strin
 	return &conn.ProtocolError{What: "a result of unknown type " + protocol.Printable(string(wire.Quote(kind)), 60)}
 }
 
-// decodeResult looks into the result of tools/call. It is total: content that
-// is no array is none, and a block it does not know stays as it is.
+// maxQuoted bounds how much of a malformed result a fault quotes, in bytes.
+const maxQuoted = 300
+
+// resultFlaw is why no client can read the result of a tools/call; "" where it can. Without this check, such a result
+// would count as a success without content. A member that is null counts as missing, because many servers write null
+// for an empty list.
+func resultFlaw(m Message, result json.RawMessage) string {
+	members, err := wire.Members(result)
+	if err != nil {
+		return "members that cannot be read (" + err.Error() + ")"
+	}
+	says, task := false, false
+	for _, in := range members {
+		switch first := in.Value[0]; in.Key {
+		case "content":
+			if says = true; first != '[' && first != 'n' {
+				return `"content" that is not an array`
+			}
+		case "isError":
+			if first != 't' && first != 'f' && first != 'n' {
+				return `"isError" that is neither true nor false`
+			}
+			says = says || first == 't'
+		case "structuredContent", "toolResult":
+			says = true
+		case "task":
+			task = true
+		}
+	}
+	if task && !says {
+		if _, wanted := wire.Lookup(m.Params, "task"); wanted {
+			return ""
+		}
+		return "a task, although the call asked for none"
+	}
+	if !says {
+		return `no "content"`
+	}
+	return ""
+}
+
+// decodeResult looks into the result of tools/call. A block that it does not know stays as it is. The toolResult of
+// 2024-10-07 is one JSON block.
 func decodeResult(w toolbox.Wire) toolbox.Decoded {
 	var d toolbox.Decoded
 	members, err := wire.Members(w.JSON)
@@ -69,6 +113,8 @@ func decodeResult(w toolbox.Wire) toolbox.Decoded {
 			for _, b := range blocks {
 				d.Blocks = append(d.Blocks, decodeBlock(w.Format, b))
 			}
+		case "toolResult":
+			d.Blocks = append(d.Blocks, toolbox.JSON(m.Value))
 		case "structuredContent":
 			d.Structured = m.Value
 		case "isError":
