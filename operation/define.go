@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/schema/infer"
@@ -14,8 +15,8 @@ import (
 
 // New is the [Registration] of a Query or a Mutation whose input and value have Go types.
 // A schema that the Spec does not give is inferred from the type: package infer says by which
-// struct tags. What fits the schema and does not decode into In is an [InvalidInput] all the
-// same. A type that JSON cannot hold is an error of [Registration.Check].
+// struct tags. Missing members get the defaults of the schema, and a whole number may be written as 1.0 or 1e2. What fits
+// the schema and does not decode into In is an [InvalidInput] all the same. A type that JSON cannot hold is an error of [Registration.Check].
 func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, error)) Registration {
 	var defect error
 	if spec.Input == nil {
@@ -26,7 +27,14 @@ func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, e
 		spec.Output, err = infer.Output[Out]()
 		defect = errors.Join(defect, err)
 	}
+	schema := sync.OnceValue(func() *validate.Validator {
+		v, _ := validate.New(spec.Input)
+		return v
+	})
 	return Registration{Spec: spec, defect: defect, Handler: func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error) {
+		if v := schema(); v != nil {
+			input = v.Complete(input)
+		}
 		var in In
 		if err := json.Unmarshal(input, &in); err != nil {
 			return nil, &undecodable{err}

@@ -16,6 +16,7 @@ import (
 type point struct {
 	X    int `json:"x,omitempty"`
 	Y    int `json:"y,omitempty"`
+	More int `json:"more" jsonschema:"default=40"`
 	Deep struct {
 		Z []float64 `json:"z"`
 	} `json:"deep,omitzero"`
@@ -30,14 +31,15 @@ func TestNew(t *testing.T) {
 		case in.X < 0:
 			return map[string]float64{"sum": math.NaN()}, nil
 		}
-		return map[string]float64{"sum": float64(in.X + in.Y)}, nil
+		return map[string]float64{"sum": float64(in.X + in.Y + in.More)}, nil
 	}))
 	for _, tt := range []struct {
 		input, value string
 		want         operation.Code
 	}{
-		{`{"x":1,"y":2}`, `{"sum":3}`, ""},
-		{``, `{"sum":0}`, ""},
+		{`{"x":1,"y":2}`, `{"sum":43}`, ""},
+		{`{"x":1.0,"y":2e2,"more":0}`, `{"sum":201}`, ""},
+		{``, `{"sum":40}`, ""},
 		{`{"x":13}`, ``, "ODD"},
 		{`{"x":-1}`, ``, operation.InternalError},
 		{`{"x":"1"}`, ``, operation.InvalidInput},

@@ -31,7 +31,7 @@ import (
 // written by hand. [ContextOf] gives run the files it may touch. A type that JSON cannot hold is
 // an error of [Tool.Check].
 func Define[In, Out any](name, description string, run func(context.Context, In) (Out, error)) Tool {
-	t := Tool{Name: name, Description: description}
+	t := Tool{Name: name, Description: description, completes: true}
 	t.Schema, t.defect = infer.Object[In]()
 	switch any(*new(Out)).(type) {
 	case string, *Result, Block, []Block:
@@ -50,11 +50,7 @@ func Define[In, Out any](name, description string, run func(context.Context, In)
 		if err != nil {
 			return nil, err
 		}
-		r, err := resultOf(out)
-		if err == nil && t.Output != nil && r.Structured() == nil {
-			err = fmt.Errorf("%s: it gave null, and its output is an object", name)
-		}
-		return r, err
+		return resultOf(out)
 	}
 	return t
 }

@@ -36,6 +36,40 @@ type registered struct {
 type localTool struct {
 	Tool
 	validator func() *validate.Validator // gives nil where the schema cannot be used
+	results   func() *validate.Validator // of what the tool gives; nil: it has no output schema
+}
+
+// newLocalTool takes a tool that has passed its check.
+func newLocalTool(t Tool) localTool {
+	l := localTool{Tool: t, validator: lazyValidator(t.Schema)}
+	if t.Output != nil {
+		l.results = lazyValidator(t.Output)
+	}
+	return l
+}
+
+// given is the input as the tool reads it.
+func (t *localTool) given(input json.RawMessage) (json.RawMessage, error) {
+	input = orEmptyObject(input)
+	v := t.validator()
+	if v != nil && t.completes {
+		input = v.Complete(input)
+	}
+	return input, checkInput(v, input)
+}
+
+// checkResult is why r is not what the tool's output schema promises; nil: it is, or there is no such schema.
+func (t *localTool) checkResult(r *Result) error {
+	if t.results == nil || r.IsError() {
+		return nil
+	}
+	if r.Structured() == nil {
+		return fmt.Errorf("%s: its result has no structured value, and its output schema asks for one", t.Name)
+	}
+	if err := checkInput(t.results(), r.Structured()); err != nil {
+		return fmt.Errorf("%s: its result does not fit its output schema:\n%w", t.Name, err)
+	}
+	return nil
 }
 
 var _ Source = (*Registry)(nil)
@@ -74,7 +108,7 @@ func (r *Registry) Add(tools ...Tool) {
 			} else {
 				list = append(list, t.descriptor())
 			}
-			all[t.Name] = localTool{t, lazyValidator(t.Schema)}
+			all[t.Name] = newLocalTool(t)
 		}
 		return list
 	})
@@ -140,8 +174,8 @@ func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	input := orEmptyObject(c.Input)
-	if err := checkInput(t.validator(), input); err != nil {
+	input, err := t.given(c.Input)
+	if err != nil {
 		return ErrorResult(fmt.Sprintf("the arguments of %s do not fit:\n%v", c.Name, err)), nil
 	}
 	tc, done := r.context.during(c)
@@ -153,7 +187,10 @@ func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 	case err != nil:
 		return ErrorResult(err.Error()), nil
 	case result == nil:
-		return NewResult(), nil
+		result = NewResult()
+	}
+	if err := t.checkResult(result); err != nil {
+		return ErrorResult(err.Error()), nil
 	}
 	return result, nil
 }

@@ -24,7 +24,8 @@ type Tool struct {
 	// Schema is the JSON Schema of the input, one JSON object. nil: no arguments. What
 	// does not fit it is never run. A schema that cannot be used checks nothing.
 	Schema json.RawMessage
-	// Output is the JSON Schema of the structured value, one JSON object. nil: not known.
+	// Output is the JSON Schema of the structured value, one JSON object. A result that does not fit
+	// it, or has no structured value, becomes a failure. nil: not known.
 	Output json.RawMessage
 	// Annotations say how it behaves; nil: nobody said.
 	Annotations *Annotations
@@ -37,7 +38,8 @@ type Tool struct {
 	// goroutine is caught and shown in the same way. A nil Result is an empty one.
 	Run func(ctx context.Context, tc *Context, input json.RawMessage) (*Result, error)
 
-	defect error // of the types that it was defined over
+	defect    error // of the types that it was defined over
+	completes bool  // its input gets the defaults of its schema, and its whole numbers become integers
 }
 
 // Annotations say how a tool behaves. They are hints of its author, and no promise.

@@ -2,7 +2,8 @@
 // output are structs.
 //
 // The properties are the fields as encoding/json names them, in their order. A field is
-// required unless it says omitempty or omitzero; struct tags say the rest:
+// required unless it says omitempty or omitzero, or in an input has a default. An integer is
+// bounded as its type is: a uint8 is 0 to 255. Struct tags say the rest:
 //
 //	type Input struct {
 //		City  string `json:"city" jsonschema_description:"Where, as people call it."`
@@ -22,6 +23,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,11 +154,20 @@ func encoded(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{}
 	case p.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return &jsonschema.Schema{Type: "string"}
+	case t.Kind() >= reflect.Int8 && t.Kind() <= reflect.Int32:
+		limit := int64(1) << (t.Bits() - 1)
+		return &jsonschema.Schema{Type: "integer", Minimum: jsonInt(-limit), Maximum: jsonInt(limit - 1)}
+	case t.Kind() >= reflect.Uint8 && t.Kind() <= reflect.Uint32:
+		return &jsonschema.Schema{Type: "integer", Minimum: jsonInt(0), Maximum: jsonInt(1<<t.Bits() - 1)}
+	case t.Kind() == reflect.Uint, t.Kind() == reflect.Uint64, t.Kind() == reflect.Uintptr:
+		return &jsonschema.Schema{Type: "integer", Minimum: jsonInt(0)}
 	case t.Kind() == reflect.Map && (t.Key().Kind() != reflect.String || t.Key().Implements(reflect.TypeFor[encoding.TextMarshaler]())):
 		return &jsonschema.Schema{Type: "object"}
 	}
 	return nil
 }
+
+func jsonInt(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
 // adjust makes s what encoding/json reads and writes of the struct t: what an embedded pointer
 // brings may be missing, and in an output null stands where it is written.
@@ -185,6 +196,9 @@ func adjust(s *jsonschema.Schema, t reflect.Type, output bool) {
 				if t.FieldByIndex(f.Index[:i]).Type.Kind() == reflect.Pointer {
 					s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
 				}
+			}
+			if p.Default != nil && !output {
+				s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
 			}
 			if strings.Contains(opts, "omit") {
 				adjust(p, f.Type, output)

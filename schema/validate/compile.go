@@ -24,6 +24,7 @@ type rule struct {
 	lost   bool   // something of it is left out that might have evaluated any property or item
 	err    error  // why it cannot be used
 	draft  int    // the draft that the value has to be a schema of; 0: none
+	preset *any   // the value of default; nil: it has none
 
 	types                  []string
 	constant, values       map[string]bool // by their canonical form
@@ -256,6 +257,9 @@ func (c *compiler) object(r *rule, doc map[string]any, p place) {
 		if r.ref, r.err = c.reference(ref, p); c.draft < 2019 {
 			return // and all else is ignored
 		}
+	}
+	if preset, ok := doc["default"]; ok {
+		r.preset = &preset
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
 		if c.draft >= keywordSince[name] {
