@@ -102,10 +102,14 @@ type Native struct {
 	JSON     json.RawMessage `json:"json"`
 }
 
-// Text is the text of a message, without its other parts.
+// Text returns the text of a message, without its other parts. Texts of a user are separated by a blank line: each was
+// written by itself. Pieces of a model's text follow each other as they are.
 func (m Message) Text() string {
 	var text strings.Builder
 	for _, p := range m.Parts {
+		if m.Role == User && text.Len() > 0 && p.Text != "" {
+			text.WriteString("\n\n")
+		}
 		text.WriteString(p.Text)
 	}
 	return text.String()

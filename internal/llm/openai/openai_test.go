@@ -140,6 +140,20 @@ func TestTheRequest(t *testing.T) {
 	}
 }
 
+// TestTextsOfAUser are separated: the first of two prompts may have had no answer.
+func TestTextsOfAUser(t *testing.T) {
+	t.Parallel()
+	s := modelserver.New(t, modelserver.Turn{Text: "ok"})
+	r := prompt("The files are in docs")
+	r.Messages[0].Parts = append(r.Messages[0].Parts, agent.Part{Text: "Delete nothing"})
+	if _, err := model(s, openai.Options{}).Generate(t.Context(), r, nil); err != nil {
+		t.Fatal(err)
+	}
+	if body := string(s.Requests()[0].Body); !strings.Contains(body, `"The files are in docs\n\nDelete nothing"`) {
+		t.Error(body)
+	}
+}
+
 func TestAModelThatSeesNoImages(t *testing.T) {
 	t.Parallel()
 	s := modelserver.New(t, modelserver.Turn{Status: 500, Text: "image input is not supported"}, modelserver.Turn{Text: "ok"}, modelserver.Turn{Text: "ok"})

@@ -250,6 +250,41 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestCancelling: Esc and Ctrl-C cancel a turn, and a second Ctrl-C leaves unless other keys came in between.
+func TestCancelling(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		keys []string
+		want error
+	}{
+		{"Ctrl-C", []string{"\x03"}, context.Canceled},
+		{"Ctrl-C twice", []string{"\x03", "\x03"}, chat.ErrLeave},
+		{"text in between", []string{"\x03", "next", "\x03"}, context.Canceled},
+		{"Esc", []string{"\x1b"}, context.Canceled},
+		{"Esc and Ctrl-C", []string{"\x1b", "\x03"}, context.Canceled},
+		{"Esc and Ctrl-C twice", []string{"\x1b", "\x03", "\x03"}, chat.ErrLeave},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, 50, 10, func(y *talk) {
+				ended := make(chan struct{})
+				err := y.Turn(y.t.Context(), func(ctx context.Context) error {
+					defer close(ended)
+					for _, k := range c.keys {
+						y.press(k)
+						y.wait(time.Second)
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				})
+				<-ended
+				if !errors.Is(err, c.want) {
+					t.Errorf("%v, want %v", err, c.want)
+				}
+			})
+		})
+	}
+}
+
 // TestWhatWasTypedBeforeIsNoAnswer, however it is typed: before the question, or on and on while it appears.
 func TestWhatWasTypedBeforeIsNoAnswer(t *testing.T) {
 	bubble(t, 60, 20, func(y *talk) {

@@ -36,8 +36,8 @@ type runningCall struct {
 	progress string
 }
 
-// Turn shows a turn while run runs, which cancelling ctx ends, and gives its error. Ctrl-C cancels it; a second one does
-// not wait for its end: [ErrLeave]. Nothing of the turn is printed after Turn has returned.
+// Turn shows a turn while run runs, which cancelling ctx ends, and gives its error. Ctrl-C or Esc cancels it. A second Ctrl-C
+// with no other key in between does not wait for its end: [ErrLeave]. Nothing of the turn is printed after Turn has returned.
 func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -58,6 +58,7 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 	tick := time.NewTicker(show.DrawTick)
 	defer tick.Stop()
 	events := t.Editor.In.Events
+	typed := false // since Ctrl-C
 	for {
 		select {
 		case err := <-done:
@@ -77,9 +78,10 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 			case !ok: // the terminal is gone
 				events = nil
 				cancel()
-			case e.Key == lineedit.KeyInterrupt && ctx.Err() != nil:
+			case e.Key == lineedit.KeyInterrupt && ctx.Err() != nil && !typed:
 				return ErrLeave
-			case e.Key == lineedit.KeyInterrupt:
+			case e.Key == lineedit.KeyInterrupt || e.Key == lineedit.KeyEscape:
+				typed = e.Key == lineedit.KeyEscape // which never leaves
 				cancel()
 				t.SetNote("cancelling; Ctrl-C again leaves at once")
 			case e.Key == lineedit.KeySuspend:
@@ -87,6 +89,7 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 				t.Editor.Suspend()
 				t.release()
 			default:
+				typed = true
 				t.typeAhead(e)
 			}
 		}

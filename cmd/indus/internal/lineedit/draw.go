@@ -14,6 +14,9 @@ type laidOut struct {
 	row, column int
 }
 
+// tabBlanks are drawn in the place of a tab.
+const tabBlanks = "    "
+
 // layOut breaks a text into rows that leave the last column free, behind a prompt, which the rows after the first
 // are indented by.
 func layOut(b *buffer, prompt string, width int) laidOut {
@@ -26,10 +29,11 @@ func layOut(b *buffer, prompt string, width int) laidOut {
 		line, used = strings.Repeat(" ", indent), indent
 	}
 	for i := 0; ; i++ {
-		columns := 0
+		shown := ""
 		if i < len(b.runes) && b.runes[i] != '\n' {
-			columns = show.Columns(string(b.runes[i]))
+			shown = strings.ReplaceAll(string(b.runes[i]), "\t", tabBlanks)
 		}
+		columns := show.Columns(shown)
 		if used+columns > room {
 			wrap()
 		}
@@ -43,7 +47,7 @@ func layOut(b *buffer, prompt string, width int) laidOut {
 			wrap()
 			continue
 		}
-		line, used = line+string(b.runes[i]), used+columns
+		line, used = line+shown, used+columns
 	}
 	out.lines = append(out.lines, line)
 	return out

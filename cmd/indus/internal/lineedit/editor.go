@@ -12,8 +12,14 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// ErrInterrupt: Ctrl-C was typed.
-var ErrInterrupt = errors.New("interrupted")
+// ErrInterrupt: Ctrl-C was typed. ErrTyped is one, after other keys.
+var (
+	ErrInterrupt = errors.New("interrupted")
+	ErrTyped     = fmt.Errorf("%w after other keys", ErrInterrupt)
+)
+
+// ErrEscape: Esc was typed at an editor with EscapeEnds.
+var ErrEscape = errors.New("escaped")
 
 // sizeTick is how often the terminal's size is looked at while nothing is typed.
 const sizeTick = 200 * time.Millisecond
@@ -32,6 +38,8 @@ type Editor struct {
 	Begin string
 	// Suspend stops the process on Ctrl-Z until it goes on; nil: the key does nothing.
 	Suspend func()
+	// EscapeEnds ends a text on Esc, with ErrEscape. false: Esc only ends a search of the history.
+	EscapeEnds bool
 }
 
 // What makes a terminal mark what is pasted, so that a line of it does not send, and what ends that.
@@ -46,17 +54,19 @@ type reading struct {
 	offer  []string // completions, below the text until the next key
 	back   int      // how far back in the history the text is from
 	draft  string   // what was typed before the history was gone through
+	typed  bool     // there were other keys before this one
+	search *search  // nil: the history is not searched
 }
 
 // Read is the next text. It ends with Enter; a line that ends in a backslash goes on. Errors are [ErrInterrupt], io.EOF for
 // Ctrl-D with nothing typed or a terminal that is gone, and the context's own.
 func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
-	r := &reading{Editor: e, prompt: prompt, painter: painter{w: e.Out}}
+	r := &reading{Editor: e, prompt: prompt, painter: painter{w: e.Out}, typed: e.Begin != ""}
 	r.edit(Event{KeyPaste, e.Begin})
 	e.Begin = ""
 	_, _ = io.WriteString(e.Out, pasteMarked)
 	defer func() {
-		r.at, r.offer = len(r.runes), nil
+		r.at, r.offer, r.search = len(r.runes), nil, nil
 		r.draw()
 		_, _ = io.WriteString(e.Out, pastePlain+"\r\n")
 	}()
@@ -80,6 +90,7 @@ func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
 			if done, err := r.take(event); done {
 				return r.String(), err
 			}
+			r.typed = true
 			r.draw()
 		}
 	}
@@ -87,9 +98,18 @@ func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
 
 // take does what a key asks for, and reports whether that ends the text.
 func (r *reading) take(e Event) (done bool, err error) {
+	if r.search != nil && r.seek(e) {
+		return false, nil
+	}
 	switch {
+	case e.Key == KeyInterrupt && r.typed:
+		return true, ErrTyped
 	case e.Key == KeyInterrupt:
 		return true, ErrInterrupt
+	case e.Key == KeyEscape && r.EscapeEnds:
+		return true, ErrEscape
+	case e.Key == KeySearch && r.History != nil:
+		r.search = &search{draft: r.String()}
 	case e.Key == KeyHangUp && len(r.runes) == 0:
 		return true, io.EOF
 	case e.Key == KeyEnter && r.at > 0 && r.runes[r.at-1] == '\\':
@@ -119,7 +139,11 @@ func (r *reading) take(e Event) (done bool, err error) {
 
 func (r *reading) draw() {
 	width, height := r.Size()
-	rows := layOut(&r.buffer, r.prompt, width)
+	prompt := r.prompt
+	if r.search != nil {
+		prompt = r.search.prompt()
+	}
+	rows := layOut(&r.buffer, prompt, width)
 	if room := height - 1 - len(rows.lines); room > 0 && len(r.offer) > 0 {
 		rows.lines = append(rows.lines, offerLines(r.offer, width, room)...)
 	}

@@ -77,6 +77,7 @@ func TestKeys(t *testing.T) {
 		{"a paste does not send", "\x1b[200~one\rtwo\r\nthree\n\x1b[201~!\r", "one\ntwo\nthree\n!"},
 		{"a paste drives nothing", "\x1b[200~a\x1b[2J\u009bb\x07\x1b]0;t\x07\u202ec\u2066\U000E0041\x1b[201~\r", "a[2Jb]0;tc"},
 		{"keys without a meaning", "a\x1b[15~\x1b[1;9Z\x1bOP\x1b\x1bxb\x00\x1c\r", "ab"},
+		{"a pasted tab", "\x1b[200~if x:\n\treturn\t1\x1b[201~" + left + "\x7f\t\r", "if x:\n\treturn1"},
 		{"Ctrl-D deletes", "ab\x01\x04\r", "b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,7 +98,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
-	for keys, want := range map[string]error{"abc\x03": lineedit.ErrInterrupt, "\x04": io.EOF} {
+	for keys, want := range map[string]error{"abc\x03": lineedit.ErrTyped, "a\x7f\x03": lineedit.ErrTyped, "\x03": lineedit.ErrInterrupt, "\x04": io.EOF} {
 		synctest.Test(t, func(t *testing.T) {
 			if _, err := atTerminal(t, 40, 10).read(t, keys); !errors.Is(err, want) {
 				t.Errorf("%q: %v, want %v", keys, err, want)
@@ -214,6 +215,78 @@ func TestHistory(t *testing.T) {
 		}
 		if got, _ := y.read(t, "draft", up, down, "\r"); got != "draft" {
 			t.Errorf("%q", got)
+		}
+	})
+}
+
+// TestSearch: Ctrl-R finds the newest text with what is typed, and again the one before it.
+func TestSearch(t *testing.T) {
+	h := lineedit.OpenHistory(filepath.Join(t.TempDir(), "history.jsonl"))
+	for _, s := range []string{"make test", "go build", "Make bench", "git log"} {
+		if err := h.Add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const search, escape = "\x12", "\x1b"
+	for _, c := range []struct{ name, keys, want string }{
+		{"the newest", search + "make\r", "Make bench"},
+		{"the one before", search + "make" + search + "\r", "make test"},
+		{"no more", search + "make" + search + search + "\r", "make test"},
+		{"another query", search + "makex\x7f" + "\r", "Make bench"},
+		{"nothing has it", "draft" + search + "nothing\r", "draft"},
+		{"goes on in the text", search + "log\x1b[D" + "X\r", "git loXg"},
+		{"Ctrl-C brings the draft back", "draft" + search + "make\x03!\r", "draft!"},
+		{"Esc keeps the text", search + "build" + escape + "|!\r", "go build!"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				y := atTerminal(t, 40, 6)
+				y.editor.History = h
+				go func() {
+					for i, part := range strings.Split(c.keys, "|") {
+						if i > 0 {
+							time.Sleep(time.Second) // of the bubble: ESC is no part of a sequence
+						}
+						_, _ = io.WriteString(y.keys, part)
+					}
+				}()
+				if got, err := y.read(t); got != c.want || err != nil {
+					t.Errorf("%q, %v; want %q", got, err, c.want)
+				}
+				if u := y.Unknown(); u != nil {
+					t.Errorf("the terminal was sent %q", u)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		y := atTerminal(t, 40, 6)
+		y.editor.History = h
+		go func() { _, _ = y.editor.Read(t.Context(), "> ") }()
+		got := []string{y.keep(search + "mak"), y.keep("ing"), y.keep("\x1b[C")}
+		if d := cmp.Diff([]string{"search \"mak\": Make bench", "not found \"making\": Make bench", "> Make bench"}, got); d != "" {
+			t.Error(d)
+		}
+		_ = y.keep("\r")
+	})
+}
+
+// TestEscape ends a text where the editor is to; elsewhere it does nothing.
+func TestEscape(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := atTerminal(t, 40, 6)
+		y.editor.EscapeEnds = true
+		if _, err := y.read(t, "n", "\x1b"); !errors.Is(err, lineedit.ErrEscape) {
+			t.Errorf("%v", err)
+		}
+		y.editor.EscapeEnds = false
+		go func() {
+			_, _ = io.WriteString(y.keys, "a\x1b")
+			time.Sleep(time.Second)
+			_, _ = io.WriteString(y.keys, "b\r")
+		}()
+		if got, err := y.read(t); got != "ab" || err != nil {
+			t.Errorf("%q, %v", got, err)
 		}
 	})
 }

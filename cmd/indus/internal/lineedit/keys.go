@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -34,6 +35,8 @@ const (
 	KeyInterrupt             // Ctrl-C
 	KeyHangUp                // Ctrl-D: the end of the input, or else Delete
 	KeySuspend               // Ctrl-Z
+	KeySearch                // Ctrl-R
+	KeyEscape                // Esc by itself
 )
 
 // Event is one key.
@@ -48,20 +51,44 @@ type Input struct {
 	Events <-chan Event
 }
 
+// escapeWait is how long a lone ESC byte waits for the rest of a sequence before it counts as the key Esc.
+const escapeWait = 50 * time.Millisecond
+
 // NewInput reads from a terminal in raw mode until that ends.
 func NewInput(r io.Reader) *Input {
-	events := make(chan Event)
+	events, chunks := make(chan Event), make(chan []byte)
 	go func() {
-		defer close(events)
-		var d decoder
-		chunk := make([]byte, 4096)
+		defer close(chunks)
 		for {
+			chunk := make([]byte, 4096)
 			n, err := r.Read(chunk)
-			for _, e := range d.decode(chunk[:n]) {
-				events <- e
+			if n > 0 {
+				chunks <- chunk[:n]
 			}
 			if err != nil {
 				return
+			}
+		}
+	}()
+	go func() {
+		defer close(events)
+		var d decoder
+		for {
+			var lone <-chan time.Time
+			if string(d.rest) == "\x1b" {
+				lone = time.After(escapeWait)
+			}
+			select {
+			case chunk, ok := <-chunks:
+				if !ok {
+					return
+				}
+				for _, e := range d.decode(chunk) {
+					events <- e
+				}
+			case <-lone:
+				d.rest = nil
+				events <- Event{Key: KeyEscape}
 			}
 		}
 	}()
@@ -146,7 +173,7 @@ func (d *decoder) escape() (e Event, n int, known bool) {
 var controlKeys = map[byte]Key{
 	'\r': KeyEnter, '\n': KeyEnter, '\t': KeyTab, 0x7f: KeyBackspace, 8: KeyBackspace,
 	1: KeyHome, 2: KeyLeft, 3: KeyInterrupt, 4: KeyHangUp, 5: KeyEnd, 6: KeyRight, 11: KeyKillAfter,
-	12: KeyRedraw, 14: KeyDown, 16: KeyUp, 21: KeyKillBefore, 23: KeyKillWord, 26: KeySuspend,
+	12: KeyRedraw, 14: KeyDown, 16: KeyUp, 18: KeySearch, 21: KeyKillBefore, 23: KeyKillWord, 26: KeySuspend,
 }
 
 var altKeys = map[byte]Key{'\r': KeyNewline, '\n': KeyNewline, 'b': KeyWordLeft, 'f': KeyWordRight, 0x7f: KeyKillWord}

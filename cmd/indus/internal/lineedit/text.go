@@ -2,14 +2,13 @@ package lineedit
 
 import (
 	"slices"
-	"strings"
 	"unicode"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	chars "github.com/indusagi/indus/internal/text"
 )
 
-// buffer is a text and the cursor in it. It has no character that drives a terminal but line feeds.
+// buffer is a text and the cursor in it. Its only characters that drive a terminal are line feeds and tabs.
 type buffer struct {
 	runes []rune
 	at    int
@@ -24,7 +23,7 @@ func (b *buffer) set(s string) {
 
 // insert puts text at the cursor, harmless as it then is.
 func (b *buffer) insert(s string) {
-	clean := []rune(strings.ReplaceAll(chars.Lines(s), "\t", "    "))
+	clean := []rune(chars.Lines(s))
 	b.runes = slices.Insert(b.runes, b.at, clean...)
 	b.at += len(clean)
 }
@@ -54,7 +53,7 @@ func (b *buffer) after() int {
 	return i
 }
 
-func isMark(r rune) bool { return r != '\n' && show.Columns(string(r)) == 0 }
+func isMark(r rune) bool { return r != '\n' && r != '\t' && show.Columns(string(r)) == 0 }
 
 // wordBefore and wordAfter are where the word before the cursor begins, and the one behind it ends.
 func (b *buffer) wordBefore() int {

@@ -108,7 +108,7 @@ func (c *conversation) step(ctx context.Context) (leave bool, err error) {
 	case errors.Is(err, lineedit.ErrInterrupt):
 		last := c.interrupted
 		c.interrupted = time.Now()
-		if time.Since(last) < leaveWithin {
+		if !errors.Is(err, lineedit.ErrTyped) && time.Since(last) < leaveWithin {
 			return true, nil
 		}
 		c.screen.Print(c.screen.Dim("Ctrl-C again leaves, as Ctrl-D does"))

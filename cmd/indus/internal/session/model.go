@@ -24,7 +24,8 @@ import (
 type service struct {
 	name    string
 	keyEnv  string // the variable of its key; "": it takes none
-	baseURL string // where its key belongs; "": what its SDK has
+	urlEnv  string // the variable of the address that keyEnv belongs to; "": there is none
+	baseURL string // the address that keyEnv belongs to if urlEnv is not set; "": what its SDK has
 	model   string // the default; "": it has none
 	speaks  wireKind
 }
@@ -39,14 +40,22 @@ const (
 
 // providers are those that --model knows.
 var providers = []service{
-	{"anthropic", "ANTHROPIC_API_KEY", "", "claude-sonnet-4-5", likeAnthropic},
-	{"openai", "OPENAI_API_KEY", "", "gpt-5", likeOpenAI},
-	{"openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "openrouter/auto", likeOpenAI},
-	{"ollama", "", "http://127.0.0.1:11434/v1", "", likeOpenAI},
+	{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", "claude-sonnet-4-5", likeAnthropic},
+	{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "", "gpt-5", likeOpenAI},
+	{"openrouter", "OPENROUTER_API_KEY", "", "https://openrouter.ai/api/v1", "openrouter/auto", likeOpenAI},
+	{"ollama", "", "", "http://127.0.0.1:11434/v1", "", likeOpenAI},
 }
 
 // elsewhere is whatever --base-url leads to.
 var elsewhere service
+
+// home returns the address that the key of the environment is sent to, as the environment or else the provider's SDK has it.
+func (p service) home() string {
+	if p.urlEnv == "" {
+		return p.baseURL
+	}
+	return cmp.Or(strings.TrimSpace(os.Getenv(p.urlEnv)), p.baseURL)
+}
 
 // target is a model, where it is, and the key for that.
 type target struct {
@@ -80,28 +89,29 @@ func (f *flags) target(name string) (target, error) {
 	t := target{}
 	t.service, t.id = split(cmp.Or(name, first))
 	begun, _ := split(first)
-	home, _ := split(set.Model)
-	ours, theirs := begun.name == t.name, home.name == t.name && (set.Model != "" || set.BaseURL != "")
+	settled, _ := split(set.Model)
+	ours, theirs := begun.name == t.name, settled.name == t.name && (set.Model != "" || set.BaseURL != "")
+	from := "$" + t.urlEnv
 	switch {
 	case ours && f.baseURL != "":
-		t.address = f.baseURL
+		t.address, from = f.baseURL, "--base-url"
 	case theirs && set.BaseURL != "":
-		t.address = set.BaseURL
+		t.address, from = set.BaseURL, set.path+": baseURL"
 	case t.name == "":
 		return t, command.Usagef("model %q: begin it with its provider, as in %s/…, or say with --base-url where it is%s", t.id, "anthropic",
 			command.DidYouMean(strings.Split(t.id, "/")[0], providerNames()))
 	case t.name == "ollama":
 		t.address = ollamaURL()
 	default:
-		t.address = t.baseURL
+		t.address = t.home()
 	}
 	if t.id == "" {
 		return t, command.Usagef("model %q has no name behind its provider", cmp.Or(name, first))
 	}
-	if err := checkAddress(t.address); err != nil {
+	if err := checkAddress(from, t.address); err != nil {
 		return t, err
 	}
-	key, err := f.key(t, ours, theirs && t.address == cmp.Or(set.BaseURL, t.baseURL), set)
+	key, err := f.key(t, ours, theirs, set)
 	t.key = secret.NewValue(key)
 	return t, err
 }
@@ -115,14 +125,11 @@ func (f *flags) firstModel(set settings) (string, error) {
 	if name := cmp.Or(f.model, os.Getenv("INDUS_MODEL"), set.Model); name != "" {
 		return name, nil
 	}
-	if f.baseURL != "" || f.keyFile != "" || set.BaseURL != "" {
+	setURL := func(p service) bool { return p.home() != p.baseURL }
+	setKey := func(p service) bool { return p.keyEnv != "" && os.Getenv(p.keyEnv) != "" }
+	there := slices.DeleteFunc(slices.Clone(providers), func(p service) bool { return !setKey(p) })
+	if f.baseURL != "" || f.keyFile != "" || set.BaseURL != "" || len(there) == 0 && slices.ContainsFunc(providers, setURL) {
 		return "", command.Usagef("no model is named: give it with --model")
-	}
-	var there []service
-	for _, p := range providers {
-		if p.keyEnv != "" && os.Getenv(p.keyEnv) != "" {
-			there = append(there, p)
-		}
 	}
 	switch len(there) {
 	case 0:
@@ -134,8 +141,10 @@ func (f *flags) firstModel(set settings) (string, error) {
 	return "", command.Usagef("there are keys of several providers: name a model with --model, such as %s", strings.Join(names, " or "))
 }
 
-// key is what the target's address may be sent: what a person gave for it, or the key that is its own.
-func (f *flags) key(t target, ours, theirs bool, set settings) (string, error) {
+// key returns the key that the target's address may be sent: the key that a person gave for it, or the address's own.
+// settled reports that the settings name the target's provider.
+func (f *flags) key(t target, ours, settled bool, set settings) (string, error) {
+	theirs := settled && t.address == cmp.Or(set.BaseURL, t.baseURL)
 	switch {
 	case ours && f.keyFile != "":
 		return readKey(f.keyFile)
@@ -146,13 +155,19 @@ func (f *flags) key(t target, ours, theirs bool, set settings) (string, error) {
 			return key, nil
 		}
 		return "", command.Usagef("%s: the variable %s, which keyEnv names, is not set", set.path, set.KeyEnv)
-	case t.keyEnv == "" || t.address != t.baseURL:
-		return "", nil // nobody's key belongs there
+	case t.keyEnv == "" || t.address != t.home():
+		return "", nil // no key belongs there
 	}
-	if key := strings.TrimSpace(os.Getenv(t.keyEnv)); key != "" {
+	key := strings.TrimSpace(os.Getenv(t.keyEnv))
+	switch {
+	case key != "":
 		return key, nil
+	case t.address == t.baseURL:
+		return "", noKey(t.service, set)
+	case settled && (set.KeyFile != "" || set.KeyEnv != ""):
+		return "", command.Usagef("%s: the key that it names is not sent to $%s: set baseURL there too, or set $%s", set.path, t.urlEnv, t.keyEnv)
 	}
-	return "", noKey(t.service, set)
+	return "", nil // a server of one's own may need none
 }
 
 // noKey is the error of who has not said how to reach a model.
@@ -161,14 +176,14 @@ func noKey(p service, set settings) error {
 		cmp.Or(p.name, "a model"), p.keyEnv, cmp.Or(set.path, "settings.json of the configuration"), cmp.Or(p.name, "anthropic")+"/NAME")
 }
 
-// checkAddress refuses what is no address of a web service.
-func checkAddress(address string) error {
+// checkAddress refuses what is no address of a web service. from names the flag or variable that has it.
+func checkAddress(from, address string) error {
 	if address == "" {
 		return nil
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return command.Usagef("--base-url %s: it is a URL such as http://127.0.0.1:8000/v1", secret.URL(address))
+		return command.Usagef("%s %s: it is a URL such as http://127.0.0.1:8000/v1", from, secret.URL(address))
 	}
 	return nil
 }

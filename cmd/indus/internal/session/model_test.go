@@ -63,6 +63,23 @@ func TestWhereAModelIs(t *testing.T) {
 		{model: "q", base: "file:///etc/passwd", want: "it is a URL such as"},
 		{base: mine, want: "no model is named"},
 		{env: openai, keyFile: "key", want: "no model is named"},
+		// The environment says where its own key belongs.
+		{env: openai + " OPENAI_BASE_URL=" + mine, want: "openai gpt-5 " + mine + " OPENAI_API_KEY"},
+		{env: anthropic + " ANTHROPIC_BASE_URL=" + mine, want: "anthropic claude-sonnet-4-5 " + mine + " ANTHROPIC_API_KEY"},
+		{env: anthropic + " OPENAI_BASE_URL=" + mine, want: "anthropic claude-sonnet-4-5  ANTHROPIC_API_KEY"},
+		{env: "OPENAI_BASE_URL=" + mine, model: "openai/q", want: "openai q " + mine + " "},
+		{env: "OPENAI_BASE_URL=" + mine, want: "no model is named"},
+		{env: openai + " OPENAI_BASE_URL=" + mine, model: "openai/q", base: "http://127.0.0.1:9/v1", want: "openai q http://127.0.0.1:9/v1 "},
+		{env: openai + " OPENAI_BASE_URL=" + mine, model: "openai/q", keyFile: "key", want: "openai q " + mine + " K"},
+		{env: router + " OPENAI_BASE_URL=" + mine, want: "openrouter openrouter/auto https://openrouter.ai/api/v1 OPENROUTER_API_KEY"},
+		{env: openai + " OPENAI_BASE_URL=box:8000", want: "$OPENAI_BASE_URL box:8000: it is a URL such as"},
+		{env: openai + " OPENAI_BASE_URL=" + mine, model: "q", base: "http://127.0.0.1:9/v1", name: "openai/o3", want: "openai o3 " + mine + " OPENAI_API_KEY"},
+		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, env: "ANTHROPIC_BASE_URL=" + mine,
+			want: "the key that it names is not sent to $ANTHROPIC_BASE_URL"},
+		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, env: anthropic + " ANTHROPIC_BASE_URL=" + mine,
+			want: "anthropic c " + mine + " ANTHROPIC_API_KEY"},
+		{settings: `{"model":"anthropic/c","baseURL":"http://127.0.0.1:9","keyFile":"settings-key"}`, env: "ANTHROPIC_BASE_URL=" + mine,
+			want: "anthropic c http://127.0.0.1:9 S"},
 		// The settings' key belongs to the settings' model.
 		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, want: "anthropic c  S"},
 		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, model: "anthropic/d", want: "anthropic d  S"},
@@ -85,7 +102,7 @@ func TestWhereAModelIs(t *testing.T) {
 		{model: "openai/a", keyFile: "key", name: "c", want: `model "c": begin it with its provider`},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
-			for _, name := range []string{anthropic, openai, router, "OLLAMA_HOST", "INDUS_MODEL", "MINE", "OPENAI_BASE_URL"} {
+			for _, name := range []string{anthropic, openai, router, "OLLAMA_HOST", "INDUS_MODEL", "MINE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"} {
 				t.Setenv(name, "")
 			}
 			t.Setenv("HOME", dir)
