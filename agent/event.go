@@ -1,6 +1,9 @@
 package agent
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Event is something that happens in a turn. Kind says which of the other fields are set.
 type Event struct {
@@ -12,14 +15,23 @@ type Event struct {
 	Call *Call `json:"call,omitempty"`
 	// Result of EventResult.
 	Result *Result `json:"result,omitempty"`
-	// Took is how long a call ran, and how long EventRetry waits, in nanoseconds.
-	Took time.Duration `json:"took,omitempty"`
+	// Took is how long a call ran, and how long EventRetry waits. In JSON it is in seconds.
+	Took time.Duration `json:"-"`
 	// Usage of EventMessage and EventEnd, where it is that of the turn.
 	Usage *Usage `json:"usage,omitempty"`
 	// Stop of EventMessage and EventEnd.
 	Stop Stop `json:"stop,omitempty"`
 	// Dropped of EventCompact is how many results were taken out.
 	Dropped int `json:"dropped,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e Event) MarshalJSON() ([]byte, error) {
+	type plain Event
+	return json.Marshal(struct {
+		plain
+		Took float64 `json:"took,omitempty"`
+	}{plain(e), e.Took.Round(time.Millisecond).Seconds()})
 }
 
 // EventKind says what happened.

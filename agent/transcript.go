@@ -124,7 +124,8 @@ func (t *Transcript) begin(h Header) error {
 	return nil
 }
 
-// ReadTranscript reads a transcript without opening it, to list it for example. A line that is being written is not there yet.
+// ReadTranscript reads a transcript without opening it, to list it for example. A line that is being written is not there yet;
+// a file without a whole line, in which nothing was kept, is io.ErrUnexpectedEOF.
 func ReadTranscript(r io.Reader) (Header, []Entry, error) {
 	all, err := io.ReadAll(r)
 	if err != nil {
@@ -132,7 +133,7 @@ func ReadTranscript(r io.Reader) (Header, []Entry, error) {
 	}
 	h, entries, size, err := parseTranscript(all)
 	if err == nil && size == 0 {
-		err = errors.New("it has no header")
+		err = fmt.Errorf("it has no header: %w", io.ErrUnexpectedEOF)
 	}
 	if err != nil {
 		return h, entries, fmt.Errorf("transcript: %w", err)

@@ -161,7 +161,7 @@ func (a *answer) reply() agent.Reply {
 	switch {
 	case a.finish == "length":
 		r.Stop = agent.StopLength
-	case a.finish == "content_filter" || a.refused:
+	case strings.HasPrefix(strings.ToLower(a.finish), "content_filter") || a.refused: // Gemini's has the category behind it
 		r.Stop = agent.StopRefusal
 	case len(a.calls) > 0:
 		r.Stop = agent.StopCalls

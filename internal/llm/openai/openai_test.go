@@ -55,6 +55,7 @@ func TestCompatibleServers(t *testing.T) {
 		{"an error as a reason", events(`"content":"a"`, `{"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), "an error without a reason"},
 		{"cut", events(`"content":"a"`, `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`), "a|length"},
 		{"filtered", events(`"content":"a"`, `{"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}`), "a|refusal"},
+		{"filtered, by Gemini", events(`"content":"a"`, `{"choices":[{"index":0,"delta":{},"finish_reason":"content_filter: PROHIBITED_CONTENT"}]}`), "a|refusal"},
 		{"refused", events(`"refusal":"no"`, stop), "no|refusal"},
 		{"another choice", events(`{"choices":[{"index":1,"delta":{"content":"b"}}]}`, `"content":"a"`, stop), "a|end"},
 		{"whole calls in one chunk", events(`"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}},{"index":1,"id":"y","function":{"name":"f","arguments":"{}"}}]`, stop), `f{"a":1} f{}|calls`},

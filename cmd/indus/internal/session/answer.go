@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -32,15 +33,60 @@ func (f *flags) answer(ctx context.Context, s show.Streams) error {
 		return err
 	}
 	defer x.close()
+	x.reportUnready()
+	if f.asJSON {
+		_ = show.PrintLine(s, begun{"session", x.id, x.provider.Name(), x.dir})
+	}
 	a, err := x.prompt(ctx, prompt)
 	if err != nil {
 		s.WroteJSON = false // with --json the error is the last line
 		return err
 	}
-	if f.asJSON {
-		return nil
+	if !f.asJSON && a.Text != "" {
+		if err := s.WriteText(a.Text); err != nil {
+			return err
+		}
 	}
-	return s.WriteText(a.Text)
+	if why := shortcoming(a); why != "" {
+		return &command.ExitError{Code: command.ExitFault, Err: errors.New(why)}
+	}
+	return nil
+}
+
+// begun is the first line of --json.
+type begun struct {
+	Type    string `json:"type"`
+	Session string `json:"session"` // for --resume
+	Model   string `json:"model"`
+	Dir     string `json:"dir"`
+}
+
+// shortcoming says why an answer is none, or not all of it; "" where nothing is wrong.
+func shortcoming(a agent.Answer) string {
+	switch {
+	case a.Stop == agent.StopLength:
+		return "the answer was cut: it is as long as the model may write"
+	case a.Stop == agent.StopRefusal:
+		return "the model, or its provider's filter, declines to answer"
+	case strings.TrimSpace(a.Text) == "":
+		return "the model's answer is empty"
+	}
+	return ""
+}
+
+// reportUnready reports the servers whose tools this answer goes without.
+func (x *session) reportUnready() {
+	if x.servers == nil {
+		return
+	}
+	for _, st := range x.servers.Status() {
+		switch {
+		case st.Fault != nil:
+			x.streams.Reportf("%s", command.Explain(st.Fault))
+		case !st.Phase.Usable():
+			x.streams.Reportf("%s is not ready after %s, and the answer goes without its tools: --wait waits longer", st.Server, x.flags.wait)
+		}
+	}
 }
 
 // listener is told what happens: all of it for whoever reads JSON or sits at a terminal, otherwise only what makes it take long.

@@ -157,11 +157,8 @@ func (c *conversation) answer(ctx context.Context, text string) (leave bool, err
 		c.streams.Reportf("%s", err)
 		return false, nil
 	}
-	switch a.Stop {
-	case agent.StopLength:
-		c.streams.Reportf("the answer was cut: it is as long as the model may write")
-	case agent.StopRefusal:
-		c.streams.Reportf("the model declines to answer")
+	if why := shortcoming(a); why != "" {
+		c.streams.Reportf("%s", why)
 	}
 	c.screen.Print("", c.screen.Dim(usageText(a, time.Since(began))), "")
 	return false, nil

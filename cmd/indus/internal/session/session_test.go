@@ -137,6 +137,9 @@ func names(r modelserver.Request) (names []string) {
 	return names
 }
 
+// transcriptDir is seen from the working directory.
+const transcriptDir = "../.local/state/indus/sessions"
+
 const deck = "read write edit ls grep find bash process todo webfetch"
 
 // TestToolsThatASessionHas are the seed's tables of --mcp, --tools and --no-tools.
@@ -452,6 +455,45 @@ func TestTheModelsKey(t *testing.T) {
 	r := sc.prompt(sc.open("--yes"), "x")
 	if text := r.Results()[0].Text; strings.Contains(text, "the-key") || !strings.Contains(text, "none") {
 		t.Error(text)
+	}
+}
+
+// TestResumeOfADamagedSession names it in the place of an older one, however it is damaged.
+func TestResumeOfADamagedSession(t *testing.T) {
+	sc := newScene(t)
+	var ids []string
+	for _, text := range []string{"the first", "the second"} {
+		x := sc.open("--no-tools")
+		sc.prompt(x, text)
+		x.Close()
+		ids = append(ids, x.ID())
+	}
+	file := filepath.Join(transcriptDir, ids[1]+".jsonl")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, rest, _ := strings.Cut(string(whole), "\n")
+	for name, text := range map[string]string{
+		"its header": "{\"transcript\":\x00\n" + rest, "zeros": strings.Repeat("\x00", 500), "its first message": first + "\n{\"at\n" + rest,
+		"the middle": first + "\n" + strings.Replace(rest, "\n", "\nbroken\n", 1),
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := sc.tries("--no-tools", "--resume")
+		if err == nil || !strings.Contains(err.Error(), ids[1]+".jsonl") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name != "the middle" && !strings.Contains(fmt.Sprint(err), "--resume="+ids[0]+" goes on with the one before it") {
+			t.Errorf("%s: no hint: %v", name, err)
+		}
+	}
+	if err := os.WriteFile(file, []byte(first[:9]), 0o600); err != nil { // killed before anything was said
+		t.Fatal(err)
+	}
+	if x := sc.open("--no-tools", "--resume"); x.ID() != ids[0] {
+		t.Errorf("it goes on with %s, want %s", x.ID(), ids[0])
 	}
 }
 

@@ -34,6 +34,7 @@ type past struct {
 	header agent.Header
 	last   time.Time // when it was written last
 	began  string    // with which words; "": nothing was said
+	damage error     // why it cannot be read; nil: it can, as far as read looked
 }
 
 // transcripts is where sessions are kept; "": nowhere.
@@ -63,11 +64,15 @@ func pastSessions() (all []past) {
 func (p *past) read() {
 	file, err := os.Open(filepath.Join(transcripts(), p.id+suffix))
 	if err != nil {
+		p.damage = err
 		return
 	}
 	defer file.Close()
-	header, entries, _ := agent.ReadTranscript(io.LimitReader(file, headBytes))
+	header, entries, err := agent.ReadTranscript(io.LimitReader(file, headBytes))
 	p.header = header
+	if !errors.Is(err, io.ErrUnexpectedEOF) { // it ended before anything was said
+		p.damage = err
+	}
 	for _, e := range entries {
 		if e.Message != nil && p.began == "" {
 			p.began = quoted(e.Message.Text(), 60)
@@ -120,12 +125,14 @@ func (x *session) resumed() (string, error) {
 		if p.id == x.flags.resume {
 			return p.id, nil
 		}
-		if p.read(); p.header.Dir == x.dir && p.began != "" {
+		p.read()
+		mine := p.header.Dir == x.dir || p.header.Dir == "" // where the header is damaged, it may be
+		if mine && (p.began != "" || p.damage != nil) {
 			here = append(here, p)
 		}
 	}
 	if x.flags.resume == latest && len(here) > 0 {
-		return here[0].id, nil
+		return here[0].latest(here[1:])
 	}
 	what := "no session of this directory is kept"
 	if x.flags.resume != latest {
@@ -138,6 +145,21 @@ func (x *session) resumed() (string, error) {
 		what += fmt.Sprintf(" %s (%s, %q)", p.id, p.last.Local().Format(show.TimeFormat), p.began)
 	}
 	return "", command.Usagef("%s", what)
+}
+
+// latest is the id of the session that --resume means without one, unless it is damaged: others are those before it.
+func (p past) latest(others []past) (string, error) {
+	if p.damage == nil {
+		return p.id, nil
+	}
+	what, try := "", ""
+	if p.header.Dir == "" {
+		what = ", perhaps of this directory,"
+	}
+	if i := slices.IndexFunc(others, func(o past) bool { return o.damage == nil }); i >= 0 {
+		try = fmt.Sprintf("; --resume=%s goes on with the one before it (%q)", others[i].id, others[i].began)
+	}
+	return "", command.Usagef("the last session%s is damaged: %s: %w%s", what, filepath.Join(transcripts(), p.id+suffix), p.damage, try)
 }
 
 // prune removes the oldest sessions beyond the most that are kept, but for those that somebody is in.
