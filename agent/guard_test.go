@@ -165,7 +165,7 @@ func TestBehindTheCatalog(t *testing.T) {
 	})
 	tools := toolbox.NewBox(nil, catalog.Over(agent.Guard(registry(tool("help", nil), ran), permit), nil))
 	m := model(
-		calls("1", "search", `{"query":"tool"}`, "2", "schema", `{"name":"harm"}`),
+		calls("1", "search", `{"query":"tool"}`, "2", "schema", `{"operation":"harm"}`),
 		calls("3", "call", `{"operation":"help","input":{"n":1}}`),
 		calls("4", "call", `{"operation":"harm"}`),
 		calls("5", "batch", `{"calls":[{"operation":"help","input":{}},{"operation":"harm","input":{}}]}`),

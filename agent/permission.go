@@ -29,6 +29,12 @@ const (
 	Never
 )
 
+// Refusal is an error of Permissions.Ask that refuses a call: the reason, which the model is shown.
+type Refusal string
+
+// Error implements error.
+func (r Refusal) Error() string { return string(r) }
+
 // Permissions say which calls may run. Set its fields before the first call, and do not copy it. What tools, servers and
 // models say counts for nothing here.
 type Permissions struct {
@@ -42,7 +48,7 @@ type Permissions struct {
 	// Memory knows what was allowed for good; nil: nothing, and nothing can be.
 	Memory Memory
 	// Ask asks a person, one question at a time, in the order of the calls; nil: nobody can be asked. It returns soon after
-	// its context ends.
+	// its context ends. Its error may be a [Refusal].
 	Ask func(context.Context, Ask) (Verdict, error)
 	// Report is given why Memory could not keep an answer of Always, which then counts as Once; nil: nobody is.
 	Report func(error)
@@ -116,9 +122,12 @@ func (p *Permissions) Permit(ctx context.Context, a Ask) error {
 		return err
 	}
 	verdict, err := p.Ask(ctx, a)
+	why, refused := errors.AsType[Refusal](err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case refused:
+		return why
 	case err != nil:
 		return fmt.Errorf("nobody could be asked for permission: %w", err)
 	}

@@ -80,8 +80,7 @@ func TestDownIsNotUnknown(t *testing.T) {
 		ask := func(tool, name string) toolbox.Outcome {
 			c := toolbox.Call{Name: name, Input: json.RawMessage(`{}`)}
 			if gateway {
-				key := map[string]string{"call": "operation", "schema": "name"}[tool]
-				c.Name, c.Input = tool, fmt.Appendf(nil, "{%q:%q}", key, name)
+				c.Name, c.Input = tool, fmt.Appendf(nil, `{"operation":%q}`, name)
 			}
 			return box.Run(t.Context(), c)
 		}

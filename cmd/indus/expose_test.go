@@ -104,7 +104,7 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 				Name  string
 				Input struct{ Required []string }
 			}
-			calls(ctx, t, cs, "schema", `{"name":"`+read+`"}`, &spec)
+			calls(ctx, t, cs, "schema", `{"operation":"`+read+`"}`, &spec)
 			if spec.Name != read || len(spec.Input.Required) != 1 {
 				t.Fatalf("schema gives %+v", spec)
 			}

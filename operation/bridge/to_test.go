@@ -44,7 +44,7 @@ const weatherFound = `{"name":"weather/today","description":"The weather of a ci
 func reads(who string) []asked {
 	return []asked{
 		{tool: "search", args: object{"query": "What about today?", "limit": 1}, want: `{"operations":[` + weatherFound + `]}`},
-		{tool: "schema", args: object{"name": "weather/today"}, want: `{"name":"weather/today","namespace":"weather","description":"The weather of a city. It may rain.","kind":"query","visibility":"external",` +
+		{tool: "schema", args: object{"operation": "weather/today"}, want: `{"name":"weather/today","namespace":"weather","description":"The weather of a city. It may rain.","kind":"query","visibility":"external",` +
 			`"input":` + city + `,"output":{"type":"object"},"errors":[{"code":"NO_SUCH_CITY","description":"Nobody knows it.","retryable":true}],"access":{"scopesAll":["weather:read"]}}`},
 		{tool: "call", args: object{"operation": "weather/today", "input": object{"city": "Ulm"}}, want: `{"for":"` + who + `","sky":"rain"}`},
 		{tool: "call", args: object{"operation": "weather/today", "input": object{"city": "Oz"}}, bad: true,
@@ -76,7 +76,7 @@ func TestOverHTTPWithTwoPrincipals(t *testing.T) {
 		asked{tool: "call", args: ban, want: `{"city":"Ulm"}`}.check(t, ada)
 		asked{tool: "call", args: ban, bad: true,
 			want: `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"weather/ban","nearest":["weather/today"]}}`}.check(t, bob)
-		asked{tool: "schema", args: object{"name": "weather/ban"}, bad: true,
+		asked{tool: "schema", args: object{"operation": "weather/ban"}, bad: true,
 			want: `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"weather/ban","nearest":["weather/today"]}}`}.check(t, bob)
 		if got, _ := use(t, ada, "search", object{"query": "forbid"}); !strings.Contains(got, "weather/ban") {
 			t.Errorf("ada does not find what she may call: %s", got)
@@ -109,7 +109,7 @@ func TestWhatIsNotForOutsideIsNotThere(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"audit", "weather/watch"} {
-		for tool, input := range map[string]string{"schema": `{"name":"` + name + `"}`, "call": `{"operation":"` + name + `"}`} {
+		for tool, input := range map[string]string{"schema": `{"operation":"` + name + `"}`, "call": `{"operation":"` + name + `"}`} {
 			if got := do(t, four, "", tool, input); !strings.HasPrefix(got, `{"code":"NOT_FOUND"`) || strings.Contains(got, `"nearest":["`+name) {
 				t.Errorf("%s %s: %s", tool, name, got)
 			}

@@ -23,8 +23,8 @@ var toolTexts = []toolText{
 	},
 	{
 		"schema", "Show the input schema, the output and the errors of one operation. Read it before you call the operation for the first time.",
-		`{"type":"object","properties":{"name":{"type":"string","description":"The operation's name, as $search shows it."},` +
-			`"full":{"type":"boolean","description":"Shorten nothing."}},"required":["name"]}`,
+		`{"type":"object","properties":{"operation":{"type":"string","description":"Its name, as $search shows it."},` +
+			`"full":{"type":"boolean","description":"Shorten nothing."}},"required":["operation"]}`,
 		true,
 	},
 	{

@@ -52,7 +52,7 @@
 // the description's first sentence, and the parameters in a line. "more" says that others
 // fit too, "pending" names servers that have not answered yet. An empty query lists.
 //
-// schema {name, full} answers what is known of one, in some 800 tokens: of a longer schema the
+// schema {operation, full} answers what is known of one, in some 800 tokens: of a longer schema the
 // descriptions are cut, the output schema and what lies deep are left out, and a note says so.
 // With full it is all that is known, the input schema as its owner wrote it.
 //

@@ -26,7 +26,7 @@ func ExampleOver() {
 		fmt.Println(out.Text())
 	}
 	ask("search", `{"query":"will it rain in this city?"}`)
-	ask("schema", `{"name":"weather"}`)
+	ask("schema", `{"operation":"weather"}`)
 	ask("call", `{"operation":"weather","input":{"city":"Ulm"}}`)
 	ask("batch", `{"calls":[{"operation":"clock"},{"operation":"wether"}]}`)
 	// Output:

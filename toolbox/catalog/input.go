@@ -94,14 +94,14 @@ func (t *metaTools) readSearch(raw json.RawMessage) (in searchInput, err error) 
 
 func (t *metaTools) readSchema(raw json.RawMessage) (name string, full bool, err error) {
 	what := t.prefix + "schema"
-	got, err := fields(raw, what, "name", "full")
+	got, err := fields(raw, what, "operation", "full")
 	if err != nil {
 		return "", false, err
 	}
 	if v := string(got["full"]); v != "" && v != "true" && v != "false" {
 		return "", false, invalidInput(what + ": full is true or false")
 	}
-	name, err = stringMember(got, what, "name")
+	name, err = stringMember(got, what, "operation")
 	return name, string(got["full"]) == "true", err
 }
 

@@ -38,7 +38,7 @@ func TestATaskWithTheFourAlone(t *testing.T) {
 	for _, tt := range []struct{ tool, input, want string }{
 		{"search", `{"query":"give me the message back","limit":1}`,
 			`{"operations":[{"name":"s__echo","description":"returns the message","parameters":"(message?: string)"}]}`},
-		{"schema", `{"name":"s__echo"}`,
+		{"schema", `{"operation":"s__echo"}`,
 			`{"name":"s__echo","description":"returns the message","input":{"properties":{"message":{"type":"string"}},"additionalProperties":false,"type":"object"}}`},
 		{"call", `{"operation":"s__echo","input":{"message":"hi"}}`, `hi`},
 		{"batch", `{"calls":[{"operation":"s__echo","input":{"message":"a"}},{"operation":"s__error","input":{"text":"b"}},{"operation":"nix"},{"operation":"s__rpcerror"}]}`,
@@ -144,7 +144,7 @@ func TestADeniedToolIsNotReached(t *testing.T) {
 	}
 	for _, name := range []string{"s__stall", "s__stalled", "stalled", "S__stalled", "s__STALLED", "s__stalled ", "s/stalled", "s_stalled", "s__echo", `s__\u0073talled`, `s__stalled\u0000`, "call", ""} {
 		for tool, input := range map[string]string{
-			"schema": `{"name":"` + name + `"}`,
+			"schema": `{"operation":"` + name + `"}`,
 			"call":   `{"operation":"` + name + `","input":{"message":"hi"}}`,
 			"batch":  `{"calls":[{"operation":"` + name + `"}]}`,
 		} {
@@ -174,8 +174,8 @@ func TestEachCallerFindsTheirOwn(t *testing.T) {
 		{"eve", "search", `{"query":"delete file"}`, `{"operations":[]}`},
 		{"ada", "search", `{"query":" "}`, `{"operations":[{"name":"read_file","parameters":"(any)"},{"name":"delete_file","parameters":"(any)"}]}`},
 		{"bob", "search", `{"query":""}`, `{"operations":[{"name":"read_file","parameters":"(any)"}],"pending":["github"]}`},
-		{"ada", "schema", `{"name":"delete_file"}`, `{"name":"delete_file"}`},
-		{"bob", "schema", `{"name":"delete_file"}`, `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"delete_file","nearest":["read_file"]}}`},
+		{"ada", "schema", `{"operation":"delete_file"}`, `{"name":"delete_file"}`},
+		{"bob", "schema", `{"operation":"delete_file"}`, `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"delete_file","nearest":["read_file"]}}`},
 		{"ada", "call", `{"operation":"delet_file"}`, `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"delet_file","nearest":["delete_file","read_file"]}}`},
 		{"eve", "call", `{"operation":"delet_file"}`, `{"code":"NOT_FOUND","message":"there is no operation of that name","retryable":false,"details":{"operation":"delet_file"}}`},
 	} {
@@ -220,7 +220,7 @@ func TestWhatAnnotationsAndOutputSaySchemaShows(t *testing.T) {
 		toolbox.Descriptor{Name: "c", Wire: toolbox.Wire{Format: "other", JSON: json.RawMessage(`{"annotations":{"readOnlyHint":true}}`)}},
 	)}, nil)
 	want := `{"name":"a","description":"Reads.\nMore.","kind":"read-only","input":{"type":"object"},"title":"T","output":{"type":"object","x":1.0},"annotations":{"readOnlyHint":true,"destructiveHint":true}}`
-	if diff := cmp.Diff(want, do(t, four, "schema", `{"name":"a"}`)); diff != "" {
+	if diff := cmp.Diff(want, do(t, four, "schema", `{"operation":"a"}`)); diff != "" {
 		t.Error(diff)
 	}
 	want = `{"operations":[{"name":"a","description":"Reads.","kind":"read-only","parameters":"()"},{"name":"b","kind":"destructive","parameters":"(any)"},{"name":"c","parameters":"(any)"}]}`
@@ -250,7 +250,7 @@ func TestHostileWordsAreData(t *testing.T) {
 		t.Errorf("%d bytes: %q", len(raw), raw)
 	}
 	for _, name := range []string{`a\"}]}\u202e\u001b[2J`, "broken", "odd"} {
-		raw := do(t, four, "schema", `{"name":"`+name+`"}`)
+		raw := do(t, four, "schema", `{"operation":"`+name+`"}`)
 		if !json.Valid([]byte(raw)) || !strings.HasPrefix(raw, `{"name":"`) {
 			t.Errorf("%s: %.200s", name, raw)
 		}
@@ -288,7 +288,7 @@ func TestWhatIsWrongWithTheInput(t *testing.T) {
 		{"search", `{"query":"a","query":"b"}`, `search: a name stands twice in the input`},
 		{"search", `[`, `the input of search is not JSON`},
 		{"search", `"x"`, `search takes an object with query and limit`},
-		{"schema", `{"operation":"echo"}`, `schema does not know "operation"; it takes name and full`},
+		{"schema", `{"name":"echo"}`, `schema does not know "name"; it takes operation and full`},
 		{"call", `{"input":{}}`, `call needs operation, a string`},
 		{"call", `{"operation":"echo","arguments":{}}`, `call does not know "arguments"; it takes operation and input`},
 		{"batch", `{}`, `batch needs calls, an array of objects with operation and input`},
@@ -436,7 +436,7 @@ func TestLocalToolsShowTitleOutputAndKind(t *testing.T) {
 	local.Add(tool)
 	src := catalog.Over(local, nil)
 	want := `{"name":"tally","description":"Counts.","kind":"read-only","input":{"properties":{},"additionalProperties":false,"type":"object"},"title":"Tally","output":{"additionalProperties":{"type":"integer"},"type":"object"},"annotations":{"readOnlyHint":true}}`
-	if diff := cmp.Diff(want, do(t, src, "schema", `{"name":"tally"}`)); diff != "" {
+	if diff := cmp.Diff(want, do(t, src, "schema", `{"operation":"tally"}`)); diff != "" {
 		t.Error(diff)
 	}
 	if got := do(t, src, "search", `{"query":"tally"}`); !strings.Contains(got, `"kind":"read-only"`) {

@@ -44,7 +44,7 @@ func TestSchemasAreShort(t *testing.T) {
 	}
 	four := catalog.Over(r, nil)
 	for _, d := range r.Snapshot("").Tools {
-		short := do(t, four, "schema", `{"name":"`+d.Name+`"}`)
+		short := do(t, four, "schema", `{"operation":"`+d.Name+`"}`)
 		if len(short) > 3000 && d.Name != "odd" || len(short) > 6000 || !json.Valid([]byte(short)) || !strings.Contains(short, `\"full\": true`) {
 			t.Errorf("%s: %d bytes: %s", d.Name, len(short), short)
 		}
@@ -57,7 +57,7 @@ func TestSchemasAreShort(t *testing.T) {
 			}
 		}
 		var whole struct{ Input json.RawMessage }
-		if err := json.Unmarshal([]byte(do(t, four, "schema", `{"name":"`+d.Name+`","full":true}`)), &whole); err != nil || len(whole.Input) < len(d.Schema)/2 {
+		if err := json.Unmarshal([]byte(do(t, four, "schema", `{"operation":"`+d.Name+`","full":true}`)), &whole); err != nil || len(whole.Input) < len(d.Schema)/2 {
 			t.Errorf("%s: %v, %d of %d bytes", d.Name, err, len(whole.Input), len(d.Schema))
 		}
 	}
@@ -68,7 +68,7 @@ func TestADeepSchemaIsShortenedAtOnce(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
 	r.Add(toolbox.Tool{Name: "deep", Schema: json.RawMessage(`{"type":"object","properties":{"a":{}},"x":` + strings.Repeat("[", 9000) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("]", 9000) + "}"), Run: nothing})
 	begun := time.Now()
-	if short := do(t, catalog.Over(r, nil), "schema", `{"name":"deep"}`); !strings.Contains(short, `(a?: any)`) {
+	if short := do(t, catalog.Over(r, nil), "schema", `{"operation":"deep"}`); !strings.Contains(short, `(a?: any)`) {
 		t.Errorf("%.300s", short)
 	}
 	if took := time.Since(begun); took > time.Minute {

@@ -44,6 +44,11 @@ func openChange(ctx context.Context, tc *toolbox.Context, p string) (*change, er
 	if slices.ContainsFunc(strings.Split(c.real, "/"), isVersionControl) {
 		return nil, fmt.Errorf("%s belongs to version control, which runs what it finds there: use its commands", show(name))
 	}
+	if files, ok := tc.FS.(WriteChecker); ok {
+		if err := files.CheckWrite(c.real); err != nil {
+			return nil, pathFault(name, err)
+		}
+	}
 	if err := c.read(ctx); err != nil {
 		return nil, err
 	}

@@ -48,19 +48,25 @@ func runEdit(ctx context.Context, in editInput) (*toolbox.Result, error) {
 	return r, nil
 }
 
-func (in editInput) edit(ctx context.Context, tc *toolbox.Context) (*toolbox.Result, error) {
-	c, err := openChange(ctx, tc, in.Path)
+// prepare opens the file that is to hold data, unless the call must be refused.
+func (in editInput) prepare(ctx context.Context, tc *toolbox.Context) (c *change, data []byte, err error) {
+	c, err = openChange(ctx, tc, in.Path)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case c.isNew:
-		return nil, explain(tc, c.name, fs.ErrNotExist)
+		return nil, nil, explain(tc, c.name, fs.ErrNotExist)
 	case !utf8.Valid(c.old):
-		return nil, fmt.Errorf("%s is not UTF-8: it cannot be edited here", show(c.name))
+		return nil, nil, fmt.Errorf("%s is not UTF-8: it cannot be edited here", show(c.name))
 	case strings.Contains(in.New, "\x00"):
-		return nil, errors.New("new has a NUL character: only text can be written")
+		return nil, nil, errors.New("new has a NUL character: only text can be written")
 	}
-	data, err := in.replace(c)
+	data, err = in.replace(c)
+	return c, data, err
+}
+
+func (in editInput) edit(ctx context.Context, tc *toolbox.Context) (*toolbox.Result, error) {
+	c, data, err := in.prepare(ctx, tc)
 	if err != nil {
 		return nil, err
 	}

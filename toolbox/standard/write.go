@@ -41,26 +41,34 @@ func runWrite(ctx context.Context, in writeInput) (*toolbox.Result, error) {
 	return r, nil
 }
 
+// prepare opens the file that is to hold data, unless the call must be refused.
+func (in writeInput) prepare(ctx context.Context, tc *toolbox.Context) (c *change, data []byte, err error) {
+	c, err = openChange(ctx, tc, in.Path)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case strings.Contains(in.Content, "\x00"):
+		return nil, nil, errors.New("the content has a NUL character: only text can be written")
+	case c.isNew:
+		return c, []byte(in.Content), nil
+	}
+	return c, newPlainText(c.old).dress(in.Content), nil
+}
+
 func (in writeInput) write(ctx context.Context, tc *toolbox.Context) (*toolbox.Result, error) {
-	c, err := openChange(ctx, tc, in.Path)
+	c, data, err := in.prepare(ctx, tc)
 	switch {
 	case err != nil:
 		return nil, err
-	case strings.Contains(in.Content, "\x00"):
-		return nil, errors.New("the content has a NUL character: only text can be written")
-	case c.isNew:
-		if err := c.commit(ctx, []byte(in.Content)); err != nil {
-			return nil, err
-		}
-		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is new: %s, %s", show(c.name),
-			counted(countLines(in.Content), "line", "lines"), counted(len(in.Content), "byte", "bytes")))), nil
-	}
-	data := newPlainText(c.old).dress(in.Content)
-	if bytes.Equal(data, c.old) {
+	case !c.isNew && bytes.Equal(data, c.old):
 		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is as it was: it held just that", show(c.name)))), nil
 	}
 	if err := c.commit(ctx, data); err != nil {
 		return nil, err
+	}
+	if c.isNew {
+		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is new: %s, %s", show(c.name),
+			counted(countLines(in.Content), "line", "lines"), counted(len(in.Content), "byte", "bytes")))), nil
 	}
 	return c.result(data), nil
 }

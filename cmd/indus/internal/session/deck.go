@@ -28,6 +28,7 @@ func (x *session) deal() error {
 	tc.FS = ownFiles{FS: tc.FS, dir: x.dir, own: append(ownDirectories(), x.flags.trusted()...)}
 	tc.Shell = keyless{tc.Shell, keyVariables()}
 	x.deck = standard.New(&standard.Options{AllowPrivate: x.flags.private})
+	x.refusal = func(ctx context.Context, c toolbox.Call) error { return x.deck.Refusal(ctx, tc, c) }
 	x.local = toolbox.NewRegistry(tc)
 	x.local.Add(chosenTools(x.deck.Tools(), x.flags.tools)...)
 	return nil
@@ -178,6 +179,11 @@ func (f ownFiles) Lstat(name string) (fs.FileInfo, error) {
 	}
 	return f.FS.Stat(name)
 }
+
+// CheckWrite implements [standard.WriteChecker].
+func (f ownFiles) CheckWrite(name string) error { return f.check("write", name) }
+
+var _ standard.WriteChecker = ownFiles{}
 
 // check refuses a name that leads to a file of indus's own, by whatever links and in whatever case.
 func (f ownFiles) check(op, name string) error {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,7 +34,7 @@ func (x *session) permissions(ask asker) *agent.Permissions {
 	}
 	return &agent.Permissions{
 		Harmless: func(a agent.Ask) bool { return a.Tool.Server == "" && standard.Harmless(a.Call) },
-		All:      x.flags.yes, Allow: x.flags.allow, Ask: ask,
+		All:      x.flags.yes, Allow: x.flags.allow, Ask: x.beforeAsking(ask),
 		Memory: &memory{project: x.dir, server: x.server, approved: approvedTools},
 		Report: func(err error) { x.streams.Reportf("%s", err) },
 	}
@@ -141,4 +142,39 @@ func exactCall(c toolbox.Call) (shown, whole string) {
 		return u.Scheme + "://" + u.Host, u.Scheme + "://" + strings.ToLower(u.Host)
 	}
 	return "", ""
+}
+
+// refusal returns the error that a call would end with, as far as that is known before it runs; nil: it may succeed.
+type refusal func(context.Context, toolbox.Call) error
+
+// beforeAsking asks nobody about a call that cannot run.
+func (x *session) beforeAsking(ask asker) asker {
+	return func(ctx context.Context, a agent.Ask) (agent.Verdict, error) {
+		refuse := x.refusal
+		if a.Tool.Server != "" || !a.Listed() {
+			refuse = x.refusedByServers
+		}
+		if err := refuse(ctx, a.Call); err != nil {
+			return agent.Refuse, agent.Refusal(err.Error())
+		}
+		return ask(ctx, a)
+	}
+}
+
+// refusedByServers is the [refusal] of servers' tools: of one that the ledger holds, and of a server that is down.
+func (x *session) refusedByServers(_ context.Context, c toolbox.Call) error {
+	s := x.servers.Snapshot(c.Caller)
+	if slices.Contains(s.Held, c.Name) {
+		return errors.New("it is kept back, because it is not what it was when it was approved. A person has to accept it")
+	}
+	if listed := slices.ContainsFunc(s.Tools, func(d toolbox.Descriptor) bool { return d.Name == c.Name }); listed {
+		return nil
+	}
+	down := s.DownOwner(c.Name)
+	for _, st := range x.servers.Status() {
+		if st.Server == down && st.Fault != nil {
+			return st.Fault
+		}
+	}
+	return nil
 }

@@ -27,6 +27,7 @@ type session struct {
 	log        ledger.Log         // of servers; nil: none is kept
 	local      *toolbox.Registry  // the built-in tools; nil with --no-tools
 	deck       *standard.Deck     // what they keep; nil with --no-tools
+	refusal    refusal            // of their calls
 	offer      *offer             // what the model is shown; nil with --no-tools
 	target     target             // the model
 	provider   model              // which reaches it

@@ -405,6 +405,45 @@ func TestPermission(t *testing.T) {
 	}
 }
 
+// TestACallThatCannotRun is refused with the reason, and no person is asked about it.
+func TestACallThatCannotRun(t *testing.T) {
+	sc := newScene(t)
+	sc.write("work/f.txt", "text")
+	sc.write("list", `[{"name":"echo","inputSchema":{"type":"object"}}]`)
+	path, _ := filepath.Abs("../list")
+	servers := strings.Replace(rows(map[string]*fixture.Server{"s": fixture.New(t, "-list-file", path)}), `"args"`, `"changes":"hold","args"`, 1)
+	sc.write("s.json", strings.Replace(servers, `{"s"`, `{"down":{"command":"/bin/false"},"s"`, 1))
+	sc.open("--mcp", "../s.json").Close()
+	sc.write("list", `[{"name":"echo","description":"Another one.","inputSchema":{"type":"object"}}]`)
+	sc.say = agent.Once
+	x := sc.open("--mcp", "../s.json")
+	for _, tt := range []struct{ name, input, want string }{
+		{"write", `{"path":"../x.txt","content":"x"}`, "outside"},
+		{"write", `{"path":"f.txt","content":"x"}`, "was not read before"},
+		{"write", `{"path":".git/hooks/pre-commit","content":"x"}`, "version control"},
+		{"write", `{"path":".indusvx/mcp.json","content":"x"}`, "indus keeps its own configuration"},
+		{"edit", `{"path":"none.txt","old":"a","new":"b"}`, "does not exist"},
+		{"bash", `{"command":"true","dir":"/"}`, "outside"},
+		{"process", `{"action":"start","command":"true","dir":"none"}`, "none"},
+		{"webfetch", `{"url":"http://localhost:1/"}`, "loopback"},
+		{"webfetch", `{"url":"http://[::ffff:10.0.0.1]/"}`, "private"},
+		{"webfetch", `{"url":"file:///etc/passwd"}`, "only http"},
+		{"s__echo", `{}`, "kept back"},
+		{"down__any", `{}`, "down: connect"},
+	} {
+		sc.model.Then(modelserver.Turn{Calls: []modelserver.Call{{Name: tt.name, Input: tt.input}}})
+		results := sc.prompt(x, "x").Results()
+		if got := results[len(results)-1].Text; !strings.Contains(got, tt.want) || sc.asked != nil {
+			t.Errorf("%s %s: asked about %v, and it says %s", tt.name, tt.input, sc.asked, got)
+		}
+		sc.asked = nil
+	}
+	sc.model.Then(modelserver.Turn{Calls: []modelserver.Call{{Name: "write", Input: `{"path":"new.txt","content":"x"}`}}})
+	if sc.prompt(x, "x"); !slices.Equal(sc.asked, []string{"write"}) {
+		t.Errorf("asked about %v", sc.asked)
+	}
+}
+
 // TestAToolThatChanged is kept back where the configuration says so: it is not shown, and cannot be called by its name.
 func TestAToolThatChanged(t *testing.T) {
 	sc := newScene(t)
