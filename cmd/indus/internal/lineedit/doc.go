@@ -1,5 +1,5 @@
 // Package lineedit reads what a person types on a terminal: [Input] makes keys of its bytes, and [Editor] a text of them, of
-// one line or several, with a history and completion.
+// one line or several, with a history that Ctrl-R searches, and completion.
 //
 // The terminal is in raw mode all the while (golang.org/x/term.MakeRaw): whoever has an Input hears Ctrl-C as a key. What is
 // typed or pasted never drives the terminal, and a pasted line break does not send.

@@ -35,7 +35,7 @@ func (f *flags) answer(ctx context.Context, s show.Streams) error {
 	defer x.close()
 	x.reportUnready()
 	if f.asJSON {
-		_ = show.PrintLine(s, begun{"session", x.id, x.provider.Name(), x.dir})
+		_ = show.PrintLine(s, opening{"session", x.id, x.provider.Name(), x.dir})
 	}
 	a, err := x.prompt(ctx, prompt)
 	if err != nil {
@@ -53,8 +53,8 @@ func (f *flags) answer(ctx context.Context, s show.Streams) error {
 	return nil
 }
 
-// begun is the first line of --json.
-type begun struct {
+// opening is the first line of --json.
+type opening struct {
 	Type    string `json:"type"`
 	Session string `json:"session"` // for --resume
 	Model   string `json:"model"`

@@ -138,6 +138,8 @@ const flagsHelp = `Flags of indus -p, and of indus on a terminal:
                        the settings, or one of the provider whose key is there)
   --base-url URL       a server that speaks as OpenAI does, or with the model
                        anthropic/NAME as Anthropic does
+                       (default: $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, or the
+                       provider's own)
   --key-file FILE      the provider's key (default: $ANTHROPIC_API_KEY,
                        $OPENAI_API_KEY or $OPENROUTER_API_KEY, each for its own
                        address alone; or "keyFile" or "keyEnv" of the settings)
@@ -157,8 +159,9 @@ const flagsHelp = `Flags of indus -p, and of indus on a terminal:
                        (default: 50)
   --resume[=ID]        go on with an earlier session, or the last of this directory
   --no-ledger          keep no ledger, and do not use one
-  --json               with -p, print what happens as JSON lines; the last is of
-                       type end, or an error
+  --json               with -p, print what happens as JSON lines: the first is of
+                       type session and has its id, the last is of type end, or
+                       an error; docs/session.md lists all
   Settings are the user's alone, in indusvx/settings.json of the configuration
   directory: {"model", "baseURL", "keyFile" or "keyEnv"}; a project has none. A call that
   may do harm asks first; with -p nobody is asked, and it is refused.` + command.ConfigFlagsHelp + command.LedgerFlagsHelp

@@ -29,9 +29,9 @@ const slashHelp = `/mcp                   the servers: how they are, and how man
 /model [NAME]          the model; with PROVIDER/NAME another one from now on
 /quit                  leave, as Ctrl-D does
 
-Enter sends; Alt-Enter, or \ and Enter, begin a new line. Tab completes, and
-the arrows up and down go through what was typed before.
-Ctrl-C cancels what runs; twice it leaves.`
+Enter sends; Alt-Enter, or \ and Enter, begin a new line. Tab completes, the
+arrows up and down go through what was typed before, and Ctrl-R searches it.
+Esc or Ctrl-C cancels what runs; Ctrl-C twice leaves.`
 
 // slashNames are the commands, with the words that can follow.
 var slashNames = map[string][]string{
