@@ -71,9 +71,6 @@ func (v *view) tell(ctx context.Context, m interop.Message) {
 	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m)
 }
 
-// Left ends what servers have for a session that is over; see [host.NewFront].
-func (v *view) Left(session string) { v.gateway.attached.Fleet.Leave(session) }
-
 // offers reports whether the view may have a method at all: a core one always, because a server may come, one
 // of an extension where a server declares it.
 func (v *view) offers(row *methodRow) bool {

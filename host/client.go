@@ -21,7 +21,7 @@ func (r *frontRequest) knowClient() {
 	c := &r.client
 	c.Era, c.Back, c.Header = r.era, r.back, r.header
 	if r.session != nil {
-		c.Session = r.session.name
+		c.Session, c.Life = r.session.name, r.session.life
 	}
 	if r.era == interop.Modern {
 		caps, _ := wire.Lookup(r.meta, protocol.MetaClientCaps)

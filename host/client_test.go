@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -70,7 +71,7 @@ func TestTheBackendKnowsTheClient(t *testing.T) {
 	expect := func(what string, era interop.Era, session, always bool, caps, level string) *interop.Client {
 		t.Helper()
 		c := <-came
-		if c.Era != era || (c.Session != "") != session || (c.Always != nil) != always || string(c.Capabilities) != caps || c.LogLevel != level || c.Back == nil {
+		if c.Era != era || (c.Session != "") != session || (c.Always != nil) != always || (c.Life != nil) != session || string(c.Capabilities) != caps || c.LogLevel != level || c.Back == nil {
 			t.Errorf("%s: %+v", what, c)
 		}
 		return c
@@ -114,9 +115,19 @@ func TestTheBackendKnowsTheClient(t *testing.T) {
 	if c := expect("legacy pipe", interop.Legacy, true, true, caps, ""); c.Session != pipe.Session || c.Session == first.Session {
 		t.Error("the connection's name")
 	}
+	if first.Life.Err() != nil || pipe.Life.Err() != nil {
+		t.Error("a session ends while its client is there")
+	}
+	(request{method: http.MethodDelete, header: one}).send(t, site)
+	<-first.Life.Done()
 	if got := l.ask(initializing(`{"x":"` + strings.Repeat("x", 64<<10) + `"}`)); !strings.Contains(got, "larger than 64 KiB") {
 		t.Error(got)
 	}
+	l.in.Close()
+	if err := l.wait(); err != nil {
+		t.Error(err)
+	}
+	<-pipe.Life.Done()
 }
 
 // What a backend logs reaches a client from the level on that it wants: a legacy one everything

@@ -23,10 +23,12 @@ import (
 // a legacy session.
 type frontSession struct {
 	front  *front
-	name   string       // interop.Client's Session
-	always interop.Peer // interop.Client's Always
-	notes  *noteQueue   // for a legacy client, once it is initialized
-	held   *holding     // what it subscribed to
+	name   string          // interop.Client's Session
+	always interop.Peer    // interop.Client's Always
+	life   context.Context // interop.Client's Life
+	die    context.CancelFunc
+	notes  *noteQueue // for a legacy client, once it is initialized
+	held   *holding   // what it subscribed to
 	// listWait is how long the first tools/list waits for servers; 0: not at all.
 	listWait time.Duration
 	// maxQuestions bounds what the client is asked at once, and streaming reports whether it listens
@@ -48,6 +50,7 @@ type frontSession struct {
 
 func newFrontSession(f *front) *frontSession {
 	s := &frontSession{front: f, name: rand.Text(), notes: newNoteQueue(), calls: map[string]*inFlight{}, maxQuestions: maxQuestions}
+	s.life, s.die = context.WithCancel(context.Background())
 	s.always = s.tell
 	s.held = newHolding(f, s.notes)
 	return s
@@ -158,6 +161,7 @@ func (s *frontSession) end(cause error) {
 	for _, call := range calls {
 		call.cancel(cause)
 	}
+	s.die()
 	if b, ok := s.front.backend.(leaver); ok {
 		b.Left(s.name)
 	}

@@ -34,6 +34,9 @@ type Client struct {
 	// Always takes what the server says and asks outside of any request, for as long as
 	// the client's session lives. nil: the client has no session, or cannot be reached in it.
 	Always Peer
+	// Life ends with the session. A connection that a [Fleet] made for the session stays open until then. nil: the
+	// fleet is not notified of the end, and closes the connection after FleetOptions.LaneIdle without a request.
+	Life context.Context
 
 	listing bool // see Listing
 }

@@ -62,8 +62,10 @@ type FleetOptions struct {
 	// for an answer does not count: a person may take long. 0: 4; negative: none, for sessions neither, and
 	// a legacy server can ask nobody.
 	Lanes int
-	// LaneIdle is how long such a connection, or one for a session, a principal or a further instance ([Pool]), stays open without a
-	// request. 0: 5 min; negative: not at all.
+	// LaneIdle is how long a connection stays open without a request that was made for a principal or a further instance ([Pool]), or
+	// for a session whose end is not reported (see [Client].Life). One that a live session uses stays open until the session ends. A
+	// connection for a client without a session closes after 30 s, if LaneIdle is not less. Where Server.Idle is set, it
+	// takes the place of LaneIdle, and bounds connections of live sessions too. 0: 5 min; negative: not at all.
 	LaneIdle time.Duration
 	// Lazy is Server.Lazy of those that do not say. It takes Known, and with Restart.Off nothing is lazy.
 	// false: all are connected at once.

@@ -16,6 +16,10 @@ import (
 // measured, because requests would pay for that: it ends up to one look late.
 const idleLooks = 4
 
+// statelessIdle is how long a connection for clients without a session stays open without a request, at most: the server
+// holds nothing there that a later request may count on, and each connection may be a process.
+const statelessIdle = 30 * time.Second
+
 // idling is how the server is configured to be idle: lazy, whether it is until it is needed; after,
 // how long it may be of no use. 0: for good.
 func (m *member) idling(c *toolConfig) (lazy bool, after time.Duration) {
@@ -179,10 +183,23 @@ func (t *subscriptions) any(server string) bool {
 	return len(t.of[server]) > 0
 }
 
-// laneIdle is how long a lane stays open without a request.
-func (m *member) laneIdle() time.Duration {
+// laneIdle is how long a lane stays open without a request; negative: until the sessions that use it end. Server.Idle
+// raises and lowers it where the server may hold state for a client.
+func (m *member) laneIdle(o *lane) time.Duration {
 	d := m.fleet.opts.LaneIdle
-	if _, after := m.idling(m.state.Load().config); after > 0 {
+	_, after := m.idling(m.state.Load().config)
+	switch kind, session := o.key.kind, o.key.session; {
+	case kind == askedLane && session == listSession:
+		return min(d, failureMemory)
+	case kind == askedLane && session == "":
+		d = min(d, statelessIdle)
+	case kind == instanceLane:
+	case after > 0:
+		return after
+	case len(o.held) > 0:
+		return -1
+	}
+	if after > 0 {
 		d = min(d, after)
 	}
 	return d

@@ -50,6 +50,9 @@ type lane struct {
 	idle     *time.Timer // ends it; nil: it is in use, or gone
 	level    string      // of logging/setLevel; "": none was asked for
 	failed   time.Time   // when a principal's could not be opened; zero: it could
+	// held has the live sessions that use the connection, which may hold state for them, and functions that end the watch of
+	// [Client].Life.
+	held map[string]func() bool
 }
 
 type laneKey struct {
@@ -155,7 +158,9 @@ func (m *member) enterLane(ctx context.Context, key laneKey) (l *lane, e *Endpoi
 		if l, err = m.lanes.enter(ctx, key); err != nil {
 			return nil, nil, err
 		}
-		e, err = m.openLane(ctx, l)
+		if e, err = m.openLane(ctx, l); err == nil {
+			m.lanes.hold(l, ClientOf(ctx))
+		}
 		if err == nil || e == nil || e.Era() == "" || ctx.Err() != nil || tries == 1 {
 			return l, e, err
 		}
@@ -308,24 +313,59 @@ func (l *lanes) busy(why string, n int) (*lane, <-chan struct{}, error) {
 // use notes that a request is on a lane. Call it with mu held.
 func (l *lanes) use(o *lane) {
 	o.users++
-	if o.idle != nil && o.idle.Stop() {
-		l.closing.Done()
-	}
-	o.idle = nil
+	l.busyAgain(o)
 	i := slices.Index(l.all, o)
 	l.all = append(slices.Delete(l.all, i, i+1), o)
 }
 
-// makeRoom ends the lane of a key's kind that nobody has used for the longest time, of its caller or of all,
-// and reports whether there is one. Call it with mu held.
+// makeRoom ends the lane of a key's kind that has been without a request for the longest time, of its caller or of all,
+// and reports whether there is one. A lane that a live session holds comes last. Call it with mu held.
 func (l *lanes) makeRoom(key laneKey, own bool) bool {
-	for _, o := range l.all {
-		if o.users == 0 && o.key.kind == key.kind && (!own || o.key.caller == key.caller) {
-			l.drop(o)
-			return true
+	for _, held := range [...]bool{false, true} {
+		for _, o := range l.all {
+			if o.users == 0 && len(o.held) > 0 == held && o.key.kind == key.kind && (!own || o.key.caller == key.caller) {
+				l.drop(o)
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// hold keeps a lane open until the session of a client ends.
+func (l *lanes) hold(o *lane, c *Client) {
+	if c == nil || c.Session == "" || c.Life == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, held := o.held[c.Session]; held || o.gone || l.closed {
+		return
+	}
+	if o.held == nil {
+		o.held = map[string]func() bool{}
+	}
+	o.held[c.Session] = context.AfterFunc(c.Life, func() { l.abandon(c.Session) })
+}
+
+// retime starts the timers of lanes without requests again: the configuration says something else now.
+func (l *lanes) retime() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range l.all {
+		if o.users == 0 && !o.gone && !l.closed {
+			l.busyAgain(o)
+			l.rest(o)
+		}
+	}
+}
+
+// busyAgain stops the timer that ends a lane. Call it with mu held.
+func (l *lanes) busyAgain(o *lane) {
+	if o.idle != nil && o.idle.Stop() {
+		l.closing.Done()
+	}
+	o.idle = nil
 }
 
 // leave notes that a request on a lane has ended.
@@ -341,9 +381,20 @@ func (l *lanes) leave(o *lane) {
 		l.drop(o)
 		return
 	}
+	if o.failed.IsZero() {
+		l.failures[o.key.kind], l.hung[o.key.kind] = 0, 0
+	}
+	l.rest(o)
+}
+
+// rest starts the timer that ends a lane without requests, unless a live session holds the lane. Call it with mu held.
+func (l *lanes) rest(o *lane) {
 	idle := failureMemory
 	if o.failed.IsZero() {
-		idle, l.failures[o.key.kind], l.hung[o.key.kind] = l.member.laneIdle(), 0, 0
+		idle = l.member.laneIdle(o)
+	}
+	if idle < 0 {
+		return
 	}
 	l.closing.Add(1)
 	var timer *time.Timer
@@ -415,10 +466,7 @@ func (l *lanes) isDue(kind laneKind) bool { return !time.Now().Before(l.until[ki
 // close ends it with the others. Call it with mu held.
 func (l *lanes) drop(o *lane) {
 	o.gone = true
-	if o.idle != nil && o.idle.Stop() {
-		l.closing.Done()
-	}
-	if o.idle = nil; o.users == 0 {
+	if l.busyAgain(o); o.users == 0 {
 		l.all = slices.DeleteFunc(l.all, func(other *lane) bool { return other == o })
 		l.end(o)
 	}
@@ -426,6 +474,9 @@ func (l *lanes) drop(o *lane) {
 
 // end closes a lane's connection. Call it with mu held.
 func (l *lanes) end(o *lane) {
+	for _, unwatch := range o.held {
+		unwatch()
+	}
 	if o.endpoint != nil {
 		l.closing.Go(o.endpoint.Close)
 	}
@@ -451,9 +502,7 @@ func (l *lanes) close() {
 	l.mu.Lock()
 	l.closed = true
 	for _, o := range l.all {
-		if o.idle != nil && o.idle.Stop() {
-			l.closing.Done()
-		}
+		l.busyAgain(o)
 		l.end(o)
 	}
 	l.all = nil
@@ -491,24 +540,22 @@ func (f *Fleet) Tell(ctx context.Context, session string, m Message) {
 	}
 }
 
-// Leave ends the connections that were made for a legacy session ([Client].Session), which
-// is over; a request that is still on one has its time. It does not wait for them.
-func (f *Fleet) Leave(session string) {
-	for _, of := range f.all() {
-		of.lanes.abandon(session)
-	}
-}
-
-// abandon has nobody take a session's lane any more.
+// abandon closes the lane of a session that has ended to new requests, and lets go of the lanes that the session shared.
 func (l *lanes) abandon(session string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if session == "" || l.closed {
+	if l.closed {
 		return
 	}
 	for _, o := range slices.Clone(l.all) {
-		if o.key.session == session {
+		_, held := o.held[session]
+		delete(o.held, session)
+		switch {
+		case o.key.session == session:
 			l.drop(o)
+		case held && o.users == 0 && !o.gone:
+			l.busyAgain(o)
+			l.rest(o)
 		}
 	}
 	l.woken()

@@ -117,15 +117,9 @@ func (d dialled) Connect(ctx context.Context) (mcp.Connection, error) {
 // sessions waits until a has so many.
 func (a *asker) sessions(want int) {
 	a.t.Helper()
-	count := func() (n int) {
-		for range a.Sessions() {
-			n++
-		}
-		return n
-	}
-	for end := time.Now().Add(giveUp); count() != want; runtime.Gosched() {
+	for end := time.Now().Add(giveUp); sessionsOf(a) != want; runtime.Gosched() {
 		if time.Now().After(end) {
-			a.t.Fatalf("%d sessions, want %d", count(), want)
+			a.t.Fatalf("%d sessions, want %d", sessionsOf(a), want)
 		}
 	}
 }
@@ -373,6 +367,7 @@ func TestALaneServesASession(t *testing.T) {
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 	c := newAsked(interop.Legacy, "Ada", everyCapability)
 	c.Session = "one"
+	var leave context.CancelFunc
 	call := func(tool string) string {
 		t.Helper()
 		got, err := callAs(t.Context(), fleet, &c.Client, "p", tool, "")
@@ -425,10 +420,12 @@ func TestALaneServesASession(t *testing.T) {
 		t.Error("another's roots have changed")
 	}
 
-	fleet.Leave("two")
+	c.Life, leave = context.WithCancel(t.Context())
+	call("session")
 	a.sessions(2)
-	fleet.Leave("one")
+	leave()
 	a.sessions(1)
+	c.Life = nil
 	call("session")
 	a.sessions(2)
 
@@ -503,6 +500,8 @@ func TestALaneThatFailedIsTriedAgain(t *testing.T) {
 		defer fleet.Close()
 		c := newAsked(interop.Legacy, "Ada", everyCapability)
 		c.Session = "s"
+		var leave context.CancelFunc
+		c.Life, leave = context.WithCancel(t.Context())
 		ask := func(want string) {
 			t.Helper()
 			if got, err := callAs(t.Context(), fleet, &c.Client, "", "ask", ""); !strings.HasPrefix(got, want) || err != nil {
@@ -516,7 +515,8 @@ func TestALaneThatFailedIsTriedAgain(t *testing.T) {
 		time.Sleep(time.Second)
 		ask("Ada")
 		broken.Store(true) // and those that fail again and again are tried less often
-		fleet.Leave("s")
+		leave()
+		synctest.Wait()
 		for range 8 {
 			ask("error: ")
 			time.Sleep(time.Minute)

@@ -229,6 +229,7 @@ func (m *member) configure(c *toolConfig) {
 	s.variants = s.variants.with(func(_ string, v *variant) { v.list = v.list.configured(c) })
 	s.endpoint.configure(c)
 	m.publish(&s)
+	m.lanes.retime()
 	if s.up {
 		m.report(ServerListed)
 	}

@@ -40,8 +40,8 @@ type Pool struct {
 
 // PerPrincipal is the Pool.Per by which each principal has a connection of its own: a process, or a session with its own
 // credentials (EndpointOptions.Principal). All its requests and subscriptions go there, and lists but for that of the tools,
-// which the fleet's own connection lists for all. It is opened by the first of them, and ends when it has been idle for
-// FleetOptions.LaneIdle, and what the server held for it in memory with it. A server before 2026-07-28 is shown there
+// which the fleet's own connection lists for all. It is opened by the first of them. It ends when no live session uses it and it
+// has been idle for FleetOptions.LaneIdle, and what the server held for it in memory with it. A server before 2026-07-28 is shown there
 // what the client can do whose request opened it; a client of the principal's that can be asked something else has one for that.
 const PerPrincipal = "principal"
 

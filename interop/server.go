@@ -52,8 +52,9 @@ type Server struct {
 	Lazy *bool
 	// Idle is for how long a fleet keeps the server connected without a request, subscription to a
 	// resource, task, or connection of a client that it can ask; then a process ends, and a session. What
-	// it listed stays, and whatever needs the server connects it again. 0: as FleetOptions.Idle says;
-	// negative: as long as there is a fleet.
+	// it listed stays, and whatever needs the server connects it again. A connection for a client's session or a principal
+	// closes after the same time without a request. 0: as FleetOptions.Idle says; negative: as long as there is a
+	// fleet, and a session's connection as long as the session.
 	Idle time.Duration
 }
 

@@ -201,9 +201,10 @@ What clients see:
 
 When servers run, and what is kept; of a server its row goes first:
   --lazy               start each when it is first needed, if the ledger knows its tools
-  --idle TIME          end one that nobody has needed for so long: no request,
-                       subscription, task or open question. Its tools stay listed, and
-                       the next use starts it (default: 0, which is never)
+  --idle TIME          end one that was not needed for so long: no request,
+                       subscription, task or open question, also where it holds
+                       state for a session that is still open. Its tools stay listed,
+                       and the next use starts it (default: 0, which is never)
   --drain TIME         how long calls in flight have at the end; then they are answered
                        with an error; 0 is not at all (default: 10s)
   --memory MIB         how much all messages that are held may take together; what finds
