@@ -53,7 +53,7 @@
 // What a server asks its client (elicitation, sampling, roots) reaches the client whose
 // request the server handles, in that client's own era, and it is never asked what it has not
 // declared. The four pairings are in relay.go. A call of a modern client's that a legacy server asks in is
-// parked for Options.ParkedWait, and its connection with it; what it is resumed with, a modern server's
+// parked by its host (see [host.Options].ParkedWait), and its connection with it; what it is resumed with, a modern server's
 // requestState and the ids of tasks are sealed: for one principal, one request and one server.
 //
 // On a view of several servers an elicitation's message begins with "[SERVER] ", and the _meta of every question

@@ -50,18 +50,11 @@ type Options struct {
 	// Drain is how long calls in flight have when [Gateway.Run] or [Gateway.Stop] ends it. 0: 10 s,
 	// negative: not at all.
 	Drain time.Duration
-	// MaxParked bounds the calls of modern clients that wait, at a server before 2026-07-28, for
-	// answers to what it asked. One more fails. 0: 1,000.
-	MaxParked int
-	// MaxClientParked bounds those of one principal. 0: 100.
-	MaxClientParked int
 	// SignIn is called where a request fails because its principal has to sign in to a server, and the client
 	// can be asked to open a URL: it begins a sign-in, and returns the address that is opened. With opened the
 	// client says that it is: then SignIn waits until the sign-in is over, and the request is made again, where the
 	// error is nil. nil: the fault says what to type.
 	SignIn func(ctx context.Context, server string, p toolbox.Principal, opened bool) (address string, err error)
-	// ParkedWait is how long such a call waits for each answer; then it is cancelled. 0: 5 min.
-	ParkedWait time.Duration
 }
 
 // View is a selection of servers and their tools.
@@ -79,17 +72,16 @@ type View struct {
 
 // Gateway is many servers behind one. All methods may be called from any goroutine.
 type Gateway struct {
-	opts      Options
-	attached  *ledger.Attachment
-	all       *view // of everything
-	exchanges *exchanges
-	made      chan struct{} // closed at the end of New
-	table     map[string]*methodRow
-	lists     *serverLists
-	ctx       context.Context // ends with the gateway
-	cancel    context.CancelFunc
-	running   sync.WaitGroup
-	unwatch   func() // what happens to servers
+	opts     Options
+	attached *ledger.Attachment
+	all      *view         // of everything
+	made     chan struct{} // closed at the end of New
+	table    map[string]*methodRow
+	lists    *serverLists
+	ctx      context.Context // ends with the gateway
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
+	unwatch  func() // what happens to servers
 
 	mu     sync.Mutex
 	views  map[string]*view // the others, by path element; made when they are first asked for
@@ -120,7 +112,6 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 		g.opts.Host.Forward = func() []string { return *g.forwards.Load() }
 	}
 	g.named = g.opts.Views
-	g.exchanges = newExchanges(g.opts.Host.Keys, &g.opts)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
 	g.lists = newServerLists(g)
@@ -293,7 +284,6 @@ func (g *Gateway) Close() {
 	for _, v := range g.allViews() {
 		v.host.Close()
 	}
-	g.exchanges.close()
 	g.cancel()
 	for _, st := range g.attached.Status() {
 		g.describe(st.Server, maxDescribed+1)

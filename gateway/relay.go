@@ -22,32 +22,18 @@ import (
 //	legacy  legacy  Client.Back takes the question, as it is (interop: a lane)
 //	legacy  modern  Client.Back is asked for each part of an input_required (interop: rounds)
 //	modern  modern  input_required passes; its requestState is sealed: typed, below
-//	modern  legacy  the request is parked, and answered with an input_required: parked.go
+//	modern  legacy  Client.Back parks the request, which is answered with an input_required: package host
 //
 // On a view of several servers each question names the server that asks.
-
-// Defaults of [Options].
-const (
-	defaultMaxParked       = 1000
-	defaultMaxClientParked = 100
-	defaultParkedWait      = 5 * time.Minute
-)
 
 // stateTime is for how long a server's requestState is good: a person may take a while.
 const stateTime = 24 * time.Hour
 
-// urlState is the data of a [sealed.Parked] of a request that waits for nothing: it is sent
-// again once its URLs have been opened.
-var urlState = []byte("url")
-
-// parkedPrefix tells our states from those of servers.
-const parkedPrefix = "indus."
-
 // severalKey is of contexts in which questions name their server.
 type severalKey struct{}
 
-// viewKey is of contexts that say in which view a call is parked.
-type viewKey struct{}
+// handling is how a view handles a request.
+type handling func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 
 // relayed has next handle a request in a way that lets servers ask the client that sent it.
 func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
@@ -57,61 +43,11 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 	if v.gateway.opts.SignIn != nil && (m.Era != interop.Modern || protocol.MayRequireInput(m.Method)) {
 		next = v.gateway.signingIn(m.Client, next)
 	}
-	asked := protocol.CanBeAsked(m.Client.Capabilities)
-	if asked && v.scope.single() == "" {
+	if protocol.CanBeAsked(m.Client.Capabilities) && v.scope.single() == "" {
 		ctx = context.WithValue(ctx, severalKey{}, true)
-		if m.Era == interop.Legacy {
-			m.Client = namingClient(m.Client)
-		}
+		m.Client = namingClient(m.Client)
 	}
-	if m.Era != interop.Modern || !protocol.MayRequireInput(m.Method) {
-		return next(ctx, m, back)
-	}
-	all := v.gateway.exchanges
-	run := next
-	if asked {
-		run = func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-			return all.handle(context.WithValue(ctx, viewKey{}, v), m, back, next)
-		}
-	}
-	result, err := run(ctx, m, back)
-	if err != nil {
-		return all.urlRequired(m, err)
-	}
-	return result, nil
-}
-
-// handle handles the request of a modern client that can be asked, or goes on with it.
-func (all *exchanges) handle(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
-	state, _ := protocol.LookupString(m.Params, "requestState")
-	text, ours := strings.CutPrefix(state, parkedPrefix)
-	if !ours { // nor a server's own, which upstream opens
-		return all.begin(ctx, m, back, next)
-	}
-	t, err := all.keys.Open(text, sealed.Want{Kind: sealed.Parked, Principal: string(m.Caller), Digest: requestDigest(m)})
-	if err != nil {
-		return nil, badState(err)
-	}
-	if !bytes.Equal(t.Data, urlState) {
-		if t.Replica != all.replica {
-			return nil, badState(errReplica)
-		}
-		return all.resume(ctx, m, t, back)
-	}
-	if m.Params, err = urlsOpened(m.Params); err != nil {
-		return nil, err
-	}
-	return all.begin(context.WithValue(ctx, openedKey{}, true), m, back, next)
-}
-
-// errReplica is why a call is not gone on with that waits elsewhere.
-var errReplica = errors.New("the call waits at another replica, and no request is forwarded: send this there, or the request again without inputResponses and requestState")
-
-// sealParked is the state of an input_required of our own.
-func (all *exchanges) sealParked(m interop.Message, digest [32]byte, good time.Duration, data []byte) string {
-	return parkedPrefix + all.keys.Seal(sealed.Token{
-		Kind: sealed.Parked, Replica: all.replica, Principal: string(m.Caller), Digest: digest, Expires: time.Now().Add(good), Data: data,
-	})
+	return next(ctx, m, back)
 }
 
 // badState is the answer to a state that is not good for the request.
@@ -220,7 +156,7 @@ func (g *Gateway) openState(of origin, m interop.Message) (json.RawMessage, erro
 		return m.Params, nil
 	}
 	text, _ := wire.Unquote(state)
-	t, err := g.exchanges.keys.Open(text, sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m)})
+	t, err := g.opts.Host.Keys.Open(text, sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m)})
 	if err != nil {
 		return nil, badState(err)
 	}
@@ -235,7 +171,7 @@ func (g *Gateway) openState(of origin, m interop.Message) (json.RawMessage, erro
 func (g *Gateway) sealState(ctx context.Context, of origin, m interop.Message, result json.RawMessage) (json.RawMessage, error) {
 	var edits []wire.Edit
 	if state, ok := wire.Lookup(result, "requestState"); ok {
-		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.exchanges.keys.Seal(sealed.Token{
+		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.opts.Host.Keys.Seal(sealed.Token{
 			Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m), Expires: time.Now().Add(stateTime),
 			Data: of.seal(state),
 		}))})

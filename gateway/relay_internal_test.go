@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
@@ -30,7 +29,7 @@ type seam struct {
 
 func newSeam(t *testing.T) *seam {
 	g := &Gateway{}
-	g.exchanges = newExchanges(sealed.Random(), &g.opts)
+	g.opts.Host.Keys = sealed.Random()
 	return &seam{t: t, g: g, era: interop.Modern, who: "ann", server: "git"}
 }
 
@@ -219,51 +218,6 @@ func TestAQuestionOfTwoMeaningsIsNotAsked(t *testing.T) {
 		if out, err := s.do(context.WithValue(t.Context(), severalKey{}, true), "tools/call", `{"name":"t"}`); err == nil {
 			t.Errorf("%s became %s", q, out)
 		}
-	}
-}
-
-func TestAURLToOpenIsAsked(t *testing.T) {
-	r := newRig(t, Options{}, nil)
-	m := interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`), Caller: "ann"}
-	failed := interop.NewFault(interop.ToolError, "git", "tools/call t", &interop.RPCError{Code: protocol.CodeURLRequired, Message: "log in first",
-		Data: json.RawMessage(`{"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://a.example/x","message":"Log in"}]}`)})
-
-	m.Client = &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{}}`)}
-	_, err := r.all.urlRequired(m, failed)
-	if want := "log in first; open this in a browser, and then send the request again: https://a.example/x (-32603)"; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
-	}
-
-	m.Client = &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{"url":{}}}`)}
-	out, err := r.all.urlRequired(m, nameURLs("git", failed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var a asked
-	if err := json.Unmarshal(out, &a); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]json.RawMessage{"elicitation-1": json.RawMessage(
-		`{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example/x","message":"[git] Log in","_meta":{"com.indusagi/server":"git"}}}`)}
-	if diff := cmp.Diff(want, a.InputRequests); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-
-	retry := func(action string) (string, error) {
-		got := ""
-		m := m
-		m.Params = json.RawMessage(`{"name":"t"` + a.answer(`"elicitation-1":{"action":"`+action+`"}`) + `}`)
-		_, err := r.all.handle(t.Context(), m, r.back, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
-			got = string(m.Params)
-			return json.RawMessage(`{}`), nil
-		})
-		return got, err
-	}
-	if got, err := retry("accept"); got != `{"name":"t"}` || err != nil {
-		t.Errorf("the server got %s, %v", got, err)
-	}
-	if got, err := retry("decline"); got != "" || err == nil || !strings.Contains(err.Error(), "not opened") {
-		t.Errorf("the server got %s, %v", got, err)
 	}
 }
 

@@ -60,7 +60,6 @@ func (g *Gateway) Drain(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true // no view is made any more
 	g.mu.Unlock()
-	g.exchanges.drain()
 	all := g.allViews()
 	failed := make([]error, len(all))
 	var draining sync.WaitGroup

@@ -15,19 +15,16 @@ import (
 // signInWait is how long a request waits for a person whose client has opened the address.
 const signInWait = 2 * time.Minute
 
-// openedKey is of contexts of requests whose client has opened what it was asked to.
-type openedKey struct{}
-
 // signingIn has a request that fails for want of a sign-in ask its client to open the address of one (2025-11-25,
-// client/elicitation, "URL Elicitation Required Error"; [exchanges.urlRequired] is what modern clients know).
+// client/elicitation, "URL Elicitation Required Error"; a modern client is asked in a result, see [interop.Client].Opened).
 func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
 	return func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 		result, err := next(ctx, m, back)
 		fault, ok := errors.AsType[*interop.Fault](err)
-		if !ok || !fault.NeedsSignIn() || !opensURLs(client) {
+		if !ok || !fault.NeedsSignIn() || !protocol.OpensURLs(client.Capabilities) {
 			return result, err
 		}
-		if opened, _ := ctx.Value(openedKey{}).(bool); opened {
+		if client.Opened {
 			wait, cancel := context.WithTimeout(ctx, signInWait)
 			defer cancel()
 			if g.awaitSignIn(wait, fault.Server, m.Caller) != nil {
@@ -66,10 +63,11 @@ func (g *Gateway) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, erro
 	if !ok || g.opts.SignIn == nil || !fault.NeedsSignIn() {
 		return r, err
 	}
-	if client := interop.ClientOf(ctx); client == nil || !opensURLs(client) {
+	client := interop.ClientOf(ctx)
+	if client == nil || !protocol.OpensURLs(client.Capabilities) {
 		return r, err
 	}
-	if opened, _ := ctx.Value(openedKey{}).(bool); !opened {
+	if !client.Opened {
 		if _, failed := g.opts.SignIn(ctx, fault.Server, c.Caller, false); failed != nil {
 			return r, err // it is not the client's to give
 		}

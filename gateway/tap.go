@@ -9,7 +9,7 @@ import (
 
 // Tapped is a message that goes over the gateway, as Options.Tap is shown it: one of a client's as the
 // host has read it, one of a server's as it goes over the connection. What the host answers itself
-// (handshakes, pings, subscriptions) is not among them, nor are the servers' handshakes.
+// (handshakes, pings, subscriptions, and the requests that bring a modern client's answers to a call that waits for them) is not among them, nor are the servers' handshakes.
 type Tapped struct {
 	// Exchange is the same of a request and of its answer, and of nothing else. 0: a notification.
 	Exchange uint64

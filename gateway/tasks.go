@@ -26,7 +26,7 @@ func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 // sealTask is the id of a server's task for its client. It is good for as long as the server keeps the task.
 func (g *Gateway) sealTask(of origin, caller toolbox.Principal, own string) string {
-	return g.exchanges.keys.Seal(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: of.seal([]byte(own))})
+	return g.opts.Host.Keys.Seal(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: of.seal([]byte(own))})
 }
 
 // taskOwner is the server that has the task of a request, and its id there.
@@ -43,7 +43,7 @@ func (g *Gateway) taskOwner(m interop.Message) (of origin, own string, err error
 
 // openTask undoes sealTask.
 func (g *Gateway) openTask(caller toolbox.Principal, id string) (of origin, own string, err error) {
-	t, err := g.exchanges.keys.Open(id, sealed.Want{Kind: sealed.Task, Principal: string(caller)})
+	t, err := g.opts.Host.Keys.Open(id, sealed.Want{Kind: sealed.Task, Principal: string(caller)})
 	if err == nil {
 		of, own = openOrigin(t.Data)
 	}

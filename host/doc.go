@@ -40,7 +40,9 @@
 // back to it. A legacy client is asked (elicitation, sampling, roots) on the stream of its
 // request, or outside of any on that of its session, a bounded number of questions at once, and what
 // ends a question without an answer is told the client by notifications/cancelled. A modern
-// client is asked in a result, and answers in its next request (SEP-2322). Log messages reach
+// client is asked in a result, and answers in its next request (SEP-2322). Until then the call is parked: it runs on, and is
+// cancelled if no answer comes within Options.ParkedWait, if the client's connection ends, or if the host drains or closes. Its
+// requestState is sealed for one principal and one request, and is good once. Log messages reach
 // a client from the level on that it wants.
 //
 // # Security

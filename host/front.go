@@ -53,6 +53,7 @@ type front struct {
 	scope        string // of what may be cached: "public" where all see the same
 	kept         adaptedLists
 	shares       shares
+	exchanges    *exchanges
 
 	mu        sync.Mutex
 	listeners map[*noteQueue]func(method string) bool
@@ -65,10 +66,11 @@ type front struct {
 	ending    chan struct{} // closed when new requests are refused: nobody is asked any more
 }
 
-func newFront(b Backend, o *Options) *front {
+func newFront(b Backend, o *Options, p *parking) *front {
 	f := &front{
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
 		scope: "public", exact: o.Exact,
+		exchanges: newExchanges(p),
 		ending:    make(chan struct{}),
 		listeners: map[*noteQueue]func(string) bool{}, gathering: map[string]*time.Timer{},
 		shares: shares{byKey: map[shareKey]*share{}, holds: map[toolbox.Principal]int{}},
@@ -181,7 +183,11 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 func (f *front) ask(ctx context.Context, r *frontRequest, method string, params json.RawMessage) (raw json.RawMessage, err error) {
 	defer r.endQuestions()
 	defer f.withoutPanic(r, method, &err)
-	return f.backend.Handle(ctx, r.message(method, params), r.client.Back)
+	m := r.message(method, params)
+	if r.era == interop.Modern && protocol.MayRequireInput(method) {
+		return f.exchanges.handle(ctx, m, r.client.Back, f.backend.Handle)
+	}
+	return f.backend.Handle(ctx, m, r.client.Back)
 }
 
 // withoutPanic makes an error of a backend's panic. It is deferred.
@@ -259,6 +265,7 @@ func (f *front) drain() <-chan struct{} {
 	defer f.mu.Unlock()
 	if f.drained == nil {
 		close(f.ending)
+		f.exchanges.drain()
 		if f.drained = make(chan struct{}); f.active == 0 {
 			close(f.drained)
 		}

@@ -77,8 +77,8 @@ type Options struct {
 	// (of IPv6: a network of 64 bits); of his, the one idle for longest makes room.
 	// Behind a proxy all have one address. 0: 1,000, negative: no bound.
 	MaxClientSessions int
-	// Beside is another host: what a client has open or in flight at both counts for its bounds at each, and the sessions of both are
-	// bounded by the other's SessionIdle, MaxSessions and MaxClientSessions. Both have the same Keys, Replica and Replay. It may be closed before
+	// Beside is another host: what a client has open, parked or in flight at both counts for its bounds at each, and the sessions and
+	// parked calls of both are bounded by the other's SessionIdle, MaxSessions, MaxClientSessions, MaxParked, MaxClientParked and ParkedWait. Both have the same Keys, Replica and Replay. It may be closed before
 	// this one. nil: none.
 	Beside *Host
 	// MaxInFlight bounds the requests that one client (see MaxClientSessions) or one
@@ -99,6 +99,13 @@ type Options struct {
 	// not been heard yet, and of which nothing is listed because it is known: many clients
 	// list once. 0: 3 s, negative: not at all.
 	ListWait time.Duration
+	// MaxParked bounds the calls of modern clients that wait for answers to what their clients were asked
+	// (SEP-2322). One more fails. 0: 1,000.
+	MaxParked int
+	// MaxClientParked bounds those of one principal. 0: 100.
+	MaxClientParked int
+	// ParkedWait is how long such a call waits for each answer. Then it is cancelled. 0: 5 min.
+	ParkedWait time.Duration
 	// Page is how many tools are on one page of tools/list. It concerns [New] and [Tools]. 0:
 	// all, because many clients read one page.
 	Page int
@@ -137,6 +144,7 @@ type Host struct {
 	front    *front
 	opts     Options
 	sessions *hostSessions
+	parking  *parking
 	ctx      context.Context // ends with the host, cause errHostClosed
 	cancel   context.CancelCauseFunc
 
@@ -216,13 +224,13 @@ func NewFront(b Backend, opts *Options) *Host {
 	o.KeepAlive = protocol.Duration(o.KeepAlive, defaultKeepAlive)
 	o.ListWait = protocol.Duration(o.ListWait, defaultListWait)
 	if b := o.Beside; b != nil {
-		h.mu, h.inFlight, h.sessions = b.mu, b.inFlight, b.sessions
+		h.mu, h.inFlight, h.sessions, h.parking = b.mu, b.inFlight, b.sessions, b.parking
 	} else {
-		h.mu, h.inFlight, h.sessions = &sync.Mutex{}, map[client]int{}, newHostSessions(o)
+		h.mu, h.inFlight, h.sessions, h.parking = &sync.Mutex{}, map[client]int{}, newHostSessions(o), newParking(o)
 	}
 	h.idle = sync.NewCond(h.mu)
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
-	h.front = newFront(b, o)
+	h.front = newFront(b, o, h.parking)
 	return h
 }
 

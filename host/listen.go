@@ -254,6 +254,7 @@ func (f *front) close() {
 		waits.Stop()
 	}
 	f.mu.Unlock()
+	f.exchanges.close()
 	if stop != nil {
 		stop()
 	}

@@ -157,6 +157,7 @@ func (s *frontSession) end(cause error) {
 	s.mu.Unlock()
 	s.front.unsubscribe(s.notes)
 	s.hearNoMore(cause)
+	s.front.exchanges.leave(s.name)
 	s.held.end()
 	for _, call := range calls {
 		call.cancel(cause)

@@ -27,6 +27,8 @@ type Client struct {
 	LogLevel string
 	// Header is those of its request's headers that some server gets; see [Server].Forward. nil: none.
 	Header http.Header
+	// Opened: the client says that it has opened the URLs that the answer to this request asked for before.
+	Opened bool
 	// Back takes what the server says while it handles this request (notifications) and, where
 	// the client can be asked meanwhile, what it asks (requests). It is not called once the
 	// request is answered. nil: nothing is passed on.

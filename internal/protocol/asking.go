@@ -1,10 +1,18 @@
 package protocol
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/indusagi/indus/internal/wire"
+)
+
+// What a client can be asked.
+const (
+	MethodElicit = "elicitation/create"
+	MethodSample = "sampling/createMessage"
+	MethodRoots  = "roots/list"
 )
 
 // MayAsk says why a client that declares capabilities is not to be asked by a request of a
@@ -56,14 +64,36 @@ func MayRequireInput(method string) bool {
 	return method == MethodToolsCall || method == "prompts/get" || method == "resources/read"
 }
 
+// OpensURLs reports whether a client that declares capabilities takes elicitations that are a URL to open.
+func OpensURLs(capabilities json.RawMessage) bool {
+	elicitation, _ := wire.Lookup(capabilities, "elicitation")
+	return takesMode(elicitation, "url")
+}
+
+// LastingParams is the params without the answers, the state and the members of the hop, in one order of members: equal for all
+// requests of a client that are one exchange (2026-07-28, basic/patterns/mrtr).
+func LastingParams(params json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(params))
+	d.UseNumber() // two numbers that a float cannot tell apart are two
+	var all map[string]any
+	if d.Decode(&all) != nil {
+		return params // no object
+	}
+	for _, key := range [...]string{"_meta", "inputResponses", "requestState"} {
+		delete(all, key)
+	}
+	rest, _ := json.Marshal(all) // what was decoded can be encoded
+	return rest
+}
+
 // askedFeature is the capability that a client declares to be asked by a method; "": there is none.
 func askedFeature(method string) string {
 	switch method {
-	case "elicitation/create":
+	case MethodElicit:
 		return "elicitation"
-	case "sampling/createMessage":
+	case MethodSample:
 		return "sampling"
-	case "roots/list":
+	case MethodRoots:
 		return "roots"
 	}
 	return ""

@@ -23,6 +23,7 @@ const (
 	NoteResourcesChanged = "notifications/resources/list_changed"
 	NoteResourceUpdated  = "notifications/resources/updated"
 	NoteMessage          = "notifications/message"
+	NoteElicited         = "notifications/elicitation/complete"
 	NoteAcknowledged     = "notifications/subscriptions/acknowledged"
 	MetaPrefix           = "io.modelcontextprotocol/"
 	MetaVersion          = MetaPrefix + "protocolVersion"

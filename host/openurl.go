@@ -1,14 +1,22 @@
-package gateway
+package host
 
 import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 )
+
+// urlTime is for how long a request may be sent again once its URLs have been opened: a person may take a while.
+const urlTime = 24 * time.Hour
+
+// urlState is the data of a [sealed.Parked] of a request that waits for nothing: it is sent
+// again once its URLs have been opened.
+var urlState = []byte("url")
 
 // urlRequired makes of a legacy server's error that URLs must be opened first
 // (2025-11-25, client/elicitation, "URL Elicitation Required Error") what a modern client knows: a
@@ -20,28 +28,28 @@ func (all *exchanges) urlRequired(m interop.Message, err error) (json.RawMessage
 	}
 	list, _ := wire.Lookup(rpc.Data, "elicitations")
 	elicitations, _ := wire.Elements(list)
-	if len(elicitations) > maxQuestions {
+	if len(elicitations) > maxParkedAsks {
 		elicitations = nil
 	}
 	var asks []inputRequest
 	var urls []string
 	for i, e := range elicitations {
-		q := interop.Message{Method: askElicit, Params: e}
+		q := interop.Message{Method: protocol.MethodElicit, Params: e}
 		url, ok := protocol.LookupString(e, "url")
 		if mode, _ := protocol.LookupString(e, "mode"); mode != "url" || !ok {
 			continue
 		}
 		urls = append(urls, protocol.Printable(url, 2000))
-		asks = append(asks, inputRequest{keyOf(q.Method, i+1), q.Method, withoutElicitationID(q)})
+		asks = append(asks, inputRequest{questionKey(q.Method, i+1), q.Method, withoutElicitationID(q)})
 	}
-	if len(asks) == 0 || !opensURLs(m.Client) {
+	if len(asks) == 0 || !protocol.OpensURLs(m.Client.Capabilities) {
 		text := rpc.Message
 		if len(urls) > 0 {
 			text += "; open this in a browser, and then send the request again: " + strings.Join(urls, " ")
 		}
-		return nil, &interop.RPCError{Code: interop.CodeInternal, Message: text}
+		return nil, &interop.RPCError{Code: interop.CodeInternal, Message: text, Data: rpc.Data}
 	}
-	return inputRequired(asks, all.sealParked(m, requestDigest(m), stateTime, urlState)), nil
+	return inputRequired(asks, all.sealParked(m, requestDigest(m), urlTime, urlState)), nil
 }
 
 // urlsOpened is the params of a request whose URLs were opened, as they were at first.

@@ -1,4 +1,4 @@
-package gateway
+package host
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -28,7 +29,8 @@ type rig struct {
 }
 
 func newRig(t *testing.T, o Options, next handling) *rig {
-	return &rig{t: t, all: newExchanges(sealed.Random(), &o), next: next, who: "ann",
+	o.Keys = sealed.Random()
+	return &rig{t: t, all: newExchanges(newParking(&o)), next: next, who: "ann",
 		back: func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }}
 }
 
@@ -86,7 +88,7 @@ func (r *rig) refused(err error, says string) {
 }
 
 func elicit(ctx context.Context, m interop.Message, message string) (string, error) {
-	answer, err := m.Client.Back(ctx, interop.Message{ID: wire.Quote("1"), Method: askElicit, Params: json.RawMessage(`{"message":` + string(wire.Quote(message)) + `}`)})
+	answer, err := m.Client.Back(ctx, interop.Message{ID: wire.Quote("1"), Method: protocol.MethodElicit, Params: json.RawMessage(`{"message":` + string(wire.Quote(message)) + `}`)})
 	return string(answer), err
 }
 
@@ -233,7 +235,9 @@ func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
 		_, err = r.send(t.Context(), more)
 		r.refused(err, "another replica")
 		r.all.replica = ""
-		_, err = r.send(context.WithValue(t.Context(), viewKey{}, &view{}), more)
+		beside := *r
+		beside.all = newExchanges(r.all.parking)
+		_, err = beside.send(t.Context(), more)
 		r.refused(err, errNotParked.Message)
 		for i := len(parkedPrefix); i < len(first.RequestState); i++ {
 			altered := []byte(first.RequestState)
@@ -246,7 +250,7 @@ func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
 			r.refused(err, "altered")
 		}
 		m := interop.Message{Method: "tools/call", Params: json.RawMessage(`{"_meta":{"x":1},"arguments":{"a":2,"b":1},"name":"t"` + more + `}`), Caller: r.who,
-			Client: &interop.Client{Era: interop.Modern}} // members in another order are the same request
+			Client: &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{}}`)}} // members in another order are the same request
 		if _, err := r.all.handle(t.Context(), m, r.back, r.next); err != nil {
 			t.Error(err)
 		}
@@ -380,7 +384,7 @@ func TestCloseEndsWhatIsParked(t *testing.T) {
 		r := newRig(t, Options{}, asking("who?"))
 		first := r.must(r.send(t.Context(), ""))
 		r.all.close()
-		if _, err := r.send(t.Context(), ""); !errors.Is(err, errClosing) {
+		if _, err := r.send(t.Context(), ""); !errors.Is(err, errHostClosed) {
 			t.Error(err)
 		}
 		_, err := r.send(t.Context(), first.answer(`"elicitation-1":{}`))
@@ -438,5 +442,51 @@ func TestOpenQuestionsOfOnePrincipal(t *testing.T) {
 	}
 	if asked.add("eve", -maxQuestionBytes); !asked.add("eve", 1) {
 		t.Error("what was answered takes room")
+	}
+}
+
+func TestAURLToOpenIsAsked(t *testing.T) {
+	r := newRig(t, Options{}, nil)
+	m := interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`), Caller: "ann"}
+	failed := interop.NewFault(interop.ToolError, "git", "tools/call t", &interop.RPCError{Code: protocol.CodeURLRequired, Message: "log in first",
+		Data: json.RawMessage(`{"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://a.example/x","message":"Log in"}]}`)})
+
+	m.Client = &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{}}`)}
+	_, err := r.all.urlRequired(m, failed)
+	if want := "log in first; open this in a browser, and then send the request again: https://a.example/x (-32603)"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+
+	m.Client = &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{"url":{}}}`)}
+	out, err := r.all.urlRequired(m, failed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a asked
+	if err := json.Unmarshal(out, &a); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]json.RawMessage{"elicitation-1": json.RawMessage(
+		`{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example/x","message":"Log in"}}`)}
+	if diff := cmp.Diff(want, a.InputRequests); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+
+	opened := false
+	retry := func(action string) (string, error) {
+		got := ""
+		m := m
+		m.Params = json.RawMessage(`{"name":"t"` + a.answer(`"elicitation-1":{"action":"`+action+`"}`) + `}`)
+		_, err := r.all.handle(t.Context(), m, r.back, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+			got, opened = string(m.Params), m.Client.Opened
+			return json.RawMessage(`{}`), nil
+		})
+		return got, err
+	}
+	if got, err := retry("accept"); got != `{"name":"t"}` || err != nil || !opened {
+		t.Errorf("the server got %s, %v", got, err)
+	}
+	if got, err := retry("decline"); got != "" || err == nil || !strings.Contains(err.Error(), "not opened") {
+		t.Errorf("the server got %s, %v", got, err)
 	}
 }

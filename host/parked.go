@@ -1,6 +1,7 @@
-package gateway
+package host
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,53 +26,64 @@ const (
 	// gatherTime is for how long questions are gathered after the first: a server that asks
 	// several at once asks them together.
 	gatherTime = 20 * time.Millisecond
-	// maxQuestions and maxQuestionBytes bound what one call leaves open, maxCallerAsked what those of one principal
+	// maxParkedAsks and maxQuestionBytes bound what one call leaves open, maxCallerAsked what those of one principal
 	// do, and maxAskedBytes what all of them do.
-	maxQuestions     = 32
+	maxParkedAsks    = 32
 	maxQuestionBytes = 4 << 20
 	maxCallerAsked   = 16 << 20
 	maxAskedBytes    = 64 << 20
 )
 
+// Defaults of [Options].
+const (
+	defaultMaxParked       = 1000
+	defaultMaxClientParked = 100
+	defaultParkedWait      = 5 * time.Minute
+)
+
 // Why a parked call ends.
 var (
-	errParkedLate = errors.New("no answer came to what the server asked")
-	errParkedFull = errors.New("too many calls wait for answers to what their servers asked: answer those, or wait until they expire")
-	errClosing    = errors.New("the gateway is closing")
+	errParkedLate = errors.New("no answer came to what the client was asked")
+	errParkedFull = errors.New("too many calls wait for answers of their clients: answer those, or wait until they expire")
 )
 
 // errNotParked is the answer to a state of which no call waits any more.
 var errNotParked = &interop.RPCError{Code: interop.CodeInvalidParams,
-	Message: "requestState: no call waits for these answers any more: they were given before, it was cancelled, or the gateway was started anew; send the request again without inputResponses and requestState"}
+	Message: "requestState: no call waits for these answers any more: they were given before, it was cancelled, or the host was started anew; send the request again without inputResponses and requestState"}
 
 // errStateUsed is the answer to a state whose answers were taken.
 var errStateUsed = &interop.RPCError{Code: interop.CodeInvalidParams,
 	Message: "requestState: its answers were given before, and each state is good for one request; take that of the last answer"}
 
-// handling is how a view handles a request.
+// handling is how a backend handles a request.
 type handling func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 
-// exchanges are the requests of modern clients that legacy servers handle: what such a server
-// asks meanwhile is answered by another request of the client's (SEP-2322).
+// exchanges are the requests of modern clients that a backend handles: a question that it asks meanwhile is answered by
+// another request of the client's (SEP-2322). Until then the call is parked.
 type exchanges struct {
+	*parking
+	ctx     context.Context // ends with close
+	cancel  context.CancelCauseFunc
+	running sync.WaitGroup
+	ending  chan struct{} // closed when nobody is asked any more
+
+	ended  bool // ending is closed; guarded by parking.mu
+	closed bool // guarded by parking.mu
+}
+
+// parking is the parked calls of all hosts that stand beside one another, and their bounds.
+type parking struct {
 	keys    *sealed.Keys
 	replica string        // that it is
 	most    int           // that are parked
 	each    int           // of one principal
 	expiry  time.Duration // of a parked one
-
-	ctx     context.Context // ends with close
-	cancel  context.CancelCauseFunc
-	running sync.WaitGroup
 	lastID  atomic.Uint64
 	asked   askedBytes
-	ending  chan struct{} // closed when nobody is asked any more
 
 	mu     sync.Mutex
 	parked map[uint64]*exchange // that were answered with questions, until their result is taken
 	of     map[toolbox.Principal]int
-	ended  bool // ending is closed
-	closed bool
 }
 
 // askedBytes are those of open questions. The zero value is ready.
@@ -97,17 +110,62 @@ func (b *askedBytes) add(of toolbox.Principal, n int) bool {
 	return true
 }
 
-func newExchanges(keys *sealed.Keys, o *Options) *exchanges {
-	all := &exchanges{
-		keys: keys, replica: o.Host.Replica, most: cmp.Or(o.MaxParked, defaultMaxParked), each: cmp.Or(o.MaxClientParked, defaultMaxClientParked),
-		expiry: cmp.Or(max(o.ParkedWait, 0), defaultParkedWait), ending: make(chan struct{}),
-		parked: map[uint64]*exchange{}, of: map[toolbox.Principal]int{},
+func newParking(o *Options) *parking {
+	p := &parking{
+		keys: o.Keys, replica: o.Replica, most: cmp.Or(max(o.MaxParked, 0), defaultMaxParked), each: cmp.Or(max(o.MaxClientParked, 0), defaultMaxClientParked),
+		expiry: cmp.Or(max(o.ParkedWait, 0), defaultParkedWait), parked: map[uint64]*exchange{}, of: map[toolbox.Principal]int{},
 	}
-	var first [8]byte // states outlive a gateway whose keys are kept, and name none of another's calls
+	var first [8]byte // states outlive a host whose keys are kept, and name none of another's calls
 	_, _ = rand.Read(first[:])
-	all.lastID.Store(binary.BigEndian.Uint64(first[:]))
+	p.lastID.Store(binary.BigEndian.Uint64(first[:]))
+	return p
+}
+
+func newExchanges(p *parking) *exchanges {
+	all := &exchanges{parking: p, ending: make(chan struct{})}
 	all.ctx, all.cancel = context.WithCancelCause(context.Background())
 	return all
+}
+
+// handle handles the request of a modern client, or goes on with it.
+func (all *exchanges) handle(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
+	handled := next
+	if protocol.CanBeAsked(m.Client.Capabilities) {
+		handled = func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+			return all.asking(ctx, m, back, next)
+		}
+	}
+	result, err := handled(ctx, m, back)
+	if err != nil {
+		return all.urlRequired(m, err)
+	}
+	return result, nil
+}
+
+// asking handles the request of a modern client that can be asked, or goes on with it.
+func (all *exchanges) asking(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
+	state, _ := protocol.LookupString(m.Params, "requestState")
+	text, ours := strings.CutPrefix(state, parkedPrefix)
+	if !ours { // nor the backend's own, which it opens
+		return all.begin(ctx, m, back, next)
+	}
+	t, err := all.keys.Open(text, sealed.Want{Kind: sealed.Parked, Principal: string(m.Caller), Digest: requestDigest(m)})
+	if err != nil {
+		return nil, badState(err)
+	}
+	if !bytes.Equal(t.Data, urlState) {
+		if t.Replica != all.replica {
+			return nil, badState(errReplica)
+		}
+		return all.resume(ctx, m, t, back)
+	}
+	if m.Params, err = urlsOpened(m.Params); err != nil {
+		return nil, err
+	}
+	c := *m.Client
+	c.Opened = true
+	m.Client = &c
+	return all.begin(ctx, m, back, next)
 }
 
 // drain ends what clients are asked: their answers would come too late. What is parked has nobody any more who could
@@ -120,10 +178,25 @@ func (all *exchanges) drain() {
 	}
 	all.ended = true
 	close(all.ending)
+	all.cancelParked(errHostClosed, func(*exchange) bool { return true })
+}
+
+// leave cancels the parked calls of a connection that has ended: no request of its client's comes any more.
+func (all *exchanges) leave(session string) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.cancelParked(errSessionEnded, func(x *exchange) bool { return x.session == session })
+}
+
+// cancelParked cancels those of the parked calls that are meant. Call it with mu held.
+func (all *exchanges) cancelParked(why error, meant func(*exchange) bool) {
 	for _, x := range all.parked {
+		if x.all != all || !meant(x) {
+			continue
+		}
 		x.mu.Lock()
 		if x.back == nil {
-			x.cancel(errClosing)
+			x.cancel(why)
 		}
 		x.mu.Unlock()
 	}
@@ -134,7 +207,7 @@ func (all *exchanges) close() {
 	all.mu.Lock()
 	all.closed = true
 	all.mu.Unlock()
-	all.cancel(errClosing)
+	all.cancel(errHostClosed)
 	all.running.Wait()
 }
 
@@ -143,7 +216,8 @@ type exchange struct {
 	all      *exchanges
 	id       uint64
 	caller   toolbox.Principal
-	view     any // that it was sent to: who may use another one may not go on with it there
+	caps     json.RawMessage // that the client declares
+	session  string          // the client's connection; "": over HTTP it has none
 	digest   [32]byte
 	token    json.RawMessage // of progress, in the first request; nil: none is wanted
 	cancel   context.CancelCauseFunc
@@ -177,27 +251,24 @@ type question struct {
 // begin has next handle a request, and waits until it is answered or its server asks.
 func (all *exchanges) begin(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
 	x := &exchange{
-		all: all, id: all.lastID.Add(1), caller: m.Caller, view: ctx.Value(viewKey{}), token: progressToken(m.Params),
+		all: all, id: all.lastID.Add(1), caller: m.Caller, caps: m.Client.Capabilities, session: m.Client.Session, token: tokenOf(m.Params),
 		news: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	x.cancel, x.ended = cancel, inner.Done()
 	c := *m.Client
 	c.Back = x.peer
-	if ctx.Value(severalKey{}) != nil {
-		c.Back = namingPeer(x.peer)
-	}
 	call := m
 	call.Client = &c
 	all.mu.Lock()
 	if all.closed {
 		all.mu.Unlock()
 		cancel(nil)
-		return nil, errClosing
+		return nil, errHostClosed
 	}
 	all.running.Add(1)
 	all.mu.Unlock()
-	stop := context.AfterFunc(all.ctx, func() { cancel(errClosing) })
+	stop := context.AfterFunc(all.ctx, func() { cancel(errHostClosed) })
 	x.back, x.retoken = back, x.token
 	go func() {
 		defer all.running.Done()
@@ -305,7 +376,7 @@ func (all *exchanges) hold(x *exchange) error {
 	defer all.mu.Unlock()
 	switch {
 	case all.ended:
-		return errClosing
+		return errHostClosed
 	case x.held:
 		return nil
 	case len(all.parked) >= all.most, all.of[x.caller] >= all.each:
@@ -336,7 +407,7 @@ func (all *exchanges) resume(ctx context.Context, m interop.Message, t sealed.To
 	all.mu.Lock()
 	x := all.parked[id]
 	all.mu.Unlock()
-	if x == nil || x.caller != m.Caller || x.digest != t.Digest || x.view != ctx.Value(viewKey{}) {
+	if x == nil || x.caller != m.Caller || x.digest != t.Digest || x.all != all {
 		return nil, errNotParked
 	}
 	answers, err := x.unpark(round, m.Params, back)
@@ -369,7 +440,7 @@ func (x *exchange) unpark(round uint64, params json.RawMessage, back interop.Pee
 			return nil, errNotParked // it has just expired
 		}
 		last := x.progress
-		x.back, x.retoken, x.progress = back, progressToken(params), nil
+		x.back, x.retoken, x.progress = back, tokenOf(params), nil
 		return last, nil
 	}()
 	if last != nil {
@@ -414,7 +485,7 @@ func (x *exchange) peer(ctx context.Context, m interop.Message) (json.RawMessage
 	if !isNote(m.Method) {
 		return x.ask(ctx, m)
 	}
-	if m.Method == noteElicited { // of legacy sessions
+	if m.Method == protocol.NoteElicited { // of legacy sessions
 		return nil, nil
 	}
 	x.mu.Lock()
@@ -438,7 +509,10 @@ func (x *exchange) peer(ctx context.Context, m interop.Message) (json.RawMessage
 
 // ask waits for the client's answer.
 func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	q := &question{method: m.Method, params: withoutElicitationID(m), answer: make(chan json.RawMessage, 1)}
+	if err := protocol.MayAsk(x.caps, m.Method, m.Params); err != nil {
+		return nil, err
+	}
+	q := &question{method: m.Method, params: withoutToken(withoutElicitationID(m)), answer: make(chan json.RawMessage, 1)}
 	if err := x.add(q); err != nil {
 		return nil, err
 	}
@@ -463,14 +537,14 @@ func (x *exchange) add(q *question) error {
 	n := len(q.params)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.open) >= maxQuestions || x.bytes+n > maxQuestionBytes {
+	if len(x.open) >= maxParkedAsks || x.bytes+n > maxQuestionBytes {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions at once, or too large ones"}
 	}
 	if !x.all.asked.add(x.caller, n) {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions wait for an answer"}
 	}
 	x.asked++
-	q.key = keyOf(q.method, x.asked)
+	q.key = questionKey(q.method, x.asked)
 	x.bytes += n
 	x.open = append(x.open, q)
 	return nil

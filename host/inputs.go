@@ -1,0 +1,103 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+// withoutElicitationID is the params of a question for a modern client, which knows no notification
+// that names the id.
+func withoutElicitationID(m interop.Message) json.RawMessage {
+	if m.Method != protocol.MethodElicit {
+		return m.Params
+	}
+	params, err := wire.Rewrite(m.Params, wire.Edit{Key: "elicitationId"})
+	if err != nil {
+		return m.Params
+	}
+	return params
+}
+
+// questionKey is the key of the nth question of a request.
+func questionKey(method string, n int) string {
+	kind, _, _ := strings.Cut(method, "/")
+	return kind + "-" + strconv.Itoa(n)
+}
+
+// inputRequest is one of the questions of an input_required.
+type inputRequest struct {
+	key, method string
+	params      json.RawMessage
+}
+
+// inputRequired is a result that asks (2026-07-28, basic/patterns/mrtr).
+func inputRequired(asks []inputRequest, state string) json.RawMessage {
+	b := []byte(`{"resultType":"input_required","inputRequests":{`)
+	for i, a := range asks {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(wire.AppendQuote(b, a.key), `:{"method":`...), wire.Quote(a.method)...)
+		if len(a.params) > 0 {
+			b = append(append(b, `,"params":`...), a.params...)
+		}
+		b = append(b, '}')
+	}
+	b = append(b, `},"requestState":`...)
+	return append(wire.AppendQuote(b, state), '}')
+}
+
+// inputResponses is what a client answers, by key: valid JSON values.
+func inputResponses(params json.RawMessage) (map[string]json.RawMessage, error) {
+	raw, ok := wire.Lookup(params, "inputResponses")
+	if !ok {
+		return nil, nil
+	}
+	members, err := wire.Members(raw)
+	if err != nil {
+		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: "inputResponses must be an object"}
+	}
+	answers := make(map[string]json.RawMessage, len(members))
+	for _, m := range members {
+		answers[m.Key] = m.Value
+	}
+	return answers, nil
+}
+
+func notAnObject(key string) error {
+	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "inputResponses." + key + " must be an object: the result of what was asked"}
+}
+
+// requestDigest is the digest of the parts that stay the same in all requests of one exchange.
+func requestDigest(m interop.Message) [32]byte {
+	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
+}
+
+// tokenOf is the progress token of a request; nil: it has none.
+func tokenOf(params json.RawMessage) json.RawMessage { return progressToken(metaOf(params)) }
+
+// parkedPrefix tells our states from those of servers.
+const parkedPrefix = "indus."
+
+// errReplica is why a call is not gone on with that waits elsewhere.
+var errReplica = errors.New("the call waits at another replica, and no request is forwarded: send this there, or the request again without inputResponses and requestState")
+
+// sealParked is the state of an input_required of our own.
+func (all *exchanges) sealParked(m interop.Message, digest [32]byte, good time.Duration, data []byte) string {
+	return parkedPrefix + all.keys.Seal(sealed.Token{
+		Kind: sealed.Parked, Replica: all.replica, Principal: string(m.Caller), Digest: digest, Expires: time.Now().Add(good), Data: data,
+	})
+}
+
+// badState is the answer to a state that is not good for the request.
+func badState(why error) error {
+	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "requestState: " + why.Error()}
+}
