@@ -7,7 +7,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Policy says what becomes of a tool that is not what it was when it was last approved.
+// Policy says what happens to a tool that is new on an enrolled server, or differs from its approved version.
 type Policy = interop.ChangePolicy
 
 // The policies.
@@ -22,39 +22,57 @@ type toolID struct{ config, server, name string }
 
 func (e Entry) toolID() toolID { return toolID{e.Config, e.Server, clip(e.Tool)} }
 
-// approvals is the seal of each tool's version that was approved last.
-type approvals map[toolID]string
+// approvals holds the Sum of each tool's approved version. The first listing of a server approves all its tools, and
+// enrolls the server: later tools of it wait for a person.
+type approvals struct {
+	sums     map[toolID]string
+	enrolled map[origin]bool // the zero origin stands for every server: earlier approvals are not known
+}
 
-// take notes an approval: a person's, or that of who lists a tool for the first time.
+func newApprovals() approvals {
+	return approvals{sums: map[toolID]string{}, enrolled: map[origin]bool{}}
+}
+
+// take records the approval of an entry, if it is one, and that its server is enrolled.
 func (a approvals) take(e Entry) {
 	switch {
-	case e.Tool == "" || e.Seal == "":
-	case e.Op == Accept:
-		a[e.toolID()] = e.Seal
-	case e.Op == Enroll && !e.Changed:
-		if _, ok := a[e.toolID()]; !ok {
-			a[e.toolID()] = e.Seal
-		}
+	case e.Op == Reset:
+		a.enrolled[origin{}] = true
+		return
+	case e.Tool == "" || e.Sum == "":
+		return
+	}
+	a.approve(e)
+	if e.Op == Enroll || e.Op == Hold {
+		a.enrolled[origin{e.Server, e.Config}] = true
+	}
+}
+
+// approve records the approval of an entry: a person's, or the first listing of its server.
+func (a approvals) approve(e Entry) {
+	_, ok := a.sums[e.toolID()]
+	if e.Op == Accept || e.Op == Enroll && !e.Changed && !ok {
+		a.sums[e.toolID()] = e.Sum
 	}
 }
 
 func approvalsOf(entries []Entry) approvals {
-	a := approvals{}
+	a := newApprovals()
 	for _, e := range sortedLog(entries) {
 		a.take(e)
 	}
 	return a
 }
 
-// isChanged reports whether a version is another than the one that was approved.
-func (a approvals) isChanged(t toolID, seal string) bool {
-	approved, ok := a[t]
-	return ok && approved != seal
+// isChanged reports whether a version is not approved, although its tool or its server is known.
+func (a approvals) isChanged(t toolID, sum string) bool {
+	approved, ok := a.sums[t]
+	return approved != sum && (ok || a.enrolled[origin{}] || a.enrolled[origin{t.server, t.config}])
 }
 
-// Changed is the newest version of each tool that is not as it was approved, in the
-// order in which they came: of an Enroll it is live all the same, a Hold is kept
-// back.
+// Changed returns the newest version of each tool whose newest version is not approved, in the order of the log. The
+// tool differs from its approved version, or is new on an enrolled server ([Approved] returns false). An Enroll is
+// live nevertheless; a Hold is kept back.
 func Changed(entries []Entry) []Entry {
 	entries = sortedLog(entries)
 	approved, newest := approvalsOf(entries), map[toolID]int{}
@@ -65,7 +83,7 @@ func Changed(entries []Entry) []Entry {
 	}
 	var out []Entry
 	for i, e := range entries {
-		if at, ok := newest[e.toolID()]; ok && at == i && approved.isChanged(e.toolID(), e.Seal) {
+		if at, ok := newest[e.toolID()]; ok && at == i && approved.isChanged(e.toolID(), e.Sum) {
 			out = append(out, e)
 		}
 	}
@@ -76,10 +94,10 @@ func Changed(entries []Entry) []Entry {
 // an entry of [Changed] is compared with, by [Diff].
 func Approved(entries []Entry, of Entry) (Entry, bool) {
 	entries = sortedLog(entries)
-	seal, ok := approvalsOf(entries)[of.toolID()]
+	sum, ok := approvalsOf(entries).sums[of.toolID()]
 	found := Entry{}
 	for _, e := range entries {
-		if (e.Op == Enroll || e.Op == Hold) && e.toolID() == of.toolID() && e.Seal == seal {
+		if (e.Op == Enroll || e.Op == Hold) && e.toolID() == of.toolID() && e.Sum == sum {
 			found = e
 		}
 	}
@@ -93,7 +111,7 @@ func Approve(ctx context.Context, log Log, note string, versions ...Entry) error
 	var accepts []Entry
 	run := string(NewKey())
 	for _, e := range versions {
-		if e.Tool == "" || e.Seal == "" {
+		if e.Tool == "" || e.Sum == "" {
 			return fmt.Errorf("ledger: entry %d is no version of a tool", e.Seq)
 		}
 		accepts = append(accepts, e.accepted(run, note))
@@ -105,6 +123,6 @@ func Approve(ctx context.Context, log Log, note string, versions ...Entry) error
 func (e Entry) accepted(run, note string) Entry {
 	return Entry{
 		Op: Accept, Key: e.Key, Server: e.Server, Tool: e.Tool, Name: e.Name,
-		Config: e.Config, Sum: e.Sum, Seal: e.Seal, Run: run, Note: note,
+		Config: e.Config, Sum: e.Sum, Run: run, Note: note,
 	}
 }

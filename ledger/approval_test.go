@@ -89,7 +89,7 @@ func TestPolicyHoldInMidRun(t *testing.T) {
 	s.fill(t, strings.Replace(row("echo", "Echoes."), "{", `{"annotations":{"readOnlyHint":true},`, 1))
 	s.Send("change")
 	await(t, a, "held", isNot(isLive(a, "fs__echo")))
-	s.fill(t, strings.Replace(row("echo", "Echoes."), "{", `{"_meta":{"x":1},`, 1))
+	s.fill(t, row("echo", "Echoes."))
 	s.Send("change")
 	await(t, a, "live", isLive(a, "fs__echo"))
 	want := []string{"begin", "enroll fs echo", "retire fs echo: held", "hold fs echo changed", "enroll fs echo"}

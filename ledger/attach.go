@@ -85,8 +85,7 @@ type Attachment struct {
 	held     map[toolID]Entry  // what is not, and was recorded
 	kept     map[string]toolID // what is not, by name
 	approved approvals
-	accepts  int  // of Accept
-	blind    bool // nothing is known of what was approved
+	accepts  int // of Accept
 	summed   map[string]summed
 	dampers  map[string]*damper
 	says     map[origin]json.RawMessage
@@ -178,7 +177,7 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
-		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: approvals{},
+		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(),
 		summed: map[string]summed{}, dampers: map[string]*damper{}, says: map[origin]json.RawMessage{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1), declared: map[interop.Declared]declaredView{},
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}
@@ -217,8 +216,11 @@ func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
 			state = read
 		}
 		a.mu.Lock()
-		a.blind = err != nil
-		maps.Copy(a.approved, state.approved)
+		if err != nil {
+			a.approved.enrolled[origin{}] = true
+		}
+		maps.Copy(a.approved.sums, state.approved.sums)
+		maps.Copy(a.approved.enrolled, state.approved.enrolled)
 		maps.Copy(a.says, state.described(servers))
 		a.mu.Unlock()
 		if l, ok := a.opts.Log.(fileLog); ok && err == nil {

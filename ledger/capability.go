@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 
@@ -56,23 +55,19 @@ func capability(d toolbox.Descriptor, run func(context.Context, toolbox.Call) to
 // entry is an event of the tool, without a number.
 func (c *Capability) entry(op Op, at time.Time) Entry {
 	e := Entry{Op: op, Server: c.Server, Tool: c.Tool, Name: c.Name, Capability: c, At: at}
-	e.Sum, e.Seal = sumsOf(c)
+	e.Sum = sumOf(c)
 	e.Key = e.contentKey()
 	return e
 }
 
-// sealedMembers are those that models and people go by, in the order in which they are
-// hashed. The rest (icons, _meta, how a tool is executed) may change freely.
-var sealedMembers = [...]string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
-
-// sumsOf is the Entry.Sum and Entry.Seal of a tool.
-func sumsOf(c *Capability) (sum, seal string) {
+// sumOf returns the Entry.Sum of a tool.
+func sumOf(c *Capability) string {
 	raw := c.Wire.JSON
 	if len(raw) == 0 {
 		raw = c.object()
 	}
-	all := sha256.Sum256(raw)
-	return hex.EncodeToString(all[:]), sealOf(raw)
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
 }
 
 // object is the tool object of a tool that came without one.
@@ -83,29 +78,6 @@ func (c *Capability) object() json.RawMessage {
 		out = append(append(out, `,"inputSchema":`...), c.Schema...)
 	}
 	return append(out, '}')
-}
-
-// sealOf hashes the bytes of the sealed members, each with its length before it, so
-// that no two lists of members are one text. What is no object is hashed whole.
-func sealOf(raw json.RawMessage) string {
-	h := sha256.New()
-	part := func(b []byte) {
-		h.Write(append(strconv.AppendInt(nil, int64(len(b)), 10), ':'))
-		h.Write(b)
-	}
-	members, err := wire.Members(raw)
-	if err != nil {
-		part(raw)
-	}
-	for _, key := range sealedMembers {
-		for _, m := range members {
-			if m.Key == key {
-				part([]byte(key))
-				part(m.Value)
-			}
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // callPrefix is before the name in the id of a capability's calls.

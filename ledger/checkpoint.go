@@ -24,27 +24,35 @@ import (
 // checkpointEvery is how much is read behind a checkpoint before there is a new one, in bytes.
 const checkpointEvery = 128 << 10
 
+// checkpointSuffix is behind the log's name in the name of its checkpoint.
+const checkpointSuffix = ".checkpoint"
+
+// checkpointVersion changes with the meaning of a checkpoint's members.
+const checkpointVersion = 2
+
 // checkpoint is the [State] of a log up to a line, as the file beside the log has it: the
 // SHA-256 of the rest, and JSON. Whoever finds that line where the checkpoint says goes on
 // behind it, for its hash depends on all before it; for everyone else there is no checkpoint.
 type checkpoint struct {
-	Offset int64  `json:"offset"` // of the line's end
-	Length int    `json:"length"` // of the line, with its end
-	Line   int    `json:"line"`
-	Hash   string `json:"hash"`
-	High   uint64 `json:"high"`
+	Version int    `json:"version"` // checkpointVersion: another one is ignored
+	Offset  int64  `json:"offset"`  // of the line's end
+	Length  int    `json:"length"`  // of the line, with its end
+	Line    int    `json:"line"`
+	Hash    string `json:"hash"`
+	High    uint64 `json:"high"`
 
 	Began    int            `json:"began"`
 	Runs     map[string]int `json:"runs"`
 	Approved []approval     `json:"approved"`
+	Enrolled []approval     `json:"enrolled"` // servers
 	Heard    []checkpointed `json:"heard"`
 }
 
 type approval struct {
 	Config string `json:"config"`
 	Server string `json:"server"`
-	Tool   string `json:"tool"`
-	Seal   string `json:"seal"`
+	Tool   string `json:"tool,omitempty"`
+	Sum    string `json:"sum,omitempty"`
 }
 
 type checkpointed struct {
@@ -66,13 +74,18 @@ type knownTool struct {
 
 // encode is the checkpoint of st, which s has read. It is the same for the same log.
 func (st *State) encode(s *scan) ([]byte, error) {
-	c := checkpoint{Offset: s.offset, Length: len(s.last) + 1, Line: s.line, Hash: s.prev, High: s.high, Began: st.began, Runs: st.runs}
-	for t, seal := range st.approved {
-		c.Approved = append(c.Approved, approval{t.config, t.server, t.name, seal})
+	c := checkpoint{Version: checkpointVersion, Offset: s.offset, Length: len(s.last) + 1, Line: s.line, Hash: s.prev, High: s.high, Began: st.began, Runs: st.runs}
+	for t, sum := range st.approved.sums {
+		c.Approved = append(c.Approved, approval{t.config, t.server, t.name, sum})
 	}
-	slices.SortFunc(c.Approved, func(a, b approval) int {
-		return cmp.Or(strings.Compare(a.Config, b.Config), strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool))
-	})
+	for o := range st.approved.enrolled {
+		c.Enrolled = append(c.Enrolled, approval{Config: o.config, Server: o.server})
+	}
+	for _, list := range [][]approval{c.Approved, c.Enrolled} {
+		slices.SortFunc(list, func(a, b approval) int {
+			return cmp.Or(strings.Compare(a.Config, b.Config), strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool))
+		})
+	}
 	for from, h := range st.heard {
 		one := checkpointed{Server: from.server, Config: from.config, Run: h.run, At: h.at}
 		for _, e := range h.live.entries() {
@@ -109,7 +122,7 @@ const maxCheckpoint = 64 << 20
 // readCheckpoint is the bytes of the checkpoint, nil where there is none. Whatever else is in its
 // place is never waited for: the log is locked meanwhile.
 func (f *File) readCheckpoint() []byte {
-	b, _ := atomicfile.ReadPlain(f.path+".checkpoint", maxCheckpoint)
+	b, _ := atomicfile.ReadPlain(f.path+checkpointSuffix, maxCheckpoint)
 	return b
 }
 
@@ -122,7 +135,7 @@ func goOn(b []byte, file io.ReaderAt) (*scan, *State) {
 	}
 	var c checkpoint
 	raw := b[hashLen+1:]
-	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != string(b[:hashLen]) || json.Unmarshal(raw, &c) != nil || c.Length > maxLine {
+	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != string(b[:hashLen]) || json.Unmarshal(raw, &c) != nil || c.Version != checkpointVersion || c.Length > maxLine {
 		return s, st
 	}
 	line := make([]byte, max(1, c.Length))
@@ -145,7 +158,10 @@ func (c *checkpoint) restore(s *scan, st *State) {
 	st.began = c.Began
 	maps.Copy(st.runs, c.Runs)
 	for _, a := range c.Approved {
-		st.approved[toolID{a.Config, a.Server, a.Tool}] = a.Seal
+		st.approved.sums[toolID{a.Config, a.Server, a.Tool}] = a.Sum
+	}
+	for _, o := range c.Enrolled {
+		st.approved.enrolled[origin{o.Server, o.Config}] = true
 	}
 	for _, one := range c.Heard {
 		h := &heard{run: one.Run, at: one.At, live: newFold()}
@@ -263,7 +279,7 @@ func (f *File) writeCheckpoint(ctx context.Context, s *scan, st *State) error {
 		return err
 	}
 	defer unlock()
-	return atomicfile.Replace(f.path+".checkpoint", b, nil)
+	return atomicfile.Replace(f.path+checkpointSuffix, b, nil)
 }
 
 // verifyCheckpoint reads a log up to its checkpoint, and reports one that is not what the
@@ -283,7 +299,7 @@ func (f *File) verifyCheckpoint(ctx context.Context, file io.ReaderAt, s *scan, 
 		return err
 	}
 	if is, err := st.encode(s); err != nil || !bytes.Equal(is, b) {
-		s.report(Altered, 0, 0, "the checkpoint of the log up to here is not what the log comes to: remove "+f.path+".checkpoint")
+		s.report(Altered, 0, 0, "the checkpoint of the log up to here is not what the log comes to: remove "+f.path+checkpointSuffix)
 	}
 	return nil
 }

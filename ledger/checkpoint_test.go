@@ -98,7 +98,7 @@ func anything(r *rand.Rand, servers []interop.Server) ledger.Entry {
 	case 5:
 		e.Op = ledger.Hold
 	case 6:
-		e.Op, e.Run, e.Capability, e.Seal = ledger.Accept, "somebody", nil, fmt.Sprint("seal ", r.IntN(3))
+		e.Op, e.Run, e.Capability, e.Sum = ledger.Accept, "somebody", nil, fmt.Sprint("sum ", r.IntN(3))
 	case 7:
 		says := ledger.Capability{Server: server.ID, Wire: toolbox.Wire{Format: "f", JSON: fmt.Appendf(nil, `{"says":%d}`, r.IntN(3))}}
 		e = ledger.Entry{Op: ledger.Describe, Run: e.Run, Config: e.Config, Server: server.ID, Capability: &says}

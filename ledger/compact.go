@@ -73,7 +73,7 @@ func neededOf(entries []Entry, since time.Time) map[string]bool {
 	for _, e := range Live(entries) {
 		sums[e.Sum] = true
 	}
-	newest, approved := map[toolID]string{}, approvals{}
+	newest, approved := map[toolID]string{}, newApprovals()
 	for _, e := range sortedLog(entries) {
 		if e.Op == Enroll || e.Op == Hold || e.Op == Describe {
 			newest[e.toolID()] = e.Sum
@@ -87,7 +87,7 @@ func neededOf(entries []Entry, since time.Time) map[string]bool {
 		sums[sum] = true
 	}
 	for _, e := range entries {
-		if e.Seal != "" && approved[e.toolID()] == e.Seal {
+		if e.Sum != "" && approved.sums[e.toolID()] == e.Sum {
 			sums[e.Sum] = true
 		}
 	}

@@ -56,7 +56,7 @@ func (a *Attachment) letThrough(d *toolbox.Descriptor) *toolbox.Descriptor {
 	}
 	server := a.servers[d.Server]
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
-	if !server.policy.Guards() || !a.isChanged(t, a.sums(d).seal) {
+	if !server.policy.Guards() || !a.approved.isChanged(t, a.sumOf(d)) {
 		return d
 	}
 	if i := slices.IndexFunc(a.shown.Tools, func(o toolbox.Descriptor) bool { return o.Name == d.Name }); i >= 0 {

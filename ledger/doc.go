@@ -43,11 +43,11 @@
 //
 // # Changed tools
 //
-// A tool that is approved and then changes what it says of itself is the oldest
-// trick against who trusts MCP servers. What was seen first is approved; of a version
-// that differs in title, description, schemas or annotations, in any byte, the
-// [Policy] decides: the stricter of the server's own ([interop.Server.Changes]) and of
-// Options.Policy. [Changed], [Approved] and [Approve] are for the person.
+// A tool that is approved and then changes is the oldest trick against users of MCP servers. The first listing of a
+// server approves its tools, and enrolls the server. Later the [Policy] decides about a tool that differs in any byte
+// of its object, and about a tool that is new: the stricter of the server's own ([interop.Server.Changes]) and of
+// Options.Policy. [Changed], [Approved] and [Approve] are for the person. If the log was removed ([File.Removed]), no
+// listing approves anything.
 //
 // What is approved is a server's tool by the server's own name. What the configuration
 // makes of it ([interop.ToolRules]) does not matter to that: a tool that is denied for a

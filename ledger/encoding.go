@@ -56,19 +56,19 @@ type member struct {
 }
 
 // members is the texts of a line, in their order.
-func (r *record) members() [12]member {
+func (r *record) members() [11]member {
 	return [...]member{
 		{"run", &r.Run}, {"op", (*string)(&r.Op)}, {"server", &r.Server}, {"tool", &r.Tool}, {"name", &r.Name}, {"key", (*string)(&r.Key)},
-		{"config", &r.Config}, {"sum", &r.Sum}, {"seal", &r.Seal}, {"format", &r.format}, {"note", &r.Note}, {"prev", &r.Prev},
+		{"config", &r.Config}, {"sum", &r.Sum}, {"format", &r.format}, {"note", &r.Note}, {"prev", &r.Prev},
 	}
 }
 
 // newRecord is e as a line can hold it: texts in UTF-8 and of bounded length, the time in
-// milliseconds, the sums of its tool, and its tool object unless that is too large.
+// milliseconds, the sum of its tool, and its tool object unless that is too large.
 func newRecord(e Entry) *record {
 	r := &record{Entry: e}
 	if e.Capability != nil {
-		r.Sum, r.Seal = sumsOf(e.Capability)
+		r.Sum = sumOf(e.Capability)
 		r.format = e.Capability.Wire.Format
 		if raw := e.Capability.Wire.JSON; len(raw) > 0 && len(raw) <= maxBody {
 			r.body = raw

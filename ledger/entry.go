@@ -15,11 +15,14 @@ const (
 	Begin  Op = "begin"  // a run begins; Config is its configuration's fingerprint, Note whose it is
 	Enroll Op = "enroll" // a tool is live from now on, or in a new version
 	Retire Op = "retire" // it is not any more; Note says why
-	Hold   Op = "hold"   // it is listed, and kept back: it is not as it was approved
+	Hold   Op = "hold"   // it is listed, and kept back: this version is not approved
 	Accept Op = "accept" // a person approved this version of it
 	Health Op = "health" // its server was lost, or is back; Note says which
 	Reload Op = "reload" // the run goes on with another configuration; Config is its fingerprint
 	End    Op = "end"    // the run is over: nothing of it is live
+	// Reset: the log before this entry was removed, and with it what was approved. From here on no tool counts as
+	// approved because it is listed for the first time.
+	Reset Op = "reset"
 	// Describe: what a server says of itself and lists beside its tools; Capability.Wire has it, as
 	// [Attachment.Describe] was given it.
 	Describe Op = "describe"
@@ -43,12 +46,11 @@ type Entry struct {
 	Run string
 	// Config is the [Fingerprint] of the server, or in a Begin or Reload of all servers.
 	Config string
-	// Sum is the SHA-256 of the owner's whole tool object, and Seal that of what
-	// models and people go by: title, description, schemas, annotations. Both are of
-	// the bytes as they came, never of a canonical form.
-	Sum, Seal string
-	// Changed: the tool is not as it was approved, and live all the same, for the
-	// policy takes changes.
+	// Sum is the SHA-256 of the owner's whole tool object: of the bytes as they came, never
+	// of a canonical form. Approvals go by it.
+	Sum string
+	// Changed: this version is not approved. An Enroll is live nevertheless, because the
+	// policy accepts changes.
 	Changed bool
 	// Note is a word to the reader.
 	Note string
@@ -67,6 +69,7 @@ const (
 	noteDenied   = "denied"   // so it is, and for the whole run
 	noteReady    = "ready"    // the server is back
 	noteSome     = "listed to clients that declare a capability"
+	noteReset    = "the ledger before this was removed: its approvals are not known"
 )
 
 // order is total but for entries that say the same, so that what is made of a log

@@ -28,8 +28,8 @@ func Checkpointed(f *File) *File {
 // Approved is what a state has of approvals, by server and tool.
 func (s *State) Approved() map[string]string {
 	out := map[string]string{}
-	for t, seal := range s.approved {
-		out[t.config+" "+t.server+" "+t.name] = seal
+	for t, sum := range s.approved.sums {
+		out[t.config+" "+t.server+" "+t.name] = sum
 	}
 	return out
 }
@@ -63,3 +63,6 @@ func VerifyBytes(b []byte) []Damage {
 	}
 	return s.damage
 }
+
+// PollNow looks for approvals that other processes have written.
+func PollNow(a *Attachment) { a.poll() }

@@ -37,6 +37,7 @@ type File struct {
 	info  os.FileInfo // of the file that it was read from
 	seen  int         // damages of tail that were logged
 	last  lastRead
+	reset bool // this process began the log anew, because it had been removed
 	now   lastState
 	grown bool // it is longer by a multiple of maxOld than it was at its checkpoint
 
@@ -134,10 +135,49 @@ func (f *File) open() (*os.File, error) {
 		return file, err
 	}
 	file, err = os.OpenFile(f.path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err == nil {
-		syncDir(f.path)
+	if err != nil {
+		return nil, err
 	}
-	return file, err
+	syncDir(f.path)
+	if f.hasRemains() {
+		if err = f.begin(file); err != nil {
+			return nil, errors.Join(err, file.Close(), os.Remove(f.path)) // so that the next process finds it removed too
+		}
+	}
+	return file, nil
+}
+
+// hasRemains reports whether the files beside the log show that there was one: the leases of runs, or a checkpoint.
+func (f *File) hasRemains() bool {
+	_, runs := os.Lstat(f.path + runsSuffix)
+	_, state := os.Lstat(f.path + checkpointSuffix)
+	return runs == nil || state == nil
+}
+
+// begin writes the first entry of a log that was removed. Call it with mu held.
+func (f *File) begin(file *os.File) error {
+	f.tail = newScan()
+	batch, lines := f.records([]Entry{{Op: Reset, Run: string(NewKey()), Note: noteReset}})
+	if _, err := file.WriteAt(lines, 0); err != nil {
+		return err
+	}
+	if err := f.sync(file); err != nil {
+		return err
+	}
+	f.logger.Warn("the ledger was removed: its approvals are not known", "path", f.path)
+	f.reset = true
+	f.wrote(batch, lines)
+	info, err := file.Stat()
+	f.info, f.seen, f.last, f.now = info, 0, lastRead{}, lastState{}
+	return err
+}
+
+// Removed reports whether f found that the log had been removed while its leases or its checkpoint are still there, and
+// began a new one, whose first entry is a [Reset].
+func (f *File) Removed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.reset
 }
 
 func (f *File) stat(file *os.File) (os.FileInfo, error) {

@@ -12,6 +12,9 @@ import (
 	"github.com/indusagi/indus/internal/filelock"
 )
 
+// runsSuffix is behind the log's name in the name of the directory of leases.
+const runsSuffix = ".runs"
+
 // noteVanished is the note of an End that the run did not write itself.
 const noteVanished = "its process is gone"
 
@@ -26,7 +29,7 @@ func (f *File) Lease(ctx context.Context, run string) (release func(), err error
 		return nil, err
 	}
 	defer unlock()
-	name := filepath.Join(f.path+".runs", run)
+	name := filepath.Join(f.path+runsSuffix, run)
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -41,7 +44,7 @@ func (f *File) Lease(ctx context.Context, run string) (release func(), err error
 
 // leases keeps everybody else from making and reaping leases.
 func (f *File) leases(ctx context.Context) (unlock func(), err error) {
-	if err := os.MkdirAll(f.path+".runs", 0o700); err != nil {
+	if err := os.MkdirAll(f.path+runsSuffix, 0o700); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	unlock, err = filelock.Lock(ctx, f.path+".lock")
@@ -85,7 +88,7 @@ func (f *File) abandoned(ctx context.Context) (gone []*os.File, err error) {
 	if !filelock.Works {
 		return nil, nil
 	}
-	files, err := os.ReadDir(f.path + ".runs")
+	files, err := os.ReadDir(f.path + runsSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
@@ -93,7 +96,7 @@ func (f *File) abandoned(ctx context.Context) (gone []*os.File, err error) {
 		if _, err := ulid.ParseStrict(entry.Name()); err != nil || !entry.Type().IsRegular() {
 			continue
 		}
-		file, err := os.OpenFile(filepath.Join(f.path+".runs", entry.Name()), os.O_RDWR, 0)
+		file, err := os.OpenFile(filepath.Join(f.path+runsSuffix, entry.Name()), os.O_RDWR, 0)
 		if err != nil {
 			continue // its owner has just released it
 		}

@@ -49,7 +49,7 @@ func TestTheLogTellsTheStory(t *testing.T) {
 	got := slices.DeleteFunc(told(t, a, log), func(s string) bool { return strings.Contains(s, "web") })
 	want := []string{
 		"begin", "enroll fs echo", "enroll fs read",
-		"retire fs read: replaced", "enroll fs echo changed", "enroll fs read changed", "enroll fs write",
+		"retire fs read: replaced", "enroll fs echo changed", "enroll fs read changed", "enroll fs write changed",
 		"retire fs read: unlisted", "retire fs write: unlisted",
 		"health fs: lost: transport", "retire fs echo: lost", "enroll fs echo changed", "health fs: ready",
 		"end",

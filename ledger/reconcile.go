@@ -22,10 +22,10 @@ type reachable struct {
 	ready  bool // what is listed of it is what it lists
 }
 
-// summed is the sums of a tool object.
+// summed is a tool object and its sum.
 type summed struct {
-	raw       json.RawMessage
-	sum, seal string
+	raw json.RawMessage
+	sum string
 }
 
 // lookGap is how often the follower looks at most: what happens meanwhile is looked at
@@ -102,6 +102,9 @@ func (a *Attachment) look() (fresh bool) {
 	l.shown = shown
 	if !a.settling {
 		l.depart()
+		for _, e := range l.enrolls { // only now: the first listing of a server approves all its tools
+			a.approved.take(e)
+		}
 		a.commit(append(l.retires, l.enrolls...))
 	}
 	return a.publish(s, l)
@@ -160,8 +163,8 @@ func newReconciliation(a *Attachment, servers map[string]reachable) *reconciliat
 func (l *reconciliation) compare(d *toolbox.Descriptor, note string) {
 	server := l.servers[d.Server]
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
-	m := l.a.sums(d)
-	changed := l.a.isChanged(t, m.seal)
+	sum := l.a.sumOf(d)
+	changed := l.a.approved.isChanged(t, sum)
 	kept := changed && server.policy.Guards()
 	if kept {
 		l.kept[d.Name] = t
@@ -178,20 +181,15 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) {
 			l.retire(old, keepNote(server.policy, noteHeld))
 		}
 		if server.ready {
-			l.hold(d, t, m, server.policy)
+			l.hold(d, t, sum, server.policy)
 		}
-	case isLive && old.Run == l.a.Run && old.Sum == m.sum && old.Name == d.Name && old.Config == server.config && old.Changed == changed && old.Note == note:
+	case isLive && old.Run == l.a.Run && old.Sum == sum && old.Name == d.Name && old.Config == server.config && old.Changed == changed && old.Note == note:
 	case server.ready:
-		l.enroll(d, server.config, m, changed, note, old, isLive)
+		l.enroll(d, server.config, sum, changed, note, old, isLive)
 	}
 	if !kept {
 		delete(l.a.held, t)
 	}
-}
-
-// isChanged reports whether a version is not the one that was approved. Call it with mu held.
-func (a *Attachment) isChanged(t toolID, seal string) bool {
-	return a.approved.isChanged(t, seal) || a.blind && a.approved[t] != seal
 }
 
 // keepNote says for how long a tool is kept back.
@@ -202,18 +200,18 @@ func keepNote(p Policy, note string) string {
 	return note
 }
 
-func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, m summed, p Policy) {
-	if was, ok := l.a.held[t]; ok && was.Seal == m.seal {
+func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, sum string, p Policy) {
+	if was, ok := l.a.held[t]; ok && was.Sum == sum {
 		return
 	}
-	e := l.entry(Hold, d, t.config, m)
+	e := l.entry(Hold, d, t.config, sum)
 	e.Changed, e.Note = true, keepNote(p, "")
 	l.a.held[t] = e
 	l.enrolls = append(l.enrolls, e)
 }
 
-func (l *reconciliation) enroll(d *toolbox.Descriptor, config string, m summed, changed bool, note string, old Entry, isLive bool) {
-	e := l.entry(Enroll, d, config, m)
+func (l *reconciliation) enroll(d *toolbox.Descriptor, config, sum string, changed bool, note string, old Entry, isLive bool) {
+	e := l.entry(Enroll, d, config, sum)
 	e.Changed, e.Note = changed, note
 	if isLive && old.Capability != nil && bytes.Equal(old.Capability.Schema, d.Schema) {
 		e.Key = old.Key
@@ -222,14 +220,14 @@ func (l *reconciliation) enroll(d *toolbox.Descriptor, config string, m summed, 
 		l.retire(old, noteReplaced)
 	}
 	l.enrolls = append(l.enrolls, e)
-	l.a.approved.take(e)
+	l.a.approved.approve(e)
 }
 
-func (l *reconciliation) entry(op Op, d *toolbox.Descriptor, config string, m summed) Entry {
+func (l *reconciliation) entry(op Op, d *toolbox.Descriptor, config, sum string) Entry {
 	c := capability(*d, l.a.run)
 	e := Entry{
 		Op: op, Server: d.Server, Tool: d.Tool, Name: d.Name, Capability: &c, At: l.now,
-		Config: config, Sum: m.sum, Seal: m.seal,
+		Config: config, Sum: sum,
 	}
 	e.Key = e.contentKey()
 	return e
@@ -285,15 +283,14 @@ func (l *reconciliation) isLeftOut(server, name string) bool {
 	return l.leftOut[[2]string{server, name}]
 }
 
-// sums is computed once for the same bytes.
-func (a *Attachment) sums(d *toolbox.Descriptor) summed {
+// sumOf returns the sum of a tool object. It is computed once for the same bytes.
+func (a *Attachment) sumOf(d *toolbox.Descriptor) string {
 	if known, ok := a.summed[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.raw, d.Wire.JSON) {
-		return known
+		return known.sum
 	}
-	c, m := capability(*d, nil), summed{raw: d.Wire.JSON}
-	m.sum, m.seal = sumsOf(&c)
-	a.summed[d.Name] = m
-	return m
+	c := capability(*d, nil)
+	a.summed[d.Name] = summed{d.Wire.JSON, sumOf(&c)}
+	return a.summed[d.Name].sum
 }
 
 // commit enters a batch in the ledger and sends it to the log. Call it with mu held.

@@ -36,7 +36,7 @@ func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 	defer a.mu.Unlock()
 	a.current()
 	if _, kept := a.kept[c.Name]; kept {
-		return toolbox.ErrorResult(c.Name + " is kept back: it is not what it was when it was approved. A person has to accept it.")
+		return toolbox.ErrorResult(c.Name + " is kept back: it is new or changed since its server was approved. A person has to accept it.")
 	}
 	return nil
 }
@@ -80,13 +80,12 @@ func (a *Attachment) poll() {
 	if a.accepts != accepts { // which may not be in what was read
 		state = newState()
 	}
-	for t, seal := range state.approved {
-		was, ok := a.approved[t]
-		if was == seal || ok && a.Policy(t.server) == DenyChanges { // in this run
+	for t, sum := range state.approved.sums {
+		if a.approved.sums[t] == sum || a.Policy(t.server) == DenyChanges { // in this run
 			continue
 		}
 		news = true
-		a.approved[t] = seal
+		a.approved.sums[t] = sum
 	}
 	a.mu.Unlock()
 	if news {

@@ -33,7 +33,7 @@ type heard struct {
 }
 
 func newState() *State {
-	return &State{approved: approvals{}, runs: map[string]int{}, heard: map[origin]*heard{}}
+	return &State{approved: newApprovals(), runs: map[string]int{}, heard: map[origin]*heard{}}
 }
 
 // StateOf is the state after these entries.
@@ -52,7 +52,7 @@ func (s *State) take(e Entry) {
 	case e.Op == End:
 		delete(s.runs, e.Run)
 		return
-	case e.Op == Accept: // is a run of its own
+	case e.Op == Accept || e.Op == Reset: // each is a run of its own
 		return
 	case !ok:
 		s.began++

@@ -73,6 +73,9 @@ func (f *File) Verify(ctx context.Context, kept ...Head) (*Report, error) {
 	hashes, heads := map[uint64]bool{}, map[Head]bool{}
 	each := func(e *record, _ []byte) {
 		r.Entries++
+		if e.Op == Reset {
+			s.report(Missing, 0, 0, noteReset)
+		}
 		hashes[e.Seq] = true
 		heads[Head{e.Seq, e.Hash}] = true
 		if e.Seq >= r.Head.Seq {

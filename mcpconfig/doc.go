@@ -148,7 +148,7 @@
 // tools would be mounted that somebody meant to keep away. So does whatever cannot be read in "oauth", "tls",
 // "forwardHeaders" and "authorization".
 //
-// "changes" is what becomes of tools that are not what they were when they were approved
+// "changes" is the policy for tools that are new or changed since their server was approved
 // ([interop.ChangePolicy]): of the row, else of its file. A project's row is at least as strict
 // as the user's own files are, in general and to a row of its id. What is no policy gives
 // the rows up that it is about.

@@ -50,7 +50,7 @@ func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *
 	}
 	c := &Connection{}
 	if GuardOf(servers) != "" {
-		log, err := f.openPins(ctx)
+		log, err := f.openPins(ctx, s)
 		if err != nil {
 			tokens.Close()
 			return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
@@ -66,6 +67,8 @@ func (f *LedgerFlags) Open(ctx context.Context) (*ledger.File, string, error) {
 	}
 	if there, err := LedgerExists(path); err != nil {
 		return nil, "", err
+	} else if !there && WasRemoved(path) {
+		return nil, "", fmt.Errorf("%s was removed, and with it what was approved; put it back, or begin anew: indus serve", path)
 	} else if !there {
 		return nil, "", Usagef("%s: nothing has been served yet: indus serve writes it", path)
 	}
@@ -87,6 +90,20 @@ func OpenLedger(ctx context.Context, path string, wait time.Duration, o *ledger.
 		err = fmt.Errorf("%s: another process holds it, and does not let go; is one of indus stopped?", path)
 	}
 	return file, err
+}
+
+// WasRemoved reports whether the directory of runs shows that there was a ledger.
+func WasRemoved(path string) bool {
+	_, err := os.Lstat(path + ".runs")
+	return err == nil
+}
+
+// ReportRemoved reports that a ledger was removed, and begun anew when it was opened.
+func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Streams) {
+	if file != nil && file.Removed() {
+		s.Reportf("%s was removed, and with it what was approved: no tool counts as approved; look at them, and accept them: indus mcp accept%s",
+			path, f.Repeat())
+	}
 }
 
 // Read is the ledger that is there, and all that is in it. Runs whose process is

@@ -6,14 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
 )
 
 // Version is a version of a tool of a server, as it is configured.
-type Version struct{ Config, Server, Tool, Seal string }
+type Version struct{ Config, Server, Tool, Sum string }
 
 // VersionOf is what an entry is about.
-func VersionOf(e ledger.Entry) Version { return Version{e.Config, e.Server, e.Tool, e.Seal} }
+func VersionOf(e ledger.Entry) Version { return Version{e.Config, e.Server, e.Tool, e.Sum} }
 
 // pins is the ledger as a command uses it that is over soon: it writes which versions of
 // tools it saw that nobody had seen before, and nothing where there are none.
@@ -26,7 +27,7 @@ type pins struct {
 
 var _ ledger.Log = (*pins)(nil)
 
-func (f *LedgerFlags) openPins(ctx context.Context) (*pins, error) {
+func (f *LedgerFlags) openPins(ctx context.Context, s show.Streams) (*pins, error) {
 	path, err := f.Path()
 	if err != nil {
 		return nil, err
@@ -38,6 +39,7 @@ func (f *LedgerFlags) openPins(ctx context.Context) (*pins, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.ReportRemoved(file, path, s)
 	p := &pins{File: file, known: map[Version]bool{}}
 	entries, err := file.Read(ctx, 0)
 	for _, e := range entries {
@@ -75,9 +77,9 @@ func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.En
 
 // HeldBack says that a tool is kept back, and how to let it in.
 func (f *LedgerFlags) HeldBack(names ...string) string {
-	is := "is kept back: it is not what it was when it was approved"
+	is, it := "is kept back: it is new or changed since its server was approved", "it"
 	if len(names) > 1 {
-		is = "are kept back: they are not what they were when they were approved"
+		is, it = "are kept back: they are new or changed since their servers were approved", "them"
 	}
-	return strings.Join(names, ", ") + " " + is + "; see what changed, and accept it: indus mcp accept" + f.Repeat()
+	return strings.Join(names, ", ") + " " + is + "; look at " + it + ", and accept " + it + ": indus mcp accept" + f.Repeat()
 }

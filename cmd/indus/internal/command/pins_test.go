@@ -20,7 +20,7 @@ func TestAShortRunHasItsEnd(t *testing.T) {
 	p := &pins{File: file, known: map[Version]bool{}}
 	run := []ledger.Entry{
 		{Op: ledger.Begin, Run: "one"},
-		{Op: ledger.Enroll, Run: "one", Server: "fs", Tool: "read", Seal: "1"},
+		{Op: ledger.Enroll, Run: "one", Server: "fs", Tool: "read", Sum: "1"},
 		{Op: ledger.End, Run: "one"},
 	}
 	unlock, err := filelock.Lock(t.Context(), path+".lock")

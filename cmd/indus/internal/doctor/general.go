@@ -111,6 +111,8 @@ func ledgerStep(ctx context.Context, path string) step {
 	switch there, err := command.LedgerExists(path); {
 	case err != nil:
 		return badStep("ledger", err.Error(), "make it readable, or move it away if it is no ledger")
+	case !there && command.WasRemoved(path):
+		return badStep("ledger", path+" was removed, and with it what was approved", "put it back, or begin anew: indus serve")
 	case !there:
 		return goodStep("ledger", "none yet")
 	}

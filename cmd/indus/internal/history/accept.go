@@ -24,7 +24,7 @@ func newAccept(s show.Streams) *cobra.Command {
 	var f acceptFlags
 	cmd := &cobra.Command{
 		Use:   "accept [SERVER|TOOL]...",
-		Short: "Look at tools that changed, and approve what they are now",
+		Short: "Look at tools that changed or are new, and approve them as they are now",
 		Long:  acceptHelp,
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,11 +41,11 @@ func newAccept(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const acceptHelp = `Look at tools that are not what they were when they were approved, and approve what
-they are now. What a tool was when it was first seen counts as approved; what it
-became may be an attack: read the words that changed. Whether it is live meanwhile
-is up to indus serve --changes. A running indus serve lets in what was accepted
-within moments.
+const acceptHelp = `Look at tools that changed after they were approved, and at tools that are new on a
+server, and approve them as they are now. The first list of tools that a server
+serves is approved. Later changes may be an attack: read the words that changed.
+The configuration and indus serve --changes decide whether such a tool is live
+meanwhile. A running indus serve lets in an accepted tool within moments.
 
 Usage:
   indus mcp accept [FLAG]...                list them, and approve nothing
@@ -71,15 +71,15 @@ A session:
 
 ` + command.LedgerExitHelp
 
-// versionChars is how much of a seal names a version: a server that makes up both,
-// one to be looked at and one to be accepted, must not find two that look alike.
+// versionChars is how much of a sum names a version: a server must not find two versions, one to
+// be looked at and one to be accepted, with the same name.
 const versionChars = 32
 
-// changedTool is a version of a tool that somebody may accept.
+// changedTool is a version of a tool that a person may accept.
 type changedTool struct {
 	ledger.Entry
-	fields []ledger.Field // what it has otherwise than what was approved
-	lost   bool           // what was approved is not known any more
+	fields []ledger.Field // the differences from the approved version, or of a new tool all its members
+	isNew  bool           // no version of it is approved
 }
 
 func changedTools(entries []ledger.Entry) (out []changedTool) {
@@ -88,7 +88,10 @@ func changedTools(entries []ledger.Entry) (out []changedTool) {
 		if before, ok := ledger.Approved(entries, e); ok {
 			o.fields = Differences(before, e)
 		} else {
-			o.lost = true
+			o.isNew = true
+			if e.Capability != nil {
+				o.fields = ledger.Fields([]byte(`{}`), e.Capability.Wire.JSON)
+			}
 		}
 		out = append(out, o)
 	}
@@ -97,7 +100,7 @@ func changedTools(entries []ledger.Entry) (out []changedTool) {
 
 // version is by what a person names it.
 func (o changedTool) version() string {
-	return o.Name + "@" + o.Seal[:min(versionChars, len(o.Seal))]
+	return o.Name + "@" + o.Sum[:min(versionChars, len(o.Sum))]
 }
 
 func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) error {
@@ -147,7 +150,7 @@ func choose(all []changedTool, words []string) ([]changedTool, error) {
 
 func (o changedTool) isNamed(word string) bool {
 	if name, version, ok := strings.Cut(word, "@"); ok && len(version) >= versionChars {
-		return (name == o.Name || name == interop.QualifiedName(o.Server, o.Tool)) && strings.HasPrefix(o.Seal, version)
+		return (name == o.Name || name == interop.QualifiedName(o.Server, o.Tool)) && strings.HasPrefix(o.Sum, version)
 	}
 	return word == o.Server || word == o.Name || word == interop.QualifiedName(o.Server, o.Tool)
 }
@@ -167,21 +170,22 @@ type changedJSON struct {
 	Server   string         `json:"server"`
 	Tool     string         `json:"tool"`
 	Name     string         `json:"name"`
-	Version  string         `json:"version"` // as it is accepted by
+	Version  string         `json:"version"`       // as it is accepted by
+	New      bool           `json:"new,omitempty"` // no version of it is approved
 	Held     bool           `json:"held"`
 	Accepted bool           `json:"accepted"`
 	Since    string         `json:"since"`
 	Fields   []ledger.Field `json:"fields,omitempty"`
 	Config   string         `json:"config"`
-	Seal     string         `json:"seal"`
+	Sum      string         `json:"sum"`
 }
 
 func (f *acceptFlags) print(all []changedTool, accepted bool, s show.Streams) error {
 	if f.asJSON {
 		return show.PrintLines(s, all, func(o changedTool) any {
 			return changedJSON{
-				o.Server, o.Tool, o.Name, o.version(), o.Op == ledger.Hold, accepted,
-				o.At.Format("2006-01-02T15:04:05.000Z07:00"), o.fields, o.Config, o.Seal,
+				o.Server, o.Tool, o.Name, o.version(), o.isNew, o.Op == ledger.Hold, accepted,
+				o.At.Format("2006-01-02T15:04:05.000Z07:00"), o.fields, o.Config, o.Sum,
 			}
 		})
 	}
@@ -194,11 +198,10 @@ func (f *acceptFlags) print(all []changedTool, accepted bool, s show.Streams) er
 		case o.Op == ledger.Hold:
 			says = "is kept back since " + o.At.Local().Format(show.TimeFormat)
 		}
-		p.Printf("%s %s\n", o.version(), says)
-		if o.lost {
-			p.Printf("  what was approved is not in the ledger any more\n")
-			continue
+		if o.isNew && !accepted {
+			says = "is new, and " + says
 		}
+		p.Printf("%s %s\n", o.version(), says)
 		p.WriteString(changeLines(o.fields))
 	}
 	return s.Print(&p)

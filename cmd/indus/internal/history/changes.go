@@ -118,32 +118,32 @@ func cutMiddle(text []rune, begin, end bool) string {
 // approved when.
 type versions struct {
 	known    map[command.Version]ledger.Entry
-	approved map[command.Version]string // the seal; the key has none
+	approved map[command.Version]string // the sum; the key has none
 }
 
-// take goes on to the next entry, and gives the version that was approved then where
-// e is another one.
-func (v *versions) take(e ledger.Entry) (approved ledger.Entry, ok bool) {
-	if e.Tool == "" || e.Seal == "" {
-		return ledger.Entry{}, false
+// take goes on to the next entry. It returns the version that was approved then, if e is another one. isNew reports
+// that no version was.
+func (v *versions) take(e ledger.Entry) (approved ledger.Entry, ok, isNew bool) {
+	if e.Tool == "" || e.Sum == "" {
+		return ledger.Entry{}, false, false
 	}
 	version := command.VersionOf(e)
 	t := version
-	t.Seal = ""
+	t.Sum = ""
 	switch e.Op {
 	case ledger.Accept:
-		v.approved[t] = e.Seal
-		return ledger.Entry{}, false
+		v.approved[t] = e.Sum
+		return ledger.Entry{}, false, false
 	case ledger.Enroll, ledger.Hold:
 		if _, seen := v.approved[t]; !seen && !e.Changed && e.Op == ledger.Enroll {
-			v.approved[t] = e.Seal
+			v.approved[t] = e.Sum
 		}
 		v.known[version] = e
 	}
-	if v.approved[t] == e.Seal {
-		return ledger.Entry{}, false
+	if v.approved[t] == e.Sum {
+		return ledger.Entry{}, false, false
 	}
-	t.Seal = v.approved[t]
+	t.Sum = v.approved[t]
 	approved, ok = v.known[t]
-	return approved, ok
+	return approved, ok, t.Sum == ""
 }

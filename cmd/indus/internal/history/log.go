@@ -277,7 +277,6 @@ type entryJSON struct {
 	Key     ledger.Key     `json:"key,omitempty"`
 	Config  string         `json:"config,omitempty"`
 	Sum     string         `json:"sum,omitempty"`
-	Seal    string         `json:"seal,omitempty"`
 	Changed bool           `json:"changed,omitempty"`
 	Note    string         `json:"note,omitempty"`
 	Fields  []ledger.Field `json:"fields,omitempty"` // what a changed tool has otherwise than approved
@@ -299,7 +298,7 @@ func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s show.
 		return show.PrintLines(s, lines, func(l logLine) any {
 			e := l.entries[0]
 			return entryJSON{
-				e.Seq, e.At, e.Op, e.Run, e.Server, e.Tool, e.Name, e.Key, e.Config, e.Sum, e.Seal, e.Changed,
+				e.Seq, e.At, e.Op, e.Run, e.Server, e.Tool, e.Name, e.Key, e.Config, e.Sum, e.Changed,
 				e.Note, l.fields(), e.Prev, e.Hash,
 			}
 		})

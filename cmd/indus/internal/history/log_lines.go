@@ -13,7 +13,8 @@ import (
 // logLine is what happened at once to one server.
 type logLine struct {
 	entries  []ledger.Entry
-	approved *ledger.Entry // of a version that is another, what was approved
+	approved *ledger.Entry // the approved version, if the entry has another one
+	isNew    bool          // no version of the tool was approved
 }
 
 // linesOf is entries as lines. Tools of one server that came or went in one batch
@@ -22,11 +23,11 @@ func linesOf(entries []ledger.Entry, each bool, skip func(ledger.Entry) bool) []
 	var out []logLine
 	story := versions{map[command.Version]ledger.Entry{}, map[command.Version]string{}}
 	for _, e := range entries {
-		approved, other := story.take(e)
+		approved, other, isNew := story.take(e)
 		if skip(e) {
 			continue
 		}
-		l := logLine{entries: []ledger.Entry{e}}
+		l := logLine{entries: []ledger.Entry{e}, isNew: isNew}
 		if other {
 			l.approved = &approved
 		}
@@ -47,7 +48,7 @@ func Text(entries []ledger.Entry, server string) string {
 func (l *logLine) joins(next logLine) bool {
 	a, b := l.entries[0], next.entries[0]
 	return (a.Op == ledger.Enroll || a.Op == ledger.Retire) && a.Op == b.Op && a.Run == b.Run && a.Server == b.Server &&
-		a.Note == b.Note && !a.Changed && !b.Changed && a.At.Equal(b.At) && l.approved == nil && next.approved == nil
+		a.Note == b.Note && l.isNew == next.isNew && a.At.Equal(b.At) && l.approved == nil && next.approved == nil
 }
 
 func (l *logLine) fields() []ledger.Field {
@@ -67,6 +68,9 @@ func pageOf(lines []logLine) *show.Page {
 	for _, l := range lines {
 		e := l.entries[0]
 		what, why := whatOf(e)
+		if l.isNew && e.Op == ledger.Enroll {
+			what = "new"
+		}
 		server := ""
 		if e.Server != "" {
 			server = show.Pad(show.Clean(e.Server), width+2)
@@ -80,8 +84,11 @@ func pageOf(lines []logLine) *show.Page {
 // about is the tools, and what there is to say behind them.
 func (l *logLine) about(why string) string {
 	names := show.Names(l.entries, func(e ledger.Entry) string { return e.Tool })
-	if l.approved != nil {
+	switch {
+	case l.approved != nil:
 		why = ChangedPlaces(l.fields())
+	case l.isNew && l.entries[0].Op == ledger.Hold:
+		why = "new"
 	}
 	if why != "" && l.entries[0].Tool != "" {
 		why = ": " + why
@@ -91,7 +98,7 @@ func (l *logLine) about(why string) string {
 
 var opWords = map[ledger.Op]string{
 	ledger.Begin: "began", ledger.Reload: "reloaded", ledger.End: "ended", ledger.Enroll: "enrolled",
-	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted", ledger.Describe: "said",
+	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted", ledger.Describe: "said", ledger.Reset: "reset",
 }
 
 // whatOf is what an entry records, as one word, and the rest of it.

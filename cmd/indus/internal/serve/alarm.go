@@ -11,9 +11,9 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// alarm reports the tools that are not what they were when they were approved, a
-// line each, once. Of a server that goes on changing them it soon says no more for a
-// while, so that one cannot drown what is said of the others.
+// alarm reports the tools that changed since they were approved, a line each, and those that are new on a server, in
+// one line. Each is reported once. A server that goes on changing its tools is not reported for a while, so that its
+// lines do not hide those of others.
 type alarm struct {
 	attached *ledger.Attachment
 	log      ledger.Log // nil: what the attachment itself remembers
@@ -70,7 +70,7 @@ func (a *alarm) look(ctx context.Context) {
 		case n < maxAlarms:
 			news = append(news, e)
 		case n == maxAlarms:
-			a.s.Reportf("%s: more of its tools are not what they were when they were approved; of them nothing is said for a minute", e.Server)
+			a.s.Reportf("%s: more of its tools are new or changed; they are not reported for a minute", e.Server)
 		}
 	}
 	a.reported = now
@@ -78,12 +78,19 @@ func (a *alarm) look(ctx context.Context) {
 		return
 	}
 	entries := a.story(ctx)
+	fresh := map[[2]string][]ledger.Entry{} // new tools, by server and advice
 	for _, e := range news {
-		what := ""
 		if was, ok := ledger.Approved(entries, e); ok {
-			what = ": " + history.ChangedPlaces(history.Differences(was, e))
+			places := history.ChangedPlaces(history.Differences(was, e))
+			a.s.Reportf("%s is not what it was when it was approved: %s; %s", e.Name, places, a.advice(e))
+			continue
 		}
-		a.s.Reportf("%s", e.Name+" is not what it was when it was approved"+what+"; "+a.advice(e))
+		of := [2]string{e.Server, a.advice(e)}
+		fresh[of] = append(fresh[of], e)
+	}
+	for of, tools := range fresh {
+		names := show.List(show.Names(tools, func(e ledger.Entry) string { return e.Tool }), show.MaxNamed, "tools")
+		a.s.Reportf("%s: new since it was approved: %s; %s", of[0], names, of[1])
 	}
 }
 

@@ -23,7 +23,7 @@ type servedLedger struct {
 	path   string        // "": none is kept
 	policy ledger.Policy // of the flag
 	guards string        // what asks for changes to be kept back; "": nothing does
-	accept string        // the command by which a person accepts what changed
+	flags  *command.LedgerFlags
 	s      show.Streams
 
 	log ledger.Log // once it is open; nil: none is kept
@@ -32,7 +32,7 @@ type servedLedger struct {
 // findLedger says where the ledger is kept. A named file that is no ledger was
 // mistyped; where there is no place for one, none is kept.
 func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*servedLedger, error) {
-	l := &servedLedger{policy: ledger.Policy(f.changes), accept: "indus mcp accept" + f.Repeat(), guards: command.GuardOf(servers), s: s}
+	l := &servedLedger{policy: ledger.Policy(f.changes), flags: &f.LedgerFlags, guards: command.GuardOf(servers), s: s}
 	if f.noLedger && l.guards != "" {
 		return nil, command.NeedsLedger(l.guards)
 	}
@@ -103,6 +103,7 @@ func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log
 	case err != nil:
 		l.reportNone(err)
 	default:
+		l.flags.ReportRemoved(file, l.path, l.s)
 		l.log = &keptLog{File: file, s: l.s}
 	}
 	return l.log
@@ -112,7 +113,7 @@ func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log
 func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
 	out := &alarm{attached: a, s: l.s, bursts: bursts{}}
 	if l.path != "" {
-		out.log, out.accept = l.log, l.accept
+		out.log, out.accept = l.log, "indus mcp accept"+l.flags.Repeat()
 	}
 	_, out.mute = l.log.(lostLedger)
 	return out

@@ -212,7 +212,7 @@ When servers run, and what is kept; of a server its row goes first:
   --rate N             how many requests a second a caller may send on average, and
                        twice as many at once, ten at least; those beyond are refused
                        with HTTP 429 (default: 0, any number)
-  --changes POLICY     what becomes of a tool that is not what it was when it was
+  --changes POLICY     what to do with a tool that is new or changed since its server was
                        approved: accept (a warning), hold (it is kept back until "indus
                        mcp accept"), deny (it is kept back); the stricter of this and
                        the configuration's "changes" counts (default: accept)

@@ -84,6 +84,7 @@ func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.L
 	}
 	switch {
 	case err == nil:
+		f.ReportRemoved(file, path, x.streams)
 		return file, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
