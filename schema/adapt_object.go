@@ -44,7 +44,8 @@ func (a *adapter) object(d *builder) bool {
 }
 
 func (a *adapter) wantsProperties(d *builder) bool {
-	return d.has.has(wordType) && (a.rules.ObjectProperties || d.root && a.rules.RootProperties)
+	return d.has.has(wordType) && (a.rules.ObjectProperties || d.root && a.rules.RootProperties) ||
+		a.rules.RequiredBeside && d.has.has(wordRequired)
 }
 
 // objectAdapter is one object's properties while they are adapted.

@@ -174,15 +174,13 @@ func (a *adapter) values(d *builder) {
 		d.note(signature.Bound("pattern", p))
 		d.drop(wordPattern)
 	}
-	if most := a.rules.Limits.Repeats; most > 0 {
-		for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems"} {
-			w := wordsByName[name]
-			if v := d.get(w); v != nil && a.takes(d, w) && numberOf(v) > float64(most) {
-				note := signature.Bound(name, v)
-				a.change(d.from, RuleLimit, "dropped a bound that is too large", note, "")
-				d.note(note)
-				d.drop(w)
-			}
+	for _, name := range repeatKeywords {
+		w, most := wordsByName[name], a.rules.Limits.repeats(name)
+		if v := d.get(w); most > 0 && v != nil && a.takes(d, w) && numberOf(v) > float64(most) {
+			note := signature.Bound(name, v)
+			a.change(d.from, RuleLimit, "dropped a bound that is too large", note, "")
+			d.note(note)
+			d.drop(w)
 		}
 	}
 	for name, allowed := range a.rules.Bounds {

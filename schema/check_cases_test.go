@@ -72,8 +72,13 @@ var checks = []struct {
 		}},
 	}},
 	{schema.Groq, []checkCase{
-		{"required without properties", `{"type":"object","required":[]}`, []string{" properties"}},
-		{"inside", inside(`{"type":"object","required":[]}`), nil},
+		{"required without properties", `{"type":"object","required":[]}`, []string{" properties", " required"}},
+		{"inside", inside(`{"type":"object","required":[]}`), []string{"/properties/x required"}},
+		{"inside, without required", inside(`{"type":"object"}`), nil},
+	}},
+	{schema.BedrockStrict, []checkCase{
+		{"counts", closed(`{"type":"array","maxItems":3,"items":{"type":"string"}}`), []string{"/properties/x/maxItems unlisted"}},
+		{"an object that is open", inside(`{"type":"string"}`), []string{" closed"}},
 	}},
 	{schema.CerebrasStrict, []checkCase{
 		{"an object that is open", inside(`{"type":"array","minItems":1,"items":{"type":"string"}}`), []string{" closed", "/properties/x/minItems keyword"}},
@@ -83,6 +88,8 @@ var checks = []struct {
 			"/properties/a/pattern pattern", "/properties/b/pattern pattern",
 		}},
 		{"lengths", inside(`{"type":"string","minLength":1,"maxLength":2000}`), []string{"/properties/x/maxLength limit"}},
+		{"the longest", inside(`{"type":"array","minItems":1999,"maxItems":1997,"items":{"type":"string","maxLength":1999}}`), nil},
+		{"counts", inside(`{"type":"array","maxItems":1998,"items":{"type":"string"}}`), []string{"/properties/x/maxItems limit"}},
 	}},
 	{schema.Ollama, []checkCase{
 		{"what everybody takes", plain, nil},

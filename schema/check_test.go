@@ -19,7 +19,7 @@ func ExampleCheck() {
 		fmt.Printf("%s: %s (%s)\n", f.Path, f.Message, f.Source)
 	}
 	// Output:
-	// /anyOf: anyOf cannot stand at the root (anthropics/claude-code#5973)
+	// /anyOf: anyOf cannot stand at the root (anomalyco/opencode#37916)
 	// /properties/id/exclusiveMinimum: exclusiveMinimum is true; draft 2020-12 takes a number (Dokploy/mcp#74)
 }
 
@@ -224,8 +224,9 @@ func TestCheckTool(t *testing.T) {
 		{schema.Universal, "aé", "x", []string{`name: the tool's name "aé" has 'é'; accepted are a-zA-Z0-9_-`}},
 		{schema.Universal, long, "x", []string{`name: the tool's name "` + long[1:] + `…" has 65 characters; 64 are accepted`}},
 		{schema.Universal, "a", "", []string{"description: the description is empty; it must have a character at least"}},
-		{schema.Universal, "a", strings.Repeat("é", 1024), nil},
-		{schema.Universal, "a", strings.Repeat("é", 1025), []string{"description: the description has 1025 characters; 1024 are accepted"}},
+		{schema.Universal, "a", strings.Repeat("é", 100_000), nil},
+		{schema.Flat, "a", strings.Repeat("é", 10_000), nil},
+		{schema.Flat, "a", strings.Repeat("é", 10_001), []string{"description: the description has 10001 characters; 10000 are accepted"}},
 		{schema.Universal, "a", "x\x1b[2J", nil}, // which CheckHidden finds
 		{schema.Universal, "a", "x\xff", []string{"description: the description is not UTF-8"}},
 		{schema.Gemini, "_a.b:c-d", "", nil},
@@ -286,6 +287,23 @@ func TestCheckRequest(t *testing.T) {
 	if found := schema.CheckRequest([]json.RawMessage{tool, tool}, schema.OpenAIStrict); found != nil {
 		t.Error(found)
 	}
+	for _, tt := range []struct {
+		profile *schema.Profile
+		size    int // of each of two tools
+		want    []string
+	}{
+		{schema.AnthropicStrict, 3_500, nil},
+		{schema.AnthropicStrict, 3_501, []string{" request"}},
+		{schema.LlamaCpp, 48_500, nil},
+		{schema.LlamaCpp, 48_501, []string{" request"}},
+		{schema.OpenAI, 200_000, nil},
+	} {
+		empty := `{ "type":"object","properties":{},"required":[],"additionalProperties":false,"description":""}`
+		large := json.RawMessage(strings.Replace(empty, `""`, fmt.Sprintf("%q", strings.Repeat("x", tt.size-len(empty)+1)), 1))
+		if diff := cmp.Diff(tt.want, told(schema.CheckRequest([]json.RawMessage{large, large}, tt.profile))); diff != "" {
+			t.Errorf("%s, %d bytes: -want +got:\n%s", tt.profile.Name(), tt.size, diff)
+		}
+	}
 }
 
 func TestCheckCount(t *testing.T) {
@@ -295,7 +313,7 @@ func TestCheckCount(t *testing.T) {
 	want := []schema.Finding{{
 		Rule:    schema.RuleCount,
 		Message: "there are 239 tools; one request has 128 at most: allow or deny tools for each server, or configure fewer servers",
-		Source:  schema.OpenAI.Rules().Sources[schema.RuleCount].At, Class: schema.Seen, Date: "2025",
+		Source:  schema.OpenAI.Rules().Sources[schema.RuleCount].At, Class: schema.Seen, Date: "2026-03",
 	}}
 	if diff := cmp.Diff(want, schema.CheckCount(239, schema.OpenAI)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -41,9 +41,7 @@ func (c *checker) totals(raw []byte) {
 	limits := c.rules.Limits
 	size := 0
 	if limits.Bytes > 0 {
-		var compact bytes.Buffer
-		_ = json.Compact(&compact, raw) // which is valid
-		size = compact.Len()
+		size = compactSize(raw)
 	}
 	c.counts("the schema has", []counted{
 		{c.sum.properties, limits.Properties, "properties"},
@@ -53,6 +51,13 @@ func (c *checker) totals(raw []byte) {
 		{c.sum.unions, limits.Unions, "schemas with anyOf or a list of types"},
 		{size, limits.Bytes, "bytes"},
 	})
+}
+
+// compactSize returns the length of valid JSON as compact JSON, and 0 for what is not valid.
+func compactSize(raw []byte) int {
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, raw)
+	return compact.Len()
 }
 
 type counted struct {
@@ -70,10 +75,18 @@ func (c *checker) counts(what string, all []counted) {
 
 // repeats looks at what a consumer that makes a grammar writes out so many times.
 func (c *checker) repeats(m treeMember, at *spot) {
-	limit := c.rules.Limits.Repeats
+	limit := c.rules.Limits.repeats(m.name)
 	if limit > 0 && m.value.kind == '0' && slices.Contains(repeatKeywords, m.name) && m.value.number() > float64(limit) {
 		c.find(at, RuleLimit, "%s is %s; %d is accepted", m.name, m.value.describe(), limit)
 	}
+}
+
+// repeats returns the largest number that a keyword may have, 0 if it is not bounded.
+func (l ProviderLimits) repeats(keyword string) int {
+	if keyword == "maxItems" && l.Items > 0 {
+		return l.Items
+	}
+	return l.Repeats
 }
 
 var repeatKeywords = []string{"minLength", "maxLength", "minItems", "maxItems"}

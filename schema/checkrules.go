@@ -25,6 +25,9 @@ func (c *checker) lacks(t *tree, at *spot, p position) {
 		}
 		c.find(at, rule, "an object has no properties; it must have them, if only as {}")
 	}
+	if r.RequiredBeside && t.get("required") != nil && t.get("properties") == nil {
+		c.find(at, RuleRequired, "required stands without properties; properties must be there, if only as {}")
+	}
 	if r.ArrayItems && slices.Contains(types, "array") && t.get("items") == nil {
 		c.find(at, RuleItems, "an array has no items; it must have them")
 	}

@@ -67,11 +67,12 @@ func CheckCount(n int, p *Profile) []Finding {
 // CheckRequest finds what one request to the profile's consumer may not have of tools, whose adapted schemas these are:
 // how many there are, and what [ProviderLimits] count over all of them.
 func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
-	found := CheckCount(len(schemas), p)
-	if !p.Rules().Limits.Together {
+	c := &checker{rules: p.Rules()}
+	c.request(schemas)
+	found := append(CheckCount(len(schemas), p), c.findings...)
+	if c.findings = nil; !c.rules.Limits.Together {
 		return found
 	}
-	c := &checker{rules: p.Rules()}
 	for _, raw := range schemas {
 		one := &checker{rules: c.rules, circling: map[*tree]bool{}}
 		if Measure(raw, Limits{}) == nil {
@@ -86,6 +87,18 @@ func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
 		{c.sum.unions, c.rules.Limits.Unions, "schemas with anyOf or a list of types"},
 	})
 	return append(found, c.findings...)
+}
+
+// request finds whether the schemas of all tools are too large together.
+func (c *checker) request(schemas []json.RawMessage) {
+	size := 0
+	for _, raw := range schemas {
+		size += compactSize(raw)
+	}
+	if limit := c.rules.Limits.Request; limit > 0 && size > limit {
+		c.find(nil, RuleRequest, "the schemas of all tools have %d bytes, and become one grammar; %d are accepted: "+
+			"allow or deny tools for each server, or configure fewer servers", size, limit)
+	}
 }
 
 func (c *checker) description(text string) {

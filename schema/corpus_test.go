@@ -161,7 +161,7 @@ func TestBreakersAreRefused(t *testing.T) {
 }
 
 // added are profiles of which the breakers say where they refuse, and not where they do not.
-var added = []*schema.Profile{schema.DeepSeek, schema.XAI, schema.Groq, schema.CerebrasStrict, schema.LlamaCpp}
+var added = []*schema.Profile{schema.BedrockStrict, schema.DeepSeek, schema.XAI, schema.Groq, schema.CerebrasStrict, schema.LlamaCpp}
 
 // refusing are the findings for which a request is refused: those of Check that are not ignored, and those of the tool.
 func refusing(b breaker, p *schema.Profile) []schema.Finding {
@@ -214,7 +214,7 @@ func TestTheWholeCorpusIsMended(t *testing.T) {
 	for _, s := range corpus(t) {
 		for _, p := range shaped() {
 			_, err := schema.Adapt(s.schema, p)
-			if err != nil && p != schema.AnthropicStrict && p != schema.OpenAIStrict {
+			if err != nil && p != schema.AnthropicStrict && p != schema.BedrockStrict && p != schema.OpenAIStrict {
 				t.Errorf("%s: %s: %v", s.name, p.Name(), err)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestDescribe(t *testing.T) {
-	long := strings.Repeat("word ", 300)
+	long := strings.Repeat("word ", 2100)
 	for _, tt := range []struct{ in, want, did string }{
 		{"", "", ""},
 		{"Reads a file.\n\tSlowly – as it's big.", "Reads a file.\n\tSlowly – as it's big.", ""},
@@ -21,12 +21,13 @@ func TestDescribe(t *testing.T) {
 		{"\u202ereads\u2069 \u200fa\u061c file", "reads a file", "took out 4 direction marks"},
 		{"a\xffb", "a\uFFFDb", "replaced bytes that are not UTF-8"},
 		{"add\U000E0069\U000E0067 two\u200b, می\u200cخواهم 👩\u200d💻", "add two, می\u200cخواهم 👩\u200d💻", "took out 3 invisible characters"},
-		{strings.Repeat("ä", 1024), strings.Repeat("ä", 1024), ""},
-		{strings.Repeat("ä", 1025), strings.Repeat("ä", 1023) + "…", "cut to 1024 characters"},
-		{long, strings.TrimSuffix(long[:1020], " ") + "…", "cut to 1024 characters"},
-		{long[:1015] + "in\twords that are", long[:1015] + "in\twords…", "cut to 1024 characters"},
+		{strings.Repeat("ä", 10_000), strings.Repeat("ä", 10_000), ""},
+		{strings.Repeat("ä", 10_001), strings.Repeat("ä", 9_999) + "…", "cut to 10000 characters"},
+		{long, long[:9_999] + "…", "cut to 10000 characters"},
+		{"a" + long, "a" + long[:9_994] + "…", "cut to 10000 characters"},
+		{long[:9_990] + "in\twords that are", long[:9_990] + "in\twords…", "cut to 10000 characters"},
 	} {
-		got, changes := schema.Describe(tt.in, schema.Universal)
+		got, changes := schema.Describe(tt.in, schema.Flat)
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%.40q: %s", tt.in, diff)
 		}
@@ -53,14 +54,14 @@ func TestDescribeWithANote(t *testing.T) {
 		{"Reads.", "Reads.\n\n" + a.Note},
 		{"Reads.\n\n" + a.Note, "Reads.\n\n" + a.Note},
 		{a.Note, a.Note},
-		{strings.Repeat("ä", 1024), strings.Repeat("ä", 1024-len(a.Note)-3) + "…\n\n" + a.Note},
+		{strings.Repeat("ä", 10_000), strings.Repeat("ä", 10_000-len(a.Note)-3) + "…\n\n" + a.Note},
 	} {
-		if got, _ := a.Describe(tt.in, schema.Universal); got != tt.want {
+		if got, _ := a.Describe(tt.in, schema.Flat); got != tt.want {
 			t.Errorf("%.40q became %q, want %q", tt.in, got, tt.want)
 		}
 	}
-	huge := &schema.Adapted{Note: strings.Repeat("x", 2000)}
-	if got, _ := huge.Describe("Reads.", schema.Universal); utf8.RuneCountInString(got) > 1024 || !strings.HasPrefix(got, "Reads.\n\nxxx") {
+	huge := &schema.Adapted{Note: strings.Repeat("x", 20_000)}
+	if got, _ := huge.Describe("Reads.", schema.Flat); utf8.RuneCountInString(got) > 10_000 || !strings.HasPrefix(got, "Reads.\n\nxxx") {
 		t.Errorf("a note that is too long displaces the description: %d bytes", len(got))
 	}
 }
@@ -93,6 +94,16 @@ func FuzzDescribe(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLongDescriptionsStayWhole: OpenAI's bound of 1,024 characters is gone, and the text after it often holds the workflow.
+func TestLongDescriptionsStayWhole(t *testing.T) {
+	long := strings.Repeat("First search, then read. ", 300)
+	for _, p := range []*schema.Profile{schema.Universal, schema.Flat, schema.OpenAI, schema.OpenAIStrict} {
+		if got, changes := schema.Describe(long, p); got != long || changes != nil {
+			t.Errorf("%s: %d characters are %d, %v", p.Name(), len(long), len(got), changes)
+		}
+	}
 }
 
 func ExampleDescribe() {

@@ -37,6 +37,7 @@ var ruleTexts = []struct {
 	{RuleName, "The tool's name follows the provider's grammar."},
 	{RuleDescription, "The tool's description is neither too short nor too long, and UTF-8."},
 	{RuleCount, "One request has no more tools than the provider takes."},
+	{RuleRequest, "The schemas of all tools of one request are not larger, together, than the provider takes."},
 	{RuleHidden, "No text has what no reader sees and a model reads. No provider asks for that: it is a warning of this bridge."},
 	{RuleUnchecked, "Arguments can be checked against the schema before a call leaves. No provider asks for that: it is a warning of this bridge."},
 }
@@ -92,6 +93,7 @@ func (r Rules) Accepts(rule Rule) string {
 		{RuleObjects, textIf(r.ObjectProperties, "every object has `properties`")},
 		{RuleItems, textIf(r.ArrayItems, "every array has `items`, one schema")},
 		{RuleRequired, textIf(r.RequiredDeclared, "names properties that are declared, each once")},
+		{RuleRequired, textIf(r.RequiredBeside, "`properties` is beside it")},
 		{RuleRequired, textIf(r.RequiredFilled, "not an empty list")},
 		{RuleRequired, textIf(r.RequiredAll, "names every property")},
 		{RuleClosed, textIf(r.Closed, "every object says `additionalProperties: false`")},
@@ -115,6 +117,7 @@ func (r Rules) Accepts(rule Rule) string {
 		{RuleDescription, atLeast(r.Tool.MinDescription, "at least %d character")},
 		{RuleDescription, atLeast(r.Tool.MaxDescription, "at most %d characters")},
 		{RuleCount, atLeast(r.Tool.MaxTools, "at most %d in a request")},
+		{RuleRequest, atLeast(r.Limits.Request, "at most %d bytes of schemas in a request")},
 		{RuleCount, atLeast(r.Tool.FewTools, "above %d a model chooses badly")},
 	} {
 		if clause.rule == rule && clause.text != "" {
@@ -128,7 +131,7 @@ func (r Rules) Accepts(rule Rule) string {
 var limitTexts = []string{
 	"%d objects and arrays inside one another", "%d properties", "%d values of enums", "%d characters of one large enum",
 	"large is more than %d values", "%d characters of names and values", "%d properties that are not required", "%d unions",
-	"%d branches of a union", "%d bytes", "lengths and counts up to %d",
+	"%d branches of a union", "%d bytes", "lengths and counts up to %d", "`maxItems` up to %d",
 }
 
 func textIf(holds bool, text string) string {

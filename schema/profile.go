@@ -111,6 +111,8 @@ type Rules struct {
 	ArrayItems bool
 	// RequiredDeclared: required names properties that are beside it, each once.
 	RequiredDeclared bool
+	// RequiredBeside: properties is beside required, even if it does not declare the names.
+	RequiredBeside bool
 	// RequiredFilled: required is not empty.
 	RequiredFilled bool
 	// RequiredAll: required names every property.
@@ -198,9 +200,11 @@ type ProviderLimits struct {
 	Unions     int // schemas with anyOf, or with a list of types
 	Branches   int // of one anyOf or oneOf
 	Bytes      int // of the schema as compact JSON
-	Repeats    int // the largest minLength, maxLength, minItems and maxItems
+	Repeats    int // the largest minLength, maxLength and minItems
+	Items      int // the largest maxItems
 
 	Together bool // Optional and Unions are those of all tools of one request
+	Request  int  // bytes of the schemas of all tools of one request, as compact JSON; see [CheckRequest]
 }
 
 // ToolRules are what a consumer accepts around the schema of a tool.
@@ -241,6 +245,7 @@ const (
 	RuleName        Rule = "name"        // the tool's name
 	RuleDescription Rule = "description" // the tool's description
 	RuleCount       Rule = "count"       // how many tools one request has
+	RuleRequest     Rule = "request"     // Rules.Limits.Request
 	RuleUnchecked   Rule = "unchecked"   // arguments can be checked; ours, and no provider's
 	RuleHidden      Rule = "hidden"      // no text has what no reader sees; ours, and no provider's
 )

@@ -65,12 +65,18 @@ func setRules(p *schema.Profile) []schema.Rule {
 	return all
 }
 
+// lastReview is the month before which a refusal must have been seen again, or is no longer taken for certain.
+const lastReview = "2025-11"
+
 // Every rule that a profile sets has a source, and there is no source without a rule.
 func TestRulesHaveSources(t *testing.T) {
 	source := regexp.MustCompile(`^(https://[a-z.-]+/[\w./#-]+|[\w.-]+/[\w.-]+#[0-9]+)$`)
 	for _, p := range withRules() {
 		var sourced []schema.Rule
 		for rule, s := range p.Rules().Sources {
+			if s.Class == schema.Seen && s.Date != "" && s.Date < lastReview {
+				t.Errorf("%s: %s was last seen in %s: name a newer thread, or make it conservative", p.Name(), rule, s.Date)
+			}
 			if rule != schema.RuleJSON {
 				sourced = append(sourced, rule)
 			}
@@ -164,6 +170,9 @@ func demanded(r schema.Rules) []string {
 	if !r.Nested.Takes("$ref") { // then nothing is asked of references
 		names = append(names, "RefAlone", "RefDefs", "NoRecursion")
 	}
+	if r.RequiredDeclared { // no name can be declared without properties
+		names = append(names, "RequiredBeside")
+	}
 	if !r.Nested.Takes("pattern") {
 		names = append(names, "PlainPattern", "RustPattern", "AnchoredPattern")
 	}
@@ -217,8 +226,8 @@ func follows(name string, g schema.Grammar) bool {
 func limitsWithin(narrow, wide schema.ProviderLimits, fault func(string)) {
 	n, w := reflect.ValueOf(narrow), reflect.ValueOf(wide)
 	for i := range n.NumField() {
-		if name := n.Type().Field(i).Name; name == "Repeats" || name == "Together" { // which speak of what narrow does not take
-			continue
+		if name := n.Type().Field(i).Name; name == "Repeats" || name == "Items" || name == "Together" || name == "Request" {
+			continue // narrow takes no such keyword, or the limit is that of a whole request
 		}
 		if exceeds(int(n.Field(i).Int()), int(w.Field(i).Int())) {
 			fault(n.Type().Field(i).Name)

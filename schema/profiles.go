@@ -1,8 +1,11 @@
 package schema
 
-// The profiles, as data. What a provider's documentation says was read in the autumn of 2026; where it says nothing, the
-// source is a thread in which the provider was seen to refuse. Where the two differ, or refusals were seen on some of its
-// models only, the stricter is here. docs/schemas-tables.md shows all of it.
+import "maps"
+
+// The profiles, as data. The providers' documentation was read in the autumn of 2026. For a rule that it does not state, the
+// source is a thread in which the provider refused a request. If the two differ, or if only some models refuse, the profile has
+// the stricter rule. A refusal that was last reported more than a year earlier (before 2025-11) makes a rule [Conservative]
+// only. docs/schemas-tables.md lists all rules.
 
 // Grammars that several consumers share.
 var (
@@ -43,25 +46,26 @@ var (
 var (
 	openAIStrict   = documentedAt("https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas")
 	openAIFunction = documentedAt("https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools")
-	openAIRoot     = seenAt("goruck/home-generative-agent#545", "")
-	openAIObjects  = seenAt("spring-projects/spring-ai#4776", "2025")
-	openAIArrays   = seenAt("streamnative/streamnative-mcp-server#26", "2025-05")
+	openAIRoot     = seenAt("joselcaguilar/azure-openai-ha#146", "2026-05")
+	openAIObjects  = seenAt("everruns/everruns#984", "2026-03")
+	openAIArrays   = seenAt("langgenius/dify#32894", "2026-03")
 	openAIPattern  = seenAt("codefuturist/email-mcp#73", "2026-08")
-	openAIText     = seenAt("getsentry/sentry-mcp#106", "2025")
-	openAICount    = seenAt("zed-industries/zed#32946", "2025")
+	openAICount    = seenAt("code-yeongyu/oh-my-openagent#2848", "2026-03")
 
 	anthropicTools  = documentedAt("https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview")
 	anthropicStrict = documentedAt("https://platform.claude.com/docs/en/build-with-claude/structured-outputs")
 	anthropicForm   = seenAt("Dokploy/mcp#74", "2026-08")
-	anthropicRoot   = seenAt("anthropics/claude-code#5973", "2025-08")
+	anthropicRoot   = seenAt("anomalyco/opencode#37916", "2026-07")
 	anthropicKey    = seenAt("anthropics/claude-code#79418", "2026-07")
 	anthropicName   = seenAt("anthropics/claude-code#20830", "2026-01")
-	anthropicHalf   = seenAt("anthropics/claude-code#60394", "2026-05")
+	// The bound that follows from a thread is an estimate: grammars do not grow with bytes alone.
+	anthropicGrammar = asConservative(seenAt("pome-sh/digital-twins#527", "2026-08"))
+	anthropicHalf    = seenAt("anthropics/claude-code#60394", "2026-05")
 
 	geminiSchema   = documentedAt("https://ai.google.dev/api/caching#Schema")
 	geminiFunction = documentedAt("https://ai.google.dev/api/caching#FunctionDeclaration")
 	geminiJSON     = documentedAt("https://ai.google.dev/api/generate-content#FIELDS.response_json_schema")
-	geminiUnknown  = seenAt("nanbingxyz/5ire#42", "2025-01")
+	geminiUnknown  = seenAt("felinics/Memoh#620", "2026-06")
 	geminiTyped    = seenAt("anomalyco/opencode#11889", "2026-02")
 	geminiTypes    = seenAt("aoci-spec/aoci-code#61", "2026-09")
 	geminiArrays   = seenAt("NousResearch/hermes-agent#71804", "2026")
@@ -70,11 +74,14 @@ var (
 	geminiNames    = seenAt("kaitranntt/ccs#25", "")
 	geminiCount    = seenAt("google-gemini/gemini-cli#19083", "2026")
 
-	bedrockTool   = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html")
-	bedrockSchema = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html")
-	bedrockRelay  = asConservative(seenAt("hypothesi/mcp-server-tauri#31", "2026-06")) // of a relay, not of Bedrock itself
-	novaTool      = documentedAt("https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html")
-	novaText      = documentedAt("https://docs.aws.amazon.com/nova-act/latest/APIReference/API_ToolSpec.html")
+	bedrockTool    = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html")
+	bedrockSchema  = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html")
+	bedrockRelay   = asConservative(seenAt("hypothesi/mcp-server-tauri#31", "2026-06")) // of a relay, not of Bedrock itself
+	bedrockStrict  = documentedAt("https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html")
+	bedrockClosed  = seenAt("strands-agents/harness-sdk#2213", "2026-04")
+	bedrockKeyword = seenAt("BerriAI/litellm#39115", "2026-09")
+	novaTool       = documentedAt("https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html")
+	novaText       = documentedAt("https://docs.aws.amazon.com/nova-act/latest/APIReference/API_ToolSpec.html")
 
 	moonshotSchema = documentedAt("https://github.com/MoonshotAI/walle/blob/main/docs/walle.md")
 	moonshotLimits = documentedAt("https://github.com/MoonshotAI/walle/blob/main/conf.go")
@@ -92,13 +99,15 @@ var (
 	xaiCount   = seenAt("router-for-me/CLIProxyAPI#5214", "2026-08")
 
 	llamaPattern = seenAt("containers/kubernetes-mcp-server#758", "2026-02")
-	llamaLength  = seenAt("ggml-org/llama.cpp#25746", "2026-07")
+	llamaRepeats = seenAt("unslothai/unsloth#9888", "2026-08")
+	llamaGrammar = seenAt("ggml-org/llama.cpp#25895", "2026-07")
 
-	groqRequired = seenAt("usestrix/strix#1088", "2026-08")
-	groqType     = seenAt("livekit/agents#4610", "2026-01")
+	groqProperties = seenAt("usestrix/strix#1088", "2026-08")
+	groqRequired   = seenAt("moltis-org/moltis#485", "2026-03")
+	groqType       = seenAt("livekit/agents#4610", "2026-01")
 
 	cerebrasClosed = seenAt("theopenco/llmgateway#1455", "2026-01")
-	cerebrasFields = seenAt("musistudio/claude-code-router#708", "2025-08")
+	cerebrasFields = asConservative(seenAt("musistudio/claude-code-router#708", "2025-08"))
 
 	// references is for those who say that a schema has to be one of draft 2020-12.
 	references = asConservative(documentedAt("https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3.1"))
@@ -117,7 +126,7 @@ func asConservative(s Source) Source {
 
 var profiles = []*Profile{
 	Universal, Flat,
-	Anthropic, AnthropicStrict, OpenAI, OpenAIStrict, Gemini, GeminiJSONSchema, Bedrock, BedrockNova, Mistral, Moonshot, Ollama,
+	Anthropic, AnthropicStrict, OpenAI, OpenAIStrict, Gemini, GeminiJSONSchema, Bedrock, BedrockStrict, BedrockNova, Mistral, Moonshot, Ollama,
 	DeepSeek, XAI, Groq, CerebrasStrict, LlamaCpp,
 	Seed, Original,
 }
@@ -149,12 +158,12 @@ var (
 			Key:              safeKey,
 			NotKeys:          []string{"required", "anyOf", "additionalProperties"},
 			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
-			Tool:             ToolRules{Name: safeName, MinDescription: 1, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
+			Tool:             ToolRules{Name: safeName, MinDescription: 1, MaxTools: 128, FewTools: 20},
 			Sources: map[Rule]Source{
 				RuleUnlisted: geminiUnknown, RuleKeyword: moonshotSchema, RuleRoot: anthropicTools, RuleType: geminiTypes,
 				RuleBoolean: geminiSchema, RuleForm: anthropicForm, RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RuleItems: openAIArrays, RuleRequired: geminiRequired,
 				RuleEnum: geminiEnum, RuleKey: geminiFunction, RuleLimit: moonshotLimits,
-				RuleName: moonshotName, RuleDescription: openAIText, RuleCount: openAICount,
+				RuleName: moonshotName, RuleDescription: bedrockTool, RuleCount: openAICount,
 			},
 		},
 	}
@@ -162,13 +171,16 @@ var (
 	// Flat is Universal without anyOf, for models and relays that do not know it.
 	Flat = &Profile{
 		name: "flat", about: "universal without anyOf, for Nova and old relays",
-		rules: withNested(Universal.rules, "type", "description", "enum", "items", "properties", "required"),
+		rules: flatRules(Universal.rules),
 	}
 )
 
-// withNested returns rules that take other keywords inside.
-func withNested(r Rules, only ...string) Rules {
-	r.Nested = Keywords{Only: only}
+// flatRules returns the rules without anyOf, and with Nova's bound for descriptions.
+func flatRules(r Rules) Rules {
+	r.Nested = Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required"}}
+	r.Tool.MaxDescription = BedrockNova.rules.Tool.MaxDescription
+	r.Sources = maps.Clone(r.Sources)
+	r.Sources[RuleDescription] = novaText
 	return r
 }
 
@@ -192,7 +204,9 @@ var (
 		},
 	}
 
-	// AnthropicStrict is the Messages API with strict: true. The limits are those of all strict tools of one request.
+	// AnthropicStrict is the Messages API with strict: true. The limits are those of all strict tools of one request. Anthropic
+	// compiles them into one grammar, of which it documents no bound (anthropics/anthropic-sdk-typescript#885). It refused a
+	// schema of 7,354 bytes, whichever the model.
 	AnthropicStrict = &Profile{
 		name: "anthropic-strict", about: "Anthropic's Messages API with strict tools",
 		rules: Rules{
@@ -216,14 +230,14 @@ var (
 			RefAlone:         true,
 			NoRecursion:      true,
 			RootKey:          claudeKey,
-			Limits:           ProviderLimits{Optional: 24, Unions: 16, Together: true},
+			Limits:           ProviderLimits{Optional: 24, Unions: 16, Together: true, Request: 7_000},
 			Tool:             ToolRules{Name: plainName, MaxTools: 20},
 			Sources: map[Rule]Source{
 				RuleJSON: anthropicHalf, RuleUnlisted: anthropicStrict, RuleRoot: anthropicTools, RuleType: anthropicStrict, RuleBoolean: anthropicStrict,
 				RuleForm: anthropicForm, RuleItems: anthropicStrict, RuleProperties: seenAt("ax-llm/ax#459", ""), RuleObjects: seenAt("ax-llm/ax#459", ""), RuleRequired: anthropicStrict,
 				RuleClosed: anthropicStrict, RuleEnum: anthropicStrict, RuleFormat: anthropicStrict, RuleBound: anthropicStrict,
 				RuleRef: anthropicStrict, RuleRecursion: anthropicStrict, RuleKey: anthropicKey, RuleLimit: anthropicStrict,
-				RuleName: anthropicName, RuleCount: anthropicStrict,
+				RuleRequest: anthropicGrammar, RuleName: anthropicName, RuleCount: anthropicStrict,
 			},
 		},
 	}
@@ -231,8 +245,8 @@ var (
 
 // OpenAI's.
 var (
-	// OpenAI is chat completions and responses with functions that are not strict. Some of its models take longer
-	// descriptions, and some take allOf.
+	// OpenAI is chat completions and responses with functions that are not strict. Some of its models take allOf. The bound
+	// of 1,024 characters for a description was dropped in 2025 (run-llama/llama_index#18784).
 	OpenAI = &Profile{
 		name: "openai", about: "OpenAI's chat completions and responses",
 		rules: Rules{
@@ -245,11 +259,11 @@ var (
 			RootProperties:   true,
 			ArrayItems:       true,
 			PlainPattern:     true,
-			Tool:             ToolRules{Name: plainName, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
+			Tool:             ToolRules{Name: plainName, MaxTools: 128, FewTools: 20},
 			Sources: map[Rule]Source{
-				RuleKeyword: openAIRoot, RuleRoot: openAIRoot, RuleForm: seenAt("cbdb-project/cbdb-online-main-server#879", ""),
+				RuleKeyword: openAIRoot, RuleRoot: openAIRoot, RuleForm: seenAt("cbdb-project/cbdb-online-main-server#879", "2026-03"),
 				RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RulePattern: openAIPattern, RuleItems: openAIArrays, RuleRef: references,
-				RuleName: openAIFunction, RuleDescription: openAIText, RuleCount: openAICount,
+				RuleName: openAIFunction, RuleCount: openAICount,
 			},
 		},
 	}
@@ -280,12 +294,12 @@ var (
 			Limits: ProviderLimits{
 				Depth: 10, Properties: 5_000, EnumValues: 1_000, EnumText: 15_000, EnumMany: 250, Text: 120_000,
 			},
-			Tool: ToolRules{Name: plainName, MaxDescription: 1024, MaxTools: 128, FewTools: 20},
+			Tool: ToolRules{Name: plainName, MaxTools: 128, FewTools: 20},
 			Sources: map[Rule]Source{
 				RuleUnlisted: openAIStrict, RuleRoot: openAIStrict, RuleType: openAIStrict, RuleBoolean: openAIStrict,
 				RuleForm: openAIStrict, RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RuleItems: openAIArrays, RuleRequired: openAIStrict,
 				RuleClosed: openAIStrict, RuleFormat: openAIStrict, RulePattern: openAIStrict, RuleRef: openAIStrict,
-				RuleLimit: openAIStrict, RuleName: openAIFunction, RuleDescription: openAIText, RuleCount: openAICount,
+				RuleLimit: openAIStrict, RuleName: openAIFunction, RuleCount: openAICount,
 			},
 		},
 	}
@@ -317,7 +331,7 @@ var (
 			Sources: map[Rule]Source{
 				RuleUnlisted: geminiUnknown, RuleKeyword: geminiTyped, RuleRoot: geminiFunction, RuleType: geminiTypes,
 				RuleBoolean: geminiSchema, RuleForm: geminiSchema, RuleItems: geminiArrays, RuleRequired: geminiRequired,
-				RuleEnum: geminiEnum, RuleFormat: seenAt("google-gemini/gemini-cli#3178", "2025"), RuleKey: geminiFunction,
+				RuleEnum: geminiEnum, RuleFormat: asConservative(seenAt("google-gemini/gemini-cli#3178", "2025")), RuleKey: geminiFunction,
 				RuleName: geminiNames, RuleCount: geminiCount,
 			},
 		},
@@ -343,7 +357,7 @@ var (
 			Key:              safeKey,
 			Tool:             ToolRules{Name: geminiName, MaxTools: 512, FewTools: 20},
 			Sources: map[Rule]Source{
-				RuleUnlisted: asConservative(geminiJSON), RuleRoot: geminiFunction, RuleType: seenAt("google-gemini/gemini-cli#4400", "2025"),
+				RuleUnlisted: asConservative(geminiJSON), RuleRoot: geminiFunction, RuleType: asConservative(seenAt("google-gemini/gemini-cli#4400", "2025")),
 				RuleBoolean: geminiJSON, RuleForm: geminiJSON, RuleItems: geminiArrays, RuleRequired: geminiRequired,
 				RuleEnum: geminiJSON, RuleRef: geminiJSON, RuleRecursion: geminiJSON, RuleKey: geminiFunction,
 				RuleName: geminiNames, RuleCount: geminiCount,
@@ -374,6 +388,13 @@ var (
 		},
 	}
 
+	// BedrockStrict is the Converse API with strict: true. Bedrock sends such a tool through the validator of Anthropic's
+	// strict tools (BerriAI/litellm#39115).
+	BedrockStrict = &Profile{
+		name: "bedrock-strict", about: "Amazon Bedrock's Converse API with strict tools",
+		rules: bedrockStrictRules(AnthropicStrict.rules),
+	}
+
 	// BedrockNova is the Converse API with Amazon's Nova models.
 	BedrockNova = &Profile{
 		name: "bedrock-nova", about: "Amazon's Nova models on Bedrock",
@@ -401,6 +422,26 @@ var (
 	}
 )
 
+// bedrockStrictRules returns the rules for a tool of the Converse API, with Bedrock's sources.
+func bedrockStrictRules(r Rules) Rules {
+	r.Tool = Bedrock.rules.Tool
+	sources := map[Rule]Source{}
+	for rule, source := range r.Sources {
+		switch {
+		case rule == RuleCount:
+		case source == anthropicStrict:
+			sources[rule] = bedrockStrict
+		default:
+			sources[rule] = asConservative(source)
+		}
+	}
+	sources[RuleClosed], sources[RuleUnlisted] = bedrockClosed, bedrockKeyword
+	sources[RuleLimit] = asConservative(anthropicStrict)
+	sources[RuleName], sources[RuleDescription] = bedrockTool, bedrockTool
+	r.Sources = sources
+	return r
+}
+
 // Others'.
 var (
 	// Mistral is Mistral's chat completions. It asks for JSON Schema, and turns it into a grammar.
@@ -414,8 +455,10 @@ var (
 			WellFormed: true,
 			Tool:       ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
-				RuleKeyword: seenAt("BerriAI/litellm#13389", "2025-08"), RuleRoot: seenAt("UKGovernmentBEIS/inspect_ai#1562", "2025"),
-				RuleForm: seenAt("SylphxAI/pdf-reader-mcp#63", ""), RuleRef: references, RuleName: seenAt("Kochava-Studios/witsy#164", "2025"),
+				RuleKeyword: asConservative(seenAt("BerriAI/litellm#13389", "2025-08")),
+				RuleRoot:    asConservative(seenAt("UKGovernmentBEIS/inspect_ai#1562", "2025")),
+				RuleForm:    seenAt("dust-tt/dust#23126", "2026-03"), RuleRef: references,
+				RuleName: asConservative(seenAt("Kochava-Studios/witsy#164", "2025")),
 			},
 		},
 	}
@@ -491,10 +534,10 @@ var (
 	Groq = &Profile{
 		name: "groq", about: "GroqCloud's chat completions",
 		rules: Rules{
-			RootObject: true, RootProperties: true, Booleans: true, WellFormed: true,
+			RootObject: true, RootProperties: true, Booleans: true, WellFormed: true, RequiredBeside: true,
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
-				RuleRoot: groqType, RuleProperties: groqRequired, RuleForm: draft2020, RuleRef: references, RuleName: asConservative(openAIFunction),
+				RuleRoot: groqType, RuleProperties: groqProperties, RuleRequired: groqRequired, RuleForm: draft2020, RuleRef: references, RuleName: asConservative(openAIFunction),
 			},
 		},
 	}
@@ -511,20 +554,22 @@ var (
 			Sources: map[Rule]Source{
 				RuleKeyword: cerebrasFields, RuleRoot: cerebrasClosed, RuleType: asConservative(cerebrasClosed), RuleBoolean: asConservative(cerebrasClosed),
 				RuleForm: draft2020, RuleProperties: asConservative(cerebrasClosed), RuleObjects: asConservative(cerebrasClosed),
-				RuleItems: asConservative(cerebrasFields), RuleRequired: asConservative(cerebrasClosed), RuleClosed: cerebrasClosed, RuleRef: references,
+				RuleItems: cerebrasFields, RuleRequired: asConservative(cerebrasClosed), RuleClosed: cerebrasClosed, RuleRef: references,
 				RuleName: asConservative(openAIFunction),
 			},
 		},
 	}
 
-	// LlamaCpp is llama.cpp's server, which makes one grammar of all tools, and LM Studio, which is built on it.
+	// LlamaCpp is llama.cpp's server, which makes one grammar of all tools, and LM Studio, which is built on it. A list costs the
+	// grammar two rules more than a string of that length. 97,102 bytes of tools were accepted, and 100,026 refused.
 	LlamaCpp = &Profile{
 		name: "llamacpp", about: "llama.cpp's server, and LM Studio on it",
 		rules: Rules{
 			RootObject: true, Booleans: true, WellFormed: true, PlainPattern: true, AnchoredPattern: true,
-			Limits: ProviderLimits{Repeats: 1_999},
+			Limits: ProviderLimits{Repeats: 1_999, Items: 1_997, Request: 97_000},
 			Sources: map[Rule]Source{
-				RuleRoot: draft2020, RuleForm: draft2020, RulePattern: llamaPattern, RuleLimit: llamaLength, RuleRef: references,
+				RuleRoot: draft2020, RuleForm: draft2020, RulePattern: llamaPattern, RuleLimit: llamaRepeats, RuleRef: references,
+				RuleRequest: llamaGrammar,
 			},
 		},
 	}

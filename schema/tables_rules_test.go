@@ -13,7 +13,7 @@ import (
 var goNames = map[*schema.Profile]string{
 	schema.Universal: "Universal", schema.Flat: "Flat", schema.Anthropic: "Anthropic", schema.AnthropicStrict: "AnthropicStrict",
 	schema.OpenAI: "OpenAI", schema.OpenAIStrict: "OpenAIStrict", schema.Gemini: "Gemini",
-	schema.GeminiJSONSchema: "GeminiJSONSchema", schema.Bedrock: "Bedrock", schema.BedrockNova: "BedrockNova",
+	schema.GeminiJSONSchema: "GeminiJSONSchema", schema.Bedrock: "Bedrock", schema.BedrockStrict: "BedrockStrict", schema.BedrockNova: "BedrockNova",
 	schema.Mistral: "Mistral", schema.Moonshot: "Moonshot", schema.Ollama: "Ollama", schema.DeepSeek: "DeepSeek",
 	schema.XAI: "XAI", schema.Groq: "Groq", schema.CerebrasStrict: "CerebrasStrict", schema.LlamaCpp: "LlamaCpp", schema.Seed: "Seed",
 	schema.Original: "Original",

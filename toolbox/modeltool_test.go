@@ -184,7 +184,7 @@ func TestBoxDescribesToolsForModels(t *testing.T) {
 		{"none", "", "s", `{"type":"object"}`, schema.Anthropic, ""},
 		{"hidden", "a\x1b\u202eb", "s", `{"type":"object"}`, schema.Universal, "ab"},
 		{"own", "a\x1b", "s", `{"type":"object"}`, nil, "a\x1b"},
-		{"long", strings.Repeat("x", 2000), "s", `{"type":"object"}`, schema.Universal, strings.Repeat("x", 1023) + "…"},
+		{"long", strings.Repeat("x", 20_000), "s", `{"type":"object"}`, schema.Flat, strings.Repeat("x", 9_999) + "…"},
 	} {
 		d := described(tt.name)
 		d.Description, d.Server, d.Schema = tt.description, tt.server, json.RawMessage(tt.schema)
@@ -220,7 +220,7 @@ func TestBoxKeepsTheNoteOfASchema(t *testing.T) {
 		d := described("read")
 		d.Description, d.Schema = description, json.RawMessage(either)
 		got := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, taking(d)).Descriptors()[0].Description
-		if !strings.HasSuffix(got, adapted.Note) || strings.Count(got, adapted.Note) != 1 || len([]rune(got)) > 1024 {
+		if !strings.HasSuffix(got, adapted.Note) || strings.Count(got, adapted.Note) != 1 {
 			t.Errorf("%.20q became %q", description, got)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -134,27 +133,16 @@ func nameStep(o interop.Server, own []toolbox.Descriptor) step {
 
 // descriptions says what a model cannot know.
 func descriptions(own []toolbox.Descriptor) step {
-	var missing, long []string
-	limit := schema.Universal.Rules().Tool.MaxDescription
+	var missing []string
 	for _, t := range own {
-		switch n := utf8.RuneCountInString(t.Description); {
-		case strings.TrimSpace(t.Description) == "":
+		if strings.TrimSpace(t.Description) == "" {
 			missing = append(missing, fmt.Sprintf("%q", t.Tool))
-		case limit > 0 && n > limit:
-			long = append(long, fmt.Sprintf("%q (%d characters)", t.Tool, n))
 		}
 	}
-	var says []string
-	if missing != nil {
-		says = append(says, "without one: "+show.List(missing, fewNames, "tools"))
+	if missing == nil {
+		return goodStep("descriptions", "each tool has one")
 	}
-	if long != nil {
-		says = append(says, fmt.Sprintf("cut at %d characters for models: %s", limit, show.List(long, fewNames, "tools")))
-	}
-	if says == nil {
-		return goodStep("descriptions", "each tool has one, and none is too long")
-	}
-	return note("descriptions", strings.Join(says, "; "), `describe them with "tools": {"describe": {…}}, or ask the server's authors to`)
+	return note("descriptions", "without one: "+show.List(missing, fewNames, "tools"), `describe them with "tools": {"describe": {…}}, or ask the server's authors to`)
 }
 
 // duplicates looks for the same server, or tools of the same name, among the servers examined so far.
