@@ -86,9 +86,11 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
 		a := fresh // what was looked up in the document stays known
-		a.levels = referenceLevels[level]
+		a.levels = referenceLevels[level].inside
 		adapted, err := a.adapt(wrap)
 		switch {
+		case err == nil && a.cuts(len(adapted.Schema), level):
+			level++
 		case a.grew(err) && level+1 < len(referenceLevels):
 			level++
 		case errors.Is(err, errNothing) && !wrap:
@@ -115,9 +117,19 @@ var (
 	errDefinition = fmt.Errorf("%w: nothing satisfies one of its definitions", ErrUnsupported)
 )
 
-// referenceLevels is how many references may stand inside one another: where a schema that is full of them grows beyond the
-// bounds, it is tried again with fewer.
-var referenceLevels = []int{DefaultDepth, 3, 1}
+// referenceLevels are the numbers of references that may stand inside one another, and the size up to which a schema may grow,
+// in percent of its original. A schema that grows beyond that, or beyond the bounds, is tried again with the next number.
+var referenceLevels = []struct{ inside, percent int }{{DefaultDepth, 150}, {3, 300}, {1, 0}}
+
+// cuts reports whether a schema of that size is to be tried again with fewer references inside one another. Where the consumer
+// takes $ref, a schema that grew has no references that could be cut.
+func (a *adapter) cuts(size, level int) bool {
+	return level+1 < len(referenceLevels) && !a.parsed.nested.has(wordRef) && a.targets != nil &&
+		grew(a.size, size, referenceLevels[level].percent)
+}
+
+// grew reports whether a size is larger than so many percent of what it was, and by 4 KB.
+func grew(was, is, percent int) bool { return is > was*percent/100 && is > was+4<<10 }
 
 // adapter adapts one schema.
 type adapter struct {
@@ -131,6 +143,7 @@ type adapter struct {
 
 	// What is known of the original.
 	targets       map[string]*node  // by reference
+	referenced    map[*node]bool    // the schemas that references lead to
 	loops         map[*node]bool    // whether targets lead to a loop
 	visited       int               // values, to find loops
 	names         map[naming]*node  // by $id and $anchor
@@ -215,8 +228,16 @@ type schemaResult struct {
 	cut  bool     // a reference was cut there
 }
 
-// schema adapts a schema below the root.
+// schema adapts a schema below the root. A schema that is shared becomes a reference.
 func (a *adapter) schema(n *node) schemaResult {
+	if a.isShared(n) {
+		return a.moved(n)
+	}
+	return a.unshared(n)
+}
+
+// unshared adapts a schema where it stands.
+func (a *adapter) unshared(n *node) schemaResult {
 	if a.rules.Booleans && (n.kind == 't' || n.kind == 'f') {
 		return schemaResult{node: n}
 	}

@@ -177,7 +177,47 @@ func (a *adapter) keeps(d *builder, w word, target *node) bool {
 	if a.rules.RefAlone && d.has != w.set() {
 		return false
 	}
-	return a.underDefinitions(target)
+	return a.underDefinitions(target) || a.isShared(target)
+}
+
+// sharedSize is the length, as compact JSON, above which a definition and its references are shorter than copies.
+const sharedSize = 80
+
+// isShared reports whether a schema outside the definitions moves there: the consumer takes $ref, and a reference leads to
+// the schema, so that it is used twice at least.
+func (a *adapter) isShared(n *node) bool {
+	if n.kind != '{' || !a.parsed.nested.has(wordRef) || n == a.root || n.get(wordRef) != nil || !a.isTarget(n) {
+		return false
+	}
+	return !a.underDefinitions(n) && !a.unsatisfiable[n] && !(a.rules.NoRecursion && a.leadsToLoop(n)) && len(n.compact()) > sharedSize
+}
+
+// isTarget reports whether a reference in the document leads to n.
+func (a *adapter) isTarget(n *node) bool {
+	if a.referenced == nil {
+		a.referenced = map[*node]bool{}
+		a.findTargets(a.root)
+	}
+	return a.referenced[n]
+}
+
+func (a *adapter) findTargets(n *node) {
+	for _, f := range n.fields {
+		if referenceWords.has(f.word) && f.value.kind == '"' {
+			a.referenced[a.target(f.value.string())] = true
+		}
+		a.findTargets(f.value)
+	}
+	for _, e := range n.elems {
+		a.findTargets(e)
+	}
+}
+
+// moved returns the reference to a shared schema, for the place where the schema stood.
+func (a *adapter) moved(n *node) schemaResult {
+	ref, back := a.kept(n, "#"+n.path())
+	a.change(n, RuleRef, "moved to "+briefName(ref)+", since it is used more than once", "", "")
+	return schemaResult{node: newObject(newField(wordRef, newString(ref))), back: back}
 }
 
 func (a *adapter) keepRef(d *builder, w word, target *node, ref string) bool {
@@ -236,7 +276,7 @@ func (a *adapter) define(root *builder) {
 	for i := 0; i < len(a.defs); i++ {
 		def := a.defs[i]
 		a.inside = a.inside[:0]
-		r := a.schema(def.target)
+		r := a.unshared(def.target)
 		if r.node == nil {
 			a.unsatisfiable[def.target] = true
 			a.fail(errDefinition)

@@ -101,6 +101,23 @@ func (c *checker) request(schemas []json.RawMessage) {
 	}
 }
 
+// CheckGrowth finds whether a schema that was adapted is much larger than its original: by half, and by 4 KB. Each request to
+// a model carries it. No provider refuses it. The message has tokens, estimated at four bytes each.
+func CheckGrowth(original, adapted json.RawMessage) []Finding {
+	was, is := compactSize(original), compactSize(adapted)
+	c := &checker{}
+	if grew(was, is, 150) {
+		c.findAs(nil, RuleSize, sourceGrowth, "the schema grows from about %d to %d tokens for models, since references are written out",
+			was/bytesPerToken, is/bytesPerToken)
+	}
+	return c.findings
+}
+
+// bytesPerToken is how many bytes of a schema a token has, in round figures: docs/context.md.
+const bytesPerToken = 4
+
+var sourceGrowth = asConservative(documentedAt("https://github.com/indusagi/indus/blob/main/docs/context.md"))
+
 func (c *checker) description(text string) {
 	if !utf8.ValidString(text) {
 		c.findAs(nil, RuleDescription, sourceJSON, "the description is not UTF-8")

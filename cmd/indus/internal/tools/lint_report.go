@@ -216,7 +216,8 @@ func checkClients(tool []byte) (found []Finding) {
 	return found
 }
 
-// checkOurs finds what no reader sees, and what arguments are not checked against.
+// checkOurs finds characters that no reader sees, schemas that grow, and parts of a schema that arguments are not checked
+// against.
 func checkOurs(d toolbox.Descriptor) []Finding {
 	var unchecked []string
 	if v, err := validate.New(d.Schema); err != nil {
@@ -227,6 +228,7 @@ func checkOurs(d toolbox.Descriptor) []Finding {
 		}
 	}
 	found := findingsOf(indusProvider, schema.CheckHidden(d.Description, d.Schema)...)
+	found = append(found, findingsOf(indusProvider, schema.CheckGrowth(d.Schema, d.Parameters)...)...)
 	for _, message := range unchecked {
 		found = append(found, Finding{indusProvider, schema.Finding{
 			Rule: schema.RuleUnchecked, Message: message, Class: schema.Conservative,
