@@ -54,7 +54,7 @@ func reads(who string) []asked {
 		{tool: "call", args: object{"operation": "weather/today", "input": object{"town": "Ulm"}}, bad: true,
 			want: `{"code":"INVALID_INPUT","message":"/: missing required \"city\" (string)","retryable":false,"details":{"operation":"weather/today","problems":[{"path":"/city","expected":"string"}]}}`},
 		{tool: "call", args: object{"operation": "todey"}, bad: true,
-			want: `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"todey","nearest":["weather/today"]}}`},
+			want: `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"todey","nearest":["weather/today","token"]}}`},
 		{tool: "batch", args: object{"calls": []object{{"operation": "weather/today", "input": object{"city": "Oz"}}, {"operation": "audit"}, {"operation": "weather/today", "input": `{"city":"Ulm"}`}}},
 			want: `{"results":[{"operation":"weather/today","error":{"code":"NO_SUCH_CITY","message":"<Oz> is a story","retryable":true,"details":{"book":true}}},` +
 				`{"operation":"audit","error":{"code":"NOT_FOUND","message":"there is no operation of that name","retryable":false,"details":{"operation":"audit"}}},` +

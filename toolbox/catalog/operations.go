@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 
@@ -136,14 +138,30 @@ func (v View) best(query string, limit int) []Operation {
 	return found
 }
 
-// nearest are the names of what may be meant by a name that is not there.
+// nearest returns the names that resemble a name that is not there, then those of operations that it would find.
 func (v View) nearest(name string) []string {
-	if len(name) > maxName || isBlank(name) {
+	if v.List == nil || len(name) > maxName || isBlank(name) {
 		return nil
 	}
-	var names []string
+	var known []string
+	whole := map[string]string{} // by the name without its server
+	for i, o := range v.List.operations {
+		if v.shows(i) {
+			known = append(known, o.Name, rank.OwnName(o.Name))
+			whole[rank.OwnName(o.Name)] = cmp.Or(whole[rank.OwnName(o.Name)], o.Name)
+		}
+	}
+	var found, names []string
+	for _, n := range text.Nearest(name, known, maxNearest) {
+		found = append(found, cmp.Or(whole[n], n))
+	}
 	for _, o := range v.best(name, maxNearest) {
-		names = append(names, o.Name)
+		found = append(found, o.Name)
+	}
+	for _, n := range found {
+		if len(names) < maxNearest && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
 	}
 	return names
 }
