@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -21,8 +23,10 @@ const (
 // connected are refused new requests, and what is in flight has Options.Drain to be answered.
 // It returns nil then, [context.DeadlineExceeded] where calls were given up, or why l failed.
 func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
+	logger := cmp.Or(g.opts.Host.Logger, slog.New(slog.DiscardHandler))
 	server := &http.Server{ // whom nobody has admitted yet holds little, and not for long
 		Handler: g.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
 	unused := context.AfterFunc(ctx, func() {

@@ -46,6 +46,9 @@ type EndpointOptions struct {
 	// of the connection's own with what Server.TLS says. An error of its own is in the chain of the fault;
 	// one that has a method SignIn() (resource, who string) asks for a person. who is Principal. nil: nothing is wrapped.
 	RoundTripper func(s Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper
+	// Credential is called with the Authorization that a sign-in (RoundTripper) or a forwarded header ([Forward])
+	// puts on requests, before the first request that has it is sent. It must not block. nil: it is not called.
+	Credential func(authorization Secret)
 	// Tap is shown each request and notification that goes over the connection, but for those of the
 	// handshake: sent to the server, or received of it. A request's result or error is then given to
 	// answered; both nil is a refusal. It must neither block nor change bytes. What the server says
@@ -156,6 +159,9 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	e.opts.Info = cmp.Or(e.opts.Info, ClientInfo())
 	e.opts.MaxMessage = cmp.Or(e.opts.MaxMessage, MaxMessage)
 	e.opts.MaxPages = cmp.Or(e.opts.MaxPages, 1000)
+	if learn := e.opts.Credential; learn != nil {
+		e.secrets.Reporting(func(value string) { learn(NewSecret(value)) })
+	}
 	e.opts.Logger = e.secrets.Logger(cmp.Or(e.opts.Logger, slog.New(slog.DiscardHandler)))
 	meta := conn.ModernMeta(e.opts.Info, e.opts.Capabilities)
 	e.modern = meta[1 : len(meta)-1]

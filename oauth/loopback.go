@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -49,7 +50,10 @@ func (l *Loopback) Begin(ctx context.Context, redirect, own string) (Redirection
 		return nil, err
 	}
 	r := &loopback{open: l.Open, path: path, uri: "http://" + listener.Addr().String() + path, answers: make(chan url.Values, 1)}
-	r.server = &http.Server{Handler: r, ReadTimeout: pageTime, WriteTimeout: pageTime, MaxHeaderBytes: 64 << 10}
+	r.server = &http.Server{
+		Handler: r, ReadTimeout: pageTime, WriteTimeout: pageTime, MaxHeaderBytes: 64 << 10,
+		ErrorLog: log.New(io.Discard, "", 0), // what a browser gets is all that matters here
+	}
 	r.running.Go(func() { _ = r.server.Serve(listener) })
 	return r, nil
 }

@@ -55,7 +55,7 @@ var (
 	tokensInside = lazily(`(^|[^\w-])((?:` + forms + `)[\w./+=-]*)`)
 	valueName    = lazily(`([\w.-]+)["'\\]*[ \t]*[=:][ \t]*["'\\]*(?:(?i:bearer|basic|token)[ \t]+)?`)
 	namedValue   = lazily(`^[^\s"'\\&;|]+`)
-	bearers      = lazily(`^((?i:bearer|basic) +)(\S{6,})$`)
+	bearers      = lazily("(^|[\"'`=: ])((?i:bearer|basic) +)([^\\s\"'`\\\\,;<>(){}]{6,})")
 	passwords    = lazily(`(://[^\s/?#@:]*:)([^\s/?#@]+)@`)
 	logins       = lazily(`(://)([^\s/?#@:]{16,})@`)
 	userinfo     = lazily(`(://)([^/?#@]*)@`)
@@ -106,10 +106,32 @@ func replaceLikely(s string, f func(string) string) string {
 		}
 	}
 	s = b.String() + s[done:]
-	for _, re := range []func() *regexp.Regexp{bearers, passwords, logins, tokensInside} {
+	s = replaceBearers(s, f)
+	for _, re := range []func() *regexp.Regexp{passwords, logins, tokensInside} {
 		s = replaceSecond(re, s, f)
 	}
 	return s
+}
+
+// replaceBearers replaces what follows "Bearer" or "Basic": any word that ends the text or its quotation, and elsewhere a
+// word that is none of a language, for "basic authentication" is one of two words.
+func replaceBearers(s string, f func(string) string) string {
+	var b strings.Builder
+	done := 0
+	for _, m := range bearers().FindAllStringSubmatchIndex(s, -1) {
+		value, alone := s[m[6]:m[7]], m[4] == 0 || strings.IndexByte("\"'`", s[m[4]-1]) >= 0
+		ends := m[7] == len(s) || strings.IndexByte("\"'`\\", s[m[7]]) >= 0
+		if alone && ends || isCoined(value) {
+			b.WriteString(s[done:m[6]] + f(value))
+			done = m[7]
+		}
+	}
+	return b.String() + s[done:]
+}
+
+// isCoined reports a text that is no word of a language: it has a digit, capitals within, or is longer than words are.
+func isCoined(v string) bool {
+	return len(v) >= 20 || len(v) >= 8 && (strings.ContainsAny(v, digits) || strings.ContainsFunc(v[1:], unicode.IsUpper) && strings.ContainsFunc(v, unicode.IsLower))
 }
 
 // In is what looks like a credential in a text.

@@ -213,6 +213,23 @@ func TestArgs(t *testing.T) {
 	}
 }
 
+// TestABearerIsFoundUnderAnyKey: what follows the word is a credential, unless it is a word of a sentence.
+func TestABearerIsFoundUnderAnyKey(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":"Bearer opaque","b":"basic dXNlcjpw"}`:         `{"a":"Bearer <secret>","b":"basic <secret>"}`,
+		`{"a":"send Bearer abcdefgh-1234, please"}`:          `{"a":"send Bearer <secret>, please"}`,
+		`{"a":"{\"x\":\"Bearer opaque\"}"}`:                  `{"a":"{\"x\":\"Bearer <secret>\"}"}`,
+		`{"a":"it takes Bearer AbcDefGhi"}`:                  `{"a":"it takes Bearer <secret>"}`,
+		`{"a":"curl -H 'X: Bearer abcdefghijklmnopqrst' u"}`: `{"a":"curl -H 'X: Bearer <secret>' u"}`,
+		`{"a":"bearer authentication and basic knowledge"}`:  `{"a":"bearer authentication and basic knowledge"}`,
+		`{"a":"Bearer ${TOKEN}","b":"forbearer abcdefgh-1"}`: `{"a":"Bearer ${TOKEN}","b":"forbearer abcdefgh-1"}`,
+	} {
+		if got := string(secret.Likely(json.RawMessage(text))); got != want {
+			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
 func FuzzMask(f *testing.F) {
 	f.Add("hunter2hunter2", `\u0068unter2hunter2 %68 &#104; \\\\`, uint8(0))
 	f.Fuzz(func(t *testing.T, value, text string, way uint8) {

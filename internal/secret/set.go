@@ -2,6 +2,7 @@ package secret
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -29,6 +30,8 @@ const (
 // Set is the secrets of one server. Nil masks nothing. It is safe for concurrent use.
 type Set struct {
 	learned atomic.Pointer[Set] // the set with what was learned behind its values; nil: nothing was
+	report  func(string)        // is given what is learned; nil: nothing is
+	most    int                 // of the learned; 0: maxLearned
 
 	values []string
 	once   sync.Once
@@ -60,16 +63,31 @@ func (s *Set) With(values ...string) *Set {
 	return New(slices.Concat(all, values)...)
 }
 
+// Reporting has every value that s learns given to report too. It returns s, which is not in use yet.
+func (s *Set) Reporting(report func(value string)) *Set {
+	s.report = report
+	return s
+}
+
+// Keeping has s keep the last most values that it learns, in place of 16. It returns s, which is not in use yet.
+func (s *Set) Keeping(most int) *Set {
+	s.most = most
+	return s
+}
+
 // Learn adds a value that comes up while s is in use: the Authorization of a sign-in, whose token is renewed. The
-// last 16 are kept.
+// last 16 are kept, or as many as [Set.Keeping] says.
 func (s *Set) Learn(value string) {
 	for {
 		last, all := s.learned.Load(), s.all()
 		if value == "" || slices.Contains(all, value) {
 			return
 		}
-		kept := all[max(len(s.values), len(all)+1-maxLearned):]
+		kept := all[max(len(s.values), len(all)+1-cmp.Or(s.most, maxLearned)):]
 		if s.learned.CompareAndSwap(last, New(slices.Concat(s.values, kept, []string{value})...)) {
+			if s.report != nil {
+				s.report(value)
+			}
 			return
 		}
 	}

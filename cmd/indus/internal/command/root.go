@@ -42,7 +42,9 @@ func runProcess(tree Tree) int {
 	// has sent to them and to us, so that one wish comes twice.
 	ready := make(chan struct{})
 	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, func() { stop(); close(ready) }) })
-	return runReady(ctx, ready, os.Args[1:], show.New(os.Stdin, os.Stdout, os.Stderr), tree)
+	s := show.New(os.Stdin, os.Stdout, os.Stderr)
+	s.LogAll()
+	return runReady(ctx, ready, os.Args[1:], s, tree)
 }
 
 // Run is Main for the arguments args. The context's end is an interruption.

@@ -72,22 +72,21 @@ func newProbe(r mcpconfig.Row, tokens *signin.Tokens) *probe {
 func (p *probe) settle() { p.once.Do(func() { close(p.settled) }) }
 
 func (p *probe) options() *interop.EndpointOptions {
-	o := &interop.EndpointOptions{
-		Around: []func(interop.Peer) interop.Peer{p.around},
-		Trace: &interop.Trace{
-			Started: func(pid int, stderr func() string) {
-				p.note(func(s *observed) { s.started, s.pid, s.stderr = s.started+1, pid, stderr })
-			},
-			Noise: func(line string) {
-				p.note(func(s *observed) {
-					if s.noises++; s.noises <= maxNoiseKept {
-						s.noise = append(s.noise, line)
-					}
-				})
-			},
-			Answered: func(method string, took time.Duration, err error) {
-				p.note(func(s *observed) { s.answers = append(s.answers, opening{method, took, err}) })
-			},
+	o := p.tokens.Endpoint(p.row.Server)
+	o.Around = []func(interop.Peer) interop.Peer{p.around}
+	o.Trace = &interop.Trace{
+		Started: func(pid int, stderr func() string) {
+			p.note(func(s *observed) { s.started, s.pid, s.stderr = s.started+1, pid, stderr })
+		},
+		Noise: func(line string) {
+			p.note(func(s *observed) {
+				if s.noises++; s.noises <= maxNoiseKept {
+					s.noise = append(s.noise, line)
+				}
+			})
+		},
+		Answered: func(method string, took time.Duration, err error) {
+			p.note(func(s *observed) { s.answers = append(s.answers, opening{method, took, err}) })
 		},
 	}
 	o.RoundTripper = func(s interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {

@@ -130,6 +130,7 @@ func (f *opFlags) operations(ctx context.Context, endpoint string, s show.Stream
 	if err != nil {
 		return nil, err
 	}
+	s.Learn(token)
 	from := &bridge.FromMCP{
 		Endpoint: endpoint, Namespace: f.namespace, Prefix: f.namespace != "", Token: token, TrustAnnotations: f.trust,
 	}

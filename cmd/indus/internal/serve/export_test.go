@@ -38,7 +38,7 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gatewa
 	if fault != nil {
 		return nil, nil, fault
 	}
-	w := &follower{flags: flags, s: s, local: local, signIns: &signin.Tokens{}, gateway: gateway.New(ctx, c.Servers(), nil)}
+	w := &follower{flags: flags, s: s, local: local, signIns: signin.Open(s), gateway: gateway.New(ctx, c.Servers(), nil)}
 	w.begin(c, began)
 	return &Follower{w}, w.gateway, nil
 }
@@ -72,9 +72,13 @@ func (t Tap) Unstick(path string, err io.Writer) error {
 	return fault
 }
 
-func (t Tap) Hide(servers ...interop.Server) { t.hide(servers) }
-func (t Tap) Show(m gateway.Tapped)          { t.show(m) }
-func (t Tap) Close()                         { t.close() }
+// Hide is what serve does before it shows anything.
+func (t Tap) Hide(servers ...interop.Server) { signin.Open(t.s).Hide(servers...) }
+
+// Learn is what an endpoint does with each credential that it sends.
+func (t Tap) Learn(credential interop.Secret) { t.s.Learn(credential) }
+func (t Tap) Show(m gateway.Tapped)           { t.show(m) }
+func (t Tap) Close()                          { t.close() }
 
 // Kept is how much waits, and how much was left out.
 func (t Tap) Kept() (waits, dropped int) { return len(t.queue), int(t.dropped.Load()) }

@@ -37,7 +37,6 @@ type follower struct {
 	flags   *serveFlags
 	s       show.Streams
 	gateway *gateway.Gateway
-	tap     *tap
 	local   *builtins
 	front   *frontGuard
 	signIns *signin.Tokens
@@ -262,7 +261,7 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	d := differenceOf(w.served.Servers(), c.Servers())
 	d.views = !slices.EqualFunc(w.served.Views, c.Views, sameView)
 	held := newlyHeld(w.served, c)
-	w.tap.hide(append(c.Servers(), w.served.Servers()...))
+	w.signIns.Hide(c.Servers()...)
 	w.gateway.Reload(c.Servers(), w.flags.views(c)) // their order too
 	w.local.follow(c)
 	reported := w.tellNotes(c)

@@ -293,13 +293,13 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	defer recorder.close()
-	recorder.hide(c.Servers())
 	if err := clients.open(); err != nil {
 		return err
 	}
 	defer clients.close()
 	signIns := signin.Open(s)
 	defer signIns.Close()
+	signIns.Hide(c.Servers()...)
 	wait, drain := f.listWait, f.drain
 	if wait == 0 {
 		wait = -1 // the option's zero is its default
@@ -341,7 +341,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	g = gateway.New(alive, c.Servers(), options)
 	defer g.Close()
-	follow := &follower{flags: f, s: s, gateway: g, tap: recorder, local: local, front: front, signIns: signIns, hangup: hangup, leave: leave}
+	follow := &follower{flags: f, s: s, gateway: g, local: local, front: front, signIns: signIns, hangup: hangup, leave: leave}
 	follow.begin(c, began)
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {

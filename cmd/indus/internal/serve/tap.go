@@ -16,7 +16,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop"
 )
 
@@ -37,9 +36,8 @@ type tap struct {
 	dropped atomic.Int64
 	written sync.WaitGroup
 
-	mu    sync.Mutex
-	masks []func(json.RawMessage) json.RawMessage // of every server there was
-	over  bool
+	mu   sync.Mutex
+	over bool
 
 	file *os.File // of the writer alone, as what follows
 	size int64
@@ -84,19 +82,6 @@ func (t *tap) open() error {
 	}
 	t.file, t.size = file, info.Size()
 	return nil
-}
-
-// hide masks what these servers were given, from now on.
-func (t *tap) hide(servers []interop.Server) {
-	if t == nil {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.masks = nil
-	for _, s := range servers {
-		t.masks = append(t.masks, s.Masker())
-	}
 }
 
 // show is gateway.Options.Tap.
@@ -178,17 +163,7 @@ func (t *tap) writeLine(m tapLine) error {
 	if err := e.Encode(m.encoded()); err != nil {
 		return t.append(fmt.Appendf(nil, `{"time":%q,"dropped":1}`, m.at.Format(time.RFC3339Nano))) // it is no JSON
 	}
-	return t.append(t.masked(bytes.TrimRight(line.Bytes(), "\n")))
-}
-
-func (t *tap) masked(line json.RawMessage) json.RawMessage {
-	t.mu.Lock()
-	masks := t.masks
-	t.mu.Unlock()
-	for _, mask := range masks {
-		line = mask(line)
-	}
-	return secret.Likely(line)
+	return t.append(t.s.Masked(bytes.TrimRight(line.Bytes(), "\n")))
 }
 
 func (t *tap) append(line []byte) error {

@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,15 +32,18 @@ func TestATapIsBounded(t *testing.T) {
 	}
 	server := interop.Server{ID: "s", Transport: interop.Stdio{Command: "x", Env: []interop.Pair{{Name: "KEY", Value: interop.NewSecret("hunter2hunter2")}}}}
 	tap.Hide(server)
+	tap.Learn(interop.NewSecret("Bearer a-sign-in-token"))
 	ask := gateway.Tapped{Exchange: 1, Sent: true, Server: "s", Session: "the-session", Message: interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"a":"hunter2hunter2","b":"<&>"}}`)}}
 	answer := ask
 	answer.Sent, answer.Answer, answer.Result = false, true, json.RawMessage(`{"n":9007199254740993}`)
+	repeats := answer
+	repeats.Client, repeats.Result = true, json.RawMessage(`{"b64":"`+base64.StdEncoding.EncodeToString([]byte("x a-sign-in-token"))+`","c":"Bearer opaque"}`)
 	failed := answer
 	failed.Result, failed.Err = nil, &interop.RPCError{Code: -32602, Message: "no"}
 	huge := answer
 	huge.Result = json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
 	for range 20 {
-		for _, m := range []gateway.Tapped{ask, answer, failed, huge} {
+		for _, m := range []gateway.Tapped{ask, answer, repeats, failed, huge} {
 			tap.Show(m)
 		}
 	}
@@ -60,7 +64,7 @@ func TestATapIsBounded(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"goes":"indus->server","server":"s","session":"`, `"params":{"name":"t","arguments":{"a":"<secret>","b":"<&>"}}}`,
-		`"goes":"server->indus"`, `"id":1,"result":{"n":9007199254740993}}`, `"error":{"code":-32602,"message":"no"}`, `"method":"tools/call","leftOut":1048578,"message":{"jsonrpc":"2.0","id":1}}`,
+		`<secret>","c":"Bearer <secret>"}}}`, `"goes":"server->indus"`, `"id":1,"result":{"n":9007199254740993}}`, `"error":{"code":-32602,"message":"no"}`, `"method":"tools/call","leftOut":1048578,"message":{"jsonrpc":"2.0","id":1}}`,
 	} {
 		if last := len(text) - 1; !bytes.Contains(text, []byte(want)) || text[last] != '\n' {
 			t.Errorf("%s is not in\n%s", want, text)

@@ -56,6 +56,7 @@ func (x *session) boot(ctx context.Context, ask asker, hear func(agent.Event)) (
 	if x.target, err = x.flags.target(""); err != nil {
 		return err
 	}
+	x.streams.Learn(x.target.key)
 	x.provider = x.target.provider()
 	if x.id, err = x.identity(); err != nil {
 		return err
@@ -133,6 +134,7 @@ func (x *session) useModel(name string) error {
 	if err != nil {
 		return err
 	}
+	x.streams.Learn(t.key)
 	x.target, x.provider = t, t.provider()
 	if x.offer == nil {
 		x.agent.Use(x.provider, nil)

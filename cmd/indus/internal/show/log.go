@@ -1,6 +1,7 @@
 package show
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -60,5 +61,31 @@ func (s Streams) Logger() *slog.Logger {
 	case !s.Log.verbose:
 		return slog.New(slog.DiscardHandler)
 	}
-	return slog.New(slog.NewTextHandler(s.Err, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(maskedWriter{s}, &slog.HandlerOptions{Level: level}))
 }
+
+// LogAll makes [Streams.Logger] the logger of the whole process, which packages slog and log write to: net/http logs
+// there what a server sends without being asked, credentials included.
+func (s Streams) LogAll() {
+	slog.SetDefault(slog.New(flagged{s}))
+	slog.SetLogLoggerLevel(slog.LevelWarn)
+}
+
+// flagged is the handler of [Streams.Logger], as the flags are when a record is written.
+type flagged struct{ s Streams }
+
+// Enabled implements [slog.Handler].
+func (f flagged) Enabled(ctx context.Context, l slog.Level) bool { return f.s.Logger().Enabled(ctx, l) }
+
+// Handle implements [slog.Handler].
+func (f flagged) Handle(ctx context.Context, r slog.Record) error {
+	return f.s.Logger().Handler().Handle(ctx, r)
+}
+
+// WithAttrs implements [slog.Handler].
+func (f flagged) WithAttrs(list []slog.Attr) slog.Handler {
+	return f.s.Logger().Handler().WithAttrs(list)
+}
+
+// WithGroup implements [slog.Handler].
+func (f flagged) WithGroup(name string) slog.Handler { return f.s.Logger().Handler().WithGroup(name) }

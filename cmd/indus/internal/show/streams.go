@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/indusagi/indus/internal/secret"
 )
 
 // Streams is where a command reads and writes, and what its run comes to.
@@ -16,13 +18,16 @@ type Streams struct {
 
 // state is what all parts of one run share.
 type state struct {
+	masked
 	Log       logFlag
 	WroteJSON bool  // on stdout
 	HelpErr   error // of a help text, for which cobra has no error
 }
 
 // New is the streams of one run.
-func New(in io.Reader, out, err io.Writer) Streams { return Streams{in, out, err, &state{}} }
+func New(in io.Reader, out, err io.Writer) Streams {
+	return Streams{in, out, err, &state{masked: masked{learned: secret.New().Keeping(maxLearned)}}}
+}
 
 // Reportf writes a line for the person. Its arguments are cleaned: see [Clean].
 func (s Streams) Reportf(format string, args ...any) {

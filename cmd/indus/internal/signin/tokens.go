@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -36,11 +37,13 @@ type Tokens struct {
 	// Site has the pages at which callers of a server of ours sign in; set it first. nil: those of this machine sign in at a port.
 	Site *oauth.Site
 
-	store  *oauth.FileStore // nil: there is no place for one
-	logger *slog.Logger
+	store   *oauth.FileStore // nil: there is no place for one
+	logger  *slog.Logger
+	streams show.Streams // which mask the tokens, and what servers were given
 
 	mu      sync.Mutex
 	clients []*serverClient
+	hidden  map[string][]interop.Server // by id: a server as it is configured, and as it was before
 }
 
 // serverClient is the client of one server as it is configured.
@@ -51,7 +54,7 @@ type serverClient struct {
 
 // Open has the store of this user. Nothing is read before it is needed.
 func Open(s show.Streams) *Tokens {
-	t := &Tokens{logger: s.Logger()}
+	t := &Tokens{logger: s.Logger(), streams: s}
 	if dir := mcpconfig.StateDir(nil); dir != "" {
 		t.store = oauth.NewFileStore(filepath.Join(dir, storeName), &oauth.FileStoreOptions{
 			Key: os.Getenv(KeyVariable), NoKeychain: strings.EqualFold(os.Getenv(keychainVariable), "off"),
@@ -79,9 +82,36 @@ func (t *Tokens) Close() {
 	}
 }
 
-// Endpoint is how a fleet connects a server.
-func (t *Tokens) Endpoint(interop.Server) *interop.EndpointOptions {
-	return &interop.EndpointOptions{RoundTripper: t.RoundTripper}
+// Endpoint is how a fleet connects a server. What the server is given, and the tokens that it is sent, are masked in logs
+// and recordings from then on.
+func (t *Tokens) Endpoint(s interop.Server) *interop.EndpointOptions {
+	t.Hide(s)
+	return &interop.EndpointOptions{RoundTripper: t.RoundTripper, Credential: t.streams.Learn}
+}
+
+// Hide masks in logs and recordings what these servers are given.
+func (t *Tokens) Hide(servers ...interop.Server) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.hidden == nil {
+		t.hidden = map[string][]interop.Server{}
+	}
+	known := true
+	for _, s := range servers {
+		if list := t.hidden[s.ID]; !slices.ContainsFunc(list, s.Equal) {
+			t.hidden[s.ID], known = append(list[max(0, len(list)-1):len(list):len(list)], s), false
+		}
+	}
+	if known {
+		return
+	}
+	var masks []func(json.RawMessage) json.RawMessage
+	for _, list := range t.hidden {
+		for _, s := range list {
+			masks = append(masks, s.Masker())
+		}
+	}
+	t.streams.Hide(masks)
 }
 
 // RoundTripper puts the tokens of who on what is sent to a server, where there are any.
