@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/interop/internal/conn"
@@ -24,13 +23,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 	}
 	switch t := e.server.Transport.(type) {
 	case Stdio:
-		var env []string
-		for _, p := range t.Env {
-			env = append(env, p.Name+"="+p.Value.Reveal())
-		}
-		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: proc.Command{
-			Path: t.Command, Args: t.Args, Dir: t.Dir, Env: proc.Environ(os.Environ(), env, t.InheritEnv),
-		}}, o)
+		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}}, o)
 	case HTTP:
 		u, err := e.url(t.URL, t.Headers)
 		if err != nil {

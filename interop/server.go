@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"slices"
 	"time"
 
+	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/schema"
 )
@@ -133,6 +135,17 @@ type Stdio struct {
 	Fresh bool
 	// InheritEnv gives the child this process's whole environment below Env.
 	InheritEnv bool
+	// Without are variables of this process that InheritEnv does not pass on, such as its own keys. nil: all are.
+	Without []string
+}
+
+// Environ is the environment that the child gets of this process as it is now, each "NAME=value".
+func (s Stdio) Environ() []string {
+	named := make([]string, 0, len(s.Env))
+	for _, p := range s.Env {
+		named = append(named, p.Name+"="+p.Value.Reveal())
+	}
+	return proc.Environ(proc.Without(os.Environ(), s.Without...), named, s.InheritEnv)
 }
 
 // HTTP is a server at a URL that speaks streamable HTTP: of 2026-07-28, else of
@@ -222,7 +235,7 @@ func (s Server) sameReach(o Server) bool {
 	case Stdio:
 		b, ok := o.Transport.(Stdio)
 		return ok && a.Command == b.Command && slices.Equal(a.Args, b.Args) &&
-			slices.Equal(a.Env, b.Env) && a.Dir == b.Dir && a.Fresh == b.Fresh && a.InheritEnv == b.InheritEnv
+			slices.Equal(a.Env, b.Env) && a.Dir == b.Dir && a.Fresh == b.Fresh && a.InheritEnv == b.InheritEnv && slices.Equal(a.Without, b.Without)
 	case HTTP:
 		b, ok := o.Transport.(HTTP)
 		return ok && a.URL == b.URL && slices.Equal(a.Headers, b.Headers)

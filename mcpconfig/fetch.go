@@ -161,7 +161,7 @@ func readSecret(path string) fetchResult {
 }
 
 // runSecret runs a command line in a process group of its own, which ends with it.
-// It gets this process's environment, as what asks a keyring must, and no terminal.
+// It gets this process's environment but for the keys of indus, as what asks a keyring must, and no terminal.
 func runSecret(ctx context.Context, line, dir string, wait time.Duration) fetchResult {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -190,13 +190,14 @@ func shell() []string {
 	return []string{"sh", "-c"}
 }
 
-// shellEnv is this process's environment. Windows would look for a program in the
-// working directory first, which may be a repository; this variable forbids it.
+// shellEnv is this process's environment without the keys of indus ([KeyVariables]). Windows would look for a program in
+// the working directory first, which may be a repository; this variable forbids it.
 func shellEnv() []string {
+	env := proc.Without(os.Environ(), KeyVariables(nil)...)
 	if runtime.GOOS == "windows" {
-		return append(os.Environ(), "NoDefaultCurrentDirectoryInExePath=1")
+		env = append(env, "NoDefaultCurrentDirectoryInExePath=1")
 	}
-	return os.Environ()
+	return env
 }
 
 // usable is a text without its last line break, unless there is nothing in it or a NUL.

@@ -15,6 +15,9 @@ func (r *reading) stdio() {
 		Env:        r.pairs("env", badVariable),
 		InheritEnv: r.flag("inheritEnv", false),
 	}
+	if s.InheritEnv {
+		s.Without = KeyVariables(nil)
+	}
 	if s.Dir, s.Fresh = r.dir(); s.Fresh {
 		r.relatives(s.Command)
 	}

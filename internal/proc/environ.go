@@ -40,6 +40,14 @@ func Environ(parent, extra []string, inherit bool) []string {
 	return env
 }
 
+// Without returns env without the entries of these keys.
+func Without(env []string, keys ...string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		key, _, ok := cutEntry(entry)
+		return ok && slices.ContainsFunc(keys, func(k string) bool { return foldKey(k) == foldKey(key) })
+	})
+}
+
 // cutEntry splits "KEY=value". Windows has keys that begin with "=".
 func cutEntry(entry string) (key, value string, ok bool) {
 	if entry == "" {

@@ -25,12 +25,8 @@ type lookup struct {
 }
 
 func lookUp(t interop.Stdio) *lookup {
-	extra := make([]string, 0, len(t.Env))
-	for _, p := range t.Env {
-		extra = append(extra, p.Name+"="+p.Value.Reveal())
-	}
 	l := &lookup{Stdio: t}
-	l.Command = proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: proc.Environ(os.Environ(), extra, t.InheritEnv)}
+	l.Command = proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 	l.path, l.err = l.Find()
 	return l
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
@@ -26,7 +25,7 @@ func (x *session) deal() error {
 	}
 	tc.ID = x.id
 	tc.FS = ownFiles{FS: tc.FS, dir: x.dir, own: append(ownDirectories(), x.flags.trusted()...)}
-	tc.Shell = keyless{tc.Shell, keyVariables()}
+	tc.Shell = keyless{tc.Shell, mcpconfig.KeyVariables(nil)}
 	x.deck = standard.New(&standard.Options{AllowPrivate: x.flags.private})
 	x.refusal = func(ctx context.Context, c toolbox.Call) error { return x.deck.Refusal(ctx, tc, c) }
 	x.local = toolbox.NewRegistry(tc)
@@ -77,19 +76,6 @@ func checkTools(names []string) error {
 type keyless struct {
 	toolbox.Shell
 	variables []string
-}
-
-// keyVariables are those that keys may be taken from, of this model or of one that /model changes to, and those with which
-// somebody could read the sign-ins, or be another one's client.
-func keyVariables() []string {
-	names := []string{signin.KeyVariable, "INDUS_TOKEN"}
-	set, _ := readSettings() // who cannot be read named no variable
-	for _, p := range append(slices.Clone(providers), service{keyEnv: set.KeyEnv}) {
-		if p.keyEnv != "" {
-			names = append(names, p.keyEnv)
-		}
-	}
-	return names
 }
 
 // Run implements [toolbox.Shell].

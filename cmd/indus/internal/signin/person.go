@@ -13,6 +13,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/oauth"
 )
 
@@ -118,7 +119,11 @@ func openBrowser(address string) error {
 		command = append(command, address)
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, KeyVariable+"=") })
+	keys := mcpconfig.KeyVariables(nil)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.Contains(keys, name)
+	})
 	if err := cmd.Start(); err != nil {
 		return err
 	}
