@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -97,6 +98,9 @@ type Gateway struct {
 
 	tapped atomic.Uint64 // exchanges that Options.Tap was shown
 }
+
+// Format is what every verb of package fmt prints: how many servers there are.
+func (g *Gateway) Format(w fmt.State, _ rune) { _, _ = fmt.Fprint(w, g.attached.Fleet) }
 
 // New connects the servers and publishes them. It returns at once, whatever the servers do;
 // ctx bounds nothing but the reading of the ledger. The caller closes what it gets.

@@ -173,6 +173,11 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	return e
 }
 
+// Format is what every verb of package fmt prints: the server and the phase.
+func (e *Endpoint) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "%v: %s", e.server, e.Phase())
+}
+
 // Server is the configuration that the endpoint was made with; of a fleet's, Tools
 // and Profile are those that were applied last.
 func (e *Endpoint) Server() Server {

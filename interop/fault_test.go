@@ -71,11 +71,33 @@ func TestASecretIsNeverPrinted(t *testing.T) {
 		fmt.Fprintf(&out, verb+"\n", interop.NewSecret(plain))
 		fmt.Fprintf(&out, verb+"\n", interop.Server{ID: "y", Transport: interop.Stdio{Command: "c", Args: []string{plain}}})
 	}
-	b, err := json.Marshal(interop.Pair{Name: "Authorization", Value: interop.NewSecret(plain)})
-	if err != nil {
-		t.Fatal(err)
+	full := interop.Server{
+		ID: "z", Transport: interop.Stdio{Command: "c", Args: []string{"--token=" + plain}}, Secrets: []interop.Secret{interop.NewSecret(plain)},
+		Identity: []interop.Secret{interop.NewSecret("c"), interop.NewSecret(""), interop.NewSecret("--token=" + plain)},
 	}
-	out.Write(b)
+	endpoint := interop.NewEndpoint(full, nil)
+	defer endpoint.Close()
+	fleet := interop.NewFleet(&interop.FleetOptions{Lazy: true})
+	defer fleet.Close()
+	fleet.Apply([]interop.Server{full})
+	type holder struct {
+		Server interop.Server
+		Reach  interop.TransportConfig
+		own    []interop.Secret
+	}
+	held := holder{full, full.Transport, full.Identity}
+	for _, v := range []any{
+		full, &full, []interop.Server{full}, map[string]interop.Server{"k": full}, held, &held, full.Transport, server.Transport,
+		endpoint, endpoint.Status(), endpoint.Server(), fleet, fleet.Status(), interop.SSE{URL: "http://h/?key=" + plain},
+		interop.Pair{Name: "Authorization", Value: interop.NewSecret(plain)},
+	} {
+		fmt.Fprintf(&out, "%v %+v %#v %s\n", v, v, v, v)
+		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "v", v)
+		if b, err := json.Marshal(v); err == nil {
+			out.Write(b)
+		}
+	}
 	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "secret", interop.NewSecret(plain), "server", server)
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "secret", interop.NewSecret(plain))
 	if s := out.String(); strings.Contains(s, plain) || strings.Contains(strings.ToLower(s), "68756e74657232") {

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -147,6 +148,9 @@ func NewFleet(opts *FleetOptions) *Fleet {
 	f.view.Store(f.last)
 	return f
 }
+
+// Format is what every verb of package fmt prints: how many servers there are.
+func (f *Fleet) Format(w fmt.State, _ rune) { _, _ = fmt.Fprintf(w, "%d servers", len(f.Status())) }
 
 // Endpoint is the connection of a server for p: of a server with [PerPrincipal] its own, if that is open, else the one that
 // is the same for every principal, and until a successor serves in its place that of before.

@@ -3,6 +3,7 @@ package interop
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"os"
 	"slices"
@@ -44,7 +45,7 @@ type Server struct {
 	// arguments of a [Stdio], in this order: as the configuration writes those that depend
 	// on where a command is run, so that what was approved of the tools holds everywhere.
 	// nil: they themselves.
-	Identity []string
+	Identity []Secret
 	// Profile is how its tools are shown to models, where MountOptions.Profile is nil;
 	// nil is the mount's own.
 	Profile *schema.Profile
@@ -59,6 +60,23 @@ type Server struct {
 	// fleet, and a session's connection as long as the session.
 	Idle time.Duration
 }
+
+// String names the server and how it is reached, without arguments and whatever else may hold a secret.
+func (s Server) String() string {
+	if s.Transport == nil {
+		return s.ID
+	}
+	return fmt.Sprintf("%s (%s: %v)", s.ID, s.Transport.Kind(), s.Transport)
+}
+
+// Format is what every verb of package fmt prints, also of a type that holds a server in an exported field: [Server.String].
+func (s Server) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// LogValue is what slog prints: [Server.String].
+func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText is what encodings write: [Server.String].
+func (s Server) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // ChangePolicy says what becomes of a tool whose title, description, schemas or annotations
 // are not what they were when it was last approved (a "rug pull"). A tool that was never
@@ -175,6 +193,15 @@ func (s Stdio) String() string { return s.Command }
 
 // Format is what every verb of package fmt prints: [Stdio.String].
 func (s Stdio) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// MarshalText is what encodings write: [Stdio.String].
+func (s Stdio) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalText is what encodings write: [HTTP.String].
+func (h HTTP) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// MarshalText is what encodings write: [SSE.String].
+func (s SSE) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // String is the URL without user, query and fragment, which may hold secrets.
 func (h HTTP) String() string { return bareURL(h.URL) }

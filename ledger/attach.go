@@ -96,6 +96,9 @@ type Attachment struct {
 	closed   bool
 }
 
+// Format is what every verb of package fmt prints: the run, and how many servers it has.
+func (a *Attachment) Format(w fmt.State, _ rune) { _, _ = fmt.Fprintf(w, "run %s: %v", a.Run, a.Fleet) }
+
 // Attach connects the servers and enrolls their tools: the ledger that it begins
 // with is not changed, and [Attachment.Ledger] is what comes of it. It never fails: a
 // server that cannot be reached enrolls nothing, its fault is in Status, and it

@@ -30,9 +30,12 @@ func Fingerprint(servers ...interop.Server) string {
 	for _, s := range servers {
 		switch t := s.Transport.(type) {
 		case interop.Stdio:
-			what := s.Identity
-			if len(what) < 2 {
-				what = append([]string{t.Command, t.Dir}, t.Args...)
+			what := append([]string{t.Command, t.Dir}, t.Args...)
+			if len(s.Identity) >= 2 {
+				what = nil
+				for _, part := range s.Identity {
+					what = append(what, part.Reveal())
+				}
 			}
 			part(s.ID, string(t.Kind()), what[0], what[1], strconv.FormatBool(t.InheritEnv))
 			part(what[2:]...)

@@ -117,7 +117,7 @@ func (r *reading) unmark() {
 			t.Args[i] = withoutMarks(t.Args[i])
 		}
 		for i := range r.Server.Identity {
-			r.Server.Identity[i] = withoutMarks(r.Server.Identity[i])
+			r.Server.Identity[i] = interop.NewSecret(withoutMarks(r.Server.Identity[i].Reveal()))
 		}
 		unmarkPairs(t.Env)
 		r.Server.Transport = t

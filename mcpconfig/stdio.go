@@ -37,17 +37,18 @@ func (r *reading) stdio() {
 
 // identityOf is a server's command, directory and arguments without what they are only because
 // of where a command is run.
-func (r *reading) identityOf(s interop.Stdio) []string {
+func (r *reading) identityOf(s interop.Stdio) (parts []interop.Secret) {
 	list := append([]string{s.Command, s.Dir}, s.Args...)
 	if r.fields["cwd"] == nil {
 		list[1] = ""
 	}
-	for i, text := range list {
+	for _, text := range list {
 		if raw, ok := r.placed[text]; ok {
-			list[i] = raw
+			text = raw
 		}
+		parts = append(parts, interop.NewSecret(text))
 	}
-	return list
+	return parts
 }
 
 // tilde turns a leading "~/" into the home directory, if that is known.
