@@ -19,7 +19,7 @@ var _ host.Backend = (*view)(nil)
 
 // Handle implements [host.Backend]: what becomes of a request says its row in methods.
 func (v *view) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	return v.relayed(ctx, m, back, v.handle)
+	return v.relayed(context.WithValue(ctx, viewKey{}, v), m, back, v.handle)
 }
 
 func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -68,7 +68,7 @@ func (v *view) tell(ctx context.Context, m interop.Message) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellWait)
 	defer cancel()
-	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m)
+	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m, v.scope.has)
 }
 
 // offers reports whether the view may have a method at all: a core one always, because a server may come, one
@@ -77,8 +77,12 @@ func (v *view) offers(row *methodRow) bool {
 	if v.scope.single() != "" || row.needs[0] != "extensions" {
 		return true
 	}
+	of := row.names
+	if of == byTask {
+		of = byTool
+	}
 	return slices.ContainsFunc(v.servers(), func(server string) bool {
-		return v.gateway.declares(server, row.needs) || row.before != nil && v.gateway.declares(server, row.before)
+		return v.scope.may(server, of) && (v.gateway.declares(server, row.needs) || row.before != nil && v.gateway.declares(server, row.before))
 	})
 }
 

@@ -31,7 +31,8 @@ const (
 type clientKind struct {
 	declared interop.Declared
 	tools    host.Backend
-	source   toolbox.Source // of tools
+	base     *shownTools
+	source   toolbox.Source // what is shown in the place of base
 	learned  atomic.Bool    // servers were asked at least once
 }
 
@@ -68,7 +69,8 @@ func (v *view) kindOf(c *interop.Client) *clientKind {
 		return k
 	}
 	if d := c.Declared(); d != (interop.Declared{}) {
-		k = &clientKind{declared: d, source: v.scope.tools(v, d)}
+		k = &clientKind{declared: d, base: newShownTools(v, d)}
+		k.source = v.scope.tools(k.base)
 		k.tools = host.Tools(k.source, &v.opts)
 	}
 	v.mu.Lock()

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/toolbox"
 )
 
 // discover is what the view can do, and how its servers say that they are used.
@@ -21,7 +19,7 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 	var caps json.RawMessage
 	var says string
 	if server == "" {
-		caps, says = v.united(), protocol.JoinInstructions(v.sayings(m.Caller))
+		caps, says = v.united(), protocol.JoinInstructions(v.sayings(v.askerOf(m.Caller, m.Client)))
 	} else {
 		caps, says = v.own(server)
 	}
@@ -82,25 +80,19 @@ func (v *view) own(server string) (caps json.RawMessage, says string) {
 	return d.capabilities, d.instructions
 }
 
-// sayings are what the servers say of how they are used. One whose tools are all held back, or denied, says nothing.
-func (v *view) sayings(caller toolbox.Principal) []protocol.Saying {
-	s := v.gateway.attached.Snapshot(caller)
+// sayings are what the servers say of how they are used. One of which nothing is in the view says nothing.
+func (v *view) sayings(who asker) []protocol.Saying {
 	var all []protocol.Saying
 	for _, server := range v.servers() {
 		d := v.gateway.says(server)
-		if d.instructions == "" {
+		if d.instructions == "" || !v.belongs(server, who) {
 			continue
 		}
 		of := "prompts and resources"
 		if protocol.Has(d.capabilities, []string{"tools"}) {
 			of = "tools"
-			if !slices.ContainsFunc(s.Tools, func(t toolbox.Descriptor) bool { return t.Server == server }) {
-				continue
-			}
 		}
-		name := interop.QualifiedName(server, "x")
-		prefix := name[:strings.LastIndex(name, interop.Qualifier+"x")+len(interop.Qualifier)]
-		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: prefix, Text: d.instructions})
+		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: qualifiersOf(server)[0], Text: d.instructions})
 	}
 	return all
 }
@@ -109,10 +101,13 @@ func (v *view) sayings(caller toolbox.Principal) []protocol.Saying {
 // a legacy client is told once.
 func (v *view) united() json.RawMessage {
 	b := []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}`)
-	for _, key := range []string{"completions", "logging"} {
-		if slices.ContainsFunc(v.servers(), func(s string) bool { return v.gateway.declares(s, []string{key}) }) {
-			b = append(append(append(b, `,"`...), key...), `":{}`...)
-		}
+	if slices.ContainsFunc(v.servers(), func(s string) bool {
+		return (v.scope.may(s, byPrompt) || v.scope.may(s, byURI)) && v.gateway.declares(s, []string{"completions"})
+	}) {
+		b = append(b, `,"completions":{}`...)
+	}
+	if slices.ContainsFunc(v.servers(), func(s string) bool { return v.gateway.declares(s, []string{"logging"}) }) {
+		b = append(b, `,"logging":{}`...)
 	}
 	if extensions := v.extensions(); extensions != nil {
 		b = append(append(b, `,"extensions":`...), extensions...)
@@ -124,8 +119,15 @@ func (v *view) united() json.RawMessage {
 func (v *view) extensions() json.RawMessage {
 	var edits []wire.Edit
 	for _, key := range []string{extTasks, extSkills, extApps} {
+		of := byTool
+		if key == extSkills {
+			of = byURI
+		}
 		var value json.RawMessage
 		for _, server := range v.servers() {
+			if !v.scope.may(server, of) {
+				continue
+			}
 			all, _ := wire.Lookup(v.gateway.says(server).capabilities, "extensions")
 			value = withMembers(value, all, key)
 		}

@@ -34,10 +34,10 @@ func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, told
 			Data: json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + extTasks + `":{}}}}`),
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, viewKey{}, v))
 	var following sync.WaitGroup
 	stop = func() { cancel(); following.Wait() }
-	all := v.followers(m, ids, told)
+	all := v.followers(ctx, m, ids, told)
 	late := time.NewTimer(followWait)
 	defer late.Stop()
 	for _, f := range all {
@@ -72,15 +72,15 @@ type taskFollower struct {
 }
 
 // followers are the servers of a view that have made these tasks, and still are what they were.
-func (v *view) followers(m interop.Message, ids []string, told func(interop.Message)) (all []*taskFollower) {
+func (v *view) followers(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (all []*taskFollower) {
 	for _, s := range v.gateway.attached.Fleet.Servers() {
-		if !v.scope.has(s.ID) || !v.gateway.declares(s.ID, []string{"extensions", extTasks}) {
+		if !v.scope.may(s.ID, byTool) || !v.gateway.declares(s.ID, []string{"extensions", extTasks}) {
 			continue
 		}
 		f := &taskFollower{view: v, server: s.ID, of: originOf(s), request: m, ids: map[string]string{}, told: told, answered: make(chan struct{})}
 		f.answer = sync.OnceFunc(func() { close(f.answered) })
 		for _, id := range ids {
-			of, own, err := v.gateway.openTask(m.Caller, id)
+			of, own, err := v.gateway.openTask(ctx, m.Caller, id)
 			if v.exact {
 				of, own, err = f.of, id, nil
 			}

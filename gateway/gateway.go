@@ -62,8 +62,10 @@ type Options struct {
 type View struct {
 	// Servers are patterns of the servers in it, with * and ?. nil: all.
 	Servers []string
-	// Tools are patterns of the qualified names in it, tools and prompts. nil: all.
-	Tools []string
+	// Tools, Prompts and Resources are patterns of what of those servers is in it: of qualified names, and of resources
+	// and templates of SERVER__URI. If all three are nil, the view has its servers as a whole. Else nothing is in it that none of
+	// them names, but for the pages of its tools (ui://). If Prompts is nil, Tools names prompts too.
+	Tools, Prompts, Resources []string
 	// Expose is what it shows in place of its tools. nil: as Options.Expose does. Of two configurations
 	// ([Gateway.Reload]) only whether there is one is compared.
 	Expose func(toolbox.Source) toolbox.Source
@@ -122,7 +124,7 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	if g.opts.Transparent != "" {
 		g.all = g.newTransparent(g.opts.Transparent)
 	} else {
-		g.all = g.newView(everything{g})
+		g.all = g.newView("", everything{g})
 	}
 	g.unwatch = g.attached.Fleet.Events(g.happened)
 	for _, st := range g.attached.Status() { // those that are ready already

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ const maxMerged = 16
 type merged struct {
 	row     *methodRow
 	parts   []part
+	pages   map[ownName]bool   // of the tools that the caller is shown, see [view.pagesFor]
 	byName  map[string]ownName // what is listed, and what a server that is down listed, by its name here
 	names   map[ownName]string // the other way round, where the two names differ
 	keys    []string           // the names of rows
@@ -50,20 +52,24 @@ type part struct {
 // merged is a list as a caller sees it now. wait: it asks those servers whose list is not known, or not good
 // any more; else it is what is known.
 func (v *view) merged(ctx context.Context, row *methodRow, who asker, wait bool) *merged {
-	return v.mergedOf(row, v.parts(ctx, row, who, wait))
+	return v.mergedOf(row, who, v.parts(ctx, row, who, wait))
 }
 
 // mergedOf is the list of those parts that there are.
-func (v *view) mergedOf(row *methodRow, parts []part) *merged {
+func (v *view) mergedOf(row *methodRow, who asker, parts []part) *merged {
+	var pages map[ownName]bool
+	if row.names == byURI {
+		pages = v.pagesFor(who)
+	}
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.listing == nil })
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, m := range v.lists[row.name] {
-		if slices.Equal(m.parts, parts) {
+		if slices.Equal(m.parts, parts) && maps.Equal(m.pages, pages) {
 			return m
 		}
 	}
-	m := v.merge(row, parts)
+	m := v.merge(row, parts, pages)
 	kept := slices.DeleteFunc(slices.Clone(v.lists[row.name]), func(o *merged) bool { return !o.private && !m.private }) // of all there is one
 	kept = append([]*merged{m}, kept...)
 	v.lists[row.name] = kept[:min(len(kept), maxMerged)]
@@ -97,7 +103,7 @@ func (v *view) known(ctx context.Context, row *methodRow, who asker, name string
 	for _, p := range parts[:max(first, 0)] {
 		before = append(before, p.server)
 	}
-	of, ok := v.mergedOf(row, parts).byName[name]
+	of, ok := v.mergedOf(row, who, parts).byName[name]
 	return of, ok && (first < 0 || slices.Contains(before, of.server))
 }
 
@@ -108,8 +114,8 @@ func (v *view) mayYetList(server string, row *methodRow, who asker) bool {
 }
 
 // merge makes a list of its parts.
-func (v *view) merge(row *methodRow, parts []part) *merged {
-	m := &merged{row: row, parts: parts, byName: map[string]ownName{}, names: map[ownName]string{}}
+func (v *view) merge(row *methodRow, parts []part, pages map[ownName]bool) *merged {
+	m := &merged{row: row, parts: parts, pages: pages, byName: map[string]ownName{}, names: map[ownName]string{}}
 	first := true
 	for _, p := range parts {
 		seen := map[string]bool{}
@@ -178,8 +184,11 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 
 // rowName is what a server's row is called in the view; false: it is not in it.
 func (v *view) rowName(m *merged, server, own string) (string, bool) {
+	if !v.admits(m.pages, m.row.names, ownName{server, own}) {
+		return "", false
+	}
 	if m.row.names == byPrompt {
-		return v.scope.name(server, own)
+		return v.scope.name(server, own), true
 	}
 	name := v.published(m.row, server, own)
 	if first, taken := m.byName[name]; taken && first.server != server && v.scope.single() == "" {

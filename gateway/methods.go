@@ -40,7 +40,8 @@ const (
 type subject int
 
 const (
-	byPrompt subject = iota + 1 // a name of prompts/list
+	byTool   subject = iota + 1 // a name of tools/list
+	byPrompt                    // a name of prompts/list
 	byURI                       // of a resource, listed or not
 	byRef                       // a prompt's name, a resource's URI or a template: completion/complete
 	byTask                      // an id that a result has brought
@@ -58,8 +59,8 @@ func methods() []methodRow {
 		return [][]string{append(key, "uri"), append(key[:len(key):len(key)], "resource", "uri")}
 	}
 	return []methodRow{
-		{name: "tools/list", needs: tools, does: fromTools},
-		{name: "tools/call", needs: tools, does: fromTools, uris: content("content", wire.EachOf)},
+		{name: "tools/list", needs: tools, does: fromTools, names: byTool},
+		{name: "tools/call", needs: tools, does: fromTools, at: []string{"name"}, names: byTool, uris: content("content", wire.EachOf)},
 
 		{name: "prompts/list", needs: prompts, does: fromAll, list: "prompts", id: "name", names: byPrompt, follows: true},
 		{name: "prompts/get", needs: prompts, does: fromOwner, at: []string{"name"}, names: byPrompt, uris: content("messages", wire.EachOf, "content", wire.EachOf)},

@@ -32,6 +32,17 @@ const stateTime = 24 * time.Hour
 // severalKey is of contexts in which questions name their server.
 type severalKey struct{}
 
+// viewKey is of contexts of the requests to a view. What is sealed in one belongs to it.
+type viewKey struct{}
+
+// viewOf is the name of the view of a request.
+func viewOf(ctx context.Context) string {
+	if v, ok := ctx.Value(viewKey{}).(*view); ok {
+		return v.name
+	}
+	return ""
+}
+
 // handling is how a view handles a request.
 type handling func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 
@@ -83,14 +94,23 @@ func originOf(s interop.Server) origin {
 	return origin{s.ID, ledger.Fingerprint(interop.Server{ID: s.ID, Transport: s.Transport, Identity: s.Identity})}
 }
 
-// seal is what a token carries of a server's own.
-func (o origin) seal(own []byte) []byte { return append([]byte(o.server+"\x00"+o.runs+"\x00"), own...) }
+// seal is what a token carries of a server's own, which was sent in the view of ctx.
+func (o origin) seal(ctx context.Context, own []byte) []byte {
+	return append([]byte(o.server+"\x00"+o.runs+"\x00"+viewOf(ctx)+"\x00"), own...)
+}
 
-// openOrigin undoes it.
-func openOrigin(data []byte) (of origin, own string) {
+// errOtherView is returned for a token that was given to a client of another view: no part of one view reaches another.
+var errOtherView = errors.New("it was made in another view")
+
+// openOrigin undoes it, for a request to the same view.
+func openOrigin(ctx context.Context, data []byte) (of origin, own string, err error) {
 	of.server, own, _ = strings.Cut(string(data), "\x00")
 	of.runs, own, _ = strings.Cut(own, "\x00")
-	return of, own
+	in, own, ok := strings.Cut(own, "\x00")
+	if !ok || in != viewOf(ctx) {
+		return origin{}, "", errOtherView
+	}
+	return of, own, nil
 }
 
 // upstream wraps what goes to a server for a client, whatever way the server was found: the state of a
@@ -117,7 +137,7 @@ func (g *Gateway) passOn(ctx context.Context, era interop.Era, of origin, m inte
 		return g.upstreamTask(ctx, of, m, next)
 	case era == interop.Modern && protocol.MayRequireInput(m.Method):
 		var err error
-		if m.Params, err = g.openState(of, m); err != nil {
+		if m.Params, err = g.openState(ctx, of, m); err != nil {
 			return nil, err
 		}
 	}
@@ -127,7 +147,7 @@ func (g *Gateway) passOn(ctx context.Context, era interop.Era, of origin, m inte
 	}
 	if _, wanted := wire.Lookup(m.Params, "task"); wanted {
 		if _, created := wire.Lookup(result, "task"); created {
-			return g.sealCreated(of, m, result, "task", "taskId")
+			return g.sealCreated(ctx, of, m, result, "task", "taskId")
 		}
 	}
 	return result, nil
@@ -140,14 +160,14 @@ func (g *Gateway) typed(of origin) func(context.Context, interop.Message, string
 		case "input_required":
 			return g.sealState(ctx, of, m, result)
 		case "task":
-			return g.sealCreated(of, m, result, "taskId")
+			return g.sealCreated(ctx, of, m, result, "taskId")
 		}
 		return result, nil
 	}
 }
 
 // openState is the params of a request with the server's own state.
-func (g *Gateway) openState(of origin, m interop.Message) (json.RawMessage, error) {
+func (g *Gateway) openState(ctx context.Context, of origin, m interop.Message) (json.RawMessage, error) {
 	state, err := protocol.OneMember(m.Params, "requestState")
 	if err != nil {
 		return nil, badState(err)
@@ -160,9 +180,12 @@ func (g *Gateway) openState(of origin, m interop.Message) (json.RawMessage, erro
 	if err != nil {
 		return nil, badState(err)
 	}
-	owner, own := openOrigin(t.Data)
-	if owner != of {
-		return nil, badState(errors.New("another server has this name now; send the request again without it"))
+	owner, own, err := openOrigin(ctx, t.Data)
+	if err == nil && owner != of {
+		err = errors.New("another server has this name now; send the request again without it")
+	}
+	if err != nil {
+		return nil, badState(err)
 	}
 	return wire.Rewrite(m.Params, wire.Edit{Key: "requestState", Value: json.RawMessage(own)})
 }
@@ -173,7 +196,7 @@ func (g *Gateway) sealState(ctx context.Context, of origin, m interop.Message, r
 	if state, ok := wire.Lookup(result, "requestState"); ok {
 		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.opts.Host.Keys.Seal(sealed.Token{
 			Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m), Expires: time.Now().Add(stateTime),
-			Data: of.seal(state),
+			Data: of.seal(ctx, state),
 		}))})
 	}
 	if requests, ok := wire.Lookup(result, "inputRequests"); ok && ctx.Value(severalKey{}) != nil {

@@ -45,8 +45,8 @@ func (v *view) route(ctx context.Context, row *methodRow, m interop.Message) (js
 	case byRef:
 		return v.complete(ctx, m)
 	case byTask:
-		of, _, err := v.gateway.taskOwner(m)
-		if err == nil && !v.scope.has(of.server) {
+		of, _, err := v.gateway.taskOwner(ctx, m)
+		if err == nil && !v.scope.may(of.server, byTool) {
 			err = invalidParams(m, "the server that has this task is not in this view")
 		}
 		if err != nil {
@@ -229,11 +229,19 @@ func unknownThere(err error) bool {
 	return errors.As(err, &fault) && fault.Kind == interop.NotConnected
 }
 
-// ownersOf is whose a URI is: who is named in it, or lists it; else the first of whose templates it is; else
-// the servers that have resources, one of which may know it: those that are idle are not started for that.
+// ownersOf returns the servers that may own a URI, of those whose URI is in the view: the server named in it, the server that
+// lists it, the first server with a matching template, or all running servers that have resources.
 func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri string) []ownName {
+	templates := func() *merged { return v.merged(ctx, v.gateway.table["resources/templates/list"], who, true) }
 	if server, own, ok := protocol.SplitURI(uri, v.isServer); ok {
-		return []ownName{{server, own}}
+		of := ownName{server, own}
+		if v.admits(v.pagesFor(who), byURI, of) {
+			return []ownName{of}
+		}
+		if _, ok = templates().match(own, server); ok && !climbs(own) {
+			return []ownName{of}
+		}
+		return nil
 	}
 	if protocol.IsOwned(uri) { // of a server that is not here; no other answers in its name
 		return nil
@@ -241,12 +249,12 @@ func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri stri
 	if of, ok := v.lookup(ctx, "resources/list", who, uri); ok {
 		return []ownName{of}
 	}
-	if of, ok := v.merged(ctx, v.gateway.table["resources/templates/list"], who, true).match(uri); ok {
+	if of, ok := templates().match(uri, ""); ok && (!v.isPartial() || !climbs(uri)) {
 		return []ownName{{of.server, uri}}
 	}
 	var all []ownName
 	for _, server := range v.servers() {
-		if len(all) < maxAsked && v.gateway.declares(server, needs) && !v.gateway.attached.Fleet.Idle(server) {
+		if len(all) < maxAsked && v.gateway.declares(server, needs) && !v.gateway.attached.Fleet.Idle(server) && v.admits(nil, byURI, ownName{server, uri}) {
 			all = append(all, ownName{server, uri})
 		}
 	}
@@ -256,11 +264,12 @@ func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri stri
 // template is one of resources/templates/list.
 type template struct {
 	ownName
+	shared bool // its URIs are the same in the view
 	*uritemplate.Template
 }
 
-// match is the first template that a URI is an expansion of (RFC 6570).
-func (m *merged) match(uri string) (ownName, bool) {
+// match returns the first template that a URI is an expansion of (RFC 6570): of one server, or of all if server is "".
+func (m *merged) match(uri, server string) (ownName, bool) {
 	m.mu.Lock()
 	if m.routes == nil {
 		m.routes = m.templates()
@@ -268,7 +277,7 @@ func (m *merged) match(uri string) (ownName, bool) {
 	routes := m.routes
 	m.mu.Unlock()
 	for _, t := range routes {
-		if t.Regexp().MatchString(uri) {
+		if (t.server == server || server == "" && t.shared) && t.Regexp().MatchString(uri) {
 			return t.ownName, true
 		}
 	}
@@ -279,12 +288,13 @@ func (m *merged) match(uri string) (ownName, bool) {
 func (m *merged) templates() []template {
 	routes := make([]template, 0, len(m.order))
 	for _, name := range m.order { // also those of servers that are down: nobody else answers for them
-		scheme, _, _ := strings.Cut(name, "{")
+		of := m.byName[name]
+		scheme, _, _ := strings.Cut(of.own, "{")
 		if len(name) > maxTemplate || len(routes) == maxTemplates || !strings.Contains(scheme, ":") {
 			continue
 		}
-		if t, err := uritemplate.New(name); err == nil {
-			routes = append(routes, template{m.byName[name], t})
+		if t, err := uritemplate.New(of.own); err == nil {
+			routes = append(routes, template{of, of.own == name, t})
 		}
 	}
 	return routes

@@ -10,12 +10,16 @@ import (
 
 // scope is what a view has of all servers.
 type scope interface {
-	// has reports whether a server is in it.
+	// has reports whether something of a server may be in it.
 	has(server string) bool
-	// tools is what the view shows as its tools to clients that declare so much.
-	tools(*view, interop.Declared) toolbox.Source
-	// name is what a server's tool or prompt is called in it, and shows whether it is.
-	name(server, own string) (name string, shown bool)
+	// may reports whether a part of that kind may be.
+	may(server string, what subject) bool
+	// admits decides whether a part of a server is; see [selection.admits].
+	admits(server string, what subject, name string) bool
+	// tools is what the view shows in the place of its tools.
+	tools(*shownTools) toolbox.Source
+	// name is what a server's tool or prompt is called in it.
+	name(server, own string) string
 	// single is the one server that it is; "": it may have several.
 	single() string
 }
@@ -23,15 +27,15 @@ type scope interface {
 // everything is the scope of /mcp.
 type everything struct{ g *Gateway }
 
-func (everything) has(string) bool { return true }
-func (everything) single() string  { return "" }
+func (everything) has(string) bool                     { return true }
+func (everything) may(string, subject) bool            { return true }
+func (everything) admits(string, subject, string) bool { return true }
+func (everything) single() string                      { return "" }
+func (everything) name(server, own string) string      { return interop.QualifiedName(server, own) }
 
-func (everything) name(server, own string) (string, bool) {
-	return interop.QualifiedName(server, own), true
-}
-
-func (e everything) tools(v *view, d interop.Declared) toolbox.Source {
-	var s toolbox.Source = newShownTools(v, d, e.g.opts.Expose != nil)
+func (e everything) tools(shown *shownTools) toolbox.Source {
+	var s toolbox.Source = shown
+	shown.models = e.g.opts.Expose != nil
 	if e.g.opts.Local != nil {
 		s = toolbox.Join(e.g.opts.Local, s)
 	}
@@ -47,20 +51,14 @@ type selection struct {
 	View
 }
 
-func (s *selection) has(server string) bool { return matchesAny(s.Servers, server) }
-func (*selection) single() string           { return "" }
+func (*selection) single() string                 { return "" }
+func (*selection) name(server, own string) string { return interop.QualifiedName(server, own) }
 
-func (s *selection) name(server, own string) (string, bool) {
-	name := interop.QualifiedName(server, own)
-	return name, s.has(server) && matchesAny(s.Tools, name)
-}
-
-func (s *selection) tools(v *view, d interop.Declared) toolbox.Source {
+func (s *selection) tools(tools *shownTools) toolbox.Source {
 	expose := s.Expose
 	if expose == nil {
 		expose = s.g.opts.Expose
 	}
-	tools := newShownTools(v, d, false)
 	var shown toolbox.Source = tools
 	if expose != nil {
 		shown = expose(tools)
@@ -80,15 +78,15 @@ func matchesAny(patterns []string, name string) bool {
 // oneServer is the scope of /mcp/SERVER.
 type oneServer struct{ id string }
 
-func (s oneServer) has(server string) bool { return server == s.id }
-func (s oneServer) single() string         { return s.id }
+func (s oneServer) has(server string) bool                         { return server == s.id }
+func (s oneServer) may(server string, _ subject) bool              { return server == s.id }
+func (s oneServer) admits(server string, _ subject, _ string) bool { return server == s.id }
+func (s oneServer) single() string                                 { return s.id }
 
 // name is the server's own, or what its rules rename it to, which are for tools.
-func (s oneServer) name(server, own string) (string, bool) { return own, server == s.id }
+func (oneServer) name(_, own string) string { return own }
 
-func (s oneServer) tools(v *view, d interop.Declared) toolbox.Source {
-	return newShownTools(v, d, false)
-}
+func (oneServer) tools(shown *shownTools) toolbox.Source { return shown }
 
 // sameScope reports whether two scopes show the same. Of Expose it is only known whether there is one.
 func sameScope(a, b scope) bool {
@@ -97,7 +95,7 @@ func sameScope(a, b scope) bool {
 	if !ok || !both {
 		return a == b
 	}
-	return slices.Equal(x.Servers, y.Servers) && (x.Servers == nil) == (y.Servers == nil) &&
-		slices.Equal(x.Tools, y.Tools) && (x.Tools == nil) == (y.Tools == nil) && (x.Expose == nil) == (y.Expose == nil) &&
-		x.Profile == y.Profile
+	same := func(a, b []string) bool { return slices.Equal(a, b) && (a == nil) == (b == nil) }
+	return same(x.Servers, y.Servers) && same(x.Tools, y.Tools) && same(x.Prompts, y.Prompts) && same(x.Resources, y.Resources) &&
+		(x.Expose == nil) == (y.Expose == nil) && x.Profile == y.Profile
 }

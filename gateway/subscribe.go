@@ -54,15 +54,15 @@ func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, upd
 	}, nil
 }
 
-// updateOf is a server's update for who subscribed to what is called so in the view. The URI is that
-// of the resource, or of a part of it.
+// updateOf rewrites a server's update to the URI under which the view has the resource. The server may name a part of the
+// resource. If that part is not in the view, the update names the resource.
 func (v *view) updateOf(of ownName, called string, who asker, params json.RawMessage) json.RawMessage {
 	if v.scope.single() != "" {
 		return params
 	}
 	return wire.EditStrings(params, []string{"uri"}, func(uri string) string {
 		switch {
-		case uri == of.own:
+		case uri == of.own, v.isPartial() && !v.admits(v.pagesFor(who), byURI, ownName{of.server, uri}):
 			return called
 		case called != of.own:
 			return protocol.OwnedURI(of.server, uri)

@@ -25,29 +25,29 @@ import (
 func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 // sealTask is the id of a server's task for its client. It is good for as long as the server keeps the task.
-func (g *Gateway) sealTask(of origin, caller toolbox.Principal, own string) string {
-	return g.opts.Host.Keys.Seal(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: of.seal([]byte(own))})
+func (g *Gateway) sealTask(ctx context.Context, of origin, caller toolbox.Principal, own string) string {
+	return g.opts.Host.Keys.Seal(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: of.seal(ctx, []byte(own))})
 }
 
 // taskOwner is the server that has the task of a request, and its id there.
-func (g *Gateway) taskOwner(m interop.Message) (of origin, own string, err error) {
+func (g *Gateway) taskOwner(ctx context.Context, m interop.Message) (of origin, own string, err error) {
 	id, err := oneString(m, m.Params, "taskId")
 	if err != nil {
 		return origin{}, "", err
 	}
-	if of, own, err = g.openTask(m.Caller, id); err != nil {
+	if of, own, err = g.openTask(ctx, m.Caller, id); err != nil {
 		return origin{}, "", invalidParams(m, "no task has this taskId: %v", err)
 	}
 	return of, own, nil
 }
 
 // openTask undoes sealTask.
-func (g *Gateway) openTask(caller toolbox.Principal, id string) (of origin, own string, err error) {
+func (g *Gateway) openTask(ctx context.Context, caller toolbox.Principal, id string) (of origin, own string, err error) {
 	t, err := g.opts.Host.Keys.Open(id, sealed.Want{Kind: sealed.Task, Principal: string(caller)})
-	if err == nil {
-		of, own = openOrigin(t.Data)
+	if err != nil {
+		return origin{}, "", err
 	}
-	return of, own, err
+	return openOrigin(ctx, t.Data)
 }
 
 // upstreamTask passes on a request about a task.
@@ -55,7 +55,7 @@ func (g *Gateway) upstreamTask(ctx context.Context, of origin, m interop.Message
 	if m.Method == "tasks/list" {
 		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
 	}
-	owner, own, err := g.taskOwner(m)
+	owner, own, err := g.taskOwner(ctx, m)
 	if err == nil && owner != of {
 		err = invalidParams(m, "no task of this server has this taskId")
 	}
@@ -100,11 +100,11 @@ func taskFor(server string, id json.RawMessage, names bool, result json.RawMessa
 }
 
 // sealCreated is the result of a call that has become a task, whose id is at a path of keys.
-func (g *Gateway) sealCreated(of origin, m interop.Message, result json.RawMessage, path ...string) (json.RawMessage, error) {
+func (g *Gateway) sealCreated(ctx context.Context, of origin, m interop.Message, result json.RawMessage, path ...string) (json.RawMessage, error) {
 	found := false
 	out := wire.EditStrings(result, path, func(own string) string {
 		found = true
-		return g.sealTask(of, m.Caller, own)
+		return g.sealTask(ctx, of, m.Caller, own)
 	})
 	if !found {
 		return nil, interop.NewFault(interop.Protocol, of.server, m.Method, errors.New("the task has no id"))

@@ -95,12 +95,18 @@ func (s *raw) params(method string) json.RawMessage {
 // post sends a modern request, of a client with capabilities, and returns the result or the error.
 func post(t *testing.T, web *httptest.Server, who, capabilities, method, params string) (result json.RawMessage, failed *interop.RPCError) {
 	t.Helper()
+	return postTo(t, web, "/mcp", who, capabilities, method, params)
+}
+
+// postTo is post to a view.
+func postTo(t *testing.T, web *httptest.Server, path, who, capabilities, method, params string) (result json.RawMessage, failed *interop.RPCError) {
+	t.Helper()
 	meta := fmt.Sprintf(`{"%s":"2026-07-28","%s":%s}`, protocol.MetaVersion, protocol.MetaClientCaps, capabilities)
 	full, err := wire.Rewrite(json.RawMessage(params), wire.Edit{Key: "_meta", Value: json.RawMessage(meta)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/mcp",
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+path,
 		strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, full)))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")

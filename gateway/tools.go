@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -33,13 +34,14 @@ type toolNames struct {
 	shown  *toolbox.Snapshot
 	byName map[string]*toolbox.Descriptor // of of.Tools, by the name in the view
 	apps   map[string]bool                // what is for apps alone, where it is not shown
+	pages  map[ownName]bool               // that tools of the view name
 }
 
 var _ toolbox.Source = (*shownTools)(nil)
 
-func newShownTools(v *view, d interop.Declared, models bool) *shownTools {
+func newShownTools(v *view, d interop.Declared) *shownTools {
 	_, all := v.scope.(everything)
-	return &shownTools{view: v, all: all, models: models, declared: d}
+	return &shownTools{view: v, all: all, declared: d}
 }
 
 // Snapshot implements [toolbox.Source].
@@ -63,7 +65,8 @@ func (t *shownTools) names(p toolbox.Principal) *toolNames {
 
 // choose makes the snapshot of a view.
 func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
-	n := &toolNames{of: s, shown: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))}, byName: make(map[string]*toolbox.Descriptor, len(s.Tools)), apps: map[string]bool{}}
+	n := &toolNames{of: s, shown: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))}, byName: make(map[string]*toolbox.Descriptor, len(s.Tools)),
+		apps: map[string]bool{}, pages: map[ownName]bool{}}
 	if t.last != nil {
 		for name := range t.last.apps { // of a server that is down now, whose tools are withdrawn
 			if s.DownOwner(name) != "" {
@@ -76,6 +79,10 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 		d := s.Tools[i]
 		name, ok := t.name(&d)
 		_, taken := n.byName[name]
+		var row json.RawMessage
+		if ok {
+			row = t.linked(&d, n.pages)
+		}
 		if ok && !taken && t.models && !forModels(d.Wire.JSON) {
 			n.apps[name], taken = true, true
 		}
@@ -85,7 +92,7 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 		}
 		n.byName[name] = &s.Tools[i]
 		d.Name = name
-		if row := t.linked(&d); row != nil {
+		if row != nil {
 			d.Wire.JSON, same = row, false
 		}
 		n.shown.Tools = append(n.shown.Tools, d)
@@ -95,21 +102,23 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 		return n
 	}
 	n.shown.Pending = slices.DeleteFunc(slices.Clone(s.Pending), t.misses)
-	n.shown.Owners = slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool { return t.misses(o.Server) })
+	n.shown.Owners = slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool {
+		return t.misses(o.Server) || t.isPartial() && !slices.ContainsFunc(n.shown.Tools, func(d toolbox.Descriptor) bool { return d.Server == o.Server })
+	})
 	if t.scope.single() == "" {
-		n.shown.Held = slices.Clone(s.Held)
+		n.shown.Held = slices.DeleteFunc(slices.Clone(s.Held), func(name string) bool { return !t.mayHave(name) })
 	}
 	for _, d := range s.Down {
-		if t.scope.has(d.Server) {
+		if t.scope.may(d.Server, byTool) {
 			owns := d.Owns
-			d.Owns = func(name string) bool { return owns(t.mounted(name)) }
+			d.Owns = func(name string) bool { return t.scope.admits(d.Server, byTool, name) && owns(t.mounted(name)) }
 			n.shown.Down = append(n.shown.Down, d)
 		}
 	}
 	return n
 }
 
-func (t *shownTools) misses(server string) bool { return !t.scope.has(server) }
+func (t *shownTools) misses(server string) bool { return !t.scope.may(server, byTool) }
 
 // name is what a tool is called in the view; false: it is not in it. Rules may have renamed it.
 func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {
@@ -119,7 +128,8 @@ func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {
 			own = renamed
 		}
 	}
-	return t.scope.name(d.Server, own)
+	name := t.scope.name(d.Server, own)
+	return name, t.scope.admits(d.Server, byTool, name)
 }
 
 // mounted is the name by which the servers know what the view calls name.
@@ -130,18 +140,19 @@ func (t *shownTools) mounted(name string) string {
 	return name
 }
 
-// linked is a tool's row with the form that its page has in the view; nil: it stays.
-func (t *shownTools) linked(d *toolbox.Descriptor) json.RawMessage {
+// linked is a tool's row with the form that its page has in the view; nil: it stays. The page is one of pages then.
+func (t *shownTools) linked(d *toolbox.Descriptor, pages map[ownName]bool) json.RawMessage {
 	if t.scope.single() != "" {
 		return nil
 	}
 	row := d.Wire.JSON
 	for _, path := range appLinks() {
 		row = wire.EditStrings(row, path, func(uri string) string {
-			if protocol.IsOwned(uri) {
-				return protocol.OwnedURI(d.Server, uri)
+			if !protocol.IsOwned(uri) {
+				return uri
 			}
-			return uri
+			pages[ownName{d.Server, uri}] = strings.HasPrefix(uri, "ui://")
+			return protocol.OwnedURI(d.Server, uri)
 		})
 	}
 	if bytes.Equal(row, d.Wire.JSON) {
@@ -207,14 +218,11 @@ func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
 // mayHave reports whether a name that is not listed may be a tool of the view's servers, and of no other: they
 // decide then, who may be down, or hold it back.
 func (t *shownTools) mayHave(mounted string) bool {
-	if s, ok := t.scope.(*selection); ok && !matchesAny(s.Tools, mounted) {
-		return false
-	}
 	mine := false
 	for _, s := range t.gateway.attached.Fleet.Servers() {
 		switch {
 		case !s.MayOwn(mounted):
-		case !t.scope.has(s.ID):
+		case !t.scope.admits(s.ID, byTool, mounted):
 			return false
 		default:
 			mine = true

@@ -14,7 +14,9 @@ import (
 // view is what the clients of one path see: a host of their own over a scope.
 type view struct {
 	gateway *Gateway
+	name    string // the element of its path, see [ViewOf]
 	scope   scope
+	base    *shownTools  // of clients that declare nothing
 	tools   host.Backend // tools/list and tools/call
 	host    *host.Host
 	opts    host.Options
@@ -30,12 +32,12 @@ type view struct {
 	kinds   map[kindKey]*clientKind // of clients that have been here; nil: they declare nothing
 }
 
-func (g *Gateway) newView(s scope) *view {
+func (g *Gateway) newView(name string, s scope) *view {
 	o := g.opts.Host
 	if selected, ok := s.(*selection); ok && selected.Profile != nil {
 		o.Parameters = true
 	}
-	return g.start(&view{scope: s}, o)
+	return g.start(&view{name: name, scope: s}, o)
 }
 
 // newTransparent is a view of one server as it is.
@@ -47,7 +49,8 @@ func (g *Gateway) newTransparent(server string) *view {
 
 func (g *Gateway) start(v *view, o host.Options) *view {
 	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*merged{}, map[kindKey]*clientKind{}
-	v.tools = host.Tools(v.scope.tools(v, interop.Declared{}), &o)
+	v.base = newShownTools(v, interop.Declared{})
+	v.tools = host.Tools(v.scope.tools(v.base), &o)
 	if g.all != nil {
 		o.Beside = g.all.host
 	}
@@ -80,7 +83,7 @@ func (g *Gateway) viewNamed(name string) *view {
 	if v != nil || selected == nil || closed {
 		return v
 	}
-	fresh := g.newView(selected)
+	fresh := g.newView(name, selected)
 	g.mu.Lock()
 	if v = g.views[name]; v == nil && !g.closed {
 		v = fresh

@@ -83,7 +83,7 @@ func TestViews(t *testing.T) {
 		}, "a__x", "ui://a/form.html"},
 		{"/mcp/a", []string{"x ui://form.html", "y ui://form.html", "greet", "file:///same", "ui://form.html"}, "x", "ui://form.html"},
 		{"/mcp/@some", []string{
-			"a__x ui://a/form.html", "b__x ui://b/form.html", "a__greet", "file:///same", "ui://a/form.html", "indus://b/file:///same",
+			"a__x ui://a/form.html", "b__x ui://b/form.html", "a__greet", "ui://a/form.html",
 		}, "a__x", "ui://a/form.html"},
 	} {
 		t.Run(tt.path, func(t *testing.T) {

@@ -524,12 +524,15 @@ func (l *lanes) of(caller toolbox.Principal, session string) (found []*Endpoint)
 }
 
 // Tell passes a notification of a legacy client's, such as notifications/roots/list_changed,
-// on to the servers that can ask it in its session ([Client].Session) of m.Caller. Servers that
-// have not had a request of the session's yet, and those that are modern, are not told.
-func (f *Fleet) Tell(ctx context.Context, session string, m Message) {
+// on to the servers that can ask it in its session ([Client].Session) of m.Caller, if has reports that the client may reach
+// them. Servers that have not had a request of the session's yet, and those that are modern, are not notified.
+func (f *Fleet) Tell(ctx context.Context, session string, m Message, has func(server string) bool) {
 	var telling sync.WaitGroup
 	defer telling.Wait()
 	for _, of := range f.all() {
+		if !has(of.server.ID) {
+			continue
+		}
 		for _, e := range of.lanes.of(m.Caller, session) {
 			telling.Go(func() {
 				if c, _, err := e.ready(); err == nil {

@@ -382,7 +382,7 @@ func TestALaneServesASession(t *testing.T) {
 	}
 	a.sessions(2)
 	for p, session := range map[toolbox.Principal]string{"p": "one", "": "one", "q": "one", "r": ""} {
-		fleet.Tell(t.Context(), session, interop.Message{Method: "notifications/roots/list_changed", Caller: p})
+		fleet.Tell(t.Context(), session, interop.Message{Method: "notifications/roots/list_changed", Caller: p}, func(string) bool { return true })
 	}
 	soon(t, a.roots, "roots/list_changed")
 

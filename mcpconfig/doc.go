@@ -119,7 +119,9 @@
 //	  "views": {                                 // what a client of indus serve sees at /mcp/@NAME
 //	    "dev": {
 //	      "servers": ["git*"],                   // without it all
-//	      "tools": ["github__list_*"],           // by their whole names; without it all
+//	      "tools": ["github__list_*"],           // by their whole names, prompts too; without these three the servers as a whole
+//	      "prompts": ["github__review"],         // likewise, in the place of what tools says of prompts
+//	      "resources": ["git__file:///docs/*"],  // server__URI
 //	      "mode": "gateway",                     // four tools in the place of all; or "all"
 //	      "profile": "openai",                   // schemas as its models take them
 //	    },

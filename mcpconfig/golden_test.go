@@ -143,7 +143,7 @@ func render(t *testing.T, c *mcpconfig.Config, err error) string {
 		if v.Profile != nil {
 			profile = v.Profile.Name()
 		}
-		fmt.Fprintf(&b, "\n%s:%d view %s %q %q %s %s\n", v.File, v.Line, v.Name, v.Servers, v.Tools, v.Mode, profile)
+		fmt.Fprintf(&b, "\n%s:%d view %s %q %q %q %q %s %s\n", v.File, v.Line, v.Name, v.Servers, v.Tools, v.Prompts, v.Resources, v.Mode, profile)
 	}
 	if len(c.Notes) > 0 {
 		b.WriteString("\n")

@@ -19,8 +19,9 @@ type View struct {
 	Name string
 	// Servers are patterns of ids, with * and ?. nil: all.
 	Servers []string
-	// Tools are patterns of qualified names (server__tool). nil: all.
-	Tools []string
+	// Tools, Prompts and Resources are patterns of what of those servers is in it: server__tool, server__prompt and
+	// server__URI. If all are nil, the servers are in it as a whole. If Prompts alone is nil, Tools names prompts too.
+	Tools, Prompts, Resources []string
 	// Mode is how the tools are shown: "all", each of them, or "gateway", four in the place of
 	// all. "": as the gateway does by default.
 	Mode string
@@ -75,12 +76,16 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 		r.skip(m.Name.StartOffset, "it stands in a URL", `write letters, digits, ".", "_" and "-", at most 64`)
 	}
 	if v := &m.Value; r.expect('{', "an object", "views."+name, v) {
-		r.members("views."+name, v, []string{"servers", "tools", "mode", "profile"}, true, func(field string, v *hujson.Value) {
+		r.members("views."+name, v, []string{"servers", "tools", "prompts", "resources", "mode", "profile"}, true, func(field string, v *hujson.Value) {
 			switch field {
 			case "servers":
 				out.Servers = r.patterns("servers", v)
 			case "tools":
-				out.Tools = r.patterns("tools", v)
+				out.Tools = r.patterns(field, v)
+			case "prompts":
+				out.Prompts = r.patterns(field, v)
+			case "resources":
+				out.Resources = r.patterns(field, v)
 			case "mode":
 				out.Mode = r.oneOf(field, v, viewModes)
 			case "profile":

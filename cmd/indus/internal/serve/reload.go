@@ -317,7 +317,8 @@ type difference struct {
 
 // sameView reports whether two views show the same, wherever they are written.
 func sameView(a, b mcpconfig.View) bool {
-	return a.Name == b.Name && a.Mode == b.Mode && a.Profile == b.Profile && samePatterns(a.Servers, b.Servers) && samePatterns(a.Tools, b.Tools)
+	return a.Name == b.Name && a.Mode == b.Mode && a.Profile == b.Profile && samePatterns(a.Servers, b.Servers) &&
+		samePatterns(a.Tools, b.Tools) && samePatterns(a.Prompts, b.Prompts) && samePatterns(a.Resources, b.Resources)
 }
 
 // samePatterns compares lists of which none is all, and an empty one nothing.

@@ -56,7 +56,7 @@ func (f *serveFlags) viewNotes(c *mcpconfig.Config) (notes []string) {
 func (f *serveFlags) views(c *mcpconfig.Config) map[string]gateway.View {
 	out := map[string]gateway.View{}
 	for _, v := range c.Views {
-		view := gateway.View{Servers: v.Servers, Tools: v.Tools, Profile: v.Profile}
+		view := gateway.View{Servers: v.Servers, Tools: v.Tools, Prompts: v.Prompts, Resources: v.Resources, Profile: v.Profile}
 		switch {
 		case v.Mode == "" || v.Mode == f.expose: // as all do
 		case v.Mode == exposeAll:

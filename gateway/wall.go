@@ -1,0 +1,154 @@
+package gateway
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// A view is a wall: what it does not name does not exist in it, by any method. [selection.admits] decides that for tools,
+// prompts and URIs. Every row of the table names one of these (methods.go), and a row that names none is denied.
+
+// admits reports whether a part of a server is in the view: a tool or a prompt by its qualified name, a resource, a template
+// or a skill by the server's own URI.
+func (s *selection) admits(server string, what subject, name string) bool {
+	if !matchesAny(s.Servers, server) {
+		return false
+	}
+	patterns, whole := s.patterns(what)
+	if whole {
+		return true
+	}
+	if what == byURI {
+		if climbs(name) {
+			return false
+		}
+		name = qualifiersOf(server)[0] + name
+	}
+	return slices.ContainsFunc(patterns, func(p string) bool { return protocol.Matches(p, name) })
+}
+
+// patterns are those of one kind of parts. whole: the view has its servers as a whole.
+func (s *selection) patterns(what subject) (of []string, whole bool) {
+	switch {
+	case s.Tools == nil && s.Prompts == nil && s.Resources == nil:
+		return nil, true
+	case what == byTool, what == byPrompt && s.Prompts == nil:
+		return s.Tools, false
+	case what == byPrompt:
+		return s.Prompts, false
+	case what == byURI:
+		return s.Resources, false
+	}
+	return nil, false
+}
+
+// may reports whether the view can have a part of that kind of a server, whatever the server lists.
+func (s *selection) may(server string, what subject) bool {
+	patterns, whole := s.patterns(what)
+	return matchesAny(s.Servers, server) && (whole || slices.ContainsFunc(patterns, func(p string) bool {
+		return slices.ContainsFunc(qualifiersOf(server), func(q string) bool { return canBegin(p, q) })
+	}))
+}
+
+// has reports whether the view can have anything of a server.
+func (s *selection) has(server string) bool {
+	return s.may(server, byTool) || s.may(server, byPrompt) || s.may(server, byURI)
+}
+
+// qualifiersOf are the beginnings that the qualified names of a server can have, see [interop.QualifiedName].
+func qualifiersOf(server string) (out []string) {
+	for _, tool := range []string{"x", strings.Repeat("x", 64)} { // of which the second makes a name that is cut
+		name := interop.QualifiedName(server, tool)
+		out = append(out, name[:strings.LastIndex(name, interop.Qualifier+"x")+len(interop.Qualifier)])
+	}
+	return slices.Compact(out)
+}
+
+// canBegin reports whether a pattern takes some name that begins so.
+func canBegin(pattern, beginning string) bool {
+	head, _, open := strings.Cut(pattern, "*")
+	p, b := []rune(head), []rune(beginning)
+	for i := range min(len(p), len(b)) {
+		if p[i] != '?' && p[i] != b[i] {
+			return false
+		}
+	}
+	return open || len(p) > len(b)
+}
+
+// maxEncodings bounds how often a URI may be percent-encoded that a pattern takes.
+const maxEncodings = 4
+
+// climbs reports whether a URI may lead out of the directory that it seems to be in: a pattern takes no such URI.
+func climbs(uri string) bool {
+	for range maxEncodings {
+		if slices.Contains(strings.FieldsFunc(uri, func(r rune) bool { return strings.ContainsRune(`/\\?#&=;:`, r) }), "..") {
+			return true
+		}
+		plain, err := url.PathUnescape(uri)
+		if plain == uri || err != nil {
+			return err != nil
+		}
+		uri = plain
+	}
+	return true
+}
+
+// admits reports whether a part of a server is in the view, or is the page of a tool that is: pages are those of the caller's tools.
+func (v *view) admits(pages map[ownName]bool, what subject, of ownName) bool {
+	name := of.own
+	if what != byURI {
+		name = v.scope.name(of.server, of.own)
+	}
+	return v.scope.admits(of.server, what, name) || what == byURI && pages[of]
+}
+
+// pagesFor are the pages of the tools that a caller is shown; nil where the view has resources whether or not a tool links to them.
+func (v *view) pagesFor(who asker) map[ownName]bool {
+	if v.isPartial() {
+		return v.toolsOf(who).pages
+	}
+	return nil
+}
+
+// isPartial reports whether the view has parts of servers, and not servers as a whole.
+func (v *view) isPartial() bool {
+	s, ok := v.scope.(*selection)
+	if !ok {
+		return false
+	}
+	_, whole := s.patterns(byTool)
+	return !whole
+}
+
+// toolsOf is the tools that a caller is shown, or that the view has in their place.
+func (v *view) toolsOf(who asker) *toolNames {
+	base := v.base
+	if k := v.kindOf(who.client); k != nil {
+		base = k.base
+	}
+	return base.names(who.caller)
+}
+
+// belongs reports whether some part of a server is in the view, as far as is known.
+func (v *view) belongs(server string, who asker) bool {
+	if slices.ContainsFunc(v.toolsOf(who).shown.Tools, func(d toolbox.Descriptor) bool { return d.Server == server }) {
+		return true
+	}
+	if !v.isPartial() { // one whose tools are all held back, or denied, is not there
+		return !v.gateway.declares(server, []string{"tools"})
+	}
+	for _, list := range []string{"prompts/list", "resources/list", "resources/templates/list", "skills/list"} {
+		for _, of := range v.merged(v.gateway.ctx, v.gateway.table[list], who, false).byName {
+			if of.server == server {
+				return true
+			}
+		}
+	}
+	return false
+}
