@@ -5,20 +5,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newHelp() *cobra.Command {
+// newHelp is the help command of a group, or of the root; example is a command below it.
+func newHelp(group *cobra.Command, example string) *cobra.Command {
+	path := group.CommandPath() + " help"
 	return &cobra.Command{
-		Use:   "help [COMMAND]...",
-		Short: "All about a command",
-		Long:  "All about a command.\n\nUsage:\n  indus help [COMMAND]...\n\nA session:\n  $ indus help mcp call",
+		Use:    "help [COMMAND]...",
+		Short:  "All about a command",
+		Hidden: group.HasParent(), // -h does it too
+		Long:   "All about a command.\n\nUsage:\n  " + path + " [COMMAND]...\n\nA session:\n  $ " + path + " " + example,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			of, unknown, _ := cmd.Root().Find(args)
+			of, unknown, _ := group.Find(args)
 			if len(unknown) > 0 {
 				return NoSuchCommand(of, unknown)
 			}
 			return of.Help()
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-			if of, unknown, _ := cmd.Root().Find(args); len(unknown) == 0 {
+			if of, unknown, _ := group.Find(args); len(unknown) == 0 {
 				names = commandNames(of)
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp

@@ -110,7 +110,7 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { s.HelpErr = WriteHelp(s, cmd) })
-	root.SetHelpCommand(newHelp())
+	root.SetHelpCommand(newHelp(root, "mcp call"))
 	root.SetFlagErrorFunc(badFlag)
 	s.Log.Add(root)
 	all := tree(s)
@@ -118,6 +118,11 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 	addVersionFlag(root, s)
 	root.AddCommand(newMCP(all.MCP), newCompletion(s), newVersion(s), newMan())
 	root.AddCommand(all.Own...)
+	for _, group := range root.Commands() {
+		if below := group.Commands(); len(below) > 0 {
+			group.AddCommand(newHelp(group, below[0].Name()))
+		}
+	}
 	return root
 }
 

@@ -213,7 +213,7 @@ func (c *conversation) serverTable() string {
 			what = append(what, show.Duration(st.Took))
 		}
 		if n := held[st.Server]; n > 0 {
-			what = append(what, show.Count(n, "tool")+" held back: see indus mcp changes")
+			what = append(what, show.Count(n, "tool")+" held back: see indus mcp accept")
 		}
 		t.Add(st.Server, string(st.Phase), fmt.Sprint(st.Tools), strings.Join(what, "; "))
 	}
@@ -249,7 +249,7 @@ func (c *conversation) toolTable(server string, builtin bool) string {
 	}
 	for _, e := range c.servers.Changed() {
 		if e.Op == ledger.Hold && (builtin || e.Server == server) {
-			t.Add(e.Name, "held back", "it is not what was approved: see indus mcp changes")
+			t.Add(e.Name, "held back", "it is not what was approved: see indus mcp accept")
 			n++
 		}
 	}
