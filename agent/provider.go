@@ -27,6 +27,8 @@ type Request struct {
 	Messages []Message
 	// Tools are what the model may call, with Name, Description and Parameters as its provider takes them.
 	Tools []toolbox.Descriptor
+	// MaxTokens bounds the message. 0: the provider's own bound.
+	MaxTokens int
 }
 
 // Piece is what has just arrived of a message. Exactly one of its fields is set.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
@@ -50,6 +51,24 @@ func TestEndpointAnswersWhatServersAsk(t *testing.T) {
 				t.Errorf("asked (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestACallWaitsForAnAnswerToItsServer: the silence of a call does not count while the server itself waits.
+func TestACallWaitsForAnAnswerToItsServer(t *testing.T) {
+	const silence = 50 * time.Millisecond
+	opts := &interop.EndpointOptions{Receive: func(ctx context.Context, _ interop.Message) (json.RawMessage, error) {
+		select {
+		case <-time.After(5 * silence): // a person
+		case <-ctx.Done():
+		}
+		return json.RawMessage(`{"action":"accept"}`), nil
+	}}
+	r := onFixture(t, opts, interop.Timeouts{Call: silence}, "-era", "legacy", "-no-list-changed")
+	mustOpen(t, r.Endpoint)
+	r.Wait("start ")
+	if got := r.invoke("ask", ""); got != `{"action":"accept"}` {
+		t.Error(got)
 	}
 }
 

@@ -164,7 +164,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		defer d.stop()
 		heard = d.reset
 	}
-	if m.Of != 0 || client != nil && client.Back != nil {
+	if m.Of != 0 || client != nil && client.Back != nil || e.opts.Receive != nil && d != nil { // d is held while it is asked
 		x.Of = e.talks.join(&talk{inner, client, m.Caller, m.Of, d})
 		defer func() { e.talks.leave(x.Of, err == nil || isAnswer(err)) }()
 	}

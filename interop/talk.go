@@ -291,6 +291,9 @@ func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMes
 		e.opts.outside(m)
 	}
 	if e.opts.Receive != nil && e.opts.lane == nil {
+		if m.ID != nil {
+			defer e.talks.hold()() // a person may be asked
+		}
 		return e.opts.Receive(ctx, m)
 	}
 	return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -34,7 +35,7 @@ const (
 )
 
 // openWindow starts a conversation with a scripted model and these servers.
-func openWindow(t *testing.T, model *modelserver.Server, servers map[string]row, args ...string) *window {
+func openWindow(t *testing.T, model *modelserver.Server, servers any, args ...string) *window {
 	t.Helper()
 	w := &window{Screen: screen.New(70, 40, func(r rune) int { return show.Columns(string(r)) })}
 	w.control, w.tty = openTerminal(t, 70, 40)
@@ -186,6 +187,55 @@ func TestAConversation(t *testing.T) {
 	}
 }
 
+// TestServersAskInAConversation: what a server asks reaches the person, in the middle of a call and by its result, and so does what
+// it asks of the model.
+func TestServersAskInAConversation(t *testing.T) {
+	t.Parallel()
+	call := func(tool, nonce string) modelserver.Turn {
+		return modelserver.Turn{Calls: []modelserver.Call{{Name: "g__" + tool, Input: `{"nonce":"` + nonce + `"}`}}}
+	}
+	for _, era := range []string{"legacy", "modern"} {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			turns := []modelserver.Turn{call("ask", "question"), call("ask", "unwanted"), {Text: "Both asked."}}
+			if era == "legacy" {
+				turns = append([]modelserver.Turn{call("elicit", "question"), call("open", "page"), call("sample", "riddle"), {Text: "An egg."}}, turns...)
+			}
+			model := modelserver.New(t, turns...)
+			w := openWindow(t, model, map[string]any{"g": map[string]any{"command": fixture.Gossip(t), "args": []string{"-name", "g"}, "era": era}}, "--allow", "g__*")
+			w.types("/mcp\r", `g +(ready|connecting)`)
+			w.sees(atPrompt)
+			w.types("ask\r", "")
+			if era == "legacy" {
+				w.sees(`(?s)the server g asks you.*question.*answer\? `)
+				w.types("y\r", `name \(Enter leaves it out\): `)
+				w.types("Ada\r", `(?s)the server g asks you.*https://example\.com/page.*answer\? `)
+				w.types("y\r", `(?s)wants the model to answer.*user: riddle.*answer\? `)
+				w.types("y\r", `(?s)the model's answer, for the server g.*An egg\..*answer\? `)
+				w.types("y\r", "")
+			}
+			w.sees(`(?s)the server g asks you.*question.*answer\? `)
+			w.types("y\r", `name \(Enter leaves it out\): `)
+			w.types("Bob\r", `(?s)the server g asks you.*unwanted.*answer\? `)
+			w.types("n\r", `Both asked\.`)
+			w.sees(atPrompt)
+			w.types("/quit\r", `indus --resume=`)
+			w.left(0)
+			all := model.Requests()
+			said := fmt.Sprint(all[len(all)-1].Results())
+			want := []string{"question accept Bob", "unwanted decline"}
+			if era == "legacy" {
+				want = append(want, "question accept Ada", "page accept", "riddle An egg.")
+			}
+			for _, text := range want {
+				if !strings.Contains(said, text) {
+					t.Errorf("no %q in %s", text, said)
+				}
+			}
+		})
+	}
+}
+
 // TestConversationsEnd: however that comes about, the terminal is as it was.
 func TestConversationsEnd(t *testing.T) {
 	t.Parallel()
@@ -202,7 +252,7 @@ func TestConversationsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := openWindow(t, modelserver.New(t, modelserver.Turn{Hang: true}), nil, "--no-tools")
+			w := openWindow(t, modelserver.New(t, modelserver.Turn{Hang: true}), map[string]row{}, "--no-tools")
 			c.end(w)
 			w.left(c.code)
 		})

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // params are the request. Four places may end what is cached: the tools, the system prompt, and the last two messages of
 // the user, of which the earlier one is what the request before has left in the cache.
 func (m *Model) params(r agent.Request) anthropic.MessageNewParams {
-	p := anthropic.MessageNewParams{Model: m.options.Model, MaxTokens: maxTokens, Messages: m.messages(r.Messages)}
+	p := anthropic.MessageNewParams{Model: m.options.Model, MaxTokens: int64(cmp.Or(r.MaxTokens, maxTokens)), Messages: m.messages(r.Messages)}
 	p.SetExtraFields(map[string]any{"stream": true})
 	cache := anthropic.NewCacheControlEphemeralParam()
 	if strings.TrimSpace(r.System) != "" {

@@ -26,6 +26,12 @@ type native struct {
 func (m *Model) params(r agent.Request, blind bool) openai.ChatCompletionNewParams {
 	p := openai.ChatCompletionNewParams{Model: m.options.Model, StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)}}
 	p.SetExtraFields(map[string]any{"stream": true})
+	switch {
+	case r.MaxTokens > 0 && m.options.Provider == "openai": // whose newer models refuse the older name, which other servers know
+		p.MaxCompletionTokens = openai.Int(int64(r.MaxTokens))
+	case r.MaxTokens > 0:
+		p.MaxTokens = openai.Int(int64(r.MaxTokens))
+	}
 	for _, d := range r.Tools {
 		p.Tools = append(p.Tools, function(d))
 	}

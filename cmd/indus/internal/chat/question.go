@@ -17,87 +17,123 @@ import (
 // appears does not answer it.
 const quiet = 300 * time.Millisecond
 
-type question struct {
-	ctx    context.Context
-	ask    agent.Ask
-	always string
-	answer chan answer
+// dialogue is what a person is asked. The goroutine that reads the keys runs it.
+type dialogue struct {
+	call string // the id of the call that waits for it; "": it is not known
+	run  func() error
+	done chan error
 }
 
-type answer struct {
-	verdict agent.Verdict
-	err     error
-}
+// errNoTurn: no turn runs, in which a person could be asked.
+var errNoTurn = errors.New("no turn is running")
 
-// Ask asks whether a call may run, in the turn that runs; always is what that answer would allow, "" where it cannot be given.
-// Ctrl-C refuses the call and cancels the turn.
-func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.Verdict, error) {
-	q := question{ctx, a, always, make(chan answer, 1)}
+// dialogue runs a dialogue with a person in the turn that runs. If the person types Ctrl-C, that cancels the turn.
+func (t *Terminal) dialogue(ctx context.Context, call string, run func() error) error {
+	t.mu.Lock()
+	u := t.turn
+	t.mu.Unlock()
+	if u == nil {
+		return errNoTurn
+	}
+	d := dialogue{call, run, make(chan error, 1)}
 	select {
-	case t.questions <- q:
+	case t.dialogues <- d:
+	case <-u.over:
+		return errNoTurn
 	case <-ctx.Done():
-		return agent.Refuse, ctx.Err()
+		return ctx.Err()
 	}
 	select {
-	case got := <-q.answer:
-		return got.verdict, got.err
+	case err := <-d.done:
+		return err
 	case <-ctx.Done():
-		return agent.Refuse, ctx.Err()
+		return ctx.Err()
 	}
 }
 
-// question shows a question, and waits for its answer.
-func (t *Terminal) question(q question) (agent.Verdict, error) {
+// take gives the terminal to a dialogue.
+func (t *Terminal) take(d dialogue) error {
 	t.hold()
 	defer t.release()
 	t.mu.Lock()
 	t.turn.typing, t.turn.wrote = "", false // it was no answer, and what was on the screen is gone
 	t.mu.Unlock()
-	verdict, err := t.judge(q)
+	err := d.run()
 	t.mu.Lock()
-	if c := t.turn.running(q.ask.Call.ID); c != nil {
-		t.turn.asked[c.call.ID] = time.Since(c.began) // with the questions before this one
+	if c := t.turn.running(d.call); c != nil {
+		t.turn.asked[c.call.ID] = time.Since(c.began) // with the dialogues before this one
 	}
 	t.mu.Unlock()
 	if errors.Is(err, lineedit.ErrInterrupt) || errors.Is(err, io.EOF) {
-		return agent.Refuse, context.Canceled
+		return context.Canceled
 	}
-	return verdict, err
+	return err
 }
 
-func (t *Terminal) judge(q question) (agent.Verdict, error) {
-	width, _ := t.Editor.Size()
-	t.write("")
-	for i, line := range hardWrap(show.Escaped(q.ask.Call.Name)+" wants to run", width-3) {
-		t.write(t.styled([]string{"? ", "  "}[min(i, 1)], yellow) + t.Bold(line))
-	}
-	if refused, err := t.showArguments(q); refused || err != nil {
+// Ask asks whether a call may run, in the turn that runs; always is what that answer would allow, "" where it cannot be given.
+// Esc refuses the call, and Ctrl-C also cancels the turn. A reason for a refusal is an [agent.Refusal].
+func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.Verdict, error) {
+	answers := make(chan agent.Verdict, 1)
+	err := t.dialogue(ctx, a.Call.ID, func() error {
+		verdict, err := t.judge(ctx, a, always)
+		answers <- verdict
+		return err
+	})
+	if err != nil {
 		return agent.Refuse, err
 	}
-	options := "y once · n no · never"
-	if q.always != "" {
-		options = "y once · a always: " + show.Clean(q.always) + " · n no · never"
+	return <-answers, nil
+}
+
+func (t *Terminal) judge(ctx context.Context, a agent.Ask, always string) (agent.Verdict, error) {
+	width, _ := t.Editor.Size()
+	t.head(show.Escaped(a.Call.Name) + " wants to run")
+	if refused, err := t.showLines(ctx, argumentLines(a, width-5), "refuses"); refused || err != nil {
+		return agent.Refuse, err
+	}
+	options := "y once · n no · n WHY · never"
+	if always != "" {
+		options = "y once · a always: " + show.Clean(always) + " · n no · n WHY · never"
 	}
 	for {
-		for _, line := range show.WrapTo(options, 2, width) {
-			t.write(t.Dim(line))
-		}
-		text, err := t.reply(q.ctx, "  allow? ")
-		if err != nil {
+		t.options(options)
+		text, err := t.reply(ctx, "  allow? ")
+		if errors.Is(err, lineedit.ErrEscape) {
+			return agent.Refuse, nil
+		} else if err != nil {
 			return agent.Refuse, err
 		}
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "y", "yes", "once":
+		word, reason, _ := strings.Cut(strings.TrimSpace(text), " ")
+		switch word = strings.ToLower(word); {
+		case reason != "" && (word == "n" || word == "no"):
+			return agent.Refuse, agent.Refusal(fmt.Sprintf("the user refused this call, and says: %q. Do not repeat the same call", strings.TrimSpace(reason)))
+		case reason != "": // it is not clear what is meant
+		case word == "y", word == "yes", word == "once":
 			return agent.Once, nil
-		case "a", "always":
-			if q.always != "" {
-				return agent.Always, nil
-			}
-		case "n", "no":
+		case always != "" && (word == "a" || word == "always"):
+			return agent.Always, nil
+		case word == "n", word == "no":
 			return agent.Refuse, nil
-		case "never":
+		case word == "never":
 			return agent.Never, nil
 		}
+	}
+}
+
+// head writes the first lines of a dialogue.
+func (t *Terminal) head(text string) {
+	width, _ := t.Editor.Size()
+	t.write("")
+	for i, line := range hardWrap(text, width-3) {
+		t.write(t.styled([]string{"? ", "  "}[min(i, 1)], yellow) + t.Bold(line))
+	}
+}
+
+// options writes the answers that a person can give.
+func (t *Terminal) options(text string) {
+	width, _ := t.Editor.Size()
+	for _, line := range show.WrapTo(text, 2, width) {
+		t.write(t.Dim(line))
 	}
 }
 
@@ -117,10 +153,10 @@ func (t *Terminal) write(lines ...string) {
 	_, _ = io.WriteString(t.Editor.Out, strings.Join(lines, "\r\n")+"\r\n")
 }
 
-// showArguments shows all arguments. What is longer than the screen is shown page by page, so that nothing scrolls away unseen.
-func (t *Terminal) showArguments(q question) (refused bool, err error) {
-	width, height := t.Editor.Size()
-	lines := argumentLines(q.ask, width-5)
+// showLines shows all lines. What is longer than the screen is shown page by page, so that nothing scrolls away unseen; n
+// ends that, and does what no says.
+func (t *Terminal) showLines(ctx context.Context, lines []string, no string) (refused bool, err error) {
+	_, height := t.Editor.Size()
 	page := max(height-6, 3)
 	for at := 0; at < len(lines); at += page {
 		for _, line := range lines[at:min(at+page, len(lines))] {
@@ -129,8 +165,10 @@ func (t *Terminal) showArguments(q question) (refused bool, err error) {
 		if at+page >= len(lines) {
 			break
 		}
-		text, err := t.reply(q.ctx, fmt.Sprintf("  %d more lines: Enter shows them, s skips them, n refuses ", len(lines)-at-page))
-		if err != nil {
+		text, err := t.reply(ctx, fmt.Sprintf("  %d more lines: Enter shows them, s skips them, n %s ", len(lines)-at-page, no))
+		if errors.Is(err, lineedit.ErrEscape) {
+			return true, nil
+		} else if err != nil {
 			return true, err
 		}
 		switch strings.ToLower(strings.TrimSpace(text)) {
@@ -202,7 +240,7 @@ func hardWrap(s string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// reply is a line that is typed after nothing was for a while.
+// reply is a line that is typed after nothing was for a while. Esc is [lineedit.ErrEscape].
 func (t *Terminal) reply(ctx context.Context, prompt string) (string, error) {
 	for pause := time.NewTimer(quiet); ; {
 		select {
@@ -218,8 +256,13 @@ func (t *Terminal) reply(ctx context.Context, prompt string) (string, error) {
 			pause.Stop()
 			return "", ctx.Err()
 		case <-pause.C:
-			e := lineedit.Editor{In: t.Editor.In, Out: t.Editor.Out, Size: t.Editor.Size, Suspend: t.Editor.Suspend}
-			return e.Read(ctx, prompt)
+			return t.line(ctx, prompt)
 		}
 	}
+}
+
+// line is a line of a dialogue.
+func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
+	e := lineedit.Editor{In: t.Editor.In, Out: t.Editor.Out, Size: t.Editor.Size, Suspend: t.Editor.Suspend, EscapeEnds: true}
+	return e.Read(ctx, prompt)
 }

@@ -23,7 +23,7 @@ type Terminal struct {
 	Editor    *lineedit.Editor
 	Color     bool // texts have looks
 	restore   func()
-	questions chan question
+	dialogues chan dialogue
 
 	mu     sync.Mutex
 	canvas *show.Canvas
@@ -35,7 +35,7 @@ type Terminal struct {
 // New is a terminal on what somebody else has put into raw mode.
 func New(e *lineedit.Editor, color bool) *Terminal {
 	return &Terminal{
-		Editor: e, Color: color, restore: func() {}, questions: make(chan question),
+		Editor: e, Color: color, restore: func() {}, dialogues: make(chan dialogue),
 		canvas: show.NewCanvas(e.Out, e.Size),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -306,7 +307,7 @@ func TestWhatWasTypedBeforeIsNoAnswer(t *testing.T) {
 		if verdict != agent.Refuse {
 			t.Errorf("%v", verdict)
 		}
-		y.shows("\n? bash wants to run\n  │ command: ls\n  y once · n no · never\n  allow? n")
+		y.shows("\n? bash wants to run\n  │ command: ls\n  y once · n no · n WHY · never\n  allow? n")
 	})
 }
 
@@ -335,10 +336,78 @@ func TestQuestionsShowEverything(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, 40, 20, func(y *talk) {
 				_, _ = y.asked(c.ask, "it", "n\r")
-				y.shows(c.want + "\n  y once · a always: it · n no · never\n  allow? n")
+				y.shows(c.want + "\n  y once · a always: it · n no · n WHY ·\n  never\n  allow? n")
 			})
 		})
 	}
+}
+
+// TestRefusals: a reason goes to the model, and Esc refuses.
+func TestRefusals(t *testing.T) {
+	for keys, want := range map[string]string{
+		"n\r": "", "\x1b": "", "n  use pnpm \r": `the user refused this call, and says: "use pnpm". Do not repeat the same call`,
+		"y maybe\rno \r": "", "no \x1b[2Jevil\r": `the user refused this call, and says: "evil". Do not repeat the same call`,
+	} {
+		bubble(t, 60, 20, func(y *talk) {
+			verdict, err := y.asked(askOf("", "bash", `{"command":"npm i"}`), "", slices.DeleteFunc(strings.SplitAfter(keys, "\r"), func(s string) bool { return s == "" })...)
+			got := ""
+			if why, ok := errors.AsType[agent.Refusal](err); ok {
+				got, err = string(why), nil
+			}
+			if verdict != agent.Refuse || got != want || err != nil {
+				t.Errorf("%q: %v, %q, %v", keys, verdict, got, err)
+			}
+		})
+	}
+}
+
+// TestFill asks for the values of a form, again where they do not fit, and shows whatever a stranger wrote as text.
+func TestFill(t *testing.T) {
+	positive := func(text string) error {
+		if text == "0" {
+			return errors.New("at least\x1b[2J 1")
+		}
+		return nil
+	}
+	form := chat.Form{Head: "server s\x1b]0;x\x07 asks", Lines: []string{"How many?\n  answer? y"}, Yes: "answers",
+		Fields: []chat.Field{{Prompt: "name\x1b[A (any text)", Check: positive}, {Prompt: "n", Check: positive}}}
+	for _, c := range []struct {
+		keys []string
+		want []string
+		err  error
+	}{
+		{[]string{"y\r", "me\r", "0\r", "2\r"}, []string{"me", "2"}, nil},
+		{[]string{"what?\r", "n\r"}, nil, chat.ErrDeclined},
+		{[]string{"\x1b"}, nil, chat.ErrDismissed},
+		{[]string{"y\r", "me\r", "\x1b"}, nil, chat.ErrDismissed},
+		{[]string{"\x03"}, nil, context.Canceled},
+	} {
+		bubble(t, 60, 20, func(y *talk) {
+			var got []string
+			err := y.Turn(y.t.Context(), func(ctx context.Context) (err error) {
+				go func() {
+					for _, k := range c.keys {
+						y.wait(time.Second)
+						y.press(k)
+					}
+				}()
+				got, err = y.Fill(ctx, form)
+				return err
+			})
+			if d := cmp.Diff(c.want, got); d != "" || !errors.Is(err, c.err) {
+				t.Errorf("%q: %v, %s", c.keys, err, d)
+			}
+			if c.want != nil {
+				y.shows("\n? server s\\u{1b}]0;x\\u{7} asks\n  │ How many?\n  │   answer? y\n  y answers · n declines\n  answer? y\n" +
+					"  name\\u{1b}[A (any text): me\n  n: 0\n  at least[2J 1\n  n: 2")
+			}
+		})
+	}
+	bubble(t, 60, 20, func(y *talk) {
+		if _, err := y.Fill(t.Context(), form); !errors.Is(err, chat.ErrDismissed) {
+			t.Errorf("without a turn: %v", err)
+		}
+	})
 }
 
 func TestLongArgumentsAreShownByPages(t *testing.T) {

@@ -27,6 +27,7 @@ type turn struct {
 	note   string                   // what it waits for; "": the model
 	wrote  bool                     // the last that was printed is text
 	typing string                   // what is typed meanwhile
+	over   chan struct{}            // closed when it has ended
 }
 
 // runningCall is a call that has not ended.
@@ -42,7 +43,7 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.mu.Lock()
-	t.turn = &turn{Terminal: t, began: time.Now(), wrote: true, asked: map[string]time.Duration{}}
+	t.turn = &turn{Terminal: t, began: time.Now(), wrote: true, asked: map[string]time.Duration{}, over: make(chan struct{})}
 	t.mu.Unlock()
 	done := make(chan error, 1)
 	go func() {
@@ -63,12 +64,12 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 		select {
 		case err := <-done:
 			return err
-		case q := <-t.questions:
-			verdict, err := t.question(q)
+		case d := <-t.dialogues:
+			err := t.take(d)
 			if errors.Is(err, context.Canceled) {
 				cancel()
 			}
-			q.answer <- answer{verdict, err}
+			d.done <- err
 		case <-tick.C:
 			t.mu.Lock()
 			t.draw()
@@ -104,6 +105,7 @@ func (t *Terminal) endTurn() {
 	if u == nil {
 		return
 	}
+	close(u.over)
 	u.blocks(u.text.End())
 	t.Editor.Begin = u.typing
 	t.turn = nil

@@ -76,7 +76,7 @@ func (c *conversation) open(ctx context.Context, f *flags, s show.Streams) error
 	quick.wait = min(f.wait, quickServers)
 	err := c.screen.Turn(ctx, func(ctx context.Context) (err error) {
 		c.screen.SetNote("starting")
-		x, err := openSession(context.WithoutCancel(ctx), &quick, s, c.ask, c.screen.Hear)
+		x, err := openSession(context.WithoutCancel(ctx), &quick, s, &person{c.ask, c.screen.Fill}, c.screen.Hear)
 		if err == nil && ctx.Err() != nil {
 			x.close()
 			return ctx.Err()

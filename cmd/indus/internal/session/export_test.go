@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/chat"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
@@ -25,7 +26,11 @@ func Open(ctx context.Context, args []string, s show.Streams, ask func(context.C
 	if err := f.check(root); err != nil {
 		return Session{}, err
 	}
-	x, err := openSession(ctx, f, s, ask, hear)
+	var p *person
+	if ask != nil {
+		p = &person{ask: ask, fill: func(context.Context, chat.Form) ([]string, error) { return nil, chat.ErrDeclined }}
+	}
+	x, err := openSession(ctx, f, s, p, hear)
 	return Session{x}, err
 }
 

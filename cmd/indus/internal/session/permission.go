@@ -23,14 +23,15 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// asker asks a person; nil: there is none.
+// asker asks a person for permission.
 type asker func(context.Context, agent.Ask) (agent.Verdict, error)
 
 // permissions are what stands before each call. What is harmless is known of the built-in tools alone: a server may call
 // its tools what it likes.
-func (x *session) permissions(ask asker) *agent.Permissions {
-	if ask == nil {
-		ask = nobodyAsked(x.streams)
+func (x *session) permissions() *agent.Permissions {
+	ask := nobodyAsked(x.streams)
+	if x.person != nil {
+		ask = x.person.ask
 	}
 	return &agent.Permissions{
 		Harmless: func(a agent.Ask) bool { return a.Tool.Server == "" && standard.Harmless(a.Call) },

@@ -37,7 +37,7 @@ func (x *session) attach(ctx context.Context) error {
 	}
 	x.config, x.log, x.signIns = c, log, signin.Open(x.streams)
 	x.servers = ledger.Attach(ctx, ledger.Empty(), configured, &ledger.Options{
-		Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: x.signIns.Endpoint, Logger: x.streams.Logger()}, Wait: -1},
+		Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: x.endpoint, Logger: x.streams.Logger()}, Wait: -1},
 		Log:   log,
 		By:    fmt.Sprintf("indus session %s, process %d", x.id, os.Getpid()),
 	})

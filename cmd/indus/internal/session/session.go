@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -29,19 +30,22 @@ type session struct {
 	deck       *standard.Deck     // what they keep; nil with --no-tools
 	refusal    refusal            // of their calls
 	offer      *offer             // what the model is shown; nil with --no-tools
+	person     *person            // at the terminal; nil: nobody can be asked
 	target     target             // the model
-	provider   model              // which reaches it
+	provider   model              // which reaches it; of other goroutines see currentModel
 	agent      *agent.Session
 	transcript *agent.Transcript // nil: it is not kept
 	told       map[string]seen   // what the model knows of the servers
 	instructed []string          // the servers whose words it has
+
+	mu sync.Mutex // guards changes of provider
 }
 
-// openSession is a session that is ready for its first prompt. ask asks a person for permission, nil: nobody can be asked;
+// openSession is a session that is ready for its first prompt. p is asked for permission and by servers, nil: nobody can be asked;
 // hear is given what happens in turns, nil: nobody listens. The caller closes it.
-func openSession(ctx context.Context, f *flags, s show.Streams, ask asker, hear func(agent.Event)) (*session, error) {
-	x := &session{flags: f, streams: s}
-	if err := x.boot(ctx, ask, hear); err != nil {
+func openSession(ctx context.Context, f *flags, s show.Streams, p *person, hear func(agent.Event)) (*session, error) {
+	x := &session{flags: f, streams: s, person: p}
+	if err := x.boot(ctx, hear); err != nil {
 		x.close()
 		return nil, err
 	}
@@ -49,7 +53,7 @@ func openSession(ctx context.Context, f *flags, s show.Streams, ask asker, hear 
 }
 
 // boot brings the parts up in their order: what can be mistyped first, and the briefing when all that it names is there.
-func (x *session) boot(ctx context.Context, ask asker, hear func(agent.Event)) (err error) {
+func (x *session) boot(ctx context.Context, hear func(agent.Event)) (err error) {
 	if x.dir, err = workingDirectory(); err != nil {
 		return err
 	}
@@ -63,7 +67,7 @@ func (x *session) boot(ctx context.Context, ask asker, hear func(agent.Event)) (
 	}
 	o := agent.Options{Provider: x.provider, Hear: hear, Steps: x.flags.steps}
 	if !x.flags.noTools {
-		if err := x.graft(ctx, ask); err != nil {
+		if err := x.graft(ctx); err != nil {
 			return err
 		}
 		o.Tools = x.offer.box
@@ -81,14 +85,14 @@ func (x *session) boot(ctx context.Context, ask asker, hear func(agent.Event)) (
 }
 
 // graft puts the servers' tools beside the built-in ones, each behind its guard.
-func (x *session) graft(ctx context.Context, ask asker) error {
+func (x *session) graft(ctx context.Context) error {
 	if err := x.deal(); err != nil {
 		return err
 	}
 	if err := x.attach(ctx); err != nil {
 		return err
 	}
-	p := x.permissions(ask)
+	p := x.permissions()
 	x.offer = newOffer(agent.Guard(x.local, p.Permit), agent.Guard(x.servers, p.Permit), x.flags.budget, x.provider.Profile())
 	x.reportCatalogue()
 	return nil
@@ -135,7 +139,9 @@ func (x *session) useModel(name string) error {
 		return err
 	}
 	x.streams.Learn(t.key)
+	x.mu.Lock()
 	x.target, x.provider = t, t.provider()
+	x.mu.Unlock()
 	if x.offer == nil {
 		x.agent.Use(x.provider, nil)
 		return nil
@@ -143,6 +149,13 @@ func (x *session) useModel(name string) error {
 	x.offer.use(x.provider.Profile())
 	x.agent.Use(x.provider, x.offer.box)
 	return nil
+}
+
+// currentModel is the model of the moment, for any goroutine.
+func (x *session) currentModel() agent.Provider {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.provider
 }
 
 // close ends all that the session has started, and waits for it.

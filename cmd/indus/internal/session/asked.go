@@ -1,0 +1,299 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/chat"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/schema/validate"
+)
+
+// askable is declared to servers where a person can be asked.
+const askable = `{"elicitation":{"form":{},"url":{}},"sampling":{}}`
+
+const (
+	// maxSampled bounds the messages of one sampling request, and sampledTokens the answer where the server names no bound.
+	maxSampled    = 100
+	sampledTokens = 4096
+)
+
+// person is whoever sits at the terminal. nil: nobody does.
+type person struct {
+	ask  asker
+	fill func(context.Context, chat.Form) ([]string, error)
+}
+
+// endpoint is how the session connects a server.
+func (x *session) endpoint(s interop.Server) *interop.EndpointOptions {
+	o := x.signIns.Endpoint(s)
+	if x.person != nil {
+		o.Capabilities, o.Receive = json.RawMessage(askable), x.receive
+	}
+	return o
+}
+
+// receive answers the questions of servers.
+func (x *session) receive(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	switch m.Method {
+	case "elicitation/create":
+		return x.elicit(ctx, m)
+	case "sampling/createMessage":
+		return x.sample(ctx, m)
+	}
+	return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
+}
+
+func badParams(format string, args ...any) error {
+	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// elicit asks the person for values, or to open a page.
+func (x *session) elicit(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	var p struct {
+		Mode, Message, URL string
+		RequestedSchema    json.RawMessage
+	}
+	if err := json.Unmarshal(m.Params, &p); err != nil {
+		return nil, badParams("%v", err)
+	}
+	f := chat.Form{Head: "the server " + m.Server + " asks you", Lines: []string{p.Message}, Yes: "answers"}
+	var questions []property
+	switch p.Mode {
+	case "", "form":
+		f.Lines = append(f.Lines, "(Give it no password and no key.)")
+		if questions = propertiesOf(p.RequestedSchema); questions == nil {
+			return nil, badParams("requestedSchema is no object of values that can be typed")
+		}
+		for _, q := range questions {
+			f.Fields = append(f.Fields, chat.Field{Prompt: q.prompt(), Check: q.check})
+		}
+	case "url":
+		if u, err := url.Parse(p.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return nil, badParams("the URL is none of a page")
+		}
+		f.Lines = append(f.Lines, "Open this page in a browser, if you know whose it is:", p.URL)
+		f.Yes = "says that you opened it"
+	default:
+		return nil, badParams("mode %q is not known", p.Mode)
+	}
+	texts, err := x.person.fill(ctx, f)
+	switch {
+	case errors.Is(err, chat.ErrDeclined):
+		return json.RawMessage(`{"action":"decline"}`), nil
+	case err != nil && ctx.Err() == nil:
+		return json.RawMessage(`{"action":"cancel"}`), nil
+	case err != nil:
+		return nil, err
+	case p.Mode == "url":
+		return json.RawMessage(`{"action":"accept"}`), nil
+	}
+	content := map[string]json.RawMessage{}
+	for i, q := range questions {
+		if value := q.value(texts[i]); value != nil {
+			content[q.name] = value
+		}
+	}
+	return json.Marshal(map[string]any{"action": "accept", "content": content})
+}
+
+// property is a value that a server asks for.
+type property struct {
+	name     string
+	required bool
+	schema   json.RawMessage
+
+	Type, Title, Description, Format string
+	Default                          json.RawMessage
+	Enum                             []string
+	OneOf                            []titled
+	Items                            struct {
+		Enum  []string
+		AnyOf []titled
+	}
+}
+
+// titled is a choice with a name.
+type titled struct{ Const, Title string }
+
+// propertiesOf are the values of a form, in the order of its schema; nil: it is not a flat object of such values.
+func propertiesOf(schema json.RawMessage) []property {
+	var object struct {
+		Properties json.RawMessage
+		Required   []string
+	}
+	all := []property{}
+	if len(schema) == 0 {
+		return all
+	}
+	if json.Unmarshal(schema, &object) != nil {
+		return nil
+	}
+	members, err := wire.Members(object.Properties)
+	if err != nil && len(object.Properties) > 0 {
+		return nil
+	}
+	for _, m := range members {
+		p := property{name: m.Key, required: slices.Contains(object.Required, m.Key), schema: m.Value}
+		if json.Unmarshal(m.Value, &p) != nil {
+			return nil
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// prompt names the value, and says how it is written.
+func (p property) prompt() string {
+	choices := slices.Concat(p.Enum, p.Items.Enum)
+	for _, c := range slices.Concat(p.OneOf, p.Items.AnyOf) {
+		choices = append(choices, c.Const+" ("+c.Title+")")
+	}
+	var about []string
+	for _, s := range []string{p.Title, p.Description, p.Format, strings.Join(choices, " | ")} {
+		if s != "" {
+			about = append(about, s)
+		}
+	}
+	switch p.Type {
+	case "boolean":
+		about = append(about, "y or n")
+	case "array":
+		about = append(about, "separated by commas")
+	case "number", "integer":
+		about = append(about, p.Type)
+	}
+	switch {
+	case p.Default != nil:
+		about = append(about, "Enter: "+string(p.Default))
+	case !p.required:
+		about = append(about, "Enter leaves it out")
+	}
+	return p.name + " (" + strings.Join(about, "; ") + ")"
+}
+
+// value is a text as a value of the schema's type; nil: it is left out.
+func (p property) value(text string) json.RawMessage {
+	if text == "" {
+		return p.Default
+	}
+	switch p.Type {
+	case "number", "integer":
+		if !wire.Valid(json.RawMessage(text)) {
+			return wire.Quote(text)
+		}
+		return json.RawMessage(text)
+	case "boolean":
+		switch strings.ToLower(text) {
+		case "y", "yes", "true":
+			return json.RawMessage("true")
+		case "n", "no", "false":
+			return json.RawMessage("false")
+		}
+	case "array":
+		var items []string
+		for item := range strings.SplitSeq(text, ",") {
+			items = append(items, strings.TrimSpace(item))
+		}
+		b, _ := json.Marshal(items)
+		return b
+	}
+	return wire.Quote(text)
+}
+
+// check returns why a text is no value of the schema.
+func (p property) check(text string) error {
+	value := p.value(text)
+	if value == nil {
+		if p.required {
+			return errors.New("it is required")
+		}
+		return nil
+	}
+	v, err := validate.New(p.schema)
+	if err != nil {
+		return nil //nolint:nilerr // the server checks it
+	}
+	return v.Validate(value)
+}
+
+// sample has the model write a message for a server. A person allows it, and then what is sent back.
+func (x *session) sample(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	var p struct {
+		SystemPrompt string
+		MaxTokens    int
+		Messages     []struct {
+			Role    agent.Role
+			Content json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(m.Params, &p); err != nil {
+		return nil, badParams("%v", err)
+	}
+	if len(p.Messages) == 0 || len(p.Messages) > maxSampled {
+		return nil, badParams("%d messages: indus takes 1 to %d", len(p.Messages), maxSampled)
+	}
+	r := agent.Request{System: p.SystemPrompt, MaxTokens: cmp.Or(p.MaxTokens, sampledTokens)}
+	f := chat.Form{Head: "the server " + m.Server + " wants the model to answer", Yes: "lets it, once"}
+	if p.SystemPrompt != "" {
+		f.Lines = append(f.Lines, "system: "+p.SystemPrompt)
+	}
+	for i, one := range p.Messages {
+		text, ok := sampledText(one.Content)
+		if !ok || one.Role != agent.User && one.Role != agent.Assistant {
+			return nil, badParams("message %d is not one of text alone", i)
+		}
+		f.Lines = append(f.Lines, string(one.Role)+": "+text)
+		r.Messages = append(r.Messages, agent.Message{Role: one.Role, Parts: []agent.Part{{Text: text}}})
+	}
+	if _, err := x.person.fill(ctx, f); err != nil {
+		return nil, notSampled(err)
+	}
+	provider := x.currentModel()
+	reply, err := provider.Generate(ctx, r, nil)
+	if err != nil {
+		return nil, &interop.RPCError{Code: interop.CodeInternal, Message: err.Error()}
+	}
+	text := reply.Message.Text()
+	f = chat.Form{Head: "the model's answer, for the server " + m.Server, Lines: []string{text}, Yes: "sends it"}
+	if _, err := x.person.fill(ctx, f); err != nil {
+		return nil, notSampled(err)
+	}
+	stop := map[agent.Stop]string{agent.StopLength: "maxTokens", agent.StopRefusal: "refusal"}[reply.Stop]
+	return json.Marshal(map[string]any{
+		"role": "assistant", "model": provider.Name(), "stopReason": cmp.Or(stop, "endTurn"), "content": map[string]string{"type": "text", "text": text},
+	})
+}
+
+// notSampled is the error for a server whose sampling the person did not allow (client/sampling, "Error Handling").
+func notSampled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &interop.RPCError{Code: -1, Message: "the user rejected the sampling request"}
+}
+
+// sampledText is the content of a message, a block or several, if all of it is text.
+func sampledText(content json.RawMessage) (string, bool) {
+	blocks, err := wire.Elements(content)
+	if err != nil {
+		blocks = []json.RawMessage{content}
+	}
+	var texts []string
+	for _, b := range blocks {
+		var block struct{ Type, Text string }
+		if json.Unmarshal(b, &block) != nil || block.Type != "text" {
+			return "", false
+		}
+		texts = append(texts, block.Text)
+	}
+	return strings.Join(texts, "\n\n"), strings.TrimSpace(strings.Join(texts, "")) != ""
+}
