@@ -151,6 +151,8 @@ type Stdio struct {
 	// (mode 0700); Dir, which is then not "", is made where it is missing. At the end of the
 	// process it is removed, unless the server has left something in it. false: in Dir itself.
 	Fresh bool
+	// Path is the PATH of the child, below Env. "": this process's own.
+	Path string
 	// InheritEnv gives the child this process's whole environment below Env.
 	InheritEnv bool
 	// Without are variables of this process that InheritEnv does not pass on, such as its own keys. nil: all are.
@@ -159,7 +161,10 @@ type Stdio struct {
 
 // Environ is the environment that the child gets of this process as it is now, each "NAME=value".
 func (s Stdio) Environ() []string {
-	named := make([]string, 0, len(s.Env))
+	var named []string
+	if s.Path != "" {
+		named = append(named, "PATH="+s.Path)
+	}
 	for _, p := range s.Env {
 		named = append(named, p.Name+"="+p.Value.Reveal())
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/indusagi/indus/internal/atomicfile"
@@ -26,6 +27,8 @@ type Approved struct {
 	File string `json:"file"`
 	// ID of the row.
 	ID string `json:"id"`
+	// Project is the [Row.Project]; "" of a row of the project's own file.
+	Project string `json:"project,omitempty"`
 	// Fingerprint is the [Row.Approval] of what was approved.
 	Fingerprint string `json:"fingerprint"`
 	// At is when, in UTC.
@@ -41,6 +44,9 @@ func Approve(o *Options, rows ...Row) error {
 	for _, r := range rows {
 		if r.Approval == "" {
 			return fmt.Errorf("approve: server %s of %s has nothing to approve: it is %s", tree.Quote(r.Server.ID), r.File, r.State)
+		}
+		if r.Pinned() {
+			return fmt.Errorf("approve: server %s of %s is not resolved: call Config.Resolve first", tree.Quote(r.Server.ID), r.File)
 		}
 	}
 	return changeApprovals(o, rows, approvals.Approve)
@@ -67,7 +73,7 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 	var changes []Approved
 	for _, r := range rows {
 		file := atomicfile.Real(r.File) // an approval outlives the file, and can be taken back
-		changes = append(changes, Approved{File: file, ID: r.Server.ID, Fingerprint: r.Approval, At: now})
+		changes = append(changes, Approved{File: file, ID: r.Server.ID, Project: r.Project, Fingerprint: r.Approval, At: now})
 	}
 	return newPlace(o).store().Change(verb, changes...)
 }
@@ -109,9 +115,18 @@ func (p *readContext) remembered() []Approved {
 	return list
 }
 
+func (a Approved) at() string { return a.At.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// covers reports whether it is for a row, as far as that can be known before anything is fetched.
+func (a Approved) covers(approval string) bool {
+	is, pin, pinned := strings.Cut(approval, pinSeparator)
+	was, wasPin, wasPinned := strings.Cut(a.Fingerprint, pinSeparator)
+	return is == was && pinned == wasPinned && (wasPin == pin || pin == "" && wasPin != "")
+}
+
 // find is the approval of one row, if there is one.
-func find(list []Approved, file, id string) (Approved, bool) {
-	i := slices.IndexFunc(list, func(a Approved) bool { return a.File == file && a.ID == id })
+func find(list []Approved, file, id, here string) (Approved, bool) {
+	i := slices.IndexFunc(list, func(a Approved) bool { return a.File == file && a.ID == id && a.Project == here })
 	if i < 0 {
 		return Approved{}, false
 	}
@@ -119,7 +134,9 @@ func find(list []Approved, file, id string) (Approved, bool) {
 }
 
 func (p *readContext) store() approvals.Store[Approved] {
-	compare := func(a, b Approved) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID)) }
+	compare := func(a, b Approved) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Project, b.Project))
+	}
 	return approvals.Store[Approved]{Dir: p.state, Name: "approvals.json", Lock: p.lockApprovals, Compare: compare}
 }
 

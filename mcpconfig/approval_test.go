@@ -51,6 +51,19 @@ func (p *project) read() *mcpconfig.Config {
 	return c
 }
 
+// approveAll approves what waits, as it comes to.
+func (p *project) approveAll() {
+	p.t.Helper()
+	c := p.read()
+	for _, r := range c.Held() {
+		r, err := c.Resolve(p.t.Context(), r)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.approve(r)
+	}
+}
+
 func (p *project) approve(rows ...mcpconfig.Row) {
 	p.t.Helper()
 	if err := mcpconfig.Approve(p.options(), rows...); err != nil {
@@ -166,7 +179,7 @@ func TestWhatAsksAgain(t *testing.T) {
 			p := newProject(t)
 			p.env["ARG"], p.env["TOKEN"], p.env["AWS_SECRET"] = "arg", "token", "secret"
 			p.write(`{"servers": {"a": ` + tt.old + `}}`)
-			p.approve(p.read().Held()...)
+			p.approveAll()
 			if c := p.read(); len(c.Servers()) != 1 {
 				t.Fatal(c.Notes)
 			}

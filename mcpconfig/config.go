@@ -56,8 +56,13 @@ type Config struct {
 	// its variables replaced). Whether they are there is not asked.
 	Watched []string
 
-	only    func(id string) bool      // nil: all
-	written func(i int) *hujson.Value // the row as its file has it; a func, because it holds what must not print
+	// Avoided are the directories of PATH that lie in the project. Servers that are not the project's do not look for
+	// programs there.
+	Avoided []string
+
+	only    func(id string) bool                          // nil: all
+	resolve func(ctx context.Context, i int) (Row, error) // [Config.Resolve]
+	written func(i int) *hujson.Value                     // the row as its file has it; a func, because it holds what must not print
 }
 
 // Load reads what configures MCP servers for target, a file or a directory, and
@@ -105,13 +110,17 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 	raise(found.sources)
 	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Auth: resolveAuth(slices.Concat(found.sources, found.lost)), Watched: watched, Notes: place.notes, only: place.only}
 	c.Notes = append(c.Notes, found.notes...)
+	_, c.Avoided = place.paths()
 	var written []*hujson.Value
+	var entries []*entry
 	for _, s := range found.sources {
-		for _, e := range s.entries {
-			c.Rows, written = append(c.Rows, e.Row), append(written, e.v)
+		for i := range s.entries {
+			e := &s.entries[i]
+			c.Rows, written, entries = append(c.Rows, e.Row), append(written, e.v), append(entries, e)
 		}
 		c.Notes = append(c.Notes, s.sorted()...)
 	}
+	c.resolve = func(ctx context.Context, i int) (Row, error) { return place.resolved(ctx, entries[i]) }
 	c.written = func(i int) *hujson.Value { return written[i] }
 	return c, nil
 }
@@ -151,6 +160,10 @@ type readContext struct {
 	only      func(id string) bool // nil: all
 	approved  func() []Approved    // read when somebody asks
 	notes     []Note               // about the place itself
+
+	paths   func() (path string, avoided []string) // [readContext.cutPath] of this process's PATH
+	reading sync.Mutex                             // guards files
+	files   map[string]fetchResult                 // of projects, by their paths
 }
 
 func newPlace(opts *Options) *readContext {
@@ -172,5 +185,7 @@ func newPlace(opts *Options) *readContext {
 	}
 	p.locate()
 	p.approved = sync.OnceValue(p.remembered)
+	p.files = map[string]fetchResult{}
+	p.paths = sync.OnceValues(func() (string, []string) { return p.cutPath(os.Getenv("PATH")) })
 	return p
 }

@@ -47,12 +47,17 @@ func (c *Config) Find(id string, in func(Row) bool) (Row, bool) {
 	return c.Rows[best], true
 }
 
+// index finds a row in Rows; -1: it is none of them.
+func (c *Config) index(r Row) int {
+	return slices.IndexFunc(c.Rows, func(o Row) bool {
+		return o.Server.ID == r.Server.ID && o.File == r.File && o.Line == r.Line && o.State == r.State
+	})
+}
+
 // Definition is a row of Rows, as its file has it, without comments. The false says that
 // it is no object.
 func (c *Config) Definition(r Row) (Definition, bool) {
-	i := slices.IndexFunc(c.Rows, func(o Row) bool {
-		return o.Server.ID == r.Server.ID && o.File == r.File && o.Line == r.Line && o.State == r.State
-	})
+	i := c.index(r)
 	if i < 0 || c.written == nil {
 		return Definition{}, false
 	}

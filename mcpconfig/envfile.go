@@ -37,10 +37,8 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	}
 	r.written = append(r.written, writtenPart{"envFile", path, written})
 	want := fetch{kind: "env", what: path, root: r.rootOf(path)}
-	if !r.inProject() && r.place.isProject(realPath(r.workspace())) && (s.Fresh || !isWithin(r.workspace(), s.Dir)) {
-		want.apart = r.workspace()
-	}
 	r.wants = append(r.wants, want)
+	r.hold(want)
 	if r.fetched == nil {
 		return nil
 	}

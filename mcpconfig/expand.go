@@ -22,11 +22,11 @@ func withoutMarks(s string) string { return strings.ReplaceAll(s, fetchMark, "")
 
 // fetch is what a ${file:…} or a ${cmd:…} asks for.
 type fetch struct {
-	kind  string // "file", "env" (a file of variables) or "cmd"
-	what  string // an absolute path, or a command line
-	dir   string // where the command runs
-	root  string // of a file: it must not really lie outside; "": it may
-	apart string // of a file: it must not really lie there; "": it may
+	kind string // "file", "env" (a file of variables) or "cmd"
+	what string // an absolute path, or a command line
+	dir  string // where the command runs
+	path string // of a command: the PATH that it gets; "": ours
+	root string // of a file: it is the project's, and must not really lie outside; "": it may
 }
 
 // expansion replaces the variables of one text. It is the only place that does.
@@ -35,6 +35,7 @@ type expansion struct {
 	fixed   func(string) (string, bool)       // ${userHome} and the like
 	dir     func() string                     // where relative paths begin
 	root    func(path string) string          // [fetch.root] of a path
+	path    string                            // [fetch.path]
 	tilde   func(string) string               // "~/" replaced
 	fetched func(fetch) (value, wrong string) // nil: they stay as they are, marked
 	given   func(value string)                // is called with values of the environment, of files and of commands
@@ -113,7 +114,7 @@ func (x *expansion) variable(s string, live bool, depth int) string {
 	case kind == "cmd" && colon && strings.TrimSpace(rest) == "":
 		x.fail(`"${cmd:…}" names no command`, "")
 	case kind == "cmd" && colon:
-		return x.fetch(fetch{kind: "cmd", what: rest, dir: x.dir()}, s, live)
+		return x.fetch(fetch{kind: "cmd", what: rest, dir: x.dir(), path: x.path}, s, live)
 	case kind == "input" && colon:
 		x.fail(`"${input:…}" is asked for by editors, and nobody asks here`, "set a variable and write ${NAME}")
 	default:

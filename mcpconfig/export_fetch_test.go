@@ -8,7 +8,7 @@ import (
 
 // RunSecret runs a command line as ${cmd:…} does, and waits as long as it is told.
 func RunSecret(ctx context.Context, line string, wait time.Duration) (value, wrong string) {
-	got := runSecret(ctx, line, "", wait)
+	got := runSecret(ctx, fetch{what: line}, wait)
 	return got.value, got.wrong
 }
 

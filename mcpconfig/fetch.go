@@ -3,20 +3,21 @@ package mcpconfig
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/interop"
 
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 const (
@@ -41,7 +42,7 @@ func (p *readContext) fetch(ctx context.Context, sources []*source) error {
 	}
 	var wants []fetch
 	p.each(sources, func(e *entry) { wants = append(wants, e.wants...) })
-	got := fetchAll(ctx, wants)
+	got := p.fetchAll(ctx, wants)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -72,6 +73,18 @@ func (f *configFile) again(e *entry, fetched func(fetch) (value, wrong string)) 
 	second.source, second.budget = &s, f.later
 	r := second.reading(entry{n: e.n, key: e.key, v: e.v}, fetched)
 	f.later = second.budget
+	if takes := r.takes(); takes != "" && e.taking == "" {
+		r.skip(r.at, "what was fetched for it leads into a project: it "+takes, `write "${workspaceFolder}" where the project is meant`)
+		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
+	}
+	if e.Pinned() && r.State == Active && !s.approved {
+		file, _ := identity(s.path)
+		a, _ := find(f.place.approved(), file, e.Server.ID, e.Project)
+		if a.Fingerprint != e.Approval+pinOf(r.Server) {
+			f.settle(e, Held, "found in a project's file, and what was fetched for it has changed since it was approved at "+a.at(), fmt.Sprintf(approveHint, ""))
+			return
+		}
+	}
 	e.Server, e.State, e.Reason, e.Hint = r.Server, r.State, r.Reason, r.Hint
 	if r.State == Active {
 		return
@@ -84,8 +97,49 @@ func (f *configFile) again(e *entry, fetched func(fetch) (value, wrong string)) 
 	}
 }
 
+// Resolve fetches what an approval of a row of Rows covers beside its text, and returns the row with that: it runs
+// each ${cmd:…} that decides what the row's server runs or where it is called, and reads such a ${file:…}. Call it once a
+// person wants these commands to run. A row that has none is returned as it is.
+func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
+	i := c.index(r)
+	if i < 0 || c.resolve == nil {
+		return r, nil
+	}
+	return c.resolve(ctx, i)
+}
+
+// resolved is the row as its approval pins it.
+func (p *readContext) resolved(ctx context.Context, e *entry) (Row, error) {
+	if !e.Pinned() {
+		return e.Row, nil
+	}
+	got := p.fetchAll(ctx, e.pinned)
+	if err := ctx.Err(); err != nil {
+		return e.Row, err
+	}
+	s, second := *e.from.source, *e.from
+	s.approved, second.source = true, &s
+	again := *e
+	second.again(&again, func(f fetch) (value, wrong string) { return got[f].value, got[f].wrong })
+	if again.State != Active {
+		return e.Row, fmt.Errorf("%s: server %s: %s", e.File, tree.Quote(e.Server.ID), again.Reason)
+	}
+	row := e.Row
+	row.Server, row.Approval = again.Server, e.Approval+pinOf(again.Server)
+	for _, f := range e.pinned {
+		gave := RowFile{Path: f.what, Text: got[f].value}
+		if f.kind == "cmd" {
+			gave.Path = "${cmd:" + f.what + "}"
+		} else { // the user's own
+			gave.Text = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(gave.Text)))
+		}
+		row.Files = append(slices.Clip(row.Files), gave)
+	}
+	return row, nil
+}
+
 // fetchAll fetches each once, a few at a time.
-func fetchAll(ctx context.Context, wants []fetch) map[fetch]fetchResult {
+func (p *readContext) fetchAll(ctx context.Context, wants []fetch) map[fetch]fetchResult {
 	got, begun := map[fetch]fetchResult{}, map[fetch]bool{}
 	left := map[string]int{"cmd": maxCommands, "file": maxFiles}
 	var mu sync.Mutex // guards got
@@ -109,7 +163,7 @@ func fetchAll(ctx context.Context, wants []fetch) map[fetch]fetchResult {
 		free <- struct{}{}
 		running.Go(func() {
 			defer func() { <-free }()
-			f := w.get(ctx)
+			f := p.get(ctx, w)
 			mu.Lock()
 			defer mu.Unlock()
 			got[w] = f
@@ -126,48 +180,35 @@ func tooMany(kind string) string {
 	return fmt.Sprintf("is not read: a reading reads at most %d files", maxFiles)
 }
 
-func (f fetch) get(ctx context.Context) fetchResult {
+func (p *readContext) get(ctx context.Context, f fetch) fetchResult {
 	switch {
 	case ctx.Err() != nil:
 		return fetchResult{}
 	case f.kind == "cmd":
-		return runSecret(ctx, f.what, f.dir, commandWait)
+		return runSecret(ctx, f, commandWait)
 	}
-	path, err := filepath.EvalSymlinks(f.what)
-	switch {
-	case err != nil:
-		path = f.what // reading says what is wrong with it
-	case f.root != "" && !isWithin(realPath(f.root), path):
-		return fetchResult{wrong: "is a link that leads out of the project"}
-	case f.apart != "" && isWithin(realPath(f.apart), path):
-		return fetchResult{wrong: `is the project's, where anybody may have written it; if the project is meant, add "cwd": "${workspaceFolder}"`}
+	read := readFrom
+	if f.root != "" {
+		read = p.projectFile
 	}
-	if f.kind == "file" {
-		return readSecret(path)
+	switch got := read(f); {
+	case got.wrong != "" || f.kind == "env":
+		return got
+	case got.value == "":
+		return fetchResult{wrong: "is empty"}
+	default:
+		return usable([]byte(got.value), "holds")
 	}
-	text, err := atomicfile.ReadPlain(path, maxFetched)
-	if err != nil {
-		return fetchResult{wrong: edit.Reason(err)}
-	}
-	return fetchResult{value: string(text)}
-}
-
-func readSecret(path string) fetchResult {
-	text, err := edit.ReadFilled(path, maxFetched)
-	if err != nil {
-		return fetchResult{wrong: edit.Reason(err)}
-	}
-	return usable(text, "holds")
 }
 
 // runSecret runs a command line in a process group of its own, which ends with it.
 // It gets this process's environment but for the keys of indus, as what asks a keyring must, and no terminal.
-func runSecret(ctx context.Context, line, dir string, wait time.Duration) fetchResult {
+func runSecret(ctx context.Context, f fetch, wait time.Duration) fetchResult {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	out := &limited{full: cancel}
 	exit, err := proc.Run(ctx, proc.Command{
-		Path: shell()[0], Args: append(shell()[1:], line), Dir: dir, Env: shellEnv(),
+		Path: shell()[0], Args: append(shell()[1:], f.what), Dir: f.dir, Env: shellEnv(f.path),
 		Grace: proc.Grace{Term: commandTerm},
 	}, nil, out, nil)
 	switch {
@@ -190,10 +231,13 @@ func shell() []string {
 	return []string{"sh", "-c"}
 }
 
-// shellEnv is this process's environment without the keys of indus ([KeyVariables]). Windows would look for a program in
-// the working directory first, which may be a repository; this variable forbids it.
-func shellEnv() []string {
+// shellEnv is this process's environment without the keys of indus ([KeyVariables]), and with another PATH unless that is
+// "". Windows would look for a program in the working directory first, which may be a repository; this variable forbids it.
+func shellEnv(path string) []string {
 	env := proc.Without(os.Environ(), KeyVariables(nil)...)
+	if path != "" {
+		env = append(env, "PATH="+path) // of two the last counts
+	}
 	if runtime.GOOS == "windows" {
 		env = append(env, "NoDefaultCurrentDirectoryInExePath=1")
 	}
@@ -245,10 +289,16 @@ func (p *readContext) watched(found *searchResult) []string {
 				files = append(files, w.what)
 			}
 		}
-		if ca := e.Server.TLS.CA; ca != "" && e.from.scope == Project && !seen[ca] { // see coverAuthorities
-			seen[ca] = true
-			files = append(files, ca)
-		}
 	})
+	for _, s := range found.sources {
+		for _, e := range s.entries {
+			for _, f := range e.Files {
+				if (e.State == Active || e.State == Held) && !seen[f.Path] {
+					seen[f.Path] = true
+					files = append(files, f.Path)
+				}
+			}
+		}
+	}
 	return files
 }

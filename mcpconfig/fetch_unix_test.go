@@ -264,7 +264,7 @@ func TestWatchedIsWhatChangesTheOutcome(t *testing.T) {
 		"c": {"command": "x", "args": ["${file:off}"], "enabled": false}
 	}}`)
 	c := p.read()
-	want := append(append([]string{}, c.Searched...), p.store(), filepath.Join(own, "token"), filepath.Join(p.home, "none"))
+	want := append(append([]string{}, c.Searched...), p.store(), filepath.Join(own, "token"), filepath.Join(p.home, "none"), filepath.Join(p.dir, "theirs"))
 	if fmt.Sprint(c.Watched) != fmt.Sprint(want) {
 		t.Errorf("%v\nwant %v", c.Watched, want)
 	}

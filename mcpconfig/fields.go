@@ -41,7 +41,7 @@ func (r *reading) text(field string) string {
 // If it cannot, the row is skipped.
 func (r *reading) expand(s string, at int, field string) string {
 	x := expansion{
-		env: r.place.env, fixed: r.fixed, dir: r.base, root: r.rootOf, tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
+		env: r.variable, fixed: r.fixed, dir: r.base, root: r.rootOf, path: r.ownPath(), tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
 		given: func(value string) { r.Server.Secrets = append(r.Server.Secrets, interop.NewSecret(value)) },
 	}
 	out := x.run(s)
@@ -56,6 +56,12 @@ func (r *reading) expand(s string, at int, field string) string {
 		r.skip(at, field+" holds a NUL character", "")
 	}
 	r.wants = append(r.wants, x.wants...)
+	for _, w := range x.wants {
+		r.hold(w)
+		if w.root == "" && decides(field) {
+			r.pinned = append(r.pinned, w)
+		}
+	}
 	if strings.Contains(s, "workspaceFolder") {
 		if r.placed == nil {
 			r.placed = map[string]string{}

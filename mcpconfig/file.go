@@ -30,7 +30,8 @@ type configFile struct {
 	later  int  // the same, for the rows that are read again
 	cut    bool // rows beyond maxRows were left out
 
-	part *bool // of a project; nil: not asked yet
+	part      *bool   // of a project; nil: not asked yet
+	territory *string // see territoryHere; nil: not asked yet
 }
 
 // read reads the rows of a source. A file that is entirely useless is an error

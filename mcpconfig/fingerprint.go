@@ -9,7 +9,9 @@ import (
 	"hash"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/interop"
 )
 
@@ -24,8 +26,13 @@ type writtenPart struct{ field, name, text string }
 // another value of one asks again. The values of env and headers count as they are
 // written: LD_PRELOAD=./evil.so is as good as a command, yet a token that comes out of
 // a variable may change. So does every text with a ${file:…} or ${cmd:…}, also where a
-// default is not needed today. The directory around the file counts, because a link
-// to an approved file would let its relative paths begin elsewhere.
+// default is not needed today. Files of the project count by what they hold. The directory
+// around the file counts, because a link to an approved file would let its relative paths
+// begin elsewhere.
+//
+// What a ${cmd:…} gives, or a ${file:…} elsewhere, is not known before the row is approved. If a
+// project's row has one where it decides what runs or where it is sent, the fingerprint ends with
+// pinSeparator, and behind that comes what it gave: see pinOf.
 func (r *reading) fingerprint() string {
 	base, err := identity(r.base())
 	if err != nil {
@@ -33,10 +40,17 @@ func (r *reading) fingerprint() string {
 	}
 	p := printer{sha256.New()}
 	if r.State == Disabled { // all that it does is to hide others
-		p.texts("indus approval 1", base, string(Disabled))
+		p.texts("indus approval 2", base, string(Disabled))
 		return hex.EncodeToString(p.Sum(nil))
 	}
-	p.texts("indus approval 1", base, string(r.Kind))
+	p.texts("indus approval 2", base, string(r.Kind))
+	if r.taking != "" {
+		p.texts("in the project", realPath(r.workspace()))
+	}
+	p.count(len(r.Files))
+	for _, f := range r.Files {
+		p.texts(atomicfile.Real(f.Path), f.Text, f.Wrong)
+	}
 	switch t := r.Server.Transport.(type) {
 	case interop.Stdio:
 		p.texts(t.Command, t.Dir, fmt.Sprint(t.InheritEnv))
@@ -61,6 +75,36 @@ func (r *reading) fingerprint() string {
 	if pool := r.Server.Pool; pool.Per != "" || pool.Instances > 1 { // who shares a process, and how many of them run
 		p.texts("pool", pool.Per, fmt.Sprint(pool.Instances))
 	}
+	if len(r.pinned) > 0 && r.inProject() {
+		return hex.EncodeToString(p.Sum(nil)) + pinSeparator
+	}
+	return hex.EncodeToString(p.Sum(nil))
+}
+
+// pinSeparator stands between the fingerprint of what is written, and that of what was fetched for it.
+const pinSeparator = "."
+
+// decides reports whether what is fetched for a field decides what runs, or where something is sent.
+func decides(field string) bool {
+	name, _, _ := strings.Cut(field, "[")
+	return slices.Contains([]string{
+		"command", "args", "cwd", "url", "oauth.issuer", "oauth.clientMetadataUrl", "oauth.identityProvider.issuer", "tls.ca", "tls.cert", "tls.key",
+	}, name)
+}
+
+// pinOf returns the fingerprint of what was fetched for the pinned fields of a server.
+func pinOf(s interop.Server) string {
+	p := printer{sha256.New()}
+	switch t := s.Transport.(type) {
+	case interop.Stdio:
+		p.texts(t.Command, t.Dir)
+		p.list(t.Args)
+	case interop.HTTP:
+		p.texts(t.URL)
+	case interop.SSE:
+		p.texts(t.URL)
+	}
+	p.texts(s.OAuth.Issuer, s.OAuth.ClientMetadataURL, s.OAuth.Provider.Issuer, s.TLS.CA, s.TLS.Cert, s.TLS.Key)
 	return hex.EncodeToString(p.Sum(nil))
 }
 

@@ -29,8 +29,13 @@ type reading struct {
 // row reads one row: key is its name in an object of rows, and nil in a list.
 func (f *configFile) row(key, v *hujson.Value) {
 	r := f.reading(entry{n: len(f.entries) + 1, key: key, v: v}, nil)
-	if (r.State == Active || r.State == Disabled) && (f.scope == Project || f.scope == Explicit) {
+	r.Files = sortFiles(r.Files)
+	r.taking = r.takes()
+	if r.taking != "" || (r.State == Active || r.State == Disabled) && (f.scope == Project || f.scope == Explicit) {
 		r.Approval = r.fingerprint()
+	}
+	if r.taking != "" {
+		r.Project = realPath(r.workspace())
 	}
 	r.unmark()
 	r.from = f

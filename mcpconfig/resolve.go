@@ -18,6 +18,8 @@ type entry struct {
 	key, v    *hujson.Value // in the file's tree; key is nil in a list
 	wants     []fetch       // what is to be fetched before it starts
 	waits     string        // why it must wait for approval; "" where it need not
+	taking    string        // see takes
+	pinned    []fetch       // those of wants that decide what runs, or where it is sent
 }
 
 // owners are the rows that have an id, by it.
@@ -32,6 +34,17 @@ func (o owners) claim(id string, c owner) {
 	if old, taken := o[id]; !taken || c.group != old.group || c.source == old.source {
 		o[id] = c
 	}
+}
+
+// outranks reports whether a row goes before another that has its id.
+func (o owner) outranks(other owner) bool {
+	switch {
+	case o.group != other.group:
+		return o.group > other.group
+	case o.source != other.source:
+		return o.source < other.source
+	}
+	return o.row > other.row
 }
 
 // resolve decides who has an id, and who must wait for approval. A row claims its
@@ -50,7 +63,7 @@ func (p *readContext) resolve(sources []*source) {
 		for j := range s.entries {
 			if e := &s.entries[j]; e.State != Skipped {
 				own[e.Server.ID] = owner{s.group, i, j}
-				if !s.approved {
+				if !s.approved || e.taking != "" && !p.trust {
 					e.waits = p.waits(s, e)
 				}
 			}
@@ -70,7 +83,7 @@ func (p *readContext) resolve(sources []*source) {
 			first := all[e.Server.ID]
 			counts, any := trusted[e.Server.ID]
 			switch {
-			case e.waits != "" && first == me:
+			case e.waits != "" && (first == me || e.taking != "" && !(any && counts.outranks(me))):
 				s.hold(e, any, sources, counts)
 			case any && counts == me:
 			case any && e.waits == "":
@@ -81,6 +94,8 @@ func (p *readContext) resolve(sources []*source) {
 		}
 	}
 }
+
+const approveHint = `approve it with "indus mcp approve SERVER%s", or start it with --trust`
 
 // hold keeps a row back until it is approved. A disabled one that would switch off no server
 // need not be.
@@ -97,7 +112,11 @@ func (s *source) hold(e *entry, any bool, sources []*source, counts owner) {
 		by := sources[counts.source]
 		reason += fmt.Sprintf("; until then the one at %s:%d counts", by.path, by.entries[counts.row].Line)
 	}
-	s.settle(e, Held, reason, `approve it with "indus mcp approve SERVER", or start it with --trust`)
+	file := ""
+	if s.scope == Explicit {
+		file = " --mcp FILE"
+	}
+	s.settle(e, Held, reason, fmt.Sprintf(approveHint, file))
 }
 
 // waits says why a row of a project's file must wait for approval; "" where it is approved.
@@ -110,11 +129,15 @@ func (p *readContext) waits(s *source, e *entry) string {
 	if !isWithin(realPath(e.from.base()), file) {
 		found = "found in a project's file that is a link to " + tree.QuoteWord(file) + ", and "
 	}
-	switch a, ok := find(p.approved(), file, e.Server.ID); {
+	here := ""
+	if e.taking != "" {
+		found, here = e.taking+", and ", " for this project"
+	}
+	switch a, ok := find(p.approved(), file, e.Server.ID, e.Project); {
 	case !ok:
-		return found + "not approved yet"
-	case a.Fingerprint != e.Approval:
-		return found + "changed since it was approved at " + a.At.UTC().Format("2006-01-02 15:04:05 UTC")
+		return found + "not approved yet" + here
+	case !a.covers(e.Approval):
+		return found + "changed since it was approved at " + a.at()
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -71,10 +72,19 @@ type Row struct {
 	State State
 	// Reason and Hint say why State is not [Active] and what to do; "" where it is.
 	Reason, Hint string
-	// Approval is the fingerprint of what would run, for [Approve]; "" of the user's
-	// own rows and of those that are [Skipped]. Of a disabled row it is for hiding others.
+	// Approval is the fingerprint of what would run, for [Approve]; "" of rows that need none and of those that are
+	// [Skipped]. Of a disabled row it is for hiding others.
 	Approval string
+	// Project is the directory for which a row that is not the project's own is approved: it takes something from
+	// there, such as the directory in which it starts. "" if it takes nothing.
+	Project string
+	// Files are the files of the project that the row names: an approval covers what they hold.
+	Files []RowFile
 }
+
+// Pinned reports whether an approval of the row covers what a ${cmd:…} or ${file:…} gives: see [Config.Resolve]. A reading
+// with Options.Dry does not know whether that has changed.
+func (r Row) Pinned() bool { return strings.HasSuffix(r.Approval, pinSeparator) }
 
 // String is one line: id, state, kind, target.
 func (r Row) String() string {

@@ -194,9 +194,7 @@ func (r *reading) tls() (t interop.TLS) {
 		}
 		*files[name] = path
 		r.covered("tls", name, path)
-		if name == "ca" && r.scope == Project {
-			r.coverAuthorities(path, v.StartOffset)
-		}
+		r.holdPEM(name, path, v.StartOffset)
 	})
 	if (t.Cert == "") != (t.Key == "") && r.State == Active {
 		r.skip(v.StartOffset, `"tls" has one of "cert" and "key"`, "a certificate is shown with its key: name both files")
@@ -204,18 +202,29 @@ func (r *reading) tls() (t interop.TLS) {
 	return t
 }
 
-// coverAuthorities has an approval hold on to what the file says, too: it may lie in the repository, and whoever
-// changes it has the server's place taken by another.
-func (r *reading) coverAuthorities(path string, at int) {
-	if isMarked(path) {
-		r.skip(at, `"tls.ca" of a project's file is written out: what ${file:…} and ${cmd:…} give may change`, "write the path itself")
+// holdPEM has an approval cover what a file of certificates holds, if it is the project's or names the authorities of a
+// project's row: another authority lets another server take the place of this one.
+func (r *reading) holdPEM(name, path string, at int) {
+	if isMarked(path) && r.scope == Project {
+		r.skip(at, fmt.Sprintf("%q of a project's file is written out: what ${file:…} and ${cmd:…} give may change", "tls."+name), "write the path itself")
+	}
+	root := r.rootOf(path)
+	if isMarked(path) || root == "" && (name != "ca" || r.scope != Project) {
 		return
 	}
+	f := RowFile{Path: path}
 	text, err := atomicfile.ReadPlain(path, maxFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && r.State == Active { // who connects may read it all the same
-		r.skip(at, `"tls.ca" cannot be approved: `+edit.Reason(err), "")
+	switch {
+	case root != "" && !isWithin(root, atomicfile.Real(path)):
+		r.skip(at, fmt.Sprintf("%q is a link that leads out of the project", "tls."+name), "")
+	case errors.Is(err, fs.ErrNotExist):
+		f.Wrong = edit.Reason(err)
+	case err != nil: // who connects may read it all the same
+		r.skip(at, fmt.Sprintf("%q cannot be approved: %s", "tls."+name, edit.Reason(err)), "")
+	default:
+		f.Text = fmt.Sprintf("sha256 %x", sha256.Sum256(text))
 	}
-	r.covered("tls", "ca says", fmt.Sprintf("%x %t", sha256.Sum256(text), err == nil))
+	r.Files = append(r.Files, f)
 }
 
 // forward is what goes up of the headers of a client's request.

@@ -14,6 +14,7 @@ func (r *reading) stdio() {
 		Args:       r.texts("args"),
 		Env:        r.pairs("env", badVariable),
 		InheritEnv: r.flag("inheritEnv", false),
+		Path:       r.ownPath(),
 	}
 	if s.InheritEnv {
 		s.Without = KeyVariables(nil)

@@ -62,15 +62,6 @@ func (p *readContext) isProject(dir string) bool {
 	return dir != realPath(p.home) && filepath.Dir(dir) != dir
 }
 
-// rootOf is the project where a path lies in one that the file is part of; "" elsewhere. What
-// is approved as a file of the project must not be a link to the user's secrets.
-func (f *configFile) rootOf(path string) string {
-	if f.inProject() && isWithin(f.base(), path) {
-		return f.base()
-	}
-	return ""
-}
-
 // realPath is where a directory really is; absolute as far as possible.
 func realPath(dir string) string {
 	if real, err := identity(dir); err == nil && dir != "" {
@@ -154,7 +145,7 @@ func (p *readContext) prepare(e *entry) {
 
 // relatives says which words of a command line begin where the server starts, which is nowhere.
 func (r *reading) relatives(command string) {
-	const hint = `write the whole path, or "cwd": "${workspaceFolder}" if the project is meant`
+	const hint = `write the whole path; the project's is "${workspaceFolder}"`
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !isMarked(command) {
 		r.skip(r.fields["command"].StartOffset, `"command" is a relative path`+ownDirectory, hint)
 	}

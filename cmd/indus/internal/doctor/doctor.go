@@ -52,6 +52,7 @@ Usage:
   indus mcp doctor [FLAG]... [SERVER]...
 
 The steps:
+  path           directories of PATH in the project, where only its own servers look
   configuration  where the entry is, and what is odd about it
   approval       why it may start
   command        the program, in the PATH that the server gets

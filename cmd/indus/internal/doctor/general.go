@@ -21,6 +21,10 @@ import (
 // general is what concerns no server by itself.
 func (d *doctor) general(ctx context.Context) []step {
 	steps := d.files()
+	if dirs := d.config.Avoided; len(dirs) > 0 {
+		steps = append(steps, note("path", "PATH has "+strings.Join(dirs, ", ")+", which lies in this project: servers that are not the project's do not look for programs there",
+			"give a server that needs a program from there its whole path, and approve that"))
+	}
 	dir := mcpconfig.StateDir(nil)
 	if dir == "" {
 		return append(steps, note("state", "there is no home directory, so nothing is remembered: no approvals, no ledger",

@@ -99,10 +99,12 @@ func (d *doctor) configured(r mcpconfig.Row) []step {
 	}
 	approval := "it is a file of the user's own"
 	switch {
+	case (r.Scope == mcpconfig.Project || r.Project != "") && d.trust:
+		approval = "--trust"
+	case r.Project != "":
+		approval = "it was approved for this project, as it is"
 	case r.Scope == mcpconfig.Explicit:
 		approval = "the file was named"
-	case r.Scope == mcpconfig.Project && d.trust:
-		approval = "--trust"
 	case r.Scope == mcpconfig.Project:
 		approval = "it was approved as it is"
 	}

@@ -186,7 +186,14 @@ func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show
 		}
 		switch r.State {
 		case mcpconfig.Held:
-			if err := mcpconfig.Approve(dry(), r); err != nil {
+			if r.Project != "" {
+				s.Reportf("%s: it %s; approve it in each project where you want it: indus mcp approve %s%s", id, r.Reason, show.ShellWord(id), f.again())
+				return nil
+			}
+			if r, err = c.Resolve(ctx, r); err == nil {
+				err = mcpconfig.Approve(dry(), r)
+			}
+			if err != nil {
 				return err
 			}
 		case mcpconfig.Skipped:

@@ -2,17 +2,15 @@ package servers
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/internal/secret"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
@@ -20,6 +18,7 @@ import (
 
 type approveFlags struct {
 	all, revoke, tools, asJSON bool
+	file                       string
 }
 
 func newApprove(s show.Streams) *cobra.Command {
@@ -46,13 +45,19 @@ func newApprove(s show.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait")
 	cmd.Flags().BoolVar(&f.revoke, "revoke", false, "take approvals back")
 	cmd.Flags().BoolVar(&f.tools, "tools", false, "tools that run unasked")
+	cmd.Flags().StringVar(&f.file, "mcp", "", "a file")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
 	return cmd
 }
 
-const approveHelp = `Let servers of the project's file, .indusvx/mcp.json of the working directory, start.
-Such a file may come from a cloned repository, so nothing in it runs before a person
-has said that it may. Whoever changes what would run, asks again.
+const approveHelp = `Let servers of the project's file, .indusvx/mcp.json of the working directory, start,
+and those of yours that would start in the project or take a program or a file from
+it. A project may be a cloned repository, so nothing of it runs before a person has
+seen it. An approval covers what was shown, with the text of the project's files that
+the row names. A change of any of it asks again.
+
+If a ${cmd:…} decides what runs or which host is called, it runs once you agree. What
+it gave is shown, and approved with the rest.
 
 Usage:
   indus mcp approve                        show what waits, and ask about each
@@ -65,20 +70,26 @@ Nothing is asked unless stdin and stderr are a terminal.
 
 Flags:
   --all        approve all that wait; with --revoke, take all of the project back
+  --mcp FILE   approve servers of that file, where they take something from the
+               project in the working directory
   --revoke     take approvals back
   --tools      of tools instead: those that somebody let run in this directory from
                then on, when a session asked; each is asked for again once it, its
                server or, of bash and process, the command is another
   --json       print a JSON array, an object a server: server, file, line, reason,
-               runs, cwd, env, envFile, headers, oauth, tls, forwards, tools,
-               approved; without SERVER nothing is approved then. Of tools:
-               project, tool, call, fingerprint, at
+               project, runs, hosts, cwd, env, envFile, inheritEnv, headers, oauth,
+               tls, forwards, tools, settings, files [{path, text, wrong}], approved;
+               without SERVER nothing is approved then. Of tools: project, tool,
+               call, fingerprint, at
 
 A session:
   $ indus mcp approve
   fs  .indusvx/mcp.json:3: found in a project's file, and not approved yet
-    runs  npx -y @modelcontextprotocol/server-filesystem .
-    env   TOKEN=${TOKEN}, LOG=debug
+    runs     npx -y @modelcontextprotocol/server-filesystem .
+    env      TOKEN=${TOKEN}
+    envFile  .env
+    file     /home/me/clone/.env
+               LOG=debug
   approve fs? [y/N] y
   indus: approved fs
 
@@ -87,28 +98,6 @@ Exit codes:
   1    the approval cannot be remembered
   2    usage: flags, files, no such SERVER; and no terminal to ask on
   130  interrupted`
-
-// heldServer is what approve says of a server.
-type heldServer struct {
-	Server   string   `json:"server"`
-	File     string   `json:"file"`
-	Line     int      `json:"line"`
-	Reason   string   `json:"reason,omitempty"`
-	Runs     string   `json:"runs"` // the command line, or the URL
-	Cwd      string   `json:"cwd,omitempty"`
-	Env      []string `json:"env,omitempty"`
-	Headers  []string `json:"headers,omitempty"`
-	SignIn   []string `json:"oauth,omitempty"`
-	TLS      []string `json:"tls,omitempty"`
-	Forwards []string `json:"forwards,omitempty"` // of callers' headers
-	EnvFile  string   `json:"envFile,omitempty"`
-	Inherits bool     `json:"inheritEnv,omitempty"`
-	// Tools are the rules, which may put words before a model.
-	Tools    json.RawMessage `json:"tools,omitempty"`
-	Approved bool            `json:"approved"`
-
-	row mcpconfig.Row
-}
 
 func (f *approveFlags) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var offers []string
@@ -125,9 +114,20 @@ func (f *approveFlags) complete(cmd *cobra.Command, args []string, typed string)
 }
 
 func (f *approveFlags) approve(ctx context.Context, names []string, s show.Streams) error {
-	c, err := mcpconfig.Read(ctx, nil, dry())
+	var paths []string
+	if f.file != "" {
+		paths = []string{f.file}
+	}
+	c, err := mcpconfig.Read(ctx, paths, dry())
+	if err == nil && slices.ContainsFunc(c.Rows, isPinned) { // what its commands give today may not be what was approved
+		rows := c.Rows
+		only := func(id string) bool {
+			return slices.ContainsFunc(rows, func(r mcpconfig.Row) bool { return r.Server.ID == id && isPinned(r) })
+		}
+		c, err = mcpconfig.Read(ctx, paths, &mcpconfig.Options{Only: only})
+	}
 	if err != nil {
-		return err
+		return command.AsUsage(err)
 	}
 	for _, n := range c.Notes {
 		if n.Row == 0 { // about a file, which may be the one
@@ -144,7 +144,7 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s show.Strea
 		}
 	}
 	if len(names) > 0 || f.all {
-		err = approveAll(wait, s)
+		err = f.approveAll(ctx, wait, s)
 	} else if len(wait) > 0 && !f.asJSON {
 		return approveEach(ctx, wait, s)
 	}
@@ -160,14 +160,25 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s show.Strea
 	return nil
 }
 
+func isPinned(r mcpconfig.Row) bool { return r.State == mcpconfig.Active && r.Pinned() }
+
 // chooseHeld are those that wait and have one of the names.
 func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.Streams) ([]*heldServer, error) {
 	var out []*heldServer
 	for _, name := range names {
-		i := slices.IndexFunc(wait, func(w *heldServer) bool { return w.Server == name })
-		if i >= 0 {
-			if !slices.Contains(out, wait[i]) {
-				out = append(out, wait[i])
+		var found []*heldServer
+		for _, w := range wait {
+			if w.Server == name {
+				found = append(found, w)
+			}
+		}
+		switch {
+		case len(found) > 1:
+			return nil, command.Usagef("%q waits at %s:%d and at %s:%d: run indus mcp approve in a terminal, which asks about each", name,
+				found[0].File, found[0].Line, found[1].File, found[1].Line)
+		case len(found) == 1:
+			if !slices.Contains(out, found[0]) {
+				out = append(out, found[0])
 			}
 			continue
 		}
@@ -175,7 +186,7 @@ func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.
 		switch {
 		case err != nil:
 			return nil, err
-		case row.State == mcpconfig.Active && row.Scope == mcpconfig.Project:
+		case row.State == mcpconfig.Active && (row.Scope == mcpconfig.Project || row.Project != ""):
 			s.Reportf("%s is approved already", name)
 		case row.State == mcpconfig.Active:
 			s.Reportf("%s needs no approval: %s is not a project's file", name, row.File)
@@ -186,10 +197,19 @@ func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.
 	return out, nil
 }
 
-// approveAll approves.
-func approveAll(wait []*heldServer, s show.Streams) error {
+// approveAll shows what is approved, and approves it.
+func (f *approveFlags) approveAll(ctx context.Context, wait []*heldServer, s show.Streams) error {
 	var rows []mcpconfig.Row
 	for _, w := range wait {
+		shown := w.String()
+		if resolved, err := w.resolve(ctx); err != nil {
+			return err
+		} else if resolved {
+			shown = w.String()
+		}
+		if !f.asJSON {
+			fmt.Fprint(s.Out, shown)
+		}
 		rows = append(rows, w.row)
 	}
 	if err := mcpconfig.Approve(dry(), rows...); err != nil {
@@ -202,7 +222,21 @@ func approveAll(wait []*heldServer, s show.Streams) error {
 	return nil
 }
 
-// approveEach shows what waits, and asks about each where there is somebody to ask.
+// resolve runs the commands that decide what is approved, and reports whether there were any.
+func (w *heldServer) resolve(ctx context.Context) (bool, error) {
+	row, err := w.config.Resolve(ctx, w.row)
+	if err != nil || row.Approval == w.row.Approval {
+		return false, err
+	}
+	reason := w.Reason
+	*w = *newHeldServer(w.config, w.row)
+	w.row, w.Reason, w.Files = row, reason, row.Files
+	w.Hosts = hostsOf(row, w.Runs)
+	return true, nil
+}
+
+// approveEach shows what waits, and asks about each where there is somebody to ask. Where a command has to run before it is
+// known what is approved, it asks a second time.
 func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error {
 	_, in := show.Terminal(s.In)
 	_, out := show.Terminal(s.Err)
@@ -215,120 +249,45 @@ func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error 
 	}
 	answers := s.Lines()
 	for _, w := range wait {
-		fmt.Fprintf(s.Err, "%sapprove %s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)))
-		select {
-		case <-ctx.Done():
-			fmt.Fprintln(s.Err)
-			return ctx.Err()
-		case answer, ok := <-answers:
-			if !ok { // the end of the input
-				fmt.Fprintln(s.Err)
-				return nil
-			}
-			switch strings.ToLower(strings.TrimSpace(answer)) {
-			case "y", "yes":
-				if err := mcpconfig.Approve(dry(), w.row); err != nil {
-					return err
-				}
-				s.Reportf("approved %s", w.Server)
-			default:
-				s.Reportf("not approved: %s", w.Server)
+		yes, err := agreed(ctx, w, "", answers, s)
+		if err == nil && yes {
+			var resolved bool
+			if resolved, err = w.resolve(ctx); resolved {
+				yes, err = agreed(ctx, w, " as it is now", answers, s)
 			}
 		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case !yes:
+			s.Reportf("not approved: %s", w.Server)
+			continue
+		}
+		if err := mcpconfig.Approve(dry(), w.row); err != nil {
+			return err
+		}
+		s.Reportf("approved %s", w.Server)
 	}
 	return nil
 }
 
-// newHeldServer is all of a row that somebody wants to know before it may run.
-func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
-	w := &heldServer{Server: r.Server.ID, File: r.File, Line: r.Line, Reason: r.Reason, Runs: r.Target, row: r}
-	d, _ := c.Definition(r)
-	field := func(name string) json.RawMessage {
-		raw, _ := wire.Lookup(d.JSON, name)
-		return raw
-	}
-	w.Tools = field("tools")
-	if r.Kind != interop.KindStdio {
-		w.Headers = namedValues(field("headers"), ": ")
-		w.SignIn, w.TLS, w.Forwards = namedValues(field("oauth"), "="), namedValues(field("tls"), "="), r.Server.Forward.Names()
-		return w
-	}
-	if whole := commandLine(field("command"), field("args")); len(whole) > maxRuns || strings.Contains(r.Target, secret.Mask) {
-		w.Runs = whole
-	}
-	w.Cwd, _ = wire.Unquote(field("cwd"))
-	w.Env = namedValues(field("env"), "=")
-	w.EnvFile, _ = wire.Unquote(field("envFile"))
-	if t, ok := r.Server.Transport.(interop.Stdio); ok {
-		w.Inherits = t.InheritEnv
-	}
-	return w
-}
-
-// maxRuns is from where on a [mcpconfig.Row.Target] may be cut. Who approves must see
-// all that runs.
-const maxRuns = 4000
-
-func commandLine(command, args json.RawMessage) string {
-	elements, _ := wire.Elements(args)
-	var words []string
-	for _, raw := range append([]json.RawMessage{command}, elements...) {
-		word, ok := wire.Unquote(raw)
-		switch {
-		case !ok:
-			word = string(raw)
-		case strings.ContainsFunc(word, func(r rune) bool { return !strconv.IsPrint(r) }):
-			word = strconv.Quote(word)
-		default:
-			word = show.ShellWord(word)
+// agreed shows a server and asks about it. The end of the input is io.EOF.
+func agreed(ctx context.Context, w *heldServer, how string, answers <-chan string, s show.Streams) (bool, error) {
+	fmt.Fprintf(s.Err, "%sapprove %s%s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)), how)
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(s.Err)
+		return false, ctx.Err()
+	case answer, ok := <-answers:
+		if !ok {
+			fmt.Fprintln(s.Err)
+			return false, io.EOF
 		}
-		words = append(words, word)
+		answer = strings.ToLower(strings.TrimSpace(answer))
+		return answer == "y" || answer == "yes", nil
 	}
-	return strings.Join(words, " ")
-}
-
-// namedValues are the members of an object. What a repository writes down is no secret of
-// the user's, and any variable may decide what a program runs: so a value is shown,
-// unless it has a secret's name or form.
-func namedValues(raw json.RawMessage, is string) []string {
-	members, _ := wire.Members(raw)
-	var out []string
-	for _, m := range members {
-		value, ok := wire.Unquote(m.Value)
-		switch {
-		case !ok:
-			value = string(m.Value)
-		case secret.Named(m.Key) || secret.Like(value):
-			value = secret.Literal(value)
-		default:
-			value = secret.Text(value)
-		}
-		out = append(out, m.Key+is+value)
-	}
-	return out
-}
-
-// String is it for a person, on a terminal too.
-func (w *heldServer) String() string {
-	var p show.Page
-	p.Printf("%s  %s:%d: %s\n", show.ShellWord(show.Clean(w.Server)), w.File, w.Line, w.Reason)
-	runs, whole := "runs", ""
-	if w.row.Kind != interop.KindStdio {
-		runs = "calls"
-	}
-	if w.Inherits {
-		whole = "the whole environment of indus"
-	}
-	for _, line := range [][2]string{
-		{runs, w.Runs}, {"in", w.Cwd}, {"env", strings.Join(w.Env, ", ")}, {"envFile", w.EnvFile}, {"and", whole},
-		{"headers", strings.Join(w.Headers, ", ")}, {"oauth", strings.Join(w.SignIn, ", ")}, {"tls", strings.Join(w.TLS, ", ")},
-		{"passes", strings.Join(w.Forwards, ", ")}, {"tools", string(w.Tools)},
-	} {
-		if line[1] != "" {
-			p.Printf("  %-7s  %s\n", line[0], line[1])
-		}
-	}
-	return p.String()
 }
 
 // takeBack revokes approvals of the project's file, whatever is in it by now.
@@ -344,7 +303,7 @@ func (f *approveFlags) takeBack(names []string, s show.Streams) error {
 	var taken []heldServer
 	for _, a := range list {
 		if f.all || slices.Contains(names, a.ID) {
-			rows = append(rows, mcpconfig.Row{File: a.File, Server: interop.Server{ID: a.ID}})
+			rows = append(rows, mcpconfig.Row{File: a.File, Project: a.Project, Server: interop.Server{ID: a.ID}})
 			taken = append(taken, heldServer{Server: a.ID, File: a.File})
 		}
 	}
@@ -390,6 +349,6 @@ func approvedHere() ([]mcpconfig.Approved, error) {
 	if err != nil {
 		return nil, err
 	}
-	path = atomicfile.Real(path) // as approvals have it
-	return slices.DeleteFunc(list, func(a mcpconfig.Approved) bool { return a.File != path }), nil
+	path, here := atomicfile.Real(path), atomicfile.Real(".") // as approvals have them
+	return slices.DeleteFunc(list, func(a mcpconfig.Approved) bool { return a.Project != here && (a.Project != "" || a.File != path) }), nil
 }

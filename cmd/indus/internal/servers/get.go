@@ -95,7 +95,7 @@ func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error
 // approvalText is the word for how a row of a project's file is approved.
 func approvalText(r mcpconfig.Row) string {
 	switch {
-	case r.Scope != mcpconfig.Project || r.Approval == "":
+	case r.Scope != mcpconfig.Project && r.Project == "" || r.Approval == "":
 		return ""
 	case r.State == mcpconfig.Held:
 		return "waiting"

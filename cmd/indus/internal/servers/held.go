@@ -1,0 +1,217 @@
+package servers
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// heldServer is what approve says of a server.
+type heldServer struct {
+	Server   string   `json:"server"`
+	File     string   `json:"file"`
+	Line     int      `json:"line"`
+	Reason   string   `json:"reason,omitempty"`
+	Project  string   `json:"project,omitempty"` // for which a row of the user's is approved
+	Runs     string   `json:"runs"`              // the command line, or the URL
+	Hosts    []string `json:"hosts,omitempty"`
+	Cwd      string   `json:"cwd,omitempty"`
+	Env      []string `json:"env,omitempty"`
+	Headers  []string `json:"headers,omitempty"`
+	SignIn   []string `json:"oauth,omitempty"`
+	TLS      []string `json:"tls,omitempty"`
+	Forwards []string `json:"forwards,omitempty"` // of callers' headers
+	EnvFile  string   `json:"envFile,omitempty"`
+	Inherits bool     `json:"inheritEnv,omitempty"`
+	// Tools are the rules, which may put words before a model.
+	Tools json.RawMessage `json:"tools,omitempty"`
+	// Settings are the other members of the row, as it has them.
+	Settings []string            `json:"settings,omitempty"`
+	Files    []mcpconfig.RowFile `json:"files,omitempty"`
+	Approved bool                `json:"approved"`
+
+	config *mcpconfig.Config
+	row    mcpconfig.Row
+}
+
+// newHeldServer is all of a row that somebody wants to know before it may run. Of a project's row every member is shown, and
+// nothing of its text is masked: a repository chooses what looks like a secret. Variables stay as they are written.
+func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
+	w := &heldServer{Server: r.Server.ID, File: r.File, Line: r.Line, Reason: r.Reason, Project: r.Project, Runs: r.Target, Files: r.Files, config: c, row: r}
+	d, _ := c.Definition(r)
+	theirs := r.Project == ""
+	members, _ := wire.Members(d.JSON)
+	var called, args json.RawMessage
+	for _, m := range members {
+		text := shownText(m.Key, m.Value, theirs)
+		switch m.Key {
+		case "command", "url":
+			called = m.Value
+		case "args":
+			args = m.Value
+		case "cwd":
+			w.Cwd = text
+		case "envFile":
+			w.EnvFile = text
+		case "env":
+			w.Env = namedValues(m.Value, "=", theirs)
+		case "headers":
+			w.Headers = namedValues(m.Value, ": ", theirs)
+		case "oauth":
+			if w.SignIn = namedValues(m.Value, "=", theirs); w.SignIn == nil {
+				w.SignIn = []string{text}
+			}
+		case "tls":
+			w.TLS = namedValues(m.Value, "=", theirs)
+		case "tools":
+			w.Tools = m.Value
+		case "forwardHeaders", "authorization":
+			w.Forwards = r.Server.Forward.Names()
+		case "id", "name", "type", "transport", "enabled", "disabled", "inheritEnv":
+		default:
+			w.Settings = append(w.Settings, m.Key+"="+text)
+		}
+	}
+	if r.Kind == interop.KindSSE {
+		w.Settings = append(w.Settings, "transport=sse")
+	}
+	if theirs {
+		w.Runs = commandLine(called, args)
+	}
+	if t, ok := r.Server.Transport.(interop.Stdio); ok {
+		w.Inherits = t.InheritEnv
+	}
+	w.Hosts = hostsOf(r, string(d.JSON))
+	return w
+}
+
+// hostsOf are the hosts that a row calls, as its variables have them. Written is the row, where a variable that may hold a
+// secret stays one.
+func hostsOf(r mcpconfig.Row, written string) (hosts []string) {
+	addresses := []string{r.Server.OAuth.Issuer, r.Server.OAuth.Provider.Issuer, r.Server.OAuth.ClientMetadataURL}
+	switch t := r.Server.Transport.(type) {
+	case interop.HTTP:
+		addresses = append([]string{t.URL}, addresses...)
+	case interop.SSE:
+		addresses = append([]string{t.URL}, addresses...)
+	}
+	for _, address := range addresses {
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || strings.Contains(u.Host, "${") {
+			continue
+		}
+		host := u.Host
+		for _, m := range variableNames.FindAllStringSubmatch(written, -1) {
+			if value := os.Getenv(m[1]); value != "" && (secret.Named(m[1]) || secret.Like(value)) {
+				host = strings.ReplaceAll(host, value, "${"+m[1]+"}")
+			}
+		}
+		if !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
+
+var variableNames = regexp.MustCompile(`\$\{(?:env:)?(\w+)`)
+
+func commandLine(command, args json.RawMessage) string {
+	elements, _ := wire.Elements(args)
+	var words []string
+	for _, raw := range append([]json.RawMessage{command}, elements...) {
+		word := printableText(raw)
+		if _, ok := wire.Unquote(raw); ok && word[0] != '"' {
+			word = show.ShellWord(word)
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// printableText is a value as a person reads it. What no person would see is escaped.
+func printableText(raw json.RawMessage) string {
+	text, ok := wire.Unquote(raw)
+	switch {
+	case !ok:
+		return string(show.EscapeHarmful(raw))
+	case text == "" || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }):
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// shownText is the value of a member. Of a row of the user's own, a value is masked that has a secret's name or form.
+func shownText(name string, raw json.RawMessage, theirs bool) string {
+	value, ok := wire.Unquote(raw)
+	switch {
+	case theirs || !ok:
+		return printableText(raw)
+	case secret.Named(name) || secret.Like(value):
+		return secret.Literal(value)
+	}
+	return secret.Text(value)
+}
+
+// namedValues are the members of an object.
+func namedValues(raw json.RawMessage, is string, theirs bool) []string {
+	members, _ := wire.Members(raw)
+	var out []string
+	for _, m := range members {
+		name, _ := text.JSON(m.Key)
+		out = append(out, printableText(name)+is+shownText(m.Key, m.Value, theirs))
+	}
+	return out
+}
+
+// String is it for a person, on a terminal too: a line for each value, so that none passes for another.
+func (w *heldServer) String() string {
+	var p show.Page
+	p.Printf("%s  %s:%d: %s\n", show.ShellWord(show.Clean(w.Server)), w.File, w.Line, w.Reason)
+	runs := "runs"
+	if w.row.Kind != interop.KindStdio {
+		runs = "calls"
+	}
+	lines := func(label string, values ...string) {
+		for _, v := range values {
+			if v != "" {
+				p.Printf("  %-8s %s\n", label, v)
+			}
+		}
+	}
+	lines(runs, w.Runs)
+	lines("host", w.Hosts...)
+	lines("in", w.Cwd)
+	lines("env", w.Env...)
+	lines("envFile", w.EnvFile)
+	if w.Inherits {
+		lines("and", "the whole environment of indus")
+	}
+	lines("headers", w.Headers...)
+	lines("oauth", w.SignIn...)
+	lines("tls", w.TLS...)
+	lines("passes", w.Forwards...)
+	lines("tools", string(show.EscapeHarmful(w.Tools)))
+	lines("setting", w.Settings...)
+	for _, f := range w.Files {
+		if lines("file", f.Path); f.Wrong != "" {
+			lines("", "  "+f.Wrong)
+			continue
+		}
+		for line := range strings.Lines(f.Text) {
+			raw, _ := text.JSON(strings.TrimSuffix(line, "\n"))
+			lines("", "  "+printableText(raw))
+		}
+	}
+	return p.String()
+}

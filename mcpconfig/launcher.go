@@ -1,0 +1,105 @@
+package mcpconfig
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// launcherKind says which arguments of a program name code that it runs.
+type launcherKind int
+
+const (
+	noLauncher launcherKind = iota
+	runner                  // what it runs is named once; the arguments behind that are the program's own
+	builder                 // it runs what it finds in a directory that any of its arguments may name
+)
+
+// kindOf returns the kind of a program by its name, however it is written: with a directory, a version or ".cmd".
+func kindOf(word string) launcherKind {
+	name := strings.ToLower(word[strings.LastIndexAny(word, `/\`)+1:])
+	if ext := filepath.Ext(name); slices.Contains([]string{".exe", ".cmd", ".bat", ".ps1"}, ext) {
+		name = strings.TrimSuffix(name, ext)
+	}
+	name = strings.TrimRight(name, "0123456789.-")
+	switch name {
+	case "npx", "bunx", "uvx", "uv", "pipx", "python", "pythonw", "py", "pypy", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "go",
+		"ruby", "perl", "php", "lua", "java", "dotnet", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "cmd", "pwsh", "powershell":
+		return runner
+	case "npm", "pnpm", "yarn", "cargo", "make", "gmake", "just", "task", "docker-compose", "podman-compose", "direnv", "mise", "gradle", "mvn",
+		"bundle", "rake", "composer", "poetry", "pdm", "hatch", "nox", "tox", "nix", "sudo":
+		return builder
+	}
+	return noLauncher
+}
+
+// runsOf returns the first word of a command line by which it runs something that in reports: the program itself, what
+// a launcher runs or is given before that, or any argument of a builder. Launchers are found behind others ("env node …").
+func runsOf(words []string, in func(string) bool) (word string, found bool) {
+	if in(words[0]) {
+		return words[0], true
+	}
+	for i, w := range words {
+		rest := words[i+1:]
+		kind := kindOf(w)
+		if slices.Contains([]string{"docker", "podman"}, filepath.Base(w)) && slices.Contains(rest, "compose") {
+			kind = builder
+		}
+		if kind == builder {
+			word, found = builderArgument(rest, in)
+		} else if kind == runner {
+			word, found = runnerArgument(rest, in)
+		}
+		if found {
+			return word, true
+		}
+	}
+	return "", false
+}
+
+// builderArgument looks at the words up to "--", behind which they are for what is built.
+func builderArgument(words []string, in func(string) bool) (string, bool) {
+	if i := slices.Index(words, "--"); i >= 0 && !slices.Contains(words[:i], "exec") {
+		words = words[:i]
+	}
+	i := slices.IndexFunc(words, in)
+	if i < 0 {
+		return "", false
+	}
+	return words[i], true
+}
+
+// runnerArgument looks at the words up to the one that says what is run. A word behind an option that may have a value
+// is taken for that value, so that in doubt more words are looked at.
+func runnerArgument(words []string, in func(string) bool) (string, bool) {
+	value := false
+	for i, w := range words {
+		switch {
+		case in(w) && !strings.HasPrefix(w, "--allow-"):
+			return w, true
+		case value:
+			value = false
+		case w == "--" || slices.Contains(subcommands, w) || assignment.MatchString(w):
+		case slices.Contains(codeOptions, strings.ToLower(w)) && i+1 < len(words):
+			return words[i+1], in(words[i+1])
+		case strings.HasPrefix(w, "-") || strings.HasPrefix(w, "/") && len(w) == 2:
+			value = !strings.Contains(w, "=") && !switches.MatchString(w)
+		default:
+			return "", false
+		}
+	}
+	return "", false
+}
+
+var (
+	subcommands = []string{"run", "exec", "x", "tool", "dlx"}
+	// codeOptions have what is run for their value.
+	codeOptions = []string{"-m", "-c", "-lc", "-ic", "-e", "-jar", "/c", "-command", "-file"}
+	switches    = regexp.MustCompile(`^(-[ysqvuisSIEABOP]|--(yes|quiet|silent|verbose|offline|bun|isolated|refresh|unstable|(no|allow|enable|experimental|prefer)-.*))$`)
+	assignment  = regexp.MustCompile(`^\w+=`)
+	// loaders are variables by which programs find code, or directories with it. Others hold data.
+	loaders = regexp.MustCompile(`(?i)^(PATH|HOME|ENV|BASH_ENV|ZDOTDIR|CLASSPATH|VIRTUAL_ENV|.*PRELOAD|.*LIBRARY_PATH|.*_OPTIONS|` +
+		`(NODE|NPM|PNPM|YARN|COREPACK|BUN|DENO|PYTHON|UV|PIP|PIPX|CONDA|LD|DYLD|PERL|PERL5|RUBY|GEM|BUNDLE|JAVA|JDK|GO|CARGO|RUST|MAKE|` +
+		`COMPOSE|DOCKER|GIT|XDG|DOTNET|LUA|PHP|NIX|MISE|ASDF|PYENV|NODENV|DIRENV)(_.*|PATH|HOME|OPT|LIB|FLAGS|ENV|RC|STARTUP|USERBASE)?)$`)
+)

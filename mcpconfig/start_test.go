@@ -1,0 +1,355 @@
+package mcpconfig_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// mine writes the user's own file, and the project's directory.
+func (p *project) mine(text string) {
+	mkdir(p.t, p.dir)
+	write(p.t, filepath.Join(p.home, ".config", "indusvx", "mcp.json"), text)
+}
+
+func (p *project) resolve(c *mcpconfig.Config, r mcpconfig.Row) mcpconfig.Row {
+	p.t.Helper()
+	r, err := c.Resolve(p.t.Context(), r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return r
+}
+
+// A row of the user's waits in each project from which its start would take something: code, a directory to start
+// in, or files.
+func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
+	const free, waits = mcpconfig.Active, mcpconfig.Held
+	for _, tt := range []struct {
+		row  string
+		want mcpconfig.State
+	}{
+		{`{"command": "npx", "args": ["-y", "pkg", "${workspaceFolder}"]}`, free},
+		{`{"command": "npx", "args": ["-y", "pkg", "--root", "${workspaceFolder}/docs"]}`, free},
+		{`{"command": "uvx", "args": ["--from", "git", "pkg", "--root=${workspaceFolder}"]}`, free},
+		{`{"command": "uvx", "args": ["--python", "3.12", "pkg", "${workspaceFolder}"]}`, free},
+		{`{"command": "python3", "args": ["-m", "server", "${workspaceFolder}"]}`, free},
+		{`{"command": "node", "args": ["/opt/server.js", "${workspaceFolder}"]}`, free},
+		{`{"command": "go", "args": ["run", "example.com/x@latest", "${workspaceFolder}"]}`, free},
+		{`{"command": "sh", "args": ["-c", "exec server \"$0\"", "${workspaceFolder}"]}`, free},
+		{`{"command": "docker", "args": ["run", "-v", "${workspaceFolder}:/w", "image", "/w"]}`, free},
+		{`{"command": "server", "args": ["--root", "${workspaceFolder}/data.db"]}`, free},
+		{`{"command": "server", "env": {"DATA_PATH": "${workspaceFolder}/data"}}`, free},
+		{`{"command": "npx", "args": ["pkg", "$WORK-other"]}`, free},
+		{`{"command": "npx", "cwd": "${userHome}"}`, free},
+
+		{`{"command": "server", "cwd": "${workspaceFolder}"}`, waits},
+		{`{"command": "server", "cwd": "${workspaceFolder}/sub"}`, waits},
+		{`{"command": "server", "cwd": "${workspaceFolder}/.."}`, waits},
+		{`{"command": "server", "cwd": "$WORK"}`, waits},
+		{`{"command": "server", "cwd": "$LINK"}`, waits},
+		{`{"command": "server", "cwd": "$LINK/sub"}`, waits},
+		{`{"command": "server", "cwd": "${PWD}"}`, waits},
+		{`{"command": "${workspaceFolder}/server"}`, waits},
+		{`{"command": "$LINK/run.sh"}`, waits},
+		{`{"command": "node", "args": ["${workspaceFolder}/server.js"]}`, waits},
+		{`{"command": "node", "args": ["$LINK/server.js"]}`, waits},
+		{`{"command": "node", "args": ["--require", "${workspaceFolder}/x.js", "server.js"]}`, waits},
+		{`{"command": "node", "args": ["--import=${workspaceFolder}/x.js", "server.js"]}`, waits},
+		{`{"command": "/usr/local/bin/node.exe", "args": ["${workspaceFolder}/server.js"]}`, waits},
+		{`{"command": "NPX.CMD", "args": ["--prefix", "${workspaceFolder}", "pkg"]}`, waits},
+		{`{"command": "python3.12", "args": ["-u", "${workspaceFolder}"]}`, waits},
+		{`{"command": "env", "args": ["-C", "${workspaceFolder}", "server"]}`, waits},
+		{`{"command": "env", "args": ["A=b", "node", "${workspaceFolder}/server.js"]}`, waits},
+		{`{"command": "nice", "args": ["-n", "5", "node", "${workspaceFolder}/server.js"]}`, waits},
+		{`{"command": "sh", "args": ["-c", "cd '${workspaceFolder}' && npx server"]}`, waits},
+		{`{"command": "sh", "args": ["${workspaceFolder}/run.sh"]}`, waits},
+		{`{"command": "uv", "args": ["run", "--directory", "${workspaceFolder}", "server"]}`, waits},
+		{`{"command": "uvx", "args": ["--with", "x", "--from", "${workspaceFolder}", "server"]}`, waits},
+		{`{"command": "npm", "args": ["run", "serve", "--prefix", "${workspaceFolder}"]}`, waits},
+		{`{"command": "make", "args": ["serve", "-C", "${workspaceFolder}"]}`, waits},
+		{`{"command": "docker", "args": ["compose", "-f", "${workspaceFolder}/compose.yaml", "run", "server"]}`, waits},
+		{`{"command": "direnv", "args": ["exec", "${workspaceFolder}", "server"]}`, waits},
+		{`{"command": "server", "env": {"NODE_OPTIONS": "--require ${workspaceFolder}/x.js"}}`, waits},
+		{`{"command": "server", "env": {"PATH": "${workspaceFolder}/bin:/usr/bin"}}`, waits},
+		{`{"command": "server", "envFile": "${workspaceFolder}/.env"}`, waits},
+		{`{"command": "server", "envFile": "$LINK/.env"}`, waits},
+		{`{"command": "server", "env": {"T": "${file:${workspaceFolder}/.env}"}}`, waits},
+		{`{"url": "https://h/${workspaceFolderBasename}"}`, free},
+		{`{"url": "${file:${workspaceFolder}/.env}"}`, waits},
+		{`{"url": "https://h/", "tls": {"ca": "${workspaceFolder}/.env"}}`, waits},
+	} {
+		p := newProject(t)
+		p.env["PWD"] = p.dir
+		link := p.dir + "-link"
+		row := strings.NewReplacer("$WORK", p.dir, "$LINK", link).Replace(tt.row)
+		p.mine(`{"servers": {"a": ` + row + `}}`)
+		write(t, filepath.Join(p.dir, ".env"), "https://h/\n")
+		mkdir(t, filepath.Join(p.dir, "sub"))
+		if err := os.Symlink(p.dir, link); err != nil {
+			t.Skip(err)
+		}
+		if strings.Contains(row, "envFile") {
+			write(t, filepath.Join(p.dir, ".env"), "A=b\n")
+		}
+		c := p.read()
+		if got := c.Rows[0].State; got != tt.want {
+			t.Errorf("%s: %s, want %s; %v", tt.row, got, tt.want, c.Notes)
+			continue
+		}
+		if tt.want == free {
+			continue
+		}
+		if reason := c.Rows[0].Reason; !strings.Contains(reason, p.dir) || !strings.HasSuffix(reason, ", and not approved yet for this project") {
+			t.Errorf("%s: %s", tt.row, reason)
+		}
+		if trusting := p.options(); true {
+			trusting.Trust = true
+			if c, err := mcpconfig.Read(t.Context(), nil, trusting); err != nil || c.Rows[0].State != free {
+				t.Errorf("%s with Trust: %v %v", tt.row, c.Notes, err)
+			}
+		}
+		p.approve(c.Rows...)
+		if got := states(p.read()); got != "a active" {
+			t.Errorf("%s, approved: %s", tt.row, got)
+		}
+		other := &project{t: t, dir: p.dir + "-other", home: p.home, env: map[string]string{"PWD": p.dir + "-other"}}
+		mkdir(t, other.dir)
+		write(t, filepath.Join(other.dir, ".env"), "A=b\n")
+		if got := states(other.read()); strings.Contains(tt.row, "orkspaceFolder") && got != "a held" {
+			t.Errorf("%s in another project: %s", tt.row, got)
+		}
+	}
+}
+
+// The project is the whole clone, also where its root is above the working directory; the home directory is none.
+func TestAProjectReachesToTheRootOfItsRepository(t *testing.T) {
+	p := newProject(t)
+	p.mine(`{"servers": {"a": {"command": "x", "cwd": "` + filepath.ToSlash(p.dir) + `"}}}`)
+	mkdir(t, filepath.Join(p.dir, ".git"))
+	mkdir(t, filepath.Join(p.dir, "deep", "sub", ".git"))
+	mkdir(t, filepath.Join(p.home, ".git"))
+	sub := &project{t: t, dir: filepath.Join(p.dir, "deep", "sub"), home: p.home}
+	if got := states(sub.read()); got != "a held" {
+		t.Errorf("from below: %s", got)
+	}
+	mkdir(t, filepath.Join(p.home, "notes"))
+	notes := &project{t: t, dir: filepath.Join(p.home, "notes"), home: p.home}
+	if got := states(notes.read()); got != "a active" {
+		t.Errorf("from elsewhere: %s", got)
+	}
+	p.mine(`{"servers": {"a": {"command": "x", "cwd": "` + filepath.ToSlash(p.home) + `"}}}`)
+	if got := states(notes.read()); got != "a active" {
+		t.Errorf("at home: %s", got)
+	}
+}
+
+// A file that was named is approved, but not for what lies in a project that it is no part of.
+func TestANamedFileOutsideTakesNothingOfAProject(t *testing.T) {
+	p := newProject(t)
+	mkdir(t, p.dir)
+	const text = `{"servers": {"a": {"command": "npx", "cwd": "${workspaceFolder}"}}}`
+	outside, inside := filepath.Join(p.home, "all.json"), filepath.Join(p.dir, "all.json")
+	write(t, outside, text)
+	write(t, inside, text)
+	for path, want := range map[string]string{outside: "a held", inside: "a active"} {
+		c, err := mcpconfig.Read(t.Context(), []string{path}, p.options())
+		if err != nil || states(c) != want {
+			t.Errorf("%s: %v, %v", path, c, err)
+			continue
+		}
+		if want == "a held" {
+			p.approve(c.Rows...)
+			if c, err := mcpconfig.Read(t.Context(), []string{path}, p.options()); err != nil || states(c) != "a active" {
+				t.Errorf("%s, approved: %v, %v", path, c.Notes, err)
+			}
+		}
+	}
+}
+
+// A value that leads into a project after all starts nothing.
+func TestAFetchedDirectoryDoesNotLeadIntoAProject(t *testing.T) {
+	p := newProject(t)
+	p.mine(`{"servers": {"cmd": {"command": "x", "cwd": "${cmd:cat where}"}, "file": {"command": "${file:where}/run"}}}`)
+	write(t, filepath.Join(p.home, ".config", "indusvx", "where"), p.dir)
+	c := p.read()
+	if got := states(c); got != "cmd skipped\nfile skipped" {
+		t.Errorf("%s; %v", got, c.Notes)
+	}
+}
+
+// What a row names of the project is approved by content, for every place where it can be named.
+func TestAnApprovalHoldsOnToFilesOfTheProject(t *testing.T) {
+	for name, row := range map[string]string{
+		"envFile":        `{"command": "x", "envFile": "f"}`,
+		"env":            `{"command": "x", "env": {"A": "${file:f}"}}`,
+		"an argument":    `{"command": "x", "args": ["${file:f}"]}`,
+		"the command":    `{"command": "${file:f}"}`,
+		"cwd":            `{"command": "x", "cwd": "${file:f}"}`,
+		"url":            `{"url": "https://h/${file:f}"}`,
+		"a header":       `{"url": "https://h/", "headers": {"A": "${file:f}"}}`,
+		"a secret":       `{"url": "https://h/", "oauth": {"clientId": "c", "clientSecret": "${file:f}"}}`,
+		"an authority":   `{"url": "https://h/", "tls": {"ca": "f"}}`,
+		"a certificate":  `{"url": "https://h/", "tls": {"cert": "f", "key": "g"}}`,
+		"its key":        `{"url": "https://h/", "tls": {"cert": "g", "key": "f"}}`,
+		"a whole path":   `{"command": "x", "envFile": "${workspaceFolder}/f"}`,
+		"by its way out": `{"command": "x", "envFile": "../work/f"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.write(`{"servers": {"a": ` + row + `}}`)
+			file := filepath.Join(p.dir, "f")
+			write(t, file, "A=1\n")
+			write(t, filepath.Join(p.dir, "g"), "B=1\n")
+			c := p.read()
+			p.approve(c.Held()...)
+			shown := false
+			for _, f := range c.Rows[0].Files {
+				shown = shown || f.Path == file && (f.Text == "A=1\n" || strings.Contains(row, "tls"))
+			}
+			if !shown {
+				t.Errorf("not shown: %v", c.Rows[0].Files)
+			}
+			if c = p.read(); len(c.Servers()) != 1 {
+				t.Fatal(c.Notes)
+			}
+			write(t, file, "A=2\n")
+			c = p.read()
+			if got := states(c); got != "a held" || !strings.Contains(c.Rows[0].Reason, "changed since it was approved") {
+				t.Fatalf("changed: %s, %v", got, c.Notes)
+			}
+			found := false
+			for _, w := range c.Watched {
+				found = found || w == file
+			}
+			if !found {
+				t.Errorf("watched while it waits: %v", c.Watched)
+			}
+			write(t, file, "A=1\n")
+			if got := states(p.read()); got != "a active" {
+				t.Errorf("changed back: %s", got)
+			}
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			if got := states(p.read()); got != "a held" {
+				t.Errorf("gone: %s", got)
+			}
+		})
+	}
+}
+
+func TestAFileThatAppearsLaterAsksAgain(t *testing.T) {
+	p := newProject(t)
+	p.write(`{"servers": {"a": {"command": "x", "envFile": ".env"}}}`)
+	p.approve(p.read().Held()...)
+	if got := states(p.read()); got != "a skipped" { // there is none, as before
+		t.Error(got)
+	}
+	write(t, filepath.Join(p.dir, ".env"), "NODE_OPTIONS=--require ./evil.js\n")
+	if got := states(p.read()); got != "a held" {
+		t.Error(got)
+	}
+}
+
+// What a project's row approves is what it comes to: ${cmd:…} and ${file:…} in url, command, arguments and directory are
+// resolved by who approves, and another value asks again.
+func TestAnApprovalPinsWhatACommandGives(t *testing.T) {
+	for name, row := range map[string]string{
+		"url":               `{"url": "https://${cmd:echo run >> ran; cat ../f}/mcp"}`,
+		"command":           `{"command": "${cmd:echo run >> ran; cat ../f}"}`,
+		"an argument":       `{"command": "sh", "args": ["-c", "${cmd:echo run >> ran; cat ../f}"]}`,
+		"cwd":               `{"command": "x", "cwd": "/${cmd:echo run >> ran; cat ../f}"}`,
+		"a file elsewhere":  `{"url": "https://${file:../f}/mcp"}`,
+		"an issuer":         `{"url": "https://h/", "oauth": {"clientId": "c", "issuer": "https://${cmd:echo run >> ran; cat ../f}"}}`,
+		"file as a command": `{"command": "${file:../f}"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.write(`{"servers": {"a": ` + row + `}}`)
+			file, ran := filepath.Join(filepath.Dir(p.dir), "f"), filepath.Join(p.dir, "ran")
+			write(t, file, "one")
+			c := p.read()
+			if err := mcpconfig.Approve(p.options(), c.Held()...); err == nil || !strings.Contains(err.Error(), "is not resolved") {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(ran); err == nil {
+				t.Fatal("a command of a row that waits ran")
+			}
+			p.approve(p.resolve(c, c.Held()[0]))
+			if c = p.read(); len(c.Servers()) != 1 {
+				t.Fatal(c.Notes)
+			}
+			write(t, file, "two")
+			c = p.read()
+			if got := states(c); got != "a held" || !strings.Contains(c.Rows[0].Reason, "changed since it was approved") {
+				t.Fatalf("%s, %v", got, c.Notes)
+			}
+			p.approve(p.resolve(c, c.Held()[0]))
+			if got := states(p.read()); got != "a active" {
+				t.Error(got)
+			}
+		})
+	}
+	// In env and headers a value may change: it is the user's own, as a variable is.
+	p := newProject(t)
+	p.write(`{"servers": {"a": {"command": "x", "env": {"A": "${cmd:cat ../f}", "B": "${file:../f}"}}}}`)
+	for _, text := range []string{"one", "two"} {
+		write(t, filepath.Join(filepath.Dir(p.dir), "f"), text)
+		if c := p.read(); text == "one" {
+			p.approve(c.Held()...)
+		} else if got := states(c); got != "a active" {
+			t.Error(got)
+		}
+	}
+}
+
+// What was approved is what was shown, also where the file has changed in between.
+func TestAnApprovalIsForWhatWasShown(t *testing.T) {
+	p := newProject(t)
+	p.write(`{"servers": {"a": {"command": "x", "envFile": ".env"}}}`)
+	write(t, filepath.Join(p.dir, ".env"), "A=1\n")
+	shown := p.read()
+	write(t, filepath.Join(p.dir, ".env"), "A=2\n")
+	p.approve(shown.Held()...)
+	if got := states(p.read()); got != "a held" {
+		t.Error(got)
+	}
+}
+
+// Rows that are not the project's search no directory of it for programs.
+func TestAUsersRowSearchesNoDirectoryOfAProject(t *testing.T) {
+	p := newProject(t)
+	mkdir(t, filepath.Join(p.dir, ".venv", "bin"))
+	link := filepath.Join(filepath.Dir(p.dir), "link")
+	if err := os.Symlink(filepath.Join(p.dir, ".venv"), link); err != nil {
+		t.Skip(err)
+	}
+	list := strings.Join([]string{filepath.Join(p.dir, ".venv", "bin"), filepath.Join(link, "bin"), "bin", "/usr/bin"}, string(os.PathListSeparator))
+	p.env["PATH"] = list
+	t.Setenv("PATH", list)
+	p.mine(`{"servers": {"mine": {"command": "x", "env": {"PATH": "/opt:${PATH}"}}}}`)
+	p.write(`{"servers": {"theirs": {"command": "x", "env": {"PATH": "/opt:${PATH}"}}}}`)
+	p.approve(p.read().Held()...)
+	c := p.read()
+	if got := states(c); got != "theirs active\nmine active" {
+		t.Fatal(got, c.Notes)
+	}
+	for i, want := range []struct{ path, env string }{{"", "/opt:" + list}, {"/usr/bin", "/opt:/usr/bin"}} {
+		s := c.Servers()[i].Transport.(interop.Stdio)
+		if s.Path != want.path || s.Env[0].Value.Reveal() != want.env {
+			t.Errorf("%q and %q, want %+v", s.Path, s.Env[0].Value.Reveal(), want)
+		}
+	}
+	if got := c.Avoided; len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+	t.Setenv("PATH", "/usr/bin")
+	if s := p.read().Servers()[1].Transport.(interop.Stdio); s.Path != "" {
+		t.Errorf("%q, where nothing is to be left out", s.Path)
+	}
+}
