@@ -39,7 +39,7 @@ type Toolbox interface {
 
 // Options make a session.
 type Options struct {
-	// Provider reaches the model.
+	// Provider reaches the model. It is the only field that is required: without one, Prompt panics.
 	Provider Provider
 	// Tools are what the model may call; nil: nothing.
 	Tools Toolbox

@@ -15,7 +15,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-var _ host.Backend = (*view)(nil)
+// Both are what a host serves.
+var (
+	_, _ host.Backend       = (*view)(nil), tappedView{}
+	_, _ host.Settler       = (*view)(nil), tappedView{}
+	_, _ host.HeaderChecker = (*view)(nil), tappedView{}
+	_, _ host.Subscriber    = (*view)(nil), tappedView{}
+	_, _ host.Follower      = (*view)(nil), tappedView{}
+	_, _ host.Namer         = (*view)(nil), tappedView{}
+)
 
 // Handle implements [host.Backend]: what becomes of a request says its row in methods.
 func (v *view) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -121,7 +129,7 @@ func (v *view) Watch(notify func(interop.Message)) (stop func()) {
 	})
 }
 
-// Info is how the one server of a transparent view names itself; nil: as the host's options say. See [host.NewFront].
+// Info is how the one server of a transparent view names itself; nil: as the host's options say. It implements [host.Namer].
 func (v *view) Info() json.RawMessage {
 	if !v.exact {
 		return nil
@@ -129,7 +137,7 @@ func (v *view) Info() json.RawMessage {
 	return v.gateway.says(v.scope.single()).info
 }
 
-// Settle waits until what p is shown is complete; see [host.NewFront].
+// Settle waits until what p is shown is complete. It implements [host.Settler].
 func (v *view) Settle(ctx context.Context, p toolbox.Principal) {
 	if s, ok := v.tools.(interface {
 		Settle(context.Context, toolbox.Principal)
@@ -138,7 +146,7 @@ func (v *view) Settle(ctx context.Context, p toolbox.Principal) {
 	}
 }
 
-// CheckHeader compares the Mcp-Param-* headers of a call with its params; see [host.NewFront].
+// CheckHeader compares the Mcp-Param-* headers of a call with its params. It implements [host.HeaderChecker].
 func (v *view) CheckHeader(m interop.Message, h http.Header) error {
 	if c, ok := v.toolsFor(m.Client).(interface {
 		CheckHeader(interop.Message, http.Header) error

@@ -106,7 +106,8 @@ func (v *view) united() json.RawMessage {
 	}) {
 		b = append(b, `,"completions":{}`...)
 	}
-	if slices.ContainsFunc(v.servers(), func(s string) bool { return v.gateway.declares(s, []string{"logging"}) }) {
+	_, all := v.scope.(everything)
+	if all && v.gateway.opts.Local != nil || slices.ContainsFunc(v.servers(), func(s string) bool { return v.gateway.declares(s, []string{"logging"}) }) {
 		b = append(b, `,"logging":{}`...)
 	}
 	if extensions := v.extensions(); extensions != nil {

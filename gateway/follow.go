@@ -24,7 +24,7 @@ const (
 	maxFollowRetry = 30 * time.Second
 )
 
-// Follow is what [host.NewFront] describes: the states of tasks that a client names by its sealed ids (SEP-2663, "Task Status
+// Follow implements [host.Follower]: the states of tasks that a client names by its sealed ids (SEP-2663, "Task Status
 // Notifications"). Each server is asked for those that it made, for as long as the client listens.
 func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (agreed []string, stop func(), err error) {
 	path := []string{"extensions", extTasks}

@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Subscribe is what [host.NewFront] describes: updates of a resource of the view, from the server
+// Subscribe implements [host.Subscriber]: updates of a resource of the view, from the server
 // that has it. Where nobody lists it, each server that agrees may be the one.
 func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error) {
 	who := v.askerOf(m.Caller, m.Client)

@@ -125,7 +125,12 @@ func (r *frontRequest) ownProgress(params json.RawMessage) json.RawMessage {
 // severe reports a log message that is at or above a level.
 func severe(params json.RawMessage, level string) bool {
 	of, _ := protocol.LookupString(params, "level")
+	return reaches(of, level)
+}
+
+// reaches reports whether a severity is at or above a level.
+func reaches(severity, level string) bool {
 	all := protocol.LogSeverities()
 	least := slices.Index(all, level)
-	return least >= 0 && slices.Index(all, of) >= least
+	return least >= 0 && slices.Index(all, severity) >= least
 }

@@ -2,7 +2,8 @@
 // server, to clients of both eras at once.
 //
 // Begin with [New], which takes any [toolbox.Source]: a registry of your own
-// tools, a mounted fleet, a box of both. Then serve it where your clients are:
+// tools, a mounted fleet, a box of both. A [Library] has prompts, resources and completions beside them
+// (Options.Library). Then serve it where your clients are:
 //
 //	h := host.New(tools, nil)
 //	defer h.Close()
@@ -35,6 +36,9 @@
 // -32602.
 //
 // # Questions
+//
+// A tool asks its client with [toolbox.Elicit] and [toolbox.Sample], and writes to its log with [toolbox.Log], in
+// either era; prompts and resources of a Library do, too.
 //
 // A [Backend] finds in Message.Client who asks, what that client declares, and the ways
 // back to it. A legacy client is asked (elicitation, sampling, roots) on the stream of its

@@ -20,28 +20,6 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Backend is what is behind a [Host]'s front: it answers the requests of
-// clients, in both eras, and reports changes. [Tools] is one over a toolbox.
-//
-// All methods are called concurrently.
-type Backend interface {
-	// Handle answers a request, or takes a client's notification. m.Client is who sent it. back,
-	// which is m.Client.Back, takes what concerns this request while it runs: notifications, in
-	// their order, and of a legacy client requests for which it declared the capability; it
-	// returns the client's result, or its error as an [*interop.RPCError]. What is still asked
-	// when Handle has returned is withdrawn, and back is not called any more.
-	//
-	// The front itself asks for "server/discover" and takes capabilities and
-	// instructions from the result. An error that is no [*interop.RPCError] and no
-	// [*interop.Fault] reaches the client as an internal error. The front adapts the
-	// result's hop fields (resultType, reserved _meta keys) to the client's era.
-	Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
-	// Watch reports notifications for all clients (notifications/tools/list_changed). Updates of
-	// resources are not among them: see [NewFront].
-	// notify must not block. After stop has returned it is not called again.
-	Watch(notify func(interop.Message)) (stop func())
-}
-
 // front answers the requests of clients, whatever they come over. It keeps
 // every byte of a result that is not the hop's own.
 type front struct {
@@ -81,12 +59,9 @@ func newFront(b Backend, o *Options, p *parking) *front {
 	return f
 }
 
-// namer is a backend that may have a name of its own; see [NewFront].
-type namer interface{ Info() json.RawMessage }
-
 // name is how we name ourselves.
 func (f *front) name() json.RawMessage {
-	if b, ok := f.backend.(namer); ok {
+	if b, ok := f.backend.(Namer); ok {
 		if info := b.Info(); info != nil {
 			return info
 		}
@@ -161,7 +136,7 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 		case protocol.MethodSetLevel:
 			return f.setLevel(ctx, r)
 		case protocol.MethodSubscribe, protocol.MethodUnsubscribe:
-			if _, ok := f.backend.(subscriber); ok && r.session != nil {
+			if _, ok := f.backend.(Subscriber); ok && r.session != nil {
 				return f.subscribed(ctx, r)
 			}
 		}

@@ -188,7 +188,7 @@ func checkStandard(h http.Header, method string, params json.RawMessage) error {
 }
 
 // CheckHeader says why the Mcp-Param-* headers of a tools/call do not match its
-// arguments; see [NewFront].
+// arguments; see [HeaderChecker].
 func (t *toolsBackend) CheckHeader(m interop.Message, h http.Header) error {
 	if m.Method != protocol.MethodToolsCall {
 		return nil

@@ -29,7 +29,7 @@ const (
 	defaultListWait    = 3 * time.Second  // @openai/agents gives up after 5 s, its start included
 )
 
-// HostOptions tune a [Host]. nil and the zero value are good.
+// Options tune a [Host]. nil and the zero value are good.
 type Options struct {
 	// Info is how the host names itself. Zero: [DefaultInfo].
 	Info interop.Info
@@ -99,6 +99,8 @@ type Options struct {
 	// not been heard yet, and of which nothing is listed because it is known: many clients
 	// list once. 0: 3 s, negative: not at all.
 	ListWait time.Duration
+	// Library is prompts and resources that are published beside the tools. It concerns [New] and [Tools]. nil: none.
+	Library *Library
 	// MaxParked bounds the calls of modern clients that wait for answers to what their clients were asked
 	// (SEP-2322). One more fails. 0: 1,000.
 	MaxParked int
@@ -164,47 +166,13 @@ var (
 	errCallDropped  = errors.New("cancelled by the client")
 )
 
-// NewHost publishes the tools of src. It starts nothing.
+// New publishes the tools of src, and Options.Library. It starts nothing. A nil src has no tools.
 func New(src toolbox.Source, opts *Options) *Host {
 	return NewFront(Tools(src, opts), opts)
 }
 
-// NewFront publishes any backend. It starts nothing. What a backend returns is
-// valid JSON that it does not change any more: the front keeps lists.
-//
-// A backend may have more methods, of which [Tools] has the first two. With
-//
-//	Settle(ctx context.Context, p toolbox.Principal)
-//
-// it blocks until what p is shown is complete, or ctx ends: the first
-// list of a stdio client waits for that. With
-//
-//	CheckHeader(m Message, h http.Header) error
-//
-// it says why the Mcp-Param-* headers of a modern request do not match its
-// params (2026-07-28, streamable HTTP, "Server Validation"). With
-//
-//	Subscribe(ctx context.Context, m Message, uri string, updated func(Message)) (stop func(), err error)
-//
-// it reports updates of a resource until stop is called: legacy clients may then send
-// resources/subscribe, and modern ones name resources in subscriptions/listen. m is the request
-// of the first of a caller's clients that asks; the others share what it gets, and ctx ends with
-// that request, not with the subscription. updated takes notifications/resources/updated, does
-// not block, and does nothing once stop was called; stop must not block either. An error is the
-// answer of resources/subscribe; a subscription of the modern era leaves the resource out. With
-//
-//	Follow(ctx context.Context, m Message, ids []string, told func(Message)) (agreed []string, stop func(), err error)
-//
-// it reports states of the tasks that a subscriptions/listen names, of those that it agrees to, until stop is called. told
-// takes notifications/tasks, and does not block; ctx ends with the subscription. An error is the answer. With
-//
-//	Info() json.RawMessage
-//
-// it names itself, with an object that is valid JSON; nil: Options.Info does. With
-//
-//	Left(session string)
-//
-// it hears that a session ([interop.Client].Session) is over; it must not block.
+// NewFront publishes any backend, which must not be nil. It starts nothing. What a backend returns is
+// valid JSON that it does not change any more: the front keeps lists. See [Backend] for the methods that a backend may have.
 func NewFront(b Backend, opts *Options) *Host {
 	h := &Host{}
 	if opts != nil {
@@ -235,7 +203,7 @@ func NewFront(b Backend, opts *Options) *Host {
 }
 
 // ServeStdio serves one client on this process's stdin and stdout, in either
-// era. It blocks until stdin ends, which is no error, or ctx does; see [Host.ServeIO].
+// era. It blocks until stdin ends, which is no error, or ctx does; see [Host.ServeIO]. It closes neither of them.
 func (h *Host) ServeStdio(ctx context.Context) error {
 	in, restoreIn := pollable(os.Stdin, os.O_RDONLY)
 	defer restoreIn()
@@ -245,13 +213,14 @@ func (h *Host) ServeStdio(ctx context.Context) error {
 }
 
 // ServeIO serves one client on a pair of streams with a message on each line.
-// It blocks until r ends, ctx does or the host is closed: all three return nil.
+// It blocks until r ends, ctx ends or the host is closed, and then returns nil.
 // When r has ended, calls in flight have ten seconds to finish; otherwise they
-// are cancelled. Subscriptions end with their result. A w that fails is a
-// [*interop.Fault] of kind [interop.Transport].
+// are cancelled at once, and so are calls that wait for an answer of the client. Subscriptions
+// end with their result. The error is a [*interop.Fault] of kind [interop.Transport]: r or w failed, or the host
+// was closed before.
 //
-// r and w are closed on return if they can be; a reader that cannot be closed
-// stays in its last Read.
+// Before it returns, ServeIO closes r and w if they are an [io.Closer]. A Read of an r that cannot be closed
+// goes on in one goroutine until it returns by itself.
 func (h *Host) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
 	return h.servePipe(ctx, newLineWire(r, w, &h.opts), h.opts.ListWait)
 }

@@ -232,17 +232,12 @@ func (h *Host) checkModernPost(header http.Header, q *frontRequest, version stri
 	if err := checkStandard(header, q.method, q.params); err != nil {
 		return mismatch(err.Error())
 	}
-	if c, ok := h.front.backend.(headerChecker); ok {
+	if c, ok := h.front.backend.(HeaderChecker); ok {
 		if err := c.CheckHeader(interop.Message{ID: q.id, Params: q.params, Method: q.method, Era: interop.Modern, Caller: q.caller}, header); err != nil {
 			return mismatch(err.Error())
 		}
 	}
 	return frontAnswer{}
-}
-
-// headerChecker is a backend that compares headers with params; see [NewFront].
-type headerChecker interface {
-	CheckHeader(m interop.Message, h http.Header) error
 }
 
 // postLegacy serves a message within its session, which initialize opens.

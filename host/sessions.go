@@ -163,23 +163,12 @@ func (s *frontSession) end(cause error) {
 		call.cancel(cause)
 	}
 	s.die()
-	if b, ok := s.front.backend.(leaver); ok {
-		b.Left(s.name)
-	}
-}
-
-// leaver is a backend that hears of the ends of sessions; see [NewFront].
-type leaver interface{ Left(session string) }
-
-// settler is a backend that knows when it is complete; see [NewFront].
-type settler interface {
-	Settle(ctx context.Context, p toolbox.Principal)
 }
 
 // settle makes the first list of a session wait for servers that
 // have not been heard yet, and others that come meanwhile with it.
 func (s *frontSession) settle(ctx context.Context, p toolbox.Principal) {
-	b, ok := s.front.backend.(settler)
+	b, ok := s.front.backend.(Settler)
 	if !ok || s.listWait <= 0 {
 		return
 	}

@@ -27,19 +27,9 @@ const (
 	subscribesAtOnce = 16
 )
 
-// subscriber is a backend that reports updates of resources; see [NewFront].
-type subscriber interface {
-	Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error)
-}
-
-// follower is a backend that reports states of tasks; see [NewFront].
-type follower interface {
-	Follow(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (agreed []string, stop func(), err error)
-}
-
 // follow has the listener told of the tasks that it asks for, and is those of which it will be.
 func (f *front) follow(ctx context.Context, r *frontRequest, ids []string, queue *noteQueue) (agreed []string, stop func(), err error) {
-	b, ok := f.backend.(follower)
+	b, ok := f.backend.(Follower)
 	if !ok || len(ids) == 0 {
 		return nil, func() {}, nil
 	}
@@ -175,7 +165,7 @@ func tooMany(format string, args ...any) error {
 
 // addAll subscribes to resources, and returns those that it could, in order.
 func (h *holding) addAll(ctx context.Context, r *frontRequest, uris []string) []string {
-	if _, ok := h.front.backend.(subscriber); !ok || len(uris) == 0 {
+	if _, ok := h.front.backend.(Subscriber); !ok || len(uris) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, subscribeWait)
@@ -319,7 +309,7 @@ func (f *front) open(ctx context.Context, s *share, r *frontRequest) {
 
 func (f *front) openShare(ctx context.Context, s *share, r *frontRequest) (stop func(), err error) {
 	defer f.withoutPanic(r, r.method, &err)
-	return f.backend.(subscriber).Subscribe(ctx, r.message(r.method, r.params), s.uri, s.updated)
+	return f.backend.(Subscriber).Subscribe(ctx, r.message(r.method, r.params), s.uri, s.updated)
 }
 
 // abandoned reports an opened share that failed because who asked for it went away.

@@ -25,6 +25,7 @@ type toolsBackend struct {
 	src        toolbox.Source
 	parameters bool         // publish what models see
 	exact      bool         // mend nothing
+	library    *Library     // nil: there are tools alone
 	size       int          // tools on a page of tools/list; 0: all
 	keys       *Keys        // seal cursors
 	log        *slog.Logger // nil: silent
@@ -37,18 +38,18 @@ type toolsBackend struct {
 var _ Backend = (*toolsBackend)(nil)
 
 // Tools is a [Backend] that publishes a toolbox: tools/list from its snapshots,
-// tools/call into its exact door.
+// tools/call into its exact door. A nil src has no tools.
 //
 // Schemas and whole tools are published as their owners wrote them, but for the name
 // and for what makes the clients of an era refuse a whole list, which is left out. A
 // tool whose input schema is not of type "object" is not published at all.
 //
-// Of the options it heeds Page, Keys, Exact, Parameters and Logger.
+// Of the options it heeds Library, Page, Keys, Exact, Parameters and Logger.
 func Tools(src toolbox.Source, opts *Options) Backend {
-	b := &toolsBackend{src: src}
+	b := &toolsBackend{src: cmp.Or(src, toolbox.Join())}
 	if opts != nil {
 		b.parameters, b.exact, b.size = opts.Parameters, opts.Exact, max(opts.Page, 0)
-		b.log, b.keys = opts.Logger, opts.Keys
+		b.log, b.keys, b.library = opts.Logger, opts.Keys, opts.Library
 	}
 	b.keys = cmp.Or(b.keys, sealed.Random())
 	return b
@@ -58,7 +59,11 @@ func Tools(src toolbox.Source, opts *Options) Backend {
 func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	switch m.Method {
 	case protocol.MethodDiscover:
-		b := []byte(`{"capabilities":{"tools":{"listChanged":true}}`)
+		b := []byte(`{"capabilities":{"logging":{},"tools":{"listChanged":true}`)
+		if t.library != nil {
+			b = append(b, `,"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{}`...)
+		}
+		b = append(b, '}')
 		s := t.src.Snapshot(m.Caller)
 		if says := instructionsOf(s); says != "" {
 			b = append(append(b, `,"instructions":`...), wire.Quote(says)...)
@@ -68,25 +73,36 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 		}
 		return append(b, '}'), nil
 	case protocol.MethodToolsList:
-		cursor, _ := wire.Lookup(m.Params, "cursor")
-		var cursors protocol.Cursors
-		if t.size > 0 {
-			cursors = t.keys.Cursors(string(m.Caller), m.Method)
-		}
-		return t.list(m.Caller).of(m.Era).Page(m.Method, cursor, t.size, cursors)
+		return t.page(m, t.list(m.Caller).of(m.Era))
 	case protocol.MethodToolsCall:
 		return t.call(ctx, m, back)
 	}
-	return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
+	return t.borrow(ctx, m, back)
 }
 
 // Watch implements [Backend].
 func (t *toolsBackend) Watch(notify func(interop.Message)) (stop func()) {
-	return t.src.Watch(func() { notify(interop.Message{Method: protocol.NoteToolsChanged}) })
+	stopTools := t.src.Watch(func() { notify(interop.Message{Method: protocol.NoteToolsChanged}) })
+	if t.library == nil {
+		return stopTools
+	}
+	stopLibrary := t.library.watch(notify)
+	return func() {
+		stopTools()
+		stopLibrary()
+	}
+}
+
+// Subscribe implements [Subscriber].
+func (t *toolsBackend) Subscribe(_ context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error) {
+	if t.library == nil {
+		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
+	}
+	return t.library.subscribe(uri, updated)
 }
 
 // Settle waits until no server is pending of which nothing is listed yet, or ctx ends; see
-// [NewFront].
+// [Settler].
 func (t *toolsBackend) Settle(ctx context.Context, p toolbox.Principal) {
 	changed, stop := t.changes()
 	defer stop()
@@ -132,7 +148,7 @@ func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop
 			}
 		}
 	}
-	r, err := t.src.Do(interop.WithClient(ctx, m.Client), c)
+	r, err := t.src.Do(withClient(ctx, m, back), c)
 	if err != nil {
 		return callFailed(ctx, err)
 	}
@@ -219,18 +235,9 @@ func localResult(r *toolbox.Result, era interop.Era) (json.RawMessage, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		switch {
-		case block.Text != nil:
-			b = appendText(b, *block.Text)
-		case isMCP(block.Wire):
-			if !wire.Valid(block.Wire.JSON) {
-				return nil, errors.New("the tool gave a block that is not valid JSON")
-			}
-			b = append(b, block.Wire.JSON...)
-		case block.JSON != nil:
-			b = appendText(b, string(block.JSON))
-		default:
-			return nil, fmt.Errorf("the tool gave a block in the format %q, which is not MCP's: toolbox.Image, Audio, Link and Embedded make blocks of media", block.Wire.Format)
+		var err error
+		if b, err = appendBlock(b, block); err != nil {
+			return nil, err
 		}
 	}
 	b = append(b, ']')
@@ -247,6 +254,22 @@ func localResult(r *toolbox.Result, era interop.Era) (json.RawMessage, error) {
 		b = append(b, `,"isError":true`...)
 	}
 	return append(b, '}'), nil
+}
+
+// appendBlock appends a content block.
+func appendBlock(b []byte, block toolbox.Block) ([]byte, error) {
+	switch {
+	case block.Text != nil:
+		return appendText(b, *block.Text), nil
+	case isMCP(block.Wire):
+		if !wire.Valid(block.Wire.JSON) {
+			return nil, errors.New("the tool gave a block that is not valid JSON")
+		}
+		return append(b, block.Wire.JSON...), nil
+	case block.JSON != nil:
+		return appendText(b, string(block.JSON)), nil
+	}
+	return nil, fmt.Errorf("the tool gave a block in the format %q, which is not MCP's: toolbox.Image, Audio, Link and Embedded make blocks of media", block.Wire.Format)
 }
 
 func appendText(b []byte, s string) []byte {

@@ -41,8 +41,8 @@ type Box struct {
 
 var _ Source = (*Box)(nil)
 
-// NewBox is a box over sources, in order of precedence. It asks nothing of them
-// before somebody asks it.
+// NewBox is a box over sources, in order of precedence, none of which is nil. It asks nothing of them
+// before somebody asks it. nil options are good.
 func NewBox(o *BoxOptions, sources ...Source) *Box {
 	if o == nil {
 		o = &BoxOptions{}

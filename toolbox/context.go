@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"math"
@@ -28,17 +29,19 @@ type Context struct {
 	// Dir is the absolute path of FS's root, by which [Context.Path] understands
 	// absolute paths. "": they are refused.
 	Dir string
-	// FS is the files; nil is [NoFS].
+	// FS is the files; nil refuses everything with [ErrNoFS].
 	FS FS
-	// Shell runs commands; nil is [NoShell].
+	// Shell runs commands; nil refuses everything with [ErrNoShell].
 	Shell Shell
 	// Budget is how many bytes a tool should give at most, so that nothing has to be cut
 	// from the middle afterwards. 0 is [DefaultBudget], negative is no bound.
 	Budget int
 
 	// Of one call's own context:
-	parent *Context // the one it was made from
-	call   Call
+	parent  *Context // the one it was made from
+	call    Call
+	session string
+	life    context.Context // ends with the session, or with the call
 
 	changes sync.Mutex // held while a tool changes files
 
@@ -62,17 +65,23 @@ func NewContext(dir string) (*Context, error) {
 
 // during is the context of one call, and what ends it: after done no progress is
 // reported.
-func (c *Context) during(call Call) (tc *Context, done func()) {
+func (c *Context) during(ctx context.Context, call Call) (tc *Context, done func()) {
 	done = func() {}
 	if call.Progress != nil {
 		call.Progress, done = inTurn(call.Progress)
 	}
 	tc = &Context{ID: c.ID, Dir: c.Dir, FS: c.FS, Shell: c.Shell, Budget: c.Budget, parent: c, call: call}
+	tc.life = ctx
+	if client := clientOf(ctx); client != nil {
+		if name, life := client.Session(); life != nil {
+			tc.session, tc.life = name, life
+		}
+	}
 	if tc.FS == nil {
-		tc.FS = NoFS{}
+		tc.FS = noFS{}
 	}
 	if tc.Shell == nil {
-		tc.Shell = NoShell{}
+		tc.Shell = noShell{}
 	}
 	return tc, done
 }

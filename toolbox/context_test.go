@@ -32,7 +32,7 @@ func inside(t *testing.T, tc *toolbox.Context, c toolbox.Call, run func(*toolbox
 }
 
 func TestContextZeroRefusesEverything(t *testing.T) {
-	for _, tc := range []*toolbox.Context{nil, {}, {FS: toolbox.NoFS{}, Shell: toolbox.NoShell{}}} {
+	for _, tc := range []*toolbox.Context{nil, {}} {
 		inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
 			_, openErr := tc.FS.Open("a")
 			_, statErr := tc.FS.Stat("a")

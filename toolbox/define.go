@@ -46,7 +46,7 @@ func Define[In, Out any](name, description string, run func(context.Context, In)
 		if err := decodeInput(input, &in); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		out, err := run(context.WithValue(ctx, contextKey{}, tc), in)
+		out, err := run(withContext(ctx, tc), in)
 		if err != nil {
 			return nil, err
 		}
@@ -57,8 +57,15 @@ func Define[In, Out any](name, description string, run func(context.Context, In)
 
 type contextKey struct{}
 
-// ContextOf is the [Context] of the call that ctx belongs to, inside the function of a
-// [Define]. Anywhere else it is one that refuses everything.
+func withContext(ctx context.Context, tc *Context) context.Context {
+	if ContextOf(ctx) == tc {
+		return ctx
+	}
+	return context.WithValue(ctx, contextKey{}, tc)
+}
+
+// ContextOf is the [Context] of the call that ctx belongs to, inside a tool. Anywhere else it is one that refuses
+// everything.
 func ContextOf(ctx context.Context) *Context {
 	if tc, ok := ctx.Value(contextKey{}).(*Context); ok {
 		return tc

@@ -42,6 +42,14 @@
 // with a schema written by hand. What does not fit a tool's schema never runs.
 // [Image], [Audio], [Link] and [Embedded] are blocks of a result that are no text.
 //
+// # Asking the client
+//
+// A tool that a client of a host calls may ask the person behind it for a struct with [Elicit], and the client's model with
+// [Sample]; it writes to the client's log with [Log] and reports progress with [Context.Report]. All take the context that the
+// tool was given, and wait until there is an answer, whatever era of MCP the client speaks. Who declines, dismisses or cannot be
+// asked are three errors: [ErrDeclined], [ErrDismissed], [ErrCannotAsk]. [Context.Session] names the client's session and says
+// when it ends.
+//
 // # Do and Run
 //
 // Do is exact in both directions: the input goes out byte for byte and the [Result] is its

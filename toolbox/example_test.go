@@ -249,15 +249,3 @@ func ExampleLocalShell() {
 	// hello
 	// 3 <nil>
 }
-
-func ExampleNoFS() {
-	_, err := toolbox.NoFS{}.Open("a")
-	fmt.Println(err, errors.Is(err, toolbox.ErrNoFS))
-	// Output: open a: there are no files here true
-}
-
-func ExampleNoShell() {
-	_, err := toolbox.NoShell{}.Run(context.Background(), toolbox.Command{Line: "true"})
-	fmt.Println(err, errors.Is(err, toolbox.ErrNoShell))
-	// Output: there is no shell here true
-}

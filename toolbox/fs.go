@@ -8,7 +8,7 @@ import (
 // ErrOutside is the error of a path that leads out of the directory.
 var ErrOutside = errors.New("the path leads outside the directory")
 
-// ErrNoFS is the error of every method of [NoFS].
+// ErrNoFS is the error of every method of an FS that is nil.
 var ErrNoFS = errors.New("there are no files here")
 
 // FS is the files that a tool may touch.
@@ -36,24 +36,24 @@ type FS interface {
 	Remove(name string) error
 }
 
-// NoFS is an [FS] that refuses everything with [ErrNoFS].
-type NoFS struct{}
+// noFS is an [FS] that refuses everything with [ErrNoFS].
+type noFS struct{}
 
-var _ FS = NoFS{}
+var _ FS = noFS{}
 
 // Open refuses.
-func (NoFS) Open(name string) (fs.File, error) { return nil, noFS("open", name) }
+func (noFS) Open(name string) (fs.File, error) { return nil, refuseFile("open", name) }
 
 // Stat refuses.
-func (NoFS) Stat(name string) (fs.FileInfo, error) { return nil, noFS("stat", name) }
+func (noFS) Stat(name string) (fs.FileInfo, error) { return nil, refuseFile("stat", name) }
 
 // WriteFile refuses.
-func (NoFS) WriteFile(name string, _ []byte, _ fs.FileMode) error { return noFS("write", name) }
+func (noFS) WriteFile(name string, _ []byte, _ fs.FileMode) error { return refuseFile("write", name) }
 
 // MkdirAll refuses.
-func (NoFS) MkdirAll(name string, _ fs.FileMode) error { return noFS("mkdir", name) }
+func (noFS) MkdirAll(name string, _ fs.FileMode) error { return refuseFile("mkdir", name) }
 
 // Remove refuses.
-func (NoFS) Remove(name string) error { return noFS("remove", name) }
+func (noFS) Remove(name string) error { return refuseFile("remove", name) }
 
-func noFS(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: ErrNoFS} }
+func refuseFile(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: ErrNoFS} }

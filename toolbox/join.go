@@ -16,7 +16,7 @@ const (
 	maxRecent = 8
 )
 
-// Join merges sources, in order of precedence, into one: of two tools with one name the first source's
+// Join merges sources, in order of precedence and none of them nil, into one: of two tools with one name the first source's
 // is listed and called. It is live, and passes descriptors, calls and results on as they are; a [Box]
 // does the same and prepares the tools for models.
 //

@@ -73,13 +73,7 @@ func project(r *Result) value {
 	blocks := r.Blocks()
 	switch {
 	case len(blocks) > 0 && !slices.ContainsFunc(blocks, func(b Block) bool { return b.Text == nil }):
-		var texts []string
-		for _, b := range blocks {
-			if *b.Text != "" {
-				texts = append(texts, *b.Text)
-			}
-		}
-		return textValue(strings.Join(texts, "\n\n"))
+		return textValue(joinTexts(blocks))
 	case len(blocks) == 1:
 		return value{json: blocks[0].value()}
 	case len(blocks) > 1:

@@ -178,9 +178,9 @@ func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 	if err != nil {
 		return ErrorResult(fmt.Sprintf("the arguments of %s do not fit:\n%v", c.Name, err)), nil
 	}
-	tc, done := r.context.during(c)
+	tc, done := r.context.during(ctx, c)
 	defer done()
-	result, err := t.run(ctx, tc, input)
+	result, err := t.run(withContext(ctx, tc), tc, input)
 	switch {
 	case err != nil && isOwn(ctx, err):
 		return nil, ctx.Err()

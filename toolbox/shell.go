@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// ErrNoShell is the error of [NoShell].
+// ErrNoShell is the error of a context without a shell.
 var ErrNoShell = errors.New("there is no shell here")
 
 // Command is one line for a [Shell].
@@ -32,10 +32,10 @@ type Shell interface {
 	Run(ctx context.Context, c Command) (exit int, err error)
 }
 
-// NoShell is a [Shell] that refuses everything with [ErrNoShell].
-type NoShell struct{}
+// noShell is a [Shell] that refuses everything with [ErrNoShell].
+type noShell struct{}
 
-var _ Shell = NoShell{}
+var _ Shell = noShell{}
 
 // Run refuses.
-func (NoShell) Run(context.Context, Command) (int, error) { return -1, ErrNoShell }
+func (noShell) Run(context.Context, Command) (int, error) { return -1, ErrNoShell }

@@ -75,7 +75,16 @@ func IsObject(s json.RawMessage) bool {
 	return json.Unmarshal(s, &root) == nil && root.Type == "object"
 }
 
-func reflected(t reflect.Type, output, loops bool) (s json.RawMessage, err error) {
+func reflected(t reflect.Type, output, loops bool) (json.RawMessage, error) {
+	made, err := describeType(t, output, loops)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(made)
+}
+
+// describeType is the schema of t before it is written.
+func describeType(t reflect.Type, output, loops bool) (made *jsonschema.Schema, err error) {
 	defer func() { // the library panics at channels and functions
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s: %v", t, v)
@@ -87,7 +96,7 @@ func reflected(t reflect.Type, output, loops bool) (s json.RawMessage, err error
 	if !loops {
 		r.DoNotReference, r.ExpandedStruct = true, t.Kind() == reflect.Struct
 	}
-	made := r.ReflectFromType(t)
+	made = r.ReflectFromType(t)
 	if made == nil {
 		return nil, errors.New(t.String() + " has no schema")
 	}
@@ -96,7 +105,7 @@ func reflected(t reflect.Type, output, loops bool) (s json.RawMessage, err error
 	if made.Ref != "" && t.Kind() == reflect.Struct {
 		made.Type = "object" // MCP wants it at the root
 	}
-	return json.Marshal(made)
+	return made, nil
 }
 
 // recursive reports whether t holds itself, or something in it does.

@@ -184,3 +184,58 @@ func TestOutputTakesWhatIsEncoded(t *testing.T) {
 		}
 	}
 }
+
+type form struct {
+	Name  string    `json:"name" jsonschema:"title=Your name,minLength=1,format=email" jsonschema_description:"As in the pass."`
+	Age   uint8     `json:"age,omitempty" jsonschema:"maximum=130"`
+	Ratio *float64  `json:"ratio,omitempty"`
+	Agree bool      `json:"agree,omitempty" jsonschema:"default=true"`
+	When  time.Time `json:"when,omitzero"`
+	Size  string    `json:"size" jsonschema:"enum=s,enum=l,default=s"`
+	With  []string  `json:"with,omitempty" jsonschema:"enum=a,enum=b,maxItems=2"`
+}
+
+func TestForm(t *testing.T) {
+	got, err := infer.Form[form]()
+	want := `{"properties":{` +
+		`"name":{"type":"string","minLength":1,"format":"email","title":"Your name","description":"As in the pass."},` +
+		`"age":{"type":"integer","maximum":130,"minimum":0},` +
+		`"ratio":{"type":"number"},` +
+		`"agree":{"type":"boolean","default":true},` +
+		`"when":{"type":"string","format":"date-time"},` +
+		`"size":{"type":"string","enum":["s","l"],"default":"s"},` +
+		`"with":{"items":{"type":"string","enum":["a","b"]},"type":"array","maxItems":2}` +
+		`},"type":"object","required":["name"]}`
+	if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// A client refuses a form that holds what forms do not have: the definition says so first.
+func TestWhatIsNoForm(t *testing.T) {
+	for want, of := range map[string]func() (json.RawMessage, error){
+		`the field "place" cannot be in a form`: infer.Form[struct {
+			Place place `json:"place"`
+		}],
+		`a list in a form is a choice`: infer.Form[struct{ Tags []string }],
+		`it may hold anything`:         infer.Form[struct{ Any any }],
+		`its type is "object"`:         infer.Form[struct{ More map[string]string }],
+		`a form knows no "pattern" for a string`: infer.Form[struct {
+			Code string `jsonschema:"pattern=^a$"`
+		}],
+		`a form knows no "contentEncoding" for a string`: infer.Form[struct{ Raw []byte }],
+		`the format "hostname"; use email, uri, date or date-time`: infer.Form[struct {
+			Host string `jsonschema:"format=hostname"`
+		}],
+		"int is no form":               infer.Form[int],
+		"map[string]string is no form": infer.Form[map[string]string],
+		"tree is no form":              infer.Form[tree],
+		"embedded is no form":          infer.Form[embedded],
+		"time.Time is no form":         infer.Form[time.Time],
+		"unsupported type":             infer.Form[struct{ C chan int }],
+	} {
+		if s, err := of(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %s, %v, want an error with %s", s, err, want)
+		}
+	}
+}

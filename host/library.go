@@ -1,0 +1,231 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+	"github.com/yosida95/uritemplate/v3"
+)
+
+// Library holds prompts and resources of a program, which [New] publishes beside its tools (Options.Library). They are listed in the
+// order in which their names were first added. All methods may be called from any goroutine; clients are notified of changes.
+type Library struct {
+	promptChanges, resourceChanges toolbox.Watchers
+
+	mu        sync.Mutex // guards what follows; the slices themselves never change
+	prompts   []Prompt
+	resources []book
+	readers   map[string]map[*reader]bool // by URI
+}
+
+// book is a resource with its template; nil: it is no template.
+type book struct {
+	Resource
+	template *uritemplate.Template
+}
+
+// reader is one subscription to a resource.
+type reader struct{ updated func(interop.Message) }
+
+// NewLibrary makes an empty library.
+func NewLibrary() *Library {
+	return &Library{readers: map[string]map[*reader]bool{}}
+}
+
+// Prompt is a message, or several, that a person has a client send to its model.
+type Prompt struct {
+	// Name is unique in its library.
+	Name string
+	// Title and Description are for people. "": none.
+	Title, Description string
+	// Arguments are what the person fills in.
+	Arguments []Argument
+	// Get makes the messages. It gets an argument only if the client sends it; a missing required one is refused before. It may
+	// use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log].
+	Get func(ctx context.Context, arguments map[string]string) ([]toolbox.Message, error)
+}
+
+// Argument is one argument of a [Prompt].
+type Argument struct {
+	Name, Title, Description string
+	// Required: a request without it is refused.
+	Required bool
+	// Complete proposes values. nil: none are proposed.
+	Complete Completion
+}
+
+// Completion proposes values that begin with what a person has typed so far, the best first. known are the other arguments,
+// as far as the client has them.
+type Completion func(ctx context.Context, typed string, known map[string]string) ([]string, error)
+
+// Words proposes those of the words that begin with what was typed, in any case of letters.
+func Words(words ...string) Completion {
+	return func(_ context.Context, typed string, _ map[string]string) ([]string, error) {
+		return slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+			return !strings.HasPrefix(strings.ToLower(w), strings.ToLower(typed))
+		}), nil
+	}
+}
+
+// Resource is something that clients read by its URI.
+type Resource struct {
+	// Resource is the row of the list. A URI with variables ("menu://dishes/{dish}", RFC 6570) is a template, which answers for all
+	// URIs that it fits and that are not listed themselves. Without Read, its Text or Data is the content.
+	toolbox.Resource
+	// Read returns the content. r is the row with the URI that the client asked for, parts the values of the template's variables.
+	// An [fs.ErrNotExist] tells the client that there is no such resource. Read may use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log].
+	// nil: the row's own content.
+	Read func(ctx context.Context, r toolbox.Resource, parts map[string]string) (toolbox.Resource, error)
+	// Complete proposes values for variables of a template, by name. nil: none are proposed.
+	Complete map[string]Completion
+}
+
+// AddPrompt adds prompts, or replaces those of the same names. It panics on one without a name or without Get.
+func (l *Library) AddPrompt(prompts ...Prompt) {
+	for _, p := range prompts {
+		if p.Name == "" || p.Get == nil {
+			panic(fmt.Sprintf("host: the prompt %q needs a name and a Get", p.Name))
+		}
+	}
+	l.change(&l.promptChanges, func() {
+		for _, p := range prompts {
+			l.prompts = put(l.prompts, p, func(old Prompt) bool { return old.Name == p.Name })
+		}
+	})
+}
+
+// RemovePrompts removes prompts. Names that are not there are ignored.
+func (l *Library) RemovePrompts(names ...string) {
+	l.change(&l.promptChanges, func() {
+		l.prompts = slices.DeleteFunc(slices.Clone(l.prompts), func(p Prompt) bool { return slices.Contains(names, p.Name) })
+	})
+}
+
+// AddResource adds resources and templates, or replaces those of the same URIs. It panics on a URI that is empty, has no scheme or is no
+// template, and on a template without Read.
+func (l *Library) AddResource(resources ...Resource) {
+	books := make([]book, len(resources))
+	for i, r := range resources {
+		books[i].Resource = r
+		books[i].Name = cmp.Or(r.Name, r.URI)
+		scheme, _, isTemplate := strings.Cut(r.URI, "{")
+		if !strings.Contains(scheme, ":") {
+			panic(fmt.Sprintf("host: the URI of the resource %q needs a scheme, as in menu://today", r.URI))
+		}
+		if !isTemplate {
+			continue
+		}
+		t, err := uritemplate.New(r.URI)
+		if err != nil || r.Read == nil {
+			panic(fmt.Sprintf("host: the resource template %q is malformed or has no Read: %v", r.URI, err))
+		}
+		books[i].template = t
+	}
+	l.change(&l.resourceChanges, func() {
+		for _, b := range books {
+			l.resources = put(l.resources, b, func(old book) bool { return old.URI == b.URI })
+		}
+	})
+}
+
+// RemoveResources removes resources and templates by their URIs. Others are ignored.
+func (l *Library) RemoveResources(uris ...string) {
+	l.change(&l.resourceChanges, func() {
+		l.resources = slices.DeleteFunc(slices.Clone(l.resources), func(b book) bool { return slices.Contains(uris, b.URI) })
+	})
+}
+
+// Updated notifies the clients that have subscribed to a resource.
+func (l *Library) Updated(uri string) {
+	l.mu.Lock()
+	var all []*reader
+	for r := range l.readers[uri] {
+		all = append(all, r)
+	}
+	l.mu.Unlock()
+	params := append(append([]byte(`{"uri":`), wire.Quote(uri)...), '}')
+	for _, r := range all {
+		r.updated(interop.Message{Method: protocol.NoteResourceUpdated, Params: params})
+	}
+}
+
+// put replaces the element that is meant, or appends.
+func put[T any](list []T, one T, meant func(T) bool) []T {
+	list = slices.Clone(list)
+	if i := slices.IndexFunc(list, meant); i >= 0 {
+		list[i] = one
+		return list
+	}
+	return append(list, one)
+}
+
+func (l *Library) change(changes *toolbox.Watchers, edit func()) {
+	l.mu.Lock()
+	edit()
+	l.mu.Unlock()
+	changes.Notify()
+}
+
+// watch reports the lists that have changed.
+func (l *Library) watch(notify func(interop.Message)) (stop func()) {
+	stopPrompts := l.promptChanges.Watch(func() { notify(interop.Message{Method: "notifications/prompts/list_changed"}) })
+	stopResources := l.resourceChanges.Watch(func() { notify(interop.Message{Method: "notifications/resources/list_changed"}) })
+	return func() {
+		stopPrompts()
+		stopResources()
+	}
+}
+
+// subscribe notifies of updates of a resource until stop is called.
+func (l *Library) subscribe(uri string, updated func(interop.Message)) (stop func(), err error) {
+	if _, _, ok := l.find(uri); !ok {
+		return nil, noResource(protocol.MethodSubscribe, uri)
+	}
+	r := &reader{updated}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.readers[uri] == nil {
+		l.readers[uri] = map[*reader]bool{}
+	}
+	l.readers[uri][r] = true
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if delete(l.readers[uri], r); len(l.readers[uri]) == 0 {
+			delete(l.readers, uri)
+		}
+	}, nil
+}
+
+// find is the resource of a URI, or the first template that it fits, with the values of its variables.
+func (l *Library) find(uri string) (b book, parts map[string]string, ok bool) {
+	l.mu.Lock()
+	all := l.resources
+	l.mu.Unlock()
+	for _, b := range all {
+		if b.template == nil && b.URI == uri {
+			return b, nil, true
+		}
+	}
+	for _, b := range all {
+		if b.template == nil {
+			continue
+		}
+		if values := b.template.Match(uri); values != nil {
+			parts = map[string]string{}
+			for _, name := range b.template.Varnames() {
+				parts[name] = values.Get(name).String()
+			}
+			return b, parts, true
+		}
+	}
+	return book{}, nil, false
+}
