@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -77,7 +78,7 @@ func (a *admission) check(cmd *cobra.Command) error {
 // plainTokens are those of --token-file and of the environment; nil where there are none.
 func (a *admission) plainTokens(ctx context.Context, s show.Streams) (identity.Verifier, error) {
 	env := os.Getenv(tokenVariable)
-	t := &tokenSource{file: a.tokenFile, env: env, s: s}
+	t := &tokenSource{file: a.tokenFile, env: env, s: s, wait: pipeWait}
 	switch {
 	case a.tokenFile != "":
 		if err := t.read(ctx); err != nil {
@@ -93,11 +94,15 @@ func (a *admission) plainTokens(ctx context.Context, s show.Streams) (identity.V
 	return nil, nil
 }
 
+// pipeWait is how long tokens may take to come by a pipe: a program behind <(…) may ask a person for a passphrase.
+const pipeWait = 30 * time.Second
+
 // tokenSource is the tokens of a file, which is read anew when it changes, unless it is
 // a pipe, and of the environment.
 type tokenSource struct {
 	file, env string
 	s         show.Streams
+	wait      time.Duration // for what is written into a pipe
 	tokens    identity.Tokens
 
 	mu     sync.Mutex
@@ -142,8 +147,16 @@ func (t *tokenSource) read(ctx context.Context) error {
 			return fmt.Errorf("%s is no file any more", t.file)
 		}
 	}
+	if t.once {
+		waiting, cancel := context.WithTimeout(ctx, t.wait)
+		defer cancel()
+		ctx = waiting
+	}
 	text, err := command.FileReader(ctx, t.s.In)(t.file)
-	if err != nil {
+	switch {
+	case t.once && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: no program wrote into this pipe and closed it for %v: name a file, or start the program that writes first", t.file, t.wait)
+	case err != nil:
 		return err
 	}
 	var tokens []string

@@ -82,3 +82,8 @@ func (t Tap) Close()                          { t.close() }
 
 // Kept is how much waits, and how much was left out.
 func (t Tap) Kept() (waits, dropped int) { return len(t.queue), int(t.dropped.Load()) }
+
+// ReadTokens reads a file of tokens at the start, and waits so long for a pipe.
+func ReadTokens(ctx context.Context, path string, wait time.Duration) error {
+	return (&tokenSource{file: path, s: show.New(nil, io.Discard, io.Discard), wait: wait}).read(ctx)
+}

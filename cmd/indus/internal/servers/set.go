@@ -51,8 +51,9 @@ func fieldAt(s signature.Schema, path string) (keys []string, of signature.Schem
 	for _, s := range append([]signature.Schema{s}, s.Alternatives("anyOf")...) {
 		for _, p := range s.Parameters() {
 			switch {
-			case p.Name != name:
+			case p.Name != name && !slices.Contains(known, p.Name): // each alternative has them
 				known = append(known, p.Name)
+			case p.Name != name:
 			case !deeper:
 				return []string{name}, p.Schema, nil
 			default:
