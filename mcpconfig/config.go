@@ -15,10 +15,10 @@ import (
 // Options of [Read]; nil and the zero value are good.
 type Options struct {
 	// Trust starts the servers of a project's file although it was only
-	// discovered. False holds back those that nobody approved.
+	// discovered, and servers that take something from the project. False holds back those that are not approved.
 	Trust bool
-	// Dry only looks: no ${cmd:…} is run and no ${file:…} read. They are in the
-	// servers as the file has them.
+	// Dry only looks: no ${cmd:…} is run, and no ${file:…} read but those of the project, which an approval covers. They are
+	// in the servers as the file has them.
 	Dry bool
 	// Only chooses servers by their ids: nothing is fetched for the others, and they are
 	// not in [Config.Servers]. nil: all.
@@ -52,8 +52,8 @@ type Config struct {
 	// Auth is how clients of indus serve say who they are. nil: no file says so.
 	Auth *Auth
 	// Watched are the files whose change may change the outcome: those of Searched,
-	// the approvals, and what a ${file:…} of a row that may start names (a path, with
-	// its variables replaced). Whether they are there is not asked.
+	// the approvals, what a ${file:…} of a row that may start names (a path, with
+	// its variables replaced), and the files that approvals cover. Whether they are there is not asked.
 	Watched []string
 
 	// Avoided are the directories of PATH that lie in the project. Servers that are not the project's do not look for

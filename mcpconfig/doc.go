@@ -36,19 +36,26 @@
 //
 // # What may start
 //
-// The servers of a file that was named, and those of the user's own files. A
+// The servers of a file that was named, and those of the user's own files, if their start takes nothing from a project. A
 // project's file that was only discovered may come from a cloned repository: its
 // servers are [Held], unless Options.Trust is set, its path is named too, or
-// somebody approved them ([Approve], [Revoke], [Approvals]). Until then nothing of
-// such a row runs, nothing that it names is read, and nothing is sent.
+// somebody approved them ([Approve], [Revoke], [Approvals]). So is a server of another file that would start in the
+// project, run a program by a path in it, find code there by its environment, or get a file of it. The project
+// is Options.Dir and what is around it, up to the root of the outermost repository. Until then nothing of
+// such a row runs, nothing is sent, and nothing that it names is read but files of the project ([Row.Files]).
 //
-// An approval is for one id in one file, wherever links to the file stand, and for
+// An approval is for one id in one file, wherever links to the file stand, of a row that is not the project's in one
+// directory ([Row.Project]), and for
 // what the row says: command, arguments, working directory, url and transport, with
 // their variables replaced; where one signs in and as whom, certificates, and which headers are forwarded; the names of variables and headers, and their values as
-// they are written; every ${file:…} and ${cmd:…}; the rules about tools. A row that
+// they are written; every ${file:…} and ${cmd:…}; the rules about tools; and what the files of the project hold. Of a project's row it covers
+// what a ${cmd:…}, or a ${file:…} elsewhere, gave where that decides what runs or what is called: call [Config.Resolve]
+// before [Approve]. A row that
 // changes in any of these is held again. Times, the profile and comments may change,
 // and so may the value of a ${VAR} in env and headers. It is no judgement of the
 // program itself: whoever approves ./run.sh approves whatever will be in it.
+//
+// Rows that are not the project's do not look for programs in directories of PATH that lie in it ([Config.Avoided]).
 //
 // Approvals are kept in approvals.json of [StateDir], or where a link of that name leads.
 // If somebody else owns it or can write there, or it cannot be read, nothing counts as
@@ -204,13 +211,11 @@
 //
 // The file of an "envFile" has lines NAME=VALUE, with quotes, escapes in double quotes,
 // comments and "export " as elsewhere; no variable is replaced in it. Its variables are
-// secrets, as all are, and what is in it is not part of an approval, its path is.
+// secrets, as all are.
 //
-// Files are read and commands run only for rows that may start, and never where
+// Commands run, and files outside of the project are read, only for rows that may start, and never where
 // Options.Dry is set. If that fails the server is skipped, and its id stays taken. A
-// file that a project's row names in the project must not be a link out of it; and a server
-// that is not the project's and does not start there takes no envFile from it, for
-// NODE_OPTIONS and others are as good as a command.
+// file that a row names in the project must not be a link out of it.
 //
 // # Other clients
 //

@@ -17,7 +17,7 @@ type State string
 const (
 	// Active rows may start.
 	Active State = "active"
-	// Held rows are in a project's file that was discovered, and are not approved, or
+	// Held rows are in a project's file that was discovered, or take something from the project, and are not approved, or
 	// not as they are now. Until then another row of that id may be active: a row that waits
 	// takes no server of the user's away.
 	Held State = "held"

@@ -432,11 +432,15 @@ func (m *serverRow) convert(where, s string, offset int) string {
 		case commandPart:
 			m.remark(offset, where+`: "$(…)" has become "${cmd:…}", a command that runs before the server starts`, "")
 		case projectPart, baseNamePart:
+			hint := "" // an argument is nothing that runs
+			if where == "cwd" || where == "command" || where == "envFile" {
+				hint = "a server of your own file then waits for approval in each project; with ${workspaceFolder} as an argument alone it does not"
+			}
 			switch {
 			case m.place.ofUser():
-				m.remark(offset, where+": ${workspaceFolder} is the folder that is open in "+m.title+"; in indus it is the one of the file", "write the path itself, or put the server into the project's file")
+				m.remark(offset, where+": ${workspaceFolder} is the folder that is open in "+m.title+"; in indus it is the project in which indus runs", hint)
 			case m.place.Moving:
-				m.remark(offset, where+": ${workspaceFolder} will be the directory of the file that the server is written to", "write the path itself if that is no file of this project")
+				m.remark(offset, where+": ${workspaceFolder} is the project of the file that the server is written to; in your own file it is the project in which indus runs", hint)
 			}
 		}
 	}

@@ -90,8 +90,9 @@ Flags:
   --allow PATTERN, --deny PATTERN
                mount the tools that match alone, or all but those: 'read_*'
   --cwd DIR    where the command is started (default: a project's in the project,
-               any other in an empty directory of its own; '${workspaceFolder}'
-               is the project)
+               any other in an empty directory of its own); in a project, a server of
+               your own then waits for approval: give it '${workspaceFolder}', the
+               project, as an argument instead
   --inherit-env
                give the command the whole environment, not only what it needs
   --transport T
@@ -119,7 +120,7 @@ What this writes into a project's file is approved by that. What somebody else
 changes there later is not: see indus mcp approve.
 
 A session:
-  $ indus mcp add fs -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  $ indus mcp add fs -- npx -y @modelcontextprotocol/server-filesystem '${workspaceFolder}'
   indus: added fs at /home/me/.config/indusvx/mcp.json:3
   indus: try it: indus mcp tools fs, or where it fails indus mcp doctor fs
   $ indus mcp add github https://api.githubcopilot.com/mcp/ \
