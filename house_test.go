@@ -36,7 +36,7 @@ var exportedBudget = map[string]struct {
 }
 
 // largePackages have more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
-var largePackages = []string{"gateway", "host", "interop", "ledger", "mcpconfig", "schema"}
+var largePackages = []string{"gateway", "host", "interop", "ledger", "mcpconfig", "oauth", "schema"}
 
 func TestExportedNames(t *testing.T) {
 	for _, p := range packages(t) {

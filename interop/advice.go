@@ -105,6 +105,15 @@ func (c *circumstance) hungUp() bool {
 	return caused[*conn.LostError](c) || caused[*conn.CutError](c) || c.is(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)
 }
 
+// isUnsent reports a request that was not run, because its RoundTripper has no token: see [EndpointOptions].RoundTripper.
+func isUnsent(err error) bool {
+	_, ok := errors.AsType[interface {
+		error
+		Unsent()
+	}](err)
+	return ok
+}
+
 const callAgain = "whether the tool ran is not known: look before you call it again"
 
 // advices is the one table of what to try. The first row that fits counts; the last ones
@@ -135,6 +144,10 @@ var advices = []struct {
 
 	{"a sign-in that a person must do", func(c *circumstance) bool { return c.NeedsSignIn() },
 		"sign in: indus mcp login SERVER"},
+	{"a call without a token, of which no person is to be asked", func(c *circumstance) bool { return c.calling && isUnsent(c.Fault) },
+		"the tool did not run, because indus has no token for its server: indus mcp doctor SERVER shows which step of the sign-in fails"},
+	{"another request without a token, of which no person is to be asked", func(c *circumstance) bool { return isUnsent(c.Fault) },
+		"indus has no token for it: indus mcp doctor SERVER shows which step of the sign-in fails"},
 
 	// of JSON-RPC
 	{"-32602", func(c *circumstance) bool { return c.calling && c.code(CodeInvalidParams) },

@@ -44,7 +44,8 @@ type EndpointOptions struct {
 	HTTPClient *http.Client
 	// RoundTripper wraps what carries HTTP to the server, such as a sign-in; base is HTTPClient's, else one
 	// of the connection's own with what Server.TLS says. An error of its own is in the chain of the fault;
-	// one that has a method SignIn() (resource, who string) asks for a person. who is Principal. nil: nothing is wrapped.
+	// one that has a method SignIn() (resource, who string) asks for a person, and one that has a method Unsent() says that the
+	// request was not run. who is Principal. nil: nothing is wrapped.
 	RoundTripper func(s Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper
 	// Credential is called with the Authorization that a sign-in (RoundTripper) or a forwarded header ([Forward])
 	// puts on requests, before the first request that has it is sent. It must not block. nil: it is not called.

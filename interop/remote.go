@@ -73,8 +73,11 @@ type OAuth struct {
 	ClientMetadataURL string
 	// Scopes are asked for in the place of those that the server names. nil: the server's.
 	Scopes []string
-	// RedirectPort is the port on the loopback address to which the browser comes back. 0: any.
-	RedirectPort int
+	// RedirectURI is the address of this machine to which the browser comes back, such as http://localhost:8085/callback.
+	// Without a port it is any. "": http://127.0.0.1/callback.
+	RedirectURI string
+	// Account tells the sign-ins of several rows at one URL apart: those with one account share it. "": the server's ID.
+	Account string
 	// Issuer is the only authorization server that is asked. "": those that the server names.
 	Issuer string
 	// Grant is "authorization_code", where a person signs in, "client_credentials", where the client does it with

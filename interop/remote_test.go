@@ -1,6 +1,7 @@
 package interop_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -145,6 +146,58 @@ func TestRoundTripperThatNeedsASignIn(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"s"}, gave); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// noToken sends requests until one is a call, which has no token then: at once, or when its time is up.
+type noToken struct {
+	base http.RoundTripper
+	late bool
+}
+
+func (n noToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body == nil {
+		return n.base.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil || !bytes.Contains(body, []byte(`"tools/call"`)) {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		return n.base.RoundTrip(r)
+	}
+	if n.late {
+		<-r.Context().Done()
+	}
+	return nil, errNoToken{}
+}
+
+type errNoToken struct{}
+
+func (errNoToken) Error() string { return "the authorization server is down" }
+func (errNoToken) Unsent()       {}
+
+// Of a call that was not sent for want of a token nobody says that it may have run.
+func TestCallWithoutAToken(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "s"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "run"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		t.Error("it ran")
+		return &mcp.CallToolResult{}, nil, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	defer web.Close()
+	for _, late := range []bool{false, true} {
+		s := interop.Server{ID: "s", Transport: interop.HTTP{URL: web.URL}, Timeouts: interop.Timeouts{Call: 50 * time.Millisecond}}
+		e := newEndpoint(t, s, &interop.EndpointOptions{RoundTripper: func(_ interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+			return noToken{base, late}
+		}})
+		if err := e.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := e.Do(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"run","arguments":{}}`)})
+		fault, ok := errors.AsType[*interop.Fault](err)
+		if !ok || !strings.Contains(err.Error(), "is down") || !strings.HasPrefix(fault.Advice(), "the tool did not run") || (fault.Kind == interop.Timeout) != late {
+			t.Errorf("%v; %s", err, fault.Advice())
+		}
 	}
 }
 

@@ -96,7 +96,8 @@
 //	        "clientId": "me",                    // of a client that was registered by hand
 //	        "clientSecret": "${SECRET}",
 //	        "scopes": ["read"],                  // or "read write"
-//	        "redirectPort": 8085,                // of http://127.0.0.1:8085/callback
+//	        "redirectUri": "http://localhost:8085/callback", // or "redirectPort": 8085, of http://127.0.0.1:8085/callback
+//	        "account": "work",                   // rows with one URL and one account share a sign-in
 //	        "issuer": "https://as.example.com",  // the one authorization server to use
 //	        "clientMetadataUrl": "https://…",    // a client ID metadata document
 //	        "grant": "client_credentials",       // or "token_exchange", or "authorization_code", the default

@@ -146,7 +146,7 @@ func (r *reading) unmark() {
 	s := &r.Server
 	o := &s.OAuth
 	for _, text := range []*string{
-		&o.ClientID, &o.ClientMetadataURL, &o.Issuer, &o.PrivateKeyID, &o.SubjectTokenType, &o.Provider.Issuer, &o.Provider.ClientID,
+		&o.ClientID, &o.ClientMetadataURL, &o.Issuer, &o.RedirectURI, &o.Account, &o.PrivateKeyID, &o.SubjectTokenType, &o.Provider.Issuer, &o.Provider.ClientID,
 		&s.TLS.CA, &s.TLS.Cert, &s.TLS.Key,
 	} {
 		*text = withoutMarks(*text)

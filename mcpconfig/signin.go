@@ -41,7 +41,7 @@ func (r *reading) oauth() (o interop.OAuth) {
 		return o
 	}
 	known := []string{
-		"clientId", "clientSecret", "clientMetadataUrl", "scopes", "redirectPort", "issuer", "grant", "privateKey", "privateKeyId",
+		"clientId", "clientSecret", "clientMetadataUrl", "scopes", "redirectPort", "redirectUri", "account", "issuer", "grant", "privateKey", "privateKeyId",
 		"subjectToken", "subjectTokenType", "identityProvider",
 	}
 	at := map[string]bool{}
@@ -61,7 +61,13 @@ func (r *reading) oauth() (o interop.OAuth) {
 		case "scopes":
 			o.Scopes = r.scopes(field, v)
 		case "redirectPort":
-			o.RedirectPort = r.port(field, v)
+			if port := r.port(field, v); port != 0 {
+				o.RedirectURI = fmt.Sprintf("http://127.0.0.1:%d/callback", port)
+			}
+		case "redirectUri":
+			o.RedirectURI = r.redirect(field, v)
+		case "account":
+			o.Account = r.value(field, v)
 		case "grant":
 			o.Grant = r.oneOf(field, v, []string{"authorization_code", "client_credentials", "token_exchange"})
 		case "privateKey":
@@ -93,6 +99,8 @@ func oddSignIn(grant string, has map[string]bool) string {
 		return `has a "clientSecret" and a "privateKey": remove one of them`
 	case proof && !has["clientId"]:
 		return `has a "clientSecret" or a "privateKey", and no "clientId"`
+	case has["redirectPort"] && has["redirectUri"]:
+		return `has a "redirectPort" and a "redirectUri": remove one of them`
 	case has["privateKeyId"] && !has["privateKey"]:
 		return `has a "privateKeyId" and no "privateKey"`
 	case grant == "client_credentials" && !proof:
@@ -136,6 +144,17 @@ func (r *reading) secret(field string, v *hujson.Value) interop.Secret {
 // value is a string that must not be empty, with its variables replaced.
 func (r *reading) value(field string, v *hujson.Value) string {
 	return r.expand(r.filled(v, field), v.StartOffset, field)
+}
+
+// redirect is an address of this machine, at which indus can wait for the browser.
+func (r *reading) redirect(field string, v *hujson.Value) string {
+	s := r.value(field, v)
+	u, err := url.Parse(s)
+	if r.State == Active && !isMarked(s) && (err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+		r.skip(v.StartOffset, fmt.Sprintf("%q is no address at which indus can wait for the browser", field),
+			"write one of this machine that is known to the authorization server, such as http://localhost:8085/callback")
+	}
+	return s
 }
 
 // address is a URL by https, or by http on this machine.

@@ -19,6 +19,7 @@ type challenge struct {
 	metadata string   // where its metadata is; "" where it does not say
 	scopes   []string // what the request needs; nil where it does not say
 	err      string   // "insufficient_scope" and the like
+	foreign  bool     // it names schemes, and Bearer is none of them
 }
 
 func challengeOf(h http.Header) challenge {
@@ -30,17 +31,20 @@ func challengeOf(h http.Header) challenge {
 		return challenge{}
 	}
 	var c challenge
+	bearer := false
 	for _, header := range headers {
 		all, _ := oauthex.ParseWWWAuthenticate([]string{header}) // one that cannot be read says nothing
 		for _, one := range all {
 			if c.metadata == "" {
 				c.metadata = one.Params["resource_metadata"]
 			}
+			c.foreign, bearer = true, bearer || one.Scheme == "bearer"
 			if one.Scheme == "bearer" && c.err == "" && c.scopes == nil {
 				c.err, c.scopes = one.Params["error"], scopesOf(one.Params["scope"])
 			}
 		}
 	}
+	c.foreign = c.foreign && !bearer
 	return c
 }
 

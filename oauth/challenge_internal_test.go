@@ -12,14 +12,15 @@ func TestChallengeOf(t *testing.T) {
 	for header, want := range map[string]challenge{
 		"":       {},
 		"Bearer": {},
-		`Bearer resource_metadata="https://x/y", scope="a  b a", error="insufficient_scope"`: {"https://x/y", []string{"a", "b"}, "insufficient_scope"},
-		`Basic realm="r", bearer SCOPE="a"`:                                                  {"", []string{"a"}, ""},
-		`DPoP algs="ES256", Bearer resource_metadata=https://x/y`:                            {"https://x/y", nil, ""},
-		`Bearer scope="a \"quoted\" b", error="x"`:                                           {"", []string{"a", "b"}, "x"},
+		`Bearer resource_metadata="https://x/y", scope="a  b a", error="insufficient_scope"`: {"https://x/y", []string{"a", "b"}, "insufficient_scope", false},
+		`Basic realm="r", bearer SCOPE="a"`:                                                  {"", []string{"a"}, "", false},
+		`Basic realm="r", DPoP algs="ES256"`:                                                 {foreign: true},
+		`DPoP algs="ES256", Bearer resource_metadata=https://x/y`:                            {"https://x/y", nil, "", false},
+		`Bearer scope="a \"quoted\" b", error="x"`:                                           {"", []string{"a", "b"}, "x", false},
 		`Bearer scope="unclosed`:                                                             {},
 		`Bearer scope="a"` + strings.Repeat(`, x="y"`, maxChallenge/7):                       {}, // more than is read
-		`Bearer scope="` + strings.Repeat("s", maxScope+1) + ` é b"`:                         {"", []string{"b"}, ""},
-		`Bearer scope="` + strings.Join(make([]string, maxScopes), "a ") + `last"`:           {"", []string{"a", "last"}, ""},
+		`Bearer scope="` + strings.Repeat("s", maxScope+1) + ` é b"`:                         {"", []string{"b"}, "", false},
+		`Bearer scope="` + strings.Join(make([]string, maxScopes), "a ") + `last"`:           {"", []string{"a", "last"}, "", false},
 	} {
 		if diff := cmp.Diff(want, challengeOf(http.Header{"Www-Authenticate": {header}}), cmp.AllowUnexported(challenge{})); diff != "" {
 			t.Errorf("%.80s: %s", header, diff)

@@ -64,11 +64,13 @@ type Options struct {
 	Name string
 	// TLS is for requests to authorization servers. nil: the system's authorities.
 	TLS *tls.Config
-	// RedirectPort is the port of this machine to which the answers of [Client.SignInAddress] come, for
-	// clients that cannot choose. 0: that of the last sign-in if it is free, else any.
-	RedirectPort int
+	// Redirect is the address of this machine to which the answers of [Client.SignInAddress] come: see [Loopback]. "": any port.
+	Redirect string
 	// Site has the pages of sign-ins that [Client.SignInAddress] begins, in the place of a port of this machine. nil: that.
 	Site *Site
+	// Account tells apart several sign-ins of one principal at one server. What was kept without an account is taken over by the
+	// first one that is used. "": there is one sign-in.
+	Account string
 	// AllowPrivate lets the documents of a server on the Internet lead into private networks, and to
 	// this machine. false: they do not.
 	AllowPrivate bool
@@ -163,9 +165,14 @@ func (c *Client) web(ctx context.Context, resource string) *web {
 	return &web{r, c.clients[r]}
 }
 
+// key says where the tokens of a principal are kept.
+func (c *Client) key(resource, who string) Key {
+	return Key{Resource: resource, Principal: who, Account: c.options.Account}
+}
+
 // session is the one of a resource and a principal that all transports share.
 func (c *Client) session(resource, who string) *session {
-	key := Key{Resource: resource, Principal: who}
+	key := c.key(resource, who)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.sessions[key].Value(); s != nil {
@@ -197,7 +204,7 @@ func (c *Client) Reread(ctx context.Context) {
 	c.mu.Unlock()
 	for _, s := range all {
 		last := s.current.Load()
-		if b, err := c.options.Store.Get(ctx, s.key); err == nil {
+		if b, err := c.kept(ctx, s.key); err == nil {
 			s.current.CompareAndSwap(last, decodeGrant(b)) // else there is a newer one
 		}
 	}
@@ -218,7 +225,7 @@ func (c *Client) Status(ctx context.Context, resource, who string) (Status, erro
 	if err != nil {
 		return Status{}, err
 	}
-	b, err := c.options.Store.Get(ctx, Key{Resource: resource, Principal: who})
+	b, err := c.kept(ctx, c.key(resource, who))
 	if err != nil {
 		return Status{}, err
 	}
@@ -231,11 +238,12 @@ func StatusOf(value []byte) Status {
 	if g == nil {
 		return Status{}
 	}
-	return Status{g.usable(time.Now()) || g.renewable(), g.Issuer, g.Scopes, g.Expiry, g.renewable()}
+	return Status{g.usable(time.Now()) || g.renews(), g.Issuer, g.Scopes, g.Expiry, g.renews()}
 }
 
-// SignOut forgets a principal's tokens for a server, and has the authorization server end them
-// where it can (RFC 7009). The tokens are forgotten also where the error says that it could not.
+// SignOut forgets a principal's tokens for a server, and has the authorization server end them where it can (RFC 7009). It
+// forgets the registration of this program there as well, so that the next sign-in makes another. The tokens are forgotten
+// also where the error says that the authorization server could not end them.
 func (c *Client) SignOut(ctx context.Context, resource, who string) error {
 	resource, err := Resource(resource)
 	if err != nil {
@@ -251,21 +259,43 @@ func (c *Client) SignOut(ctx context.Context, resource, who string) error {
 	if err != nil {
 		return err
 	}
+	w := c.web(ctx, resource)
+	if g == nil {
+		return c.forgetAll(ctx, w, resource)
+	}
 	s.current.Store(nil)
-	if err := c.options.Store.Delete(ctx, s.key); err != nil || g == nil || g.Revocation == "" {
+	if err := c.options.Store.Delete(ctx, s.key); err != nil {
+		return err
+	}
+	if err := c.forget(ctx, g.Issuer, g.client.Redirect, ""); err != nil || g.Revocation == "" {
 		return err
 	}
 	token, kind := g.refresh, "refresh_token"
-	if !g.renewable() {
+	if token == (Secret{}) {
 		token, kind = g.access, "access_token"
 	}
 	form, header := url.Values{"token": {token.Reveal()}, "token_type_hint": {kind}}, http.Header{}
 	if err := c.prove(g.client, g.Issuer, form, header); err != nil {
 		return err
 	}
-	err = c.web(ctx, resource).post(ctx, g.Revocation, "application/x-www-form-urlencoded", []byte(form.Encode()), header, []string{token.Reveal(), g.client.secret.Reveal()}, nil)
+	err = w.post(ctx, g.Revocation, "application/x-www-form-urlencoded", []byte(form.Encode()), header, []string{token.Reveal(), g.client.secret.Reveal()}, nil)
 	if err != nil {
 		return &StepError{"revocation", g.Revocation, err}
 	}
 	return nil
+}
+
+// forgetAll forgets the registrations at the authorization servers that a server names, where no sign-in says which it was.
+func (c *Client) forgetAll(ctx context.Context, w *web, resource string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	d, err := w.resource(ctx, resource, challenge{})
+	if err != nil {
+		return nil // there is nothing to sign out, and a server that is down does not change that
+	}
+	var failed []error
+	for _, issuer := range d.Servers {
+		failed = append(failed, c.forget(ctx, issuer, "", ""))
+	}
+	return errors.Join(failed...)
 }

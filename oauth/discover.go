@@ -77,7 +77,7 @@ func (w *web) resource(ctx context.Context, resource string, ch challenge) (*Dis
 	}
 	origin := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 	if _, err := w.reach.check(origin); err != nil && ch.metadata == "" { // such as by http: it may want a key in a header
-		return nil, &StepError{StepResource, origin, fmt.Errorf("%w: %w", errNoOAuth, err)}
+		return nil, &StepError{StepResource, origin, fmt.Errorf("%w: %w", ErrNoOAuth, err)}
 	}
 	for _, address := range slices.Compact([]string{ch.metadata, wellKnown(origin, "oauth-protected-resource", u.EscapedPath()) + queryOf(u), wellKnown(origin, "oauth-protected-resource", "")}) {
 		if address == "" {

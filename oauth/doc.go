@@ -24,6 +24,10 @@
 // insufficient_scope; client credentials with a secret or private_key_jwt; token exchange (RFC 8693) and
 // enterprise-managed authorization (SEP-990); revocation (RFC 7009).
 //
+// A refresh token that is refused (4xx but 408 and 429, or a 200 with an error) is kept, and a person is asked once the access
+// token has expired. A registration that the authorization server no longer knows is discarded. Any other failure means that
+// the authorization server cannot be reached: its metadata are read again, and the sign-in stays.
+//
 // # What it guards against
 //
 // All that servers name is bounded: 1 MiB of each document, 15 s of each request, four authorization servers; 16 KiB of each

@@ -65,6 +65,9 @@ func (e *StepError) Error() string {
 
 func (e *StepError) Unwrap() error { return e.Err }
 
+// Unreachable reports that URL does not answer, or answers that it cannot do so now. Else it refuses, or says what cannot be used.
+func (e *StepError) Unreachable() bool { return isUnreachable(e.Err) }
+
 // ServerError is an authorization server's refusal (RFC 6749 sections 4.1.2.1 and 5.2).
 type ServerError struct {
 	Code        string // "invalid_grant"; "" where it gave none

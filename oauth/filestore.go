@@ -99,6 +99,7 @@ type fileEntry struct {
 	Issuer    string `json:"issuer,omitempty"`
 	Principal string `json:"principal,omitempty"`
 	Client    string `json:"client,omitempty"`
+	Account   string `json:"account,omitempty"`
 	Value     []byte `json:"value"`
 }
 
@@ -125,7 +126,8 @@ func (c *fileContent) sorted() (keys []Key) {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b Key) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Issuer, b.Issuer), cmp.Compare(a.Principal, b.Principal), cmp.Compare(a.Client, b.Client))
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Issuer, b.Issuer), cmp.Compare(a.Principal, b.Principal),
+			cmp.Compare(a.Client, b.Client), cmp.Compare(a.Account, b.Account))
 	})
 	return keys
 }
@@ -150,7 +152,11 @@ func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", k.Resource, k.Issuer, k.Principal, k.Client))
+	name := fmt.Appendf(nil, "%q %q %q %q", k.Resource, k.Issuer, k.Principal, k.Client)
+	if k.Account != "" {
+		name = fmt.Appendf(name, " %q", k.Account)
+	}
+	sum := sha256.Sum256(name)
 	unlock, err := filelock.Passing(ctx, filepath.Join(dir, hex.EncodeToString(sum[:16])))
 	if err != nil {
 		return nil, err
@@ -237,7 +243,7 @@ func (s *FileStore) open(c *fileContent, text string) error {
 		return s.broken("what is sealed in it cannot be read")
 	}
 	for _, e := range entries {
-		c.entries[Key{e.Resource, e.Issuer, e.Principal, e.Client}] = e.Value
+		c.entries[Key{e.Resource, e.Issuer, e.Principal, e.Client, e.Account}] = e.Value
 	}
 	return nil
 }
@@ -254,7 +260,7 @@ func (s *FileStore) write(ctx context.Context, c *fileContent) (*fileContent, er
 	}
 	entries := []fileEntry{}
 	for _, k := range c.sorted() {
-		entries = append(entries, fileEntry{k.Resource, k.Issuer, k.Principal, k.Client, c.entries[k]})
+		entries = append(entries, fileEntry{k.Resource, k.Issuer, k.Principal, k.Client, k.Account, c.entries[k]})
 	}
 	plain, err := json.Marshal(entries)
 	if err != nil {

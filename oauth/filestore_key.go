@@ -170,9 +170,12 @@ func (k *keychain) getOrMake(ctx context.Context) (string, error) {
 }
 
 // bounded gives up after k.wait. The library cannot be stopped: what hangs in it stays until the process ends, and nothing else is
-// asked meanwhile.
+// asked meanwhile. Later calls take its answer if it has come, and do not wait again.
 func (k *keychain) bounded(ctx context.Context, ask func() (string, error)) (string, error) {
-	if k.asked == nil {
+	wait := k.wait
+	if k.asked != nil {
+		wait = 0
+	} else {
 		got := make(chan keychainAnswer, 1)
 		k.asked = got
 		go func() {
@@ -180,8 +183,14 @@ func (k *keychain) bounded(ctx context.Context, ask func() (string, error)) (str
 			got <- keychainAnswer{text, err}
 		}()
 	}
-	late := time.NewTimer(k.wait)
+	late := time.NewTimer(wait)
 	defer late.Stop()
+	select {
+	case a := <-k.asked: // first, where the timer has passed as well
+		k.asked = nil
+		return a.text, a.err
+	default:
+	}
 	select {
 	case a := <-k.asked:
 		k.asked = nil

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -98,7 +99,7 @@ func (a *signInFlow) person(ctx context.Context) error {
 		return err
 	}
 	if as.assumed {
-		return errNoOAuth
+		return ErrNoOAuth
 	}
 	needed := &SignInError{Resource: a.key.Resource, Issuer: as.Issuer, Principal: a.key.Principal, Scopes: a.scopes(as)}
 	switch {
@@ -157,8 +158,11 @@ func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (g *grant, er
 	if !slices.Contains(as.CodeChallengeMethodsSupported, "S256") || as.AuthorizationEndpoint == "" {
 		return nil, &StepError{StepServer, as.Issuer, errors.New("it does not support authorization codes with PKCE (S256)")}
 	}
+	if as.assumed && a.need.open {
+		return nil, ErrNoOAuth
+	}
 	interact, registration := a.interaction(as)
-	known, err := a.client.kept(ctx, registration)
+	known, err := a.client.registration(ctx, registration)
 	if err != nil {
 		return nil, err
 	}
@@ -167,26 +171,38 @@ func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (g *grant, er
 		return nil, &StepError{StepAuthorization, "", err}
 	}
 	defer func() {
-		_ = back.Close()
-		if page, ok := back.(*siteSignIn); ok {
-			page.ended(err) // last: the link is no longer good when the person reads that it is over
+		if page, ok := back.(interface{ ended(error) }); ok {
+			page.ended(err)
 		}
+		_ = back.Close()
 	}()
 	i, err := a.client.identify(ctx, a.web, as, back.URI())
+	if err != nil && as.assumed {
+		err = fmt.Errorf("%w, and none of before 2025-06-18 either: %w", ErrNoOAuth, err)
+	}
 	if err != nil {
 		return nil, &StepError{StepRegistration, as.Issuer, err}
 	}
+	defer func() { // also where who waited has gone
+		if i.isDiscarded(err) || i.Dynamic && i.ID == known.ID && errors.As(err, new(*unansweredError)) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime)
+			defer cancel()
+			err = errors.Join(err, a.client.forget(ctx, as.Issuer, i.Redirect, i.ID))
+		}
+	}()
 	scopes, verifier := a.scopes(as), oauth2.GenerateVerifier()
 	code, err := a.code(ctx, as, i, back, scopes, verifier)
 	if err != nil {
 		return nil, &StepError{StepAuthorization, as.Issuer, err}
 	}
-	g, err = a.exchange(ctx, as, i, formOf("grant_type", "authorization_code", "code", code, "redirect_uri", back.URI(), "code_verifier", verifier), scopes)
-	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Code == "invalid_client" && i.Dynamic {
-		err = errors.Join(err, a.client.forget(ctx, as.Issuer, i))
-	}
-	return g, err
+	form := formOf("grant_type", "authorization_code", "code", code, "redirect_uri", back.URI(), "code_verifier", verifier)
+	return a.exchange(ctx, as, i, form, scopes)
 }
+
+// unansweredError is why no answer has come from the browser of a person who was sent to the authorization server.
+type unansweredError struct{ error }
+
+func (e *unansweredError) Unwrap() error { return e.error }
 
 // interaction is how the person is asked, and where the registration is kept that goes with it.
 func (a *signInFlow) interaction(as *authServer) (Interaction, Key) {
@@ -199,7 +215,7 @@ func (a *signInFlow) interaction(as *authServer) (Interaction, Key) {
 		return ask, registrationKey(as.Issuer, ask.URI())
 	}
 	open := func(_ context.Context, authorize string) error { show(authorize); return nil }
-	return &Loopback{Port: o.RedirectPort, Open: open}, registrationKey(as.Issuer, "")
+	return &Loopback{Redirect: o.Redirect, Open: open}, registrationKey(as.Issuer, "")
 }
 
 // code has the person authorize, and checks the answer before anything of it is used.
@@ -225,7 +241,10 @@ func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back 
 	plainAddress(u)
 	answer, err := back.Ask(ctx, u.String())
 	if err != nil {
-		return "", err
+		if page, ok := back.(*siteSignIn); ok && !page.isConfirmed() {
+			return "", err // no browser was sent there
+		}
+		return "", &unansweredError{err}
 	}
 	return checkAnswer(answer, as, state)
 }

@@ -15,7 +15,7 @@ type handed struct {
 // open a URL, and returns the address. It goes on without its caller, until the person has signed in (which
 // Options.SignedIn tells), ten minutes are over, or [Client.Close]; meanwhile the same principal gets the same
 // address. With Options.Site it is that of a page, for a browser anywhere; else the answer comes to a port of this
-// machine (Options.RedirectPort): the person's browser has to be here.
+// machine (Options.Redirect): the person's browser has to be here.
 //
 // The address is a secret of the person's until it is used.
 func (c *Client) SignInAddress(ctx context.Context, resource, who string) (string, error) {
@@ -72,7 +72,8 @@ func (c *Client) AwaitSignIn(ctx context.Context, resource, who string) error {
 func (s *session) handOver(h *handed) {
 	ctx := s.client.ctx
 	if _, h.err = s.load(ctx); h.err == nil { // what was asked for before is asked for again
-		_, h.err = s.signIn(ctx, need{said: s.client.asks(ctx, s.key.Resource), anew: true, show: func(address string) {
+		said, _, _ := s.client.asks(ctx, s.key.Resource)
+		_, h.err = s.signIn(ctx, need{said: said, anew: true, show: func(address string) {
 			if h.address == "" {
 				h.address = address
 				close(h.ready)

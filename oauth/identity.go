@@ -139,11 +139,11 @@ func registrationKey(issuer, redirect string) Key {
 	if redirect = ""; ok {
 		redirect = site + pathCallback
 	}
-	return Key{Issuer: issuer, Principal: redirect}
+	return Key{Issuer: strings.TrimSuffix(issuer, "/"), Principal: redirect} // see sameIssuer
 }
 
-// kept is the registration that is still good; the zero identity where there is none.
-func (c *Client) kept(ctx context.Context, key Key) (identity, error) {
+// registration is the one that is kept and still good; the zero identity where there is none.
+func (c *Client) registration(ctx context.Context, key Key) (identity, error) {
 	b, err := c.options.Store.Get(ctx, key)
 	if err != nil || b == nil {
 		return identity{}, err
@@ -163,7 +163,7 @@ func (c *Client) registered(ctx context.Context, w *web, as *authServer, redirec
 		return identity{}, err
 	}
 	defer unlock()
-	if i, err := c.kept(ctx, key); err != nil || i.ID != "" && i.Redirect == redirect {
+	if i, err := c.registration(ctx, key); err != nil || i.ID != "" && i.Redirect == redirect {
 		return i, err
 	}
 	i, err := c.register(ctx, w, as, redirect)
@@ -217,10 +217,16 @@ func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect 
 	return i, nil
 }
 
-// forget drops a registration that the authorization server no longer knows.
-func (c *Client) forget(ctx context.Context, issuer string, refused identity) error {
-	key := registrationKey(issuer, refused.Redirect)
-	if kept, err := c.kept(ctx, key); err != nil || kept.ID != refused.ID {
+// forget drops the registration at an issuer, with the address to which answers come. Where an id is given, it has to be that one:
+// another process may have registered again.
+func (c *Client) forget(ctx context.Context, issuer, redirect, id string) error {
+	key := registrationKey(issuer, redirect)
+	unlock, err := c.options.Store.Lock(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if kept, err := c.registration(ctx, key); err != nil || id != "" && kept.ID != id {
 		return err
 	}
 	return c.options.Store.Delete(ctx, key)

@@ -12,70 +12,103 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// Loopback is an [Interaction] with a browser on this machine: the answer comes to a port of 127.0.0.1
+// Loopback is an [Interaction] with a browser on this machine: the answer comes to a port of it
 // that is open while one signs in (RFC 8252 section 7.3).
 type Loopback struct {
 	// Open shows the address to the person: it starts a browser, or asks a client to do so (URL
 	// elicitation): the context has what the first request had that waits for this sign-in. It returns
 	// when that is done, and its error ends the sign-in.
 	Open func(ctx context.Context, authorize string) error
-	// Port is the one at which clients are known that cannot choose. 0: that of the last sign-in if
-	// it is free, else any.
-	Port int
-	// Path of the address, or its beginning. "": "/callback".
-	Path string
+	// Redirect is the address at which the client is known, or its beginning: http://, then localhost, 127.0.0.1 or [::1].
+	// Without a port it is that of the last sign-in if it is free, else any. "": "http://127.0.0.1/callback".
+	Redirect string
 }
 
 var _ Interaction = (*Loopback)(nil)
 
 // Begin opens the port.
 func (l *Loopback) Begin(ctx context.Context, redirect, own string) (Redirection, error) {
-	path := cmp.Or(l.Path, "/callback") + own
-	port := strconv.Itoa(l.Port)
-	if u, err := url.Parse(redirect); l.Port == 0 && err == nil && u.Path == path && u.Hostname() == loopbackHost {
-		port = u.Port()
+	u, err := url.Parse(cmp.Or(l.Redirect, "http://127.0.0.1/callback"))
+	if err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, errors.New("the address that the browser comes back to has to be one of this machine, such as http://localhost:8085/callback")
 	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(loopbackHost, port))
-	if err != nil && l.Port == 0 {
-		listener, err = config.Listen(ctx, "tcp", net.JoinHostPort(loopbackHost, "0"))
+	u.Path += own
+	if u.RawPath != "" {
+		u.RawPath += own
+	}
+	fixed, port := u.Port(), ""
+	if last, err := url.Parse(redirect); err == nil && last.Path == u.Path && last.Hostname() == u.Hostname() {
+		port = last.Port()
+	}
+	listeners, err := listen(ctx, u.Hostname(), cmp.Or(fixed, port, "0"))
+	if err != nil && fixed == "" {
+		listeners, err = listen(ctx, u.Hostname(), "0")
 	}
 	if err != nil {
 		return nil, err
 	}
-	r := &loopback{open: l.Open, path: path, uri: "http://" + listener.Addr().String() + path, answers: make(chan url.Values, 1)}
+	_, port, _ = net.SplitHostPort(listeners[0].Addr().String())
+	u.Host = net.JoinHostPort(u.Hostname(), port)
+	r := &loopback{open: l.Open, at: u, answers: make(chan url.Values, 1), over: make(chan struct{}), say: "This page can be closed."}
+	r.opening, r.opened = context.WithCancel(ctx)
 	r.server = &http.Server{
-		Handler: r, ReadTimeout: pageTime, WriteTimeout: pageTime, MaxHeaderBytes: 64 << 10,
+		Handler: r, ReadTimeout: pageTime, WriteTimeout: renewTime, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(io.Discard, "", 0), // what a browser gets is all that matters here
 	}
-	r.running.Go(func() { _ = r.server.Serve(listener) })
+	for _, one := range listeners {
+		r.running.Go(func() { _ = r.server.Serve(one) })
+	}
 	return r, nil
 }
 
-const (
-	loopbackHost = "127.0.0.1"
-	pageTime     = 5 * time.Second
-)
+// listen opens a port of this machine. That of localhost is open at both of its addresses, of which browsers take either.
+func listen(ctx context.Context, host, port string) ([]net.Listener, error) {
+	var config net.ListenConfig
+	if !strings.EqualFold(host, "localhost") {
+		l, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+		return []net.Listener{l}, err
+	}
+	l, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		return nil, err
+	}
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	other, err := config.Listen(ctx, "tcp6", net.JoinHostPort("::1", port))
+	switch {
+	case err == nil:
+		return []net.Listener{l, other}, nil
+	case errors.Is(err, syscall.EADDRINUSE): // another program would get the answer
+		return nil, errors.Join(err, l.Close())
+	}
+	return []net.Listener{l}, nil // there is no IPv6
+}
+
+// pageTime bounds how long a browser may take to send a request.
+const pageTime = 5 * time.Second
 
 type loopback struct {
 	open    func(context.Context, string) error
-	path    string
-	uri     string
+	opening context.Context // of open; opened ends it
+	opened  context.CancelFunc
+	at      *url.URL // where the answer comes
 	server  *http.Server
 	running sync.WaitGroup
 	answers chan url.Values
+	over    chan struct{} // closed when say is final
 
 	mu    sync.Mutex
 	state string // of the sign-in that is waited for; "": none, or it was answered
+	say   string // to the browser, in the end
+	ends  bool
 }
 
-func (r *loopback) URI() string { return r.uri }
+func (r *loopback) URI() string { return r.at.String() }
 
 // Ask opens the address and waits for the first answer that has its state.
 func (r *loopback) Ask(ctx context.Context, authorize string) (url.Values, error) {
@@ -86,14 +119,20 @@ func (r *loopback) Ask(ctx context.Context, authorize string) (url.Values, error
 	r.mu.Lock()
 	r.state = u.Query().Get("state")
 	r.mu.Unlock()
-	if err := r.open(ctx, authorize); err != nil {
-		return nil, err
-	}
-	select {
-	case answer := <-r.answers:
-		return answer, nil
-	case <-ctx.Done():
-		return nil, notAnswered(ctx)
+	opened := make(chan error, 1) // open may last as long as the browser, which waits for the last page
+	r.running.Go(func() { opened <- r.open(r.opening, authorize) })
+	for {
+		select {
+		case answer := <-r.answers:
+			return answer, nil
+		case err := <-opened:
+			if err != nil {
+				return nil, err
+			}
+			opened = nil
+		case <-ctx.Done():
+			return nil, notAnswered(ctx)
+		}
 	}
 }
 
@@ -104,8 +143,30 @@ func notAnswered(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// ended lets the page say what has come of the sign-in.
+func (r *loopback) ended(err error) {
+	if err != nil {
+		r.finish("Not signed in. The program that began this says why. You can close this page.")
+		return
+	}
+	r.finish("Signed in. You can close this page.")
+}
+
+// finish sets the last page, once. "" leaves it as it is.
+func (r *loopback) finish(say string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ends {
+		return
+	}
+	r.ends, r.say = true, cmp.Or(say, r.say)
+	close(r.over)
+}
+
 // Close closes the port. Its last page is still delivered.
 func (r *loopback) Close() error {
+	r.finish("")
+	r.opened()
 	ctx, cancel := context.WithTimeout(context.Background(), pageTime)
 	defer cancel()
 	err := r.server.Shutdown(ctx)
@@ -116,8 +177,8 @@ func (r *loopback) Close() error {
 	return err
 }
 
-// ServeHTTP takes the one answer. Whatever else comes, be it from another page in the browser,
-// changes nothing.
+// ServeHTTP takes the one answer, and waits for what comes of it. Any other request, such as of another page in the
+// browser, changes nothing.
 func (r *loopback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -125,16 +186,18 @@ func (r *loopback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Connection", "close")
-	answer := req.URL.Query()
 	switch {
-	case req.URL.Path != r.path || req.Method != http.MethodGet || req.Host != strings.TrimSuffix(strings.TrimPrefix(r.uri, "http://"), r.path):
+	case req.URL.Path != cmp.Or(r.at.Path, "/") || req.Method != http.MethodGet || req.Host != r.at.Host:
 		writePage(w, http.StatusNotFound, "There is nothing here.")
-	case !r.take(answer):
+		return
+	case !r.take(req.URL.Query()):
 		writePage(w, http.StatusBadRequest, "This is not the answer to a sign-in that is waited for. Begin again.")
-	case answer.Has("code"):
-		writePage(w, http.StatusOK, "Signed in. You can close this page.")
-	default:
-		writePage(w, http.StatusOK, "Not signed in. You can close this page.")
+		return
+	}
+	select {
+	case <-r.over:
+		writePage(w, http.StatusOK, r.say)
+	case <-req.Context().Done():
 	}
 }
 

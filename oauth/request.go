@@ -10,27 +10,11 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/internal/secret"
 )
-
-// statusError is an answer that is none of what was asked for.
-type statusError struct{ status int }
-
-func (e *statusError) Error() string {
-	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.status, http.StatusText(e.status)))
-}
-
-// errNoDocument is a 2xx without JSON: pages of the web answer to every path.
-var errNoDocument = errors.New("the answer is no JSON document")
-
-// isAbsent reports that there is no document, and that another place may have it.
-func isAbsent(err error) bool {
-	var status *statusError
-	return errors.Is(err, errNoDocument) || errors.As(err, &status) && status.status/100 == 4
-}
 
 // networkError is why there is no answer, or not all of it.
 type networkError struct{ error }
@@ -79,13 +63,14 @@ func (w *web) post(ctx context.Context, address, contentType string, content []b
 	}
 	req.Header.Set("Content-Type", contentType)
 	status, body, err := w.do(req)
-	switch {
-	case err != nil:
+	if v == nil && errors.Is(err, errNoDocument) {
+		return nil // the content of the answer to a revocation is ignored (RFC 7009 section 2.2)
+	}
+	if err == nil {
+		err = refusal(status, body, secrets)
+	}
+	if err != nil || v == nil {
 		return err
-	case status/100 != 2:
-		return refusal(status, body, secrets)
-	case v == nil:
-		return nil
 	}
 	return decode(body, v)
 }
@@ -119,30 +104,44 @@ func (w *web) do(req *http.Request) (status int, body []byte, err error) {
 	return res.StatusCode, body, nil
 }
 
-// decode does not repeat what it cannot read: it may be a token.
+// decode reads a document into v. Its errors name the field that cannot be read, and never repeat a value: it may be a token.
 func decode(body []byte, v any) error {
-	if json.Unmarshal(body, v) != nil {
+	err := json.Unmarshal(body, v)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+		kind, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5" repeats it
+		field := protocol.Printable(wrong.Field, maxShown)
+		return fmt.Errorf("the answer has %s as %q, where it has to be %s", nounOf(kind), field, kindOf(wrong.Type))
+	}
+	if err != nil {
 		return errNoDocument
 	}
 	return nil
 }
 
-// refusal is an answer of RFC 6749 section 5.2, or whatever else was said.
-func refusal(status int, body []byte, secrets []string) error {
-	var said struct {
-		Error       any    `json:"error"`
-		Description string `json:"error_description"`
+// kindOf is the JSON value that a Go type is read from.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
 	}
-	_ = json.Unmarshal(body, &said)
-	code, _ := said.Error.(string)
-	if code == "" && said.Description == "" {
-		return &statusError{status}
-	}
-	return newServerError(status, code, said.Description, secrets)
+	return "a whole number"
 }
 
-func newServerError(status int, code, description string, secrets []string) *ServerError {
-	mask := secret.New(secrets...)
-	shown := func(s string) string { return protocol.Printable(mask.Mask(s[:min(len(s), 8*maxShown)]), maxShown) }
-	return &ServerError{Code: shown(code), Description: shown(description), Status: status}
+// nounOf names a kind of JSON value with its article.
+func nounOf(kind string) string {
+	switch kind {
+	case "array":
+		return "a list"
+	case "bool":
+		return "true or false"
+	case "object":
+		return "an object"
+	}
+	return "a " + kind
 }

@@ -18,9 +18,8 @@ const (
 	signInTime = 10 * time.Minute
 )
 
-// errNoOAuth says that a server refuses and does nothing else that speaks of OAuth: it may want
-// a key in a header.
-var errNoOAuth = errors.New("the server has no metadata of an authorization server")
+// ErrNoOAuth means that nothing at a server speaks of OAuth: nobody signs in to it, or it wants a key in a header.
+var ErrNoOAuth = errors.New("the server has no metadata of an authorization server")
 
 var errClosed = errors.New("the client is closed")
 
@@ -56,6 +55,7 @@ type need struct {
 	anew    bool      // by a new sign-in, whatever there is
 	renewal bool      // not by a new sign-in; nil is then no error
 	quiet   bool      // asks nobody
+	open    bool      // the server wants no token, or one that is not of OAuth
 	show    func(address string)
 }
 
@@ -92,15 +92,50 @@ func (s *session) token(ctx context.Context) (*grant, error) {
 	return nil, nil // without a token the server says what it wants
 }
 
+// storeError is a store that cannot be used. A request goes out without a token then: few servers want one.
+type storeError struct{ error }
+
+func (e *storeError) Unwrap() error { return e.error }
+
 // load reads the store.
 func (s *session) load(ctx context.Context) (*grant, error) {
-	b, err := s.client.options.Store.Get(ctx, s.key)
+	b, err := s.client.kept(ctx, s.key)
 	if err != nil {
-		return nil, err
+		return nil, &storeError{err}
 	}
 	g := decodeGrant(b)
 	s.current.Store(g)
 	return g, nil
+}
+
+// kept is what the store has of a sign-in. One without an account, of before there were any, becomes that of the key.
+func (c *Client) kept(ctx context.Context, key Key) ([]byte, error) {
+	store, shared := c.options.Store, key
+	shared.Account = ""
+	b, err := store.Get(ctx, key)
+	if b != nil || err != nil || key == shared {
+		return b, err
+	}
+	if b, err = store.Get(ctx, shared); b == nil || err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, renewTime)
+	defer cancel()
+	unlock, err := store.Lock(ctx, shared) // in which it may be renewed
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if b, err = store.Get(ctx, key); b != nil || err != nil {
+		return b, err
+	}
+	if b, err = store.Get(ctx, shared); b == nil || err != nil {
+		return nil, err
+	}
+	if err := store.Put(ctx, key, b); err != nil {
+		return nil, err
+	}
+	return b, store.Delete(ctx, shared)
 }
 
 // keep stores a grant before anybody uses it.
@@ -216,7 +251,7 @@ func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 	defer cancel()
 	unlock, err := s.client.options.Store.Lock(ctx, s.key)
 	if err != nil {
-		return nil, err
+		return nil, &storeError{err}
 	}
 	defer unlock()
 	g, err := s.load(ctx)
@@ -238,56 +273,106 @@ func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !d.has(g.Issuer) {
-			return nil, nil
+		switch {
+		case d.has(g.Issuer):
+		case d.Legacy:
+			return nil, nil // its metadata may be missing for a moment
+		default:
+			return nil, s.refuse(ctx, g, errMoved, true)
 		}
 	}
-	return s.refresh(ctx, w, g)
+	return s.refresh(ctx, w, g, n.told)
 }
 
 func (d *Discovery) has(issuer string) bool {
-	for _, one := range d.Servers {
-		if sameIssuer(one, issuer) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Servers, func(one string) bool { return sameIssuer(one, issuer) })
 }
 
-// refresh uses the refresh token (RFC 6749 section 6). nil: it is no longer good.
-func (s *session) refresh(ctx context.Context, w *web, g *grant) (*grant, error) {
+// refresh uses the refresh token (RFC 6749 section 6), which told says the server has asked for. nil: it is refused.
+func (s *session) refresh(ctx context.Context, w *web, g *grant, told bool) (*grant, error) {
 	c := s.client
 	ctx = context.WithoutCancel(ctx) // see leave; every request has its time
-	i := g.client
-	if !i.Dynamic && i.ID == c.options.ClientID {
+	if !g.client.Dynamic && g.client.ID == c.options.ClientID {
 		if err := c.confine(ctx, s.key.Resource, g.Issuer, true); errors.Is(err, ErrOtherIssuer) {
 			return nil, nil // it was granted before there was this secret
 		} else if err != nil {
 			return nil, err
 		}
-		i.secret = c.options.ClientSecret
 	}
-	a, err := c.requestToken(ctx, w, g.Token, g.Issuer, i, formOf("grant_type", "refresh_token", "refresh_token", g.refresh.Reveal(), "resource", g.Resource), g.access.Reveal())
+	renewed, err := s.refreshAt(ctx, w, g)
+	if mayHaveMoved(err) {
+		switch now, failed := s.rediscover(ctx, w, g); {
+		case errors.Is(failed, errMoved):
+			err = failed
+		case failed == nil && now.Token != g.Token:
+			renewed, err = s.refreshAt(ctx, w, now)
+		}
+	}
+	switch {
+	case err == nil:
+		return renewed, s.keep(ctx, renewed)
+	case isRefused(err), errors.Is(err, errMoved):
+		return nil, s.refuse(ctx, g, err, told)
+	}
+	return nil, err
+}
+
+// refreshAt asks the token endpoint of g.
+func (s *session) refreshAt(ctx context.Context, w *web, g *grant) (*grant, error) {
+	i := g.client
+	if !i.Dynamic && i.ID == s.client.options.ClientID {
+		i.secret = s.client.options.ClientSecret
+	}
+	form := formOf("grant_type", "refresh_token", "refresh_token", g.refresh.Reveal(), "resource", g.Resource)
+	a, err := s.client.requestToken(ctx, w, g.Token, g.Issuer, i, form, g.access.Reveal())
 	if err == nil {
 		err = a.bearer()
 	}
-	if err == nil {
-		renewed := a.into(*g, g.Scopes)
-		return renewed, s.keep(ctx, renewed)
+	if err != nil {
+		return nil, err
 	}
-	refused, _ := errors.AsType[*ServerError](err)
-	if refused == nil || !slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope"}, refused.Code) {
-		return nil, err // which says nothing of the refresh token
+	return a.into(*g, g.Scopes), nil
+}
+
+// errMoved means that a server no longer names the authorization server of a sign-in.
+var errMoved = errors.New("the server names another authorization server now")
+
+// rediscover is g with the endpoints that its authorization server names now.
+func (s *session) rediscover(ctx context.Context, w *web, g *grant) (*grant, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	d, err := w.resource(ctx, s.key.Resource, challenge{})
+	switch {
+	case err != nil:
+		return nil, err
+	case d.has(g.Issuer):
+	case d.Legacy:
+		return nil, ErrNoOAuth
+	default:
+		return nil, errMoved
 	}
-	s.log("a sign-in can no longer be renewed", err)
-	err = nil
-	if refused.Code == "invalid_client" && i.Dynamic {
-		err = c.forget(ctx, g.Issuer, i)
+	as, err := w.server(ctx, g.Issuer, d.Legacy)
+	if err != nil {
+		return nil, err
+	}
+	now := *g
+	now.Token, now.Revocation = as.TokenEndpoint, as.RevocationEndpoint
+	return &now, nil
+}
+
+// refuse keeps that the refresh token is refused. The access token may still be good, unless the server refused that: told.
+func (s *session) refuse(ctx context.Context, g *grant, why error, told bool) error {
+	s.log("a sign-in can no longer be renewed", why)
+	var err error
+	if g.client.isDiscarded(why) {
+		err = s.client.forget(ctx, g.Issuer, g.client.Redirect, g.client.ID)
 	}
 	dead := *g
-	dead.refresh = secret.Value{}        // the access token may still be good
-	if refused.Code == "invalid_scope" { // what was asked for can be had, and not be kept
-		dead.Asked, dead.Wanted = nil, nil
+	if dead.Refused = time.Now(); told {
+		dead.Expiry = dead.Refused
 	}
-	return nil, errors.Join(err, s.keep(ctx, &dead))
+	if refused, ok := errors.AsType[*ServerError](why); ok && refused.Code == "invalid_scope" {
+		dead.Asked, dead.Wanted = nil, nil // what was asked for can be had, and not be kept
+	}
+	return errors.Join(err, s.keep(ctx, &dead))
 }

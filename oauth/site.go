@@ -96,8 +96,9 @@ func (f *siteSignIn) Ask(ctx context.Context, authorize string) (url.Values, err
 	}
 }
 
-// ended lets the page of the callback say what has come of it.
+// ended lets the page of the callback say what has come of it. The link is no longer good by then.
 func (f *siteSignIn) ended(err error) {
+	_ = f.Close()
 	f.err = err
 	close(f.over)
 }
@@ -166,6 +167,12 @@ func (f *siteSignIn) confirmedBy(browser string) (same, none bool) {
 	f.site.mu.Lock()
 	defer f.site.mu.Unlock()
 	return f.browser != "" && sameText(f.browser, browser), f.browser == ""
+}
+
+// isConfirmed reports that a browser was sent to the authorization server.
+func (f *siteSignIn) isConfirmed() bool {
+	_, none := f.confirmedBy("")
+	return !none
 }
 
 func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

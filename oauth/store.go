@@ -16,6 +16,7 @@ type Key struct {
 	Issuer    string // the authorization server of a registration; "" of tokens, in which it stands
 	Principal string // whose the tokens are; "" of a registration, and of who runs this program
 	Client    string // with Resource: which authorization server the secret of this client id is for; else ""
+	Account   string // of tokens: Options.Account
 }
 
 // Store keeps tokens and registrations. Values are JSON and secret: whoever writes them to a
@@ -67,7 +68,7 @@ func put(values map[Key][]byte, k Key, value []byte) error {
 }
 
 func (k Key) size(value []byte) int {
-	return len(k.Resource) + len(k.Issuer) + len(k.Principal) + len(k.Client) + len(value)
+	return len(k.Resource) + len(k.Issuer) + len(k.Principal) + len(k.Client) + len(k.Account) + len(value)
 }
 
 // put is Store.Put of what is not too long.

@@ -19,6 +19,8 @@ const (
 	// count whole seconds, and a request is on its way.
 	renewBefore = time.Minute
 	longestLife = 10 * 365 * 24 * time.Hour // what is named longer does not fit a time
+	// refusedTime is how long a refresh token rests that was refused: the authorization server may have erred.
+	refusedTime = 5 * time.Minute
 )
 
 // grant is what an authorization server granted a principal for a resource.
@@ -36,6 +38,8 @@ type grant struct {
 	Expiry time.Time `json:"expiry,omitzero"` // zero: not told
 	// Useless: the server refused the token just after it was renewed, so that another would be refused too.
 	Useless bool `json:"useless,omitempty"`
+	// Refused is when the refresh token was refused last; zero: it was not, since it was granted.
+	Refused time.Time `json:"refused,omitzero"`
 
 	access, refresh secret.Value
 	client          identity
@@ -72,7 +76,13 @@ func (g *grant) fresh(now time.Time) bool {
 	return g.usable(now) && (g.Expiry.IsZero() || now.Add(min(renewBefore, g.Expiry.Sub(g.Got)/2)).Before(g.Expiry))
 }
 
-func (g *grant) renewable() bool { return g != nil && g.refresh != (secret.Value{}) }
+// renewable reports a refresh token that can be tried.
+func (g *grant) renewable() bool {
+	return g != nil && g.refresh != (secret.Value{}) && (g.Refused.IsZero() || time.Since(g.Refused) >= refusedTime)
+}
+
+// renews reports a refresh token that is good as far as is known.
+func (g *grant) renews() bool { return g.renewable() && g.Refused.IsZero() }
 
 // tokenAnswer is RFC 6749 section 5.1; others write numbers as strings.
 type tokenAnswer struct {
@@ -169,7 +179,7 @@ func (a *tokenAnswer) life() time.Duration {
 
 // into is g with what the answer has. asked are the scopes of the request.
 func (a *tokenAnswer) into(g grant, asked []string) *grant {
-	g.access, g.Got, g.Expiry, g.Useless = secret.NewValue(a.Access), a.asked, time.Time{}, false
+	g.access, g.Got, g.Expiry, g.Useless, g.Refused = secret.NewValue(a.Access), a.asked, time.Time{}, false, time.Time{}
 	if life := a.life(); life > 0 {
 		g.Expiry = g.Got.Add(life)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -22,15 +23,20 @@ import (
 // had again (GetBody). That is done once for each of these reasons: the last answer is returned as
 // it is. A response whose body is read stays as it is when its token expires.
 //
-// What needs a person is a [*SignInError]; a step that fails is a [*StepError]. A server that
+// What needs a person is a [*SignInError]; a step that fails is a [*StepError]. Every error for want of a token has
+// a method Unsent: the request was not sent, or the server has refused to run it. A server that
 // refuses, and of which nothing leads to an authorization server, has its own answer returned.
+//
+// If the store cannot be read, requests go out without a token, and its error is returned where the server wants one. A
+// resource that is no address of a server fails every request.
 func (c *Client) Transport(base http.RoundTripper, resource, who string) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	t := &transport{base: base}
-	if canonical, err := Resource(resource); err == nil {
-		t.origin, _ = url.Parse(canonical)
+	canonical, err := Resource(resource)
+	t := &transport{base: base, wrong: err}
+	if err == nil {
+		t.origin, t.wrong = url.Parse(canonical)
 		t.session = c.session(canonical, who)
 	}
 	return t
@@ -38,20 +44,33 @@ func (c *Client) Transport(base http.RoundTripper, resource, who string) http.Ro
 
 type transport struct {
 	base    http.RoundTripper
+	wrong   error // of the resource; nil: none
 	origin  *url.URL
-	session *session // nil: the resource is no address
+	session *session
 }
+
+// unsentError is why a request has no token.
+type unsentError struct{ error }
+
+func (e *unsentError) Unwrap() error { return e.error }
+
+// Unsent marks the error, for packages that do not import this one.
+func (e *unsentError) Unsent() {}
 
 // RoundTrip sends a request with the token.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.session == nil || req.Header.Get("Authorization") != "" || !sameOrigin(req.URL, t.origin) {
+	if t.wrong != nil {
+		closeBody(req)
+		return nil, &unsentError{t.wrong}
+	}
+	if req.Header.Get("Authorization") != "" || !sameOrigin(req.URL, t.origin) {
 		return t.base.RoundTrip(req)
 	}
 	ctx := req.Context()
 	g, err := t.session.token(ctx)
-	if err != nil {
+	if err != nil && !errors.As(err, new(*storeError)) {
 		closeBody(req)
-		return nil, err
+		return nil, &unsentError{err}
 	}
 	a := attempts{began: time.Now()}
 	for body := req.Body; ; {
@@ -64,12 +83,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return masked(res, g), nil
 		}
 		next, err := t.session.obtain(ctx, n)
-		if errors.Is(err, errNoOAuth) {
+		if errors.Is(err, ErrNoOAuth) {
 			return masked(res, g), nil
 		}
 		discard(res)
+		if errors.As(err, new(*storeError)) {
+			err = fmt.Errorf("the server answers HTTP %d, and the sign-ins cannot be read: %w", res.StatusCode, err)
+		}
 		if err != nil {
-			return nil, err
+			return nil, &unsentError{err}
 		}
 		if g = next; req.GetBody != nil {
 			if body, err = req.GetBody(); err != nil {
@@ -165,7 +187,8 @@ func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
 }
 
 // SignIn has the principal sign in at the server's authorization server, whatever is kept, and keeps what
-// is granted. It asks the server first, without a token, what it wants.
+// is granted. It asks the server first, without a token, what it wants. If nothing there speaks of OAuth, it registers
+// nothing and returns [ErrNoOAuth].
 func (c *Client) SignIn(ctx context.Context, resource, who string) error {
 	resource, err := Resource(resource)
 	if err != nil {
@@ -175,23 +198,47 @@ func (c *Client) SignIn(ctx context.Context, resource, who string) error {
 	if _, err := s.load(ctx); err != nil {
 		return err
 	}
-	_, err = s.obtain(ctx, need{said: c.asks(ctx, resource), anew: true})
+	said, status, failed := c.asks(ctx, resource)
+	_, err = s.obtain(ctx, need{said: said, anew: true, open: isOpen(said, status)})
+	if failed != nil && errors.Is(err, ErrNoOAuth) { // which is not known of a server that is down
+		return &StepError{StepResource, resource, &networkError{failed}}
+	}
 	return err
 }
 
-// asks is what a server says to a request without a token. Any POST will do: who may enter is
-// decided before what is asked.
-func (c *Client) asks(ctx context.Context, resource string) challenge {
+// Renew renews the token of a principal that is about to expire, or has expired, where that needs no person. Afterwards
+// [Client.Status] is what the authorization server says.
+func (c *Client) Renew(ctx context.Context, resource, who string) error {
+	resource, err := Resource(resource)
+	if err != nil {
+		return err
+	}
+	_, err = c.session(resource, who).token(ctx)
+	return err
+}
+
+// asks is what a server says to a request without a token; the status is 0 where there is no answer. Any POST will do: who
+// may enter is decided before what is asked.
+func (c *Client) asks(ctx context.Context, resource string) (said challenge, status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, resource, strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"ping"}`))
 	if err != nil {
-		return challenge{}
+		return challenge{}, 0, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	res, err := c.web(ctx, resource).client.Do(req)
+	if where, ok := errors.AsType[*url.Error](err); ok { // which repeats the address
+		err = where.Err
+	}
 	if err != nil {
-		return challenge{}
+		return challenge{}, 0, err
 	}
 	discard(res)
-	return challengeOf(res.Header)
+	return challengeOf(res.Header), res.StatusCode, nil
+}
+
+// isOpen reports a server that wants no token of OAuth. Where there is no metadata either, nobody signs in there (revision
+// 2025-03-26 has servers without metadata, which answer 401).
+func isOpen(said challenge, status int) bool {
+	return status != http.StatusUnauthorized || said.foreign
 }

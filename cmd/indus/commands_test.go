@@ -63,6 +63,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"guarded":   plain(1, "guarded VAR [-keyed|-no-registration]  start an MCP server that wants a sign-in, VAR is its URL", startGuarded),
 		"revoked":   plain(1, "revoked USER                    end every token of a user's", revoked),
 		"expired":   plain(1, "expired USER                    end those of a user's that are renewed", expired),
+		"refuses":   plain(1, "refuses GRANT STATUS BODY|nothing  have the authorization server answer so to token requests", refuses),
 		"counted":   plain(2, "counted WHAT N                  check how often the authorization server did it", counted),
 		"typed":     plain(2, "typed NAME LINE...             write lines to its stdin, stdout is what was printed last", typed),
 		"unseen":    plain(0, "unseen                          check that no secret of a sign-in is anywhere", unseen),

@@ -41,8 +41,9 @@ type signInServer struct {
 
 	mu      sync.Mutex
 	secrets []string
-	ran     []string // nonces of calls
-	last    string   // the Authorization that was repeated last
+	ran     []string                                       // nonces of calls
+	last    string                                         // the Authorization that was repeated last
+	refuses func(grant string, w http.ResponseWriter) bool // answers in the place of the authorization server; nil: nothing
 }
 
 // newGuarded starts both. What is asked of the authorization server goes through a proxy, which writes the secrets down.
@@ -76,7 +77,18 @@ func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 			return err
 		},
 	}
-	front := httptest.NewServer(proxy)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		form, _ := url.ParseQuery(string(body))
+		g.mu.Lock()
+		refuses := g.refuses
+		g.mu.Unlock()
+		if refuses != nil && refuses(form.Get("grant_type"), w) {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(w, r)
+	}))
 	t.Cleanup(front.Close)
 	o.Issuer = front.URL
 	g.as = authserver.Start(t, &o)
@@ -218,6 +230,32 @@ func revoked(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as
 
 // expired is the script's "expired USER": the tokens end that sign-ins of a user's renew.
 func expired(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as.Expire(sc.t, args[0]) }
+
+// refuse has the authorization server answer token requests of a grant with a status and a body; "": none.
+func (g *signInServer) refuse(grant string, status int, body string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refuses = func(of string, w http.ResponseWriter) bool {
+		if of == "" || of != grant {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+		return true
+	}
+}
+
+// refuses is the script's "refuses GRANT STATUS BODY", or "refuses nothing".
+func refuses(ts *testscript.TestScript, sc *scene, args []string) {
+	if len(args) != 3 {
+		sc.guarded.refuse("", 0, "")
+		return
+	}
+	status, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	sc.guarded.refuse(args[0], status, args[2])
+}
 
 // counted is the script's "counted WHAT N": how often the authorization server did it.
 func counted(ts *testscript.TestScript, sc *scene, args []string) {

@@ -3,7 +3,7 @@ package foreign
 import (
 	"fmt"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -91,10 +91,16 @@ func asOAuthText(name string) rule {
 			return
 		}
 		m.oauthMember(name, tree.String(v.StartOffset, s))
-		if name == "clientId" && m.place.Moving && m.name != Native {
-			m.remark(v.StartOffset, "the client id may be known with the address alone at which "+m.title+" waits for the browser",
-				`have http://127.0.0.1:PORT/callback added where it was registered, and write PORT as "redirectPort"`)
-		}
+	}
+}
+
+// addressOfClient remarks on a client id that was registered by hand, where the row does not say with which address.
+func (m *serverRow) addressOfClient() {
+	had := m.out["oauth"]
+	id := tree.At(&had, "clientId")
+	if id != nil && tree.At(&had, "redirectUri") == nil && m.place.Moving && m.name != Native {
+		m.remark(id.StartOffset, "the client id may be known with the address alone at which "+m.title+" waits for the browser",
+			`write that address as "redirectUri" of "oauth", such as http://localhost:PORT/callback`)
 	}
 }
 
@@ -114,25 +120,24 @@ func asScopes(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// asRedirectPort is the port at which the client waits for the browser.
+// asRedirectPort is the port at which the client waits for the browser, which Claude Code calls localhost.
 func asRedirectPort(m *serverRow, key string, v *hujson.Value) {
 	if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '0' {
-		m.oauthMember("redirectPort", hujson.Value{StartOffset: v.StartOffset, Value: l})
+		m.oauthMember("redirectUri", tree.String(v.StartOffset, "http://localhost:"+l.String()+"/callback"))
 		return
 	}
 	m.remark(v.StartOffset, fmt.Sprintf("%q is no port, and is left out", key), "")
 }
 
-// asRedirect is an address, of which indus has the port alone.
+// asRedirect is the address at which the client waits for the browser, if indus can wait there too.
 func asRedirect(m *serverRow, key string, v *hujson.Value) {
-	u, err := url.Parse(tree.Text(*v))
-	if err == nil && u.Scheme == "http" && u.Hostname() == "127.0.0.1" && u.Path == "/callback" && u.RawQuery == "" {
-		if port, err := strconv.Atoi(u.Port()); err == nil {
-			m.oauthMember("redirectPort", hujson.Value{StartOffset: v.StartOffset, Value: hujson.Int(int64(port))})
-			return
-		}
+	s := tree.Text(*v)
+	u, err := url.Parse(s)
+	if err == nil && u.Scheme == "http" && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()) && u.RawQuery == "" && u.Fragment == "" {
+		m.oauthMember("redirectUri", tree.String(v.StartOffset, s))
+		return
 	}
-	m.remark(v.StartOffset, fmt.Sprintf("%q is not taken over: indus waits for the browser at http://127.0.0.1:PORT/callback", key), `write the port as "redirectPort" of "oauth", if it is known there`)
+	m.remark(v.StartOffset, fmt.Sprintf("%q is not taken over: it is no http:// address of this machine, at which indus could wait for the browser", key), "")
 }
 
 // mcporterAuth is "oauth" where mcporter signs in, which indus does where the server says so.

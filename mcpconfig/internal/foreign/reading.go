@@ -275,6 +275,7 @@ func (m *serverRow) fail(offset int, reason, hint string) {
 // finish puts the row together, in one order for all clients.
 func (m *serverRow) finish() Row {
 	m.secretOfNobody()
+	m.addressOfClient()
 	if m.bad == nil {
 		m.transport()
 	}

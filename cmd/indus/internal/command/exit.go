@@ -87,16 +87,25 @@ func ExitCode(err error) int {
 		return ExitForbidden
 	case errors.As(err, &rpc):
 		return ExitFault
-	case errors.As(err, &fault) && fault.Kind != interop.Protocol:
+	case errors.As(err, &fault) && fault.Kind != interop.Protocol, isStep(err, true):
 		return ExitUnreachable
 	}
 	return ExitFault
 }
 
+// isStep reports a step of a sign-in that fails because its server cannot be reached, or for another reason.
+func isStep(err error, unreachable bool) bool {
+	step, ok := errors.AsType[interface {
+		error
+		Unreachable() bool
+	}](err)
+	return ok && step.Unreachable() == unreachable
+}
+
 func isForbidden(err error) bool {
 	answer, ok := errors.AsType[*interop.HTTPError](err)
 	fault, isFault := errors.AsType[*interop.Fault](err)
-	return isFault && fault.NeedsSignIn() || ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
+	return isFault && fault.NeedsSignIn() || isStep(err, false) || ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
 }
 
 // Explain is an error with what to try, where there is advice, and a server's

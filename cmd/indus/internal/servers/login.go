@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -27,7 +28,7 @@ func newLogin(s show.Streams) *cobra.Command {
 		Long:  loginHelp,
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(args); err != nil {
+			if err := cmp.Or(f.check(args), f.checkPrincipal()); err != nil {
 				return err
 			}
 			return f.login(cmd.Context(), args, s)
@@ -53,6 +54,15 @@ func (f *loginFlags) check(args []string) error {
 		return command.Usagef("name a server, or --all; indus mcp ls shows which want a sign-in")
 	}
 	return nil
+}
+
+// checkPrincipal refuses what is the name of no principal: no caller could use such a sign-in.
+func (f *loginFlags) checkPrincipal() error {
+	kind, name, _ := strings.Cut(f.as, ":")
+	if f.as == "" || name != "" && slices.Contains([]string{"user", "key", "token"}, kind) || strings.Contains(f.as, "#") { // see package identity
+		return nil
+	}
+	return command.Usagef(`--as %s is no principal: write "user:%s" of a key's --principal, or the principal that the log of indus serve shows`, f.as, f.as)
 }
 
 const loginHelp = `Sign in to servers that want OAuth. The browser opens at the server's authorization
@@ -127,7 +137,7 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 		if f.all {
 			skip, err := f.needless(ctx, tokens, o, s)
 			if err != nil {
-				s.Reportf("%s: %v", o.ID, err)
+				s.Reportf("%v", err)
 				failed = cmp.Or(failed, command.Said(err))
 			}
 			if skip || err != nil {
@@ -144,24 +154,39 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 		if err == nil {
 			err = f.report(ctx, tokens, o, s)
 		}
-		if err != nil {
-			err = &command.ExitError{Code: command.ExitForbidden, Err: errors.New(o.ID + ": " + o.Mask(err.Error())), Try: signin.Advice(err, o.ID)}
-			if len(servers) == 1 {
-				return err
-			}
-			s.Reportf("%v", err)
-			failed = cmp.Or(failed, command.Said(err))
+		if err = failedLogin(o, err); err == nil {
+			continue
 		}
+		if len(servers) == 1 {
+			return err
+		}
+		s.Reportf("%v", err)
+		failed = cmp.Or(failed, command.Said(err))
+	}
+	return failed
+}
+
+// failedLogin is the error of a sign-in, with its exit code.
+func failedLogin(o interop.Server, err error) error {
+	if err == nil {
+		return nil
+	}
+	failed := &command.ExitError{Code: command.ExitForbidden, Err: errors.New(o.ID + ": " + o.Mask(err.Error())), Try: signin.Advice(err, o.ID)}
+	switch {
+	case signin.IsNone(err):
+		failed.Code, failed.Err = command.ExitUsage, errors.New(o.ID+": it wants no sign-in by OAuth: "+o.Mask(err.Error()))
+	case command.ExitCode(err) == command.ExitUnreachable:
+		failed.Code = command.ExitUnreachable
 	}
 	return failed
 }
 
 // needless says of --all that there is nothing to do for a server.
 func (f *loginFlags) needless(ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams) (bool, error) {
-	st, err := tokens.Status(ctx, o, f.as)
+	st, err := tokens.Renewed(ctx, o, f.as)
 	switch {
 	case err != nil:
-		return false, err
+		return false, failedLogin(o, err)
 	case st.SignedIn:
 		s.Reportf("%s: %s", o.ID, signin.Describe(st))
 		return true, nil
@@ -170,7 +195,7 @@ func (f *loginFlags) needless(ctx context.Context, tokens *signin.Tokens, o inte
 	if err == nil && !wants {
 		s.Reportf("%s: it wants no sign-in", o.ID)
 	}
-	return !wants, err
+	return !wants, failedLogin(o, err)
 }
 
 func (f *loginFlags) report(ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams) error {

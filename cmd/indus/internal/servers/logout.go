@@ -30,8 +30,9 @@ func newLogout(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const logoutHelp = `Forget sign-ins. The authorization server is told to end them where it can be told
-(RFC 7009); they are forgotten here in any case.
+const logoutHelp = `Forget sign-ins. The authorization server ends them where it can (RFC 7009); they are
+forgotten here in any case. So is the registration of indus there: the next sign-in
+makes another.
 
 Usage:
   indus mcp logout SERVER... [FLAG]...
@@ -50,9 +51,9 @@ A session:
 
 // kept is a sign-in to forget.
 type kept struct {
-	server           interop.Server
-	name             string
-	address, account string
+	signin.SignedIn
+	server interop.Server
+	name   string
 }
 
 func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) error {
@@ -64,7 +65,7 @@ func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) 
 	}
 	var failed error
 	for _, k := range list {
-		had, err := tokens.SignOut(ctx, k.server, k.address, k.account)
+		had, err := tokens.SignOut(ctx, k.server, k.SignedIn)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -79,8 +80,14 @@ func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) 
 			s.Reportf("%s: nobody is signed in", k.name)
 		}
 	}
-	if f.all && len(list) == 0 {
+	if !f.all {
+		return failed
+	}
+	if len(list) == 0 {
 		s.Reportf("no sign-in is kept")
+	}
+	if f.as == "" {
+		failed = cmp.Or(failed, tokens.ForgetRegistrations(ctx))
 	}
 	return failed
 }
@@ -93,7 +100,7 @@ func (f *loginFlags) kept(ctx context.Context, tokens *signin.Tokens, args []str
 	if !f.all {
 		for _, o := range servers {
 			address, _ := signin.Address(o)
-			list = append(list, kept{o, o.ID, address, f.as})
+			list = append(list, kept{signin.SignedIn{Resource: address, Principal: f.as}, o, o.ID})
 		}
 		return list, nil
 	}
@@ -102,9 +109,12 @@ func (f *loginFlags) kept(ctx context.Context, tokens *signin.Tokens, args []str
 		if f.as != "" && f.as != one.Principal {
 			continue
 		}
-		k := kept{name: secret.Target(one.Resource), address: one.Resource, account: one.Principal}
+		k := kept{SignedIn: one, name: secret.Target(one.Resource)}
+		if one.Account != "" {
+			k.name = one.Account + ": " + k.name
+		}
 		for _, o := range servers {
-			if signin.IsAt(o, one.Resource) {
+			if one.IsOf(o) {
 				k.server, k.name = o, o.ID
 			}
 		}

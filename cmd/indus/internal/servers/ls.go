@@ -168,7 +168,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 	for _, st := range known.Status {
 		status[st.Server] = st
 	}
-	rows := []serverRow{}
+	rows, unread := []serverRow{}, ""
 	for _, r := range c.Rows {
 		if r.State == mcpconfig.Shadowed { // its note says so
 			continue
@@ -177,8 +177,9 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			Server: r.Server.ID, State: r.State, Transport: r.Kind, Target: r.Target, Scope: r.Scope, File: r.File, Line: r.Line,
 		}
 		if r.State == mcpconfig.Active {
-			if err := row.signIns(ctx, tokens, r.Server); err != nil {
-				s.Reportf("%s: %v", r.Server.ID, err)
+			if err := row.signIns(ctx, tokens, r.Server); err != nil && err.Error() != unread {
+				unread = err.Error() // of all that share the store
+				s.Reportf("the sign-ins cannot be read: %v", err)
 			}
 		}
 		switch st := status[r.Server.ID]; {

@@ -21,7 +21,7 @@ type Finding struct {
 var advices = map[oauth.Step]string{
 	oauth.StepResource:      `what the server says of its sign-in cannot be used: whoever runs it must mend that; or get a token, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`,
 	oauth.StepServer:        "the authorization server cannot be used: can it be reached from here, and is it one for MCP (metadata, PKCE)?",
-	oauth.StepRegistration:  `register indus there by hand, with the redirect address http://127.0.0.1:PORT/callback, and write "oauth": {"clientId": "…", "redirectPort": PORT}`,
+	oauth.StepRegistration:  `register indus there by hand, with the redirect address http://127.0.0.1:PORT/callback, and write "oauth": {"clientId": "…", "redirectPort": PORT}; another address of this machine is "redirectUri"`,
 	oauth.StepAuthorization: "sign in again, and see what the browser says: indus mcp login SERVER",
 	oauth.StepToken:         `the authorization server refuses what it is shown: check "clientId" and "clientSecret", or sign in again: indus mcp login SERVER`,
 }
@@ -32,8 +32,12 @@ func Advice(err error, server string) string {
 	switch {
 	case errors.Is(err, oauth.ErrOtherIssuer):
 		return `the server names another authorization server than the one that the client is for; if whoever runs it says that this is right, write the new one as "issuer" into "oauth" of the entry`
+	case errors.Is(err, oauth.ErrNoOAuth):
+		return `if it wants a key, write "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its documentation names`
 	case !ok:
 		return ""
+	case step.Unreachable():
+		return "it does not answer: is it running, and can it be reached from here?"
 	}
 	return strings.ReplaceAll(advices[step.Step], "SERVER", server)
 }
@@ -45,6 +49,9 @@ func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []
 		return nil
 	}
 	status, err := t.Status(ctx, s, "")
+	if err != nil && failed == nil {
+		return nil // it wants none
+	}
 	if err != nil {
 		return []Finding{{"sign-in", false, err.Error(), "mend the file of the sign-ins, or move it away and sign in again"}}
 	}

@@ -59,12 +59,10 @@ func (a *Asking) interaction(s interop.Server, out show.Streams) oauth.Interacti
 				return a.line(ctx, out)
 			},
 		}
-		if s.OAuth.RedirectPort != 0 {
-			p.Redirect = fmt.Sprintf("http://127.0.0.1:%d/callback", s.OAuth.RedirectPort)
-		}
+		p.Redirect = s.OAuth.RedirectURI
 		return p
 	}
-	return &oauth.Loopback{Port: s.OAuth.RedirectPort, Open: func(_ context.Context, authorize string) error {
+	return &oauth.Loopback{Redirect: s.OAuth.RedirectURI, Open: func(_ context.Context, authorize string) error {
 		host := "the authorization server"
 		if u, err := url.Parse(authorize); err == nil {
 			host = u.Host

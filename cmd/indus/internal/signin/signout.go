@@ -1,37 +1,50 @@
 package signin
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/oauth"
 )
 
-// SignOut forgets who's sign-in to a server. It reports whether there was one; the error may be of the
+// SignOut forgets the sign-in of who to a server. It reports whether there was one; the error may be of the
 // authorization server alone, and then it is forgotten here all the same.
-func (t *Tokens) SignOut(ctx context.Context, s interop.Server, address, who string) (had bool, err error) {
+func (t *Tokens) SignOut(ctx context.Context, s interop.Server, k SignedIn) (had bool, err error) {
 	if t.store == nil {
 		return false, nil
 	}
-	resource, err := oauth.Resource(address)
-	if err != nil {
-		return false, err
-	}
-	value, err := t.store.Get(ctx, oauth.Key{Resource: resource, Principal: who})
-	if err != nil || value == nil {
-		return false, err
-	}
+	s.OAuth.Account = cmp.Or(k.Account, s.OAuth.Account)
 	c, err := t.client(s)
 	if err != nil {
-		return true, err
+		return false, err
 	}
-	return true, c.SignOut(ctx, resource, who)
+	st, err := c.Status(ctx, k.Resource, k.Principal)
+	if err != nil {
+		return false, err
+	}
+	return st.Issuer != "", c.SignOut(ctx, k.Resource, k.Principal)
+}
+
+// ForgetRegistrations forgets as what this program is known to authorization servers.
+func (t *Tokens) ForgetRegistrations(ctx context.Context) error {
+	if t.store == nil {
+		return nil
+	}
+	keys, err := t.store.Keys(ctx)
+	for _, k := range keys {
+		if k.Resource == "" {
+			err = errors.Join(err, t.store.Delete(ctx, k))
+		}
+	}
+	return err
 }
 
 // SignedIn is a sign-in that is kept.
 type SignedIn struct {
-	Resource, Principal string
+	Resource, Principal, Account string
 	oauth.Status
 }
 
@@ -49,7 +62,7 @@ func (t *Tokens) All(ctx context.Context) (out []SignedIn, err error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, SignedIn{k.Resource, k.Principal, oauth.StatusOf(value)})
+		out = append(out, SignedIn{k.Resource, k.Principal, k.Account, oauth.StatusOf(value)})
 	}
 	return out, err
 }
@@ -60,15 +73,18 @@ func (t *Tokens) Principals(ctx context.Context, s interop.Server) ([]SignedIn, 
 		return nil, nil
 	}
 	all, err := t.All(ctx)
-	return slices.DeleteFunc(all, func(o SignedIn) bool { return o.Principal == "" || !IsAt(s, o.Resource) }), err
+	return slices.DeleteFunc(all, func(o SignedIn) bool { return o.Principal == "" || !o.IsOf(s) }), err
 }
 
-// IsAt reports a server whose sign-ins are kept for a resource.
-func IsAt(s interop.Server, resource string) bool {
+// IsOf reports a server whose sign-in it is. One that was kept before there were accounts is that of each row with its address.
+func (o SignedIn) IsOf(s interop.Server) bool {
 	address, ok := Address(s)
 	own, err := oauth.Resource(address)
-	return ok && err == nil && own == resource
+	return ok && err == nil && own == o.Resource && (o.Account == "" || o.Account == accountOf(s))
 }
+
+// IsNone reports an error of a server at which nobody signs in.
+func IsNone(err error) bool { return errors.Is(err, oauth.ErrNoOAuth) }
 
 // Wants asks a server whether it leads to a sign-in.
 func (t *Tokens) Wants(ctx context.Context, s interop.Server) (bool, error) {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
@@ -157,6 +158,9 @@ func Address(s interop.Server) (string, bool) {
 	return address, address != "" && !s.OAuth.Off && !s.Forward.Authorization
 }
 
+// accountOf is the account of a row's sign-ins: rows with one URL have one each, unless they name the same.
+func accountOf(s interop.Server) string { return cmp.Or(s.OAuth.Account, s.ID) }
+
 // client is the one of a server as it is configured now.
 func (t *Tokens) client(s interop.Server) (*oauth.Client, error) {
 	t.mu.Lock()
@@ -178,8 +182,8 @@ func (t *Tokens) client(s interop.Server) (*oauth.Client, error) {
 func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Client, error) {
 	o := &oauth.Options{
 		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer, ClientSecret: s.OAuth.ClientSecret,
-		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger, RedirectPort: s.OAuth.RedirectPort,
-		Site: t.Site, Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID,
+		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger, Redirect: s.OAuth.RedirectURI,
+		Site: t.Site, Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID, Account: accountOf(s),
 	}
 	if o.Grant == oauth.TokenExchange {
 		o.Exchange = exchange(s.OAuth)
@@ -257,4 +261,21 @@ func (t *Tokens) Status(ctx context.Context, s interop.Server, who string) (oaut
 		return oauth.Status{}, err
 	}
 	return c.Status(ctx, address, who)
+}
+
+// Renewed is the status after what has expired was renewed, where that needs no person.
+func (t *Tokens) Renewed(ctx context.Context, s interop.Server, who string) (oauth.Status, error) {
+	st, err := t.Status(ctx, s, who)
+	if err != nil || !st.SignedIn || st.Expiry.IsZero() || time.Now().Before(st.Expiry) {
+		return st, err
+	}
+	address, _ := Address(s)
+	c, err := t.client(s)
+	if err != nil {
+		return st, err
+	}
+	if err := c.Renew(ctx, address, who); err != nil {
+		return st, err
+	}
+	return t.Status(ctx, s, who)
 }

@@ -1,0 +1,516 @@
+package oauth_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/oauth"
+)
+
+// answers is an authorization server whose answers a test changes while it runs. It registers clients, grants tokens that end
+// at once, and revokes them.
+type answers struct {
+	*attacker
+	place      atomic.Pointer[string] // whose answer is changed: "redirect", a grant_type or "revocation"; nil: none
+	answer     http.HandlerFunc       // in its place
+	registered atomic.Int64
+	sent       atomic.Int64 // requests to the server with or without a token
+	granted    atomic.Int64
+}
+
+func newAnswers(t *testing.T) *answers {
+	a := &answers{}
+	changed := func(place string, honest http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			now := place
+			if place == "" {
+				now = r.FormValue("grant_type")
+			}
+			if p := a.place.Load(); p != nil && *p == now {
+				a.answer(w, r)
+				return
+			}
+			honest(w, r)
+		}
+	}
+	a.attacker = attack(t, map[string]http.HandlerFunc{
+		asmPath: says(strings.Replace(asm, "{", `{"revocation_endpoint":"~/revoke",`, 1)),
+		"/register": func(w http.ResponseWriter, r *http.Request) {
+			says(fmt.Sprintf(`{"client_id":"client-%d"}`, a.registered.Add(1)))(w, r)
+		},
+		"/revoke": changed("revocation", func(http.ResponseWriter, *http.Request) {}),
+		"/token": changed("", func(w http.ResponseWriter, r *http.Request) {
+			life := "1e-9"
+			if r.FormValue("grant_type") == "refresh_token" {
+				life = "3600"
+			}
+			says(fmt.Sprintf(`{"access_token":"access-%d","refresh_token":"refresh","expires_in":%s}`, a.granted.Add(1), life))(w, r)
+		}),
+		"/mcp": func(w http.ResponseWriter, r *http.Request) {
+			a.sent.Add(1)
+			if r.Header.Get("Authorization") == "" {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		},
+	})
+	honest := a.answers["/authorize"]
+	a.answers["/authorize"] = changed("redirect", honest)
+	return a
+}
+
+// change has the answer at a place be another; "": none is.
+func (a *answers) change(place string, answer http.HandlerFunc) {
+	if a.answer = answer; place == "" {
+		a.place.Store(nil)
+		return
+	}
+	a.place.Store(&place)
+}
+
+// fails answers with a status and a body.
+func fails(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}
+}
+
+// redirects is the error of a code, as the browser brings it back.
+func redirects(code string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"error": {code}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
+	}
+}
+
+func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// A registration that the authorization server no longer knows is discarded wherever that shows, and no other answer discards one.
+func TestRegistrationsThatAreDiscarded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		place     string
+		answer    http.HandlerFunc
+		discarded bool
+	}{
+		"redirect: unauthorized_client":    {"redirect", redirects("unauthorized_client"), true},
+		"redirect: invalid_client":         {"redirect", redirects("invalid_client"), true},
+		"redirect: access_denied":          {"redirect", redirects("access_denied"), false},
+		"redirect: server_error":           {"redirect", redirects("server_error"), false},
+		"redirect: a page with an error":   {"redirect", fails(400, "unknown client"), true},
+		"code: invalid_client":             {"authorization_code", fails(401, `{"error":"invalid_client"}`), true},
+		"code: unauthorized_client":        {"authorization_code", fails(400, `{"error":"unauthorized_client"}`), true},
+		"code: invalid_client with 200":    {"authorization_code", fails(200, `{"error":"invalid_client"}`), true},
+		"code: invalid_grant":              {"authorization_code", fails(400, `{"error":"invalid_grant"}`), false},
+		"code: 401":                        {"authorization_code", fails(401, ``), false},
+		"code: 503":                        {"authorization_code", fails(503, ``), false},
+		"code: no answer":                  {"authorization_code", hangUp, false},
+		"refresh: invalid_client":          {"refresh_token", fails(401, `{"error":"invalid_client"}`), true},
+		"refresh: unauthorized_client":     {"refresh_token", fails(400, `{"error":"unauthorized_client"}`), true},
+		"refresh: 200 unauthorized_client": {"refresh_token", fails(200, `{"error":"unauthorized_client"}`), true},
+		"refresh: invalid_grant":           {"refresh_token", fails(400, `{"error":"invalid_grant"}`), false},
+		"refresh: 500":                     {"refresh_token", fails(500, `{"error":"server_error"}`), false},
+		"a sign-out":                       {"logout", nil, true},
+		"a sign-out that is refused":       {"revocation", fails(401, `{"error":"invalid_client"}`), true},
+		"a sign-out without an answer":     {"revocation", hangUp, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, store := newAnswers(t), &oauth.MemoryStore{}
+			client := newClient(t, oauth.Options{Store: store, Interact: visitor()})
+			signIn := func() error {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				open := visitor().Open
+				c := newClient(t, oauth.Options{Store: store, Interact: &oauth.Loopback{Open: func(c context.Context, address string) error {
+					err := open(c, address)
+					if a.place.Load() != nil && c.Err() == nil && a.gotten.Load() == 1 {
+						cancel() // where the browser shows an error, the person gives up
+					}
+					return err
+				}}})
+				return c.SignIn(ctx, a.URL+"/mcp", "")
+			}
+			if err := signIn(); err != nil {
+				t.Fatal(err)
+			}
+			a.change(c.place, c.answer)
+			switch c.place {
+			case "redirect", "authorization_code":
+				if err := signIn(); err == nil {
+					t.Fatal("signed in")
+				}
+			case "refresh_token":
+				_, _, _ = send(t, newClient(t, oauth.Options{Store: store}).Transport(nil, a.URL+"/mcp", ""), a.URL+"/mcp", "")
+			default:
+				_ = client.SignOut(t.Context(), a.URL+"/mcp", "")
+			}
+			a.change("", nil)
+			if err := signIn(); err != nil {
+				t.Fatal(err)
+			}
+			if n := a.registered.Load(); (n == 2) != c.discarded || n > 2 {
+				t.Errorf("registered %d times", n)
+			}
+		})
+	}
+	t.Run("a sign-out of nobody", func(t *testing.T) {
+		t.Parallel()
+		a, store := newAnswers(t), &oauth.MemoryStore{}
+		c := newClient(t, oauth.Options{Store: store, Interact: visitor()})
+		a.change("authorization_code", fails(503, ""))
+		for range 2 {
+			if err := c.SignIn(t.Context(), a.URL+"/mcp", ""); err == nil {
+				t.Fatal("signed in")
+			}
+		}
+		if err := c.SignOut(t.Context(), a.URL+"/mcp", ""); err != nil || a.registered.Load() != 1 {
+			t.Fatal(err, a.registered.Load())
+		}
+		if a.change("", nil); c.SignIn(t.Context(), a.URL+"/mcp", "") != nil || a.registered.Load() != 2 {
+			t.Error(a.registered.Load())
+		}
+	})
+}
+
+// isUnsent reports an error that says that the request was not run.
+func isUnsent(err error) bool { return errors.As(err, new(interface{ Unsent() })) }
+
+// What an authorization server answers to a refresh decides whether a person is asked, and the refresh token is kept in any case.
+func TestAnswersToARefresh(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		asked  bool // for a sign-in; else the authorization server is unreachable
+	}{
+		"invalid_grant":              {fails(400, `{"error":"invalid_grant"}`), true},
+		"invalid_request":            {fails(400, `{"error":"invalid_request"}`), true},
+		"interaction_required":       {fails(400, `{"error":"interaction_required"}`), true},
+		"invalid_scope":              {fails(400, `{"error":"invalid_scope"}`), true},
+		"an error without its type":  {fails(400, `{"error":{"code":7},"error_description":3}`), true},
+		"200 with an error":          {fails(200, `{"error":"bad_refresh_token"}`), true},
+		"201 with an error":          {fails(201, `{"error":"bad_refresh_token"}`), true},
+		"401":                        {fails(401, ``), true},
+		"403":                        {fails(403, `<html>`), true},
+		"404":                        {fails(404, ``), true},
+		"410":                        {fails(410, ``), true},
+		"404 with an error":          {fails(404, `{"error":"not_found"}`), true},
+		"408":                        {fails(408, ``), false},
+		"429":                        {fails(429, `{"error":"slow_down"}`), false},
+		"500":                        {fails(500, `{"error":"invalid_grant"}`), false},
+		"503":                        {fails(503, ``), false},
+		"no answer":                  {hangUp, false},
+		"a redirect":                 {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) }, false},
+		"a page":                     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, false},
+		"no token":                   {fails(200, `{"token_type":"bearer"}`), false},
+		"a token of another type":    {fails(200, `{"access_token":["x"]}`), false},
+		"an error that is no string": {fails(200, `{"error":null}`), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, store := newAnswers(t), &oauth.MemoryStore{}
+			if err := newClient(t, oauth.Options{Store: store, Interact: visitor()}).SignIn(t.Context(), a.URL+"/mcp", ""); err != nil {
+				t.Fatal(err)
+			}
+			a.change("refresh_token", c.answer)
+			client := newClient(t, oauth.Options{Store: store})
+			rt := client.Transport(nil, a.URL+"/mcp", "")
+			for range 2 {
+				before := a.sent.Load()
+				_, _, err := send(t, rt, a.URL+"/mcp", "")
+				if isSignIn(err) != c.asked || !isUnsent(err) || !c.asked && a.sent.Load() > before {
+					t.Errorf("%v; %d requests", err, a.sent.Load()-before)
+				}
+			}
+			if s, err := client.Status(t.Context(), a.URL+"/mcp", ""); err != nil || s.Renews == c.asked || s.SignedIn == c.asked {
+				t.Error(s, err)
+			}
+			key := oauth.Key{Resource: a.URL + "/mcp"}
+			kept := map[string]any{}
+			if b, err := store.Get(t.Context(), key); err != nil || json.Unmarshal(b, &kept) != nil || kept["refresh_token"] != "refresh" {
+				t.Error("the refresh token is gone", err)
+			}
+			// It is tried again later.
+			a.change("", nil)
+			if c.asked {
+				kept["refused"] = time.Now().Add(-time.Hour)
+				b, err := json.Marshal(kept)
+				if err != nil || store.Put(t.Context(), key, b) != nil {
+					t.Fatal(err)
+				}
+				client.Reread(t.Context())
+			}
+			wants(t, rt, a.URL+"/mcp", "", "")
+			if s, err := client.Status(t.Context(), a.URL+"/mcp", ""); err != nil || !s.Renews {
+				t.Error(s, err)
+			}
+		})
+	}
+}
+
+// A token that is still good is used while its renewal is refused.
+func TestRefusedRenewalOfAGoodToken(t *testing.T) {
+	t.Parallel()
+	a, store := newAnswers(t), &oauth.MemoryStore{}
+	if err := newClient(t, oauth.Options{Store: store, Interact: visitor()}).SignIn(t.Context(), a.URL+"/mcp", ""); err != nil {
+		t.Fatal(err)
+	}
+	key := oauth.Key{Resource: a.URL + "/mcp"}
+	kept := map[string]any{}
+	b, err := store.Get(t.Context(), key)
+	if err != nil || json.Unmarshal(b, &kept) != nil {
+		t.Fatal(err)
+	}
+	kept["got"], kept["expiry"] = time.Now().Add(-time.Hour), time.Now().Add(50*time.Second) // it is time to renew it
+	if b, err = json.Marshal(kept); err != nil || store.Put(t.Context(), key, b) != nil {
+		t.Fatal(err)
+	}
+	a.change("refresh_token", fails(400, `{"error":"invalid_request"}`))
+	c := newClient(t, oauth.Options{Store: store})
+	rt, before := c.Transport(nil, a.URL+"/mcp", ""), a.gotten.Load()
+	for range 3 {
+		wants(t, rt, a.URL+"/mcp", "", "")
+	}
+	if s, err := c.Status(t.Context(), a.URL+"/mcp", ""); err != nil || s.Renews || !s.SignedIn || a.gotten.Load()-before != 1 {
+		t.Error(s, err, a.gotten.Load()-before)
+	}
+}
+
+// An authorization server that has moved is found where the metadata say that it is now.
+func TestRenewalAfterAMove(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{"404": fails(404, ``), "503": fails(503, ``), "no answer": hangUp} {
+		for _, elsewhere := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, elsewhere), func(t *testing.T) {
+				t.Parallel()
+				a, other, store := newAnswers(t), newAnswers(t), &oauth.MemoryStore{}
+				c := newClient(t, oauth.Options{Store: store, Interact: visitor()})
+				if err := c.SignIn(t.Context(), a.URL+"/mcp", ""); err != nil {
+					t.Fatal(err)
+				}
+				a.change("refresh_token", answer)
+				if elsewhere {
+					a.answers[prmPath] = says(`{"resource":"~/mcp","authorization_servers":["` + other.URL + `"]}`)
+				} else {
+					a.answers["/new"] = other.answers["/token"]
+					a.answers[asmPath] = says(strings.Replace(asm, "~/token", "~/new", 1))
+				}
+				waits := newClient(t, oauth.Options{Store: store})
+				rt := waits.Transport(nil, a.URL+"/mcp", "")
+				if !elsewhere {
+					wants(t, rt, a.URL+"/mcp", "", "")
+					wants(t, rt, a.URL+"/mcp", "", "")
+					if n := other.granted.Load(); n != 1 {
+						t.Errorf("renewed %d times", n)
+					}
+					return
+				}
+				_, _, err := send(t, rt, a.URL+"/mcp", "")
+				if needed, ok := errors.AsType[*oauth.SignInError](err); !ok || needed.Issuer != other.URL {
+					t.Error(err)
+				}
+				if s, err := waits.Status(t.Context(), a.URL+"/mcp", ""); err != nil || s.Renews {
+					t.Error(s, err)
+				}
+				if other.gotten.Load() > 0 {
+					t.Error("the refresh token went to another authorization server")
+				}
+				if err := c.SignIn(t.Context(), a.URL+"/mcp", ""); err != nil {
+					t.Fatal(err)
+				}
+				wants(t, rt, a.URL+"/mcp", "", "")
+			})
+		}
+	}
+}
+
+// A client that signs in by itself asks nobody. Its errors say that nothing was run, and whether the authorization server refuses.
+func TestAnswersToAMachine(t *testing.T) {
+	t.Parallel()
+	subject := &oauth.Exchange{Subject: func(context.Context, string) (oauth.Secret, string, error) {
+		return oauth.NewSecret("subject"), oauth.TypeIDToken, nil
+	}}
+	secret := oauth.NewSecret("secret")
+	for grant, o := range map[string]oauth.Options{
+		"client_credentials":                              {Grant: oauth.ClientCredentials, ClientID: "c", ClientSecret: secret},
+		"urn:ietf:params:oauth:grant-type:token-exchange": {Grant: oauth.TokenExchange, ClientID: "c", ClientSecret: secret, Exchange: subject},
+	} {
+		for name, c := range map[string]struct {
+			answer http.HandlerFunc
+			down   bool
+		}{
+			"invalid_client":    {fails(401, `{"error":"invalid_client"}`), false},
+			"200 with an error": {fails(200, `{"error":"invalid_client"}`), false},
+			"404":               {fails(404, ``), false},
+			"429":               {fails(429, ``), true},
+			"503":               {fails(503, ``), true},
+			"no answer":         {hangUp, true},
+		} {
+			t.Run(grant+" "+name, func(t *testing.T) {
+				t.Parallel()
+				a := newAnswers(t)
+				a.change(grant, c.answer)
+				rt := newClient(t, o).Transport(nil, a.URL+"/mcp", "")
+				_, _, err := send(t, rt, a.URL+"/mcp", "")
+				step, ok := errors.AsType[*oauth.StepError](err)
+				if !ok || step.Step != oauth.StepToken || step.Unreachable() != c.down || !isUnsent(err) || isSignIn(err) || a.registered.Load() > 0 {
+					t.Error(err)
+				}
+				a.change("", nil)
+				wants(t, rt, a.URL+"/mcp", "", "")
+			})
+		}
+	}
+}
+
+// What is no sign-in is none: nothing is registered at a server that wants no token, or one that is not of OAuth.
+func TestSignInWithoutOAuth(t *testing.T) {
+	t.Parallel()
+	plain := map[string]http.HandlerFunc{prmPath: nil, asmPath: nil}
+	for name, c := range map[string]struct {
+		mcp, register http.HandlerFunc
+		signs         bool
+	}{
+		"open": {says(`{}`), nil, false},
+		"a password": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("WWW-Authenticate", "Basic")
+			w.WriteHeader(401)
+		}, nil, false},
+		"forbidden":                {fails(403, ``), nil, false},
+		"a key":                    {fails(401, ``), fails(404, ``), false},
+		"OAuth of before metadata": {fails(401, ``), nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := attack(t, plain)
+			registered := 0
+			honest := a.answers["/register"]
+			a.answers["/mcp"] = c.mcp
+			a.answers["/register"] = func(w http.ResponseWriter, r *http.Request) {
+				if c.register != nil {
+					c.register(w, r)
+					return
+				}
+				registered++
+				honest(w, r)
+			}
+			err := newClient(t, oauth.Options{Interact: visitor()}).SignIn(t.Context(), a.URL+"/mcp", "")
+			if (err == nil) != c.signs || !c.signs && (!errors.Is(err, oauth.ErrNoOAuth) || registered > 0) {
+				t.Errorf("%v; registered %d times", err, registered)
+			}
+		})
+	}
+	t.Run("down", func(t *testing.T) {
+		down := httptest.NewServer(http.NotFoundHandler())
+		down.Close()
+		err := newClient(t, oauth.Options{Interact: visitor()}).SignIn(t.Context(), down.URL+"/mcp", "")
+		if step, ok := errors.AsType[*oauth.StepError](err); !ok || !step.Unreachable() || errors.Is(err, oauth.ErrNoOAuth) {
+			t.Error(err)
+		}
+	})
+}
+
+// A resource that is no address fails every request, and sends none without a token.
+func TestTransportOfABadResource(t *testing.T) {
+	t.Parallel()
+	a := attack(t, nil)
+	for _, resource := range []string{"", "mcp.example.com/mcp", "ftp://x/mcp", "https:///mcp"} {
+		_, _, err := send(t, newClient(t, oauth.Options{}).Transport(nil, resource, ""), a.URL+"/free", "")
+		if err == nil || !strings.Contains(err.Error(), "http") || !isUnsent(err) || a.visits.Load() > 0 {
+			t.Errorf("%q: %v", resource, err)
+		}
+	}
+}
+
+// A document in which a field has the wrong type is named with that field, and its value is not shown.
+func TestFieldsOfAWrongType(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ path, text, want string }{
+		"servers":   {prmPath, `{"resource":"~/mcp","authorization_servers":"EVIL"}`, `oauth-protected-resource/mcp: the answer has a string as "authorization_servers", where it has to be a list`},
+		"scopes":    {prmPath, `{"resource":"~/mcp","scopes_supported":{"EVIL":1}}`, `has an object as "scopes_supported"`},
+		"issuer":    {asmPath, strings.Replace(asm, `"issuer":"~"`, `"issuer":["EVIL"]`, 1), `oauth-authorization-server: the answer has a list as "issuer", where it has to be a string`},
+		"methods":   {asmPath, strings.Replace(asm, `["S256"]`, `"S256"`, 1), `has a string as "code_challenge_methods_supported"`},
+		"client id": {"/register", `{"client_id":123456789}`, `has a number as "client_id", where it has to be a string`},
+		"expiry":    {"/register", `{"client_id":"x","client_secret_expires_at":"EVIL"}`, `has a string as "client_secret_expires_at", where it has to be a whole number`},
+		"token":     {"/token", `{"access_token":{"EVIL":"EVIL"}}`, `token request: ~/token: the answer has an object as "access_token", where it has to be a string`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := attack(t, map[string]http.HandlerFunc{c.path: says(c.text)})
+			err := newClient(t, oauth.Options{Interact: visitor()}).SignIn(t.Context(), a.URL+"/mcp", "")
+			if err == nil || !strings.Contains(err.Error(), strings.ReplaceAll(c.want, "~", a.URL)) || strings.Contains(err.Error(), "EVIL") || strings.Contains(err.Error(), "123456789") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The browser is shown that somebody is signed in when that is so, and not before.
+func TestLastPageOfASignIn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		place, want string
+		answer      http.HandlerFunc
+	}{
+		"signed in":             {"", "Signed in.", nil},
+		"refused":               {"redirect", "Not signed in.", redirects("access_denied")},
+		"a code that is none":   {"authorization_code", "Not signed in.", fails(400, `{"error":"invalid_grant"}`)},
+		"no answer to the code": {"authorization_code", "Not signed in.", hangUp},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAnswers(t)
+			a.change(c.place, c.answer)
+			page := make(chan string, 1)
+			err := newClient(t, oauth.Options{Interact: &oauth.Loopback{Open: func(ctx context.Context, address string) error {
+				res, err := http.Get(address)
+				if err != nil {
+					return err
+				}
+				defer res.Body.Close()
+				text, err := io.ReadAll(res.Body)
+				page <- string(text)
+				return err
+			}}}).SignIn(t.Context(), a.URL+"/mcp", "")
+			if got := <-page; !strings.Contains(got, ">"+c.want) || (err == nil) != (c.place == "") {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
+	}
+}
+
+// broken is a store that cannot be read.
+type broken struct{ oauth.MemoryStore }
+
+func (*broken) Get(context.Context, oauth.Key) ([]byte, error) {
+	return nil, errors.New("oauth.json: it is damaged")
+}
+
+// Servers that want no sign-in are reached where the store cannot be read; one that does is named, with the error.
+func TestStoreThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	open := attack(t, map[string]http.HandlerFunc{"/mcp": func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "in") }})
+	c := newClient(t, oauth.Options{Store: &broken{}, Interact: visitor()})
+	for range 2 {
+		wants(t, c.Transport(nil, open.URL+"/mcp", ""), open.URL+"/mcp", "", "in")
+	}
+	a := attack(t, nil)
+	_, _, err := send(t, c.Transport(nil, a.URL+"/mcp", ""), a.URL+"/mcp", "")
+	if err == nil || !strings.Contains(err.Error(), "HTTP 401, and the sign-ins cannot be read: oauth.json: it is damaged") || !isUnsent(err) {
+		t.Error(err)
+	}
+	if a.gotten.Load() > 0 {
+		t.Error("somebody was signed in")
+	}
+}
