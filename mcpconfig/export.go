@@ -3,6 +3,8 @@ package mcpconfig
 import (
 	"fmt"
 
+	"github.com/tailscale/hujson"
+
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
@@ -29,7 +31,13 @@ func Export(client string, defs []Definition, into []byte, _ *Options) (out []by
 	for i, d := range defs {
 		rows[i] = foreign.Definition{ID: d.ID, JSON: d.JSON}
 	}
-	written := foreign.Write(client, rows)
+	var there *hujson.Value
+	if len(into) <= maxForeign {
+		if doc, wrong := tree.Parse(into, foreign.SyntaxOf(client)); wrong == nil { // else Merge says what is wrong
+			there = &doc.Root
+		}
+	}
+	written := foreign.Write(client, rows, there)
 	if written == nil {
 		return nil, nil, fmt.Errorf("indus reads the files of %s and does not write them", client)
 	}

@@ -104,6 +104,8 @@ func detectContent(doc *tree.Doc) string {
 		switch {
 		case name == "mcpServers" && tree.Has(servers, '['):
 			return detectList(doc, servers)
+		case name == "mcp" && isOpencode2(&doc.Root) && isOpencodes(doc, tree.At(servers, "servers")):
+			return "opencode"
 		case name == "mcp" && tree.Has(tree.At(servers, "servers"), '{') && tree.At(servers, "servers", "command") == nil:
 			return "vscode"
 		case name == "mcp" && strings.Contains(tree.TextAt(&doc.Root, "$schema"), "crush") && !rowsHave(servers, "environment") && !rowsTyped(servers, "local", "remote"):
@@ -123,6 +125,11 @@ func detectContent(doc *tree.Doc) string {
 		return "agents"
 	}
 	return ""
+}
+
+// isOpencodes reports whether servers in "mcp.servers" are opencode's: Visual Studio Code has settings of that name.
+func isOpencodes(doc *tree.Doc, servers *hujson.Value) bool {
+	return rowsTyped(servers, "local", "remote") || rowsHave(servers, "environment") || strings.Contains(tree.TextAt(&doc.Root, "$schema"), "opencode")
 }
 
 // detectList is whose list of servers it is: JSON begins with a bracket, and Continue writes YAML.

@@ -290,12 +290,14 @@ func rooDialect(name, title, files string) *dialect {
 
 func opencodeDialect(name, title, files string) *dialect {
 	return &dialect{
-		name: name, title: title, files: files, where: [][]string{{"mcp"}},
+		name: name, title: title, files: files, where: [][]string{{"mcp", "servers"}, {"mcp"}},
 		command: "command", joined: true, env: "environment", cwd: "cwd", url: "url", headers: "headers",
-		kind: "type", stdio: "local", http: "remote", enabled: "enabled",
+		kind: "type", stdio: "local", http: "remote", enabled: "enabled", disabled: "disabled",
 		timeouts: []timeout{{"timeout", inMillis, []string{"connect", "list"}}},
+		also:     map[string]rule{"timeout": opencodeTimeout, "protocol": opencodeProtocol},
+		quiet:    "codemode",
 		vars:     []string{"{env:VAR}", "{file:PATH}"}, optional: true,
-		before: opencodeTools,
+		before: opencodeForm, asWritten: opencodeWritten,
 	}
 }
 

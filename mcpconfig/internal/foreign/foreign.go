@@ -115,6 +115,8 @@ type dialect struct {
 	// before is called with the file, after with each row when its keys are read.
 	before func(*reading)
 	after  func(*serverRow)
+	// asWritten returns the dialect for a file that is there; nil: this one.
+	asWritten func(d dialect, into *hujson.Value) *dialect
 	// extra is what a written row has beyond the keys above. It comes first, and may
 	// take from the server what it has written.
 	extra func(*writing, *server) []field

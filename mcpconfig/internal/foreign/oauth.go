@@ -13,7 +13,8 @@ import (
 
 // oauthKeys are what clients call the parts of a sign-in that mean the same in indus.
 func oauthKeys() map[string]rule {
-	out := map[string]rule{"issuer": asOAuthText("issuer"), "redirectUri": asRedirect, "redirectUrl": asRedirect, "callbackPort": asRedirectPort}
+	out := map[string]rule{"issuer": asOAuthText("issuer"), "redirectUri": asRedirect, "redirectUrl": asRedirect, "redirect_uri": asRedirect,
+		"callbackPort": asRedirectPort, "callback_port": asRedirectPort}
 	for _, name := range []string{"clientId", "client_id", "CLIENT_ID"} {
 		out[name] = asOAuthText("clientId")
 	}

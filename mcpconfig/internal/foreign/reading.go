@@ -28,6 +28,7 @@ type reading struct {
 	file   File
 	owner  map[string]int    // index of each id's row
 	keysOf map[string]string // of other clients' keys, whose they are
+	aside  []string          // members of "mcp" that are no servers
 	first  bool              // the rows go before those of other files
 
 	elsewhere   *tree.Note // servers that stand where the client does not look
@@ -54,7 +55,7 @@ func Read(doc *tree.Doc, client string, p *Place) (*File, *tree.Note) {
 	} else {
 		found = r.everySection()
 	}
-	none := fmt.Sprintf("has no %s, where %s keeps its servers", whereNamed(d.where), d.title)
+	none := fmt.Sprintf("has no %s, where %s keeps its servers", whereNamed(r.where), d.title)
 	switch {
 	case !found && r.elsewhere != nil:
 		return nil, &tree.Note{At: r.elsewhere.At, Reason: none, Hint: r.elsewhere.Hint}
@@ -137,7 +138,9 @@ func (r *reading) rows(name string, v *hujson.Value, base int) bool {
 		r.remark(v.StartOffset, fmt.Sprintf("%s is %s where servers are expected", tree.Quote(name), tree.KindOf(v.Value)), "")
 	}
 	for id, m := range tree.Members(v) {
-		r.row(base, id, m.Name.StartOffset, &m.Value)
+		if name != "mcp" || !slices.Contains(r.aside, id) {
+			r.row(base, id, m.Name.StartOffset, &m.Value)
+		}
 	}
 	for _, e := range tree.Elements(v) {
 		r.row(base, "", e.StartOffset, e)

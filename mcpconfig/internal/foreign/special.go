@@ -90,25 +90,6 @@ func (r *reading) patterns(name string) (match func(id string) bool, there bool)
 	}, there
 }
 
-// opencodeTools remarks on tools that are switched off outside of their server.
-func opencodeTools(r *reading) {
-	var ids []string
-	for id := range tree.Members(tree.At(r.root, "mcp")) {
-		if len(ids) < maxRows {
-			ids = append(ids, id)
-		}
-	}
-	for name, m := range tree.Members(tree.At(r.root, "tools")) {
-		if len(r.file.Notes) >= maxRemarks || ids == nil {
-			return
-		}
-		about := strings.HasPrefix(name, "*") || slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(name, id) })
-		if about && tree.Has(&m.Value, 'f') {
-			r.remark(m.Name.StartOffset, tree.Quote("tools."+name)+" switches tools off and is not taken over", denyHint)
-		}
-	}
-}
-
 // mcporterImports remarks on the servers that mcporter takes from other clients.
 func mcporterImports(r *reading) {
 	for _, e := range tree.Elements(tree.At(r.root, "imports")) {

@@ -63,10 +63,14 @@ type writing struct {
 }
 
 // Write turns servers into a client's words; nil where the client has no form.
-func Write(client string, defs []Definition) *Written {
+// Into is the file that is there; nil: there is none.
+func Write(client string, defs []Definition, into *hujson.Value) *Written {
 	d := find(client)
 	if d == nil || d.readOnly {
 		return nil
+	}
+	if d.asWritten != nil {
+		d = d.asWritten(*d, into)
 	}
 	out := &Written{Syntax: d.syntax, Where: d.where, List: d.list}
 	for _, f := range d.begin {
