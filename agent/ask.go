@@ -54,12 +54,14 @@ func (t *turn) ask(ctx context.Context) (Reply, error) {
 // generate asks once. What was said until it was cancelled is kept.
 func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor) (Reply, error) {
 	heard := &draft{turn: t}
-	reply, err := t.provider.Generate(ctx, Request{System: t.system, Messages: t.talk.view(), Tools: tools}, heard.piece)
+	reply, err := t.provider.Generate(ctx, Request{System: t.system, Messages: append(t.talk.view(), t.request...), Tools: tools}, heard.piece)
 	if err == nil || ctx.Err() == nil {
 		return reply, err
 	}
-	if err := heard.keep(ctx); err != nil {
-		return reply, err
+	if t.request == nil {
+		if err := heard.keep(ctx); err != nil {
+			return reply, err
+		}
 	}
 	return reply, ctx.Err()
 }

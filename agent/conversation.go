@@ -42,6 +42,9 @@ func (c *conversation) add(e Entry) {
 	if e.Message == nil {
 		return
 	}
+	if e.Compacted {
+		c.messages, c.open, c.tokens, c.counted = nil, nil, 0, 0
+	}
 	if e.Message.Role == Assistant {
 		c.addReply(*e.Message)
 		if e.Usage != nil && e.Usage.Input > 0 {

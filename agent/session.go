@@ -81,6 +81,8 @@ type Entry struct {
 	Usage *Usage `json:"usage,omitempty"`
 	// Dropped are the ids of calls whose results the model is no longer shown.
 	Dropped []string `json:"dropped,omitempty"`
+	// Compacted: Message stands in the place of all messages before it.
+	Compacted bool `json:"compacted,omitempty"`
 }
 
 // Answer is what a turn came to.
@@ -98,7 +100,6 @@ type Session struct {
 	hear     func(Event)
 	steps    int
 	parallel int
-	context  int
 	attempts int
 	running  chan struct{} // holds one value while a turn runs, which alone changes what follows
 	places   places
@@ -109,6 +110,7 @@ type Session struct {
 	talk     *conversation
 	provider Provider
 	tools    Toolbox
+	context  int
 }
 
 // New makes a session. It does no I/O.
@@ -131,21 +133,40 @@ func New(o Options) *Session {
 // An empty text goes on where a turn stopped: after [ErrSteps], after an error of the provider, or in a conversation that
 // was resumed.
 func (s *Session) Prompt(ctx context.Context, text string) (Answer, error) {
-	if err := ctx.Err(); err != nil {
+	ended, err := s.enter(ctx)
+	if err != nil {
 		return Answer{}, err
+	}
+	defer ended()
+	t := s.newTurn()
+	err = t.run(ctx, text)
+	return t.answer, err
+}
+
+// enter waits until no other turn runs; ended must follow.
+func (s *Session) enter(ctx context.Context) (ended func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	select {
 	case s.running <- struct{}{}:
-		defer func() { <-s.running }()
+		return func() { <-s.running }, nil
 	case <-ctx.Done():
-		return Answer{}, ctx.Err()
+		return nil, ctx.Err()
 	}
-	t := &turn{Session: s}
+}
+
+func (s *Session) newTurn() *turn {
 	s.mu.Lock()
-	t.provider, t.tools = s.provider, s.tools
-	s.mu.Unlock()
-	err := t.run(ctx, text)
-	return t.answer, err
+	defer s.mu.Unlock()
+	return &turn{Session: s, provider: s.provider, tools: s.tools, context: s.context}
+}
+
+// UseContext changes Options.Context from the next turn on. 0: [DefaultContext].
+func (s *Session) UseContext(tokens int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.context = cmp.Or(tokens, DefaultContext)
 }
 
 // Use changes the model, and the tools as its provider takes them, from the next turn on.

@@ -15,6 +15,8 @@ type turn struct {
 	*Session
 	provider Provider
 	tools    Toolbox
+	context  int
+	request  []Message // sent behind the conversation, and no part of it
 	answer   Answer
 }
 
