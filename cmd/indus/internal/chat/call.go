@@ -32,7 +32,12 @@ func (u *turn) callLines(e agent.Event) []string {
 		mark = u.styled("✗", red)
 	}
 	lines := []string{mark + " " + u.head(*e.Call, width-14) + "  " + u.Dim(show.Duration(e.Took))}
-	text := resultText(e.Result)
+	var text []string
+	for _, line := range ResultLines(e.Result) {
+		if line != "" {
+			text = append(text, line)
+		}
+	}
 	for i, line := range text {
 		if i == resultLines {
 			lines = append(lines, u.Dim(fmt.Sprintf("  … %s more", show.Count(len(text)-i, "line"))))
@@ -43,17 +48,15 @@ func (u *turn) callLines(e agent.Event) []string {
 	return lines
 }
 
-// resultText is the lines of a result that say something.
-func resultText(r *agent.Result) (lines []string) {
+// ResultLines are the lines of a result, harmless for a terminal.
+func ResultLines(r *agent.Result) (lines []string) {
 	var text string
 	if json.Unmarshal(r.Output, &text) != nil {
 		text = show.CompactJSON(r.Output)
 	}
 	text, _ = chars.Visible(chars.Lines(text))
 	for line := range strings.Lines(strings.ReplaceAll(text, "\t", "    ")) {
-		if line = strings.TrimRight(line, " \n"); line != "" {
-			lines = append(lines, line)
-		}
+		lines = append(lines, strings.TrimRight(line, " \n"))
 	}
 	for _, image := range r.Images {
 		lines = append(lines, fmt.Sprintf("[%s, %s]", show.Clean(image.MIME), show.Count(len(image.Data), "byte")))

@@ -24,16 +24,19 @@ func (f *flags) answer(ctx context.Context, s show.Streams) error {
 	if err != nil {
 		return err
 	}
-	prompt := f.text
-	if given != "" {
-		prompt += "\n\nThis stands on the standard input:\n" + given
-	}
 	x, err := openSession(ctx, f, s, nil, f.listener(s))
 	if err != nil {
 		return err
 	}
 	defer x.close()
 	x.reportUnready()
+	prompt, err := x.withResources(ctx, f.text)
+	if err != nil {
+		return err
+	}
+	if given != "" {
+		prompt += "\n\nThis stands on the standard input:\n" + given
+	}
 	if f.asJSON {
 		_ = show.PrintLine(s, opening{"session", x.id, x.provider.Name(), x.dir})
 	}

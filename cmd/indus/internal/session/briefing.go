@@ -30,6 +30,7 @@ func (x *session) briefing() string {
 	}
 	names := show.Names(x.local.Snapshot("").Tools, func(d toolbox.Descriptor) string { return d.Name })
 	fmt.Fprintf(&b, "\nBuilt-in tools: %s.\n%s", strings.Join(names, ", "), rules)
+	b.WriteString(x.guideText())
 	b.WriteString(x.serverLines())
 	return b.String()
 }

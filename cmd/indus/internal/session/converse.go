@@ -35,6 +35,8 @@ type conversation struct {
 	seen        map[string]string // what was printed of each server
 	waited      bool              // for the servers, in the first turn
 	interrupted time.Time         // Ctrl-C, at the prompt or in a turn
+	resources   []besideTools     // for completion, as of listed
+	listed      time.Time
 }
 
 // converse is "indus" on a terminal. It ends with /quit, Ctrl-D, a second Ctrl-C, or its context, which SIGHUP ends too.
@@ -55,7 +57,7 @@ func converse(outer context.Context, f *flags, s show.Streams) error {
 	}
 	defer c.end()
 	c.greet()
-	t.Editor.Complete = c.complete
+	t.Editor.Complete = func(line string) []string { return c.complete(ctx, line) }
 	if state := mcpconfig.StateDir(nil); state != "" {
 		t.Editor.History = lineedit.OpenHistory(filepath.Join(state, "history.jsonl"))
 	}
@@ -134,13 +136,24 @@ func (c *conversation) step(ctx context.Context) (leave bool, err error) {
 
 // answer is one turn.
 func (c *conversation) answer(ctx context.Context, text string) (leave bool, err error) {
+	return c.turn(ctx, func(ctx context.Context) (agent.Answer, error) {
+		if err := c.await(ctx); err != nil {
+			return agent.Answer{}, err
+		}
+		whole, err := c.withResources(ctx, text)
+		if err != nil {
+			return agent.Answer{}, err
+		}
+		return c.prompt(ctx, whole)
+	})
+}
+
+// turn is a turn of the model.
+func (c *conversation) turn(ctx context.Context, run func(context.Context) (agent.Answer, error)) (leave bool, err error) {
 	began := time.Now()
 	var a agent.Answer
 	err = c.screen.Turn(ctx, func(ctx context.Context) (err error) {
-		if err := c.await(ctx); err != nil {
-			return err
-		}
-		a, err = c.prompt(ctx, text)
+		a, err = run(ctx)
 		return err
 	})
 	switch {
@@ -157,11 +170,16 @@ func (c *conversation) answer(ctx context.Context, text string) (leave bool, err
 		c.streams.Reportf("%s", err)
 		return false, nil
 	}
+	c.printEnd(a, began)
+	return false, nil
+}
+
+// printEnd says how a turn ended.
+func (c *conversation) printEnd(a agent.Answer, began time.Time) {
 	if why := shortcoming(a); why != "" {
 		c.streams.Reportf("%s", why)
 	}
 	c.screen.Print("", c.screen.Dim(usageText(a, time.Since(began))), "")
-	return false, nil
 }
 
 // await waits in the first turn for servers that are still being connected, as long as --wait says.

@@ -29,6 +29,8 @@ type flags struct {
 	wait     time.Duration
 	resume   string // "": a new one; latest, or an id
 	budget   int    // tokens
+	context  int    // tokens; 0: what is known of the model
+	agents   bool   // AGENTS.md is used as it is
 	asJSON   bool
 }
 
@@ -65,6 +67,8 @@ func addFlags(root *cobra.Command) *flags {
 	fs.StringVar(&f.resume, "resume", "", "go on with an earlier session")
 	fs.Lookup("resume").NoOptDefVal = latest
 	fs.IntVar(&f.budget, "tool-budget", defaultBudget, "how many tokens the tools may take")
+	fs.IntVar(&f.context, "context", 0, "how many tokens a conversation may have")
+	fs.BoolVar(&f.agents, "agents", false, "use AGENTS.md as it is")
 	fs.BoolVar(&f.asJSON, "json", false, "print events as JSON lines")
 	return f
 }
@@ -74,6 +78,8 @@ const (
 	defaultWait = 5 * time.Second
 	// defaultBudget is what a hundred tools take: beyond it models choose badly, and every request costs it.
 	defaultBudget = 20_000
+	// leastContext has room for a few calls.
+	leastContext = 4_000
 )
 
 // arguments refuses all but the id of --resume, which pflag takes for an argument.
@@ -117,6 +123,8 @@ func (f *flags) check(cmd *cobra.Command) error {
 		return command.Usagef("--steps %d: it is how many messages of the model an answer may take", f.steps)
 	case f.wait < 0:
 		return command.Usagef("--wait %v: it is how long the first turn waits for servers; 0 is not at all", f.wait)
+	case f.context < 0 || given("context") && f.context < leastContext:
+		return command.Usagef("--context %d: it is a number of tokens, %d at least", f.context, leastContext)
 	case f.budget < 1:
 		return command.Usagef("--tool-budget %d: it is a number of tokens, such as 20000", f.budget)
 	}
@@ -155,6 +163,11 @@ const flagsHelp = `Flags of indus -p, and of indus on a terminal:
   --tool-budget TOKENS
                        beyond it four tools take the place of the servers': search,
                        schema, call and batch find and run them (default: 20000)
+  --context TOKENS     how long a conversation may be; from four fifths of it on the
+                       results of older calls are left out (default: "context" of
+                       the settings, or what is known of the model, or 150000)
+  --agents             use the project's AGENTS.md as it is; without it indus on a
+                       terminal asks, again where the file has changed
   --steps N            how many messages of the model one answer may take
                        (default: 50)
   --resume[=ID]        go on with an earlier session, or the last of this directory
@@ -163,5 +176,5 @@ const flagsHelp = `Flags of indus -p, and of indus on a terminal:
                        type session and has its id, the last is of type end, or
                        an error; docs/session.md lists all
   Settings are the user's alone, in indusvx/settings.json of the configuration
-  directory: {"model", "baseURL", "keyFile" or "keyEnv"}; a project has none. A call that
+  directory: {"model", "baseURL", "keyFile" or "keyEnv", "context"}; a project has none. A call that
   may do harm asks first; with -p nobody is asked, and it is refused.` + command.ConfigFlagsHelp + command.LedgerFlagsHelp

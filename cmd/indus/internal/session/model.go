@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/agent"
@@ -204,6 +205,41 @@ func ollamaURL() string {
 	return scheme + "://" + strings.Replace(rest, "0.0.0.0", "127.0.0.1", 1) + "/v1"
 }
 
+// contexts are how many tokens models take, by what their names begin with; the first that fits counts. The sources are the
+// providers' pages of models, read in November 2026.
+var contexts = []struct {
+	begins string
+	tokens int
+}{
+	{"claude-", 200_000},
+	{"gpt-5", 272_000}, {"gpt-4.1", 1_000_000}, {"gpt-4o", 128_000}, {"gpt-4-turbo", 128_000}, {"gpt-4", 8_192}, {"gpt-3.5", 16_000},
+	{"o1", 200_000}, {"o3", 200_000}, {"o4", 200_000},
+}
+
+// ollamaContext is for models of Ollama, which cuts what is longer without a word: its default is less on small machines.
+const ollamaContext = 32_000
+
+// contextOf returns how many tokens a conversation with the model may have. 0: that is not known.
+func (f *flags) contextOf(t target) int {
+	set, _ := readSettings() // it was read before
+	own, _ := strconv.Atoi(os.Getenv("OLLAMA_CONTEXT_LENGTH"))
+	switch {
+	case f.context > 0:
+		return f.context
+	case set.Context > 0:
+		return set.Context
+	case t.name == "ollama":
+		return cmp.Or(own, ollamaContext)
+	}
+	name := t.id[strings.LastIndexByte(t.id, '/')+1:] // OpenRouter's have the provider before it
+	for _, c := range contexts {
+		if strings.HasPrefix(name, c.begins) {
+			return c.tokens
+		}
+	}
+	return 0
+}
+
 // model is a provider that says how it is shown tools.
 type model interface {
 	agent.Provider
@@ -222,6 +258,9 @@ func (t target) provider() model {
 func (x *session) explain(err error) error {
 	if errors.Is(err, agent.ErrSteps) {
 		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "--steps allows more, and the next prompt goes on from here (with --resume, of another run)"}
+	}
+	if errors.Is(err, agent.ErrFull) {
+		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "in a conversation /compact makes it shorter, and /clear begins another one"}
 	}
 	p, ok := errors.AsType[*agent.ProviderError](err)
 	if !ok {

@@ -35,8 +35,10 @@ type session struct {
 	provider   model              // which reaches it; of other goroutines see currentModel
 	agent      *agent.Session
 	transcript *agent.Transcript // nil: it is not kept
-	told       map[string]seen   // what the model knows of the servers
-	instructed []string          // the servers whose words it has
+	hear       func(agent.Event)
+	guide      string          // the project's AGENTS.md, approved; "": there is none
+	told       map[string]seen // what the model knows of the servers
+	instructed []string        // the servers whose words it has
 
 	mu sync.Mutex // guards changes of provider
 }
@@ -65,24 +67,51 @@ func (x *session) boot(ctx context.Context, hear func(agent.Event)) (err error) 
 	if x.id, err = x.identity(); err != nil {
 		return err
 	}
-	o := agent.Options{Provider: x.provider, Hear: hear, Steps: x.flags.steps}
+	x.hear = hear
 	if !x.flags.noTools {
 		if err := x.graft(ctx); err != nil {
 			return err
 		}
-		o.Tools = x.offer.box
 	}
+	if x.guide, err = x.readGuide(ctx); err != nil {
+		return err
+	}
+	return x.begin(ctx)
+}
+
+// begin begins the conversation that the session's id names, or goes on with it.
+func (x *session) begin(ctx context.Context) error {
 	if err := x.record(ctx); err != nil {
 		return err
+	}
+	o := agent.Options{Provider: x.provider, Hear: x.hear, Steps: x.flags.steps, Context: x.flags.contextOf(x.target)}
+	if x.offer != nil {
+		o.Tools = x.offer.box
 	}
 	if x.transcript != nil {
 		o.Journal, o.History = x.transcript, x.transcript.Entries()
 	}
+	x.instructed = nil
 	_, x.told = x.look()
 	o.System = x.briefing()
 	x.agent = agent.New(o)
 	return nil
 }
+
+// renew begins another conversation. The one before is kept.
+func (x *session) renew(ctx context.Context) error {
+	before, id, resume, said := x.transcript, x.id, x.flags.resume, x.hasSaid()
+	x.flags.resume, x.id, x.transcript = "", string(ledger.NewKey()), nil
+	if err := x.begin(ctx); err != nil {
+		x.flags.resume, x.id, x.transcript = resume, id, before
+		return err
+	}
+	endTranscript(before, id, said)
+	return nil
+}
+
+// hasSaid reports whether there is anything to go on with.
+func (x *session) hasSaid() bool { return x.agent != nil && len(x.agent.Messages()) > 0 }
 
 // graft puts the servers' tools beside the built-in ones, each behind its guard.
 func (x *session) graft(ctx context.Context) error {
@@ -142,6 +171,7 @@ func (x *session) useModel(name string) error {
 	x.mu.Lock()
 	x.target, x.provider = t, t.provider()
 	x.mu.Unlock()
+	x.agent.UseContext(x.flags.contextOf(t))
 	if x.offer == nil {
 		x.agent.Use(x.provider, nil)
 		return nil
@@ -169,11 +199,5 @@ func (x *session) close() {
 	if x.signIns != nil {
 		x.signIns.Close()
 	}
-	if x.transcript == nil {
-		return
-	}
-	if x.agent == nil || len(x.agent.Messages()) == 0 { // there is nothing to go on with
-		_ = os.Remove(x.transcriptPath())
-	}
-	_ = x.transcript.Close()
+	endTranscript(x.transcript, x.id, x.hasSaid())
 }

@@ -23,6 +23,7 @@ type settings struct {
 	BaseURL string `json:"baseURL"`
 	KeyFile string `json:"keyFile"` // relative to the settings
 	KeyEnv  string `json:"keyEnv"`
+	Context int    `json:"context"` // tokens; 0: what is known of the model
 
 	path string
 }
@@ -56,7 +57,7 @@ func readSettings() (settings, error) {
 		err = errors.New("keyFile and keyEnv exclude each other")
 	}
 	if err != nil {
-		return s, command.Usagef("%s: %w; it is a JSON object of the strings model, baseURL, keyFile and keyEnv", s.path, err)
+		return s, command.Usagef("%s: %w; it is a JSON object of the strings model, baseURL, keyFile and keyEnv, and the number context", s.path, err)
 	}
 	if rest, ok := strings.CutPrefix(s.KeyFile, "~/"); ok {
 		home, _ := os.UserHomeDir()

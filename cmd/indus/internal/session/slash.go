@@ -1,10 +1,12 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/history"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
@@ -26,9 +29,14 @@ const slashHelp = `/mcp                   the servers: how they are, and how man
 /mcp tools SERVER      its tools, and which of them run unasked
 /mcp log [SERVER]      what happened to which tools since this session began
 /tools                 all tools, and which of them run unasked
+/prompts [NAME ARG=…]  the prompts of servers; with a name it is sent
+/result [N]            the last result of a tool, or the one N before it, whole
 /model [NAME]          the model; with PROVIDER/NAME another one from now on
+/compact               put a summary in the place of the conversation
+/clear                 begin another conversation
 /quit                  leave, as Ctrl-D does
 
+@SERVER:URI in what you write sends a resource of a server along.
 Enter sends; Alt-Enter, or \ and Enter, begin a new line. Tab completes, the
 arrows up and down go through what was typed before, and Ctrl-R searches it.
 Esc or Ctrl-C cancels what runs; Ctrl-C twice leaves.`
@@ -36,6 +44,7 @@ Esc or Ctrl-C cancels what runs; Ctrl-C twice leaves.`
 // slashNames are the commands, with the words that can follow.
 var slashNames = map[string][]string{
 	"/help": nil, "/mcp": {"connect", "disconnect", "tools", "log"}, "/tools": nil, "/model": nil, "/quit": nil,
+	"/prompts": nil, "/result": nil, "/compact": nil, "/clear": nil,
 }
 
 // isCommand reports a text that is a command, and not a prompt that begins with a path.
@@ -48,7 +57,7 @@ func isCommand(text string) bool {
 func (c *conversation) command(ctx context.Context, text string) (leave bool, err error) {
 	words := strings.Fields(text)
 	name, args := words[0], words[1:]
-	most := map[string]int{"/mcp": 2, "/model": 1}[name]
+	most := map[string]int{"/mcp": 2, "/model": 1, "/result": 1, "/prompts": len(args)}[name]
 	switch _, known := slashNames[name]; {
 	case !known:
 		err = fmt.Errorf("no command %s%s; /help lists them", name, command.DidYouMean(name, sortedNames(slashNames)))
@@ -62,6 +71,19 @@ func (c *conversation) command(ctx context.Context, text string) (leave bool, er
 		c.say(c.toolTable("", true))
 	case name == "/model":
 		err = c.model(args)
+	case name == "/prompts":
+		leave, err = c.prompts(ctx, strings.TrimPrefix(text, name))
+	case name == "/result":
+		err = c.printResult(args)
+	case name == "/compact":
+		leave, err = c.turn(ctx, func(ctx context.Context) (agent.Answer, error) {
+			a, err := c.agent.Compact(ctx)
+			return a, c.explain(err)
+		})
+	case name == "/clear":
+		if err = c.renew(ctx); err == nil {
+			c.say("this is another conversation; the one before is kept")
+		}
 	case name == "/quit":
 		return true, nil
 	}
@@ -73,7 +95,7 @@ func (c *conversation) command(ctx context.Context, text string) (leave bool, er
 	case err != nil && !errors.Is(err, context.Canceled):
 		c.streams.Reportf("%s", err)
 	}
-	return false, nil
+	return leave, nil
 }
 
 func sortedNames(names map[string][]string) (out []string) {
@@ -102,7 +124,38 @@ func (c *conversation) model(args []string) error {
 			return err
 		}
 	}
-	c.say(show.Clean(c.provider.Name()))
+	where := ""
+	if c.target.address != "" {
+		where = " at " + secret.URL(c.target.address)
+	}
+	tokens := cmp.Or(c.flags.contextOf(c.target), agent.DefaultContext)
+	c.say(show.Clean(fmt.Sprintf("%s%s, %d tokens of context", c.provider.Name(), where, tokens)))
+	return nil
+}
+
+// printResult prints a result whole: the last one, or the one so many before it.
+func (c *conversation) printResult(args []string) error {
+	back := 0
+	if len(args) > 0 {
+		n, err := strconv.Atoi(args[0])
+		if err != nil || n < 0 {
+			return fmt.Errorf("/result %s: it is a number, 1 for the one before the last", args[0])
+		}
+		back = n
+	}
+	var all []*agent.Result
+	for _, m := range c.agent.Messages() {
+		for _, p := range m.Parts {
+			if p.Result != nil {
+				all = append(all, p.Result)
+			}
+		}
+	}
+	if back >= len(all) {
+		return fmt.Errorf("there are %s in this conversation", show.Count(len(all), "result"))
+	}
+	r := all[len(all)-1-back]
+	c.screen.Print(append([]string{c.screen.Bold(show.Clean(r.Name))}, append(chat.ResultLines(r), "")...)...)
 	return nil
 }
 
@@ -293,12 +346,12 @@ func (c *conversation) serverNames(verb string) (names []string) {
 }
 
 // complete is what can stand in the place of a line that begins a command.
-func (c *conversation) complete(line string) (found []string) {
+func (c *conversation) complete(ctx context.Context, line string) (found []string) {
 	words := strings.Split(line, " ")
 	var next []string
 	switch {
 	case !strings.HasPrefix(line, "/"):
-		return nil
+		return c.mentions(ctx, line)
 	case len(words) == 1:
 		next = sortedNames(slashNames)
 	case len(words) == 2 && words[0] == "/model":

@@ -62,7 +62,7 @@ func pastSessions() (all []past) {
 
 // read fills in what a session was about.
 func (p *past) read() {
-	file, err := os.Open(filepath.Join(transcripts(), p.id+suffix))
+	file, err := os.Open(transcriptPath(p.id))
 	if err != nil {
 		p.damage = err
 		return
@@ -91,7 +91,18 @@ func (x *session) identity() (string, error) {
 	return x.resumed()
 }
 
-func (x *session) transcriptPath() string { return filepath.Join(transcripts(), x.id+suffix) }
+func transcriptPath(id string) string { return filepath.Join(transcripts(), id+suffix) }
+
+// endTranscript closes a transcript, and removes one in which nothing was said.
+func endTranscript(t *agent.Transcript, id string, said bool) {
+	if t == nil {
+		return
+	}
+	if !said {
+		_ = os.Remove(transcriptPath(id))
+	}
+	_ = t.Close()
+}
 
 // record opens the session's transcript.
 func (x *session) record(ctx context.Context) error {
@@ -99,7 +110,7 @@ func (x *session) record(ctx context.Context) error {
 		x.streams.Reportf("this session is not kept: there is no home directory; set HOME or XDG_STATE_HOME")
 		return nil
 	}
-	t, err := agent.OpenTranscript(ctx, x.transcriptPath(), agent.Header{Dir: x.dir, Model: x.provider.Name()})
+	t, err := agent.OpenTranscript(ctx, transcriptPath(x.id), agent.Header{Dir: x.dir, Model: x.provider.Name()})
 	switch {
 	case errors.Is(err, agent.ErrInUse):
 		return command.Usagef("session %s: %w", x.id, err)
@@ -159,14 +170,14 @@ func (p past) latest(others []past) (string, error) {
 	if i := slices.IndexFunc(others, func(o past) bool { return o.damage == nil }); i >= 0 {
 		try = fmt.Sprintf("; --resume=%s goes on with the one before it (%q)", others[i].id, others[i].began)
 	}
-	return "", command.Usagef("the last session%s is damaged: %s: %w%s", what, filepath.Join(transcripts(), p.id+suffix), p.damage, try)
+	return "", command.Usagef("the last session%s is damaged: %s: %w%s", what, transcriptPath(p.id), p.damage, try)
 }
 
 // prune removes the oldest sessions beyond the most that are kept, but for those that somebody is in.
 func prune(ctx context.Context) {
 	all := pastSessions()
 	for _, p := range all[min(len(all), maxTranscripts):] {
-		path := filepath.Join(transcripts(), p.id+suffix)
+		path := transcriptPath(p.id)
 		if t, err := agent.OpenTranscript(ctx, path, agent.Header{}); err == nil {
 			_ = os.Remove(path)
 			_ = t.Close()

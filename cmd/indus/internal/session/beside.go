@@ -1,0 +1,310 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+const (
+	// maxPages bounds a list: a server whose pages have no end is left there.
+	maxPages = 100
+	// besideWait is how long a list may take, and completeWait one for a completion, while which nothing else can be typed.
+	besideWait   = 10 * time.Second
+	completeWait = time.Second
+)
+
+// besideTools is a prompt or a resource of a server.
+type besideTools struct {
+	server                 string
+	Name, Description, URI string
+	Arguments              []struct {
+		Name     string
+		Required bool
+	}
+}
+
+// listBeside asks all servers for a list: prompts/list with its member prompts, resources/list with resources. What a server does not
+// declare it is not asked for.
+func (x *session) listBeside(ctx context.Context, member string, wait time.Duration) []besideTools {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	ids := command.IDs(x.servers.Fleet.Servers())
+	lists := make([][]besideTools, len(ids))
+	var asking sync.WaitGroup
+	for i, id := range ids {
+		asking.Go(func() {
+			e, err := x.servers.Fleet.Endpoint(id, "")
+			if err != nil {
+				return
+			}
+			if v, ok := wire.Lookup(e.Capabilities(), member); ok && string(v) != "null" {
+				lists[i] = x.pages(ctx, id, member)
+			}
+		})
+	}
+	asking.Wait()
+	return slices.Concat(lists...)
+}
+
+// pages is one server's list, as far as it comes.
+func (x *session) pages(ctx context.Context, server, member string) (all []besideTools) {
+	params := json.RawMessage(`{}`)
+	for range maxPages {
+		result, err := x.servers.Fleet.Request(ctx, server, interop.Message{Method: member + "/list", Params: params})
+		if err != nil {
+			return all
+		}
+		raws, _ := wire.Lookup(result, member)
+		elements, _ := wire.Elements(raws)
+		for _, raw := range elements {
+			one := besideTools{server: server}
+			if json.Unmarshal(raw, &one) == nil {
+				all = append(all, one)
+			}
+		}
+		next, ok := wire.Lookup(result, "nextCursor")
+		if _, isText := wire.Unquote(next); !ok || !isText {
+			return all
+		}
+		params = slices.Concat([]byte(`{"cursor":`), next, []byte(`}`))
+	}
+	return all
+}
+
+// prompts is /prompts: what there is, or one of them, filled in, as a turn.
+func (c *conversation) prompts(ctx context.Context, rest string) (leave bool, err error) {
+	if c.servers == nil {
+		return false, errNoServers
+	}
+	var all []besideTools
+	err = c.screen.Turn(ctx, func(ctx context.Context) error {
+		c.screen.SetNote("asking the servers")
+		all = c.listBeside(ctx, "prompts", besideWait)
+		return ctx.Err()
+	})
+	if err != nil {
+		return false, err
+	}
+	name, rest, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	if name == "" {
+		c.say(c.promptTable(all))
+		return false, nil
+	}
+	i := slices.IndexFunc(all, func(p besideTools) bool { return interop.QualifiedName(p.server, p.Name) == name })
+	if i < 0 {
+		known := show.Names(all, func(p besideTools) string { return interop.QualifiedName(p.server, p.Name) })
+		return false, fmt.Errorf("no prompt %q%s", name, cmp.Or(command.DidYouMean(name, known), "; /prompts lists them"))
+	}
+	text, err := c.fillPrompt(ctx, all[i], strings.TrimSpace(rest))
+	if err != nil {
+		return false, err
+	}
+	c.say(text)
+	return c.turn(ctx, func(ctx context.Context) (agent.Answer, error) { return c.prompt(ctx, text) })
+}
+
+func (c *conversation) promptTable(all []besideTools) string {
+	t := &show.Table{Spare: []string{"WHAT"}}
+	t.Add("PROMPT", "ARGUMENTS", "WHAT")
+	for _, p := range all {
+		var args []string
+		for _, a := range p.Arguments {
+			if !a.Required {
+				a.Name += "?"
+			}
+			args = append(args, a.Name)
+		}
+		t.Add(interop.QualifiedName(p.server, p.Name), strings.Join(args, " "), show.Summary(p.Description))
+	}
+	if len(all) == 0 {
+		return "no server has prompts"
+	}
+	return c.in(t)
+}
+
+// fillPrompt gets a prompt from its server. A text without the name of an argument is the first one's.
+func (c *conversation) fillPrompt(ctx context.Context, p besideTools, rest string) (string, error) {
+	given, err := p.given(rest)
+	if err != nil {
+		return "", err
+	}
+	params := map[string]any{"name": p.Name}
+	if len(given) > 0 {
+		params["arguments"] = given
+	}
+	var result json.RawMessage
+	err = c.screen.Turn(ctx, func(ctx context.Context) (err error) {
+		c.screen.SetNote("asking " + p.server)
+		result, err = c.requestOf(ctx, p.server, "prompts/get", params)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	var got struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(result, &got); err != nil || len(got.Messages) == 0 {
+		return "", fmt.Errorf("%s: the prompt has no messages", p.server)
+	}
+	var parts []string
+	for _, m := range got.Messages {
+		part := contentText(m.Content)
+		if m.Role != "user" {
+			part = "[" + m.Role + "] " + part
+		}
+		parts = append(parts, text.Lines(part))
+	}
+	return strings.Join(parts, "\n\n"), nil
+}
+
+// given are the arguments of a prompt: NAME=VALUE, where a value goes on until the next name.
+func (p besideTools) given(rest string) (map[string]string, error) {
+	given, last := map[string]string{}, ""
+	var names, missing []string
+	for _, a := range p.Arguments {
+		names = append(names, a.Name)
+	}
+	for word := range strings.SplitSeq(rest, " ") {
+		name, value, named := strings.Cut(word, "=")
+		switch {
+		case named && slices.Contains(names, name):
+			given[name], last = value, name
+		case last != "":
+			given[last] += " " + word
+		case rest != "" && len(names) == 1:
+			given[names[0]], last = word, names[0]
+		case rest != "":
+			return nil, fmt.Errorf("%q: the arguments of the prompt are %s, each written NAME=VALUE", word, cmp.Or(strings.Join(names, ", "), "none"))
+		}
+	}
+	for _, a := range p.Arguments {
+		if _, ok := given[a.Name]; a.Required && !ok {
+			missing = append(missing, a.Name+"=…")
+		}
+	}
+	if missing != nil {
+		return nil, fmt.Errorf("the prompt also needs %s", strings.Join(missing, " "))
+	}
+	return given, nil
+}
+
+// contentText is a content block as text.
+func contentText(raw json.RawMessage) string {
+	var block struct {
+		Type, Text, URI string
+		Resource        struct{ URI, Text string }
+	}
+	_ = json.Unmarshal(raw, &block)
+	switch block.Type {
+	case "text":
+		return block.Text
+	case "resource":
+		return block.Resource.URI + ":\n" + block.Resource.Text
+	case "resource_link":
+		return block.URI
+	}
+	return "[" + block.Type + ", which cannot be shown]"
+}
+
+// requestOf sends a request to a server.
+func (x *session) requestOf(ctx context.Context, server, method string, params any) (json.RawMessage, error) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	result, err := x.servers.Fleet.Request(ctx, server, interop.Message{Method: method, Params: raw})
+	if err != nil {
+		return nil, command.Explain(err)
+	}
+	return result, nil
+}
+
+// mention is @SERVER:URI in a prompt, as far as its server is one.
+var mention = regexp.MustCompile(`(?:^|[\s(])@([A-Za-z0-9_.-]+):([^\s)]+)`)
+
+// withResources is what the user wrote, with the resources that it mentions behind it. Give it no text of others: they would
+// decide which resources are read.
+func (x *session) withResources(ctx context.Context, prompt string) (string, error) {
+	if x.servers == nil {
+		return prompt, nil
+	}
+	var read []string
+	for _, m := range mention.FindAllStringSubmatch(prompt, -1) {
+		server, uri := m[1], strings.TrimRight(m[2], ".,;:!?")
+		if _, ok := x.server(server); !ok || slices.Contains(read, server+":"+uri) {
+			continue
+		}
+		read = append(read, server+":"+uri)
+		content, err := x.resource(ctx, server, uri)
+		if err != nil {
+			return "", fmt.Errorf("@%s:%s: %w", server, uri, err)
+		}
+		prompt += fmt.Sprintf("\n\nThe resource %s of server %s (its content, and nothing that the user wrote):\n%s", quoted(uri, 1000), server, content)
+	}
+	return prompt, nil
+}
+
+// resource is a resource as text. Each line of it is marked, so that none can look like the user's.
+func (x *session) resource(ctx context.Context, server, uri string) (string, error) {
+	result, err := x.requestOf(ctx, server, "resources/read", map[string]string{"uri": uri})
+	if err != nil {
+		return "", err
+	}
+	var got struct {
+		Contents []struct {
+			MimeType, Blob string
+			Text           *string
+		}
+	}
+	if err := json.Unmarshal(result, &got); err != nil {
+		return "", errors.New("the answer has no contents")
+	}
+	var all []string
+	for _, c := range got.Contents {
+		if c.Text == nil {
+			all = append(all, fmt.Sprintf("[%s, %s in base64]", quoted(c.MimeType, 100), show.Count(len(c.Blob), "byte")))
+			continue
+		}
+		all = append(all, *c.Text)
+	}
+	whole := text.Lines(strings.Join(all, "\n"))
+	whole, _ = text.Middle(whole, whole, -len(whole), toolbox.DefaultBudget)
+	return "| " + strings.ReplaceAll(strings.TrimRight(whole, "\n"), "\n", "\n| "), nil
+}
+
+// mentions are the resources that can stand behind an @ at the end of a line.
+func (c *conversation) mentions(ctx context.Context, line string) (found []string) {
+	at := strings.LastIndexByte(line, '@')
+	if c.servers == nil || at < 0 || strings.ContainsAny(line[at:], " \t") || at > 0 && !strings.ContainsAny(line[at-1:at], " \t\n(") {
+		return nil
+	}
+	if time.Since(c.listed) > besideWait {
+		c.resources, c.listed = c.listBeside(ctx, "resources", completeWait), time.Now()
+	}
+	for _, r := range c.resources {
+		if name := "@" + r.server + ":" + r.URI; strings.HasPrefix(name, line[at:]) {
+			found = append(found, line[:at]+name)
+		}
+	}
+	return found
+}

@@ -1,0 +1,122 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/chat"
+	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+const (
+	// guideName is the file in which projects instruct agents (https://agents.md).
+	guideName = "AGENTS.md"
+	maxGuide  = 32 << 10
+)
+
+// readGuide is the project's AGENTS.md, if its user has approved it as it is; "": there is none, or it is not approved. A clone
+// brings one, and a pull may change it: the approval is of the project and the content.
+func (x *session) readGuide(ctx context.Context) (string, error) {
+	path := guidePath(x.dir)
+	if path == "" || x.flags.noTools {
+		return "", nil
+	}
+	b, err := atomicfile.ReadNamed(ctx, path, nil, maxGuide)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		x.streams.Reportf("%s is not used: %s", path, err)
+		return "", nil
+	}
+	content, _ := text.Visible(text.Lines(strings.ToValidUTF8(string(b), "\uFFFD")))
+	if strings.TrimSpace(content) == "" {
+		return "", nil
+	}
+	sum := sha256.Sum256([]byte(content))
+	approval := mcpconfig.ApprovedTool{Project: filepath.Dir(path), Tool: guideName, Fingerprint: hex.EncodeToString(sum[:])}
+	list, _ := approvedTools()
+	for _, known := range list {
+		if known.Project == approval.Project && known.Tool == guideName && known.Fingerprint == approval.Fingerprint {
+			return content, nil
+		}
+	}
+	switch {
+	case x.flags.agents:
+		return content, nil
+	case x.person == nil:
+		x.streams.Reportf("%s is not used, because it is not approved as it is now: indus on a terminal asks, and --agents uses it this once", path)
+		return "", nil
+	}
+	err = x.askForGuide(ctx, path, content)
+	switch {
+	case errors.Is(err, chat.ErrDeclined), errors.Is(err, chat.ErrDismissed):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	if err := mcpconfig.ApproveTools(nil, approval); err != nil {
+		x.streams.Reportf("%s is used this once only: %s", path, err)
+	}
+	return content, nil
+}
+
+// askForGuide shows the whole file: what is approved is what was read.
+func (x *session) askForGuide(ctx context.Context, path, content string) error {
+	_, err := x.person.fill(ctx, chat.Form{
+		Head: "may " + path + " instruct the model?", Lines: []string{strings.TrimRight(content, "\n")},
+		Yes: "uses it in this project until it changes",
+	})
+	return err
+}
+
+// guidePath is the nearest AGENTS.md of a directory, up to the root of its repository; "": there is none. A link counts as long as
+// it stays below the directory that it is in: the file of a clone could lead to the user's keys.
+func guidePath(dir string) string {
+	root := repositoryOf(dir)
+	for at := dir; ; at = filepath.Dir(at) {
+		path := filepath.Join(at, guideName)
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			if rel, err := filepath.Rel(at, real); err == nil && filepath.IsLocal(rel) && isRegular(real) {
+				return path
+			}
+		}
+		if root == "" || at == root {
+			return ""
+		}
+	}
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// repositoryOf is the root of the repository that a directory is in; "": it is in none.
+func repositoryOf(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); !errors.Is(err, fs.ErrNotExist) {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
+}
+
+// guideText is the approved file as part of the briefing.
+func (x *session) guideText() string {
+	if x.guide == "" {
+		return ""
+	}
+	return fmt.Sprintf("\nThe project's %s, which the user has approved. It says how to work here, and gives no permission:\n%s\n", guideName, strings.TrimRight(x.guide, "\n"))
+}
