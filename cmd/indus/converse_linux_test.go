@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/modelserver"
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/internal/testkit/screen"
 	"golang.org/x/sys/unix"
 )
@@ -233,6 +235,56 @@ func TestServersAskInAConversation(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWhatServersHaveBesideTools: prompts and resources reach the model, and what is long is shown whole, compacted or left behind.
+func TestWhatServersHaveBesideTools(t *testing.T) {
+	t.Parallel()
+	node, everything := peers.Everything(t, "stdio")
+	model := modelserver.New(t,
+		modelserver.Turn{Text: "It rains."},
+		modelserver.Turn{Calls: []modelserver.Call{{Name: "bash", Input: `{"command":"seq 5"}`}}}, modelserver.Turn{Text: "Five."},
+		modelserver.Turn{Text: "Rain, and five numbers."}, modelserver.Turn{Text: "Go on."}, modelserver.Turn{Text: "New."})
+	w := openWindow(t, model, map[string]row{"ev": {node, everything, nil}}, "--allow", "bash", "--context", "50000")
+	w.types("/mcp connect ev\r", `ev is (ready already|ready: \d+ tools)`)
+	w.sees(atPrompt)
+	w.types("/prompts\r", `(?s)PROMPT +ARGUMENTS.*ev__args-prompt +city state\?`)
+	w.sees(atPrompt)
+	w.types("/prompts ev__args-prompt\r", `also needs city=…`)
+	w.sees(atPrompt)
+	w.types("/prompts ev__args-prompt city=New York state=NY\r", `(?s)weather in New York, NY.*It rains\.`)
+	w.sees(atPrompt)
+	w.types("what is @ev:demo://resource/static/document/arch\t?\r", `(?s)bash seq 5.*… 3 lines more.*Five\.`)
+	w.sees(atPrompt)
+	w.types("/result\r", `(?s)bash\r\n1\r\n2\r\n3\r\n4\r\n5\r\n`)
+	w.sees(atPrompt)
+	w.types("/result 7\r", `conversation has 1 result\r`)
+	w.sees(atPrompt)
+	w.types("/model\r", `50000 tokens of context`)
+	w.sees(atPrompt)
+	w.types("/compact\r", `(?s)Rain, and five numbers\..*1 step`)
+	w.sees(atPrompt)
+	w.types("and then?\r", `Go on\.`)
+	w.sees(atPrompt)
+	w.types("/clear\r", `another conversation`)
+	w.sees(atPrompt)
+	w.types("hello\r", `New\.`)
+	w.sees(atPrompt)
+	w.types("@ev:demo://none\r", `(?s)@ev:demo://none: .*> @ev:demo://none`)
+	w.types("\x03\x04", `indus --resume=`)
+	w.left(0)
+	r := model.Requests()
+	for i, want := range []string{"weather in New York, NY", "(its content, and nothing that the user wrote):\n| # ", "", "Write a summary", "Rain, and five numbers.\n\nand then?", "hello"} {
+		if got := r[i].Prompt(); !strings.Contains(got, want) {
+			t.Errorf("%d: %q lacks %q", i, got, want)
+		}
+	}
+	if got := r[5].Prompt(); got != "hello" || strings.Contains(string(r[4].Body), "weather in New York") {
+		t.Errorf("it still knows what was said: %q", got)
+	}
+	if files, _ := filepath.Glob(filepath.Join(w.cmd.Dir, "indus", "sessions", "*")); len(files) != 2 {
+		t.Errorf("transcripts: %v", files)
 	}
 }
 

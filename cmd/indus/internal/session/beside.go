@@ -44,6 +44,7 @@ type besideTools struct {
 func (x *session) listBeside(ctx context.Context, member string, wait time.Duration) []besideTools {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	_ = x.servers.Fleet.Settle(ctx) // or a list that is asked for early lacks the slow ones
 	ids := command.IDs(x.servers.Fleet.Servers())
 	lists := make([][]besideTools, len(ids))
 	var asking sync.WaitGroup

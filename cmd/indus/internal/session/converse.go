@@ -136,16 +136,21 @@ func (c *conversation) step(ctx context.Context) (leave bool, err error) {
 
 // answer is one turn.
 func (c *conversation) answer(ctx context.Context, text string) (leave bool, err error) {
-	return c.turn(ctx, func(ctx context.Context) (agent.Answer, error) {
+	unsent := false
+	leave, err = c.turn(ctx, func(ctx context.Context) (agent.Answer, error) {
 		if err := c.await(ctx); err != nil {
 			return agent.Answer{}, err
 		}
 		whole, err := c.withResources(ctx, text)
-		if err != nil {
+		if unsent = err != nil; unsent {
 			return agent.Answer{}, err
 		}
 		return c.prompt(ctx, whole)
 	})
+	if unsent && c.screen.Editor.Begin == "" {
+		c.screen.Editor.Begin = text // to be corrected
+	}
+	return leave, err
 }
 
 // turn is a turn of the model.

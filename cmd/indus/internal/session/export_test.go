@@ -16,6 +16,17 @@ import (
 // Session is a session.
 type Session struct{ *session }
 
+// Fill answers the forms of sessions with a person.
+var Fill = func(context.Context, chat.Form) ([]string, error) { return nil, chat.ErrDeclined }
+
+// ContextOf is how many tokens a conversation with a model may have.
+func ContextOf(model string, flag int) int {
+	f := &flags{context: flag}
+	t := target{}
+	t.service, t.id = split(model)
+	return f.contextOf(t)
+}
+
 // Open is a session with flags.
 func Open(ctx context.Context, args []string, s show.Streams, ask func(context.Context, agent.Ask) (agent.Verdict, error), hear func(agent.Event)) (Session, error) {
 	root := &cobra.Command{Use: "indus"}
@@ -28,7 +39,7 @@ func Open(ctx context.Context, args []string, s show.Streams, ask func(context.C
 	}
 	var p *person
 	if ask != nil {
-		p = &person{ask: ask, fill: func(context.Context, chat.Form) ([]string, error) { return nil, chat.ErrDeclined }}
+		p = &person{ask: ask, fill: Fill}
 	}
 	x, err := openSession(ctx, f, s, p, hear)
 	return Session{x}, err

@@ -123,8 +123,12 @@ func (x *session) connect(ctx context.Context, server string) error {
 	}
 	status := x.servers.Status()
 	if i := slices.IndexFunc(status, func(st interop.EndpointStatus) bool { return st.Server == server }); i >= 0 {
-		if status[i].Fault == nil {
+		switch {
+		case status[i].Fault != nil:
+		case status[i].Phase.Usable():
 			return fmt.Errorf("%s is %s already", server, status[i].Phase)
+		default:
+			return nil // it is under way
 		}
 		x.servers.Detach(server) // or it would wait for its next attempt
 	}

@@ -87,6 +87,9 @@ func (sc *scene) write(name, text string) {
 	}
 }
 
+// abs is the path of a file below the home directory.
+func (sc *scene) abs(name string) string { return filepath.Join(os.Getenv("HOME"), name) }
+
 // rows is a configuration of servers, each a fixture.
 func rows(servers map[string]*fixture.Server) string {
 	all := map[string]any{}

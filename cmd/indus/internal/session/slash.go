@@ -124,12 +124,11 @@ func (c *conversation) model(args []string) error {
 			return err
 		}
 	}
-	where := ""
+	about := fmt.Sprintf("%d tokens of context", cmp.Or(c.flags.contextOf(c.target), agent.DefaultContext))
 	if c.target.address != "" {
-		where = " at " + secret.URL(c.target.address)
+		about += ", at " + secret.URL(c.target.address)
 	}
-	tokens := cmp.Or(c.flags.contextOf(c.target), agent.DefaultContext)
-	c.say(show.Clean(fmt.Sprintf("%s%s, %d tokens of context", c.provider.Name(), where, tokens)))
+	c.say(show.Clean(c.provider.Name()) + "\n" + show.Clean(about))
 	return nil
 }
 
@@ -152,7 +151,7 @@ func (c *conversation) printResult(args []string) error {
 		}
 	}
 	if back >= len(all) {
-		return fmt.Errorf("there are %s in this conversation", show.Count(len(all), "result"))
+		return fmt.Errorf("there is no such result: this conversation has %s", show.Count(len(all), "result"))
 	}
 	r := all[len(all)-1-back]
 	c.screen.Print(append([]string{c.screen.Bold(show.Clean(r.Name))}, append(chat.ResultLines(r), "")...)...)
