@@ -139,18 +139,14 @@ func (v *view) Info() json.RawMessage {
 
 // Settle waits until what p is shown is complete. It implements [host.Settler].
 func (v *view) Settle(ctx context.Context, p toolbox.Principal) {
-	if s, ok := v.tools.(interface {
-		Settle(context.Context, toolbox.Principal)
-	}); ok {
+	if s, ok := v.tools.(host.Settler); ok {
 		s.Settle(ctx, p)
 	}
 }
 
 // CheckHeader compares the Mcp-Param-* headers of a call with its params. It implements [host.HeaderChecker].
 func (v *view) CheckHeader(m interop.Message, h http.Header) error {
-	if c, ok := v.toolsFor(m.Client).(interface {
-		CheckHeader(interop.Message, http.Header) error
-	}); ok {
+	if c, ok := v.toolsFor(m.Client).(host.HeaderChecker); ok {
 		return c.CheckHeader(m, h)
 	}
 	return nil
