@@ -12,9 +12,9 @@ import (
 // Backend is what is behind a [Host]'s front: it answers the requests of
 // clients, in both eras, and reports changes. [Tools] is one over a toolbox.
 //
-// All methods are called concurrently. A backend may implement [Settler], [HeaderChecker], [Subscriber], [Follower] and [Namer]
-// too; a line such as var _ host.Settler = (*myBackend)(nil) has the compiler check that it does. The end of a client's session is
-// that of [interop.Client].Life.
+// All methods are called concurrently. A backend may implement [Settler], [HeaderChecker], [Subscriber], [Follower]
+// and [Namer] too; a line such as var _ host.Settler = (*myBackend)(nil) has the compiler check that it does. The end
+// of a client's session is that of [interop.Client].Life.
 type Backend interface {
 	// Handle answers a request, or takes a client's notification. m.Client is who sent it. back,
 	// which is m.Client.Back, takes what concerns this request while it runs: notifications, in
@@ -40,27 +40,28 @@ type Settler interface {
 	Settle(ctx context.Context, p toolbox.Principal)
 }
 
-// HeaderChecker is a [Backend] that compares the Mcp-Param-* headers of a modern request with its params (2026-07-28, streamable
-// HTTP, "Server Validation").
+// HeaderChecker is a [Backend] that compares the Mcp-Param-* headers of a modern request with its params (2026-07-28,
+// streamable HTTP, "Server Validation").
 type HeaderChecker interface {
 	// CheckHeader returns why the headers do not match; nil: they do.
 	CheckHeader(m interop.Message, h http.Header) error
 }
 
-// Subscriber is a [Backend] that reports updates of resources: legacy clients may then send resources/subscribe, and modern ones
-// name resources in subscriptions/listen.
+// Subscriber is a [Backend] that reports updates of resources: legacy clients may then send resources/subscribe, and
+// modern ones name resources in subscriptions/listen.
 type Subscriber interface {
-	// Subscribe reports updates of a resource until stop is called. m is the request of the first of a caller's clients that
-	// asks; the others share its subscription, and ctx ends with that request, not with the subscription. updated takes
-	// notifications/resources/updated and does not block. stop must not block either. An error is the answer of
-	// resources/subscribe; a subscription of the modern era leaves the resource out.
+	// Subscribe reports updates of a resource until stop is called. m is the request of the first of a caller's
+	// clients that asks; the others share its subscription, and ctx ends with that request, not with the subscription.
+	// updated takes notifications/resources/updated and does not block. stop must not block either. An error is the
+	// answer of resources/subscribe; a subscription of the modern era leaves the resource out.
 	Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error)
 }
 
 // Follower is a [Backend] that reports states of tasks.
 type Follower interface {
-	// Follow reports the states of those of the tasks that it agrees to, which a subscriptions/listen names, until stop is
-	// called. told takes notifications/tasks and does not block; ctx ends with the subscription. An error is the answer.
+	// Follow reports the states of those of the tasks that it agrees to, which a subscriptions/listen names, until
+	// stop is called. told takes notifications/tasks and does not block; ctx ends with the subscription. An error is
+	// the answer.
 	Follow(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (agreed []string, stop func(), err error)
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 )
 
-// Library holds prompts and resources of a program, which [New] publishes beside its tools (Options.Library). They are listed in the
-// order in which their names were first added. All methods may be called from any goroutine; clients are notified of changes.
+// Library holds prompts and resources of a program, which [New] publishes beside its tools (Options.Library). They are
+// listed in the order in which their names were first added. All methods may be called from any goroutine; clients are
+// notified of changes.
 type Library struct {
 	promptChanges, resourceChanges toolbox.Watchers
 
@@ -48,8 +49,8 @@ type Prompt struct {
 	Title, Description string
 	// Arguments are what the person fills in.
 	Arguments []Argument
-	// Get makes the messages. It gets an argument only if the client sends it; a missing required one is refused before. It may
-	// use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log].
+	// Get makes the messages. It gets an argument only if the client sends it; a missing required one is refused
+	// before. It may use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log].
 	Get func(ctx context.Context, arguments map[string]string) ([]toolbox.Message, error)
 }
 
@@ -62,8 +63,8 @@ type Argument struct {
 	Complete Completion
 }
 
-// Completion proposes values that begin with what a person has typed so far, the best first. known are the other arguments,
-// as far as the client has them.
+// Completion proposes values that begin with what a person has typed so far, the best first. known are the other
+// arguments, as far as the client has them.
 type Completion func(ctx context.Context, typed string, known map[string]string) ([]string, error)
 
 // Words proposes those of the words that begin with what was typed, in any case of letters.
@@ -77,12 +78,13 @@ func Words(words ...string) Completion {
 
 // Resource is something that clients read by its URI.
 type Resource struct {
-	// Resource is the row of the list. A URI with variables ("menu://dishes/{dish}", RFC 6570) is a template, which answers for all
-	// URIs that it fits and that are not listed themselves. Without Read, its Text or Data is the content.
+	// Resource is the row of the list. A URI with variables ("menu://dishes/{dish}", RFC 6570) is a template, which
+	// answers for all URIs that it fits and that are not listed themselves. Without Read, its Text or Data is the
+	// content.
 	toolbox.Resource
-	// Read returns the content. r is the row with the URI that the client asked for, parts the values of the template's variables.
-	// An [fs.ErrNotExist] tells the client that there is no such resource. Read may use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log].
-	// nil: the row's own content.
+	// Read returns the content. r is the row with the URI that the client asked for, parts the values of the
+	// template's variables. An [fs.ErrNotExist] tells the client that there is no such resource. Read may use
+	// [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log]. nil: the row's own content.
 	Read func(ctx context.Context, r toolbox.Resource, parts map[string]string) (toolbox.Resource, error)
 	// Complete proposes values for variables of a template, by name. nil: none are proposed.
 	Complete map[string]Completion
@@ -109,8 +111,8 @@ func (l *Library) RemovePrompts(names ...string) {
 	})
 }
 
-// AddResource adds resources and templates, or replaces those of the same URIs. It panics on a URI that is empty, has no scheme or is no
-// template, and on a template without Read.
+// AddResource adds resources and templates, or replaces those of the same URIs. It panics on a URI that is empty, has
+// no scheme or is no template, and on a template without Read.
 func (l *Library) AddResource(resources ...Resource) {
 	books := make([]book, len(resources))
 	for i, r := range resources {

@@ -192,8 +192,8 @@ type logHandler struct {
 	with   []func(slog.Handler) slog.Handler // WithAttrs and WithGroup, in order
 }
 
-// Enabled implements [slog.Handler]: a legacy client gets all records until it sets a level, a modern one those that its request
-// asks for.
+// Enabled implements [slog.Handler]: a legacy client gets all records until it sets a level, a modern one those that
+// its request asks for.
 func (l *logHandler) Enabled(_ context.Context, level slog.Level) bool {
 	c := l.client.client
 	if c == nil || l.client.back == nil {

@@ -15,10 +15,11 @@ import (
 // Client is the program that made a call, as the tool reaches it through [Elicit], [Sample] and [Log]. A host
 // implements it, and puts it into the context with [WithClient]. All methods may be called from any goroutine.
 type Client interface {
-	// Session names the session or connection that the call came in, and life ends with it. "" and nil: the call stands alone.
+	// Session names the session or connection that the call came in, and life ends with it. "" and nil: the call
+	// stands alone.
 	Session() (name string, life context.Context)
-	// Elicit shows a person the message and a form of the schema (see [infer.Form]), and returns the filled form, an object. Its
-	// errors are those of the function Elicit.
+	// Elicit shows a person the message and a form of the schema (see [infer.Form]), and returns the filled form, an
+	// object. Its errors are those of the function Elicit.
 	Elicit(ctx context.Context, message string, schema json.RawMessage) (json.RawMessage, error)
 	// Sample asks the client's model. Its errors are those of the function Sample.
 	Sample(ctx context.Context, s Sampling) (Message, error)
@@ -102,8 +103,8 @@ type Message struct {
 	Model, Stop string
 }
 
-// Sample asks the model of the client that made a call. ctx is the context that the tool was given. Sample waits until there
-// is a reply or ctx ends. The error is an [ErrCannotAsk], the error of ctx, or why the client refused.
+// Sample asks the model of the client that made a call. ctx is the context that the tool was given. Sample waits until
+// there is a reply or ctx ends. The error is an [ErrCannotAsk], the error of ctx, or why the client refused.
 func Sample(ctx context.Context, s Sampling) (Message, error) {
 	client := clientOf(ctx)
 	if client == nil {
@@ -112,8 +113,9 @@ func Sample(ctx context.Context, s Sampling) (Message, error) {
 	return client.Sample(ctx, s)
 }
 
-// Log returns a logger whose records reach the client that made a call, at the levels that it asked for. Without such a
-// client it drops them. Beside slog's levels there are MCP's: notice is Info+2, critical Error+4, alert Error+8, emergency Error+12.
+// Log returns a logger whose records reach the client that made a call, at the levels that it asked for. Without such
+// a client it drops them. Beside slog's levels there are MCP's: notice is Info+2, critical Error+4, alert Error+8,
+// emergency Error+12.
 func Log(ctx context.Context) *slog.Logger {
 	if client := clientOf(ctx); client != nil {
 		return slog.New(client.Log())
@@ -136,9 +138,9 @@ func clientOf(ctx context.Context) Client {
 	return c
 }
 
-// Session names the client's session, or its connection, that the call belongs to: calls of one session are of one program. life
-// ends with it, so that [context.AfterFunc] can drop what a tool holds for the session. A call without a session has the
-// name "", and its own context for life.
+// Session names the client's session, or its connection, that the call belongs to: calls of one session are of one
+// program. life ends with it, so that [context.AfterFunc] can drop what a tool holds for the session. A call without a
+// session has the name "", and its own context for life.
 func (c *Context) Session() (name string, life context.Context) {
 	if c.life == nil {
 		return "", context.Background()

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// formKeywords are the keywords that the schema of a form's field may have, by its type (2025-11-25, client/elicitation,
-// "Requested Schema").
+// formKeywords are the keywords that the schema of a form's field may have, by its type (2025-11-25,
+// client/elicitation, "Requested Schema").
 var formKeywords = map[string][]string{
 	"string":  {"minLength", "maxLength", "format", "enum"},
 	"number":  {"minimum", "maximum"},
@@ -21,8 +21,8 @@ var formKeywords = map[string][]string{
 // formFormats are the formats that a text of a form may have.
 var formFormats = []any{"email", "uri", "date", "date-time"}
 
-// Form is the schema of a form that a person fills in: a T is a struct whose fields are strings, numbers, booleans, or lists
-// of strings with an enum. The error names the first field that no form can have.
+// Form is the schema of a form that a person fills in: a T is a struct whose fields are strings, numbers, booleans, or
+// lists of strings with an enum. The error names the first field that no form can have.
 func Form[T any]() (json.RawMessage, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct || embedsItself(t, nil) || recursive(t, nil) || encoded(t) != nil {

@@ -12,9 +12,9 @@ const (
 	maxInteger = 25  // bytes of a number that is written as an integer: enough for 64 bits
 )
 
-// Complete returns arguments with the defaults of missing properties, and with whole numbers (1.0, 1e2) written as integers
-// where the schema asks for an integer. It follows properties, items, $ref and allOf. The defaults themselves are not completed.
-// Arguments that need no change, or that are too large to check, are returned as they are.
+// Complete returns arguments with the defaults of missing properties, and with whole numbers (1.0, 1e2) written as
+// integers where the schema asks for an integer. It follows properties, items, $ref and allOf. The defaults themselves
+// are not completed. Arguments that need no change, or that are too large to check, are returned as they are.
 func (v *Validator) Complete(arguments json.RawMessage) json.RawMessage {
 	if schema.Measure(arguments, schema.Limits{Depth: MaxDepth, Nodes: MaxNodes, Bytes: MaxBytes}) != nil {
 		return arguments
