@@ -33,6 +33,10 @@ func (g *Gateway) happened(e interop.Event) {
 	switch e.Kind {
 	case interop.ServerReady:
 		g.remember(e.Server)
+	case interop.ServerFaulted: // what the ledger has of it was listed until now
+		if !g.down()(e.Server) {
+			return
+		}
 	case interop.ServerRemoved:
 		g.forgetPaces(e.Server)
 	case interop.ServerWithdrawn:
@@ -42,6 +46,9 @@ func (g *Gateway) happened(e interop.Event) {
 	g.lists.changed(e.Server, "", "")
 	g.tell(e.Server, "prompts")
 	g.tell(e.Server, "resources")
+	if e.Kind == interop.ServerReady {
+		g.lists.learn(e.Server)
+	}
 }
 
 // said takes what servers say outside of any request.

@@ -38,7 +38,7 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 func (v *view) await(ctx context.Context, server string) {
 	fleet := v.gateway.attached.Fleet
 	e, err := fleet.Endpoint(server, "")
-	if err != nil || e.Phase().Usable() {
+	if err != nil || e.Phase().Usable() || !v.exact && v.gateway.says(server).capabilities != nil {
 		return
 	}
 	if wait := protocol.Duration(e.Server().Timeouts.Connect, protocol.DefaultConnect); wait > 0 {

@@ -59,13 +59,17 @@ func dial(t testing.TB, g *gateway.Gateway, path string, era interop.Era) *mcp.C
 
 func dialWith(t testing.TB, g *gateway.Gateway, path string, era interop.Era, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
+	return dialClient(t, g, path, era, mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o))
+}
+
+func dialClient(t testing.TB, g *gateway.Gateway, path string, era interop.Era, c *mcp.Client) *mcp.ClientSession {
+	t.Helper()
 	web := httptest.NewServer(g.Handler())
 	t.Cleanup(web.Close)
 	opts := &mcp.ClientSessionOptions{}
 	if era == interop.Legacy {
 		opts.ProtocolVersion = "2025-11-25"
 	}
-	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
 	session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: web.URL + path}, opts)
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,8 @@ type View struct {
 type Gateway struct {
 	opts     Options
 	attached *ledger.Attachment
-	all      *view         // of everything
+	all      *view // of everything
+	began    time.Time
 	made     chan struct{} // closed at the end of New
 	table    map[string]*methodRow
 	lists    *serverLists
@@ -107,7 +108,7 @@ func (g *Gateway) Format(w fmt.State, _ rune) { _, _ = fmt.Fprint(w, g.attached.
 // New connects the servers and publishes them. It returns at once, whatever the servers do;
 // ctx bounds nothing but the reading of the ledger. The caller closes what it gets.
 func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
-	g := &Gateway{views: map[string]*view{}, table: methodTable(), known: map[string]declared{}, noted: map[string]bool{}, paces: map[paceKey]*pace{}, made: make(chan struct{})}
+	g := &Gateway{views: map[string]*view{}, table: methodTable(), known: map[string]declared{}, noted: map[string]bool{}, paces: map[paceKey]*pace{}, began: time.Now(), made: make(chan struct{})}
 	if opts != nil {
 		g.opts = *opts
 	}
@@ -129,6 +130,7 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	g.unwatch = g.attached.Fleet.Events(g.happened)
 	for _, st := range g.attached.Status() { // those that are ready already
 		g.remember(st.Server)
+		g.lists.learn(st.Server)
 	}
 	close(g.made)
 	return g

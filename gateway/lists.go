@@ -17,6 +17,7 @@ import (
 
 const (
 	maxListPages = 1000
+	listWait     = 3 * time.Second // of host.Options.ListWait: 0
 	// listPatience is how long a client that could be shown an older list waits for a newer one, or anybody for one that
 	// could not be had the last time.
 	listPatience = 2 * time.Second
@@ -180,6 +181,11 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 		return nil
 	}
 	s.gateway.recall(server)
+	if s.waitFor(ctx, server, row, who) {
+		if e, err = s.gateway.attached.Fleet.Endpoint(server, who.caller); err != nil {
+			return nil
+		}
+	}
 	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.needs)
 	variant := s.gateway.attached.Fleet.Variant(server, who.declared)
 	for range 3 { // a list may change, or turn out to be private, while it is asked for
@@ -225,14 +231,50 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 	return s.kept(server, row, who)
 }
 
+// waitFor waits for a server that has not answered yet and of which no list is known. Like the first tools/list on
+// stdio it waits until the gateway is ListWait old, and no longer. It reports whether it has waited.
+func (s *serverLists) waitFor(ctx context.Context, server string, row *methodRow, who asker) bool {
+	g := s.gateway
+	left := time.Until(g.began.Add(protocol.Duration(g.opts.Host.ListWait, listWait)))
+	if left <= 0 || !g.isPending(server) || !g.mayDeclare(server, row.needs) || s.kept(server, row, who) != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	g.settled(ctx, server)
+	return true
+}
+
 // begin begins to ask for a list. Call it with mu held.
 func (s *serverLists) begin(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing) {
 	k.asking = make(chan struct{})
 	s.gateway.running.Go(func() {
-		if s.ask(ctx, server, row, key, k) && !key.counted() {
+		began := time.Now()
+		if !s.ask(ctx, server, row, key, k) {
+			return
+		}
+		if !key.counted() {
 			s.gateway.describe(server, maxDescribed)
 		}
+		if time.Since(began) >= listPatience { // clients were given an older list meanwhile
+			s.gateway.tell(server, row.needs[0])
+		}
 	})
+}
+
+// learn asks a server that is ready for the lists that the ledger does not have, so that the next start has them.
+func (s *serverLists) learn(server string) {
+	e, err := s.gateway.attached.Fleet.Endpoint(server, "")
+	if o := s.gateway.opts.Ledger; err != nil || isPerPrincipal(e) || o == nil || o.Log == nil && o.Open == nil {
+		return
+	}
+	for _, row := range s.gateway.table {
+		if row.does == fromAll && protocol.Has(e.Capabilities(), row.needs) {
+			s.mu.Lock()
+			s.beginForAll(server, row)
+			s.mu.Unlock()
+		}
+	}
 }
 
 // beginForAll sees to it that what all see of a list is known once, for the ledger, where it is asked for others. Call it with mu held.

@@ -110,7 +110,7 @@ func (v *view) known(ctx context.Context, row *methodRow, who asker, name string
 // mayYetList reports whether a server that is connected has a list and was not asked for it.
 func (v *view) mayYetList(server string, row *methodRow, who asker) bool {
 	g := v.gateway
-	return !g.attached.Fleet.Idle(server) && g.declares(server, row.needs) && g.lists.unasked(server, row, who)
+	return !g.attached.Fleet.Idle(server) && !g.isPending(server) && g.declares(server, row.needs) && g.lists.unasked(server, row, who)
 }
 
 // merge makes a list of its parts.
@@ -234,6 +234,7 @@ func (m *merged) page(cursor json.RawMessage, size int, pending bool, sealed pro
 // list answers a list method.
 func (v *view) list(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	cursor, _ := wire.Lookup(m.Params, "cursor")
+	_ = v.gateway.attached.Wait(ctx) // until the ledger is read, and it is known which servers there are
 	return v.merged(ctx, row, v.askerOf(m.Caller, m.Client), true).page(cursor, max(v.gateway.opts.Host.Page, 0), v.pending(),
 		v.gateway.opts.Host.Keys.Cursors(string(m.Caller), row.name))
 }

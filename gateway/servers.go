@@ -52,17 +52,22 @@ func (g *Gateway) mayDeclare(server string, path []string) bool {
 	return d.capabilities == nil || protocol.Has(d.capabilities, path)
 }
 
-// down is which servers have nothing to show: they are not connected, and what they had is withdrawn, or
-// never came.
+// down reports which servers have nothing to show: they are not connected, and their lists are withdrawn. A server that
+// has not answered yet shows the lists that the ledger has.
 func (g *Gateway) down() func(server string) bool {
 	s := g.attached.Fleet.Snapshot("")
 	return func(server string) bool {
-		if !slices.Contains(s.Pending, server) && !slices.ContainsFunc(s.Down, func(d toolbox.Down) bool { return d.Server == server }) {
+		if !slices.ContainsFunc(s.Down, func(d toolbox.Down) bool { return d.Server == server }) {
 			return false
 		}
 		e, err := g.attached.Fleet.Endpoint(server, "")
 		return err != nil || !e.Phase().Usable()
 	}
+}
+
+// isPending reports whether a server has neither answered nor failed in this run.
+func (g *Gateway) isPending(server string) bool {
+	return slices.Contains(g.attached.Fleet.Snapshot("").Pending, server)
 }
 
 // pending reports whether servers of the view have not been heard yet.
@@ -113,7 +118,7 @@ func (g *Gateway) settled(ctx context.Context, server string) {
 		default:
 		}
 	})()
-	for slices.Contains(g.attached.Fleet.Snapshot("").Pending, server) {
+	for g.isPending(server) {
 		select {
 		case <-changed:
 		case <-ctx.Done():

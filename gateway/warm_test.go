@@ -1,0 +1,232 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// gated is a transport that connects once its gate is open, unless that brings an error.
+type gated struct {
+	mcp.Transport
+	gate <-chan error
+}
+
+func (g gated) Connect(ctx context.Context) (mcp.Connection, error) {
+	select {
+	case err := <-g.gate:
+		if err != nil {
+			return nil, err
+		}
+		return g.Transport.Connect(ctx)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// warmStart is a gateway that has served a library before, in the second run, while its server has not answered yet.
+type warmStart struct {
+	*gateway.Gateway
+	library *mcp.Server
+	gate    chan error // closed: the server comes
+	seen    *life
+	want    []string
+}
+
+// listedNames is all that a client is listed but tools.
+func listedNames(t testing.TB, c *mcp.ClientSession) (names []string) {
+	t.Helper()
+	for p, err := range c.Prompts(t.Context(), nil) {
+		if names = append(names, p.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for r, err := range c.Resources(t.Context(), nil) {
+		if names = append(names, r.URI); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for r, err := range c.ResourceTemplates(t.Context(), nil) {
+		if names = append(names, r.URITemplate); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return names
+}
+
+// newWarmStart serves a library to no client at all until the ledger has its lists, and then begins again.
+func newWarmStart(t *testing.T, o gateway.Options) *warmStart {
+	w := &warmStart{library: library("a", "file:///a"), gate: make(chan error), seen: &life{more: make(chan struct{})},
+		want: []string{"a__greet", "file:///a", "a:///{name}"}}
+	w.library.AddTool(&mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{}, nil
+	})
+	path, written := filepath.Join(t.TempDir(), "ledger.jsonl"), make(chan ledger.Entry, 100)
+	run := func(gate <-chan error) *gateway.Gateway {
+		with := shelf{"a": w.library}
+		log, err := ledger.OpenFile(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := with.options(t)
+		reach := opts.Mount.Endpoint
+		opts.Mount.Endpoint = func(s interop.Server) *interop.EndpointOptions {
+			e := reach(s)
+			if gate != nil {
+				e.Transport = gated{e.Transport, gate}
+			}
+			return e
+		}
+		opts.Log, opts.Warm, opts.Mount.Wait, opts.Mount.Events, opts.Mount.Grace = tellingLog{log, written}, true, -1, w.seen.hear, -1
+		o.Ledger = opts
+		return with.open(t, o, "a")
+	}
+	g := run(nil)
+	for entry := range written {
+		if says := entry.Capability.Wire.JSON; bytes.Contains(says, []byte(`"prompts/list"`)) && bytes.Contains(says, []byte(`"resources/list"`)) &&
+			bytes.Contains(says, []byte(`"resources/templates/list"`)) {
+			break
+		}
+	}
+	g.Close()
+	w.Gateway = run(w.gate)
+	return w
+}
+
+// listens waits until a modern client's subscription is acknowledged: what happens before, it is not notified of.
+func listens(c *mcp.Client) (acknowledged <-chan struct{}) {
+	done := make(chan struct{})
+	once := sync.OnceFunc(func() { close(done) })
+	c.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if method == "notifications/subscriptions/acknowledged" {
+				once()
+			}
+			return next(ctx, method, r)
+		}
+	})
+	return done
+}
+
+// piped is a client on stdio.
+func (w *warmStart) piped(t *testing.T, client *mcp.Client) *mcp.ClientSession {
+	ours, theirs := net.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- w.ServeIO(t.Context(), theirs, theirs) }()
+	c, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(c.Close(), <-served); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// At a second start prompts, resources and templates are listed as the ledger has them, whether a client of the first
+// run listed them or not; when the server answers, clients are notified.
+func TestListsAtAWarmStart(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"stdio", "HTTP legacy", "HTTP modern", "one server"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			w := newWarmStart(t, gateway.Options{})
+			told := make(chan string, 100)
+			o := &mcp.ClientOptions{
+				PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { told <- "prompts" },
+				ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { told <- "resources" },
+			}
+			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
+			acknowledged := listens(client)
+			var c *mcp.ClientSession
+			want := w.want
+			switch where {
+			case "stdio":
+				c = w.piped(t, client)
+				<-acknowledged
+			case "HTTP legacy":
+				c = dialClient(t, w.Gateway, "/mcp", interop.Legacy, client)
+			case "HTTP modern":
+				c = dialClient(t, w.Gateway, "/mcp", interop.Modern, client)
+				<-acknowledged
+			default:
+				c, want = dialClient(t, w.Gateway, "/mcp/a", interop.Legacy, client), []string{"greet", "file:///a", "a:///{name}"}
+				if got := c.InitializeResult(); got.Instructions != "Use a." || got.Capabilities.Completions == nil {
+					t.Errorf("%+v", got)
+				}
+			}
+			if got := listedNames(t, c); !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+			if n, _ := w.seen.times("a: ready"); n != 1 {
+				t.Fatal("the server is up")
+			}
+			w.library.RemovePrompts("greet")
+			close(w.gate)
+			for seen := map[string]bool{}; len(seen) < 2; {
+				seen[<-told] = true
+			}
+			if got := listedNames(t, c); !slices.Equal(got, want[1:]) {
+				t.Errorf("%q, want %q", got, want[1:])
+			}
+		})
+	}
+}
+
+// What is read or got of a list from the ledger waits for its server.
+func TestUseOfAListAtAWarmStart(t *testing.T) {
+	t.Parallel()
+	w := newWarmStart(t, gateway.Options{})
+	c := dial(t, w.Gateway, "/mcp", interop.Modern)
+	read := make(chan error, 1)
+	go func() {
+		_, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "file:///a"})
+		read <- err
+	}()
+	w.seen.wait(t, "a: connecting", 2)
+	close(w.gate)
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+}
+
+// If the server cannot be reached, what the ledger has of it is listed no more, as with its tools.
+func TestListsOfAServerThatDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	w := newWarmStart(t, gateway.Options{})
+	told := make(chan string, 100)
+	c := dialWith(t, w.Gateway, "/mcp", interop.Legacy, &mcp.ClientOptions{
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { told <- "resources" },
+	})
+	if got := listedNames(t, c); !slices.Equal(got, w.want) {
+		t.Errorf("%q, want %q", got, w.want)
+	}
+	go func() {
+		for {
+			select {
+			case w.gate <- errors.New("it does not come"):
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	for {
+		<-told
+		if got := listedNames(t, c); len(got) == 0 {
+			break
+		}
+	}
+}
