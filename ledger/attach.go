@@ -85,15 +85,18 @@ type Attachment struct {
 	held     map[toolID]Entry  // what is not, and was recorded
 	kept     map[string]toolID // what is not, by name
 	approved approvals
-	accepts  int // of Accept
-	summed   map[string]summed
-	dampers  map[string]*damper
-	says     map[origin]json.RawMessage
-	health   map[string]string // of each server that was lost, or never up, what was said
-	begun    bool
-	settling bool // Attach has not returned: what comes is enrolled in the end, in configuration order
-	pending  bool // the servers are not in the fleet yet
-	closed   bool
+	// enrolling has the servers that this run enrolled, until one lists more to clients that declare a capability: that
+	// list belongs to its first listing.
+	enrolling map[origin]bool
+	accepts   int // of Accept
+	summed    map[string]summed
+	dampers   map[string]*damper
+	says      map[origin]json.RawMessage
+	health    map[string]string // of each server that was lost, or never up, what was said
+	begun     bool
+	settling  bool // Attach has not returned: what comes is enrolled in the end, in configuration order
+	pending   bool // the servers are not in the fleet yet
+	closed    bool
 }
 
 // Format is what every verb of package fmt prints: the run, and how many servers it has.
@@ -180,7 +183,7 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
-		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(),
+		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(), enrolling: map[origin]bool{},
 		summed: map[string]summed{}, dampers: map[string]*damper{}, says: map[origin]json.RawMessage{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1), declared: map[interop.Declared]declaredView{},
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}

@@ -62,6 +62,7 @@ type checkpointed struct {
 	At     time.Time   `json:"at"`
 	Tools  []knownTool `json:"tools"`
 	Says   *knownTool  `json:"says,omitempty"` // its description; nil: there is none
+	Seen   bool        `json:"seen,omitempty"` // it has the tools
 }
 
 // knownTool is a tool of which the log has the object; Body is the offset of its line.
@@ -87,7 +88,7 @@ func (st *State) encode(s *scan) ([]byte, error) {
 		})
 	}
 	for from, h := range st.heard {
-		one := checkpointed{Server: from.server, Config: from.config, Run: h.run, At: h.at}
+		one := checkpointed{Server: from.server, Config: from.config, Run: h.run, At: h.at, Seen: h.seen}
 		for _, e := range h.live.entries() {
 			one.Tools = append(one.Tools, s.known(e))
 		}
@@ -164,7 +165,7 @@ func (c *checkpoint) restore(s *scan, st *State) {
 		st.approved.enrolled[origin{o.Server, o.Config}] = true
 	}
 	for _, one := range c.Heard {
-		h := &heard{run: one.Run, at: one.At, live: newFold()}
+		h := &heard{run: one.Run, at: one.At, live: newFold(), seen: one.Seen}
 		for _, t := range one.Tools {
 			h.live.take(t.entry(Enroll, s))
 		}

@@ -69,6 +69,7 @@ const (
 	noteDenied   = "denied"   // so it is, and for the whole run
 	noteReady    = "ready"    // the server is back
 	noteSome     = "listed to clients that declare a capability"
+	noteSeen     = "seen" // of a Describe: by a command, which enrolls nothing
 	noteReset    = "the ledger before this was removed: its approvals are not known"
 )
 

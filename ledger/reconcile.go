@@ -103,11 +103,22 @@ func (a *Attachment) look() (fresh bool) {
 	if !a.settling {
 		l.depart()
 		for _, e := range l.enrolls { // only now: the first listing of a server approves all its tools
-			a.approved.take(e)
+			a.enrolledBy(e)
 		}
 		a.commit(append(l.retires, l.enrolls...))
 	}
 	return a.publish(s, l)
+}
+
+// enrolledBy records that an entry enrolls its server. Call it with mu held.
+func (a *Attachment) enrolledBy(e Entry) {
+	of := origin{e.Server, e.Config}
+	if e.Note == noteSome {
+		delete(a.enrolling, of)
+	} else if !a.approved.enrolled[of] && !a.approved.enrolled[origin{}] {
+		a.enrolling[of] = true
+	}
+	a.approved.take(e)
 }
 
 // moment is the fleet's snapshot, and its servers as they were while it stood.
@@ -165,6 +176,9 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) {
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
 	sum := l.a.sumOf(d)
 	changed := l.a.approved.isChanged(t, sum)
+	if _, known := l.a.approved.sums[t]; !known && note == noteSome && l.a.enrolling[origin{t.server, t.config}] {
+		changed = false
+	}
 	kept := changed && server.policy.Guards()
 	if kept {
 		l.kept[d.Name] = t

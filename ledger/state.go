@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -30,6 +31,7 @@ type heard struct {
 	at   time.Time // of the last Enroll, in any run
 	live *fold     // without what was lost with its connection: that may be back
 	says *Entry    // the last Describe, of any run; nil: there is none
+	seen bool      // says has the tools, as a command saw them after live
 }
 
 func newState() *State {
@@ -47,6 +49,10 @@ func StateOf(entries []Entry) *State {
 
 func (s *State) take(e Entry) {
 	s.approved.take(e)
+	if e.Op == Describe {
+		s.describe(e)
+		return
+	}
 	number, ok := s.runs[e.Run]
 	switch {
 	case e.Op == End:
@@ -62,16 +68,13 @@ func (s *State) take(e Entry) {
 	from := origin{e.Server, e.Config}
 	h := s.heard[from]
 	switch {
-	case h == nil && (e.Op == Enroll || e.Op == Describe):
+	case h == nil && e.Op == Enroll:
 		h = &heard{live: newFold()}
 		s.heard[from] = h
 	case h == nil:
 		return
 	}
 	switch {
-	case e.Op == Describe:
-		h.says = &e
-		return
 	case e.Op == Enroll && h.run < number:
 		h.run, h.live = number, newFold()
 		fallthrough
@@ -80,6 +83,20 @@ func (s *State) take(e Entry) {
 	}
 	if h.run == number && (e.Op == Enroll && !strings.HasPrefix(e.Note, noteSome) || e.Op == Retire && e.Note != NoteLost) {
 		h.live.take(e)
+		h.seen = false
+	}
+}
+
+// describe takes a description: of a run that goes on, or with the tools of a server that a command saw.
+func (s *State) describe(e Entry) {
+	from := origin{e.Server, e.Config}
+	h := s.heard[from]
+	if h == nil {
+		h = &heard{live: newFold()}
+		s.heard[from] = h
+	}
+	if h.says, h.seen = &e, e.Note == noteSeen; h.seen {
+		h.at = e.At
 	}
 }
 
@@ -89,14 +106,16 @@ func (s *State) of(server interop.Server) *heard {
 }
 
 // Known is the warm start, for MountOptions.Known: what each server had in the newest
-// run that heard it under this very configuration. What a server lost with its
+// run that heard it under this very configuration, or listed to a command since ([File.See]). What a server lost with its
 // connection, or at the run's end, it is taken to have still; what it did not list
 // any more, it has not.
 func (s *State) Known(servers []interop.Server) func(server string) []toolbox.Wire {
 	known := map[string][]toolbox.Wire{}
 	for _, server := range servers {
 		var tools []toolbox.Wire
-		if h := s.of(server); h != nil {
+		if h := s.of(server); h != nil && h.hasSeen() {
+			tools = h.tools()
+		} else if h != nil {
 			for _, e := range h.live.entries() {
 				if e.Capability != nil && len(e.Capability.Wire.JSON) > 0 {
 					tools = append(tools, e.Capability.Wire)
@@ -108,12 +127,21 @@ func (s *State) Known(servers []interop.Server) func(server string) []toolbox.Wi
 	return func(server string) []toolbox.Wire { return known[server] }
 }
 
+// hasSeen reports whether the description has the tools that were listed last.
+func (h *heard) hasSeen() bool {
+	if !h.seen || h.says.Capability == nil {
+		return false
+	}
+	_, ok := wire.Lookup(h.says.Capability.Wire.JSON, seenTools)
+	return ok
+}
+
 // described is what each server said of itself last, under its very configuration.
 func (s *State) described(servers []interop.Server) map[origin]json.RawMessage {
 	out := map[origin]json.RawMessage{}
 	for _, server := range servers {
 		if h := s.of(server); h != nil && h.says != nil && h.says.Capability != nil && len(h.says.Capability.Wire.JSON) > 0 {
-			out[origin{server.ID, Fingerprint(server)}] = h.says.Capability.Wire.JSON
+			out[origin{server.ID, Fingerprint(server)}] = withoutTools(h.says.Capability.Wire.JSON)
 		}
 	}
 	return out

@@ -73,7 +73,34 @@ func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *
 		c.Close()
 		return nil, err
 	}
+	f.See(ctx, c.Fleet, s)
 	return c, nil
+}
+
+// See keeps what a command saw of the servers that it is connected to in the ledger, where the next start finds it. It
+// waits no longer than for help, and a ledger that cannot be written is no fault of the command.
+func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Streams) {
+	path, err := f.Path()
+	there := false
+	if err == nil {
+		there, err = LedgerExists(path)
+	}
+	if err == nil && !there && WasRemoved(path) { // which a command that looks does not make undone
+		s.Reportf("%s was removed, and with it what was approved; put it back, or begin anew: indus serve", path)
+		return
+	}
+	var file *ledger.File
+	if err == nil {
+		file, err = OpenLedger(ctx, path, recallLimit, &ledger.FileOptions{Logger: s.Logger()})
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, recallLimit)
+		defer cancel()
+		err = file.See(ctx, fleet)
+	}
+	if err != nil {
+		s.Logger().Info("what the servers listed is not kept", "err", err)
+	}
 }
 
 // GuardOf is what of the configuration asks for changed tools to be kept back, which takes a ledger; "": nothing does.

@@ -27,6 +27,8 @@ const LockWait = 3 * time.Second
 type LedgerFlags struct {
 	path string
 	Flag *pflag.Flag // whose value is path
+	// Looks: the command shows no tool and calls none, and so enrolls no server of which changes are held.
+	Looks bool
 }
 
 // Add adds the flag.

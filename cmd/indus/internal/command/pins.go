@@ -23,6 +23,7 @@ type pins struct {
 	known  map[Version]bool
 	begins []ledger.Entry // not written yet
 	begun  bool
+	looks  bool // it enrolls nothing: the command shows no tool, and calls none
 }
 
 var _ ledger.Log = (*pins)(nil)
@@ -40,7 +41,7 @@ func (f *LedgerFlags) openPins(ctx context.Context, s show.Streams) (*pins, erro
 		return nil, err
 	}
 	f.ReportRemoved(file, path, s)
-	p := &pins{File: file, known: map[Version]bool{}}
+	p := &pins{File: file, looks: f.Looks, known: map[Version]bool{}}
 	entries, err := file.Read(ctx, 0)
 	for _, e := range entries {
 		p.known[VersionOf(e)] = true
@@ -57,7 +58,7 @@ func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.En
 		switch {
 		case e.Op == ledger.Begin:
 			begins = append(begins, e)
-		case e.Op == ledger.End && (p.begun || len(news) > 0), isNew && (e.Op == ledger.Enroll || e.Op == ledger.Hold):
+		case e.Op == ledger.End && (p.begun || len(news) > 0), isNew && (e.Op == ledger.Enroll && !p.looks || e.Op == ledger.Hold):
 			news = append(news, e)
 			fresh[VersionOf(e)] = true
 		}

@@ -208,6 +208,7 @@ func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) 
 			return nil, err
 		}
 	}
+	(&command.LedgerFlags{}).See(ctx, d.mounted.Fleet, d.Streams)
 	if together := d.together(); together != nil {
 		r.Together = together
 		if err := out.part("\ntogether", together, ""); err != nil {

@@ -109,6 +109,8 @@ func whatOf(e ledger.Entry) (what, why string) {
 	switch {
 	case e.Op == ledger.Health:
 		return "back", strings.TrimPrefix(strings.TrimPrefix(e.Note, "ready"), "; ")
+	case e.Op == ledger.Describe && e.Note == "seen":
+		return e.Note, ""
 	case e.Op == ledger.Enroll && e.Changed:
 		return "changed", e.Note
 	}

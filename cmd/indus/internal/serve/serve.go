@@ -197,7 +197,8 @@ What clients see:
                        tool's schema, for its server to judge
   --list-wait TIME     with --stdio, how long the first tools/list waits for servers
                        that are not ready and of whose tools the ledger knows nothing,
-                       because many clients list once; 0 is not at all (default: 3s)
+                       because many clients list once; 0 is not at all (default: 3s).
+                       As long after the start, lists of prompts and resources wait
 
 When servers run, and what is kept; of a server its row goes first:
   --lazy               start each when it is first needed, if the ledger knows its tools

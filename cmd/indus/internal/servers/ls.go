@@ -143,7 +143,7 @@ func (f *lsFlags) ls(ctx context.Context, s show.Streams) error {
 
 // rows are the servers as they are now, or with --offline as they were.
 func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error) {
-	f.Dry = f.offline
+	f.Dry, f.Looks = f.offline, true
 	c, err := f.Load(ctx, s, command.NotesOutsideRows)
 	if err != nil {
 		return nil, err

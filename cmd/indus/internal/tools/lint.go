@@ -215,6 +215,7 @@ func (f *lintFlags) mountServers(ctx context.Context, x *Examiner, only []string
 	if err != nil {
 		return nil, err
 	}
+	f.Looks = true
 	return f.Connect(ctx, servers, x.Profile, s)
 }
 

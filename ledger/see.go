@@ -1,0 +1,114 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// The description of a server that a command merely saw has two more members: its tools, and their format. They are what
+// [State.Known] returns until a run enrolls tools of the server.
+const (
+	seenTools  = "tools"
+	seenFormat = "format"
+)
+
+// See keeps the tools of servers that a command is connected to, and what the servers say of themselves, so that the
+// next start is warm. It enrolls no server, and approves no tool. What the log has already is not written again. A server
+// with a connection for each principal is left out.
+func (f *File) See(ctx context.Context, fleet *interop.Fleet) error {
+	state, err := f.State(ctx, fleet.Servers()...)
+	if err != nil {
+		return err
+	}
+	known, shown := state.Known(fleet.Servers()), fleet.Snapshot("")
+	run := string(NewKey())
+	var news []Entry
+	for _, st := range fleet.Status() {
+		e, err := fleet.Endpoint(st.Server, "")
+		if err != nil || !st.Phase.Usable() || st.Fault != nil || e.Server().Pool.Per == interop.PerPrincipal {
+			continue
+		}
+		var tools []toolbox.Wire
+		for _, d := range shown.Tools {
+			if d.Server == st.Server {
+				tools = append(tools, d.Wire)
+			}
+		}
+		if raw := state.seen(e, tools, known(st.Server)); raw != nil {
+			c := &Capability{Server: st.Server, Wire: toolbox.Wire{Format: describeFormat, JSON: raw}}
+			news = append(news, Entry{Op: Describe, Server: st.Server, Config: Fingerprint(e.Server()), Capability: c, Run: run, Note: noteSeen})
+		}
+	}
+	_, err = f.Append(ctx, news...)
+	return err
+}
+
+// seen returns the description of a server with its tools; nil if the log has all of it, or it is too long.
+func (s *State) seen(e *interop.Endpoint, tools, known []toolbox.Wire) json.RawMessage {
+	was := json.RawMessage(`{}`)
+	h := s.of(e.Server())
+	if h != nil && h.says != nil && h.says.Capability != nil && wire.Valid(h.says.Capability.Wire.JSON) {
+		was = h.says.Capability.Wire.JSON
+	}
+	edits := []wire.Edit{{Key: "capabilities", Value: e.Capabilities()}, {Key: "instructions"}, {Key: "info", Value: e.ServerInfo()}}
+	if says := e.Instructions(); says != "" {
+		edits[1].Value = wire.Quote(says)
+	}
+	if _, ok := wire.Lookup(was, "lists"); !ok {
+		edits = append(edits, wire.Edit{Key: "lists", Value: json.RawMessage(`{}`)})
+	}
+	same := slices.EqualFunc(tools, known, func(a, b toolbox.Wire) bool { return a.Format == b.Format && bytes.Equal(a.JSON, b.JSON) })
+	if !same || h == nil || h.seen || len(tools) == 0 {
+		edits = append(edits, wire.Edit{Key: seenTools, Value: rowsOf(tools)})
+		if len(tools) > 0 {
+			edits = append(edits, wire.Edit{Key: seenFormat, Value: wire.Quote(tools[0].Format)})
+		}
+	}
+	is, err := wire.Rewrite(was, edits...)
+	if err != nil || bytes.Equal(is, was) || len(is) > maxBody {
+		return nil
+	}
+	return is
+}
+
+// rowsOf returns tool objects as an array.
+func rowsOf(tools []toolbox.Wire) json.RawMessage {
+	b := []byte("[")
+	for i, t := range tools {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, t.JSON...)
+	}
+	return append(b, ']')
+}
+
+// tools returns the tools of a description that a command saw.
+func (h *heard) tools() (tools []toolbox.Wire) {
+	if h.says == nil || h.says.Capability == nil {
+		return nil
+	}
+	said := h.says.Capability.Wire.JSON
+	list, _ := wire.Lookup(said, seenTools)
+	format, _ := wire.Lookup(said, seenFormat)
+	text, _ := wire.Unquote(format)
+	rows, _ := wire.Elements(list)
+	for _, row := range rows {
+		tools = append(tools, toolbox.Wire{Format: text, JSON: row})
+	}
+	return tools
+}
+
+// withoutTools returns a description as its writer gave it, without the tools that a command saw.
+func withoutTools(said json.RawMessage) json.RawMessage {
+	if is, err := wire.Rewrite(said, wire.Edit{Key: seenTools}, wire.Edit{Key: seenFormat}); err == nil {
+		return is
+	}
+	return said
+}
