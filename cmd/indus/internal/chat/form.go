@@ -91,13 +91,17 @@ func (t *Terminal) fill(ctx context.Context, f Form) (texts []string, err error)
 // value reads a field until its text is good.
 func (t *Terminal) value(ctx context.Context, f Field) (string, error) {
 	width, _ := t.Editor.Size()
-	lines := hardWrap("  "+show.Escaped(f.Prompt)+": ", width-20)
-	last := len(lines) - 1
+	about := show.Escaped(f.Prompt)
+	prompt := "  " + about + ": "
+	long := show.Columns(prompt) > width/2
+	if long {
+		prompt = "  > "
+	}
 	for {
-		for _, line := range lines[:last] {
-			t.write(line)
+		if long {
+			t.options(about)
 		}
-		text, err := t.line(ctx, lines[last])
+		text, err := t.line(ctx, prompt)
 		if err != nil {
 			return "", err
 		}
@@ -106,6 +110,6 @@ func (t *Terminal) value(ctx context.Context, f Field) (string, error) {
 		if wrong == nil {
 			return text, nil
 		}
-		t.options("  " + show.Clean(wrong.Error()))
+		t.options(show.Clean(wrong.Error()))
 	}
 }

@@ -222,7 +222,10 @@ func (p property) check(text string) error {
 	if err != nil {
 		return nil //nolint:nilerr // the server checks it
 	}
-	return v.Validate(value)
+	if err := v.Validate(value); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "/: "))
+	}
+	return nil
 }
 
 // sample has the model write a message for a server. A person allows it, and then what is sent back.
