@@ -70,6 +70,24 @@ func (h *heard) hear(p agent.Piece) {
 	}
 }
 
+// TestMaxTokens: a request bounds its message, and otherwise the provider does.
+func TestMaxTokens(t *testing.T) {
+	each(t, func(t *testing.T, provider func(string) agent.Provider) {
+		s := modelserver.New(t, modelserver.Turn{Text: "a"}, modelserver.Turn{Text: "b"})
+		p := provider(s.URL)
+		for i, most := range []int{77, 0} {
+			r := hello
+			r.MaxTokens = most
+			if _, err := p.Generate(t.Context(), r, nil); err != nil {
+				t.Fatal(err)
+			}
+			if body := string(s.Requests()[i].Body); strings.Contains(body, `tokens":77`) != (most == 77) {
+				t.Errorf("%d: %s", most, body)
+			}
+		}
+	})
+}
+
 func TestAConversation(t *testing.T) {
 	each(t, func(t *testing.T, provider func(string) agent.Provider) {
 		text := "Grüße 日本語 😀 <&> and \"more\"\n" + strings.Repeat("x", 5000)

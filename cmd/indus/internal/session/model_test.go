@@ -91,6 +91,7 @@ func TestWhereAModelIs(t *testing.T) {
 		{settings: `{"model":"q","baseURL":"` + mine + `","keyEnv":"MINE"}`, env: "MINE", model: "ollama/q", want: "ollama q http://127.0.0.1:11434/v1 "},
 		{settings: `{"baseURL":"` + mine + `"}`, model: "z", want: " z " + mine + " "},
 		{settings: `{"modle":"q"}`, want: "unknown field"},
+		{settings: `{"context":-1}`, want: "context -1 is no number of tokens"},
 		{settings: `{"model":3}`, want: "settings.json: model cannot be a JSON number"},
 		{settings: `{"model":"anthropic/c"} x`, want: "something follows the object"},
 		{settings: `{"keyFile":"a","keyEnv":"b"}`, want: "exclude each other"},

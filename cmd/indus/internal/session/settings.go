@@ -53,6 +53,9 @@ func readSettings() (settings, error) {
 			err = fmt.Errorf("%s cannot be a JSON %s", cmp.Or(wrong.Field, "all of it"), wrong.Value)
 		}
 	}
+	if err == nil && s.Context < 0 {
+		err = fmt.Errorf("context %d is no number of tokens", s.Context)
+	}
 	if err == nil && s.KeyFile != "" && s.KeyEnv != "" {
 		err = errors.New("keyFile and keyEnv exclude each other")
 	}
