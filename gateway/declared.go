@@ -93,8 +93,8 @@ func (v *view) toolsFor(c *interop.Client) host.Backend {
 // handleTools answers tools/list and tools/call.
 func (v *view) handleTools(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	if k := v.kindOf(m.Client); k != nil && (m.Method == protocol.MethodToolsList || !k.learned.Load() && isNews(k, m)) {
-		k.learned.Store(true)
 		v.learn(ctx, m.Client, m.Caller)
+		k.learned.Store(true) // not before: calls that come meanwhile wait too
 	}
 	return v.toolsFor(m.Client).Handle(ctx, m, back)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -135,10 +136,16 @@ func TestCallOfAToolThatIsListedToSome(t *testing.T) {
 	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := dialWith(t, g, "/mcp", interop.Legacy, asking()).CallTool(t.Context(), &mcp.CallToolParams{Name: "s__ask"})
-	if err != nil || r.IsError {
-		t.Errorf("%v %v", r, err)
+	able := dialWith(t, g, "/mcp", interop.Legacy, asking())
+	var calling sync.WaitGroup
+	for range 10 { // those that come while the first one waits for the list wait too
+		calling.Go(func() {
+			if r, err := able.CallTool(t.Context(), &mcp.CallToolParams{Name: "s__ask"}); err != nil || r.IsError {
+				t.Errorf("%v %v", r, err)
+			}
+		})
 	}
+	calling.Wait()
 	if r, err := dial(t, g, "/mcp", interop.Legacy).CallTool(t.Context(), &mcp.CallToolParams{Name: "s__ask"}); err == nil && !r.IsError {
 		t.Error("a client that cannot be asked is served as one that can")
 	}
