@@ -49,8 +49,9 @@
 //
 // [WithClient] says whose request is passed on. A modern server is shown that client's
 // capabilities with the request. A legacy one is shown them in initialize, so a client that can
-// be asked (elicitation, sampling, roots) has a connection of its own: one for its legacy
-// session, or, without one, one for each request at a time, FleetOptions.Lanes of them; where it cannot be opened, the one that all share serves. So has a legacy client
+// be asked (elicitation, sampling, roots) has a connection of its own, for its session. The clients of a principal that have no session
+// share one, as long as nothing is asked there; a request of a kind that was seen to ask has a connection alone,
+// FleetOptions.Lanes of them. Where a connection cannot be opened, the one that all share serves. So has a legacy client
 // of a server that speaks both eras, because what a server asks in a session it often cannot
 // ask otherwise. All else, and every listing, goes over the one connection that all share, on
 // which nothing is declared and nothing is asked. What a modern server asks by a result goes

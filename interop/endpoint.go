@@ -88,6 +88,7 @@ type EndpointOptions struct {
 	private   bool                                        // it is one principal's: what is said of tasks is for nobody else
 	named     func(string) *listedTool                    // the fleet's: a tool as the connection that lists for all has it; nil: it is this one
 	result    func(method string, result json.RawMessage) // the fleet's: sees what requests bring
+	habits    *habits                                     // the fleet's: learns which requests ask; nil: nothing does
 	retired   context.Context                             // the fleet's: when it ends nobody is asked any more; nil: it never does
 	probeWait time.Duration
 }

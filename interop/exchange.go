@@ -165,8 +165,9 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		defer d.stop()
 		heard = d.reset
 	}
-	if m.Of != 0 || client != nil && client.Back != nil || e.opts.Receive != nil && d != nil { // d is held while it is asked
-		x.Of = e.talks.join(&talk{inner, client, m.Caller, m.Of, d})
+	asks := e.opts.Receive != nil || e.opts.lane != nil // d is held while it is asked
+	if m.Of != 0 || client != nil && client.Back != nil || asks && d != nil {
+		x.Of = e.talks.join(&talk{inner, client, m.Caller, m.Of, d, subjectOf(m.Method, name)})
 		defer func() { e.talks.leave(x.Of, err == nil || isAnswer(err)) }()
 	}
 	x.Receive = e.receiver(m, client, token, heard)

@@ -57,11 +57,11 @@ type FleetOptions struct {
 	// CallWait is how long a call beyond MaxCalls or a bound of [Pool] waits, where Timeouts.Queue says nothing
 	// else. 0: 10 s; negative: not at all.
 	CallWait time.Duration
-	// Lanes is how many connections to one legacy server are made for the requests of a principal
-	// that no session holds together, and in which it can be asked the same (see
-	// [Client]): each serves one request at a time. Those beyond wait for CallWait. One whose server waits
-	// for an answer does not count: a person may take long. 0: 4; negative: none, for sessions neither, and
-	// a legacy server can ask nobody.
+	// Lanes is how many connections to one legacy server are made for those requests of a principal's clients without a session that
+	// are known to ask, and in which they can be asked the same (see [Client]): each serves one such request at
+	// a time. Those beyond wait for CallWait. A connection whose server waits for an answer does not count, because a person may
+	// take long. All other requests share one further connection. 0: 4; negative: none, for sessions neither,
+	// and a legacy server can ask no client.
 	Lanes int
 	// LaneIdle is how long a connection stays open without a request that was made for a principal or a further instance ([Pool]), or
 	// for a session whose end is not reported (see [Client].Life). One that a live session uses stays open until the session ends. A

@@ -68,7 +68,7 @@ func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 // connection that it went out on; nil: there was none.
 func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbox.Result, used *Endpoint, err error) {
 	defer e.end()
-	used, leave, err := o.member.laneFor(ctx, e, Message{Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON})
+	used, leave, err := o.member.laneFor(ctx, e, Message{Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON, subject: subjectOf(protocol.MethodToolsCall, o.tool)})
 	if err != nil {
 		return nil, nil, err
 	}

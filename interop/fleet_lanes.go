@@ -36,9 +36,10 @@ const (
 // ([PerPrincipal]), or to a legacy server, on which we declare what one client does.
 // That is said once, in initialize: the fleet's own connection, which all share, declares nothing.
 //
-// Of these a lane of a legacy session serves all its requests. Any other serves one request at a
-// time: over stdio nothing else says which one a question belongs to. So one that has left a request without an answer
-// serves no other: what its server asks late would be taken for a question of the next.
+// A lane of a session serves all its requests. Clients of one principal without a session may be several programs, and over stdio
+// a question does not name its request. So a request that is known to ask has a lane alone, and the others share one (see
+// [habits]). A lane that has left a request without an answer serves no other request: what its server asks late would
+// be taken for a question of the next.
 type lane struct {
 	key   laneKey
 	start sync.Once
@@ -46,7 +47,10 @@ type lane struct {
 	// Guarded by lanes.mu.
 	endpoint *Endpoint // nil before start
 	users    int
-	gone     bool        // it is nobody's to take any more
+	alone    bool        // its request shares it with no other
+	asking   int         // of a principal's: requests that are known to ask
+	asker    string      // and whose session's they are; "": one request without a session
+	gone     bool        // it is closed to new requests
 	idle     *time.Timer // ends it; nil: it is in use, or gone
 	level    string      // of logging/setLevel; "": none was asked for
 	failed   time.Time   // when a principal's could not be opened; zero: it could
@@ -58,7 +62,7 @@ type lane struct {
 type laneKey struct {
 	kind         laneKind
 	caller       toolbox.Principal
-	session      string // "": it serves one request at a time
+	session      string // "": none
 	capabilities string
 }
 
@@ -72,8 +76,13 @@ const (
 	laneKinds
 )
 
-// isShared reports whether a lane serves any number of requests at a time.
+// isShared reports whether a lane serves any number of requests at a time, whatever they are.
 func (k laneKey) isShared() bool { return k.kind != askedLane || k.session != "" }
+
+// isCut reports whether a lane serves no other request because of one that was left without an answer. Call it with lanes.mu held.
+func (o *lane) isCut() bool {
+	return !o.key.isShared() && o.endpoint != nil && o.endpoint.talks.wereCut()
+}
 
 // isOver reports whether a lane's connection has ended, and is not remembered to have failed. Call it with lanes.mu held.
 func (o *lane) isOver() bool {
@@ -99,20 +108,29 @@ type lanes struct {
 // is legacy, and what is to be called when it has its answer; nil: it needs none of its own. So is a server that
 // speaks both eras to a legacy client: what it asks in a session it may not be able to ask otherwise, as with all servers
 // of the SDK's that call Elicit.
-func (m *member) askedLane(ctx context.Context, base *Endpoint, caller toolbox.Principal) (e *Endpoint, leave func(), err error) {
+func (m *member) askedLane(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
 	c := ClientOf(ctx)
 	capabilities, dual := m.declares(ctx, base)
 	if capabilities == "" {
 		return nil, nil, nil
 	}
-	key := laneKey{caller: caller, capabilities: capabilities}
-	if c.Era == Legacy {
-		key.session = c.Session
-	}
-	if c.listing && key.session == "" {
+	caller, how, ended := r.Caller, besideOthers, func(bool) {}
+	key := laneKey{caller: caller, session: c.Session, capabilities: capabilities}
+	switch {
+	case key.session != "":
+	case c.listing:
 		key.session = listSession // what it asks is nobody's: no call is to come upon that
+	case c.LogLevel != "" && r.Method == protocol.MethodToolsCall: // nor do logs name their request
+		how = byItself
+	default:
+		how, ended = m.habits.enter(ctx, r.subject)
 	}
-	l, e, err := m.enterLane(ctx, key)
+	defer func() {
+		if e == nil {
+			ended(false)
+		}
+	}()
+	l, e, err := m.enterLane(ctx, key, how)
 	switch {
 	case l == nil:
 		return nil, nil, err
@@ -132,7 +150,7 @@ func (m *member) askedLane(ctx context.Context, base *Endpoint, caller toolbox.P
 		m.lanes.leave(l)
 		return nil, nil, err
 	}
-	return e, func() { m.lanes.leave(l) }, nil
+	return e, func() { ended(true); m.lanes.leave(l) }, nil
 }
 
 // declares is what a connection of ctx's client's declares to the server, where it can be asked there and nowhere else; "": it
@@ -153,9 +171,9 @@ func (m *member) declares(ctx context.Context, base *Endpoint) (capabilities str
 
 // enterLane takes a lane that is open, another one where it has just died. A lane that could not
 // be opened comes with the reason.
-func (m *member) enterLane(ctx context.Context, key laneKey) (l *lane, e *Endpoint, err error) {
+func (m *member) enterLane(ctx context.Context, key laneKey, how sharing) (l *lane, e *Endpoint, err error) {
 	for tries := 3; ; tries-- {
-		if l, err = m.lanes.enter(ctx, key); err != nil {
+		if l, err = m.lanes.enter(ctx, key, how); err != nil {
 			return nil, nil, err
 		}
 		if e, err = m.openLane(ctx, l); err == nil {
@@ -198,6 +216,7 @@ func (m *member) newLane(key laneKey) *Endpoint {
 	opts.private = key.kind == principalLane
 	if key.capabilities != "" {
 		opts.Era, opts.Capabilities, opts.Receive, opts.lane = Legacy, []byte(key.capabilities), nil, m.lanes.wake
+		opts.habits = &m.habits
 	} else {
 		opts.Era = cmp.Or(base.Era(), opts.Era)
 		opts.named = func(tool string) *listedTool { return m.state.Load().endpoint.toolNamed(tool) }
@@ -237,10 +256,10 @@ func (m *member) setLevel(ctx context.Context, l *lane, e *Endpoint, level strin
 
 // enter takes a lane, and waits for one where all that there may be are in use; leave must
 // follow.
-func (l *lanes) enter(ctx context.Context, key laneKey) (*lane, error) {
+func (l *lanes) enter(ctx context.Context, key laneKey, how sharing) (*lane, error) {
 	var late <-chan time.Time
 	for {
-		taken, freed, err := l.take(key)
+		taken, freed, err := l.take(key, how)
 		if freed == nil {
 			return taken, err
 		}
@@ -258,45 +277,62 @@ func (l *lanes) enter(ctx context.Context, key laneKey) (*lane, error) {
 }
 
 // take is a lane, or what is closed when there may be one, with the error of who does not wait so long.
-func (l *lanes) take(key laneKey) (_ *lane, freed <-chan struct{}, _ error) {
+func (l *lanes) take(key laneKey, how sharing) (_ *lane, freed <-chan struct{}, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, nil, NewFault(NotConnected, l.member.server.ID, "not connected: the server was taken out or replaced", nil)
 	}
+	var free, shared *lane // the one that was used last
 	alike, callers, kin := 0, 0, 0
 	for _, o := range slices.Backward(slices.Clone(l.all)) {
 		switch {
 		case o.key.kind != key.kind:
 			continue
-		case o.isOver():
+		case o.isOver(), o.isCut():
 			if l.drop(o); o.users == 0 {
 				continue
 			}
 		case o.gone:
-		case o.key == key && (o.users == 0 || key.isShared()), key.kind == principalLane && o.key.caller == key.caller:
+		case o.key == key && key.isShared(), key.kind == principalLane && o.key.caller == key.caller:
 			l.use(o)
 			return o, nil, nil
-		case o.key == key && (o.endpoint == nil || !o.endpoint.talks.isHeld()): // else it waits for a person
+		case o.key != key:
+		case o.users == 0:
+			free = cmp.Or(free, o)
+		case !o.alone:
+			shared = cmp.Or(shared, o)
+		case o.endpoint == nil || !o.endpoint.talks.isHeld(): // else it waits for a person
 			alike++
 		}
 		if kin++; o.key.caller == key.caller {
 			callers++
 		}
 	}
+	if how == onTrial && free == nil && shared != nil && alike > 0 {
+		how = besideOthers
+	}
+	if how == besideOthers {
+		free = cmp.Or(shared, free)
+	}
+	if free != nil {
+		free.alone = how != besideOthers
+		l.use(free)
+		return free, nil, nil
+	}
 	if key.kind == principalLane {
 		if most := cmp.Or(l.member.state.Load().config.pool.MaxPrincipals, defaultMaxPrincipals); kin >= most && !l.makeRoom(key, false) {
 			return l.busy("%d principals have a connection in use, which is its maxPrincipals, and none was free", kin)
 		}
 	} else {
-		if most := l.member.fleet.opts.Lanes; key.session == "" && alike >= most {
+		if most := l.member.fleet.opts.Lanes; how == byItself && key.session == "" && alike >= most {
 			return l.busy("%d calls of this client, in which it can be asked, are in flight there, and none ended", most)
 		}
 		if (callers >= maxCallerLanes || kin >= maxLanes) && !l.makeRoom(key, callers >= maxCallerLanes) {
 			return l.busy("%d connections for clients that it can ask are in use, and none was free", kin)
 		}
 	}
-	o := &lane{key: key}
+	o := &lane{key: key, alone: how != besideOthers}
 	l.all = append(l.all, o)
 	l.use(o)
 	return o, nil, nil
@@ -304,10 +340,15 @@ func (l *lanes) take(key laneKey) (_ *lane, freed <-chan struct{}, _ error) {
 
 // busy is take where all lanes are in use. Call it with mu held.
 func (l *lanes) busy(why string, n int) (*lane, <-chan struct{}, error) {
+	return nil, l.untilFreed(), NewFault(Timeout, l.member.server.ID, "busy", newBusyError(why+" within %v", n, l.member.queueWait()))
+}
+
+// untilFreed is closed when a lane may be free. Call it with mu held.
+func (l *lanes) untilFreed() <-chan struct{} {
 	if l.freed == nil {
 		l.freed = make(chan struct{})
 	}
-	return nil, l.freed, NewFault(Timeout, l.member.server.ID, "busy", newBusyError(why+" within %v", n, l.member.queueWait()))
+	return l.freed
 }
 
 // use notes that a request is on a lane. Call it with mu held.
@@ -377,10 +418,11 @@ func (l *lanes) leave(o *lane) {
 	switch {
 	case o.users > 0 || l.closed || o == &l.base:
 		return
-	case o.gone, o.endpoint == nil, o.isOver(), !o.key.isShared() && o.endpoint.talks.wereCut():
+	case o.gone, o.endpoint == nil, o.isOver(), o.isCut():
 		l.drop(o)
 		return
 	}
+	o.alone = false
 	if o.failed.IsZero() {
 		l.failures[o.key.kind], l.hung[o.key.kind] = 0, 0
 	}

@@ -11,14 +11,14 @@ func TestLanesEndThatAreGivenUpInUse(t *testing.T) {
 	t.Parallel()
 	l := lanes{member: &member{fleet: &Fleet{}}}
 	key := laneKey{session: "s"}
-	o, _, err := l.take(key)
-	if again, _, _ := l.take(key); err != nil || again != o {
+	o, _, err := l.take(key, besideOthers)
+	if again, _, _ := l.take(key, besideOthers); err != nil || again != o {
 		t.Fatalf("a session has two lanes: %v", err)
 	}
 	e := NewEndpoint(Server{ID: "a"}, nil)
 	l.started(o, e)
 	l.giveUp(o, askedLane, 0)
-	if other, _, _ := l.take(key); other == o {
+	if other, _, _ := l.take(key, besideOthers); other == o {
 		t.Error("a lane is taken that was given up")
 	}
 	l.close()
@@ -36,8 +36,8 @@ func TestLanesThatCannotBeOpenedAreTriedLessOften(t *testing.T) {
 		m := newMember(f, Server{ID: "a"})
 		hangs := NewFault(Timeout, "a", "connect", nil)
 		for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
-			a, _, _ := m.lanes.take(laneKey{session: "a"})
-			b, _, _ := m.lanes.take(laneKey{session: "b"}) // which fails with it
+			a, _, _ := m.lanes.take(laneKey{session: "a"}, besideOthers)
+			b, _, _ := m.lanes.take(laneKey{session: "b"}, besideOthers) // which fails with it
 			for _, l := range []*lane{a, b} {
 				m.lanes.giveUp(l, askedLane, m.lanes.pause(askedLane, hangs, withoutLanes))
 			}

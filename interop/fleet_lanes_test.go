@@ -34,6 +34,7 @@ type asker struct {
 
 	numbers sync.Map // of the sessions
 	met     atomic.Int64
+	asks    atomic.Bool // the tool "perhaps" asks, when later is closed
 }
 
 func newAsker(t *testing.T) *asker {
@@ -75,6 +76,14 @@ func newAsker(t *testing.T) *asker {
 		return "", nil
 	})
 	tool("later", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		a.started <- struct{}{}
+		<-a.later
+		return name(ctx, s)
+	})
+	tool("perhaps", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		if !a.asks.Load() {
+			return "quiet", nil
+		}
 		a.started <- struct{}{}
 		<-a.later
 		return name(ctx, s)
@@ -230,7 +239,7 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 		text string
 		err  error
 	}
-	ends := make(chan end, 3)
+	ends := make(chan end, 4)
 	wait := func(c *asked, p toolbox.Principal) {
 		go func() {
 			text, err := callAs(t.Context(), fleet, &c.Client, p, "wait", "")
@@ -238,6 +247,7 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 		}()
 		soon(t, a.started, "the call")
 	}
+	c.LogLevel = "info" // logs name no request, so that each of these calls has a connection of its own
 	wait(c, "")
 	wait(c, "")
 	_, err := callAs(t.Context(), fleet, &c.Client, "", "wait", "")
@@ -246,8 +256,11 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 	}
 	wait(c, "bob") // who waits for nobody else's
 	a.sessions(4)
+	c.LogLevel = ""
+	wait(c, "") // the connection that others share is beside those
+	a.sessions(5)
 	close(a.release)
-	for range 3 {
+	for range 4 {
 		if e := soon(t, ends, "the end of a call"); e.text != "waited" || e.err != nil {
 			t.Error(e)
 		}

@@ -44,6 +44,7 @@ func (f *Fleet) Request(ctx context.Context, server string, m Message) (json.Raw
 // went out on; nil: there was none.
 func (m *member) request(ctx context.Context, e *Endpoint, r Message) (result json.RawMessage, used *Endpoint, err error) {
 	defer e.end()
+	r.subject = subjectOf(r.Method, paramName(r))
 	used, leave, err := m.laneFor(ctx, e, r)
 	if err != nil {
 		return nil, nil, err

@@ -204,7 +204,7 @@ func (m *member) listVariant(ctx context.Context, d Declared, caller toolbox.Pri
 	if m.isPerPrincipal() {
 		caller = "" // tools are the same for all
 	}
-	own, leave, err := m.askedLane(ctx, e, caller)
+	own, leave, err := m.askedLane(ctx, e, Message{Method: protocol.MethodToolsList, Caller: caller})
 	if leave != nil {
 		defer leave()
 	}

@@ -25,8 +25,9 @@ type member struct {
 	supervising sync.WaitGroup
 	lanes       lanes
 	tasks       tasks
-	callers     turns         // of requests, at most FleetOptions.MaxCalls of each
-	working     turns         // of those, what counts for Pool.MaxConcurrent
+	callers     turns // of requests, at most FleetOptions.MaxCalls of each
+	working     turns // of those, what counts for Pool.MaxConcurrent
+	habits      habits
 	closed      chan struct{} // closed when it has left the fleet and all of it has ended
 
 	// state is replaced with Fleet.mu held, by [member.update] and its like, and read by everyone.

@@ -41,6 +41,7 @@ type Message struct {
 	tool     *listedTool // the tool that is called, where it is known
 	progress bool        // back takes progress as toolbox.Call.Progress does
 	bounded  bool        // ctx carries the deadline: none is added
+	subject  string      // the kind of the request, see habits
 }
 
 // Peer takes a message. For a request it returns the result's bytes or an

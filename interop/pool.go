@@ -129,20 +129,20 @@ func (m *member) choose(ctx context.Context, base *Endpoint, r Message) (e *Endp
 	own := m.isPerPrincipal()
 	switch {
 	case own && isShared(r.Method):
-		return m.ownLane(ctx, base, r.Caller)
+		return m.ownLane(ctx, base, r)
 	case own:
-		if e, leave, err = m.principalLane(ctx, base, r.Caller); e != nil || err != nil {
+		if e, leave, err = m.principalLane(ctx, base, r); e != nil || err != nil {
 			return e, leave, err
 		}
 	}
 	if !isShared(r.Method) {
-		if e, leave, err = m.askedLane(ctx, base, r.Caller); e != nil || err != nil {
+		if e, leave, err = m.askedLane(ctx, base, r); e != nil || err != nil {
 			return e, leave, err
 		}
 	}
 	switch {
 	case own: // and the client cannot be asked elsewhere
-		return m.ownLane(ctx, base, r.Caller)
+		return m.ownLane(ctx, base, r)
 	case isWork(r.Method) && m.instances() > 1 && !mayBecomeTask(ctx, base, r):
 		return m.instance(ctx, base)
 	}
@@ -162,20 +162,23 @@ func mayBecomeTask(ctx context.Context, base *Endpoint, r Message) bool {
 
 // principalLane is the connection of a principal. It declares what the client does whose request opens it; nil: this one
 // can be asked something else, and has a connection for that.
-func (m *member) principalLane(ctx context.Context, base *Endpoint, caller toolbox.Principal) (*Endpoint, func(), error) {
+func (m *member) principalLane(ctx context.Context, base *Endpoint, r Message) (*Endpoint, func(), error) {
+	caller, done := r.Caller, func() {}
 	capabilities, dual := m.declares(ctx, base)
-	l, e, err := m.enterLane(ctx, laneKey{kind: principalLane, caller: caller, capabilities: capabilities})
+	l, e, err := m.enterLane(ctx, laneKey{kind: principalLane, caller: caller, capabilities: capabilities}, besideOthers)
 	switch {
 	case l == nil:
 		return nil, nil, err
 	case err == nil && dual && l.key.capabilities == capabilities && (e.Era() != Legacy || !e.handshake().Asks):
 		m.lanes.giveUp(l, askedLane, math.MaxInt64)
-		return m.principalLane(ctx, base, caller)
+		return m.principalLane(ctx, base, r)
 	case err == nil && capabilities != "" && l.key.capabilities != capabilities:
 		m.lanes.leave(l)
 		return nil, nil, nil
 	case err == nil && capabilities != "":
-		err = m.setLevel(ctx, l, e, ClientOf(ctx).LogLevel)
+		if err = m.setLevel(ctx, l, e, ClientOf(ctx).LogLevel); err == nil {
+			done, err = m.askInTurn(ctx, l, r)
+		}
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case err != nil && m.lanes.failed(l):
@@ -185,7 +188,44 @@ func (m *member) principalLane(ctx context.Context, base *Endpoint, caller toolb
 		m.lanes.leave(l)
 		return nil, nil, err
 	}
-	return e, func() { m.lanes.leave(l) }, nil
+	return e, func() { done(); m.lanes.leave(l) }, nil
+}
+
+// askInTurn waits until a request that may ask can go out on a principal's connection: such requests go out one at a time, or all those
+// of one session. done must follow where err is nil.
+func (m *member) askInTurn(ctx context.Context, l *lane, r Message) (done func(), err error) {
+	how, ended := m.habits.enter(ctx, r.subject)
+	if how != byItself {
+		return func() { ended(true) }, nil
+	}
+	session, late := ClientOf(ctx).Session, time.After(m.queueWait())
+	for {
+		m.lanes.mu.Lock()
+		if l.asking == 0 || session != "" && session == l.asker {
+			l.asker = session
+			l.asking++
+			m.lanes.mu.Unlock()
+			return func() { m.lanes.asked(l) }, nil
+		}
+		freed := m.lanes.untilFreed()
+		m.lanes.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-late:
+			why := "another client of this principal has a request there that may ask it, which did not end within %v"
+			return nil, NewFault(Timeout, m.server.ID, "busy", newBusyError(why, m.queueWait()))
+		}
+	}
+}
+
+// asked notes that a request has ended for which askInTurn has waited.
+func (l *lanes) asked(o *lane) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o.asking--
+	l.woken()
 }
 
 // forget drops the connections that failed a moment ago, with a fault that is mended.
@@ -203,11 +243,11 @@ func (l *lanes) forget(mended func(*Fault) bool) {
 }
 
 // ownLane is principalLane for what needs no answers of the client's, whatever the connection declares.
-func (m *member) ownLane(ctx context.Context, base *Endpoint, caller toolbox.Principal) (e *Endpoint, leave func(), err error) {
-	if e, leave, err = m.principalLane(ctx, base, caller); e != nil || err != nil {
+func (m *member) ownLane(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
+	if e, leave, err = m.principalLane(ctx, base, r); e != nil || err != nil {
 		return e, leave, err
 	}
-	return m.principalLane(WithClient(ctx, &Client{}), base, caller)
+	return m.principalLane(WithClient(ctx, &Client{}), base, r)
 }
 
 // instance is the process with the fewest requests in flight.

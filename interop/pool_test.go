@@ -192,20 +192,59 @@ func TestTheClientsOfAPrincipalAreAsked(t *testing.T) {
 	if got, err := callAs(t.Context(), fleet, nobody, "ann", "ask", ""); !strings.HasPrefix(got, "error: ") || err != nil {
 		t.Errorf("who cannot be asked is asked: %q, %v", got, err)
 	}
-	// Whoever cannot be asked takes no question from who can.
+	// A question waits for the calls of other clients, also of those that cannot be asked: it may be theirs.
 	var calling sync.WaitGroup
 	calling.Go(func() {
 		if got, err := callAs(t.Context(), fleet, one, "ann", "later", ""); got != "one" || err != nil {
 			t.Errorf("it is asked as %q, %v", got, err)
 		}
-		close(a.release)
 	})
 	<-a.started
 	calling.Go(func() { _, _ = callAs(t.Context(), fleet, nobody, "ann", "wait", "") })
 	<-a.started
 	close(a.later)
+	close(a.release)
 	calling.Wait()
 	a.sessions(4)
+}
+
+// On a principal's connection one call that is known to ask goes out at a time, and none of its questions reaches another client
+// of the principal. A client that alone uses the connection is asked in all its calls at once.
+func TestTheQuestionsOfAPrincipalDoNotCross(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, perPrincipal(interop.Legacy), &interop.FleetOptions{Endpoint: a.options, CallWait: time.Minute})
+	sole := newAsked(interop.Legacy, "sole", everyCapability)
+	sole.Session = "sole"
+	var calling sync.WaitGroup
+	for range 4 {
+		calling.Go(func() {
+			if got, err := callAs(t.Context(), fleet, &sole.Client, "bob", "later", ""); got != "sole" || err != nil {
+				t.Errorf("the only client: %q, %v", got, err)
+			}
+		})
+	}
+	for range 4 {
+		soon(t, a.started, "the call")
+	}
+	close(a.later)
+	calling.Wait()
+	for i := range 8 {
+		who := fmt.Sprint("client ", i)
+		c := newAsked([]interop.Era{interop.Legacy, interop.Modern}[i%2], who, `{"elicitation":{}}`)
+		if c.Always = nil; i%2 == 0 {
+			c.Session = who
+		}
+		calling.Go(func() {
+			for range 5 {
+				if got, err := callAs(t.Context(), fleet, &c.Client, "ann", "ask", ""); got != who || err != nil {
+					t.Errorf("%s was asked as %q, %v", who, got, err)
+				}
+			}
+		})
+	}
+	calling.Wait()
+	a.sessions(3)
 }
 
 func TestPrincipalsTakeTurnsOnConnections(t *testing.T) {

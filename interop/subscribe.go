@@ -420,7 +420,7 @@ func (s *subscription) hold(agreed func()) error {
 	defer begun()
 	if s.own {
 		var leave func()
-		if e, leave, err = m.ownLane(WithClient(s.ctx, s.client), e, s.caller); err != nil {
+		if e, leave, err = m.ownLane(WithClient(s.ctx, s.client), e, Message{Caller: s.caller}); err != nil {
 			return err
 		}
 		defer leave()

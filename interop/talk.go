@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +21,8 @@ type talk struct {
 	caller toolbox.Principal
 	of     uint64 // Message.Of of the request
 	limits *callDeadlines
+	// subject is its kind, see [habits]; "": none that is remembered.
+	subject string
 }
 
 // hears reports whether the client of t wants a notification that names no request.
@@ -46,10 +47,27 @@ type talks struct {
 	first   toolbox.Principal
 	several bool          // there were callers beside first
 	asking  int           // questions that wait for an answer
-	cut     bool          // a request of a client's was left without an answer: the server may still be at it, and ask
+	cuts    []cutTalk     // requests that were left without an answer: the server may still be at them, and ask
+	left    chan struct{} // closed by the next leave; nil: no question waits for it
 	sole    *Client       // who alone has used the connection, as of its last request; nil: nobody, or many
 	begun   chan struct{} // closed by the first join; nil: nobody waits for it
 }
+
+// cutTalk is a request that was left without an answer.
+type cutTalk struct {
+	of      uint64
+	at      time.Time
+	session string // of its client
+}
+
+const (
+	// causeWait is how long a question waits until one request is left that it can belong to.
+	causeWait = 10 * time.Second
+	// cutMemory is for how long a question may belong to a request that was left without an answer.
+	cutMemory = time.Minute
+	// maxCuts bounds how many of these are remembered, the newest of them.
+	maxCuts = 64
+)
 
 // beginWait is how long a question that comes before any request is kept for the first one, for
 // which the connection was made.
@@ -145,15 +163,25 @@ func (l *talks) use(caller toolbox.Principal, c *Client) {
 func (l *talks) leave(of uint64, answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !answered {
+		cut := cutTalk{of: of, at: time.Now()}
+		if c := l.open[of].client; c != nil {
+			cut.session = c.Session
+		}
+		l.cuts = append(l.cuts[max(0, len(l.cuts)+1-maxCuts):], cut)
+	}
 	delete(l.open, of)
-	l.cut = l.cut || !answered
+	if l.left != nil {
+		close(l.left)
+		l.left = nil
+	}
 }
 
 // wereCut reports whether a question may come for a request that is over.
 func (l *talks) wereCut() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.cut
+	return len(l.cuts) > 0
 }
 
 // number is the request under way that has a number; nil: none.
@@ -194,25 +222,91 @@ func (l *talks) session(method string) Peer {
 	return l.sole.Always
 }
 
-// asked is who is asked what names no request: the only one under way, else
-// the session of the client that alone has used the connection, else, of a principal's own, the newest under way whose
-// client may be asked: clients that cannot be share the connection.
-func (l *talks) asked(private bool, may func(*talk) bool) (*talk, Peer) {
+// candidates are the requests that a question can belong to which names none.
+type candidates struct {
+	newest   *talk
+	calls    int      // how many are under way
+	clients  int      // and of how many clients; each request without a session counts
+	subjects []string // their kinds
+	fewer    <-chan struct{}
+}
+
+// candidates returns those of the requests up to last, the newest when the question arrived. One that was left without an answer
+// counts for a while.
+func (l *talks) candidates(last uint64) (c candidates) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.sole != nil && len(l.open) != 1 {
-		return nil, l.sole.Always
-	}
-	if len(l.open) == 1 || private {
-		newest, able := uint64(0), uint64(0)
-		for of, t := range l.open {
-			if newest = max(newest, of); may(t) {
-				able = max(able, of)
-			}
+	var number uint64
+	sessions := map[string]bool{}
+	count := func(session string) {
+		if session == "" || !sessions[session] {
+			c.clients++
 		}
-		return l.open[cmp.Or(able, newest)], nil
+		sessions[session] = true
 	}
-	return nil, nil
+	for of, t := range l.open {
+		if of > last {
+			continue
+		}
+		c.calls++
+		if t.client == nil {
+			count("")
+		} else {
+			count(t.client.Session)
+		}
+		if t.subject != "" {
+			c.subjects = append(c.subjects, t.subject)
+		}
+		if of > number {
+			c.newest, number = t, of
+		}
+	}
+	for _, cut := range l.cuts {
+		if c.calls > 0 && cut.of <= last && time.Since(cut.at) < cutMemory {
+			count(cut.session)
+		}
+	}
+	if l.left == nil {
+		l.left = make(chan struct{})
+	}
+	c.fewer = l.left
+	return c
+}
+
+// errNoCause is why a question is refused that names no request, and that more than one client may have caused.
+var errNoCause = &RPCError{Code: CodeInternal,
+	Message: "several requests are under way, and it is not known which of them this belongs to; the next such call has a connection of its own: call again"}
+
+// cause returns the request, or the session, that a question belongs to which names none: the only client that uses the connection,
+// or the only request under way. Where there are several, it waits until the others have ended, because the request that
+// asks does not end without an answer. If more than one is left after a while, the question is refused. h learns which
+// requests ask. guessed: other requests of the same client may have asked as well.
+func (l *talks) cause(ctx context.Context, h *habits) (t *talk, session Peer, guessed bool, err error) {
+	l.mu.Lock()
+	last := l.last
+	if l.sole != nil && l.sole.Always != nil && len(l.open) != 1 {
+		defer l.mu.Unlock()
+		return nil, l.sole.Always, false, nil
+	}
+	l.mu.Unlock()
+	c := l.candidates(last)
+	if h != nil {
+		settle := h.asked(c.subjects)
+		defer func() { settle(c.subjects) }()
+	}
+	for late := time.After(causeWait); c.clients > 1; c = l.candidates(last) {
+		select {
+		case <-c.fewer:
+		case <-late:
+			return nil, nil, false, errNoCause
+		case <-ctx.Done():
+			return nil, nil, false, ctx.Err()
+		}
+	}
+	if c.calls > 1 && c.newest.client.Always != nil {
+		return nil, c.newest.client.Always, false, nil
+	}
+	return c.newest, nil, c.calls > 1, nil
 }
 
 // hold stops the silence of all requests under way: the server waits for an answer.
@@ -342,33 +436,43 @@ func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMe
 	if err := protocol.MayAsk(e.opts.Capabilities, m.Method, m.Params); err != nil {
 		return nil, err
 	}
-	may := func(t *talk) bool { // of a principal's connection, which another client of its own may have opened
-		return !e.opts.private || t.client != nil && protocol.MayAsk(t.client.declaredTo(Legacy), m.Method, m.Params) == nil
-	}
 	ask := Peer(nil)
-	if t == nil && m.Method == "roots/list" { // these are the session's, and outlive any request
-		ask = e.talks.session(m.Method)
+	h := e.opts.habits
+	if m.Method == "roots/list" { // these are the session's, and outlive any request
+		if h = nil; t == nil {
+			ask = e.talks.session(m.Method)
+		}
 	}
+	guessed := false
 	if t == nil && ask == nil {
 		e.talks.begin(ctx)
-		t, ask = e.talks.asked(e.opts.private, may)
-	}
-	ctx, retired := e.untilRetired(ctx)
-	defer retired()
-	if t != nil && t.client != nil {
-		if !may(t) {
-			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
+		var err error
+		if t, ask, guessed, err = e.talks.cause(ctx, h); err != nil {
+			return nil, err
 		}
-		m.Of, m.Caller, ask = t.of, t.caller, t.client.Back
+	}
+	asking, retired := e.untilRetired(ctx)
+	defer retired()
+	to := m
+	if t != nil && t.client != nil {
+		if t.client.Back == nil || protocol.MayAsk(t.client.declaredTo(Legacy), m.Method, m.Params) != nil {
+			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method} // another client has opened the connection
+		}
+		to.Of, to.Caller, ask = t.of, t.caller, t.client.Back
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
+		asking, cancel = context.WithCancel(asking)
 		defer cancel()
 		defer context.AfterFunc(t.ctx, cancel)()
 	}
 	if ask == nil {
 		return nil, &RPCError{Code: CodeInternal, Message: m.Method + ": there is no request under way that this could belong to"}
 	}
-	defer e.talks.hold()()
+	release := e.talks.hold()
 	e.opts.lane()
-	return ask(ctx, m)
+	result, err := ask(asking, to)
+	release()
+	if err != nil && guessed && t.ctx.Err() != nil && ctx.Err() == nil { // another request of the client asks
+		return e.question(ctx, nil, m)
+	}
+	return result, err
 }

@@ -1,0 +1,262 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// stateless is a modern client over HTTP, which has no session.
+func stateless(name string) *asked {
+	c := newAsked(interop.Modern, name, everyCapability)
+	c.Always = nil
+	return c
+}
+
+// spokenAs is what came of a call.
+type spokenAs struct {
+	who, text string
+	err       error
+}
+
+// callsOf begins a call of each client, and returns what comes of them.
+func callsOf(t *testing.T, fleet *interop.Fleet, tool string, clients ...string) <-chan spokenAs {
+	out := make(chan spokenAs, len(clients))
+	for _, who := range clients {
+		go func() {
+			text, err := callAs(t.Context(), fleet, &stateless(who).Client, "", tool, "")
+			out <- spokenAs{who, text, err}
+		}()
+	}
+	return out
+}
+
+// Calls of clients without a session share one connection as long as nothing is asked in their course.
+func TestCallsThatDoNotAskShareAConnection(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+	ends := callsOf(t, fleet, "wait", make([]string, 40)...)
+	for range 40 {
+		soon(t, a.started, "the call")
+	}
+	if n := sessionsOf(a); n > 3 {
+		t.Errorf("40 calls take %d connections, and that of all", n-1)
+	}
+	close(a.release)
+	for range 40 {
+		if e := <-ends; e.text != "waited" || e.err != nil {
+			t.Error(e)
+		}
+	}
+	fleet.Close()
+	a.sessions(0)
+}
+
+// The connections of clients without a session end soon.
+func TestConnectionsWithoutASessionEndSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsker(t)
+		close(a.later)
+		fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+		defer fleet.Close()
+		for range 3 {
+			for _, tool := range []string{"session", "later"} {
+				ends := callsOf(t, fleet, tool, "ann", "bob", "eve")
+				for range 3 {
+					if e := <-ends; e.err != nil || tool == "later" && e.text != e.who {
+						t.Error(e)
+					}
+				}
+			}
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if n := sessionsOf(a); n != 1 {
+			t.Errorf("%d connections are left", n)
+		}
+	})
+}
+
+// Several programs of one principal call at once, for the first time, a tool that asks: each is asked for itself.
+func TestProgramsOfOnePrincipalAreAskedApart(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+	for range 10 {
+		ends := callsOf(t, fleet, "ask", "ann", "bob", "eve", "joe", "kim", "lea")
+		for range 6 {
+			if e := <-ends; e.text != e.who || e.err != nil {
+				t.Errorf("%s was asked as %q, %v", e.who, e.text, e.err)
+			}
+		}
+	}
+}
+
+// A tool that did not ask before asks now, while other programs have calls on the connection. The question waits for
+// them; where it stays open whose it is, it is refused, and the next call has a connection of its own.
+func TestAQuestionIsNeverAnotherPrograms(t *testing.T) {
+	for name, several := range map[string]bool{"one asks": false, "two ask": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAsker(t)
+				fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+				defer fleet.Close()
+				for _, tool := range []string{"perhaps", "session"} {
+					if e := <-callsOf(t, fleet, tool, "ann"); e.err != nil {
+						t.Fatal(e)
+					}
+				}
+				a.asks.Store(true)
+				other := callsOf(t, fleet, "wait", "eve")
+				<-a.started
+				close(a.release)
+				<-other // it is quiet
+				a.release = make(chan struct{})
+				other = callsOf(t, fleet, "wait", "eve")
+				<-a.started
+				callers := []string{"ann"}
+				if several {
+					callers = []string{"ann", "bob"}
+				}
+				asking := callsOf(t, fleet, "perhaps", callers...)
+				for range callers {
+					<-a.started
+				}
+				if n := sessionsOf(a); n != 2 {
+					t.Fatalf("%d connections, want one for all the calls, and that of all", n)
+				}
+				close(a.later)
+				time.Sleep(time.Second)
+				close(a.release)
+				if e := <-other; e.text != "waited" || e.err != nil {
+					t.Error(e)
+				}
+				for range callers {
+					switch e := <-asking; {
+					case e.err != nil:
+						t.Error(e)
+					case several && !strings.Contains(e.text, "call again"), !several && e.text != "ann":
+						t.Errorf("%s was asked as %q", e.who, e.text)
+					}
+				}
+				asking = callsOf(t, fleet, "perhaps", "ann", "bob") // which are known to ask now
+				for range 2 {
+					<-a.started
+					if e := <-asking; e.text != e.who || e.err != nil {
+						t.Errorf("%s was asked as %q, %v", e.who, e.text, e.err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A call that was cancelled may still ask: its question does not reach the program of another call.
+func TestAQuestionOfACancelledCallIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsker(t)
+		fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+		defer fleet.Close()
+		if e := <-callsOf(t, fleet, "perhaps", "ann"); e.err != nil {
+			t.Fatal(e)
+		}
+		a.asks.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		ann := stateless("ann")
+		gone := make(chan error, 1)
+		go func() {
+			_, err := callAs(ctx, fleet, &ann.Client, "", "perhaps", "")
+			gone <- err
+		}()
+		<-a.started
+		bob := callsOf(t, fleet, "perhaps", "bob")
+		<-a.started
+		cancel()
+		<-gone
+		next := callsOf(t, fleet, "session", "eve") // on another connection: it does not wait for what hangs
+		if e := <-next; e.err != nil {
+			t.Error(e)
+		}
+		close(a.later)
+		if e := <-bob; e.err != nil || !strings.Contains(e.text, "call again") {
+			t.Errorf("bob was asked as %q, %v", e.text, e.err)
+		}
+	})
+}
+
+// A modern client on stdio is one program: all its calls share a connection, and each question reaches the client. If the call
+// ends with which a question went out, it goes out with another one.
+func TestAModernSessionSharesAConnection(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+	c := stateless("Ada")
+	c.Session = "stdio"
+	asked, release, answer := make(chan struct{}, 10), make(chan struct{}), c.Back
+	c.Back = func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+		if m.ID != nil {
+			asked <- struct{}{}
+			select {
+			case <-release:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		return answer(ctx, m)
+	}
+	var calling sync.WaitGroup
+	call := func(tool, want string) {
+		calling.Go(func() {
+			if got, err := callAs(t.Context(), fleet, &c.Client, "", tool, ""); got != want || err != nil {
+				t.Errorf("%s: %q, %v, want %q", tool, got, err, want)
+			}
+		})
+	}
+	call("later", "Ada")
+	soon(t, a.started, "the call that asks")
+	call("wait", "waited") // the newest, whose question it is taken for
+	soon(t, a.started, "the other call")
+	close(a.later)
+	soon(t, asked, "the question")
+	close(a.release)
+	soon(t, asked, "the question, once more")
+	close(release)
+	calling.Wait()
+	for range 8 {
+		call("ask", "Ada")
+	}
+	calling.Wait()
+	a.sessions(2)
+}
+
+// Whatever programs of one principal do at once, no question reaches another program.
+func TestQuestionsOfSharedConnectionsDoNotCross(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	a.asks.Store(true)
+	close(a.later)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options, CallWait: time.Minute})
+	var calling sync.WaitGroup
+	for i := range 12 {
+		who := fmt.Sprint("program ", i)
+		c := stateless(who)
+		calling.Go(func() {
+			for n := range 30 {
+				tool := []string{"ask", "session", "perhaps", "log"}[(i+n)%4]
+				got, err := callAs(t.Context(), fleet, &c.Client, "", tool, "")
+				if err != nil || strings.HasPrefix(got, "program") && got != who {
+					t.Errorf("%s by %s: %q, %v", tool, who, got, err)
+				}
+			}
+		})
+	}
+	calling.Wait()
+}
