@@ -79,6 +79,8 @@ type frontRequest struct {
 	session    *frontSession   // nil where a modern request came over HTTP
 	header     http.Header     // what the backend may see of it; nil: nothing
 	send       sender          // of what belongs to the request; after the answer it sends nothing
+	live       func() bool     // reports whether the client reads what send sends, as far as is known; nil: it does
+	gone       <-chan struct{} // closed when its connection is lost, or the answer is sent; nil: neither is known
 	client     interop.Client  // who asks: set by answer
 
 	over   bool           // nothing can be asked any more; guarded by session.mu
@@ -115,6 +117,10 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 			return frontError(http.StatusServiceUnavailable, interop.CodeInternal, "%s: %v", r.method, errDraining)
 		}
 		defer f.finish()
+	}
+	if r.era == interop.Legacy && r.session != nil {
+		r.session.answers(r)
+		defer r.session.answeredRequest(r)
 	}
 	if r.era == interop.Modern {
 		switch r.method {

@@ -280,7 +280,7 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
 	reply.open()
 	a := h.front.answer(ctx, &frontRequest{
 		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Legacy, caller: m.from.caller,
-		session: s.frontSession, header: h.forwarded(r), send: reply.say,
+		session: s.frontSession, header: h.forwarded(r), send: reply.say, live: reply.live, gone: r.Context().Done(),
 	})
 	s.finish(key, call)      // who reads the answer may use the id again
 	a.status = http.StatusOK // a legacy client reads the error in the body

@@ -129,6 +129,19 @@ func (b *noteQueue) restore(notes []interop.Message) {
 	b.wake()
 }
 
+// questions takes the requests that wait.
+func (b *noteQueue) questions() (all []interop.Message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.notes = slices.DeleteFunc(b.notes, func(m interop.Message) bool {
+		if m.ID != nil {
+			all = append(all, m)
+		}
+		return m.ID != nil
+	})
+	return all
+}
+
 // remove takes a request back; false where it has been taken already, or never waited.
 func (b *noteQueue) remove(id json.RawMessage) bool {
 	b.mu.Lock()

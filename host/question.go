@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,7 +50,7 @@ type questionEnd struct {
 
 // ask puts a question to the session's client and waits for the answer: a result, or the
 // client's error. It goes out on the stream of the request in whose course it is asked; where
-// that cannot carry it, and where of is nil, on the session's own.
+// that cannot carry it, and where of is nil, on the session's own, and without one on that of any request.
 //
 // It ends without an answer when ctx does, the request, or the session, and when the host drains.
 func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Message) (json.RawMessage, error) {
@@ -68,14 +69,26 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, errLateAnswer)
 	defer cancel()
-	send, err := s.put(of, id, m)
-	if err != nil {
-		s.resolve(id, questionEnd{err: err})
+	var send sender
+	var on *frontRequest
+	var lost <-chan struct{}
+	var late <-chan time.Time
+	put := func(of *frontRequest) {
+		if send, on, err = s.put(of, id, m); err != nil {
+			s.resolve(id, questionEnd{err: err})
+		}
+		if late, lost = time.After(streamWait), nil; on != nil {
+			lost = on.gone
+		}
 	}
-	late := time.After(streamWait)
+	put(of)
 	ending := s.front.ending
 	for {
 		select {
+		case <-lost: // the client may not have read it
+			if lost = nil; s.isAnswering(on) {
+				put(nil)
+			}
 		case <-ending: // a person may take longer than there is
 			s.resolve(id, questionEnd{err: errNotAsked, withdraw: true})
 			ending = nil
@@ -132,19 +145,57 @@ func (s *frontSession) askedFor(of *frontRequest) (n int) {
 	return n
 }
 
-// put sends a question, and returns by which way.
-func (s *frontSession) put(of *frontRequest, id json.RawMessage, m interop.Message) (sender, error) {
+// put sends a question, and returns by which way. on is the request on whose stream it went out which need not be its own.
+func (s *frontSession) put(of *frontRequest, id json.RawMessage, m interop.Message) (way sender, on *frontRequest, err error) {
 	params := withoutToken(m.Params)
 	if of != nil {
 		err := of.send(id, m.Method, params)
 		if err == nil {
-			return of.send, nil
+			return of.send, nil, nil
 		}
 		if s.streaming == nil || !s.streaming() {
-			return nil, fmt.Errorf("the client cannot be asked %s: %w", m.Method, err)
+			return nil, nil, fmt.Errorf("the client cannot be asked %s: %w", m.Method, err)
 		}
 	}
-	return s.queue, s.queue(id, m.Method, params)
+	if s.streaming != nil && !s.streaming() {
+		s.mu.Lock()
+		open := slices.Clone(s.answering)
+		s.mu.Unlock()
+		for _, r := range slices.Backward(open) { // the newest, because the client may have lost an older one
+			if (r.live == nil || r.live()) && r.send(id, m.Method, params) == nil {
+				return r.send, r, nil
+			}
+		}
+	}
+	return s.queue, nil, s.queue(id, m.Method, params)
+}
+
+// isAnswering reports whether a request has no answer yet.
+func (s *frontSession) isAnswering(r *frontRequest) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.answering, r)
+}
+
+// answers notes that a request is being answered, on whose stream the session's questions can go out. Those that wait for a stream go out now.
+func (s *frontSession) answers(r *frontRequest) {
+	s.mu.Lock()
+	s.answering = append(s.answering, r)
+	s.mu.Unlock()
+	if s.streaming == nil || s.streaming() {
+		return
+	}
+	for _, m := range s.notes.questions() {
+		if r.send(m.ID, m.Method, m.Params) != nil {
+			s.notes.restore([]interop.Message{m})
+		}
+	}
+}
+
+func (s *frontSession) answeredRequest(r *frontRequest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answering = slices.DeleteFunc(s.answering, func(o *frontRequest) bool { return o == r })
 }
 
 // queue is a [sender] by way of the session's own stream.

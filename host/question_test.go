@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -415,6 +416,7 @@ func TestQuestionsWaitForAStream(t *testing.T) {
 		post := func(r request) (func(string) string, string) {
 			req := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(r.body))
 			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Accept", "application/json") // without a stream
 			for k, v := range r.header {
 				req.Header.Set(k, v)
 			}
@@ -428,6 +430,82 @@ func TestQuestionsWaitForAStream(t *testing.T) {
 			t.Error(body)
 		}
 	})
+}
+
+// A client without a stream beside its requests is asked on the stream of any of them where it is not known which one a
+// question belongs to: not on one that it has lost, and not on one that takes none. A question that no request can carry
+// waits for the next.
+func TestQuestionsTakeAnyStreamOfTheSession(t *testing.T) {
+	t.Parallel()
+	came, release, told := make(chan *interop.Client, 4), make(chan struct{}), make(chan error, 4)
+	site := serveSite(t, scripted(t, nil, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+		came <- m.Client
+		<-release
+		return json.RawMessage(`{}`), nil
+	}))
+	header := opened(t, site, allRoots)
+	const both, onlyJSON = "application/json, text/event-stream", "application/json"
+	var client *interop.Client
+	begin := func(ctx context.Context, id int, accept string) (heard chan string) {
+		heard = make(chan string, 4)
+		var begun sync.WaitGroup
+		begun.Go(func() { client = <-came })
+		go func() {
+			defer close(heard)
+			r := request{body: fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, id), header: header}.with("Accept", accept)
+			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, site.URL+"/mcp", strings.NewReader(r.body))
+			req.Header.Set("Content-Type", "application/json")
+			for k, v := range r.header {
+				req.Header.Set(k, v)
+			}
+			resp, err := site.Client().Do(req)
+			if err != nil {
+				return
+			}
+			defer resp.Body.Close()
+			for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+				if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+					heard <- data
+				}
+			}
+		}()
+		begun.Wait()
+		return heard
+	}
+	asks := func() {
+		go func() {
+			_, err := client.Always(context.Background(), interop.Message{Method: "roots/list", Params: json.RawMessage(`{}`)})
+			told <- err
+		}()
+	}
+	expect := func(what string, heard chan string, id int) {
+		t.Helper()
+		if diff := cmp.Diff(question(id), <-heard); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+		answers(t, site, header, 202, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, id))
+		if err := <-told; err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	one := begin(t.Context(), 101, both)
+	lost, leave := context.WithCancel(t.Context())
+	two := begin(lost, 102, both)
+	begin(t.Context(), 103, onlyJSON)
+	asks()
+	expect("two calls", two, 1)
+	leave()
+	for range two { // it is lost
+	}
+	asks()
+	expect("a call that was lost", one, 2)
+	close(release)
+	for range one {
+	}
+	release = make(chan struct{})
+	asks() // before the next call or in its course
+	expect("the next call", begin(t.Context(), 104, both), 3)
+	close(release)
 }
 
 // Two clients that are asked at once each answer their own questions.

@@ -101,6 +101,15 @@ func (r *hostReply) say(id json.RawMessage, method string, params ...[]byte) err
 	return err
 }
 
+// live reports whether the answer has a connection on which something can be sent before it. It does not wait for a write.
+func (r *hostReply) live() bool {
+	if !r.mu.TryLock() {
+		return false
+	}
+	defer r.mu.Unlock()
+	return !r.over && r.takes.stream && !r.lost()
+}
+
 // event sends a message. instead is what a client that has lost its connection gets of one
 // that is too large to be kept; nil: nothing. Call it with mu held.
 func (r *hostReply) event(frame, instead [][]byte) error {

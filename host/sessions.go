@@ -41,6 +41,7 @@ type frontSession struct {
 	caps      json.RawMessage // that the client declared in it; nil: none
 	level     string          // of log messages, as of logging/setLevel; "": all
 	calls     map[string]*inFlight
+	answering []*frontRequest          // requests of a legacy client that are being answered, the newest last
 	asked     int64                    // how many questions
 	questions map[string]*openQuestion // by callKey of their ids; nil before the first
 	deaf      error                    // why no answers come any more; nil while they do
