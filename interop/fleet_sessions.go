@@ -1,0 +1,78 @@
+package interop
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+// hold keeps a lane open until the session of a client ends.
+func (l *lanes) hold(o *lane, c *Client) {
+	if c == nil || c.Session == "" || c.Life == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, held := o.held[c.Session]; held || o.gone || l.closed {
+		return
+	}
+	if o.held == nil {
+		o.held = map[string]func() bool{}
+	}
+	o.held[c.Session] = context.AfterFunc(c.Life, func() { l.abandon(c.Session) })
+}
+
+// of is the endpoints of a session of a principal's, and of the principal where it can be asked there.
+func (l *lanes) of(caller toolbox.Principal, session string) (found []*Endpoint) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range l.all {
+		if o.endpoint != nil && session != "" && o.key.caller == caller && (o.key.session == session || o.key.kind == principalLane && o.key.capabilities != "") {
+			found = append(found, o.endpoint)
+		}
+	}
+	return found
+}
+
+// Tell passes a notification of a legacy client's, such as notifications/roots/list_changed,
+// on to the servers that can ask it in its session ([Client].Session) of m.Caller, if has reports that the client may reach
+// them. Servers that have not had a request of the session's yet, and those that are modern, are not notified.
+func (f *Fleet) Tell(ctx context.Context, session string, m Message, has func(server string) bool) {
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	for _, of := range f.all() {
+		if !has(of.server.ID) {
+			continue
+		}
+		for _, e := range of.lanes.of(m.Caller, session) {
+			telling.Go(func() {
+				if c, _, err := e.ready(); err == nil {
+					_ = c.Notify(ctx, m.Method, m.Params)
+				}
+			})
+		}
+	}
+}
+
+// abandon closes the lane of a session that has ended to new requests, and lets go of the lanes that the session shared.
+func (l *lanes) abandon(session string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	for _, o := range slices.Clone(l.all) {
+		_, held := o.held[session]
+		delete(o.held, session)
+		switch {
+		case o.key.session == session:
+			l.drop(o)
+		case held && o.users == 0 && !o.gone:
+			l.busyAgain(o)
+			l.rest(o)
+		}
+	}
+	l.woken()
+}
