@@ -73,7 +73,7 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 	var on *frontRequest
 	var lost <-chan struct{}
 	var late <-chan time.Time
-	put := func(of *frontRequest) {
+	putOut := func(of *frontRequest) {
 		if send, on, err = s.put(of, id, m); err != nil {
 			s.resolve(id, questionEnd{err: err})
 		}
@@ -81,13 +81,13 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 			lost = on.gone
 		}
 	}
-	put(of)
+	putOut(of)
 	ending := s.front.ending
 	for {
 		select {
 		case <-lost: // the client may not have read it
 			if lost = nil; s.isAnswering(on) {
-				put(nil)
+				putOut(nil)
 			}
 		case <-ending: // a person may take longer than there is
 			s.resolve(id, questionEnd{err: errNotAsked, withdraw: true})
