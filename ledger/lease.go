@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -39,7 +40,44 @@ func (f *File) Lease(ctx context.Context, run string) (release func(), err error
 		return nil, fmt.Errorf("ledger: run %s: %w", run, err)
 	}
 	f.leased.Store(run, file)
+	f.mark(run, true)
 	return func() { f.leased.Delete(run); file.Close(); os.Remove(name) }, nil
+}
+
+// leaseWritten is the content of the lease of a run all of whose entries are in the log, or soon will be.
+const leaseWritten = "written"
+
+// mark says in a run's lease whether its entries can be written. On a full disk a file can still be cut.
+func (f *File) mark(run string, written bool) {
+	file, ok := f.leased.Load(run)
+	if !ok {
+		return
+	}
+	if lease := file.(*os.File); written {
+		_, _ = lease.WriteAt([]byte(leaseWritten), 0)
+	} else {
+		_ = lease.Truncate(0)
+	}
+}
+
+// Unwritten returns the runs that go on and cannot write the log: what they hold back is not in it.
+func (f *File) Unwritten(ctx context.Context) (runs []string, err error) {
+	if _, err := f.Reap(ctx); err != nil { // which needs to write where a run is over
+		f.logger.Warn("runs that are over cannot be ended", "err", err)
+	}
+	files, err := os.ReadDir(f.path + runsSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	for _, entry := range files {
+		info, err := entry.Info()
+		if _, no := ulid.ParseStrict(entry.Name()); no == nil && err == nil && info.Mode().IsRegular() && info.Size() < int64(len(leaseWritten)) {
+			runs = append(runs, entry.Name())
+		}
+	}
+	return runs, nil
 }
 
 // leases keeps everybody else from making and reaping leases.
@@ -117,6 +155,7 @@ type fileLog interface {
 	Lease(ctx context.Context, run string) (release func(), err error)
 	Reap(ctx context.Context) (ended int, err error)
 	tidy(ctx context.Context) error
+	mark(run string, written bool)
 }
 
 var _ fileLog = (*File)(nil)

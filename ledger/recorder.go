@@ -112,6 +112,9 @@ func (r *recorder) take() ([]Entry, <-chan struct{}) {
 // write appends a batch to the log, and queues it again where that fails.
 func (r *recorder) write(ctx context.Context, batch []Entry) error {
 	_, err := r.log.Append(ctx, batch...)
+	if l, ok := r.log.(fileLog); ok {
+		l.mark(batch[0].Run, err == nil)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.writing = false

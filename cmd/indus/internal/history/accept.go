@@ -1,10 +1,11 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"os"
+	"os/user"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -109,6 +110,10 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 		return err
 	}
 	all := changedTools(entries)
+	unwritten := f.unwritten(ctx, file, s)
+	if len(all) == 0 && unwritten != nil {
+		return unwritten
+	}
 	if len(all) == 0 && len(words) == 0 {
 		if !f.asJSON || f.all {
 			s.Reportf("every tool is as it was approved")
@@ -131,11 +136,37 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 	for _, o := range all {
 		accepted = append(accepted, o.Entry)
 	}
-	who := "by " + show.Clean(cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"), "a person"))
-	if err := ledger.Approve(ctx, file, who, accepted...); err != nil {
+	if err := ledger.Approve(ctx, file, "by "+whoAccepts(), accepted...); err != nil {
 		return err
 	}
 	return f.print(all, true, s)
+}
+
+// whoAccepts names the account of this process, and that of the person who became it: a variable such as USER may be
+// missing, or anything.
+func whoAccepts() string {
+	who := "uid " + strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		who = u.Username + " (uid " + u.Uid + ")"
+	}
+	if from := os.Getenv("SUDO_USER"); from != "" {
+		who += ", through sudo from " + from
+	}
+	if host, err := os.Hostname(); err == nil {
+		who += " on " + host
+	}
+	return show.Clean(who)
+}
+
+// unwritten reports the runs that go on and cannot write the ledger: it does not have what they hold back.
+func (f *acceptFlags) unwritten(ctx context.Context, file *ledger.File, s show.Streams) error {
+	runs, err := file.Unwritten(ctx)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	s.Reportf("the ledger does not have all that was changed: it cannot be written by %s; make room on the disk, and look again",
+		show.List(show.Names(runs, func(run string) string { return "run " + strings.TrimSpace(shortRun(run)) }), show.MaxNamed, "runs"))
+	return &command.ExitError{Code: command.ExitFault, Said: true}
 }
 
 // choose is the tools that words name; every word has to name one.

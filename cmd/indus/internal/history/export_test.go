@@ -18,3 +18,6 @@ func InWords(before, after string) string {
 	}
 	return changeLines(Differences(entry(before), entry(after)))
 }
+
+// LiveTools is the tools that each server had when it was last heard.
+func LiveTools(entries []ledger.Entry) []ledger.Entry { return liveTools(entries) }

@@ -187,14 +187,25 @@ func liveTools(entries []ledger.Entry) []ledger.Entry {
 	return out
 }
 
+// keptBack is the note of a version that is held.
+const keptBack = "is kept back"
+
 // hadIn is what a server had in a run when that last heard it, and whether it did.
 func hadIn(r ledger.Run, server string) (had []ledger.Entry, ok bool) {
 	var of []ledger.Entry
 	for _, e := range r.Entries {
-		if e.Server == server && (e.Op == ledger.Enroll || e.Op == ledger.Retire && e.Note != ledger.NoteLost) {
-			ok = ok || e.Op == ledger.Enroll
-			of = append(of, e)
+		if e.Server != server {
+			continue
 		}
+		switch {
+		case e.Op == ledger.Hold: // the server has this version, and it is not live
+			e.Op, e.Note = ledger.Enroll, keptBack
+		case e.Op == ledger.Enroll, e.Op == ledger.Retire && e.Note != ledger.NoteLost:
+		default:
+			continue
+		}
+		ok = ok || e.Op == ledger.Enroll
+		of = append(of, e)
 	}
 	return ledger.Reduce(of).Live, ok
 }
@@ -239,6 +250,7 @@ type changeJSON struct {
 	Server string            `json:"server"`
 	Tool   string            `json:"tool"`
 	Name   string            `json:"name"`
+	Held   bool              `json:"held,omitempty"` // the later version is kept back
 	Fields []ledger.Field    `json:"fields,omitempty"`
 }
 
@@ -248,7 +260,7 @@ func (f *logFlags) printDiff(changes []ledger.Change, s show.Streams) error {
 	changes = slices.DeleteFunc(changes, func(c ledger.Change) bool { return f.server != "" && c.Server != f.server })
 	if f.asJSON {
 		return show.PrintLines(s, changes, func(c ledger.Change) any {
-			return changeJSON{c.Kind, c.Server, c.Tool, c.Name, c.Fields}
+			return changeJSON{c.Kind, c.Server, c.Tool, c.Name, c.After.Note == keptBack, c.Fields}
 		})
 	}
 	if len(changes) == 0 {
@@ -257,7 +269,11 @@ func (f *logFlags) printDiff(changes []ledger.Change, s show.Streams) error {
 	}
 	var p show.Page
 	for _, c := range changes {
-		p.Printf("%s %s\n", c.Name, becameOf[c.Kind])
+		became := becameOf[c.Kind]
+		if c.After.Note == keptBack {
+			became += ", and " + keptBack
+		}
+		p.Printf("%s %s\n", c.Name, became)
 		if c.Kind == ledger.Edited {
 			p.WriteString(changeLines(c.Fields))
 		}
