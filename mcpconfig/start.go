@@ -165,15 +165,15 @@ func readFrom(f fetch) fetchResult {
 // cutPath returns a list of directories to look for programs in, without those of the project that a row of the user's
 // would start beside and without relative ones, and the directories of the project.
 func (p *readContext) cutPath(list string) (path string, avoided []string) {
-	root := p.territoryOf(p.dir)
-	if root == "" {
-		return list, nil
+	here, around := p.territoryOf(p.dir), p.territoryOf(".") // which may have been named, and be another
+	theirs := func(dir string) bool {
+		return here != "" && isWithin(here, dir) || around != "" && isWithin(around, dir)
 	}
 	var kept []string
 	for _, dir := range filepath.SplitList(list) {
 		switch {
 		case !filepath.IsAbs(dir):
-		case isWithin(root, dir) || isWithin(root, atomicfile.Real(dir)):
+		case theirs(dir) || theirs(atomicfile.Real(dir)):
 			avoided = append(avoided, dir)
 		default:
 			kept = append(kept, dir)

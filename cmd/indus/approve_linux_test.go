@@ -105,11 +105,41 @@ func TestApproveAsksOnATerminal(t *testing.T) {
 	a.types("\x04") // the end of the input
 	a.ends(0)
 	text := a.seen.String()
-	if strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") || strings.Contains(text, "s3cret") {
+	if strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") || !strings.Contains(text, "TOKEN=s3cret") {
 		t.Errorf("it says %q", text)
 	}
 	if got := a.states("one", "two", "three", "four", "five"); got != "active held active held held" {
 		t.Errorf("they are %s", got)
+	}
+}
+
+// What a command gives is shown before it is approved, and asked about by itself.
+func TestApproveAsksAgainAboutWhatACommandGives(t *testing.T) {
+	t.Parallel()
+	a := asking(t, `{"servers": {
+		"one": {"url": "https://${cmd:echo evil.example.com}/mcp"},
+		"two": {"url": "https://${cmd:touch ran; echo two.example.com}/mcp"},
+		"three": {"url": "https://${cmd:echo three.example.com}/mcp"}
+	}}`)
+	a.seen.hears(t, `approve one\? \[y/N\] $`, a.done)
+	if strings.Contains(a.seen.String(), "host ") {
+		t.Errorf("it knows the host: %q", a.seen)
+	}
+	a.types("y\n")
+	a.seen.hears(t, `host +evil\.example\.com(.*\n)+.*approve one as it is now\? \[y/N\] $`, a.done)
+	a.types("n\n")
+	a.seen.hears(t, `not approved: one(.*\n)+.*approve two\? \[y/N\] $`, a.done)
+	a.types("n\n")
+	a.seen.hears(t, `not approved: two(.*\n)+.*approve three\? \[y/N\] $`, a.done)
+	a.types("y\n")
+	a.seen.hears(t, `approve three as it is now\? \[y/N\] $`, a.done)
+	a.types("y\n")
+	a.ends(0)
+	if got := a.states("one", "two", "three"); got != "held held active" {
+		t.Errorf("they are %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(a.cmd.Dir, "ran")); err == nil {
+		t.Error("a command that was not approved ran")
 	}
 }
 
