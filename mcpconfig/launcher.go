@@ -14,6 +14,7 @@ const (
 	noLauncher launcherKind = iota
 	runner                  // what it runs is named once; the arguments behind that are the program's own
 	builder                 // it runs what it finds in a directory that any of its arguments may name
+	wrapper                 // it runs the command line in its arguments, which it does not mark
 )
 
 // kindOf returns the kind of a program by its name, however it is written: with a directory, a version or ".cmd".
@@ -25,8 +26,12 @@ func kindOf(word string) launcherKind {
 	name = strings.TrimRight(name, "0123456789.-")
 	switch name {
 	case "npx", "bunx", "uvx", "uv", "pipx", "python", "pythonw", "py", "pypy", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "go",
-		"ruby", "perl", "php", "lua", "java", "dotnet", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "cmd", "pwsh", "powershell":
+		"ruby", "perl", "php", "lua", "java", "dotnet", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "cmd", "pwsh", "powershell",
+		"mcp", "fastmcp", "uvicorn", "nodemon":
 		return runner
+	case "timeout", "nice", "nohup", "setsid", "stdbuf", "time", "ionice", "chrt", "taskset", "xvfb-run", "strace", "doas", "xargs",
+		"dotenv", "dotenvx", "op", "doppler", "aws-vault", "infisical":
+		return wrapper
 	case "npm", "pnpm", "yarn", "cargo", "make", "gmake", "just", "task", "docker-compose", "podman-compose", "direnv", "mise", "gradle", "mvn",
 		"bundle", "rake", "composer", "poetry", "pdm", "hatch", "nox", "tox", "nix", "sudo":
 		return builder
@@ -43,19 +48,32 @@ func runsOf(words []string, in func(string) bool) (word string, found bool) {
 	for i, w := range words {
 		rest := words[i+1:]
 		kind := kindOf(w)
-		if slices.Contains([]string{"docker", "podman"}, filepath.Base(w)) && slices.Contains(rest, "compose") {
+		if slices.Contains([]string{"docker", "podman"}, filepath.Base(w)) && slices.ContainsFunc(rest, composes) {
 			kind = builder
 		}
-		if kind == builder {
+		switch kind {
+		case builder:
 			word, found = builderArgument(rest, in)
-		} else if kind == runner {
+		case runner:
 			word, found = runnerArgument(rest, in)
+		case wrapper:
+			if next := slices.IndexFunc(rest, func(w string) bool { return kindOf(w) != noLauncher }); next >= 0 {
+				rest = rest[:next]
+			}
+			if i := slices.IndexFunc(rest, in); i >= 0 {
+				word, found = rest[i], true
+			}
 		}
 		if found {
 			return word, true
 		}
 	}
 	return "", false
+}
+
+// composes reports an argument with which a container comes from files, or gets variables from one.
+func composes(word string) bool {
+	return word == "compose" || word == "build" || word == "buildx" || strings.HasPrefix(word, "--env-file")
 }
 
 // builderArgument looks at the words up to "--", behind which they are for what is built.
@@ -93,7 +111,7 @@ func runnerArgument(words []string, in func(string) bool) (string, bool) {
 }
 
 var (
-	subcommands = []string{"run", "exec", "x", "tool", "dlx"}
+	subcommands = []string{"run", "exec", "x", "tool", "dlx", "dev"}
 	// codeOptions have what is run for their value.
 	codeOptions = []string{"-m", "-c", "-lc", "-ic", "-e", "-jar", "/c", "-command", "-file"}
 	switches    = regexp.MustCompile(`^(-[ysqvuisSIEABOP]|--(yes|quiet|silent|verbose|offline|bun|isolated|refresh|unstable|(no|allow|enable|experimental|prefer)-.*))$`)

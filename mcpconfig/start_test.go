@@ -46,6 +46,7 @@ func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
 		{`{"command": "server", "env": {"DATA_PATH": "${workspaceFolder}/data"}}`, free},
 		{`{"command": "npx", "args": ["pkg", "$WORK-other"]}`, free},
 		{`{"command": "npx", "cwd": "${userHome}"}`, free},
+		{`{"command": "timeout", "args": ["60", "npx", "-y", "pkg", "${workspaceFolder}"]}`, free},
 
 		{`{"command": "server", "cwd": "${workspaceFolder}"}`, waits},
 		{`{"command": "server", "cwd": "${workspaceFolder}/sub"}`, waits},
@@ -71,6 +72,9 @@ func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
 		{`{"command": "uv", "args": ["run", "--directory", "${workspaceFolder}", "server"]}`, waits},
 		{`{"command": "uvx", "args": ["--with", "x", "--from", "${workspaceFolder}", "server"]}`, waits},
 		{`{"command": "npm", "args": ["run", "serve", "--prefix", "${workspaceFolder}"]}`, waits},
+		{`{"command": "timeout", "args": ["60", "${workspaceFolder}/run.sh"]}`, waits},
+		{`{"command": "uvx", "args": ["--from", "mcp", "mcp", "run", "${workspaceFolder}/server.py"]}`, waits},
+		{`{"command": "docker", "args": ["run", "--env-file", "${workspaceFolder}/.env", "image"]}`, waits},
 		{`{"command": "make", "args": ["serve", "-C", "${workspaceFolder}"]}`, waits},
 		{`{"command": "docker", "args": ["compose", "-f", "${workspaceFolder}/compose.yaml", "run", "server"]}`, waits},
 		{`{"command": "direnv", "args": ["exec", "${workspaceFolder}", "server"]}`, waits},
