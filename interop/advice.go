@@ -39,7 +39,7 @@ func (f *Fault) Advice() string {
 	for _, row := range advices {
 		if row.when(c) {
 			try := strings.ReplaceAll(row.try, "SERVER", wordFor(f.Server, "-_.", "SERVER"))
-			if who, _ := f.signIn(); who != "" {
+			if _, who, _ := f.signIn(); who != "" {
 				try += " --as " + wordFor(who, "-_.:/@#", "PRINCIPAL")
 			}
 			return try
@@ -60,20 +60,20 @@ type circumstance struct {
 // NeedsSignIn reports that a person must sign in to the server: that somebody in the chain has a method
 // SignIn() (resource, who string), such as the error of package oauth.
 func (f *Fault) NeedsSignIn() bool {
-	_, needed := f.signIn()
+	_, _, needed := f.signIn()
 	return needed
 }
 
-// signIn is whose sign-in is needed: "" of who runs this program.
-func (f *Fault) signIn() (who string, needed bool) {
+// signIn is the server to which a sign-in is needed, and whose: "" of who runs this program.
+func (f *Fault) signIn() (resource, who string, needed bool) {
 	e, needed := errors.AsType[interface {
 		error
 		SignIn() (resource, who string)
 	}](f.Cause)
 	if needed {
-		_, who = e.SignIn()
+		resource, who = e.SignIn()
 	}
-	return who, needed
+	return resource, who, needed
 }
 
 // wordFor is a name where a person can type it as it is: letters, digits, and those others.

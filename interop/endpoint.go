@@ -78,7 +78,7 @@ type EndpointOptions struct {
 	// Logger logs what no caller is there to see. nil: silent.
 	Logger *slog.Logger
 	// Principal is for whom alone the connection is, whose credentials it takes. A [Fleet] sets it on those of a server with
-	// [PerPrincipal]. "": it is for all, or for the one who has no name.
+	// [PerPrincipal], and [AnyPrincipal] on the one that lists for all. "": it is for all, or for the one who has no name.
 	Principal toolbox.Principal
 
 	stale     chan struct{}                               // the fleet's: gets a value when the list has changed

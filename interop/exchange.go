@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/indusagi/indus/internal/memory"
@@ -230,11 +229,7 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 	var unsent *conn.UnsentError
 	switch {
 	case inner.Err() != nil && !isAnswer(err) && errors.As(context.Cause(inner), &late):
-		if kind = Timeout; isUnsent(err) {
-			err = fmt.Errorf("%w: %w", late, err) // it had no token all the while
-		} else {
-			err = late
-		}
+		kind, err = Timeout, late
 	case errors.As(err, &bad):
 		kind = Protocol
 	case errors.As(err, &unsent):

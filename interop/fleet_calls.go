@@ -26,6 +26,11 @@ func (f *Fleet) Watch(changed func()) (stop func()) { return f.watchers.Watch(ch
 // is NotConnected, with when the server is tried again, and its fault for the cause. Only
 // otherwise it is a [*toolbox.UnknownTool].
 func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	r, err := f.do(ctx, c)
+	return r, f.asCaller(err, c.Caller)
+}
+
+func (f *Fleet) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

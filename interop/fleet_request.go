@@ -16,6 +16,11 @@ import (
 // What the server may know of the client behind it, and how it reaches that one, is what
 // [ClientOf] finds in ctx.
 func (f *Fleet) Request(ctx context.Context, server string, m Message) (json.RawMessage, error) {
+	r, err := f.ask(ctx, server, m)
+	return r, f.asCaller(err, m.Caller)
+}
+
+func (f *Fleet) ask(ctx context.Context, server string, m Message) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -99,6 +99,9 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 	case m.era != "": // newer than what the options know
 		opts.Era = m.era
 	}
+	if m.isPerPrincipal() {
+		opts.Principal = AnyPrincipal
+	}
 	opts.stale = make(chan struct{}, 1)
 	opts.outside, opts.gap = m.heardOfAll, func() { m.fleet.subscriptions.missed(m.server.ID, nil) }
 	e := NewEndpoint(m.server, &opts)

@@ -3,6 +3,7 @@ package interop
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -44,6 +45,10 @@ type Pool struct {
 // has been idle for FleetOptions.LaneIdle, and what the server held for it in memory with it. A server before 2026-07-28 is shown there
 // what the client can do whose request opened it; a client of the principal's that can be asked something else has one for that.
 const PerPrincipal = "principal"
+
+// AnyPrincipal is EndpointOptions.Principal of the connection by which a [Fleet] lists the tools of a server with [PerPrincipal] for
+// all: the credentials of any principal will do. No request of a principal goes out on it.
+const AnyPrincipal toolbox.Principal = "*"
 
 const (
 	defaultMaxPrincipals = 64
@@ -324,4 +329,41 @@ func (l *lanes) ofPrincipal(p toolbox.Principal) *Endpoint {
 		}
 	}
 	return nil
+}
+
+// callersSignIn is a sign-in that is missing for the connection that lists for all, as a caller is to see it: that of any principal
+// will do, so the caller's own is asked for, which its requests need next.
+type callersSignIn struct {
+	error
+	resource string
+	caller   toolbox.Principal
+}
+
+func (e *callersSignIn) Unwrap() error { return e.error }
+
+// SignIn says whose sign-in is missing: see [Fault.NeedsSignIn].
+func (e *callersSignIn) SignIn() (resource, who string) { return e.resource, string(e.caller) }
+
+// asCaller is an error of a caller's request: where a sign-in is missing, and each principal has its own, it is the caller's.
+func (f *Fleet) asCaller(err error, caller toolbox.Principal) error {
+	fault, ok := errors.AsType[*Fault](err)
+	if !ok || caller == "" || !fault.NeedsSignIn() {
+		return err
+	}
+	if m := findMember(f.all(), fault.Server); m == nil || !m.isPerPrincipal() {
+		return err
+	}
+	resource, who, _ := fault.signIn()
+	if who != "" {
+		return err
+	}
+	own := *fault
+	if why, ok := errors.AsType[*Fault](fault.Cause); ok { // of which is the advice
+		inner := *why
+		inner.Cause = &callersSignIn{why.Cause, resource, caller}
+		own.Cause = &inner
+	} else {
+		own.Cause = &callersSignIn{fault.Cause, resource, caller}
+	}
+	return &own
 }

@@ -125,7 +125,13 @@ func (t *Tokens) RoundTripper(s interop.Server, who toolbox.Principal, base http
 	if err != nil {
 		return failing{err}
 	}
-	return c.Transport(base, address, string(who))
+	if who != interop.AnyPrincipal {
+		return c.Transport(base, address, string(who))
+	}
+	if g := oauth.Grant(s.OAuth.Grant); g != "" && g != oauth.AuthorizationCode {
+		return c.Transport(base, address, "") // no person signs in
+	}
+	return &anyCaller{tokens: t, server: s, client: c, address: address, base: base, signers: map[string]http.RoundTripper{}}
 }
 
 // failing is a server whose sign-in is configured in a way that cannot be used.

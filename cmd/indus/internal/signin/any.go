@@ -1,0 +1,109 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/oauth"
+)
+
+// anyCaller signs the connection that lists the tools of a server with "per": "principal": with the sign-in of the person who runs
+// indus, else with that of any caller. It goes on with one as long as that is good.
+type anyCaller struct {
+	tokens  *Tokens
+	server  interop.Server
+	client  *oauth.Client
+	address string
+	base    http.RoundTripper
+
+	mu      sync.Mutex
+	signers map[string]http.RoundTripper // by principal, so that each keeps its session
+	last    string                       // the principal of the last request
+	used    bool                         // there is one
+}
+
+// RoundTrip sends a request with the first sign-in that is good.
+func (a *anyCaller) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.mu.Lock()
+	last, used := a.last, a.used
+	a.mu.Unlock()
+	var tried []string
+	var missing *oauth.SignInError
+	if used {
+		tried = []string{last}
+	} else {
+		tried = a.candidates(r.Context())
+	}
+	for i := 0; i < len(tried); i++ {
+		next := r
+		if i > 0 {
+			next = r.Clone(r.Context())
+			if r.GetBody != nil {
+				body, err := r.GetBody()
+				if err != nil {
+					return nil, err
+				}
+				next.Body = body
+			} else if r.Body != nil && r.Body != http.NoBody {
+				return nil, missing
+			}
+		}
+		if used && tried[i] != last && r.Header.Get("Mcp-Session-Id") != "" {
+			return a.endSession(next), nil
+		}
+		res, err := a.signer(tried[i]).RoundTrip(next)
+		if !errors.As(err, &missing) {
+			a.mu.Lock()
+			a.last, a.used = tried[i], true
+			a.mu.Unlock()
+			return res, err
+		}
+		if used && i == 0 {
+			for _, who := range a.candidates(r.Context()) {
+				if who != last {
+					tried = append(tried, who)
+				}
+			}
+		}
+	}
+	return nil, fmt.Errorf("its tools are listed with the sign-in of any caller or of yours, and there is none: %w", missing)
+}
+
+// endSession answers as a server does that has ended the session: it belongs to the sign-in that is no longer good. The next
+// connection takes another.
+func (a *anyCaller) endSession(r *http.Request) *http.Response {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+	return &http.Response{
+		Status: "404 Not Found", StatusCode: http.StatusNotFound, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Request: r,
+	}
+}
+
+func (a *anyCaller) signer(who string) http.RoundTripper {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.signers[who] == nil {
+		a.signers[who] = a.client.Transport(a.base, a.address, who)
+	}
+	return a.signers[who]
+}
+
+// candidates are the principals that have a sign-in, and at last "", of which the error is.
+func (a *anyCaller) candidates(ctx context.Context) (list []string) {
+	if own, err := a.tokens.Status(ctx, a.server, ""); err != nil || own.SignedIn {
+		return []string{""} // an error comes with the 401, if there is one
+	}
+	callers, err := a.tokens.Principals(ctx, a.server)
+	for _, one := range callers {
+		if err == nil && one.SignedIn {
+			list = append(list, one.Principal)
+		}
+	}
+	return append(list, "")
+}
