@@ -180,7 +180,9 @@ func TestCallWithoutAToken(t *testing.T) {
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(web.Close) // after the endpoints, which have streams open
 	e := newEndpoint(t, interop.Server{ID: "s", Transport: interop.HTTP{URL: web.URL}}, &interop.EndpointOptions{
-		RoundTripper: func(_ interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper { return noToken{base} },
+		RoundTripper: func(_ interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+			return noToken{base}
+		},
 	})
 	if err := e.Open(t.Context()); err != nil {
 		t.Fatal(err)
