@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -16,7 +17,6 @@ import (
 // script is a backend whose answers a test decides, which declares logging.
 type script struct {
 	handle func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
-	left   func(session string) // nil: nobody wants to know
 }
 
 func (s *script) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -24,12 +24,6 @@ func (s *script) Handle(ctx context.Context, m interop.Message, back interop.Pee
 		return json.RawMessage(`{"capabilities":{"logging":{},"tools":{}}}`), nil
 	}
 	return s.handle(ctx, m, back)
-}
-
-func (s *script) Left(session string) {
-	if s.left != nil {
-		s.left(session)
-	}
 }
 
 func (s *script) Watch(func(interop.Message)) (stop func()) { return func() {} }
@@ -166,10 +160,13 @@ func TestLogMessagesHaveTheClientsLevel(t *testing.T) {
 
 // Who has no logging has no levels.
 func TestLevelsNeedLogging(t *testing.T) {
-	site := newSite(t, echoTool(), nil)
-	_, got := request{body: `{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{"level":"info"}}`, header: session(t, site)}.send(t, site)
-	if !strings.Contains(got, `"code":-32601`) {
-		t.Error(got)
+	bare := host.NewFront(&fixed{result: `{"capabilities":{}}`}, nil)
+	t.Cleanup(bare.Close)
+	for want, site := range map[string]*httptest.Server{`"code":-32601`: serveSite(t, bare), `"result":{}`: newSite(t, echoTool(), nil)} {
+		_, got := request{body: `{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{"level":"info"}}`, header: session(t, site)}.send(t, site)
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 
@@ -234,17 +231,15 @@ func TestWhatIsSaidFitsTheRequest(t *testing.T) {
 		progress, `tools/list_changed"}`, `resources/updated","params":{"uri":"a"}}`, extension)
 }
 
-// A backend hears once of each session that is over: deleted, evicted by another one, or ended with the host.
-func TestTheBackendHearsThatASessionIsOver(t *testing.T) {
+// The life of a session ends once: when it is deleted, evicted by another one, or ended with the host.
+func TestTheLifeOfASessionEnds(t *testing.T) {
 	came, left := make(chan string, 1), make(chan string, 10)
-	h := host.NewFront(&script{
-		handle: func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
-			came <- m.Client.Session
-			return json.RawMessage(`{}`), nil
-		},
-		left: func(session string) { left <- session },
-	}, &host.Options{MaxSessions: 2})
-	t.Cleanup(h.Close)
+	h := scripted(t, &host.Options{MaxSessions: 2}, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+		session := m.Client.Session
+		context.AfterFunc(m.Client.Life, func() { left <- session })
+		came <- session
+		return json.RawMessage(`{}`), nil
+	})
 	site := serveSite(t, h)
 	post := func(r request) (func(string) string, string) {
 		resp, body := r.send(t, site)
@@ -257,17 +252,18 @@ func TestTheBackendHearsThatASessionIsOver(t *testing.T) {
 		names = append(names, <-came)
 		return header
 	}
+	over := func(session string) {
+		t.Helper()
+		if got := <-left; got != session {
+			t.Errorf("%q is over, not %q", got, session)
+		}
+	}
 	open()
 	second := open()
 	open() // which evicts the first
+	over(names[0])
 	request{method: "DELETE", header: second}.send(t, site)
+	over(names[1])
 	h.Close()
-	for i, name := range names {
-		if got := <-left; got != name {
-			t.Errorf("session %d: %q is over, not %q", i, got, name)
-		}
-	}
-	if len(left) != 0 {
-		t.Error("a session is over twice")
-	}
+	over(names[2])
 }
