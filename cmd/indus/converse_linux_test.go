@@ -340,6 +340,11 @@ func TestCommandsOfAConversation(t *testing.T) {
 	w.sees(atPrompt)
 	w.types("\x1b[A\x15/etc/passwd is what?\r", `It is a path\.\r\n`)
 	w.sees(atPrompt)
+	w.types("\x03", `again leaves`)
+	w.sees(atPrompt)
+	w.types("x", `> x`)
+	w.types("\x03", `again leaves`) // something was typed in between
+	w.sees(atPrompt)
 	w.types("/quit\r", `indus --resume=`)
 	w.left(0)
 	if n := len(model.Requests()); n != 1 {
