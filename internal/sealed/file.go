@@ -59,6 +59,15 @@ func ReadKeyFile(path string) (*Keys, error) {
 	return keys, nil
 }
 
+// Reread has k seal and open with the keys that a [KeyFile] has now. If it cannot be read, k stays as it is.
+func (k *Keys) Reread(path string) error {
+	now, err := ReadKeyFile(path)
+	if err == nil {
+		k.all.Store(now.all.Load())
+	}
+	return err
+}
+
 // ParseKeys reads keys as they stand in a [KeyFile].
 func ParseKeys(text string) (*Keys, error) {
 	keys, _, err := parseKeys(text)

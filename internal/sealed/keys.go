@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,8 +25,8 @@ const (
 // tokenEncoding takes each token in one spelling only, but for line breaks.
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
-// Keys seal tokens, and open them.
-type Keys struct{ all []cipher.AEAD }
+// Keys seal tokens, and open them. All methods may be called from any goroutine.
+type Keys struct{ all atomic.Pointer[[]cipher.AEAD] }
 
 // NewKeys takes keys of [KeySize] random bytes. The first seals, all open: put a new key
 // in front of the old one, and drop that once its last token has expired. Replicas have
@@ -34,7 +35,7 @@ func NewKeys(keys ...[]byte) (*Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no key")
 	}
-	k := &Keys{}
+	var all []cipher.AEAD
 	for i, key := range keys {
 		if len(key) != KeySize {
 			return nil, fmt.Errorf("key %d has %d bytes, and not %d", i+1, len(key), KeySize)
@@ -51,8 +52,10 @@ func NewKeys(keys ...[]byte) (*Keys, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.all = append(k.all, aead)
+		all = append(all, aead)
 	}
+	k := &Keys{}
+	k.all.Store(&all)
 	return k, nil
 }
 
@@ -73,7 +76,7 @@ func newKey() []byte {
 
 // Seal makes a token's text: ASCII letters, digits, "-" and "_", each time another.
 func (k *Keys) Seal(t Token) string {
-	aead := k.all[0]
+	aead := (*k.all.Load())[0]
 	plain := t.encode(make([]byte, 0, 64+len(t.Replica)+len(t.Principal)+len(t.Data)))
 	b := make([]byte, 1, 1+aead.Overhead()+len(plain))
 	b[0] = tokenVersion
@@ -97,7 +100,7 @@ func (k *Keys) Open(text string, want Want) (Token, error) {
 	if err != nil || len(b) == 0 || b[0] != tokenVersion || strings.ContainsAny(text, "\r\n") {
 		return Token{}, ErrAltered
 	}
-	for _, aead := range k.all {
+	for _, aead := range *k.all.Load() {
 		plain, err := aead.Open(nil, nil, b[1:], b[:1])
 		if err != nil {
 			continue

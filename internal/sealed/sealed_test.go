@@ -2,7 +2,10 @@ package sealed_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +144,38 @@ func TestKeysRotate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	path := filepath.Join(t.TempDir(), "keys")
+	used := keysOf(was)
+	old := used.Seal(token)
+	reread := func(keys ...[]byte) error {
+		text := ""
+		for _, key := range keys {
+			text += hex.EncodeToString(key) + "\n"
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return used.Reread(path)
+	}
+	opens := func(k *sealed.Keys, text string, is error) {
+		t.Helper()
+		if _, err := k.Open(text, want); !errors.Is(err, is) {
+			t.Errorf("%v, want %v", err, is)
+		}
+	}
+	if err := reread(is, was); err != nil {
+		t.Error(err)
+	}
+	opens(used, old, nil)
+	opens(after, used.Seal(token), nil)
+	if err := reread(is[:31]); err == nil || !strings.Contains(err.Error(), path+":1: ") {
+		t.Errorf("a file with half a key: %v", err)
+	}
+	opens(used, old, nil)
+	if err := reread(is); err != nil {
+		t.Error(err)
+	}
+	opens(used, old, sealed.ErrAltered)
 	for _, keys := range [][][]byte{nil, {was[:31]}, {is, nil}, {append(was, 1)}} {
 		if _, err := sealed.NewKeys(keys...); err == nil {
 			t.Errorf("%d keys are taken", len(keys))

@@ -177,26 +177,33 @@ func (t *tokenSource) read(ctx context.Context) error {
 	return nil
 }
 
+// keyPath is where those keys are; "" if there is no state directory.
+func (f *serveFlags) keyPath() string {
+	if dir := mcpconfig.StateDir(nil); f.keyFile == "" && dir != "" {
+		return filepath.Join(dir, "serve.keys")
+	}
+	return f.keyFile
+}
+
 // keys seal what clients hold for us: ids of sessions and tasks, and the states of requests. By default
 // they are the user's, so that what a client holds outlives this process where its server's part does.
 func (f *serveFlags) keys(ctx context.Context, s show.Streams) (*host.Keys, error) {
-	if f.keyFile != "" {
-		keys, err := host.KeyFile(ctx, f.keyFile)
-		if err != nil {
-			return nil, command.Usagef("--key-file %w", err)
-		}
-		return keys, nil
-	}
-	dir := mcpconfig.StateDir(nil)
-	if dir == "" {
+	path := f.keyPath()
+	if path == "" {
 		return nil, nil
 	}
-	err := os.MkdirAll(dir, 0o700)
+	var err error
+	if f.keyFile == "" {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
 	var keys *host.Keys
 	if err == nil {
-		keys, err = host.KeyFile(ctx, filepath.Join(dir, "serve.keys"))
+		keys, err = host.KeyFile(ctx, path)
 	}
-	if err != nil {
+	switch {
+	case err != nil && f.keyFile != "":
+		return nil, command.Usagef("--key-file %w", err)
+	case err != nil:
 		s.Reportf("%v; what clients hold is sealed with a key of this run alone", err)
 		return nil, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"golang.org/x/term"
@@ -40,6 +41,7 @@ type follower struct {
 	local   *builtins
 	front   *frontGuard
 	signIns *signin.Tokens
+	keys    *host.Keys       // that seal what clients hold; nil: they are of no file
 	hangup  <-chan os.Signal // read anew at once
 	leave   func()           // the terminal is gone
 
@@ -159,6 +161,7 @@ func (w *follower) follow(ctx context.Context) {
 				w.leave() // whoever started it has closed the window
 				return
 			}
+			w.rekey()
 			if ticks != nil {
 				w.reload(ctx, statFiles(w.files), true)
 			}
@@ -166,6 +169,18 @@ func (w *follower) follow(ctx context.Context) {
 			tick.Reset(w.tick(ctx))
 		}
 	}
+}
+
+// rekey reads the file of the sealing keys again. What was sealed stays good while its key is in the file.
+func (w *follower) rekey() {
+	if w.keys == nil {
+		return
+	}
+	if err := w.keys.Reread(w.flags.keyPath()); err != nil {
+		w.s.Reportf("%v; what clients hold is sealed with the keys that were read before", err)
+		return
+	}
+	w.s.Reportf("the keys that seal what clients hold were read again")
 }
 
 // tick looks at the files, and reads them once they have changed and rest. It says

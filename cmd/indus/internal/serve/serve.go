@@ -221,8 +221,9 @@ When servers run, and what is kept; of a server its row goes first:
                        default ~/.local/state)
   --no-ledger          keep no ledger, and do not use one
   --key-file FILE      keys that seal what clients hold (ids of sessions and tasks,
-                       states of requests), one a line: the first seals, all open; made
-                       where there is none (default: indus/serve.keys beside the ledger)
+                       states of requests), one a line: the first seals, all open; read
+                       again on SIGHUP, and made where there is none (default:
+                       indus/serve.keys beside the ledger)
   --tap FILE           write what goes over the gateway, on both sides, into a file that
                        you alone can read, with secrets masked: "indus mcp replay" sends
                        it again; at 64 MiB it becomes FILE.1
@@ -342,7 +343,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	g = gateway.New(alive, c.Servers(), options)
 	defer g.Close()
-	follow := &follower{flags: f, s: s, gateway: g, local: local, front: front, signIns: signIns, hangup: hangup, leave: leave}
+	follow := &follower{flags: f, s: s, gateway: g, local: local, front: front, signIns: signIns, keys: keys, hangup: hangup, leave: leave}
 	follow.begin(c, began)
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {
