@@ -19,7 +19,7 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 	var caps json.RawMessage
 	var says string
 	if server == "" {
-		caps, says = v.united(), protocol.JoinInstructions(v.sayings(v.askerOf(m.Caller, m.Client)))
+		caps, says = v.united(m.Era), protocol.JoinInstructions(v.sayings(v.askerOf(m.Caller, m.Client)))
 	} else {
 		caps, says = v.own(server)
 	}
@@ -98,22 +98,32 @@ func (v *view) sayings(who asker) []protocol.Saying {
 }
 
 // united is what all servers declare. Prompts and resources are declared even where no server has any yet:
-// a legacy client is told once.
-func (v *view) united() json.RawMessage {
+// a legacy client is told once. Tasks of 2025-11-25 are declared to clients of that time.
+func (v *view) united(era interop.Era) json.RawMessage {
 	b := []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}`)
-	if slices.ContainsFunc(v.servers(), func(s string) bool {
-		return (v.scope.may(s, byPrompt) || v.scope.may(s, byURI)) && v.gateway.declares(s, []string{"completions"})
-	}) {
+	if v.anyDeclares(byPrompt, "completions") || v.anyDeclares(byURI, "completions") {
 		b = append(b, `,"completions":{}`...)
 	}
 	_, all := v.scope.(everything)
-	if all && v.gateway.opts.Local != nil || slices.ContainsFunc(v.servers(), func(s string) bool { return v.gateway.declares(s, []string{"logging"}) }) {
+	if all && v.gateway.opts.Local != nil || v.anyDeclares(byTool, "logging") || v.anyDeclares(byPrompt, "logging") || v.anyDeclares(byURI, "logging") {
 		b = append(b, `,"logging":{}`...)
+	}
+	if era == interop.Legacy && v.anyDeclares(byTool, "tasks", "requests", "tools", "call") {
+		b = append(b, `,"tasks":{"requests":{"tools":{"call":{}}}`...)
+		if v.anyDeclares(byTool, "tasks", "cancel") {
+			b = append(b, `,"cancel":{}`...)
+		}
+		b = append(b, '}')
 	}
 	if extensions := v.extensions(); extensions != nil {
 		b = append(append(b, `,"extensions":`...), extensions...)
 	}
 	return append(b, '}')
+}
+
+// anyDeclares reports whether a server declares what a path of keys leads to, of which the view may have parts of a kind.
+func (v *view) anyDeclares(what subject, path ...string) bool {
+	return slices.ContainsFunc(v.servers(), func(s string) bool { return v.scope.may(s, what) && v.gateway.declares(s, path) })
 }
 
 // extensions are those of the servers that the table knows, with what any of them says of one.

@@ -58,6 +58,9 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 		ctx = context.WithValue(ctx, severalKey{}, true)
 		m.Client = namingClient(m.Client)
 	}
+	if m.Era == interop.Legacy && !v.exact {
+		m.Client = v.taskClient(m.Client, m.Caller)
+	}
 	return next(ctx, m, back)
 }
 

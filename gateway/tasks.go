@@ -18,15 +18,15 @@ import (
 // of 2025-11-25 (SEP-1686), which a call with a member "task" asks for. Of both the client gets the id sealed:
 // it says which server has the task, and nobody else can name it.
 //
-// What all clients of a server have is one list there: tasks/list, which only 2025-11-25 has, is refused. Of a task's states
-// a client hears in the extension, where it names the task (follow.go); before, they were told to a session, and clients poll.
+// What all clients of a server have is one list there: tasks/list, which only 2025-11-25 has, is refused. The states of a task
+// reach a client of the extension that names the task (follow.go). Before, they reach the session that alone uses a connection.
 
 // isTask reports a method that is about one task, or about all.
 func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 // sealTask is the id of a server's task for its client. It is good for as long as the server keeps the task.
 func (g *Gateway) sealTask(ctx context.Context, of origin, caller toolbox.Principal, own string) string {
-	return g.opts.Host.Keys.Seal(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: of.seal(ctx, []byte(own))})
+	return g.opts.Host.Keys.SealSame(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: of.seal(ctx, []byte(own))})
 }
 
 // taskOwner is the server that has the task of a request, and its id there.
@@ -98,6 +98,49 @@ func taskFor(server string, id json.RawMessage, names bool, result json.RawMessa
 	}
 	return wire.Rewrite(result, edits...)
 }
+
+// taskClient is a legacy client whose server's messages name tasks by the ids that the client has, and whose answers name
+// them to the server by the server's.
+func (v *view) taskClient(c *interop.Client, caller toolbox.Principal) *interop.Client {
+	with := *c
+	with.Back, with.Always = v.taskPeer(c.Back, caller), v.taskPeer(c.Always, caller)
+	return &with
+}
+
+func (v *view) taskPeer(next interop.Peer, caller toolbox.Principal) interop.Peer {
+	if next == nil {
+		return nil
+	}
+	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+		if !bytes.Contains(m.Params, []byte("task")) { // as most: see relatedTask and noteTaskStatus
+			return next(ctx, m)
+		}
+		in := context.WithValue(ctx, viewKey{}, v)
+		for _, s := range v.gateway.attached.Fleet.Servers() {
+			if s.ID != m.Server {
+				continue
+			}
+			seal := func(own string) string { return v.gateway.sealTask(in, originOf(s), caller, own) }
+			m.Params = wire.EditStrings(m.Params, relatedTask(), seal)
+			if m.Method == noteTaskStatus {
+				m.Params = wire.EditStrings(m.Params, []string{"taskId"}, seal)
+			}
+		}
+		answer, err := next(ctx, m)
+		return wire.EditStrings(answer, relatedTask(), func(id string) string {
+			if of, own, err := v.gateway.openTask(in, caller, id); err == nil && of.server == m.Server {
+				return own
+			}
+			return id
+		}), err
+	}
+}
+
+// noteTaskStatus is sent by servers of 2025-11-25.
+const noteTaskStatus = "notifications/tasks/status"
+
+// relatedTask is where a message of 2025-11-25 names the task that it belongs to.
+func relatedTask() []string { return []string{"_meta", protocol.MetaRelatedTask, "taskId"} }
 
 // sealCreated is the result of a call that has become a task, whose id is at a path of keys.
 func (g *Gateway) sealCreated(ctx context.Context, of origin, m interop.Message, result json.RawMessage, path ...string) (json.RawMessage, error) {

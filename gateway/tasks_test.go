@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +28,7 @@ import (
 type raw struct {
 	answers map[string]string
 	streams func(mcp.Connection, *jsonrpc.Request) // answers subscriptions/listen; nil: as answers says
+	before  func(mcp.Connection, *jsonrpc.Request) // an answer; nil: nothing is
 
 	mu  sync.Mutex
 	got map[string]string
@@ -75,6 +78,9 @@ func (s *raw) serve(t mcp.Transport) {
 		if s.streams != nil && r.Method == "subscriptions/listen" {
 			s.streams(c, r)
 			continue
+		}
+		if s.before != nil {
+			s.before(c, r)
 		}
 		answer := &jsonrpc.Response{ID: r.ID, Result: json.RawMessage(s.answers[r.Method])}
 		if s.answers[r.Method] == "" {
@@ -261,4 +267,112 @@ func TestTasksOfALegacyServer(t *testing.T) {
 	if got, failed := send("eve", "tasks/get", `{"taskId":"`+id+`"}`); failed == nil || failed.Code != interop.CodeInvalidParams {
 		t.Errorf("another's task: %s, %v", got, failed)
 	}
+}
+
+// What a legacy server says and asks in the course of a task names it by the id that the client has, and the client's answer
+// names it by the server's, on a view of several servers and on its own.
+func TestMessagesOfALegacyTask(t *testing.T) {
+	t.Parallel()
+	const related = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"T-1"}}`
+	answers := make(chan string, 2)
+	s := &raw{answers: map[string]string{
+		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"jobs","version":"1"}}`,
+		"tools/list": `{"tools":[{"name":"t","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}`,
+		"tools/call": `{"task":{"taskId":"T-1","status":"working","createdAt":"x"}}`,
+	}, before: func(c mcp.Connection, r *jsonrpc.Request) {
+		if r.Method != "tools/call" {
+			return
+		}
+		ctx := context.Background()
+		id, _ := jsonrpc.MakeID("ask")
+		for _, m := range []*jsonrpc.Request{
+			{Method: "notifications/tasks/status", Params: json.RawMessage(`{"taskId":"T-1","status":"working",` + related + `}`)},
+			{Method: "elicitation/create", ID: id, Params: json.RawMessage(`{"message":"who?","requestedSchema":{"type":"object","properties":{}},` + related + `}`)},
+		} {
+			if err := c.Write(ctx, m); err != nil {
+				t.Error(err)
+			}
+		}
+		for {
+			m, err := c.Read(ctx)
+			if a, ok := m.(*jsonrpc.Response); ok || err != nil {
+				answers <- string(a.Result)
+				return
+			}
+		}
+	}}
+	web := s.gateway(t, "jobs", interop.Legacy, gateway.Options{})
+	for path, tool := range map[string]string{"/mcp": "jobs__t", "/mcp/jobs": "t"} {
+		session := ""
+		send := func(body string) *http.Response {
+			t.Helper()
+			r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+path, strings.NewReader(`{"jsonrpc":"2.0",`+body+`}`))
+			r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": {"ann"}}
+			if session != "" {
+				r.Header.Set(protocol.HeaderSession, session)
+			}
+			resp, err := web.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = resp.Body.Close() })
+			return resp
+		}
+		shaken := send(`"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}`)
+		if said, _ := io.ReadAll(shaken.Body); !bytes.Contains(said, []byte(`"tasks":{`)) {
+			t.Errorf("%s: it has a tool that needs tasks, and declares none: %s", path, said)
+		}
+		session = shaken.Header.Get(protocol.HeaderSession)
+		var ids []string
+		events := json.NewDecoder(sseData(send(`"id":2,"method":"tools/call","params":{"name":"` + tool + `","arguments":{},"task":{}}`).Body))
+		for {
+			var m struct {
+				ID     json.RawMessage
+				Method string
+				Params struct {
+					TaskID string
+					Meta   struct {
+						Task struct{ TaskID string } `json:"io.modelcontextprotocol/related-task"`
+					} `json:"_meta"`
+				}
+				Result struct{ Task struct{ TaskID string } }
+			}
+			if err := events.Decode(&m); err != nil {
+				t.Fatal(err)
+			}
+			of := m.Params.Meta.Task.TaskID
+			switch m.Method {
+			case "notifications/tasks/status":
+				ids = append(ids, of, m.Params.TaskID)
+				continue
+			case "elicitation/create":
+				ids = append(ids, of)
+				send(`"id":` + string(m.ID) + `,"result":{"action":"accept","content":{},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"` + of + `"}}}`)
+				continue
+			}
+			ids = append(ids, m.Result.Task.TaskID)
+			break
+		}
+		if len(ids) != 4 || ids[0] == "T-1" || ids[0] == "" || len(slices.Compact(ids)) != 1 {
+			t.Errorf("%s: one task has the ids %q", path, ids)
+		}
+		if got := <-answers; !strings.Contains(got, `"taskId":"T-1"`) {
+			t.Errorf("%s: the server was answered %s", path, got)
+		}
+	}
+}
+
+// sseData is the data of events.
+func sseData(r io.Reader) io.Reader {
+	data, into := io.Pipe()
+	go func() {
+		lines := bufio.NewScanner(r)
+		for lines.Scan() {
+			if line, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
+				_, _ = io.WriteString(into, line)
+			}
+		}
+		_ = into.Close()
+	}()
+	return data
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -20,13 +21,21 @@ const KeySize = 32
 const (
 	tokenVersion = 1
 	keyUse       = "indus sealed tokens 1" // which our keys are derived for
+	nonceUse     = "indus sealed nonces 1" // which the keys of [Keys.SealSame] are
 )
 
 // tokenEncoding takes each token in one spelling only, but for line breaks.
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
 // Keys seal tokens, and open them. All methods may be called from any goroutine.
-type Keys struct{ all atomic.Pointer[[]cipher.AEAD] }
+type Keys struct{ all atomic.Pointer[[]sealing] }
+
+// sealing is one key.
+type sealing struct {
+	cipher.AEAD             // with a random nonce in front
+	given       cipher.AEAD // with a nonce that is given
+	nonces      []byte      // the key that nonces are derived with
+}
 
 // NewKeys takes keys of [KeySize] random bytes. The first seals, all open: put a new key
 // in front of the old one, and drop that once its last token has expired. Replicas have
@@ -35,7 +44,7 @@ func NewKeys(keys ...[]byte) (*Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no key")
 	}
-	var all []cipher.AEAD
+	var all []sealing
 	for i, key := range keys {
 		if len(key) != KeySize {
 			return nil, fmt.Errorf("key %d has %d bytes, and not %d", i+1, len(key), KeySize)
@@ -52,7 +61,15 @@ func NewKeys(keys ...[]byte) (*Keys, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, aead)
+		given, err := cipher.NewGCM(block)
+		if err != nil {
+			return nil, err
+		}
+		nonces, err := hkdf.Key(sha256.New, key, nil, nonceUse, KeySize)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, sealing{aead, given, nonces})
 	}
 	k := &Keys{}
 	k.all.Store(&all)
@@ -76,11 +93,23 @@ func newKey() []byte {
 
 // Seal makes a token's text: ASCII letters, digits, "-" and "_", each time another.
 func (k *Keys) Seal(t Token) string {
-	aead := (*k.all.Load())[0]
+	key := (*k.all.Load())[0]
 	plain := t.encode(make([]byte, 0, 64+len(t.Replica)+len(t.Principal)+len(t.Data)))
-	b := make([]byte, 1, 1+aead.Overhead()+len(plain))
+	b := make([]byte, 1, 1+key.Overhead()+len(plain))
 	b[0] = tokenVersion
-	return tokenEncoding.EncodeToString(aead.Seal(b, nil, plain, b[:1]))
+	return tokenEncoding.EncodeToString(key.Seal(b, nil, plain, b[:1]))
+}
+
+// SealSame is Seal with one text for one token, while the first key stays: for what its client compares. The nonce is derived
+// from the token, so that no two tokens have one in common.
+func (k *Keys) SealSame(t Token) string {
+	key := (*k.all.Load())[0]
+	plain := t.encode(nil)
+	mac := hmac.New(sha256.New, key.nonces)
+	mac.Write(plain)
+	nonce := mac.Sum(nil)[:key.given.NonceSize()]
+	b := append([]byte{tokenVersion}, nonce...)
+	return tokenEncoding.EncodeToString(key.given.Seal(b, nonce, plain, b[:1]))
 }
 
 // Want is what a token must be. Its principal and its digest are those that it was sealed

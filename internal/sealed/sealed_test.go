@@ -183,6 +183,23 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
+func TestSealSame(t *testing.T) {
+	keys := sealed.Random()
+	token, want := aliceToken()
+	text := keys.SealSame(token)
+	if got, err := keys.Open(text, want); err != nil || !cmp.Equal(got, token, cmpopts.EquateApproxTime(time.Millisecond)) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	other := token
+	other.Principal = "bob"
+	if keys.SealSame(token) != text || keys.SealSame(other) == text || sealed.Random().SealSame(token) == text || keys.Seal(token) == text {
+		t.Error("one token has two texts, or two have one")
+	}
+	if _, err := keys.Open(text[:len(text)-1]+"A", want); err == nil {
+		t.Error("an altered one is opened")
+	}
+}
+
 func TestPartsOfARequestAreTheirDigest(t *testing.T) {
 	b := func(s string) []byte { return []byte(s) }
 	sum := sealed.Digest(b("ab"), b("c"))
