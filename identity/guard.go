@@ -31,6 +31,8 @@ type Options struct {
 	Scopes []string
 	// Issuers are the authorization servers that metadata name. nil: there are no metadata.
 	Issuers []string
+	// Realm is what challenges name. "": "indus".
+	Realm string
 	// Trouble hears why tokens of some kind cannot be checked, and nil when one was again and none has failed for a minute. It must
 	// not block. nil: nobody does.
 	Trouble func(error)
@@ -220,7 +222,7 @@ func (g *Guard) stepUp(r *http.Request, to Resource) *Refusal {
 }
 
 func (g *Guard) bearer(r *http.Request, to Resource, code string) string {
-	out := `Bearer realm="indus"`
+	out := `Bearer realm="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(cmp.Or(g.opts.Realm, "indus")) + `"`
 	if code != "" {
 		out += `, error="` + code + `"`
 	}

@@ -252,3 +252,50 @@ func TestTroubleIsToldOnce(t *testing.T) {
 		}
 	})
 }
+
+// A browser's preflight brings no token and is answered by the handler; all else, and what only looks so, is challenged.
+func TestPreflights(t *testing.T) {
+	t.Parallel()
+	g := identity.NewGuard(&identity.Options{Realm: `my "own" realm`})
+	h := g.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if identity.FromContext(r.Context()) != nil {
+			t.Error("a preflight has a caller")
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	for _, tt := range []struct {
+		method, origin, asks string
+		want                 int
+	}{
+		{"OPTIONS", "https://app.example", "POST", 204},
+		{"OPTIONS", "", "POST", 401}, {"OPTIONS", "https://app.example", "", 401}, {"GET", "https://app.example", "POST", 401},
+	} {
+		r := httptest.NewRequest(tt.method, "/mcp", nil)
+		for name, value := range map[string]string{"Origin": tt.origin, "Access-Control-Request-Method": tt.asks} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != tt.want || w.Code == 401 && w.Header().Get("WWW-Authenticate") != `Bearer realm="my \"own\" realm"` {
+			t.Errorf("%+v: %d %v", tt, w.Code, w.Header())
+		}
+	}
+}
+
+// Entra's tokens have the name of a scope that clients ask for by the address of its API.
+func TestScopesOfAnAPI(t *testing.T) {
+	t.Parallel()
+	g := identity.NewGuard(&identity.Options{URL: "https://mcp.example", Scopes: []string{"api://app/mcp"}}, known{
+		"short": {Principal: "u", Scopes: []string{"mcp"}}, "long": {Principal: "u", Scopes: []string{"api://app/mcp"}},
+		"other": {Principal: "u", Scopes: []string{"read"}}, "none": {Principal: "u", Scopes: []string{}},
+	})
+	for token, good := range map[string]bool{"short": true, "long": true, "other": false, "none": false} {
+		r := httptest.NewRequest("GET", "/mcp", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		if _, err := g.Authenticate(r); (err == nil) != good {
+			t.Errorf("%s: %v", token, err)
+		}
+	}
+}

@@ -96,9 +96,13 @@ func (id *Identity) issuedFor(resource string) bool {
 	return resource != "" && slices.ContainsFunc(id.Audience, func(a string) bool { return strings.TrimSuffix(a, "/") == resource })
 }
 
-// granted reports whether the scopes have all that are required.
+// granted reports whether the scopes have all that are required. A scope that clients ask for with the address of an API in
+// front, as Entra has it (api://API/NAME), stands in a token for that API by its name alone.
 func (id *Identity) granted(required []string) bool {
-	return id.Scopes == nil || !slices.ContainsFunc(required, func(s string) bool { return !slices.Contains(id.Scopes, s) })
+	return id.Scopes == nil || !slices.ContainsFunc(required, func(s string) bool {
+		name := s[strings.LastIndex(s, "/")+1:]
+		return !slices.Contains(id.Scopes, s) && !(strings.HasPrefix(s, "api://") && slices.Contains(id.Scopes, name))
+	})
 }
 
 type identityKey struct{}

@@ -35,6 +35,8 @@ type IntrospectionOptions struct {
 	Audience []string
 	// Claim names the principal. "": sub.
 	Claim string
+	// Apps: as [Issuer.Apps].
+	Apps bool
 	// Client asks, without following redirects. nil: the default one.
 	Client *http.Client
 }
@@ -139,6 +141,9 @@ func (i *Introspection) ask(ctx context.Context, h tokenHash, token string) (*Id
 func (i *Introspection) identity(answer map[string]any) (*Identity, error) {
 	if active, _ := answer["active"].(bool); !active {
 		return nil, invalidf("it is not active")
+	}
+	if err := checkAccess(answer, i.opts.Apps); err != nil {
+		return nil, err
 	}
 	if iss, ok := answer["iss"]; ok && iss != i.opts.Issuer {
 		return nil, invalidf("it was issued by %.200q", fmt.Sprint(iss))

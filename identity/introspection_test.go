@@ -84,19 +84,24 @@ func TestIntrospection(t *testing.T) {
 		answer string
 		want   string // of the principal, or of the error
 	}{
-		"good":           {activeUntil(time.Now().Add(time.Hour)), issuer + "#ann"},
-		"no exp":         {`{"active":true,"sub":"ann"}`, issuer + "#ann"},
-		"inactive":       {`{"active":false}`, "not active"},
-		"active a text":  {`{"active":"true","sub":"ann"}`, "not active"},
-		"expired":        {activeUntil(time.Now().Add(-time.Second)), "expired"},
-		"exp a text":     {`{"active":true,"sub":"ann","exp":"never"}`, "expired"},
-		"another issuer": {`{"active":true,"sub":"ann","iss":"https://evil.example"}`, "issued by"},
-		"nobody":         {`{"active":true}`, "no sub"},
-		"null":           {`null`, "not active"},
-		"no JSON":        {`<html>`, "invalid character"},
-		"too much":       {`{"active":true,"sub":"` + strings.Repeat("x", 2<<20) + `"}`, "larger than"},
-		"500":            {"HTTP 500", "500"},
-		"a redirect":     {"HTTP 307", "307"},
+		"good":            {activeUntil(time.Now().Add(time.Hour)), issuer + "#ann"},
+		"no exp":          {`{"active":true,"sub":"ann"}`, issuer + "#ann"},
+		"inactive":        {`{"active":false}`, "not active"},
+		"active a text":   {`{"active":"true","sub":"ann"}`, "not active"},
+		"expired":         {activeUntil(time.Now().Add(-time.Second)), "expired"},
+		"exp a text":      {`{"active":true,"sub":"ann","exp":"never"}`, "expired"},
+		"another issuer":  {`{"active":true,"sub":"ann","iss":"https://evil.example"}`, "issued by"},
+		"nobody":          {`{"active":true}`, "no sub"},
+		"typed":           {`{"active":true,"sub":"ann","token_type":"Bearer","token_use":"access","typ":"Bearer"}`, issuer + "#ann"},
+		"a refresh token": {`{"active":true,"sub":"ann","token_type":"refresh_token"}`, "token_type is"},
+		"used otherwise":  {`{"active":true,"sub":"ann","token_use":"refresh_token"}`, "token_use is"},
+		"an ID token":     {`{"active":true,"sub":"ann","typ":"ID"}`, "typ is"},
+		"of an app":       {`{"active":true,"sub":"ann","idtyp":"app"}`, "of an application"},
+		"null":            {`null`, "not active"},
+		"no JSON":         {`<html>`, "invalid character"},
+		"too much":        {`{"active":true,"sub":"` + strings.Repeat("x", 2<<20) + `"}`, "larger than"},
+		"500":             {"HTTP 500", "500"},
+		"a redirect":      {"HTTP 307", "307"},
 	} {
 		i := &introspector{answer: tt.answer}
 		id, err := newIntrospection(t, i).Verify(t.Context(), "opaque-token-of-ann")

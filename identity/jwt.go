@@ -30,6 +30,8 @@ type Issuer struct {
 	Algorithms []string
 	// Claim names the principal. It must not change, nor be given to somebody else later. "": sub.
 	Claim string
+	// Apps: tokens that an application has for itself, without a person (idtyp is "app"), are good too.
+	Apps bool
 }
 
 // JWT is a [Verifier] of tokens that authorization servers sign (RFC 9068). A token is verified once, and then remembered until it
@@ -183,13 +185,8 @@ func unknownKey(token *jwt.Token, err error) bool {
 
 // identity is whose the claims of a token are.
 func (t *trusted) identity(claims jwt.MapClaims) (*Identity, error) {
-	for _, other := range []string{"at_hash", "c_hash", "events"} { // which ID and logout tokens have
-		if _, ok := claims[other]; ok {
-			return nil, invalidf("it is no access token: it has %s", other)
-		}
-	}
-	if typ, _ := claims["typ"].(string); typ != "" && !strings.EqualFold(typ, "Bearer") { // Keycloak's
-		return nil, invalidf("it is no access token: it is of type %.40q", typ)
+	if err := checkAccess(claims, t.Apps); err != nil {
+		return nil, err
 	}
 	expires, err := claims.GetExpirationTime()
 	if err != nil || expires == nil {
@@ -201,6 +198,31 @@ func (t *trusted) identity(claims jwt.MapClaims) (*Identity, error) {
 	}
 	subject, _ := claims[t.Claim].(string)
 	return oauthIdentity(t.URL, t.Claim, subject, audience, t.Audience, scopesIn(claims), expires.Time)
+}
+
+// checkAccess refuses the claims of what is no access token, and of an application's own unless apps are let in.
+func checkAccess(claims map[string]any, apps bool) error {
+	for _, other := range []string{"at_hash", "c_hash", "events"} { // which ID and logout tokens have
+		if _, ok := claims[other]; ok {
+			return invalidf("it is no access token: it has %s", other)
+		}
+	}
+	for claim, good := range map[string][]string{
+		"typ":        {"bearer", "at+jwt", "jwt"},               // Keycloak's
+		"token_type": {"bearer", "access_token", "at+jwt"},      // RFC 7662, section 2.2
+		"token_use":  {"access", "access_token", "accesstoken"}, // Cognito's, Hydra's
+	} {
+		if typ, ok := claims[claim]; ok && typ != "" && !slices.Contains(good, strings.ToLower(fmt.Sprint(typ))) {
+			return invalidf("it is no access token: its %s is %.40q", claim, fmt.Sprint(typ))
+		}
+	}
+	if _, ok := claims["nonce"]; ok && len(scopesIn(claims)) == 0 { // Entra's ID tokens have the audience of its access tokens
+		return invalidf("it is no access token: it has a nonce, and no scope")
+	}
+	if kind, _ := claims["idtyp"].(string); strings.EqualFold(kind, "app") && !apps {
+		return invalidf("it is of an application, and of no person")
+	}
+	return nil
 }
 
 // maxSubject bounds the name of a principal, in bytes (OpenID Connect Core, section 2).

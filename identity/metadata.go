@@ -65,12 +65,17 @@ func (g *Guard) describe(w http.ResponseWriter, r *http.Request, path string) {
 	_, _ = w.Write(body)
 }
 
-// Handler lets in who may be, and serves the metadata. What next serves finds the caller by [FromContext].
+// Handler lets in who may be, and serves the metadata. What next serves finds the caller by [FromContext]. A browser's preflight
+// (Fetch, "CORS-preflight request") brings no credentials: next answers it, and FromContext returns nil.
 func (g *Guard) Handler(next http.Handler) http.Handler {
 	wellKnown := g.Metadata()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, metadataPath) {
 			wellKnown.ServeHTTP(w, r)
+			return
+		}
+		if r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {
+			next.ServeHTTP(w, r)
 			return
 		}
 		id, err := g.Authenticate(r)

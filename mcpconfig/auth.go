@@ -42,6 +42,8 @@ type AuthServer struct {
 	Algorithms []string
 	// Claim names the principal. "": sub.
 	Claim string
+	// Apps: tokens that an application has for itself, without a person, are good too.
+	Apps bool
 	// Endpoint is where to ask about a token, as whom ClientID and ClientSecret say.
 	Endpoint, ClientID string
 	ClientSecret       interop.Secret
@@ -62,9 +64,6 @@ var authMethods = []string{"none", "keys", "jwt", "introspect"}
 
 // readAuth reads the member "auth". In it nothing is only noted: what cannot be read lets nobody in.
 func (f *configFile) readAuth(m *hujson.ObjectMember) {
-	if tree.Has(&m.Value, 'n') {
-		return
-	}
 	if f.scope == Project || !f.approved { // who trusts its servers has not said that it opens the door
 		f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, `"auth" is not heeded: a project's file does not say who may connect`, "write it into a file of your own, or name this one with --mcp"))
 		return
@@ -119,13 +118,18 @@ func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out 
 		"issuer": &out.Issuer, "claim": &out.Claim, "jwksUri": &out.Keys,
 		"endpoint": &out.Endpoint, "clientId": &out.ClientID, "clientSecret": &secret,
 	}
-	r.members(where, v, append([]string{"issuer", "audience", "claim"}, own...), true, func(field string, v *hujson.Value) {
+	r.members(where, v, append([]string{"issuer", "audience", "claim", "apps"}, own...), true, func(field string, v *hujson.Value) {
 		switch field {
 		case "audience":
 			out.Audience = r.strings(field, v)
 			return
 		case "algorithms":
 			out.Algorithms = r.strings(field, v)
+			return
+		case "apps":
+			if out.Apps = tree.Has(v, 't'); !tree.Has(v, 't', 'f') {
+				r.skip(v.StartOffset, where+`.apps is neither true nor false`, "")
+			}
 			return
 		}
 		*texts[field] = r.value(field, v)

@@ -31,19 +31,19 @@ func TestAuth(t *testing.T) {
 	t.Parallel()
 	c := readAuth(t, `{
 	  "methods": "jwt", "publicUrl": "https://mcp.example", "scopes": ["a", "b:{view}"],
-	  "issuers": [{"issuer": "https://as.example", "jwksUri": "https://as.example/keys", "audience": "api://x", "algorithms": ["ES256"], "claim": "oid"}],
+	  "issuers": [{"issuer": "https://as.example", "jwksUri": "https://as.example/keys", "audience": "api://x", "algorithms": ["ES256"], "claim": "oid", "apps": true}],
 	  "introspection": {"issuer": "https://as.example", "endpoint": "https://as.example/i", "clientId": "me", "clientSecret": "${SECRET}"},
 	}`)
 	want := &mcpconfig.Auth{
 		Methods: []string{"jwt"}, URL: "https://mcp.example", Scopes: []string{"a", "b:{view}"}, Line: 1,
-		Issuers:       []mcpconfig.AuthServer{{Issuer: "https://as.example", Keys: "https://as.example/keys", Audience: []string{"api://x"}, Algorithms: []string{"ES256"}, Claim: "oid"}},
+		Issuers:       []mcpconfig.AuthServer{{Issuer: "https://as.example", Keys: "https://as.example/keys", Audience: []string{"api://x"}, Algorithms: []string{"ES256"}, Claim: "oid", Apps: true}},
 		Introspection: &mcpconfig.AuthServer{Issuer: "https://as.example", Endpoint: "https://as.example/i", ClientID: "me", ClientSecret: interop.NewSecret("s3cret-of-indus")},
 	}
 	if diff := cmp.Diff(want, c.Auth, cmpopts.IgnoreFields(mcpconfig.Auth{}, "File")); diff != "" || len(c.Notes) > 0 {
 		t.Errorf("%s %v", diff, c.Notes)
 	}
 	if !c.Auth.Equal(readAuth(t, `{
-	  "methods": ["jwt"], "scopes": ["a", "b:{view}"], "publicUrl": "https://mcp.example", "issuers": [{"claim": "oid", "issuer": "https://as.example",
+	  "methods": ["jwt"], "scopes": ["a", "b:{view}"], "publicUrl": "https://mcp.example", "issuers": [{"claim": "oid", "apps": true, "issuer": "https://as.example",
 	    "jwksUri": "https://as.example/keys", "audience": ["api://x"], "algorithms": "ES256"}],
 	  "introspection": {"issuer": "https://as.example", "endpoint": "https://as.example/i", "clientId": "me", "clientSecret": "${SECRET}"}}`).Auth) {
 		t.Error("they say the same")
@@ -57,7 +57,7 @@ func TestAuth(t *testing.T) {
 func TestAuthThatIsBroken(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		`[]`, `"jwt"`, `{"method": "jwt"}`, `{"methods": ["jtw"]}`, `{"methods": 7}`, `{"methods": [""]}`, `{"methods": ["keys"], "methods": ["none"]}`,
+		`null`, `{"issuers": [{"issuer": "https://as.example", "apps": "yes"}]}`, `[]`, `"jwt"`, `{"method": "jwt"}`, `{"methods": ["jtw"]}`, `{"methods": 7}`, `{"methods": [""]}`, `{"methods": ["keys"], "methods": ["none"]}`,
 		`{"issuers": {"issuer": "x"}}`, `{"issuers": [{}]}`, `{"issuers": [{"issuer": "x"}, {"issuer": "x", "audience": "y"}]}`, `{"issuers": ["https://as.example"]}`, `{"issuers": [{"issuer": "x", "endpoint": "y"}]}`,
 		`{"introspection": []}`, `{"introspection": {"issuer": "x", "clientSecret": "${MISSING}"}}`, `{"introspection": {"issuer": "x", "clientSecret": "${cmd:pass}"}}`,
 		`{"scopes": [1]}`, `{"publicUrl": ""}`,
@@ -66,9 +66,6 @@ func TestAuthThatIsBroken(t *testing.T) {
 		if c.Auth == nil || !c.Auth.Broken || len(c.Notes) == 0 || !strings.Contains(c.Notes[0].String(), "auth cannot be used: ") {
 			t.Errorf("%s: %+v %v", text, c.Auth, c.Notes)
 		}
-	}
-	if c := readAuth(t, "null"); c.Auth != nil || len(c.Notes) > 0 {
-		t.Errorf("null: %+v %v", c.Auth, c.Notes)
 	}
 }
 
@@ -146,6 +143,21 @@ func TestAuthWhereThereIsNoFile(t *testing.T) {
 			if err != nil || (c.Auth != nil && c.Auth.Broken && c.Auth.File == file) != broken || len(c.Notes) != 1 {
 				t.Errorf("%s in %s: %+v %v", name, where, c, err)
 			}
+		}
+	}
+}
+
+// A key that was meant to be "auth" is no reason to let everyone in.
+func TestAuthThatIsMisspelt(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]bool{"Auth": true, "auht": true, "auths": true, "authentication": true, "author": false, "oauthAccount": false, "other": false} {
+		file := filepath.Join(t.TempDir(), "servers.json")
+		if err := os.WriteFile(file, []byte(`{"servers": {}, "`+name+`": {"methods": ["keys"]}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := mcpconfig.Read(t.Context(), []string{file}, &mcpconfig.Options{Home: t.TempDir()})
+		if err != nil || (c.Auth != nil && c.Auth.Broken) != broken || broken && len(c.Notes) == 0 {
+			t.Errorf("%s: %+v, %v, %v", name, c.Auth, c.Notes, err)
 		}
 	}
 }

@@ -115,6 +115,7 @@ func (f *configFile) text(ctx context.Context) ([]byte, error) {
 // rows reads every member that holds servers: of two with one name neither is lost.
 func (f *configFile) rows() {
 	var names []string
+	var misspelt *hujson.ObjectMember // that was meant to be auth
 	held := false
 	for name, m := range tree.Members(&f.doc.Root) {
 		switch {
@@ -131,8 +132,15 @@ func (f *configFile) rows() {
 			}
 			f.readAuth(m)
 		default:
-			f.noteMember(name, m)
+			if near := f.noteMember(name, m); near == "auth" || slices.Contains([]string{"authentication", "authorization", "authn", "authz"}, name) {
+				misspelt = m
+			}
 		}
+	}
+	if misspelt != nil && f.auth == nil && f.scope != Project && f.approved { // without it everyone might be let in
+		f.auth = &Auth{File: f.path, Broken: true}
+		f.auth.Line, _ = f.doc.Position(misspelt.Name.StartOffset)
+		f.notes = append(f.notes, f.noteAt(misspelt.Name.StartOffset, "auth cannot be used: unknown key "+tree.Quote(tree.Text(misspelt.Name)), `write "auth", or remove it`))
 	}
 	for name, m := range tree.Members(&f.doc.Root) {
 		if name == "servers" || name == "mcpServers" {
@@ -155,14 +163,16 @@ func (f *configFile) rows() {
 	f.notes = append(f.notes, f.noteAt(0, `holds neither "servers" nor "mcpServers"`, hint))
 }
 
-// noteMember notes a member whose name is all but one that would be read. Others are other programs'.
-func (f *configFile) noteMember(name string, m *hujson.ObjectMember) {
+// noteMember notes a member whose name is all but one that would be read, which it returns. Others are other programs'.
+func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (meant string) {
 	known := []string{"servers", "mcpServers", "views", "auth", "changes"}
 	for _, near := range text.Nearest(name, known, 1) {
 		if d := len(near) - len(name); !slices.Contains(known, name) && d*d <= 1 {
 			f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", near)))
+			meant = near
 		}
 	}
+	return meant
 }
 
 // list reads the rows of one member.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 // addFlags are what a key is to be.
 type addFlags struct {
+	command.ConfigFlags
 	principal, expires string
 	views              []string
 	asJSON             bool
@@ -30,6 +32,7 @@ func newAdd(s show.Streams) *cobra.Command {
 		Args:  command.AtMost(0, ""),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, "the configuration that has the views")
 	cmd.Flags().StringVar(&f.principal, "principal", "", "whose it is")
 	cmd.Flags().StringArrayVar(&f.views, "view", nil, "a view that it is good for")
 	cmd.Flags().StringVar(&f.expires, "expires", "", "when it ends")
@@ -50,6 +53,9 @@ Flags:
   --view VIEW        a view that it is good for, as the path has it behind /mcp/:
                      a server, or @NAME; may be repeated (default: all, /mcp
                      itself too)
+  --mcp PATH         the configuration of "indus serve", in which views are looked
+                     up: a view that is not there is reported (default: the working
+                     directory, then the user's own files)
   --expires TIME     how long it is good, such as 90d or 12h (default: until it
                      is removed)
   --json             print a JSON object, with the key as "token"
@@ -75,8 +81,49 @@ func (f *addFlags) run(ctx context.Context, s show.Streams) error {
 		}
 		key.Expires = time.Now().Add(d).UTC().Truncate(time.Second)
 	}
+	if err := f.checkViews(ctx, s); err != nil {
+		return err
+	}
 	return f.add(ctx, key, s)
 }
+
+// checkViews reports views that the configuration does not have. The key may be for an "indus serve" with another one.
+func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
+	if f.views == nil {
+		return nil
+	}
+	c, err := f.ReadDry(ctx)
+	if err != nil {
+		return err
+	}
+	var known []string
+	for _, r := range c.Rows {
+		id := r.Server.ID
+		if strings.HasPrefix(id, "@") { // which would be a view
+			id = "@" + id
+		}
+		known = append(known, id)
+	}
+	for _, v := range c.Views {
+		known = append(known, "@"+v.Name)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	for _, v := range f.views {
+		if slices.Contains(known, v) {
+			continue
+		}
+		there := "there is none"
+		if len(known) > 0 {
+			there = "there are " + show.List(known, maxToldViews, "views")
+		}
+		s.Reportf("%s", show.Clean("warning: the configuration has no view "+v+", so the key opens nothing until it has: "+there+command.DidYouMean(v, known)))
+	}
+	return nil
+}
+
+// maxToldViews is how many views a line names.
+const maxToldViews = 20
 
 // duration is a time from now, in days too; false where it is none, or past what a date holds.
 func duration(text string) (time.Duration, bool) {

@@ -48,17 +48,29 @@ func (a *admission) checkAuth() error {
 	case len(a.scopes) > 0 && len(a.issuers) == 0:
 		return command.Usagef("--scope is that of tokens of --issuer: name one, or write both into \"auth\" of the configuration")
 	}
-	if a.url != "" {
-		return checkPublicURL("--public-url", a.url)
-	}
-	return nil
+	var err error
+	a.url, err = canonicalURL("--public-url", a.url)
+	return err
 }
 
-func checkPublicURL(what, text string) error {
-	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Scheme+"://"+u.Host != text {
-		return command.Usagef("%s %q: write SCHEME://HOST[:PORT], such as https://mcp.example.com", what, text)
+// canonicalURL is a scheme and host in the one form that audiences of tokens are compared with: in lower case, without the
+// scheme's own port and without a slash at the end.
+func canonicalURL(what, text string) (string, error) {
+	if text == "" {
+		return "", nil
 	}
-	return nil
+	u, err := url.Parse(text)
+	if err == nil {
+		u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	}
+	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path != "" && u.Path != "/" ||
+		u.User != nil || strings.ContainsAny(text, "?#") {
+		return "", command.Usagef("%s %q: write SCHEME://HOST[:PORT], such as https://mcp.example.com", what, text)
+	}
+	if port := u.Port(); port == "" || port == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		u.Host = strings.TrimSuffix(u.Host, ":"+port)
+	}
+	return u.Scheme + "://" + u.Host, nil
 }
 
 // asked is what the configuration and the flags say of who clients are; the flags go first.
@@ -68,10 +80,8 @@ func (a *admission) asked(c *mcpconfig.Config) (out mcpconfig.Auth, err error) {
 			return out, command.Usagef("%s:%d: \"auth\" cannot be used, and without it everyone would be let in", out.File, out.Line)
 		}
 	}
-	if out.URL != "" {
-		if err := checkPublicURL("publicUrl", out.URL); err != nil {
-			return out, err
-		}
+	if out.URL, err = canonicalURL("publicUrl", out.URL); err != nil {
+		return out, err
 	}
 	out.URL = cmp.Or(a.url, out.URL)
 	if len(a.issuers) > 0 {
@@ -248,13 +258,13 @@ func (f *frontGuard) verifierOf(way string, a *mcpconfig.Auth) (identity.Verifie
 	case authJWT:
 		var issuers []identity.Issuer
 		for _, i := range a.Issuers {
-			issuers = append(issuers, identity.Issuer{URL: i.Issuer, Keys: i.Keys, Audience: i.Audience, Algorithms: i.Algorithms, Claim: i.Claim})
+			issuers = append(issuers, identity.Issuer{URL: i.Issuer, Keys: i.Keys, Audience: i.Audience, Algorithms: i.Algorithms, Claim: i.Claim, Apps: i.Apps})
 		}
 		return identity.NewJWT(nil, issuers...)
 	}
 	i := a.Introspection
 	return identity.NewIntrospection(identity.IntrospectionOptions{
-		Issuer: i.Issuer, Endpoint: i.Endpoint, ClientID: i.ClientID, ClientSecret: i.ClientSecret.Reveal, Audience: i.Audience, Claim: i.Claim,
+		Issuer: i.Issuer, Endpoint: i.Endpoint, ClientID: i.ClientID, ClientSecret: i.ClientSecret.Reveal, Audience: i.Audience, Claim: i.Claim, Apps: i.Apps,
 	})
 }
 
