@@ -117,7 +117,7 @@ func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage
 // Watch implements [host.Backend].
 func (v *view) Watch(notify func(interop.Message)) (stop func()) {
 	stops := []func(){
-		v.tools.Watch(notify),
+		v.tools.Watch(v.ifToolsChanged(notify)),
 		v.varying.Watch(func() { notify(interop.Message{Method: protocol.NoteToolsChanged}) }),
 		v.prompts.Watch(func() { notify(interop.Message{Method: "notifications/prompts/list_changed"}) }),
 		v.resources.Watch(func() { notify(interop.Message{Method: "notifications/resources/list_changed"}) }),
@@ -127,6 +127,40 @@ func (v *view) Watch(notify func(interop.Message)) (stop func()) {
 			stop()
 		}
 	})
+}
+
+// ifToolsChanged is notify, called if a list of tools of the view is another one. That of everything has tools that are of no server.
+func (v *view) ifToolsChanged(notify func(interop.Message)) func(interop.Message) {
+	if _, all := v.scope.(everything); all {
+		return notify
+	}
+	changes := func() int {
+		v.mu.Lock()
+		bases := []*shownTools{v.base}
+		for _, k := range v.kinds {
+			if k != nil {
+				bases = append(bases, k.base)
+			}
+		}
+		v.mu.Unlock()
+		n := 0
+		for _, t := range bases {
+			n += t.changed()
+		}
+		return n
+	}
+	var mu sync.Mutex
+	last := changes()
+	return func(m interop.Message) {
+		now := changes()
+		mu.Lock()
+		other := now != last
+		last = now
+		mu.Unlock()
+		if other {
+			notify(m)
+		}
+	}
 }
 
 // Info is how the one server of a transparent view names itself; nil: as the host's options say. It implements [host.Namer].

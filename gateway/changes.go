@@ -106,7 +106,7 @@ func (g *Gateway) tellLater(key paceKey) (now bool) {
 func (g *Gateway) tell(server, feature string) {
 	for _, v := range g.allViews() {
 		switch {
-		case !v.scope.has(server) || feature == "tools" && !v.varied.Load():
+		case !v.concerns(server, feature) || feature == "tools" && !v.varied.Load():
 		case feature == "tools":
 			v.varying.Notify()
 		case feature == "prompts":
@@ -115,6 +115,20 @@ func (g *Gateway) tell(server, feature string) {
 			v.resources.Notify()
 		}
 	}
+}
+
+// concerns reports whether the view may have parts of a server that a list of a feature has.
+func (v *view) concerns(server, feature string) bool {
+	if feature != "tools" && !v.gateway.mayDeclare(server, []string{feature}) {
+		return false
+	}
+	switch feature {
+	case "tools":
+		return v.scope.may(server, byTool)
+	case "prompts":
+		return v.scope.may(server, byPrompt)
+	}
+	return v.scope.may(server, byURI) || v.scope.may(server, byTool) // the pages of tools
 }
 
 // forgetPaces stops what is still to be told of a server; "": of all.

@@ -11,7 +11,7 @@
 //
 //	/mcp          everything, under qualified names (server__name)
 //	/mcp/SERVER   one server, under its own names
-//	/mcp/@NAME    a selection that Options.Views has by that name
+//	/mcp/@NAME    a selection that Options.Views has by that name; a server @NAME is at /mcp/@@NAME
 //
 // # Methods
 //

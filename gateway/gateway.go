@@ -99,6 +99,7 @@ type Gateway struct {
 
 	forwards atomic.Pointer[[]string] // names of headers that some server gets of requests
 
+	used   usedStates
 	tapped atomic.Uint64 // exchanges that Options.Tap was shown
 }
 

@@ -139,10 +139,14 @@ func (g *Gateway) passOn(ctx context.Context, era interop.Era, of origin, m inte
 	case isTask(m.Method):
 		return g.upstreamTask(ctx, of, m, next)
 	case era == interop.Modern && protocol.MayRequireInput(m.Method):
-		var err error
-		if m.Params, err = g.openState(ctx, of, m); err != nil {
+		params, used, err := g.openState(ctx, of, m)
+		if err != nil {
 			return nil, err
 		}
+		m.Params = params
+		result, err := next(ctx, m)
+		used(err)
+		return result, err
 	}
 	result, err := next(ctx, m)
 	if err != nil || era == interop.Modern || m.Method != protocol.MethodToolsCall || !bytes.Contains(m.Params, []byte(`"task"`)) {
@@ -169,28 +173,36 @@ func (g *Gateway) typed(of origin) func(context.Context, interop.Message, string
 	}
 }
 
-// openState is the params of a request with the server's own state.
-func (g *Gateway) openState(ctx context.Context, of origin, m interop.Message) (json.RawMessage, error) {
+// openState is the params of a request with the server's own state, which counts as used unless used is called with an error that
+// is not the server's.
+func (g *Gateway) openState(ctx context.Context, of origin, m interop.Message) (params json.RawMessage, used func(error), err error) {
 	state, err := protocol.OneMember(m.Params, "requestState")
 	if err != nil {
-		return nil, badState(err)
+		return nil, nil, badState(err)
 	}
 	if state == nil {
-		return m.Params, nil
+		return m.Params, func(error) {}, nil
 	}
 	text, _ := wire.Unquote(state)
 	t, err := g.opts.Host.Keys.Open(text, sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m)})
 	if err != nil {
-		return nil, badState(err)
+		return nil, nil, badState(err)
 	}
 	owner, own, err := openOrigin(ctx, t.Data)
 	if err == nil && owner != of {
 		err = errors.New("another server has this name now; send the request again without it")
 	}
 	if err != nil {
-		return nil, badState(err)
+		return nil, nil, badState(err)
 	}
-	return wire.Rewrite(m.Params, wire.Edit{Key: "requestState", Value: json.RawMessage(own)})
+	if params, err = wire.Rewrite(m.Params, wire.Edit{Key: "requestState", Value: json.RawMessage(own)}); err != nil {
+		return nil, nil, err
+	}
+	used, first := g.used.take(m.Caller, text, t.Expires)
+	if !first {
+		return nil, nil, badState(errStateUsed)
+	}
+	return params, used, nil
 }
 
 // sealState is a server's input_required for its client.

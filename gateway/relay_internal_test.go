@@ -90,6 +90,7 @@ func TestAServersStateComesBackAsItWas(t *testing.T) {
 	if want := strings.Replace(retry("9007199254740993"), string(state), own, 1); s.got != want {
 		t.Errorf("the server got %s", s.got)
 	}
+	s.refused("tools/call", retry("9007199254740993"), "given before")
 }
 
 func TestResultsThatDoNotAskStay(t *testing.T) {

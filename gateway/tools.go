@@ -26,6 +26,7 @@ type shownTools struct {
 
 	choosing sync.Mutex
 	last     *toolNames
+	changes  int // how often another list was made
 }
 
 // toolNames is the tools of one snapshot.
@@ -58,9 +59,25 @@ func (t *shownTools) names(p toolbox.Principal) *toolNames {
 	t.choosing.Lock()
 	defer t.choosing.Unlock()
 	if t.last == nil || t.last.of != s {
-		t.last = t.choose(s)
+		was := t.last
+		if t.last = t.choose(s); was != nil && !slices.EqualFunc(was.shown.Tools, t.last.shown.Tools, sameRow) {
+			t.changes++
+		}
 	}
 	return t.last
+}
+
+// sameRow reports whether two tools are listed alike.
+func sameRow(a, b toolbox.Descriptor) bool {
+	return a.Name == b.Name && bytes.Equal(a.Wire.JSON, b.Wire.JSON) && bytes.Equal(a.Schema, b.Schema) && bytes.Equal(a.Parameters, b.Parameters)
+}
+
+// changed is how often the list of the view was another one.
+func (t *shownTools) changed() int {
+	t.names("")
+	t.choosing.Lock()
+	defer t.choosing.Unlock()
+	return t.changes
 }
 
 // choose makes the snapshot of a view.

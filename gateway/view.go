@@ -98,7 +98,9 @@ func (g *Gateway) viewNamed(name string) *view {
 
 // scopeNamed is the scope of a path below /mcp; nil: there is none. Call it with mu held.
 func (g *Gateway) scopeNamed(name string) scope {
-	if selected, ok := strings.CutPrefix(name, "@"); ok {
+	if selected, ok := strings.CutPrefix(name, "@"); ok && strings.HasPrefix(selected, "@") {
+		name = selected // no view has such a name; a server may
+	} else if ok {
 		if of, ok := g.named[selected]; ok {
 			return &selection{g, of}
 		}

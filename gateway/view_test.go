@@ -254,3 +254,47 @@ func TestAppsToolsOfServersThatAreNotUp(t *testing.T) {
 		}
 	}
 }
+
+// That a list has changed is reported to the views whose list it is, and to no other.
+func TestChangesOfOtherViews(t *testing.T) {
+	t.Parallel()
+	with := threeServers()
+	g := with.open(t, gateway.Options{Views: map[string]gateway.View{"bx": {Tools: []string{"b__x"}}}}, "a", "b")
+	eras(t, func(t *testing.T, era interop.Era) {
+		heard := map[string]chan string{}
+		for _, path := range []string{"/mcp", "/mcp/b", "/mcp/@bx"} {
+			notes := make(chan string, 100)
+			heard[path] = notes
+			o := &mcp.ClientOptions{
+				Capabilities:               &mcp.ClientCapabilities{}, // else b may list something else to it
+				ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { notes <- "tools" },
+				PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { notes <- "prompts" },
+				ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { notes <- "resources" },
+			}
+			names(t, dialWith(t, g, path, era, o))
+		}
+		own := string(era)
+		withTools(with["a"], "a", "of-"+own)
+		<-heard["/mcp"]
+		withTools(with["b"], "b", "of-"+own)
+		if note := <-heard["/mcp/b"]; note != "tools" || len(heard["/mcp/@bx"]) > 0 {
+			t.Errorf("%s, and %s to the view of another tool", note, <-heard["/mcp/@bx"])
+		}
+	})
+}
+
+// A server whose id begins as the name of a view does has a path, which is never that of a view.
+func TestServersCalledLikeViews(t *testing.T) {
+	t.Parallel()
+	g := shelf{"@x": withTools(library("@x"), "server", "t"), "y": withTools(library("y"), "y", "u")}.open(t, gateway.Options{Views: map[string]gateway.View{"x": {Servers: []string{"y"}}}}, "@x", "y")
+	for path, want := range map[string]string{"/mcp/@x": "y__u", "/mcp/@@x": "t"} {
+		if got := names(t, dial(t, g, path, interop.Modern)); len(got) == 0 || !strings.HasPrefix(got[0], want+" ") {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if r := httptest.NewRecorder(); true {
+		if g.Handler().ServeHTTP(r, httptest.NewRequest("POST", "/mcp/@@y", strings.NewReader("{}"))); r.Code != 404 {
+			t.Errorf("/mcp/@@y: %d", r.Code)
+		}
+	}
+}

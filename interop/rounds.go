@@ -129,8 +129,11 @@ func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage
 			return result, kind, nil
 		}
 	}
-	return nil, "", e.resultFault(m, &conn.ProtocolError{What: fmt.Sprintf("the server still asks for input after %d answers", maxRounds)})
+	return nil, "", e.resultFaultOf(siteKind(m.Method), m, errManyRounds)
 }
+
+// errManyRounds is returned for a call that is not over when it has been sent again so often. The server has done nothing wrong.
+var errManyRounds = fmt.Errorf("indus answers %d requests for input in one call, and the server has another: ask for less in one call, or call the server as a client of 2026-07-28", maxRounds)
 
 // resultFault is the fault of a result that cannot be passed on.
 func (e *Endpoint) resultFault(m Message, err error) *Fault { return e.resultFaultOf(Protocol, m, err) }

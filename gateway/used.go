@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// maxUsed bounds the states of one principal that are remembered to have been used.
+const maxUsed = 10_000
+
+// errStateUsed is returned for a requestState of a server that was sent before.
+var errStateUsed = errors.New("its answers were given before, and each state is good for one request; take that of the last answer")
+
+// usedStates are the requestStates that clients have sent and that have not expired. The zero value is ready.
+type usedStates struct {
+	mu sync.Mutex
+	of map[toolbox.Principal]map[[sha256.Size]byte]time.Time // their ends
+}
+
+// take reports whether a state is used for the first time. undo takes that back where the request did not get to its server.
+func (u *usedStates) take(p toolbox.Principal, state string, until time.Time) (undo func(error), first bool) {
+	sum := sha256.Sum256([]byte(state))
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.of == nil {
+		u.of = map[toolbox.Principal]map[[sha256.Size]byte]time.Time{}
+	}
+	all := u.of[p]
+	if all == nil {
+		all = map[[sha256.Size]byte]time.Time{}
+		u.of[p] = all
+	}
+	if _, used := all[sum]; used {
+		return nil, false
+	}
+	if len(all) >= maxUsed {
+		for old, end := range all {
+			if time.Now().After(end) || len(all) > maxUsed/2 {
+				delete(all, old)
+			}
+		}
+	}
+	all[sum] = until
+	return func(err error) {
+		if _, answered := errors.AsType[*interop.RPCError](err); err == nil || answered {
+			return
+		}
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(all, sum)
+	}, true
+}
