@@ -21,6 +21,7 @@ var (
 	_, _ host.Settler       = (*view)(nil), tappedView{}
 	_, _ host.HeaderChecker = (*view)(nil), tappedView{}
 	_, _ host.Subscriber    = (*view)(nil), tappedView{}
+	_, _ host.Unsubscriber  = (*view)(nil), tappedView{}
 	_, _ host.Follower      = (*view)(nil), tappedView{}
 	_, _ host.Namer         = (*view)(nil), tappedView{}
 )

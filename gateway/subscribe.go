@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -52,6 +53,28 @@ func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, upd
 			stop()
 		}
 	}, nil
+}
+
+// Unsubscribe answers for a resource to which the client is not subscribed, as its server does.
+func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) error {
+	owners := []ownName{{v.scope.single(), uri}}
+	if owners[0].server == "" {
+		owners = v.ownersOf(ctx, []string{"resources"}, v.askerOf(m.Caller, m.Client), uri)
+	}
+	switch {
+	case len(owners) == 0:
+		return v.unknownURI(m, uri)
+	case !slices.ContainsFunc(owners, func(of ownName) bool { return v.gateway.declares(of.server, []string{"resources", "subscribe"}) }):
+		return methodNotFound(m)
+	case len(owners) > 1: // none of them lists it
+		return v.unknownURI(m, uri)
+	}
+	params, err := wire.Rewrite(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(owners[0].own)})
+	if err != nil {
+		return invalidParams(m, "%v", err)
+	}
+	m.Params = params
+	return v.gateway.attached.Fleet.Unsubscribe(interop.WithClient(ctx, m.Client), owners[0].server, owners[0].own, m)
 }
 
 // updateOf rewrites a server's update to the URI under which the view has the resource. The server may name a part of the

@@ -353,3 +353,32 @@ func TestUpdatesOfWhatNobodyAskedForAreNone(t *testing.T) {
 		t.Errorf("the update is %s", got)
 	}
 }
+
+// The end of a subscription that a client does not hold is answered by the server, as it is without a gateway.
+func TestUnsubscribeWithoutASubscription(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ capabilities, answer, want string }{
+		"refused":          {`{"resources":{"subscribe":true}}`, "", "not subscribed"},
+		"taken":            {`{"resources":{"subscribe":true}}`, `{}`, "{}"},
+		"no subscriptions": {`{"resources":{}}`, "", "method not found"},
+	} {
+		for _, path := range []string{"/mcp", "/mcp/s"} {
+			s := &raw{answers: map[string]string{
+				"initialize":            `{"protocolVersion":"2025-11-25","capabilities":` + tt.capabilities + `,"serverInfo":{"name":"s","version":"1"}}`,
+				"resources/list":        `{"resources":[{"uri":"file:///r","name":"r"}]}`,
+				"resources/subscribe":   `{}`,
+				"resources/unsubscribe": tt.answer,
+			}, refusal: "not subscribed"}
+			web := s.gateway(t, "s", interop.Legacy, gateway.Options{})
+			ask := legacyAsker(t, web.Config.Handler, path)
+			if got := ask("resources/unsubscribe", `{"uri":"file:///r"}`); !strings.Contains(got, tt.want) {
+				t.Errorf("%s, %s: %s", name, path, got)
+			}
+			if strings.Contains(tt.capabilities, "true") {
+				if got := ask("resources/subscribe", `{"uri":"file:///r"}`) + ask("resources/unsubscribe", `{"uri":"file:///r"}`); got != "{}{}" {
+					t.Errorf("%s, %s: %s", name, path, got)
+				}
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,6 +29,7 @@ import (
 type raw struct {
 	answers map[string]string
 	streams func(mcp.Connection, *jsonrpc.Request) // answers subscriptions/listen; nil: as answers says
+	refusal string                                 // the text of errors; "": that of an unknown method
 	before  func(mcp.Connection, *jsonrpc.Request) // an answer; nil: nothing is
 
 	mu  sync.Mutex
@@ -84,7 +86,7 @@ func (s *raw) serve(t mcp.Transport) {
 		}
 		answer := &jsonrpc.Response{ID: r.ID, Result: json.RawMessage(s.answers[r.Method])}
 		if s.answers[r.Method] == "" {
-			answer.Error = &jsonrpc.Error{Code: -32601, Message: "method not found"}
+			answer.Error = &jsonrpc.Error{Code: -32601, Message: cmp.Or(s.refusal, "method not found")}
 		}
 		if c.Write(context.Background(), answer) != nil {
 			return

@@ -275,7 +275,11 @@ var wallProbes = map[string]func(*wall){
 			w.eachURI(`file:.*|ui:.*|.:///1`, true)
 		}
 	},
-	"resources/unsubscribe": func(w *wall) {},
+	"resources/unsubscribe": func(w *wall) {
+		if w.era == interop.Legacy {
+			w.eachURI(`file:.*|ui:.*|.:///1`, true)
+		}
+	},
 	"completion/complete": func(w *wall) {
 		w.each(`p|q`, func(server, own string) string {
 			return `{"ref":{"type":"ref/prompt","name":"` + w.name(server, own) + `"},"argument":{"name":"n","value":""}}`

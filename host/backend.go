@@ -12,8 +12,8 @@ import (
 // Backend is what is behind a [Host]'s front: it answers the requests of
 // clients, in both eras, and reports changes. [Tools] is one over a toolbox.
 //
-// All methods are called concurrently. A backend may implement [Settler], [HeaderChecker], [Subscriber], [Follower]
-// and [Namer] too; a line such as var _ host.Settler = (*myBackend)(nil) has the compiler check that it does. The end
+// All methods are called concurrently. A backend may implement [Settler], [HeaderChecker], [Subscriber],
+// [Unsubscriber], [Follower] and [Namer] too; a line such as var _ host.Settler = (*myBackend)(nil) has the compiler check that it does. The end
 // of a client's session is that of [interop.Client].Life.
 type Backend interface {
 	// Handle answers a request, or takes a client's notification. m.Client is who sent it. back,
@@ -55,6 +55,12 @@ type Subscriber interface {
 	// updated takes notifications/resources/updated and does not block. stop must not block either. An error is the
 	// answer of resources/subscribe; a subscription of the modern era leaves the resource out.
 	Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error)
+}
+
+// Unsubscriber is a [Backend] that answers for resources to which a session is not subscribed.
+type Unsubscriber interface {
+	// Unsubscribe answers resources/unsubscribe of a session that is not subscribed to the resource.
+	Unsubscribe(ctx context.Context, m interop.Message, uri string) error
 }
 
 // Follower is a [Backend] that reports states of tasks.

@@ -44,7 +44,12 @@ func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
 		return frontError(0, interop.CodeInvalidParams, "%s: no uri, or a bad one", r.method)
 	}
 	if r.method == protocol.MethodUnsubscribe {
-		r.session.held.remove(uri)
+		if held := r.session.held.remove(uri); held {
+			return frontAnswer{result: [][]byte{[]byte(`{}`)}}
+		}
+		if err := f.unheld(ctx, r, uri); err != nil {
+			return f.failure(ctx, r, err)
+		}
 	} else if err := r.session.held.add(ctx, r, uri); err != nil {
 		if errors.Is(context.Cause(ctx), errCallDropped) {
 			return frontAnswer{}
@@ -52,6 +57,16 @@ func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
 		return f.failure(ctx, r, err)
 	}
 	return frontAnswer{result: [][]byte{[]byte(`{}`)}}
+}
+
+// unheld is what the backend answers to the end of a subscription that the session does not hold.
+func (f *front) unheld(ctx context.Context, r *frontRequest, uri string) (err error) {
+	b, ok := f.backend.(Unsubscriber)
+	if !ok {
+		return nil
+	}
+	defer f.withoutPanic(r, r.method, &err)
+	return b.Unsubscribe(ctx, r.message(r.method, r.params), uri)
 }
 
 func checkURI(uri string) error {
@@ -192,8 +207,8 @@ func (h *holding) addAll(ctx context.Context, r *frontRequest, uris []string) []
 	return agreed
 }
 
-// remove ends the subscription to a resource, if it is held: no update of it is sent any more.
-func (h *holding) remove(uri string) {
+// remove ends the subscription to a resource, and reports whether it was held: no update of it is sent any more.
+func (h *holding) remove(uri string) (held bool) {
 	h.mu.Lock()
 	s := h.held[uri]
 	delete(h.held, uri)
@@ -202,6 +217,7 @@ func (h *holding) remove(uri string) {
 		h.front.shares.leave(s, h.queue)
 		h.queue.withdraw(uri)
 	}
+	return s != nil
 }
 
 // end ends all of them; there are no new ones.

@@ -70,6 +70,27 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 	return sync.OnceFunc(func() { f.subscriptions.leave(h) }), nil
 }
 
+// Unsubscribe has a server answer m, which is to end a subscription to one of its resources that the caller does not hold. If
+// another one holds it, or the server is modern, the server is not asked.
+func (f *Fleet) Unsubscribe(ctx context.Context, server, uri string, m Message) error {
+	e, err := f.Endpoint(server, m.Caller)
+	if err != nil || e.Era() == Modern {
+		return err
+	}
+	t := &f.subscriptions
+	t.mu.Lock()
+	held := false
+	for of := range t.of[server] {
+		held = held || of.uri == uri
+	}
+	t.mu.Unlock()
+	if held {
+		return nil
+	}
+	_, err = f.Request(ctx, server, m)
+	return err
+}
+
 // subscriptions are a fleet's, by server.
 type subscriptions struct {
 	running sync.WaitGroup
