@@ -80,6 +80,18 @@ func newAsker(t *testing.T) *asker {
 		<-a.later
 		return name(ctx, s)
 	})
+	a.AddTool(&mcp.Tool{Name: "report", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		for i := range 3 {
+			if err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1)}); err != nil {
+				return nil, err
+			}
+			if err := r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "notice", Data: i}); err != nil {
+				return nil, err
+			}
+		}
+		text, err := name(ctx, r.Session)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, err
+	})
 	tool("perhaps", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 		if !a.asks.Load() {
 			return "quiet", nil

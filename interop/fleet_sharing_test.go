@@ -260,3 +260,39 @@ func TestQuestionsOfSharedConnectionsDoNotCross(t *testing.T) {
 	}
 	calling.Wait()
 }
+
+// A client hears what its server reports before it is asked, as it does without anything in between.
+func TestAQuestionComesAfterWhatWasReportedBeforeIt(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t)
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
+	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+		c := newAsked(era, "Ada", everyCapability)
+		if c.LogLevel = "debug"; era == interop.Legacy {
+			c.Session = "s"
+		}
+		var order []string
+		var mu sync.Mutex
+		answer := c.Back
+		c.Back = func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, strings.TrimPrefix(m.Method, "notifications/"))
+			return answer(ctx, m)
+		}
+		const params = `{"name":"report","arguments":{},"_meta":{"progressToken":7}}`
+		want := strings.Repeat("progress message ", 3) + "elicitation/create"
+		for range 40 {
+			got, err := callAs(t.Context(), fleet, &c.Client, "", "report", params)
+			if err != nil || got != "Ada" {
+				t.Fatalf("%q, %v", got, err)
+			}
+			mu.Lock()
+			if said := strings.Join(order, " "); said != want {
+				t.Errorf("%s client: %s, want %s", era, said, want)
+			}
+			order = nil
+			mu.Unlock()
+		}
+	}
+}

@@ -38,6 +38,7 @@ func (s *session) asked(env *wire.Envelope, of uint64) {
 	s.table.Unlock()
 	started := s.spawn(func(life context.Context) {
 		defer func() { <-s.asking }()
+		s.deliverBefore(of)
 		result, err := answer(ctx, m, s.opts.Receive)
 		m.Params = nil
 		s.table.Lock()
@@ -52,6 +53,22 @@ func (s *session) asked(env *wire.Envelope, of uint64) {
 	if !started {
 		stop()
 		<-s.asking
+	}
+}
+
+// deliverBefore delivers the notifications that have arrived before a question: those of its call, or of all calls if
+// the question names none.
+func (s *session) deliverBefore(of uint64) {
+	s.table.Lock()
+	var calls []*pending
+	for _, p := range s.pending {
+		if of == 0 || p.request.Of == of {
+			calls = append(calls, p)
+		}
+	}
+	s.table.Unlock()
+	for _, p := range calls {
+		p.deliver()
 	}
 }
 

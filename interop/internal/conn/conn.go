@@ -43,8 +43,8 @@ type Request struct {
 	// ParamHeaders are the arguments that modern HTTP repeats in Mcp-Param-* headers.
 	ParamHeaders []protocol.ParamHeader
 	Token        int64 // the progressToken within Params; 0: none
-	// Receive takes the notifications that belong to this request, in wire order, from the
-	// calling goroutine, and never after Call has returned. nil: they are dropped.
+	// Receive takes the notifications that belong to this request, in wire order, one at a time, before a
+	// question that follows them, and never after Call has returned. nil: they are dropped.
 	Receive Receiver
 	Of      uint64 // Message.Of of whatever belongs to this request
 
