@@ -50,7 +50,7 @@ func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
 func (g *Gateway) awaitSignIn(ctx context.Context, server string, caller toolbox.Principal) error {
 	_, err := g.opts.SignIn(ctx, server, caller, true)
 	if err == nil {
-		g.attached.Fleet.Retry(func(f *interop.Fault) bool { return f.Server == server && f.NeedsSignIn() })
+		g.attached.Fleet.Retry(func(f *interop.Fault) bool { return f.Server == server && f.NeedsSignIn() })(ctx)
 	}
 	return err
 }

@@ -34,15 +34,22 @@ func (f *Fleet) Apply(servers []Server) {
 
 // Retry connects servers that are down now, and not after their pause: those whose fault mended says
 // yes to, such as one that wanted a sign-in. Connections of single principals that failed so are tried with their next request.
-// mended must not call the fleet.
-func (f *Fleet) Retry(mended func(*Fault) bool) {
+// mended must not call the fleet. tried waits until each of them is connected or has failed again, or ctx ends.
+func (f *Fleet) Retry(mended func(*Fault) bool) (tried func(ctx context.Context)) {
+	faults := map[*member]*Fault{}
 	for _, m := range f.all() {
 		m.lanes.forget(mended)
 		if fault := m.state.Load().connectFault; fault != nil && mended(fault) {
+			faults[m] = fault
 			select {
 			case m.hurry <- struct{}{}:
 			default:
 			}
+		}
+	}
+	return func(ctx context.Context) {
+		for m, was := range faults {
+			_ = m.until(ctx, func(s *state) bool { return s.up || s.retired || s.connectFault != nil && s.connectFault != was })
 		}
 	}
 }

@@ -123,3 +123,51 @@ func TestCallersSignInByTheirClients(t *testing.T) {
 		says(t, s, "shared__whoami", "sign in: indus mcp login shared")
 	})
 }
+
+// TestTheFirstCallerSignsIn: nobody has signed in to a server with a connection for each principal, not even who runs indus. Whoever calls
+// is asked, once, and again where its own sign-in has ended.
+func TestTheFirstCallerSignsIn(t *testing.T) {
+	t.Parallel()
+	guarded := newGuarded(t, authserver.Options{Opaque: true})
+	cmd := indusCommand(t, map[string]any{"safe": map[string]any{"url": guarded.url, "per": "principal"}}, "serve", "--addr", "127.0.0.1:0", "--auth", "keys")
+	add := exec.CommandContext(t.Context(), "indus", "key", "add", "--principal", "ann")
+	add.Dir, add.Env = cmd.Dir, cmd.Env
+	key, err := add.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := strings.TrimSpace(string(key))
+	serve := launch(t, cmd)
+	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
+	serve.hears(&serve.err, `safe: .*(there is none: a sign-in is needed)`)
+	asked := 0
+	c := mcp.NewClient(&mcp.Implementation{Name: "ann"}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}},
+		ElicitationHandler: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked++
+			page, err := authserver.Browser{User: "ann upstream"}.SignIn(ctx, r.Params.URL, ann)
+			if err != nil || !strings.Contains(page, "<h1>Signed in</h1>") {
+				t.Error(page, err)
+			}
+			return &mcp.ElicitResult{Action: "accept"}, nil
+		},
+	})
+	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: at, HTTPClient: &http.Client{Transport: bearing(ann)}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for i, want := range []int{1, 1, 2} {
+		if i == 2 { // it cannot be renewed: the person whose it is signs in again
+			guarded.refuse("refresh_token", http.StatusUnauthorized, "")
+			guarded.as.Expire(t, "ann upstream")
+		}
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "safe__whoami", Arguments: map[string]any{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Content[0].(*mcp.TextContent).Text; got != "ann upstream" || asked != want {
+			t.Errorf("%d: %s, asked %d times", i, got, asked)
+		}
+	}
+}
