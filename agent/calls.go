@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -77,7 +79,8 @@ func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
 		out := toolbox.Outcome{Err: errors.New(call.Name + " did not answer")} // if it ends its goroutine
 		defer func() {
 			if v := recover(); v != nil {
-				out.Err = fmt.Errorf("%s: panic: %v", call.Name, v)
+				slog.Error("a tool panicked", "tool", call.Name, "panic", v, "stack", string(debug.Stack()))
+				out.Err = errors.New(call.Name + ": internal error")
 			}
 			done <- out
 		}()

@@ -122,7 +122,7 @@ func TestTheModelReadsWhatIsWrongWithItsCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := outputs(m.last().Messages[2])
-	for i, want := range []string{"Did you mean strict?", "not JSON", "n", "panic", `{"n":1}`} {
+	for i, want := range []string{"Did you mean strict?", "not JSON", "n", "boom: internal error", `{"n":1}`} {
 		if !strings.Contains(got[i], want) || strings.HasPrefix(got[i], "!") != (i < 4) {
 			t.Errorf("%d: %s", i+1, got[i])
 		}
@@ -166,7 +166,7 @@ func TestACallThatMisbehavesIsBounded(t *testing.T) {
 		}
 		messages := s.Messages()
 		checkShape(t, messages)
-		want := []string{"!panics: panic: boo", "!exits did not answer"}
+		want := []string{"!panics: internal error", "!exits did not answer"}
 		if diff := cmp.Diff(want, outputs(messages[2])); diff != "" {
 			t.Error(diff)
 		}

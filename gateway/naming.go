@@ -59,7 +59,8 @@ func nameServer(server, method string, params json.RawMessage) (json.RawMessage,
 		case m.Key == "_meta" && m.Value[0] == '{':
 			meta = m.Value
 		case m.Key != "message" && strings.EqualFold(m.Key, "message"): // many clients would show it
-			return nil, fmt.Errorf("the question has a member %q, which clients may take for its message", m.Key)
+			text := fmt.Sprintf("the question has a member %q, which clients may take for its message", m.Key)
+			return nil, &interop.RPCError{Code: interop.CodeInternal, Message: text}
 		case m.Key == "message":
 			message, _ = wire.Unquote(m.Value)
 		}

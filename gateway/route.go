@@ -202,7 +202,7 @@ func firstKnown(ctx context.Context, of []ownName, ask func(context.Context, own
 	return nil, err, err != nil
 }
 
-var errLate = errors.New("no server that answers in time has it, and not all do")
+var errLate error = &interop.RPCError{Code: interop.CodeInternal, Message: "no server that answers in time has it, and not all do"}
 
 // isLate reports whether a server has not answered in time.
 func isLate(err error) bool {

@@ -25,7 +25,7 @@ type Backend interface {
 	//
 	// The front itself asks for "server/discover" and takes capabilities and
 	// instructions from the result. An error that is no [*interop.RPCError] and no
-	// [*interop.Fault] reaches the client as an internal error. The front adapts the
+	// [*interop.Fault] is logged, and the client reads "internal error". The front adapts the
 	// result's hop fields (resultType, reserved _meta keys) to the client's era.
 	Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 	// Watch reports notifications for all clients (notifications/tools/list_changed). Updates of

@@ -218,8 +218,20 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 	if errors.As(err, &fault) {
 		return frontError(0, interop.CodeInternal, "%s", faultText(fault))
 	}
-	return frontError(0, interop.CodeInternal, "%s: %v", r.method, err)
+	if own, ok := errors.AsType[hostError](err); ok {
+		return frontError(0, interop.CodeInternal, "%s: %v", r.method, own)
+	}
+	if over := ctx.Err(); over != nil && errors.Is(err, over) {
+		return frontError(0, interop.CodeInternal, "%s: %v", r.method, over)
+	}
+	f.log.Error("a backend failed", "method", r.method, "caller", r.caller, "err", err)
+	return frontError(0, interop.CodeInternal, "%s: internal error", r.method)
 }
+
+// hostError is an error of the host itself, in words for a client.
+type hostError string
+
+func (e hostError) Error() string { return string(e) }
 
 // begin counts a request; false where new ones are refused.
 func (f *front) begin() bool {

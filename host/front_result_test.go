@@ -103,7 +103,7 @@ func TestErrorsPassOn(t *testing.T) {
 		{"a hop's version", &fixed{err: rpc(-32022)}, 200, `{"code":-32603,"message":"m","data":{"k": 1}}`},
 		{"unknown method", &fixed{err: rpc(-32601)}, 404, `{"code":-32601,"message":"m","data":{"k": 1}}`},
 		{"fault", &fixed{err: interop.NewFault(interop.Timeout, "s", "x", nil)}, 200, `{"code":-32603,"message":"s: x; what to try: try again (npx, uvx and docker first fetch what they start), or raise this server's timeout"}`},
-		{"any other", &fixed{err: errors.New("oh")}, 200, `{"code":-32603,"message":"prompts/x: oh"}`},
+		{"any other", &fixed{err: errors.New("oh")}, 200, `{"code":-32603,"message":"prompts/x: internal error"}`},
 		{"panic", &fixed{panics: true}, 200, `{"code":-32603,"message":"prompts/x: internal error"}`},
 		{"no object", &fixed{result: `[]`}, 200, `{"code":-32603,"message":"prompts/x: the result is not an object"}`},
 		{"nothing", &fixed{}, 200, `{"code":-32603,"message":"prompts/x: the result is not an object"}`},

@@ -138,7 +138,8 @@ func TestCallFailures(t *testing.T) {
 		{"a server that is down, by its handshake's error", fault(interop.NotConnected, refused), failed(`weather: tools/call x: no\n (-5); what to try: ` + advice(interop.NotConnected, refused)), 0, ""},
 		{"transport", fault(interop.Transport, nil), failed("weather: tools/call x; what to try: " + advice(interop.Transport, nil)), 0, ""},
 		{"spawn failed", fault(interop.SpawnFailed, nil), failed("weather: tools/call x; what to try: " + advice(interop.SpawnFailed, nil)), 0, ""},
-		{"a policy in between", errors.New("not today"), failed("not today"), 0, ""},
+		{"a policy in between", fmt.Errorf("the policy: %w", toolbox.Errorf("not today")), failed("not today"), 0, ""},
+		{"what only a log may show", errors.New("open /etc/x"), failed("t: internal error"), 0, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -159,11 +158,11 @@ type Host struct {
 
 // The causes for which the host itself refuses or ends a call.
 var (
-	errBusy         = errors.New("too many requests of this client are in flight")
-	errHostClosed   = errors.New("the host is closing; whether the call took effect is not known")
-	errDraining     = errors.New("the host is closing and takes no new requests; try again once it is back")
-	errSessionEnded = errors.New("the session has ended")
-	errCallDropped  = errors.New("cancelled by the client")
+	errBusy         = hostError("too many requests of this client are in flight")
+	errHostClosed   = hostError("the host is closing; whether the call took effect is not known")
+	errDraining     = hostError("the host is closing and takes no new requests; try again once it is back")
+	errSessionEnded = hostError("the session has ended")
+	errCallDropped  = hostError("cancelled by the client")
 )
 
 // New publishes the tools of src, and Options.Library. It starts nothing. A nil src has no tools.

@@ -2,7 +2,6 @@ package host
 
 import (
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -88,7 +87,7 @@ func tokenOf(params json.RawMessage) json.RawMessage { return progressToken(meta
 const parkedPrefix = "indus."
 
 // errReplica is why a call is not gone on with that waits elsewhere.
-var errReplica = errors.New("the call waits at another replica, and no request is forwarded: send this there, or the request again without inputResponses and requestState")
+var errReplica = hostError("the call waits at another replica, and no request is forwarded: send this there, or the request again without inputResponses and requestState")
 
 // sealParked is the state of an input_required of our own.
 func (all *exchanges) sealParked(m interop.Message, digest [32]byte, good time.Duration, data []byte) string {

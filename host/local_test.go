@@ -3,7 +3,6 @@ package host_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -27,7 +26,7 @@ type order struct {
 func ordering() *toolbox.Registry {
 	place := toolbox.Define("order", "Places an order.", func(ctx context.Context, in orderInput) (order, error) {
 		if in.Item == "nothing" {
-			return order{}, errors.New("nothing is sold out")
+			return order{}, toolbox.Errorf("nothing is sold out")
 		}
 		return order{}, nil
 	})

@@ -43,8 +43,8 @@ const (
 
 // Why a parked call ends.
 var (
-	errParkedLate = errors.New("no answer came to what the client was asked")
-	errParkedFull = errors.New("too many calls wait for answers of their clients: answer those, or wait until they expire")
+	errParkedLate = hostError("no answer came to what the client was asked")
+	errParkedFull = hostError("too many calls wait for answers of their clients: answer those, or wait until they expire")
 )
 
 // errNotParked is the answer to a state of which no call waits any more.

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,12 +26,12 @@ const (
 )
 
 var (
-	errManyQuestions = errors.New("the client has too many open questions")
-	errQuestionOver  = errors.New("the request in whose course this was asked has ended")
-	errNoListener    = errors.New("the client has no stream open on which it could be asked")
-	errLateAnswer    = errors.New("the client has not answered")
-	errNotAsked      = errors.New("the host is closing, and asks its clients nothing any more")
-	errClientGone    = errors.New("the client has closed its side of the connection")
+	errManyQuestions = hostError("the client has too many open questions")
+	errQuestionOver  = hostError("the request in whose course this was asked has ended")
+	errNoListener    = hostError("the client has no stream open on which it could be asked")
+	errLateAnswer    = hostError("the client has not answered")
+	errNotAsked      = hostError("the host is closing, and asks its clients nothing any more")
+	errClientGone    = hostError("the client has closed its side of the connection")
 )
 
 // openQuestion is a request to a client that it has not answered.

@@ -150,7 +150,7 @@ func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop
 	}
 	r, err := t.src.Do(withClient(ctx, m, back), c)
 	if err != nil {
-		return callFailed(ctx, err)
+		return t.failed(ctx, c, err)
 	}
 	if r == nil {
 		r = toolbox.NewResult()
@@ -158,7 +158,11 @@ func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop
 	if w := r.Wire(); isMCP(w) {
 		return w.JSON, nil
 	}
-	return localResult(r, m.Era)
+	result, err := localResult(r, m.Era)
+	if err != nil {
+		return nil, &interop.RPCError{Code: interop.CodeInternal, Message: "tools/call: " + err.Error()}
+	}
+	return result, nil
 }
 
 // readCall takes the params of tools/call apart. The arguments stay as they are.
@@ -200,8 +204,8 @@ func readCall(m interop.Message) (c toolbox.Call, meta json.RawMessage, err erro
 	return c, meta, nil
 }
 
-// callFailed is what a client sees of a call that gave no result.
-func callFailed(ctx context.Context, err error) (json.RawMessage, error) {
+// failed is what a client sees of a call that gave no result.
+func (t *toolsBackend) failed(ctx context.Context, c toolbox.Call, err error) (json.RawMessage, error) {
 	var unknown *toolbox.UnknownTool
 	var rpc *interop.RPCError
 	var fault *interop.Fault
@@ -219,7 +223,13 @@ func callFailed(ctx context.Context, err error) (json.RawMessage, error) {
 	case errors.As(err, &fault):
 		return failedResult(faultText(fault)), nil
 	}
-	return failedResult(err.Error()), nil
+	if said, ok := toolbox.ErrorText(err); ok {
+		return failedResult(said), nil
+	}
+	if t.log != nil {
+		t.log.Error("a tool failed", "tool", c.Name, "caller", c.Caller, "err", err)
+	}
+	return failedResult(c.Name + ": internal error"), nil
 }
 
 // failedResult is the result of a tool that failed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,9 @@ type Context struct {
 	// Budget is how many bytes a tool should give at most, so that nothing has to be cut
 	// from the middle afterwards. 0 is [DefaultBudget], negative is no bound.
 	Budget int
+
+	// Logger logs the errors and panics of tools that their callers do not see. nil: [slog.Default].
+	Logger *slog.Logger
 
 	// Of one call's own context:
 	parent  *Context // the one it was made from
@@ -70,7 +74,7 @@ func (c *Context) during(ctx context.Context, call Call) (tc *Context, done func
 	if call.Progress != nil {
 		call.Progress, done = inTurn(call.Progress)
 	}
-	tc = &Context{ID: c.ID, Dir: c.Dir, FS: c.FS, Shell: c.Shell, Budget: c.Budget, parent: c, call: call}
+	tc = &Context{ID: c.ID, Dir: c.Dir, FS: c.FS, Shell: c.Shell, Budget: c.Budget, Logger: c.Logger, parent: c, call: call}
 	tc.life = ctx
 	if client := clientOf(ctx); client != nil {
 		if name, life := client.Session(); life != nil {

@@ -25,7 +25,7 @@ import (
 //
 // What run gives becomes the result: a [*Result] as it is; a string, a [Block] or a slice
 // of blocks as the content; a struct or a map as JSON and as the structured value; any
-// other value as JSON. An error is the result of a tool that ran and failed.
+// other value as JSON. An error is the result of a tool that ran and failed: [Errorf] makes those that the caller may read.
 //
 // The fields of the Tool may be set before it is added: Title, Annotations, a Schema
 // written by hand. [ContextOf] gives run the files it may touch. A type that JSON cannot hold is
@@ -44,7 +44,7 @@ func Define[In, Out any](name, description string, run func(context.Context, In)
 	t.Run = func(ctx context.Context, tc *Context, input json.RawMessage) (*Result, error) {
 		var in In
 		if err := decodeInput(input, &in); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, Errorf("%s: %w", name, err)
 		}
 		out, err := run(withContext(ctx, tc), in)
 		if err != nil {

@@ -1,11 +1,14 @@
 package toolbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -165,7 +168,7 @@ func (r *Registry) Snapshot(Principal) *Snapshot { return r.now.Load().snapshot 
 func (r *Registry) Watch(changed func()) (stop func()) { return r.watchers.Watch(changed) }
 
 // Do implements [Source]. Of a local tool the error is an [*UnknownTool] or ctx's own;
-// all else that goes wrong is a result.
+// all else that goes wrong is a result: the text of an [Errorf], or "internal error", which [Context].Logger explains.
 func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 	t, ok := r.now.Load().tools[c.Name]
 	if !ok {
@@ -185,7 +188,7 @@ func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 	case err != nil && isOwn(ctx, err):
 		return nil, ctx.Err()
 	case err != nil:
-		return ErrorResult(err.Error()), nil
+		return r.failure(c, err), nil
 	case result == nil:
 		result = NewResult()
 	}
@@ -195,11 +198,32 @@ func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 	return result, nil
 }
 
+// failure is what a caller gets of a tool's error: its text if [Errorf] made it. Any other is logged.
+func (r *Registry) failure(c Call, err error) *Result {
+	if said, ok := ErrorText(err); ok {
+		return ErrorResult(said)
+	}
+	attrs := []any{"tool", c.Name, "caller", c.Caller, "err", err}
+	if p, ok := errors.AsType[*panicError](err); ok {
+		attrs = append(attrs, "stack", string(p.stack))
+	}
+	cmp.Or(r.context.Logger, slog.Default()).Error("a tool failed", attrs...)
+	return ErrorResult(c.Name + ": internal error")
+}
+
+// panicError is the panic of a tool.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
 // run catches a panic: one tool must not take the others with it.
 func (t Tool) run(ctx context.Context, tc *Context, input json.RawMessage) (r *Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			r, err = nil, fmt.Errorf("%s: panic: %v", t.Name, v)
+			r, err = nil, &panicError{v, debug.Stack()}
 		}
 	}()
 	return t.Run(ctx, tc, input)

@@ -1,9 +1,12 @@
 package toolbox_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -112,13 +115,19 @@ func TestRegistryTurnsWhatGoesWrongIntoResults(t *testing.T) {
 		isError bool
 		err     error
 	}{
-		{"an error", t.Context(), func(context.Context) (*toolbox.Result, error) { return nil, errors.New("no rain today") }, "no rain today", true, nil},
-		{"an error beside a result", t.Context(), func(context.Context) (*toolbox.Result, error) {
-			return toolbox.NewResult(), errors.New("no rain today")
+		{"an error", t.Context(), func(context.Context) (*toolbox.Result, error) { return nil, toolbox.Errorf("no %s today", "rain") }, "no rain today", true, nil},
+		{"an error in another", t.Context(), func(context.Context) (*toolbox.Result, error) {
+			return nil, fmt.Errorf("open /home/me/clouds: %w", toolbox.Errorf("no rain today"))
 		}, "no rain today", true, nil},
-		{"a panic", t.Context(), func(context.Context) (*toolbox.Result, error) { panic("out of clouds") }, "weather: panic: out of clouds", true, nil},
+		{"a raw error", t.Context(), func(context.Context) (*toolbox.Result, error) {
+			return nil, errors.New("open /home/me/clouds: s3cret")
+		}, "weather: internal error", true, nil},
+		{"an error beside a result", t.Context(), func(context.Context) (*toolbox.Result, error) {
+			return toolbox.NewResult(), toolbox.Errorf("no rain today")
+		}, "no rain today", true, nil},
+		{"a panic", t.Context(), func(context.Context) (*toolbox.Result, error) { panic("out of clouds") }, "weather: internal error", true, nil},
 		{"nothing", t.Context(), func(context.Context) (*toolbox.Result, error) { return nil, nil }, "", false, nil},
-		{"somebody else's cancellation", t.Context(), func(context.Context) (*toolbox.Result, error) { return nil, context.Canceled }, "context canceled", true, nil},
+		{"somebody else's cancellation", t.Context(), func(context.Context) (*toolbox.Result, error) { return nil, context.Canceled }, "weather: internal error", true, nil},
 		{"a cancellation", over, func(ctx context.Context) (*toolbox.Result, error) {
 			cancel(reason)
 			return nil, ctx.Err()
@@ -127,7 +136,9 @@ func TestRegistryTurnsWhatGoesWrongIntoResults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := registry(toolbox.Tool{Name: "weather", Run: func(ctx context.Context, _ *toolbox.Context, _ json.RawMessage) (*toolbox.Result, error) {
+			var log bytes.Buffer
+			r := toolbox.NewRegistry(&toolbox.Context{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			r.Add(toolbox.Tool{Name: "weather", Run: func(ctx context.Context, _ *toolbox.Context, _ json.RawMessage) (*toolbox.Result, error) {
 				return tt.run(ctx)
 			}})
 			got, err := r.Do(tt.ctx, toolbox.Call{Name: "weather"})
@@ -140,6 +151,9 @@ func TestRegistryTurnsWhatGoesWrongIntoResults(t *testing.T) {
 			text := ""
 			for _, b := range got.Blocks() {
 				text += *b.Text
+			}
+			if logged := strings.Contains(log.String(), "a tool failed"); logged != strings.HasSuffix(tt.text, "internal error") {
+				t.Errorf("logged: %s", &log)
 			}
 			if text != tt.text || got.IsError() != tt.isError {
 				t.Errorf("%q, %v; want %q, %v", text, got.IsError(), tt.text, tt.isError)

@@ -33,9 +33,9 @@ type Tool struct {
 	// soon after ctx does. input is what the caller sent, `{}` where that was
 	// nothing or null, and fits Schema. tc is this call's own and ends with it.
 	//
-	// An error is shown to the caller as the result of a tool that ran and
-	// failed; only ctx's own error ends the call as an error. A panic in Run's own
-	// goroutine is caught and shown in the same way. A nil Result is an empty one.
+	// An error becomes the result of a tool that ran and failed; only ctx's own error ends the call as an error.
+	// The caller reads the text of an [Errorf]. Any other error, and a panic in Run's own goroutine, is logged
+	// ([Context].Logger), and the caller reads "internal error". A nil Result is an empty one.
 	Run func(ctx context.Context, tc *Context, input json.RawMessage) (*Result, error)
 
 	defect    error // of the types that it was defined over

@@ -43,7 +43,7 @@ func runEdit(ctx context.Context, in editInput) (*toolbox.Result, error) {
 	defer tc.Change()()
 	r, err := in.edit(ctx, tc)
 	if err != nil {
-		return nil, fmt.Errorf("edit: %w", err)
+		return nil, toolbox.Errorf("edit: %w", err)
 	}
 	return r, nil
 }

@@ -53,7 +53,7 @@ func find(ctx context.Context, in findInput) (*toolbox.Result, error) {
 	tc := toolbox.ContextOf(ctx)
 	f, dir, err := in.open(tc)
 	if err != nil {
-		return nil, fmt.Errorf("find: %w", err)
+		return nil, toolbox.Errorf("find: %w", err)
 	}
 	w := &walk{ctx: ctx, tc: tc, visit: f.visit}
 	if !in.Ignored {

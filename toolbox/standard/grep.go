@@ -55,11 +55,11 @@ func grep(ctx context.Context, in grepInput) (*toolbox.Result, error) {
 	tc := toolbox.ContextOf(ctx)
 	g, err := in.prepare(ctx, tc)
 	if err != nil {
-		return nil, fmt.Errorf("grep: %w", err)
+		return nil, toolbox.Errorf("grep: %w", err)
 	}
 	start, info, err := openFile(tc, g.root)
 	if err != nil {
-		return nil, fmt.Errorf("grep: %w", err)
+		return nil, toolbox.Errorf("grep: %w", err)
 	}
 	w := &walk{ctx: ctx, tc: tc, visit: g.visit}
 	if info.IsDir() {

@@ -38,11 +38,11 @@ func ls(ctx context.Context, in lsInput) (*toolbox.Result, error) {
 	limit := valueOr(in.Limit, lsLimit)
 	name, err := tc.Path(in.Path)
 	if err != nil {
-		return nil, fmt.Errorf("ls: %w", pathFault(in.Path, err))
+		return nil, toolbox.Errorf("ls: %w", pathFault(in.Path, err))
 	}
 	dir, info, err := openFile(tc, name)
 	if err != nil {
-		return nil, fmt.Errorf("ls: %w", err)
+		return nil, toolbox.Errorf("ls: %w", err)
 	}
 	defer dir.Close()
 	if !info.IsDir() {
@@ -50,7 +50,7 @@ func ls(ctx context.Context, in lsInput) (*toolbox.Result, error) {
 	}
 	list, more, err := entries(ctx, dir)
 	if err != nil {
-		return nil, fmt.Errorf("ls: %w", explain(tc, name, err))
+		return nil, toolbox.Errorf("ls: %w", explain(tc, name, err))
 	}
 	p := newPage(tc)
 	if len(list) == 0 {

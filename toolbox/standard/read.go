@@ -52,12 +52,12 @@ func runRead(ctx context.Context, in readInput) (*toolbox.Result, error) {
 	tc := toolbox.ContextOf(ctx)
 	r, err := in.open(ctx, tc)
 	if err != nil {
-		return nil, fmt.Errorf("read: %w", err)
+		return nil, toolbox.Errorf("read: %w", err)
 	}
 	defer r.file.Close()
 	head, err := r.lines.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read: %w", explain(tc, r.name, err))
+		return nil, toolbox.Errorf("read: %w", explain(tc, r.name, err))
 	}
 	if isBinary(head) {
 		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is not text: %s, %d bytes. Its content is not shown.",
@@ -67,7 +67,7 @@ func runRead(ctx context.Context, in readInput) (*toolbox.Result, error) {
 		_, _ = r.lines.Discard(len("\uFEFF"))
 	}
 	if err := r.show(); err != nil {
-		return nil, fmt.Errorf("read: %s: %w", show(r.name), err)
+		return nil, toolbox.Errorf("read: %s: %w", show(r.name), err)
 	}
 	if r.whole { // of what was not read nobody can say whether it has changed
 		tc.MarkRead(r.name, toolbox.ReadMark(r.hash.Sum(nil)))

@@ -39,7 +39,7 @@ func (f *fetcher) run(ctx context.Context, in webfetchInput) (*toolbox.Result, e
 	case limited.Err() != nil:
 		err = fmt.Errorf("it takes longer than %v", f.limit)
 	}
-	return nil, fmt.Errorf("webfetch: %s: %w", shownInput(in.URL), explainFetch(err))
+	return nil, toolbox.Errorf("webfetch: %s: %w", shownInput(in.URL), explainFetch(err))
 }
 
 // shownInput is a URL as it was given, which may be none.
@@ -64,7 +64,7 @@ func (p *fetched) result(tc *toolbox.Context, offset int, most *int) (*toolbox.R
 	case p.text == "":
 		shown.note("it is empty")
 	case offset >= len(p.text):
-		return nil, fmt.Errorf("webfetch: offset %d is past the end: the text has %d bytes", offset, len(p.text))
+		return nil, toolbox.Errorf("webfetch: offset %d is past the end: the text has %d bytes", offset, len(p.text))
 	default:
 		p.show(shown, offset, most)
 	}

@@ -36,7 +36,7 @@ func runWrite(ctx context.Context, in writeInput) (*toolbox.Result, error) {
 	defer tc.Change()()
 	r, err := in.write(ctx, tc)
 	if err != nil {
-		return nil, fmt.Errorf("write: %w", err)
+		return nil, toolbox.Errorf("write: %w", err)
 	}
 	return r, nil
 }
