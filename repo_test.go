@@ -37,7 +37,7 @@ var layers = []layer{
 	{"internal/sdkwire", []string{"internal/wire", "internal/protocol"}, "the one place that carries messages over the SDK's transports"},
 	{"toolbox", []string{"schema", "schema/infer", "schema/validate", "internal/proc", "internal/text", "internal/watch"}, "an agent compiles without the bridge"},
 	{"identity", []string{"toolbox", "internal/atomicfile", "internal/filelock"}, "who sends an HTTP request: no idea of MCP, nor of what is asked for"},
-	{"toolbox/standard", []string{"toolbox", "schema", "internal/text"}, "the built-in tools stand on toolbox alone"},
+	{"toolbox/standard", []string{"toolbox", "schema", "internal/proc", "internal/text"}, "the built-in tools stand on toolbox, and end what their commands leave"},
 	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/failure", "internal/keyword", "internal/protocol", "internal/rank", "internal/signature", "internal/text", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
 	{"agent", []string{"toolbox", "internal/filelock", "internal/text"}, "a model, a toolbox and a loop: neither MCP nor a provider"},
 	{"internal/llm", []string{"agent", "toolbox", "internal/secret", "internal/text", "internal/wire"}, "what the providers share: none of them, and no MCP"},

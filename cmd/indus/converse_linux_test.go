@@ -54,6 +54,10 @@ func openWindow(t *testing.T, model *modelserver.Server, servers any, args ...st
 	})
 	cmd := indusCommand(t, servers, append([]string{"--base-url", model.URL, "--model", "m", "--wait", "1m"}, args...)...)
 	cmd.Env = append(cmd.Env, "TERM=xterm", "NO_COLOR=1")
+	cmd.Dir = filepath.Join(cmd.Dir, "work") // which is a project, unlike the home directory
+	if err := os.Mkdir(cmd.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	w.program = launchOn(t, cmd, w.tty)
 	w.sees(`Ctrl-D leaves\r\n`)
 	w.sees(atPrompt)

@@ -26,7 +26,8 @@
 //
 // On Linux that is all of the group or session and, for a child of Start, whatever
 // carries its mark in the variable INDUS_WATCH: what moved to another group, and
-// daemons too. A command of Run ends by session: what it detaches may live on.
+// daemons too. A command of Run ends by session: what it detaches lives until the end of
+// its [Strays], or on if it has none.
 //
 // When our own process dies without a word (kill -9, a crash, os.Exit), the
 // watcher ends what is left: one /bin/sh for the whole program, in a session

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -78,7 +79,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	p.stdout = s.reader(&s.out)
 	stderr := s.reader(&s.err)
 	p.ends = []*os.File{p.stdout, stderr}
-	if err := p.launch(ctx, c, &s, false); err != nil {
+	if err := p.launch(ctx, c, &s, false, ""); err != nil {
 		s.closeOurs()
 		return nil, err
 	}
@@ -105,8 +106,8 @@ func newProcess(c Command) *Process {
 	}
 }
 
-// launch starts the leader and has its group watched.
-func (p *Process) launch(ctx context.Context, c Command, s *streams, session bool) error {
+// launch starts the leader and has its group watched. strays is the mark that the leader carries if p has none.
+func (p *Process) launch(ctx context.Context, c Command, s *streams, session bool, strays string) error {
 	if s.fault != nil {
 		return c.fail(s.fault)
 	}
@@ -117,10 +118,12 @@ func (p *Process) launch(ctx context.Context, c Command, s *streams, session boo
 	if err != nil {
 		return c.fail(err)
 	}
-	processWatcher.add(p.mark) // before there is anything to end
+	if p.mark != "" {
+		processWatcher.add(p.mark) // before there is anything to end
+	}
 	child, err := os.StartProcess(path, append([]string{c.Path}, c.Args...), &os.ProcAttr{
 		Dir:   dir,
-		Env:   Environ(nil, append(slices.Clip(c.Env), markName+"="+p.mark), false),
+		Env:   Environ(nil, append(slices.Clip(c.Env), markName+"="+cmp.Or(p.mark, strays)), false),
 		Files: []*os.File{s.in, s.out, s.err},
 		Sys:   ownGroup(session),
 	})
@@ -129,7 +132,9 @@ func (p *Process) launch(ctx context.Context, c Command, s *streams, session boo
 		err = fmt.Errorf("its interpreter does not exist: %w", err)
 	}
 	if err != nil {
-		processWatcher.remove(p.mark)
+		if p.mark != "" {
+			processWatcher.remove(p.mark)
+		}
 		return c.fail(err)
 	}
 	p.session = fmt.Sprintf("%d:%s", child.Pid, startOf(child.Pid))
@@ -146,10 +151,7 @@ func (p *Process) supervise(collect func()) {
 	close(p.exited)
 	alone := p.outlast()
 	p.signal(sigKill)
-	for late := time.Now().Add(reapWait); !alone && time.Now().Before(late); {
-		p.signalMembers(sigKill, nil)
-		alone = waitUntil(p.alone, killTick, nil)
-	}
+	p.killMembers(alone)
 	p.mu.Lock()
 	p.gone = true
 	p.mu.Unlock()
@@ -163,6 +165,14 @@ func (p *Process) supervise(collect func()) {
 		p.stdin.Close() // nobody reads it: a blocked writer must hear of it
 	}
 	collect()
+}
+
+// killMembers kills what is outside of the leader's group until nothing is left.
+func (p *Process) killMembers(alone bool) {
+	for late := time.Now().Add(reapWait); !alone && time.Now().Before(late); {
+		p.signalMembers(sigKill, nil)
+		alone = waitUntil(p.alone, killTick, nil)
+	}
 }
 
 // outlast waits for what is left after the leader: first, as long as it holds a

@@ -16,22 +16,31 @@ import (
 //
 // A nil stdin is empty, an error of its Read ends it; a nil writer discards. If stdout and stderr are the
 // sameWriter writer, it gets both in the order they were written, by one goroutine.
-// Processes the command leaves in its group end with it. Run waits for the
+// Processes the command leaves in its session end with it; those that leave the session too are strays, see [Strays]. Run waits for the
 // writers, but neither for who holds the pipes from outside the group nor for
 // a stdin whose Read blocks: that goroutine ends when Read returns. An
 // [os.File] is given to the command as it is.
 func Run(ctx context.Context, c Command, stdin io.Reader, stdout, stderr io.Writer) (exit int, err error) {
 	p := newProcess(c)
+	strays, err := markFor(ctx)
+	if err != nil {
+		return -1, c.fail(err)
+	}
+	if strays != "" {
+		p.mark = ""
+	}
 	var s streams
 	defer s.closeTheirs()
 	copies := p.connect(&s, stdin, stdout, stderr)
-	if err := p.launch(ctx, c, &s, true); err != nil {
+	if err := p.launch(ctx, c, &s, true, strays); err != nil {
 		s.closeOurs()
 		return -1, err
 	}
 	s.closeTheirs()
-	processWatcher.remove(p.mark) // what leaves the session may live on: agents, daemons
-	p.mark = ""
+	if p.mark != "" {
+		processWatcher.remove(p.mark) // what leaves the session may live on: agents, daemons
+		p.mark = ""
+	}
 	results := make(chan error, len(copies))
 	for _, copy := range copies {
 		go func() { results <- copy() }()

@@ -22,6 +22,8 @@ const bashLimit = 120
 // status other than 0 is an error result. While the command runs, progress has the end of the output so far and the
 // number of its bytes.
 //
+// What leaves its session (setsid, a daemon) lives on; if the tool is a [Deck]'s, it ends with the deck, on Linux.
+//
 // The directory is where a command starts, and confines nothing: a command does what the user may do.
 func Bash() toolbox.Tool {
 	return toolbox.Define("bash",
@@ -43,7 +45,7 @@ func bash(ctx context.Context, in bashInput) (*toolbox.Result, error) {
 	tc := toolbox.ContextOf(ctx)
 	dir, err := startDir(tc, in.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("bash: %w", err)
+		return nil, toolbox.Errorf("bash: %w", err)
 	}
 	limit := time.Duration(valueOr(in.Timeout, bashLimit)) * time.Second
 	limited, cancel := context.WithTimeout(ctx, limit)

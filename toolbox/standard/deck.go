@@ -1,6 +1,7 @@
 package standard
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/indusagi/indus/toolbox"
@@ -36,11 +37,21 @@ func New(o *Options) *Deck {
 // shows them; 16 run at once, and the last 16 that have ended are remembered. todo keeps the list of what is to be done.
 // webfetch gets a page as text.
 func (d *Deck) Tools() []toolbox.Tool {
-	return append(ReadOnly(), Write(), Edit(), Bash(), d.processes.tool(), d.todo.tool(), d.fetcher.tool())
+	return append(ReadOnly(), Write(), Edit(), d.bash(), d.processes.tool(), d.todo.tool(), d.fetcher.tool())
 }
 
-// Close ends every process that a call of the deck's tools has started, and returns when all are gone. Calls of bash
-// end with their own contexts. It may be called twice.
+// bash is [Bash], whose strays end with the deck.
+func (d *Deck) bash() toolbox.Tool {
+	t := Bash()
+	run := t.Run
+	t.Run = func(ctx context.Context, tc *toolbox.Context, input json.RawMessage) (*toolbox.Result, error) {
+		return run(d.processes.bash.Within(ctx), tc, input)
+	}
+	return t
+}
+
+// Close ends every process that a call of the deck's tools has started, and returns when all are gone; on Linux also those
+// that left their session (setsid, a daemon). Calls of bash end with their own contexts. It may be called twice.
 func (d *Deck) Close() { d.processes.close() }
 
 // ReadOnly are the tools that change nothing and leave this machine alone: read, ls, grep and find.

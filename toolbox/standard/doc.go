@@ -40,7 +40,8 @@
 //
 // Commands: what the user may touch. bash and process start in the directory or below it, in the [toolbox.Shell] of the
 // context, which confines nothing. What bash starts ends with its command, what process starts with [Deck.Close], and both
-// when the program dies; on Unix a command that makes a session of its own (setsid, a daemon) outlives them.
+// when the program dies. On Linux so does what makes a session of its own (setsid, a daemon), with its process or with [Deck.Close], unless it
+// drops the variable INDUS_WATCH; elsewhere it outlives them.
 //
 // The web: webfetch gets pages with http and https, follows 5 redirects within a site (of one that leads
 // to another it says where to) and sends nothing of the user's. It dials

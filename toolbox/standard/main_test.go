@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -150,6 +152,14 @@ func session(dir string) {
 		panic(err)
 	}
 	line, _, _ := strings.Cut(*result.Blocks()[0].Text, "\n")
+	if _, err := exec.LookPath("setsid"); err == nil && runtime.GOOS == "linux" { // what left its session ends too
+		stray, err := r.Do(context.Background(), toolbox.Call{Name: "bash", Input: json.RawMessage(
+			`{"command":"setsid -f sh -c 'echo $$ >&3; exec sleep 1000 3>&-' 3>pid >/dev/null 2>&1; until [ -s pid ]; do sleep 0.01; done; cat pid"}`)})
+		if err != nil {
+			panic(err)
+		}
+		line += " " + *stray.Blocks()[0].Text
+	}
 	fmt.Println(line, <-told)
 	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent dies
 	os.Exit(1)

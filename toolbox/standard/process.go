@@ -42,7 +42,7 @@ func (s *processes) run(ctx context.Context, in processInput) (*toolbox.Result, 
 	}
 	p, err := s.named(tc, in)
 	if err != nil {
-		return nil, fmt.Errorf("process: %w", err)
+		return nil, toolbox.Errorf("process: %w", err)
 	}
 	switch in.Action {
 	case "start":

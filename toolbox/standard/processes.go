@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -24,13 +25,17 @@ type processes struct {
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
 
+	bash *proc.Strays // of the deck's bash
+
 	mu      sync.Mutex
 	all     []*process // in the order of their start
 	started int
+	strays  []*proc.Strays // of all that ever started
 }
 
 func newProcesses() *processes {
-	s := &processes{}
+	s := &processes{bash: proc.NewStrays()}
+	s.strays = append(s.strays, s.bash)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -41,6 +46,7 @@ type process struct {
 	command toolbox.Command
 	began   time.Time
 	cancel  context.CancelFunc // ends it
+	strays  *proc.Strays       // what leaves its session
 	out     *captured
 	done    chan struct{}
 
@@ -63,7 +69,8 @@ func (s *processes) start(tc *toolbox.Context, c toolbox.Command) (*process, err
 		return nil, fmt.Errorf("%d are running, which is the most: stop one of %s", len(running), strings.Join(running, ", "))
 	}
 	s.started++
-	p := &process{id: fmt.Sprintf("p%d", s.started), command: c, began: time.Now(), out: newCaptured(tc), done: make(chan struct{})}
+	p := &process{id: fmt.Sprintf("p%d", s.started), command: c, began: time.Now(), out: newCaptured(tc), done: make(chan struct{}), strays: proc.NewStrays()}
+	s.strays = append(s.strays, p.strays)
 	p.command.Stdout, p.command.Stderr = p.out, p.out
 	ctx, cancel := context.WithCancel(s.ctx)
 	p.cancel = cancel
@@ -75,7 +82,10 @@ func (s *processes) start(tc *toolbox.Context, c toolbox.Command) (*process, err
 func (p *process) run(ctx context.Context, shell toolbox.Shell) {
 	defer close(p.done)
 	defer p.cancel()
-	p.exit, p.err = shell.Run(ctx, p.command)
+	p.exit, p.err = shell.Run(p.strays.Within(ctx), p.command)
+	if ctx.Err() != nil { // it was stopped, with all that it started
+		p.strays.End(0)
+	}
 	p.lasted = time.Since(p.began)
 }
 
@@ -127,6 +137,14 @@ func (s *processes) close() {
 	for _, p := range s.snapshot() {
 		<-p.done
 	}
+	s.mu.Lock()
+	left := s.strays
+	s.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, each := range left {
+		ending.Go(func() { each.End(0) })
+	}
+	ending.Wait()
 }
 
 func (p *process) isRunning() bool {

@@ -224,6 +224,8 @@ func alwaysMeans(a agent.Ask) string {
 		return "every call of it in this directory, until it changes"
 	case whole == "":
 		return "every " + a.Call.Name + " in this directory"
+	case slices.Contains(fileTools, a.Call.Name):
+		return "this very call, in this directory"
 	case a.Call.Name == "webfetch":
 		return "every page of " + what + ", asked for in this directory"
 	}

@@ -24,6 +24,9 @@ func (x *session) deal() error {
 		return err
 	}
 	tc.ID = x.id
+	if x.private = privateReason(x.dir, homeDirectories(), ownDirectories()); x.private != "" {
+		x.streams.Reportf("%s: each look at a file asks first; start indus in a project's directory, where looks do not ask", x.private)
+	}
 	tc.FS = ownFiles{FS: tc.FS, dir: x.dir, own: append(ownDirectories(), x.flags.trusted()...)}
 	tc.Shell = keyless{tc.Shell, mcpconfig.KeyVariables(nil)}
 	x.deck = standard.New(&standard.Options{AllowPrivate: x.flags.private})

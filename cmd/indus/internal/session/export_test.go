@@ -55,6 +55,9 @@ func (s Session) Close()                                           { s.close() }
 func (s Session) Servers() *ledger.Attachment                      { return s.servers }
 func (s Session) ID() string                                       { return s.id }
 
+// PrivateReason says why looks at files of a directory are questions.
+func PrivateReason(dir string, homes, own []string) string { return privateReason(dir, homes, own) }
+
 // OwnFiles is the files that tools get of a directory.
 func OwnFiles(files toolbox.FS, dir string) toolbox.FS {
 	return ownFiles{FS: files, dir: dir, own: ownDirectories()}

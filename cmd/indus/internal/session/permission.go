@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,7 +21,6 @@ import (
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
-	"github.com/indusagi/indus/toolbox/standard"
 )
 
 // asker asks a person for permission.
@@ -34,7 +34,7 @@ func (x *session) permissions() *agent.Permissions {
 		ask = x.person.ask
 	}
 	return &agent.Permissions{
-		Harmless: func(a agent.Ask) bool { return a.Tool.Server == "" && standard.Harmless(a.Call) },
+		Harmless: x.harmless,
 		All:      x.flags.yes, Allow: x.flags.allow, Ask: x.beforeAsking(ask),
 		Memory: &memory{project: x.dir, server: x.server, approved: approvedTools},
 		Report: func(err error) { x.streams.Reportf("%s", err) },
@@ -124,7 +124,7 @@ func (m *memory) approval(a agent.Ask) (mcpconfig.ApprovedTool, error) {
 // site. shown is for a person, without what looks like a secret; "" where every call of the tool is approved.
 func exactCall(c toolbox.Call) (shown, whole string) {
 	var in map[string]json.RawMessage
-	var runs struct{ Command, URL string } // as the tools read it: "Url" is "url"
+	var runs struct{ Command, URL, Path string } // as the tools read it: "Url" is "url"
 	_, _ = json.Unmarshal(c.Input, &in), json.Unmarshal(c.Input, &runs)
 	switch c.Name {
 	case "bash", "process":
@@ -141,6 +141,8 @@ func exactCall(c toolbox.Call) (shown, whole string) {
 			return runs.URL, string(c.Input)
 		}
 		return u.Scheme + "://" + u.Host, u.Scheme + "://" + strings.ToLower(u.Host)
+	case "read", "ls", "grep", "find": // which are asked about outside of a project
+		return cmp.Or(runs.Path, "."), cmp.Or(string(bytes.TrimSpace(c.Input)), "{}")
 	}
 	return "", ""
 }

@@ -20,6 +20,7 @@ import (
 type session struct {
 	id         string // of its transcript, for --resume
 	dir        string // the working directory, its symbolic links resolved
+	private    string // why looks at its files are questions; "": they are not
 	flags      *flags
 	streams    show.Streams
 	config     *mcpconfig.Config  // all that is configured; nil with --no-tools

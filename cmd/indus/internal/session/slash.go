@@ -20,7 +20,6 @@ import (
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
-	"github.com/indusagi/indus/toolbox/standard"
 )
 
 const slashHelp = `/mcp                   the servers: how they are, and how many tools they have
@@ -318,7 +317,7 @@ func (c *conversation) permission(m *memory, d toolbox.Descriptor) string {
 	switch {
 	case c.flags.yes, (&agent.Permissions{Allow: c.flags.allow}).Allows(d):
 		return "run"
-	case d.Server == "" && standard.Harmless(a.Call):
+	case c.harmless(a):
 		return "run"
 	case whole == "" && m.Allowed(a):
 		return "run: allowed"

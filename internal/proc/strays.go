@@ -1,0 +1,72 @@
+package proc
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// Strays are the processes that leave the sessions of commands which [Run] runs: daemons, and what setsid starts. They live
+// until End, and end with our own process if that dies first. On Linux they are found by the mark in their environment,
+// as what a child of [Start] leaves is; elsewhere they cannot be found.
+type Strays struct {
+	p *Process // without a leader
+
+	mu      sync.Mutex
+	watched bool
+	ended   bool
+}
+
+// NewStrays is none yet.
+func NewStrays() *Strays {
+	return &Strays{p: &Process{
+		mark: rand.Text(), session: ":" + startOf(os.Getpid()), leader: leader{Process: &os.Process{Pid: -1}}, killed: make(chan struct{}),
+	}}
+}
+
+type straysKey struct{}
+
+// Within returns ctx for commands of [Run] whose strays belong to s.
+func (s *Strays) Within(ctx context.Context) context.Context {
+	return context.WithValue(ctx, straysKey{}, s)
+}
+
+var errStraysEnded = errors.New("what it belongs to has ended")
+
+// markFor returns the mark of a command that is about to start, and "" if its strays belong to nothing.
+func markFor(ctx context.Context) (string, error) {
+	s, _ := ctx.Value(straysKey{}).(*Strays)
+	if s == nil {
+		return "", nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return "", errStraysEnded
+	}
+	if !s.watched {
+		s.watched = true
+		processWatcher.add(s.p.mark)
+	}
+	return s.p.mark, nil
+}
+
+// End ends the strays, with SIGTERM and after the grace with SIGKILL, and returns when they are gone. No command starts within
+// s any more. It may be called twice.
+func (s *Strays) End(grace time.Duration) {
+	s.mu.Lock()
+	begun := s.watched && !s.ended
+	s.ended = true
+	s.mu.Unlock()
+	if !begun {
+		return
+	}
+	if !s.p.alone() {
+		s.p.askMembers()
+		s.p.killMembers(waitUntil(s.p.alone, Grace{Term: grace}.orDefaults().Term, nil))
+	}
+	processWatcher.remove(s.p.mark)
+}
