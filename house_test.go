@@ -32,7 +32,7 @@ var exportedBudget = map[string]struct {
 	"mcpconfig": {46, "36 names, and 10 constants of two enumerations: states, scopes"},
 	"operation": {50, "33 names, and 17 constants of three enumerations: codes, kinds, visibilities; the seed names most"},
 	"schema":    {83, "32 names, and three enumerations that are data: 27 rules, 21 profiles, three classes"},
-	"toolbox":   {60, "the author of a tool imports one package: tools, their context, results and media, and asking the client"},
+	"toolbox":   {62, "the author of a tool imports one package: tools, their context, results and media, and asking the client"},
 }
 
 // largePackages have more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.

@@ -253,6 +253,9 @@ var advices = []struct {
 		"the connection ended before the answer: try again"},
 	{"the connection ended otherwise", (*circumstance).hungUp,
 		"it hangs up when it is asked: is that an MCP server, and http:// or https:// right?"},
+	{"bytes that answer no request", func(c *circumstance) bool { return c.Kind == Timeout && caused[*conn.UnmatchedError](c) },
+		"the server's stdout is not what MCP has there: one JSON message a line, in UTF-8, without colours and headers, each reply with the " +
+			"id of its request: start the server in its stdio mode, update it, or report this to its authors"},
 	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == Timeout && c.calling },
 		"the tool is slow or hangs: raise this server's timeout; " + callAgain},
 

@@ -216,7 +216,8 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 	if err == nil {
 		return nil
 	}
-	if outer.Err() != nil && !isAnswer(err) {
+	var unmatched *conn.UnmatchedError
+	if outer.Err() != nil && !isAnswer(err) && !errors.As(err, &unmatched) {
 		return outer.Err()
 	}
 	doing := m.Method
@@ -229,7 +230,9 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 	var unsent *conn.UnsentError
 	switch {
 	case inner.Err() != nil && !isAnswer(err) && errors.As(context.Cause(inner), &late):
-		kind, err = Timeout, late
+		if kind = Timeout; unmatched == nil {
+			err = late
+		}
 	case errors.As(err, &bad):
 		kind = Protocol
 	case errors.As(err, &unsent):

@@ -196,6 +196,8 @@ func (e *Endpoint) listFault(ctx context.Context, err error) error {
 	var late *conn.DeadlineError
 	var f *Fault
 	switch {
+	case errors.As(err, new(*conn.UnmatchedError)) && errors.As(err, &f):
+		return f
 	case errors.As(context.Cause(ctx), &late):
 		return NewFault(Timeout, e.server.ID, protocol.MethodToolsList, late)
 	case e.ctx.Err() != nil:

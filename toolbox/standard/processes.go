@@ -140,11 +140,11 @@ func (s *processes) close() {
 	s.mu.Lock()
 	left := s.strays
 	s.mu.Unlock()
-	var ending sync.WaitGroup
+	var leaving sync.WaitGroup
 	for _, each := range left {
-		ending.Go(func() { each.End(0) })
+		leaving.Go(func() { each.End(0) })
 	}
-	ending.Wait()
+	leaving.Wait()
 }
 
 func (p *process) isRunning() bool {

@@ -47,6 +47,9 @@ func openStream(ctx context.Context, f framer, o Options, era protocol.Era) (Con
 		s.Close()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
+			if late := s.late(ctx, 0); late != ctx.Err() { //nolint:errorlint // which has nothing to say of bytes
+				err = late
+			}
 			if p, ok := f.(*stdio); ok {
 				err = fmt.Errorf("%w%s", err, stderrNote(p.stderr()))
 			}

@@ -52,6 +52,8 @@ type session struct {
 	asking chan struct{} // slots for the server's requests
 	busy   chan struct{} // slots for refusing those beyond
 
+	unmatched unmatched
+
 	table   sync.Mutex
 	pending map[int64]*pending            // calls by request id
 	tokens  map[int64]*pending            // by progress token
@@ -94,7 +96,7 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 	if err := s.alive(); err != nil {
 		return nil, err
 	}
-	id, p := s.nextID.Add(1), newPending(ctx, &r)
+	id, p, before := s.nextID.Add(1), newPending(ctx, &r), s.unmatched.total()
 	s.register(id, p)
 	defer s.forget(id, p)
 	e := wire.Envelope{ID: strconv.AppendInt(nil, id, 10), Method: wire.Quote(r.Method), Params: r.Params}
@@ -131,7 +133,7 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 			_ = s.cancelCall(life, id, context.Cause(ctx))
 		})
 	}
-	return nil, err
+	return nil, s.late(ctx, before)
 }
 
 // Notify implements [Conn].
@@ -244,8 +246,28 @@ func (s *session) forget(id int64, p *pending) {
 	delete(s.tokens, p.request.Token)
 }
 
-// call is the call with a request id, or with a progress token; nil: there is none.
+// only is the one call that waits for an answer, subscriptions aside; nil: none does, or several do.
+func (s *session) only() (one *pending) {
+	s.table.Lock()
+	defer s.table.Unlock()
+	for _, p := range s.pending {
+		switch {
+		case p.request.Method == protocol.MethodListen:
+		case one != nil:
+			return nil
+		default:
+			one = p
+		}
+	}
+	return one
+}
+
+// call is the call with a request id, or with a progress token; nil: there is none. A number that a server repeats as a
+// string counts, as for most clients.
 func (s *session) call(from map[int64]*pending, raw json.RawMessage) *pending {
+	if text, ok := wire.Unquote(raw); ok {
+		raw = json.RawMessage(text)
+	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil {
 		return nil

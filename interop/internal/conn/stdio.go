@@ -42,6 +42,7 @@ type stdio struct {
 	rest    []byte        // of a frame whose writer went away in its middle
 	deaf    atomic.Bool   // the server closed its stdin and lived on: we ended it
 	closing chan struct{} // closed by close
+	last    []byte        // the beginning of the last line; of the reader alone
 	once    sync.Once
 }
 
@@ -96,16 +97,23 @@ func (f *stdio) read() (wire.Envelope, error) {
 	var long *wire.TooLong
 	switch {
 	case err == nil:
+		f.keep(line)
 		env, err := wire.ReadMessage(line)
 		if err != nil {
 			f.reportNoise(line)
 		}
 		return env, err
 	case errors.As(err, &long):
+		f.keep(long.Prefix)
 		f.reportNoise(long.Prefix)
 		return wire.Envelope{}, long.Frame()
 	}
 	return wire.Envelope{}, f.exit(err)
+}
+
+// keep keeps the beginning of a line, for an error that names it.
+func (f *stdio) keep(line []byte) {
+	f.last = append(f.last[:0], line[:min(len(line), 2*maxUnmatchedBytes)]...)
 }
 
 // maxNoise is how much of a line is reported, in bytes.

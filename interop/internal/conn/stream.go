@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -96,6 +97,9 @@ func (c *stream) readAll() {
 		case err == nil:
 			c.dispatch(&env)
 		case errors.As(err, &bad):
+			if !bad.Asks {
+				c.unmatched(nil)
+			}
 			c.refuse(bad)
 		default:
 			c.s.die(err)
@@ -109,14 +113,21 @@ func (c *stream) readAll() {
 func (c *stream) dispatch(env *wire.Envelope) {
 	kind := env.Kind()
 	if kind != wire.Response && string(env.Version) != `"2.0"` {
+		c.unmatched(env)
 		c.refuse(&wire.BadFrame{Err: errNoVersion}) // somebody's log, which may well have ids and methods
 		return
 	}
 	switch kind {
 	case wire.Response:
 		p := c.s.call(c.s.pending, env.ID)
+		if p == nil && env.Error != nil && string(env.ID) == "null" {
+			p = c.s.only() // the server could not read the request
+		}
 		switch {
-		case p == nil: // late, or never asked for
+		case p == nil:
+			if n, err := strconv.ParseInt(string(env.ID), 10, 64); err != nil || n < 1 || n > c.s.nextID.Load() { // else it is late
+				c.unmatched(env)
+			}
 		case env.Error != nil:
 			p.finish(nil, rpcError(env.Error, c.s.opts.Secrets))
 		default:
@@ -127,11 +138,30 @@ func (c *stream) dispatch(env *wire.Envelope) {
 	case wire.Request:
 		c.s.asked(env, 0)
 	default:
+		if p := c.s.only(); p != nil && env.Error != nil && len(env.ID) == 0 && len(env.Method) == 0 {
+			p.finish(nil, rpcError(env.Error, c.s.opts.Secrets))
+			return
+		}
+		c.unmatched(env)
 		c.refuse(&wire.BadFrame{ID: env.ID, Err: &ProtocolError{What: "a message that is neither request nor response"}})
 	}
 }
 
 var errNoVersion = &ProtocolError{What: "JSON that is not JSON-RPC 2.0"}
+
+// unmatched notes that what arrived last answers no request. env is nil where it is no message.
+func (c *stream) unmatched(env *wire.Envelope) {
+	f, ok := c.framer.(*stdio)
+	switch {
+	case ok:
+		text := c.s.unmatched.add(c.s, f.last)
+		if c.s.opts.Trace.Noise != nil && env != nil {
+			c.s.opts.Trace.Noise(text)
+		}
+	case env != nil:
+		c.s.unmatched.add(c.s, wire.EncodeEnvelope(*env))
+	}
+}
 
 // refuse counts what is no message, and fails the call that it seems to answer.
 func (c *stream) refuse(bad *wire.BadFrame) {

@@ -1,0 +1,79 @@
+//go:build unix
+
+package conn
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+// answering is a server that is ready, and answers each further request with these bytes.
+func answering(t *testing.T, bytes string) Conn {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "answer")
+	if err := os.WriteFile(file, []byte(bytes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const server = `read x; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'
+		while read call; do cat "$1"; done`
+	c, _, err := DialStdio(t.Context(), Command{Command: proc.Command{
+		Path: "sh", Args: []string{"-c", server, "sh", file}, Env: proc.Environ(os.Environ(), nil, false),
+	}}, Options{wakeAfter: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// TestWhatArrivesAndAnswersNothingIsNamed: the deadline's error quotes it, and says what it is.
+func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
+	for name, tt := range map[string]struct{ bytes, says string }{
+		"another id":    {`{"jsonrpc":"2.0","id":77,"result":{}}` + "\n", `a reply to no request, "{\"jsonrpc\":\"2.0\",\"id\":77,`},
+		"id as text":    {`{"jsonrpc":"2.0","id":"req-2","result":{}}` + "\n", `a reply to no request, "{\"jsonrpc\":\"2.0\",\"id\":\"req-2\"`},
+		"no version":    {`{"id":null,"level":"info"}` + "\n", `"{\"id\":null,\"level\":\"info\"}"`},
+		"several lines": {"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 2,\n  \"result\": {}\n}\n", `a part of JSON on several lines, "{" and 4 more`},
+		"LSP":           {"Content-Length: 36\r\n\r\n" + `{"jsonrpc":"2.0","id":9,"result":{}}` + "\n", `the header of another framing (LSP), "Content-Length: 36"`},
+		"UTF-16":        {"\xff\xfe{\x00}\x00\n\x00", `text in UTF-16, "\xff\xfe{\x00}\x00"`},
+		"colours":       {"\x1b[32m{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\x1b[0m\n", `colours of a terminal, "\x1b[32m{`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := answering(t, tt.bytes)
+			late := &DeadlineError{After: 300 * time.Millisecond, What: "no answer"}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), late.After, late)
+			defer cancel()
+			_, err := c.Call(ctx, toolCall(protocol.Modern, "x", `{}`, 0))
+			if err == nil || !strings.Contains(err.Error(), "no answer within 300ms; what arrived answers no request: "+tt.says) {
+				t.Errorf("%v\nwant %s", err, tt.says)
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, new(*DeadlineError)) {
+				t.Errorf("%v is no deadline", err)
+			}
+		})
+	}
+}
+
+// TestAnErrorWithoutAnIdAnswersTheOnlyRequest, and an id that is the number as a string is that number.
+func TestAnErrorWithoutAnIdAnswersTheOnlyRequest(t *testing.T) {
+	for _, id := range []string{`"id":null,`, ``} {
+		c := answering(t, `{"jsonrpc":"2.0",`+id+`"error":{"code":-32700,"message":"cannot read that"}}`+"\n")
+		_, err := c.Call(t.Context(), toolCall(protocol.Modern, "x", `{}`, 0))
+		var rpc *protocol.RPCError
+		if !errors.As(err, &rpc) || rpc.Code != -32700 || rpc.Message != "cannot read that" {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	c := answering(t, `{"jsonrpc":"2.0","id":"2","result":{"is":"here"}}`+"\n")
+	if result, err := c.Call(t.Context(), toolCall(protocol.Modern, "x", `{}`, 0)); string(result) != `{"is":"here"}` {
+		t.Error(string(result), err)
+	}
+}
