@@ -250,6 +250,9 @@ func (p *Process) Pid() int { return p.leader.Pid }
 // reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
+// Exited is closed when the child has exited, while what it leaves may still live.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
 // Err says how the child ended, once Done is closed: nil for exit status 0,
 // else an [exec.ExitError], "exit status 3" or "signal: killed". Before, it is
 // nil.

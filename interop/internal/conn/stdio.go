@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/indusagi/indus/internal/proc"
@@ -133,14 +134,22 @@ func (f *stdio) reportNoise(line []byte) {
 func (f *stdio) exit(err error) *ExitError {
 	late := time.After(ExitWait)
 	e := &ExitError{pipe: err}
-	select {
-	case <-f.p.Done():
-		e.exited, e.status = true, f.p.Err()
-	case <-f.closing:
-	case <-late:
-		e.lives = true
+	for waiting := true; waiting; {
+		waiting = false
+		select {
+		case <-f.p.Done():
+			e.exited, e.status = true, f.p.Err()
+		case <-f.closing:
+		case <-late:
+			select {
+			case <-f.p.Exited(): // and what it leaves is being ended, which is bounded
+				late, waiting = nil, true
+			default:
+				e.lives = true
+			}
+		}
 	}
-	if f.deaf.Load() && (e.status == nil || signalled(e.status)) {
+	if f.deaf.Load() && (!e.exited || signalled(e.status)) {
 		e = &ExitError{pipe: errDeaf}
 	}
 	e.stderr = f.stderr()
@@ -237,6 +246,9 @@ func (f *stdio) wrote(ctx context.Context, err error) error {
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.Is(err, os.ErrClosed) { // by package proc, because the process has exited
+		err = syscall.EPIPE
 	}
 	e := f.exit(err)
 	if e.lives { // or its leader has exited, and others of its group hold the pipes

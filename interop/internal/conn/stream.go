@@ -123,6 +123,9 @@ func (c *stream) dispatch(env *wire.Envelope) {
 		if p == nil && env.Error != nil && string(env.ID) == "null" {
 			p = c.s.only() // the server could not read the request
 		}
+		if f, ok := c.framer.(*stdio); ok && p != nil && len(env.ID) > 0 && env.ID[0] == '"' && c.s.opts.Trace.Noise != nil {
+			c.s.opts.Trace.Noise("its replies have the id as a string: " + c.s.opts.Secrets.Mask(string(f.last)))
+		}
 		switch {
 		case p == nil:
 			if n, err := strconv.ParseInt(string(env.ID), 10, 64); err != nil || n < 1 || n > c.s.nextID.Load() { // else it is late

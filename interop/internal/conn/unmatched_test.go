@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
 )
 
 // answering is a server that is ready, and answers each further request with these bytes.
@@ -75,5 +77,21 @@ func TestAnErrorWithoutAnIdAnswersTheOnlyRequest(t *testing.T) {
 	c := answering(t, `{"jsonrpc":"2.0","id":"2","result":{"is":"here"}}`+"\n")
 	if result, err := c.Call(t.Context(), toolCall(protocol.Modern, "x", `{}`, 0)); string(result) != `{"is":"here"}` {
 		t.Error(string(result), err)
+	}
+}
+
+// TestAWriteToAServerThatHasExited: however it is noticed, the error has the end of the process. Package proc closes the pipe of
+// a process that it has reaped.
+func TestAWriteToAServerThatHasExited(t *testing.T) {
+	o := Options{}.withDefaults()
+	f, err := startStdio(t.Context(), Command{Command: proc.Command{Path: "true", Env: proc.Environ(os.Environ(), nil, false)}}, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	<-f.p.Done()
+	err = f.write(t.Context(), wire.Envelope{Method: wire.Quote("x")})
+	if !errors.Is(err, syscall.EPIPE) || !strings.Contains(err.Error(), "the server exited") {
+		t.Error(err)
 	}
 }

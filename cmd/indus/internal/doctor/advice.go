@@ -50,6 +50,8 @@ func (x *examined) processAdvice(late bool) string {
 		return ""
 	case served != "":
 		return fmt.Sprintf(`it seems to serve HTTP: start it yourself and configure "url": %q, or find the argument that makes it speak over stdio`, served)
+	case late && regexp.MustCompile(`answers no request: [a-z]`).MatchString(x.failed.Error()): // it is known what it sends
+		return "" // its fault says more
 	case late && x.noises > 0:
 		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and does it speak over stdio?"
 	case late && fetches:

@@ -234,7 +234,10 @@ func (x *examined) handshake() step {
 		}
 	}
 	s := goodStep("handshake", detail).lasting(x.status.Took)
-	if noises := max(x.noises, x.status.Noise); noises > 0 {
+	if odd := slices.IndexFunc(x.noise, func(n string) bool { return strings.HasPrefix(n, "its replies have the id as a string") }); odd >= 0 {
+		s.Detail += "; " + x.noise[odd]
+		s.Advice = "indus takes such replies, and other clients wait for ever: update the server, or report this to its authors"
+	} else if noises := max(x.noises, x.status.Noise); noises > 0 {
 		s.Detail += fmt.Sprintf("; %s on stdout that are no messages", show.Count(noises, "line"))
 		if len(x.noise) > 0 {
 			s.Detail += fmt.Sprintf(", such as %q", x.noise[0])
