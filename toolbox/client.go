@@ -3,7 +3,6 @@ package toolbox
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -30,11 +29,11 @@ type Client interface {
 // The errors of [Elicit] and [Sample]. Each may be wrapped.
 var (
 	// ErrCannotAsk: the caller is no client that can be asked this, or it did not declare the capability.
-	ErrCannotAsk = errors.New("the client cannot be asked")
+	ErrCannotAsk = Errorf("the client cannot be asked")
 	// ErrDeclined: the person has refused to answer.
-	ErrDeclined = errors.New("the person declined to answer")
+	ErrDeclined = Errorf("the person declined to answer")
 	// ErrDismissed: the person has closed the question without a choice.
-	ErrDismissed = errors.New("the person dismissed the question")
+	ErrDismissed = Errorf("the person dismissed the question")
 )
 
 // Elicit asks the person behind a call to fill in a T: a struct whose fields are strings, numbers, booleans or lists
@@ -70,7 +69,7 @@ func Elicit[T any](ctx context.Context, message string) (answer T, err error) {
 		err = json.Unmarshal(content, &answer)
 	}
 	if err != nil {
-		return *new(T), fmt.Errorf("the client's answer does not fit the form: %w", err)
+		return *new(T), Errorf("the client's answer does not fit the form: %w", err)
 	}
 	return answer, nil
 }
@@ -124,7 +123,7 @@ func Log(ctx context.Context) *slog.Logger {
 }
 
 // errNoClient is the error of a call that no client of a host made.
-var errNoClient = fmt.Errorf("%w: no client made this call", ErrCannotAsk)
+var errNoClient = Errorf("%w: no client made this call", ErrCannotAsk)
 
 type clientKey struct{}
 
