@@ -119,9 +119,6 @@ func (g *Gateway) tell(server, feature string) {
 
 // concerns reports whether the view may have parts of a server that a list of a feature has.
 func (v *view) concerns(server, feature string) bool {
-	if feature != "tools" && !v.gateway.mayDeclare(server, []string{feature}) {
-		return false
-	}
 	switch feature {
 	case "tools":
 		return v.scope.may(server, byTool)
