@@ -32,7 +32,7 @@ func TestPostAnswersToTheByte(t *testing.T) {
 		want   string
 	}{
 		{"modern discover", modern("server/discover", "", ""), 200,
-			`{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"capabilities":{"tools":{"listChanged":true}},"instructions":"be kind","ttlMs":300000,"cacheScope":"public",` + meta + `}}`},
+			`{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"capabilities":{"logging":{},"tools":{"listChanged":true}},"instructions":"be kind","ttlMs":300000,"cacheScope":"public",` + meta + `}}`},
 		{"modern list", modern("tools/list", "", ""), 200,
 			`{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"public",` + meta + `,"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}`},
 		{"modern call", call, 200,
@@ -82,8 +82,8 @@ func TestPostAnswersToTheByte(t *testing.T) {
 		{"modern call through a session", in(call.body), 200,
 			`{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"{\"a\":1}"}]}}`},
 		{"legacy ping", in(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), 200, `{"jsonrpc":"2.0","id":1,"result":{}}`},
-		{"legacy unknown method", in(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"info"}}`), 200,
-			`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not found: logging/setLevel"}}`},
+		{"legacy unknown method", in(`{"jsonrpc":"2.0","id":1,"method":"x/unknown","params":{}}`), 200,
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not found: x/unknown"}}`},
 		{"legacy discover", in(`{"jsonrpc":"2.0","id":1,"method":"server/discover"}`), 200,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not found: server/discover"}}`},
 		{"name twice", in(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","n\u0061me":"u"}}`), 200,

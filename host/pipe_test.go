@@ -36,7 +36,7 @@ func TestBothErasOnOneProcess(t *testing.T) {
 	}
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	initialized := func(version string) string {
-		return `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"` + version + `","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"indus-provider-host","version":"0.1.0"}}}`
+		return `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"` + version + `","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"indus-provider-host","version":"0.1.0"}}}`
 	}
 	expect(list, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"_meta lacks \"io.modelcontextprotocol/protocolVersion\""}}`)
 	expect(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`)

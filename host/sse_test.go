@@ -99,7 +99,7 @@ func TestHTTPAndSSEToTheByte(t *testing.T) {
 		}
 	}
 	say(strings.ReplaceAll(initializeLine, "%s", "2024-11-05"), 202,
-		`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"indus-provider-host","version":"0.1.0"}}}`)
+		`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"indus-provider-host","version":"0.1.0"}}}`)
 	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, "")
 	say(`{"jsonrpc":"2.0","id":"a","method":"ping"}`, 202, `{"jsonrpc":"2.0","id":"a","result":{}}`)
 	go func() {
