@@ -205,8 +205,8 @@ func ollamaURL() string {
 	return scheme + "://" + strings.Replace(rest, "0.0.0.0", "127.0.0.1", 1) + "/v1"
 }
 
-// contexts are how many tokens models take, by what their names begin with; the first that fits counts. The sources are the
-// providers' pages of models, read in November 2026.
+// contexts holds how many tokens models take, by the first letters of their names. The first entry that fits counts. The figures
+// are estimates for families of models: the flag --context, or the setting, corrects them.
 var contexts = []struct {
 	begins string
 	tokens int
