@@ -27,6 +27,7 @@ func TestALocalToolAsksThroughAGateway(t *testing.T) {
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann, asked " + r.Params.Message}}, nil
 			},
 		})
+		//lint:ignore SA1019 logging is deprecated, and there for as long as its peers are
 		if c.InitializeResult().Capabilities.Logging == nil {
 			t.Errorf("%s: logging is not declared", era)
 		}

@@ -103,6 +103,7 @@ func TestALocalToolAsksItsClient(t *testing.T) {
 			return &mcp.CreateMessageResult{Model: "m", Role: "assistant", StopReason: "endTurn", Content: &mcp.TextContent{Text: "to " + p.Messages[0].Content.(*mcp.TextContent).Text}}, nil
 		}
 		s := connect(h, opts)
+		//lint:ignore SA1019 see above
 		if s.InitializeResult().Capabilities.Logging == nil {
 			t.Error("the host does not declare logging")
 		}
