@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -317,7 +318,7 @@ func (a *Attachment) Changed() []Entry {
 	for _, e := range a.held {
 		out = append(out, e)
 	}
-	slices.SortFunc(out, func(x, y Entry) int { return x.At.Compare(y.At) })
+	slices.SortFunc(out, func(x, y Entry) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Tool, y.Tool)) })
 	return out
 }
 
