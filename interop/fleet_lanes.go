@@ -11,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -28,6 +29,8 @@ const (
 	firstWithout = time.Second
 	// maxWithout is the last of those of a server that hangs.
 	maxWithout = time.Hour
+	// initializeWait bounds the attempt of a legacy connection to a server that may have none, for which a call waits.
+	initializeWait = 10 * time.Second
 	// levelWait bounds logging/setLevel, for which a call waits.
 	levelWait = 5 * time.Second
 )
@@ -136,6 +139,10 @@ func (m *member) askedLane(ctx context.Context, base *Endpoint, r Message) (e *E
 		return nil, nil, err
 	case ctx.Err() != nil:
 		err = ctx.Err()
+	case err != nil && dual && !base.handshake().Dual: // it does not say that it speaks a legacy revision
+		m.fleet.opts.Logger.Debug("the server takes no initialize", "server", m.server.ID, "err", err)
+		m.lanes.giveUp(l, askedLane, math.MaxInt64)
+		return nil, nil, nil
 	case err != nil:
 		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and another serves it", "server", m.server.ID, "caller", caller, "err", err)
 		m.lanes.giveUp(l, askedLane, m.lanes.pause(askedLane, err, withoutLanes))
@@ -161,12 +168,18 @@ func (m *member) declares(ctx context.Context, base *Endpoint) (capabilities str
 		return "", false
 	}
 	shake := base.handshake()
-	dual = shake.Era == Modern && shake.Dual && m.server.Era == "" && c.Era == Legacy
+	dual = m.mayBeDual(shake, c.Era)
 	declared := c.declaredTo(Legacy)
 	if shake.Era != Legacy && !dual || !protocol.CanBeAsked(declared) || !m.lanes.due(askedLane) {
 		return "", false
 	}
 	return string(declared), dual
+}
+
+// mayBeDual reports whether a modern server may also take initialize, for a legacy client. Those of the TypeScript SDK do which
+// name only the modern revision in server/discover: it is tried once.
+func (m *member) mayBeDual(shake conn.Handshake, client Era) bool {
+	return shake.Era == Modern && m.server.Era == "" && client == Legacy
 }
 
 // enterLane takes a lane that is open, another one where it has just died. A lane that could not
@@ -200,6 +213,11 @@ func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
 		return nil, m.refusal("", "not connected")
 	}
 	e.configure(m.state.Load().config)
+	if base := m.state.Load().endpoint.handshake(); l.key.capabilities != "" && base.Era == Modern && !base.Dual {
+		soon, cancel := context.WithTimeout(ctx, initializeWait)
+		defer cancel()
+		ctx = soon
+	}
 	return e, e.Open(ctx)
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
 )
 
@@ -293,6 +294,52 @@ func TestAQuestionComesAfterWhatWasReportedBeforeIt(t *testing.T) {
 			}
 			order = nil
 			mu.Unlock()
+		}
+	}
+}
+
+// dualServer is a server of the TypeScript SDK 2 which takes initialize, and names only the modern revision in server/discover.
+const dualServer = `
+import { McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+serveStdio(() => {
+  const server = new McpServer({ name: "dual", version: "1" }, { capabilities: {} });
+  server.registerTool("ask", { description: "asks" }, async () => {
+    const r = await server.server.elicitInput({ message: "who?", requestedSchema: { type: "object", properties: { name: { type: "string" } } } });
+    return { content: [{ type: "text", text: r.content.name }] };
+  });
+  return server;
+});
+`
+
+// A modern server that does not name a legacy revision is sent initialize once, for a client that it could not ask otherwise.
+func TestAServerThatNamesOneRevisionIsTriedWithInitialize(t *testing.T) {
+	t.Parallel()
+	transport := interop.Stdio{Command: peers.Node(t), Args: []string{"--input-type=module", "-e", dualServer}, Dir: peers.File(t, ".")}
+	for name, per := range map[string]string{"for all": "", "for a principal": interop.PerPrincipal} {
+		fleet := fleetOf(t, interop.Server{ID: "a", Transport: transport, Pool: interop.Pool{Per: per}}, nil)
+		if era := fleet.Status()[0].Era; era != interop.Modern {
+			t.Fatalf("%s: it is %s", name, era)
+		}
+		c := newAsked(interop.Legacy, "Ada", everyCapability)
+		c.Session = "s"
+		if got, err := callAs(t.Context(), fleet, &c.Client, "ann", "ask", ""); got != "Ada" || err != nil {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// One that takes no initialize serves the client all the same.
+func TestAServerThatTakesNoInitializeServes(t *testing.T) {
+	t.Parallel()
+	for name, per := range map[string]string{"for all": "", "for a principal": interop.PerPrincipal} {
+		s := interop.Server{ID: "a", Transport: interop.HTTP{URL: peers.SDKEverythingHTTP(t, true)}, Pool: interop.Pool{Per: per}}
+		fleet := fleetOf(t, s, nil)
+		c := newAsked(interop.Legacy, "Ada", everyCapability)
+		c.Session = "s"
+		const params = `{"name":"x","arguments":{}}`
+		if got, err := callAs(t.Context(), fleet, &c.Client, "ann", "test_input_required_result_elicitation", params); err != nil || !strings.Contains(got, "Ada") {
+			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (f *Fleet) Variant(server string, d Declared) string {
 }
 
 func (m *member) variantKey(shake conn.Handshake, d Declared) string {
-	onLane := shake.Era == Legacy || shake.Era == Modern && shake.Dual && m.server.Era == "" && d.era == Legacy // as in laneFor
+	onLane := shake.Era == Legacy || m.mayBeDual(shake, d.era) // as in laneFor
 	switch {
 	case onLane && d.legacy != "" && m.fleet.opts.Lanes >= 0 && m.lanes.due(askedLane):
 		return legacyVariant(d.legacy)

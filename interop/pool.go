@@ -177,6 +177,9 @@ func (m *member) principalLane(ctx context.Context, base *Endpoint, r Message) (
 	case err == nil && dual && l.key.capabilities == capabilities && (e.Era() != Legacy || !e.handshake().Asks):
 		m.lanes.giveUp(l, askedLane, math.MaxInt64)
 		return m.principalLane(ctx, base, r)
+	case err != nil && ctx.Err() == nil && dual && !base.handshake().Dual && l.key.capabilities == capabilities: // as in askedLane
+		m.lanes.giveUp(l, askedLane, math.MaxInt64)
+		return m.principalLane(ctx, base, r)
 	case err == nil && capabilities != "" && l.key.capabilities != capabilities:
 		m.lanes.leave(l)
 		return nil, nil, nil
