@@ -163,7 +163,7 @@ var choices = map[string][]string{
 		`{"grant": "token_exchange", "clientId": "a", "subjectToken": "b", "issuer": "https://h", "identityProvider": {"issuer": "https://i", "clientId": "a", "clientSecret": "b", "#": 1}}`,
 		`{"grant": "token_exchange", "clientId": "a", "subjectToken": "b", "issuer": "https://h", "identityProvider": {"issuer": "https://i", "clientSecret": "b"}}`,
 		`{"grant": "token_exchange", "clientId": "a", "subjectToken": "b", "issuer": "https://h", "identityProvider": {}}`, `{"grant": "token_exchange", "clientId": "a", "subjectToken": "b", "issuer": "https://h", "identityProvider": 1}`, `{"issuer": "https://h"}`, `{"issuer": "http://h"}`, `{"issuer": "http://127.0.0.1:1"}`,
-		`{"redirectUri": "http://localhost:8085/callback", "account": "work"}`, `{"redirectUri": "http://[::1]/x"}`, `{"redirectUri": "http://localhost"}`, `{"redirectUri": "${TOKEN}"}`,
+		`{"redirectUri": "http://localhost:8085/callback", "account": "work"}`, `{"redirectUri": "http://[::1]/x"}`, `{"redirectUri": "http://localhost"}`, `{"redirectUri": "${NOWHERE:-http://localhost:8085/callback}"}`,
 		`{"redirectUri": "http://localhost.example.com/x"}`, `{"redirectUri": "https://localhost/x"}`, `{"redirectUri": "http://localhost/x?y"}`, `{"redirectPort": 80, "redirectUri": "http://localhost/x"}`,
 		`{"account": ""}`, `{"redirectPort": 0}`, `{"redirectPort": "80"}`, `{"clientID": "x"}`, `[]`,
 	},
