@@ -426,5 +426,12 @@ func (e *Endpoint) ready() (conn.Conn, conn.Handshake, error) {
 func (e *Endpoint) Invoke(ctx context.Context, tool string, args json.RawMessage) (*toolbox.Result, error) {
 	e.begin()
 	defer e.end()
-	return e.callTool(ctx, tool, toolbox.Call{Name: tool, Input: args})
+	r, err := e.callTool(ctx, tool, toolbox.Call{Name: tool, Input: args})
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }

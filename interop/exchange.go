@@ -331,10 +331,15 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := e.takes(ctx, m, result, kind); err != nil {
+	if err := e.takes(ctx, result, kind); err != nil {
 		return nil, e.resultFault(m, err)
 	}
-	return toolbox.WireResult(toolbox.Wire{Format: e.format(), JSON: result}, decodeResult), nil
+	return toolbox.WireResult(toolbox.Wire{Format: e.format(), JSON: result}, func(w toolbox.Wire) toolbox.Decoded {
+		if err := unreadable(m, w.JSON); err != nil {
+			return toolbox.Decoded{Err: e.resultFault(m, err)}
+		}
+		return decodeResult(w)
+	}), nil
 }
 
 // toolNamed is the tool as it was last listed; nil where it never was.

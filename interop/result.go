@@ -25,17 +25,14 @@ func resultType(result json.RawMessage) string {
 	return string(raw) // no string, and none that is known
 }
 
-// takes refuses the result of the call m that is none, or that nobody here can take: one of
+// takes refuses the result of a call that is none, or that nobody here can take: one of
 // unknown type must be taken as invalid.
-func (e *Endpoint) takes(ctx context.Context, m Message, result json.RawMessage, kind string) error {
+func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind string) error {
 	if len(result) == 0 || result[0] != '{' {
 		return &conn.ProtocolError{What: "a result that is no object: " + protocol.Printable(string(result), maxQuoted)}
 	}
 	switch kind {
 	case "", "complete":
-		if flaw := resultFlaw(m, result); flaw != "" {
-			return &conn.ProtocolError{What: "a result with " + flaw + ": " + protocol.Printable(string(result), maxQuoted)}
-		}
 		return nil
 	case inputRequired:
 		if c := ClientOf(ctx); c != nil && c.Era == Modern { // of a legacy server: see withAskingType
@@ -52,6 +49,15 @@ func (e *Endpoint) takes(ctx context.Context, m Message, result json.RawMessage,
 
 // maxQuoted bounds how much of a malformed result a fault quotes, in bytes.
 const maxQuoted = 300
+
+// unreadable returns an error that quotes the result of a tools/call if a model or a program cannot read it. A gateway passes
+// the result on as it is.
+func unreadable(m Message, result json.RawMessage) error {
+	if flaw := resultFlaw(m, result); flaw != "" {
+		return &conn.ProtocolError{What: "a result with " + flaw + ": " + protocol.Printable(string(result), maxQuoted)}
+	}
+	return nil
+}
 
 // resultFlaw is why no client can read the result of a tools/call; "" where it can. Without this check, such a result
 // would count as a success without content. A member that is null counts as missing, because many servers write null

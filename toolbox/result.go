@@ -27,6 +27,7 @@ type Decoded struct {
 	Blocks     []Block
 	Structured json.RawMessage // nil where there is none
 	IsError    bool
+	Err        error // why the wire cannot be read; nil if it can
 }
 
 // Result is what a tool gave. It is immutable and safe for concurrent use.
@@ -69,6 +70,9 @@ func (r *Result) Blocks() []Block { return r.look().Blocks }
 
 // Structured is the structured value beside the blocks, nil where there is none.
 func (r *Result) Structured() json.RawMessage { return r.look().Structured }
+
+// Err returns why the result cannot be read, and nil if it can. The wire of such a result is what its owner sent.
+func (r *Result) Err() error { return r.look().Err }
 
 // IsError reports whether the tool ran and failed.
 func (r *Result) IsError() bool { return r.look().IsError }

@@ -37,6 +37,9 @@ func (b *Box) Run(ctx context.Context, c Call) Outcome {
 	if r == nil {
 		r = NewResult()
 	}
+	if err := r.Err(); err != nil {
+		return b.failed(c, err.Error(), err)
+	}
 	out := Outcome{ID: c.ID, Name: c.Name, IsError: r.IsError(), Result: r}
 	out.Output, out.Cut = project(r).within(b.budget)
 	return out

@@ -287,7 +287,7 @@ func TestWhatServersHaveBesideTools(t *testing.T) {
 	if got := r[5].Prompt(); got != "hello" || strings.Contains(string(r[4].Body), "weather in New York") {
 		t.Errorf("it still knows what was said: %q", got)
 	}
-	if files, _ := filepath.Glob(filepath.Join(w.cmd.Dir, "indus", "sessions", "*")); len(files) != 2 {
+	if files, _ := filepath.Glob(filepath.Join(filepath.Dir(w.cmd.Dir), "indus", "sessions", "*")); len(files) != 2 {
 		t.Errorf("transcripts: %v", files)
 	}
 }

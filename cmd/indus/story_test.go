@@ -253,7 +253,7 @@ func wantStory(t *testing.T, entries []ledger.Entry) {
 	want := []string{
 		"enroll echo", "enroll hang", "describe ",
 		"health : lost: transport", "health : ready",
-		"enroll echo changed", "enroll say", "retire hang: unlisted",
+		"enroll echo changed", "enroll say changed", "retire hang: unlisted",
 		"retire echo: removed", "retire say: removed",
 	}
 	slices.Sort(got) // of one moment there is no order
