@@ -21,11 +21,16 @@ import (
 // at once, and revokes them.
 type answers struct {
 	*attacker
-	place      atomic.Pointer[string] // whose answer is changed: "redirect", a grant_type or "revocation"; nil: none
-	answer     http.HandlerFunc       // in its place
+	changed    atomic.Pointer[changedAnswer] // nil: none is
 	registered atomic.Int64
 	sent       atomic.Int64 // requests to the server with or without a token
 	granted    atomic.Int64
+}
+
+// changedAnswer is the answer at a place: "redirect", a grant_type or "revocation".
+type changedAnswer struct {
+	place  string
+	answer http.HandlerFunc
 }
 
 func newAnswers(t *testing.T) *answers {
@@ -36,8 +41,8 @@ func newAnswers(t *testing.T) *answers {
 			if place == "" {
 				now = r.FormValue("grant_type")
 			}
-			if p := a.place.Load(); p != nil && *p == now {
-				a.answer(w, r)
+			if c := a.changed.Load(); c != nil && c.place == now {
+				c.answer(w, r)
 				return
 			}
 			honest(w, r)
@@ -70,11 +75,11 @@ func newAnswers(t *testing.T) *answers {
 
 // change has the answer at a place be another; "": none is.
 func (a *answers) change(place string, answer http.HandlerFunc) {
-	if a.answer = answer; place == "" {
-		a.place.Store(nil)
+	if place == "" {
+		a.changed.Store(nil)
 		return
 	}
-	a.place.Store(&place)
+	a.changed.Store(&changedAnswer{place, answer})
 }
 
 // fails answers with a status and a body.
