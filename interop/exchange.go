@@ -335,7 +335,7 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 		return nil, e.resultFault(m, err)
 	}
 	return toolbox.WireResult(toolbox.Wire{Format: e.format(), JSON: result}, func(w toolbox.Wire) toolbox.Decoded {
-		if err := unreadable(m, w.JSON); err != nil {
+		if err := checkReadable(m, w.JSON); err != nil {
 			return toolbox.Decoded{Err: e.resultFault(m, err)}
 		}
 		return decodeResult(w)

@@ -50,9 +50,9 @@ func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind strin
 // maxQuoted bounds how much of a malformed result a fault quotes, in bytes.
 const maxQuoted = 300
 
-// unreadable returns an error that quotes the result of a tools/call if a model or a program cannot read it. A gateway passes
+// checkReadable returns an error that quotes the result of a tools/call if a model or a program cannot read it. A gateway passes
 // the result on as it is.
-func unreadable(m Message, result json.RawMessage) error {
+func checkReadable(m Message, result json.RawMessage) error {
 	if flaw := resultFlaw(m, result); flaw != "" {
 		return &conn.ProtocolError{What: "a result with " + flaw + ": " + protocol.Printable(string(result), maxQuoted)}
 	}
