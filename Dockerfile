@@ -5,6 +5,7 @@
 #
 # It holds indus and nothing else: servers that are started with npx or python need an image with those
 # in it (COPY --from=indus /indus /usr/local/bin/indus). Servers that are reached by a URL need nothing.
+# It needs no init (docker run --init): indus reaps the processes that its servers leave to PID 1.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

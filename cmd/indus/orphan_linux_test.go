@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,6 +64,41 @@ func TestNoServerOutlivesACommand(t *testing.T) {
 				p.ends(code)
 				waitGone(t, mark)
 			})
+		}
+	}
+}
+
+// TestNoZombiesAsPIDOne: in a container indus is the parent of each daemon that a server starts.
+func TestNoZombiesAsPIDOne(t *testing.T) {
+	inside := []string{"--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--kill-child", "--"}
+	if out, err := exec.Command("unshare", append(inside, "true")...).CombinedOutput(); err != nil {
+		t.Skipf("no namespaces for us here: %v: %s", err, out)
+	}
+	path, err := exec.LookPath("indus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The daemon exits once PID 1 is its parent.
+	const server = `(setsid sh -c 'until grep -q "^PPid:.1$" /proc/$$/status; do sleep 0.01; done; echo $$ >daemon' &)
+until [ -s daemon ]; do sleep 0.01; done; read pid <daemon; while [ -e /proc/$pid ]; do sleep 0.01; done; >reaped; exec sleep 300`
+	dir := t.TempDir()
+	script := filepath.Join(dir, "forks.sh")
+	if err := os.WriteFile(script, []byte("cd "+dir+"; "+server), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := indusCommand(t, map[string]row{"forks": {"sh", []string{script}, nil}}, "serve", "--stdio", "--no-ledger")
+	cmd.Path, cmd.Args = unshare, slices.Concat([]string{"unshare"}, inside, []string{path}, cmd.Args[1:])
+	launch(t, cmd)
+	for late := time.Now().Add(deadline); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "reaped")); err == nil {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatal("the daemon is not reaped")
 		}
 	}
 }

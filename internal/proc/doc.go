@@ -45,7 +45,7 @@
 // killed without a SIGTERM when their leader exits by itself, and a kill -9 in the
 // instant between the birth of a child and its registration leaves that child with
 // its stdin closed. A program that is PID 1 of a container inherits the zombies of
-// killed grandchildren, as every PID 1 does: run it with an init.
+// killed grandchildren, as every PID 1 does: [ReapOrphans] reaps them.
 //
 // On systems other than Linux, macOS and the BSDs there are no groups and no
 // watcher: the child alone is killed, and its pipes may have no deadlines.

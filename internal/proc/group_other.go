@@ -25,7 +25,7 @@ type leader struct {
 }
 
 // await reaps too: a handle, unlike a number, stays ours.
-func (l *leader) await() { l.state, l.err = l.Wait() }
+func (l *leader) await() { l.state, l.err = reapChild(l.Process) }
 
 func (l *leader) reap() (*os.ProcessState, error) { return l.state, l.err }
 

@@ -38,7 +38,7 @@ type leader struct{ *os.Process }
 func (l leader) await() { awaitExit(l.Pid) }
 
 // reap takes the status of a leader that has exited.
-func (l leader) reap() (*os.ProcessState, error) { return l.Wait() }
+func (l leader) reap() (*os.ProcessState, error) { return reapChild(l.Process) }
 
 // signalGroup ignores errors: there is nobody left, or nobody we may signal.
 func (l leader) signalGroup(s signal) { _ = syscall.Kill(-l.Pid, s) }

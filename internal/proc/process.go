@@ -121,7 +121,7 @@ func (p *Process) launch(ctx context.Context, c Command, s *streams, session boo
 	if p.mark != "" {
 		processWatcher.add(p.mark) // before there is anything to end
 	}
-	child, err := os.StartProcess(path, append([]string{c.Path}, c.Args...), &os.ProcAttr{
+	child, err := startChild(path, append([]string{c.Path}, c.Args...), &os.ProcAttr{
 		Dir:   dir,
 		Env:   Environ(nil, append(slices.Clip(c.Env), markName+"="+cmp.Or(p.mark, strays)), false),
 		Files: []*os.File{s.in, s.out, s.err},

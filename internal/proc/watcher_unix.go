@@ -155,7 +155,7 @@ func (w *watcher) stop() {
 		return
 	}
 	_ = w.shell.Kill()
-	_, _ = w.shell.Wait()
+	_, _ = reapChild(w.shell)
 	closeAll([]*os.File{w.pipe, w.answers})
 	w.shell, w.pipe, w.answers, w.attended = nil, nil, nil, false
 }
@@ -171,7 +171,7 @@ func (w *watcher) start() error {
 	}
 	if err == nil {
 		// It is not named after us: "pkill -9 -f indus" would end it with us.
-		w.shell, err = os.StartProcess("/bin/sh", []string{"sh", "-c", watcherScript, "orphan-watcher", startOf(os.Getpid())}, &os.ProcAttr{
+		w.shell, err = startChild("/bin/sh", []string{"sh", "-c", watcherScript, "orphan-watcher", startOf(os.Getpid())}, &os.ProcAttr{
 			Dir:   "/",
 			Env:   []string{watcherPath},
 			Files: []*os.File{s.in, s.out, null},

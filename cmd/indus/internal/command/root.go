@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/proc"
 	"github.com/spf13/cobra"
 )
 
@@ -36,6 +37,7 @@ type List = []*cobra.Command
 func Main(tree Tree) { os.Exit(runProcess(tree)) }
 
 func runProcess(tree Tree) int {
+	defer proc.ReapOrphans()()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The second signal ends the process at once. Wrappers (npx) send on what the terminal
