@@ -143,7 +143,7 @@ func (f *callFlags) call(ctx context.Context, name string, a *arguments.Input, s
 		return err
 	}
 	for _, warning := range a.Unknown(tool.Schema) {
-		s.Reportf("%s: %s", name, warning)
+		s.Reportf("note: %s: %s", name, warning)
 	}
 	report, stop := watchProgress(s)
 	c := toolbox.Call{Name: name, Input: input, Progress: report}
