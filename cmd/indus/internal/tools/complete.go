@@ -81,7 +81,7 @@ func (f *completeFlags) complete(ctx context.Context, ref string, words []string
 	name, prefix, _ := strings.Cut(words[0], "=")
 	delete(decided, name)
 	if !slices.Contains(known, name) && !strings.Contains(of["uri"], name) { // servers answer with no value, as where there is none
-		s.Reportf("%s declares no argument %q%s", ref, name, command.DidYouMean(name, known))
+		s.Reportf("note: %s declares no argument %q%s", ref, name, command.DidYouMean(name, known))
 	}
 	params := map[string]any{"ref": of, "argument": map[string]string{"name": name, "value": prefix}}
 	if len(decided) > 0 {

@@ -179,7 +179,7 @@ func checkArguments(r besideRow, given map[string]string, s show.Streams) error 
 	}
 	for key := range given {
 		if !slices.Contains(known, key) {
-			s.Reportf("%s: the prompt declares no argument %q%s", r.qualified(), key, command.DidYouMean(key, known))
+			s.Reportf("note: %s: the prompt declares no argument %q%s", r.qualified(), key, command.DidYouMean(key, known))
 		}
 	}
 	return nil
