@@ -20,7 +20,9 @@ func TestMountRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := fixture.GoBuild(t, "github.com/indusagi/indus/examples/mount")
-	out, stderr, err := fixture.Run(t, fixture.Command{Path: bin, Args: []string{fixture.File(t, string(config))}}, time.Minute)
+	// The program starts elsewhere, because this checkout is a project, and the server is a program in it.
+	mount := fixture.Command{Path: bin, Args: []string{fixture.File(t, string(config))}, Dir: t.TempDir()}
+	out, stderr, err := fixture.Run(t, mount, time.Minute)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}

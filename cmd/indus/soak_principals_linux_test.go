@@ -55,8 +55,9 @@ func (w *town) settle(n int) {
 	settling.Wait()
 }
 
+// signIn signs a user in to the account of the row "safe".
 func (w *town) signIn(user, principal string) *oauth.Client {
-	c, err := oauth.New(&oauth.Options{Store: w.store, Interact: &oauth.Loopback{Open: authserver.Browser{User: user}.Open}})
+	c, err := oauth.New(&oauth.Options{Store: w.store, Account: "safe", Interact: &oauth.Loopback{Open: authserver.Browser{User: user}.Open}})
 	if err == nil {
 		w.Cleanup(c.Close)
 		err = c.SignIn(w.Context(), w.guarded.url, principal)
