@@ -91,11 +91,14 @@ func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
 
 // request finds whether the schemas of all tools are too large together.
 func (c *checker) request(schemas []json.RawMessage) {
-	size := 0
+	limit, size := c.rules.Limits.Request, 0
+	if limit == 0 {
+		return
+	}
 	for _, raw := range schemas {
 		size += compactSize(raw)
 	}
-	if limit := c.rules.Limits.Request; limit > 0 && size > limit {
+	if size > limit {
 		c.find(nil, RuleRequest, "the schemas of all tools have %d bytes, and become one grammar; %d are accepted: "+
 			"allow or deny tools for each server, or configure fewer servers", size, limit)
 	}
@@ -106,7 +109,7 @@ func (c *checker) request(schemas []json.RawMessage) {
 func CheckGrowth(original, adapted json.RawMessage) []Finding {
 	was, is := compactSize(original), compactSize(adapted)
 	c := &checker{}
-	if grew(was, is, 150) {
+	if grew(was, is, referenceLevels[0].percent) {
 		c.findAs(nil, RuleSize, sourceGrowth, "the schema grows from about %d to %d tokens for models, since references are written out",
 			was/bytesPerToken, is/bytesPerToken)
 	}
