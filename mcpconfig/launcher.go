@@ -25,15 +25,15 @@ func kindOf(word string) launcherKind {
 	}
 	name = strings.TrimRight(name, "0123456789.-")
 	switch name {
-	case "npx", "bunx", "uvx", "uv", "pipx", "python", "pythonw", "py", "pypy", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "go",
-		"ruby", "perl", "php", "lua", "java", "dotnet", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "cmd", "pwsh", "powershell",
+	case "npx", "bunx", "uvx", "uv", "pipx", "python", "pythonw", "py", "pypy", "node", "nodejs", "pnpx", "deno", "bun", "tsx", "ts-node", "go",
+		"ruby", "perl", "php", "lua", "java", "dotnet", "julia", "rscript", "elixir", "tclsh", "awk", "gawk", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "cmd", "pwsh", "powershell",
 		"mcp", "fastmcp", "uvicorn", "nodemon":
 		return runner
-	case "timeout", "nice", "nohup", "setsid", "stdbuf", "time", "ionice", "chrt", "taskset", "xvfb-run", "strace", "doas", "xargs",
+	case "timeout", "nice", "nohup", "setsid", "stdbuf", "time", "ionice", "chrt", "taskset", "xvfb-run", "strace", "doas", "xargs", "flock", "chroot", "firejail", "bwrap", "systemd-run", "watchexec",
 		"dotenv", "dotenvx", "op", "doppler", "aws-vault", "infisical":
 		return wrapper
 	case "npm", "pnpm", "yarn", "cargo", "make", "gmake", "just", "task", "docker-compose", "podman-compose", "direnv", "mise", "gradle", "mvn",
-		"bundle", "rake", "composer", "poetry", "pdm", "hatch", "nox", "tox", "nix", "sudo":
+		"bundle", "rake", "composer", "poetry", "pdm", "hatch", "rye", "pixi", "conda", "mamba", "micromamba", "swift", "mix", "bazel", "su", "script", "nox", "tox", "nix", "sudo":
 		return builder
 	}
 	return noLauncher
@@ -46,6 +46,9 @@ func runsOf(words []string, in func(string) bool) (word string, found bool) {
 		return words[0], true
 	}
 	for i, w := range words {
+		if first, _, several := strings.Cut(w, " "); several && kindOf(first) != noLauncher && in(w) {
+			return w, true // a command line in one argument, as in supergateway --stdio "node server.js"
+		}
 		rest := words[i+1:]
 		kind := kindOf(w)
 		if slices.Contains([]string{"docker", "podman"}, filepath.Base(w)) && slices.ContainsFunc(rest, composes) {

@@ -111,9 +111,12 @@ func (r *reading) takes() string {
 		if word, runs := runsOf(append([]string{t.Command}, t.Args...), r.names); runs {
 			return "runs what it finds by " + tree.QuoteWord(withoutMarks(word)) + in
 		}
-		for _, p := range t.Env {
-			if loaders.MatchString(p.Name) && r.names(p.Value.Reveal()) {
-				return fmt.Sprintf("finds code by %s%s", tree.Quote(p.Name), in)
+		for _, variable := range t.Environ() {
+			name, value, _ := strings.Cut(variable, "=")
+			own := slices.ContainsFunc(t.Env, func(p interop.Pair) bool { return p.Name == name })
+			inherited := t.InheritEnv && name != "PATH" // which is cut: see cutPath
+			if (own || inherited) && loaders.MatchString(name) && r.names(value) {
+				return fmt.Sprintf("finds code by %s%s", tree.Quote(name), in)
 			}
 		}
 	}

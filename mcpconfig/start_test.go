@@ -48,6 +48,9 @@ func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
 		{`{"command": "npx", "cwd": "${userHome}"}`, free},
 		{`{"command": "timeout", "args": ["60", "npx", "-y", "pkg", "${workspaceFolder}"]}`, free},
 
+		{`{"command": "npx", "args": ["-y", "pkg", "--title", "work in ${workspaceFolder}"]}`, free},
+		{`{"command": "npx", "args": ["-y", "supergateway", "--stdio", "npx pkg"]}`, free},
+
 		{`{"command": "server", "cwd": "${workspaceFolder}"}`, waits},
 		{`{"command": "server", "cwd": "${workspaceFolder}/sub"}`, waits},
 		{`{"command": "server", "cwd": "${workspaceFolder}/.."}`, waits},
@@ -75,6 +78,10 @@ func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
 		{`{"command": "timeout", "args": ["60", "${workspaceFolder}/run.sh"]}`, waits},
 		{`{"command": "uvx", "args": ["--from", "mcp", "mcp", "run", "${workspaceFolder}/server.py"]}`, waits},
 		{`{"command": "docker", "args": ["run", "--env-file", "${workspaceFolder}/.env", "image"]}`, waits},
+		{`{"command": "npx", "args": ["-y", "supergateway", "--stdio", "node ${workspaceFolder}/server.js"]}`, waits},
+		{`{"command": "supergateway", "args": ["--stdio", "/usr/bin/npx --prefix ${workspaceFolder} pkg"]}`, waits},
+		{`{"command": "flock", "args": ["lock", "${workspaceFolder}/run.sh"]}`, waits},
+		{`{"command": "conda", "args": ["run", "--cwd", "${workspaceFolder}", "server"]}`, waits},
 		{`{"command": "make", "args": ["serve", "-C", "${workspaceFolder}"]}`, waits},
 		{`{"command": "docker", "args": ["compose", "-f", "${workspaceFolder}/compose.yaml", "run", "server"]}`, waits},
 		{`{"command": "direnv", "args": ["exec", "${workspaceFolder}", "server"]}`, waits},
@@ -127,6 +134,27 @@ func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
 		if got := states(other.read()); strings.Contains(tt.row, "orkspaceFolder") && got != "a held" {
 			t.Errorf("%s in another project: %s", tt.row, got)
 		}
+	}
+}
+
+// A row that inherits the environment inherits by which variables programs find code, as direnv and npm run set them.
+func TestAnInheritedVariableThatLeadsIntoAProjectWaits(t *testing.T) {
+	p := newProject(t)
+	p.mine(`{"servers": {"a": {"command": "node", "inheritEnv": true}, "b": {"command": "node"},
+		"c": {"command": "node", "inheritEnv": true, "env": {"NODE_OPTIONS": ""}}}}`)
+	t.Setenv("DATA", p.dir)
+	t.Setenv("PATH", filepath.Join(p.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if got := states(p.read()); got != "a active\nb active\nc active" {
+		t.Error(got)
+	}
+	t.Setenv("NODE_OPTIONS", "--require "+filepath.Join(p.dir, "x.js"))
+	c := p.read()
+	if got := states(c); got != "a held\nb active\nc active" {
+		t.Fatalf("%s; %v", got, c.Notes)
+	}
+	p.approve(c.Held()...)
+	if got := states(p.read()); got != "a active\nb active\nc active" {
+		t.Error(got)
 	}
 }
 
