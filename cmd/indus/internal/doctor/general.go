@@ -15,6 +15,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -129,9 +130,14 @@ func ledgerStep(ctx context.Context, path string) step {
 	switch {
 	case err != nil:
 		return badStep("ledger", err.Error(), "make it readable")
+	case len(report.Damage) > 0 && !slices.ContainsFunc(report.Damage, isAltered):
+		return note("ledger", path+": "+report.Damage[0].Why, "see which tools wait since then: indus mcp accept").lasting(time.Since(at))
 	case len(report.Damage) > 0:
 		return badStep("ledger", fmt.Sprintf("%s is not as it was written in %s, first: %s", path, show.Count(len(report.Damage), "place"), report.Damage[0]),
 			"indus mcp verify shows them all; move the file away to begin anew, and what was approved is asked for again").lasting(time.Since(at))
 	}
 	return goodStep("ledger", path+": "+show.Count(report.Entries, "line")+", as written").lasting(time.Since(at))
 }
+
+// isAltered reports damage other than the entry with which a ledger begins anew. That entry stays, and its tools wait.
+func isAltered(d ledger.Damage) bool { return d.Kind != ledger.Missing || d.Seq != 0 }
