@@ -121,7 +121,7 @@ func ExampleNewFront() {
 	// {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"indus-provider-host","version":"0.1.0"}},"prompts":[{"name":"haiku"}]}}
 }
 
-// The backend that is behind NewHost may be in one of your own.
+// The backend that is behind New may be in one of your own.
 func ExampleTools() {
 	backend := host.Tools(greeter(), nil)
 	result, err := backend.Handle(context.Background(), interop.Message{Method: "tools/list", Era: interop.Legacy}, nil)

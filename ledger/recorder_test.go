@@ -3,6 +3,9 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -44,6 +47,42 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 	log.failures.Store(1 << 30)
 	a.Close() // gives up
 	wantWhole(t, log.File, 2)
+}
+
+// A run that cannot write the log is known to other processes by its lease, for as long as it goes on and cannot.
+func TestARunThatCannotWriteIsUnwritten(t *testing.T) {
+	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
+	log, other := &fullDisk{File: open(t, path)}, open(t, path)
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges})
+	unwritten := func() string {
+		runs, err := other.Unwritten(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(runs, " ")
+	}
+	for err := error(nil); !errors.Is(err, errFull); err = a.Flush(t.Context()) {
+		lease, _ := os.ReadFile(filepath.Join(path+".runs", a.Run))
+		if len(lease) > 0 && log.failures.Load() <= 0 {
+			if got := unwritten(); got != "" {
+				t.Errorf("before: %s", got)
+			}
+			log.failures.Store(1 << 30)
+			s.fill(t, row("echo", "Echoes."), row("read", "Reads."))
+			s.Send("change")
+		}
+		runtime.Gosched()
+	}
+	if got := unwritten(); got != a.Run {
+		t.Errorf("on a full disk: %q, want %s", got, a.Run)
+	}
+	log.failures.Store(0)
+	for err := errFull; err != nil; {
+		err = a.Flush(t.Context())
+	}
+	if got := unwritten(); got != "" {
+		t.Errorf("afterwards: %s", got)
+	}
 }
 
 // The last entries are written at the end, however many.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
@@ -24,6 +25,8 @@ type pins struct {
 	begins []ledger.Entry // not written yet
 	begun  bool
 	looks  bool // it enrolls nothing: the command shows no tool, and calls none
+	s      show.Streams
+	failed sync.Once // reports that the ledger cannot be written
 }
 
 var _ ledger.Log = (*pins)(nil)
@@ -41,7 +44,7 @@ func (f *LedgerFlags) openPins(ctx context.Context, s show.Streams) (*pins, erro
 		return nil, err
 	}
 	f.ReportRemoved(file, path, s)
-	p := &pins{File: file, looks: f.Looks, known: map[Version]bool{}}
+	p := &pins{File: file, looks: f.Looks, known: map[Version]bool{}, s: s}
 	entries, err := file.Read(ctx, 0)
 	for _, e := range entries {
 		p.known[VersionOf(e)] = true
@@ -68,8 +71,13 @@ func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.En
 		return nil, nil
 	}
 	written, err := p.File.Append(ctx, append(begins, news...)...)
-	if err != nil {
-		return nil, err // and nothing has changed: the same entries come again
+	if err != nil { // and nothing has changed: the same entries come again
+		if ctx.Err() == nil {
+			p.failed.Do(func() {
+				p.s.Reportf("the ledger cannot be written, and lacks the tools that were seen now: %s", strings.TrimPrefix(err.Error(), "ledger: "))
+			})
+		}
+		return nil, err
 	}
 	p.begun, p.begins = true, nil
 	maps.Copy(p.known, fresh)

@@ -1,10 +1,14 @@
 package command
 
 import (
+	"bytes"
 	"context"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/filelock"
 	"github.com/indusagi/indus/ledger"
 )
@@ -46,5 +50,30 @@ func TestAShortRunHasItsEnd(t *testing.T) {
 	}
 	if len(ops) != 3 || ops[0] != ledger.Begin || ops[2] != ledger.End {
 		t.Errorf("the ledger has %v", ops)
+	}
+}
+
+// A command that cannot write the ledger reports it once: indus mcp accept cannot list what it holds back.
+func TestALedgerThatCannotBeWrittenIsReported(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	var said bytes.Buffer
+	f := LedgerFlags{path: filepath.Join(dir, "ledger.jsonl")}
+	p, err := f.openPins(t.Context(), show.Streams{Err: &said})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := p.Append(t.Context(), ledger.Entry{Op: ledger.Hold, Run: "one", Server: "fs", Tool: "read", Sum: "1"}); err == nil {
+			t.Fatal("it was written")
+		}
+	}
+	if got := said.String(); strings.Count(got, "indus: the ledger cannot be written, and lacks the tools that were seen now: ") != 1 {
+		t.Errorf("it says %q", got)
 	}
 }
