@@ -97,10 +97,10 @@ func TestWhatHandlersFailWith(t *testing.T) {
 		{"undeclared, with details that are no JSON", own("BROKE", `{`), `{"code":"INTERNAL","message":"the operation ended with an error that it does not declare","retryable":false,"details":{"operation":"weather","original":{"code":"BROKE","message":"m","retryable":false}}}`},
 		{"a code of the protocol is not its to give", own(operation.NotFound, `{}`), `{"code":"INTERNAL","message":"the operation ended with an error that it does not declare","retryable":false,"details":{"operation":"weather","original":{"code":"NOT_FOUND","message":"m","retryable":false,"details":{}}}}`},
 		{"but for one", &operation.Error{Code: operation.InternalError, Message: "later", Retryable: true}, `{"code":"INTERNAL","message":"later","retryable":true}`},
-		{"any error", errPlain, `{"code":"INTERNAL","message":"the disk is full","retryable":false,"details":{"operation":"weather"}}`},
+		{"any error", errPlain, `{"code":"INTERNAL","message":"internal error","retryable":false,"details":{"operation":"weather"}}`},
 		{"no error, in an error's clothes", (*operation.Error)(nil), `{"code":"INTERNAL","message":"the operation failed","retryable":false,"details":{"operation":"weather"}}`},
 		{"what it waited for was late", fmt.Errorf("dial: %w", os.ErrDeadlineExceeded), `{"code":"TIMEOUT","message":"what the operation waited for took too long","retryable":true,"details":{"operation":"weather"}}`},
-		{"what it waited for was canceled", context.Canceled, `{"code":"INTERNAL","message":"context canceled","retryable":false,"details":{"operation":"weather"}}`},
+		{"what it waited for was canceled", context.Canceled, `{"code":"INTERNAL","message":"internal error","retryable":false,"details":{"operation":"weather"}}`},
 	} {
 		op := public("weather", gives("", tt.err))
 		op.Spec.Errors = declared
@@ -111,6 +111,21 @@ func TestWhatHandlersFailWith(t *testing.T) {
 		if diff := cmp.Diff(tt.want, string(text)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", tt.about, diff)
 		}
+	}
+}
+
+func TestAnUndeclaredErrorIsForTheLoggerAlone(t *testing.T) {
+	var log bytes.Buffer
+	r := operation.NewRegistry(&operation.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := r.Add(public("bad", gives("", errPlain))); err != nil {
+		t.Fatal(err)
+	}
+	answer := ask(r, "bad", "")
+	if code(answer) != operation.InternalError || answer.Err.Message != "internal error" {
+		t.Errorf("the caller reads %v", answer.Err)
+	}
+	if got := log.String(); !strings.Contains(got, errPlain.Error()) || !strings.Contains(got, "operation=bad") {
+		t.Errorf("the logger got %q", got)
 	}
 }
 

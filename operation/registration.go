@@ -17,8 +17,8 @@ import (
 //
 // The value is one JSON value; nil is null. An error whose code the Spec declares, an
 // [*Error], reaches the caller; ctx's own becomes a [Timeout] or [Canceled]; any other is an
-// [InternalError] that shows its text. A panic in the handler's own goroutine is caught and
-// shown to nobody but the logger.
+// [InternalError] without its text, which may hold paths and secrets of this machine and is logged. So is a panic in the
+// handler's own goroutine. An *Error with that code has a text that the caller may read.
 type Handler func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error)
 
 // Stream does the work of a Subscription, and is otherwise a [Handler]: it is called

@@ -17,7 +17,7 @@ type Options struct {
 	// Timeout bounds every call whose Registration has none; zero is 10 minutes,
 	// negative is none.
 	Timeout time.Duration
-	// Logger hears of panics, with their stacks, of schemas that cannot be used, and of
+	// Logger hears of panics, with their stacks, of errors that callers do not read, of schemas that cannot be used, and of
 	// values that do not fit theirs; nil is silent.
 	Logger *slog.Logger
 }

@@ -94,7 +94,8 @@ func (r *Registry) judged(ctx context.Context, o *operation, q request, err erro
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
 		return o.late("what the operation waited for took too long")
 	}
-	return refusal(InternalError, err.Error(), Details{Operation: o.Spec.Name})
+	r.log.Error("an operation failed", slog.String("operation", o.Spec.Name), slog.String("call", q.id), slog.String("err", err.Error()))
+	return refusal(InternalError, "internal error", Details{Operation: o.Spec.Name})
 }
 
 // isOver reports whether err says no more than that ctx is over, for that reason.

@@ -50,7 +50,7 @@ func reads(who string) []asked {
 		{tool: "call", args: object{"operation": "weather/today", "input": object{"city": "Oz"}}, bad: true,
 			want: `{"code":"NO_SUCH_CITY","message":"<Oz> is a story","retryable":true,"details":{"book":true}}`},
 		{tool: "call", args: object{"operation": "weather/today", "input": object{"city": "Rome"}}, bad: true,
-			want: `{"code":"INTERNAL","message":"the barometer is broken","retryable":false,"details":{"operation":"weather/today"}}`},
+			want: `{"code":"INTERNAL","message":"internal error","retryable":false,"details":{"operation":"weather/today"}}`},
 		{tool: "call", args: object{"operation": "weather/today", "input": object{"town": "Ulm"}}, bad: true,
 			want: `{"code":"INVALID_INPUT","message":"/: missing required \"city\" (string)","retryable":false,"details":{"operation":"weather/today","problems":[{"path":"/city","expected":"string"}]}}`},
 		{tool: "call", args: object{"operation": "todey"}, bad: true,
