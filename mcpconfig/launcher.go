@@ -25,15 +25,19 @@ func kindOf(word string) launcherKind {
 	}
 	name = strings.TrimRight(name, "0123456789.-")
 	switch name {
-	case "npx", "bunx", "uvx", "uv", "pipx", "python", "pythonw", "py", "pypy", "node", "nodejs", "pnpx", "deno", "bun", "tsx", "ts-node", "go",
-		"ruby", "perl", "php", "lua", "java", "dotnet", "julia", "rscript", "elixir", "tclsh", "awk", "gawk", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "cmd", "pwsh", "powershell",
-		"mcp", "fastmcp", "uvicorn", "nodemon":
+	case "npx", "bunx", "uvx", "uv", "pipx", "python", "pythonw", "py", "pypy", "node", "nodejs", "pnpx",
+		"deno", "bun", "tsx", "ts-node", "go", "ruby", "perl", "php", "lua", "java", "dotnet", "julia",
+		"rscript", "elixir", "tclsh", "awk", "gawk", "env", "sh", "bash", "dash", "zsh", "ksh", "fish",
+		"busybox", "cmd", "pwsh", "powershell", "mcp", "fastmcp", "uvicorn", "nodemon":
 		return runner
-	case "timeout", "nice", "nohup", "setsid", "stdbuf", "time", "ionice", "chrt", "taskset", "xvfb-run", "strace", "doas", "xargs", "flock", "chroot", "firejail", "bwrap", "systemd-run", "watchexec",
-		"dotenv", "dotenvx", "op", "doppler", "aws-vault", "infisical":
+	case "timeout", "nice", "nohup", "setsid", "stdbuf", "time", "ionice", "chrt", "taskset", "xvfb-run",
+		"strace", "doas", "xargs", "flock", "chroot", "firejail", "bwrap", "systemd-run", "watchexec", "dotenv",
+		"dotenvx", "op", "doppler", "aws-vault", "infisical":
 		return wrapper
-	case "npm", "pnpm", "yarn", "cargo", "make", "gmake", "just", "task", "docker-compose", "podman-compose", "direnv", "mise", "gradle", "mvn",
-		"bundle", "rake", "composer", "poetry", "pdm", "hatch", "rye", "pixi", "conda", "mamba", "micromamba", "swift", "mix", "bazel", "su", "script", "nox", "tox", "nix", "sudo":
+	case "npm", "pnpm", "yarn", "cargo", "make", "gmake", "just", "task", "docker-compose", "podman-compose",
+		"direnv", "mise", "gradle", "mvn", "bundle", "rake", "composer", "poetry", "pdm", "hatch", "rye",
+		"pixi", "conda", "mamba", "micromamba", "swift", "mix", "bazel", "su", "script", "nox", "tox", "nix",
+		"sudo":
 		return builder
 	}
 	return noLauncher
