@@ -224,11 +224,17 @@ func TestAnswersToARefresh(t *testing.T) {
 		"404":                       {fails(404, ``), true},
 		"410":                       {fails(410, ``), true},
 		"404 with an error":         {fails(404, `{"error":"not_found"}`), true},
-		"408":                       {fails(408, ``), false},
-		"429":                       {fails(429, `{"error":"slow_down"}`), false},
-		"500":                       {fails(500, `{"error":"invalid_grant"}`), false},
-		"503":                       {fails(503, ``), false},
-		"no answer":                 {hangUp, false},
+		"401 with a long page":      {fails(401, strings.Repeat("<p>", 1<<20)), true},
+		"400 that is cut off": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			w.WriteHeader(400)
+			io.WriteString(w, `{"error":`)
+		}, true},
+		"408":       {fails(408, ``), false},
+		"429":       {fails(429, `{"error":"slow_down"}`), false},
+		"500":       {fails(500, `{"error":"invalid_grant"}`), false},
+		"503":       {fails(503, ``), false},
+		"no answer": {hangUp, false},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 		}, false},

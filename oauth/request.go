@@ -92,13 +92,16 @@ func (w *web) do(req *http.Request) (status int, body []byte, err error) {
 		return 0, nil, &networkError{err}
 	}
 	defer res.Body.Close()
-	if body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1)); err != nil {
+	body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch {
+	case res.StatusCode/100 != 2: // the status is an answer, also if its page is long or cut off
+		return res.StatusCode, body, nil
+	case err != nil:
 		return 0, nil, &networkError{err}
-	}
-	if len(body) > maxBody {
+	case len(body) > maxBody:
 		return 0, nil, fmt.Errorf("the answer is longer than %d bytes", maxBody)
-	}
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode/100 == 2 && kind != "application/json" && len(body) > 0 {
+	case kind != "application/json" && len(body) > 0:
 		return 0, nil, errNoDocument
 	}
 	return res.StatusCode, body, nil
