@@ -114,7 +114,11 @@ func isUnsent(err error) bool {
 	return ok
 }
 
-const callAgain = "whether the tool ran is not known: look before you call it again"
+const (
+	callAgain = "whether the tool ran is not known: look before you call it again"
+	notMCP    = "the server's stdout is not what MCP has there: one JSON message a line, in UTF-8, without colours and headers, each reply with the " +
+		"id of its request: start the server in its stdio mode, update it, or report this to its authors"
+)
 
 // advices is the one table of what to try. The first row that fits counts; the last ones
 // are of the kinds alone.
@@ -253,9 +257,9 @@ var advices = []struct {
 		"the connection ended before the answer: try again"},
 	{"the connection ended otherwise", (*circumstance).hungUp,
 		"it hangs up when it is asked: is that an MCP server, and http:// or https:// right?"},
-	{"bytes that answer no request", func(c *circumstance) bool { return c.Kind == Timeout && caused[*conn.UnmatchedError](c) },
-		"the server's stdout is not what MCP has there: one JSON message a line, in UTF-8, without colours and headers, each reply with the " +
-			"id of its request: start the server in its stdio mode, update it, or report this to its authors"},
+	{"bytes that answer no request, in a call", func(c *circumstance) bool { return c.calling && c.Kind == Timeout && caused[*conn.UnmatchedError](c) },
+		notMCP + "; " + callAgain},
+	{"bytes that answer no request", func(c *circumstance) bool { return c.Kind == Timeout && caused[*conn.UnmatchedError](c) }, notMCP},
 	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == Timeout && c.calling },
 		"the tool is slow or hangs: raise this server's timeout; " + callAgain},
 

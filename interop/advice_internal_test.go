@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/conn"
 )
 
 var update = flag.Bool("update", false, "write docs/faults.md from the table of advice")
@@ -38,6 +39,23 @@ func TestTheDocumentedAdviceIsTheTable(t *testing.T) {
 	}
 	if is, err := os.ReadFile(page); err != nil || string(is) != b.String() {
 		t.Errorf("%s is not the table of advice (%v): write it with -update", page, err)
+	}
+}
+
+// A timeout during which bytes have arrived that answer nothing names them, whoever set the deadline.
+func TestATimeoutNamesWhatArrived(t *testing.T) {
+	e := NewEndpoint(Server{ID: "s"}, nil)
+	defer e.Close()
+	late := &conn.DeadlineError{After: time.Second, What: "no answer"}
+	arrived := &conn.UnmatchedError{Late: late, What: "what arrived answers no request: a reply to no request"}
+	over, cancel := context.WithCancelCause(t.Context())
+	cancel(late)
+	for _, outer := range []context.Context{t.Context(), over} {
+		err := e.sendFault(outer, over, Message{Method: protocol.MethodToolsCall}, "x", arrived)
+		f, ok := errors.AsType[*Fault](err)
+		if !ok || f.Kind != Timeout || !strings.Contains(err.Error(), arrived.What) || f.Advice() != notMCP+"; "+callAgain {
+			t.Errorf("%v; %s", err, f.Advice())
+		}
 	}
 }
 

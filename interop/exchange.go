@@ -216,8 +216,8 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 	if err == nil {
 		return nil
 	}
-	var unmatched *conn.UnmatchedError
-	if outer.Err() != nil && !isAnswer(err) && !errors.As(err, &unmatched) {
+	explained := errors.As(err, new(*conn.UnmatchedError))
+	if outer.Err() != nil && !isAnswer(err) && !explained {
 		return outer.Err()
 	}
 	doing := m.Method
@@ -230,7 +230,7 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 	var unsent *conn.UnsentError
 	switch {
 	case inner.Err() != nil && !isAnswer(err) && errors.As(context.Cause(inner), &late):
-		if kind = Timeout; unmatched == nil {
+		if kind = Timeout; !explained {
 			err = late
 		}
 	case errors.As(err, &bad):

@@ -263,12 +263,12 @@ func (s *session) only() (one *pending) {
 }
 
 // call is the call with a request id, or with a progress token; nil: there is none. A number that a server repeats as a
-// string counts, as for most clients.
+// string, or as 1.0, counts, as for most clients.
 func (s *session) call(from map[int64]*pending, raw json.RawMessage) *pending {
 	if text, ok := wire.Unquote(raw); ok {
 		raw = json.RawMessage(text)
 	}
-	n, err := strconv.ParseInt(string(raw), 10, 64)
+	n, err := strconv.ParseInt(strings.TrimSuffix(string(raw), ".0"), 10, 64)
 	if err != nil {
 		return nil
 	}

@@ -38,6 +38,7 @@ type stdio struct {
 	dir   string // the directory that is the process's own; "": none
 	opts  *Options
 	lines *wire.Lines
+	out   *unended // what lines reads from
 
 	writing chan struct{} // one slot: who writes
 	rest    []byte        // of a frame whose writer went away in its middle
@@ -79,8 +80,9 @@ func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
 		removeFresh(dir)
 		return nil, err
 	}
+	out := &unended{Reader: p.Stdout()}
 	f := &stdio{
-		p: p, dir: dir, opts: o, lines: wire.NewLines(p.Stdout(), o.MaxMessage).Within(o.Memory),
+		p: p, dir: dir, opts: o, out: out, lines: wire.NewLines(out, o.MaxMessage).Within(o.Memory),
 		writing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	if o.Trace.Started != nil {

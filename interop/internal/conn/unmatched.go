@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"sync"
 
@@ -26,8 +27,7 @@ type unmatched struct {
 // add notes what arrived, masked, and returns how a person is shown it.
 func (u *unmatched) add(s *session, raw []byte) string {
 	raw = bytes.TrimRight(raw, "\r\n")
-	text := s.opts.Secrets.Mask(string(raw[:min(len(raw), 2*maxUnmatchedBytes)]))
-	text = unmatchedKind(raw) + strconv.Quote(text[:min(len(text), maxUnmatchedBytes)])
+	text := unmatchedKind(raw) + s.quoted(raw)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.last[u.count%maxUnmatched] = text
@@ -35,11 +35,19 @@ func (u *unmatched) add(s *session, raw []byte) string {
 	return text
 }
 
+// quoted is the beginning of what arrived, masked.
+func (s *session) quoted(raw []byte) string {
+	text := s.opts.Secrets.Mask(string(raw[:min(len(raw), 2*maxUnmatchedBytes)]))
+	return strconv.Quote(text[:min(len(text), maxUnmatchedBytes)])
+}
+
 func (u *unmatched) total() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.count
 }
+
+const answersNone = "what arrived answers no request: "
 
 // since describes the first that is kept of what arrived after that many; "" if nothing did.
 func (u *unmatched) since(before int) string {
@@ -49,7 +57,7 @@ func (u *unmatched) since(before int) string {
 	if n <= 0 {
 		return ""
 	}
-	text := "what arrived answers no request: " + u.last[max(before, u.count-maxUnmatched)%maxUnmatched]
+	text := answersNone + u.last[max(before, u.count-maxUnmatched)%maxUnmatched]
 	if n > 1 {
 		text += fmt.Sprintf(" and %d more", n-1)
 	}
@@ -86,9 +94,45 @@ func (e *UnmatchedError) Unwrap() []error { return []error{e.Late, context.Deadl
 
 // late is the error of a request that ended with ctx, when before things had arrived that answer nothing.
 func (s *session) late(ctx context.Context, before int) error {
+	what := s.unmatched.since(before)
+	if c, ok := s.carrier.(*stream); ok && what == "" {
+		if f, ok := c.framer.(*stdio); ok {
+			what = f.out.describe(s)
+		}
+	}
 	var late *DeadlineError
-	if what := s.unmatched.since(before); what != "" && errors.As(context.Cause(ctx), &late) {
+	if what != "" && errors.As(context.Cause(ctx), &late) {
 		return &UnmatchedError{late, what}
 	}
 	return ctx.Err()
+}
+
+// unended reads lines, and keeps the beginning of one that has not ended yet.
+type unended struct {
+	io.Reader
+	mu   sync.Mutex
+	line []byte
+}
+
+// Read implements [io.Reader].
+func (u *unended) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	rest := p[:n]
+	if end := bytes.LastIndexByte(rest, '\n'); end >= 0 {
+		u.line, rest = u.line[:0], rest[end+1:]
+	}
+	u.line = append(u.line, rest[:min(len(rest), 2*maxUnmatchedBytes-len(u.line))]...)
+	return n, err
+}
+
+// describe names the line that has not ended; "" if there is none.
+func (u *unended) describe(s *session) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.line) == 0 {
+		return ""
+	}
+	return answersNone + "a line that does not end, " + s.quoted(u.line)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,21 +39,36 @@ func answering(t *testing.T, bytes string) Conn {
 
 // TestWhatArrivesAndAnswersNothingIsNamed: the deadline's error quotes it, and says what it is.
 func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
-	for name, tt := range map[string]struct{ bytes, says string }{
-		"another id":    {`{"jsonrpc":"2.0","id":77,"result":{}}` + "\n", `a reply to no request, "{\"jsonrpc\":\"2.0\",\"id\":77,`},
-		"id as text":    {`{"jsonrpc":"2.0","id":"req-2","result":{}}` + "\n", `a reply to no request, "{\"jsonrpc\":\"2.0\",\"id\":\"req-2\"`},
-		"no version":    {`{"id":null,"level":"info"}` + "\n", `"{\"id\":null,\"level\":\"info\"}"`},
-		"several lines": {"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 2,\n  \"result\": {}\n}\n", `a part of JSON on several lines, "{" and 4 more`},
-		"LSP":           {"Content-Length: 36\r\n\r\n" + `{"jsonrpc":"2.0","id":9,"result":{}}` + "\n", `the header of another framing (LSP), "Content-Length: 36"`},
-		"UTF-16":        {"\xff\xfe{\x00}\x00\n\x00", `text in UTF-16, "\xff\xfe{\x00}\x00"`},
-		"colours":       {"\x1b[32m{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\x1b[0m\n", `colours of a terminal, "\x1b[32m{`},
+	for name, tt := range map[string]struct {
+		bytes string
+		lines int
+		says  string
+	}{
+		"another id":    {`{"jsonrpc":"2.0","id":77,"result":{}}` + "\n", 1, `a reply to no request, "{\"jsonrpc\":\"2.0\",\"id\":77,`},
+		"id as text":    {`{"jsonrpc":"2.0","id":"req-2","result":{}}` + "\n", 1, `a reply to no request, "{\"jsonrpc\":\"2.0\",\"id\":\"req-2\"`},
+		"no version":    {`{"id":null,"level":"info"}` + "\n", 1, `"{\"id\":null,\"level\":\"info\"}"`},
+		"several lines": {"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 2,\n  \"result\": {}\n}\n", 5, `a part of JSON on several lines, "{" and 4 more`},
+		"LSP":           {"Content-Length: 36\r\n\r\n" + `{"jsonrpc":"2.0","id":9,"result":{}}` + "\n", 2, `the header of another framing (LSP), "Content-Length: 36"`},
+		"UTF-16":        {"\xff\xfe{\x00}\x00\n\x00", 1, `text in UTF-16, "\xff\xfe{\x00}\x00"`},
+		"colours":       {"\x1b[32m{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\x1b[0m\n", 1, `colours of a terminal, "\x1b[32m{`},
+		"no end":        {`{"jsonrpc":"2.0","id":2,"result":{}}`, 0, `a line that does not end, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}"`},
+		"another end":   {`{"jsonrpc":"2.0","id":2,"result":{}}` + "\r", 0, `a line that does not end, "{\"jsonrpc\"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := answering(t, tt.bytes)
+			c := answering(t, tt.bytes).(*session)
 			late := &DeadlineError{After: 300 * time.Millisecond, What: "no answer"}
-			ctx, cancel := context.WithTimeoutCause(t.Context(), late.After, late)
-			defer cancel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			arrived := func() bool {
+				return c.unmatched.total() == tt.lines && (tt.lines > 0 || c.carrier.(*stream).framer.(*stdio).out.describe(c) != "")
+			}
+			go func() { // the deadline passes once all of it has arrived
+				for ctx.Err() == nil && !arrived() {
+					runtime.Gosched()
+				}
+				cancel(late)
+			}()
 			_, err := c.Call(ctx, toolCall(protocol.Modern, "x", `{}`, 0))
 			if err == nil || !strings.Contains(err.Error(), "no answer within 300ms; what arrived answers no request: "+tt.says) {
 				t.Errorf("%v\nwant %s", err, tt.says)
@@ -64,7 +80,7 @@ func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
 	}
 }
 
-// TestAnErrorWithoutAnIdAnswersTheOnlyRequest, and an id that is the number as a string is that number.
+// TestAnErrorWithoutAnIdAnswersTheOnlyRequest, and an id that is the number as a string, or as 2.0, is that number.
 func TestAnErrorWithoutAnIdAnswersTheOnlyRequest(t *testing.T) {
 	for _, id := range []string{`"id":null,`, ``} {
 		c := answering(t, `{"jsonrpc":"2.0",`+id+`"error":{"code":-32700,"message":"cannot read that"}}`+"\n")
@@ -74,9 +90,11 @@ func TestAnErrorWithoutAnIdAnswersTheOnlyRequest(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	c := answering(t, `{"jsonrpc":"2.0","id":"2","result":{"is":"here"}}`+"\n")
-	if result, err := c.Call(t.Context(), toolCall(protocol.Modern, "x", `{}`, 0)); string(result) != `{"is":"here"}` {
-		t.Error(string(result), err)
+	for _, id := range []string{`"2"`, `2.0`} {
+		c := answering(t, `{"jsonrpc":"2.0","id":`+id+`,"result":{"is":"here"}}`+"\n")
+		if result, err := c.Call(t.Context(), toolCall(protocol.Modern, "x", `{}`, 0)); string(result) != `{"is":"here"}` {
+			t.Error(id, string(result), err)
+		}
 	}
 }
 
