@@ -19,6 +19,8 @@ func TestAMalformedResultIsAFault(t *testing.T) {
 		{`{}`, "", `no "content": {}`},
 		{`{"_meta":{},"isError":false}`, "", `no "content"`},
 		{`{"content":[],"isError":"yes"}`, "", `"isError" that is neither true nor false: {"content":[],"isError":"yes"}`},
+		{`{"structuredContent":null}`, "", `no "content": {"structuredContent":null}`},
+		{`{"toolResult":null,"isError":null}`, "", `no "content"`},
 		{`{"content":[],"isError":1}`, "", `"isError" that is neither`},
 		{`{"task":{"taskId":"1","status":"working"}}`, "", `a task, although the call asked for none: {"task"`},
 		{`{"task":{"taskId":"1","status":"working"}}`, `,"task":{}`, ""},

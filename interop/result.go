@@ -60,8 +60,8 @@ func checkReadable(m Message, result json.RawMessage) error {
 }
 
 // resultFlaw is why no client can read the result of a tools/call; "" where it can. Without this check, such a result
-// would count as a success without content. A member that is null counts as missing, because many servers write null
-// for an empty list.
+// would count as a success without content. A "content" that is null counts as an empty list, because many servers
+// write one so. Another member that is null counts as missing.
 func resultFlaw(m Message, result json.RawMessage) string {
 	members, err := wire.Members(result)
 	if err != nil {
@@ -80,7 +80,7 @@ func resultFlaw(m Message, result json.RawMessage) string {
 			}
 			says = says || first == 't'
 		case "structuredContent", "toolResult":
-			says = true
+			says = says || first != 'n'
 		case "task":
 			task = true
 		}

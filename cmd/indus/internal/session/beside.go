@@ -234,6 +234,9 @@ func (x *session) requestOf(ctx context.Context, server, method string, params a
 		return nil, err
 	}
 	result, err := x.servers.Fleet.Request(ctx, server, interop.Message{Method: method, Params: raw})
+	if err == nil {
+		err = command.CheckResult(server, method, result)
+	}
 	if err != nil {
 		return nil, command.Explain(err)
 	}

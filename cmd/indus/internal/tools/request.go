@@ -93,7 +93,11 @@ func (b *besideServers) ask(ctx context.Context, server, method string, params a
 	if err != nil {
 		return nil, err
 	}
-	return b.request(ctx, server, method, raw)
+	result, err := b.request(ctx, server, method, raw)
+	if err == nil {
+		err = command.CheckResult(server, method, result)
+	}
+	return result, err
 }
 
 func (b *besideServers) request(ctx context.Context, server, method string, params json.RawMessage) (json.RawMessage, error) {
