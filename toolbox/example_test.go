@@ -19,7 +19,7 @@ type city struct {
 // weather is the tool that the examples call.
 var weather = toolbox.Define("weather", "Today's weather in a city.", func(_ context.Context, in city) (string, error) {
 	if in.City == "" {
-		return "", errors.New("weather: city is missing")
+		return "", toolbox.Errorf("weather: city is missing")
 	}
 	return "rain in " + in.City, nil
 })

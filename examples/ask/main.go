@@ -30,7 +30,7 @@ func placeOrder(ctx context.Context, in order) (*receipt, error) {
 	toolbox.Log(ctx).Info("an order came in", "dish", in.Dish)
 	c, err := toolbox.Elicit[choice](ctx, "Which "+in.Dish+"?") // waits for the person
 	if errors.Is(err, toolbox.ErrDeclined) {
-		return nil, errors.New("nothing was ordered")
+		return nil, toolbox.Errorf("nothing was ordered")
 	} else if err != nil {
 		return nil, err // toolbox.ErrDismissed, toolbox.ErrCannotAsk, the context's
 	}
