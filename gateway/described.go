@@ -21,6 +21,8 @@ const maxDescribed = 8
 
 // describe writes to the ledger what a server says of itself, if that was written less than most times.
 func (g *Gateway) describe(server string, most int) {
+	g.describing.Lock() // else an older description is written after a newer one; neither of what is called here waits
+	defer g.describing.Unlock()
 	g.mu.Lock()
 	d := g.known[server]
 	g.mu.Unlock()

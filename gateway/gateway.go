@@ -87,6 +87,8 @@ type Gateway struct {
 	running  sync.WaitGroup
 	unwatch  func() // what happens to servers
 
+	describing sync.Mutex // held while a description is made and given to the ledger
+
 	mu     sync.Mutex
 	views  map[string]*view // the others, by path element; made when they are first asked for
 	named  map[string]View

@@ -186,6 +186,31 @@ func TestListsAtAWarmStart(t *testing.T) {
 	}
 }
 
+// Lists that come at the same time are written in order: the ledger never gets fewer of them again.
+func TestListsAreWrittenInOrder(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		with, written := shelf{"a": library("a", "file:///a")}, make(chan ledger.Entry, 100)
+		log, err := ledger.OpenFile(t.Context(), filepath.Join(t.TempDir(), "ledger.jsonl"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := with.options(t)
+		opts.Log = tellingLog{log, written}
+		g := with.open(t, gateway.Options{Ledger: opts}, "a")
+		for most := 0; most < 3; {
+			says := (<-written).Capability.Wire.JSON
+			most = max(most, bytes.Count(says, []byte(`/list":[`)))
+		}
+		g.Close()
+		for len(written) > 0 { // at its end the gateway writes what the ledger does not have
+			if says := (<-written).Capability.Wire.JSON; bytes.Count(says, []byte(`/list":[`)) < 3 {
+				t.Fatalf("the ledger has less again: %s", says)
+			}
+		}
+	}
+}
+
 // What is read or got of a list from the ledger waits for its server.
 func TestUseOfAListAtAWarmStart(t *testing.T) {
 	t.Parallel()
