@@ -87,3 +87,6 @@ func (t Tap) Kept() (waits, dropped int) { return len(t.queue), int(t.dropped.Lo
 func ReadTokens(ctx context.Context, path string, wait time.Duration) error {
 	return (&tokenSource{file: path, s: show.New(nil, io.Discard, io.Discard), wait: wait}).read(ctx)
 }
+
+// CanonicalURL is the form of an address that audiences of tokens are compared with.
+var CanonicalURL = canonicalURL
