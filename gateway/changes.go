@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"bytes"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -109,12 +112,99 @@ func (g *Gateway) tell(server, feature string) {
 		case !v.concerns(server, feature) || feature == "tools" && !v.varied.Load():
 		case feature == "tools":
 			v.varying.Notify()
-		case feature == "prompts":
-			v.prompts.Notify()
 		default:
-			v.resources.Notify()
+			v.tellLists(feature)
 		}
 	}
+}
+
+// maxListed bounds the lists that a view of parts of servers remembers.
+const maxListed = 4 * maxKinds
+
+// listedKey is a list of a view, and the clients that it is for.
+type listedKey struct {
+	row      *methodRow
+	declared interop.Declared
+}
+
+// listedRows is the list that the clients of a kind have.
+type listedRows struct {
+	client *interop.Client // one of them; nil: they declare nothing
+	rows   [][]byte
+	differ bool // clients have different lists; guarded by view.mu
+}
+
+// noteListed records the list that a client gets, if the view has parts of servers.
+func (v *view) noteListed(row *methodRow, who asker, m *merged) {
+	if !v.isPartial() {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := listedKey{row, who.declared}
+	l := v.listed[key]
+	if l == nil && len(v.listed) >= maxListed {
+		v.crowded = true
+		return
+	}
+	if l == nil {
+		l = &listedRows{rows: m.rows}
+		if who.client != nil {
+			l.client = who.client.Listing()
+		}
+		v.listed[key] = l
+	}
+	l.differ = l.differ || m.private || !slices.EqualFunc(l.rows, m.rows, bytes.Equal)
+}
+
+// tellLists notifies the clients of a view that its prompts or resources have changed. If the view has only parts of servers, it
+// first compares the lists with those that clients have, because most changes of a server are no changes of the view.
+func (v *view) tellLists(feature string) {
+	changed := &v.resources
+	if feature == "prompts" {
+		changed = &v.prompts
+	}
+	if !v.isPartial() {
+		changed.Notify()
+		return
+	}
+	v.gateway.running.Go(func() {
+		if v.listsOthers(feature) {
+			changed.Notify()
+		}
+	})
+}
+
+// listsOthers reports whether a list of a feature differs from the list that clients have. It drops the record of such a list:
+// the next client that asks for the list makes a new one.
+func (v *view) listsOthers(feature string) bool {
+	v.mu.Lock()
+	listed, others := maps.Clone(v.listed), v.crowded
+	v.mu.Unlock()
+	for key, l := range listed {
+		if key.row.needs[0] != feature {
+			continue
+		}
+		other := v.isForEach(key.row)
+		if !other {
+			m := v.merged(interop.WithClient(v.gateway.ctx, l.client), key.row, asker{client: l.client, declared: key.declared}, true)
+			other = m.private || !slices.EqualFunc(l.rows, m.rows, bytes.Equal)
+		}
+		v.mu.Lock()
+		if other = other || l.differ; other && v.listed[key] == l {
+			delete(v.listed, key)
+		}
+		v.mu.Unlock()
+		others = others || other
+	}
+	return others
+}
+
+// isForEach reports whether each principal may have a list of its own, because a server has a connection for each.
+func (v *view) isForEach(row *methodRow) bool {
+	return slices.ContainsFunc(v.gateway.attached.Fleet.Servers(), func(s interop.Server) bool {
+		return s.Pool.Per == interop.PerPrincipal && v.scope.may(s.ID, row.names)
+	})
 }
 
 // concerns reports whether the view may have parts of a server that a list of a feature has.

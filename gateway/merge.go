@@ -235,6 +235,9 @@ func (m *merged) page(cursor json.RawMessage, size int, pending bool, sealed pro
 func (v *view) list(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	cursor, _ := wire.Lookup(m.Params, "cursor")
 	_ = v.gateway.attached.Wait(ctx) // until the ledger is read, and it is known which servers there are
-	return v.merged(ctx, row, v.askerOf(m.Caller, m.Client), true).page(cursor, max(v.gateway.opts.Host.Page, 0), v.pending(),
+	who := v.askerOf(m.Caller, m.Client)
+	all := v.merged(ctx, row, who, true)
+	v.noteListed(row, who, all)
+	return all.page(cursor, max(v.gateway.opts.Host.Page, 0), v.pending(),
 		v.gateway.opts.Host.Keys.Cursors(string(m.Caller), row.name))
 }

@@ -28,8 +28,10 @@ type view struct {
 
 	collide atomic.Bool // two servers have had a URI in common
 	mu      sync.Mutex
-	lists   map[string][]*merged    // by method, the newest first
-	kinds   map[kindKey]*clientKind // of clients that have been here; nil: they declare nothing
+	lists   map[string][]*merged      // by method, the newest first
+	kinds   map[kindKey]*clientKind   // of clients that have been here; nil: they declare nothing
+	listed  map[listedKey]*listedRows // of a view of parts of servers, see [view.tellLists]
+	crowded bool                      // there are more than maxListed of them
 }
 
 func (g *Gateway) newView(name string, s scope) *view {
@@ -48,7 +50,7 @@ func (g *Gateway) newTransparent(server string) *view {
 }
 
 func (g *Gateway) start(v *view, o host.Options) *view {
-	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*merged{}, map[kindKey]*clientKind{}
+	v.gateway, v.opts, v.lists, v.kinds, v.listed = g, o, map[string][]*merged{}, map[kindKey]*clientKind{}, map[listedKey]*listedRows{}
 	v.base = newShownTools(v, interop.Declared{})
 	v.tools = host.Tools(v.scope.tools(v.base), &o)
 	if g.all != nil {

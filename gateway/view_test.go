@@ -283,6 +283,51 @@ func TestChangesOfOtherViews(t *testing.T) {
 	})
 }
 
+// Clients of a view of parts of a server are notified of changes of the prompts and resources in the view, and of no others.
+func TestChangesOfOtherParts(t *testing.T) {
+	t.Parallel()
+	prompt := func(s *mcp.Server, name string) {
+		s.AddPrompt(&mcp.Prompt{Name: name}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) { return nil, nil })
+	}
+	resource := func(s *mcp.Server, uri string) {
+		s.AddResource(&mcp.Resource{URI: uri, Name: "r"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) { return nil, nil })
+	}
+	eras(t, func(t *testing.T, era interop.Era) {
+		for name, declared := range map[string]*mcp.ClientCapabilities{"nothing": {}, "roots": {RootsV2: &mcp.RootCapabilities{}}} {
+			with := threeServers()
+			g := with.open(t, gateway.Options{Views: map[string]gateway.View{"part": {Tools: []string{"b__x"}, Prompts: []string{"b__mine*"}, Resources: []string{"b__mine:*"}}}}, "a", "b")
+			heard := map[string]chan string{}
+			for _, path := range []string{"/mcp/b", "/mcp/@part"} {
+				notes := make(chan string, 100)
+				heard[path] = notes
+				names(t, dialWith(t, g, path, era, &mcp.ClientOptions{
+					Capabilities:               declared,
+					PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { notes <- "prompts" },
+					ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { notes <- "resources" },
+				}))
+			}
+			passes := func(want string) {
+				for <-heard["/mcp/b"] != want { // there may be others: b has become ready
+				}
+			}
+			expect := func(want string) {
+				t.Helper()
+				if got := <-heard["/mcp/@part"]; got != want {
+					t.Errorf("a client that declares %s: %s, want %s", name, got, want)
+				}
+			}
+			prompt(with["b"], "other")
+			passes("prompts")
+			resource(with["b"], "mine:1")
+			expect("resources") // and not prompts first
+			resource(with["b"], "other:1")
+			passes("resources")
+			prompt(with["b"], "mine")
+			expect("prompts")
+		}
+	})
+}
+
 // A server whose id begins as the name of a view does has a path, which is never that of a view.
 func TestServersCalledLikeViews(t *testing.T) {
 	t.Parallel()
