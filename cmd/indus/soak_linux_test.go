@@ -25,7 +25,7 @@ import (
 // soakDeadline is how long a call may take: it waits, twice, for a server that is started again.
 const soakDeadline = 2 * time.Minute
 
-// soakWarm is after which time nothing may grow any more.
+// soakWarm is how long a soak takes to get going.
 const soakWarm = time.Minute
 
 // soak is clients and servers of all kinds at one indus.

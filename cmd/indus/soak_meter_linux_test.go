@@ -11,9 +11,12 @@ type meter struct {
 	p       *program
 	before  health
 	began   time.Time
-	samples []health // one every five seconds, after soakWarm
+	samples []health // one every five seconds, after soakLevel
 	watched chan struct{}
 }
+
+// soakLevel is when the number of connections and open questions stays level: each lasts at most five minutes after its last use.
+const soakLevel = 6 * time.Minute
 
 // meter measures an indus for a time, in which its clients live.
 func (s *soak) meter(p *program, wait time.Duration) *meter {
@@ -25,7 +28,7 @@ func (s *soak) meter(p *program, wait time.Duration) *meter {
 
 func (m *meter) watch() {
 	defer close(m.watched)
-	for m.running() {
+	for n := 0; m.running(); {
 		select {
 		case <-time.After(min(5*time.Second, max(100*time.Millisecond, time.Until(m.until)))):
 		case <-m.Context().Done():
@@ -35,8 +38,11 @@ func (m *meter) watch() {
 			continue
 		}
 		h := m.health(m.p)
-		if m.samples = append(m.samples, h); len(m.samples)%6 == 1 {
+		if n++; n%6 == 1 {
 			m.Logf("after %v: %+v", time.Since(m.began).Round(time.Second), h)
+		}
+		if time.Since(m.began) >= soakLevel {
+			m.samples = append(m.samples, h)
 		}
 	}
 }
@@ -55,7 +61,7 @@ var bounds = []struct {
 	{"RSS in KiB", func(h health) int { return h.RSS }, .15, 20 << 10},
 }
 
-// wantNoGrowth compares the medians of the first third and of the last after the first minute.
+// wantNoGrowth compares the medians of the first third and of the last after soakLevel. A soak of less than eight minutes is too short for that.
 func (m *meter) wantNoGrowth() {
 	<-m.watched
 	n := len(m.samples) / 3
@@ -72,7 +78,7 @@ func (m *meter) wantNoGrowth() {
 			return all[len(all)/2]
 		}
 		first, last := median(m.samples[:n]), median(m.samples[len(m.samples)-n:])
-		m.Logf("%s: %d in the first third after %v, %d in the last", b.what, first, soakWarm, last)
+		m.Logf("%s: %d in the first third after %v, %d in the last", b.what, first, soakLevel, last)
 		if last > first+int(b.part*float64(first))+b.some {
 			m.Errorf("%s grow from %d to %d", b.what, first, last)
 		}
