@@ -193,6 +193,27 @@ func TestEveryPairingAsks(t *testing.T) {
 	}
 }
 
+// A server that asks for the roots when its connection begins gets the roots of clients of both eras.
+func TestRootsAtTheBeginning(t *testing.T) {
+	t.Parallel()
+	command, args := peers.Filesystem(t, t.TempDir())
+	g := gateway.New(t.Context(), []interop.Server{{ID: "fs", Transport: interop.Stdio{Command: command, Args: args}}}, nil)
+	t.Cleanup(g.Close)
+	eras(t, func(t *testing.T, era interop.Era) {
+		root := t.TempDir()
+		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+		client.AddRoots(&mcp.Root{URI: "file://" + root, Name: "r"})
+		session := dialClient(t, g, "/mcp/fs", era, client)
+		for got := ""; !strings.Contains(got, root); { // it reads the directory after it has the roots
+			result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "list_allowed_directories", Arguments: map[string]any{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = text(result)
+		}
+	})
+}
+
 // bearer sends requests of one principal.
 type bearer string
 

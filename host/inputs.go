@@ -45,10 +45,11 @@ func inputRequired(asks []inputRequest, state string) json.RawMessage {
 			b = append(b, ',')
 		}
 		b = append(append(wire.AppendQuote(b, a.key), `:{"method":`...), wire.Quote(a.method)...)
-		if len(a.params) > 0 {
-			b = append(append(b, `,"params":`...), a.params...)
+		params := a.params
+		if len(params) == 0 { // go-sdk's clients read no request without params
+			params = json.RawMessage(`{}`)
 		}
-		b = append(b, '}')
+		b = append(append(append(b, `,"params":`...), params...), '}')
 	}
 	b = append(b, `},"requestState":`...)
 	return append(wire.AppendQuote(b, state), '}')

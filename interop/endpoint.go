@@ -120,6 +120,9 @@ type Endpoint struct {
 
 	forwards []string // names of headers, see [Forward.Names]
 
+	greeted chan struct{} // closed when the server has what it asks for at first, see [Endpoint.greet]; nil: nothing waits for that
+	greets  atomic.Bool   // a request does so
+
 	tokens  atomic.Int64
 	silent  atomic.Int64 // requests in a row that were not answered in time
 	talks   talks
@@ -165,6 +168,9 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 		e.secrets.Reporting(func(value string) { learn(NewSecret(value)) })
 	}
 	e.opts.Logger = e.secrets.Logger(cmp.Or(e.opts.Logger, slog.New(slog.DiscardHandler)))
+	if e.opts.lane != nil && protocol.MayAsk(e.opts.Capabilities, protocol.MethodRoots, nil) == nil {
+		e.greeted = make(chan struct{})
+	}
 	meta := conn.ModernMeta(e.opts.Info, e.opts.Capabilities)
 	e.modern = meta[1 : len(meta)-1]
 	e.ctx, e.cancel = context.WithCancel(context.Background())

@@ -164,10 +164,22 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		defer d.stop()
 		heard = d.reset
 	}
+	greets := false
+	if e.greeted != nil && client != nil && client.Era == Modern && !client.listing {
+		if greets = e.greets.CompareAndSwap(false, true); !greets {
+			select {
+			case <-e.greeted:
+			case <-inner.Done():
+			}
+		}
+	}
 	asks := e.opts.Receive != nil || e.opts.lane != nil // d is held while it is asked
 	if m.Of != 0 || client != nil && client.Back != nil || asks && d != nil {
 		x.Of = e.talks.join(&talk{inner, client, m.Caller, m.Of, d, subjectOf(m.Method, name)})
 		defer func() { e.talks.leave(x.Of, err == nil || isAnswer(err)) }()
+	}
+	if greets {
+		e.greet(inner, c)
 	}
 	x.Receive = e.receiver(m, client, token, heard)
 	if e.forwards != nil && client != nil {
@@ -196,6 +208,16 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		result = withAskingType(result)
 	}
 	return result, e.sendFault(outer, inner, m, name, err)
+}
+
+// greet lets a legacy server ask for the roots of a modern client before the first request goes out. A server that wants the roots
+// asks for them when the connection begins, and the client has them only in the course of a request, which would be over too soon.
+func (e *Endpoint) greet(ctx context.Context, c conn.Conn) {
+	defer close(e.greeted)
+	soon, cancel := context.WithTimeout(ctx, levelWait)
+	defer cancel()
+	_, _ = c.Call(soon, conn.Request{Method: protocol.MethodPing}) // the server asks before it answers
+	c.Unasked(ctx)
 }
 
 // badUTF8 is the error of an answer that is not UTF-8, which strict readers lose a whole

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -35,9 +36,18 @@ func (s *session) asked(env *wire.Envelope, of uint64) {
 	ctx, stop := context.WithCancel(s.ctx)
 	s.table.Lock()
 	s.serving[string(id)] = stop // before any message that follows is read
+	answered := make(chan struct{})
+	s.asks[answered] = true
 	s.table.Unlock()
+	over := func() {
+		s.table.Lock()
+		defer s.table.Unlock()
+		delete(s.asks, answered)
+		close(answered)
+	}
 	started := s.spawn(func(life context.Context) {
 		defer func() { <-s.asking }()
+		defer over()
 		s.deliverBefore(of)
 		result, err := answer(ctx, m, s.opts.Receive)
 		m.Params = nil
@@ -52,7 +62,22 @@ func (s *session) asked(env *wire.Envelope, of uint64) {
 	})
 	if !started {
 		stop()
+		over()
 		<-s.asking
+	}
+}
+
+// Unasked implements [Conn].
+func (s *session) Unasked(ctx context.Context) {
+	s.table.Lock()
+	asks := maps.Clone(s.asks)
+	s.table.Unlock()
+	for answered := range asks {
+		select {
+		case <-answered:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

@@ -25,6 +25,8 @@ type Conn interface {
 	Call(ctx context.Context, r Request) (json.RawMessage, error)
 	// Notify sends a notification of the client's, within 5 s. A modern server takes none.
 	Notify(ctx context.Context, method string, params json.RawMessage) error
+	// Unasked waits until the requests that the server has sent so far have their answers, or ctx ends.
+	Unasked(ctx context.Context)
 	// Done is closed when the connection is dead; Err then says why.
 	Done() <-chan struct{}
 	Err() error

@@ -32,6 +32,9 @@ func newModern(s *httpServer) *modern {
 // Noise implements [Conn].
 func (c *modern) Noise() int { return 0 }
 
+// Unasked implements [Conn]: the server sends no requests.
+func (c *modern) Unasked(context.Context) {}
+
 // Notify implements [Conn].
 func (c *modern) Notify(context.Context, string, json.RawMessage) error { return nil }
 

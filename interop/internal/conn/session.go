@@ -58,6 +58,7 @@ type session struct {
 	pending map[int64]*pending            // calls by request id
 	tokens  map[int64]*pending            // by progress token
 	serving map[string]context.CancelFunc // the server's requests, by id
+	asks    map[chan struct{}]bool        // each closed when such a request has its answer
 }
 
 var _ Conn = (*session)(nil)
@@ -66,7 +67,7 @@ func newSession(o Options, leaveWait time.Duration) *session {
 	s := &session{
 		lifetime: newLifetime(), transport: newLifetime(), leaveWait: leaveWait, opts: o, log: o.Logger,
 		queue: queue{signal: make(chan struct{}, 1)}, asking: make(chan struct{}, maxAsking), busy: make(chan struct{}, maxAsking),
-		pending: map[int64]*pending{}, tokens: map[int64]*pending{}, serving: map[string]context.CancelFunc{},
+		pending: map[int64]*pending{}, tokens: map[int64]*pending{}, serving: map[string]context.CancelFunc{}, asks: map[chan struct{}]bool{},
 	}
 	s.spawn(func(ctx context.Context) {
 		s.queue.run(ctx, func(m Message) {
