@@ -63,14 +63,19 @@ func (s *processes) named(tc *toolbox.Context, in processInput) (*process, error
 	if in.Action != "start" {
 		return s.find(in.ID)
 	}
-	if in.Command == "" {
-		return nil, errors.New("start needs a command")
-	}
-	dir, err := startDir(tc, in.Dir)
+	dir, err := in.prepare(tc)
 	if err != nil {
 		return nil, err
 	}
 	return s.start(tc, toolbox.Command{Line: in.Command, Dir: dir})
+}
+
+// prepare returns the directory that start begins in, or why nothing can be started.
+func (in processInput) prepare(tc *toolbox.Context) (dir string, err error) {
+	if in.Command == "" {
+		return "", errors.New("start needs a command")
+	}
+	return startDir(tc, in.Dir)
 }
 
 func (s *processes) list(tc *toolbox.Context) *toolbox.Result {

@@ -29,7 +29,7 @@ func (d *Deck) Refusal(ctx context.Context, tc *toolbox.Context, c toolbox.Call)
 	case "bash":
 		err = refusalOf(c, func(in bashInput) error { _, err := startDir(tc, in.Dir); return err })
 	case "process":
-		err = refusalOf(c, func(in processInput) error { _, err := startDir(tc, in.Dir); return err })
+		err = refusalOf(c, func(in processInput) error { _, err := in.prepare(tc); return err })
 	case "webfetch":
 		err = refusalOf(c, d.fetcher.refusal)
 	}

@@ -428,6 +428,7 @@ func TestACallThatCannotRun(t *testing.T) {
 		{"edit", `{"path":"none.txt","old":"a","new":"b"}`, "does not exist"},
 		{"bash", `{"command":"true","dir":"/"}`, "outside"},
 		{"process", `{"action":"start","command":"true","dir":"none"}`, "none"},
+		{"process", `{"action":"start"}`, "start needs a command"},
 		{"webfetch", `{"url":"http://localhost:1/"}`, "loopback"},
 		{"webfetch", `{"url":"http://[::ffff:10.0.0.1]/"}`, "private"},
 		{"webfetch", `{"url":"file:///etc/passwd"}`, "only http"},
