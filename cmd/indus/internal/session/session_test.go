@@ -448,6 +448,23 @@ func TestACallThatCannotRun(t *testing.T) {
 	}
 }
 
+// TestALookOutsideOfAPrivateDirectory is refused without the question that a look inside of it is.
+func TestALookOutsideOfAPrivateDirectory(t *testing.T) {
+	sc := newScene(t)
+	t.Chdir("..")
+	x := sc.open()
+	for name, input := range map[string]string{
+		"read": `{"path":"../x"}`, "ls": `{"path":"../x"}`, "grep": `{"path":"../x","pattern":"x"}`, "find": `{"path":"../x","pattern":"x"}`,
+	} {
+		sc.model.Then(modelserver.Turn{Calls: []modelserver.Call{{Name: name, Input: input}}})
+		results := sc.prompt(x, "x").Results()
+		if got := results[len(results)-1].Text; !strings.Contains(got, "outside the directory") || sc.asked != nil {
+			t.Errorf("%s: asked about %v, and it says %s", name, sc.asked, got)
+		}
+		sc.asked = nil
+	}
+}
+
 // TestAToolThatChanged is kept back where the configuration says so: it is not shown, and cannot be called by its name.
 func TestAToolThatChanged(t *testing.T) {
 	sc := newScene(t)
