@@ -318,7 +318,7 @@ func TestConversationsEnd(t *testing.T) {
 // TestCommandsOfAConversation: what begins with a slash is one, unless it is a path.
 func TestCommandsOfAConversation(t *testing.T) {
 	t.Parallel()
-	model := modelserver.New(t, modelserver.Turn{Text: "It is a path."})
+	model := modelserver.New(t, modelserver.Turn{Text: "It is a path."}, modelserver.Turn{Text: "It is code."})
 	w := openWindow(t, model, map[string]row{"good": {fixture.Build(t), nil, nil}})
 	w.types("/mcp connect good\r", `good is (ready already|ready: \d+ tools)`) // on a slow machine it was not, when the banner said so
 	w.sees(atPrompt)
@@ -344,6 +344,8 @@ func TestCommandsOfAConversation(t *testing.T) {
 	w.sees(atPrompt)
 	w.types("\x1b[A\x15/etc/passwd is what?\r", `It is a path\.\r\n`)
 	w.sees(atPrompt)
+	w.types("\x1b[200~\tif x:\r\t\tgo\x1b[201~\r", `It is code\.\r\n`)
+	w.sees(atPrompt)
 	w.types("\x03", `again leaves`)
 	w.sees(atPrompt)
 	w.types("x", `> x`)
@@ -351,7 +353,7 @@ func TestCommandsOfAConversation(t *testing.T) {
 	w.sees(atPrompt)
 	w.types("/quit\r", `indus --resume=`)
 	w.left(0)
-	if n := len(model.Requests()); n != 1 {
-		t.Errorf("%d requests", n)
+	if all := model.Requests(); len(all) != 2 || all[1].Prompt() != "\tif x:\n\t\tgo" {
+		t.Errorf("%d requests, the last of %q", len(all), all[len(all)-1].Prompt())
 	}
 }

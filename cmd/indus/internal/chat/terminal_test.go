@@ -189,12 +189,12 @@ func TestCtrlC(t *testing.T) {
 func TestTypeAhead(t *testing.T) {
 	bubble(t, 60, 10, func(y *talk) {
 		_ = y.Turn(y.t.Context(), func(ctx context.Context) error {
-			y.press("next one\x7f\x7f\x7fquestion\r\x1b[A")
+			y.press("next one\x7f\x7f\x7fquestion\r\x1b[A\tindented") // as a terminal pastes it
 			y.wait(time.Second)
 			return nil
 		})
 		go y.press("!\r")
-		if got, err := y.ReadLine(y.t.Context(), "> "); got != "next question\n!" || err != nil {
+		if got, err := y.ReadLine(y.t.Context(), "> "); got != "next question\n\tindented!" || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
 	})

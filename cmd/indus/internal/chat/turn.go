@@ -137,6 +137,8 @@ func (t *Terminal) typeAhead(e lineedit.Event) {
 		u.typing = ""
 	case e.Key == lineedit.KeyEnter || e.Key == lineedit.KeyNewline:
 		u.typing += "\n"
+	case e.Key == lineedit.KeyTab: // of a pasted text, which no terminal marks during a turn
+		u.typing += "\t"
 	case len(u.typing)+len(e.Text) <= maxTyping:
 		u.typing += lineedit.PastedLines(e.Text)
 	}

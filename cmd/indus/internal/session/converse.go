@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/chat"
@@ -124,12 +125,12 @@ func (c *conversation) step(ctx context.Context) (leave bool, err error) {
 	if err := c.screen.Editor.History.Add(text); err != nil {
 		c.streams.Reportf("not kept in the history: %s", err)
 	}
-	text = strings.TrimSpace(text)
-	switch {
-	case text == "":
+	text = strings.TrimRightFunc(text, unicode.IsSpace) // blanks at the beginning are the indentation of code
+	switch words := strings.TrimSpace(text); {
+	case words == "":
 		return false, nil
-	case isCommand(text):
-		return c.command(ctx, text)
+	case isCommand(words):
+		return c.command(ctx, words)
 	}
 	return c.answer(ctx, text)
 }
