@@ -86,7 +86,7 @@ func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, erro
 	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
 		a := fresh // what was looked up in the document stays known
-		a.levels = referenceLevels[level].inside
+		a.levels, a.alone = referenceLevels[level].inside, level > 0
 		adapted, err := a.adapt(wrap)
 		switch {
 		case err == nil && a.cuts(len(adapted.Schema), level):
@@ -121,10 +121,11 @@ var (
 // in percent of its original. A schema that grows beyond that, or beyond the bounds, is tried again with the next number.
 var referenceLevels = []struct{ inside, percent int }{{DefaultDepth, 150}, {3, 300}, {1, 0}}
 
-// cuts reports whether a schema of that size is to be tried again with fewer references inside one another. Where the consumer
-// takes $ref, a schema that grew has no references that could be cut.
+// cuts reports whether a schema of that size is to be tried again with fewer references inside one another, and without
+// annotations beside a reference that has to stand alone. Where the consumer takes $ref with all that stands beside it, a
+// schema that grew has no references that could be cut.
 func (a *adapter) cuts(size, level int) bool {
-	return level+1 < len(referenceLevels) && !a.parsed.nested.has(wordRef) && a.targets != nil &&
+	return level+1 < len(referenceLevels) && (a.rules.RefAlone || !a.parsed.nested.has(wordRef)) && a.targets != nil &&
 		grew(a.size, size, referenceLevels[level].percent)
 }
 
@@ -138,8 +139,9 @@ type adapter struct {
 	rules   *Rules
 	parsed  *parsedRules
 	root    *node
-	size    int // of the original, in bytes
-	levels  int // references inside one another
+	size    int  // of the original, in bytes
+	levels  int  // references inside one another
+	alone   bool // annotations beside a reference that has to stand alone are dropped
 
 	// What is known of the original.
 	targets       map[string]*node  // by reference

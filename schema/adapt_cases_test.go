@@ -331,7 +331,7 @@ var openAPICases = []adaptCase{
 	}},
 	{"a nullable reference", `{"type":"object","properties":{"y":{"nullable":true,"allOf":[{"$ref":"#/$defs/Y"}]}},"required":["y"],"$defs":{"Y":{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"y":{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}}}`, calls: []call{{`{}`, `{"y":null}`}}},
-		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"y":{"anyOf":[{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],"additionalProperties":false},{"type":"null"}]}},"required":["y"],"additionalProperties":false}`, told: "narrowed", calls: []call{{`{}`, `{}`}}},
+		{profile: schema.OpenAIStrict, adapted: `{"type":"object","properties":{"y":{"anyOf":[{"$ref":"#/$defs/Y"},{"type":"null"}]}},"required":["y"],"$defs":{"Y":{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],"additionalProperties":false}},"additionalProperties":false}`, told: "narrowed", calls: []call{{`{}`, `{}`}}},
 		{profile: schema.Gemini, adapted: `{"type":"object","properties":{"y":{"nullable":true,"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}},"required":["y"]}`, calls: []call{{`{}`, `{}`}}},
 	}},
 	{"a base type used by its own subtype", `{"type":"object","properties":{"dog":{"$ref":"#/$defs/Dog"}},"$defs":{"Animal":{"type":"object","properties":{"name":{"type":"string"}}},"Dog":{"allOf":[{"$ref":"#/$defs/Animal"},{"type":"object","properties":{"friend":{"$ref":"#/$defs/Animal"}}}]}}}`, []shown{

@@ -20,6 +20,7 @@ type definition struct {
 // references follows $ref. It is kept where the consumer takes it and nothing beside it has to be said with it, or where it
 // leads back into itself; else what it leads to is merged with what is beside it.
 func (a *adapter) references(d *builder) bool {
+	a.liftReference(d)
 	for d.has&referenceWords != 0 {
 		w, ref := firstReference(d)
 		target := a.target(ref)
@@ -44,6 +45,21 @@ func (a *adapter) references(d *builder) bool {
 		}
 	}
 	return true
+}
+
+// liftReference puts a reference in the place of an allOf that has nothing else: before draft 2019-09 a reference could have a
+// description only so. Merging the allOf would write the reference out.
+func (a *adapter) liftReference(d *builder) {
+	all := d.get(wordAllOf).list()
+	if len(all) != 1 || d.has&^annotations != wordAllOf.set() || a.takes(d, wordAllOf) || !a.parsed.nested.has(wordRef) {
+		return
+	}
+	ref := all[0].get(wordRef)
+	if ref == nil || ref.kind != '"' || len(all[0].fields) != 1 {
+		return
+	}
+	a.change(d.from, RuleKeyword, "unwrapped allOf", "", "")
+	d.rename(wordAllOf, wordRef, ref)
 }
 
 // onlyRefers reports a schema that refers to others, in a circle.
@@ -174,7 +190,7 @@ func (a *adapter) keeps(d *builder, w word, target *node) bool {
 	if loops {
 		return !a.rules.NoRecursion
 	}
-	if a.rules.RefAlone && d.has != w.set() {
+	if a.rules.RefAlone && d.has != w.set() && (!a.alone || d.has&^annotations != w.set()) {
 		return false
 	}
 	return a.underDefinitions(target) || a.isShared(target)

@@ -110,8 +110,7 @@ func CheckGrowth(original, adapted json.RawMessage) []Finding {
 	was, is := compactSize(original), compactSize(adapted)
 	c := &checker{}
 	if grew(was, is, referenceLevels[0].percent) {
-		c.findAs(nil, RuleSize, sourceGrowth, "the schema grows from about %d to %d tokens for models, since references are written out",
-			was/bytesPerToken, is/bytesPerToken)
+		c.findAs(nil, RuleSize, sourceGrowth, "the schema grows from about %d to %d tokens for models", was/bytesPerToken, is/bytesPerToken)
 	}
 	return c.findings
 }

@@ -57,6 +57,40 @@ func TestReferencesAnywhereAreKept(t *testing.T) {
 	}
 }
 
+// TestReferencesWithADescriptionAreKept: a reference has a description beside it, as draft 2020-12 writes it, or around an allOf, as
+// draft 7 does. Where a reference must stand alone, the description is worth less than what it would cost.
+func TestReferencesWithADescriptionAreKept(t *testing.T) {
+	for _, reference := range []string{
+		`{"$ref":"#/properties/first","description":"Another one."}`,
+		`{"description":"Another one.","allOf":[{"$ref":"#/properties/first"}]}`,
+	} {
+		raw := json.RawMessage(strings.ReplaceAll(string(rootStyle(10)), `{"$ref":"#/properties/first"}`, reference))
+		for _, p := range withRules() {
+			if !p.Rules().Nested.Takes("$ref") {
+				continue
+			}
+			a, err := schema.Adapt(raw, p)
+			if err != nil {
+				t.Errorf("%s: %v", p.Name(), err)
+				continue
+			}
+			if n := strings.Count(string(a.Schema), "number 7."); n != 1 {
+				t.Errorf("%s: with %s the shared schema stands %d times", p.Name(), reference, n)
+			}
+			if n := strings.Count(string(a.Schema), "Another one."); n != 10 && !p.Rules().RefAlone {
+				t.Errorf("%s: with %s there are %d descriptions", p.Name(), reference, n)
+			}
+			if found := schema.Check(a.Schema, p); found != nil {
+				t.Errorf("%s: %v", p.Name(), found)
+			}
+			again, err := schema.Adapt(a.Schema, p)
+			if err != nil || string(again.Schema) != string(a.Schema) {
+				t.Errorf("%s: adapting it again gives %s, %v", p.Name(), again.Schema, err)
+			}
+		}
+	}
+}
+
 // TestSmallSharedSchemasAreInlined: a reference that is longer than its target saves nothing.
 func TestSmallSharedSchemasAreInlined(t *testing.T) {
 	a, err := schema.Adapt(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"},"b":{"$ref":"#/properties/a"}}}`), schema.Anthropic)
@@ -102,7 +136,7 @@ func TestSchemasThatGrowAreCut(t *testing.T) {
 		t.Fatalf("without $ref %d bytes became %d, %v", len(raw), len(cut.Schema), err)
 	}
 	found := schema.CheckGrowth(raw, json.RawMessage(`"`+strings.Repeat("x", 29_963*4)+`"`))
-	if len(found) != 1 || found[0].Rule != schema.RuleSize || !strings.Contains(found[0].Message, " to 29963 tokens") {
+	if len(found) != 1 || found[0].Rule != schema.RuleSize || !strings.HasSuffix(found[0].Message, " to 29963 tokens for models") {
 		t.Errorf("%+v", found)
 	}
 }
