@@ -260,7 +260,7 @@ func (x *session) explain(err error) error {
 		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "--steps allows more, and the next prompt goes on from here (with --resume, of another run)"}
 	}
 	if errors.Is(err, agent.ErrFull) {
-		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "in a conversation /compact makes it shorter, and /clear begins another one"}
+		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "in a conversation /clear begins another one; /compact needs a model that takes all of it (see /model)"}
 	}
 	p, ok := errors.AsType[*agent.ProviderError](err)
 	if !ok {

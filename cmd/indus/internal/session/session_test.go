@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/session"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/testkit/fixture"
@@ -587,6 +589,18 @@ func TestResume(t *testing.T) {
 	t.Chdir("../other")
 	if _, err := sc.tries("--no-tools", "--resume"); err == nil || !strings.Contains(err.Error(), "no session of this directory is kept") {
 		t.Errorf("elsewhere: %v", err)
+	}
+}
+
+// TestAConversationThatIsTooLong: the advice is what works. A summary is no way out, because the model reads all of it for that.
+func TestAConversationThatIsTooLong(t *testing.T) {
+	sc := newScene(t)
+	x := sc.open("--no-tools")
+	sc.model.Then(modelserver.Turn{Status: 400, Text: "the maximum context length is 100 tokens"})
+	_, err := x.Prompt(t.Context(), "x")
+	failed, ok := errors.AsType[*command.ExitError](err)
+	if !ok || !strings.Contains(failed.Try, "/clear begins another one") || strings.Contains(failed.Try, "/compact makes it shorter") {
+		t.Errorf("%+v", err)
 	}
 }
 
