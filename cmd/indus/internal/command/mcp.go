@@ -35,7 +35,6 @@ Usage:
   indus mcp resources [SERVER]...    what resources do they have?
   indus mcp read URI                 read one
   indus mcp complete REF NAME=PREFIX what values may an argument have?
-  indus mcp replay FILE              does what serve --tap recorded give the same?
   indus mcp log                      what happened to which tools, and when?
   indus mcp accept [TOOL]...         which tools changed? approve what they are now
   indus mcp verify                   is the ledger as it was written?
