@@ -52,7 +52,9 @@ func Export(client string, e Entry, into []byte) (out []byte, notes []Note, err 
 	if doc, wrong := tree.Parse(into, syntax); wrong == nil { // else Merge says what is wrong
 		there = &doc.Root
 	}
-	written, err := foreign.Write(client, foreign.Entry{ID: e.ID, Command: e.Command, Args: e.Args, URL: e.URL, Token: e.Token}, there)
+	written, err := foreign.Write(client, foreign.Entry{
+		ID: e.ID, Command: e.Command, Args: e.Args, URL: e.URL, Token: e.Token,
+	}, there)
 	if err != nil {
 		return nil, nil, err
 	}

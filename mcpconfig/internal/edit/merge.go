@@ -100,8 +100,8 @@ func (m *merge) json() ([]byte, error) {
 		if v == nil || tree.Has(v, 'n') {
 			err = j.Put(tree.At(&j.Doc.Root, m.path[:i]...), name, tree.Object(0, nil), true)
 		} else if !tree.Has(v, '{') {
-			reason := tree.Quote(strings.Join(m.path[:i+1], ".")) + " is " + tree.KindOf(v.Value) + " where an object is expected"
-			err = errorAt(j.Doc, v.StartOffset, reason)
+			name := tree.Quote(strings.Join(m.path[:i+1], "."))
+			err = errorAt(j.Doc, v.StartOffset, name+" is "+tree.KindOf(v.Value)+" where an object is expected")
 		}
 		if err != nil {
 			return nil, err
@@ -118,7 +118,8 @@ func (m *merge) json() ([]byte, error) {
 func (m *merge) checked(text []byte) ([]byte, error) {
 	doc, wrong := tree.Parse(text, m.Syntax)
 	if wrong != nil || rowsAt(doc, m.path)[m.ID] == nil || !Alike(rowsAt(doc, m.path)[m.ID], &m.Row) {
-		return nil, fmt.Errorf("the server cannot be added: %s is written in a form that cannot be added to", tree.Quote(strings.Join(m.path, ".")))
+		place := tree.Quote(strings.Join(m.path, "."))
+		return nil, fmt.Errorf("the server cannot be added: %s is written in a form that cannot be added to", place)
 	}
 	if m.doc == nil {
 		return text, nil
@@ -126,9 +127,13 @@ func (m *merge) checked(text []byte) ([]byte, error) {
 	if v := tree.At(&m.doc.Root, m.path...); v != nil {
 		switch list := v.Value.(type) {
 		case *hujson.Object:
-			list.Members = slices.DeleteFunc(list.Members, func(o hujson.ObjectMember) bool { return tree.Text(o.Name) == m.ID })
+			list.Members = slices.DeleteFunc(list.Members, func(o hujson.ObjectMember) bool {
+				return tree.Text(o.Name) == m.ID
+			})
 		case *hujson.Array:
-			list.Elements = slices.DeleteFunc(list.Elements, func(e hujson.Value) bool { return tree.TextAt(&e, "name") == m.ID })
+			list.Elements = slices.DeleteFunc(list.Elements, func(e hujson.Value) bool {
+				return tree.TextAt(&e, "name") == m.ID
+			})
 		}
 	}
 	if !isWithin(&m.doc.Root, &doc.Root) {

@@ -48,9 +48,11 @@ func (m *merge) toml() ([]byte, error) {
 	return m.checked(text)
 }
 
-// replaced returns the expressions that the row replaces, and the first header among them; -1 if there is none. Behind
-// are the other servers, if all are on one line, which is replaced too.
-func (m *merge) replaced(doc *tree.Doc, expressions []tree.Expression) (gone []bool, first int, behind []hujson.ObjectMember) {
+// replaced returns which expressions the row replaces, and the first header among them; -1 if there
+// is none. Behind are the other servers, if all are on one line, which is replaced too.
+func (m *merge) replaced(
+	doc *tree.Doc, expressions []tree.Expression,
+) (gone []bool, first int, behind []hujson.ObjectMember) {
 	in := append(slices.Clip(m.path), m.ID)
 	gone, first = make([]bool, len(expressions)), -1
 	for i, e := range expressions {

@@ -25,7 +25,8 @@ func (m *merge) yaml() ([]byte, error) {
 	if old := m.old(); old != nil {
 		from, to, deep, ok := m.yamlLines(old)
 		if !ok {
-			return nil, errorAt(m.doc, old.StartOffset, "the server "+tree.Quote(m.ID)+" is written in a form that cannot be replaced; remove it first")
+			reason := "the server " + tree.Quote(m.ID) + " is written in a form that cannot be replaced; remove it first"
+			return nil, errorAt(m.doc, old.StartOffset, reason)
 		}
 		return m.checked(tree.Splice(m.doc.Text, []tree.Cut{{From: from, To: to, By: m.newlines(m.yamlRow(deep))}}))
 	}

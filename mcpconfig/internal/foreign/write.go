@@ -131,7 +131,8 @@ func (w *writing) authorization() []field {
 		}
 	}
 	variable := "${" + w.entry.Token + "}"
-	w.remark("headers: "+w.title+" has no variables, and "+variable+" stays as it is", "write the token itself into that client's file")
+	w.remark("headers: "+w.title+" has no variables, and "+variable+" stays as it is",
+		"write the token itself into that client's file")
 	return []field{{"Authorization", "Bearer " + variable}}
 }
 

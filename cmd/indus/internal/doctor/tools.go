@@ -67,10 +67,12 @@ func (d *doctor) toolsOf(server string) (own []toolbox.Descriptor) {
 	return own
 }
 
-// mountable says whether every tool is mounted, in a shape that its profile accepts; lint looks at the tools themselves.
+// mountable says whether every tool is mounted, in a shape that its profile accepts; lint looks at the
+// tools themselves.
 func mountable(server string, rejected []string) step {
 	if rejected != nil {
-		return badStep("schemas", firstFew(rejected), "see them all with indus mcp lint "+server+", and report them to the server's authors")
+		advice := "see them all with indus mcp lint " + server + ", and report them to the server's authors"
+		return badStep("schemas", firstFew(rejected), advice)
 	}
 	return goodStep("schemas", "every provider takes them as they are mounted")
 }

@@ -126,9 +126,10 @@ func (f *exportFlags) check(names []string) error {
 	case f.via == "" && f.view != "":
 		return command.Usagef("--view is part of a running gateway: add --via gateway, or --via URL")
 	case f.via != "" && len(names) > 0:
-		return command.Usagef("--via gives all servers behind one entry: leave out %q, or write --view %s", names[0], names[0])
+		return command.Usagef("--via gives all servers behind one entry: leave out %q, or write --view %[1]s", names[0])
 	case len(names) > 0:
-		return command.Usagef("export gives all servers behind one entry: leave out %q, or write --via gateway --view %s", names[0], names[0])
+		return command.Usagef("export gives all servers behind one entry: leave out %q, or write --via gateway --view %[1]s",
+			names[0])
 	case f.project && !f.write:
 		return command.Usagef("--project says where --write writes: add that")
 	}
