@@ -9,8 +9,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 )
 
-// Client is a program whose configuration of MCP servers [Import] reads and
-// [Export] writes.
+// Client is a program whose configuration of MCP servers [Import] reads, and to
+// which [Export] adds indus.
 type Client struct {
 	// Name is what [Import] and [Export] take, such as "claude-code".
 	Name string `json:"name"`

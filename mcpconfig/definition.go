@@ -11,7 +11,7 @@ import (
 )
 
 // Definition is a server as indus's own files write it: an id, and a row with its
-// variables not replaced. It is what is imported, exported, added and written; reading
+// variables not replaced. It is what is imported, added and written; reading
 // it as a [Row] says whether it is any good.
 //
 // It prints as its id in every format of package fmt, because the row may hold secrets.

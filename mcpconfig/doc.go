@@ -222,8 +222,9 @@
 //
 // [Import] reads what somebody has in Claude Desktop, Claude Code, Cursor, Visual
 // Studio Code, Codex and the others of [Clients], as [Definition] values in the words
-// of this file; [Export] writes them for one. [Read] takes their files too where they
-// are named, with the positions of their own text in its notes.
+// of this file. [Read] takes their files too where they are named, with the positions of
+// their own text in its notes. [Export] writes one entry into such a file: indus itself, by
+// which the client has every server.
 //
 // Whose file it is shows by what is in it, and by its name and place where that
 // does not decide (a "url" is SSE to Gemini CLI alone). A map in "servers" or

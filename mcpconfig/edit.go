@@ -43,7 +43,7 @@ type Edit struct {
 // server.
 //
 // A file that cannot be parsed, or is another program's, is an error with its
-// position; nothing is ever written to it. For those there is [Export].
+// position; nothing is ever written to it. [Export] writes an entry of indus there.
 func Open(path string) (*Edit, error) {
 	switch filepath.Ext(path) {
 	case ".toml", ".yaml", ".yml":
@@ -133,7 +133,7 @@ func (e *Edit) misplaced() *tree.Note {
 		return &tree.Note{At: root.StartOffset, Reason: "holds " + tree.KindOf(root.Value) + " where an object is expected", Hint: exampleHint}
 	}
 	if client := foreign.Detect(e.servers.Doc, newPlace(nil).foreign(e.original.Path)); client != "" && client != foreign.Native {
-		return &tree.Note{At: root.StartOffset, Reason: "is written in the words of " + client + ", which are not indus's", Hint: "see indus mcp export --to " + client}
+		return &tree.Note{At: root.StartOffset, Reason: "is written in the words of " + client + ", which are not indus's", Hint: "write the server into a file of indus, and give that client indus: indus mcp export --to " + client}
 	}
 	held, other := false, ""
 	for name, m := range tree.Members(root) {

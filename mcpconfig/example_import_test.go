@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// What somebody has in one client, for another.
+// What somebody has in another client.
 func Example_import() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -30,25 +30,28 @@ func Example_import() {
 	for _, d := range imported.Definitions {
 		fmt.Println(imported.Client, d.ID, string(d.JSON))
 	}
-	out, notes, err := mcpconfig.Export("vscode", imported.Definitions, nil, nil)
+	// Output:
+	// codex github {"url":"https://example.com/mcp","headers":{"Authorization":"Bearer ${GITHUB_TOKEN}"},"timeout":{"call":"1m30s"}}
+}
+
+// One entry for another client, through which it has every server.
+func ExampleExport() {
+	entry := mcpconfig.Entry{ID: "indus", URL: "http://127.0.0.1:7332/mcp", Token: "INDUS_TOKEN"}
+	out, notes, err := mcpconfig.Export("vscode", entry, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Print(string(out))
-	for _, n := range notes {
-		fmt.Println(n)
-	}
+	fmt.Print(string(out), notes)
 	// Output:
-	// codex github {"url":"https://example.com/mcp","headers":{"Authorization":"Bearer ${GITHUB_TOKEN}"},"timeout":{"call":"1m30s"}}
 	// {
 	//   "servers": {
-	//     "github": {
+	//     "indus": {
 	//       "type": "http",
-	//       "url": "https://example.com/mcp",
-	//       "headers": {"Authorization": "Bearer ${env:GITHUB_TOKEN}"}
+	//       "url": "http://127.0.0.1:7332/mcp",
+	//       "headers": {"Authorization": "Bearer ${env:INDUS_TOKEN}"}
 	//     }
 	//   }
 	// }
-	// server "github": timeout is left out for call: Visual Studio Code has no such bound
+	// []
 }

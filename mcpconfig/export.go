@@ -11,55 +11,56 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Export writes servers in the words of another client, one of [Clients] whose Writes
+// Entry is indus as a server in another client's file: a command that the client starts, or
+// the URL of an indus serve that runs.
+type Entry struct {
+	// ID is the name of the server.
+	ID string
+	// Command and Args start indus, such as "indus" and "serve", "--stdio". Their texts are literal.
+	Command string
+	Args    []string
+	// URL is used where Command is "".
+	URL string
+	// Token is the environment variable of the bearer token that the client sends to URL; "" sends none.
+	Token string
+	// Replace says that a server of the same ID, which is another one, is replaced, whole.
+	Replace bool
+}
+
+// Export writes an entry in the words of another client, one of [Clients] whose Writes
 // is set. It returns the text of the client's file: into, which is that file as it
-// is, with the servers added, or, where into is nil, a new one with nothing else.
-// Nothing is written to disk, nothing is run, and no variable is looked up.
+// is, with the entry added, or, where into is nil, a new one with nothing else.
+// Nothing is written to disk, and no variable is looked up.
 //
-// What is there already stays as it is, with its comments. A server of the same id is
-// replaced, whole.
+// What is there already stays as it is, with its comments. The error is [fs.ErrExist] where
+// another server has the ID.
 //
-// Variables become the client's own. Where it has no form for one, it stays as it is
-// and a note says so; so does a note for everything else that the client cannot say.
-// A server that it could not even start is left out, and its note's State is
-// [Skipped]. The notes have no File.
-func Export(client string, defs []Definition, into []byte, _ *Options) (out []byte, notes []Note, err error) {
-	if foreign.SyntaxOf(client) == "" || client == foreign.Native {
+// A note says what the client would not read as it is meant. The notes have no File.
+func Export(client string, e Entry, into []byte) (out []byte, notes []Note, err error) {
+	syntax := foreign.SyntaxOf(client)
+	if syntax == "" || client == foreign.Native {
 		return nil, nil, unknownClient(client)
 	}
-	rows := make([]foreign.Definition, len(defs))
-	for i, d := range defs {
-		rows[i] = foreign.Definition{ID: d.ID, JSON: d.JSON}
-	}
-	var there *hujson.Value
-	if len(into) <= maxForeign {
-		if doc, wrong := tree.Parse(into, foreign.SyntaxOf(client)); wrong == nil { // else Merge says what is wrong
-			there = &doc.Root
-		}
-	}
-	written := foreign.Write(client, rows, there)
-	if written == nil {
-		return nil, nil, fmt.Errorf("indus reads the files of %s and does not write them", client)
-	}
-	for i, s := range written.Lost {
-		n := Note{Server: s.Server, Reason: s.Reason, Hint: s.Hint}
-		if s.Skipped {
-			n.State = Skipped
-		}
-		if i == 0 || notes[len(notes)-1] != n {
-			notes = append(notes, n)
-		}
-	}
 	limit := maxFile
-	if written.Syntax == tree.JSON {
+	if syntax == tree.JSON {
 		limit = maxForeign
 	}
 	if len(into) > limit {
-		return nil, notes, fmt.Errorf("the file is %w", atomicfile.TooLarge(int64(limit)))
+		return nil, nil, fmt.Errorf("the file is %w", atomicfile.TooLarge(int64(limit)))
 	}
-	out, more, err := edit.Merge(written, into)
-	for _, n := range more {
-		notes = append(notes, Note{Reason: n.Reason, Hint: n.Hint})
+	var there *hujson.Value
+	if doc, wrong := tree.Parse(into, syntax); wrong == nil { // else Merge says what is wrong
+		there = &doc.Root
 	}
+	written, err := foreign.Write(client, foreign.Entry{
+		ID: e.ID, Command: e.Command, Args: e.Args, URL: e.URL, Token: e.Token,
+	}, there)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range written.Notes {
+		notes = append(notes, Note{Server: e.ID, Reason: n.Reason, Hint: n.Hint})
+	}
+	out, err = edit.Merge(written, into, e.Replace)
 	return out, notes, err
 }

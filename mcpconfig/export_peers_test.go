@@ -55,13 +55,17 @@ func TestMCPorterReadsExports(t *testing.T) {
 		"cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json", "codex": ".codex/config.toml", "opencode": "opencode.json",
 		"windsurf": ".codeium/windsurf/mcp_config.json", "claude-code": ".claude.json", "claude-desktop": "Claude/claude_desktop_config.json",
 	} {
-		defs := []mcpconfig.Definition{{ID: client + "-run", JSON: []byte(`{"command":"npx","args":["-y","a b","\"c\"\\"],"env":{"A":"b = \"c\""}}`)}}
+		entries := []mcpconfig.Entry{{ID: client + "-run", Command: "npx", Args: []string{"-y", "a b", `"c"\`}}}
 		if client != "claude-desktop" {
-			defs = append(defs, mcpconfig.Definition{ID: client + "-web", JSON: []byte(`{"url":"https://example.com/mcp?a=b","headers":{"X-Key":"v"}}`)})
+			entries = append(entries, mcpconfig.Entry{ID: client + "-web", URL: "https://example.com/mcp?a=b", Token: "INDUS_TOKEN"})
 		}
-		out, notes, err := mcpconfig.Export(client, defs, nil, o)
-		if err != nil || len(notes) > 0 {
-			t.Fatal(client, err, notes)
+		var out []byte
+		for _, e := range entries {
+			var notes []mcpconfig.Note
+			var err error
+			if out, notes, err = mcpconfig.Export(client, e, out); err != nil || len(notes) > 0 {
+				t.Fatal(client, err, notes)
+			}
 		}
 		files := named(client).Files(o)
 		i := slices.IndexFunc(files, func(path string) bool { return strings.HasSuffix(filepath.ToSlash(path), file) })
@@ -83,11 +87,8 @@ func TestMCPorterReadsExports(t *testing.T) {
 		if run.Source.ImportKind != kind || run.Transport != "stdio" || run.Command != "npx" {
 			t.Errorf("%s: %+v", client, run)
 		}
-		// mcporter takes neither opencode's arguments apart nor its "environment".
+		// mcporter does not take opencode's arguments apart.
 		if diff := cmp.Diff([]string{"-y", "a b", `"c"\`}, run.Args); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", client, diff)
-		}
-		if diff := cmp.Diff(map[string]string{"A": `b = "c"`}, run.Env); diff != "" && client != "opencode" {
 			t.Errorf("%s: -want +got:\n%s", client, diff)
 		}
 		if client == "claude-desktop" {
@@ -96,9 +97,9 @@ func TestMCPorterReadsExports(t *testing.T) {
 		if web.Transport != "http" || web.BaseURL != "https://example.com/mcp?a=b" {
 			t.Errorf("%s: %+v", client, web)
 		}
-		// Nor does it know Codex's http_headers.
-		if diff := cmp.Diff(map[string]string{"X-Key": "v"}, web.Headers); diff != "" && client != "codex" {
-			t.Errorf("%s: -want +got:\n%s", client, diff)
+		// Nor does it know Codex's bearer_token_env_var.
+		if header := web.Headers["Authorization"]; client != "codex" && (!strings.HasPrefix(header, "Bearer ") || !strings.Contains(header, "INDUS_TOKEN")) {
+			t.Errorf("%s: %v", client, web.Headers)
 		}
 	}
 }
@@ -112,18 +113,16 @@ func named(client string) mcpconfig.Client {
 	return mcpconfig.Client{}
 }
 
-// TestMCPorterCallsAnExport starts what was exported for mcporter, with a variable
-// in it, and lists its tools.
+// TestMCPorterCallsAnExport starts what was exported for mcporter, and lists its tools.
 func TestMCPorterCallsAnExport(t *testing.T) {
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: lookup(nil)}
-	defs := filesystem(t, dir)
-	out, notes, err := mcpconfig.Export("mcporter", defs, nil, o)
+	out, notes, err := mcpconfig.Export("mcporter", filesystem(t, dir), nil)
 	if err != nil || len(notes) > 0 {
 		t.Fatal(err, notes)
 	}
 	write(t, named("mcporter").Files(o)[0], string(out))
-	list, err := peers.MCPorter(t, dir, o.Home, []string{"ROOT=" + dir}, "list", "fs", "--json")
+	list, err := peers.MCPorter(t, dir, o.Home, nil, "list", "fs", "--json")
 	if err != nil || !strings.Contains(list, "read_text_file") {
 		t.Fatalf("%v\n%s", err, list)
 	}
@@ -132,8 +131,7 @@ func TestMCPorterCallsAnExport(t *testing.T) {
 // TestInspectorStartsAnExport does so with the Inspector, which reads the file of Claude Desktop.
 func TestInspectorStartsAnExport(t *testing.T) {
 	dir := tempDir(t)
-	name, args := peers.Filesystem(t, dir)
-	out, notes, err := mcpconfig.Export("claude-desktop", []mcpconfig.Definition{definition(t, "fs", map[string]any{"command": name, "args": args})}, nil, nil)
+	out, notes, err := mcpconfig.Export("claude-desktop", filesystem(t, dir), nil)
 	if err != nil || len(notes) > 0 {
 		t.Fatal(err, notes)
 	}
@@ -145,12 +143,11 @@ func TestInspectorStartsAnExport(t *testing.T) {
 	}
 }
 
-// filesystem is a real server whose directory is in the variable ROOT.
-func filesystem(t *testing.T, dir string) []mcpconfig.Definition {
+// filesystem is a real server.
+func filesystem(t *testing.T, dir string) mcpconfig.Entry {
 	t.Helper()
 	name, args := peers.Filesystem(t, dir)
-	args[len(args)-1] = "${ROOT}"
-	return []mcpconfig.Definition{definition(t, "fs", map[string]any{"command": name, "args": args})}
+	return mcpconfig.Entry{ID: "fs", Command: name, Args: args}
 }
 
 func definition(t *testing.T, id string, row map[string]any) mcpconfig.Definition {

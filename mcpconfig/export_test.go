@@ -1,10 +1,12 @@
 package mcpconfig_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,17 +17,21 @@ import (
 )
 
 // TestExport runs each case of testdata/export. Its comment has lines "export: CLIENT
-// [FILE]", FILE being what the servers are merged into; its file in.json has them in
-// indus's own form. What was written is imported again: "back" is what came of it.
+// [FILE]", FILE being what the entries are merged into, one after the other; its file in.json
+// has them. What was written is imported again: "back" is what came of it.
 func TestExport(t *testing.T) { golden(t, "testdata/export", exportCase) }
 
 func exportCase(t *testing.T, comment string, files []txtar.File) string {
 	t.Helper()
 	_, home := layOut(t, files)
 	opts := &mcpconfig.Options{Home: home, Env: lookup(nil)}
-	in, err := mcpconfig.Import("in.json", "indus", opts)
-	if err != nil || slices.ContainsFunc(in.Notes, func(n mcpconfig.Note) bool { return n.State == mcpconfig.Skipped }) {
-		t.Fatal(err, in)
+	text, err := os.ReadFile("in.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []mcpconfig.Entry
+	if err := json.Unmarshal(text, &entries); err != nil {
+		t.Fatal(err)
 	}
 	var b strings.Builder
 	for line := range strings.Lines(comment) {
@@ -40,23 +46,28 @@ func exportCase(t *testing.T, comment string, files []txtar.File) string {
 				t.Fatal(err)
 			}
 		}
-		out, notes, err := mcpconfig.Export(client, in.Definitions, into, opts)
 		fmt.Fprintf(&b, "# export %s\n", value)
-		if err != nil {
-			fmt.Fprintf(&b, "error: %v\n", err)
-			continue
+		for _, e := range entries {
+			out, notes, err := mcpconfig.Export(client, e, into)
+			if err != nil {
+				fmt.Fprintf(&b, "error: %v\n", err)
+				continue
+			}
+			into = out
+			for _, n := range notes {
+				fmt.Fprintf(&b, "note: %s\n", n)
+			}
 		}
-		b.Write(out)
-		for _, n := range notes {
-			fmt.Fprintf(&b, "%-8s %s\n", n.State, n)
+		if into != nil {
+			b.Write(into)
+			b.WriteString(back(t, client, into, opts))
 		}
-		b.WriteString(back(t, client, out, in.Definitions, opts))
 	}
 	return strings.ReplaceAll(b.String(), home, "$HOME")
 }
 
-// back imports what was written, and says what differs from the definitions.
-func back(t *testing.T, client string, out []byte, defs []mcpconfig.Definition, o *mcpconfig.Options) string {
+// back imports what was written.
+func back(t *testing.T, client string, out []byte, o *mcpconfig.Options) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "written")
 	if err := os.WriteFile(path, out, 0o600); err != nil {
@@ -66,26 +77,39 @@ func back(t *testing.T, client string, out []byte, defs []mcpconfig.Definition, 
 	if err != nil {
 		return "back: " + strings.ReplaceAll(err.Error(), path, "written") + "\n"
 	}
-	want, got := map[string]string{}, map[string]string{}
-	for _, d := range defs {
-		want[d.ID] = string(d.JSON)
-	}
 	var b strings.Builder
 	for _, d := range again.Definitions {
-		if got[d.ID] = string(d.JSON); want[d.ID] != got[d.ID] {
-			fmt.Fprintf(&b, "back: %s %s\n", d.ID, d.JSON)
-		}
-	}
-	for _, d := range defs {
-		if got[d.ID] == "" {
-			fmt.Fprintf(&b, "back: no %s\n", d.ID)
-		}
-	}
-	for _, n := range again.Notes {
-		n.File = ""
-		fmt.Fprintf(&b, "back: %s\n", n)
+		fmt.Fprintf(&b, "back: %s %s\n", d.ID, d.JSON)
 	}
 	return b.String()
+}
+
+// TestExportReplaces: another server of the name is left alone unless it is to be replaced, and what is there
+// already is written again without a change.
+func TestExportReplaces(t *testing.T) {
+	for _, c := range mcpconfig.Clients() {
+		if !c.Writes {
+			continue
+		}
+		other, entry := mcpconfig.Entry{ID: "indus", Command: "theirs", Args: []string{"x"}}, mcpconfig.Entry{ID: "indus", Command: "indus", Args: []string{"serve"}}
+		there, _, err := mcpconfig.Export(c.Name, other, nil)
+		if err != nil {
+			t.Fatal(c.Name, err)
+		}
+		if _, _, err := mcpconfig.Export(c.Name, entry, there); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+		entry.Replace = true
+		once, _, err := mcpconfig.Export(c.Name, entry, there)
+		if err != nil {
+			t.Fatal(c.Name, err)
+		}
+		entry.Replace = false
+		twice, _, err := mcpconfig.Export(c.Name, entry, once)
+		if diff := cmp.Diff(string(once), string(twice)); err != nil || diff != "" {
+			t.Errorf("%s: %v -once +twice:\n%s", c.Name, err, diff)
+		}
+	}
 }
 
 // TestExportLeavesTheRest merges into files of every client and finds all that was
@@ -93,18 +117,17 @@ func back(t *testing.T, client string, out []byte, defs []mcpconfig.Definition, 
 func TestExportLeavesTheRest(t *testing.T) {
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Home: filepath.Join(dir, "home"), Env: lookup(nil)}
-	first := []mcpconfig.Definition{{ID: "one", JSON: []byte(`{"command":"a"}`)}, {ID: "two", JSON: []byte(`{"command":"b","args":["c"]}`)}}
-	second := []mcpconfig.Definition{{ID: "three", JSON: []byte(`{"command":"d"}`)}}
+	entries := []mcpconfig.Entry{{ID: "one", Command: "a"}, {ID: "two", Command: "b", Args: []string{"c"}}, {ID: "three", Command: "d"}}
 	for _, c := range mcpconfig.Clients() {
 		if !c.Writes {
 			continue
 		}
-		text, _, err := mcpconfig.Export(c.Name, first, nil, o)
-		if err != nil {
-			t.Fatal(c.Name, err)
-		}
-		if text, _, err = mcpconfig.Export(c.Name, second, text, o); err != nil {
-			t.Fatal(c.Name, err)
+		var text []byte
+		for _, e := range entries {
+			var err error
+			if text, _, err = mcpconfig.Export(c.Name, e, text); err != nil {
+				t.Fatal(c.Name, err)
+			}
 		}
 		path := filepath.Join(dir, c.Name)
 		write(t, path, string(text))

@@ -93,37 +93,10 @@ func fuzzOne(t *testing.T, path string, data []byte, client string, o *mcpconfig
 		}
 		seen[d.ID] = true
 	}
-	exported(t, []string{"vscode", "codex", "goose", "continue"}[len(data)%4], got, o)
 	return got
 }
 
-// exported writes what was imported for another client, which must find it all.
-func exported(t *testing.T, client string, in *mcpconfig.Imported, o *mcpconfig.Options) {
-	t.Helper()
-	out, notes, err := mcpconfig.Export(client, in.Definitions, nil, o)
-	if err != nil {
-		t.Fatalf("%s: %v", client, err)
-	}
-	path := filepath.Join(o.Dir, "exported")
-	if err := os.WriteFile(path, out, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	left := map[string]bool{}
-	for _, n := range notes {
-		if n.State == mcpconfig.Skipped {
-			left[n.Server] = true
-		}
-	}
-	if len(left) == len(in.Definitions) {
-		return
-	}
-	back, err := mcpconfig.Import(path, client, o)
-	if err != nil || len(back.Definitions)+len(left) != len(in.Definitions) {
-		t.Fatalf("%s: %v: %d of %d came back (%d left out)\n%s", client, err, len(back.Definitions), len(in.Definitions), len(left), out)
-	}
-}
-
-// FuzzExportInto writes a server into any text of each syntax: it fails, or the server is
+// FuzzExportInto writes entries into any text of each syntax: it fails, or the entry is
 // there with all else, and once more changes nothing.
 func FuzzExportInto(f *testing.F) {
 	cases, _ := filepath.Glob("testdata/export/merge-*.txtar")
@@ -136,15 +109,17 @@ func FuzzExportInto(f *testing.F) {
 			f.Add(file.Data)
 		}
 	}
-	defs := []mcpconfig.Definition{{ID: "fs", JSON: []byte(`{"command":"new","args":["a"]}`)}, {ID: "a.b", JSON: []byte(`{"url":"https://new"}`)}}
+	entries := []mcpconfig.Entry{{ID: "fs", Command: "new", Args: []string{"a"}, Replace: true}, {ID: "a.b", URL: "https://new", Replace: true}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, client := range []string{"codex", "goose", "continue", "zed"} {
-			once, _, err := mcpconfig.Export(client, defs, data, nil)
-			if err != nil {
-				continue
-			}
-			if twice, _, err := mcpconfig.Export(client, defs, once, nil); err != nil || string(twice) != string(once) {
-				t.Fatalf("%s: %v\n%q\n%q\n%q", client, err, data, once, twice)
+			for _, e := range entries {
+				once, _, err := mcpconfig.Export(client, e, data)
+				if err != nil {
+					continue
+				}
+				if twice, _, err := mcpconfig.Export(client, e, once); err != nil || string(twice) != string(once) {
+					t.Fatalf("%s: %v\n%q\n%q\n%q", client, err, data, once, twice)
+				}
 			}
 		}
 	})

@@ -13,18 +13,10 @@ type Grants struct {
 	Resources map[string][]string `json:"resources,omitempty"`
 }
 
-// Identity is who calls from outside, and with which rights. The zero Identity is the
-// local user, without any.
+// Identity is a caller and its rights: from outside, or an operation that calls others. The zero
+// Identity is the local user, without any.
 type Identity struct {
 	Principal Principal `json:"principal,omitempty"`
-	Grants
-}
-
-// Authority is what an operation may do when it calls others. It is given where
-// the operation is registered, and takes nothing from whoever calls it.
-type Authority struct {
-	// Label names it where calls are attributed: "agent-chat". Nobody looks it up.
-	Label string `json:"label,omitempty"`
 	Grants
 }
 

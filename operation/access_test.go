@@ -132,7 +132,7 @@ func TestNoWayAround(t *testing.T) {
 			o := &one{}
 			o.Spec = operation.Spec{Name: name, Visibility: operation.Visibility(rng.IntN(2)), Access: operation.Access{ScopesAll: some(rights), ScopesAny: some(rights)}}
 			if rng.IntN(3) > 0 {
-				o.Authority, o.Env = &operation.Authority{Label: name, Grants: scopes(some(rights)...)}, some(names)
+				o.Authority, o.Env = &operation.Identity{Principal: operation.Principal(name), Grants: scopes(some(rights)...)}, some(names)
 			} else {
 				o.Provenance = operation.FromMCP
 			}

@@ -3,7 +3,7 @@ package operation
 import (
 	"context"
 	"encoding/json"
-	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/indusagi/indus/internal/text"
@@ -46,13 +46,6 @@ type request struct {
 // Envelope. It returns when the handler does.
 func (r *Registry) Call(ctx context.Context, c Call) Envelope { return r.call(ctx, r.outside(c)) }
 
-// Subscribe runs a Subscription and gives its values, each in an Envelope, until it ends.
-// An Envelope with an Error is the last. Each iteration subscribes anew; whoever
-// breaks off the loop cancels it.
-func (r *Registry) Subscribe(ctx context.Context, c Call) iter.Seq[Envelope] {
-	return func(yield func(Envelope) bool) { r.stream(ctx, r.outside(c), yield) }
-}
-
 func (r *Registry) outside(c Call) request {
 	if c.ID == "" {
 		c.ID = "call-" + strconv.FormatUint(r.calls.Add(1), 10)
@@ -62,7 +55,7 @@ func (r *Registry) outside(c Call) request {
 
 // admit finds the operation of a request and counts a call of it, or says why not. What
 // does not exist and what cannot be reached from there take the same way.
-func (r *Registry) admit(q *request, streams bool) (*operation, *Error) {
+func (r *Registry) admit(q *request) (*operation, *Error) {
 	o := r.reach(*q)
 	if o == nil {
 		return nil, r.notFound(*q)
@@ -71,19 +64,16 @@ func (r *Registry) admit(q *request, streams bool) (*operation, *Error) {
 		o.end()
 		return nil, refusal(Forbidden, "the caller may not call "+strconv.Quote(q.name), Details{Operation: q.name, Missing: missing})
 	}
-	if err := r.accepts(o, q, streams); err != nil {
+	if err := r.accepts(o, q); err != nil {
 		o.end()
 		return nil, err
 	}
 	return o, nil
 }
 
-// accepts looks at what is called in which way with which input.
-func (r *Registry) accepts(o *operation, q *request, streams bool) *Error {
-	switch {
-	case streams != (o.Spec.Kind == Subscription):
-		return refusal(InvalidKind, strconv.Quote(q.name)+" is a "+o.Spec.Kind.String(), Details{Operation: q.name})
-	case q.depth > maxDepth:
+// accepts checks how deep the call is, and its input.
+func (r *Registry) accepts(o *operation, q *request) *Error {
+	if q.depth > maxDepth {
 		return refusal(InternalError, "operations call one another too deep", Details{Operation: q.name})
 	}
 	if len(q.input) == 0 {
@@ -108,7 +98,7 @@ func (r *Registry) reach(q request) *operation {
 
 func (q request) reaches(o *operation) bool {
 	if q.from != nil {
-		return q.from.env[o.Spec.Name]
+		return slices.Contains(q.from.operation.Env, o.Spec.Name)
 	}
 	return o.Spec.Visibility == External
 }

@@ -242,7 +242,7 @@ func TestIDs(t *testing.T) {
 	}
 	top := public("top", func(ctx context.Context, c *operation.Context, _ json.RawMessage) (json.RawMessage, error) {
 		c.Call(ctx, "leaf", nil)
-		c.Narrow("leaf").Call(ctx, "leaf", nil)
+		c.Call(ctx, "leaf", nil)
 		return note(ctx, c, nil)
 	})
 	top.Env = []string{"leaf"}

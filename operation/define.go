@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// New is the [Registration] of a Query or a Mutation whose input and value have Go types.
+// New is the [Registration] of an operation whose input and value have Go types.
 // A schema that the Spec does not give is inferred from the type: package infer says by which
 // struct tags. Missing members get the defaults of the schema, and a whole number may be written as 1.0 or 1e2. What fits
 // the schema and does not decode into In is an [InvalidInput] all the same. A type that JSON cannot hold is an error of [Registration.Check].

@@ -54,10 +54,9 @@
 //
 // A call ends with an [Envelope]: a value, or an [Error] with a code. In this order, the first
 // that is wrong ends it, and nothing after it is looked at: does the operation exist, and can
-// it be called from there ([NotFound]); has the caller the rights ([Forbidden]); is it called
-// in the way of its kind ([InvalidKind]); does the input fit ([InvalidInput]). Then the
-// handler runs. A value that does not fit the schema, an error that the [Spec] does not
-// declare and a panic are an [InternalError]; a deadline that has passed is a [Timeout],
+// it be called from there ([NotFound]); has the caller the rights ([Forbidden]); does the
+// input fit ([InvalidInput]). Then the handler runs. A value that does not fit the schema, an
+// error that the [Spec] does not declare and a panic are an [InternalError]; a deadline that has passed is a [Timeout],
 // and a caller that gave up a [Canceled].
 //
 // # Who may what
@@ -65,18 +64,12 @@
 // From outside the rights of the caller's [Identity] count, and only External operations
 // exist: an Internal one looks like a name that nobody has. A handler calls
 // others, Internal ones too, through its [Context]: those that its registration's Env names,
-// with the rights of its registration's [Authority]. The caller's rights are asked once, at
+// with the rights of its registration's Authority. The caller's rights are asked once, at
 // the door, and go no further: neither do they help inside, nor does their absence hinder.
 // Leaves (see [Provenance]) call nothing.
 //
 // Secrets travel apart from rights, as [Capabilities]: those of a registration are its own,
 // and those of a call go on with it.
-//
-// # Subscriptions
-//
-// A Subscription yields values until it ends. Its handler is a [Stream], and
-// [Registry.Subscribe] runs it; all that is said of calls holds for it, but for the
-// deadline, which only the caller sets.
 //
 // # Coming and going
 //

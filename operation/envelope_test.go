@@ -64,7 +64,7 @@ func TestDecode(t *testing.T) {
 
 func TestSpecsAreReadAsTheyAreWritten(t *testing.T) {
 	spec := operation.Spec{
-		Name: "fs/read", Namespace: "fs", Description: "d", Kind: operation.Subscription, Visibility: operation.External,
+		Name: "fs/read", Namespace: "fs", Description: "d", Kind: operation.Query, Visibility: operation.External,
 		Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`true`),
 		Errors: []operation.ErrorDefinition{{Code: "GONE", Description: "d", Schema: json.RawMessage(`{}`), Retryable: true}},
 		Access: operation.Access{ScopesAll: []string{"a"}, ScopesAny: []string{"b"}, Resource: "r", Action: "w"},
@@ -73,7 +73,7 @@ func TestSpecsAreReadAsTheyAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"name":"fs/read","namespace":"fs","description":"d","kind":"subscription","visibility":"external","input":{"type":"object"},"output":true,"errors":[{"code":"GONE","description":"d","schema":{},"retryable":true}],"access":{"scopesAll":["a"],"scopesAny":["b"],"resource":"r","action":"w"}}`
+	const want = `{"name":"fs/read","namespace":"fs","description":"d","kind":"query","visibility":"external","input":{"type":"object"},"output":true,"errors":[{"code":"GONE","description":"d","schema":{},"retryable":true}],"access":{"scopesAll":["a"],"scopesAny":["b"],"resource":"r","action":"w"}}`
 	if string(raw) != want {
 		t.Errorf("%s", raw)
 	}

@@ -23,12 +23,10 @@ const (
 	Timeout = failure.Timeout
 	// Canceled: the caller gave up.
 	Canceled = failure.Canceled
-	// InvalidKind: a Subscription was called, or something else subscribed to.
-	InvalidKind Code = "INVALID_OPERATION_TYPE"
 )
 
 // protocolCodes are those that no operation may declare.
-var protocolCodes = []Code{NotFound, Forbidden, InvalidInput, InternalError, Timeout, Canceled, InvalidKind}
+var protocolCodes = []Code{NotFound, Forbidden, InvalidInput, InternalError, Timeout, Canceled}
 
 // Error is how a call ended that has no value. Handlers return one whose code their
 // Spec declares; of any other error the caller gets an [InternalError]. It answers errors.Is

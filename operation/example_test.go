@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/indusagi/indus/operation"
 )
@@ -79,7 +78,7 @@ func ExampleContext_Call() {
 		return fmt.Sprintf("%d of %d for %s", in.Pieces, n, c.Origin().Principal), nil
 	})
 	order.Env = []string{"stock/count"}
-	order.Authority = &operation.Authority{Label: "shop", Grants: operation.Grants{Scopes: []string{"stock:read"}}}
+	order.Authority = &operation.Identity{Principal: "shop", Grants: operation.Grants{Scopes: []string{"stock:read"}}}
 
 	registry := operation.NewRegistry(nil)
 	defer registry.Close()
@@ -94,33 +93,6 @@ func ExampleContext_Call() {
 	// Output:
 	// "1 of 3 for eve" <nil>
 	//  NOT_FOUND: there is no operation of that name
-}
-
-func ExampleRegistry_Subscribe() {
-	countdown := operation.Registration{
-		Spec: operation.Spec{Name: "countdown", Kind: operation.Subscription, Visibility: operation.External},
-		Stream: func(context.Context, *operation.Context, json.RawMessage) iter.Seq2[json.RawMessage, error] {
-			return func(yield func(json.RawMessage, error) bool) {
-				for _, n := range []string{"3", "2", "1"} {
-					if !yield(json.RawMessage(n), nil) {
-						return
-					}
-				}
-			}
-		},
-	}
-	registry := operation.NewRegistry(nil)
-	defer registry.Close()
-	if err := registry.Add(countdown); err != nil {
-		fmt.Println(err)
-	}
-	for e := range registry.Subscribe(context.Background(), operation.Call{Operation: "countdown"}) {
-		fmt.Println(string(e.Value))
-	}
-	// Output:
-	// 3
-	// 2
-	// 1
 }
 
 // empty is an Adapter whose server is not there.

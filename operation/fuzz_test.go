@@ -69,7 +69,7 @@ func FuzzCall(f *testing.F) {
 		}
 		calls := []operation.Call{{Operation: name, Input: input}, {Operation: "op", Input: input}, {Operation: "op"}}
 		codes := []operation.Code{
-			operation.NotFound, operation.Forbidden, operation.InvalidInput, operation.InternalError, operation.Timeout, operation.Canceled, operation.InvalidKind, "DECLARED",
+			operation.NotFound, operation.Forbidden, operation.InvalidInput, operation.InternalError, operation.Timeout, operation.Canceled, "DECLARED",
 		}
 		for i, c := range calls {
 			answer := r.Call(context.Background(), c)

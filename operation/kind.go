@@ -7,9 +7,8 @@ type Kind uint8
 
 // The kinds. The zero value is the one to be careful with.
 const (
-	Mutation     Kind = iota // it may change something
-	Query                    // it only reads, and may be tried again
-	Subscription             // it yields values until it ends: [Registry.Subscribe]
+	Mutation Kind = iota // it may change something
+	Query                // it only reads, and may be tried again
 )
 
 // Visibility says from where an operation can be called.
@@ -22,11 +21,11 @@ const (
 )
 
 var (
-	kindNames       = [...]string{Mutation: "mutation", Query: "query", Subscription: "subscription"}
+	kindNames       = [...]string{Mutation: "mutation", Query: "query"}
 	visibilityNames = [...]string{Internal: "internal", External: "external"}
 )
 
-// String is "mutation", "query" or "subscription".
+// String is "mutation" or "query".
 func (k Kind) String() string { return enumText(kindNames[:], int(k), "kind") }
 
 // MarshalText is [Kind.String].

@@ -13,7 +13,6 @@ import (
 // operation is a registration, ready to be called.
 type operation struct {
 	Registration
-	env map[string]bool
 
 	once          sync.Once // guards what follows
 	fault         error
@@ -26,11 +25,7 @@ type operation struct {
 }
 
 func newOperation(r Registration) *operation {
-	o := &operation{Registration: r.copy(), env: make(map[string]bool, len(r.Env))}
-	for _, name := range r.Env {
-		o.env[name] = true
-	}
-	return o
+	return &operation{Registration: r.copy()}
 }
 
 // compile makes the validators, once: at the first call of a leaf, of which there may

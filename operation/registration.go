@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
 )
 
-// Handler does the work of a Query or a Mutation. It may run in many goroutines at once,
+// Handler does the work of an operation. It may run in many goroutines at once,
 // and must end soon after ctx does. c is this call's own and ends with it. input has
 // been checked against the Spec, and is read-only; where nothing was sent it is {}.
 //
@@ -21,45 +20,36 @@ import (
 // handler's own goroutine. An *Error with that code has a text that the caller may read.
 type Handler func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error)
 
-// Stream does the work of a Subscription, and is otherwise a [Handler]: it is called
-// once for each subscriber, and gives the values until it ends, with an error at most
-// once and last. ctx ends when the subscriber has had enough.
-type Stream func(ctx context.Context, c *Context, input json.RawMessage) iter.Seq2[json.RawMessage, error]
-
-// Provenance says where an operation comes from. All but [Local] and [Session] are
-// leaves: they pass calls on to something else, and never call other operations. Adapters
+// Provenance says where an operation comes from. All but [Local] are leaves: they pass calls on to something else, and never call other operations. Adapters
 // name their own.
 type Provenance string
 
 // The provenances that this module knows.
 const (
 	Local   Provenance = "local"    // written by whoever registers it; "" is the same
-	Session Provenance = "session"  // written at run time, by a model for example; always [Internal]
 	FromMCP Provenance = "from_mcp" // a tool of an MCP server
 )
 
 // Leaf reports whether such operations call no others.
-func (p Provenance) Leaf() bool { return p != "" && p != Local && p != Session }
+func (p Provenance) Leaf() bool { return p != "" && p != Local }
 
 // Registration is an operation with all that it needs to run.
 type Registration struct {
 	Spec Spec
-	// Handler of a Query or a Mutation; Stream of a Subscription. The other one is nil.
+	// Handler runs it.
 	Handler Handler
-	Stream  Stream
 	// Provenance is [Local] where nobody said.
 	Provenance Provenance
 	// Owner is who registered it, for [Registry.Replace]; "" is nobody.
 	Owner string
-	// Authority is what it may do when it calls others; nil: only what anybody may. A
-	// leaf has none.
-	Authority *Authority
+	// Authority is as whom, and with which rights, it calls others. It takes nothing from whoever
+	// calls the operation; nil: it may do only what anybody may. A leaf has none.
+	Authority *Identity
 	// Env are the names of the operations that it may call; nil: none. A leaf has none.
 	Env []string
 	// Capabilities are its own secrets. They do not go on to operations that it calls.
 	Capabilities Capabilities
-	// Timeout bounds one call of it; zero is the registry's, negative is none. A
-	// Subscription has none at all.
+	// Timeout bounds one call of it; zero is the registry's, negative is none.
 	Timeout time.Duration
 	// Release is called once, after the operation has been removed or replaced and its
 	// last call has ended, in the goroutine where that happened; nil: it holds nothing. It is
@@ -92,20 +82,15 @@ func (r Registration) prepare() (*operation, error) {
 }
 
 func (r Registration) fits() error {
-	streams := r.Spec.Kind == Subscription
 	switch {
 	case r.defect != nil:
 		return r.defect
-	case streams && (r.Stream == nil || r.Handler != nil):
-		return errors.New("a subscription has a Stream and no Handler")
-	case !streams && (r.Handler == nil || r.Stream != nil):
-		return fmt.Errorf("a %s has a Handler and no Stream", r.Spec.Kind)
+	case r.Handler == nil:
+		return errors.New("it has no Handler")
 	case r.Provenance.Leaf() && r.Authority != nil:
 		return fmt.Errorf("it is %s, a leaf, and has an authority to call others", r.Provenance)
 	case r.Provenance.Leaf() && len(r.Env) > 0:
 		return fmt.Errorf("it is %s, a leaf, and has operations to call", r.Provenance)
-	case r.Provenance == Session && r.Spec.Visibility != Internal:
-		return errors.New("what was written at run time is always internal")
 	}
 	return nil
 }
@@ -122,7 +107,7 @@ func (r Registration) copy() Registration {
 	r.Env = slices.Clone(r.Env)
 	r.Capabilities = maps.Clone(r.Capabilities)
 	if r.Authority != nil {
-		r.Authority = &Authority{Label: r.Authority.Label, Grants: r.Authority.copy()}
+		r.Authority = &Identity{Principal: r.Authority.Principal, Grants: r.Authority.copy()}
 	}
 	return r
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -92,9 +91,6 @@ func TestReplaceIsOneChangeThatKeepsPlaces(t *testing.T) {
 }
 
 func TestWhatCannotBeRegistered(t *testing.T) {
-	stream := func(context.Context, *operation.Context, json.RawMessage) iter.Seq2[json.RawMessage, error] {
-		return nil
-	}
 	for _, tt := range []struct {
 		want   string
 		change func(*operation.Registration)
@@ -114,10 +110,7 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 			r.Spec.Errors = []operation.ErrorDefinition{{Code: operation.Timeout}}
 		}},
 		{`operation: "x": error A is declared twice`, func(r *operation.Registration) { r.Spec.Errors = []operation.ErrorDefinition{{Code: "A"}, {Code: "A"}} }},
-		{`operation: "x": a query has a Handler and no Stream`, func(r *operation.Registration) { r.Handler = nil }},
-		{`operation: "x": a query has a Handler and no Stream`, func(r *operation.Registration) { r.Stream = stream }},
-		{`operation: "x": a subscription has a Stream and no Handler`, func(r *operation.Registration) { r.Spec.Kind = operation.Subscription }},
-		{`operation: "x": what was written at run time is always internal`, func(r *operation.Registration) { r.Provenance = operation.Session }},
+		{`operation: "x": it has no Handler`, func(r *operation.Registration) { r.Handler = nil }},
 		{`operation: "x": it is from_http, a leaf, and has operations to call`, func(r *operation.Registration) { r.Provenance, r.Env = "from_http", []string{"y"} }},
 	} {
 		reg := public("x", gives("1", nil))
@@ -156,7 +149,7 @@ func TestALeafWithASchemaThatCannotBeUsed(t *testing.T) {
 
 func TestWhatIsRegisteredCannotBeChangedFromOutside(t *testing.T) {
 	env, all := []string{"low"}, []string{"a"}
-	authority := &operation.Authority{Grants: operation.Grants{Scopes: []string{"low"}, Resources: map[string][]string{"r": {"w"}}}}
+	authority := &operation.Identity{Grants: operation.Grants{Scopes: []string{"low"}, Resources: map[string][]string{"r": {"w"}}}}
 	secrets := operation.Capabilities{"k": operation.NewSecret("v")}
 	top := public("top", calls("low", ""))
 	top.Env, top.Authority, top.Capabilities, top.Spec.Access.ScopesAll = env, authority, secrets, all

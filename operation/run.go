@@ -11,7 +11,7 @@ import (
 
 // call runs a request to its end.
 func (r *Registry) call(ctx context.Context, q request) Envelope {
-	o, refused := r.admit(&q, false)
+	o, refused := r.admit(&q)
 	if refused != nil {
 		return Envelope{ID: q.id, Err: refused}
 	}
@@ -21,8 +21,8 @@ func (r *Registry) call(ctx context.Context, q request) Envelope {
 	if ctx.Err() != nil {
 		return Envelope{ID: q.id, Err: r.outcome(ctx, o, q, ctx.Err())}
 	}
-	c := r.context(o, q)
-	defer c.call.over.Store(true)
+	c := &Context{registry: r, operation: o, request: q}
+	defer c.over.Store(true)
 	value, err := r.handle(ctx, o, c, q.input)
 	if err == nil {
 		value, err = r.checked(o, q, value)
@@ -42,10 +42,6 @@ func (r *Registry) within(ctx context.Context, o *operation) (context.Context, c
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, limit)
-}
-
-func (r *Registry) context(o *operation, q request) *Context {
-	return &Context{registry: r, operation: o, request: q, env: o.env, given: q.given, call: new(callState)}
 }
 
 // handle catches a panic: one operation must not take the others with it.

@@ -33,8 +33,7 @@ type Spec struct {
 	Visibility Visibility `json:"visibility"`
 	// Input is the JSON Schema of the input; nil takes any JSON value.
 	Input json.RawMessage `json:"input,omitempty"`
-	// Output is the JSON Schema of the value, for a Subscription that of each one; nil
-	// allows any.
+	// Output is the JSON Schema of the value; nil allows any.
 	Output json.RawMessage `json:"output,omitempty"`
 	// Errors are those that the operation itself can end with, beside the protocol's.
 	Errors []ErrorDefinition `json:"errors,omitempty"`
@@ -70,7 +69,7 @@ func (s Spec) Check() error {
 		return err
 	}
 	wrap := func(err error) error { return fmt.Errorf("operation: %q: %w", s.Name, err) }
-	if s.Kind > Subscription {
+	if s.Kind > Query {
 		return wrap(fmt.Errorf("there is no kind %d", s.Kind))
 	}
 	if s.Visibility > External {

@@ -19,7 +19,7 @@ func TestATerminalSeesTheDoctorWait(t *testing.T) {
 	cmd.Stderr = tty
 	p := launch(t, cmd)
 	seen.hears(t, `slow  connecting  `, p.done)
-	p.hears(&p.out, `(?m)^good  (.*\n)+  ok    descriptions `)
+	p.hears(&p.out, `(?m)^good  (.*\n)+  ok    schemas `)
 	if text := p.out.String(); strings.Contains(text, "\nslow  ") {
 		t.Errorf("it speaks of a server that is still connecting: %q", text)
 	}

@@ -52,7 +52,7 @@ var _ catalog.Operations = (*outside)(nil)
 
 // ToMCP shows the External operations of a registry to models, as four tools: search, schema,
 // call and batch. What it gives is for host.New, over HTTP or stdio, or for an agent's
-// box. It is live; Subscriptions are left out.
+// box. It is live.
 //
 // What a caller may not call is not found by it. A call gives the operation's value as
 // structured content, or a failed result with the operation's error.
@@ -84,7 +84,7 @@ func (s *outside) shown() *shown {
 	fresh := &shown{of: snapshot}
 	var list []catalog.Operation
 	for _, e := range snapshot.Operations {
-		if e.Spec.Visibility != operation.External || e.Spec.Kind == operation.Subscription {
+		if e.Spec.Visibility != operation.External {
 			continue
 		}
 		fresh.entries = append(fresh.entries, e)
@@ -103,13 +103,6 @@ func (s *outside) shown() *shown {
 	return fresh
 }
 
-// finds reports whether there is an operation of that name for a model that asks for who. What
-// they may not call does not exist, by any of the four.
-func (s *outside) finds(name string, who operation.Identity) bool {
-	e, may := s.registry.Find(name, who)
-	return may && e.Spec.Kind != operation.Subscription
-}
-
 // specOf is the whole Spec of an operation.
 func specOf(e operation.Entry) json.RawMessage {
 	raw, _ := text.JSON(e.Spec) // a Registry takes only schemas that are JSON
@@ -123,7 +116,7 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 		return nil, err
 	}
 	call := operation.Call{ID: c.ID, Operation: c.Name, Input: c.Input, Caller: who}
-	if !s.finds(c.Name, who) {
+	if _, may := s.registry.Find(c.Name, who); !may { // what the caller may not call does not exist
 		return nil, &operation.Error{Code: operation.NotFound}
 	}
 	if s.opts.Capabilities != nil {
@@ -137,7 +130,7 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 		return toolbox.StructuredResult(envelope.Value, toolbox.JSON(envelope.Value)), nil
 	case e.Code == operation.Canceled && ctx.Err() != nil:
 		return nil, ctx.Err()
-	case e.Code == operation.Forbidden && !s.finds(c.Name, who): // it was taken away this moment
+	case e.Code == operation.Forbidden: // the right was taken away this moment
 		return nil, &operation.Error{Code: operation.NotFound}
 	default:
 		return nil, e

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -59,10 +58,6 @@ func shop(t testing.TB) *operation.Registry {
 	ban := external("weather/ban", "Forbid the rain in a city.", operation.Mutation, "weather:write")
 	secret := external("audit", "Who asked for the weather of a city.", operation.Query)
 	secret.Spec.Visibility = operation.Internal
-	stream := external("weather/watch", "The weather of a city, as it changes.", operation.Subscription, "weather:read")
-	stream.Handler, stream.Stream = nil, func(context.Context, *operation.Context, json.RawMessage) iter.Seq2[json.RawMessage, error] {
-		return func(func(json.RawMessage, error) bool) {}
-	}
 	slow := external("wait", "Waits until the caller has enough.", operation.Query)
 	slow.Spec.Input = nil
 	slow.Handler = func(ctx context.Context, _ *operation.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -77,7 +72,7 @@ func shop(t testing.TB) *operation.Registry {
 	}
 	r := operation.NewRegistry(nil)
 	t.Cleanup(r.Close)
-	if err := r.Add(weather, ban, secret, stream, slow, token); err != nil {
+	if err := r.Add(weather, ban, secret, slow, token); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -103,26 +103,17 @@ func TestOverStdio(t *testing.T) {
 func TestWhatIsNotForOutsideIsNotThere(t *testing.T) {
 	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: may("me", "weather:read", "weather:write")})
 	got := do(t, four, "", "search", `{"query":"","limit":50}`)
-	for name, want := range map[string]bool{"weather/today": true, "weather/ban": true, "audit": false, "weather/watch": false} {
+	for name, want := range map[string]bool{"weather/today": true, "weather/ban": true, "audit": false} {
 		if strings.Contains(got, `"`+name+`"`) != want {
 			t.Errorf("%s: %t, in %s", name, !want, got)
 		}
 	}
-	for _, name := range []string{"audit", "weather/watch"} {
+	for _, name := range []string{"audit"} {
 		for tool, input := range map[string]string{"schema": `{"operation":"` + name + `"}`, "call": `{"operation":"` + name + `"}`} {
 			if got := do(t, four, "", tool, input); !strings.HasPrefix(got, `{"code":"NOT_FOUND"`) || strings.Contains(got, `"nearest":["`+name) {
 				t.Errorf("%s %s: %s", tool, name, got)
 			}
 		}
-	}
-}
-
-// A Subscription is not there for models, also for those who have not the rights to it.
-func TestASubscriptionIsNotTheForbiddenOne(t *testing.T) {
-	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: may("me")})
-	got := do(t, four, "", "call", `{"operation":"weather/watch"}`)
-	if want := do(t, four, "", "call", `{"operation":"weather/witch"}`); strings.ReplaceAll(got, "watch", "witch") != want {
-		t.Errorf("%s, and of what is not there %s", got, want)
 	}
 }
 
@@ -206,7 +197,7 @@ func TestNoCapabilitiesForWhatIsRefused(t *testing.T) {
 		asked++
 		return nil, errors.New("sealed")
 	}})
-	for name, want := range map[string]string{"weather/ban": "NOT_FOUND", "audit": "NOT_FOUND", "nothing": "NOT_FOUND", "weather/watch": "NOT_FOUND"} {
+	for name, want := range map[string]string{"weather/ban": "NOT_FOUND", "audit": "NOT_FOUND", "nothing": "NOT_FOUND"} {
 		if got := do(t, four, "", "call", `{"operation":"`+name+`"}`); !strings.HasPrefix(got, `{"code":"`+want) || asked > 0 {
 			t.Errorf("%s: asked %d times: %s", name, asked, got)
 		}

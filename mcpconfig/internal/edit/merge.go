@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -13,137 +14,112 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Merge adds servers to the text of a client's file, or replaces those of their ids; text is
-// empty where there is no such file. Other lines are not changed. The notes are about
-// what was there already.
-func Merge(w *foreign.Written, text []byte) (out []byte, notes []tree.Note, err error) {
+// Merge adds a server to the text of a client's file, or replaces the one of its id; text is
+// empty where there is no such file. Other lines are not changed. The error is fs.ErrExist where
+// the file has another server of that id, unless replace is set.
+func Merge(w *foreign.Written, text []byte, replace bool) ([]byte, error) {
 	doc, wrong := tree.Parse(text, w.Syntax)
 	switch {
 	case len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))) == 0:
 		doc = nil
 	case wrong != nil:
-		line, column := doc.Position(wrong.At)
-		return nil, nil, fmt.Errorf("%d:%d: %s", line, column, wrong.Reason)
+		return nil, errorAt(doc, wrong.At, wrong.Reason)
 	}
-	m := &merge{Written: w, doc: doc, path: w.Where[0], Rows: w.Rows, newline: "\n"}
+	m := &merge{Written: w, doc: doc, path: placeIn(w, doc), newline: "\n"}
 	if bytes.Contains(text, []byte("\r\n")) {
 		m.newline = "\r\n"
 	}
-	if doc != nil && w.Syntax != tree.JSON {
-		there := rowsAt(doc, m.path)
-		m.Rows = slices.DeleteFunc(slices.Clone(w.Rows), func(row foreign.Output) bool {
-			old := there[row.ID]
-			return old != nil && Alike(old, &row.Value)
-		})
-		if len(m.Rows) == 0 {
-			return text, nil, nil
-		}
+	switch old := m.old(); {
+	case old != nil && Alike(old, &w.Row):
+		return text, nil
+	case old != nil && !replace:
+		return nil, fmt.Errorf("another server %s: %w", tree.Quote(w.ID), fs.ErrExist)
 	}
-	switch w.Syntax {
-	case tree.TOML:
-		out, err = m.toml()
-	case tree.YAML:
-		out, err = m.yaml()
-	default:
-		out, notes, err = m.json()
-	}
+	out, err := m.write()
 	if err == nil && bytes.HasPrefix(text, []byte("\ufeff")) {
 		out = append([]byte("\ufeff"), out...)
 	}
-	return out, notes, err
+	return out, err
 }
 
-// merge is what is written into a file in the course of it.
+// placeIn returns the first place of a server that is there, or else the first of all.
+func placeIn(w *foreign.Written, doc *tree.Doc) []string {
+	for _, path := range w.Where {
+		if doc == nil {
+			break
+		}
+		if v := tree.At(&doc.Root, path...); v != nil && !tree.Has(v, 'n') {
+			return path
+		}
+	}
+	return w.Where[0]
+}
+
+func errorAt(doc *tree.Doc, offset int, reason string) error {
+	line, column := doc.Position(offset)
+	return fmt.Errorf("%d:%d: %s", line, column, reason)
+}
+
+// merge is a server while it is written into a file.
 type merge struct {
 	*foreign.Written
-	Rows    []foreign.Output // that are not there as they are written
-	doc     *tree.Doc        // nil: there is no file
+	doc     *tree.Doc // nil: there is no file
 	path    []string
 	newline string
 }
 
-func (m *merge) json() (text []byte, notes []tree.Note, err error) {
+// old returns the server that has the id already; nil where there is none.
+func (m *merge) old() *hujson.Value {
+	if m.doc == nil {
+		return nil
+	}
+	return rowsAt(m.doc, m.path)[m.ID]
+}
+
+func (m *merge) write() ([]byte, error) {
+	switch m.Syntax {
+	case tree.TOML:
+		return m.toml()
+	case tree.YAML:
+		return m.yaml()
+	}
+	return m.json()
+}
+
+func (m *merge) json() ([]byte, error) {
 	j := JSON{Doc: m.doc}
 	if j.Doc == nil {
 		j.Doc, _ = tree.Parse([]byte("{\n}\n"), tree.JSON)
 	}
 	if !tree.Has(&j.Doc.Root, '{') {
-		return nil, nil, fmt.Errorf("the file holds %s where an object is expected", tree.KindOf(j.Doc.Root.Value))
-	}
-	for _, path := range slices.Backward(m.Where) { // the first that is there, else the first of all
-		if v := tree.At(&j.Doc.Root, path...); v != nil && !tree.Has(v, 'n') {
-			m.path = path
-		}
-	}
-	for _, in := range m.Inputs {
-		kept, err := j.addInput(m.path[:len(m.path)-1], in)
-		if err != nil {
-			return nil, nil, err
-		}
-		if kept {
-			reason := "the input " + tree.Quote(tree.TextAt(&in, "id")) + " is there already and keeps its own default"
-			notes = append(notes, tree.Note{Reason: reason, Hint: "look whether it is the right one"})
-		}
+		return nil, fmt.Errorf("the file holds %s where an object is expected", tree.KindOf(j.Doc.Root.Value))
 	}
 	for i, name := range m.path {
+		var err error
 		v := tree.At(&j.Doc.Root, m.path[:i+1]...)
 		if v == nil || tree.Has(v, 'n') {
 			err = j.Put(tree.At(&j.Doc.Root, m.path[:i]...), name, tree.Object(0, nil), true)
 		} else if !tree.Has(v, '{') {
-			line, column := j.Doc.Position(v.StartOffset)
-			err = fmt.Errorf("%d:%d: %s is %s where an object is expected", line, column, tree.Quote(strings.Join(m.path[:i+1], ".")), tree.KindOf(v.Value))
+			name := tree.Quote(strings.Join(m.path[:i+1], "."))
+			err = errorAt(j.Doc, v.StartOffset, name+" is "+tree.KindOf(v.Value)+" where an object is expected")
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	for _, row := range m.Rows {
-		in := tree.At(&j.Doc.Root, m.path...)
-		if old := tree.At(in, row.ID); old != nil && Alike(old, &row.Value) {
-			continue
-		}
-		if err := j.Put(in, row.ID, row.Value, true); err != nil {
-			return nil, nil, fmt.Errorf("the servers cannot be added: %w", err)
-		}
+	if err := j.Put(tree.At(&j.Doc.Root, m.path...), m.ID, m.Row, true); err != nil {
+		return nil, fmt.Errorf("the server cannot be added: %w", err)
 	}
-	return j.Doc.Text, notes, nil
+	return j.Doc.Text, nil
 }
 
-// addInput adds what an editor asks its user for, next to the servers, unless it has one
-// of that id; kept: that one has another default.
-func (j *JSON) addInput(parent []string, value hujson.Value) (kept bool, err error) {
-	in := tree.At(&j.Doc.Root, parent...)
-	if tree.At(in, "inputs") == nil {
-		if err := j.Put(in, "inputs", tree.List(0, nil), true); err != nil {
-			return false, err
-		}
-	}
-	list := tree.At(tree.At(&j.Doc.Root, parent...), "inputs")
-	if !tree.Has(list, '[') {
-		return false, fmt.Errorf(`"inputs" is %s where a list is expected`, tree.KindOf(list.Value))
-	}
-	for _, e := range tree.Elements(list) {
-		if tree.TextAt(e, "id") == tree.TextAt(&value, "id") {
-			return tree.TextAt(e, "default") != tree.TextAt(&value, "default"), nil
-		}
-	}
-	return false, j.add(list, "", value, true)
-}
-
-// checked reads what is to be written: all rows must be there, and all that was there but
-// those in whose place they are.
+// checked reads the text that is to be written: the row must be there, and everything that was there but
+// the row that it replaces.
 func (m *merge) checked(text []byte) ([]byte, error) {
-	stuck := fmt.Errorf("the servers cannot be added: %s is written in a form that cannot be added to", tree.Quote(strings.Join(m.path, ".")))
 	doc, wrong := tree.Parse(text, m.Syntax)
-	if wrong != nil {
-		return nil, stuck
-	}
-	there, written := rowsAt(doc, m.path), map[string]bool{}
-	for _, row := range m.Rows {
-		if v := there[row.ID]; v == nil || !Alike(v, &row.Value) {
-			return nil, stuck
-		}
-		written[row.ID] = true
+	if wrong != nil || rowsAt(doc, m.path)[m.ID] == nil || !Alike(rowsAt(doc, m.path)[m.ID], &m.Row) {
+		place := tree.Quote(strings.Join(m.path, "."))
+		return nil, fmt.Errorf("the server cannot be added: %s is written in a form that cannot be added to", place)
 	}
 	if m.doc == nil {
 		return text, nil
@@ -151,13 +127,17 @@ func (m *merge) checked(text []byte) ([]byte, error) {
 	if v := tree.At(&m.doc.Root, m.path...); v != nil {
 		switch list := v.Value.(type) {
 		case *hujson.Object:
-			list.Members = slices.DeleteFunc(list.Members, func(m hujson.ObjectMember) bool { return written[tree.Text(m.Name)] })
+			list.Members = slices.DeleteFunc(list.Members, func(o hujson.ObjectMember) bool {
+				return tree.Text(o.Name) == m.ID
+			})
 		case *hujson.Array:
-			list.Elements = slices.DeleteFunc(list.Elements, func(e hujson.Value) bool { return written[tree.TextAt(&e, "name")] })
+			list.Elements = slices.DeleteFunc(list.Elements, func(e hujson.Value) bool {
+				return tree.TextAt(&e, "name") == m.ID
+			})
 		}
 	}
 	if !isWithin(&m.doc.Root, &doc.Root) {
-		return nil, errors.New("the servers cannot be added without changing what is there")
+		return nil, errors.New("the server cannot be added without changing what is there")
 	}
 	return text, nil
 }

@@ -7,71 +7,33 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// toml is the file with the rows behind what is there, or in the place of those that have
-// their ids.
+// toml is the file with the row behind what is there, or in the place of the one that has its id.
 func (m *merge) toml() ([]byte, error) {
-	doc, path, rows := m.doc, m.path, m.Rows
+	doc := m.doc
 	if doc == nil {
 		doc = &tree.Doc{}
 	}
-	if len(rows) == 0 {
-		return doc.Text, nil
-	}
-	table := func(row foreign.Output) string {
-		var names []string
-		for _, name := range append(path[:len(path):len(path)], row.ID) {
-			names = append(names, tomlKey(name))
-		}
-		var b strings.Builder
-		b.WriteString("[" + strings.Join(names, ".") + "]" + m.newline)
-		for name, member := range tree.Members(&row.Value) {
-			b.WriteString(tomlKey(name) + " = " + tomlValue(member.Value) + m.newline)
-		}
-		return b.String()
-	}
 	expressions := tree.Expressions(doc.Text)
-	var behind []foreign.Output
-	places := map[int]string{} // by the expression that a row takes the place of
-	gone := make([]bool, len(expressions))
-	for i, e := range expressions {
-		if !e.Header && slices.Equal(e.Path, path) { // one line for all of them
-			gone[i] = true
-			for id, one := range tree.Members(tree.At(&doc.Root, path...)) {
-				if !slices.ContainsFunc(rows, func(row foreign.Output) bool { return row.ID == id }) {
-					behind = append(behind, foreign.Output{ID: id, Value: one.Value})
-				}
-			}
-		}
-	}
-	for _, row := range rows {
-		in, first := append(path[:len(path):len(path)], row.ID), -1
-		for i, e := range expressions {
-			if len(e.Path) >= len(in) && slices.Equal(e.Path[:len(in)], in) {
-				if gone[i] = true; first < 0 && e.Header {
-					first = i
-				}
-			}
-		}
-		if first >= 0 {
-			places[first] = table(row)
-		} else {
-			behind = append(behind, row)
-		}
-	}
+	gone, first, behind := m.replaced(doc, expressions)
 	var cuts []tree.Cut
 	for i, e := range expressions {
 		if !gone[i] {
 			continue
 		}
-		end := e.End
-		if _, other := places[min(i+1, len(gone)-1)]; i+1 == len(gone) || !gone[i+1] || other {
+		end, by := e.End, ""
+		if i+1 == len(gone) || !gone[i+1] {
 			end = e.Start + len(doc.Text[e.Start:e.End]) - len(commentsBehind(doc.Text[e.Start:e.End]))
 		}
-		cuts = append(cuts, tree.Cut{From: e.Start, To: end, By: places[i]})
+		if i == first {
+			by = m.table(m.ID, m.Row)
+		}
+		cuts = append(cuts, tree.Cut{From: e.Start, To: end, By: by})
+	}
+	if first < 0 {
+		behind = append(behind, tree.Member(m.ID, m.Row))
 	}
 	text := tree.Splice(doc.Text, cuts)
 	for _, row := range behind {
@@ -81,9 +43,49 @@ func (m *merge) toml() ([]byte, error) {
 		if len(text) > 0 {
 			text = append(text, m.newline...)
 		}
-		text = append(text, table(row)...)
+		text = append(text, m.table(tree.Text(row.Name), row.Value)...)
 	}
 	return m.checked(text)
+}
+
+// replaced returns which expressions the row replaces, and the first header among them; -1 if there
+// is none. Behind are the other servers, if all are on one line, which is replaced too.
+func (m *merge) replaced(
+	doc *tree.Doc, expressions []tree.Expression,
+) (gone []bool, first int, behind []hujson.ObjectMember) {
+	in := append(slices.Clip(m.path), m.ID)
+	gone, first = make([]bool, len(expressions)), -1
+	for i, e := range expressions {
+		switch {
+		case !e.Header && slices.Equal(e.Path, m.path):
+			gone[i] = true
+			for id, one := range tree.Members(tree.At(&doc.Root, m.path...)) {
+				if id != m.ID {
+					behind = append(behind, *one)
+				}
+			}
+		case len(e.Path) >= len(in) && slices.Equal(e.Path[:len(in)], in):
+			gone[i] = true
+			if first < 0 && e.Header {
+				first = i
+			}
+		}
+	}
+	return gone, first, behind
+}
+
+// table is a server as a table of its own.
+func (m *merge) table(id string, row hujson.Value) string {
+	var names []string
+	for _, name := range append(slices.Clip(m.path), id) {
+		names = append(names, tomlKey(name))
+	}
+	var b strings.Builder
+	b.WriteString("[" + strings.Join(names, ".") + "]" + m.newline)
+	for name, member := range tree.Members(&row) {
+		b.WriteString(tomlKey(name) + " = " + tomlValue(member.Value) + m.newline)
+	}
+	return b.String()
 }
 
 // commentsBehind are the blank lines and comments at the end of some lines.

@@ -8,11 +8,10 @@ import (
 	"github.com/tailscale/hujson"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// yaml is the file with the rows added, or in the place of those that have their ids.
+// yaml is the file with the row added, or in the place of the one that has its id.
 func (m *merge) yaml() ([]byte, error) {
 	name := m.path[0]
 	if m.doc == nil {
@@ -20,49 +19,37 @@ func (m *merge) yaml() ([]byte, error) {
 		for _, first := range m.Begin {
 			b.WriteString(tree.Text(first.Name) + ": " + yamlText(first.Value))
 		}
-		if len(m.Rows) > 0 {
-			b.WriteString(name + ":\n")
-		}
-		for _, row := range m.Rows {
-			b.WriteString(m.yamlRow(row, 2))
-		}
+		b.WriteString(name + ":\n" + m.yamlRow(2))
 		return b.Bytes(), nil
 	}
-	var cuts []tree.Cut
-	place, indent, head := m.yamlPlace(name)
-	added, there := "", rowsAt(m.doc, m.path)
-	for _, row := range m.Rows {
-		old := there[row.ID]
-		if old == nil {
-			added += m.yamlRow(row, indent)
-			continue
-		}
-		from, to, deep, ok := m.yamlLines(row.ID, old)
+	if old := m.old(); old != nil {
+		from, to, deep, ok := m.yamlLines(old)
 		if !ok {
-			line, column := m.doc.Position(old.StartOffset)
-			return nil, fmt.Errorf("%d:%d: the server %s is written in a form that cannot be replaced; remove it first", line, column, tree.Quote(row.ID))
+			reason := "the server " + tree.Quote(m.ID) + " is written in a form that cannot be replaced; remove it first"
+			return nil, errorAt(m.doc, old.StartOffset, reason)
 		}
-		cuts = append(cuts, tree.Cut{From: from, To: to, By: strings.ReplaceAll(m.yamlRow(row, deep), "\n", m.newline)})
+		return m.checked(tree.Splice(m.doc.Text, []tree.Cut{{From: from, To: to, By: m.newlines(m.yamlRow(deep))}}))
 	}
-	if added != "" {
-		added = strings.ReplaceAll(head+added, "\n", m.newline)
-		if place == len(m.doc.Text) && !bytes.HasSuffix(m.doc.Text, []byte("\n")) && !strings.HasPrefix(added, m.newline) {
-			added = m.newline + added
-		}
-		cuts = append([]tree.Cut{{From: place, To: place, By: added}}, cuts...)
-		if from, to := yamlEmpty(m.doc, name); from < to { // "[]" in front of the rows
-			cuts = append(cuts, tree.Cut{From: from, To: to})
-		}
+	place, indent, head := m.yamlPlace(name)
+	added := m.newlines(head + m.yamlRow(indent))
+	if place == len(m.doc.Text) && !bytes.HasSuffix(m.doc.Text, []byte("\n")) && head != "\n" {
+		added = m.newline + added
+	}
+	cuts := []tree.Cut{{From: place, To: place, By: added}}
+	if from, to := yamlEmpty(m.doc, name); from < to { // "[]" in front of the row
+		cuts = append(cuts, tree.Cut{From: from, To: to})
 	}
 	return m.checked(tree.Splice(m.doc.Text, cuts))
 }
 
+func (m *merge) newlines(s string) string { return strings.ReplaceAll(s, "\n", m.newline) }
+
 // yamlLines are those of a server that is on lines of its own, and how far they are
 // indented.
-func (m *merge) yamlLines(id string, v *hujson.Value) (from, to, indent int, ok bool) {
+func (m *merge) yamlLines(v *hujson.Value) (from, to, indent int, ok bool) {
 	doc, start, lead := m.doc, v.StartOffset, "-"
 	for name, member := range tree.Members(tree.At(&doc.Root, m.path...)) {
-		if name == id {
+		if name == m.ID {
 			start, lead = member.Name.StartOffset, ""
 		}
 	}
@@ -132,11 +119,11 @@ func (m *merge) yamlPlace(name string) (offset, indent int, head string) {
 	return key + end + 1, indent, ""
 }
 
-// yamlRow is a server in block form.
-func (m *merge) yamlRow(row foreign.Output, indent int) string {
-	v := tree.List(0, []hujson.Value{row.Value})
+// yamlRow is the server in block form.
+func (m *merge) yamlRow(indent int) string {
+	v := tree.List(0, []hujson.Value{m.Row})
 	if !m.List {
-		v = tree.Object(0, []hujson.ObjectMember{tree.Member(row.ID, row.Value)})
+		v = tree.Object(0, []hujson.ObjectMember{tree.Member(m.ID, m.Row)})
 	}
 	var b strings.Builder
 	for line := range strings.Lines(yamlText(v)) {

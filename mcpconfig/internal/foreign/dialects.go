@@ -49,7 +49,7 @@ func allDialects() []*dialect {
 		},
 		{
 			name: "claude-code", title: "Claude Code", files: "./.mcp.json ~/.claude.json|CLAUDE_CONFIG_DIR",
-			kind: "type", http: "http", sse: "sse",
+			kind: "type", http: "http",
 			timeouts: []timeout{{"timeout", inMillis, []string{"call"}}},
 			none:     map[string]string{`put the header into "headers", as "${cmd:…}"`: "headersHelper"},
 			quiet:    "description alwaysLoad",
@@ -64,7 +64,7 @@ func allDialects() []*dialect {
 		{
 			name: "cline", title: "Cline", ends: "cline_mcp_settings.json",
 			files: storage("saoudrizwan.claude-dev/settings/cline_mcp_settings.json") + " ~/.cline/data/settings/cline_mcp_settings.json",
-			kind:  "type transportType", http: "streamableHttp", sse: "sse", disabled: "disabled",
+			kind:  "type transportType", http: "streamableHttp", disabled: "disabled",
 			timeouts: []timeout{{"timeout", inSeconds, []string{"call"}}},
 			none:     map[string]string{noApprove: "autoApprove alwaysAllow"},
 			vars:     []string{"${env:VAR}"}, optional: true,
@@ -73,7 +73,7 @@ func allDialects() []*dialect {
 			name: "codex", title: "Codex", files: "./.codex/config.toml ~/.codex/config.toml|CODEX_HOME",
 			syntax: tree.TOML, where: [][]string{{"mcp_servers"}},
 			cwd: "cwd", headers: "http_headers",
-			enabled: "enabled", allow: "enabled_tools", deny: "disabled_tools", noSSE: true,
+			enabled: "enabled", allow: "enabled_tools", deny: "disabled_tools",
 			timeouts: []timeout{
 				{"startup_timeout_sec", inSeconds, []string{"connect"}}, {"tool_timeout_sec", inSeconds, []string{"call"}},
 			},
@@ -90,24 +90,23 @@ func allDialects() []*dialect {
 		},
 		{
 			name: "continue", title: "Continue", syntax: tree.YAML, list: true,
-			files: blocks("./") + " " + blocks("~/"),
-			begin: []field{{"name", "Local Config"}, {"version", "1.0.0"}, {"schema", "v1"}},
-			// its headers are in requestOptions
-			command: "command", args: "args", env: "env", cwd: "cwd", url: "url",
-			kind: "type", stdio: "stdio", http: "streamable-http", sse: "sse",
+			files:   blocks("./") + " " + blocks("~/"),
+			begin:   []field{{"name", "Local Config"}, {"version", "1.0.0"}, {"schema", "v1"}},
+			command: "command", args: "args", env: "env", cwd: "cwd", url: "url", headers: "headers", headersIn: "requestOptions",
+			kind: "type", stdio: "stdio", http: "streamable-http",
 			timeouts: []timeout{{"connectionTimeout", inMillis, []string{"connect"}}},
-			also:     map[string]rule{"requestOptions": continueOptions, "transport": continueTransport, "headers": asHeaders},
+			also:     map[string]rule{"requestOptions": continueOptions, "transport": continueTransport},
 			none: map[string]string{
 				`put it into "headers", as "Authorization": "Bearer ${NAME}"`: "apiKey",
 				"it says where that client found the server":                  "sourceFile",
 			},
 			quiet: "faviconUrl",
-			vars:  []string{"${{ secrets.VAR }}"}, extra: requestOptions,
+			vars:  []string{"${{ secrets.VAR }}"},
 		},
 		{ // https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers: "local" and
 			// "stdio" are one, and the latter is what others read too, who share .mcp.json
 			name: "copilot-cli", title: "GitHub Copilot CLI", files: "./.mcp.json ./.github/mcp.json ~/.copilot/mcp-config.json|COPILOT_HOME",
-			kind: "type", stdio: "stdio", http: "http", sse: "sse", cwd: "cwd", allow: "tools",
+			kind: "type", stdio: "stdio", http: "http", cwd: "cwd", allow: "tools",
 			timeouts:  []timeout{{"timeout", inMillis, []string{"call"}}},
 			starIsAll: true, none: map[string]string{noSecret: "oauthPublicClient"},
 			also: map[string]rule{"oauthClientId": asOAuthText("clientId")},
@@ -115,7 +114,7 @@ func allDialects() []*dialect {
 		},
 		{
 			name: "crush", title: "Crush", files: "./.crush.json ./crush.json config:crush/crush.json", where: [][]string{{"mcp"}},
-			kind: "type", stdio: "stdio", http: "http", sse: "sse", disabled: "disabled",
+			kind: "type", stdio: "stdio", http: "http", disabled: "disabled",
 			allow: "enabled_tools", deny: "disabled_tools", emptyIsAll: true,
 			timeouts:       []timeout{{"timeout", inSeconds, []string{"connect", "list"}}},
 			vars:           []string{"${VAR:-default}", "$VAR", "$(COMMAND)"},
@@ -123,7 +122,7 @@ func allDialects() []*dialect {
 		},
 		{
 			name: "cursor", title: "Cursor", files: "./.cursor/mcp.json ~/.cursor/mcp.json",
-			kind: "type", sse: "sse", envFile: "envFile",
+			kind: "type", envFile: "envFile",
 			also:  map[string]rule{"auth": asOAuth},
 			quiet: "description",
 			vars:  []string{"${env:VAR}", "${userHome}"}, optional: true,
@@ -140,10 +139,10 @@ func allDialects() []*dialect {
 			files:  "windows=roaming:Block/goose/config/config.yaml unix=config:goose/config.yaml",
 			syntax: tree.YAML, where: [][]string{{"extensions"}},
 			command: "cmd", args: "args", env: "envs", url: "uri", headers: "headers",
-			kind: "type", stdio: "stdio", http: "streamable_http", noSSE: true, enabled: "enabled",
+			kind: "type", stdio: "stdio", http: "streamable_http", enabled: "enabled",
 			allow: "available_tools", emptyIsAll: true,
-			timeouts: []timeout{{"timeout", inSeconds, nil}}, wholeTimes: true,
-			handOn: "env_keys", keepsSecrets: true,
+			timeouts: []timeout{{"timeout", inSeconds, nil}},
+			handOn:   "env_keys", keepsSecrets: true,
 			quiet: "name description display_name bundled",
 			vars:  []string{"${VAR}"}, inHeadersOnly: true, extra: gooseFields,
 		},
@@ -201,7 +200,7 @@ func allDialects() []*dialect {
 			files:   "./.vscode/mcp.json app:Code/User/mcp.json ./.vscode/settings.json app:Code/User/settings.json",
 			where:   [][]string{{"servers"}, {"mcp", "servers"}},
 			envFile: "envFile", cwd: "cwd",
-			kind: "type", stdio: "stdio", http: "http", sse: "sse",
+			kind: "type", stdio: "stdio", http: "http",
 			none: map[string]string{
 				noSandbox: "sandboxEnabled sandbox",
 				"indus neither watches nor debugs a server":  "dev",
@@ -209,7 +208,7 @@ func allDialects() []*dialect {
 				"it says what that client installed":         "version",
 			},
 			vars: []string{"${input:ID}", "${env:VAR}", "${userHome}", "${config:…}"}, optional: true,
-			asks: true, before: readInputs, after: refuseSockets,
+			before: readInputs, after: refuseSockets,
 		},
 		{ // https://docs.warp.dev/agents/capabilities/mcp; does not start a server with a variable that is not set
 			name: "warp", title: "Warp", files: "./.warp/.mcp.json ~/.warp/.mcp.json",
@@ -227,7 +226,7 @@ func allDialects() []*dialect {
 		{ // "timeout" is in seconds: ContextServerCommand in crates/settings_content/src/project.rs of zed-industries/zed
 			name: "zed", title: "Zed", where: [][]string{{"context_servers"}}, ends: "zed/settings.json",
 			files:   "./.zed/settings.json linux=config:zed/settings.json darwin=~/.config/zed/settings.json windows=roaming:Zed/settings.json",
-			enabled: "enabled", timeouts: []timeout{{"timeout", inSeconds, []string{"call"}}}, wholeTimes: true,
+			enabled: "enabled", timeouts: []timeout{{"timeout", inSeconds, []string{"call"}}},
 			also:  map[string]rule{"command": zedCommand, "source": zedSource, "settings": zedSettings, "timeout": zedTimeout},
 			none:  map[string]string{noRemote: "remote"},
 			extra: zedFields,
@@ -277,7 +276,7 @@ func geminiDialect(name, title, files string, timeouts ...timeout) *dialect {
 func rooDialect(name, title, files string) *dialect {
 	return &dialect{
 		name: name, title: title, files: files,
-		kind: "type", http: "streamable-http", sse: "sse", disabled: "disabled",
+		kind: "type", http: "streamable-http", disabled: "disabled",
 		cwd: "cwd", deny: "disabledTools",
 		timeouts: []timeout{{"timeout", inSeconds, []string{"call"}}},
 		none: map[string]string{
@@ -297,7 +296,7 @@ func opencodeDialect(name, title, files string) *dialect {
 		also:     map[string]rule{"timeout": opencodeTimeout, "protocol": opencodeProtocol},
 		quiet:    "codemode",
 		vars:     []string{"{env:VAR}", "{file:PATH}"}, optional: true,
-		before: opencodeForm, asWritten: opencodeWritten,
+		before: opencodeForm, writtenAt: opencodePlace,
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package foreign knows how other programs write down their MCP servers, and turns
-// their rows into indus's own and back. It reads trees and makes trees: no file is
-// opened here, and no variable is looked up.
+// Package foreign knows how other programs write down their MCP servers. It turns their
+// rows into indus's own, and writes one entry, indus itself, in their words. It reads trees and
+// makes trees: no file is opened here, and no variable is looked up.
 package foreign
 
 import (
@@ -73,18 +73,18 @@ type dialect struct {
 	cutsLine bool
 	// sseURL is the url of a server that speaks SSE, where that has a key of its own.
 	sseURL string
-	// kind is the key of the transport, and the words for each; a word that is "" is not written.
-	kind, stdio, http, sse string
-	// noSSE: a server that speaks SSE cannot be reached; commandsOnly: none that has a url.
-	noSSE, commandsOnly bool
-	enabled, disabled   string
-	allow, deny         string
+	// headersIn is the object in which headers are written, if they are not in the row itself.
+	headersIn string
+	// kind is the key of the transport, and the words for two of them; a word that is "" is not written.
+	kind, stdio, http string
+	// commandsOnly: a server that has a url cannot be reached.
+	commandsOnly      bool
+	enabled, disabled string
+	allow, deny       string
 	// emptyIsAll: an empty list in allow is every tool, and not none. starIsAll: so is "*", and
 	// there must be a list.
 	emptyIsAll, starIsAll bool
 	timeouts              []timeout
-	// wholeTimes: timeouts are whole numbers.
-	wholeTimes bool
 	// also are rules of other keys, or other rules of those above.
 	also map[string]rule
 	// handOn are names of variables that the server gets, headerVars headers with the names
@@ -108,18 +108,15 @@ type dialect struct {
 	optional bool
 	// inHeadersOnly: variables are replaced in headers, and nowhere else.
 	inHeadersOnly bool
-	// asks: its user is asked for a variable with a default.
-	asks bool
 	// sections are more places than where, in the order in which they win.
 	sections func(*reading) [][]string
 	// before is called with the file, after with each row when its keys are read.
 	before func(*reading)
 	after  func(*serverRow)
-	// asWritten returns the dialect for a file that is there; nil: this one.
-	asWritten func(d dialect, into *hujson.Value) *dialect
-	// extra is what a written row has beyond the keys above. It comes first, and may
-	// take from the server what it has written.
-	extra func(*writing, *server) []field
+	// writtenAt returns where an entry goes in a file that is there; nil: to where.
+	writtenAt func(into *hujson.Value) [][]string
+	// extra is what a written row has beyond the keys above.
+	extra func(Entry) []field
 	// files are those of the client, the first wins: see spot. ends are the ends of other
 	// paths that its files have.
 	files, ends string

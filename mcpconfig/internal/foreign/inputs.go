@@ -114,16 +114,3 @@ func (m *serverRow) ask(where string, p part, offset int) part {
 	m.remark(offset, fmt.Sprintf("%s: the input %s has become ${%s}", where, tree.Quote(p.text), in.name), hint)
 	return out
 }
-
-// ask adds an input unless it is there; false where it is, with another default.
-func (o *Written) ask(id, fallback string) bool {
-	for i := range o.Inputs {
-		if tree.TextAt(&o.Inputs[i], "id") == id {
-			return tree.TextAt(&o.Inputs[i], "default") == fallback
-		}
-	}
-	o.Inputs = append(o.Inputs, valueOf([]field{
-		{"type", "promptString"}, {"id", id}, {"description", "The variable " + id}, {"default", fallback},
-	}))
-	return true
-}

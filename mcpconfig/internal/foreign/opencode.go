@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tailscale/hujson"
 
@@ -88,26 +87,10 @@ func opencodeProtocol(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// opencodeWritten writes into a file of opencode 2 as that has it, and anything else as both versions read it.
-func opencodeWritten(d dialect, into *hujson.Value) *dialect {
-	d.where, d.disabled = [][]string{{"mcp"}}, ""
+// opencodePlace is in the servers of opencode 2 if the file has some, and otherwise where both versions read them.
+func opencodePlace(into *hujson.Value) [][]string {
 	if into != nil && isOpencode2(into) {
-		d.where, d.enabled, d.disabled = [][]string{{"mcp", "servers"}}, "", "disabled"
-		d.timeouts, d.extra = nil, opencode2Timeouts
+		return [][]string{{"mcp", "servers"}}
 	}
-	return &d
-}
-
-func opencode2Timeouts(_ *writing, s *server) []field {
-	var steps []field
-	for _, t := range opencode2Steps[:3] {
-		if bound := s.steps[t.steps[0]]; bound > 0 {
-			steps = append(steps, field{t.key, float64(bound / time.Millisecond)})
-			delete(s.steps, t.steps[0])
-		}
-	}
-	if steps == nil {
-		return nil
-	}
-	return []field{{"timeout", steps}}
+	return [][]string{{"mcp"}}
 }

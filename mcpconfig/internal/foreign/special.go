@@ -260,29 +260,18 @@ func asBearer(named bool) rule {
 	}
 }
 
-// requestOptions are where Continue has headers.
-func requestOptions(w *writing, s *server) []field {
-	if s.command != "" || len(s.headers) == 0 {
-		return nil
-	}
-	return []field{{"requestOptions", []field{{"headers", w.pairs("headers", s.headers)}}}}
-}
-
-// gooseFields are what a row of Goose must have.
-func gooseFields(_ *writing, s *server) []field {
-	out := []field{{"name", s.id}, {"description", ""}}
-	if !s.disabled {
-		out = append(out, field{"enabled", true})
-	}
-	if s.command != "" && len(s.args) == 0 {
+// gooseFields are the members that a row of Goose must have.
+func gooseFields(e Entry) []field {
+	out := []field{{"name", e.ID}, {"description", ""}, {"enabled", true}}
+	if e.Command != "" && len(e.Args) == 0 {
 		out = append(out, field{"args", []string{}})
 	}
 	return out
 }
 
-// zedFields declare a command as one's own, as older releases want it.
-func zedFields(_ *writing, s *server) []field {
-	if s.command != "" {
+// zedFields mark a command as the user's own, which older releases require.
+func zedFields(e Entry) []field {
+	if e.Command != "" {
 		return []field{{"source", "custom"}}
 	}
 	return nil

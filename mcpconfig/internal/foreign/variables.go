@@ -68,6 +68,14 @@ func formsOf(words []string) []form {
 	return out
 }
 
+// formsIn are those that the client replaces in a place.
+func formsIn(d *dialect, forms []form, where string) []form {
+	if d.inHeadersOnly && !strings.HasPrefix(where, "headers") {
+		return nil
+	}
+	return forms
+}
+
 // match reads a variable at the beginning of s.
 func (f form) match(s string) (part, int) {
 	if f.read != nil {
@@ -91,36 +99,9 @@ func (f form) match(s string) (part, int) {
 	return p, len(f.open) + n + len(f.close)
 }
 
-// write is p in this form; false where it would not be read as p again.
-func (f form) write(p part) (string, bool) {
-	text := f.open + p.text + f.close
-	if f.kind == "" {
-		text, _ = nativePart(p)
-	} else if f.fallback && p.fallback != nil {
-		fallback, ok := plainText(p.fallback)
-		if !ok {
-			return "", false
-		}
-		text = f.open + p.text + ":-" + fallback + f.close
-	}
-	again, n := f.match(text)
-	return text, n == len(text) && again.kind == p.kind && (p.kind != filePart || isAnywhere(p.text))
-}
-
 // isAnywhere reports whether a path is the same from every file.
 func isAnywhere(path string) bool {
 	return (filepath.IsAbs(path) || strings.HasPrefix(path, "~/")) && !strings.Contains(path, "${")
-}
-
-// plainText is a default without variables; false where it has some.
-func plainText(parts []part) (string, bool) {
-	switch {
-	case len(parts) == 0:
-		return "", true
-	case len(parts) == 1 && parts[0].kind == literalPart:
-		return parts[0].text, true
-	}
-	return "", false
 }
 
 // literalOf is never nil, so that an empty default is one.

@@ -22,7 +22,7 @@ Usage:
   indus mcp ls                       which servers are configured, and do they work?
   indus mcp add NAME ...             configure one; remove, enable, disable, get NAME
   indus mcp import [CLIENT]          take over those of another MCP client
-  indus mcp export --to CLIENT       give them to another MCP client
+  indus mcp export --to CLIENT       give indus to another MCP client
   indus mcp approve [SERVER]...      let those of a project's file start
   indus mcp login SERVER             sign in to one that wants it; logout SERVER
   indus mcp tools [SERVER]           what tools do they have?
@@ -35,7 +35,6 @@ Usage:
   indus mcp resources [SERVER]...    what resources do they have?
   indus mcp read URI                 read one
   indus mcp complete REF NAME=PREFIX what values may an argument have?
-  indus mcp replay FILE              does what serve --tap recorded give the same?
   indus mcp log                      what happened to which tools, and when?
   indus mcp accept [TOOL]...         which tools changed? approve what they are now
   indus mcp verify                   is the ledger as it was written?

@@ -61,10 +61,7 @@ The steps:
   handshake      the era and the revision of MCP that it speaks
   list           its tools
   rules          those of "tools" that concern no tool
-  schemas        whether every model provider takes them
-  names          what they are mounted as
-  descriptions   whether a model can tell what they are for
-  duplicates     other servers that run the same, or have tools of the same name
+  schemas        whether all of them could be mounted; indus mcp lint says more
   timeouts       how long each step may take
 
 Flags:
@@ -148,16 +145,14 @@ type doctor struct {
 	all     bool // no server was named
 	probes  map[string]*probe
 	mounted *interop.Mounted
-	seen    []interop.Server // those examined so far, for duplicates
 	tokens  *signin.Tokens
-	tools   map[string]string // by a tool's own name, the first server that has it
-	failed  error             // why the first server that is not well is not
+	failed  error // why the first server that is not well is not
 }
 
 // open starts all servers that may start. A server is waited for no longer than the default, whatever it is configured with.
 func (d *doctor) open() {
 	d.tokens = signin.Open(d.Streams)
-	d.probes, d.tools = map[string]*probe{}, map[string]string{}
+	d.probes = map[string]*probe{}
 	var servers []interop.Server
 	for _, r := range d.rows {
 		if r.State == mcpconfig.Active {

@@ -59,7 +59,6 @@ func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, 
 			d.failed = cmp.Or(d.failed, x.failed)
 			r.Stderr = x.lastStderr
 		}
-		r.Steps = append(r.Steps, d.duplicates(row, x.failed == nil)...)
 		r.Steps = append(r.Steps, x.timeouts()...)
 		for i := range r.Steps {
 			r.Steps[i].Detail, r.Steps[i].Advice = row.Server.Mask(r.Steps[i].Detail), row.Server.Mask(r.Steps[i].Advice)

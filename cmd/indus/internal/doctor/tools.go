@@ -1,22 +1,16 @@
 package doctor
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/cmd/indus/internal/tools"
-	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
 
 const (
-	fewNames      = 3    // further ones are counted
+	fewReasons    = 3    // further ones are counted
 	bytesPerToken = 4    // of English and JSON, roughly
 	heavyTools    = 8000 // tokens of one server's tools beyond which a person wants to know
 )
@@ -34,9 +28,9 @@ func (d *doctor) listed(x *examined) []step {
 		case q.Rule != "":
 			rules = append(rules, q.Rule+": "+q.Reason)
 		case q.Tool != "":
-			rejected = append(rejected, fmt.Sprintf("%q: %s", q.Tool, tools.Reason(q.Reason)))
+			rejected = append(rejected, fmt.Sprintf("%q: %s", q.Tool, strings.TrimPrefix(q.Reason, "schema: ")))
 		default:
-			rejected = append(rejected, tools.Reason(q.Reason))
+			rejected = append(rejected, strings.TrimPrefix(q.Reason, "schema: "))
 		}
 	}
 	list := goodStep("list", show.Count(len(own), "tool")).lasting(x.listing)
@@ -59,10 +53,7 @@ func (d *doctor) listed(x *examined) []step {
 		steps = append(steps, note("rules", firstFew(rules), `correct them in "tools": names are the server's own, as indus mcp tools --json has them`))
 	}
 	if len(own)+len(rejected) > 0 {
-		steps = append(steps, d.schemas(x.Server, own, rejected))
-	}
-	if len(own) > 0 {
-		steps = append(steps, nameStep(x.Server, own), descriptions(own))
+		steps = append(steps, mountable(x.Server.ID, rejected))
 	}
 	return steps
 }
@@ -76,99 +67,23 @@ func (d *doctor) toolsOf(server string) (own []toolbox.Descriptor) {
 	return own
 }
 
-// schemas asks what lint asks: does every provider take the tools as they are
-// mounted, and every client the list that they are in?
-func (d *doctor) schemas(o interop.Server, own []toolbox.Descriptor, rejected []string) step {
-	x := &tools.Examiner{Profile: schema.Universal}
-	if o.Profile != nil {
-		x.Profile = o.Profile
-	}
-	shown := tools.ForModels(d.mounted.Box)
-	var odd []string
-	for _, t := range own {
-		r := x.Tool(t, shown[t.Name])
-		if i := slices.IndexFunc(r.Refused, tools.Refuses); i >= 0 {
-			rejected = append(rejected, fmt.Sprintf("%q: %s: %s", t.Tool, r.Refused[i].Provider, r.Refused[i].Message))
-		}
-		for _, f := range r.Findings {
-			if f.Provider == command.ClientProfile {
-				odd = append(odd, fmt.Sprintf("%q: %s", t.Tool, f.Message))
-				break
-			}
-		}
-	}
-	lint := "see them all with indus mcp lint " + o.ID + ", and report them to the server's authors"
-	switch {
-	case rejected != nil:
-		return badStep("schemas", firstFew(rejected), lint)
-	case odd != nil:
-		return note("schemas", firstFew(odd), lint)
+// mountable says whether every tool is mounted, in a shape that its profile accepts; lint looks at the
+// tools themselves.
+func mountable(server string, rejected []string) step {
+	if rejected != nil {
+		advice := "see them all with indus mcp lint " + server + ", and report them to the server's authors"
+		return badStep("schemas", firstFew(rejected), advice)
 	}
 	return goodStep("schemas", "every provider takes them as they are mounted")
 }
 
 // firstFew is the first of some sentences, and how many more there are.
 func firstFew(all []string) string {
-	shown := strings.Join(all[:min(fewNames, len(all))], "; ")
-	if more := len(all) - fewNames; more > 0 {
+	shown := strings.Join(all[:min(fewReasons, len(all))], "; ")
+	if more := len(all) - fewReasons; more > 0 {
 		shown += fmt.Sprintf("; and %d more", more)
 	}
 	return shown
-}
-
-// nameStep says which tools are not mounted under their own names.
-func nameStep(o interop.Server, own []toolbox.Descriptor) step {
-	var hashed []string
-	for _, t := range own {
-		if t.Name != t.Server+interop.Qualifier+cmp.Or(o.Tools.Rename[t.Tool], t.Tool) {
-			hashed = append(hashed, fmt.Sprintf("%q is %s", t.Tool, t.Name))
-		}
-	}
-	if hashed == nil {
-		return goodStep("names", "server__tool, as they are")
-	}
-	return note("names", show.List(hashed, fewNames, "tools"),
-		`give the server a shorter id of letters, digits, "-" and single "_", or the tools other names with "tools": {"rename": {…}}`)
-}
-
-// descriptions says what a model cannot know.
-func descriptions(own []toolbox.Descriptor) step {
-	var missing []string
-	for _, t := range own {
-		if strings.TrimSpace(t.Description) == "" {
-			missing = append(missing, fmt.Sprintf("%q", t.Tool))
-		}
-	}
-	if missing == nil {
-		return goodStep("descriptions", "each tool has one")
-	}
-	return note("descriptions", "without one: "+show.List(missing, fewNames, "tools"), `describe them with "tools": {"describe": {…}}, or ask the server's authors to`)
-}
-
-// duplicates looks for the same server, or tools of the same name, among the servers examined so far.
-func (d *doctor) duplicates(r mcpconfig.Row, listed bool) []step {
-	same := slices.IndexFunc(d.seen, func(o interop.Server) bool {
-		return interop.Server{Transport: o.Transport}.Equal(interop.Server{Transport: r.Server.Transport})
-	})
-	d.seen = append(d.seen, r.Server)
-	var twice []string
-	if listed {
-		for _, t := range d.toolsOf(r.Server.ID) {
-			if other, taken := d.tools[t.Tool]; taken {
-				twice = append(twice, fmt.Sprintf("%q (%s)", t.Tool, other))
-			} else {
-				d.tools[t.Tool] = r.Server.ID
-			}
-		}
-	}
-	switch {
-	case same >= 0:
-		return []step{note("duplicates", fmt.Sprintf("%q runs the same", d.seen[same].ID), "remove one of the two")}
-	case twice != nil:
-		return []step{note("duplicates", "other servers have tools of these names: "+show.List(twice, fewNames, "tools"),
-			`keep one of each with "tools": {"deny": […]}: a model may take the one for the other`)}
-	}
-	return nil
 }
 
 // together is about all tools at once.

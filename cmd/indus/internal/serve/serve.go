@@ -225,8 +225,8 @@ When servers run, and what is kept; of a server its row goes first:
                        again on SIGHUP, and made where there is none (default:
                        indus/serve.keys beside the ledger)
   --tap FILE           write what goes over the gateway, on both sides, into a file that
-                       you alone can read, with secrets masked: "indus mcp replay" sends
-                       it again; at 64 MiB it becomes FILE.1
+                       you alone can read, with secrets masked: a JSON document a line;
+                       at 64 MiB it becomes FILE.1
 
 A session:
   $ indus serve --mcp servers.json

@@ -9,43 +9,39 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
 
 const (
-	viaGateway  = "gateway"
-	gatewayURL  = "http://127.0.0.1:7332/mcp"
-	tokenHeader = `{"Authorization":"Bearer ${INDUS_TOKEN}"}`
+	viaGateway    = "gateway"
+	gatewayURL    = "http://127.0.0.1:7332/mcp"
+	tokenVariable = "INDUS_TOKEN"
 )
 
-// viaURL is a running indus serve as a server, or a view of it.
-func (f *exportFlags) viaURL(ctx context.Context) ([]mcpconfig.Definition, error) {
+// remote is a running indus serve, or a view of it.
+func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
+	entry := mcpconfig.Entry{ID: "indus"}
 	at := f.via
 	if at == viaGateway {
 		at = gatewayURL
 	}
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, command.Usagef("--via %q: write %s, or the URL that indus serve reports, such as %s", f.via, viaGateway, gatewayURL)
+		return entry, command.Usagef("--via %q: write %s, or the URL that indus serve reports, such as %s", f.via, viaGateway, gatewayURL)
 	}
-	id := "indus"
 	if f.view != "" {
 		part, err := f.viewPath(ctx)
 		if err != nil {
-			return nil, err
+			return entry, err
 		}
 		u = u.JoinPath(part)
-		id += "-" + strings.TrimPrefix(f.view, "@")
+		entry.ID += "-" + strings.TrimPrefix(f.view, "@")
 	}
-	var row jsonObject
-	row.add("type", text.Quote("http"))
-	row.add("url", text.Quote(u.String()))
-	if os.Getenv("INDUS_TOKEN") != "" {
-		row.add("headers", []byte(tokenHeader))
+	if entry.URL = u.String(); os.Getenv(tokenVariable) != "" {
+		entry.Token = tokenVariable
 	}
-	return []mcpconfig.Definition{{ID: id, JSON: row.JSON()}}, nil
+	return entry, nil
 }
 
 // viewPath is where the view is below /mcp: a view's name goes before a server's, and "@NAME" is a view.

@@ -38,11 +38,3 @@ func Remarks(tools string, asked bool) (string, error) {
 	})
 	return p.String(), nil
 }
-
-// Differences is where two answers differ.
-func Differences(was, now json.RawMessage) (out []string) {
-	for _, d := range differences(was, now) {
-		out = append(out, d.String())
-	}
-	return out
-}
