@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/indusagi/indus/internal/keyword"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -52,20 +53,14 @@ func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if p == nil || p == Original {
 		return &Adapted{Schema: raw}, nil
 	}
-	s := slabs.Get().(*slab)
-	root, err := readWithin(s, raw, Limits{})
+	root, err := readWithin(raw, Limits{}, true)
 	if err != nil {
 		return nil, err
 	}
 	if p.transform != nil {
 		return transformed(raw, p), nil
 	}
-	adapted, err := adapt(s, root, raw, p)
-	if err == nil {
-		adapted.back.detach(map[*inverse]bool{})
-	}
-	s.release()
-	return adapted, err
+	return adapt(root, raw, p)
 }
 
 // transformed is for a profile without rules.
@@ -77,11 +72,11 @@ func transformed(raw json.RawMessage, p *Profile) *Adapted {
 	return a
 }
 
-func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
+func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if root.kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnsupported)
 	}
-	fresh := adapter{slab: s, profile: p, rules: &p.rules, parsed: p.parsed(), root: root, size: len(raw),
+	fresh := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), root: root, size: len(raw),
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
 	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
@@ -124,7 +119,7 @@ var referenceLevels = []struct{ inside, percent int }{{DefaultDepth, 150}, {3, 3
 // cuts reports whether a schema of that size is to be tried again with fewer references inside one another. Where the consumer
 // takes $ref, a schema that grew has no references that could be cut.
 func (a *adapter) cuts(size, level int) bool {
-	return level+1 < len(referenceLevels) && !a.parsed.nested.has(wordRef) && a.targets != nil &&
+	return level+1 < len(referenceLevels) && !a.parsed.nested.takes("$ref") && a.targets != nil &&
 		grew(a.size, size, referenceLevels[level].percent)
 }
 
@@ -133,7 +128,6 @@ func grew(was, is, percent int) bool { return is > was*percent/100 && is > was+4
 
 // adapter adapts one schema.
 type adapter struct {
-	*slab
 	profile *Profile
 	rules   *Rules
 	parsed  *parsedRules
@@ -146,7 +140,7 @@ type adapter struct {
 	referenced    map[*node]bool    // the schemas that references lead to
 	loops         map[*node]bool    // whether targets lead to a loop
 	visited       int               // values, to find loops
-	names         map[naming]*node  // by $id and $anchor
+	names         map[string]*node  // by $id and #anchor
 	typesOf       map[*node]typeSet // that schemas seem to be of
 	unsatisfiable map[*node]bool    // targets that nothing satisfies
 
@@ -187,8 +181,8 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 		a.change(top, RuleRoot, "wrapped in an object with the property input", "", "")
 		top = newObject(
 			typeField("object"),
-			newField(wordProperties, newObject(newMember("input", withoutWords(top, definitionWords)))),
-			newField(wordRequired, newArray(newString("input"))),
+			newMember("properties", newObject(newMember("input", withoutWords(top, definitionWords.has)))),
+			newMember("required", newArray(newString("input"))),
 		)
 	}
 	d, ok := a.build(top, true)
@@ -275,17 +269,13 @@ func (a *adapter) schemasIn(n *node) *node {
 func (a *adapter) build(n *node, root bool) (*builder, bool) {
 	mark := len(a.inside)
 	defer func() { a.inside = a.inside[:mark] }()
-	d := a.builder()
-	d.from, d.root, d.mark = n, root, mark
+	d := &builder{from: n, root: root, mark: mark}
 	switch n.kind {
 	case 'f':
 		return nil, false
 	case 't':
 	case '{':
-		d.fields = a.keep(n.fields, 1)
-		for i := range d.fields {
-			d.has |= d.fields[i].word.set()
-		}
+		d.fields = append(make([]field, 0, len(n.fields)+1), n.fields...)
 	default:
 		a.change(n, RuleForm, "took what is no schema for one that takes everything", "", "")
 	}
@@ -328,7 +318,7 @@ func (a *adapter) count(n *node, fields []field) {
 	a.made += 1 + len(fields)
 	for i := range fields {
 		a.written += len(fields[i].key)
-		if !schemaWords.has(fields[i].word) { // which are counted when they are built
+		if keyword.ContentOf(fields[i].name) == keyword.None { // which are counted when they are built
 			a.written += len(fields[i].value.text)
 		}
 	}
@@ -341,11 +331,11 @@ func (a *adapter) count(n *node, fields []field) {
 }
 
 // takes reports whether the profile takes a keyword where d stands.
-func (a *adapter) takes(d *builder, w word) bool {
+func (a *adapter) takes(d *builder, w string) bool {
 	if d.root {
-		return a.parsed.root.has(w)
+		return a.parsed.root.takes(w)
 	}
-	return a.parsed.nested.has(w)
+	return a.parsed.nested.takes(w)
 }
 
 const maxChanges = 1_000 // a report that nobody reads to its end
