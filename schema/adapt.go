@@ -76,7 +76,7 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if root.kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnsupported)
 	}
-	fresh := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), root: root, size: len(raw),
+	fresh := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), document: &document{root: root}, size: len(raw),
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
 	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
@@ -131,16 +131,15 @@ type adapter struct {
 	profile *Profile
 	rules   *Rules
 	parsed  *parsedRules
-	root    *node
-	size    int // of the original, in bytes
-	levels  int // references inside one another
+	*document
+	size   int // of the original, in bytes
+	levels int // references inside one another
 
 	// What is known of the original.
 	targets       map[string]*node  // by reference
 	referenced    map[*node]bool    // the schemas that references lead to
 	loops         map[*node]bool    // whether targets lead to a loop
 	visited       int               // values, to find loops
-	names         map[string]*node  // by $id and #anchor
 	typesOf       map[*node]typeSet // that schemas seem to be of
 	unsatisfiable map[*node]bool    // targets that nothing satisfies
 

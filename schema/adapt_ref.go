@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -379,64 +378,6 @@ func (a *adapter) target(ref string) *node {
 	}
 	a.targets[ref] = n
 	return n
-}
-
-func (a *adapter) lookUp(ref string) *node {
-	base, fragment, _ := strings.Cut(ref, "#")
-	from := a.root
-	if base != "" {
-		if from = a.named(base); from == nil {
-			return nil
-		}
-	}
-	if fragment == "" {
-		return from
-	}
-	if plain, err := url.PathUnescape(fragment); err == nil {
-		fragment = plain
-	}
-	if fragment[0] != '/' {
-		return a.named("#" + fragment)
-	}
-	for _, step := range strings.Split(fragment[1:], "/") {
-		step = text.FromPointerStep(step)
-		if from.kind == '[' {
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(from.elems) {
-				return nil
-			}
-			from = from.elems[i]
-		} else if from = from.get(step); from == nil {
-			return nil
-		}
-	}
-	return from
-}
-
-// named is the first schema with that $id, or with that anchor, which has # before it.
-func (a *adapter) named(name string) *node {
-	if a.names == nil {
-		a.names = map[string]*node{}
-		a.findNames(a.root)
-	}
-	return a.names[name]
-}
-
-func (a *adapter) findNames(n *node) {
-	for i := range n.fields {
-		f := &n.fields[i]
-		name := f.value.string()
-		if anchorWords.has(f.name) && name != "" {
-			name = "#" + name
-		}
-		if (f.name == "$id" || anchorWords.has(f.name)) && name != "" && a.names[name] == nil {
-			a.names[name] = n
-		}
-		a.findNames(f.value)
-	}
-	for _, e := range n.elems {
-		a.findNames(e)
-	}
 }
 
 func lastStep(ref string) string {

@@ -203,48 +203,8 @@ func (a *adapter) values(d *builder) {
 
 func (a *adapter) takesPattern(p string) bool {
 	r := a.rules
-	return (!r.PlainPattern || plainPattern(p)) && (!r.RustPattern || rustPattern(p)) &&
+	return (!r.PlainPattern || beyondRegular(p, r.RustPattern) == "") &&
 		(!r.AnchoredPattern || strings.HasPrefix(p, "^") && len(p) > 1 && strings.HasSuffix(p, "$"))
-}
-
-// rustPattern reports a pattern without \0 and, however far its classes go, without more opening brackets than closing ones
-// outside of escapes, or one behind another.
-func rustPattern(p string) bool {
-	open := false
-	for i := 0; i < len(p); i++ {
-		switch p[i] {
-		case '\\':
-			if i++; i < len(p) && p[i] == '0' {
-				return false
-			}
-		case '[':
-			if open {
-				return false
-			}
-			if open = true; strings.HasPrefix(p[i:], "[]") || strings.HasPrefix(p[i:], "[^]") {
-				i += strings.IndexByte(p[i:], ']')
-			}
-		case ']':
-			open = false
-		}
-	}
-	return true
-}
-
-// plainPattern reports a pattern without look-around and back-references.
-func plainPattern(p string) bool {
-	for i := 0; i < len(p); i++ {
-		switch {
-		case p[i] == '\\' && i+1 < len(p):
-			if p[i+1] >= '1' && p[i+1] <= '9' || p[i+1] == 'k' {
-				return false
-			}
-			i++
-		case strings.HasPrefix(p[i:], "(?=") || strings.HasPrefix(p[i:], "(?!") || strings.HasPrefix(p[i:], "(?<=") || strings.HasPrefix(p[i:], "(?<!"):
-			return false
-		}
-	}
-	return true
 }
 
 const maxNotes = 400 // bytes of what one description is given
