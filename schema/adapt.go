@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/indusagi/indus/internal/keyword"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -52,20 +53,14 @@ func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if p == nil || p == Original {
 		return &Adapted{Schema: raw}, nil
 	}
-	s := slabs.Get().(*slab)
-	root, err := readWithin(s, raw, Limits{})
+	root, err := readWithin(raw, Limits{}, true)
 	if err != nil {
 		return nil, err
 	}
 	if p.transform != nil {
 		return transformed(raw, p), nil
 	}
-	adapted, err := adapt(s, root, raw, p)
-	if err == nil {
-		adapted.back.detach(map[*inverse]bool{})
-	}
-	s.release()
-	return adapted, err
+	return adapt(root, raw, p)
 }
 
 // transformed is for a profile without rules.
@@ -77,11 +72,11 @@ func transformed(raw json.RawMessage, p *Profile) *Adapted {
 	return a
 }
 
-func adapt(s *slab, root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
+func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if root.kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnsupported)
 	}
-	fresh := adapter{slab: s, profile: p, rules: &p.rules, parsed: p.parsed(), root: root, size: len(raw),
+	fresh := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), document: &document{root: root}, size: len(raw),
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
 	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
@@ -125,7 +120,7 @@ var referenceLevels = []struct{ inside, percent int }{{DefaultDepth, 150}, {3, 3
 // annotations beside a reference that has to stand alone. Where the consumer takes $ref with all that stands beside it, a
 // schema that grew has no references that could be cut.
 func (a *adapter) cuts(size, level int) bool {
-	return level+1 < len(referenceLevels) && (a.rules.RefAlone || !a.parsed.nested.has(wordRef)) && a.targets != nil &&
+	return level+1 < len(referenceLevels) && (a.rules.RefAlone || !a.parsed.nested.takes("$ref")) && a.targets != nil &&
 		grew(a.size, size, referenceLevels[level].percent)
 }
 
@@ -134,21 +129,19 @@ func grew(was, is, percent int) bool { return is > was*percent/100 && is > was+4
 
 // adapter adapts one schema.
 type adapter struct {
-	*slab
 	profile *Profile
 	rules   *Rules
 	parsed  *parsedRules
-	root    *node
-	size    int  // of the original, in bytes
-	levels  int  // references inside one another
-	alone   bool // annotations beside a reference that has to stand alone are dropped
+	*document
+	size   int  // of the original, in bytes
+	levels int  // references inside one another
+	alone  bool // annotations beside a reference that has to stand alone are dropped
 
 	// What is known of the original.
 	targets       map[string]*node  // by reference
 	referenced    map[*node]bool    // the schemas that references lead to
 	loops         map[*node]bool    // whether targets lead to a loop
 	visited       int               // values, to find loops
-	names         map[naming]*node  // by $id and $anchor
 	typesOf       map[*node]typeSet // that schemas seem to be of
 	unsatisfiable map[*node]bool    // targets that nothing satisfies
 
@@ -189,8 +182,8 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 		a.change(top, RuleRoot, "wrapped in an object with the property input", "", "")
 		top = newObject(
 			typeField("object"),
-			newField(wordProperties, newObject(newMember("input", withoutWords(top, definitionWords)))),
-			newField(wordRequired, newArray(newString("input"))),
+			newMember("properties", newObject(newMember("input", withoutWords(top, definitionWords.has)))),
+			newMember("required", newArray(newString("input"))),
 		)
 	}
 	d, ok := a.build(top, true)
@@ -277,17 +270,13 @@ func (a *adapter) schemasIn(n *node) *node {
 func (a *adapter) build(n *node, root bool) (*builder, bool) {
 	mark := len(a.inside)
 	defer func() { a.inside = a.inside[:mark] }()
-	d := a.builder()
-	d.from, d.root, d.mark = n, root, mark
+	d := &builder{from: n, root: root, mark: mark}
 	switch n.kind {
 	case 'f':
 		return nil, false
 	case 't':
 	case '{':
-		d.fields = a.keep(n.fields, 1)
-		for i := range d.fields {
-			d.has |= d.fields[i].word.set()
-		}
+		d.fields = append(make([]field, 0, len(n.fields)+1), n.fields...)
 	default:
 		a.change(n, RuleForm, "took what is no schema for one that takes everything", "", "")
 	}
@@ -330,7 +319,7 @@ func (a *adapter) count(n *node, fields []field) {
 	a.made += 1 + len(fields)
 	for i := range fields {
 		a.written += len(fields[i].key)
-		if !schemaWords.has(fields[i].word) { // which are counted when they are built
+		if keyword.ContentOf(fields[i].name) == keyword.None { // which are counted when they are built
 			a.written += len(fields[i].value.text)
 		}
 	}
@@ -343,11 +332,11 @@ func (a *adapter) count(n *node, fields []field) {
 }
 
 // takes reports whether the profile takes a keyword where d stands.
-func (a *adapter) takes(d *builder, w word) bool {
+func (a *adapter) takes(d *builder, w string) bool {
 	if d.root {
-		return a.parsed.root.has(w)
+		return a.parsed.root.takes(w)
 	}
-	return a.parsed.nested.has(w)
+	return a.parsed.nested.takes(w)
 }
 
 const maxChanges = 1_000 // a report that nobody reads to its end

@@ -4,14 +4,14 @@ import "slices"
 
 // all merges allOf into what is beside it.
 func (a *adapter) all(d *builder) bool {
-	branches := d.get(wordAllOf)
+	branches := d.get("allOf")
 	if branches == nil {
 		return true
 	}
-	if a.takes(d, wordAllOf) {
-		return a.inPlace(d, wordAllOf)
+	if a.takes(d, "allOf") {
+		return a.inPlace(d, "allOf")
 	}
-	d.drop(wordAllOf)
+	d.drop("allOf")
 	if len(branches.elems) > 1 || len(d.fields) > 0 {
 		a.change(d.from, RuleKeyword, "merged allOf", "", "")
 	} else {
@@ -25,7 +25,7 @@ func (a *adapter) mergeEach(d *builder, branches *node) bool {
 }
 
 // inPlace adapts the branches of a combinator that stays.
-func (a *adapter) inPlace(d *builder, w word) bool {
+func (a *adapter) inPlace(d *builder, w string) bool {
 	branches := d.get(w)
 	out := &node{kind: '['}
 	var backs []*unionBranch
@@ -33,14 +33,14 @@ func (a *adapter) inPlace(d *builder, w word) bool {
 	for _, b := range branches.elems {
 		r := a.schema(b)
 		changed = changed || r.node == nil || !r.node.same(b)
-		if r.node == nil && w == wordAllOf {
+		if r.node == nil && w == "allOf" {
 			return false
 		}
 		if r.node == nil {
 			continue
 		}
 		out.elems = append(out.elems, r.node)
-		if w == wordAllOf {
+		if w == "allOf" {
 			d.back = inTurn(d.back, r.back)
 		}
 		backs = append(backs, &unionBranch{r.node, r.back})
@@ -48,11 +48,11 @@ func (a *adapter) inPlace(d *builder, w word) bool {
 	if len(out.elems) == 0 {
 		return false
 	}
-	if w == wordOneOf && changed && !a.exclusive(branches, d.declared() == typeObject) {
+	if w == "oneOf" && changed && !a.exclusive(branches, d.declared() == typeObject) {
 		a.change(d.from, RuleKeyword, "changed the branches of oneOf", "that no two of the branches may hold", "what two branches take now")
 	}
 	d.set(w, out)
-	if w != wordAllOf {
+	if w != "allOf" {
 		d.back = inTurn(d.back, a.inverseOfUnion(d, backs))
 	}
 	return true
@@ -67,32 +67,29 @@ func (a *adapter) merge(d *builder, n *node) bool {
 		return n.kind != 'f'
 	}
 	m := &builder{from: n, fields: slices.Clone(n.fields)}
-	for i := range m.fields {
-		m.has |= m.fields[i].word.set()
-	}
 	a.count(n, m.fields)
 	a.forms(m)
-	inner := m.get(wordAllOf)
-	m.drop(wordAllOf, wordNullable)
-	if m.has.has(wordIf) {
+	inner := m.get("allOf")
+	m.drop("allOf", "nullable")
+	if m.has("if") {
 		d.conditions = append(d.conditions, m.condition())
 	}
-	if more := m.get(wordUnevaluatedProperties); more != nil && !m.has.has(wordAdditionalProperties) {
-		m.rename(wordUnevaluatedProperties, wordAdditionalProperties, more)
+	if more := m.get("unevaluatedProperties"); more != nil && !m.has("additionalProperties") {
+		m.rename("unevaluatedProperties", "additionalProperties", more)
 	}
 	return a.mergeFields(d, m) && a.mergeEach(d, inner)
 }
 
 // dereferenced is n with what its reference leads to as one more branch of its allOf, unless that was cut.
 func (a *adapter) dereferenced(d *builder, n *node) *node {
-	ref := n.get(wordRef)
+	ref := n.get("$ref")
 	if ref == nil {
-		ref = n.get(wordDynamicRef)
+		ref = n.get("$dynamicRef")
 	}
 	if ref == nil || ref.kind != '"' {
 		return n
 	}
-	rest := withoutWords(n, referenceWords)
+	rest := withoutWords(n, referenceWords.has)
 	target := a.target(ref.string())
 	if target == nil {
 		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref.string()), "what "+briefName(ref.string())+" says", "")
@@ -104,13 +101,13 @@ func (a *adapter) dereferenced(d *builder, n *node) *node {
 	if len(rest.fields) == 0 {
 		return a.dereferenced(d, target)
 	}
-	return withAllOf(rest, append([]*node{target}, rest.get(wordAllOf).list()...)...)
+	return withAllOf(rest, append([]*node{target}, rest.get("allOf").list()...)...)
 }
 
 // withAllOf is n with these in its allOf.
 func withAllOf(n *node, all ...*node) *node {
-	n = withoutWords(n, wordAllOf.set())
-	n.fields = append(n.fields, newField(wordAllOf, newArray(all...)))
+	n = withoutWords(n, setOf("allOf").has)
+	n.fields = append(n.fields, newMember("allOf", newArray(all...)))
 	return n
 }
 
@@ -120,20 +117,16 @@ func (a *adapter) mergeFields(d, m *builder) bool {
 	}
 	d.conditions = append(d.conditions, m.conditions...)
 	for _, f := range m.fields {
-		old := d.get(f.word)
+		old := d.get(f.name)
 		switch {
-		case f.word == wordOther || f.word == wordNote:
-			if indexOf(d.fields, f.name) < 0 {
-				d.add(f)
-			}
 		case old == nil:
 			d.add(f)
-		case !annotations.has(f.word) && !old.same(f.value):
+		case !isAnnotation(f.name) && !old.same(f.value):
 			value, ok := a.mergedValue(d, f, old)
 			if !ok {
 				return false
 			}
-			d.set(f.word, value)
+			d.set(f.name, value)
 		}
 	}
 	return true
@@ -142,44 +135,44 @@ func (a *adapter) mergeFields(d, m *builder) bool {
 // mergedValue is the value of a keyword that says what both values say. It reports false where there is none.
 func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok bool) {
 	v := f.value
-	switch f.word {
-	case wordType:
+	switch f.name {
+	case "type":
 		common := typesOf(old) & typesOf(v)
 		return typeNode(common), common != 0
-	case wordProperties, wordPatternProperties, wordDependentSchemas:
+	case "properties", "patternProperties", "dependentSchemas":
 		return mergedProperties(old, v), true
-	case wordRequired:
+	case "required":
 		return namesOf(old, v), true
-	case wordEnum:
+	case "enum":
 		common := commonValues(old, v)
 		return common, len(common.elems) > 0
-	case wordConst:
+	case "const":
 		return nil, false
-	case wordMinimum, wordExclusiveMinimum, wordMinLength, wordMinItems, wordMinProperties, wordMinContains:
+	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains":
 		if isLess(old, v) {
 			return v, true
 		}
 		return old, true
-	case wordMaximum, wordExclusiveMaximum, wordMaxLength, wordMaxItems, wordMaxProperties, wordMaxContains:
+	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains":
 		if isLess(v, old) {
 			return v, true
 		}
 		return old, true
-	case wordItems, wordAdditionalProperties, wordAdditionalItems, wordPropertyNames, wordUnevaluatedItems, wordUnevaluatedProperties:
+	case "items", "additionalProperties", "additionalItems", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
 		if old.kind != '[' && v.kind != '[' {
 			return mergedSchemas(old, v), true
 		}
-	case wordUniqueItems:
+	case "uniqueItems":
 		return trueNode, true
-	case wordNullable:
+	case "nullable":
 		return falseNode, true
-	case wordAnyOf, wordOneOf:
+	case "anyOf", "oneOf":
 		if product := crossProduct(old, v); product != nil {
 			return product, true
 		}
 	}
-	a.change(d.from, RuleKeyword, "kept the first of two "+string(f.name), "the second "+string(f.name), "")
-	d.note(string(f.name) + " " + sketchValue(v))
+	a.change(d.from, RuleKeyword, "kept the first of two "+f.name, "the second "+f.name, "")
+	d.note(f.name + " " + sketchValue(v))
 	return old, true
 }
 
@@ -196,16 +189,16 @@ func mergedSchemas(x, y *node) *node {
 	return allOf(x, y)
 }
 
-func allOf(x, y *node) *node { return madeFor(x, newField(wordAllOf, newArray(x, y))) }
+func allOf(x, y *node) *node { return madeFor(x, newMember("allOf", newArray(x, y))) }
 
 func mergedProperties(x, y *node) *node {
 	out := &node{kind: '{', fields: slices.Clone(x.fields), like: x}
 	places := make(map[string]int, len(out.fields))
 	for i := range out.fields {
-		places[string(out.fields[i].name)] = i
+		places[out.fields[i].name] = i
 	}
 	for _, f := range y.fields {
-		i, ok := places[string(f.name)]
+		i, ok := places[f.name]
 		if !ok {
 			out.fields = append(out.fields, f)
 		} else if old := out.fields[i].value; !old.same(f.value) {
@@ -251,12 +244,12 @@ func crossProduct(x, y *node) *node {
 
 // refusesProperties reports whether x closes its object to properties that y declares.
 func refusesProperties(x, y *builder) bool {
-	if more := x.get(wordAdditionalProperties); more == nil || more.kind == 't' {
+	if more := x.get("additionalProperties"); more == nil || more.kind == 't' {
 		return false
 	}
-	own := x.get(wordProperties)
-	return slices.ContainsFunc(y.get(wordProperties).fieldsOf(), func(f field) bool {
-		return own == nil || own.member(string(f.name)) == nil
+	own := x.get("properties")
+	return slices.ContainsFunc(y.get("properties").fieldsOf(), func(f field) bool {
+		return own == nil || own.get(f.name) == nil
 	})
 }
 

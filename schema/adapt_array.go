@@ -7,14 +7,14 @@ import (
 
 // array adapts what an array holds.
 func (a *adapter) array(d *builder) bool {
-	typed := d.has.has(wordType)
-	if d.done || !typed && d.has&arrayWords == 0 || typed && !d.declared().has(typeArray) {
+	typed := d.has("type")
+	if d.done || !typed && !d.hasTyped(typeArray) || typed && !d.declared().has(typeArray) {
 		return true
 	}
 	if !a.tuple(d) {
 		return false
 	}
-	items := d.get(wordItems)
+	items := d.get("items")
 	if items == nil {
 		if !a.rules.ArrayItems || !typed {
 			return true
@@ -32,7 +32,7 @@ func (a *adapter) array(d *builder) bool {
 		r = a.schema(madeFor(d.from))
 	}
 	d.cut = d.cut || r.cut
-	d.set(wordItems, r.node)
+	d.set("items", r.node)
 	if r.back != nil {
 		d.back = inTurn(d.back, &inverse{items: r.back})
 	}
@@ -41,18 +41,18 @@ func (a *adapter) array(d *builder) bool {
 
 // tuple makes one schema of items that have one each.
 func (a *adapter) tuple(d *builder) bool {
-	first, rest := d.get(wordPrefixItems), d.get(wordItems)
+	first, rest := d.get("prefixItems"), d.get("items")
 	old := rest != nil && rest.kind == '['
 	if old {
-		first, rest = rest, d.get(wordAdditionalItems)
+		first, rest = rest, d.get("additionalItems")
 	}
 	if first == nil {
 		return true
 	}
-	if a.takes(d, wordPrefixItems) && !a.rules.ArrayItems {
+	if a.takes(d, "prefixItems") && !a.rules.ArrayItems {
 		return a.prefix(d, first, rest, old)
 	}
-	d.drop(wordPrefixItems, wordAdditionalItems, wordItems)
+	d.drop("prefixItems", "additionalItems", "items")
 	n := len(first.elems)
 	union := &node{kind: '[', elems: slices.Clone(first.elems)}
 	closed := rest != nil && rest.kind == 'f'
@@ -75,24 +75,24 @@ func (a *adapter) tuple(d *builder) bool {
 	if rest == nil || rest.kind == 't' {
 		narrowed = "other items behind the first"
 	}
-	if d.has.has(wordMinItems) && d.has.has(wordMaxItems) || closed {
+	if d.has("minItems") && d.has("maxItems") || closed {
 		text = strconv.Itoa(n) + " items: " + text
 	}
 	if !equal {
 		d.note("in this order: " + text)
 	}
 	a.change(d.from, RuleItems, "made one schema of the items of a tuple", lost, narrowed)
-	if most := d.get(wordMaxItems); closed && (most == nil || numberOf(most) > float64(n)) {
-		d.set(wordMaxItems, &node{kind: '0', text: []byte(strconv.Itoa(n))})
+	if most := d.get("maxItems"); closed && (most == nil || numberOf(most) > float64(n)) {
+		d.set("maxItems", &node{kind: '0', text: []byte(strconv.Itoa(n))})
 	}
-	d.set(wordItems, oneOfEach(union.elems))
+	d.set("items", oneOfEach(union.elems))
 	return true
 }
 
 // prefix adapts a tuple that stays one.
 func (a *adapter) prefix(d *builder, first, rest *node, old bool) bool {
 	if len(first.elems) == 0 {
-		d.drop(wordPrefixItems)
+		d.drop("prefixItems")
 		return true
 	}
 	out := &node{kind: '['}
@@ -107,13 +107,13 @@ func (a *adapter) prefix(d *builder, first, rest *node, old bool) bool {
 	}
 	if old {
 		a.change(d.from, RuleForm, "wrote a list of items as prefixItems", "", "")
-		d.drop(wordAdditionalItems)
-		d.rename(wordItems, wordPrefixItems, out)
+		d.drop("additionalItems")
+		d.rename("items", "prefixItems", out)
 		if rest != nil {
-			d.set(wordItems, rest)
+			d.set("items", rest)
 		}
 	} else {
-		d.set(wordPrefixItems, out)
+		d.set("prefixItems", out)
 	}
 	if !back.isNothing() {
 		d.back = inTurn(d.back, back)

@@ -7,18 +7,18 @@ import "slices"
 func (a *adapter) collapse(d *builder, union *node) bool {
 	null := d.null
 	open := a.opened(d, union)
-	if d.has&setOf(wordType, wordEnum, wordConst) != 0 {
+	if d.hasAny("type", "enum", "const") {
 		d.null = null // what is beside the union takes none, or it would be known
 	}
 	base := d.declared()
 	var objects, others []*builder
 	for _, b := range open {
 		t := a.impliedTypes(b) & base
-		if !b.has.has(wordType) && d.has.has(wordType) && allowedValues(b.node()) == nil {
+		if !b.has("type") && d.has("type") && allowedValues(b.node()) == nil {
 			t = base // what it says of other types says nothing here
 		}
 		switch {
-		case t.has(typeObject) && (t == typeObject || d.root || b.has&objectWords != 0):
+		case t.has(typeObject) && (t == typeObject || d.root || b.hasTyped(typeObject)):
 			objects = append(objects, b)
 		case t != 0 && !d.root:
 			others = append(others, b)
@@ -69,8 +69,8 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 func declareApart(objects []*builder) bool {
 	declared := map[string]int{}
 	for _, o := range objects {
-		for _, f := range o.get(wordProperties).fieldsOf() {
-			declared[string(f.name)]++
+		for _, f := range o.get("properties").fieldsOf() {
+			declared[f.name]++
 		}
 	}
 	for _, n := range declared {
@@ -89,8 +89,8 @@ func (a *adapter) opened(d *builder, union *node) []*builder {
 		if !a.merge(b, n) || !a.constants(b) {
 			continue
 		}
-		if b.has.has(wordOneOf) && !b.has.has(wordAnyOf) {
-			b.rename(wordOneOf, wordAnyOf, b.get(wordOneOf))
+		if b.has("oneOf") && !b.has("anyOf") {
+			b.rename("oneOf", "anyOf", b.get("oneOf"))
 		}
 		takesNull := b.declared().has(typeNull)
 		accepted, left := a.withoutNull(b)
@@ -100,12 +100,12 @@ func (a *adapter) opened(d *builder, union *node) []*builder {
 		if !left {
 			continue
 		}
-		inner := b.get(wordAnyOf)
+		inner := b.get("anyOf")
 		if inner == nil || len(out) > maxProduct || a.onlyConstrains(b, inner) {
 			out = append(out, b)
 			continue
 		}
-		b.drop(wordAnyOf)
+		b.drop("anyOf")
 		within := &builder{from: n, root: d.root}
 		for _, i := range a.opened(within, inner) {
 			d.null = d.null || within.null && takesNull
@@ -119,7 +119,7 @@ func (a *adapter) opened(d *builder, union *node) []*builder {
 
 // impliedTypes are the types that a schema says or suggests.
 func (a *adapter) impliedTypes(d *builder) typeSet {
-	if d.has.has(wordType) {
+	if d.has("type") {
 		return d.declared()
 	}
 	return suggestedTypes(d)
@@ -134,12 +134,10 @@ func suggestedTypes(d *builder) typeSet {
 	if t != 0 {
 		return t
 	}
-	for _, k := range typeWords {
-		if d.has&k.words != 0 {
-			t |= k.types
-		}
+	for _, f := range d.fields {
+		t |= typedWords[f.name]
 	}
-	if f := d.get(wordFormat); f != nil && t == 0 {
+	if f := d.get("format"); f != nil && t == 0 {
 		switch f.string() {
 		case "int32", "int64":
 			t = typeInteger
@@ -159,45 +157,45 @@ func suggestedTypes(d *builder) typeSet {
 func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 	variants := map[string][]*node{}
 	var order []field
-	required := objects[0].get(wordRequired)
+	required := objects[0].get("required")
 	closed := true
 	for i, o := range objects {
 		if i > 0 {
-			required = commonValues(required, o.get(wordRequired))
+			required = commonValues(required, o.get("required"))
 		}
 		if len(objects) > 1 {
 			d.conditions = append(d.conditions, o.conditions...)
 		}
-		more := o.get(wordAdditionalProperties)
+		more := o.get("additionalProperties")
 		closed = closed && more != nil && more.kind == 'f'
-		for _, f := range o.get(wordProperties).fieldsOf() {
-			if variants[string(f.name)] == nil {
+		for _, f := range o.get("properties").fieldsOf() {
+			if variants[f.name] == nil {
 				order = append(order, f)
 			}
-			variants[string(f.name)] = append(variants[string(f.name)], f.value)
+			variants[f.name] = append(variants[f.name], f.value)
 		}
 	}
 	merged := &builder{from: d.from}
-	merged.set(wordType, newString("object"))
+	merged.set("type", newString("object"))
 	props := &node{kind: '{'}
-	base := d.get(wordProperties)
+	base := d.get("properties")
 	for _, f := range order {
-		f.value = oneOfEach(variants[string(f.name)])
-		if base != nil && base.member(string(f.name)) != nil && len(variants[string(f.name)]) < len(objects) {
+		f.value = oneOfEach(variants[f.name])
+		if base != nil && base.get(f.name) != nil && len(variants[f.name]) < len(objects) {
 			continue // some branch takes all that the base takes
 		}
 		props.fields = append(props.fields, f)
 	}
-	merged.set(wordProperties, props)
+	merged.set("properties", props)
 	if len(required.list()) > 0 {
-		merged.set(wordRequired, required)
+		merged.set("required", required)
 	}
-	if closed && !d.has.has(wordAdditionalProperties) {
-		merged.set(wordAdditionalProperties, falseNode)
+	if closed && !d.has("additionalProperties") {
+		merged.set("additionalProperties", falseNode)
 	}
 	if len(objects) == 1 {
 		merged = objects[0]
-		merged.set(wordType, newString("object"))
+		merged.set("type", newString("object"))
 	}
 	return a.mergeFields(d, merged) && a.combine(d)
 }
@@ -209,9 +207,9 @@ func oneOfEach(variants []*node) *node {
 		return kept[0]
 	}
 	if values := constants(kept); values != nil {
-		return madeFor(kept[0], newField(wordEnum, values))
+		return madeFor(kept[0], newMember("enum", values))
 	}
-	return madeFor(kept[0], newField(wordAnyOf, newArray(kept...)))
+	return madeFor(kept[0], newMember("anyOf", newArray(kept...)))
 }
 
 // constants are the values of schemas that say nothing but which values there are, nil for others.
@@ -219,7 +217,7 @@ func constants(all []*node) *node {
 	out := &node{kind: '['}
 	for _, n := range all {
 		for i := range n.fields {
-			if w := n.fields[i].word; !setOf(wordType, wordConst, wordEnum, wordTitle).has(w) {
+			if w := n.fields[i].name; w != "type" && w != "const" && w != "enum" && w != "title" {
 				return nil
 			}
 		}
@@ -243,10 +241,10 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 	if t.one() == "" || t.has(typeObject|typeArray) {
 		return nil, false
 	}
-	sum.set(wordType, newString(t.one()))
+	sum.set("type", newString(t.one()))
 	enum := newArray()
 	for _, b := range all {
-		e := b.get(wordEnum)
+		e := b.get("enum")
 		if e == nil {
 			enum = nil
 			break
@@ -254,19 +252,19 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 		enum = allValues(enum, e)
 	}
 	if enum != nil {
-		sum.set(wordEnum, enum)
+		sum.set("enum", enum)
 	}
 	lost, said := "", ""
 	for _, b := range all {
-		if rest := b.has &^ annotations &^ setOf(wordType, wordEnum); rest != 0 || b.conditions != nil || enum == nil && b.has.has(wordEnum) {
+		if b.hasOther("type", "enum") || b.conditions != nil || enum == nil && b.has("enum") {
 			lost = "what each branch says of the values: "
 		}
-		if text := b.get(wordDescription); text != nil {
+		if text := b.get("description"); text != nil {
 			said = joined(said, text.string())
 		}
 	}
 	if said != "" {
-		sum.set(wordDescription, newString(said))
+		sum.set("description", newString(said))
 	}
 	if lost != "" {
 		var nodes []*node
@@ -277,7 +275,7 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 		d.note(lost)
 	}
 	narrowed := ""
-	if slices.ContainsFunc(all, func(b *builder) bool { return !b.has.has(wordType) && allowedValues(b.node()) == nil }) {
+	if slices.ContainsFunc(all, func(b *builder) bool { return !b.has("type") && allowedValues(b.node()) == nil }) {
 		narrowed = "what is no " + t.one()
 	}
 	a.change(d.from, RuleKeyword, "made one "+t.one()+" of a union", lost, narrowed)
@@ -295,9 +293,9 @@ func (a *adapter) mayBeObject(n *node, asked map[*node]bool) bool {
 	asked[n] = true // what leads back to itself
 	may := func(e *node) bool { return a.mayBeObject(e, asked) }
 	none := func(branches []*node) bool { return len(branches) > 0 && !slices.ContainsFunc(branches, may) }
-	asked[n] = !none(n.get(wordAnyOf).list()) && !none(n.get(wordOneOf).list()) &&
-		!slices.ContainsFunc(n.get(wordAllOf).list(), func(e *node) bool { return !may(e) })
-	t, ref := n.get(wordType), n.get(wordRef)
+	asked[n] = !none(n.get("anyOf").list()) && !none(n.get("oneOf").list()) &&
+		!slices.ContainsFunc(n.get("allOf").list(), func(e *node) bool { return !may(e) })
+	t, ref := n.get("type"), n.get("$ref")
 	if t != nil && typesOf(t) != 0 && !typesOf(t).has(typeObject) {
 		asked[n] = false
 	}

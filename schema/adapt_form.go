@@ -10,47 +10,44 @@ import (
 func (a *adapter) forms(d *builder) bool {
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
-		if f.word == wordOther || f.word == wordNote {
-			continue
-		}
 		if wellFormed, value := a.form(d, &f); value != nil {
 			d.fields[i].value = value
 		} else if !wellFormed {
-			a.change(d.from, RuleForm, "dropped "+string(f.name)+", whose value has not its form", string(f.name), "")
-			d.drop(f.word)
+			a.change(d.from, RuleForm, "dropped "+f.name+", whose value has not its form", f.name, "")
+			d.drop(f.name)
 			i--
 		}
 	}
 	a.nullable(d)
-	a.draft4Bound(d, wordExclusiveMinimum, wordMinimum)
-	a.draft4Bound(d, wordExclusiveMaximum, wordMaximum)
+	a.draft4Bound(d, "exclusiveMinimum", "minimum")
+	a.draft4Bound(d, "exclusiveMaximum", "maximum")
 	return true
 }
 
 // nullable is OpenAPI 3.0's word for one more type, and goes with the types beside it.
 func (a *adapter) nullable(d *builder) {
-	v := d.get(wordNullable)
+	v := d.get("nullable")
 	if v == nil {
 		return
 	}
-	union := d.get(wordAnyOf)
+	union := d.get("anyOf")
 	switch {
 	case v.kind == 'f':
-	case d.has.has(wordType):
-		d.set(wordType, typeNode(d.declared()|typeNull))
-		if e := d.get(wordEnum); e != nil && !slices.ContainsFunc(e.elems, isNull) {
-			d.set(wordEnum, newArray(append(slices.Clone(e.elems), nullNode)...))
+	case d.has("type"):
+		d.set("type", typeNode(d.declared()|typeNull))
+		if e := d.get("enum"); e != nil && !slices.ContainsFunc(e.elems, isNull) {
+			d.set("enum", newArray(append(slices.Clone(e.elems), nullNode)...))
 		}
 	case union != nil:
-		d.set(wordAnyOf, newArray(append(slices.Clone(union.elems), newTyped("null"))...))
-	case d.has&(referenceWords|setOf(wordAllOf, wordOneOf)) != 0 && !d.root:
-		inner := withoutWords(d.node(), annotations|wordNullable.set())
-		d.dropSet(^(annotations | wordNullable.set()))
-		d.set(wordAnyOf, newArray(madeFor(d.from, inner.fields...), newTyped("null")))
+		d.set("anyOf", newArray(append(slices.Clone(union.elems), newTyped("null"))...))
+	case d.hasAny("$ref", "$dynamicRef", "$recursiveRef", "allOf", "oneOf") && !d.root:
+		inner := withoutWords(d.node(), func(w string) bool { return isAnnotation(w) || w == "nullable" })
+		d.keep("nullable")
+		d.set("anyOf", newArray(madeFor(d.from, inner.fields...), newTyped("null")))
 	}
-	if v.kind == 'f' || !a.takes(d, wordNullable) {
+	if v.kind == 'f' || !a.takes(d, "nullable") {
 		a.change(d.from, RuleKeyword, "wrote nullable as the type null", "", "")
-		d.drop(wordNullable)
+		d.drop("nullable")
 	}
 }
 
@@ -59,46 +56,46 @@ var formKinds = []struct {
 	of    words
 	kinds string // of node
 }{
-	{setOf(wordProperties, wordPatternProperties, wordDependentSchemas, wordDefs, wordDefinitions), "{"},
-	{setOf(wordNot, wordIf, wordThen, wordElse, wordContains, wordPropertyNames, wordAdditionalProperties, wordAdditionalItems,
-		wordUnevaluatedItems, wordUnevaluatedProperties, wordContentSchema), "{tf"},
-	{setOf(wordRef, wordDynamicRef, wordRecursiveRef, wordDescription, wordTitle, wordFormat, wordPattern, wordContentEncoding,
-		wordContentMediaType, wordSchema, wordID), `"`},
-	{wordAnchor.set(), `"tf`},
-	{setOf(wordMinimum, wordMaximum), "0"},
-	{setOf(wordExclusiveMinimum, wordExclusiveMaximum), "0tf"},
-	{setOf(wordUniqueItems, wordNullable), "tf"},
-	{wordExamples.set(), "["},
+	{setOf("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"), "{"},
+	{setOf("not", "if", "then", "else", "contains", "propertyNames", "additionalProperties", "additionalItems",
+		"unevaluatedItems", "unevaluatedProperties", "contentSchema"), "{tf"},
+	{setOf("$ref", "$dynamicRef", "$recursiveRef", "description", "title", "format", "pattern", "contentEncoding",
+		"contentMediaType", "$schema", "$id"), `"`},
+	{anchorWords, `"tf`},
+	{setOf("minimum", "maximum"), "0"},
+	{setOf("exclusiveMinimum", "exclusiveMaximum"), "0tf"},
+	{setOf("uniqueItems", "nullable"), "tf"},
+	{setOf("examples"), "["},
 }
 
 // form reports whether a keyword has its form, and another value where it can be put right.
 func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
 	v := f.value
 	noSchema := func(e *node) bool { return !e.isSchema() }
-	switch f.word {
-	case wordType:
+	switch f.name {
+	case "type":
 		return a.typeForm(d, v)
-	case wordDependencies, wordDependentRequired:
+	case "dependencies", "dependentRequired":
 		return v.kind == '{' && !slices.ContainsFunc(v.fields, func(g field) bool {
-			return !isNames(g.value) && !(f.word == wordDependencies && g.value.isSchema())
+			return !isNames(g.value) && !(f.name == "dependencies" && g.value.isSchema())
 		}), nil
-	case wordRequired:
+	case "required":
 		return v.kind == '[', requiredNames(v)
-	case wordEnum:
+	case "enum":
 		return v.kind == '[' && len(v.elems) > 0, a.enumValues(d, v)
-	case wordAnyOf, wordOneOf, wordAllOf:
+	case "anyOf", "oneOf", "allOf":
 		return v.kind == '[' && len(v.elems) > 0, nil
-	case wordPrefixItems:
+	case "prefixItems":
 		return v.kind == '[' && !slices.ContainsFunc(v.elems, noSchema), nil
-	case wordItems:
+	case "items":
 		return v.isSchema() || v.kind == '[' && !slices.ContainsFunc(v.elems, noSchema), nil
-	case wordMultipleOf:
+	case "multipleOf":
 		return v.kind == '0' && numberOf(v) > 0, nil // 1e-999 is 0 to whoever reads it
-	case wordMinLength, wordMaxLength, wordMinItems, wordMaxItems, wordMinProperties, wordMaxProperties, wordMinContains, wordMaxContains:
+	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
 		return v.kind == '0' && typeOfValue(v) == typeInteger && v.text[0] != '-', nil
 	}
 	for _, k := range formKinds {
-		if k.of.has(f.word) {
+		if k.of.has(f.name) {
 			return strings.IndexByte(k.kinds, v.kind) >= 0, nil
 		}
 	}
@@ -162,13 +159,13 @@ func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 		return true, nil
 	}
 	lower := strings.ToLower(name)
-	if of, isList := strings.CutSuffix(lower, "[]"); isList && d.get(wordItems) == nil {
+	if of, isList := strings.CutSuffix(lower, "[]"); isList && d.get("items") == nil {
 		if other := otherTypeNames[of]; other != "" {
 			of = other
 		}
 		if typeNamed(of) != 0 {
 			a.change(d.from, RuleForm, "took the type "+briefName(name)+" for array", "", "")
-			d.set(wordItems, newObject(typeField(of)))
+			d.set("items", newObject(typeField(of)))
 			return true, newString("array")
 		}
 	}
@@ -193,7 +190,7 @@ func withoutSame(all []*node, text func(*node) string) []*node {
 }
 
 // draft4Bound reads exclusiveMinimum: true, which makes minimum exclusive.
-func (a *adapter) draft4Bound(d *builder, exclusive, bound word) {
+func (a *adapter) draft4Bound(d *builder, exclusive, bound string) {
 	v := d.get(exclusive)
 	if v == nil || v.kind == '0' {
 		return
@@ -205,5 +202,5 @@ func (a *adapter) draft4Bound(d *builder, exclusive, bound word) {
 	} else {
 		d.drop(exclusive)
 	}
-	a.change(d.from, RuleForm, "wrote "+wordNames[exclusive]+" as a number", "", "")
+	a.change(d.from, RuleForm, "wrote "+exclusive+" as a number", "", "")
 }

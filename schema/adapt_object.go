@@ -8,16 +8,16 @@ import (
 
 // object adapts what an object has: its properties, their names, and which are required.
 func (a *adapter) object(d *builder) bool {
-	typed := d.has.has(wordType)
-	if d.done || !typed && d.has&objectWords == 0 || typed && !d.declared().has(typeObject) {
+	typed := d.has("type")
+	if d.done || !typed && !d.hasTyped(typeObject) || typed && !d.declared().has(typeObject) {
 		return true
 	}
-	if more := d.get(wordUnevaluatedProperties); more != nil && !d.has.has(wordAdditionalProperties) && !a.takes(d, wordUnevaluatedProperties) {
-		d.rename(wordUnevaluatedProperties, wordAdditionalProperties, more)
+	if more := d.get("unevaluatedProperties"); more != nil && !d.has("additionalProperties") && !a.takes(d, "unevaluatedProperties") {
+		d.rename("unevaluatedProperties", "additionalProperties", more)
 	}
 	if a.rules.Closed && a.isDictionary(d) {
 		if all := d.declared(); typed && all != typeObject {
-			return a.split(d, all, all.inOrder(d.get(wordType)))
+			return a.split(d, all, all.inOrder(d.get("type")))
 		}
 		return a.dictionary(d)
 	}
@@ -30,11 +30,11 @@ func (a *adapter) object(d *builder) bool {
 	}
 	a.patterns(d)
 	a.additional(d, o.back)
-	if o.out.fields != nil || d.has.has(wordProperties) || a.wantsProperties(d) {
-		if !d.has.has(wordProperties) {
+	if o.out.fields != nil || d.has("properties") || a.wantsProperties(d) {
+		if !d.has("properties") {
 			a.change(d.from, RuleProperties, "added properties", "", "")
 		}
-		d.set(wordProperties, o.out)
+		d.set("properties", o.out)
 	}
 	o.required()
 	o.mentioned()
@@ -44,8 +44,8 @@ func (a *adapter) object(d *builder) bool {
 }
 
 func (a *adapter) wantsProperties(d *builder) bool {
-	return d.has.has(wordType) && (a.rules.ObjectProperties || d.root && a.rules.RootProperties) ||
-		a.rules.RequiredBeside && d.has.has(wordRequired)
+	return d.has("type") && (a.rules.ObjectProperties || d.root && a.rules.RootProperties) ||
+		a.rules.RequiredBeside && d.has("required")
 }
 
 // objectAdapter is one object's properties while they are adapted.
@@ -61,14 +61,16 @@ type objectAdapter struct {
 
 // properties adapts each property. It reports false where a required one cannot be.
 func (o *objectAdapter) properties() bool {
-	required := o.builder.get(wordRequired).list()
-	o.needed = o.keepList(required)[:0]
-	props := o.builder.get(wordProperties)
+	required := o.builder.get("required").list()
+	o.needed = make([]*node, 0, len(required))
+	props := o.builder.get("properties")
 	if props == nil {
 		o.missing = required
 		return true
 	}
-	o.out.fields = o.keep(nil, len(props.fields))
+	if n := len(props.fields); n > 0 {
+		o.out.fields = make([]field, 0, n)
+	}
 	names, isRequired := o.renamed(props), lookUpNames(required)
 	o.builder.names = names
 	for _, f := range props.fields {
@@ -87,7 +89,7 @@ func (o *objectAdapter) properties() bool {
 }
 
 // lookUpNames looks up the names that a list of strings has.
-func lookUpNames(list []*node) func([]byte) bool {
+func lookUpNames(list []*node) func(string) bool {
 	fields := make([]field, len(list))
 	for i, e := range list {
 		fields[i].name = unquote(e.text)
@@ -96,21 +98,21 @@ func lookUpNames(list []*node) func([]byte) bool {
 }
 
 // lookUpFields looks up the names of fields.
-func lookUpFields(fields []field) func([]byte) bool {
+func lookUpFields(fields []field) func(string) bool {
 	if len(fields) <= fewMembers {
-		return func(name []byte) bool { return indexOf(fields, name) >= 0 }
+		return func(name string) bool { return indexOf(fields, name) >= 0 }
 	}
 	set := make(map[string]bool, len(fields))
 	for i := range fields {
-		set[string(fields[i].name)] = true
+		set[fields[i].name] = true
 	}
-	return func(name []byte) bool { return set[string(name)] }
+	return func(name string) bool { return set[name] }
 }
 
 // property adds one property. What takes null and cannot say so need not be given: not given is null.
 func (o *objectAdapter) property(f field, names map[string]string, r schemaResult, required bool) bool {
 	b := propertyInverse{key: f.key, name: f.name, step: r.back}
-	if name, ok := names[string(b.name)]; ok {
+	if name, ok := names[b.name]; ok {
 		o.change(f.value, RuleKey, "renamed to "+briefName(name), "", "")
 		f = newMember(name, f.value)
 		b.renamed = true
@@ -131,7 +133,7 @@ func (o *objectAdapter) property(f field, names map[string]string, r schemaResul
 	}
 	if r.cut && o.rules.Closed && !required {
 		o.change(f.value, RuleRecursion, "left out", "", "what is nested deeper")
-		o.builder.note("no " + briefName(string(f.name)) + " at this depth")
+		o.builder.note("no " + briefName(f.name) + " at this depth")
 		return true
 	}
 	if r.null && required {
@@ -154,7 +156,7 @@ func (o *objectAdapter) property(f field, names map[string]string, r schemaResul
 	}
 	o.out.fields = append(o.out.fields, f)
 	if o.taken != nil {
-		o.taken[string(f.name)] = true
+		o.taken[f.name] = true
 	}
 	if required {
 		o.needed = append(o.needed, &node{kind: '"', text: f.key})
@@ -171,7 +173,7 @@ func (o *objectAdapter) mentioned() {
 	if len(o.builder.names) == 0 {
 		return
 	}
-	for _, w := range []word{wordDependentRequired, wordDependentSchemas, wordDependencies, wordPropertyOrdering} {
+	for _, w := range []string{"dependentRequired", "dependentSchemas", "dependencies", "propertyOrdering"} {
 		if v := o.builder.get(w); v != nil {
 			o.builder.set(w, renamedIn(v, o.builder.names))
 		}
@@ -182,8 +184,8 @@ func (o *objectAdapter) mentioned() {
 func renamedIn(v *node, names map[string]string) *node {
 	out := &node{kind: v.kind, like: v}
 	for _, f := range v.fields {
-		if name, ok := names[string(f.name)]; ok {
-			f.key, f.name = text.Quote(name), []byte(name)
+		if name, ok := names[f.name]; ok {
+			f.key, f.name = text.Quote(name), name
 		}
 		if f.value.kind == '[' {
 			f.value = renamedIn(f.value, names)
@@ -201,7 +203,7 @@ func renamedIn(v *node, names map[string]string) *node {
 
 // counted says what nulls that come and go do to bounds on the number of properties.
 func (o *objectAdapter) counted() {
-	if o.builder.has&setOf(wordMinProperties, wordMaxProperties) == 0 {
+	if !o.builder.hasAny("minProperties", "maxProperties") {
 		return
 	}
 	if slices.ContainsFunc(o.back.properties, func(p propertyInverse) bool { return p.fillNull || p.dropNull }) {
@@ -212,7 +214,7 @@ func (o *objectAdapter) counted() {
 // nullUnlessDefault is what is narrowed where null can only say that a property is not given.
 func nullUnlessDefault(n *node) string {
 	if n.kind == '{' {
-		if v := n.get(wordDefault); v != nil && isNull(v) {
+		if v := n.get("default"); v != nil && isNull(v) {
 			return ""
 		}
 	}
@@ -232,8 +234,8 @@ func (o *objectAdapter) undeclared() bool {
 	if len(o.missing) == 0 || !o.rules.RequiredDeclared {
 		return true
 	}
-	more := o.builder.get(wordAdditionalProperties)
-	if o.builder.has.has(wordPatternProperties) {
+	more := o.builder.get("additionalProperties")
+	if o.builder.has("patternProperties") {
 		o.change(o.builder.from, RuleRequired, "took what patterns say of required properties for anything", "what patterns say of required properties", "")
 		more = nil
 	}
@@ -250,7 +252,7 @@ func (o *objectAdapter) undeclared() bool {
 	}
 	names := o.renamed(props)
 	for _, f := range props.fields {
-		o.change(o.builder.from, RuleRequired, "declared "+briefName(string(f.name))+", which is required", "", "")
+		o.change(o.builder.from, RuleRequired, "declared "+briefName(f.name)+", which is required", "", "")
 		r := o.schema(n)
 		if !o.property(f, names, r, true) {
 			return false
@@ -264,16 +266,16 @@ func (o *objectAdapter) undeclared() bool {
 func (o *objectAdapter) required() {
 	d := o.builder
 	o.needed = append(o.needed, o.missing...)
-	old := d.get(wordRequired)
+	old := d.get("required")
 	if !o.rules.RequiredAll && old != nil {
 		o.inOldOrder(old)
 	}
 	switch {
-	case len(o.needed) == 0 && old == nil && !(o.rules.RequiredAll && d.has.has(wordType)):
+	case len(o.needed) == 0 && old == nil && !(o.rules.RequiredAll && d.has("type")):
 	case len(o.needed) == 0 && (o.rules.RequiredFilled || !o.rules.RequiredAll && len(old.elems) > 0):
-		d.drop(wordRequired)
+		d.drop("required")
 	default:
-		d.set(wordRequired, &node{kind: '[', elems: o.needed})
+		d.set("required", &node{kind: '[', elems: o.needed})
 	}
 }
 
@@ -286,16 +288,16 @@ func (o *objectAdapter) inOldOrder(old *node) {
 	for i, e := range old.elems {
 		order[e.string()] = i
 	}
-	original := make(map[string][]byte, len(o.back.properties))
+	original := make(map[string]string, len(o.back.properties))
 	for i := range o.back.properties {
-		original[string(o.back.properties[i].adapted)] = o.back.properties[i].name
+		original[o.back.properties[i].adapted] = o.back.properties[i].name
 	}
 	place := func(n *node) int {
 		name := unquote(n.text)
-		if before, ok := original[string(name)]; ok {
+		if before, ok := original[name]; ok {
 			name = before
 		}
-		return order[string(name)]
+		return order[name]
 	}
 	slices.SortStableFunc(o.needed, func(x, y *node) int { return place(x) - place(y) })
 }
@@ -305,7 +307,7 @@ func (o *objectAdapter) isNamed(name string) bool {
 	if o.taken == nil {
 		o.taken = make(map[string]bool, len(o.out.fields))
 		for i := range o.out.fields {
-			o.taken[string(o.out.fields[i].name)] = true
+			o.taken[o.out.fields[i].name] = true
 		}
 	}
 	return o.taken[name]
@@ -316,13 +318,13 @@ func takesNull(n *node) bool {
 	if n.kind != '{' {
 		return n.kind == 't'
 	}
-	if union := n.get(wordAnyOf); union != nil {
+	if union := n.get("anyOf"); union != nil {
 		return slices.ContainsFunc(union.elems, takesNull)
 	}
-	if n.get(wordRef) != nil {
+	if n.get("$ref") != nil {
 		return false
 	}
-	if t := n.get(wordType); t != nil && !typesOf(t).has(typeNull) {
+	if t := n.get("type"); t != nil && !typesOf(t).has(typeNull) {
 		return false
 	}
 	if v := allowedValues(n); v != nil {
@@ -335,64 +337,64 @@ func takesNull(n *node) bool {
 func withNull(n *node) *node {
 	out := &node{kind: '{', fields: slices.Clone(n.fields), like: n}
 	alone := newTyped("null")
-	if union := n.get(wordAnyOf); union != nil {
-		return out.with(wordAnyOf, newArray(append(slices.Clone(union.elems), alone)...))
+	if union := n.get("anyOf"); union != nil {
+		return out.with("anyOf", newArray(append(slices.Clone(union.elems), alone)...))
 	}
-	t := n.get(wordType)
-	if t == nil || n.get(wordConst) != nil || typesOf(t)&(typeObject|typeArray) != 0 {
-		text := n.get(wordDescription)
+	t := n.get("type")
+	if t == nil || n.get("const") != nil || typesOf(t)&(typeObject|typeArray) != 0 {
+		text := n.get("description")
 		union := newObject()
 		if text != nil {
-			union.fields = append(union.fields, newField(wordDescription, text))
-			out = withoutWords(n, wordDescription.set())
+			union.fields = append(union.fields, newMember("description", text))
+			out = withoutWords(n, setOf("description").has)
 		}
-		union.fields = append(union.fields, newField(wordAnyOf, newArray(out, alone)))
+		union.fields = append(union.fields, newMember("anyOf", newArray(out, alone)))
 		return union
 	}
-	out = out.with(wordType, typeNode(typesOf(t)|typeNull))
-	if e := n.get(wordEnum); e != nil {
-		out = out.with(wordEnum, newArray(append(slices.Clone(e.elems), nullNode)...))
+	out = out.with("type", typeNode(typesOf(t)|typeNull))
+	if e := n.get("enum"); e != nil {
+		out = out.with("enum", newArray(append(slices.Clone(e.elems), nullNode)...))
 	}
 	return out
 }
 
 // patterns takes patternProperties out where it cannot stay: what can be a property's name is not all known.
 func (a *adapter) patterns(d *builder) {
-	p := d.get(wordPatternProperties)
+	p := d.get("patternProperties")
 	if p == nil {
 		return
 	}
-	if !a.takes(d, wordPatternProperties) {
+	if !a.takes(d, "patternProperties") {
 		text := a.sketchFree(func() string { return a.sketchPatterns(p) })
 		a.change(d.from, RuleKeyword, "dropped patternProperties", "properties by pattern: "+text, "")
 		d.note("keys by pattern: " + text)
-		d.drop(wordPatternProperties)
-		if more := d.get(wordAdditionalProperties); more != nil && more.kind == 'f' {
-			d.drop(wordAdditionalProperties)
+		d.drop("patternProperties")
+		if more := d.get("additionalProperties"); more != nil && more.kind == 'f' {
+			d.drop("additionalProperties")
 		}
 		return
 	}
-	d.set(wordPatternProperties, a.schemasIn(p))
+	d.set("patternProperties", a.schemasIn(p))
 }
 
 // additional adapts additionalProperties.
 func (a *adapter) additional(d *builder, back *inverse) {
-	more := d.get(wordAdditionalProperties)
+	more := d.get("additionalProperties")
 	if a.rules.Closed {
 		if more == nil || more.kind != 'f' {
 			a.change(d.from, RuleClosed, "closed", "", "properties that are not declared")
-			d.set(wordAdditionalProperties, falseNode)
+			d.set("additionalProperties", falseNode)
 		}
 		return
 	}
 	switch {
 	case more == nil:
-	case !a.takes(d, wordAdditionalProperties):
-		d.drop(wordAdditionalProperties)
+	case !a.takes(d, "additionalProperties"):
+		d.drop("additionalProperties")
 		switch text := a.sketchFree(func() string { return a.sketch(more) }); {
 		case more.kind == 'f':
 			a.change(d.from, RuleKeyword, "dropped additionalProperties", "that no other properties are taken", "")
-		case saysNothing(more) && len(d.get(wordProperties).fieldsOf()) > 0:
+		case saysNothing(more) && len(d.get("properties").fieldsOf()) > 0:
 		case saysNothing(more):
 			d.note("takes any keys")
 		default:
@@ -412,14 +414,14 @@ func (a *adapter) additional(d *builder, back *inverse) {
 		case r.back != nil:
 			back.others = r.back
 		}
-		d.set(wordAdditionalProperties, r.node)
+		d.set("additionalProperties", r.node)
 	}
 }
 
 // saysNothing reports a schema that takes everything.
 func saysNothing(n *node) bool {
 	for i := range n.fields {
-		if !annotations.has(n.fields[i].word) {
+		if !isAnnotation(n.fields[i].name) {
 			return false
 		}
 	}
@@ -435,15 +437,15 @@ func (a *adapter) isDictionary(d *builder) bool {
 }
 
 func (a *adapter) hasFreeKeys(d *builder) bool {
-	props := d.get(wordProperties)
-	more := d.get(wordAdditionalProperties)
-	return (props == nil || len(props.fields) == 0) && (more == nil || more.kind != 'f' || d.has.has(wordPatternProperties))
+	props := d.get("properties")
+	more := d.get("additionalProperties")
+	return (props == nil || len(props.fields) == 0) && (more == nil || more.kind != 'f' || d.has("patternProperties"))
 }
 
 // hasOnlyFreeKeys reports an object that says what its free keys hold, and has no others.
 func (a *adapter) hasOnlyFreeKeys(d *builder) bool {
-	more := d.get(wordAdditionalProperties)
-	return a.hasFreeKeys(d) && (d.has.has(wordPatternProperties) || more != nil && more.kind == '{')
+	more := d.get("additionalProperties")
+	return a.hasFreeKeys(d) && (d.has("patternProperties") || more != nil && more.kind == '{')
 }
 
 // dictionary says an object with free keys as a list of entries, which Restore makes an object again.
@@ -453,38 +455,46 @@ func (a *adapter) dictionary(d *builder) bool {
 		return false
 	}
 	lost := "" // of two entries with one key the last is taken, as in an object
-	if rest := d.has & (objectWords &^ setOf(wordProperties, wordAdditionalProperties, wordRequired)); rest != 0 || len(d.get(wordRequired).list()) > 0 {
+	if says := d.saysOfKeys(); says || d.has("patternProperties") || len(d.get("required").list()) > 0 {
 		lost = "what the object says of its keys"
-		if rest != wordPatternProperties.set() {
+		if says || !d.has("patternProperties") {
 			d.note("keys: " + a.sketch(d.node()))
 		}
 	}
 	if v := allowedValues(d.node()); v != nil {
 		lost = "that it is one of " + sketchValues(v)
 		d.note("one of " + sketchValues(v))
-		d.drop(wordEnum, wordConst)
+		d.drop("enum", "const")
 	}
 	a.change(d.from, RuleClosed, "wrote free keys as a list of entries", lost, "")
 	entry := newObject(
 		typeField("object"),
-		newField(wordProperties, newObject(
+		newMember("properties", newObject(
 			newMember("key", newTyped("string")),
 			newMember("value", r.node))),
-		newField(wordRequired, newArray(newString("key"), newString("value"))),
-		newField(wordAdditionalProperties, falseNode),
+		newMember("required", newArray(newString("key"), newString("value"))),
+		newMember("additionalProperties", falseNode),
 	)
-	d.dropSet(^(annotations | wordType.set()))
-	d.set(wordType, newString("array"))
-	d.set(wordItems, entry)
+	d.keep("type")
+	d.set("type", newString("array"))
+	d.set("items", entry)
 	a.reversed = true
 	d.back = inTurn(d.back, &inverse{entries: true, others: r.back})
 	d.done = true
 	return true
 }
 
+// saysOfKeys reports whether an object has keywords, beside properties and patterns, that say something of its keys.
+func (d *builder) saysOfKeys() bool {
+	return slices.ContainsFunc(d.fields, func(f field) bool {
+		known := f.name == "properties" || f.name == "additionalProperties" || f.name == "required" || f.name == "patternProperties"
+		return typedWords[f.name].has(typeObject) && !known
+	})
+}
+
 // entryValue is the schema of what is under free keys.
 func (a *adapter) entryValue(d *builder) *node {
-	more, patterns := d.get(wordAdditionalProperties), d.get(wordPatternProperties)
+	more, patterns := d.get("additionalProperties"), d.get("patternProperties")
 	if patterns == nil || len(patterns.fields) == 0 {
 		if more == nil || more.kind != '{' {
 			return madeFor(d.from)

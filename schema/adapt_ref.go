@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +20,10 @@ type definition struct {
 // leads back into itself; else what it leads to is merged with what is beside it.
 func (a *adapter) references(d *builder) bool {
 	a.liftReference(d)
-	for d.has&referenceWords != 0 {
+	for slices.ContainsFunc(d.fields, field.refers) {
 		w, ref := firstReference(d)
 		target := a.target(ref)
-		if target != nil && !a.onlyRefers(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.has(wordRef) && a.keeps(d, w, target) {
+		if target != nil && !a.onlyRefers(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.takes("$ref") && a.keeps(d, w, target) {
 			return a.keepRef(d, w, target, ref)
 		}
 		d.drop(w)
@@ -50,16 +49,16 @@ func (a *adapter) references(d *builder) bool {
 // liftReference puts a reference in the place of an allOf that has nothing else: before draft 2019-09 a reference could have a
 // description only so. Merging the allOf would write the reference out.
 func (a *adapter) liftReference(d *builder) {
-	all := d.get(wordAllOf).list()
-	if len(all) != 1 || d.has&^annotations != wordAllOf.set() || a.takes(d, wordAllOf) || !a.parsed.nested.has(wordRef) {
+	all := d.get("allOf").list()
+	if len(all) != 1 || d.hasOther("allOf") || a.takes(d, "allOf") || !a.parsed.nested.takes("$ref") {
 		return
 	}
-	ref := all[0].get(wordRef)
+	ref := all[0].get("$ref")
 	if ref == nil || ref.kind != '"' || len(all[0].fields) != 1 {
 		return
 	}
 	a.change(d.from, RuleKeyword, "unwrapped allOf", "", "")
-	d.rename(wordAllOf, wordRef, ref)
+	d.rename("allOf", "$ref", ref)
 }
 
 // onlyRefers reports a schema that refers to others, in a circle.
@@ -73,14 +72,12 @@ func (a *adapter) onlyRefers(n *node) bool {
 }
 
 // firstReference is the first of the references that d has.
-func firstReference(d *builder) (word, string) {
-	for i := range d.fields {
-		if w := d.fields[i].word; referenceWords.has(w) {
-			return w, d.fields[i].value.string()
-		}
-	}
-	return wordOther, ""
+func firstReference(d *builder) (w, ref string) {
+	i := slices.IndexFunc(d.fields, field.refers)
+	return d.fields[i].name, d.fields[i].value.string()
 }
+
+func (f field) refers() bool { return referenceWords.has(f.name) }
 
 // frame is what a reference led to, and the frame that the reference is in.
 type frame struct {
@@ -134,8 +131,8 @@ func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 	if name != "" {
 		d.note("one more " + briefName(name) + ", of the same shape")
 	}
-	if t := a.typesFrom(target); t.one() != "" && !d.has.has(wordType) {
-		d.set(wordType, newString(t.one()))
+	if t := a.typesFrom(target); t.one() != "" && !d.has("type") {
+		d.set("type", newString(t.one()))
 	}
 	return false
 }
@@ -154,7 +151,7 @@ func (a *adapter) typesFrom(n *node) typeSet {
 }
 
 func (a *adapter) typesOfSchema(n *node) typeSet {
-	if t := n.get(wordType); t != nil {
+	if t := n.get("type"); t != nil {
 		if s := typesOf(t); s != 0 {
 			return s
 		}
@@ -162,17 +159,17 @@ func (a *adapter) typesOfSchema(n *node) typeSet {
 	if target := a.refTarget(n); target != nil {
 		return a.typesFrom(target)
 	}
-	if n.get(wordProperties) != nil {
+	if n.get("properties") != nil {
 		return typeObject
 	}
-	if n.get(wordItems) != nil {
+	if n.get("items") != nil {
 		return typeArray
 	}
 	all := everyType
-	for _, b := range n.get(wordAllOf).list() {
+	for _, b := range n.get("allOf").list() {
 		all &= a.typesFrom(b)
 	}
-	for _, w := range []word{wordAnyOf, wordOneOf} {
+	for _, w := range []string{"anyOf", "oneOf"} {
 		var some typeSet
 		for _, b := range n.get(w).list() {
 			some |= a.typesFrom(b)
@@ -185,12 +182,12 @@ func (a *adapter) typesOfSchema(n *node) typeSet {
 }
 
 // keeps reports whether a reference can stay one.
-func (a *adapter) keeps(d *builder, w word, target *node) bool {
+func (a *adapter) keeps(d *builder, w string, target *node) bool {
 	loops := a.leadsToLoop(target)
 	if loops {
 		return !a.rules.NoRecursion
 	}
-	if a.rules.RefAlone && d.has != w.set() && (!a.alone || d.has&^annotations != w.set()) {
+	if a.rules.RefAlone && len(d.fields) > 1 && (!a.alone || d.hasOther(w)) {
 		return false
 	}
 	return a.underDefinitions(target) || a.isShared(target)
@@ -202,7 +199,7 @@ const sharedSize = 80
 // isShared reports whether a schema outside the definitions moves there: the consumer takes $ref, and a reference leads to
 // the schema, so that it is used twice at least.
 func (a *adapter) isShared(n *node) bool {
-	if n.kind != '{' || !a.parsed.nested.has(wordRef) || n == a.root || n.get(wordRef) != nil || !a.isTarget(n) {
+	if n.kind != '{' || !a.parsed.nested.takes("$ref") || n == a.root || n.get("$ref") != nil || !a.isTarget(n) {
 		return false
 	}
 	return !a.underDefinitions(n) && !a.unsatisfiable[n] && !(a.rules.NoRecursion && a.leadsToLoop(n)) && len(n.compact()) > sharedSize
@@ -219,7 +216,7 @@ func (a *adapter) isTarget(n *node) bool {
 
 func (a *adapter) findTargets(n *node) {
 	for _, f := range n.fields {
-		if referenceWords.has(f.word) && f.value.kind == '"' {
+		if referenceWords.has(f.name) && f.value.kind == '"' {
 			a.referenced[a.target(f.value.string())] = true
 		}
 		a.findTargets(f.value)
@@ -233,24 +230,24 @@ func (a *adapter) findTargets(n *node) {
 func (a *adapter) moved(n *node) schemaResult {
 	ref, back := a.kept(n, "#"+n.path())
 	a.change(n, RuleRef, "moved to "+briefName(ref)+", since it is used more than once", "", "")
-	return schemaResult{node: newObject(newField(wordRef, newString(ref))), back: back}
+	return schemaResult{node: newObject(newMember("$ref", newString(ref))), back: back}
 }
 
-func (a *adapter) keepRef(d *builder, w word, target *node, ref string) bool {
+func (a *adapter) keepRef(d *builder, w string, target *node, ref string) bool {
 	now, back := a.kept(target, ref)
-	if a.rules.RefAlone && d.has != w.set() {
+	if a.rules.RefAlone && len(d.fields) > 1 {
 		lost := ""
-		if d.has&^annotations&^w.set() != 0 {
+		if d.hasOther(w) {
 			lost = "what stands beside " + briefName(ref)
 		}
 		a.change(d.from, RuleRef, "dropped what stands beside a reference", lost, "")
-		d.dropSet(^w.set())
+		d.keepOnly(w)
 	}
 	if now != ref {
 		a.change(d.from, RuleRef, "wrote the reference "+briefName(ref)+" as "+briefName(now), "", "")
 	}
-	if d.back = back; now != ref || w != wordRef {
-		d.rename(w, wordRef, newString(now))
+	if d.back = back; now != ref || w != "$ref" {
+		d.rename(w, "$ref", newString(now))
 	}
 	return true
 }
@@ -311,21 +308,21 @@ func (a *adapter) define(root *builder) {
 		}
 	}
 	if len(fields) == 0 {
-		root.drop(wordDefs, wordDefinitions)
+		root.drop("$defs", "definitions")
 		return
 	}
-	if !root.has.has(wordDefs) && root.has.has(wordDefinitions) {
-		root.rename(wordDefinitions, wordDefs, newObject(fields...))
+	if !root.has("$defs") && root.has("definitions") {
+		root.rename("definitions", "$defs", newObject(fields...))
 	}
-	root.set(wordDefs, newObject(fields...))
-	root.drop(wordDefinitions)
+	root.set("$defs", newObject(fields...))
+	root.drop("definitions")
 }
 
 // uses notes the definitions that n refers to, and those that they refer to.
 func (a *adapter) uses(n *node, used map[string]bool) {
 	for i := range n.fields {
 		f := &n.fields[i]
-		if f.word == wordRef && f.value.kind == '"' {
+		if f.name == "$ref" && f.value.kind == '"' {
 			name, _ := strings.CutPrefix(f.value.string(), "#/$defs/")
 			if def := a.definitions[name]; def != nil && !used[name] { // no name needs escaping
 				used[name] = true
@@ -358,7 +355,7 @@ func (a *adapter) holdsLoop(n *node) bool {
 		return true // be careful
 	}
 	for _, f := range n.fields {
-		if referenceWords.has(f.word) && f.value.kind == '"' {
+		if referenceWords.has(f.name) && f.value.kind == '"' {
 			if target := a.target(f.value.string()); target != nil && a.leadsToLoop(target) {
 				return true
 			}
@@ -371,12 +368,12 @@ func (a *adapter) holdsLoop(n *node) bool {
 }
 
 func (a *adapter) underDefinitions(n *node) bool {
-	return n.up != nil && (n.up == a.root.get(wordDefs) || n.up == a.root.get(wordDefinitions))
+	return n.up != nil && (n.up == a.root.get("$defs") || n.up == a.root.get("definitions"))
 }
 
 // refTarget is what the $ref of a schema leads to, nil if nothing.
 func (a *adapter) refTarget(n *node) *node {
-	ref := n.get(wordRef)
+	ref := n.get("$ref")
 	if ref == nil || ref.kind != '"' {
 		return nil
 	}
@@ -397,66 +394,6 @@ func (a *adapter) target(ref string) *node {
 	}
 	a.targets[ref] = n
 	return n
-}
-
-func (a *adapter) lookUp(ref string) *node {
-	base, fragment, _ := strings.Cut(ref, "#")
-	from := a.root
-	if base != "" {
-		if from = a.named(wordID, base); from == nil {
-			return nil
-		}
-	}
-	if fragment == "" {
-		return from
-	}
-	if plain, err := url.PathUnescape(fragment); err == nil {
-		fragment = plain
-	}
-	if fragment[0] != '/' {
-		return a.named(wordAnchor, fragment)
-	}
-	for _, step := range strings.Split(fragment[1:], "/") {
-		step = text.FromPointerStep(step)
-		if from.kind == '[' {
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(from.elems) {
-				return nil
-			}
-			from = from.elems[i]
-		} else if from = from.member(step); from == nil {
-			return nil
-		}
-	}
-	return from
-}
-
-// named is the first schema with that $id, or that $anchor.
-func (a *adapter) named(w word, name string) *node {
-	if a.names == nil {
-		a.names = map[naming]*node{}
-		a.findNames(a.root)
-	}
-	return a.names[naming{w, name}]
-}
-
-// naming is how a schema says what it is called.
-type naming struct {
-	word word
-	name string
-}
-
-func (a *adapter) findNames(n *node) {
-	for i := range n.fields {
-		f := &n.fields[i]
-		if name := (naming{f.word, f.value.string()}); (f.word == wordID || f.word == wordAnchor) && name.name != "" && a.names[name] == nil {
-			a.names[name] = n
-		}
-		a.findNames(f.value)
-	}
-	for _, e := range n.elems {
-		a.findNames(e)
-	}
 }
 
 func lastStep(ref string) string {

@@ -11,17 +11,17 @@ import (
 
 // conditions takes out what says something under a condition: what it says of properties stays, as optional ones.
 func (a *adapter) conditions(d *builder) bool {
-	if n := d.get(wordNot); n != nil && saysNothing(n) {
+	if n := d.get("not"); n != nil && saysNothing(n) {
 		return false
 	}
-	if d.has.has(wordIf) && !a.takes(d, wordIf) {
+	if d.has("if") && !a.takes(d, "if") {
 		d.conditions = append([]*builder{d.condition()}, d.conditions...)
 	}
 	for _, c := range d.conditions {
-		a.takeOut(d, c, wordIf, c.get(wordThen), c.get(wordElse))
+		a.takeOut(d, c, "if", c.get("then"), c.get("else"))
 	}
 	d.conditions = nil
-	for _, w := range []word{wordDependentSchemas, wordDependencies} {
+	for _, w := range []string{"dependentSchemas", "dependencies"} {
 		v := d.get(w)
 		if v == nil || a.takes(d, w) {
 			continue
@@ -31,26 +31,26 @@ func (a *adapter) conditions(d *builder) bool {
 			branches = append(branches, f.value)
 		}
 		c := &builder{from: d.from}
-		c.add(newField(w, v))
+		c.add(newMember(w, v))
 		d.drop(w)
 		a.takeOut(d, c, w, branches...)
 	}
-	if !d.has.has(wordIf) {
-		d.drop(wordThen, wordElse)
+	if !d.has("if") {
+		d.drop("then", "else")
 	}
 	return true
 }
 
 // takeOut reports the condition c, which d has no longer, and declares what it says of properties.
-func (a *adapter) takeOut(d, c *builder, w word, branches ...*node) {
+func (a *adapter) takeOut(d, c *builder, w string, branches ...*node) {
 	text := a.sketchCondition(c, w)
-	before := len(d.get(wordProperties).fieldsOf())
+	before := len(d.get("properties").fieldsOf())
 	asked := map[*node]bool{}
 	for _, b := range branches {
 		a.optionally(d, b, asked)
 	}
 	narrowed := ""
-	if len(d.get(wordProperties).fieldsOf()) > before {
+	if len(d.get("properties").fieldsOf()) > before {
 		narrowed = "other values under names that only the condition declares"
 	}
 	a.change(c.from, RuleKeyword, "took a condition out", text, narrowed)
@@ -64,19 +64,19 @@ func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
 	}
 	asked[n] = true
 	a.optionally(d, a.refTarget(n), asked)
-	for _, w := range []word{wordAllOf, wordAnyOf, wordOneOf} {
+	for _, w := range []string{"allOf", "anyOf", "oneOf"} {
 		for _, b := range n.get(w).list() {
 			a.optionally(d, b, asked)
 		}
 	}
-	for _, w := range []word{wordThen, wordElse} {
+	for _, w := range []string{"then", "else"} {
 		a.optionally(d, n.get(w), asked)
 	}
-	props := n.get(wordProperties)
+	props := n.get("properties")
 	if props == nil || props.kind != '{' {
 		return
 	}
-	own := d.get(wordProperties)
+	own := d.get("properties")
 	if own == nil {
 		own = madeFor(d.from)
 	}
@@ -88,7 +88,7 @@ func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
 		}
 	}
 	a.count(n, merged.fields[len(own.fields):])
-	d.set(wordProperties, merged)
+	d.set("properties", merged)
 }
 
 // leftovers drops what the consumer does not take, with a note where words can say it.
@@ -100,28 +100,27 @@ func (a *adapter) leftovers(d *builder) bool {
 	silent := room[:0]
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
-		if a.takes(d, f.word) && (f.word != wordOther || a.takesOther(d)) && !a.isMoved(f) {
+		if a.takes(d, f.name) && !a.isMoved(f) {
 			continue
 		}
-		if d.root && (f.word == wordDefs || f.word == wordDefinitions) {
+		if d.root && (f.name == "$defs" || f.name == "definitions") {
 			continue // for define
 		}
-		if f.word == wordDescription {
+		if f.name == "description" {
 			continue // for describe
 		}
 		d.fields = slices.Delete(d.fields, i, i+1)
-		d.has &^= f.word.set()
 		i--
-		if f.word == wordDefs || f.word == wordDefinitions {
+		if f.name == "$defs" || f.name == "definitions" {
 			continue
 		}
 		note := a.keywordNote(f)
 		d.note(note)
-		if annotations.has(f.word) {
-			silent = append(silent, string(f.name))
+		if isAnnotation(f.name) {
+			silent = append(silent, f.name)
 			continue
 		}
-		a.change(d.whence(f), RuleKeyword, "dropped "+string(f.name), string(f.name)+" "+plainValue(f.value), "")
+		a.change(d.whence(f), RuleKeyword, "dropped "+f.name, f.name+" "+plainValue(f.value), "")
 	}
 	switch len(silent) {
 	case 0:
@@ -144,125 +143,77 @@ func (d *builder) whence(f field) *node {
 // isMoved reports what is not left where it stands: definitions, which go where they are needed, the name of a draft other than
 // the one that is written here, and a null that cannot be given.
 func (a *adapter) isMoved(f field) bool {
-	switch f.word {
-	case wordDefs, wordDefinitions, wordID:
+	switch f.name {
+	case "$defs", "definitions", "$id":
 		return true
-	case wordSchema:
+	case "$schema":
 		return f.value.string() != "https://json-schema.org/draft/2020-12/schema"
-	case wordDefault:
+	case "default":
 		return isNull(f.value) && !a.parsed.types.has(typeNull)
 	}
 	return false
 }
 
-func (a *adapter) takesOther(d *builder) bool {
-	if d.root {
-		return len(a.rules.Root.Only) == 0
-	}
-	return len(a.rules.Nested.Only) == 0
-}
-
 // values drops the values that the consumer does not take of keywords that it takes, and adapts what else holds schemas.
 func (a *adapter) values(d *builder) {
-	if f := d.get(wordFormat); f != nil && len(a.rules.Formats) > 0 && a.takes(d, wordFormat) && !slices.Contains(a.rules.Formats, f.string()) {
+	if f := d.get("format"); f != nil && len(a.rules.Formats) > 0 && a.takes(d, "format") && !slices.Contains(a.rules.Formats, f.string()) {
 		a.change(d.from, RuleFormat, "dropped format", "format "+briefName(f.string()), "")
 		d.note("format " + briefName(f.string()))
-		d.drop(wordFormat)
+		d.drop("format")
 	}
-	if p := d.get(wordPattern); p != nil && a.takes(d, wordPattern) && !a.takesPattern(p.string()) {
+	if p := d.get("pattern"); p != nil && a.takes(d, "pattern") && !a.takesPattern(p.string()) {
 		a.change(d.from, RulePattern, "dropped pattern", "pattern "+briefName(p.string()), "")
 		d.note(signature.Bound("pattern", p))
-		d.drop(wordPattern)
+		d.drop("pattern")
 	}
 	for _, name := range repeatKeywords {
-		w, most := wordsByName[name], a.rules.Limits.repeats(name)
-		if v := d.get(w); most > 0 && v != nil && a.takes(d, w) && numberOf(v) > float64(most) {
+		most := a.rules.Limits.repeats(name)
+		if v := d.get(name); most > 0 && v != nil && a.takes(d, name) && numberOf(v) > float64(most) {
 			note := signature.Bound(name, v)
 			a.change(d.from, RuleLimit, "dropped a bound that is too large", note, "")
 			d.note(note)
-			d.drop(w)
+			d.drop(name)
 		}
 	}
 	for name, allowed := range a.rules.Bounds {
-		w := wordsByName[name]
-		if v := d.get(w); v != nil && a.takes(d, w) && !slices.Contains(allowed, int(numberOf(v))) {
+		if v := d.get(name); v != nil && a.takes(d, name) && !slices.Contains(allowed, int(numberOf(v))) {
 			a.change(d.from, RuleBound, "dropped "+name, name+" "+sketchValue(v), "")
 			d.note(signature.Bound(name, v))
-			d.drop(w)
+			d.drop(name)
 		}
 	}
-	for _, w := range []word{wordNot, wordIf, wordThen, wordElse, wordContains, wordPropertyNames, wordUnevaluatedItems,
-		wordUnevaluatedProperties, wordAdditionalItems, wordContentSchema} {
+	for _, w := range []string{"not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems",
+		"unevaluatedProperties", "additionalItems", "contentSchema"} {
 		if v := d.get(w); v != nil && a.takes(d, w) {
 			n := a.schemaOrFalse(v)
-			if (w == wordNot || w == wordIf) && !n.same(v) {
-				a.change(d.from, RuleKeyword, "changed what stands in "+wordNames[w], wordNames[w]+" "+a.sketch(v), "what "+wordNames[w]+" let pass")
+			if (w == "not" || w == "if") && !n.same(v) {
+				a.change(d.from, RuleKeyword, "changed what stands in "+w, w+" "+a.sketch(v), "what "+w+" let pass")
 			}
-			if w == wordNot && saysNothing(n) {
+			if w == "not" && saysNothing(n) {
 				d.drop(w)
 				continue
 			}
 			d.set(w, n)
 		}
 	}
-	if v := d.get(wordDependentSchemas); v != nil && a.takes(d, wordDependentSchemas) {
-		d.set(wordDependentSchemas, a.schemasIn(v))
+	if v := d.get("dependentSchemas"); v != nil && a.takes(d, "dependentSchemas") {
+		d.set("dependentSchemas", a.schemasIn(v))
 	}
 }
 
 func (a *adapter) takesPattern(p string) bool {
 	r := a.rules
-	return (!r.PlainPattern || plainPattern(p)) && (!r.RustPattern || rustPattern(p)) &&
+	return (!r.PlainPattern || beyondRegular(p, r.RustPattern) == "") &&
 		(!r.AnchoredPattern || strings.HasPrefix(p, "^") && len(p) > 1 && strings.HasSuffix(p, "$"))
-}
-
-// rustPattern reports a pattern without \0 and, however far its classes go, without more opening brackets than closing ones
-// outside of escapes, or one behind another.
-func rustPattern(p string) bool {
-	open := false
-	for i := 0; i < len(p); i++ {
-		switch p[i] {
-		case '\\':
-			if i++; i < len(p) && p[i] == '0' {
-				return false
-			}
-		case '[':
-			if open {
-				return false
-			}
-			if open = true; strings.HasPrefix(p[i:], "[]") || strings.HasPrefix(p[i:], "[^]") {
-				i += strings.IndexByte(p[i:], ']')
-			}
-		case ']':
-			open = false
-		}
-	}
-	return true
-}
-
-// plainPattern reports a pattern without look-around and back-references.
-func plainPattern(p string) bool {
-	for i := 0; i < len(p); i++ {
-		switch {
-		case p[i] == '\\' && i+1 < len(p):
-			if p[i+1] >= '1' && p[i+1] <= '9' || p[i+1] == 'k' {
-				return false
-			}
-			i++
-		case strings.HasPrefix(p[i:], "(?=") || strings.HasPrefix(p[i:], "(?!") || strings.HasPrefix(p[i:], "(?<=") || strings.HasPrefix(p[i:], "(?<!"):
-			return false
-		}
-	}
-	return true
 }
 
 const maxNotes = 400 // bytes of what one description is given
 
 // describe puts the notes into the description, and reports what the root's has no place for.
 func (a *adapter) describe(d *builder) string {
-	a.clean(d, wordTitle)
-	a.clean(d, wordDescription)
-	prose := d.get(wordDescription).string()
+	a.clean(d, "title")
+	a.clean(d, "description")
+	prose := d.get("description").string()
 	notes := ""
 	for i := range d.notes {
 		d.notes[i] = a.known(d, d.notes[i])
@@ -276,33 +227,33 @@ func (a *adapter) describe(d *builder) string {
 	} else if notes == "" || prose != "" {
 		notes = prose
 	}
-	if !a.takes(d, wordDescription) {
-		d.drop(wordDescription)
+	if !a.takes(d, "description") {
+		d.drop("description")
 		return notes
 	}
-	union := d.get(wordAnyOf)
+	union := d.get("anyOf")
 	if union != nil && a.rules.TypeInBranches {
-		d.dropSet(besideUnions)
+		d.dropIf(func(w string) bool { return isAnnotation(w) && !besideUnions.has(w) })
 	}
 	if union != nil && a.rules.UnionAlone {
-		d.dropSet(annotations)
+		d.dropIf(isAnnotation)
 		if notes != "" {
 			first := union.elems[0]
-			said := joined(notes, first.get(wordDescription).string())
+			said := joined(notes, first.get("description").string())
 			elems := slices.Clone(union.elems)
 			elems[0] = withDescription(first, said)
-			d.set(wordAnyOf, newArray(elems...))
+			d.set("anyOf", newArray(elems...))
 		}
 		return ""
 	}
 	if notes != prose {
-		d.set(wordDescription, newString(notes))
+		d.set("description", newString(notes))
 	}
 	return ""
 }
 
 // clean takes out of a text what no reader sees.
-func (a *adapter) clean(d *builder, w word) {
+func (a *adapter) clean(d *builder, w string) {
 	v := d.get(w)
 	if v == nil {
 		return
@@ -322,14 +273,14 @@ func saysAlready(text, note string) bool {
 	return ok && strings.Contains(strings.ToLower(text), "default") && strings.Contains(text, strings.Trim(value, `"`))
 }
 
-// besideUnions is what may not be beside anyOf where types may not.
-var besideUnions = annotations &^ setOf(wordTitle, wordDescription, wordDefault, wordID)
+// besideUnions are the annotations that may be beside anyOf where types may not.
+var besideUnions = setOf("title", "description", "default", "$id")
 
 func withDescription(n *node, text string) *node {
 	out := &node{kind: '{', fields: slices.Clone(n.fields)}
-	if n.get(wordDescription) != nil {
-		return out.with(wordDescription, newString(text))
+	if n.get("description") != nil {
+		return out.with("description", newString(text))
 	}
-	out.fields = append(out.fields, newField(wordDescription, newString(text)))
+	out.fields = append(out.fields, newMember("description", newString(text)))
 	return out
 }

@@ -7,23 +7,23 @@ import (
 
 // typed gives a schema the types that its consumer wants: one where it takes no list, one where it takes none missing.
 func (a *adapter) typed(d *builder) bool {
-	if d.done || !d.root && d.has&setOf(wordAnyOf, wordRef) != 0 {
+	if d.done || !d.root && d.hasAny("anyOf", "$ref") {
 		return true
 	}
 	if d.root {
 		if !d.declared().has(typeObject) {
 			return false
 		}
-		if t := d.get(wordType); t == nil || t.kind == '[' {
+		if t := d.get("type"); t == nil || t.kind == '[' {
 			a.change(d.from, RuleRoot, "made the root an object", "", "")
-			d.set(wordType, newString("object"))
+			d.set("type", newString("object"))
 		}
 		return true
 	}
-	if t := d.get(wordType); t != nil {
+	if t := d.get("type"); t != nil {
 		return a.listed(d, t)
 	}
-	if !a.rules.TypeAlways || d.has.has(wordOneOf) {
+	if !a.rules.TypeAlways || d.has("oneOf") {
 		return true
 	}
 	t := suggestedTypes(d)
@@ -42,7 +42,7 @@ func (a *adapter) typed(d *builder) bool {
 // ownWords drops what says nothing of values of the type that is given: what holds schemas always, and all of it where the
 // consumer refuses it.
 func (a *adapter) ownWords(d *builder) bool {
-	if d.done || !d.has.has(wordType) {
+	if d.done || !d.has("type") {
 		return true
 	}
 	t := d.declared()
@@ -53,9 +53,9 @@ func (a *adapter) ownWords(d *builder) bool {
 			continue
 		}
 		text := a.meant(f)
-		if text != "" && a.takes(d, f.word) && !a.rules.TypedKeywords && !a.rules.TypeAlways {
-			if r := a.schema(madeFor(d.from, f)); r.node != nil && r.node.get(f.word) != nil {
-				f.value = r.node.get(f.word)
+		if text != "" && a.takes(d, f.name) && !a.rules.TypedKeywords && !a.rules.TypeAlways {
+			if r := a.schema(madeFor(d.from, f)); r.node != nil && r.node.get(f.name) != nil {
+				f.value = r.node.get(f.name)
 			}
 			if a.meant(f) != "" { // what was made of it says something still
 				d.fields[i] = f
@@ -63,8 +63,7 @@ func (a *adapter) ownWords(d *builder) bool {
 			}
 		}
 		d.note(text)
-		dropped = append(dropped, string(f.name))
-		d.has &^= f.word.set()
+		dropped = append(dropped, f.name)
 		d.fields = slices.Delete(d.fields, i, i+1)
 		i--
 	}
@@ -77,19 +76,19 @@ func (a *adapter) ownWords(d *builder) bool {
 // meant is what a keyword says that its author took for one of the type, as items of an object; "" for what says little.
 func (a *adapter) meant(f field) string {
 	switch {
-	case f.word == wordItems && !saysNothing(f.value):
+	case f.name == "items" && !saysNothing(f.value):
 		return "items: " + a.sketchFree(func() string { return a.sketch(f.value) })
-	case f.word == wordProperties && len(f.value.fields) > 0:
+	case f.name == "properties" && len(f.value.fields) > 0:
 		return "properties: " + a.sketchFree(func() string { return a.sketch(newObject(f)) })
 	}
 	return ""
 }
 
 func (a *adapter) saysNothingOf(f field, t typeSet) bool {
-	if saysOther(f.word, t) {
-		return a.rules.TypedKeywords || (objectWords | arrayWords).has(f.word)
+	if saysOther(f.name, t) {
+		return a.rules.TypedKeywords || typedWords[f.name].has(typeObject|typeArray)
 	}
-	return f.word == wordFormat && a.rules.TypedKeywords && !formatSuits(f.value.string(), t)
+	return f.name == "format" && a.rules.TypedKeywords && !formatSuits(f.value.string(), t)
 }
 
 func formatSuits(format string, t typeSet) bool {
@@ -106,18 +105,18 @@ func formatSuits(format string, t typeSet) bool {
 func (a *adapter) listed(d *builder, t *node) bool {
 	all := d.declared()
 	if t.kind == '[' && len(t.elems) == 1 {
-		d.set(wordType, newString(all.one()))
+		d.set("type", newString(all.one()))
 	}
 	if rest := all & a.parsed.types; rest != all {
 		if rest == 0 {
 			return false
 		}
-		d.set(wordType, typeNode(rest))
+		d.set("type", typeNode(rest))
 		all = rest
 	}
 	if all.one() != "" {
 		if t.kind == '[' {
-			d.set(wordType, newString(all.one()))
+			d.set("type", newString(all.one()))
 		}
 		return true
 	}
@@ -131,21 +130,21 @@ func (a *adapter) listed(d *builder, t *node) bool {
 // split makes a union of the types, each with the keywords that are its own.
 func (a *adapter) split(d *builder, all typeSet, each []typeSet) bool {
 	if len(each) == 1 {
-		d.set(wordType, newString(all.one()))
+		d.set("type", newString(all.one()))
 		return true
 	}
 	union := &node{kind: '['}
 	for _, one := range each {
 		n := madeFor(d.from, typeField(one.one()))
 		for _, f := range d.fields {
-			if f.word != wordType && !annotations.has(f.word) && !saysOther(f.word, one) {
+			if f.name != "type" && !isAnnotation(f.name) && !saysOther(f.name, one) {
 				n.fields = append(n.fields, f)
 			}
 		}
 		union.elems = append(union.elems, n)
 	}
-	d.dropSet(^annotations)
-	if a.takes(d, wordAnyOf) {
+	d.dropIf(func(w string) bool { return !isAnnotation(w) })
+	if a.takes(d, "anyOf") {
 		return a.distribute(d, union)
 	}
 	return a.collapse(d, union) && a.typed(d)
@@ -154,9 +153,9 @@ func (a *adapter) split(d *builder, all typeSet, each []typeSet) bool {
 // anything makes the union of all that a consumer can say of any value.
 func (a *adapter) anything(d *builder) bool {
 	text := madeFor(d.from, typeField("string"))
-	if !a.takes(d, wordAnyOf) {
+	if !a.takes(d, "anyOf") {
 		d.note("any JSON value")
-		d.set(wordType, newString("string"))
+		d.set("type", newString("string"))
 		return true
 	}
 	union := newArray(text)
@@ -166,19 +165,19 @@ func (a *adapter) anything(d *builder) bool {
 	if !a.rules.Closed {
 		object := madeFor(d.from, typeField("object"))
 		if a.rules.ObjectProperties {
-			object.fields = append(object.fields, newField(wordProperties, newObject()))
+			object.fields = append(object.fields, newMember("properties", newObject()))
 		}
 		union.elems = append(union.elems, object)
 	}
-	list := madeFor(d.from, typeField("array"), newField(wordItems, text))
+	list := madeFor(d.from, typeField("array"), newMember("items", text))
 	union.elems = append(union.elems, list)
 	return a.distribute(d, union)
 }
 
 // enums keeps the values that a consumer can say, each as what it is.
 func (a *adapter) enums(d *builder) bool {
-	e := d.get(wordEnum)
-	if e == nil || d.done || !a.takes(d, wordEnum) {
+	e := d.get("enum")
+	if e == nil || d.done || !a.takes(d, "enum") {
 		return true
 	}
 	declared := d.declared()
@@ -197,7 +196,7 @@ func (a *adapter) enums(d *builder) bool {
 		return true
 	case len(kept) == len(possible):
 		a.change(d.from, RuleEnum, "dropped values that the type refuses", "", "")
-	case len(kept) > 0 && d.get(wordType) != nil && d.get(wordType).kind != '[':
+	case len(kept) > 0 && d.get("type") != nil && d.get("type").kind != '[':
 		a.change(d.from, RuleEnum, "dropped values of the enum", "", sketchValues(possible))
 		d.note("else one of " + sketchValues(possible))
 	default:
@@ -208,13 +207,13 @@ func (a *adapter) enums(d *builder) bool {
 			d.note("one of " + sketchValues(possible))
 		}
 		a.change(d.from, RuleEnum, "dropped enum", lost, "")
-		d.drop(wordEnum)
-		if d.get(wordType) == nil {
+		d.drop("enum")
+		if d.get("type") == nil {
 			return true
 		}
-		return a.listed(d, d.get(wordType))
+		return a.listed(d, d.get("type"))
 	}
-	d.set(wordEnum, newArray(kept...))
+	d.set("enum", newArray(kept...))
 	return true
 }
 

@@ -7,24 +7,24 @@ import (
 
 // constants turns const into an enum of one value.
 func (a *adapter) constants(d *builder) bool {
-	c := d.get(wordConst)
-	if c == nil || a.takes(d, wordConst) && !d.has.has(wordEnum) {
+	c := d.get("const")
+	if c == nil || a.takes(d, "const") && !d.has("enum") {
 		return ofEnum(d)
 	}
-	if e := d.get(wordEnum); e != nil {
+	if e := d.get("enum"); e != nil {
 		if !hasSame(e.elems, c) {
 			return false
 		}
-		d.drop(wordEnum)
+		d.drop("enum")
 	}
 	a.change(d.from, RuleKeyword, "wrote const as enum", "", "")
-	d.rename(wordConst, wordEnum, newArray(c))
+	d.rename("const", "enum", newArray(c))
 	return ofEnum(d)
 }
 
 // ofEnum leaves of a list of types those that a value of the enum has. It reports false where none is left.
 func ofEnum(d *builder) bool {
-	t, e := d.get(wordType), d.get(wordEnum)
+	t, e := d.get("type"), d.get("enum")
 	if t == nil || e == nil || t.kind != '[' {
 		return true
 	}
@@ -40,18 +40,18 @@ func ofEnum(d *builder) bool {
 		found |= typeNumber
 	}
 	if found &= declared; found != 0 && found != declared {
-		d.set(wordType, typeNode(found))
+		d.set("type", typeNode(found))
 	}
 	return found != 0
 }
 
 // nulls takes null out of a schema whose consumer cannot say it, or says it with nullable.
 func (a *adapter) nulls(d *builder) bool {
-	if union := d.get(wordAnyOf); union != nil && len(union.elems) == 1 && !a.staysInPlace(d) {
+	if union := d.get("anyOf"); union != nil && len(union.elems) == 1 && !a.staysInPlace(d) {
 		return a.unwrap(d) && a.combine(d) // it may say whether null is accepted
 	}
-	says := a.parsed.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.parsed.nested.has(wordAnyOf))
-	nullable := a.takes(d, wordNullable) && !d.root
+	says := a.parsed.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.parsed.nested.takes("anyOf"))
+	nullable := a.takes(d, "nullable") && !d.root
 	if says {
 		return true
 	}
@@ -60,11 +60,11 @@ func (a *adapter) nulls(d *builder) bool {
 	case !accepted && d.said:
 		return left
 	case !accepted:
-		d.drop(wordNullable)
+		d.drop("nullable")
 		return left
 	case left && nullable:
 		d.said = true
-		d.set(wordNullable, trueNode)
+		d.set("nullable", trueNode)
 		return true
 	}
 	d.null = true
@@ -73,31 +73,31 @@ func (a *adapter) nulls(d *builder) bool {
 
 // withoutNull removes null from type, enum and unions. It reports whether d took null, and whether it takes anything else.
 func (a *adapter) withoutNull(d *builder) (accepted, left bool) {
-	if d.has&setOf(wordType, wordEnum, wordConst, wordAnyOf, wordOneOf) == 0 {
+	if !d.hasAny("type", "enum", "const", "anyOf", "oneOf") {
 		return false, true
 	}
 	accepted, left = true, true
-	if t := d.get(wordType); t != nil {
+	if t := d.get("type"); t != nil {
 		s := d.declared()
 		accepted = s.has(typeNull)
 		if accepted {
 			left = s != typeNull
-			d.set(wordType, typeNode(s&^typeNull))
+			d.set("type", typeNode(s&^typeNull))
 		}
 	}
-	for _, w := range []word{wordEnum, wordAnyOf, wordOneOf} {
+	for _, w := range []string{"enum", "anyOf", "oneOf"} {
 		v := d.get(w)
 		if v == nil {
 			continue
 		}
 		rest := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool {
-			return w == wordEnum && isNull(e) || w != wordEnum && onlyNull(e)
+			return w == "enum" && isNull(e) || w != "enum" && onlyNull(e)
 		})
 		accepted = accepted && len(rest) < len(v.elems)
 		left = left && len(rest) > 0
 		d.set(w, newArray(rest...))
 	}
-	if c := d.get(wordConst); c != nil {
+	if c := d.get("const"); c != nil {
 		accepted = accepted && c.kind == 'n'
 		left = left && c.kind != 'n'
 	}
@@ -109,7 +109,7 @@ func onlyNull(n *node) bool {
 	if n.kind != '{' {
 		return false
 	}
-	if t := n.get(wordType); t != nil {
+	if t := n.get("type"); t != nil {
 		return typesOf(t) == typeNull
 	}
 	all := allowedValues(n)
@@ -118,22 +118,22 @@ func onlyNull(n *node) bool {
 
 // unions adapts anyOf and oneOf, which become one anyOf where the consumer takes it there, and one schema where it does not.
 func (a *adapter) unions(d *builder) bool {
-	if d.has.has(wordOneOf) && !a.inPlace(d, wordOneOf) {
+	if d.has("oneOf") && !a.inPlace(d, "oneOf") {
 		return false
 	}
-	union := d.get(wordAnyOf)
+	union := d.get("anyOf")
 	if union == nil {
 		return true
 	}
 	switch {
 	case a.staysInPlace(d):
-		return a.inPlace(d, wordAnyOf)
+		return a.inPlace(d, "anyOf")
 	case len(union.elems) == 1:
 		return a.unwrap(d) && a.combine(d)
 	case !a.onlyConstrains(d, union):
 		return a.distribute(d, union)
 	}
-	d.drop(wordAnyOf)
+	d.drop("anyOf")
 	text := a.sketchUnion(union)
 	a.change(d.from, RuleKeyword, "took anyOf out", "that one of these holds: "+text, "")
 	d.note("needs one of: " + text)
@@ -142,22 +142,22 @@ func (a *adapter) unions(d *builder) bool {
 
 // staysInPlace reports whether anyOf may be beside what is beside it.
 func (a *adapter) staysInPlace(d *builder) bool {
-	listed := a.rules.TypeSingle && d.has.has(wordType) && d.get(wordType).kind == '['
-	return a.takes(d, wordAnyOf) && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone
+	listed := a.rules.TypeSingle && d.has("type") && d.get("type").kind == '['
+	return a.takes(d, "anyOf") && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone
 }
 
 // unwrap merges the only branch of a union.
 func (a *adapter) unwrap(d *builder) bool {
-	only := d.get(wordAnyOf).elems[0]
-	d.drop(wordAnyOf)
+	only := d.get("anyOf").elems[0]
+	d.drop("anyOf")
 	a.change(d.from, RuleKeyword, "unwrapped a union of one", "", "")
 	return a.merge(d, only)
 }
 
 // oneOf becomes anyOf where the consumer does not take it.
 func (a *adapter) oneOf(d *builder) bool {
-	one := d.get(wordOneOf)
-	if one == nil || a.takes(d, wordOneOf) {
+	one := d.get("oneOf")
+	if one == nil || a.takes(d, "oneOf") {
 		return true
 	}
 	lost := ""
@@ -165,14 +165,14 @@ func (a *adapter) oneOf(d *builder) bool {
 		lost = "that no two of the branches may hold"
 	}
 	a.change(d.from, RuleKeyword, "wrote oneOf as anyOf", lost, "")
-	union := d.get(wordAnyOf)
+	union := d.get("anyOf")
 	if union == nil {
-		d.rename(wordOneOf, wordAnyOf, one)
+		d.rename("oneOf", "anyOf", one)
 		return true
 	}
-	d.drop(wordOneOf)
+	d.drop("oneOf")
 	if product := crossProduct(union, one); product != nil {
-		d.set(wordAnyOf, product)
+		d.set("anyOf", product)
 	} else {
 		a.change(d.from, RuleKeyword, "dropped oneOf beside anyOf", "oneOf", "")
 	}
@@ -214,7 +214,7 @@ func areExclusive(x, y *node, objects bool, depth int) bool {
 	if x.kind != '{' || y.kind != '{' || depth > 2 {
 		return x.kind == 'f' || y.kind == 'f'
 	}
-	tx, ty := x.get(wordType), y.get(wordType)
+	tx, ty := x.get("type"), y.get("type")
 	if isNullable(x) && isNullable(y) {
 		return false
 	}
@@ -225,12 +225,12 @@ func areExclusive(x, y *node, objects bool, depth int) bool {
 	if vx != nil && vy != nil {
 		return !slices.ContainsFunc(vx, func(e *node) bool { return hasSame(vy, e) })
 	}
-	px, py := x.get(wordProperties), y.get(wordProperties)
+	px, py := x.get("properties"), y.get("properties")
 	if px == nil || py == nil || !objects && (tx == nil || ty == nil) {
 		return false
 	}
 	for _, f := range px.fields { // a property that both require, and that is apart
-		o := py.member(string(f.name))
+		o := py.get(f.name)
 		if o != nil && requires(x, f.name) && requires(y, f.name) && areExclusive(f.value, o, false, depth+1) {
 			return true
 		}
@@ -239,22 +239,22 @@ func areExclusive(x, y *node, objects bool, depth int) bool {
 }
 
 func isNullable(n *node) bool {
-	v := n.get(wordNullable)
+	v := n.get("nullable")
 	return v != nil && v.kind == 't'
 }
 
-func requires(n *node, name []byte) bool {
-	r := n.get(wordRequired)
-	return r != nil && slices.ContainsFunc(r.elems, func(e *node) bool { return e.kind == '"' && string(unquote(e.text)) == string(name) })
+func requires(n *node, name string) bool {
+	r := n.get("required")
+	return r != nil && slices.ContainsFunc(r.elems, func(e *node) bool { return e.kind == '"' && (unquote(e.text)) == string(name) })
 }
 
 // constraints say of an object which properties there may be together, and not how they are.
-var constraints = annotations | setOf(wordRequired, wordNot, wordDependentRequired, wordMinProperties, wordMaxProperties)
+var constraints = setOf("required", "not", "dependentRequired", "minProperties", "maxProperties")
 
 // onlyConstrains reports a union beside a schema of its own that says no more than which properties must be there, or what
 // may not be: it describes no value, so there is nothing to say it with.
 func (a *adapter) onlyConstrains(d *builder, union *node) bool {
-	if d.has&^annotations&^wordAnyOf.set() == 0 {
+	if !d.hasOther("anyOf") {
 		return false
 	}
 	return !slices.ContainsFunc(union.elems, func(b *node) bool {
@@ -262,7 +262,7 @@ func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 			return true
 		}
 		for i := range b.fields {
-			if !constraints.has(b.fields[i].word) {
+			if w := b.fields[i].name; !isAnnotation(w) && !constraints.has(w) {
 				return true
 			}
 		}
@@ -273,24 +273,22 @@ func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 // distribute puts what is beside a union into each of its branches, and adapts them; or makes one schema of them all
 // where the consumer takes no union.
 func (a *adapter) distribute(d *builder, union *node) bool {
-	if d.root || !a.takes(d, wordAnyOf) {
-		d.drop(wordAnyOf)
+	if d.root || !a.takes(d, "anyOf") {
+		d.drop("anyOf")
 		return a.collapse(d, union)
 	}
-	aside := annotations | setOf(wordNullable, wordAnyOf)
-	beside := d.has &^ aside
-	inner := withoutWords(d.node(), aside)
-	if beside != 0 && (a.rules.TypeInBranches || a.rules.UnionAlone || a.rules.TypeAlways) {
+	inner := withoutWords(d.node(), func(w string) bool { return isAnnotation(w) || w == "nullable" || w == "anyOf" })
+	if len(inner.fields) > 0 && (a.rules.TypeInBranches || a.rules.UnionAlone || a.rules.TypeAlways) {
 		a.change(d.from, RuleType, "moved what stands beside anyOf into its branches", "", "")
 	}
 	branches := a.branches(d, union, inner)
-	d.dropSet(beside)
+	d.keep("nullable", "anyOf")
 	branches = a.fewer(d, branches)
 	switch len(branches) {
 	case 0:
 		return false
 	case 1:
-		d.drop(wordAnyOf)
+		d.drop("anyOf")
 		a.become(d, branches[0])
 		return true
 	}
@@ -298,7 +296,7 @@ func (a *adapter) distribute(d *builder, union *node) bool {
 	for i, b := range branches {
 		nodes[i] = b.node
 	}
-	d.set(wordAnyOf, newArray(nodes...))
+	d.set("anyOf", newArray(nodes...))
 	d.back = inTurn(d.back, a.inverseOfUnion(d, branches))
 	return true
 }
@@ -309,7 +307,7 @@ func (a *adapter) branches(d *builder, union, inner *node) []*unionBranch {
 	for _, b := range union.elems {
 		n := b
 		if len(inner.fields) > 0 {
-			n = withAllOf(madeFor(b, inner.fields...), append(slices.Clone(inner.get(wordAllOf).list()), b)...)
+			n = withAllOf(madeFor(b, inner.fields...), append(slices.Clone(inner.get("allOf").list()), b)...)
 		}
 		r := a.schema(n)
 		d.null = d.null || r.null
@@ -320,7 +318,7 @@ func (a *adapter) branches(d *builder, union, inner *node) []*unionBranch {
 		if r.node == nil {
 			continue
 		}
-		nested := r.node.get(wordAnyOf)
+		nested := r.node.get("anyOf")
 		if nested == nil || len(r.node.fields) > 1 {
 			out = append(out, &unionBranch{r.node, r.back})
 			continue
@@ -329,10 +327,10 @@ func (a *adapter) branches(d *builder, union, inner *node) []*unionBranch {
 			out = append(out, &unionBranch{e, r.back})
 		}
 	}
-	if d.null && a.takes(d, wordNullable) && len(out) > 0 {
+	if d.null && a.takes(d, "nullable") && len(out) > 0 {
 		d.null = false
-		if !slices.ContainsFunc(out, func(b *unionBranch) bool { return b.node.get(wordNullable) != nil }) {
-			nullable := &node{kind: '{', fields: append(slices.Clone(out[0].node.fields), newField(wordNullable, trueNode))}
+		if !slices.ContainsFunc(out, func(b *unionBranch) bool { return b.node.get("nullable") != nil }) {
+			nullable := &node{kind: '{', fields: append(slices.Clone(out[0].node.fields), newMember("nullable", trueNode))}
 			out[0] = &unionBranch{nullable, out[0].back}
 		}
 	}
@@ -350,7 +348,7 @@ func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
 			continue
 		}
 		known[text] = true
-		if t := b.node.get(wordType); t != nil && isEnum(b.node) {
+		if t := b.node.get("type"); t != nil && isEnum(b.node) {
 			of := t.compact()
 			if i, ok := enums[of]; ok {
 				out[i] = &unionBranch{node: a.oneEnum(d, out[i].node, b.node)}
@@ -366,10 +364,10 @@ func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
 // oneEnum is the enum with the values of two.
 func (a *adapter) oneEnum(d *builder, x, y *node) *node {
 	a.change(d.from, RuleKeyword, "made one enum of several", "", "")
-	merged := withoutWords(x, wordEnum.set()|wordDescription.set())
-	merged.fields = append(merged.fields, newField(wordEnum, allValues(x.get(wordEnum), y.get(wordEnum))))
-	if text := joined(x.get(wordDescription).string(), y.get(wordDescription).string()); text != "" {
-		merged.fields = append(merged.fields, newField(wordDescription, newString(text)))
+	merged := withoutWords(x, setOf("enum", "description").has)
+	merged.fields = append(merged.fields, newMember("enum", allValues(x.get("enum"), y.get("enum"))))
+	if text := joined(x.get("description").string(), y.get("description").string()); text != "" {
+		merged.fields = append(merged.fields, newMember("description", newString(text)))
 	}
 	return merged
 }
@@ -388,25 +386,22 @@ func joined(x, y string) string {
 
 // isEnum reports a schema that says which values there are, and no more.
 func isEnum(n *node) bool {
-	var has words
-	for i := range n.fields {
-		has |= n.fields[i].word.set()
-	}
-	return has.has(wordEnum) && has&^setOf(wordType, wordEnum, wordDescription) == 0
+	says := func(f field) bool { return f.name != "type" && f.name != "enum" && f.name != "description" }
+	return n.get("enum") != nil && !slices.ContainsFunc(n.fields, says)
 }
 
 // become makes d what one branch is; its annotations stay, where the branch has none of its own.
 func (a *adapter) become(d *builder, b *unionBranch) {
 	for _, f := range b.node.fields {
-		if old := d.get(f.word); f.word == wordDescription && old != nil {
-			d.set(f.word, newString(joined(old.string(), f.value.string())))
-		} else if old == nil || f.word == wordOther {
+		if old := d.get(f.name); f.name == "description" && old != nil {
+			d.set(f.name, newString(joined(old.string(), f.value.string())))
+		} else if old == nil {
 			d.add(f)
 		}
 	}
-	if a.rules.RefAlone && d.has.has(wordRef) && d.has != wordRef.set() {
+	if a.rules.RefAlone && d.has("$ref") && len(d.fields) > 1 {
 		a.change(d.from, RuleRef, "dropped what stands beside a reference", "", "")
-		d.dropSet(^wordRef.set())
+		d.keepOnly("$ref")
 	}
 	d.back = inTurn(d.back, b.back)
 	d.done = true

@@ -49,33 +49,33 @@ func (c *counter) schema(n *node, depth int) {
 	c.depth = max(c.depth, depth)
 	for i := range n.fields {
 		f := &n.fields[i]
-		switch f.word {
-		case wordProperties:
+		switch f.name {
+		case "properties":
 			c.properties += len(f.value.fields)
-			c.optional += max(0, len(f.value.fields)-len(n.get(wordRequired).list()))
+			c.optional += max(0, len(f.value.fields)-len(n.get("required").list()))
 			fallthrough
-		case wordDefs:
+		case "$defs":
 			for j := range f.value.fields {
-				c.text += utf8.RuneCount(f.value.fields[j].name)
+				c.text += utf8.RuneCountInString(f.value.fields[j].name)
 				c.schema(f.value.fields[j].value, depth+1)
 			}
-		case wordItems, wordAdditionalProperties:
+		case "items", "additionalProperties":
 			if f.value.kind == '{' {
 				c.schema(f.value, depth+1)
 			}
-		case wordAnyOf:
+		case "anyOf":
 			c.unions++
 			c.branches = max(c.branches, len(f.value.elems))
 			for _, e := range f.value.elems {
 				c.schema(e, depth)
 			}
-		case wordType:
+		case "type":
 			if f.value.kind == '[' {
 				c.unions++
 			}
-		case wordEnum:
+		case "enum":
 			c.enum(f.value.elems)
-		case wordConst:
+		case "const":
 			c.text += f.value.runes()
 		}
 	}
@@ -98,12 +98,12 @@ func (n *node) runes() int {
 	size := 0
 	switch n.kind {
 	case '"':
-		return utf8.RuneCount(unquote(n.text))
+		return utf8.RuneCountInString(unquote(n.text))
 	case '0':
 		return len(n.text)
 	}
 	for _, f := range n.fields {
-		size += utf8.RuneCount(f.name) + f.value.runes()
+		size += utf8.RuneCountInString(f.name) + f.value.runes()
 	}
 	for _, e := range n.elems {
 		size += e.runes()

@@ -5,68 +5,73 @@ import "slices"
 // builder is one schema while it is adapted: its keywords, in their order, and what they could not say.
 type builder struct {
 	fields []field
-	has    words
 	from   *node // where it is in the original
 	root   bool
 	notes  []string          // for the description
 	names  map[string]string // what properties are called now, of those whose name is another
 	null   bool              // null is accepted too, which the schema does not say
+	said   bool              // that null is accepted too is said
 	done   bool              // it is one branch of a union, which has been adapted
 	cut    bool              // a reference that it had, or that its items had, was cut
-	said   bool              // that null is accepted too is said
 	back   *inverse
 	mark   int // where the references begin that it inlines
 
 	conditions []*builder // if, then and else of what was merged
 }
 
-func (d *builder) get(w word) *node {
-	if !d.has.has(w) {
-		return nil
-	}
-	for i := range d.fields {
-		if d.fields[i].word == w {
-			return d.fields[i].value
-		}
-	}
-	return nil
+func (d *builder) get(w string) *node { return memberOf(d.fields, w) }
+
+func (d *builder) has(w string) bool { return d.get(w) != nil }
+
+// hasAny reports whether d has one of the keywords.
+func (d *builder) hasAny(all ...string) bool { return slices.ContainsFunc(all, d.has) }
+
+// hasTyped reports whether d has a keyword of the type.
+func (d *builder) hasTyped(t typeSet) bool {
+	return slices.ContainsFunc(d.fields, func(f field) bool { return typedWords[f.name].has(t) })
+}
+
+// hasOther reports whether d has a keyword that is none of these and no annotation.
+func (d *builder) hasOther(than ...string) bool { return hasOther(d.fields, than...) }
+
+func hasOther(fields []field, than ...string) bool {
+	return slices.ContainsFunc(fields, func(f field) bool { return !isAnnotation(f.name) && !slices.Contains(than, f.name) })
 }
 
 // set puts a keyword at its place, or at the end.
-func (d *builder) set(w word, value *node) {
-	for i := range d.fields {
-		if d.fields[i].word == w {
-			d.fields[i].value = value
-			return
-		}
+func (d *builder) set(w string, value *node) {
+	if i := indexOf(d.fields, w); i >= 0 {
+		d.fields[i].value = value
+		return
 	}
-	d.add(newField(w, value))
+	d.add(newMember(w, value))
 }
 
 // rename puts another keyword with another value where one stands.
-func (d *builder) rename(w, to word, value *node) {
-	if d.has.has(to) {
+func (d *builder) rename(w, to string, value *node) {
+	if d.has(to) {
 		d.drop(w)
 		d.set(to, value)
-		return
+	} else if i := indexOf(d.fields, w); i >= 0 {
+		d.fields[i] = newMember(to, value)
 	}
-	for i := range d.fields {
-		if d.fields[i].word == w {
-			d.fields[i] = newField(to, value)
-		}
-	}
-	d.has = d.has&^w.set() | to.set()
 }
 
-func (d *builder) drop(all ...word) { d.dropSet(setOf(all...)) }
-
-func (d *builder) dropSet(s words) {
-	if d.has&s == 0 {
-		return
-	}
-	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return s.has(f.word) })
-	d.has &^= s
+func (d *builder) drop(all ...string) {
+	d.dropIf(func(w string) bool { return slices.Contains(all, w) })
 }
+
+func (d *builder) dropIf(drop func(w string) bool) {
+	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return drop(f.name) })
+}
+
+// keep drops everything but annotations and these keywords.
+func (d *builder) keep(all ...string) {
+	d.dropIf(func(w string) bool { return !isAnnotation(w) && !slices.Contains(all, w) })
+}
+
+// keepOnly drops everything but one keyword.
+func (d *builder) keepOnly(kept string) { d.dropIf(func(w string) bool { return w != kept }) }
 
 func (d *builder) note(text string) {
 	if text != "" && !slices.Contains(d.notes, text) {
@@ -78,25 +83,22 @@ func (d *builder) note(text string) {
 func (d *builder) condition() *builder {
 	c := &builder{from: d.from}
 	for _, f := range d.fields {
-		if f.word == wordIf || f.word == wordThen || f.word == wordElse {
+		if f.name == "if" || f.name == "then" || f.name == "else" {
 			c.add(f)
 		}
 	}
-	d.drop(wordIf, wordThen, wordElse)
+	d.drop("if", "then", "else")
 	return c
 }
 
 func (d *builder) node() *node { return &node{kind: '{', fields: d.fields} }
 
-// add appends the fields of n, whose keywords d has not.
-func (d *builder) add(f field) {
-	d.fields = append(d.fields, f)
-	d.has |= f.word.set()
-}
+// add appends a field, whose keyword d has not.
+func (d *builder) add(f field) { d.fields = append(d.fields, f) }
 
 // declared are the types that type names, and every one where there is no type.
 func (d *builder) declared() typeSet {
-	t := d.get(wordType)
+	t := d.get("type")
 	if t == nil {
 		return everyType
 	}

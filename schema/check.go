@@ -28,43 +28,42 @@ var (
 // all of it. What concerns the schema as a whole, such as how many properties it has, is at the end, and what a schema
 // lacks is before what it has.
 //
-// Check is written from [Profile.Rules] and shares no code with [Adapt], so that the one can catch the other. Of a keyword
-// that is refused the inside is only asked for its form. A schema beyond [Limits] is not looked into, and after 1,000
+// Check is written from [Profile.Rules]. It shares with [Adapt] how a schema is read and no decision, so that the one can catch
+// the other. Of a keyword that is refused the inside is only asked for its form. A schema beyond [Limits] is not looked into, and after 1,000
 // findings, or a mebibyte of them, Check stops. [Original] and [Seed] have no rules: they ask for a JSON object within bounds.
 func Check(raw json.RawMessage, p *Profile) []Finding {
-	c := &checker{rules: p.Rules(), circling: map[*tree]bool{}}
-	if err := Measure(raw, Limits{}); err != nil {
+	c := &checker{rules: p.Rules(), circling: map[*node]bool{}}
+	top, err := readWithin(raw, Limits{}, true)
+	if err != nil {
 		c.unreadable(err)
 		return c.findings
 	}
-	c.top = readTree(raw)
-	if c.top.kind != '{' {
-		c.findAs(nil, RuleJSON, sourceJSON, "the schema is %s; one JSON object is accepted", c.top.describe())
+	if top.kind != '{' {
+		c.findAs(nil, RuleJSON, sourceJSON, "the schema is %s; one JSON object is accepted", top.describe())
 		return c.findings
 	}
 	if p == nil || p.transform != nil {
 		return nil
 	}
 	if hasHalf(raw) {
-		c.halves(c.top, nil)
+		c.halves(top, nil)
 	}
-	c.anchors = anchorsOf(c.top)
+	c.document = &document{root: top}
 	if c.rules.NoRecursion {
 		c.cycles = c.findCycles()
 	}
-	c.schema(c.top, nil, position{root: true})
+	c.schema(top, nil, position{root: true})
 	c.totals(raw)
 	return c.findings
 }
 
 // checker looks at one schema for one profile.
 type checker struct {
-	rules   Rules
-	top     *tree
-	anchors map[string]*tree // by the name of $anchor
-	cycles  map[*tree]bool   // schemas whose $ref leads back to what they are in
+	*document
+	rules  Rules
+	cycles map[*node]bool // schemas whose $ref leads back to what they are in
 
-	circling map[*tree]bool // of the references looked at, whether they end nowhere
+	circling map[*node]bool // of the references looked at, whether they end nowhere
 
 	findings []Finding
 	text     int // bytes of their paths and messages
@@ -87,18 +86,18 @@ func (c *checker) unreadable(err error) {
 func oneLine(err error) string { return strings.TrimPrefix(err.Error(), "schema: ") }
 
 // halves finds halves of surrogate pairs in strings and names.
-func (c *checker) halves(t *tree, at *spot) {
+func (c *checker) halves(t *node, at *spot) {
 	find := func(at *spot) {
 		c.findAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], asConservative(sourceJSON)), "half a surrogate pair, which is no character; whole ones are accepted")
 	}
-	if t.half {
+	if t.kind == '"' && hasHalf(t.text) {
 		find(at)
 	}
 	for i, e := range t.elems {
 		c.halves(e, at.at(strconv.Itoa(i)))
 	}
-	for _, m := range t.members {
-		if m.half {
+	for _, m := range t.fields {
+		if hasHalf(m.key) {
 			find(at.at(m.name))
 		}
 		c.halves(m.value, at.at(m.name))
@@ -140,5 +139,5 @@ func (s *spot) path() string {
 		steps = append(steps, s.step)
 	}
 	slices.Reverse(steps)
-	return text.Pointer(steps...)
+	return wholeText(text.Pointer(steps...))
 }

@@ -77,7 +77,7 @@ var sevenTypes = []string{"array", "boolean", "integer", "null", "number", "obje
 
 // formed reports whether the value of a keyword has its form, and finds a fault if not. What stands inside it in the place of
 // a schema is left to those who look there.
-func (c *checker) formed(name string, value *tree, at *spot) bool {
+func (c *checker) formed(name string, value *node, at *spot) bool {
 	f := formOf(name)
 	if f.fits(value) {
 		return true
@@ -99,7 +99,7 @@ func (c *checker) formed(name string, value *tree, at *spot) bool {
 	return false
 }
 
-func (f form) fits(v *tree) bool {
+func (f form) fits(v *node) bool {
 	switch f {
 	case formString:
 		return v.kind == '"'
@@ -108,15 +108,15 @@ func (f form) fits(v *tree) bool {
 	case formNumber:
 		return v.kind == '0'
 	case formPositive:
-		return v.kind == '0' && v.number() > 0
+		return v.kind == '0' && numberOf(v) > 0
 	case formCount:
-		return v.kind == '0' && v.isInteger() && v.number() >= 0
+		return v.kind == '0' && v.isInteger() && numberOf(v) >= 0
 	case formArray:
 		return v.kind == '['
 	case formStrings:
 		return v.areStrings()
 	case formStringsMap:
-		return v.kind == '{' && !slices.ContainsFunc(v.members, func(m treeMember) bool { return !m.value.areStrings() })
+		return v.kind == '{' && !slices.ContainsFunc(v.fields, func(m field) bool { return !m.value.areStrings() })
 	case formTypes:
 		return v.areTypes()
 	case formItems:
@@ -129,18 +129,18 @@ func (f form) fits(v *tree) bool {
 	return true
 }
 
-func (t *tree) areStrings() bool {
-	all := t.strings()
-	return t.kind == '[' && len(all) == len(t.elems) && !hasRepeats(all)
+func (n *node) areStrings() bool {
+	all := n.strings()
+	return n.kind == '[' && len(all) == len(n.elems) && !hasRepeats(all)
 }
 
-func (t *tree) areTypes() bool {
-	if t.kind == '"' {
-		return slices.Contains(sevenTypes, t.text)
+func (n *node) areTypes() bool {
+	if n.kind == '"' {
+		return slices.Contains(sevenTypes, n.content())
 	}
-	all := t.strings()
+	all := n.strings()
 	unknown := func(name string) bool { return !slices.Contains(sevenTypes, name) }
-	return len(all) > 0 && len(all) == len(t.elems) && !hasRepeats(all) && !slices.ContainsFunc(all, unknown)
+	return len(all) > 0 && len(all) == len(n.elems) && !hasRepeats(all) && !slices.ContainsFunc(all, unknown)
 }
 
 func hasRepeats(all []string) bool {

@@ -13,7 +13,7 @@ type sums struct {
 }
 
 // depth is how deep t stands where it is an object or an array, and finds the first that stands too deep.
-func (c *checker) depth(t *tree, at *spot, around int) int {
+func (c *checker) depth(t *node, at *spot, around int) int {
 	types := t.types()
 	if list := t.get("type").is("["); list || t.get("anyOf").is("[") {
 		c.sum.unions++
@@ -30,7 +30,7 @@ func (c *checker) depth(t *tree, at *spot, around int) int {
 }
 
 // branches counts those of a union.
-func (c *checker) branches(m treeMember, at *spot) {
+func (c *checker) branches(m field, at *spot) {
 	if limit := c.rules.Limits.Branches; limit > 0 && len(m.value.elems) > limit {
 		c.find(at, RuleLimit, "%s has %d branches; %d are accepted", m.name, len(m.value.elems), limit)
 	}
@@ -74,9 +74,9 @@ func (c *checker) counts(what string, all []counted) {
 }
 
 // repeats looks at what a consumer that makes a grammar writes out so many times.
-func (c *checker) repeats(m treeMember, at *spot) {
+func (c *checker) repeats(m field, at *spot) {
 	limit := c.rules.Limits.repeats(m.name)
-	if limit > 0 && m.value.kind == '0' && slices.Contains(repeatKeywords, m.name) && m.value.number() > float64(limit) {
+	if limit > 0 && m.value.kind == '0' && slices.Contains(repeatKeywords, m.name) && numberOf(m.value) > float64(limit) {
 		c.find(at, RuleLimit, "%s is %s; %d is accepted", m.name, m.value.describe(), limit)
 	}
 }
@@ -92,12 +92,12 @@ func (l ProviderLimits) repeats(keyword string) int {
 var repeatKeywords = []string{"minLength", "maxLength", "minItems", "maxItems"}
 
 // textOf is how many characters a value of enum or const has.
-func textOf(t *tree) int {
-	n := runes(t.text)
+func textOf(t *node) int {
+	n := runes(t.content())
 	for _, e := range t.elems {
 		n += textOf(e)
 	}
-	for _, m := range t.members {
+	for _, m := range t.fields {
 		n += runes(m.name) + textOf(m.value)
 	}
 	return n

@@ -3,21 +3,21 @@ package schema
 import "strings"
 
 // pattern looks for what only backtracking can match.
-func (c *checker) pattern(v *tree, at *spot) {
+func (c *checker) pattern(v *node, at *spot) {
 	r := c.rules
-	if found := beyondRegular(v.text, r.RustPattern); r.PlainPattern && found != "" {
+	if found := beyondRegular(v.content(), r.RustPattern); r.PlainPattern && found != "" {
 		what := "neither look-around nor a back-reference is accepted"
 		if r.RustPattern {
 			what = `no look-around, no back-reference, no \0 and no [ in a class is accepted`
 		}
 		c.find(at, RulePattern, "pattern has %s; %s", shortQuote(found), what)
-	} else if r.AnchoredPattern && !(len(v.text) > 1 && v.text[0] == '^' && v.text[len(v.text)-1] == '$') {
+	} else if r.AnchoredPattern && !(len(v.content()) > 1 && v.content()[0] == '^' && v.content()[len(v.content())-1] == '$') {
 		c.find(at, RulePattern, "pattern is %s; it must begin with ^ and end with $", v.describe())
 	}
 }
 
-// beyondRegular is the first look-around or back-reference of a regular expression, and as Rust reads it the first \0 or class
-// isWithin a class; "" if it has none.
+// beyondRegular returns the first look-around or back-reference of a regular expression, or "". If rust is set, the first \0
+// and the first class within a class count too.
 func beyondRegular(pattern string, rust bool) string {
 	inClass := false
 	for i := 0; i < len(pattern); i++ {

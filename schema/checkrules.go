@@ -7,7 +7,7 @@ import (
 )
 
 // lacks finds what a schema does not say and must.
-func (c *checker) lacks(t *tree, at *spot, p position) {
+func (c *checker) lacks(t *node, at *spot, p position) {
 	r := c.rules
 	types := t.types()
 	object := slices.Contains(types, "object")
@@ -38,7 +38,7 @@ func (c *checker) lacks(t *tree, at *spot, p position) {
 
 // typedElsewhere reports whether the type of a schema without one is in the branches of anyOf, or in what else it takes
 // that leads to schemas. Where anyOf is refused, that has been found.
-func (c *checker) typedElsewhere(t *tree, p position) bool {
+func (c *checker) typedElsewhere(t *node, p position) bool {
 	for _, keyword := range []string{"anyOf", "$ref", "oneOf", "allOf"} {
 		if t.get(keyword) != nil && (keyword == "anyOf" || c.allowed(p).Takes(keyword)) {
 			return true
@@ -48,9 +48,9 @@ func (c *checker) typedElsewhere(t *tree, p position) bool {
 }
 
 // typeNamed looks at type.
-func (c *checker) typeNamed(v *tree, at *spot, p position) {
+func (c *checker) typeNamed(v *node, at *spot, p position) {
 	if p.root && c.rules.RootObject {
-		if v.text != "object" {
+		if v.content() != "object" {
 			c.find(at, RuleRoot, `the root's type is %s; it must be "object"`, v.describe())
 		}
 		return
@@ -60,7 +60,7 @@ func (c *checker) typeNamed(v *tree, at *spot, p position) {
 	}
 	names := v.strings()
 	if v.kind == '"' {
-		names = []string{v.text}
+		names = []string{v.content()}
 	}
 	for _, name := range names {
 		if len(c.rules.Types) > 0 && !slices.Contains(c.rules.Types, name) {
@@ -82,11 +82,11 @@ var ofTypes = map[string][]string{
 }
 
 // speaksOf are the types that a keyword speaks of; empty if it speaks of all.
-func speaksOf(m treeMember) []string {
+func speaksOf(m field) []string {
 	if m.name != "format" {
 		return ofTypes[m.name]
 	}
-	switch m.value.text {
+	switch m.value.content() {
 	case "float", "double":
 		return []string{"number"}
 	case "int32", "int64":
@@ -96,9 +96,9 @@ func speaksOf(m treeMember) []string {
 }
 
 // beside looks at what a keyword is with.
-func (c *checker) beside(t *tree, m treeMember, at *spot, p position) {
+func (c *checker) beside(t *node, m field, at *spot, p position) {
 	r := c.rules
-	if m.name != "anyOf" && t.get("anyOf") != nil && c.allowed(p).Takes("anyOf") {
+	if (r.TypeInBranches || r.UnionAlone) && m.name != "anyOf" && t.get("anyOf") != nil && c.allowed(p).Takes("anyOf") {
 		switch {
 		case m.name == "type" && (r.TypeInBranches || r.UnionAlone):
 			c.find(at, RuleType, "type stands beside anyOf; it must stand in the branches")
@@ -116,8 +116,8 @@ func (c *checker) beside(t *tree, m treeMember, at *spot, p position) {
 }
 
 // properties looks at the names of properties, and counts them.
-func (c *checker) properties(t, properties *tree, at *spot, p position) {
-	required := make(map[string]bool, len(properties.members))
+func (c *checker) properties(t, properties *node, at *spot, p position) {
+	required := make(map[string]bool, len(properties.fields))
 	for _, name := range t.get("required").strings() {
 		required[name] = true
 	}
@@ -125,7 +125,7 @@ func (c *checker) properties(t, properties *tree, at *spot, p position) {
 	if p.root && c.rules.RootKey != (Grammar{}) {
 		grammar = c.rules.RootKey
 	}
-	for _, m := range properties.members {
+	for _, m := range properties.fields {
 		c.sum.properties++
 		c.sum.text += runes(m.name)
 		here := at.at(m.name)
@@ -145,7 +145,7 @@ func (c *checker) properties(t, properties *tree, at *spot, p position) {
 }
 
 // required looks at the names in required.
-func (c *checker) required(t, v *tree, at *spot) {
+func (c *checker) required(t, v *node, at *spot) {
 	if c.rules.RequiredFilled && len(v.elems) == 0 {
 		c.find(at, RuleRequired, "required is empty; it must name a property, or not be there")
 	}
@@ -154,14 +154,14 @@ func (c *checker) required(t, v *tree, at *spot) {
 	}
 	declared := t.get("properties")
 	for i, e := range v.elems {
-		if e.kind == '"' && declared.get(e.text) == nil {
+		if e.kind == '"' && declared.get(e.content()) == nil {
 			c.find(at.at(strconv.Itoa(i)), RuleRequired, "required names %s; properties has none of that name", e.describe())
 		}
 	}
 }
 
 // enum looks at the values of an enum.
-func (c *checker) enum(t, v *tree, at *spot) {
+func (c *checker) enum(t, v *node, at *spot) {
 	r := c.rules
 	c.sum.values += len(v.elems)
 	length := 0
@@ -182,14 +182,14 @@ func (c *checker) enum(t, v *tree, at *spot) {
 	}
 }
 
-func (c *checker) enumValue(t, e *tree, at *spot) {
+func (c *checker) enumValue(t, e *node, at *spot) {
 	r := c.rules
 	types := t.types()
 	fits := func(names []string) bool { return slices.ContainsFunc(names, e.hasType) }
 	switch {
 	case len(r.Enum) > 0 && !fits(r.Enum):
 		c.find(at, RuleEnum, "enum has %s; accepted are values of type %s", e.describe(), sentence(r.Enum))
-	case r.EnumFilled && e.kind == '"' && e.text == "":
+	case r.EnumFilled && e.kind == '"' && e.content() == "":
 		c.find(at, RuleEnum, "enum has the empty string; it is not accepted")
 	case r.TypedKeywords && len(types) > 0 && !fits(types):
 		c.find(at, RuleEnum, "enum has %s beside the type %s; a value must be of the type", e.describe(), shortQuote(types[0]))
@@ -197,35 +197,35 @@ func (c *checker) enumValue(t, e *tree, at *spot) {
 }
 
 // hasType reports whether t is of a type of JSON Schema.
-func (t *tree) hasType(name string) bool {
+func (n *node) hasType(name string) bool {
 	switch name {
 	case "object":
-		return t.kind == '{'
+		return n.kind == '{'
 	case "array":
-		return t.kind == '['
+		return n.kind == '['
 	case "string":
-		return t.kind == '"'
+		return n.kind == '"'
 	case "number":
-		return t.kind == '0'
+		return n.kind == '0'
 	case "integer":
-		return t.isInteger()
+		return n.isInteger()
 	case "boolean":
-		return t.is("tf")
+		return n.is("tf")
 	case "null":
-		return t.kind == 'n'
+		return n.kind == 'n'
 	}
 	return false
 }
 
 // bound looks at a number that may only be one of some.
-func (c *checker) bound(m treeMember, at *spot) {
+func (c *checker) bound(m field, at *spot) {
 	some, ok := c.rules.Bounds[m.name]
 	if !ok || m.value.kind != '0' {
 		return
 	}
 	var names []string
 	for _, n := range some {
-		if m.value.number() == float64(n) {
+		if numberOf(m.value) == float64(n) {
 			return
 		}
 		names = append(names, strconv.Itoa(n))

@@ -15,18 +15,18 @@ import (
 func CheckHidden(description string, raw json.RawMessage) []Finding {
 	c := &checker{}
 	c.hidden(description, nil)
-	if Measure(raw, Limits{}) == nil {
-		c.hiddenIn(readTree(raw), nil)
+	if top, err := readWithin(raw, Limits{}, true); err == nil {
+		c.hiddenIn(top, nil)
 	}
 	return c.findings
 }
 
-func (c *checker) hiddenIn(t *tree, at *spot) {
-	c.hidden(t.text, at)
+func (c *checker) hiddenIn(t *node, at *spot) {
+	c.hidden(t.content(), at)
 	for i, e := range t.elems {
 		c.hiddenIn(e, at.at(strconv.Itoa(i)))
 	}
-	for _, m := range t.members {
+	for _, m := range t.fields {
 		c.hidden(m.name, at.at(m.name))
 		c.hiddenIn(m.value, at.at(m.name))
 	}
@@ -74,10 +74,10 @@ func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
 		return found
 	}
 	for _, raw := range schemas {
-		one := &checker{rules: c.rules, circling: map[*tree]bool{}}
-		if Measure(raw, Limits{}) == nil {
-			one.top = readTree(raw)
-			one.schema(one.top, nil, position{root: true})
+		one := &checker{rules: c.rules, circling: map[*node]bool{}}
+		if top, err := readWithin(raw, Limits{}, true); err == nil {
+			one.document = &document{root: top}
+			one.schema(top, nil, position{root: true})
 		}
 		c.sum.optional += one.sum.optional
 		c.sum.unions += one.sum.unions

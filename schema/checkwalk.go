@@ -11,7 +11,7 @@ type position struct {
 }
 
 // schema looks at one schema and at all that are in it.
-func (c *checker) schema(t *tree, at *spot, p position) {
+func (c *checker) schema(t *node, at *spot, p position) {
 	if c.full() {
 		return
 	}
@@ -32,13 +32,13 @@ func (c *checker) schema(t *tree, at *spot, p position) {
 		c.lacks(t, at, p)
 		p.depth = c.depth(t, at, p.depth)
 	}
-	for _, m := range t.members {
+	for _, m := range t.fields {
 		c.keyword(t, m, at.at(m.name), p)
 	}
 }
 
 // keyword looks at one member of the schema t.
-func (c *checker) keyword(t *tree, m treeMember, at *spot, p position) {
+func (c *checker) keyword(t *node, m field, at *spot, p position) {
 	if !p.formOnly && !c.takes(m, at, p) {
 		if c.rules.Ignores {
 			return
@@ -73,7 +73,7 @@ func (c *checker) allowed(p position) Keywords {
 }
 
 // takes reports whether the keyword may be there, and finds a fault if not.
-func (c *checker) takes(m treeMember, at *spot, p position) bool {
+func (c *checker) takes(m field, at *spot, p position) bool {
 	allowed, place := c.allowed(p), "there"
 	if allowed.Takes(m.name) {
 		return true
@@ -98,7 +98,7 @@ func (c *checker) takes(m treeMember, at *spot, p position) bool {
 }
 
 // value looks at a keyword whose value has its form.
-func (c *checker) value(t *tree, m treeMember, at *spot, p position) {
+func (c *checker) value(t *node, m field, at *spot, p position) {
 	switch m.name {
 	case "type":
 		c.typeNamed(m.value, at, p)
@@ -119,7 +119,7 @@ func (c *checker) value(t *tree, m treeMember, at *spot, p position) {
 	case "const":
 		c.sum.text += textOf(m.value)
 	case "format":
-		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, m.value.text) {
+		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, m.value.content()) {
 			c.find(at, RuleFormat, "the format %s is not accepted; accepted are %s", m.value.describe(), sentence(c.rules.Formats))
 		}
 	case "pattern":
@@ -129,7 +129,7 @@ func (c *checker) value(t *tree, m treeMember, at *spot, p position) {
 	case "anyOf", "oneOf":
 		c.branches(m, at)
 	case "$defs", "definitions":
-		for _, d := range m.value.members {
+		for _, d := range m.value.fields {
 			c.sum.text += runes(d.name)
 		}
 	}

@@ -24,8 +24,8 @@
 // [Adapted.Changes]: Lost is what a model may now get wrong, Narrowed what it cannot ask for any more. Arguments that follow
 // an adapted schema follow the original once they are restored, wherever nothing is Lost.
 //
-// Check is written from the providers' rules and shares nothing with Adapt but the profile, so that the one finds the other's
-// faults.
+// Check is written from the providers' rules. It reads schemas as Adapt does and shares the profiles with it, and no decision,
+// so that each finds the other's faults. An independent validator and the providers' own SDKs judge both in the tests.
 //
 // # Normalization
 //

@@ -14,11 +14,11 @@ import (
 // It differs from encoding/json in two ways. Half a surrogate pair keeps its value, in three bytes as if it were a
 // character, for if all halves became U+FFFD then two names could become one. And it takes any bytes: an escape that is
 // none stands for itself.
-func unquote(quoted []byte) []byte {
+func unquote(quoted []byte) string {
 	inner := bytes.TrimSuffix(quoted[1:], []byte{'"'})
 	next := bytes.IndexByte(inner, '\\')
 	if next < 0 {
-		return inner
+		return string(inner)
 	}
 	out := make([]byte, 0, len(inner))
 	for next >= 0 && next+1 < len(inner) {
@@ -28,7 +28,7 @@ func unquote(quoted []byte) []byte {
 		inner = inner[next+n:]
 		next = bytes.IndexByte(inner, '\\')
 	}
-	return append(out, inner...)
+	return string(append(out, inner...))
 }
 
 // appendEscape appends what the escape at the start of text stands for, and returns the escape's length. The text has at

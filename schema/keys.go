@@ -32,15 +32,15 @@ func byteClass(of string) (set [256]bool) {
 }
 
 // takes reports whether a name follows the grammar.
-func (g *nameGrammar) takes(name []byte) bool {
+func (g *nameGrammar) takes(name string) bool {
 	if g.max == 0 {
 		return true
 	}
 	if len(name) == 0 || len(name) > g.max || !g.first[name[0]] {
 		return false
 	}
-	for _, c := range name[1:] {
-		if !g.rest[c] {
+	for i := 1; i < len(name); i++ {
+		if !g.rest[name[i]] {
 			return false
 		}
 	}
@@ -76,8 +76,8 @@ func (o *objectAdapter) renamed(props *node) map[string]string {
 	}
 	var bad []string
 	for i := range props.fields {
-		if name := props.fields[i].name; !g.takes(name) || o.isNotKey(name) || !utf8.Valid(name) {
-			bad = append(bad, string(name))
+		if name := props.fields[i].name; !g.takes(name) || o.isNotKey(name) || !utf8.ValidString(name) {
+			bad = append(bad, name)
 		}
 	}
 	if bad == nil {
@@ -87,10 +87,10 @@ func (o *objectAdapter) renamed(props *node) map[string]string {
 		g = &anyKey
 	}
 	isDeclared := lookUpFields(props.fields)
-	isRequired := lookUpNames(o.builder.get(wordRequired).list())
+	isRequired := lookUpNames(o.builder.get("required").list())
 	given := map[string]bool{}
 	isTaken := func(name string) bool {
-		return given[name] || isDeclared([]byte(name)) || isRequired([]byte(name)) || o.isNamed(name)
+		return given[name] || isDeclared(name) || isRequired(name) || o.isNamed(name)
 	}
 	wanted := make(map[string]int, len(bad))
 	for _, name := range bad {
@@ -128,4 +128,4 @@ func withHash(clean, name string, g *nameGrammar, isTaken func(string) bool) str
 	}
 }
 
-func (a *adapter) isNotKey(name []byte) bool { return slices.Contains(a.rules.NotKeys, string(name)) }
+func (a *adapter) isNotKey(name string) bool { return slices.Contains(a.rules.NotKeys, name) }

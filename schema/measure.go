@@ -85,7 +85,7 @@ func (e *LimitError) Error() string {
 // nothing, then depth and nodes, whichever is passed first. So of malformed JSON that is too large the one or the other
 // may be reported.
 func Measure(raw []byte, limits Limits) error {
-	_, err := readWithin(nil, raw, limits)
+	_, err := readWithin(raw, limits, false)
 	return err
 }
 

@@ -22,25 +22,16 @@ type node struct {
 // field is a member of an object.
 type field struct {
 	key   []byte // as it is written
-	name  []byte // what the key stands for
-	word  word   // what it says, where the object is a schema
+	name  string // what the key stands for
 	value *node
 }
 
-func (n *node) get(w word) *node {
-	for i := range n.fields {
-		if n.fields[i].word == w {
-			return n.fields[i].value
-		}
-	}
-	return nil
-}
+// get is the member of an object; nil if n is nil or has none of that name.
+func (n *node) get(name string) *node { return memberOf(n.fieldsOf(), name) }
 
-func (n *node) member(name string) *node {
-	for i := range n.fields {
-		if string(n.fields[i].name) == name {
-			return n.fields[i].value
-		}
+func memberOf(fields []field, name string) *node {
+	if i := indexOf(fields, name); i >= 0 {
+		return fields[i].value
 	}
 	return nil
 }
@@ -68,7 +59,7 @@ func (n *node) string() string {
 	if n == nil || n.kind != '"' {
 		return ""
 	}
-	return string(unquote(n.text))
+	return unquote(n.text)
 }
 
 // path leads to n, or to what it stands for, in the original (RFC 6901).
@@ -82,7 +73,7 @@ func (n *node) path() string {
 	step := strconv.Itoa(slices.Index(n.up.elems, n))
 	for i := range n.up.fields {
 		if n.up.fields[i].value == n {
-			step = text.PointerStep(string(n.up.fields[i].name))
+			step = text.PointerStep(n.up.fields[i].name)
 		}
 	}
 	return n.up.path() + "/" + step
@@ -117,21 +108,6 @@ func (n *node) append(out []byte) []byte {
 // compact is n as compact JSON.
 func (n *node) compact() string { return string(n.append(nil)) }
 
-// clone is a copy that shares nothing but the text.
-func (n *node) clone() *node {
-	c := &node{kind: n.kind, text: n.text}
-	if n.fields != nil {
-		c.fields = slices.Clone(n.fields)
-		for i := range c.fields {
-			c.fields[i].value = c.fields[i].value.clone()
-		}
-	}
-	for _, e := range n.elems {
-		c.elems = append(c.elems, e.clone())
-	}
-	return c
-}
-
 // same reports whether two values are written alike.
 func (n *node) same(o *node) bool {
 	if n == o {
@@ -144,7 +120,7 @@ func (n *node) same(o *node) bool {
 		return string(n.text) == string(o.text)
 	}
 	for i := range n.fields {
-		if string(n.fields[i].name) != string(o.fields[i].name) || !n.fields[i].value.same(o.fields[i].value) {
+		if n.fields[i].name != o.fields[i].name || !n.fields[i].value.same(o.fields[i].value) {
 			return false
 		}
 	}
@@ -158,16 +134,11 @@ func (n *node) same(o *node) bool {
 
 // What adapting makes.
 
-func newField(w word, value *node) field {
-	name := []byte(wordNames[w])
-	return field{key: slices.Concat([]byte{'"'}, name, []byte{'"'}), name: name, word: w, value: value}
-}
-
 func newMember(name string, value *node) field {
-	return field{key: text.Quote(name), name: []byte(name), value: value}
+	return field{key: text.Quote(name), name: name, value: value}
 }
 
-func typeField(name string) field { return newField(wordType, newString(name)) }
+func typeField(name string) field { return newMember("type", newString(name)) }
 
 func newTyped(name string) *node { return newObject(typeField(name)) }
 
@@ -187,13 +158,13 @@ var (
 func madeFor(n *node, fields ...field) *node { return &node{kind: '{', fields: fields, like: n} }
 
 // withoutWords is n without some of its keywords, at the same place.
-func withoutWords(n *node, s words) *node {
+func withoutWords(n *node, drop func(w string) bool) *node {
 	if n.kind != '{' {
 		return n
 	}
 	m := madeFor(n)
 	for _, f := range n.fields {
-		if !s.has(f.word) {
+		if !drop(f.name) {
 			m.fields = append(m.fields, f)
 		}
 	}
@@ -201,9 +172,9 @@ func withoutWords(n *node, s words) *node {
 }
 
 // with changes the value of a keyword in a node that nobody else has seen.
-func (n *node) with(w word, value *node) *node {
+func (n *node) with(w string, value *node) *node {
 	for i := range n.fields {
-		if n.fields[i].word == w {
+		if n.fields[i].name == w {
 			n.fields[i].value = value
 		}
 	}
@@ -212,10 +183,10 @@ func (n *node) with(w word, value *node) *node {
 
 // allowedValues are the ones that enum or const allow, nil if any.
 func allowedValues(n *node) []*node {
-	if c := n.get(wordConst); c != nil {
+	if c := n.get("const"); c != nil {
 		return []*node{c}
 	}
-	return n.get(wordEnum).list()
+	return n.get("enum").list()
 }
 
 // hasSame reports whether a list has a value that is written as n is.

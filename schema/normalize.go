@@ -45,35 +45,35 @@ type normalizer struct{ out []byte }
 
 // schema writes a schema, which is the level-th from the root.
 func (n *normalizer) schema(s *node, level int) {
-	declared := typeNamed(s.get(wordType).string())
+	declared := typeNamed(s.get("type").string())
 	if level > maxLevels || declared == 0 {
 		n.out = append(n.out, fallback...)
 		return
 	}
-	var isProperty func([]byte) bool
+	var isProperty func(string) bool
 	if declared == typeObject {
-		isProperty = lookUpFields(s.get(wordProperties).fieldsOf())
+		isProperty = lookUpFields(s.get("properties").fieldsOf())
 	}
 	n.out = append(n.out, '{')
 	for i := range s.fields {
 		f := &s.fields[i]
 		switch {
-		case declared == typeObject && f.word == wordProperties:
+		case declared == typeObject && f.name == "properties":
 			n.properties(f, level)
-		case declared == typeObject && f.word == wordRequired:
+		case declared == typeObject && f.name == "required":
 			n.required(f, isProperty)
-		case declared == typeObject && f.word == wordAdditionalProperties:
+		case declared == typeObject && f.name == "additionalProperties":
 			if f.value.isSchema() {
 				n.member(f, level)
 			}
-		case declared == typeArray && f.word == wordItems:
+		case declared == typeArray && f.name == "items":
 			n.items(*f, level)
-		case !strippedKeywords[string(f.name)]:
+		case !strippedKeywords[f.name]:
 			n.key(f)
 			n.out = append(n.out, f.value.text...)
 		}
 	}
-	if declared == typeObject && s.get(wordProperties) == nil {
+	if declared == typeObject && s.get("properties") == nil {
 		n.comma()
 		n.out = append(n.out, `"properties":{}`...)
 	}
@@ -100,7 +100,7 @@ func (n *normalizer) properties(f *field, level int) {
 	n.out = append(n.out, '}')
 }
 
-func (n *normalizer) required(f *field, isProperty func([]byte) bool) {
+func (n *normalizer) required(f *field, isProperty func(string) bool) {
 	before := len(n.out)
 	n.key(f)
 	n.out = append(n.out, '[')

@@ -5,7 +5,7 @@ import "maps"
 // The profiles, as data. The providers' documentation was read in the autumn of 2026. For a rule that it does not state, the
 // source is a thread in which the provider refused a request. If the two differ, or if only some models refuse, the profile has
 // the stricter rule. A refusal that was last reported more than a year earlier (before 2025-11) makes a rule [Conservative]
-// only. docs/schemas-tables.md lists all rules.
+// only. `indus mcp lint --explain PROVIDER` prints all rules.
 
 // Grammars that several consumers share.
 var (

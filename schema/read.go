@@ -12,9 +12,9 @@ import (
 // wanted. It takes any bytes; whether they are JSON is asked afterwards, of what is within bounds, since that has to read all
 // of it.
 type reader struct {
-	*slab  // where nodes are made; nil where they are only counted
 	text   []byte
 	limits Limits
+	makes  bool // nodes, which are else only counted
 	nodes  int
 	open   []container
 	root   *node
@@ -27,16 +27,15 @@ type container struct {
 	key    []byte // the current member's, with its quotes; nil where one is to come
 	index  int    // of the current element
 	start  int
-	first  int // of its members on the slab's stack
 }
 
-// readWithin reads JSON that is within bounds. Without a slab it makes no nodes.
-func readWithin(s *slab, raw []byte, limits Limits) (*node, error) {
+// readWithin reads JSON that is within bounds. The node is nil unless nodes are to be made.
+func readWithin(raw []byte, limits Limits, makes bool) (*node, error) {
 	limits = limits.withDefaults()
 	if len(raw) > limits.Bytes {
 		return nil, &LimitError{Bound: "bytes", Found: len(raw), Limit: limits.Bytes}
 	}
-	r := reader{slab: s, text: raw, limits: limits}
+	r := reader{text: raw, limits: limits, makes: makes}
 	if excess := r.read(); excess != nil {
 		return nil, excess
 	}
@@ -45,7 +44,7 @@ func readWithin(s *slab, raw []byte, limits Limits) (*node, error) {
 
 // readValid reads what is known to be JSON.
 func readValid(raw []byte) *node {
-	r := reader{slab: new(slab), text: raw, limits: Limits{Depth: math.MaxInt, Nodes: math.MaxInt}}
+	r := reader{text: raw, limits: Limits{Depth: math.MaxInt, Nodes: math.MaxInt}, makes: true}
 	r.read()
 	return r.root
 }
@@ -96,9 +95,8 @@ func (r *reader) value(start, end int) *LimitError {
 		return r.excess("depth", depth, r.limits.Depth, start)
 	}
 	inner := container{object: c == '{', start: start}
-	if r.slab != nil {
+	if r.makes {
 		inner.node = r.add(c, r.text[start:end])
-		inner.first = len(r.stack)
 	}
 	if isContainer {
 		r.open = append(r.open, inner)
@@ -108,8 +106,7 @@ func (r *reader) value(start, end int) *LimitError {
 
 // add makes a node for a value, and a member or element of what is around it.
 func (r *reader) add(kind byte, written []byte) *node {
-	n := r.node()
-	n.kind, n.text = kind, written
+	n := &node{kind: kind, text: written}
 	switch kind {
 	case '{', '[', '"', 't', 'f', 'n':
 	default:
@@ -120,13 +117,12 @@ func (r *reader) add(kind byte, written []byte) *node {
 		return n
 	}
 	around := &r.open[len(r.open)-1]
-	f := field{value: n}
-	if around.object && around.key != nil {
-		f.key, f.name = around.key, unquote(around.key)
-		f.word = wordsByName[string(f.name)]
-	}
 	n.up = around.node
-	r.stack = append(r.stack, f)
+	if around.key != nil {
+		around.node.fields = append(around.node.fields, field{around.key, unquote(around.key), n})
+	} else {
+		around.node.elems = append(around.node.elems, n)
+	}
 	return n
 }
 
@@ -141,14 +137,8 @@ func (r *reader) close(end int) {
 	if c.node == nil {
 		return
 	}
-	own := r.stack[c.first:]
 	c.node.text = r.text[c.start:end]
-	if c.object {
-		c.node.fields = r.keep(withoutRepeats(own), 0)
-	} else {
-		c.node.elems = r.keepValues(own)
-	}
-	r.stack = r.stack[:c.first]
+	c.node.fields = withoutRepeats(c.node.fields)
 }
 
 func (r *reader) excess(bound string, found, limit, offset int) *LimitError {
@@ -212,7 +202,7 @@ func withoutRepeats(all []field) []field {
 	}
 	kept := all[:0]
 	for _, f := range all {
-		i, repeats := places[string(f.name)]
+		i, repeats := places[f.name]
 		if places == nil {
 			i = indexOf(kept, f.name)
 			repeats = i >= 0
@@ -222,16 +212,16 @@ func withoutRepeats(all []field) []field {
 			continue
 		}
 		if places != nil {
-			places[string(f.name)] = len(kept)
+			places[f.name] = len(kept)
 		}
 		kept = append(kept, f)
 	}
 	return kept
 }
 
-func indexOf(all []field, name []byte) int {
+func indexOf(all []field, name string) int {
 	for i := range all {
-		if string(all[i].name) == string(name) {
+		if all[i].name == string(name) {
 			return i
 		}
 	}

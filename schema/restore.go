@@ -26,8 +26,8 @@ type inverse struct {
 
 // propertyInverse is what is to be done to one property.
 type propertyInverse struct {
-	adapted  []byte
-	name     []byte // its own
+	adapted  string
+	name     string // its own
 	key      []byte // its own, as it is written
 	renamed  bool
 	dropNull bool // null says that it is not given
@@ -54,26 +54,6 @@ func (s *inverse) isNothing() bool {
 func (s *inverse) fill(w *inverse) {
 	if w != nil {
 		s.chain = []*inverse{w}
-	}
-}
-
-// detach copies what an inverse knows of schemas out of the memory in which they were adapted.
-func (s *inverse) detach(done map[*inverse]bool) {
-	if s == nil || done[s] {
-		return
-	}
-	done[s] = true
-	for _, b := range s.union {
-		b.node = b.node.clone()
-		b.back.detach(done)
-	}
-	for i := range s.properties {
-		s.properties[i].step.detach(done)
-	}
-	for _, w := range [][]*inverse{{s.others, s.items, s.inner}, s.prefix, s.chain} {
-		for _, next := range w {
-			next.detach(done)
-		}
 	}
 }
 
@@ -138,7 +118,7 @@ func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]boo
 		used[s] = true
 	}
 	if s.wrapped {
-		if inner := r.restore(n, s.inner, level, nil).member("input"); inner != nil {
+		if inner := r.restore(n, s.inner, level, nil).get("input"); inner != nil {
 			return inner
 		}
 		return n
@@ -173,7 +153,7 @@ func (r *restorer) meant(n *node, union []*unionBranch, used map[*inverse]bool) 
 		if r.follows(n, b.node, 0) {
 			declared = 1 + len(n.fields)
 		}
-		if props := b.node.get(wordProperties); props != nil {
+		if props := b.node.get("properties"); props != nil {
 			isDeclared := lookUpFields(props.fields)
 			for i := range n.fields {
 				if isDeclared(n.fields[i].name) {
@@ -199,7 +179,7 @@ func (r *restorer) object(n *node, s *inverse, level int) *node {
 			out.fields = append(out.fields, f)
 			continue
 		}
-		seen[string(p.adapted)] = true
+		seen[p.adapted] = true
 		if p.dropNull && isNull(f.value) {
 			continue
 		}
@@ -210,16 +190,16 @@ func (r *restorer) object(n *node, s *inverse, level int) *node {
 		out.fields = append(out.fields, f)
 	}
 	for i := range s.properties {
-		if p := &s.properties[i]; p.fillNull && !seen[string(p.adapted)] {
+		if p := &s.properties[i]; p.fillNull && !seen[p.adapted] {
 			out.fields = append(out.fields, field{key: p.key, name: p.name, value: nullNode})
 		}
 	}
 	return out
 }
 
-func (s *inverse) property(name []byte) *propertyInverse {
+func (s *inverse) property(name string) *propertyInverse {
 	for i := range s.properties {
-		if string(s.properties[i].adapted) == string(name) {
+		if s.properties[i].adapted == name {
 			return &s.properties[i]
 		}
 	}
@@ -247,7 +227,7 @@ func (r *restorer) array(n *node, s *inverse, level int) *node {
 func (r *restorer) entries(n *node, s *inverse, level int) *node {
 	var fields []field
 	for _, e := range n.elems {
-		key, value := e.member("key"), e.member("value")
+		key, value := e.get("key"), e.get("value")
 		if key == nil || key.kind != '"' || value == nil || len(e.fields) != 2 {
 			return n
 		}
@@ -295,8 +275,8 @@ func (s *inverse) forward(name string, asked map[*inverse]bool) (adapted string,
 		return "", nil, false
 	}
 	for i := range s.properties {
-		if p := &s.properties[i]; string(p.name) == name {
-			return string(p.adapted), p.step, true
+		if p := &s.properties[i]; p.name == name {
+			return p.adapted, p.step, true
 		}
 	}
 	for _, b := range s.union {

@@ -23,13 +23,13 @@ func (r *restorer) follow(v, s *node, level int) bool {
 	if s.kind != '{' || level > maxLevels {
 		return s.kind != 'f'
 	}
-	if nullable := s.get(wordNullable); nullable != nil && nullable.kind == 't' && isNull(v) {
+	if nullable := s.get("nullable"); nullable != nil && nullable.kind == 't' && isNull(v) {
 		return true
 	}
-	if t := s.get(wordType); t != nil && typeOfValue(v)&typesOf(t) == 0 && !isWhole(v, typesOf(t)) {
+	if t := s.get("type"); t != nil && typeOfValue(v)&typesOf(t) == 0 && !isWhole(v, typesOf(t)) {
 		return false
 	}
-	if ref := s.get(wordRef); ref != nil {
+	if ref := s.get("$ref"); ref != nil {
 		if target := r.target(ref.string()); target != nil && !r.follows(v, target, level+1) {
 			return false
 		}
@@ -37,23 +37,23 @@ func (r *restorer) follow(v, s *node, level int) bool {
 	if all := allowedValues(s); all != nil && !slices.ContainsFunc(all, v.equal) {
 		return false
 	}
-	for _, w := range []word{wordAnyOf, wordOneOf} {
+	for _, w := range []string{"anyOf", "oneOf"} {
 		if u := s.get(w); u != nil && !slices.ContainsFunc(u.elems, func(b *node) bool { return r.follows(v, b, level+1) }) {
 			return false
 		}
 	}
 	switch v.kind {
 	case '{':
-		return isWithin(s, len(v.fields), wordMinProperties, wordMaxProperties) && r.objectFollows(v, s, level)
+		return isWithin(s, len(v.fields), "minProperties", "maxProperties") && r.objectFollows(v, s, level)
 	case '[':
-		if !isWithin(s, len(v.elems), wordMinItems, wordMaxItems) {
+		if !isWithin(s, len(v.elems), "minItems", "maxItems") {
 			return false
 		}
-		if items := s.get(wordItems); items != nil {
+		if items := s.get("items"); items != nil {
 			return !slices.ContainsFunc(v.elems, func(e *node) bool { return !r.follows(e, items, level+1) })
 		}
 	case '"':
-		return isWithin(s, utf8.RuneCount(unquote(v.text)), wordMinLength, wordMaxLength)
+		return isWithin(s, utf8.RuneCountInString(unquote(v.text)), "minLength", "maxLength")
 	case '0':
 		return numberFollows(v, s)
 	}
@@ -65,8 +65,8 @@ func (r *restorer) target(ref string) *node {
 	if r.root == nil || ref == "#" {
 		return r.root
 	}
-	if defs := r.root.get(wordDefs); defs != nil {
-		return defs.member(lastStep(ref))
+	if defs := r.root.get("$defs"); defs != nil {
+		return defs.get(lastStep(ref))
 	}
 	return nil
 }
@@ -74,13 +74,13 @@ func (r *restorer) target(ref string) *node {
 // equal reports whether two values are the same, however their strings are written.
 func (n *node) equal(o *node) bool {
 	if n.kind == '"' && o.kind == '"' {
-		return string(unquote(n.text)) == string(unquote(o.text))
+		return (unquote(n.text)) == (unquote(o.text))
 	}
 	return n.same(o)
 }
 
 // isWithin reports whether a count keeps the bounds that two keywords give.
-func isWithin(s *node, count int, least, most word) bool {
+func isWithin(s *node, count int, least, most string) bool {
 	if bound := s.get(least); bound != nil && float64(count) < numberOf(bound) {
 		return false
 	}
@@ -91,20 +91,20 @@ func isWithin(s *node, count int, least, most word) bool {
 func numberFollows(v, s *node) bool {
 	for i := range s.fields {
 		bound := s.fields[i].value
-		switch s.fields[i].word {
-		case wordMinimum:
+		switch s.fields[i].name {
+		case "minimum":
 			if isLess(v, bound) {
 				return false
 			}
-		case wordMaximum:
+		case "maximum":
 			if isLess(bound, v) {
 				return false
 			}
-		case wordExclusiveMinimum:
+		case "exclusiveMinimum":
 			if !isLess(bound, v) {
 				return false
 			}
-		case wordExclusiveMaximum:
+		case "exclusiveMaximum":
 			if !isLess(v, bound) {
 				return false
 			}
@@ -114,21 +114,21 @@ func numberFollows(v, s *node) bool {
 }
 
 // followed is what follows looks at.
-var followed = annotations | setOf(wordType, wordRef, wordEnum, wordConst, wordAnyOf, wordMinProperties, wordMaxProperties, wordMinItems,
-	wordMaxItems, wordItems, wordMinLength, wordMaxLength, wordMinimum, wordMaximum, wordExclusiveMinimum,
-	wordExclusiveMaximum, wordRequired, wordProperties, wordAdditionalProperties, wordFormat, wordNullable)
+var followed = setOf("type", "$ref", "enum", "const", "anyOf", "minProperties", "maxProperties", "minItems",
+	"maxItems", "items", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum",
+	"exclusiveMaximum", "required", "properties", "additionalProperties", "format", "nullable")
 
 // canBeDecided reports whether follows can say of every value whether it follows s.
 func canBeDecided(s *node) bool {
 	for i := range s.fields {
 		f := &s.fields[i]
-		decided := followed.has(f.word)
-		switch f.word {
-		case wordProperties:
+		decided := isAnnotation(f.name) || followed.has(f.name)
+		switch f.name {
+		case "properties":
 			decided = !slices.ContainsFunc(f.value.fields, func(p field) bool { return !canBeDecided(p.value) })
-		case wordItems, wordAdditionalProperties:
+		case "items", "additionalProperties":
 			decided = canBeDecided(f.value)
-		case wordAnyOf:
+		case "anyOf":
 			decided = !slices.ContainsFunc(f.value.elems, func(e *node) bool { return !canBeDecided(e) })
 		}
 		if !decided {
@@ -139,16 +139,16 @@ func canBeDecided(s *node) bool {
 }
 
 func (r *restorer) objectFollows(v, s *node, level int) bool {
-	for _, name := range s.get(wordRequired).list() {
-		if v.member(name.string()) == nil {
+	for _, name := range s.get("required").list() {
+		if v.get(name.string()) == nil {
 			return false
 		}
 	}
-	props, more := s.get(wordProperties), s.get(wordAdditionalProperties)
+	props, more := s.get("properties"), s.get("additionalProperties")
 	for _, f := range v.fields {
 		of := more
 		if props != nil {
-			if p := props.member(string(f.name)); p != nil {
+			if p := props.get(f.name); p != nil {
 				of = p
 			}
 		}

@@ -34,7 +34,7 @@ var markedName = regexp.MustCompile(nameBegins + "([^" + nameBegins + nameEnds +
 // shown is a property's name in a sketch. Under free keys it is the owner's, as nobody changes it on the way back.
 func (a *adapter) shown(name string) string {
 	g := &a.parsed.key
-	if a.free || g.takes([]byte(name)) && a.parsed.rootKey.takes([]byte(name)) && !a.isNotKey([]byte(name)) {
+	if a.free || g.takes(name) && a.parsed.rootKey.takes(name) && !a.isNotKey(name) {
 		return briefName(name)
 	}
 	return nameBegins + name + nameEnds
@@ -59,7 +59,7 @@ func (a *adapter) known(d *builder, text string) string {
 		g := &a.parsed.key
 		if now := d.names[name]; now != "" {
 			return now
-		} else if d.root && a.parsed.rootKey.takes([]byte(name)) || g.takes([]byte(name)) {
+		} else if d.root && a.parsed.rootKey.takes(name) || g.takes(name) {
 			return briefName(name)
 		}
 		if clean := sanitised(name, g); g.max > 0 && clean != "" {
@@ -93,19 +93,19 @@ func (a *adapter) sketchPatterns(p *node) string {
 			parts = append(parts, "…")
 			break
 		}
-		parts = append(parts, briefName(string(f.name))+": "+a.signature(f.value).Type(st))
+		parts = append(parts, briefName(f.name)+": "+a.signature(f.value).Type(st))
 	}
 	return text.Clip(strings.Join(parts, ", "), maxSketch)
 }
 
-func (a *adapter) sketchCondition(d *builder, w word) string {
+func (a *adapter) sketchCondition(d *builder, w string) string {
 	v := d.get(w)
-	if w == wordIf {
+	if w == "if" {
 		condition := "if " + a.sketch(v)
-		if then := d.get(wordThen); then != nil {
+		if then := d.get("then"); then != nil {
 			condition += " then " + a.sketch(then)
 		}
-		if other := d.get(wordElse); other != nil {
+		if other := d.get("else"); other != nil {
 			condition += " else " + a.sketch(other)
 		}
 		return text.Clip(condition, maxSketch)
@@ -123,7 +123,7 @@ func (a *adapter) sketchCondition(d *builder, w word) string {
 		} else {
 			needs = a.sketch(f.value)
 		}
-		parts = append(parts, a.shown(string(f.name))+" needs "+needs)
+		parts = append(parts, a.shown(f.name)+" needs "+needs)
 	}
 	return text.Clip(strings.Join(parts, ", "), maxSketch)
 }
@@ -140,43 +140,43 @@ func sketchValues(all []*node) string {
 
 // keywordNote is what a description says in place of a keyword, "" for what it leaves out.
 func (a *adapter) keywordNote(f field) string {
-	if bound := signature.Bound(string(f.name), f.value); bound != "" {
+	if bound := signature.Bound(f.name, f.value); bound != "" {
 		return bound
 	}
-	switch f.word {
-	case wordFormat:
+	switch f.name {
+	case "format":
 		return "format " + plainValue(f.value)
-	case wordContentEncoding:
+	case "contentEncoding":
 		return "encoded as " + plainValue(f.value)
-	case wordContentMediaType:
+	case "contentMediaType":
 		return "media type " + plainValue(f.value)
-	case wordDefault:
+	case "default":
 		if v := string(f.value.appendUpTo(nil, maxSketch)); !isNull(f.value) && v == sketchValue(f.value) {
 			return "default " + v
 		}
-	case wordExample:
+	case "example":
 		return "for example " + sketchValue(f.value)
-	case wordExamples:
+	case "examples":
 		if len(f.value.elems) > 0 {
 			return "for example " + sketchValue(f.value.elems[0])
 		}
-	case wordEnum:
+	case "enum":
 		return "one of " + sketchValues(f.value.elems)
-	case wordNot:
+	case "not":
 		return "not " + a.sketch(f.value)
-	case wordContains:
+	case "contains":
 		return "contains " + a.sketch(f.value)
-	case wordPropertyNames:
+	case "propertyNames":
 		return "keys: " + a.sketchConstraint(f.value)
-	case wordDependentRequired:
-		return a.sketchCondition(&builder{fields: []field{f}, has: f.word.set()}, f.word)
+	case "dependentRequired":
+		return a.sketchCondition(&builder{fields: []field{f}}, f.name)
 	}
 	return ""
 }
 
 func (a *adapter) sketchConstraint(n *node) string {
 	for _, f := range n.fields {
-		if f.word == wordPattern || f.word == wordMaxLength || f.word == wordMinLength || f.word == wordEnum {
+		if f.name == "pattern" || f.name == "maxLength" || f.name == "minLength" || f.name == "enum" {
 			return a.keywordNote(f)
 		}
 	}
@@ -191,7 +191,7 @@ var _ signature.Node = (*node)(nil)
 
 func (n *node) Kind() byte { return n.kind }
 
-func (n *node) Member(name string) signature.Node { return orNil(n.member(name)) }
+func (n *node) Member(name string) signature.Node { return orNil(n.get(name)) }
 
 func orNil(n *node) signature.Node {
 	if n == nil {
@@ -203,7 +203,7 @@ func orNil(n *node) signature.Node {
 func (n *node) Members() iter.Seq2[string, signature.Node] {
 	return func(yield func(string, signature.Node) bool) {
 		for i := range n.fields {
-			if f := &n.fields[i]; !yield(string(f.name), f.value) {
+			if f := &n.fields[i]; !yield(f.name, f.value) {
 				return
 			}
 		}

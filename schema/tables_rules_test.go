@@ -3,7 +3,6 @@ package schema_test
 import (
 	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/indusagi/indus/schema"
@@ -56,40 +55,20 @@ func numberCell(n int) string {
 	return fmt.Sprint(n)
 }
 
-// rulesTables has for each profile its rules and where they are from.
-func rulesTables(t *testing.T) string {
-	t.Helper()
-	var out strings.Builder
+// TestSourcesAreExplained: a rule of a profile says what is accepted and has a source, or neither.
+func TestSourcesAreExplained(t *testing.T) {
 	for _, p := range schema.Profiles() {
 		if p == schema.Seed || p == schema.Original {
 			continue
 		}
-		fmt.Fprintf(&out, "\n### `%s`\n\n%s.\n\n", p.Name(), sentence(textCell(p.About())))
-		out.WriteString(rulesTable(t, p))
-	}
-	return out.String() + "\n"
-}
-
-func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-func rulesTable(t *testing.T, p *schema.Profile) string {
-	t.Helper()
-	rows := []string{"| rule | what is accepted | class | source |", "| --- | --- | --- | --- |"}
-	rules := p.Rules()
-	for _, rule := range schema.AllRules() {
-		source, accepted := rules.Sources[rule], rules.Accepts(rule)
-		if (source.At != "") != (accepted != "") && rule != schema.RuleJSON {
-			t.Errorf("%s: rule %s says %q, and its source is %q", p.Name(), rule, accepted, source.At)
-		}
-		if rule == schema.RuleJSON && source.At != "" {
-			accepted = "no halves of surrogate pairs"
-		}
-		if accepted != "" {
-			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", rule, strings.ReplaceAll(accepted, "|", `\|`),
-				strings.TrimSpace(string(source.Class)+" "+source.Date), sourceLink(source.At)))
+		rules := p.Rules()
+		for _, rule := range schema.AllRules() {
+			source, accepted := rules.Sources[rule], rules.Accepts(rule)
+			if (source.At != "") != (accepted != "") && rule != schema.RuleJSON {
+				t.Errorf("%s: rule %s says %q, and its source is %q", p.Name(), rule, accepted, source.At)
+			}
 		}
 	}
-	return markdown(rows)
 }
 
 // Every field of the rules says something under some rule, and every rule something of itself.
@@ -133,17 +112,4 @@ func TestRulesAreExplained(t *testing.T) {
 	}
 	var r schema.Rules
 	try(&r, reflect.ValueOf(&r).Elem(), "")
-}
-
-// sourceLink makes a link of a URL, and of a thread that names its repository.
-func sourceLink(source string) string {
-	if strings.HasPrefix(source, "https://") {
-		where, _, _ := strings.Cut(strings.TrimPrefix(source, "https://"), "/")
-		return "[" + where + "](" + source + ")"
-	}
-	repo, number, ok := strings.Cut(source, "#")
-	if ok && strings.Count(repo, "/") == 1 && !strings.Contains(source, " ") {
-		return "[" + source + "](https://github.com/" + repo + "/issues/" + number + ")"
-	}
-	return textCell(source)
 }

@@ -3,7 +3,6 @@ package schema_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -198,52 +197,4 @@ func says(text, words string) bool {
 		text = after
 	}
 	return true
-}
-
-// shapesTables has for each shape what each profile shows of it, those that show the same together.
-func shapesTables() string {
-	var out strings.Builder
-	for _, s := range pydanticShapes {
-		fmt.Fprintf(&out, "\n### %s\n\n```python\n%s\n```\n\n%s", s.title, s.python, shapeTable(s))
-	}
-	return out.String() + "\n"
-}
-
-func shapeTable(s pydanticShape) string {
-	type row struct {
-		shown    string
-		profiles []string
-	}
-	var rows []row
-	for _, p := range inTableOrder() {
-		shown := shownAs(s, p)
-		i := slices.IndexFunc(rows, func(r row) bool { return r.shown == shown })
-		if i < 0 {
-			i, rows = len(rows), append(rows, row{shown: shown})
-		}
-		rows[i].profiles = append(rows[i].profiles, p.Name())
-	}
-	out := []string{"| profile | the schema that a model sees |", "| --- | --- |"}
-	for _, r := range rows {
-		out = append(out, "| "+strings.Join(r.profiles, ", ")+" | "+r.shown+" |")
-	}
-	return markdown(out)
-}
-
-func shownAs(s pydanticShape, p *schema.Profile) string {
-	a, err := schema.Adapt([]byte(s.schema), p)
-	if err != nil {
-		return "quarantined: " + textCell(err.Error())
-	}
-	shown := codeCell(string(a.Schema))
-	if a.Note != "" {
-		shown += " and the note: " + textCell(a.Note)
-	}
-	return shown
-}
-
-// inTableOrder are the profiles, those to compare with first.
-func inTableOrder() []*schema.Profile {
-	first := []*schema.Profile{schema.Original, schema.Seed}
-	return append(first, slices.DeleteFunc(schema.Profiles(), func(p *schema.Profile) bool { return slices.Contains(first, p) })...)
 }

@@ -13,80 +13,53 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/schemas.md and docs/schemas-tables.md")
+var update = flag.Bool("update", false, "write the tables of docs/schemas.md")
 
-var docFiles = []string{"../docs/schemas.md", "../docs/schemas-tables.md"}
+const docFile = "../docs/schemas.md"
 
 // docBlock is a part of the document that is made by this test: a comment that says what it is, the part, and the comment
 // "end". Examples say in the comment what they are examples of, so that one more needs nothing here.
-var docBlock = regexp.MustCompile(`(?s)<!-- (profiles|rules|shapes|adapt|restore) ?([^\n]*?) -->\n.*?<!-- end -->`)
+var docBlock = regexp.MustCompile(`(?s)<!-- (profiles|adapt) ?([^\n]*?) -->\n.*?<!-- end -->`)
 
 // TestTables holds the tables of the documentation against the profiles and what Adapt does.
 func TestTables(t *testing.T) {
-	for _, file := range docFiles {
-		content, err := os.ReadFile(file)
-		if err != nil {
+	content, err := os.ReadFile(docFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := string(content)
+	made := 0
+	is := docBlock.ReplaceAllStringFunc(was, func(part string) string {
+		made++
+		comment, _, _ := strings.Cut(part, "\n")
+		m := docBlock.FindStringSubmatch(part)
+		return comment + "\n" + docTable(t, m[1], m[2]) + "<!-- end -->"
+	})
+	if ends := strings.Count(was, "<!-- end -->"); made == 0 || made != ends {
+		t.Fatalf("%s has %d blocks and %d ends", docFile, made, ends)
+	}
+	if *update {
+		if err := os.WriteFile(docFile, []byte(is), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		was := string(content)
-		made := 0
-		is := docBlock.ReplaceAllStringFunc(was, func(part string) string {
-			made++
-			comment, _, _ := strings.Cut(part, "\n")
-			m := docBlock.FindStringSubmatch(part)
-			return comment + "\n" + docTable(t, m[1], m[2]) + "<!-- end -->"
-		})
-		if ends := strings.Count(was, "<!-- end -->"); made == 0 || made != ends {
-			t.Fatalf("%s has %d blocks and %d ends", file, made, ends)
-		}
-		if *update {
-			if err := os.WriteFile(file, []byte(is), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		if diff := cmp.Diff(strings.Split(was, "\n"), strings.Split(is, "\n")); diff != "" {
-			t.Errorf("%s is stale: go test ./schema -run TestTables -update (-is +should be)\n%s", file, diff)
-		}
+		return
+	}
+	if diff := cmp.Diff(strings.Split(was, "\n"), strings.Split(is, "\n")); diff != "" {
+		t.Errorf("%s is stale: go test ./schema -run TestTables -update (-is +should be)\n%s", docFile, diff)
 	}
 }
 
 func docTable(t *testing.T, kind, of string) string {
 	t.Helper()
-	switch kind {
-	case "profiles":
+	if kind == "profiles" {
 		return profilesTable(t)
-	case "rules":
-		return rulesTables(t)
-	case "shapes":
-		return shapesTables()
 	}
 	name, given, _ := strings.Cut(of, " ")
 	p := schema.ProfileNamed(name)
 	if p == nil {
 		t.Fatalf("there is no profile %q", name)
 	}
-	if kind == "restore" {
-		return restoreTable(t, p, given)
-	}
 	return exampleTable(p, []byte(given))
-}
-
-// restoreTable is a schema, what a model sees of it, what it writes, and what the server gets.
-func restoreTable(t *testing.T, p *schema.Profile, of string) string {
-	t.Helper()
-	given, arguments, _ := strings.Cut(of, " with ")
-	a, err := schema.Adapt([]byte(given), p)
-	if err != nil {
-		t.Fatalf("%s: %v", given, err)
-	}
-	return markdown([]string{
-		"| | |", "| --- | --- |",
-		"| given | " + codeCell(given) + " |",
-		"| " + p.Name() + " | " + codeCell(string(a.Schema)) + " |",
-		"| the model writes | " + codeCell(arguments) + " |",
-		"| the server gets | " + codeCell(string(a.Restore([]byte(arguments)))) + " |",
-	})
 }
 
 // exampleTable is a schema, what became of it, and what the report says.

@@ -135,11 +135,7 @@ func isWhole(v *node, t typeSet) bool {
 }
 
 // saysOther reports a keyword that says nothing of values of the type.
-func saysOther(w word, one typeSet) bool {
-	for _, k := range typeWords {
-		if k.words.has(w) {
-			return !one.has(k.types)
-		}
-	}
-	return false
+func saysOther(w string, one typeSet) bool {
+	t := typedWords[w]
+	return t != 0 && !one.has(t)
 }

@@ -1,157 +1,60 @@
 package schema
 
-import "github.com/indusagi/indus/internal/keyword"
-
-// word is a keyword that adapting knows; wordOther is every other name.
-type word uint8
-
-const (
-	wordOther word = iota
-	wordType
-	wordProperties
-	wordRequired
-	wordItems
-	wordPrefixItems
-	wordAdditionalItems
-	wordAdditionalProperties
-	wordPatternProperties
-	wordPropertyNames
-	wordUnevaluatedProperties
-	wordUnevaluatedItems
-	wordMinProperties
-	wordMaxProperties
-	wordDependentRequired
-	wordDependentSchemas
-	wordDependencies
-	wordEnum
-	wordConst
-	wordAnyOf
-	wordOneOf
-	wordAllOf
-	wordNot
-	wordIf
-	wordThen
-	wordElse
-	wordRef
-	wordDynamicRef
-	wordRecursiveRef
-	wordDefs
-	wordDefinitions
-	wordDescription
-	wordTitle
-	wordDefault
-	wordExample
-	wordExamples
-	wordNullable
-	wordFormat
-	wordPattern
-	wordMinLength
-	wordMaxLength
-	wordMinimum
-	wordMaximum
-	wordExclusiveMinimum
-	wordExclusiveMaximum
-	wordMultipleOf
-	wordMinItems
-	wordMaxItems
-	wordUniqueItems
-	wordContains
-	wordMinContains
-	wordMaxContains
-	wordContentEncoding
-	wordContentMediaType
-	wordContentSchema
-	wordPropertyOrdering
-	wordSchema
-	wordID
-	wordAnchor
-	wordNote // $comment, deprecated, readOnly and the like: what no validator reads
-)
-
-// wordNames are the keywords by their words. Those of wordAnchor and wordNote have several names.
-var wordNames = [...]string{
-	wordType: "type", wordProperties: "properties", wordRequired: "required", wordItems: "items", wordPrefixItems: "prefixItems",
-	wordAdditionalItems: "additionalItems", wordAdditionalProperties: "additionalProperties",
-	wordPatternProperties: "patternProperties", wordPropertyNames: "propertyNames",
-	wordUnevaluatedProperties: "unevaluatedProperties", wordUnevaluatedItems: "unevaluatedItems",
-	wordMinProperties: "minProperties", wordMaxProperties: "maxProperties", wordDependentRequired: "dependentRequired",
-	wordDependentSchemas: "dependentSchemas", wordDependencies: "dependencies", wordEnum: "enum", wordConst: "const",
-	wordAnyOf: "anyOf", wordOneOf: "oneOf", wordAllOf: "allOf", wordNot: "not", wordIf: "if", wordThen: "then", wordElse: "else",
-	wordRef: "$ref", wordDynamicRef: "$dynamicRef", wordRecursiveRef: "$recursiveRef", wordDefs: "$defs",
-	wordDefinitions: "definitions", wordDescription: "description", wordTitle: "title", wordDefault: "default",
-	wordExample: "example", wordExamples: "examples", wordNullable: "nullable", wordFormat: "format", wordPattern: "pattern",
-	wordMinLength: "minLength", wordMaxLength: "maxLength", wordMinimum: "minimum", wordMaximum: "maximum",
-	wordExclusiveMinimum: "exclusiveMinimum", wordExclusiveMaximum: "exclusiveMaximum", wordMultipleOf: "multipleOf",
-	wordMinItems: "minItems", wordMaxItems: "maxItems", wordUniqueItems: "uniqueItems", wordContains: "contains",
-	wordMinContains: "minContains", wordMaxContains: "maxContains", wordContentEncoding: "contentEncoding",
-	wordContentMediaType: "contentMediaType", wordContentSchema: "contentSchema", wordPropertyOrdering: "propertyOrdering",
-	wordSchema: "$schema", wordID: "$id",
-}
-
-var wordsByName = func() map[string]word {
-	all := map[string]word{"$anchor": wordAnchor, "$dynamicAnchor": wordAnchor, "$recursiveAnchor": wordAnchor}
-	for _, name := range []string{"id", "$comment", "deprecated", "readOnly", "writeOnly", "$vocabulary", "discriminator", "externalDocs", "xml"} {
-		all[name] = wordNote
-	}
-	for w, name := range wordNames[wordType:] {
-		all[name] = wordType + word(w)
-	}
-	return all
-}()
+import "slices"
 
 // words is a set of keywords.
-type words uint64
+type words map[string]bool
 
-func (w word) set() words { return 1 << w }
-
-func setOf(all ...word) words {
-	var s words
+func setOf(all ...string) words {
+	s := make(words, len(all))
 	for _, w := range all {
-		s |= w.set()
+		s[w] = true
 	}
 	return s
 }
 
-func (s words) has(w word) bool { return s&w.set() != 0 }
+func (s words) has(w string) bool { return s[w] }
+
+// typedWords maps each keyword that belongs to some types to these types. Of other values it says nothing.
+var typedWords = map[string]typeSet{
+	"properties": typeObject, "required": typeObject, "additionalProperties": typeObject, "patternProperties": typeObject,
+	"propertyNames": typeObject, "unevaluatedProperties": typeObject, "minProperties": typeObject, "maxProperties": typeObject,
+	"dependentRequired": typeObject, "dependentSchemas": typeObject, "dependencies": typeObject, "propertyOrdering": typeObject,
+
+	"items": typeArray, "prefixItems": typeArray, "additionalItems": typeArray, "unevaluatedItems": typeArray,
+	"minItems": typeArray, "maxItems": typeArray, "uniqueItems": typeArray, "contains": typeArray, "minContains": typeArray,
+	"maxContains": typeArray,
+
+	"pattern": typeString, "minLength": typeString, "maxLength": typeString, "contentEncoding": typeString,
+	"contentMediaType": typeString, "contentSchema": typeString,
+
+	"minimum": typeNumber | typeInteger, "maximum": typeNumber | typeInteger, "exclusiveMinimum": typeNumber | typeInteger,
+	"exclusiveMaximum": typeNumber | typeInteger, "multipleOf": typeNumber | typeInteger,
+}
 
 var (
-	// What says something of one type only.
-	objectWords = setOf(wordProperties, wordRequired, wordAdditionalProperties, wordPatternProperties, wordPropertyNames,
-		wordUnevaluatedProperties, wordMinProperties, wordMaxProperties, wordDependentRequired, wordDependentSchemas,
-		wordDependencies, wordPropertyOrdering)
-	arrayWords = setOf(wordItems, wordPrefixItems, wordAdditionalItems, wordUnevaluatedItems, wordMinItems, wordMaxItems,
-		wordUniqueItems, wordContains, wordMinContains, wordMaxContains)
-	stringWords = setOf(wordPattern, wordMinLength, wordMaxLength, wordContentEncoding, wordContentMediaType, wordContentSchema)
-	numberWords = setOf(wordMinimum, wordMaximum, wordExclusiveMinimum, wordExclusiveMaximum, wordMultipleOf)
+	// untypedWords are the keywords that restrict values of any type.
+	untypedWords = setOf("type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref", "$dynamicRef",
+		"$recursiveRef", "nullable", "format")
 
-	typeWords = []struct {
-		words words
-		types typeSet
-	}{{objectWords, typeObject}, {arrayWords, typeArray}, {stringWords, typeString}, {numberWords, typeNumber | typeInteger}}
+	// typedAnnotations are the keywords of one type that restrict nothing.
+	typedAnnotations = setOf("contentEncoding", "contentMediaType", "contentSchema", "propertyOrdering")
 
-	// annotations say nothing that a validator asks for.
-	annotations = setOf(wordTitle, wordDescription, wordDefault, wordExample, wordExamples, wordSchema, wordID, wordAnchor,
-		wordNote, wordDefs, wordDefinitions, wordOther, wordContentEncoding, wordContentMediaType, wordContentSchema,
-		wordPropertyOrdering)
+	referenceWords = setOf("$ref", "$dynamicRef", "$recursiveRef")
 
-	referenceWords = setOf(wordRef, wordDynamicRef, wordRecursiveRef)
+	anchorWords = setOf("$anchor", "$dynamicAnchor", "$recursiveAnchor")
 
-	definitionWords = setOf(wordDefs, wordDefinitions, wordSchema)
-
-	// schemaWords hold schemas.
-	schemaWords = func() (s words) {
-		for w, name := range wordNames {
-			if keyword.ContentOf(name) != keyword.None {
-				s |= word(w).set()
-			}
-		}
-		return s
-	}()
+	definitionWords = setOf("$defs", "definitions", "$schema")
 )
+
+// isAnnotation reports whether a keyword, or an unknown name, restricts no values.
+func isAnnotation(w string) bool {
+	return !untypedWords[w] && (typedWords[w] == 0 || typedAnnotations[w])
+}
 
 // parsedRules are rules as adapting reads them.
 type parsedRules struct {
-	root, nested words // what the positions take
+	root, nested *takenWords // what the positions take
 	types        typeSet
 	enum         typeSet
 	key, rootKey nameGrammar
@@ -161,7 +64,7 @@ type parsedRules struct {
 func (p *Profile) parsed() *parsedRules {
 	p.ready.Do(func() {
 		p.byWord = parsedRules{
-			root: p.rules.Root.words(), nested: p.rules.Nested.words(),
+			root: p.rules.Root.read(), nested: p.rules.Nested.read(),
 			types: typesNamed(p.rules.Types), enum: typesNamed(p.rules.Enum),
 			key: p.rules.Key.read(), rootKey: p.rules.RootKey.read(),
 		}
@@ -172,16 +75,19 @@ func (p *Profile) parsed() *parsedRules {
 	return &p.byWord
 }
 
-func (k Keywords) words() words {
-	var s words
-	for w, name := range wordNames {
-		if name != "" && k.Takes(name) {
-			s |= word(w).set()
-		}
-	}
-	if len(k.Only) == 0 {
-		s |= setOf(wordOther, wordNote, wordAnchor)
-		s &^= wordNullable.set() // which means something to those alone that name it
-	}
-	return s
+// takenWords is a Keywords as adapting reads it.
+type takenWords struct{ only, never words }
+
+func (k Keywords) read() *takenWords {
+	return &takenWords{setOf(k.Only...), setOf(slices.Concat(k.Never, k.unlisted())...)}
 }
+
+// unlisted are the keywords that are taken only where a list names them.
+func (k Keywords) unlisted() []string {
+	if len(k.Only) > 0 {
+		return nil
+	}
+	return []string{"nullable"} // which means something to the consumers that name it
+}
+
+func (t *takenWords) takes(w string) bool { return (len(t.only) == 0 || t.only[w]) && !t.never[w] }

@@ -31,7 +31,7 @@ func newLint(s show.Streams) *cobra.Command {
 		ValidArgsFunction: f.CompleteServers(math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.explain != "" {
-				return explainRule(s, f.explain)
+				return explain(s, f.explain)
 			}
 			return runLint(cmd, &f, args, s)
 		},
@@ -45,11 +45,10 @@ func newLint(s show.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.baseline, "baseline", "", "leave out the findings of a file")
 	cmd.Flags().StringVar(&f.write, "write-baseline", "", "write what is found to a file")
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, markdown or github")
-	cmd.Flags().StringVar(&f.explain, "explain", "", "say what a rule asks, and where it is from")
+	cmd.Flags().StringVar(&f.explain, "explain", "", "explain a rule, or the rules of a provider, with sources")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(lintFormats, cobra.ShellCompDirectiveNoFileComp))
-	for _, flag := range []string{"ignore", "explain"} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, completeRules)
-	}
+	_ = cmd.RegisterFlagCompletionFunc("ignore", cobra.FixedCompletions(ruleOffers(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("explain", command.CompleteProfiles(ruleOffers()...))
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print what does no harm too")
 	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles(command.EveryProvider+"\tevery provider, strict modes left out", command.ClientProfile+"\twhat clients refuse a whole list for"))
 	return cmd
@@ -92,8 +91,8 @@ Flags:
                 write what is found to a baseline, and do not fail
   --strict      fail for warnings too
   --explain RULE
-                say what a rule asks, what each provider accepts, and where that
-                is from, and do nothing else
+                print what a rule asks, what each provider accepts, and where that
+                is from; or, for the name of a provider, all of its rules
   --format F    text, json, markdown (a table) or github (workflow commands)
   -v, --verbose
                 print changes that lose nothing too, and what one of several
@@ -187,8 +186,9 @@ func runLint(cmd *cobra.Command, f *lintFlags, args []string, s show.Streams) er
 
 var lintFormats = []string{"text", "json", "markdown", "github"}
 
-func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return show.Names(schema.AllRules(), func(r schema.Rule) string { return string(r) + "\t" + r.About() }), cobra.ShellCompDirectiveNoFileComp
+// ruleOffers are the rules with what each asks, for completion.
+func ruleOffers() []string {
+	return show.Names(schema.AllRules(), func(r schema.Rule) string { return string(r) + "\t" + r.About() })
 }
 
 // examiner is who is asked, and what is mounted with: the one provider that was

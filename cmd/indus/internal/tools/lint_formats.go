@@ -61,26 +61,38 @@ func (r *lintReport) writeGitHub(p *show.Page, asked bool, files []string) {
 	}
 }
 
-// explainRule says what a rule asks, and of each provider what it accepts and where that is from.
-func explainRule(s show.Streams, name string) error {
+// explain prints a rule with what each provider accepts under it, or a provider with its rules.
+func explain(s show.Streams, name string) error {
+	var p show.Page
+	if profile := schema.ProfileNamed(name); profile != nil {
+		p.Printf("%s: %s\n", name, profile.About())
+		for _, rule := range schema.AllRules() {
+			explainSource(&p, string(rule), profile, rule)
+		}
+		return s.Print(&p)
+	}
 	rule, err := ruleNamed(name)
 	if err != nil {
 		return err
 	}
-	var p show.Page
 	p.Printf("%s: %s\n", rule, rule.About())
 	for _, profile := range schema.Profiles() {
-		accepted, source := profile.Rules().Accepts(rule), profile.Rules().Sources[rule]
-		if source.At == "" {
-			continue
-		}
-		p.Printf("\n%s (%s)\n", profile.Name(), classText(source.Class, source.Date))
-		if accepted != "" {
-			p.Printf("    %s\n", strings.ReplaceAll(accepted, "`", ""))
-		}
-		p.Printf("    %s\n", link(source.At))
+		explainSource(&p, profile.Name(), profile, rule)
 	}
 	return s.Print(&p)
+}
+
+// explainSource prints what a provider accepts under a rule, and where that is from.
+func explainSource(p *show.Page, title string, profile *schema.Profile, rule schema.Rule) {
+	accepted, source := profile.Rules().Accepts(rule), profile.Rules().Sources[rule]
+	if source.At == "" {
+		return
+	}
+	p.Printf("\n%s (%s)\n", title, classText(source.Class, source.Date))
+	if accepted != "" {
+		p.Printf("    %s\n", strings.ReplaceAll(accepted, "`", ""))
+	}
+	p.Printf("    %s\n", link(source.At))
 }
 
 func ruleNamed(name string) (schema.Rule, error) {
