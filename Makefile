@@ -19,10 +19,8 @@ PEERS    := testdata/peers/node_modules/.package-lock.json
 # The race detector needs a C compiler. What make test has run, make check finds in Go's cache.
 RACE := $(if $(shell command -v $$($(GO) env CC)),-race)
 
-# The providers' official SDKs take as long to compile as all the rest. Without inlining it is little more than half, and
-# whatever checks or tests is given the same flags, the race detector's included, so that they are compiled once for all.
-SDKS  := -gcflags=github.com/anthropics/...=-l -gcflags=github.com/openai/...=-l
-FLAGS := $(RACE) $(SDKS)
+# The providers' official SDKs, which only their tests compile, take as long as all the rest; without inlining little more than half.
+SDKS := -gcflags=github.com/anthropics/...=-l -gcflags=github.com/openai/...=-l
 
 # A program with the race detector sleeps for a second before it exits, and so does each package's test.
 export GORACE := atexit_sleep_ms=0
@@ -41,12 +39,12 @@ $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 
 # Schemas are adapted by one goroutine: the detector sees some of them, and all pairs of schema and profile go without it.
 test: peers
-	$(GO) test $(FLAGS) -vet=off ./...
+	$(GO) test $(RACE) -vet=off ./...
 	$(GO) test -vet=off ./schema ./schema/validate
 	$(MAKE) providers
 
 providers:
-	cd internal/testkit/providers && $(GO) vet $(FLAGS) ./... && $(GO) test $(FLAGS) -vet=off ./...
+	cd internal/testkit/providers && $(GO) vet $(RACE) $(SDKS) ./... && $(GO) test $(RACE) $(SDKS) -vet=off ./...
 
 # TESTED=1 says that make test has just passed: it tests with the race detector.
 check: format vet staticcheck platforms $(if $(TESTED),,race)
@@ -57,11 +55,11 @@ format:
 	if [ -n "$$files" ]; then echo "gofmt -w these files:"; echo "$$files"; exit 1; fi
 
 vet:
-	$(GO) vet $(FLAGS) ./...
+	$(GO) vet $(RACE) ./...
 
 staticcheck:
 	cd tools && $(GO) build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
-	GOFLAGS="$$($(GO) env GOFLAGS) $(FLAGS)" bin/staticcheck ./...
+	GOFLAGS="$$($(GO) env GOFLAGS) $(RACE)" bin/staticcheck ./...
 
 # Windows must compile; macOS must, and cannot be run here. This is a type check from source of all packages, their tests and
 # what they import, and no build: that would compile everything once more for each system. make release builds and links.
@@ -69,7 +67,7 @@ platforms:
 	cd tools && $(GO) run ./platforms .. windows darwin
 
 race: peers
-	$(GO) test -race $(SDKS) -vet=off ./...
+	$(GO) test -race -vet=off ./...
 
 conformance: peers
 	$(GO) test -count=1 -vet=off -v ./internal/testkit/conformance -args -reference $(UPDATE)
@@ -85,7 +83,7 @@ compare:
 	$(GO) run ./internal/testkit/bench/compare
 
 soak: peers
-	INDUS_SOAK=$${INDUS_SOAK:-1} $(GO) test $(FLAGS) -vet=off -timeout 60m -run Soak -v ./...
+	INDUS_SOAK=$${INDUS_SOAK:-1} $(GO) test $(RACE) -vet=off -timeout 60m -run Soak -v ./...
 	$(MAKE) fuzz FUZZTIME=10m
 
 # The version is the tag's that stands here. A snapshot is what goreleaser calls a release that it does not publish.

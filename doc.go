@@ -13,6 +13,7 @@
 //   - mcpconfig: finds, reads, imports and edits configuration files.
 //   - ledger: the log of which servers and tools were enrolled.
 //   - agent: a model, a toolbox and a loop, with permission before a tool runs.
+//     agent/openai and agent/anthropic reach models over HTTP.
 //   - operation: named, typed operations, without MCP. operation/bridge turns tools
 //     into operations and back.
 //

@@ -40,9 +40,9 @@ var layers = []layer{
 	{"toolbox/standard", []string{"toolbox", "schema", "internal/proc", "internal/text"}, "the built-in tools stand on toolbox, and end what their commands leave"},
 	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/failure", "internal/keyword", "internal/protocol", "internal/rank", "internal/signature", "internal/text", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
 	{"agent", []string{"toolbox", "internal/filelock", "internal/text"}, "a model, a toolbox and a loop: neither MCP nor a provider"},
-	{"internal/llm", []string{"agent", "toolbox", "internal/secret", "internal/text", "internal/wire"}, "what the providers share: none of them, and no MCP"},
-	{"internal/llm/anthropic", []string{"agent", "schema", "internal/llm"}, "one provider: no idea of another, nor of who chooses it"},
-	{"internal/llm/openai", []string{"agent", "schema", "toolbox", "internal/llm", "internal/wire"}, "one provider: no idea of another, nor of who chooses it"},
+	{"agent/internal/llm", []string{"agent", "toolbox", "internal/secret", "internal/text", "internal/wire"}, "the part that the providers share: none of them, and no MCP"},
+	{"agent/anthropic", []string{"agent", "schema", "agent/internal/llm"}, "one provider: no idea of another, nor of who chooses it"},
+	{"agent/openai", []string{"agent", "schema", "toolbox", "agent/internal/llm"}, "one provider: no idea of another, nor of who chooses it"},
 	{"operation", []string{"schema", "schema/infer", "schema/validate", "internal/failure", "internal/secret", "internal/text"}, "operations know nothing of MCP, nor of tools"},
 	{"operation/bridge", []string{"operation", "interop", "toolbox", "toolbox/catalog", "internal/secret", "internal/text", "internal/wire"}, "operations meet MCP here and nowhere else; what a client is belongs to the host"},
 	{"interop/internal/conn", []string{"internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire", "internal/secret"}, "one connection: no idea of tools, nor of the servers beside it"},
@@ -73,7 +73,7 @@ var layers = []layer{
 	{"cmd/indus/internal/serve", []string{"gateway", "host", "identity", "cmd/indus/internal/keys", "interop", "ledger", "mcpconfig", "oauth", "schema", "toolbox", "toolbox/catalog", "toolbox/standard", "cmd/indus/internal/signin", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/history", "internal/protocol", "internal/text", "internal/secret", "internal/wire"}, "serve says what changed in the words of history"},
 	{"cmd/indus/internal/doctor", []string{"interop", "ledger", "mcpconfig", "schema", "toolbox", "internal/proc", "internal/protocol", "cmd/indus/internal/signin", "cmd/indus/internal/show", "cmd/indus/internal/command", "internal/text", "internal/secret", "internal/wire"}, "a noun stands on what all share, not on another"},
 	{"cmd/indus/internal/chat", []string{"agent", "cmd/indus/internal/show", "cmd/indus/internal/lineedit", "cmd/indus/internal/markdown", "internal/text", "internal/wire"}, "the terminal of a conversation: no idea of servers"},
-	{"cmd/indus/internal/session", []string{"cmd/indus/internal/chat", "cmd/indus/internal/lineedit", "cmd/indus/internal/markdown", "cmd/indus/internal/history", "agent", "interop", "ledger", "mcpconfig", "schema", "schema/validate", "toolbox", "toolbox/catalog", "toolbox/standard", "internal/llm/anthropic", "internal/llm/openai", "internal/atomicfile", "internal/filelock", "internal/text", "internal/secret", "internal/wire", "cmd/indus/internal/signin", "cmd/indus/internal/show", "cmd/indus/internal/command"}, "the one place that knows the agent, its providers and the bridge"},
+	{"cmd/indus/internal/session", []string{"cmd/indus/internal/chat", "cmd/indus/internal/lineedit", "cmd/indus/internal/markdown", "cmd/indus/internal/history", "agent", "interop", "ledger", "mcpconfig", "schema", "schema/validate", "toolbox", "toolbox/catalog", "toolbox/standard", "agent/anthropic", "agent/openai", "internal/atomicfile", "internal/filelock", "internal/text", "internal/secret", "internal/wire", "cmd/indus/internal/signin", "cmd/indus/internal/show", "cmd/indus/internal/command"}, "the one place that knows the agent, its providers and the bridge"},
 	{"cmd/indus", []string{"cmd/indus/internal/session", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/servers", "cmd/indus/internal/tools", "cmd/indus/internal/history", "cmd/indus/internal/op", "cmd/indus/internal/keys", "cmd/indus/internal/serve", "cmd/indus/internal/doctor"}, "main names the commands"},
 }
 
@@ -81,7 +81,7 @@ var layers = []layer{
 var forTests = []string{"examples", "internal/testkit"}
 
 // noSDK is what compiles without the MCP SDK: the seeds' "mcp" feature gate.
-var noSDK = []string{"internal/keyword", "schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "internal/failure", "identity", "operation", "agent", "internal/llm", "internal/llm/anthropic", "internal/llm/openai"}
+var noSDK = []string{"internal/keyword", "schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "internal/failure", "identity", "operation", "agent", "agent/internal/llm", "agent/anthropic", "agent/openai"}
 
 func TestLayers(t *testing.T) {
 	for _, l := range layers {

@@ -1,8 +1,8 @@
 // Package agent is a model, a toolbox and a loop: a Session sends a conversation to a model, runs the tools that it
 // calls, and goes on until it answers. It knows neither MCP nor any provider.
 //
-// A [Provider] is how a model is reached, and a [Toolbox] is what it may call, which a toolbox.Box is. [New] makes a
-// session of them, and [Session.Prompt] is one turn of the conversation:
+// A [Provider] is how a model is reached: agent/openai and agent/anthropic have one each. A [Toolbox] is what the model may
+// call, such as a toolbox.Box. [New] makes a session of them, and [Session.Prompt] is one turn of the conversation:
 //
 //	s := agent.New(agent.Options{Provider: model, Tools: box, System: "You help with this repository."})
 //	answer, err := s.Prompt(ctx, "What does the build need?")

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/agent"
-	"github.com/indusagi/indus/internal/llm/anthropic"
-	"github.com/indusagi/indus/internal/llm/openai"
+	"github.com/indusagi/indus/agent/anthropic"
+	"github.com/indusagi/indus/agent/openai"
 	"github.com/indusagi/indus/internal/testkit/modelserver"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -22,10 +22,10 @@ func TestOverTheWire(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for name, reach := range map[string]func(url string) agent.Provider{
 		"anthropic": func(url string) agent.Provider {
-			return anthropic.New(anthropic.Options{Model: "m", Key: "k", BaseURL: url, HTTPClient: client})
+			return anthropic.New("m", &anthropic.Options{Key: "k", BaseURL: url, HTTPClient: client})
 		},
 		"openai": func(url string) agent.Provider {
-			return openai.New(openai.Options{Model: "m", Key: "k", BaseURL: url, HTTPClient: client})
+			return openai.New("m", &openai.Options{Key: "k", BaseURL: url, HTTPClient: client})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

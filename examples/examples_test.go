@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/modelserver"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
 )
@@ -64,5 +65,22 @@ func TestGatewayRuns(t *testing.T) {
 		if err != nil || r.IsError() || len(r.Blocks()) != 1 || *r.Blocks()[0].Text != "hi" {
 			t.Errorf("%s: %s: %v, %v", path, tool, r, err)
 		}
+	}
+}
+
+func TestAgentRuns(t *testing.T) {
+	model := modelserver.New(t, modelserver.Turn{Calls: []modelserver.Call{{ID: "one", Name: "weather", Input: `{"city":"Lahore"}`}}},
+		modelserver.Turn{Text: "Take an umbrella."})
+	agent := fixture.Command{
+		Path: fixture.GoBuild(t, "github.com/indusagi/indus/examples/agent"), Args: []string{"What do I need", "in Lahore?"},
+		Env: []string{"ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=" + model.URL},
+	}
+	out, stderr, err := fixture.Run(t, agent, time.Minute)
+	if err != nil || out != "Take an umbrella.\n" {
+		t.Fatalf("%q %v\n%s", out, err, stderr)
+	}
+	last := model.Requests()[1]
+	if r := last.Results(); last.Prompt() != "What do I need in Lahore?" || len(r) != 1 || r[0].Text != "It rains in Lahore" {
+		t.Errorf("%s", last.Body)
 	}
 }

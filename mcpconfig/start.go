@@ -115,7 +115,7 @@ func (r *reading) takes() string {
 			name, value, _ := strings.Cut(variable, "=")
 			own := slices.ContainsFunc(t.Env, func(p interop.Pair) bool { return p.Name == name })
 			inherited := t.InheritEnv && name != "PATH" // which is cut: see cutPath
-			if (own || inherited) && loaders.MatchString(name) && r.names(value) {
+			if (own || inherited) && loaders().MatchString(name) && r.names(value) {
 				return fmt.Sprintf("finds code by %s%s", tree.Quote(name), in)
 			}
 		}

@@ -2,7 +2,7 @@
 // completions, streaming, and says what it is told to say. [New] starts one for a test:
 //
 //	s := modelserver.New(t, modelserver.Turn{Calls: []modelserver.Call{{Name: "read", Input: `{"path":"go.mod"}`}}}, modelserver.Turn{Text: "It is a module."})
-//	model := anthropic.New(anthropic.Options{Model: "m", Key: "k", BaseURL: s.URL})
+//	model := anthropic.New("m", &anthropic.Options{Key: "k", BaseURL: s.URL})
 //
 // Each request takes the next turn, whichever of the two wires it came by. Text and arguments arrive in pieces, cut at odd
 // places; calls of OpenAI's wire are interleaved. The server is as strict as the real ones: what they refuse of a

@@ -15,6 +15,9 @@
 // types have a field for each keyword that their API knows, so what they have no field for cannot pass: these two also
 // check the keywords of the profiles. Ollama's types are those that its server decodes requests into.
 //
+// The requests of agent/anthropic and agent/openai are decoded into the SDKs' types, and sent once more by the SDKs: both bodies
+// and paths are the same. From the answer, the SDKs and our clients read the same text, calls, reason to stop and usage.
+//
 // # What it does not show
 //
 // It shows serialisation. None of the SDKs validates a schema, and the providers' servers do: that a provider accepts the

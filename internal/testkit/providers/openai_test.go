@@ -65,8 +65,7 @@ func TestOpenAIResponses(t *testing.T) {
 	}
 }
 
-// TestOpenAIChat serialises the function of chat completions, without sending it: the client for that API is in the SDK's
-// root package, which takes as long to compile as all the rest of this module.
+// TestOpenAIChat serialises the function of chat completions, without sending it. TestRequestsAreTheSDKs sends whole requests.
 func TestOpenAIChat(t *testing.T) {
 	for _, way := range openAIWays {
 		for _, p := range openAIProfiles {

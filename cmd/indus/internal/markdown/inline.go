@@ -55,7 +55,9 @@ func (r *renderer) inline(parent ast.Node, sgr string, out *[]span) {
 		switch n := n.(type) {
 		case *ast.Text:
 			text := n.Segment.Value(r.source)
-			if n.IsRaw() {
+			if n.IsRaw() && r.inCell {
+				put(strings.ReplaceAll(string(text), `\|`, "|"), "")
+			} else if n.IsRaw() {
 				put(string(text), "")
 			} else {
 				put(strings.ReplaceAll(unescaped(text), "\n", " "), "")
@@ -89,8 +91,6 @@ func (r *renderer) inline(parent ast.Node, sgr string, out *[]span) {
 				segment := n.Segments.At(i)
 				put(string(segment.Value(r.source)), "")
 			}
-		case *east.TaskCheckBox:
-			put(map[bool]string{true: "[x] ", false: "[ ] "}[n.IsChecked], "")
 		default:
 			r.inline(n, sgr, out)
 		}

@@ -6,17 +6,20 @@ import (
 	"sync"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
-// grammar is CommonMark with GitHub's tables, strikethrough and task lists, made when it is first needed.
+// grammar is CommonMark with GitHub's tables and strikethrough. It is built on first use. The boxes of task lists are text.
 var grammar = sync.OnceValue(func() parser.Parser {
-	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
+	return parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(strikes{}, 500))...),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(tables{}, 200))...),
+	)
 })
 
 const (
@@ -54,6 +57,7 @@ type renderer struct {
 	width  int
 	color  bool
 	lines  []string
+	inCell bool // of a table
 }
 
 // blocks renders what a block holds, behind first and then next; an empty line is between two of them.
@@ -141,7 +145,9 @@ func (r *renderer) table(n *east.Table, first, next string) {
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		var of [][]span
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			r.inCell = true
 			spans := r.spans(cell)
+			r.inCell = false
 			if i := len(of); i == len(widths) {
 				widths = append(widths, 0)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/secret"
@@ -112,7 +113,7 @@ func hostsOf(r mcpconfig.Row, written string) (hosts []string) {
 			continue
 		}
 		host := u.Host
-		for _, m := range variableNames.FindAllStringSubmatch(written, -1) {
+		for _, m := range variableNames().FindAllStringSubmatch(written, -1) {
 			if value := os.Getenv(m[1]); value != "" && (secret.Named(m[1]) || secret.Like(value)) {
 				host = strings.ReplaceAll(host, value, "${"+m[1]+"}")
 			}
@@ -124,7 +125,8 @@ func hostsOf(r mcpconfig.Row, written string) (hosts []string) {
 	return hosts
 }
 
-var variableNames = regexp.MustCompile(`\$\{(?:env:)?(\w+)`)
+// variableNames is compiled on first use: \w costs 0.2 ms of each start.
+var variableNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(?:env:)?(\w+)`) })
 
 func commandLine(command, args json.RawMessage) string {
 	elements, _ := wire.Elements(args)

@@ -13,10 +13,10 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/agent/anthropic"
+	"github.com/indusagi/indus/agent/openai"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/internal/llm/anthropic"
-	"github.com/indusagi/indus/internal/llm/openai"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/schema"
 )
@@ -26,7 +26,7 @@ type service struct {
 	name    string
 	keyEnv  string // the variable of its key; "": it takes none
 	urlEnv  string // the variable of the address that keyEnv belongs to; "": there is none
-	baseURL string // the address that keyEnv belongs to if urlEnv is not set; "": what its SDK has
+	baseURL string // the address that keyEnv belongs to if urlEnv is not set; "": the default of its package
 	model   string // the default; "": it has none
 	speaks  wireKind
 }
@@ -50,7 +50,7 @@ var providers = []service{
 // elsewhere is whatever --base-url leads to.
 var elsewhere service
 
-// home returns the address that the key of the environment is sent to, as the environment or else the provider's SDK has it.
+// home returns the address that the key of the environment is sent to, from the environment or else the default.
 func (p service) home() string {
 	if p.urlEnv == "" {
 		return p.baseURL
@@ -62,7 +62,7 @@ func (p service) home() string {
 type target struct {
 	service
 	id      string // the model, as its provider calls it
-	address string // "": what the provider's SDK has
+	address string // "": the default of the provider's package
 	key     secret.Value
 }
 
@@ -249,9 +249,9 @@ type model interface {
 // provider reaches the model.
 func (t target) provider() model {
 	if t.speaks == likeAnthropic {
-		return anthropic.New(anthropic.Options{Model: t.id, Key: t.key.Reveal(), BaseURL: t.address})
+		return anthropic.New(t.id, &anthropic.Options{Key: t.key.Reveal(), BaseURL: t.address})
 	}
-	return openai.New(openai.Options{Model: t.id, Key: t.key.Reveal(), BaseURL: t.address, Provider: t.name})
+	return openai.New(t.id, &openai.Options{Key: t.key.Reveal(), BaseURL: t.address, Provider: t.name})
 }
 
 // explain is a turn's error with its exit code, and what to try.

@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/indusagi/indus/agent"
-	"github.com/indusagi/indus/internal/llm/anthropic"
-	"github.com/indusagi/indus/internal/llm/openai"
+	"github.com/indusagi/indus/agent/anthropic"
+	"github.com/indusagi/indus/agent/openai"
 	"github.com/indusagi/indus/internal/testkit/modelserver"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -31,10 +31,10 @@ const key = "sk-secret-0123456789abcdef"
 // providers are both, on a server, with a connection of its own.
 var providers = map[string]func(url string) agent.Provider{
 	"anthropic": func(url string) agent.Provider {
-		return anthropic.New(anthropic.Options{Model: "m", Key: key, BaseURL: url, HTTPClient: client()})
+		return anthropic.New("m", &anthropic.Options{Key: key, BaseURL: url, HTTPClient: client()})
 	},
 	"openai": func(url string) agent.Provider {
-		return openai.New(openai.Options{Model: "m", Key: key, BaseURL: url, Provider: "openai", HTTPClient: client()})
+		return openai.New("m", &openai.Options{Key: key, BaseURL: url, Provider: "openai", HTTPClient: client()})
 	},
 }
 
@@ -263,10 +263,10 @@ func TestTheEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
 	for _, p := range []agent.Provider{
-		anthropic.New(anthropic.Options{Model: "m", BaseURL: s.URL, HTTPClient: client()}),
-		anthropic.New(anthropic.Options{Model: "m", BaseURL: s.URL + "/v1/", HTTPClient: client(), Key: " " + key + "\n"}),
-		openai.New(openai.Options{Model: "m", BaseURL: s.URL, HTTPClient: client()}),
-		openai.New(openai.Options{Model: "m", BaseURL: s.URL + "/v1/", HTTPClient: client(), Key: key + "\n"}),
+		anthropic.New("m", &anthropic.Options{BaseURL: s.URL, HTTPClient: client()}),
+		anthropic.New("m", &anthropic.Options{BaseURL: s.URL + "/v1/", HTTPClient: client(), Key: " " + key + "\n"}),
+		openai.New("m", &openai.Options{BaseURL: s.URL, HTTPClient: client()}),
+		openai.New("m", &openai.Options{BaseURL: s.URL + "/v1/", HTTPClient: client(), Key: key + "\n"}),
 	} {
 		if _, err := p.Generate(t.Context(), hello, nil); err != nil {
 			t.Error(err)
@@ -399,8 +399,8 @@ func TestSilence(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &http.Client{Transport: said}
 			for _, p := range []agent.Provider{
-				openai.New(openai.Options{Model: "m", BaseURL: "http://model.test", HTTPClient: c}),
-				anthropic.New(anthropic.Options{Model: "m", BaseURL: "http://model.test", HTTPClient: c}),
+				openai.New("m", &openai.Options{BaseURL: "http://model.test", HTTPClient: c}),
+				anthropic.New("m", &anthropic.Options{BaseURL: "http://model.test", HTTPClient: c}),
 			} {
 				_, err := p.Generate(t.Context(), hello, nil)
 				var e *agent.ProviderError

@@ -4,11 +4,31 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/anthropics/anthropic-sdk-go"
-
 	"github.com/indusagi/indus/agent"
-	"github.com/indusagi/indus/internal/llm"
+	"github.com/indusagi/indus/agent/internal/llm"
 )
+
+// event is one event of an answer. Numbers are float64, because some servers write whole numbers with a fraction.
+type event struct {
+	Type    string
+	Index   float64
+	Message struct{ Usage usage }
+	Block   json.RawMessage `json:"content_block"`
+	Delta   struct {
+		Type, Text, Thinking, Signature string
+
+		Input string `json:"partial_json"`
+		Stop  string `json:"stop_reason"`
+	}
+	Usage usage
+}
+
+type usage struct {
+	Input   float64 `json:"input_tokens"`
+	Output  float64 `json:"output_tokens"`
+	Read    float64 `json:"cache_read_input_tokens"`
+	Written float64 `json:"cache_creation_input_tokens"`
+}
 
 // blockSize is what a block holds even if it is empty.
 const blockSize = 256
@@ -18,8 +38,8 @@ type answer struct {
 	intake   *llm.Intake
 	provider string
 	blocks   []*block
-	at       map[int64]*block // the last one of an index
-	stop     anthropic.StopReason
+	at       map[float64]*block // the last one of an index
+	stop     string
 	usage    agent.Usage
 }
 
@@ -34,25 +54,23 @@ type block struct {
 
 // event takes one event.
 func (a *answer) event(data []byte) (llm.Progress, error) {
-	var e anthropic.MessageStreamEventUnion
-	if err := json.Unmarshal(data, &e); err != nil {
-		return llm.More, llm.NoJSON(data)
+	var e event
+	if err := llm.Decode(data, &e); err != nil {
+		return llm.More, err
 	}
 	var err error
 	switch e.Type {
 	case "error":
 		err = llm.InStream(data)
 	case "message_start":
-		u := e.Message.Usage
-		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+		a.count(e.Message.Usage)
 	case "content_block_start":
 		err = a.begin(e)
 	case "content_block_delta":
 		err = a.grow(e)
 	case "message_delta":
-		a.stop = e.Delta.StopReason
-		u := e.Usage
-		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+		a.stop = e.Delta.Stop
+		a.count(e.Usage)
 	case "message_stop":
 		return llm.Last, nil
 	}
@@ -63,23 +81,28 @@ func (a *answer) event(data []byte) (llm.Progress, error) {
 }
 
 // count takes what is known by now: the counts of an event are of the whole message, or missing.
-func (a *answer) count(fresh, read, written, output int64) {
-	if read > 0 {
-		a.usage.CacheRead = llm.Count(read)
+func (a *answer) count(u usage) {
+	if u.Read > 0 {
+		a.usage.CacheRead = llm.Count(u.Read)
 	}
-	if written > 0 {
-		a.usage.CacheWrite = llm.Count(written)
+	if u.Written > 0 {
+		a.usage.CacheWrite = llm.Count(u.Written)
 	}
-	if fresh > 0 || a.usage.Input == 0 {
-		a.usage.Input = llm.Count(fresh) + a.usage.CacheRead + a.usage.CacheWrite
+	if u.Input > 0 || a.usage.Input == 0 {
+		a.usage.Input = llm.Count(u.Input) + a.usage.CacheRead + a.usage.CacheWrite
 	}
-	if output > 0 {
-		a.usage.Output = llm.Count(output)
+	if u.Output > 0 {
+		a.usage.Output = llm.Count(u.Output)
 	}
 }
 
-func (a *answer) begin(e anthropic.MessageStreamEventUnion) error {
-	c := e.ContentBlock
+func (a *answer) begin(e event) error {
+	var c struct {
+		Type, ID, Name, Text, Thinking string
+
+		Input json.RawMessage
+	}
+	_ = json.Unmarshal(e.Block, &c) // a member of another type is left out, as in Decode
 	b := &block{kind: c.Type, id: c.ID, name: c.Name}
 	a.blocks, a.at[e.Index] = append(a.blocks, b), b
 	switch b.kind {
@@ -91,17 +114,17 @@ func (a *answer) begin(e anthropic.MessageStreamEventUnion) error {
 		if err := a.intake.Begin(b.id, b.name); err != nil {
 			return err
 		}
-		b.raw, _ = json.Marshal(c.Input) // some servers send all of it at once
+		b.raw = c.Input // some servers send all of it at once
 	default:
-		b.raw = json.RawMessage(c.RawJSON())
+		b.raw = e.Block
 	}
 	return a.intake.Hold(blockSize + len(b.raw))
 }
 
-func (a *answer) grow(e anthropic.MessageStreamEventUnion) error {
+func (a *answer) grow(e event) error {
 	b, d := a.at[e.Index], e.Delta
 	if b == nil {
-		return llm.Malformed("block %d of the answer goes on, and has not begun", e.Index)
+		return llm.Malformed("block %.0f of the answer goes on, and has not begun", e.Index)
 	}
 	switch d.Type {
 	case "text_delta":
@@ -111,7 +134,7 @@ func (a *answer) grow(e anthropic.MessageStreamEventUnion) error {
 	case "signature_delta":
 		return a.intake.Add(&b.signature, d.Signature)
 	case "input_json_delta":
-		return a.intake.Add(&b.text, d.PartialJSON)
+		return a.intake.Add(&b.text, d.Input)
 	}
 	return nil
 }
@@ -124,9 +147,9 @@ func (a *answer) reply() agent.Reply {
 		}
 	}
 	switch a.stop {
-	case anthropic.StopReasonMaxTokens, "model_context_window_exceeded":
+	case "max_tokens", "model_context_window_exceeded":
 		r.Stop = agent.StopLength
-	case anthropic.StopReasonRefusal:
+	case "refusal":
 		r.Stop = agent.StopRefusal
 	default:
 		if len(r.Message.Calls()) > 0 {
@@ -142,7 +165,7 @@ func (a *answer) part(b *block) (p agent.Part, ok bool) {
 		return agent.Part{Text: b.text.String()}, b.text.Len() > 0
 	case "tool_use":
 		input := b.text.String()
-		if input == "" && string(b.raw) != "null" {
+		if input == "" && llm.Present(b.raw) {
 			input = string(b.raw)
 		}
 		return agent.Part{Call: a.intake.Call(b.id, b.name, input)}, true

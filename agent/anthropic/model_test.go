@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/indusagi/indus/agent"
-	"github.com/indusagi/indus/internal/llm/anthropic"
+	"github.com/indusagi/indus/agent/anthropic"
 	"github.com/indusagi/indus/internal/testkit/modelserver"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func model(s *modelserver.Server, name string) *anthropic.Model {
-	return anthropic.New(anthropic.Options{Model: name, BaseURL: s.URL,
+	return anthropic.New(name, &anthropic.Options{BaseURL: s.URL,
 		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
 }
 
@@ -130,7 +130,7 @@ func TestThoughtsGoBackToTheirModelAlone(t *testing.T) {
 
 func TestProfile(t *testing.T) {
 	t.Parallel()
-	if m := anthropic.New(anthropic.Options{Model: "claude"}); m.Name() != "anthropic/claude" || m.Profile() != schema.Anthropic {
+	if m := anthropic.New("claude", &anthropic.Options{}); m.Name() != "anthropic/claude" || m.Profile() != schema.Anthropic {
 		t.Error(m.Name(), m.Profile().Name())
 	}
 }

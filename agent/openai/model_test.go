@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/indusagi/indus/agent"
-	"github.com/indusagi/indus/internal/llm/openai"
+	"github.com/indusagi/indus/agent/openai"
 	"github.com/indusagi/indus/internal/testkit/modelserver"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
@@ -19,9 +19,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func model(s *modelserver.Server, o openai.Options) *openai.Model {
-	o.Model, o.BaseURL = "m", s.URL
+	o.BaseURL = s.URL
 	o.HTTPClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	return openai.New(o)
+	return openai.New("m", &o)
 }
 
 func prompt(text string) agent.Request {
@@ -177,16 +177,17 @@ func TestAModelThatSeesNoImages(t *testing.T) {
 func TestWhoItIs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
+		model   string
 		o       openai.Options
 		name    string
 		profile *schema.Profile
 	}{
-		{openai.Options{Model: "gpt-5"}, "openai/gpt-5", schema.OpenAI},
-		{openai.Options{Model: "qwen3:8b", BaseURL: "http://127.0.0.1:11434/v1"}, "ollama/qwen3:8b", schema.Ollama},
-		{openai.Options{Model: "m", BaseURL: "http://192.168.0.2:8080", Provider: "ollama"}, "ollama/m", schema.Ollama},
-		{openai.Options{Model: "x/y", BaseURL: "https://openrouter.ai/api/v1"}, "openrouter.ai/x/y", schema.Universal},
+		{"gpt-5", openai.Options{}, "openai/gpt-5", schema.OpenAI},
+		{"qwen3:8b", openai.Options{BaseURL: "http://127.0.0.1:11434/v1"}, "ollama/qwen3:8b", schema.Ollama},
+		{"m", openai.Options{BaseURL: "http://192.168.0.2:8080", Provider: "ollama"}, "ollama/m", schema.Ollama},
+		{"x/y", openai.Options{BaseURL: "https://openrouter.ai/api/v1"}, "openrouter.ai/x/y", schema.Universal},
 	} {
-		if m := openai.New(c.o); m.Name() != c.name || m.Profile() != c.profile {
+		if m := openai.New(c.model, &c.o); m.Name() != c.name || m.Profile() != c.profile {
 			t.Errorf("%s %s, want %s %s", m.Name(), m.Profile().Name(), c.name, c.profile.Name())
 		}
 	}

@@ -31,11 +31,6 @@ func InStream(data []byte) *agent.ProviderError {
 	return e
 }
 
-// NoJSON is an error for an event that is none.
-func NoJSON(data []byte) error {
-	return Malformed("an event of the answer is no JSON: %s", text.Clip(string(data), 200))
-}
-
 // statusOf is the HTTP status that goes with a code; 0: none is known.
 func statusOf(code string) int {
 	switch code {

@@ -51,7 +51,7 @@ func (in *Intake) Reasoning(to *strings.Builder, s string) error {
 	return in.Add(to, s)
 }
 
-// Add adds a piece that nobody hears of.
+// Add adds a piece that is not passed on.
 func (in *Intake) Add(to *strings.Builder, s string) error {
 	to.WriteString(s)
 	return in.Hold(len(s))
@@ -88,5 +88,5 @@ func (in *Intake) Call(id, name, input string) *agent.Call {
 	return &agent.Call{ID: id, Name: name, Input: []byte(input)}
 }
 
-// Count is a number of tokens as a server says it, within reason.
-func Count(n int64) int { return int(min(max(n, 0), 1<<40)) }
+// Count is a number of tokens as a server reports it, within reason. Some servers write whole numbers with a fraction.
+func Count(n float64) int { return int(min(max(n, 0), 1<<40)) }

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/agent"
-	"github.com/indusagi/indus/internal/llm/anthropic"
-	"github.com/indusagi/indus/internal/llm/openai"
+	"github.com/indusagi/indus/agent/anthropic"
+	"github.com/indusagi/indus/agent/openai"
 	"github.com/indusagi/indus/internal/testkit/modelserver"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
@@ -22,15 +22,15 @@ func TestRealToolsArriveAsTheyAreAccepted(t *testing.T) {
 	t.Cleanup(mounted.Close)
 	s := modelserver.New(t)
 	s.Func(func(modelserver.Request) modelserver.Turn { return modelserver.Turn{Text: "ok"} })
-	o := func(provider string) openai.Options {
-		return openai.Options{Model: "m", BaseURL: s.URL, HTTPClient: client(), Provider: provider}
+	model := func(provider string) *openai.Model {
+		return openai.New("m", &openai.Options{BaseURL: s.URL, HTTPClient: client(), Provider: provider})
 	}
 	for _, m := range []interface {
 		agent.Provider
 		Profile() *schema.Profile
 	}{
-		anthropic.New(anthropic.Options{Model: "m", BaseURL: s.URL, HTTPClient: client()}),
-		openai.New(o("openai")), openai.New(o("ollama")), openai.New(o("example.com")),
+		anthropic.New("m", &anthropic.Options{BaseURL: s.URL, HTTPClient: client()}),
+		model("openai"), model("ollama"), model("example.com"),
 	} {
 		r := hello
 		r.Tools = toolbox.NewBox(&toolbox.BoxOptions{Profile: m.Profile()}, mounted.Fleet).Descriptors()

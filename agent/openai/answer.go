@@ -7,12 +7,42 @@ import (
 	"io"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/respjson"
-
 	"github.com/indusagi/indus/agent"
-	"github.com/indusagi/indus/internal/llm"
+	"github.com/indusagi/indus/agent/internal/llm"
 )
+
+// chunk is one event of an answer. Numbers are float64, because some servers write whole numbers with a fraction.
+type chunk struct {
+	Error   json.RawMessage
+	Choices []struct {
+		Index        float64
+		Delta        delta
+		FinishReason string `json:"finish_reason"`
+	}
+	Usage struct {
+		Prompt     float64 `json:"prompt_tokens"`
+		Completion float64 `json:"completion_tokens"`
+		Details    struct {
+			Cached float64 `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	}
+}
+
+// delta is what a chunk adds to the message.
+type delta struct {
+	Content, Refusal string
+	Reasoning        string
+	Thoughts         string      `json:"reasoning_content"` // some servers' name for Reasoning
+	Calls            []callDelta `json:"tool_calls"`
+}
+
+// callDelta is what a chunk adds to a call.
+type callDelta struct {
+	Index    *float64 // nil: the server sends none
+	ID       string
+	Function struct{ Name, Arguments string }
+	Extra    json.RawMessage `json:"extra_content"`
+}
 
 // answer is a message while it arrives.
 type answer struct {
@@ -20,9 +50,9 @@ type answer struct {
 	provider  string
 	text      strings.Builder
 	reasoning strings.Builder
-	named     string // what the server calls reasoning
+	named     string // the server's name for reasoning
 	calls     []*call
-	at        map[int64]*call // the last call of an index
+	at        map[float64]*call // the last call of an index
 	refused   bool
 	finish    string
 	usage     agent.Usage
@@ -40,28 +70,25 @@ func (a *answer) event(data []byte) (llm.Progress, error) {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		return a.done()
 	}
-	var chunk openai.ChatCompletionChunk
-	if err := json.Unmarshal(data, &chunk); err != nil {
-		return llm.More, llm.NoJSON(data)
+	var c chunk
+	if err := llm.Decode(data, &c); err != nil {
+		return llm.More, err
 	}
-	if hasValue(chunk.JSON.ExtraFields["error"]) {
+	if llm.Present(c.Error) {
 		return llm.More, llm.InStream(data)
 	}
-	if u := chunk.Usage; u.PromptTokens > 0 || u.CompletionTokens > 0 {
-		a.usage = agent.Usage{
-			Input: llm.Count(u.PromptTokens), Output: llm.Count(u.CompletionTokens),
-			CacheRead: llm.Count(u.PromptTokensDetails.CachedTokens),
-		}
+	if u := c.Usage; u.Prompt > 0 || u.Completion > 0 {
+		a.usage = agent.Usage{Input: llm.Count(u.Prompt), Output: llm.Count(u.Completion), CacheRead: llm.Count(u.Details.Cached)}
 	}
-	for _, c := range chunk.Choices {
-		if c.Index != 0 {
+	for _, choice := range c.Choices {
+		if choice.Index != 0 {
 			continue // one was asked for
 		}
-		if err := a.delta(c.Delta); err != nil {
+		if err := a.delta(choice.Delta); err != nil {
 			return llm.More, err
 		}
-		if c.FinishReason != "" {
-			a.finish = c.FinishReason
+		if choice.FinishReason != "" {
+			a.finish = choice.FinishReason
 		}
 	}
 	switch a.finish {
@@ -81,52 +108,49 @@ func (a *answer) done() (llm.Progress, error) {
 	return llm.Last, nil
 }
 
-func hasValue(f respjson.Field) bool { return f.Raw() != "" && f.Raw() != "null" }
-
-func (a *answer) delta(d openai.ChatCompletionChunkChoiceDelta) error {
+func (a *answer) delta(d delta) error {
 	a.refused = a.refused || d.Refusal != ""
-	err := errors.Join(a.think(d.JSON.ExtraFields), a.intake.Text(&a.text, d.Content), a.intake.Text(&a.text, d.Refusal))
-	for i, t := range d.ToolCalls {
+	err := errors.Join(a.think(d), a.intake.Text(&a.text, d.Content), a.intake.Text(&a.text, d.Refusal))
+	for i, c := range d.Calls {
 		if err == nil {
-			err = a.call(int64(i), t)
+			err = a.call(float64(i), c)
 		}
 	}
 	return err
 }
 
-// think takes the reasoning, of which some servers send the same twice, under both names.
-func (a *answer) think(extra map[string]respjson.Field) error {
-	for _, name := range []string{"reasoning_content", "reasoning"} {
-		var s string
-		if json.Unmarshal([]byte(extra[name].Raw()), &s) == nil && s != "" && (a.named == "" || a.named == name) {
-			a.named = name
-			return a.intake.Reasoning(&a.reasoning, s)
+// think takes the reasoning. Some servers send the same text under both names.
+func (a *answer) think(d delta) error {
+	for _, one := range []struct{ name, text string }{{"reasoning_content", d.Thoughts}, {"reasoning", d.Reasoning}} {
+		if one.text != "" && (a.named == "" || a.named == one.name) {
+			a.named = one.name
+			return a.intake.Reasoning(&a.reasoning, one.text)
 		}
 	}
 	return nil
 }
 
-// call takes a piece of a call. Pieces belong together by their index, which some servers leave out, or have 0 in all of
-// them: so another id begins another call.
-func (a *answer) call(place int64, t openai.ChatCompletionChunkChoiceDeltaToolCall) error {
-	if t.JSON.Index.Valid() {
-		place = t.Index
+// call takes a piece of a call. Pieces belong together by their index. Some servers send no index, or 0 in all of them:
+// therefore another id begins another call.
+func (a *answer) call(place float64, d callDelta) error {
+	if d.Index != nil {
+		place = *d.Index
 	}
-	c, name := a.at[place], t.Function.Name
-	if c == nil || c.another(t.ID, name) {
-		c = &call{id: t.ID, name: name}
+	c, name := a.at[place], d.Function.Name
+	if c == nil || c.another(d.ID, name) {
+		c = &call{id: d.ID, name: name}
 		a.calls, a.at[place] = append(a.calls, c), c
-		if err := a.intake.Begin(t.ID, name); err != nil {
+		if err := a.intake.Begin(d.ID, name); err != nil {
 			return err
 		}
 	}
-	if extra := t.JSON.ExtraFields["extra_content"]; c.extra == nil && hasValue(extra) {
-		c.extra = json.RawMessage(extra.Raw())
+	if c.extra == nil && llm.Present(d.Extra) {
+		c.extra = d.Extra
 		if err := a.intake.Hold(len(c.extra)); err != nil {
 			return err
 		}
 	}
-	return a.intake.Add(&c.arguments, t.Function.Arguments)
+	return a.intake.Add(&c.arguments, d.Function.Arguments)
 }
 
 // another reports whether a piece with this id and name begins another call. Without ids another name does, and the same

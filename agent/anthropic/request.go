@@ -1,0 +1,140 @@
+package anthropic
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/agent/internal/llm"
+)
+
+// request is the body of a request for a streamed answer.
+type request struct {
+	Model      string     `json:"model"`
+	MaxTokens  int        `json:"max_tokens"`
+	System     []*content `json:"system,omitempty"`
+	Messages   []message  `json:"messages"`
+	Tools      []*tool    `json:"tools,omitempty"`
+	ToolChoice *kindOf    `json:"tool_choice,omitempty"`
+	Stream     bool       `json:"stream"`
+}
+
+// kindOf is an object that has a type and nothing else.
+type kindOf struct {
+	Type string `json:"type"`
+}
+
+// message is one message of a request. An element is a *content, or a json.RawMessage of the model's own.
+type message struct {
+	Role    agent.Role `json:"role"`
+	Content []any      `json:"content"`
+}
+
+// content is a block of a message. Type says which of the other fields are set.
+type content struct {
+	Type   string          `json:"type"`
+	Text   string          `json:"text,omitempty"`
+	ID     string          `json:"id,omitempty"` // of a call
+	Name   string          `json:"name,omitempty"`
+	Input  json.RawMessage `json:"input,omitempty"`
+	CallID string          `json:"tool_use_id,omitempty"` // of a result
+	Parts  []*content      `json:"content,omitempty"`
+	Failed bool            `json:"is_error,omitempty"`
+	Source *source         `json:"source,omitempty"` // of an image
+	Cache  *kindOf         `json:"cache_control,omitempty"`
+}
+
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      string `json:"data"`
+}
+
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema"`
+	Cache       *kindOf         `json:"cache_control,omitempty"`
+}
+
+// request writes a request. It marks four places where the cache may end: the tools, the system prompt, and the last two
+// messages of the user. The request before left the earlier of these in the cache.
+func (m *Model) request(r agent.Request) request {
+	body := request{Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, maxTokens), Messages: m.messages(r.Messages), Stream: true}
+	cached := &kindOf{"ephemeral"}
+	if strings.TrimSpace(r.System) != "" {
+		body.System = []*content{{Type: "text", Text: r.System, Cache: cached}}
+	}
+	for _, d := range r.Tools {
+		body.Tools = append(body.Tools, &tool{Name: d.Name, Description: d.Description, InputSchema: llm.Parameters(d)})
+	}
+	if n := len(body.Tools); n > 0 {
+		body.Tools[n-1].Cache = cached
+	} else if slices.ContainsFunc(r.Messages, func(m agent.Message) bool { return len(m.Calls()) > 0 }) {
+		// The API refuses a conversation that has calls and no tools.
+		none := json.RawMessage(`{"type":"object","properties":{}}`)
+		body.Tools = []*tool{{Name: "none", Description: "There are no tools now.", InputSchema: none}}
+		body.ToolChoice = &kindOf{"none"}
+	}
+	marked := 0
+	for _, one := range slices.Backward(body.Messages) {
+		if last, ok := one.Content[len(one.Content)-1].(*content); ok && one.Role == agent.User && marked < 2 {
+			last.Cache = cached
+			marked++
+		}
+	}
+	return body
+}
+
+func (m *Model) messages(all []agent.Message) []message {
+	messages := []message{}
+	for _, turn := range llm.Turns(all) {
+		var blocks []any
+		for _, part := range turn.Parts {
+			if b := m.block(part); b != nil {
+				blocks = append(blocks, b)
+			}
+		}
+		if len(blocks) > 0 { // the API takes no empty message, and makes one of two of the same role
+			messages = append(messages, message{turn.Role, blocks})
+		}
+	}
+	return messages
+}
+
+// block is a part of a message as the API has it, or nil if it is left out.
+func (m *Model) block(p agent.Part) any {
+	switch {
+	case p.Call != nil:
+		return &content{Type: "tool_use", ID: llm.Word(p.Call.ID), Name: llm.Word(p.Call.Name), Input: llm.Arguments(*p.Call)}
+	case p.Result != nil:
+		return result(*p.Result)
+	case p.Native != nil && p.Native.Provider == m.Name():
+		return p.Native.JSON
+	case p.Native != nil || strings.TrimSpace(p.Text) == "":
+		return nil
+	}
+	return &content{Type: "text", Text: p.Text}
+}
+
+func result(r agent.Result) *content {
+	c := &content{Type: "tool_result", CallID: llm.Word(r.ID), Failed: r.IsError}
+	add := func(s string) {
+		if strings.TrimSpace(s) != "" {
+			c.Parts = append(c.Parts, &content{Type: "text", Text: s})
+		}
+	}
+	add(r.Text())
+	for _, i := range r.Images {
+		if instead, ok := llm.Showable(i); !ok {
+			add(instead)
+			continue
+		}
+		image := &source{"base64", i.MIME, base64.StdEncoding.EncodeToString(i.Data)}
+		c.Parts = append(c.Parts, &content{Type: "image", Source: image})
+	}
+	return c
+}

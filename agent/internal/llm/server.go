@@ -1,0 +1,176 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/text"
+)
+
+const (
+	// maxFault bounds how much of an error's body is read.
+	maxFault = 64 << 10
+	// maxReason bounds the reason of an error, as it is shown.
+	maxReason = 1000
+	// maxSilence is how long a server may send nothing. A server on this machine first loads its model, which takes minutes.
+	// Without this limit a script would wait forever.
+	maxSilence = 15 * time.Minute
+)
+
+// Server is one address of a model's server.
+type Server struct {
+	// Header is sent with each request. It is complete before the first one.
+	Header http.Header
+
+	name    string
+	address string
+	client  http.Client
+	secrets *secret.Set
+}
+
+// NewServer makes a server. Requests are sent to the address. Errors begin with the name, and contain neither the key nor a
+// secret of the address. client may be nil.
+func NewServer(name, address, key string, client *http.Client) *Server {
+	s := &Server{
+		Header:  http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"indus"}},
+		name:    name,
+		address: address,
+		secrets: secret.New(append(secret.InURL(address), key)...),
+	}
+	if client != nil {
+		s.client = *client
+	}
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return s
+}
+
+// Ask sends a request, whose body is a value for encoding/json, and passes the data of each event of the answer to each,
+// until it reports the last one. An error is the context's own or an *agent.ProviderError.
+func (s *Server) Ask(ctx context.Context, body any, each func(data []byte) (Progress, error)) error {
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(maxSilence, func() { cancel(Malformed("the server has sent nothing for %v", maxSilence)) })
+	defer silence.Stop()
+	resp, err := s.post(limited, body)
+	if err == nil {
+		defer resp.Body.Close()
+		err = stream(&heard{resp.Body, silence}, each)
+	}
+	switch silent, ok := errors.AsType[*agent.ProviderError](context.Cause(limited)); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case ok:
+		return s.fault(silent)
+	}
+	return s.fault(err)
+}
+
+// heard is the body of an answer. Each read postpones the end of the request.
+type heard struct {
+	io.Reader
+	silence *time.Timer
+}
+
+// Read implements io.Reader.
+func (h *heard) Read(b []byte) (int, error) {
+	n, err := h.Reader.Read(b)
+	h.silence.Reset(maxSilence)
+	return n, err
+}
+
+// post sends a request, and returns an answer that is a stream.
+func (s *Server) post(ctx context.Context, body any) (*http.Response, error) {
+	if u, err := url.Parse(s.address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, Malformed("the base URL %q is none: it is like \"https://example.com/v1\"", secret.URL(s.address))
+	}
+	b, err := encode(body)
+	if err != nil {
+		return nil, Malformed("the request cannot be written as JSON: %v", err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address, bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	r.Header = s.Header.Clone()
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if resp.StatusCode == http.StatusOK && kind != "application/json" && kind != "text/html" {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, s.refused(resp, kind)
+}
+
+// encode writes JSON as it is, without the escapes that HTML needs: a model reads it.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// refused is the error of an answer that is no stream.
+func (s *Server) refused(resp *http.Response, kind string) *agent.ProviderError {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // as much as arrives
+	e := readFault(body)
+	e.Status, e.RetryAfter = resp.StatusCode, retryAfter(resp.Header, time.Now())
+	asked := "POST " + secret.URL(s.address)
+	switch {
+	case e.Status >= 300 && e.Status < 400:
+		to, err := resp.Location()
+		if err != nil {
+			to = &url.URL{}
+		}
+		e.Message = fmt.Sprintf("%s: it redirects to %q, where neither the key nor the conversation is sent; "+
+			"if that is the right address, set it as the base URL", asked, secret.URL(to.String()))
+	case e.Status == http.StatusOK:
+		e.Message = text.Clip(fmt.Sprintf("%s: the answer is %s and no stream: %s", asked, kind, e.Message), maxReason)
+	case e.Message == "":
+		e.Message = asked + ": no reason is given"
+	case e.Code == "" && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed):
+		e.Message = asked + ": " + e.Message // perhaps the wrong base URL
+	}
+	e.TooLong = tooLong(e)
+	return e
+}
+
+// Malformed is an error for an answer that makes no sense, and would make none if it came again.
+func Malformed(format string, args ...any) error {
+	return &agent.ProviderError{Final: true, Message: fmt.Sprintf(format, args...)}
+}
+
+// fault turns the error of a request into one for the caller.
+func (s *Server) fault(err error) *agent.ProviderError {
+	var e *agent.ProviderError
+	var at *url.Error
+	switch {
+	case errors.As(err, &e):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		e = &agent.ProviderError{Message: "the answer broke off", Err: io.ErrUnexpectedEOF}
+	case errors.As(err, &at):
+		e = &agent.ProviderError{Message: at.Err.Error(), Err: err}
+	default:
+		e = &agent.ProviderError{Message: err.Error(), Err: err}
+	}
+	e.Provider, e.Final = s.name, e.Final || errors.As(err, new(*tls.CertificateVerificationError))
+	e.Message = text.Clip(text.OneLine(s.secrets.Mask(e.Message)), maxReason)
+	e.Code = text.Clip(text.OneLine(s.secrets.Mask(e.Code)), 100)
+	return e
+}

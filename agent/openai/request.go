@@ -1,0 +1,169 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/agent/internal/llm"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// request is the body of a request for a streamed answer.
+type request struct {
+	Model         string        `json:"model"`
+	Messages      []message     `json:"messages"`
+	Tools         []tool        `json:"tools,omitempty"`
+	MaxTokens     int           `json:"max_tokens,omitempty"`
+	MaxCompletion int           `json:"max_completion_tokens,omitempty"`
+	Stream        bool          `json:"stream"`
+	StreamOptions streamOptions `json:"stream_options"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+// message is one message of a request. Content is a string, a []content, or nil.
+type message struct {
+	Role      string     `json:"role"`
+	Content   any        `json:"content,omitempty"`
+	Calls     []toolCall `json:"tool_calls,omitempty"`
+	CallID    string     `json:"tool_call_id,omitempty"` // of the role "tool"
+	Reasoning string     `json:"reasoning,omitempty"`
+	Thoughts  string     `json:"reasoning_content,omitempty"` // some servers' name for Reasoning
+}
+
+// content is a piece of a message: a text or an image.
+type content struct {
+	Type  string    `json:"type"`
+	Text  string    `json:"text,omitempty"`
+	Image *imageURL `json:"image_url,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
+}
+
+// toolCall is a call of the model as it goes back.
+type toolCall struct {
+	ID       string          `json:"id"`
+	Type     string          `json:"type"`
+	Function calledFunction  `json:"function"`
+	Extra    json.RawMessage `json:"extra_content,omitempty"`
+}
+
+type calledFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// native holds the parts of a message that some servers want back, beside text and calls.
+type native struct {
+	// Reasoning is by the name that the server has for it.
+	Reasoning map[string]string `json:"reasoning,omitempty"`
+	// Extra is by the id of a call: Gemini's signatures of thoughts.
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+func (m *Model) request(r agent.Request, blind bool) request {
+	body := request{Model: m.model, Messages: []message{}, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
+	if m.provider == "openai" { // newer models of OpenAI refuse the older name, which is the one that other servers know
+		body.MaxCompletion = max(r.MaxTokens, 0)
+	} else {
+		body.MaxTokens = max(r.MaxTokens, 0)
+	}
+	for _, d := range r.Tools {
+		body.Tools = append(body.Tools, toolOf(d))
+	}
+	if strings.TrimSpace(r.System) != "" {
+		body.Messages = append(body.Messages, message{Role: "system", Content: r.System})
+	}
+	for _, turn := range llm.Turns(r.Messages) {
+		if turn.Role == agent.User {
+			body.Messages = append(body.Messages, userMessages(turn, blind)...)
+		} else if one := m.assistant(turn); len(one.Calls) > 0 || one.Content != nil {
+			body.Messages = append(body.Messages, one)
+		}
+	}
+	return body
+}
+
+func toolOf(d toolbox.Descriptor) tool {
+	return tool{"function", function{d.Name, d.Description, llm.Parameters(d)}}
+}
+
+// userMessages are the results of calls, then their images, then the text of a person.
+func userMessages(turn agent.Message, blind bool) (messages []message) {
+	var shown []content
+	for _, p := range turn.Parts {
+		if p.Result == nil {
+			continue
+		}
+		output := p.Result.Text()
+		for _, i := range p.Result.Images {
+			if instead, ok := llm.Showable(i); !ok {
+				output += "\n" + instead
+			} else if blind {
+				output += "\n[an image, which this model cannot see]"
+			} else {
+				shown = append(shown, content{Type: "text", Text: "An image from " + llm.Word(p.Result.Name) + ":"}, image(i))
+			}
+		}
+		messages = append(messages, message{Role: "tool", CallID: p.Result.ID, Content: output})
+	}
+	if len(shown) > 0 {
+		messages = append(messages, message{Role: "user", Content: shown})
+	}
+	if text := turn.Text(); strings.TrimSpace(text) != "" {
+		messages = append(messages, message{Role: "user", Content: text})
+	}
+	return messages
+}
+
+func image(i agent.Image) content {
+	url := "data:" + i.MIME + ";base64," + base64.StdEncoding.EncodeToString(i.Data)
+	return content{Type: "image_url", Image: &imageURL{url}}
+}
+
+// assistant is a message of the model. Its reasoning goes back with its calls: some servers insist on it there, and
+// refuse it elsewhere.
+func (m *Model) assistant(turn agent.Message) message {
+	one := message{Role: "assistant"}
+	var with native
+	for _, p := range turn.Parts {
+		if p.Native != nil && p.Native.Provider == m.Name() {
+			_ = json.Unmarshal(p.Native.JSON, &with)
+		}
+	}
+	for _, c := range turn.Calls() {
+		f := calledFunction{llm.Word(c.Name), string(llm.Arguments(c))}
+		one.Calls = append(one.Calls, toolCall{c.ID, "function", f, with.Extra[c.ID]})
+	}
+	if text := turn.Text(); text != "" {
+		one.Content = text
+	}
+	if len(one.Calls) > 0 {
+		one.Reasoning, one.Thoughts = with.Reasoning["reasoning"], with.Reasoning["reasoning_content"]
+	}
+	return one
+}
+
+func hasImages(r agent.Request) bool {
+	return slices.ContainsFunc(r.Messages, func(m agent.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p agent.Part) bool { return p.Result != nil && len(p.Result.Images) > 0 })
+	})
+}

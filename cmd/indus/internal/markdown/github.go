@@ -1,0 +1,140 @@
+package markdown
+
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// The two extensions of GitHub's are written here: goldmark's package of extensions compiles regular expressions at each start
+// of indus, whether or not a text is rendered.
+
+// tables turns a paragraph that has a delimiter row into a table (GFM, section 4.10).
+type tables struct{}
+
+// Transform implements parser.ParagraphTransformer.
+func (tables) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) {
+	source, lines := reader.Source(), p.Lines()
+	for i := 1; i < lines.Len(); i++ {
+		columns := delimiters(lines.At(i), source)
+		if columns == 0 {
+			continue
+		}
+		if len(splitCells(lines.At(i-1), source)) <= columns { // as goldmark, which is more lenient than GFM
+			replaceLines(p, i-1, newTable(lines.Sliced(i-1, lines.Len()), columns, source))
+		}
+		return
+	}
+}
+
+// newTable makes a table of its lines, of which the second is the delimiter row.
+func newTable(lines []text.Segment, columns int, source []byte) *east.Table {
+	t := east.NewTable()
+	t.AppendChild(t, east.NewTableHeader(newRow(splitCells(lines[0], source), columns)))
+	for _, line := range lines[2:] {
+		t.AppendChild(t, newRow(splitCells(line, source), columns))
+	}
+	return t
+}
+
+// replaceLines puts a table in the place of all lines of a paragraph but the first n.
+func replaceLines(p *ast.Paragraph, n int, t *east.Table) {
+	p.Parent().InsertAfter(p.Parent(), p, t)
+	if n == 0 {
+		p.Parent().RemoveChild(p.Parent(), p)
+		return
+	}
+	p.Lines().SetSliced(0, n)
+	last := p.Lines().At(n - 1)
+	p.Lines().Set(n-1, last.WithStop(last.Stop-1)) // without its line feed
+}
+
+// delimiters returns how many columns a line begins as a delimiter row, or 0 if it is none.
+func delimiters(line text.Segment, source []byte) int {
+	if indent, _ := util.IndentWidth(line.Value(source), 0); indent > 3 {
+		return 0
+	}
+	all := splitCells(line, source)
+	for _, cell := range all {
+		dashes := bytes.TrimSuffix(bytes.TrimPrefix(cell.Value(source), []byte(":")), []byte(":"))
+		if len(dashes) == 0 || len(bytes.Trim(dashes, "-")) > 0 {
+			return 0
+		}
+	}
+	return len(all)
+}
+
+// splitCells cuts a line at its pipes. A pipe behind a backslash belongs to its cell. The first and the last pipe may be missing.
+func splitCells(line text.Segment, source []byte) (all []text.Segment) {
+	line = line.TrimLeftSpace(source)
+	line = line.TrimRightSpace(source)
+	start, stop := line.Start, line.Stop
+	isPipe := func(i int) bool { return source[i] == '|' && (i == line.Start || source[i-1] != '\\') }
+	if start < stop && isPipe(start) {
+		start++
+	}
+	if start < stop && isPipe(stop-1) {
+		stop--
+	}
+	for i := start; i < stop; i++ {
+		if isPipe(i) {
+			all = append(all, trimmed(start, i, source))
+			start = i + 1
+		}
+	}
+	if start < stop {
+		all = append(all, trimmed(start, stop, source))
+	}
+	return all
+}
+
+func trimmed(start, stop int, source []byte) text.Segment {
+	s := text.NewSegment(start, stop)
+	s = s.TrimLeftSpace(source)
+	return s.TrimRightSpace(source)
+}
+
+// newRow has a cell for each column: further cells are left out, and missing ones are empty.
+func newRow(cells []text.Segment, columns int) *east.TableRow {
+	r := east.NewTableRow(nil)
+	for i := range columns {
+		cell := east.NewTableCell()
+		if i < len(cells) {
+			cell.Lines().Append(cells[i])
+		}
+		r.AppendChild(r, cell)
+	}
+	return r
+}
+
+// strikes parses one or two tildes around a text that is struck through (GFM, section 6.5).
+type strikes struct{}
+
+// IsDelimiter, CanOpenCloser and OnMatch implement parser.DelimiterProcessor.
+func (strikes) IsDelimiter(b byte) bool { return b == '~' }
+
+func (strikes) CanOpenCloser(opener, closer *parser.Delimiter) bool {
+	return opener.Char == closer.Char
+}
+
+func (strikes) OnMatch(int) ast.Node { return east.NewStrikethrough() }
+
+// Trigger and Parse implement parser.InlineParser.
+func (strikes) Trigger() []byte { return []byte{'~'} }
+
+func (s strikes) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	before := block.PrecendingCharacter()
+	line, segment := block.PeekLine()
+	d := parser.ScanDelimiter(line, before, 1, s)
+	if d == nil || d.OriginalLength > 2 || before == '~' {
+		return nil
+	}
+	d.Segment = segment.WithStop(segment.Start + d.OriginalLength)
+	block.Advance(d.OriginalLength)
+	pc.PushDelimiter(d)
+	return d
+}
