@@ -89,9 +89,9 @@ type Attachment struct {
 	// enrolling has the servers that this run enrolled, until one lists more to clients that declare a capability: that
 	// list belongs to its first listing.
 	enrolling map[origin]bool
-	accepts   int // of Accept
+	accepts   int    // of Accept
+	polled    uint64 // the number up to which poll has read the log
 	summed    map[string]summed
-	dampers   map[string]*damper
 	says      map[origin]json.RawMessage
 	health    map[string]string // of each server that was lost, or never up, what was said
 	begun     bool
@@ -185,7 +185,7 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(), enrolling: map[origin]bool{},
-		summed: map[string]summed{}, dampers: map[string]*damper{}, says: map[origin]json.RawMessage{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1), declared: map[interop.Declared]declaredView{},
+		summed: map[string]summed{}, says: map[origin]json.RawMessage{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1), declared: map[interop.Declared]declaredView{},
 		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
 	}
 	if o != nil {
@@ -214,15 +214,16 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 // precedes the servers: it says which era they are spoken to in. All else that is done with
 // the log is done beside them.
 func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
-	state := newState()
+	state := StateOf(nil)
 	if a.opts.Log != nil {
-		read, err := stateOf(ctx, a.opts.Log, servers...)
+		entries, err := a.opts.Log.Read(ctx, 0)
 		if err != nil {
 			a.logger.Error("the ledger cannot be read: no tool counts as approved", "err", err)
 		} else {
-			state = read
+			state = StateOf(entries)
 		}
 		a.mu.Lock()
+		a.polled = state.high
 		if err != nil {
 			a.approved.enrolled[origin{}] = true
 		}

@@ -319,7 +319,6 @@ func (a *Attachment) commit(batch []Entry) {
 			mine = append(mine, batch[i])
 		}
 	}
-	was := a.ledger
 	a.ledger = a.ledger.Append(mine...)
 	if n := len(a.ledger.Log()); n > maxLog && n > maxLog+4*len(a.ledger.Snapshot().Live) {
 		a.ledger = a.ledger.Compact()
@@ -329,7 +328,7 @@ func (a *Attachment) commit(batch []Entry) {
 		begin := Entry{Op: Begin, Run: a.Run, Config: a.config, At: batch[0].At, Note: a.opts.By}
 		a.recorder.put(begin)
 	}
-	a.recorder.put(a.damped(batch, was)...)
+	a.recorder.put(batch...)
 }
 
 // publish makes what is let through the snapshot, if it is new. Call it with mu held.
@@ -411,7 +410,6 @@ func (a *Attachment) end() {
 		}
 	}
 	a.ledger = a.ledger.Append(retires...)
-	a.undamp()
 	if a.begun {
 		a.recorder.put(Entry{Op: End, Run: a.Run, At: now})
 	}

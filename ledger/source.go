@@ -64,31 +64,39 @@ func (a *Attachment) pollAll() {
 
 func (a *Attachment) poll() {
 	a.mu.Lock()
-	held, accepts := len(a.held), a.accepts
+	held, accepts, polled := len(a.held), a.accepts, a.polled
 	a.mu.Unlock()
 	if held == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Poll+time.Second)
 	defer cancel()
-	state, err := stateOf(ctx, a.opts.Log)
-	if err != nil {
-		return
-	}
-	a.mu.Lock()
-	news := false
-	if a.accepts != accepts { // which may not be in what was read
-		state = newState()
-	}
-	for t, sum := range state.approved.sums {
-		if a.approved.sums[t] == sum || a.Policy(t.server) == DenyChanges { // in this run
-			continue
-		}
-		news = true
-		a.approved.sums[t] = sum
-	}
-	a.mu.Unlock()
-	if news {
+	entries, err := a.opts.Log.Read(ctx, polled)
+	if err == nil && a.approveAll(entries, accepts) {
 		a.update()
 	}
+}
+
+// approveAll takes the approvals that other processes have written, and reports whether there are any. After an Accept of this
+// process, which may not be in what was read, the log is read again. A tool that is denied stays so in this run.
+func (a *Attachment) approveAll(entries []Entry, accepts int) (news bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.accepts != accepts {
+		return false
+	}
+	again := false
+	for _, e := range entries {
+		again = again || a.Policy(e.Server) == DenyChanges // which another configuration may change
+		if !again {
+			a.polled = e.Seq
+		}
+		if e.Tool == "" || e.Sum == "" || a.Policy(e.Server) == DenyChanges {
+			continue
+		}
+		was := a.approved.sums[e.toolID()]
+		a.approved.approve(e)
+		news = news || a.approved.sums[e.toolID()] != was
+	}
+	return news
 }
