@@ -15,7 +15,7 @@ func (a *Attachment) Snapshot(toolbox.Principal) *toolbox.Snapshot {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.current()
-	return a.shown
+	return a.view.shown
 }
 
 // Watch implements [toolbox.Source].
@@ -35,7 +35,7 @@ func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.current()
-	if _, kept := a.kept[c.Name]; kept {
+	if _, kept := a.guard.kept[c.Name]; kept {
 		return toolbox.ErrorResult(c.Name + " is kept back: it is new or changed since its server was approved. A person has to accept it.")
 	}
 	return nil
@@ -43,7 +43,7 @@ func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 
 // startPolling looks for approvals by others while something is held.
 func (a *Attachment) startPolling() {
-	if a.opts.Log == nil || !a.guards {
+	if a.opts.Log == nil || !a.guard.active {
 		return
 	}
 	a.polling.Do(func() { a.background.Go(a.pollAll) })
@@ -64,7 +64,7 @@ func (a *Attachment) pollAll() {
 
 func (a *Attachment) poll() {
 	a.mu.Lock()
-	held, accepts, polled := len(a.held), a.accepts, a.polled
+	held, accepts, polled := len(a.guard.held), a.guard.accepts, a.guard.polled
 	a.mu.Unlock()
 	if held == 0 {
 		return
@@ -72,31 +72,13 @@ func (a *Attachment) poll() {
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Poll+time.Second)
 	defer cancel()
 	entries, err := a.opts.Log.Read(ctx, polled)
-	if err == nil && a.approveAll(entries, accepts) {
+	if err != nil {
+		return
+	}
+	a.mu.Lock()
+	news := a.guard.take(entries, accepts, func(server string) bool { return a.Policy(server) == DenyChanges })
+	a.mu.Unlock()
+	if news {
 		a.update()
 	}
-}
-
-// approveAll takes the approvals that other processes have written, and reports whether there are any. After an Accept of this
-// process, which may not be in what was read, the log is read again. A tool that is denied stays so in this run.
-func (a *Attachment) approveAll(entries []Entry, accepts int) (news bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.accepts != accepts {
-		return false
-	}
-	again := false
-	for _, e := range entries {
-		again = again || a.Policy(e.Server) == DenyChanges // which another configuration may change
-		if !again {
-			a.polled = e.Seq
-		}
-		if e.Tool == "" || e.Sum == "" || a.Policy(e.Server) == DenyChanges {
-			continue
-		}
-		was := a.approved.sums[e.toolID()]
-		a.approved.approve(e)
-		news = news || a.approved.sums[e.toolID()] != was
-	}
-	return news
 }
