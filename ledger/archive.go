@@ -18,16 +18,16 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// archiveAt is the size at which the log becomes an archive, in bytes. A log that begins with more than half of that has to be
-// twice as long as its first entry.
+// archiveAt is the size at which the log becomes an archive, in bytes. A log that begins with more than half of that
+// has to be twice as long as its first entry.
 const archiveAt = 2 << 20
 
 // archiveName is where the entries up to a number are.
 func (f *File) archiveName(last uint64) string { return f.path + "." + strconv.FormatUint(last, 10) }
 
-// archive makes the log an archive, and begins a new log with an entry that holds what is approved and live. Call it under
-// the lock, with mu held, when tail has read everything. The archive is a copy, and the new log replaces the old one in one step:
-// a reader finds one of them, and after a crash in between the next append does it again.
+// archive makes the log an archive, and begins a new log with an entry that holds what is approved and live. Call it
+// under the lock, with mu held, when tail has read everything. The archive is a copy, and the new log replaces the old
+// one in one step: a reader finds one of them, and after a crash in between the next append does it again.
 func (f *File) archive() error {
 	old, err := atomicfile.ReadPlain(f.path, math.MaxInt64-1)
 	if err != nil {
@@ -55,7 +55,8 @@ func (f *File) archive() error {
 // firstLine is the line of an Archive entry behind tail.
 func (f *File) firstLine(body []byte, note string) []byte {
 	sum := sha256.Sum256(body)
-	r := newRecord(Entry{Op: Archive, Run: string(NewKey()), At: time.Now(), Sum: hex.EncodeToString(sum[:]), Note: note})
+	e := Entry{Op: Archive, Run: string(NewKey()), At: time.Now(), Sum: hex.EncodeToString(sum[:]), Note: note}
+	r := newRecord(e)
 	r.Seq, r.Prev, r.body = f.tail.high+1, f.tail.prev, body
 	return r.appendLine(nil)
 }
@@ -118,8 +119,8 @@ func (r *record) carried() [][]byte {
 	return lines
 }
 
-// archives returns the names of the archives before a log that begins so, the oldest first, as far back as one with an entry
-// after a number, and the name of the next one if it is not there.
+// archives returns the names of the archives before a log that begins so, the oldest first, as far back as one with an
+// entry after a number, and the name of the next one if it is not there.
 func (f *File) archives(begin []byte, after uint64) (names []string, missing string, err error) {
 	for before := uint64(math.MaxUint64); ; {
 		first, ok := firstOf(begin)
@@ -162,8 +163,8 @@ func readBegin(name string) ([]byte, error) {
 	return b[:n], nil
 }
 
-// readAll reads the log, and before it as many archives as have an entry after a number. It returns the name of an archive that is
-// not there.
+// readAll reads the log, and before it as many archives as have an entry after a number. It returns the name of an
+// archive that is not there.
 func (f *File) readAll(ctx context.Context, s *scan, after uint64) (of os.FileInfo, missing string, err error) {
 	log, of, err := f.load(ctx)
 	if err != nil {

@@ -80,7 +80,8 @@ type Attachment struct {
 	closed   bool
 }
 
-// view is the part of an attachment that knows what the fleet lists, and what of it is let through. The attachment's mu guards it.
+// view is the part of an attachment that knows what the fleet lists, and what of it is let through. The attachment's mu
+// guards it.
 type view struct {
 	seen     *toolbox.Snapshot // of the fleet, as it was last looked at
 	some     *toolbox.Snapshot // Fleet.Some, as it was last looked at

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// carried returns the entries on which the present depends, in the order of the log. Without the others, [StateOf], [Changed],
-// [Approved] and [Live] come to the same, and so does what is shown of the runs that go on.
+// carried returns the entries on which the present depends, in the order of the log. Without the others, [StateOf],
+// [Changed], [Approved] and [Live] come to the same, and so does what is shown of the runs that go on.
 func carried(entries []Entry) []Entry {
 	entries = sortedLog(entries)
 	c := carrier{kept: map[uint64]bool{}, first: map[slot]uint64{}, last: map[slot]uint64{}}
@@ -108,8 +108,8 @@ func (c *carrier) setFirst(s slot, e Entry) {
 	}
 }
 
-// close returns what is kept, with what makes that mean the same: where its run begins and ends, and of each enrollment how
-// its key was retired.
+// close returns what is kept, with what makes that mean the same: where its run begins and ends, and of each enrollment
+// how its key was retired.
 func (c *carrier) close(entries []Entry) []Entry {
 	for _, seqs := range []map[slot]uint64{c.first, c.last} {
 		for _, seq := range seqs {

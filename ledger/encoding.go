@@ -19,8 +19,8 @@ import (
 //
 //	{"seq":7,…,"prev":"<hash of the line before>","hash":"<SHA-256 of what precedes it>","body":{the tool object}}
 //
-// The hash covers the head alone; the head has the sum of the body. So a body can be left out, because an earlier line has
-// it, and the chain holds. The body of an Archive entry is {"entries":[the lines that it holds]}.
+// The hash covers the head alone; the head has the sum of the body. So a body can be left out, because an earlier line
+// has it, and the chain holds. The body of an Archive entry is {"entries":[the lines that it holds]}.
 const (
 	hashKey  = `,"hash":"`
 	bodyKey  = `,"body":`

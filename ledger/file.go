@@ -23,9 +23,9 @@ type FileOptions struct {
 	Logger *slog.Logger
 }
 
-// File is a [Log] in a file of JSON Lines, which any number of processes of one machine share. The file is opened, and a lock
-// beside it held, for each append alone: there is nothing to close. At 2 MiB it becomes an archive beside a new file. Reading
-// takes no lock but to see where the last whole line ends.
+// File is a [Log] in a file of JSON Lines, which any number of processes of one machine share. The file is opened, and
+// a lock beside it held, for each append alone: there is nothing to close. At 2 MiB it becomes an archive beside a new
+// file. Reading takes no lock but to see where the last whole line ends.
 type File struct {
 	path   string
 	logger *slog.Logger
@@ -95,8 +95,8 @@ func (f *File) Damage() []Damage {
 	return slices.Clone(f.tail.damage)
 }
 
-// exclusive calls do with the file, and mu held, while nobody else writes. It waits for other processes before it takes mu, so that
-// nobody waits for them who only wants to know what this one has read.
+// exclusive calls do with the file, and mu held, while nobody else writes. It waits for other processes before it takes
+// mu, so that nobody waits for them who only wants to know what this one has read.
 func (f *File) exclusive(ctx context.Context, do func(*os.File) error) error {
 	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
@@ -170,8 +170,8 @@ func (f *File) begin(file *os.File) error {
 	return err
 }
 
-// Removed reports whether f found that the log had been removed while its leases or its archives are still there, and began a
-// new one, whose first entry is a [Reset].
+// Removed reports whether f found that the log had been removed while its leases or its archives are still there, and
+// began a new one, whose first entry is a [Reset].
 func (f *File) Removed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -246,8 +246,8 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (kept []Entry, err 
 	return kept, err
 }
 
-// rotate begins a new log. If that fails, for example on a full disk, this one grows, and the next attempt is made when it has
-// grown by as much again. Call it with mu held.
+// rotate begins a new log. If that fails, for example on a full disk, this one grows, and the next attempt is made when
+// it has grown by as much again. Call it with mu held.
 func (f *File) rotate() {
 	if err := f.archive(); err != nil {
 		f.tail.grown = f.tail.offset
@@ -292,9 +292,9 @@ func (f *File) wrote(batch []*record, lines []byte) (kept []Entry) {
 	return kept
 }
 
-// Read implements [Log]. It waits no longer than for an append that is under way. It reads archives only for entries after a
-// number that is in one of them: the present depends on none that only an archive has. If the log has no entry with that number,
-// because it was removed, Read returns all.
+// Read implements [Log]. It waits no longer than for an append that is under way. It reads archives only for entries
+// after a number that is in one of them: the present depends on none that only an archive has. If the log has no entry
+// with that number, because it was removed, Read returns all.
 func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
@@ -309,7 +309,8 @@ func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 	return f.entries(ctx, after, after)
 }
 
-// History is all entries, those of the archives too. Where an archive is not there, it begins behind it, with what is carried.
+// History is all entries, those of the archives too. Where an archive is not there, it begins behind it, with what is
+// carried.
 func (f *File) History(ctx context.Context) ([]Entry, error) { return f.entries(ctx, 0, 0) }
 
 // entries reads the entries after a number, and as many archives as have one after another number.
@@ -357,8 +358,9 @@ func isSame(was, is os.FileInfo) bool {
 	return was != nil && os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
 }
 
-// load reads the log, up to where it ended while nobody wrote: what has no end then was cut off, and is not being written.
-// What it read stays as it is, whatever is written meanwhile: new lines follow it, and an archive is another file.
+// load reads the log, up to where it ended while nobody wrote: what has no end then was cut off, and is not being
+// written. What it read stays as it is, whatever is written meanwhile: new lines follow it, and an archive is another
+// file.
 func (f *File) load(ctx context.Context) (log []byte, of os.FileInfo, err error) {
 	file, of, err := f.openToRead(ctx)
 	if err != nil {

@@ -30,7 +30,8 @@ type summed struct {
 
 func newGuard() guard {
 	return guard{
-		held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(), enrolling: map[origin]bool{}, summed: map[string]summed{},
+		held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(),
+		enrolling: map[origin]bool{}, summed: map[string]summed{},
 	}
 }
 
@@ -74,8 +75,8 @@ func (g *guard) enroll(e Entry) {
 	g.approved.take(e)
 }
 
-// take takes the approvals that other processes have written, and reports whether there are any. After an Accept of this
-// process, which may not be in entries, the log is read again. A tool that is denied stays so in this run.
+// take takes the approvals that other processes have written, and reports whether there are any. After an Accept of
+// this process, which may not be in entries, the log is read again. A tool that is denied stays so in this run.
 func (g *guard) take(entries []Entry, accepts int, isDenied func(server string) bool) (news bool) {
 	if g.accepts != accepts {
 		return false

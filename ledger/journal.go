@@ -7,8 +7,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// journal is the part of an attachment that knows what was enrolled and said, and writes it to the log. The attachment's mu
-// guards it.
+// journal is the part of an attachment that knows what was enrolled and said, and writes it to the log. The
+// attachment's mu guards it.
 type journal struct {
 	run, by  string
 	config   string // of all servers
@@ -21,7 +21,10 @@ type journal struct {
 }
 
 func newJournal(l Ledger, run, by, config string) journal {
-	return journal{run: run, by: by, config: config, ledger: l, mine: map[string]bool{}, says: map[origin]json.RawMessage{}, health: map[string]string{}}
+	return journal{
+		run: run, by: by, config: config, ledger: l,
+		mine: map[string]bool{}, says: map[origin]json.RawMessage{}, health: map[string]string{},
+	}
 }
 
 // commit enters a batch in the ledger and sends it to the log.

@@ -157,10 +157,7 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) {
 	server := l.servers[d.Server]
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
 	sum := l.a.guard.sumOf(d)
-	changed := l.a.guard.approved.isChanged(t, sum)
-	if _, known := l.a.guard.approved.sums[t]; !known && note == noteSome && l.a.guard.enrolling[origin{t.server, t.config}] {
-		changed = false
-	}
+	changed := l.a.guard.isChanged(t, sum, note)
 	kept := changed && server.policy.Guards()
 	if kept {
 		l.kept[d.Name] = t

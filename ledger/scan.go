@@ -28,7 +28,7 @@ type scan struct {
 	texts  map[string]string // that lines repeat
 
 	each    func(*record, []byte) // takes every good entry and its line; nil: none
-	carries func(*record, []byte) // takes the entries that a first Archive entry holds, before each takes that; nil: none
+	carries func(*record, []byte) // takes the entries that the first entry holds, before each takes that one; nil: none
 }
 
 func newScan() *scan { return &scan{bodies: map[string]bool{}, texts: map[string]string{}} }
@@ -134,8 +134,8 @@ func (s *scan) carry(r *record) {
 	}
 }
 
-// refuse skips a line. The number and the hash that it claims are believed as far as the chain goes, so that one altered line
-// is one damage.
+// refuse skips a line. The number and the hash that it claims are believed as far as the chain goes, so that one
+// altered line is one damage.
 func (s *scan) refuse(seq uint64, hash string, why error) {
 	kind := Unreadable
 	if errors.Is(why, errHash) {
@@ -171,7 +171,8 @@ func (s *scan) advance(seq uint64, hash string) {
 }
 
 func (s *scan) report(kind DamageKind, seq, last uint64, why string) {
-	s.damage = append(s.damage, Damage{Kind: kind, File: s.file, Line: s.line, Offset: s.offset, Seq: seq, Last: max(seq, last), Why: why})
+	d := Damage{Kind: kind, File: s.file, Line: s.line, Offset: s.offset, Seq: seq, Last: max(seq, last), Why: why}
+	s.damage = append(s.damage, d)
 }
 
 // reportTorn reports a last line without an end.

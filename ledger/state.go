@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// State is what a log says of servers that did not answer yet: which versions of their tools are approved, and what each
-// listed last. It is a pure function of the log.
+// State is what a log says of servers that did not answer yet: which versions of their tools are approved, and what
+// each listed last. It is a pure function of the log.
 type State struct {
 	approved approvals
 	high     uint64
@@ -96,10 +96,9 @@ func (s *State) of(server interop.Server) *heard {
 	return s.heard[origin{server.ID, Fingerprint(server)}]
 }
 
-// Known is the warm start, for MountOptions.Known: what each server had in the newest
-// run that heard it under this very configuration, or listed to a command since ([File.See]). What a server lost with its
-// connection, or at the run's end, it is taken to have still; what it did not list
-// any more, it has not.
+// Known is the warm start, for MountOptions.Known: what each server had in the newest run that heard it under this very
+// configuration, or listed to a command since ([File.See]). What a server lost with its connection, or at the run's
+// end, it is taken to have still; what it did not list any more, it has not.
 func (s *State) Known(servers []interop.Server) func(server string) []toolbox.Wire {
 	known := map[string][]toolbox.Wire{}
 	for _, server := range servers {

@@ -62,11 +62,11 @@ type Report struct {
 	Damage  []Damage `json:"damage"` // in the order of the file; empty: the log is intact
 }
 
-// Verify reads the whole log, with its archives, and says which lines are not as they were written: altered, missing, out of
-// order, unreadable. The chain shows it, because each entry has the hash of the one before it; and what an archive's successor
-// holds as approved has to be what the entries before it come to. What nothing follows, the last lines, can be taken away
-// unnoticed, and who may write the file can write all of it anew: so Verify also checks that the heads it is given, which
-// somebody has kept, are in the log.
+// Verify reads the whole log, with its archives, and says which lines are not as they were written: altered, missing,
+// out of order, unreadable. The chain shows it, because each entry has the hash of the one before it; and what an
+// archive's successor holds as approved has to be what the entries before it come to. What nothing follows, the last
+// lines, can be taken away unnoticed, and who may write the file can write all of it anew: so Verify also checks that
+// the heads it is given, which somebody has kept, are in the log.
 //
 // The error is that of reading; damage is none.
 func (f *File) Verify(ctx context.Context, kept ...Head) (*Report, error) {

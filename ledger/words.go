@@ -14,8 +14,8 @@ import (
 // wordPattern is a word with the space before it.
 var wordPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\s\p{Z}]*[^\s\p{Z}]+|[\s\p{Z}]+`) })
 
-// diffWords is the change from one text to another: together the kept and removed words are the first, and the kept and added
-// words the second. Each word is a line of a unified diff, which leaves out most of what is kept.
+// diffWords is the change from one text to another: together the kept and removed words are the first, and the kept and
+// added words the second. Each word is a line of a unified diff, which leaves out most of what is kept.
 func diffWords(before, after string) []Word {
 	words := wordPattern().FindAllString(before, -1)
 	changes := diff.Diff("", quotedLines(words), "", quotedLines(wordPattern().FindAllString(after, -1)))

@@ -20,8 +20,8 @@ func stampOf(path string) stamp {
 // coarse is how far the clock that stamps files may lag.
 const coarse = 20 * time.Millisecond
 
-// isSame reports that nothing was written since o was taken: nor in the moment after that, which the clock of files cannot tell
-// from it. A file that was replaced twice may have the number of the first.
+// isSame reports that nothing was written since o was taken: nor in the moment after that, which the clock of files
+// cannot tell from it. A file that was replaced twice may have the number of the first.
 func (s stamp) isSame(o stamp) bool {
 	if s.info == nil || o.info == nil {
 		return s.info == nil && o.info == nil

@@ -1,8 +1,8 @@
 // Package statefile keeps a small value in a file that processes share: approvals, keys, sign-ins.
 //
-// A [File] reads the file as it is now, and decodes it again only after it has changed. Update changes it under a lock, and
-// replaces it in one step, so that a crash leaves the old value or the new one. A symbolic link at its path stays: the file that
-// it leads to is replaced. A file that cannot be read or decoded is never written over.
+// A [File] reads the file as it is now, and decodes it again only after it has changed. Update changes it under a lock,
+// and replaces it in one step, so that a crash leaves the old value or the new one. A symbolic link at its path stays:
+// the file that it leads to is replaced. A file that cannot be read or decoded is never written over.
 //
 // # Concurrency
 //
@@ -71,10 +71,11 @@ func (f *File[T]) load(ctx context.Context) (value T, err error) {
 	return f.Decode(ctx, text)
 }
 
-// Update replaces the value by that which edit makes of it. edit may change its argument, which is nobody else's. If edit fails,
-// the file stays as it is. The directory has to be there.
+// Update replaces the value by that which edit makes of it. edit may change its argument, which is nobody else's. If
+// edit fails, the file stays as it is. The directory has to be there.
 func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
-	waiting, cancel := context.WithTimeoutCause(ctx, lockWait, fmt.Errorf("%s: another process has been writing for %v", f.Path, lockWait))
+	late := fmt.Errorf("%s: another process has been writing for %v", f.Path, lockWait)
+	waiting, cancel := context.WithTimeoutCause(ctx, lockWait, late)
 	defer cancel()
 	unlock, err := filelock.Lock(waiting, cmp.Or(f.Lock, atomicfile.Real(f.Path)+".lock"))
 	if err != nil {
