@@ -367,10 +367,11 @@ func (f *File) load(ctx context.Context) (log []byte, of os.FileInfo, err error)
 		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
 	defer file.Close()
-	if log, err = io.ReadAll(io.NewSectionReader(file, 0, of.Size())); err != nil {
-		err = fmt.Errorf("ledger: %w", err)
+	log = make([]byte, of.Size())
+	if _, err := file.ReadAt(log, 0); err != nil {
+		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
-	return log, of, err
+	return log, of, nil
 }
 
 func (f *File) openToRead(ctx context.Context) (file *os.File, of os.FileInfo, err error) {
