@@ -239,6 +239,7 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (kept []Entry, err 
 		}
 		kept = f.wrote(batch, lines)
 		if f.tail.offset >= f.tail.full(f.size) {
+			file.Close() // Windows replaces no file that is open
 			f.rotate()
 		}
 		return nil
