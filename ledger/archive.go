@@ -44,7 +44,7 @@ func (f *File) archive() error {
 	if err := atomicfile.Replace(name, old, nil); err != nil {
 		return err
 	}
-	if err := atomicfile.Replace(f.path, line, nil); err != nil {
+	if err := atomicfile.Replace(atomicfile.Real(f.path), line, nil); err != nil {
 		return err
 	}
 	_ = os.Remove(f.path + ".checkpoint") // which earlier versions kept
