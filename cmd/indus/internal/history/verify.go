@@ -33,10 +33,10 @@ func newVerify(s show.Streams) *cobra.Command {
 }
 
 const verifyHelp = `Find the lines of the ledger and its archives that are not as they were written:
-altered, missing, out of order, unreadable. Each line has the hash of the one before it. What no line
-stands behind, the last ones, can be taken away unseen, and who may write the file
-can write all of it anew: so keep the head that verify prints elsewhere, and give
-it back later.
+altered, missing, out of order, unreadable. Each line has the hash of the line
+before it. The last lines have none behind them, so that they can be taken away
+unseen, and who may write the file can write all of it anew: keep the head that
+verify prints elsewhere, and give it back later.
 
 Usage:
   indus mcp verify [FLAG]...
