@@ -8,15 +8,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/internal/filelock"
+	"github.com/indusagi/indus/internal/statefile"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -55,11 +52,7 @@ func (k *Key) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.B
 // their next request on. All methods may be called from any goroutine.
 type Keys struct {
 	path string
-
-	mu    sync.RWMutex
-	seen  atomicfile.Stamp
-	byID  map[string]*apiKey
-	wrong error // why the file cannot be used
+	file *statefile.File[keyList]
 }
 
 var _ Verifier = (*Keys)(nil)
@@ -72,19 +65,20 @@ type apiKey struct {
 }
 
 // NewKeys is the keys of the file at path. It does no I/O: a file that is not there has none.
-func NewKeys(path string) *Keys { return &Keys{path: path} }
+func NewKeys(path string) *Keys { return &Keys{path, newKeyFile(path)} }
 
 // Verify knows tokens that begin with [KeyPrefix].
-func (k *Keys) Verify(_ context.Context, token string) (*Identity, error) {
+func (k *Keys) Verify(ctx context.Context, token string) (*Identity, error) {
 	rest, ok := strings.CutPrefix(token, KeyPrefix)
 	if !ok {
 		return nil, ErrForeign
 	}
 	id, secret, _ := strings.Cut(rest, ".")
-	key, err := k.find(id)
+	list, err := k.file.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
+	key := list.byID[id]
 	got, want := sha256.Sum256([]byte(secret)), [sha256.Size]byte{}
 	if key != nil {
 		want = key.hash
@@ -96,40 +90,6 @@ func (k *Keys) Verify(_ context.Context, token string) (*Identity, error) {
 		return nil, &told{"the API key " + id + " has expired"}
 	}
 	return &key.identity, nil
-}
-
-// find is the key of an id, as the file is now; nil: there is none.
-func (k *Keys) find(id string) (*apiKey, error) {
-	now := atomicfile.StampOf(k.path)
-	k.mu.RLock()
-	key, wrong, same := k.byID[id], k.wrong, k.byID != nil && now.Same(k.seen)
-	k.mu.RUnlock()
-	if same {
-		return key, wrong
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.reload()
-	return k.byID[id], k.wrong
-}
-
-// reload reads the file. Call it with mu held.
-func (k *Keys) reload() {
-	k.seen, k.byID = atomicfile.StampOf(k.path), map[string]*apiKey{} // first: what changes meanwhile is read again
-	var list []Key
-	if list, k.wrong = readKeys(k.path); k.wrong != nil {
-		return
-	}
-	for _, one := range list {
-		entry := &apiKey{Key: one}
-		hash, err := hex.DecodeString(one.Hash)
-		if err != nil || copy(entry.hash[:], hash) != len(hash) || len(hash) != sha256.Size {
-			k.wrong = fmt.Errorf("%s: the key %.40q has no SHA-256", k.path, one.ID)
-			return
-		}
-		entry.identity = Identity{Principal: one.Principal(), Views: one.Views, Expires: one.Expires}
-		k.byID[one.ID] = entry
-	}
 }
 
 // keyName is what may stand for a person or a program: it is shown, and typed. At most 128 of them.
@@ -176,26 +136,15 @@ func (k *Keys) Remove(ctx context.Context, id string) error {
 }
 
 // List is the keys in the order of their making, those that have expired included.
-func (k *Keys) List() ([]Key, error) { return readKeys(k.path) }
+func (k *Keys) List() ([]Key, error) {
+	list, err := k.file.Read(context.Background())
+	return slices.Clone(list.all), err
+}
 
-// change rewrites the file, one process after the other. A link stays one: who reads the file by another name has to
-// hear of a key that was removed, too.
+// change rewrites the file, one process after the other.
 func (k *Keys) change(ctx context.Context, edit func([]Key) ([]Key, error)) error {
-	path := k.path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	unlock, err := filelock.Lock(ctx, path+".lock")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	list, err := readKeys(path)
-	if err != nil {
-		return err
-	}
-	if list, err = edit(list); err != nil {
-		return err
-	}
-	return writeKeys(path, list)
+	return k.file.Update(ctx, func(list keyList) (_ keyList, err error) {
+		list.all, err = edit(list.all)
+		return list, err
+	})
 }

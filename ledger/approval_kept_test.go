@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -17,9 +16,9 @@ type slowLog struct {
 	over       <-chan struct{}
 }
 
-func (l *slowLog) State(ctx context.Context, servers ...interop.Server) (*ledger.State, error) {
-	s, err := l.File.State(ctx, servers...)
-	if len(servers) == 0 {
+func (l *slowLog) Read(ctx context.Context, after uint64) ([]ledger.Entry, error) {
+	s, err := l.File.Read(ctx, after)
+	if after > 0 {
 		select {
 		case l.read <- struct{}{}:
 			<-l.next

@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -59,8 +58,6 @@ type Attachment struct {
 
 	opts       Options
 	logger     *slog.Logger
-	config     string
-	recorder   *recorder
 	watchers   toolbox.Watchers
 	stop       func() // looking at the fleet
 	background sync.WaitGroup
@@ -75,29 +72,22 @@ type Attachment struct {
 	wake       chan struct{}                      // gets a value when the follower has to look
 
 	mu       sync.Mutex
-	ledger   Ledger
+	guard    guard
+	journal  journal
+	view     view
+	settling bool // Attach has not returned: what comes is enrolled in the end, in configuration order
+	pending  bool // the servers are not in the fleet yet
+	closed   bool
+}
+
+// view is the part of an attachment that knows what the fleet lists, and what of it is let through. The attachment's mu
+// guards it.
+type view struct {
 	seen     *toolbox.Snapshot // of the fleet, as it was last looked at
-	shown    *toolbox.Snapshot // what of it is let through
 	some     *toolbox.Snapshot // Fleet.Some, as it was last looked at
+	shown    *toolbox.Snapshot // what of it is let through
 	servers  map[string]reachable
 	declared map[interop.Declared]declaredView
-	mine     map[string]bool   // every server that the fleet had
-	guards   bool              // changed tools of some server are held or denied
-	held     map[toolID]Entry  // what is not, and was recorded
-	kept     map[string]toolID // what is not, by name
-	approved approvals
-	// enrolling has the servers that this run enrolled, until one lists more to clients that declare a capability: that
-	// list belongs to its first listing.
-	enrolling map[origin]bool
-	accepts   int // of Accept
-	summed    map[string]summed
-	dampers   map[string]*damper
-	says      map[origin]json.RawMessage
-	health    map[string]string // of each server that was lost, or never up, what was said
-	begun     bool
-	settling  bool // Attach has not returned: what comes is enrolled in the end, in configuration order
-	pending   bool // the servers are not in the fleet yet
-	closed    bool
 }
 
 // Format is what every verb of package fmt prints: the run, and how many servers it has.
@@ -143,7 +133,7 @@ func (a *Attachment) start(ctx context.Context, servers []interop.Server) {
 	defer close(a.started)
 	log := a.opts.Open(ctx)
 	a.mu.Lock()
-	a.opts.Log, a.recorder = log, newRecorder(log, a.logger)
+	a.opts.Log, a.journal.recorder = log, newRecorder(log, a.logger)
 	a.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, maxRecall)
 	defer cancel()
@@ -184,9 +174,9 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
-		Run: string(NewKey()), ledger: l, mine: map[string]bool{}, held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(), enrolling: map[origin]bool{},
-		summed: map[string]summed{}, dampers: map[string]*damper{}, says: map[origin]json.RawMessage{}, health: map[string]string{}, done: make(chan struct{}), cancel: func() {}, started: make(chan struct{}), wake: make(chan struct{}, 1), declared: map[interop.Declared]declaredView{},
-		logger: slog.New(slog.DiscardHandler), config: Fingerprint(servers...), release: func() {},
+		Run: string(NewKey()), logger: slog.New(slog.DiscardHandler), release: func() {}, cancel: func() {},
+		done: make(chan struct{}), started: make(chan struct{}), wake: make(chan struct{}, 1),
+		guard: newGuard(), view: view{shown: &toolbox.Snapshot{Version: 1}, declared: map[interop.Declared]declaredView{}},
 	}
 	if o != nil {
 		a.opts = *o
@@ -200,11 +190,11 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	if a.opts.Poll <= 0 {
 		a.opts.Poll = defaultPoll
 	}
-	a.recorder = newRecorder(a.opts.Log, a.logger)
-	a.shown = &toolbox.Snapshot{Version: 1}
+	a.journal = newJournal(l, a.Run, a.opts.By, Fingerprint(servers...))
+	a.journal.recorder = newRecorder(a.opts.Log, a.logger)
 	if a.pending = a.opts.Open != nil; a.pending {
 		for _, s := range servers {
-			a.shown.Pending = append(a.shown.Pending, s.ID)
+			a.view.shown.Pending = append(a.view.shown.Pending, s.ID)
 		}
 	}
 	return a
@@ -214,23 +204,20 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 // precedes the servers: it says which era they are spoken to in. All else that is done with
 // the log is done beside them.
 func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
-	state := newState()
+	state := StateOf(nil)
 	if a.opts.Log != nil {
-		read, err := stateOf(ctx, a.opts.Log, servers...)
+		entries, err := a.opts.Log.Read(ctx, 0)
+		a.mu.Lock()
+		if state = StateOf(entries); err == nil {
+			a.guard.recall(state)
+			maps.Copy(a.journal.says, state.described(servers))
+		} else {
+			a.guard.recall(nil)
+		}
+		a.mu.Unlock()
 		if err != nil {
 			a.logger.Error("the ledger cannot be read: no tool counts as approved", "err", err)
-		} else {
-			state = read
-		}
-		a.mu.Lock()
-		if err != nil {
-			a.approved.enrolled[origin{}] = true
-		}
-		maps.Copy(a.approved.sums, state.approved.sums)
-		maps.Copy(a.approved.enrolled, state.approved.enrolled)
-		maps.Copy(a.says, state.described(servers))
-		a.mu.Unlock()
-		if l, ok := a.opts.Log.(fileLog); ok && err == nil {
+		} else if l, ok := a.opts.Log.(fileLog); ok {
 			a.background.Go(func() { a.keep(l) })
 		}
 	}
@@ -256,8 +243,8 @@ func firstTime(known func(string) []toolbox.Wire) func(string) []toolbox.Wire {
 func (a *Attachment) enrolled() (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for server := range a.mine {
-		n += a.ledger.Snapshot().ByServer[server]
+	for server := range a.journal.mine {
+		n += a.journal.ledger.Snapshot().ByServer[server]
 	}
 	return n
 }
@@ -267,7 +254,7 @@ func (a *Attachment) Ledger() Ledger {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.current()
-	return a.ledger
+	return a.journal.ledger
 }
 
 // Status is the health of every server, in order.
@@ -310,12 +297,12 @@ func (a *Attachment) Changed() []Entry {
 	defer a.mu.Unlock()
 	a.current()
 	var out []Entry
-	for _, e := range a.ledger.Snapshot().Live {
+	for _, e := range a.journal.ledger.Snapshot().Live {
 		if e.Changed {
 			out = append(out, e)
 		}
 	}
-	for _, e := range a.held {
+	for _, e := range a.guard.held {
 		out = append(out, e)
 	}
 	slices.SortFunc(out, func(x, y Entry) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Tool, y.Tool)) })
@@ -342,8 +329,8 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 		}
 	}
 	a.mu.Lock()
-	a.approved.take(e)
-	a.accepts++
+	a.guard.approved.take(e)
+	a.guard.accepts++
 	a.mu.Unlock()
 	a.update()
 	return nil
@@ -368,7 +355,7 @@ func (a *Attachment) strict(servers []interop.Server) []interop.Server {
 		guards = guards || out[i].Changes.Guards()
 	}
 	a.mu.Lock()
-	a.guards = guards
+	a.guard.active = guards
 	a.mu.Unlock()
 	return out
 }
@@ -381,13 +368,8 @@ func (a *Attachment) Apply(servers []interop.Server) {
 	<-a.started
 	strict := a.strict(servers)
 	a.mu.Lock()
-	if config := Fingerprint(servers...); config != a.config && !a.closed {
-		a.config = config
-		if a.begun { // else Begin will say so
-			a.commit([]Entry{{Op: Reload, Config: config, At: time.Now()}})
-		}
-	}
 	if !a.closed {
+		a.journal.reload(Fingerprint(servers...))
 		a.startPolling()
 	}
 	a.mu.Unlock()
@@ -414,7 +396,7 @@ func (a *Attachment) Flush(ctx context.Context) error {
 		return err
 	}
 	a.update()
-	return a.recorder.flush(ctx)
+	return a.journal.recorder.flush(ctx)
 }
 
 // Close retires all that is live, ends the run in the log, closes every connection
@@ -427,6 +409,6 @@ func (a *Attachment) Close() {
 	a.Fleet.Close()
 	a.stop()
 	a.background.Wait()
-	a.recorder.close()
+	a.journal.recorder.close()
 	a.closing.Do(a.release)
 }

@@ -29,11 +29,11 @@ func (a *Attachment) SnapshotFor(d interop.Declared) *toolbox.Snapshot {
 	if s == nil || a.closed || a.pending {
 		return nil
 	}
-	last := a.declared[d]
-	if last.of == s && last.all == a.shown {
+	last := a.view.declared[d]
+	if last.of == s && last.all == a.view.shown {
 		return last.shown
 	}
-	shown := &toolbox.Snapshot{Version: a.shown.Version + 1, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: a.shown.Held}
+	shown := &toolbox.Snapshot{Version: a.view.shown.Version + 1, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: a.view.shown.Held}
 	if last.shown != nil {
 		shown.Version = max(shown.Version, last.shown.Version+1)
 	}
@@ -42,25 +42,25 @@ func (a *Attachment) SnapshotFor(d interop.Declared) *toolbox.Snapshot {
 			shown.Tools = append(shown.Tools, *d)
 		}
 	}
-	if len(a.declared) >= maxDeclared {
-		clear(a.declared)
+	if len(a.view.declared) >= maxDeclared {
+		clear(a.view.declared)
 	}
-	a.declared[d] = declaredView{s, a.shown, shown}
+	a.view.declared[d] = declaredView{s, a.view.shown, shown}
 	return shown
 }
 
 // letThrough is what is shown of a tool that is listed to some clients; nil: nothing. Call it with mu held, after current.
 func (a *Attachment) letThrough(d *toolbox.Descriptor) *toolbox.Descriptor {
-	if _, kept := a.kept[d.Name]; kept {
+	if _, kept := a.guard.kept[d.Name]; kept {
 		return nil
 	}
-	server := a.servers[d.Server]
+	server := a.view.servers[d.Server]
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
-	if !server.policy.Guards() || !a.approved.isChanged(t, a.sumOf(d)) {
+	if !server.policy.Guards() || !a.guard.approved.isChanged(t, a.guard.sumOf(d)) {
 		return d
 	}
-	if i := slices.IndexFunc(a.shown.Tools, func(o toolbox.Descriptor) bool { return o.Name == d.Name }); i >= 0 {
-		return &a.shown.Tools[i]
+	if i := slices.IndexFunc(a.view.shown.Tools, func(o toolbox.Descriptor) bool { return o.Name == d.Name }); i >= 0 {
+		return &a.view.shown.Tools[i]
 	}
 	return nil
 }

@@ -21,12 +21,12 @@ func (a *Attachment) Describe(server string, description json.RawMessage) (news 
 	from, ok := a.originOf(server)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !ok || len(description) > MaxDescription || a.closed || a.pending || bytes.Equal(a.says[from], description) {
+	if !ok || len(description) > MaxDescription || a.closed || a.pending || bytes.Equal(a.journal.says[from], description) {
 		return false
 	}
-	a.says[from] = description
+	a.journal.says[from] = description
 	c := &Capability{Server: server, Wire: toolbox.Wire{Format: describeFormat, JSON: description}}
-	a.commit([]Entry{{Op: Describe, Server: server, Config: from.config, Capability: c, At: time.Now()}})
+	a.journal.commit(Entry{Op: Describe, Server: server, Config: from.config, Capability: c, At: time.Now()})
 	return true
 }
 
@@ -36,7 +36,7 @@ func (a *Attachment) Described(server string) (description json.RawMessage, ok b
 	from, ok := a.originOf(server)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.says[from], ok
+	return a.journal.says[from], ok
 }
 
 // originOf is a server as it is configured now; false: there is none.

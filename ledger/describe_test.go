@@ -3,13 +3,12 @@ package ledger_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
 
-// What a server says of itself outlives the run, compaction, and a text of before; under another configuration it is unknown.
+// What a server says of itself outlives the run, an archive, and a text of before; under another configuration it is unknown.
 func TestADescriptionIsKept(t *testing.T) {
 	t.Parallel()
 	path := logPath(t)
@@ -45,11 +44,9 @@ func TestADescriptionIsKept(t *testing.T) {
 	if a.Describe("fs", []byte(`{"n":3}`)) {
 		t.Error("it is closed")
 	}
-	f := open(t, path)
-	if _, err := f.Compact(t.Context(), time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	wantWhole(t, f, len(read(t, f)))
+	f := ledger.Archived(open(t, path), 1)
+	put(t, f, ledger.Entry{Op: ledger.Health})
+	wantWhole(t, f, len(history(t, f)))
 	if got := says(attach(servers)); got != `{"n":2}` {
 		t.Error(got)
 	}

@@ -64,19 +64,17 @@
 //
 // # The file
 //
-// A [File] is JSON Lines. Each line has the hash of the one before; [File.Verify]
-// names the lines that are not as they were written. A tool object is in the log
-// once, however often it is enrolled, and [File.Compact] drops those of old versions,
-// but no entry; [Attach] does it by itself where that is more than 16 MiB, for versions
-// older than 90 days. Entries are never dropped: each run adds about 500 bytes for each
-// tool that it enrolls. What a server that is lost again and again loses and has again as it
-// was is counted and not written, for an hour at most: [Live] may then show what is gone. Whoever may write the file can write all of it anew: who fears that
-// keeps a [Head] elsewhere.
+// A [File] is JSON Lines. Each line has the hash of the one before; [File.Verify] names the lines that are not as they
+// were written. A tool object is in a file once, however often it is enrolled. Entries are never dropped: each run adds
+// about 500 bytes for each tool that it enrolls.
 //
-// Beside the file there is a checkpoint: the [State] of the log up to a line, from which
-// [File.State] goes on, so that a start costs the same however long the log is. It is
-// written by whoever has read much behind it, and may be removed at any time; one that is not of this
-// log is ignored, and Verify checks it.
+// At 2 MiB the file becomes an archive, ledger.jsonl.N, where N is the number of its last entry. The new file begins
+// with an [Archive] entry, whose Prev is the hash of that one. It holds the lines on which the present depends: what is
+// approved, what each server listed last, and the runs that go on. So a start costs the same however long the history
+// is. [File.Read] reads the log alone; [File.History] and Verify read the archives too. An archive may be moved away:
+// the history then begins behind it, and Verify reports it.
+//
+// Any process that may write the file can write all of it anew. To notice that, keep a [Head] elsewhere.
 //
 // # Concurrency
 //
@@ -89,12 +87,11 @@
 //
 // # Errors
 //
-// Nothing that is in a log is an error: what is torn, altered or no entry at all
-// is a [Damage], is read over and can be asked for. Reduce and ContentKey are defined
-// for every input. Errors are those of the file system and of contexts, and begin
-// with "ledger: ". Attach and Detach never fail: a server's fault is in its
-// status, and a log that cannot be written is reported to the logger and by Flush.
-// Where a log cannot be read, no tool counts as approved.
+// Nothing that is in a log is an error: what is torn, altered or no entry at all is a [Damage], is read over and can be
+// asked for. Reduce and ContentKey are defined for every input. Errors are those of the file system and of contexts,
+// and begin with "ledger: ". Attach and Detach never fail: a server's fault is in its status, and a log that cannot be
+// written is reported to the logger and by Flush. Where a log cannot be read, or its first entry is damaged, no tool
+// counts as approved because it is listed for the first time.
 //
 // # Testing
 //

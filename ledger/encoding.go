@@ -19,9 +19,8 @@ import (
 //
 //	{"seq":7,…,"prev":"<hash of the line before>","hash":"<SHA-256 of what precedes it>","body":{the tool object}}
 //
-// The hash covers the head alone; the head has the sum of the body. So a body can
-// be left out, because an earlier line has it or because it was compacted away, and
-// the chain holds.
+// The hash covers the head alone; the head has the sum of the body. So a body can be left out, because an earlier line
+// has it, and the chain holds. The body of an Archive entry is {"entries":[the lines that it holds]}.
 const (
 	hashKey  = `,"hash":"`
 	bodyKey  = `,"body":`
@@ -34,6 +33,8 @@ const (
 	maxBody = 1 << 20
 	// maxLine is the longest line that is read. None that we write is near it.
 	maxLine = 4 << 20
+	// maxFirst is that of the first line of a file, which holds what is approved and live.
+	maxFirst = 64 << 20
 	// maxText bounds every other text of a line.
 	maxText = 1 << 10
 	// maxSeq is what every reader of JSON accepts.

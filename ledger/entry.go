@@ -23,10 +23,16 @@ const (
 	// Reset: the log before this entry was removed, and with it what was approved. From here on no tool counts as
 	// approved because it is listed for the first time.
 	Reset Op = "reset"
+	// Archive: the entries before this one are in a file of their own. This one, the first of its file, holds those on
+	// which the present depends, and Log.Read returns them in its place.
+	Archive Op = "archive"
 	// Describe: what a server says of itself and lists beside its tools; Capability.Wire has it, as
 	// [Attachment.Describe] was given it.
 	Describe Op = "describe"
 )
+
+// hasObject reports whether entries have a tool object, or a description.
+func (o Op) hasObject() bool { return o == Enroll || o == Hold || o == Describe }
 
 // Entry is one event of the log. Entries are immutable, and so is what they point to.
 type Entry struct {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"os"
 
 	"github.com/indusagi/indus/interop"
@@ -19,11 +18,14 @@ func Unsynced(f *File) *File {
 	return f
 }
 
-// Checkpointed makes a file write a checkpoint whenever it reads.
-func Checkpointed(f *File) *File {
-	f.every = 1
+// Archived makes a file an archive whenever it has that many bytes.
+func Archived(f *File, bytes int64) *File {
+	f.size = bytes
 	return f
 }
+
+// Carried is the entries on which the present depends.
+func Carried(entries []Entry) []Entry { return carried(entries) }
 
 // Approved is what a state has of approvals, by server and tool.
 func (s *State) Approved() map[string]string {
@@ -58,7 +60,7 @@ func AppendLine(e Entry) []byte { return newRecord(e).appendLine(nil) }
 // VerifyBytes is the damage of a log in memory.
 func VerifyBytes(b []byte) []Damage {
 	s := newScan()
-	if torn, _ := s.read(bytes.NewReader(b)); torn > 0 {
+	if torn := s.read(b); torn > 0 {
 		s.report(Torn, 0, 0, "")
 	}
 	return s.damage

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,15 +23,14 @@ type FileOptions struct {
 	Logger *slog.Logger
 }
 
-// File is a [Log] in one file of JSON Lines, which any number of processes of one
-// machine share. The file is opened, and a lock beside it held, for each append
-// alone: there is nothing to close. Reading takes no lock but to see where the last
-// whole line ends.
+// File is a [Log] in a file of JSON Lines, which any number of processes of one machine share. The file is opened, and
+// a lock beside it held, for each append alone: there is nothing to close. At 2 MiB it becomes an archive beside a new
+// file. Reading takes no lock but to see where the last whole line ends.
 type File struct {
 	path   string
 	logger *slog.Logger
 	sync   func(*os.File) error // tests count
-	every  int64                // checkpointEvery, or less in tests
+	size   int64                // archiveAt, or less in tests
 
 	mu    sync.Mutex
 	tail  *scan       // what was read so far
@@ -38,8 +38,6 @@ type File struct {
 	seen  int         // damages of tail that were logged
 	last  lastRead
 	reset bool // this process began the log anew, because it had been removed
-	now   lastState
-	grown bool // it is longer by a multiple of maxOld than it was at its checkpoint
 
 	leased sync.Map // run: its file, which would be closed if nobody knew of it
 }
@@ -58,7 +56,7 @@ var _ Log = (*File)(nil)
 // removed: no [File.Append] has returned for it. Else the log is not read before the
 // first Read or Append. ctx bounds the wait for the lock.
 func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
-	f := &File{path: path, logger: slog.New(slog.DiscardHandler), sync: (*os.File).Sync, every: checkpointEvery}
+	f := &File{path: path, logger: slog.New(slog.DiscardHandler), sync: (*os.File).Sync, size: archiveAt}
 	if o != nil && o.Logger != nil {
 		f.logger = o.Logger
 	}
@@ -97,8 +95,8 @@ func (f *File) Damage() []Damage {
 	return slices.Clone(f.tail.damage)
 }
 
-// exclusive calls do with the file, and mu held, while nobody else writes. It waits for other processes before it takes mu, so that
-// nobody waits for them who only wants to know what this one has read.
+// exclusive calls do with the file, and mu held, while nobody else writes. It waits for other processes before it takes
+// mu, so that nobody waits for them who only wants to know what this one has read.
 func (f *File) exclusive(ctx context.Context, do func(*os.File) error) error {
 	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
@@ -147,11 +145,11 @@ func (f *File) open() (*os.File, error) {
 	return file, nil
 }
 
-// hasRemains reports whether the files beside the log show that there was one: the leases of runs, or a checkpoint.
+// hasRemains reports whether the files beside the log show that there was one: the leases of runs, or an archive.
 func (f *File) hasRemains() bool {
 	_, runs := os.Lstat(f.path + runsSuffix)
-	_, state := os.Lstat(f.path + checkpointSuffix)
-	return runs == nil || state == nil
+	archives, _ := filepath.Glob(f.path + ".[0-9]*")
+	return runs == nil || len(archives) > 0
 }
 
 // begin writes the first entry of a log that was removed. Call it with mu held.
@@ -168,11 +166,11 @@ func (f *File) begin(file *os.File) error {
 	f.reset = true
 	f.wrote(batch, lines)
 	info, err := file.Stat()
-	f.info, f.seen, f.last, f.now = info, 0, lastRead{}, lastState{}
+	f.info, f.seen, f.last = info, 0, lastRead{}
 	return err
 }
 
-// Removed reports whether f found that the log had been removed while its leases or its checkpoint are still there, and
+// Removed reports whether f found that the log had been removed while its leases or its archives are still there, and
 // began a new one, whose first entry is a [Reset].
 func (f *File) Removed() bool {
 	f.mu.Lock()
@@ -194,18 +192,16 @@ func (f *File) catchUp(file *os.File) error {
 	if err != nil {
 		return err
 	}
-	// It may have been compacted, perhaps to a file that has the inode of the one before,
-	// or somebody has cut it.
+	// It may have become an archive, and the new file may have the inode of an earlier one; or somebody has cut it.
 	if f.tail == nil || !os.SameFile(info, f.info) || info.Size() < f.tail.offset || !f.tail.isIn(file) {
-		f.tail, _ = goOn(f.readCheckpoint(), file)
-		f.seen = 0
+		f.tail, f.seen = newScan(), 0
 	}
 	f.info = info
-	torn, err := f.tail.read(io.NewSectionReader(file, f.tail.offset, info.Size()-f.tail.offset))
+	rest, err := io.ReadAll(io.NewSectionReader(file, f.tail.offset, info.Size()-f.tail.offset))
 	if err != nil {
 		return err
 	}
-	if torn > 0 {
+	if torn := f.tail.read(rest); torn > 0 {
 		f.tail.reportTorn(torn, " are cut off")
 		if err := file.Truncate(f.tail.offset); err != nil {
 			return err
@@ -242,9 +238,22 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (kept []Entry, err 
 			return errors.Join(err, file.Truncate(f.tail.offset))
 		}
 		kept = f.wrote(batch, lines)
+		if f.tail.offset >= f.tail.full(f.size) {
+			file.Close() // Windows replaces no file that is open
+			f.rotate()
+		}
 		return nil
 	})
 	return kept, err
+}
+
+// rotate begins a new log. If that fails, for example on a full disk, this one grows, and the next attempt is made when
+// it has grown by as much again. Call it with mu held.
+func (f *File) rotate() {
+	if err := f.archive(); err != nil {
+		f.tail.grown = f.tail.offset
+		f.logger.Warn("the ledger cannot be made an archive, and grows", "err", err)
+	}
 }
 
 // records is entries as they will be kept, and their lines. A tool object that the log has
@@ -257,7 +266,7 @@ func (f *File) records(entries []Entry) (batch []*record, lines []byte) {
 		}
 		r := newRecord(e)
 		r.Seq, r.Prev = f.tail.high+uint64(i)+1, prev
-		if f.tail.body(r.Sum) >= 0 || bodies[r.Sum] {
+		if f.tail.bodies[r.Sum] || bodies[r.Sum] {
 			r.body = nil
 		}
 		bodies[r.Sum] = bodies[r.Sum] || r.body != nil
@@ -274,17 +283,19 @@ func (f *File) wrote(batch []*record, lines []byte) (kept []Entry) {
 		f.tail.line++
 		f.tail.advance(r.Seq, r.Hash)
 		if r.body != nil {
-			f.tail.bodies[r.Sum] = f.tail.offset
+			f.tail.bodies[r.Sum] = true
 		}
 		kept = append(kept, r.Entry)
 	}
-	f.tail.offset += int64(len(lines))
-	lines = bytes.TrimSuffix(lines, []byte("\n"))
-	f.tail.remember(lines[bytes.LastIndexByte(lines, '\n')+1:])
+	last := 1 + bytes.LastIndexByte(lines[:len(lines)-1], '\n')
+	f.tail.offset += int64(last)
+	f.tail.remember(lines[last:])
 	return kept
 }
 
-// Read implements [Log]. It waits no longer than for an append that is under way.
+// Read implements [Log]. It waits no longer than for an append that is under way. It reads archives only for entries
+// after a number that is in one of them: the present depends on none that only an archive has. If the log has no entry
+// with that number, because it was removed, Read returns all.
 func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
@@ -293,24 +304,37 @@ func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 	if f.hasRead(info, after) {
 		return nil, nil
 	}
-	var out []Entry
+	if after == 0 {
+		return f.entries(ctx, after, math.MaxUint64)
+	}
+	return f.entries(ctx, after, after)
+}
+
+// History is all entries, those of the archives too. Where an archive is not there, it begins behind it, with what is
+// carried.
+func (f *File) History(ctx context.Context) ([]Entry, error) { return f.entries(ctx, 0, 0) }
+
+// entries reads the entries after a number, and as many archives as have one after another number.
+func (f *File) entries(ctx context.Context, after, archived uint64) (out []Entry, err error) {
 	s, tools := newScan(), toolObjects{}
 	s.each = func(r *record, _ []byte) {
 		tools.resolve(r)
-		if r.Seq > after {
-			out = append(out, r.Entry)
-		}
+		out = append(out, r.Entry)
 	}
-	of, err := f.scanAll(ctx, s)
+	s.carries = s.each
+	of, _, err := f.readAll(ctx, s, archived)
 	if err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s.offset == info.Size() {
-		f.last = lastRead{info, s.high}
+	f.last = lastRead{of, s.high}
+	if archived == math.MaxUint64 {
+		f.adopt(s, of)
 	}
-	f.adopt(s, of)
+	if after <= s.high {
+		out = slices.DeleteFunc(out, func(e Entry) bool { return e.Seq <= after })
+	}
 	return sortedLog(out), nil
 }
 
@@ -318,7 +342,7 @@ func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 // them again. Call it with mu held.
 func (f *File) adopt(s *scan, of os.FileInfo) {
 	if f.tail == nil && s.offset == of.Size() {
-		s.each = nil
+		s.each, s.carries = nil, nil
 		f.tail, f.info = s, of
 		f.warn()
 	}
@@ -327,7 +351,7 @@ func (f *File) adopt(s *scan, of os.FileInfo) {
 func (f *File) hasRead(info os.FileInfo, after uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return after >= f.last.high && isSame(f.last.info, info)
+	return after > 0 && after == f.last.high && isSame(f.last.info, info)
 }
 
 // isSame reports whether a file is as it was.
@@ -335,58 +359,35 @@ func isSame(was, is os.FileInfo) bool {
 	return was != nil && os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
 }
 
-// scanAll reads all lines that are there now. They stay as they are, whoever
-// writes meanwhile: what is appended follows them, and compaction makes
-// another file.
-func (f *File) scanAll(ctx context.Context, s *scan) (of os.FileInfo, err error) {
+// load reads the log, up to where it ended while nobody wrote: what has no end then was cut off, and is not being
+// written. What it read stays as it is, whatever is written meanwhile: new lines follow it, and an archive is another
+// file.
+func (f *File) load(ctx context.Context) (log []byte, of os.FileInfo, err error) {
 	file, of, err := f.openToRead(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
 	defer file.Close()
-	return of, s.section(ctx, file, of.Size())
-}
-
-// section reads a file from where the scan stands up to end.
-func (s *scan) section(ctx context.Context, file io.ReaderAt, end int64) error {
-	torn, err := s.read(&interruptible{ctx, io.NewSectionReader(file, s.offset, end-s.offset)})
-	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+	log = make([]byte, of.Size())
+	if _, err := file.ReadAt(log, 0); err != nil {
+		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
-	s.reportTorn(torn, "")
-	return nil
+	return log, of, nil
 }
 
-// openToRead opens the file, and says how long it was while nobody wrote: what has no
-// end then was cut off, and is not being written.
 func (f *File) openToRead(ctx context.Context) (file *os.File, of os.FileInfo, err error) {
 	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
-		return nil, nil, fmt.Errorf("ledger: %w", err)
+		return nil, nil, err
 	}
 	defer unlock()
-	if file, err = os.Open(f.path); err == nil {
-		if of, err = file.Stat(); err != nil {
-			file.Close()
-		}
+	if file, err = os.Open(f.path); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("ledger: %w", err)
+	if of, err = f.stat(file); err != nil {
+		file.Close()
 	}
-	return file, of, nil
-}
-
-// interruptible ends with its context.
-type interruptible struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (i *interruptible) Read(p []byte) (int, error) {
-	if err := i.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return i.r.Read(p)
+	return file, of, err
 }
 
 // syncDir makes a new name durable. Where directories cannot be synced it is up to the

@@ -73,6 +73,16 @@ func read(t testing.TB, f ledger.Log) []ledger.Entry {
 	return entries
 }
 
+// history is all entries, those of archives too.
+func history(t testing.TB, f *ledger.File) []ledger.Entry {
+	t.Helper()
+	entries, err := f.History(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
 func verify(t testing.TB, f *ledger.File, heads ...ledger.Head) *ledger.Report {
 	t.Helper()
 	r, err := f.Verify(t.Context(), heads...)

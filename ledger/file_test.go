@@ -134,7 +134,7 @@ func TestFileReadsOverForeignLines(t *testing.T) {
 	put(t, open(t, path), ledger.Entry{Op: ledger.Begin, Run: "A"})
 	foreign := "\n\x00\x00\n" + strings.Repeat("y", 2*ledger.MaxLine) + "\n{}\nnull\n" + `{"seq":-1,"hash":"` + strings.Repeat("0", 64) + "\"}\n"
 	write(t, path, append(contents(t, path), foreign...))
-	f := open(t, path)
+	f := ledger.Archived(open(t, path), 1<<30)
 	if got := put(t, f, ledger.Entry{Op: ledger.End, Run: "A"}); got[0].Seq != 2 {
 		t.Errorf("it goes on with %d", got[0].Seq)
 	}

@@ -150,18 +150,16 @@ func (f *File) abandoned(ctx context.Context) (gone []*os.File, err error) {
 	return gone, nil
 }
 
-// fileLog is a log that knows which runs go on, and can be made smaller.
+// fileLog is a log that knows which runs go on.
 type fileLog interface {
 	Lease(ctx context.Context, run string) (release func(), err error)
 	Reap(ctx context.Context) (ended int, err error)
-	tidy(ctx context.Context) error
 	mark(run string, written bool)
 }
 
 var _ fileLog = (*File)(nil)
 
-// keep ends what others have left, says that this run goes on, and compacts the log where
-// that is due.
+// keep ends what others have left, and says that this run goes on.
 func (a *Attachment) keep(l fileLog) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWrite) // Close waits for it
 	defer cancel()
@@ -173,8 +171,5 @@ func (a *Attachment) keep(l fileLog) {
 		a.logger.Warn("other processes cannot see whether this run goes on", "err", err)
 	} else {
 		a.release = release
-	}
-	if err := l.tidy(ctx); err != nil {
-		a.logger.Warn("the ledger cannot be compacted", "err", err)
 	}
 }

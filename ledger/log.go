@@ -14,7 +14,7 @@ type Log interface {
 	// them as they were kept, with Seq, Hash and Prev, and with At where that was
 	// zero.
 	Append(ctx context.Context, entries ...Entry) ([]Entry, error)
-	// Read is all that is kept after a Seq, 0 for everything, in order. Damaged
-	// entries are left out.
+	// Read returns what is kept after a Seq, in order. After 0 it returns at least all entries on which the present
+	// depends: what is approved, known and live. Damaged entries are left out.
 	Read(ctx context.Context, after uint64) ([]Entry, error)
 }

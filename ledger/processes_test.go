@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/indusagi/indus/ledger"
 )
@@ -28,10 +28,13 @@ func writer(path string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	compacts := os.Getenv(writerEnv+"_COMPACTS") != ""
+	versions := os.Getenv(writerEnv+"_ARCHIVES") != ""
+	if versions {
+		ledger.Archived(f, 4<<10)
+	}
 	for n := 0; n < 20 || os.Getenv(writerEnv+"_ENDLESS") != ""; n++ {
 		c := capability("s", fmt.Sprintf("t%d", n), strings.Repeat("text ", n%50), anyObject)
-		if compacts { // of one tool, again and again another version
+		if versions { // of one tool, again and again another version
 			c = capability("s", "t", fmt.Sprint(run, n%5, strings.Repeat(" text", 100)), anyObject)
 		}
 		kept, err := f.Append(context.Background(), enrolled(run, n, c), enrolled(run, n, c), ledger.Entry{Op: ledger.Health, Run: run})
@@ -41,11 +44,6 @@ func writer(path string) {
 		}
 		for _, e := range kept {
 			fmt.Println("kept", e.Seq, e.Hash)
-		}
-		if compacts && n%3 == 2 {
-			if _, err := f.Compact(context.Background(), time.Time{}); err != nil {
-				fmt.Println(err)
-			}
 		}
 		for _, d := range f.Damage() {
 			fmt.Println(d)
@@ -83,7 +81,7 @@ func acknowledged(t *testing.T, into map[string]bool, lines *bufio.Scanner) {
 func wantKept(t *testing.T, path string, acked map[string]bool) []ledger.Entry {
 	t.Helper()
 	f := open(t, path)
-	log := read(t, f)
+	log := history(t, f)
 	for _, e := range log {
 		delete(acked, fmt.Sprint(e.Seq, " ", e.Hash))
 	}
@@ -124,14 +122,14 @@ func TestTenProcessesAppendAtOnce(t *testing.T) {
 	wantBatches(t, log)
 }
 
-// Ten processes append, and compact again and again, so that files come and go, and
-// inodes come again. Nothing is lost, nobody finds damage, and what is live has its text.
-func TestTenProcessesAppendAndCompact(t *testing.T) {
+// Ten processes append, and make the log an archive again and again, so that files come and go, and inodes come again. Nothing
+// is lost, no process finds damage, and what is live has its text.
+func TestTenProcessesAppendAndArchive(t *testing.T) {
 	path := logPath(t)
 	var cmds []*exec.Cmd
 	var outs []*bufio.Scanner
 	for range 10 {
-		cmd, out := process(t, path, writerEnv+"_COMPACTS=1")
+		cmd, out := process(t, path, writerEnv+"_ARCHIVES=1")
 		cmds, outs = append(cmds, cmd), append(outs, out)
 	}
 	acked := map[string]bool{}
@@ -145,7 +143,11 @@ func TestTenProcessesAppendAndCompact(t *testing.T) {
 		t.Errorf("%d acknowledged", len(acked))
 	}
 	log := wantKept(t, path, acked)
+	log = slices.DeleteFunc(log, func(e ledger.Entry) bool { return e.Op == ledger.Archive })
 	wantBatches(t, log)
+	if archives := filesOf(t, path); len(log) != 600 || len(archives) < 10 {
+		t.Errorf("%d entries, and the archives %v", len(log), archives)
+	}
 	for _, r := range ledger.Runs(log) {
 		if live := r.Live().Live; len(live) != 1 || live[0].Capability == nil {
 			t.Errorf("run %s has %+v", r.ID, live)

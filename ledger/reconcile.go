@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -20,12 +19,6 @@ type reachable struct {
 	config string
 	policy Policy
 	ready  bool // what is listed of it is what it lists
-}
-
-// summed is a tool object and its sum.
-type summed struct {
-	raw json.RawMessage
-	sum string
 }
 
 // lookGap is how often the follower looks at most: what happens meanwhile is looked at
@@ -63,7 +56,7 @@ func (a *Attachment) follow() {
 // current looks where something has happened since. The fleet notifies of what it lists, so
 // that nobody has to be notified here. Call it with mu held.
 func (a *Attachment) current() {
-	if a.stale.Load() || a.seen != a.Fleet.Snapshot("") || a.some != a.Fleet.Some() {
+	if a.stale.Load() || a.view.seen != a.Fleet.Snapshot("") || a.view.some != a.Fleet.Some() {
 		a.look()
 	}
 }
@@ -88,37 +81,26 @@ func (a *Attachment) look() (fresh bool) {
 	a.stale.Store(false)
 	s, servers := a.moment()
 	for id := range servers {
-		a.mine[id] = true
+		a.journal.mine[id] = true
 	}
-	a.some, a.servers = a.Fleet.Some(), servers
+	a.view.some, a.view.servers = a.Fleet.Some(), servers
 	l := newReconciliation(a, servers)
 	for i := range s.Tools {
 		l.compare(&s.Tools[i], "")
 	}
 	shown := l.shown
-	for i := range a.some.Tools {
-		l.compare(&a.some.Tools[i], noteSome)
+	for i := range a.view.some.Tools {
+		l.compare(&a.view.some.Tools[i], noteSome)
 	}
 	l.shown = shown
 	if !a.settling {
 		l.depart()
 		for _, e := range l.enrolls { // only now: the first listing of a server approves all its tools
-			a.enrolledBy(e)
+			a.guard.enroll(e)
 		}
-		a.commit(append(l.retires, l.enrolls...))
+		a.journal.commit(append(l.retires, l.enrolls...)...)
 	}
 	return a.publish(s, l)
-}
-
-// enrolledBy records that an entry enrolls its server. Call it with mu held.
-func (a *Attachment) enrolledBy(e Entry) {
-	of := origin{e.Server, e.Config}
-	if e.Note == noteSome {
-		delete(a.enrolling, of)
-	} else if !a.approved.enrolled[of] && !a.approved.enrolled[origin{}] {
-		a.enrolling[of] = true
-	}
-	a.approved.take(e)
 }
 
 // moment is the fleet's snapshot, and its servers as they were while it stood.
@@ -164,7 +146,7 @@ type reconciliation struct {
 
 func newReconciliation(a *Attachment, servers map[string]reachable) *reconciliation {
 	l := &reconciliation{a: a, now: time.Now(), servers: servers, kept: map[string]toolID{}, live: map[[2]string]Entry{}}
-	for _, e := range a.ledger.Snapshot().Live {
+	for _, e := range a.journal.ledger.Snapshot().Live {
 		l.live[[2]string{e.Server, e.Tool}] = e
 	}
 	return l
@@ -174,11 +156,8 @@ func newReconciliation(a *Attachment, servers map[string]reachable) *reconciliat
 func (l *reconciliation) compare(d *toolbox.Descriptor, note string) {
 	server := l.servers[d.Server]
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
-	sum := l.a.sumOf(d)
-	changed := l.a.approved.isChanged(t, sum)
-	if _, known := l.a.approved.sums[t]; !known && note == noteSome && l.a.enrolling[origin{t.server, t.config}] {
-		changed = false
-	}
+	sum := l.a.guard.sumOf(d)
+	changed := l.a.guard.isChanged(t, sum, note)
 	kept := changed && server.policy.Guards()
 	if kept {
 		l.kept[d.Name] = t
@@ -202,7 +181,7 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) {
 		l.enroll(d, server.config, sum, changed, note, old, isLive)
 	}
 	if !kept {
-		delete(l.a.held, t)
+		delete(l.a.guard.held, t)
 	}
 }
 
@@ -215,12 +194,12 @@ func keepNote(p Policy, note string) string {
 }
 
 func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, sum string, p Policy) {
-	if was, ok := l.a.held[t]; ok && was.Sum == sum {
+	if was, ok := l.a.guard.held[t]; ok && was.Sum == sum {
 		return
 	}
 	e := l.entry(Hold, d, t.config, sum)
 	e.Changed, e.Note = true, keepNote(p, "")
-	l.a.held[t] = e
+	l.a.guard.held[t] = e
 	l.enrolls = append(l.enrolls, e)
 }
 
@@ -234,7 +213,7 @@ func (l *reconciliation) enroll(d *toolbox.Descriptor, config, sum string, chang
 		l.retire(old, noteReplaced)
 	}
 	l.enrolls = append(l.enrolls, e)
-	l.a.approved.approve(e)
+	l.a.guard.approved.approve(e)
 }
 
 func (l *reconciliation) entry(op Op, d *toolbox.Descriptor, config, sum string) Entry {
@@ -258,18 +237,18 @@ func (l *reconciliation) retire(e Entry, why string) {
 
 // depart retires what is live and not listed any more, in the order of the ledger.
 func (l *reconciliation) depart() {
-	for _, e := range l.a.ledger.Snapshot().Live {
-		if _, gone := l.live[[2]string{e.Server, e.Tool}]; gone && l.a.mine[e.Server] {
+	for _, e := range l.a.journal.ledger.Snapshot().Live {
+		if _, gone := l.live[[2]string{e.Server, e.Tool}]; gone && l.a.journal.mine[e.Server] {
 			l.retire(e, l.departure(e.Server, e.Tool))
 		}
 	}
-	for t := range l.a.held {
+	for t := range l.a.guard.held {
 		listed := false
 		for _, o := range l.kept {
 			listed = listed || o == t
 		}
 		if !listed && l.departure(t.server, t.name) != NoteLost {
-			delete(l.a.held, t)
+			delete(l.a.guard.held, t)
 		}
 	}
 }
@@ -297,53 +276,18 @@ func (l *reconciliation) isLeftOut(server, name string) bool {
 	return l.leftOut[[2]string{server, name}]
 }
 
-// sumOf returns the sum of a tool object. It is computed once for the same bytes.
-func (a *Attachment) sumOf(d *toolbox.Descriptor) string {
-	if known, ok := a.summed[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.raw, d.Wire.JSON) {
-		return known.sum
-	}
-	c := capability(*d, nil)
-	a.summed[d.Name] = summed{d.Wire.JSON, sumOf(&c)}
-	return a.summed[d.Name].sum
-}
-
-// commit enters a batch in the ledger and sends it to the log. Call it with mu held.
-func (a *Attachment) commit(batch []Entry) {
-	if len(batch) == 0 {
-		return
-	}
-	var mine []Entry
-	for i := range batch {
-		batch[i].Run = a.Run
-		if batch[i].Op == Enroll || batch[i].Op == Retire {
-			mine = append(mine, batch[i])
-		}
-	}
-	was := a.ledger
-	a.ledger = a.ledger.Append(mine...)
-	if n := len(a.ledger.Log()); n > maxLog && n > maxLog+4*len(a.ledger.Snapshot().Live) {
-		a.ledger = a.ledger.Compact()
-	}
-	if !a.begun {
-		a.begun = true
-		begin := Entry{Op: Begin, Run: a.Run, Config: a.config, At: batch[0].At, Note: a.opts.By}
-		a.recorder.put(begin)
-	}
-	a.recorder.put(a.damped(batch, was)...)
-}
-
 // publish makes what is let through the snapshot, if it is new. Call it with mu held.
 func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool) {
-	same := s == a.seen && len(l.kept) == len(a.kept)
+	same := s == a.view.seen && len(l.kept) == len(a.guard.kept)
 	for name := range l.kept {
-		_, ok := a.kept[name]
+		_, ok := a.guard.kept[name]
 		same = same && ok
 	}
-	a.seen, a.kept = s, l.kept
+	a.view.seen, a.guard.kept = s, l.kept
 	if !same {
-		a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
-		if len(a.summed) > 2*(len(s.Tools)+len(a.some.Tools))+64 {
-			a.summed = map[string]summed{}
+		a.view.shown = &toolbox.Snapshot{Version: a.view.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
+		if len(a.guard.summed) > 2*(len(s.Tools)+len(a.view.some.Tools))+64 {
+			a.guard.summed = map[string]summed{}
 		}
 	}
 	return !same
@@ -354,8 +298,8 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool
 // goes is recorded before it is back.
 func (a *Attachment) hear(e interop.Event) {
 	a.mu.Lock()
-	if note, ok := a.healthOf(e); ok && !a.closed {
-		a.commit([]Entry{{Op: Health, Server: e.Server, At: time.Now(), Note: note}})
+	if !a.closed {
+		a.journal.hear(e)
 	}
 	a.mu.Unlock()
 	switch e.Kind {
@@ -370,29 +314,6 @@ func (a *Attachment) hear(e interop.Event) {
 	}
 }
 
-// healthOf is what an event says of a server's health that was not said before.
-func (a *Attachment) healthOf(e interop.Event) (note string, news bool) {
-	said, down := a.health[e.Server]
-	switch e.Kind {
-	case interop.ServerFaulted:
-		if down {
-			return "", false
-		}
-		note = NoteLost
-		if e.Status.Fault != nil {
-			note += ": " + string(e.Status.Fault.Kind)
-		}
-		a.health[e.Server] = note
-		return note, true
-	case interop.ServerReady:
-		delete(a.health, e.Server)
-		return noteReady, said != ""
-	case interop.ServerRemoved:
-		delete(a.health, e.Server)
-	}
-	return "", false
-}
-
 // end retires all, and lets nothing happen any more.
 func (a *Attachment) end() {
 	a.mu.Lock()
@@ -403,20 +324,9 @@ func (a *Attachment) end() {
 	a.current() // what was not looked at yet
 	a.closed = true
 	close(a.done)
-	now := time.Now()
-	var retires []Entry
-	for _, e := range a.ledger.Snapshot().Live {
-		if a.mine[e.Server] {
-			retires = append(retires, e.retired(now, NoteRemoved))
-		}
-	}
-	a.ledger = a.ledger.Append(retires...)
-	a.undamp()
-	if a.begun {
-		a.recorder.put(Entry{Op: End, Run: a.Run, At: now})
-	}
-	a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1}
-	a.kept = map[string]toolID{}
+	a.journal.end()
+	a.view.shown = &toolbox.Snapshot{Version: a.view.shown.Version + 1}
+	a.guard.kept = map[string]toolID{}
 	a.mu.Unlock()
 	a.watchers.Notify()
 }

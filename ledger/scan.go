@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -10,66 +9,66 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// scan reads a log line by line, and checks the chain as it goes.
+// scan reads a log line by line, and checks the chain as it goes. It reads archives and the log itself as one chain.
 type scan struct {
-	offset int64 // of the end of the last complete line
+	file   string // the base name of the archive that is read; "" for the log itself
+	offset int64  // of the end of the last complete line in that file
 	line   int
-	high   uint64           // the highest number
-	prev   string           // the last line's hash
-	seq    uint64           // and its number
-	lost   uint64           // unreadable lines since then
-	last   []byte           // the last line, without its end; nil: it was too long
-	bodies map[string]int64 // the offset of the last line that has a tool object, by sum
+	begins Entry           // the first entry, zero if there is none
+	held   int64           // the length of the first line, if that is an Archive entry
+	grown  int64           // the size up to which the file has grown without becoming an archive
+	high   uint64          // the highest number
+	prev   string          // the hash of the last line
+	seq    uint64          // and its number
+	lost   uint64          // unreadable lines since then
+	last   []byte          // the beginning of the last line
+	at     int64           // where that is
+	bodies map[string]bool // the sums of the tool objects that were read
 	damage []Damage
 	texts  map[string]string // that lines repeat
 
-	each func(*record, []byte) // every good entry and its line; nil: nobody
-	bad  func([]byte)          // every other line
+	each    func(*record, []byte) // takes every good entry and its line; nil: none
+	carries func(*record, []byte) // takes the entries that the first entry holds, before each takes that one; nil: none
 }
 
-func newScan() *scan { return &scan{bodies: map[string]int64{}, texts: map[string]string{}} }
+func newScan() *scan { return &scan{bodies: map[string]bool{}, texts: map[string]string{}} }
 
-// read takes all complete lines from r, which is at offset, and leaves a last one
-// that has no end. It returns how long that one is.
-func (s *scan) read(r io.Reader) (torn int64, err error) {
-	in := bufio.NewReaderSize(r, 64<<10)
+// next goes on with another file of the chain.
+func (s *scan) next(file string) { s.file, s.offset, s.line = file, 0, 0 }
+
+// read takes all complete lines of b, which is at offset, and returns the length of a last line that has no end.
+func (s *scan) read(b []byte) (torn int) {
 	for {
-		line, n, err := nextLine(in)
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
+		n := bytes.IndexByte(b, '\n')
+		if n < 0 {
+			return len(b)
 		}
 		s.line++
-		s.take(line)
-		s.offset += n
-		s.remember(line)
+		s.take(b[:n])
+		s.remember(b[:n+1])
+		b = b[n+1:]
 	}
 }
 
-// remember keeps the last line.
+// keptOfLine is how much of the last line is kept: its number and its hashes are in it.
+const keptOfLine = 32 << 10
+
+// remember goes on behind a line, and keeps its beginning.
 func (s *scan) remember(line []byte) {
-	if line == nil {
-		s.last = nil
-		return
-	}
-	s.last = append(s.last[:0], line...)
-	if s.last == nil {
-		s.last = []byte{}
-	}
+	s.at = s.offset
+	s.offset += int64(len(line))
+	s.last = append(s.last[:0], line[:min(len(line), keptOfLine)]...)
 }
 
-// isIn reports whether r is what was read, as far as the last line shows: it has the hash
-// of the one before it, and is where it was only if nothing before it has changed.
+// isIn reports whether r is what was read, as far as the last line shows: it has the hash of the line before it.
 func (s *scan) isIn(r io.ReaderAt) bool {
-	if s.offset == 0 {
-		return true
-	}
-	there := make([]byte, len(s.last)+1)
-	_, err := r.ReadAt(there, max(0, s.offset-int64(len(there))))
-	return s.last != nil && (err == nil || errors.Is(err, io.EOF)) && string(there) == string(s.last)+"\n"
+	there := make([]byte, len(s.last))
+	_, err := r.ReadAt(there, s.at)
+	return len(there) == 0 || err == nil && bytes.Equal(there, s.last)
 }
+
+// full returns the length at which the log becomes an archive, if logs that hold little do at a size.
+func (s *scan) full(size int64) int64 { return max(size, 2*s.held) + s.grown }
 
 // maxTexts bounds the texts that are kept because they may be repeated.
 const maxTexts = 1 << 16
@@ -89,32 +88,9 @@ func (s *scan) text(b []byte) string {
 	return known
 }
 
-// nextLine is the next line without its end, nil if it is too long, and its length
-// with its end. It is valid until the next one is read. io.EOF: there is no end.
-func nextLine(in *bufio.Reader) (line []byte, n int64, err error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		n += int64(len(part))
-		switch {
-		case err == nil && line == nil:
-			line = part
-		case n <= maxLine:
-			line = append(line, part...)
-		}
-		switch {
-		case err == nil && n > maxLine:
-			return nil, n, nil
-		case err == nil:
-			return bytes.TrimSuffix(line, []byte("\n")), n, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, n, err
-		}
-	}
-}
-
 func (s *scan) take(line []byte) {
-	if line == nil {
-		s.refuse(line, 0, "", errTooLong)
+	if len(line) > maxLine && s.line > 1 || len(line) > maxFirst {
+		s.refuse(0, "", errTooLong)
 		return
 	}
 	r, err := readLine(line, s.text)
@@ -122,29 +98,45 @@ func (s *scan) take(line []byte) {
 	case errors.Is(err, errBody):
 		s.report(Altered, r.Seq, 0, err.Error())
 	case err != nil:
-		s.refuse(line, r.Seq, r.Hash, err)
+		s.refuse(r.Seq, r.Hash, err)
 		return
 	}
-	s.link(r.Seq, r.Prev, r.Hash)
-	if r.body != nil {
-		s.bodies[r.Sum] = s.offset
+	if s.begins.Op == "" {
+		s.begins = r.Entry
+		s.carry(&r)
+		if r.Op == Archive {
+			s.held = int64(len(line))
+		}
 	}
+	s.link(&r)
+	s.bodies[r.Sum] = s.bodies[r.Sum] || r.body != nil
 	if s.each != nil {
 		s.each(&r, line)
 	}
 }
 
-// body is the offset of a line that has a tool object, -1 where none is known.
-func (s *scan) body(sum string) int64 {
-	if at, ok := s.bodies[sum]; ok {
-		return at
+// carry takes what the first entry holds. If that is not the beginning of a log, and holds nothing, it is taken for a
+// [Reset]: what was approved is not known.
+func (s *scan) carry(r *record) {
+	lines := r.carried()
+	for _, line := range lines {
+		if held, err := readLine(line, s.text); err == nil {
+			s.bodies[held.Sum] = s.bodies[held.Sum] || held.body != nil
+			if s.carries != nil {
+				s.carries(&held, line)
+			}
+		}
 	}
-	return -1
+	if lines == nil && r.Seq > s.seq+1+s.lost && s.carries != nil {
+		reset := newRecord(Entry{Op: Reset, Seq: r.Seq - 1, At: r.At, Note: noteReset})
+		line := reset.appendLine(nil)
+		s.carries(reset, line[:len(line)-1])
+	}
 }
 
-// refuse skips a line. What it claims to be is believed as far as the chain
-// goes, so that one altered line is one damage.
-func (s *scan) refuse(line []byte, seq uint64, hash string, why error) {
+// refuse skips a line. The number and the hash that it claims are believed as far as the chain goes, so that one
+// altered line is one damage.
+func (s *scan) refuse(seq uint64, hash string, why error) {
 	kind := Unreadable
 	if errors.Is(why, errHash) {
 		kind = Altered
@@ -155,15 +147,13 @@ func (s *scan) refuse(line []byte, seq uint64, hash string, why error) {
 	} else {
 		s.lost++
 	}
-	if s.bad != nil {
-		s.bad(line)
-	}
 }
 
-// link checks that an entry follows the one before it.
-func (s *scan) link(seq uint64, prev, hash string) {
-	switch {
-	case seq == s.seq+1 && prev == s.prev:
+// link checks that an entry follows the one before it. An Archive entry may be the first one that is read.
+func (s *scan) link(r *record) {
+	switch seq := r.Seq; {
+	case seq == s.seq+1 && r.Prev == s.prev:
+	case r.Op == Archive && s.high == 0 && s.lost == 0:
 	case s.lost > 0 && seq == s.seq+1+s.lost:
 	case seq > s.seq+1:
 		s.report(Missing, s.seq+1, seq-1, "the line before it is not there")
@@ -172,7 +162,7 @@ func (s *scan) link(seq uint64, prev, hash string) {
 	default:
 		s.report(Altered, seq, 0, "the line before it is not the one that it was written after")
 	}
-	s.advance(seq, hash)
+	s.advance(r.Seq, r.Hash)
 }
 
 func (s *scan) advance(seq uint64, hash string) {
@@ -181,11 +171,12 @@ func (s *scan) advance(seq uint64, hash string) {
 }
 
 func (s *scan) report(kind DamageKind, seq, last uint64, why string) {
-	s.damage = append(s.damage, Damage{Kind: kind, Line: s.line, Offset: s.offset, Seq: seq, Last: max(seq, last), Why: why})
+	d := Damage{Kind: kind, File: s.file, Line: s.line, Offset: s.offset, Seq: seq, Last: max(seq, last), Why: why}
+	s.damage = append(s.damage, d)
 }
 
 // reportTorn reports a last line without an end.
-func (s *scan) reportTorn(bytes int64, what string) {
+func (s *scan) reportTorn(bytes int, what string) {
 	if bytes > 0 {
 		s.line++
 		s.report(Torn, 0, 0, fmt.Sprintf("%d bytes of a line that was never finished%s", bytes, what))
@@ -197,7 +188,7 @@ func (s *scan) reportTorn(bytes int64, what string) {
 type toolObjects map[string]*Capability // by sum
 
 func (t toolObjects) resolve(r *record) {
-	if r.Op != Enroll && r.Op != Hold && r.Op != Describe || r.Sum == "" {
+	if !r.Op.hasObject() || r.Sum == "" {
 		return
 	}
 	known := t[r.Sum]

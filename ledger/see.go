@@ -22,10 +22,11 @@ const (
 // next start is warm. It enrolls no server, and approves no tool. What the log has already is not written again. A server
 // with a connection for each principal is left out.
 func (f *File) See(ctx context.Context, fleet *interop.Fleet) error {
-	state, err := f.State(ctx, fleet.Servers()...)
+	entries, err := f.Read(ctx, 0)
 	if err != nil {
 		return err
 	}
+	state := StateOf(entries)
 	known, shown := state.Known(fleet.Servers()), fleet.Snapshot("")
 	run := string(NewKey())
 	var news []Entry

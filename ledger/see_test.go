@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -23,11 +22,7 @@ func see(t *testing.T, log *ledger.File, servers []interop.Server) {
 // recalled is the tools that a log knows of a server.
 func recalled(t *testing.T, log *ledger.File, servers []interop.Server) (names []string) {
 	t.Helper()
-	state, err := log.State(t.Context(), servers...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range state.Known(servers)(servers[0].ID) {
+	for _, w := range ledger.StateOf(read(t, log)).Known(servers)(servers[0].ID) {
 		names = append(names, w.Format+" "+string(w.JSON))
 	}
 	return names
@@ -36,7 +31,7 @@ func recalled(t *testing.T, log *ledger.File, servers []interop.Server) (names [
 // What a command saw is known at the next start. It is not live, not approved, and enrolls no server.
 func TestWhatACommandSaw(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
-	log, servers := ledger.Checkpointed(open(t, path)), configs(s)
+	log, servers := open(t, path), configs(s)
 	see(t, log, servers)
 	if got := recalled(t, open(t, path), servers); !slices.Equal(got, []string{"mcp/modern " + row("echo", "Echoes.")}) {
 		t.Errorf("it knows %q", got)
@@ -73,9 +68,6 @@ func TestWhatACommandSaw(t *testing.T) {
 		t.Errorf("a tool that a command saw is approved: %s", got)
 	}
 	a.Close()
-	if _, err := os.Stat(path + ".checkpoint"); err != nil {
-		t.Error(err)
-	}
 	if r, err := log.Verify(t.Context()); err != nil || len(r.Damage) != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -15,7 +15,7 @@ func (a *Attachment) Snapshot(toolbox.Principal) *toolbox.Snapshot {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.current()
-	return a.shown
+	return a.view.shown
 }
 
 // Watch implements [toolbox.Source].
@@ -35,7 +35,7 @@ func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.current()
-	if _, kept := a.kept[c.Name]; kept {
+	if _, kept := a.guard.kept[c.Name]; kept {
 		return toolbox.ErrorResult(c.Name + " is kept back: it is new or changed since its server was approved. A person has to accept it.")
 	}
 	return nil
@@ -43,7 +43,7 @@ func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 
 // startPolling looks for approvals by others while something is held.
 func (a *Attachment) startPolling() {
-	if a.opts.Log == nil || !a.guards {
+	if a.opts.Log == nil || !a.guard.active {
 		return
 	}
 	a.polling.Do(func() { a.background.Go(a.pollAll) })
@@ -64,29 +64,19 @@ func (a *Attachment) pollAll() {
 
 func (a *Attachment) poll() {
 	a.mu.Lock()
-	held, accepts := len(a.held), a.accepts
+	held, accepts, polled := len(a.guard.held), a.guard.accepts, a.guard.polled
 	a.mu.Unlock()
 	if held == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Poll+time.Second)
 	defer cancel()
-	state, err := stateOf(ctx, a.opts.Log)
+	entries, err := a.opts.Log.Read(ctx, polled)
 	if err != nil {
 		return
 	}
 	a.mu.Lock()
-	news := false
-	if a.accepts != accepts { // which may not be in what was read
-		state = newState()
-	}
-	for t, sum := range state.approved.sums {
-		if a.approved.sums[t] == sum || a.Policy(t.server) == DenyChanges { // in this run
-			continue
-		}
-		news = true
-		a.approved.sums[t] = sum
-	}
+	news := a.guard.take(entries, accepts, func(server string) bool { return a.Policy(server) == DenyChanges })
 	a.mu.Unlock()
 	if news {
 		a.update()

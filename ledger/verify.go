@@ -3,11 +3,15 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"maps"
+	"path/filepath"
 )
 
 // Damage is something that is wrong with a log. Reading continues behind it.
 type Damage struct {
 	Kind DamageKind `json:"kind"`
+	// File is the name of the archive that is damaged; "" is the log itself.
+	File string `json:"file,omitempty"`
 	// Line counts from 1, and Offset is where it begins in the file.
 	Line   int   `json:"line"`
 	Offset int64 `json:"offset"`
@@ -32,6 +36,9 @@ const (
 
 func (d Damage) String() string {
 	s := fmt.Sprintf("line %d: %s", d.Line, d.Kind)
+	if d.File != "" {
+		s = d.File + ", " + s
+	}
 	switch {
 	case d.Last > d.Seq:
 		s += fmt.Sprintf(" (entries %d to %d)", d.Seq, d.Last)
@@ -55,52 +62,79 @@ type Report struct {
 	Damage  []Damage `json:"damage"` // in the order of the file; empty: the log is intact
 }
 
-// Verify reads the whole log and says which lines are not as they were written:
-// altered, missing, out of order, unreadable. The chain shows it, because each entry
-// has the hash of the one before it; and the checkpoint, if there is one, has to be what
-// the log comes to. What nothing follows, the last lines, can be taken away unnoticed, and
-// who may write the file can write all of it anew: so Verify also checks that the
-// heads it is given, which somebody has kept, are in the log.
+// Verify reads the whole log, with its archives, and says which lines are not as they were written: altered, missing,
+// out of order, unreadable. The chain shows it, because each entry has the hash of the one before it; and what an
+// archive's successor holds as approved has to be what the entries before it come to. What nothing follows, the last
+// lines, can be taken away unnoticed, and who may write the file can write all of it anew: so Verify also checks that
+// the heads it is given, which somebody has kept, are in the log.
 //
 // The error is that of reading; damage is none.
 func (f *File) Verify(ctx context.Context, kept ...Head) (*Report, error) {
-	file, of, err := f.openToRead(ctx)
+	v := verifier{scan: newScan(), hashes: map[uint64]bool{}, heads: map[Head]bool{}, approved: newApprovals()}
+	v.scan.each = v.take
+	v.scan.carries = func(r *record, _ []byte) { v.approved.take(r.Entry) }
+	_, missing, err := f.readAll(ctx, v.scan, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	s, r := newScan(), &Report{}
-	hashes, heads := map[uint64]bool{}, map[Head]bool{}
-	each := func(e *record, _ []byte) {
-		r.Entries++
-		if e.Op == Reset {
-			s.report(Missing, 0, 0, noteReset)
+	if missing != "" {
+		lost := Damage{Kind: Missing, Line: 1, Seq: 1, Last: v.scan.begins.Seq - 1, Why: "the archive is not there"}
+		lost.File = filepath.Base(missing)
+		v.scan.damage = append([]Damage{lost}, v.scan.damage...)
+	}
+	v.scan.line++
+	v.check(kept)
+	v.report.Damage = findReordered(v.scan.damage, v.hashes)
+	return &v.report, nil
+}
+
+// verifier is a reading of the whole log.
+type verifier struct {
+	scan     *scan
+	report   Report
+	hashes   map[uint64]bool
+	heads    map[Head]bool
+	approved approvals // as the entries come to
+}
+
+func (v *verifier) take(e *record, _ []byte) {
+	v.report.Entries++
+	switch {
+	case e.Op == Reset:
+		v.scan.report(Missing, 0, 0, noteReset)
+	case e.Op == Archive && len(v.scan.damage) == 0 && !v.approves(e):
+		v.scan.report(Altered, e.Seq, 0, "what it holds as approved is not what the entries before it come to")
+	}
+	v.approved.take(e.Entry)
+	v.hashes[e.Seq] = true
+	v.heads[Head{e.Seq, e.Hash}] = true
+	if e.Seq >= v.report.Head.Seq {
+		v.report.Head = Head{e.Seq, e.Hash}
+	}
+}
+
+// approves reports whether an Archive entry holds the approvals of the entries before it.
+func (v *verifier) approves(e *record) bool {
+	held := newApprovals()
+	for _, line := range e.carried() {
+		if r, err := readLine(line, v.scan.text); err == nil {
+			held.take(r.Entry)
 		}
-		hashes[e.Seq] = true
-		heads[Head{e.Seq, e.Hash}] = true
-		if e.Seq >= r.Head.Seq {
-			r.Head = Head{e.Seq, e.Hash}
-		}
 	}
-	if err := f.verifyCheckpoint(ctx, file, s, each); err != nil {
-		return nil, err
-	}
-	s.each = each
-	if err := s.section(ctx, file, of.Size()); err != nil {
-		return nil, err
-	}
-	s.line++
+	return maps.Equal(held.sums, v.approved.sums) && maps.Equal(held.enrolled, v.approved.enrolled)
+}
+
+// check finds heads that were kept.
+func (v *verifier) check(kept []Head) {
 	for _, h := range kept {
 		switch {
-		case h.Seq == 0 || heads[h]:
-		case hashes[h.Seq]:
-			s.report(Altered, h.Seq, 0, "it is not the entry whose head was kept")
+		case h.Seq == 0 || v.heads[h]:
+		case v.hashes[h.Seq]:
+			v.scan.report(Altered, h.Seq, 0, "it is not the entry whose head was kept")
 		default:
-			s.report(Missing, h.Seq, 0, "the entry whose head was kept is not there")
+			v.scan.report(Missing, h.Seq, 0, "the entry whose head was kept is not there")
 		}
 	}
-	r.Damage = findReordered(s.damage, hashes)
-	return r, nil
 }
 
 // findReordered calls out of order what is not missing but elsewhere.

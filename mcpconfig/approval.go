@@ -137,11 +137,7 @@ func (p *readContext) store() approvals.Store[Approved] {
 	compare := func(a, b Approved) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Project, b.Project))
 	}
-	return approvals.Store[Approved]{Dir: p.state, Name: "approvals.json", Lock: p.lockApprovals, Compare: compare}
-}
-
-func (p *readContext) lockApprovals() (unlock func(), err error) {
-	return lockFile(context.Background(), p.state, "approvals.lock")
+	return approvals.Store[Approved]{Dir: p.state, Name: "approvals.json", Compare: compare}
 }
 
 // lockFile waits for a lock of this user's.

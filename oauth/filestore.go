@@ -6,26 +6,22 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/filelock"
 	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/statefile"
 )
 
 const (
 	fileVersion = 1
 	maxFile     = 8 << 20 // bytes; some thousands of sign-ins
-	// fileLockWait is how long a change waits for those of other processes; each takes a few milliseconds.
-	fileLockWait = 10 * time.Second
 )
 
 // FileStoreOptions tune a [FileStore]. nil and the zero value are good.
@@ -51,9 +47,7 @@ type FileStoreOptions struct {
 type FileStore struct {
 	path string
 	opts FileStoreOptions
-
-	mu   sync.Mutex
-	last *fileContent // as it was read last; nil: never
+	file statefile.File[*fileContent]
 }
 
 var _ Store = (*FileStore)(nil)
@@ -67,6 +61,8 @@ func NewFileStore(path string, opts *FileStoreOptions) *FileStore {
 	if s.opts.keychain == nil {
 		s.opts.keychain = systemKeychain()
 	}
+	s.file.Path, s.file.Decode, s.file.Encode = path, s.decode, s.encode
+	s.file.Load = func(path string) ([]byte, error) { return atomicfile.ReadPrivate(path, maxFile) }
 	return s
 }
 
@@ -88,7 +84,6 @@ const fileAbout = "sign-ins of indus (indus mcp login); encrypted"
 
 // fileContent is what a file holds.
 type fileContent struct {
-	stamp   atomicfile.Stamp
 	source  keySource
 	keys    *sealed.Keys
 	entries map[Key][]byte
@@ -105,7 +100,7 @@ type fileEntry struct {
 
 // Get implements [Store].
 func (s *FileStore) Get(ctx context.Context, k Key) ([]byte, error) {
-	c, err := s.content(ctx)
+	c, err := s.file.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +109,7 @@ func (s *FileStore) Get(ctx context.Context, k Key) ([]byte, error) {
 
 // Keys are those that have a value, in order.
 func (s *FileStore) Keys(ctx context.Context) ([]Key, error) {
-	c, err := s.content(ctx)
+	c, err := s.file.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -164,58 +159,27 @@ func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
 	return sync.OnceFunc(unlock), nil
 }
 
-// content is what the file holds now. It is read again only where it is another one.
-func (s *FileStore) content(ctx context.Context) (*fileContent, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.last; c != nil && atomicfile.StampOf(s.path).Same(c.stamp) {
-		return c, nil
-	}
-	c, err := s.read(ctx)
-	if err == nil {
-		s.last = c
-	}
-	return c, err
-}
-
-// change rewrites the file under its lock, where edit says so.
+// change rewrites the file, where edit says so.
 func (s *FileStore) change(ctx context.Context, edit func(map[Key][]byte) (bool, error)) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
-	waiting, cancel := context.WithTimeoutCause(ctx, fileLockWait, fmt.Errorf("%s: another process has been writing for %v", s.path, fileLockWait))
-	defer cancel()
-	unlock, err := filelock.Lock(waiting, s.path+".lock")
-	if err != nil {
-		return cmp.Or(ctx.Err(), context.Cause(waiting), err)
-	}
-	defer unlock()
-	c, err := s.read(ctx)
-	if err != nil {
-		return err
-	}
-	if changed, err := edit(c.entries); err != nil {
-		return fmt.Errorf("%s: %w", s.path, err)
-	} else if !changed {
-		return nil
-	}
-	if s.last, err = s.write(ctx, c); err != nil {
-		s.last = nil
-	}
-	return err
+	return s.file.Update(ctx, func(c *fileContent) (*fileContent, error) {
+		changed, err := edit(c.entries)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.path, err)
+		} else if !changed {
+			return nil, statefile.ErrSame
+		}
+		return c, nil
+	})
 }
 
-// read reads the file as it is.
-func (s *FileStore) read(ctx context.Context) (*fileContent, error) {
-	c := &fileContent{stamp: atomicfile.StampOf(s.path), entries: map[Key][]byte{}} // first: what changes meanwhile is read again
-	text, err := atomicfile.ReadPrivate(s.path, maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
+// decode opens the text of the file.
+func (s *FileStore) decode(ctx context.Context, text []byte) (*fileContent, error) {
+	c := &fileContent{entries: map[Key][]byte{}}
+	if text == nil {
 		return c, nil
-	}
-	if err != nil {
-		return nil, err
 	}
 	var e fileEnvelope
 	switch err := json.Unmarshal(text, &e); {
@@ -227,6 +191,7 @@ func (s *FileStore) read(ctx context.Context) (*fileContent, error) {
 		return nil, s.broken("it is no store of sign-ins")
 	}
 	c.source = e.Key
+	var err error
 	if c.keys, err = s.keys(ctx, e.Key); err != nil {
 		return nil, err
 	}
@@ -253,8 +218,8 @@ func (s *FileStore) broken(why string) error {
 	return fmt.Errorf("%s: %s, and is left as it is: bring the right one back, or move it away and sign in again", s.path, why)
 }
 
-// write replaces the file. Call it with the lock held.
-func (s *FileStore) write(ctx context.Context, c *fileContent) (*fileContent, error) {
+// encode seals what the file is to hold. Call it with the lock held.
+func (s *FileStore) encode(ctx context.Context, c *fileContent) ([]byte, error) {
 	if err := s.sealing(ctx, c); err != nil {
 		return nil, err
 	}
@@ -267,19 +232,8 @@ func (s *FileStore) write(ctx context.Context, c *fileContent) (*fileContent, er
 		return nil, err
 	}
 	text, err := json.Marshal(fileEnvelope{fileAbout, fileVersion, c.source, c.keys.Seal(sealed.Token{Kind: sealed.Store, Data: plain})})
-	if err != nil {
-		return nil, err
+	if err == nil && len(text) >= maxFile {
+		err = fmt.Errorf("%s: it would be larger than 8 MiB: indus mcp logout forgets sign-ins", s.path)
 	}
-	if len(text) >= maxFile {
-		return nil, fmt.Errorf("%s: it would be larger than 8 MiB: indus mcp logout forgets sign-ins", s.path)
-	}
-	target, err := filepath.EvalSymlinks(s.path) // who keeps it elsewhere, and a link here, goes on to
-	if err != nil {
-		target = s.path
-	}
-	if err := atomicfile.Replace(target, append(text, '\n'), nil); err != nil {
-		return nil, err
-	}
-	c.stamp = atomicfile.StampOf(s.path)
-	return c, nil
+	return text, err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/zalando/go-keyring"
@@ -95,12 +96,13 @@ func (s *FileStore) badKey(err error) error {
 	return fmt.Errorf("%s: the key that was given is none: %w", s.path, err)
 }
 
-// keychain has the key of this user's stores. Its functions are bounded, and ask nobody anything. One at a time calls it.
+// keychain has the key of this user's stores. Its functions are bounded, and ask nobody anything.
 type keychain struct {
 	read  func() (string, error)
 	write func(text string) error
 	wait  time.Duration
 
+	mu    sync.Mutex
 	asked chan keychainAnswer // what is still to be answered; nil: nothing
 }
 
@@ -172,6 +174,8 @@ func (k *keychain) getOrMake(ctx context.Context) (string, error) {
 // bounded gives up after k.wait. The library cannot be stopped: what hangs in it stays until the process ends, and nothing else is
 // asked meanwhile. Later calls take its answer if it has come, and do not wait again.
 func (k *keychain) bounded(ctx context.Context, ask func() (string, error)) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	wait := k.wait
 	if k.asked != nil {
 		wait = 0

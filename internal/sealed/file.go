@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/internal/filelock"
+	"github.com/indusagi/indus/internal/statefile"
 )
 
 const maxKeyFile = 64 << 10 // bytes
@@ -25,19 +25,22 @@ func KeyFile(ctx context.Context, path string) (*Keys, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
 	}
-	unlock, err := filelock.Lock(ctx, path+".lock")
+	file := statefile.File[[]byte]{
+		Path:   path,
+		Load:   func(path string) ([]byte, error) { return atomicfile.ReadPrivate(path, maxKeyFile) },
+		Decode: func(_ context.Context, text []byte) ([]byte, error) { return text, nil },
+		Encode: func(_ context.Context, text []byte) ([]byte, error) { return text, nil },
+	}
+	err = file.Update(ctx, func(text []byte) ([]byte, error) {
+		if text != nil { // another process has made it
+			return nil, statefile.ErrSame
+		}
+		return []byte(NewKeyText()), nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
-	if keys, err = ReadKeyFile(path); !errors.Is(err, fs.ErrNotExist) {
-		return keys, err
-	}
-	text := NewKeyText()
-	if err := atomicfile.Replace(path, []byte(text+"\n"), nil); err != nil {
-		return nil, err
-	}
-	return ParseKeys(text)
+	return ReadKeyFile(path)
 }
 
 // NewKeyText is a new key as [ParseKeys] reads it.

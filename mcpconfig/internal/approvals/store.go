@@ -2,6 +2,7 @@
 package approvals
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/internal/statefile"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -26,8 +27,6 @@ const (
 type Store[T any] struct {
 	// Dir is where it is; "": nowhere, and nothing can be kept.
 	Dir, Name string
-	// Lock waits for whoever else changes the file.
-	Lock func() (unlock func(), err error)
 	// Compare orders approvals. 0: one takes the place of the other.
 	Compare func(a, b T) int
 }
@@ -55,15 +54,29 @@ func (s Store[T]) Read() ([]T, error) {
 	if s.Dir == "" {
 		return nil, nil
 	}
+	return s.file().Read(context.Background())
+}
+
+func (s Store[T]) file() *statefile.File[[]T] {
+	return &statefile.File[[]T]{
+		Path: s.Path(), Lock: filepath.Join(s.Dir, "approvals.lock"), Load: s.load, Decode: s.decode, Encode: s.encode,
+	}
+}
+
+func (s Store[T]) load(path string) ([]byte, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	text, err := edit.ReadFilled(s.Path(), maxStore)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	text, err := edit.ReadFilled(path, maxStore)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = s.broken(edit.Reason(err))
 	}
-	if err != nil {
-		return nil, s.broken(edit.Reason(err))
+	return text, err
+}
+
+func (s Store[T]) decode(_ context.Context, text []byte) ([]T, error) {
+	if text == nil {
+		return nil, nil
 	}
 	var all stored[T]
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -73,6 +86,14 @@ func (s Store[T]) Read() ([]T, error) {
 		return nil, s.broken(fmt.Sprintf("it has version %d, and this program knows %d", all.Version, storeVersion))
 	}
 	return all.Approvals, nil
+}
+
+func (s Store[T]) encode(_ context.Context, list []T) ([]byte, error) {
+	text, err := json.MarshalIndent(stored[T]{storeVersion, list}, "", "  ")
+	if err == nil && len(text) >= maxStore {
+		err = s.broken("it would be larger than 8 MiB")
+	}
+	return text, err
 }
 
 // Change approves, or takes back, all of these or, with an error, none.
@@ -96,23 +117,16 @@ func (s Store[T]) rewrite(verb Verb, these []T) error {
 	if err := s.Check(); err != nil { // before anything is made there
 		return err
 	}
-	unlock, err := s.Lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	list, err := s.Read()
-	if err != nil {
-		return err
-	}
-	for _, one := range these {
-		list = slices.DeleteFunc(list, func(other T) bool { return s.Compare(one, other) == 0 })
-		if verb == Approve {
-			list = append(list, one)
+	return s.file().Update(context.Background(), func(list []T) ([]T, error) {
+		for _, one := range these {
+			list = slices.DeleteFunc(list, func(other T) bool { return s.Compare(one, other) == 0 })
+			if verb == Approve {
+				list = append(list, one)
+			}
 		}
-	}
-	slices.SortFunc(list, s.Compare)
-	return s.write(list)
+		slices.SortFunc(list, s.Compare)
+		return list, nil
+	})
 }
 
 // Check is an error where somebody else could have written the file: by its mode, its
@@ -151,20 +165,4 @@ func CheckPrivate(path string) error {
 
 func (s Store[T]) broken(why string) error {
 	return fmt.Errorf("%s: %s, so nothing in it counts; mend it, or remove it and approve again", s.Path(), why)
-}
-
-// write replaces the file in one step, so that nobody reads a half of it.
-func (s Store[T]) write(list []T) error {
-	text, err := json.MarshalIndent(stored[T]{storeVersion, list}, "", "  ")
-	if err != nil {
-		return err
-	}
-	if len(text) >= maxStore {
-		return s.broken("it would be larger than 8 MiB")
-	}
-	target, err := edit.Follow(s.Path()) // who keeps it elsewhere, and a link here, goes on to
-	if err != nil {
-		return err
-	}
-	return atomicfile.Replace(target, append(text, '\n'), nil)
 }

@@ -108,18 +108,34 @@ func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Strea
 	}
 }
 
-// Read is the ledger that is there, and all that is in it. Runs whose process is
-// gone are over by then.
+// Read is the ledger that is there, and what the present depends on. Runs whose process is gone are over by then.
 func (f *LedgerFlags) Read(ctx context.Context) (*ledger.File, []ledger.Entry, error) {
-	file, _, err := f.Open(ctx)
+	file, err := f.reaped(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := file.Reap(ctx); err != nil && ctx.Err() != nil {
-		return nil, nil, err // otherwise what is written can be read all the same
-	}
 	entries, err := file.Read(ctx, 0)
 	return file, entries, err
+}
+
+// History is all that is in the ledger that is there, and in its archives.
+func (f *LedgerFlags) History(ctx context.Context) ([]ledger.Entry, error) {
+	file, err := f.reaped(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return file.History(ctx)
+}
+
+func (f *LedgerFlags) reaped(ctx context.Context) (*ledger.File, error) {
+	file, _, err := f.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := file.Reap(ctx); err != nil && ctx.Err() != nil {
+		return nil, err // otherwise what is written can be read all the same
+	}
+	return file, nil
 }
 
 // Repeat is the flag as a person has to repeat it.
@@ -163,7 +179,7 @@ func LedgerExists(path string) (there bool, err error) {
 	}
 }
 
-// Entries is all that is in the ledger: nothing where none is kept yet.
+// Entries is what the present depends on: nothing where no ledger is kept yet.
 func (f *LedgerFlags) Entries(ctx context.Context) ([]ledger.Entry, error) {
 	file, err := f.existing(ctx)
 	if file == nil {

@@ -41,11 +41,9 @@ func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Re
 	state := ledger.StateOf(nil)
 	file, err := f.existing(ctx)
 	if file != nil {
-		if read, failed := file.State(ctx, servers...); failed == nil {
-			state = read
-		} else {
-			err = failed
-		}
+		var entries []ledger.Entry
+		entries, err = file.Read(ctx, 0)
+		state = ledger.StateOf(entries)
 	}
 	for _, o := range servers {
 		if at := state.Heard(o); !at.IsZero() {

@@ -14,9 +14,9 @@ import (
 
 type logFlags struct {
 	command.LedgerFlags
-	server, since, at     string
-	most                  int
-	diff, compact, asJSON bool
+	server, since, at string
+	most              int
+	diff, asJSON      bool
 }
 
 func newLog(s show.Streams) *cobra.Command {
@@ -41,7 +41,6 @@ func newLog(s show.Streams) *cobra.Command {
 	cmd.Flags().IntVarP(&f.most, "lines", "n", 100, "how many of the newest lines; 0 is all")
 	cmd.Flags().StringVar(&f.at, "at", "", "what was live at a time")
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "what changed between two times")
-	cmd.Flags().BoolVar(&f.compact, "compact", false, "make the file smaller")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
 	return cmd
 }
@@ -57,14 +56,12 @@ Usage:
                                        another (default: now), word by word; of a
                                        server that did not run it is what it had
                                        when it last ran
-  indus mcp log --compact              drop the text of old versions of tools that
-                                       were recorded before --since; no entry goes
 
 Flags:
   --server ID    of one server only
   --since TIME   what happened since then
   -n, --lines N  how many of the newest lines (default: 100; 0 is all)
-  --at TIME, --diff, --compact  see above
+  --at TIME, --diff  see above
   --json         print JSON Lines: entries; with --at live tools; with --diff changes` + command.LedgerFlagsHelp + `
 ` + timesHelp + `
 
@@ -83,7 +80,7 @@ A session:
 // check refuses flags that do not go together.
 func (f *logFlags) check(cmd *cobra.Command, args []string) error {
 	var asked []string
-	for _, name := range []string{"at", "diff", "compact"} {
+	for _, name := range []string{"at", "diff"} {
 		if cmd.Flags().Changed(name) {
 			asked = append(asked, "--"+name)
 		}
@@ -93,10 +90,6 @@ func (f *logFlags) check(cmd *cobra.Command, args []string) error {
 		return command.Usagef("%s exclude each other", strings.Join(asked, " and "))
 	case len(asked) > 0 && cmd.Flags().Changed("lines"):
 		return command.Usagef("-n and %s exclude each other", asked[0])
-	case f.compact && f.server != "":
-		return command.Usagef("--server and --compact exclude each other")
-	case f.compact && f.asJSON:
-		return command.Usagef("--json and --compact exclude each other")
 	case len(args) > 0 && !f.diff:
 		return command.AtMost(0, "")(cmd, args)
 	case len(args) > 2:
@@ -125,15 +118,8 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if to.Before(from) {
 		return command.Usagef("--diff: %s is before %s: write the earlier time first", args[1], args[0])
 	}
-	file, entries, err := f.Read(ctx)
+	entries, err := f.History(ctx)
 	if err != nil {
-		return err
-	}
-	if f.compact {
-		saved, err := file.Compact(ctx, since)
-		if err == nil {
-			s.Reportf("the ledger is %s smaller", show.Count(int(saved), "byte"))
-		}
 		return err
 	}
 	if err := f.known(entries); err != nil {

@@ -99,6 +99,7 @@ func (l *logLine) about(why string) string {
 var opWords = map[ledger.Op]string{
 	ledger.Begin: "began", ledger.Reload: "reloaded", ledger.End: "ended", ledger.Enroll: "enrolled",
 	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted", ledger.Describe: "said", ledger.Reset: "reset",
+	ledger.Archive: "archived",
 }
 
 // whatOf is what an entry records, as one word, and the rest of it.

@@ -32,11 +32,11 @@ func newVerify(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const verifyHelp = `Find the lines of the ledger that are not as they were written: altered, missing,
-out of order, unreadable. Each line has the hash of the one before it. What no line
-stands behind, the last ones, can be taken away unseen, and who may write the file
-can write all of it anew: so keep the head that verify prints elsewhere, and give
-it back later.
+const verifyHelp = `Find the lines of the ledger and its archives that are not as they were written:
+altered, missing, out of order, unreadable. Each line has the hash of the line
+before it. The last lines have none behind them, so that they can be taken away
+unseen, and who may write the file can write all of it anew: keep the head that
+verify prints elsewhere, and give it back later.
 
 Usage:
   indus mcp verify [FLAG]...
@@ -76,7 +76,7 @@ func verify(ctx context.Context, f *command.LedgerFlags, head string, asJSON boo
 	if err != nil {
 		return err
 	}
-	entries, err := file.Read(ctx, 0)
+	entries, err := file.History(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,44 @@
+package ledger_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/ledger"
+)
+
+// What another process accepts is noticed, also after the log became an archive, and after it was removed and begun anew.
+func TestAnAcceptAfterTheLogIsAnother(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, path string){
+		"it is the same": func(*testing.T, string) {},
+		"it became an archive": func(t *testing.T, path string) {
+			put(t, ledger.Archived(open(t, path), 1), ledger.Entry{Op: ledger.Health})
+		},
+		"it was removed": func(t *testing.T, path string) {
+			before := read(t, open(t, path))
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			put(t, open(t, path), ledger.Changed(before)...) // as a run that starts now writes it
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, path := pulled(t)
+			a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: ledger.HoldChanges, Poll: time.Millisecond})
+			if err := a.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			change(t, path)
+			other := open(t, path)
+			held := ledger.Changed(read(t, other))
+			if len(held) != 1 || held[0].Tool != "echo" {
+				t.Fatalf("held are %+v", held)
+			}
+			if err := ledger.Approve(t.Context(), other, "me", held...); err != nil {
+				t.Fatal(err)
+			}
+			await(t, a, "accepted", func() bool { return listed(a) == "fs__echo fs__read" })
+		})
+	}
+}

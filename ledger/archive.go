@@ -1,0 +1,188 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// archiveAt is the size at which the log becomes an archive, in bytes. A log that begins with more than half of that
+// has to be twice as long as its first entry.
+const archiveAt = 2 << 20
+
+// archiveName is where the entries up to a number are.
+func (f *File) archiveName(last uint64) string { return f.path + "." + strconv.FormatUint(last, 10) }
+
+// archive makes the log an archive, and begins a new log with an entry that holds what is approved and live. Call it
+// under the lock, with mu held, when tail has read everything. The archive is a copy, and the new log replaces the old
+// one in one step: a reader finds one of them, and after a crash in between the next append does it again.
+func (f *File) archive() error {
+	old, err := atomicfile.ReadPlain(f.path, math.MaxInt64-1)
+	if err != nil {
+		return err
+	}
+	name := f.archiveName(f.tail.high)
+	if there, err := atomicfile.ReadPlain(name, math.MaxInt64-1); err == nil && !bytes.Equal(there, old) {
+		return fmt.Errorf("%s is not this log", name)
+	}
+	line := f.firstLine(carriedLines(old), filepath.Base(name))
+	if len(line) > maxFirst {
+		return fmt.Errorf("it holds %d MiB of tools that are approved or live", len(line)>>20)
+	}
+	if err := atomicfile.Replace(name, old, nil); err != nil {
+		return err
+	}
+	if err := atomicfile.Replace(atomicfile.Real(f.path), line, nil); err != nil {
+		return err
+	}
+	_ = os.Remove(f.path + ".checkpoint") // which earlier versions kept
+	f.tail, f.seen = nil, 0
+	return nil
+}
+
+// firstLine is the line of an Archive entry behind tail.
+func (f *File) firstLine(body []byte, note string) []byte {
+	sum := sha256.Sum256(body)
+	e := Entry{Op: Archive, Run: string(NewKey()), At: time.Now(), Sum: hex.EncodeToString(sum[:]), Note: note}
+	r := newRecord(e)
+	r.Seq, r.Prev, r.body = f.tail.high+1, f.tail.prev, body
+	return r.appendLine(nil)
+}
+
+// carriedLines is the body of an Archive entry that follows a log: the lines of what is carried. Of each tool object
+// one line has the text.
+func carriedLines(log []byte) []byte {
+	var entries []Entry
+	heads, bodies := map[string][]byte{}, map[string][]byte{}
+	s := newScan()
+	s.each = func(r *record, line []byte) {
+		entries = append(entries, r.Entry)
+		heads[r.Hash], line = cutBody(line)
+		if r.body != nil && wire.Valid(append(append([]byte(`[[{"":0`), line...), "]]"...)) {
+			bodies[r.Sum] = line
+		}
+	}
+	s.carries = s.each
+	s.read(log)
+	out := []byte(`{"entries":[`)
+	for i, e := range carried(entries) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, heads[e.Hash]...)
+		if body := bodies[e.Sum]; body != nil && e.Op.hasObject() {
+			out = append(out, body...)
+			delete(bodies, e.Sum)
+		} else {
+			out = append(out, '}')
+		}
+	}
+	return append(out, "]}"...)
+}
+
+// cutBody cuts a line behind its hash.
+func cutBody(line []byte) (head, rest []byte) {
+	at := bytes.Index(line, []byte(hashKey))
+	if at < 0 {
+		return nil, nil
+	}
+	at += len(hashKey) + hashLen + 1
+	return line[:at:at], line[at:]
+}
+
+// carried is the lines that an Archive entry holds; nil if it is none, or they cannot be read.
+func (r *record) carried() [][]byte {
+	if r.Op != Archive || r.body == nil {
+		return nil
+	}
+	list, _ := wire.Lookup(r.body, "entries")
+	elements, err := wire.Elements(list)
+	if err != nil {
+		return nil
+	}
+	lines := make([][]byte, len(elements))
+	for i, e := range elements {
+		lines[i] = e
+	}
+	return lines
+}
+
+// archives returns the names of the archives before a log that begins so, the oldest first, as far back as one with an
+// entry after a number, and the name of the next one if it is not there.
+func (f *File) archives(begin []byte, after uint64) (names []string, missing string, err error) {
+	for before := uint64(math.MaxUint64); ; {
+		first, ok := firstOf(begin)
+		if !ok || first.Op != Archive || first.Seq >= before || first.Seq-1 <= after {
+			return names, "", nil
+		}
+		before = first.Seq
+		name := f.archiveName(first.Seq - 1)
+		begin, err = readBegin(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return names, name, nil
+		} else if err != nil {
+			return nil, "", err
+		}
+		names = append([]string{name}, names...)
+	}
+}
+
+// firstOf reads the head of the first line of a log, unchecked.
+func firstOf(log []byte) (Entry, bool) {
+	head, _, ok := bytes.Cut(log, []byte(hashKey))
+	var r record
+	ok = ok && r.readHead(head, func(b []byte) string { return string(b) })
+	return r.Entry, ok
+}
+
+func readBegin(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err != nil {
+		return nil, err
+	} else if err := atomicfile.CheckRegular(info); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	b := make([]byte, keptOfLine)
+	n, _ := file.ReadAt(b, 0)
+	return b[:n], nil
+}
+
+// readAll reads the log, and before it as many archives as have an entry after a number. It returns the name of an
+// archive that is not there.
+func (f *File) readAll(ctx context.Context, s *scan, after uint64) (of os.FileInfo, missing string, err error) {
+	log, of, err := f.load(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	names, missing, err := f.archives(log, after)
+	for _, name := range names {
+		var old []byte
+		if err = errors.Join(err, ctx.Err()); err == nil {
+			old, err = atomicfile.ReadPlain(name, math.MaxInt64-1)
+		}
+		s.next(filepath.Base(name))
+		s.reportTorn(s.read(old), "")
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("ledger: %w", err)
+	}
+	s.next("")
+	s.reportTorn(s.read(log), "")
+	return of, missing, nil
+}

@@ -1,0 +1,98 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+
+	"github.com/indusagi/indus/toolbox"
+)
+
+// guard is the part of an attachment that knows which versions of tools are approved. The attachment's mu guards it.
+type guard struct {
+	active   bool              // changed tools of some server are held or denied
+	held     map[toolID]Entry  // tools that are kept back, and were recorded
+	kept     map[string]toolID // tools that are kept back, by name
+	approved approvals
+	// enrolling has the servers that this run enrolled, until one lists more to clients that declare a capability: that
+	// list belongs to its first listing.
+	enrolling map[origin]bool
+	accepts   int    // calls of Accept
+	polled    uint64 // the number up to which the log was read
+	summed    map[string]summed
+}
+
+// summed is a tool object and its sum.
+type summed struct {
+	raw json.RawMessage
+	sum string
+}
+
+func newGuard() guard {
+	return guard{
+		held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(),
+		enrolling: map[origin]bool{}, summed: map[string]summed{},
+	}
+}
+
+// recall takes the approvals of a log, which is nil if it could not be read.
+func (g *guard) recall(s *State) {
+	if s == nil {
+		g.approved.enrolled[origin{}] = true
+		return
+	}
+	g.polled = s.high
+	maps.Copy(g.approved.sums, s.approved.sums)
+	maps.Copy(g.approved.enrolled, s.approved.enrolled)
+}
+
+// sumOf returns the sum of a tool object. It is computed once for the same bytes.
+func (g *guard) sumOf(d *toolbox.Descriptor) string {
+	if known, ok := g.summed[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.raw, d.Wire.JSON) {
+		return known.sum
+	}
+	c := capability(*d, nil)
+	g.summed[d.Name] = summed{d.Wire.JSON, sumOf(&c)}
+	return g.summed[d.Name].sum
+}
+
+// isChanged reports whether a listed version is not approved. note is that of its Enroll.
+func (g *guard) isChanged(t toolID, sum, note string) bool {
+	if _, known := g.approved.sums[t]; !known && note == noteSome && g.enrolling[origin{t.server, t.config}] {
+		return false
+	}
+	return g.approved.isChanged(t, sum)
+}
+
+// enroll records that an entry enrolls its server.
+func (g *guard) enroll(e Entry) {
+	of := origin{e.Server, e.Config}
+	if e.Note == noteSome {
+		delete(g.enrolling, of)
+	} else if !g.approved.enrolled[of] && !g.approved.enrolled[origin{}] {
+		g.enrolling[of] = true
+	}
+	g.approved.take(e)
+}
+
+// take takes the approvals that other processes have written, and reports whether there are any. After an Accept of
+// this process, which may not be in entries, the log is read again. A tool that is denied stays so in this run.
+func (g *guard) take(entries []Entry, accepts int, isDenied func(server string) bool) (news bool) {
+	if g.accepts != accepts {
+		return false
+	}
+	again := false
+	for _, e := range entries {
+		again = again || isDenied(e.Server) // which another configuration may change
+		if !again {
+			g.polled = e.Seq
+		}
+		if e.Tool == "" || e.Sum == "" || isDenied(e.Server) {
+			continue
+		}
+		was := g.approved.sums[e.toolID()]
+		g.approved.approve(e)
+		news = news || g.approved.sums[e.toolID()] != was
+	}
+	return news
+}

@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// journal is the part of an attachment that knows what was enrolled and said, and writes it to the log. The
+// attachment's mu guards it.
+type journal struct {
+	run, by  string
+	config   string // of all servers
+	recorder *recorder
+	ledger   Ledger
+	mine     map[string]bool // every server that the fleet had
+	says     map[origin]json.RawMessage
+	health   map[string]string // of each server that was lost, or never up, the note that was written
+	begun    bool
+}
+
+func newJournal(l Ledger, run, by, config string) journal {
+	return journal{
+		run: run, by: by, config: config, ledger: l,
+		mine: map[string]bool{}, says: map[origin]json.RawMessage{}, health: map[string]string{},
+	}
+}
+
+// commit enters a batch in the ledger and sends it to the log.
+func (j *journal) commit(batch ...Entry) {
+	if len(batch) == 0 {
+		return
+	}
+	var mine []Entry
+	for i := range batch {
+		batch[i].Run = j.run
+		if batch[i].Op == Enroll || batch[i].Op == Retire {
+			mine = append(mine, batch[i])
+		}
+	}
+	j.ledger = j.ledger.Append(mine...)
+	if n := len(j.ledger.Log()); n > maxLog && n > maxLog+4*len(j.ledger.Snapshot().Live) {
+		j.ledger = j.ledger.Compact()
+	}
+	if !j.begun {
+		j.begun = true
+		j.recorder.put(Entry{Op: Begin, Run: j.run, Config: j.config, At: batch[0].At, Note: j.by})
+	}
+	j.recorder.put(batch...)
+}
+
+// reload records another configuration. Before the run has begun, its Begin has it.
+func (j *journal) reload(config string) {
+	if config == j.config {
+		return
+	}
+	j.config = config
+	if j.begun {
+		j.commit(Entry{Op: Reload, Config: config, At: time.Now()})
+	}
+}
+
+// hear records what an event says of a server's health that was not said before.
+func (j *journal) hear(e interop.Event) {
+	said, down := j.health[e.Server]
+	note := noteReady
+	switch e.Kind {
+	case interop.ServerFaulted:
+		if down {
+			return
+		}
+		note = NoteLost
+		if e.Status.Fault != nil {
+			note += ": " + string(e.Status.Fault.Kind)
+		}
+		j.health[e.Server] = note
+	case interop.ServerReady, interop.ServerRemoved:
+		delete(j.health, e.Server)
+		if said == "" || e.Kind == interop.ServerRemoved {
+			return
+		}
+	default:
+		return
+	}
+	j.commit(Entry{Op: Health, Server: e.Server, At: time.Now(), Note: note})
+}
+
+// end retires all that is live of the run's servers, in the ledger: in the log, the End of the run does.
+func (j *journal) end() {
+	now := time.Now()
+	var retires []Entry
+	for _, e := range j.ledger.Snapshot().Live {
+		if j.mine[e.Server] {
+			retires = append(retires, e.retired(now, NoteRemoved))
+		}
+	}
+	j.ledger = j.ledger.Append(retires...)
+	if j.begun {
+		j.recorder.put(Entry{Op: End, Run: j.run, At: now})
+	}
+}
