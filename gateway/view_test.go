@@ -293,6 +293,7 @@ func TestChangesOfOtherParts(t *testing.T) {
 		s.AddResource(&mcp.Resource{URI: uri, Name: "r"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) { return nil, nil })
 	}
 	eras(t, func(t *testing.T, era interop.Era) {
+		//lint:ignore SA1019 roots are deprecated, and there for as long as their peers are
 		for name, declared := range map[string]*mcp.ClientCapabilities{"nothing": {}, "roots": {RootsV2: &mcp.RootCapabilities{}}} {
 			with := threeServers()
 			g := with.open(t, gateway.Options{Views: map[string]gateway.View{"part": {Tools: []string{"b__x"}, Prompts: []string{"b__mine*"}, Resources: []string{"b__mine:*"}}}}, "a", "b")

@@ -1,6 +1,7 @@
 package standard
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -37,11 +38,27 @@ func markdown(ctx context.Context, source string) (string, error) {
 		)),
 		converter.WithEscapeMode(converter.EscapeModeDisabled), // it takes quadratic time, and models need no escapes
 	)
+	for i, name := range []string{"h1", "h2", "h3", "h4", "h5", "h6"} {
+		conv.Register.RendererFor(name, converter.TagTypeBlock, renderHeading(i+1), converter.PriorityEarly)
+	}
 	out, err := conv.ConvertNode(mainPart(doc))
 	if err != nil {
 		return "", fmt.Errorf("its HTML cannot be read: %w", err)
 	}
 	return string(out), nil
+}
+
+// renderHeading writes a heading in one line. The library's own renderer overwrites the byte before a "#" at the end, because it
+// expects a mark of its escapes there, and panics if the "#" is all there is.
+func renderHeading(level int) converter.HandleRenderFunc {
+	return func(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
+		var b bytes.Buffer
+		ctx.RenderChildNodes(ctx, &b, n)
+		if words := bytes.Fields(b.Bytes()); len(words) > 0 {
+			_, _ = fmt.Fprintf(w, "\n\n%s %s\n\n", strings.Repeat("#", level), bytes.Join(words, []byte(" ")))
+		}
+		return converter.RenderSuccess
+	}
 }
 
 // tidyHTML takes out of n what people do not see, and what would make its Markdown much larger than it is, or take long. depth
