@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // launcherKind says which arguments of a program name code that it runs.
@@ -98,11 +99,11 @@ func runnerArgument(words []string, in func(string) bool) (string, bool) {
 			return w, true
 		case value:
 			value = false
-		case w == "--" || slices.Contains(subcommands, w) || assignment.MatchString(w):
+		case w == "--" || slices.Contains(subcommands, w) || assignment().MatchString(w):
 		case slices.Contains(codeOptions, strings.ToLower(w)) && i+1 < len(words):
 			return words[i+1], in(words[i+1])
 		case strings.HasPrefix(w, "-") || strings.HasPrefix(w, "/") && len(w) == 2:
-			value = !strings.Contains(w, "=") && !switches.MatchString(w)
+			value = !strings.Contains(w, "=") && !switches().MatchString(w)
 		default:
 			return "", false
 		}
@@ -114,10 +115,15 @@ var (
 	subcommands = []string{"run", "exec", "x", "tool", "dlx", "dev"}
 	// codeOptions have what is run for their value.
 	codeOptions = []string{"-m", "-c", "-lc", "-ic", "-e", "-jar", "/c", "-command", "-file"}
-	switches    = regexp.MustCompile(`^(-[ysqvuisSIEABOP]|--(yes|quiet|silent|verbose|offline|bun|isolated|refresh|unstable|(no|allow|enable|experimental|prefer)-.*))$`)
-	assignment  = regexp.MustCompile(`^\w+=`)
+	switches    = expression(`^(-[ysqvuisSIEABOP]|--(yes|quiet|silent|verbose|offline|bun|isolated|refresh|unstable|(no|allow|enable|experimental|prefer)-.*))$`)
+	assignment  = expression(`^\w+=`)
 	// loaders are variables by which programs find code, or directories with it. Others hold data.
-	loaders = regexp.MustCompile(`(?i)^(PATH|HOME|ENV|BASH_ENV|ZDOTDIR|CLASSPATH|VIRTUAL_ENV|.*PRELOAD|.*LIBRARY_PATH|.*_OPTIONS|` +
+	loaders = expression(`(?i)^(PATH|HOME|ENV|BASH_ENV|ZDOTDIR|CLASSPATH|VIRTUAL_ENV|.*PRELOAD|.*LIBRARY_PATH|.*_OPTIONS|` +
 		`(NODE|NPM|PNPM|YARN|COREPACK|BUN|DENO|PYTHON|UV|PIP|PIPX|CONDA|LD|DYLD|PERL|PERL5|RUBY|GEM|BUNDLE|JAVA|JDK|GO|CARGO|RUST|MAKE|` +
 		`COMPOSE|DOCKER|GIT|XDG|DOTNET|LUA|PHP|NIX|MISE|ASDF|PYENV|NODENV|DIRENV)(_.*|PATH|HOME|OPT|LIB|FLAGS|ENV|RC|STARTUP|USERBASE)?)$`)
 )
+
+// expression compiles a regular expression on first use.
+func expression(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
+}

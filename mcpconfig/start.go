@@ -112,7 +112,7 @@ func (r *reading) takes() string {
 			return "runs what it finds by " + tree.QuoteWord(withoutMarks(word)) + in
 		}
 		for _, p := range t.Env {
-			if loaders.MatchString(p.Name) && r.names(p.Value.Reveal()) {
+			if loaders().MatchString(p.Name) && r.names(p.Value.Reveal()) {
 				return fmt.Sprintf("finds code by %s%s", tree.Quote(p.Name), in)
 			}
 		}
