@@ -96,6 +96,9 @@ func FuzzEdit(f *testing.F) {
 		if !utf8.ValidString(content+old+replacement) || strings.Contains(shown.Replace(content)+old+replacement, "\r") || strings.Contains(replacement, "\uFEFF") {
 			t.Skip()
 		}
+		if strings.Contains(strings.TrimPrefix(content, "\uFEFF"), "\uFEFF") {
+			t.Skip() // one that an edit brings to the beginning is a character of the text, and cannot be told from a mark
+		}
 		if err := os.WriteFile(filepath.Join(dir, "f"), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
