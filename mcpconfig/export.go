@@ -23,7 +23,7 @@ type Entry struct {
 	URL string
 	// Token is the environment variable of the bearer token that the client sends to URL; "" sends none.
 	Token string
-	// Replace says that a server of the same ID, which is another one, is replaced, whole.
+	// Replace allows the entry to take the place of a different server with the same ID. Nothing of that server stays.
 	Replace bool
 }
 
@@ -49,7 +49,7 @@ func Export(client string, e Entry, into []byte) (out []byte, notes []Note, err 
 		return nil, nil, fmt.Errorf("the file is %w", atomicfile.TooLarge(int64(limit)))
 	}
 	var there *hujson.Value
-	if doc, wrong := tree.Parse(into, syntax); wrong == nil { // else Merge says what is wrong
+	if doc, wrong := tree.Parse(into, syntax); wrong == nil { // otherwise Merge returns the error
 		there = &doc.Root
 	}
 	written, err := foreign.Write(client, foreign.Entry{

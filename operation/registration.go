@@ -42,8 +42,8 @@ type Registration struct {
 	Provenance Provenance
 	// Owner is who registered it, for [Registry.Replace]; "" is nobody.
 	Owner string
-	// Authority is as whom, and with which rights, it calls others. It takes nothing from whoever
-	// calls the operation; nil: it may do only what anybody may. A leaf has none.
+	// Authority is the identity, with its rights, under which the operation calls others. The caller of the operation
+	// adds no rights. If it is nil, only operations that are open to every caller may be called. A leaf has none.
 	Authority *Identity
 	// Env are the names of the operations that it may call; nil: none. A leaf has none.
 	Env []string

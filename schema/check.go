@@ -61,7 +61,7 @@ func Check(raw json.RawMessage, p *Profile) []Finding {
 type checker struct {
 	*document
 	rules  Rules
-	cycles map[*node]bool // schemas whose $ref leads back to what they are in
+	cycles map[*node]bool // schemas with a $ref to a schema around them
 
 	circling map[*node]bool // of the references looked at, whether they end nowhere
 

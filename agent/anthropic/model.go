@@ -27,7 +27,7 @@ type Options struct {
 	Key string
 	// BaseURL is the server's URL, with or without "/v1". If it is empty, it is [DefaultBaseURL].
 	BaseURL string
-	// HTTPClient sends the requests. Redirections are not followed, whatever it says. If it is nil, the requests go over
+	// HTTPClient sends the requests. It follows no redirection: CheckRedirect is ignored. If it is nil, the requests go over
 	// http.DefaultTransport.
 	HTTPClient *http.Client
 }

@@ -27,7 +27,7 @@ type Options struct {
 	// Provider is the first half of the model's name. If it is empty, it is "openai" or "ollama" where the base URL is
 	// one of theirs, and else the server's host.
 	Provider string
-	// HTTPClient sends the requests. Redirections are not followed, whatever it says. If it is nil, the requests go over
+	// HTTPClient sends the requests. It follows no redirection: CheckRedirect is ignored. If it is nil, the requests go over
 	// http.DefaultTransport.
 	HTTPClient *http.Client
 }
