@@ -53,7 +53,7 @@ var layers = []layer{
 	{"internal/atomicfile", nil, "files: no idea of what stands in them"},
 	{"internal/sealed", []string{"internal/atomicfile", "internal/statefile"}, "bytes that only we can read again: no idea of what for"},
 	{"gateway", []string{"schema", "host", "interop", "ledger", "toolbox", "internal/protocol", "internal/sealed", "internal/secret", "internal/text", "internal/watch", "internal/wire"}, "servers, their ledger and clients meet here; no configuration file, no command"},
-	{"interop/interoptest", []string{"interop", "host", "toolbox", "schema", "internal/wire"}, "for the tests of users, who have the bridge and nothing else"},
+	{"interop/interoptest", []string{"interop", "host", "toolbox", "internal/testkit/transport"}, "for the tests of users, who have the bridge and nothing else"},
 	{"mcpconfig/internal/tree", nil, "the syntax of configuration files: no idea of what stands in them"},
 	{"mcpconfig/internal/foreign", []string{"mcpconfig/internal/tree", "internal/text"}, "the words of other clients: trees in, trees out, no file and no server"},
 	{"mcpconfig/internal/edit", []string{"mcpconfig/internal/tree", "mcpconfig/internal/foreign", "internal/atomicfile", "internal/filelock"}, "files and their texts: no idea of what their rows mean"},
