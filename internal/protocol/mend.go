@@ -244,8 +244,8 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 		return mended
 	}
 	if list, err := wire.Elements(content); lost != nil && len(list) == 0 && (err == nil || content == nil) {
-		text := append([]byte(`[{"type":"text","text":`), wire.Quote(string(wire.Whole(lost)))...)
-		edits = append(edits, wire.Edit{Key: "content", Value: append(text, "}]"...)})
+		block := wire.Object{}.Text("type", "text").Text("text", string(wire.Whole(lost))).JSON()
+		edits = append(edits, wire.Edit{Key: "content", Value: slices.Concat([]byte("["), block, []byte("]"))})
 	}
 	out, err := wire.Rewrite(whole, edits...)
 	if err != nil { // a key stands twice: nobody could say which one counts
