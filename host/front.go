@@ -30,7 +30,7 @@ type front struct {
 	exact        bool   // mend nothing
 	scope        string // of what may be cached: "public" where all see the same
 	kept         adaptedLists
-	shares       shares
+	holds        tally[toolbox.Principal] // subscriptions to resources
 	exchanges    *exchanges
 
 	mu        sync.Mutex
@@ -51,7 +51,6 @@ func newFront(b Backend, o *Options, p *parking) *front {
 		exchanges: newExchanges(p),
 		ending:    make(chan struct{}),
 		listeners: map[*noteQueue]func(string) bool{}, gathering: map[string]*time.Timer{},
-		shares: shares{byKey: map[shareKey]*share{}, holds: map[toolbox.Principal]int{}},
 	}
 	if o.Authenticate != nil {
 		f.scope = "private"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"sync"
@@ -150,7 +151,7 @@ type Host struct {
 	cancel   context.CancelCauseFunc
 
 	mu       *sync.Mutex    // of all hosts that stand beside one another
-	inFlight map[client]int // requests over HTTP to all of them
+	inFlight *tally[client] // requests over HTTP to all of them
 	idle     *sync.Cond
 	active   int // requests and connections that Close waits for
 	closed   bool
@@ -193,7 +194,7 @@ func NewFront(b Backend, opts *Options) *Host {
 	if b := o.Beside; b != nil {
 		h.mu, h.inFlight, h.sessions, h.parking = b.mu, b.inFlight, b.sessions, b.parking
 	} else {
-		h.mu, h.inFlight, h.sessions, h.parking = &sync.Mutex{}, map[client]int{}, newHostSessions(o), newParking(o)
+		h.mu, h.inFlight, h.sessions, h.parking = &sync.Mutex{}, &tally[client]{}, newHostSessions(o), newParking(o)
 	}
 	h.idle = sync.NewCond(h.mu)
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
@@ -273,11 +274,8 @@ func (h *Host) enter(c client) error {
 	if h.closed {
 		return errDraining
 	}
-	if c != (client{}) {
-		if h.inFlight[c] >= h.opts.MaxInFlight {
-			return errBusy
-		}
-		h.inFlight[c]++
+	if c != (client{}) && !h.inFlight.add(c, 1, h.opts.MaxInFlight, math.MaxInt) {
+		return errBusy
 	}
 	h.active++
 	return nil
@@ -286,8 +284,8 @@ func (h *Host) enter(c client) error {
 func (h *Host) leave(c client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.inFlight[c]--; h.inFlight[c] <= 0 {
-		delete(h.inFlight, c)
+	if c != (client{}) {
+		h.inFlight.remove(c, 1)
 	}
 	if h.active--; h.active == 0 {
 		h.idle.Broadcast()
