@@ -203,7 +203,7 @@ func (h *holding) updated(s *subscription, uri string, m interop.Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.held[uri] == s {
-		h.queue.putUpdate(uri, change{interop.Message{Method: protocol.NoteResourceUpdated, Params: m.Params}, updatedURI(m)})
+		h.queue.putUpdate(uri, interop.Message{Method: protocol.NoteResourceUpdated, Params: m.Params})
 	}
 }
 
