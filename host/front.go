@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,6 +100,9 @@ type frontAnswer struct {
 
 func (a *frontAnswer) none() bool { return a.result == nil && a.err == nil }
 
+// resultOf is an answer with a result.
+func resultOf(o wire.Object) frontAnswer { return frontAnswer{result: [][]byte{o.JSON()}} }
+
 // frontError is an answer that is an error.
 func frontError(status int, code int64, format string, args ...any) frontAnswer {
 	return frontAnswer{status: status, err: &interop.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}}
@@ -135,7 +139,7 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 		case protocol.MethodInitialize:
 			return f.initialize(ctx, r)
 		case protocol.MethodPing:
-			return frontAnswer{result: [][]byte{[]byte(`{}`)}}
+			return resultOf(nil)
 		case protocol.MethodDiscover, protocol.MethodListen:
 			return methodNotFound(r.method)
 		case protocol.MethodSetLevel:
@@ -339,24 +343,25 @@ func checkModern(meta json.RawMessage) frontAnswer {
 // unsupportedAnswer is the UnsupportedProtocolVersionError.
 func unsupportedAnswer(version string) frontAnswer {
 	a := frontError(http.StatusBadRequest, protocol.CodeUnsupportedVersion, "unsupported protocol version")
-	data := append([]byte(`{"supported":`), versionsJSON()...)
-	data = append(append(data, `,"requested":`...), wire.Quote(version)...)
-	a.err.Data = append(data, '}')
+	a.err.Data = wire.Object{}.Raw("supported", versionsJSON()).Raw("requested", wire.Quote(version)).JSON()
 	return a
 }
 
-func versionsJSON() []byte {
-	b, err := json.Marshal(supportedVersions())
-	if err != nil { // strings: cannot be
-		return []byte("[]")
+func versionsJSON() json.RawMessage { return stringsJSON(supportedVersions()) }
+
+// stringsJSON is an array of strings.
+func stringsJSON(list []string) json.RawMessage {
+	quoted := make([][]byte, len(list))
+	for i, s := range list {
+		quoted[i] = wire.Quote(s)
 	}
-	return b
+	return append(append([]byte{'['}, bytes.Join(quoted, []byte(","))...), ']')
 }
 
 // described is what the backend says of itself.
 type described struct {
 	capabilities json.RawMessage
-	instructions json.RawMessage // a string; nil: none
+	instructions string
 	ttl, scope   json.RawMessage // nil: not said
 }
 
@@ -373,9 +378,7 @@ func (f *front) describe(ctx context.Context, r *frontRequest) (described, error
 	if f.instructions != "" && says != "" {
 		says = "\n\n" + says
 	}
-	if says = f.instructions + says; says != "" {
-		d.instructions = wire.Quote(says)
-	}
+	d.instructions = f.instructions + says
 	d.ttl, _ = wire.Lookup(raw, "ttlMs")
 	d.scope, _ = wire.Lookup(raw, "cacheScope")
 	return d, nil
@@ -393,15 +396,9 @@ func (f *front) discover(ctx context.Context, r *frontRequest) frontAnswer {
 	if d.scope == nil {
 		d.scope = wire.Quote(f.scope)
 	}
-	b := append([]byte(`{"resultType":"complete","supportedVersions":`), versionsJSON()...)
-	b = append(append(b, `,"capabilities":`...), d.capabilities...)
-	if d.instructions != nil {
-		b = append(append(b, `,"instructions":`...), d.instructions...)
-	}
-	b = append(append(b, `,"ttlMs":`...), d.ttl...)
-	b = append(append(b, `,"cacheScope":`...), d.scope...)
-	b = append(append(b, `,"_meta":{"`+protocol.MetaServerInfo+`":`...), f.name()...)
-	return frontAnswer{result: [][]byte{append(b, "}}"...)}}
+	return resultOf(wire.Object{}.Text("resultType", "complete").Raw("supportedVersions", versionsJSON()).
+		Raw("capabilities", d.capabilities).Text("instructions", d.instructions).Raw("ttlMs", d.ttl).Raw("cacheScope", d.scope).
+		Raw("_meta", wire.Object{}.Raw(protocol.MetaServerInfo, f.name()).JSON()))
 }
 
 // initialize answers the legacy handshake. Asked for a revision that it does
@@ -425,13 +422,8 @@ func (f *front) initialize(ctx context.Context, r *frontRequest) frontAnswer {
 	if r.session != nil {
 		r.session.agree(version, caps)
 	}
-	b := append([]byte(`{"protocolVersion":"`), version...)
-	b = append(append(b, `","capabilities":`...), d.capabilities...)
-	b = append(append(b, `,"serverInfo":`...), f.name()...)
-	if d.instructions != nil {
-		b = append(append(b, `,"instructions":`...), d.instructions...)
-	}
-	return frontAnswer{result: [][]byte{append(b, '}')}}
+	return resultOf(wire.Object{}.Text("protocolVersion", version).Raw("capabilities", d.capabilities).
+		Raw("serverInfo", f.name()).Text("instructions", d.instructions))
 }
 
 // callKey names a request among those in flight: two spellings of one id are one.

@@ -153,7 +153,7 @@ func (l *Library) Updated(uri string) {
 		all = append(all, r)
 	}
 	l.mu.Unlock()
-	params := append(append([]byte(`{"uri":`), wire.Quote(uri)...), '}')
+	params := wire.Object{}.Text("uri", uri).JSON()
 	for _, r := range all {
 		r.updated(interop.Message{Method: protocol.NoteResourceUpdated, Params: params})
 	}

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -237,10 +236,10 @@ func listChanges() []struct{ field, feature, method string } {
 
 // agreeOn is the part of a filter that the capabilities declare, as members of an object, and
 // the notifications that it stands for. What is agreed of resources is said by hold.
-func agreeOn(filter, capabilities json.RawMessage) (agreed [][]byte, methods []string) {
+func agreeOn(filter, capabilities json.RawMessage) (agreed wire.Object, methods []string) {
 	for _, c := range listChanges() {
 		if want, _ := wire.Lookup(filter, c.field); string(want) == "true" && protocol.Declares(capabilities, c.feature, "listChanged") {
-			agreed = append(agreed, []byte(`"`+c.field+`":true`))
+			agreed = agreed.Raw(c.field, []byte("true"))
 			methods = append(methods, c.method)
 		}
 	}
@@ -270,7 +269,7 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	held := newHolding(f, queue)
 	defer held.end()
 	if uris = held.addAll(ctx, r, uris); len(uris) > 0 {
-		agreed = append(agreed, appendStrings([]byte(`"resourceSubscriptions":`), uris))
+		agreed = agreed.Raw("resourceSubscriptions", stringsJSON(uris))
 	}
 	tasks, unfollow, err := f.follow(ctx, r, tasks, queue)
 	if err != nil {
@@ -278,13 +277,11 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	defer unfollow()
 	if len(tasks) > 0 {
-		agreed = append(agreed, appendStrings([]byte(`"taskIds":`), tasks))
+		agreed = agreed.Raw("taskIds", stringsJSON(tasks))
 	}
-	tag := append([]byte(`"_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
-	tag = append(tag, '}')
-	ack := append(append([]byte("{"), tag...), `,"notifications":{`...)
-	ack = append(append(ack, bytes.Join(agreed, []byte(","))...), "}}"...)
-	if err := r.send(nil, protocol.NoteAcknowledged, ack); err != nil {
+	tag := wire.Object{}.Raw(protocol.MetaSubscription, r.id).JSON()
+	ack := wire.Object{}.Raw("_meta", tag).Raw("notifications", agreed.JSON())
+	if err := r.send(nil, protocol.NoteAcknowledged, ack.JSON()); err != nil {
 		return frontAnswer{}
 	}
 	for {
@@ -294,9 +291,8 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 			if context.Cause(ctx) != errHostClosed {
 				return frontAnswer{}
 			}
-			end := append([]byte(`{"resultType":"complete","_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
-			end = append(append(end, `,"`+protocol.MetaServerInfo+`":`...), f.name()...)
-			return frontAnswer{result: [][]byte{append(end, "}}"...)}}
+			meta := wire.Object{}.Raw(protocol.MetaSubscription, r.id).Raw(protocol.MetaServerInfo, f.name()).JSON()
+			return resultOf(wire.Object{}.Text("resultType", "complete").Raw("_meta", meta))
 		}
 		for _, m := range queue.take() {
 			if err := r.send(nil, m.Method, tagged(m.Params, r.id)); err != nil {
@@ -320,7 +316,7 @@ func tagged(params, id json.RawMessage) json.RawMessage {
 		params, err = wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
 	}
 	if err != nil { // a key stands twice: only the tag is sure
-		return append(append([]byte(`{"_meta":{"`+protocol.MetaSubscription+`":`), id...), "}}"...)
+		return wire.Object{}.Raw("_meta", wire.Object{}.Raw(protocol.MetaSubscription, id).JSON()).JSON()
 	}
 	return params
 }

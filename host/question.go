@@ -225,8 +225,7 @@ func withoutToken(params json.RawMessage) json.RawMessage {
 
 // cancelParams is the params of notifications/cancelled for a question.
 func cancelParams(id json.RawMessage, why error) []byte {
-	b := append(append([]byte(`{"requestId":`), id...), `,"reason":`...)
-	return append(wire.AppendQuote(b, protocol.Printable(why.Error(), maxReason)), '}')
+	return wire.Object{}.Raw("requestId", id).Text("reason", protocol.Printable(why.Error(), maxReason)).JSON()
 }
 
 // resolve ends a question; false where it is none, or none any more.

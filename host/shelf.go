@@ -244,6 +244,6 @@ func (t *toolsBackend) complete(ctx context.Context, m interop.Message) (any, er
 func noResource(method, uri string) error {
 	return &interop.RPCError{
 		Code: protocol.CodeLegacyNotFound, Message: method + ": resource not found: " + protocol.Printable(uri, 200),
-		Data: append(append(json.RawMessage(`{"uri":`), wire.Quote(uri)...), '}'),
+		Data: wire.Object{}.Text("uri", uri).JSON(),
 	}
 }

@@ -46,7 +46,7 @@ func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	if r.method == protocol.MethodUnsubscribe {
 		if held := r.session.held.remove(uri); held {
-			return frontAnswer{result: [][]byte{[]byte(`{}`)}}
+			return resultOf(nil)
 		}
 		if err := f.unheld(ctx, r, uri); err != nil {
 			return f.failure(ctx, r, err)
@@ -57,7 +57,7 @@ func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
 		}
 		return f.failure(ctx, r, err)
 	}
-	return frontAnswer{result: [][]byte{[]byte(`{}`)}}
+	return resultOf(nil)
 }
 
 // unheld is what the backend answers to the end of a subscription that the session does not hold.
@@ -101,14 +101,6 @@ func filterOf(filter json.RawMessage, key string) (names []string, err error) {
 		}
 	}
 	return once, nil
-}
-
-func appendStrings(b []byte, list []string) []byte {
-	for i, s := range list {
-		b = append(b, "[,"[min(i, 1)])
-		b = wire.AppendQuote(b, s)
-	}
-	return append(b, ']')
 }
 
 // holding is what one session, or one subscriptions/listen, is subscribed to.
