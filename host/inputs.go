@@ -18,11 +18,7 @@ func withoutElicitationID(m interop.Message) json.RawMessage {
 	if m.Method != protocol.MethodElicit {
 		return m.Params
 	}
-	params, err := wire.Rewrite(m.Params, wire.Edit{Key: "elicitationId"})
-	if err != nil {
-		return m.Params
-	}
-	return params
+	return wire.Without(m.Params, "elicitationId")
 }
 
 // questionKey is the key of the nth question of a request.

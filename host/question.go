@@ -208,19 +208,7 @@ func (s *frontSession) queue(id json.RawMessage, method string, params ...[]byte
 // withoutToken is a question's params without a token for progress, which would be reported to
 // us: it is the server's for its hop.
 func withoutToken(params json.RawMessage) json.RawMessage {
-	meta := metaOf(params)
-	if _, ok := wire.Lookup(meta, "progressToken"); !ok {
-		return params
-	}
-	meta, err := wire.Rewrite(meta, wire.Edit{Key: "progressToken"})
-	if err != nil {
-		return params
-	}
-	out, err := wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
-	if err != nil {
-		return params
-	}
-	return out
+	return wire.Without(params, "_meta", "progressToken")
 }
 
 // cancelParams is the params of notifications/cancelled for a question.
