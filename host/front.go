@@ -33,16 +33,14 @@ type front struct {
 	kept         adaptedLists
 	holds        tally[toolbox.Principal] // subscriptions to resources
 	exchanges    *exchanges
+	answering    group // requests, subscriptions left out
 
 	mu        sync.Mutex
 	listeners map[*noteQueue]func(method string) bool
 	gathering map[string]*time.Timer // of lists that have changed, by method, until they are told of
 	watching  bool
 	closed    bool
-	stop      func()        // ends Backend.Watch
-	active    int           // requests being answered, subscriptions left out
-	drained   chan struct{} // non-nil: new requests are refused; closed once active is 0
-	ending    chan struct{} // closed when new requests are refused: nobody is asked any more
+	stop      func() // ends Backend.Watch
 }
 
 func newFront(b Backend, o *Options, p *parking) *front {
@@ -50,7 +48,6 @@ func newFront(b Backend, o *Options, p *parking) *front {
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
 		scope: "public", exact: o.Exact,
 		exchanges: newExchanges(p),
-		ending:    make(chan struct{}),
 		listeners: map[*noteQueue]func(string) bool{}, gathering: map[string]*time.Timer{},
 	}
 	if o.Authenticate != nil {
@@ -116,10 +113,10 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "params must be an object")
 	}
 	if r.method != protocol.MethodPing && r.method != protocol.MethodListen {
-		if !f.begin() {
+		if !f.answering.enter() {
 			return frontError(http.StatusServiceUnavailable, interop.CodeInternal, "%s: %v", r.method, errDraining)
 		}
-		defer f.finish()
+		defer f.answering.leave()
 	}
 	if r.era == interop.Legacy && r.session != nil {
 		r.session.answers(r)
@@ -236,37 +233,11 @@ type hostError string
 
 func (e hostError) Error() string { return string(e) }
 
-// begin counts a request; false where new ones are refused.
-func (f *front) begin() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.drained != nil {
-		return false
-	}
-	f.active++
-	return true
-}
-
-func (f *front) finish() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.active--; f.active == 0 && f.drained != nil {
-		close(f.drained)
-	}
-}
-
 // drain refuses new requests, ends what clients are asked, and returns what is closed when none is being answered.
 func (f *front) drain() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.drained == nil {
-		close(f.ending)
-		f.exchanges.drain()
-		if f.drained = make(chan struct{}); f.active == 0 {
-			close(f.drained)
-		}
-	}
-	return f.drained
+	idle := f.answering.close()
+	f.exchanges.drain()
+	return idle
 }
 
 func methodNotFound(method string) frontAnswer {

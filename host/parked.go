@@ -64,11 +64,9 @@ type exchanges struct {
 	*parking
 	ctx     context.Context // ends with close
 	cancel  context.CancelCauseFunc
-	running sync.WaitGroup
+	running group
 	ending  chan struct{} // closed when nobody is asked any more
-
-	ended  bool // ending is closed; guarded by parking.mu
-	closed bool // guarded by parking.mu
+	ended   bool          // ending is closed; guarded by parking.mu
 }
 
 // parking is the parked calls of all hosts that stand beside one another, and their bounds.
@@ -180,11 +178,9 @@ func (all *exchanges) cancelParked(why error, meant func(*exchange) bool) {
 
 // close cancels every call, and waits for it.
 func (all *exchanges) close() {
-	all.mu.Lock()
-	all.closed = true
-	all.mu.Unlock()
+	idle := all.running.close()
 	all.cancel(errHostClosed)
-	all.running.Wait()
+	<-idle
 }
 
 // exchange is one request, whatever number of the client's requests it takes.
@@ -236,22 +232,15 @@ func (all *exchanges) begin(ctx context.Context, m interop.Message, back interop
 	c.Back = x.peer
 	call := m
 	call.Client = &c
-	all.mu.Lock()
-	if all.closed {
-		all.mu.Unlock()
+	x.back, x.retoken = back, x.token
+	if !all.running.run(func() {
+		defer context.AfterFunc(all.ctx, func() { cancel(errHostClosed) })()
+		x.run(inner, call, next)
+		cancel(nil)
+	}) {
 		cancel(nil)
 		return nil, errHostClosed
 	}
-	all.running.Add(1)
-	all.mu.Unlock()
-	stop := context.AfterFunc(all.ctx, func() { cancel(errHostClosed) })
-	x.back, x.retoken = back, x.token
-	go func() {
-		defer all.running.Done()
-		defer stop()
-		x.run(inner, call, next)
-		cancel(nil)
-	}()
 	return x.wait(ctx, m)
 }
 

@@ -50,9 +50,7 @@ type hostPipe struct {
 	quit    context.Context // ends listening for subscriptions
 	stop    context.CancelCauseFunc
 
-	mu      sync.Mutex
-	stopped bool // nothing is started any more
-	running sync.WaitGroup
+	running group
 }
 
 func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration) error {
@@ -70,29 +68,29 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 	p.quit, p.stop = context.WithCancelCause(p.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- p.readAll() }()
-	p.begin(p.sendNotes)
+	p.running.run(p.sendNotes)
 	var err error
 	select {
 	case err = <-ended:
 		ended <- nil
 		p.session.hearNoMore(errClientGone)
-		p.halt()
-		p.wait(lastAnswers, ctx.Done(), h.ctx.Done())
+		select {
+		case <-p.halt():
+		case <-time.After(lastAnswers):
+		case <-ctx.Done():
+		case <-h.ctx.Done():
+		}
 	case <-p.out.broken:
 		err = p.out.err
 	case <-ctx.Done():
 	case <-h.ctx.Done():
 	}
-	p.halt()
+	idle := p.halt()
 	p.session.end(errHostClosed)
-	p.wait(lastWrites, nil, nil)
+	inTime(idle)
 	if w.close() {
-		late := time.After(lastWrites)
-		select {
-		case <-ended:
-		case <-late:
-		}
-		p.wait(lastWrites, nil, nil)
+		inTime(ended)
+		inTime(idle)
 	}
 	if err != nil {
 		return interop.NewFault(interop.Transport, "", "serve", err)
@@ -100,36 +98,18 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 	return nil
 }
 
-// begin starts f, unless the connection is halted.
-func (p *hostPipe) begin(f func()) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stopped {
-		return false
+// inTime waits for something at the end, at most lastWrites.
+func inTime[T any](done <-chan T) {
+	select {
+	case <-done:
+	case <-time.After(lastWrites):
 	}
-	p.running.Add(1)
-	go func() { defer p.running.Done(); f() }()
-	return true
 }
 
 // halt ends the subscriptions; calls go on, but nothing new is started.
-func (p *hostPipe) halt() {
-	p.mu.Lock()
-	p.stopped = true
-	p.mu.Unlock()
-	p.stop(errHostClosed)
-}
-
-// wait waits for what is running, at most d or until either channel is closed.
-func (p *hostPipe) wait(d time.Duration, a, b <-chan struct{}) {
-	done := make(chan struct{})
-	go func() { p.running.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(d):
-	case <-a:
-	case <-b:
-	}
+func (p *hostPipe) halt() (idle <-chan struct{}) {
+	defer p.stop(errHostClosed)
+	return p.running.close()
 }
 
 // readAll serves message after message until the stream ends.
@@ -164,7 +144,7 @@ func (p *hostPipe) run(slots chan struct{}, f func()) {
 	case <-p.quit.Done():
 		return
 	}
-	if !p.begin(func() { defer func() { <-slots }(); f() }) {
+	if !p.running.run(func() { defer func() { <-slots }(); f() }) {
 		<-slots
 	}
 }

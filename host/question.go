@@ -81,7 +81,7 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 		}
 	}
 	putOut(of)
-	ending := s.front.ending
+	ending := s.front.exchanges.ending
 	for {
 		select {
 		case <-lost: // the client may not have read it
