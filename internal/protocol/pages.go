@@ -46,7 +46,7 @@ func (p Pages) Read(ask func(params json.RawMessage) (json.RawMessage, error), e
 		default:
 			seen[key] = true
 		}
-		params = append(append([]byte(`{"cursor":`), cursor...), '}')
+		params = wire.Object{}.Raw("cursor", cursor).JSON()
 	}
 }
 

@@ -1,4 +1,4 @@
-package interoptest
+package transport
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Tools is the toolbox that a server has to publish for [TestTransport]. Each
+// Tools is the toolbox that a server has to publish for [Run]. Each
 // one has a state of its own: it is for one server.
 func Tools() toolbox.Source {
 	s := &suiteTools{Registry: toolbox.NewRegistry(nil), stalled: make(chan struct{})}

@@ -1,4 +1,4 @@
-package interoptest
+package transport
 
 import (
 	"context"
