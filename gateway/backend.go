@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -41,7 +42,7 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 		v.tell(ctx, m)
 		return nil, nil
 	case v.exact && row != nil && (row.does != fromTools || !v.gateway.restricts(v.scope.single())):
-		if m.Method == protocol.MethodToolsList && v.kindOf(m.Client) != nil {
+		if m.Method == protocol.MethodToolsList && v.kindOf(m.Client) != v.plain {
 			v.varied.Store(true)
 		}
 		return v.ask(ctx, v.scope.single(), m)
@@ -117,11 +118,9 @@ func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage
 
 // Watch implements [host.Backend].
 func (v *view) Watch(notify func(interop.Message)) (stop func()) {
-	stops := []func(){
-		v.tools.Watch(v.ifToolsChanged(notify)),
-		v.varying.Watch(func() { notify(interop.Message{Method: protocol.NoteToolsChanged}) }),
-		v.prompts.Watch(func() { notify(interop.Message{Method: "notifications/prompts/list_changed"}) }),
-		v.resources.Watch(func() { notify(interop.Message{Method: "notifications/resources/list_changed"}) }),
+	stops := []func(){v.plain.tools.Watch(v.ifToolsChanged(notify))}
+	for feature, list := range v.changes {
+		stops = append(stops, list.Watch(func() { notify(interop.Message{Method: listChanged(feature)}) }))
 	}
 	return sync.OnceFunc(func() {
 		for _, stop := range stops {
@@ -137,16 +136,11 @@ func (v *view) ifToolsChanged(notify func(interop.Message)) func(interop.Message
 	}
 	changes := func() int {
 		v.mu.Lock()
-		bases := []*shownTools{v.base}
-		for _, k := range v.kinds {
-			if k != nil {
-				bases = append(bases, k.base)
-			}
-		}
+		kinds := slices.Collect(maps.Values(v.kinds))
 		v.mu.Unlock()
-		n := 0
-		for _, t := range bases {
-			n += t.changed()
+		n := v.plain.shown.changed()
+		for _, k := range kinds {
+			n += k.shown.changed()
 		}
 		return n
 	}
@@ -174,14 +168,14 @@ func (v *view) Info() json.RawMessage {
 
 // Settle waits until what p is shown is complete. It implements [host.Settler].
 func (v *view) Settle(ctx context.Context, p toolbox.Principal) {
-	if s, ok := v.tools.(host.Settler); ok {
+	if s, ok := v.plain.tools.(host.Settler); ok {
 		s.Settle(ctx, p)
 	}
 }
 
 // CheckHeader compares the Mcp-Param-* headers of a call with its params. It implements [host.HeaderChecker].
 func (v *view) CheckHeader(m interop.Message, h http.Header) error {
-	if c, ok := v.toolsFor(m.Client).(host.HeaderChecker); ok {
+	if c, ok := v.shownTo(v.askerOf(m.Caller, m.Client)).tools.(host.HeaderChecker); ok {
 		return c.CheckHeader(m, h)
 	}
 	return nil

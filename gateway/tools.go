@@ -52,10 +52,7 @@ func (t *shownTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return t.
 func (t *shownTools) Watch(changed func()) (stop func()) { return t.gateway.attached.Watch(changed) }
 
 func (t *shownTools) names(p toolbox.Principal) *toolNames {
-	s := t.gateway.attached.SnapshotFor(t.declared)
-	if s == nil {
-		s = t.gateway.attached.Snapshot(p)
-	}
+	s := t.gateway.attached.Snapshot(p).For(t.declared)
 	t.choosing.Lock()
 	defer t.choosing.Unlock()
 	if t.last == nil || t.last.of != s {

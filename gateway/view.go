@@ -16,22 +16,20 @@ type view struct {
 	gateway *Gateway
 	name    string // the element of its path, see [ViewOf]
 	scope   scope
-	base    *shownTools  // of clients that declare nothing
-	tools   host.Backend // tools/list and tools/call
+	plain   *clientKind // clients that declare nothing
 	host    *host.Host
 	opts    host.Options
 	exact   bool // the one server of it is as if nothing were between it and its clients
 
-	prompts, resources watch.List  // who is told that lists have changed
-	varying            watch.List  // so, of tools that are listed to some clients
-	varied             atomic.Bool // one of those has been here
+	// changes has, by feature, who is told that a list has changed; of tools, one that is listed to some clients.
+	changes map[string]*watch.List
+	varied  atomic.Bool // a client has been here that may be listed other tools than all
 
 	collide atomic.Bool // two servers have had a URI in common
 	mu      sync.Mutex
-	lists   map[string][]*merged      // by method, the newest first
-	kinds   map[kindKey]*clientKind   // of clients that have been here; nil: they declare nothing
-	listed  map[listedKey]*listedRows // of a view of parts of servers, see [view.tellLists]
-	crowded bool                      // there are more than maxListed of them
+	lists   map[string][]*merged    // by method, the newest first
+	kinds   map[kindKey]*clientKind // of clients that have been here
+	crowded bool                    // kinds were forgotten, and with them what is listed to them
 }
 
 func (g *Gateway) newView(name string, s scope) *view {
@@ -50,9 +48,9 @@ func (g *Gateway) newTransparent(server string) *view {
 }
 
 func (g *Gateway) start(v *view, o host.Options) *view {
-	v.gateway, v.opts, v.lists, v.kinds, v.listed = g, o, map[string][]*merged{}, map[kindKey]*clientKind{}, map[listedKey]*listedRows{}
-	v.base = newShownTools(v, interop.Declared{})
-	v.tools = host.Tools(v.scope.tools(v.base), &o)
+	v.changes = map[string]*watch.List{"tools": {}, "prompts": {}, "resources": {}}
+	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*merged{}, map[kindKey]*clientKind{}
+	v.plain = v.newKind(interop.Declared{})
 	if g.all != nil {
 		o.Beside = g.all.host
 	}

@@ -128,11 +128,7 @@ func (v *view) isPartial() bool {
 
 // toolsOf is the tools that a caller is shown, or that the view has in their place.
 func (v *view) toolsOf(who asker) *toolNames {
-	base := v.base
-	if k := v.kindOf(who.client); k != nil {
-		base = k.base
-	}
-	return base.names(who.caller)
+	return who.kind.shown.names(who.caller)
 }
 
 // belongs reports whether some part of a server is in the view, as far as is known.

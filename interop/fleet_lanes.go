@@ -242,9 +242,7 @@ func (m *member) newLane(key laneKey) *Endpoint {
 	opts.outside = func(from Message) {
 		if from.Method == protocol.NoteToolsChanged {
 			m.state.Load().endpoint.listChanged()
-			if key.kind == askedLane {
-				m.staleVariants(legacyVariant(key.capabilities))
-			}
+			m.variantsChanged()
 		}
 		from.Caller = whose
 		m.heard(from)

@@ -12,10 +12,8 @@ import (
 type view struct {
 	snapshot *toolbox.Snapshot
 	owners   map[string]owner
-	down     []*member         // in order
-	rejected []Quarantine      // names that two servers claim
-	some     *toolbox.Snapshot // what is listed to some clients, and not to all
-	varies   bool              // to some something else is listed
+	down     []*member    // in order
+	rejected []Quarantine // names that two servers claim
 }
 
 type owner struct {
@@ -39,69 +37,90 @@ func (f *Fleet) current() *view {
 	if v := f.view.Load(); v != nil {
 		return v
 	}
-	v := f.compose(Declared{}, nil)
-	f.addSome(v)
+	v := &view{owners: make(map[string]owner, len(f.last.owners))}
+	v.snapshot = f.compose(v, Declared{})
+	f.addVariants(v)
 	if last := f.last.snapshot; v.same(f.last) {
 		v.snapshot = last
 	} else {
 		v.snapshot.Version = last.Version + 1
+		for _, s := range v.snapshot.Kinds {
+			s.Version = v.snapshot.Version
+		}
 	}
 	f.last = v
 	f.view.Store(v)
 	return v
 }
 
-// compose is what is shown to clients that declare d, whose tools are of those owners; nil: of the first. Call it with mu held.
-func (f *Fleet) compose(d Declared, owners map[string]owner) *view {
-	v := &view{snapshot: &toolbox.Snapshot{}, owners: make(map[string]owner, len(f.last.owners))}
+// compose is what is shown to clients that declare d. The zero d is everybody, and comes first. Call it with mu held.
+func (f *Fleet) compose(v *view, d Declared) *toolbox.Snapshot {
+	out := &toolbox.Snapshot{}
+	if d != (Declared{}) {
+		out.Kind = d
+	}
 	for _, m := range f.members {
 		s := m.state.Load()
 		if !s.settled {
-			v.snapshot.Pending = append(v.snapshot.Pending, m.server.ID)
+			out.Pending = append(out.Pending, m.server.ID)
 		}
-		l := s.list
-		if some := s.variantOf(d); some != nil {
-			l = some
+		l, some := s.list, s.variants[d]
+		if some.list != nil {
+			l = some.list
 		}
 		if l != nil {
-			v.add(m, l, owners)
+			var lacks func(string) bool
+			if d != (Declared{}) {
+				lacks = func(tool string) bool { return s.lacks(some, tool) }
+			}
+			v.add(out, m, l, lacks)
 			if l.owner != (toolbox.Owner{}) {
-				v.snapshot.Owners = append(v.snapshot.Owners, l.owner)
+				out.Owners = append(out.Owners, l.owner)
 			}
 		}
 		if s.isDown() {
-			v.down = append(v.down, m)
-			v.snapshot.Down = append(v.snapshot.Down, toolbox.Down{Server: m.server.ID, Owns: m.mayOwn})
+			if d == (Declared{}) {
+				v.down = append(v.down, m)
+			}
+			out.Down = append(out.Down, toolbox.Down{Server: m.server.ID, Owns: m.mayOwn})
 		}
 	}
-	return v
+	return out
 }
 
-func (v *view) add(m *member, l *listing, owners map[string]owner) {
+// add adds a server's list to a snapshot. Who is called is the same for all clients. lacks reports, of a list for
+// clients that declare something, what is gone by now; nil: the list is for everybody.
+func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool string) bool) {
 	held := m.held()
 	for i := range l.tools {
 		t := &l.tools[i]
-		if owners != nil && owners[t.Name].member != m { // who is called is the same for all
-			continue
-		}
-		if first, taken := v.owners[t.Name]; taken {
+		first, taken := v.owners[t.Name]
+		switch {
+		case taken && lacks == nil:
 			v.rejected = append(v.rejected, Quarantine{Server: m.server.ID, Tool: t.Tool,
 				Reason: "a tool of " + first.member.server.ID + " is mounted as " + t.Name})
 			continue
+		case taken && first.member != m, !taken && lacks != nil && lacks(t.Tool):
+			continue
+		case !taken:
+			v.owners[t.Name] = owner{m, t.Tool}
 		}
-		v.owners[t.Name] = owner{m, t.Tool}
 		if held {
-			v.snapshot.Held = append(v.snapshot.Held, t.Name)
+			out.Held = append(out.Held, t.Name)
 		} else {
-			v.snapshot.Tools = append(v.snapshot.Tools, t.Descriptor)
+			out.Tools = append(out.Tools, t.Descriptor)
 		}
 	}
 }
 
-// same reports whether two views have the same snapshot, but for its version.
+// same reports whether two views have the same snapshots, but for their versions.
 func (v *view) same(o *view) bool {
-	a, b := v.snapshot, o.snapshot
-	return slices.Equal(v.down, o.down) && slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Owners, b.Owners) &&
+	return slices.Equal(v.down, o.down) && sameSnapshot(v.snapshot, o.snapshot) &&
+		slices.EqualFunc(v.snapshot.Kinds, o.snapshot.Kinds, sameSnapshot)
+}
+
+func sameSnapshot(a, b *toolbox.Snapshot) bool {
+	return a.Kind == b.Kind && slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Owners, b.Owners) &&
 		slices.Equal(a.Held, b.Held) && slices.EqualFunc(a.Tools, b.Tools, sameTool)
 }
 

@@ -74,6 +74,20 @@ type Snapshot struct {
 	// Owners are what servers say of all their tools, in order; of who says nothing there
 	// may be none.
 	Owners []Owner
+	// Kinds are the snapshots of the callers to whom the source shows something else, and Kind is the kind of callers that
+	// one of these is for. A [Box] and [Join] show all callers the same. nil: there are no others.
+	Kinds []*Snapshot
+	Kind  any
+}
+
+// For is the snapshot of a kind of callers: s, where it is the same as for all.
+func (s *Snapshot) For(kind any) *Snapshot {
+	for _, some := range s.Kinds {
+		if some.Kind == kind {
+			return some
+		}
+	}
+	return s
 }
 
 // Owner is a server as the owner of tools. What it says is a stranger's text.
