@@ -41,11 +41,11 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 	case isNote(m.Method):
 		v.tell(ctx, m)
 		return nil, nil
-	case v.exact && row != nil && (row.does != fromTools || !v.gateway.restricts(v.scope.single())):
+	case v.exact && row != nil && (row.does != fromTools || !v.gateway.restricts(v.scope.server)):
 		if m.Method == protocol.MethodToolsList && v.kindOf(m.Client) != v.plain {
 			v.varied.Store(true)
 		}
-		return v.ask(ctx, v.scope.single(), m)
+		return v.ask(ctx, v.scope.server, m)
 	case row == nil || row.era != "" && row.era != m.Era || row.does != fromTools && !v.offers(row):
 		return v.unlisted(ctx, m)
 	case row.does == fromTools:
@@ -73,7 +73,7 @@ const tellWait = 5 * time.Second
 // tell passes on what a client says outside of any request: that its roots changed, and where the view has one server,
 // whatever it says. Servers hear it that can ask the client in its session.
 func (v *view) tell(ctx context.Context, m interop.Message) {
-	if m.Client == nil || m.Method != noteRoots && v.scope.single() == "" {
+	if m.Client == nil || m.Method != noteRoots && v.scope.server == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellWait)
@@ -84,7 +84,7 @@ func (v *view) tell(ctx context.Context, m interop.Message) {
 // offers reports whether the view may have a method at all: a core one always, because a server may come, one
 // of an extension where a server declares it.
 func (v *view) offers(row *methodRow) bool {
-	if v.scope.single() != "" || row.needs[0] != "extensions" {
+	if v.scope.server != "" || row.needs[0] != "extensions" {
 		return true
 	}
 	of := row.names
@@ -98,13 +98,13 @@ func (v *view) offers(row *methodRow) bool {
 
 // lacks reports whether a list is one that the one server of a view says that it does not have: it may say so itself.
 func (v *view) lacks(row *methodRow) bool {
-	d := v.gateway.says(v.scope.single())
+	d := v.gateway.says(v.scope.server)
 	return d.capabilities != nil && !protocol.Has(d.capabilities, row.needs)
 }
 
 // unlisted answers a method that the table does not have, or not for this client.
 func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	server := v.scope.single()
+	server := v.scope.server
 	if server == "" {
 		return nil, methodNotFound(m)
 	}
@@ -131,7 +131,7 @@ func (v *view) Watch(notify func(interop.Message)) (stop func()) {
 
 // ifToolsChanged is notify, called if a list of tools of the view is another one. That of everything has tools that are of no server.
 func (v *view) ifToolsChanged(notify func(interop.Message)) func(interop.Message) {
-	if _, all := v.scope.(everything); all {
+	if v.scope.everything {
 		return notify
 	}
 	changes := func() int {
@@ -163,7 +163,7 @@ func (v *view) Info() json.RawMessage {
 	if !v.exact {
 		return nil
 	}
-	return v.gateway.says(v.scope.single()).info
+	return v.gateway.says(v.scope.server).info
 }
 
 // Settle waits until what p is shown is complete. It implements [host.Settler].

@@ -39,8 +39,8 @@ type clientKind struct {
 }
 
 func (v *view) newKind(d interop.Declared) *clientKind {
-	k := &clientKind{declared: d, shown: newShownTools(v, d), listed: map[*methodRow]*listedRows{}}
-	k.source = v.scope.tools(k.shown)
+	k := &clientKind{declared: d, shown: &shownTools{view: v, declared: d}, listed: map[*methodRow]*listedRows{}}
+	k.source = v.scope.tools(&v.gateway.opts, k.shown)
 	k.tools = host.Tools(k.source, &v.opts)
 	return k
 }

@@ -191,7 +191,7 @@ func (v *view) rowName(m *merged, server, own string) (string, bool) {
 		return v.scope.name(server, own), true
 	}
 	name := v.published(m.row, server, own)
-	if first, taken := m.byName[name]; taken && first.server != server && v.scope.single() == "" {
+	if first, taken := m.byName[name]; taken && first.server != server && v.scope.server == "" {
 		name = protocol.OwnedURI(server, own)
 	}
 	return name, true
@@ -199,7 +199,7 @@ func (v *view) rowName(m *merged, server, own string) (string, bool) {
 
 // published is the form of a server's URI that a row of a list, or a result, has in the view.
 func (v *view) published(row *methodRow, server, uri string) string {
-	if v.scope.single() != "" {
+	if v.scope.server != "" {
 		return uri
 	}
 	if protocol.IsOwned(uri) || row.name == "skills/list" || row.name == "skills/get" {

@@ -19,7 +19,6 @@ import (
 // there, with the pages of apps where the view has those.
 type shownTools struct {
 	*view
-	all bool // of the servers, under the names that they are mounted with
 	// models: they are for models alone, so that what is for apps alone is not among them (SEP-1865).
 	models   bool
 	declared interop.Declared // by the clients that are shown it
@@ -39,11 +38,6 @@ type toolNames struct {
 }
 
 var _ toolbox.Source = (*shownTools)(nil)
-
-func newShownTools(v *view, d interop.Declared) *shownTools {
-	_, all := v.scope.(everything)
-	return &shownTools{view: v, all: all, declared: d}
-}
 
 // Snapshot implements [toolbox.Source].
 func (t *shownTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return t.names(p).shown }
@@ -88,7 +82,7 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 			}
 		}
 	}
-	same := t.scope.single() == ""
+	same := t.scope.server == ""
 	for i := range s.Tools {
 		d := s.Tools[i]
 		name, ok := t.name(&d)
@@ -119,7 +113,7 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 	n.shown.Owners = slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool {
 		return t.misses(o.Server) || t.isPartial() && !slices.ContainsFunc(n.shown.Tools, func(d toolbox.Descriptor) bool { return d.Server == o.Server })
 	})
-	if t.scope.single() == "" {
+	if t.scope.server == "" {
 		n.shown.Held = slices.DeleteFunc(slices.Clone(s.Held), func(name string) bool { return !t.mayHave(name) })
 	}
 	for _, d := range s.Down {
@@ -148,7 +142,7 @@ func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {
 
 // mounted is the name by which the servers know what the view calls name.
 func (t *shownTools) mounted(name string) string {
-	if server := t.scope.single(); server != "" {
+	if server := t.scope.server; server != "" {
 		return interop.QualifiedName(server, name)
 	}
 	return name
@@ -156,7 +150,7 @@ func (t *shownTools) mounted(name string) string {
 
 // linked is a tool's row with the form that its page has in the view; nil: it stays. The page is one of pages then.
 func (t *shownTools) linked(d *toolbox.Descriptor, pages map[ownName]bool) json.RawMessage {
-	if t.scope.single() != "" {
+	if t.scope.server != "" {
 		return nil
 	}
 	row := d.Wire.JSON
@@ -197,7 +191,7 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 			return nil, err
 		}
 	}
-	if t.all {
+	if t.scope.everything {
 		r, err := t.gateway.do(ctx, c)
 		return t.fitted(ctx, c, r), err
 	}
@@ -248,7 +242,7 @@ func (t *shownTools) mayHave(mounted string) bool {
 // fitted is a call's result, where there is one, with the form that its links have in the view.
 func (t *shownTools) fitted(ctx context.Context, c toolbox.Call, r *toolbox.Result) *toolbox.Result {
 	row := t.gateway.table[protocol.MethodToolsCall]
-	if r == nil || t.scope.single() != "" || !t.mayLink(row, r.Wire().JSON) {
+	if r == nil || t.scope.server != "" || !t.mayLink(row, r.Wire().JSON) {
 		return r
 	}
 	d, ok := t.names(c.Caller).byName[c.Name]

@@ -15,7 +15,7 @@ import (
 type view struct {
 	gateway *Gateway
 	name    string // the element of its path, see [ViewOf]
-	scope   scope
+	scope   *scope
 	plain   *clientKind // clients that declare nothing
 	host    *host.Host
 	opts    host.Options
@@ -32,11 +32,9 @@ type view struct {
 	crowded bool                    // kinds were forgotten, and with them what is listed to them
 }
 
-func (g *Gateway) newView(name string, s scope) *view {
+func (g *Gateway) newView(name string, s *scope) *view {
 	o := g.opts.Host
-	if selected, ok := s.(*selection); ok && selected.Profile != nil {
-		o.Parameters = true
-	}
+	o.Parameters = o.Parameters || s.Profile != nil
 	return g.start(&view{name: name, scope: s}, o)
 }
 
@@ -44,7 +42,7 @@ func (g *Gateway) newView(name string, s scope) *view {
 func (g *Gateway) newTransparent(server string) *view {
 	o := g.opts.Host
 	o.Exact, o.Instructions, o.Page = true, "", 0
-	return g.start(&view{scope: oneServer{server}, exact: true}, o)
+	return g.start(&view{scope: &scope{server: server}, exact: true}, o)
 }
 
 func (g *Gateway) start(v *view, o host.Options) *view {
@@ -97,17 +95,17 @@ func (g *Gateway) viewNamed(name string) *view {
 }
 
 // scopeNamed is the scope of a path below /mcp; nil: there is none. Call it with mu held.
-func (g *Gateway) scopeNamed(name string) scope {
+func (g *Gateway) scopeNamed(name string) *scope {
 	if selected, ok := strings.CutPrefix(name, "@"); ok && strings.HasPrefix(selected, "@") {
 		name = selected // no view has such a name; a server may
 	} else if ok {
 		if of, ok := g.named[selected]; ok {
-			return &selection{g, of}
+			return &scope{View: of}
 		}
 		return nil
 	}
 	if slices.ContainsFunc(g.attached.Status(), func(st interop.EndpointStatus) bool { return st.Server == name }) {
-		return oneServer{name}
+		return &scope{server: name}
 	}
 	return nil
 }
@@ -117,7 +115,7 @@ func (g *Gateway) dropViews() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for name, v := range g.views {
-		if !g.closed && !sameScope(g.scopeNamed(name), v.scope) {
+		if !g.closed && !v.scope.same(g.scopeNamed(name)) {
 			delete(g.views, name)
 			g.running.Go(v.host.Close)
 		}
