@@ -92,7 +92,7 @@ func (v *view) sayings(who asker) []protocol.Saying {
 		if protocol.Has(d.capabilities, []string{"tools"}) {
 			of = "tools"
 		}
-		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: qualifiersOf(server)[0], Text: d.instructions})
+		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: interop.Server{ID: server}.Prefixes()[0], Text: d.instructions})
 	}
 	return all
 }

@@ -77,26 +77,18 @@ type keptListing struct {
 	failed  int       // how often it could not be had, since it last could
 }
 
-// kept is what is known without asking anybody; nil: nothing.
-func (s *serverLists) kept(server string, row *methodRow, who asker) *listing {
+// kept returns the cached list, or nil if there is none, and whether the server has listed, or failed to.
+func (s *serverLists) kept(server string, row *methodRow, who asker) (last *listing, asked bool) {
 	declared := s.gateway.declaredTo(server, who)
 	s.gateway.recall(server)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, k := s.find(server, row, declared, who.caller)
+	asked = k.last != nil || k.failed > 0
 	if k.last == nil {
 		_, k = s.find(server, row, interop.Declared{}, who.caller)
 	}
-	return k.last
-}
-
-// unasked reports whether a server has neither listed nor failed to.
-func (s *serverLists) unasked(server string, row *methodRow, who asker) bool {
-	declared := s.gateway.declaredTo(server, who)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, k := s.find(server, row, declared, who.caller)
-	return k.last == nil && k.failed == 0
+	return k.last, asked
 }
 
 // declaredTo is what a client declares, if the server may list something else to it than to everybody.
@@ -238,7 +230,8 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 			break
 		}
 	}
-	return s.kept(server, row, who)
+	last, _ := s.kept(server, row, who)
+	return last
 }
 
 // waitFor waits for a server that has not answered yet and of which no list is known. Like the first tools/list on
@@ -246,7 +239,10 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 func (s *serverLists) waitFor(ctx context.Context, server string, row *methodRow, who asker) bool {
 	g := s.gateway
 	left := time.Until(g.began.Add(protocol.Duration(g.opts.Host.ListWait, listWait)))
-	if left <= 0 || !g.isPending(server) || !g.mayDeclare(server, row.needs) || s.kept(server, row, who) != nil {
+	if left <= 0 || !g.isPending(server) || !g.mayDeclare(server, row.needs) {
+		return false
+	}
+	if last, _ := s.kept(server, row, who); last != nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
@@ -387,8 +383,14 @@ func (l *listing) same(o *listing) bool {
 func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, key listKey) (*listing, error) {
 	l := &listing{endpoint: e, at: time.Now(), ttl: protocol.MaxTTL, caller: key.caller}
 	pages := protocol.Pages{Method: row.name, Key: row.list, Most: maxListPages, MaxBytes: interop.MaxMessage}
+	ask := e.Do
+	if key.declared != (interop.Declared{}) || isPerPrincipal(e) { // on the connection of the client, or of the principal
+		ask = func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+			return s.gateway.attached.Fleet.Request(ctx, e.Server().ID, m)
+		}
+	}
 	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
-		raw, err := s.gateway.listOf(ctx, e, key, interop.Message{Method: row.name, Params: params, Caller: key.caller})
+		raw, err := ask(ctx, interop.Message{Method: row.name, Params: params, Caller: key.caller})
 		l.size += len(raw)
 		return raw, err
 	}, l.add)
@@ -399,15 +401,6 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 		s.gateway.note(e.Server().ID, key.caller, rest)
 	}
 	return l, nil
-}
-
-// listOf asks a server for a page of a list: where each principal has a connection of its own, on the caller's; for a client
-// that declares something, on one that declares it.
-func (g *Gateway) listOf(ctx context.Context, e *interop.Endpoint, key listKey, m interop.Message) (json.RawMessage, error) {
-	if isPerPrincipal(e) || key.declared != (interop.Declared{}) {
-		return g.attached.Fleet.Request(ctx, e.Server().ID, m)
-	}
-	return e.Do(ctx, m)
 }
 
 // isPerPrincipal reports whether each principal has a connection of its own to a server.

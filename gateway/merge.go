@@ -85,7 +85,7 @@ func (v *view) parts(ctx context.Context, row *methodRow, who asker, wait bool) 
 	for i, server := range servers {
 		parts[i] = part{server: server, shown: !down(server)}
 		if !wait {
-			parts[i].listing = v.gateway.lists.kept(server, row, who)
+			parts[i].listing, _ = v.gateway.lists.kept(server, row, who)
 			continue
 		}
 		asking.Go(func() { parts[i].listing = v.gateway.lists.get(ctx, server, row, who) })
@@ -110,7 +110,8 @@ func (v *view) known(ctx context.Context, row *methodRow, who asker, name string
 // mayYetList reports whether a server that is connected has a list and was not asked for it.
 func (v *view) mayYetList(server string, row *methodRow, who asker) bool {
 	g := v.gateway
-	return !g.attached.Fleet.Idle(server) && !g.isPending(server) && g.declares(server, row.needs) && g.lists.unasked(server, row, who)
+	_, asked := g.lists.kept(server, row, who)
+	return !asked && !g.attached.Fleet.Idle(server) && !g.isPending(server) && g.declares(server, row.needs)
 }
 
 // merge makes a list of its parts.

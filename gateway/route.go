@@ -232,6 +232,9 @@ func unknownThere(err error) bool {
 // ownersOf returns the servers that may own a URI, of those whose URI is in the view: the server named in it, the server that
 // lists it, the first server with a matching template, or all running servers that have resources.
 func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri string) []ownName {
+	if server := v.scope.server; server != "" {
+		return []ownName{{server, uri}}
+	}
 	templates := func() *merged { return v.merged(ctx, v.gateway.table["resources/templates/list"], who, true) }
 	if server, own, ok := protocol.SplitURI(uri, v.isServer); ok {
 		of := ownName{server, own}

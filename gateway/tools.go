@@ -51,16 +51,12 @@ func (t *shownTools) names(p toolbox.Principal) *toolNames {
 	defer t.choosing.Unlock()
 	if t.last == nil || t.last.of != s {
 		was := t.last
-		if t.last = t.choose(s); was != nil && !slices.EqualFunc(was.shown.Tools, t.last.shown.Tools, sameRow) {
+		t.last = t.choose(s)
+		if was != nil && !slices.EqualFunc(was.shown.Tools, t.last.shown.Tools, toolbox.Descriptor.Equal) {
 			t.changes++
 		}
 	}
 	return t.last
-}
-
-// sameRow reports whether two tools are listed alike.
-func sameRow(a, b toolbox.Descriptor) bool {
-	return a.Name == b.Name && bytes.Equal(a.Wire.JSON, b.Wire.JSON) && bytes.Equal(a.Schema, b.Schema) && bytes.Equal(a.Parameters, b.Parameters)
 }
 
 // changed is how often the list of the view was another one.

@@ -27,7 +27,7 @@ func (s *scope) admits(server string, what subject, name string) bool {
 		if climbs(name) {
 			return false
 		}
-		name = qualifiersOf(server)[0] + name
+		name = interop.Server{ID: server}.Prefixes()[0] + name
 	}
 	return slices.ContainsFunc(patterns, func(p string) bool { return protocol.Matches(p, name) })
 }
@@ -56,22 +56,13 @@ func (s *scope) patterns(what subject) (of []string, whole bool) {
 func (s *scope) may(server string, what subject) bool {
 	patterns, whole := s.patterns(what)
 	return s.mayHave(server) && (whole || slices.ContainsFunc(patterns, func(p string) bool {
-		return slices.ContainsFunc(qualifiersOf(server), func(q string) bool { return canBegin(p, q) })
+		return slices.ContainsFunc(interop.Server{ID: server}.Prefixes(), func(q string) bool { return canBegin(p, q) })
 	}))
 }
 
 // has reports whether the view can have anything of a server.
 func (s *scope) has(server string) bool {
 	return s.may(server, byTool) || s.may(server, byPrompt) || s.may(server, byURI)
-}
-
-// qualifiersOf are the beginnings that the qualified names of a server can have, see [interop.QualifiedName].
-func qualifiersOf(server string) (out []string) {
-	for _, tool := range []string{"x", strings.Repeat("x", 64)} { // of which the second makes a name that is cut
-		name := interop.QualifiedName(server, tool)
-		out = append(out, name[:strings.LastIndex(name, interop.Qualifier+"x")+len(interop.Qualifier)])
-	}
-	return slices.Compact(out)
 }
 
 // canBegin reports whether a pattern takes some name that begins so.

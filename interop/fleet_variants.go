@@ -80,11 +80,7 @@ func (s *state) isStale(v variant) bool { return v.changes != s.changes }
 
 // lacks reports whether everybody was listed a tool when the variant was, and is not since: it is gone.
 func (s *state) lacks(v variant, tool string) bool {
-	if !s.isStale(v) || v.beside == nil {
-		return false
-	}
-	_, had := v.beside.byName[tool]
-	return had
+	return s.isStale(v) && v.beside.tool(tool) != nil
 }
 
 // Differs reports whether a server may list something else to clients that declare d than to everybody, as far as can
@@ -192,17 +188,18 @@ func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*li
 	if err != nil {
 		return nil, e.listFault(ctx, err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.variants = append([]*listing{l}, e.variants[:min(len(e.variants), maxVariants-1)]...)
 	return l, nil
 }
 
-// toolOf is a tool that is listed to some clients; nil: to none. Call it with mu held.
-func (e *Endpoint) toolOf(name string) *listedTool {
-	for _, l := range e.variants {
-		if i, ok := l.byName[name]; ok {
-			return &l.tools[i]
+// toolNamed is a tool as it was last listed to everybody, or to some; nil: it was not.
+func (m *member) toolNamed(name string) *listedTool {
+	s := m.state.Load()
+	if t := s.list.tool(name); t != nil {
+		return t
+	}
+	for _, v := range s.variants {
+		if t := v.list.tool(name); t != nil {
+			return t
 		}
 	}
 	return nil

@@ -119,7 +119,7 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 		}
 	}
 	opts.Logger, opts.Memory = cmp.Or(opts.Logger, m.fleet.opts.Logger), cmp.Or(opts.Memory, m.fleet.opts.Memory)
-	opts.retired, opts.result = m.ctx, m.answered
+	opts.retired, opts.result, opts.named = m.ctx, m.answered, m.toolNamed
 	return opts
 }
 

@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ func (f *Fleet) current() *view {
 	v := &view{owners: make(map[string]owner, len(f.last.owners))}
 	v.snapshot = f.compose(v, Declared{})
 	f.addVariants(v)
-	if last := f.last.snapshot; v.same(f.last) {
+	if last := f.last.snapshot; slices.Equal(v.down, f.last.down) && v.snapshot.Equal(last) {
 		v.snapshot = last
 	} else {
 		v.snapshot.Version = last.Version + 1
@@ -113,29 +112,14 @@ func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool
 	}
 }
 
-// same reports whether two views have the same snapshots, but for their versions.
-func (v *view) same(o *view) bool {
-	return slices.Equal(v.down, o.down) && sameSnapshot(v.snapshot, o.snapshot) &&
-		slices.EqualFunc(v.snapshot.Kinds, o.snapshot.Kinds, sameSnapshot)
-}
-
-func sameSnapshot(a, b *toolbox.Snapshot) bool {
-	return a.Kind == b.Kind && slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Owners, b.Owners) &&
-		slices.Equal(a.Held, b.Held) && slices.EqualFunc(a.Tools, b.Tools, sameTool)
-}
-
 // same reports whether two listings publish the same; nil publishes nothing.
 func (l *listing) same(o *listing) bool {
 	if l == o || l == nil || o == nil {
 		return l == o
 	}
-	return l.owner == o.owner && slices.EqualFunc(l.tools, o.tools, func(a, b listedTool) bool { return sameTool(a.Descriptor, b.Descriptor) })
-}
-
-// sameTool compares what a row says, and where it is mounted.
-func sameTool(a, b toolbox.Descriptor) bool {
-	return a.Name == b.Name && a.Server == b.Server && a.Tool == b.Tool && a.Profile == b.Profile && a.Excluded == b.Excluded &&
-		a.Wire.Format == b.Wire.Format && bytes.Equal(a.Wire.JSON, b.Wire.JSON)
+	return l.owner == o.owner && slices.EqualFunc(l.tools, o.tools, func(a, b listedTool) bool {
+		return a.Equal(b.Descriptor)
+	})
 }
 
 // MayOwn reports whether a tool of the server could be mounted under name: one that
@@ -146,7 +130,7 @@ func (s Server) MayOwn(name string) bool {
 	if plain && QualifiedName(s.ID, tool) == name && s.Tools.mayGive(tool) {
 		return true
 	}
-	return hashed(name) && s.hasPrefixOf(name)
+	return hashed(name) && slices.ContainsFunc(s.Prefixes(), func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // hashed reports whether a name may be one that was shortened.
@@ -158,14 +142,11 @@ func hashed(name string) bool {
 	return strings.Trim(name[at+1:], "0123456789abcdef") == ""
 }
 
-// hasPrefixOf reports whether name begins as names of the server's tools do.
-func (s Server) hasPrefixOf(name string) bool {
-	return strings.HasPrefix(name, prefixOf(s.ID, "x")) ||
-		strings.HasPrefix(name, prefixOf(s.ID, strings.Repeat("x", maxName))) // too long: hashed
-}
-
-// prefixOf is what is before a tool of x's in its mounted name.
-func prefixOf(server, tool string) string {
-	name := QualifiedName(server, tool)
-	return name[:strings.LastIndex(name, Qualifier+"x")+len(Qualifier)]
+// Prefixes are the beginnings that the mounted names of the server's tools can have: of most, and of those that are cut.
+func (s Server) Prefixes() (out []string) {
+	for _, tool := range []string{"x", strings.Repeat("x", maxName)} {
+		name := QualifiedName(s.ID, tool)
+		out = append(out, name[:strings.LastIndex(name, Qualifier+"x")+len(Qualifier)])
+	}
+	return slices.Compact(out)
 }

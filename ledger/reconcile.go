@@ -56,7 +56,7 @@ func (a *Attachment) follow() {
 // current looks where something has happened since. The fleet notifies of what it lists, so
 // that nobody has to be notified here. Call it with mu held.
 func (a *Attachment) current() {
-	if a.stale.Load() || a.view.seen != a.Fleet.Snapshot("") {
+	if a.stale.Load() || a.seen != a.Fleet.Snapshot("") {
 		a.look()
 	}
 }
@@ -317,15 +317,15 @@ func (l *reconciliation) isLeftOut(server, name string) bool {
 
 // publish makes what is let through the snapshot, if it is new. Call it with mu held.
 func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool) {
-	same := s == a.view.seen && len(l.kept) == len(a.guard.kept)
+	same := s == a.seen && len(l.kept) == len(a.guard.kept)
 	for name := range l.kept {
 		_, ok := a.guard.kept[name]
 		same = same && ok
 	}
-	a.view.seen, a.guard.kept = s, l.kept
+	a.seen, a.guard.kept = s, l.kept
 	if !same {
-		a.view.shown = &toolbox.Snapshot{Version: a.view.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
-		l.showKinds(s, a.view.shown)
+		a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
+		l.showKinds(s, a.shown)
 		if len(a.guard.summed) > 2*len(s.Tools)*(1+len(s.Kinds))+64 {
 			a.guard.summed = map[string]summed{}
 		}
@@ -365,7 +365,7 @@ func (a *Attachment) end() {
 	a.closed = true
 	close(a.done)
 	a.journal.end()
-	a.view.shown = &toolbox.Snapshot{Version: a.view.shown.Version + 1}
+	a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1}
 	a.guard.kept = map[string]toolID{}
 	a.mu.Unlock()
 	a.watchers.Notify()

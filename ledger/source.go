@@ -16,7 +16,7 @@ func (a *Attachment) Snapshot(toolbox.Principal) *toolbox.Snapshot {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.current()
-	return a.view.shown
+	return a.shown
 }
 
 // Watch implements [toolbox.Source].
