@@ -28,7 +28,7 @@ var exportedBudget = map[string]struct {
 }{
 	"agent":     {60, "34 names, and 26 constants of five enumerations and the defaults: roles, stops, events, verdicts"},
 	"interop":   {86, "49 names, and 37 constants of eight enumerations: kinds, phases, eras, transports, events, policies, codes, who shares a connection"},
-	"ledger":    {73, "46 names, and 27 constants of four enumerations: operations, changes, damage, policies; the seed names most"},
+	"ledger":    {60, "43 names, and 17 constants of three enumerations: operations, changes, damage; the seed names most"},
 	"mcpconfig": {47, "37 names, and 10 constants of two enumerations: states, scopes"},
 	"schema":    {83, "32 names, and three enumerations that are data: 27 rules, 21 profiles, three classes"},
 	"toolbox":   {62, "the author of a tool imports one package: tools, their context, results and media, and asking the client"},

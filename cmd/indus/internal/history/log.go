@@ -232,15 +232,15 @@ func (f *logFlags) printLive(live []ledger.Entry, s show.Streams) error {
 
 // changeJSON is what became of a tool, as --diff --json prints it.
 type changeJSON struct {
-	Change ledger.ChangeKind `json:"change"`
-	Server string            `json:"server"`
-	Tool   string            `json:"tool"`
-	Name   string            `json:"name"`
-	Held   bool              `json:"held,omitempty"` // the later version is kept back
-	Fields []ledger.Field    `json:"fields,omitempty"`
+	Change string         `json:"change"`
+	Server string         `json:"server"`
+	Tool   string         `json:"tool"`
+	Name   string         `json:"name"`
+	Held   bool           `json:"held,omitempty"` // the later version is kept back
+	Fields []ledger.Field `json:"fields,omitempty"`
 }
 
-var becameOf = map[ledger.ChangeKind]string{ledger.Come: "came", ledger.Gone: "went", ledger.Edited: "changed"}
+var becameOf = map[string]string{ledger.Come: "came", ledger.Gone: "went", ledger.Edited: "changed"}
 
 func (f *logFlags) printDiff(changes []ledger.Change, s show.Streams) error {
 	changes = slices.DeleteFunc(changes, func(c ledger.Change) bool { return f.server != "" && c.Server != f.server })
