@@ -144,15 +144,13 @@ func (w *web) firstServer(ctx context.Context, d *Discovery, prefer string) (*au
 
 func (d *Discovery) ordered(prefer string) []string {
 	list := slices.Clone(d.Servers)
-	slices.SortStableFunc(list, func(a, b string) int {
-		switch {
-		case a == b || !sameIssuer(a, prefer) && !sameIssuer(b, prefer):
+	rank := func(issuer string) int {
+		if sameIssuer(issuer, prefer) {
 			return 0
-		case sameIssuer(a, prefer):
-			return -1
 		}
 		return 1
-	})
+	}
+	slices.SortStableFunc(list, func(a, b string) int { return rank(a) - rank(b) })
 	return list
 }
 

@@ -118,18 +118,22 @@ func (c *Client) confine(ctx context.Context, resource, issuer string, keep bool
 
 // configured is the identity of the options.
 func (c *Client) configured(as *authServer) identity {
-	o := &c.options
-	i := identity{ID: o.ClientID, secret: o.ClientSecret, Method: methodNone}
-	switch methods := as.TokenEndpointAuthMethodsSupported; {
-	case c.signer != nil:
+	i := identity{ID: c.options.ClientID, secret: c.options.ClientSecret, Method: methodNone}
+	if c.signer != nil {
 		i.Method = methodJWT
-	case o.ClientSecret == (secret.Value{}):
-	case len(methods) > 0 && !slices.Contains(methods, methodBasic) && slices.Contains(methods, methodPost):
-		i.Method = methodPost
-	default:
-		i.Method = methodBasic
+	} else if i.secret != (secret.Value{}) {
+		i.Method = secretMethod(as)
 	}
 	return i
+}
+
+// secretMethod is how an authorization server takes a secret. One that does not say has to take Basic (RFC 8414 section 2).
+func secretMethod(as *authServer) string {
+	methods := as.TokenEndpointAuthMethodsSupported
+	if !slices.Contains(methods, methodBasic) && slices.Contains(methods, methodPost) {
+		return methodPost
+	}
+	return methodBasic
 }
 
 // registrationKey is where the registration at an issuer is kept: that with the address of a [Site] apart from those
@@ -180,9 +184,7 @@ func (c *Client) registered(ctx context.Context, w *web, as *authServer, redirec
 func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
 	method := methodNone
 	if methods := as.TokenEndpointAuthMethodsSupported; len(methods) > 0 && !slices.Contains(methods, methodNone) {
-		if method = methodPost; slices.Contains(methods, methodBasic) {
-			method = methodBasic
-		}
+		method = secretMethod(as)
 	}
 	kind := "native"
 	if strings.HasPrefix(redirect, "https:") {

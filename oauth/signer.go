@@ -2,10 +2,7 @@ package oauth
 
 import (
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/rsa"
 	"errors"
 	"time"
 
@@ -24,32 +21,25 @@ type signer struct {
 
 // newSigner reads a private key in PEM: PKCS #8, or the older forms of RSA and EC keys.
 func newSigner(pem, keyID string) (*signer, error) {
+	s := &signer{keyID: keyID}
 	if key, err := jwt.ParseECPrivateKeyFromPEM([]byte(pem)); err == nil {
-		return newKeySigner(key, keyID)
-	}
-	if key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(pem)); err == nil {
-		return newKeySigner(key, keyID)
-	}
-	if key, err := jwt.ParseEdPrivateKeyFromPEM([]byte(pem)); err == nil {
-		return newKeySigner(key, keyID)
-	}
-	return nil, errors.New("the client's key must be an RSA, EC or Ed25519 private key in PEM")
-}
-
-func newKeySigner(key crypto.PrivateKey, keyID string) (*signer, error) {
-	s := &signer{key: key, keyID: keyID}
-	switch key := key.(type) {
-	case *rsa.PrivateKey:
-		s.method = jwt.SigningMethodRS256
-	case ed25519.PrivateKey:
-		s.method = jwt.SigningMethodEdDSA
-	case *ecdsa.PrivateKey:
-		s.method = map[int]jwt.SigningMethod{256: jwt.SigningMethodES256, 384: jwt.SigningMethodES384, 521: jwt.SigningMethodES512}[key.Params().BitSize]
+		s.key, s.method = key, curves[key.Params().BitSize]
+	} else if key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(pem)); err == nil {
+		s.key, s.method = key, jwt.SigningMethodRS256
+	} else if key, err := jwt.ParseEdPrivateKeyFromPEM([]byte(pem)); err == nil {
+		s.key, s.method = key, jwt.SigningMethodEdDSA
+	} else {
+		return nil, errors.New("the client's key must be an RSA, EC or Ed25519 private key in PEM")
 	}
 	if s.method == nil {
 		return nil, errors.New("the client's key is of a curve that no JWT has")
 	}
 	return s, nil
+}
+
+// curves are the algorithms of EC keys, by the bits of their curve.
+var curves = map[int]jwt.SigningMethod{
+	256: jwt.SigningMethodES256, 384: jwt.SigningMethodES384, 521: jwt.SigningMethodES512,
 }
 
 // assertion says who we are to one authorization server (RFC 7523 section 3; the audience is the
