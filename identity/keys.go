@@ -50,10 +50,7 @@ func (k *Key) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.B
 
 // Keys is the API keys of a file, and their [Verifier]. Processes may share the file: what one adds or removes, the others heed from
 // their next request on. All methods may be called from any goroutine.
-type Keys struct {
-	path string
-	file *statefile.File[keyList]
-}
+type Keys struct{ file *statefile.File[keyList] }
 
 var _ Verifier = (*Keys)(nil)
 
@@ -65,7 +62,7 @@ type apiKey struct {
 }
 
 // NewKeys is the keys of the file at path. It does no I/O: a file that is not there has none.
-func NewKeys(path string) *Keys { return &Keys{path, newKeyFile(path)} }
+func NewKeys(path string) *Keys { return &Keys{newKeyFile(path)} }
 
 // Verify knows tokens that begin with [KeyPrefix].
 func (k *Keys) Verify(ctx context.Context, token string) (*Identity, error) {
@@ -111,7 +108,7 @@ func (k *Keys) Add(ctx context.Context, key Key) (token string, added Key, err e
 	key.ID, key.Hash, key.Created = id, hex.EncodeToString(hash[:]), time.Now().UTC().Truncate(time.Second)
 	err = k.change(ctx, func(list []Key) ([]Key, error) {
 		if len(list) >= maxKeys {
-			return nil, fmt.Errorf("%s: there are %d keys, which is the most; remove some", k.path, len(list))
+			return nil, fmt.Errorf("%s: there are %d keys, which is the most; remove some", k.file.Path, len(list))
 		}
 		return append(list, key), nil
 	})
