@@ -72,21 +72,29 @@ func startedAfter(start, session string) bool {
 
 // scanProcesses looks at all processes that we may signal.
 func scanProcesses() (found []member) {
+	var buf []byte
+	for _, pid := range allPids() {
+		if m := memberOf(pid, &buf); m.pid != 0 {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// allPids are the numbers of all processes that /proc shows.
+func allPids() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
-	var buf []byte
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if m := memberOf(pid, &buf); m.pid != 0 {
-				found = append(found, m)
-			}
+			pids = append(pids, pid)
 		}
 	}
-	return found
+	return pids
 }
 
 // memberOf is one process, or none where it is gone or not ours to signal. Where the leader of a

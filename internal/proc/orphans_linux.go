@@ -36,18 +36,8 @@ func ReapOrphans() (stop func()) {
 
 // reapOrphans looks at all processes, because a wait for any child would take the status of ours as well.
 func reapOrphans() {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
 	self, group := strconv.Itoa(os.Getpid()), strconv.Itoa(unix.Getpgrp())
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
+	for _, pid := range allPids() {
 		if f := statFields(pid); len(f) > 2 && f[0] == "Z" && f[1] == self && f[2] != group {
 			reapOrphan(pid)
 		}

@@ -50,20 +50,27 @@ func LogSeverities() []string {
 	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 }
 
+// methods is what is known of single methods.
+var methods = map[string]struct {
+	naming          string // see NamingParam
+	mayRequireInput bool
+	asks            string // the capability that a client declares to be asked by it
+}{
+	MethodToolsCall:  {naming: "name", mayRequireInput: true},
+	"prompts/get":    {naming: "name", mayRequireInput: true},
+	"resources/read": {naming: "uri", mayRequireInput: true},
+	"tasks/get":      {naming: "taskId"},
+	"tasks/update":   {naming: "taskId"},
+	"tasks/cancel":   {naming: "taskId"},
+	MethodElicit:     {asks: "elicitation"},
+	MethodSample:     {asks: "sampling"},
+	MethodRoots:      {asks: "roots"},
+}
+
 // NamingParam is the member of a request's params that says what it is about, which HTTP has in
 // Mcp-Name as well: a tool's or a prompt's name, a resource's URI, a task's id; "": it has none
 // (2026-07-28, basic/transports/streamable-http, "Standard Request Headers"; SEP-2663).
-func NamingParam(method string) string {
-	switch method {
-	case MethodToolsCall, "prompts/get":
-		return "name"
-	case "resources/read":
-		return "uri"
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		return "taskId"
-	}
-	return ""
-}
+func NamingParam(method string) string { return methods[method].naming }
 
 // Error codes of 2026-07-28 (basic/index, "Error codes"), and those before it for a
 // resource that is not there and for a URL that a person is to open first.

@@ -26,15 +26,9 @@ func Unpublishable(input json.RawMessage) string {
 
 // Declares reports whether capabilities hold feature, with flag set to true.
 func Declares(capabilities json.RawMessage, feature, flag string) bool {
-	var caps map[string]json.RawMessage
-	if json.Unmarshal(capabilities, &caps) != nil {
-		return false
-	}
-	var features map[string]json.RawMessage
-	if json.Unmarshal(caps[feature], &features) != nil {
-		return false
-	}
-	return string(features[flag]) == "true"
+	features, _ := wire.Lookup(capabilities, feature)
+	on, _ := wire.Lookup(features, flag)
+	return string(on) == "true"
 }
 
 // LookupString is the string under a key of an object; "" and false where there is none.
