@@ -3,6 +3,7 @@ package oauth
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/internal/text"
@@ -76,17 +77,11 @@ type ServerError struct {
 }
 
 func (e *ServerError) Error() string {
-	var parts []string
-	if e.Code != "" {
-		parts = append(parts, e.Code)
+	said := slices.DeleteFunc([]string{e.Code, e.Description}, func(s string) bool { return s == "" })
+	if len(said) == 0 {
+		return fmt.Sprintf("HTTP %d", e.Status)
 	}
-	if e.Description != "" {
-		parts = append(parts, e.Description)
-	}
-	if len(parts) == 0 {
-		parts = append(parts, fmt.Sprintf("HTTP %d", e.Status))
-	}
-	return strings.Join(parts, ": ")
+	return strings.Join(said, ": ")
 }
 
 // maxShown is how much is shown of what others wrote, in bytes.
