@@ -97,8 +97,8 @@ var kinds = map[string]string{
 	"/outputSchema/$schema": `"`, "/outputSchema/properties": "{", "/outputSchema/required": "[",
 }
 
-// words are those of the members that may be one of few.
-var words = map[string][]string{
+// memberWords are those of the members that may be one of few.
+var memberWords = map[string][]string{
 	"/execution/taskSupport": {"required", "optional", "forbidden"},
 	"/icons/theme":           {"light", "dark"},
 }
@@ -106,7 +106,7 @@ var words = map[string][]string{
 // member is v, mended, or nil if the protocol wants another value there.
 func (m *mender) member(path string, v json.RawMessage) json.RawMessage {
 	word, _ := wire.Unquote(v)
-	switch kind, choice := kinds[path], words[path]; {
+	switch kind, choice := kinds[path], memberWords[path]; {
 	case kind != "" && v[0] == 'n':
 		m.flaw(path, nameOf(path)+" is null", false)
 		return nil
