@@ -46,13 +46,13 @@ var roomBudget = map[string]int{
 	"gateway":   4600,
 	"host":      7500,
 	"identity":  1700,
-	"internal":  9600,
+	"internal":  10000,
 	"interop":   13100,
 	"ledger":    4400,
 	"mcpconfig": 10700,
 	"oauth":     4200,
 	"operation": 2900,
-	"schema":    10200,
+	"schema":    9600,
 	"toolbox":   7800,
 }
 

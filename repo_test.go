@@ -20,9 +20,10 @@ type layer struct {
 
 var layers = []layer{
 	{"internal/keyword", nil, "a table of JSON Schema's keywords"},
-	{"internal/signature", []string{"internal/text", "internal/wire"}, "schemas in a few words: no idea of who shows them to whom"},
-	{"schema", []string{"internal/keyword", "internal/signature", "internal/text", "internal/wire"}, "schemas are pure data: whoever checks one needs nothing of the rest"},
-	{"schema/validate", []string{"schema", "internal/keyword", "internal/signature", "internal/text"}, "arguments are checked against a schema, and by nothing else: no idea of tools"},
+	{"internal/jsontree", []string{"internal/text", "internal/wire"}, "JSON as a tree: no idea of what it says but for the references of a schema"},
+	{"internal/signature", []string{"internal/jsontree", "internal/text"}, "schemas in a few words: no idea of who shows them to whom"},
+	{"schema", []string{"internal/jsontree", "internal/keyword", "internal/signature", "internal/text", "internal/wire"}, "schemas are pure data: whoever checks one needs nothing of the rest"},
+	{"schema/validate", []string{"schema", "internal/jsontree", "internal/keyword", "internal/signature", "internal/text"}, "arguments are checked against a schema, and by nothing else: no idea of tools"},
 	{"schema/infer", nil, "Go types to schemas: no idea of who is asked for one"},
 	{"internal/memory", nil, "bytes: no idea of what they say"},
 	{"internal/wire", []string{"internal/memory"}, "bytes of messages: no idea of tools or servers"},

@@ -228,8 +228,8 @@ type misplaced struct{ path, expected string }
 // faults are what is left out, in words.
 func (c *compiler) faults() (all []string) {
 	for _, m := range c.faulty[:min(len(c.faulty), maxNotes)] {
-		got, _ := c.text.Follow(fragmentOf(m.path))
-		all = append(all, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(shownPath(m.path), 200), m.expected, signature.Value(got)))
+		got := c.text.Follow(fragmentOf(m.path))
+		all = append(all, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(shownPath(m.path), 200), m.expected, signature.Value(got.Node)))
 	}
 	return all
 }

@@ -102,17 +102,15 @@ func (v *Validator) problem(f fault, arguments signature.Schema) Problem {
 	if f.name != "" {
 		p.Path += "/" + text.PointerStep(f.name)
 	}
-	if got, ok := arguments.Follow(fragmentOf(p.Path)); ok {
-		p.Got = signature.Value(got)
+	if got := arguments.Follow(fragmentOf(p.Path)); got.Node != nil {
+		p.Got = signature.Value(got.Node)
 	}
 	s := v.at(f.rule)
 	switch f.keyword {
 	case "required", "dependentRequired":
 		p.Expected = "any"
-		if properties, ok := s.Sub("properties"); ok {
-			if property, ok := properties.Sub(f.name); ok {
-				p.Expected = property.Type(signature.Note)
-			}
+		if property := s.Sub("properties").Sub(f.name); property.Node != nil {
+			p.Expected = property.Type(signature.Note)
 		}
 	case "additionalProperties":
 		p.Near = nearestProperty(f.rule, f.at.path(), f.name)
@@ -136,8 +134,7 @@ func (v *Validator) problem(f fault, arguments signature.Schema) Problem {
 
 // at is a schema as it is written.
 func (v *Validator) at(r *rule) signature.Schema {
-	s, _ := v.text.Follow(fragmentOf(r.path))
-	return s
+	return v.text.Follow(fragmentOf(r.path))
 }
 
 func (v *Validator) typeOf(r *rule) string { return v.at(r).Type(signature.Note) }
@@ -173,7 +170,7 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 	case "type":
 		return strings.Join(f.rule.types, " | ")
 	case "const":
-		return signature.Value(s.Member("const"))
+		return signature.Value(s.Get("const"))
 	case "enum":
 		return cmp.Or(choices(s, f.at.v), "nothing")
 	case "uniqueItems":
@@ -203,15 +200,15 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 		}
 		return strings.Join(all, " | ")
 	}
-	n := s.Member(f.keyword)
-	if n != nil && n.Kind() == 't' { // draft 4's exclusiveMinimum
-		n = s.Member(strings.ToLower(f.keyword[9:10]) + f.keyword[10:])
+	n := s.Get(f.keyword)
+	if n.Is("t") { // draft 4's exclusiveMinimum
+		n = s.Get(strings.ToLower(f.keyword[9:10]) + f.keyword[10:])
 	}
 	return signature.Bound(f.keyword, n)
 }
 
 func contained(f fault, s signature.Schema, t string) string {
-	n := s.Member(f.keyword)
+	n := s.Get(f.keyword)
 	if n == nil {
 		return "an item that is " + t
 	}
@@ -220,7 +217,7 @@ func contained(f fault, s signature.Schema, t string) string {
 
 // choices are the values of an enum, those first that resemble what was given where not all can be shown.
 func choices(s signature.Schema, given any) string {
-	values := slices.Collect(s.List("enum"))
+	values := slices.Clone(s.List("enum"))
 	if word, _ := given.(string); len(values) > signature.Note.Choices {
 		var names []string
 		for _, n := range values[:min(len(values), manyNames)] {
