@@ -117,13 +117,25 @@ func (n *Node) appendPath(out []byte) []byte {
 	if n.Up == nil {
 		return out
 	}
-	out = append(n.Up.appendPath(out), '/')
+	return append(append(n.Up.appendPath(out), '/'), text.PointerStep(n.step())...)
+}
+
+// Steps returns the names and places that lead to a value that was read.
+func (n *Node) Steps() []string {
+	if n.Up == nil {
+		return nil
+	}
+	return append(n.Up.Steps(), n.step())
+}
+
+// step is the name or the place of a value in what it is in.
+func (n *Node) step() string {
 	for i := range n.Up.Fields {
 		if f := &n.Up.Fields[i]; f.Value == n {
-			return append(out, text.PointerStep(f.Name)...)
+			return f.Name
 		}
 	}
-	return strconv.AppendInt(out, int64(slices.Index(n.Up.Elems, n)), 10)
+	return strconv.Itoa(slices.Index(n.Up.Elems, n))
 }
 
 // Compact returns the value as compact JSON.
