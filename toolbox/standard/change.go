@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -97,12 +96,12 @@ func (c *change) read(ctx context.Context) error {
 	case info.Mode().Perm()&0o222 == 0:
 		return fmt.Errorf("%s is read-only", show(c.name))
 	}
-	// One byte more tells a file that grows.
-	c.old, err = io.ReadAll(io.LimitReader(ctxReader{ctx, file}, maxChange+1))
+	old, more, err := readUpTo(ctx, file, maxChange)
+	c.old = old
 	switch {
 	case err != nil:
 		return pathFault(c.name, err)
-	case len(c.old) > maxChange:
+	case more:
 		return fmt.Errorf("%s has more than %d MiB: it is too large to be changed here", show(c.name), maxChange>>20)
 	case isBinary(c.old):
 		return fmt.Errorf("%s is not text: %s", show(c.name), contentType(c.old))
