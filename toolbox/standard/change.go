@@ -51,13 +51,13 @@ func openChange(ctx context.Context, tc *toolbox.Context, p string) (*change, er
 	if err := c.read(ctx); err != nil {
 		return nil, err
 	}
-	mark, ok := tc.LastRead(c.real)
+	ever, same := tc.WasRead(c.real, c.old)
 	switch {
 	case c.isNew:
 		return c, nil
-	case !ok:
+	case !ever:
 		return nil, fmt.Errorf("%s was not read before: read it, then change it", show(name))
-	case !mark.Fresh(c.old):
+	case !same:
 		return nil, fmt.Errorf("%s has changed since it was read: read it again", show(name))
 	}
 	return c, nil

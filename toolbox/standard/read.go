@@ -30,7 +30,7 @@ const (
 // in all what the context's budget allows; a note says what is not there and where to go
 // on. A file that is not text (that has a NUL byte near its beginning) is
 // described. Bytes that are not UTF-8 become U+FFFD. A file of which some lines were shown is marked as
-// read, see [toolbox.Context.LastRead], unless the rest is too long to be looked at.
+// read, see [toolbox.Context.WasRead], unless the rest is too long to be looked at.
 func Read() toolbox.Tool {
 	return define("read",
 		"Read a text file. Each line comes with its number and a tab, which are not part of the file. "+
@@ -71,7 +71,7 @@ func runRead(ctx context.Context, tc *toolbox.Context, in readInput) (*toolbox.R
 		return nil, fmt.Errorf("%s: %w", show(file.name), err)
 	}
 	if r.whole { // of what was not read nobody can say whether it has changed
-		tc.MarkRead(file.name, toolbox.ReadMark(all.Sum(nil)))
+		tc.MarkRead(file.name, [sha256.Size]byte(all.Sum(nil)))
 	}
 	return r.page.result(), nil
 }
