@@ -28,7 +28,7 @@ func (a *adapter) mergeEach(d *builder, branches *node) bool {
 func (a *adapter) inPlace(d *builder, w string) bool {
 	branches := d.get(w)
 	out := &node{Kind: '['}
-	var backs []*unionBranch
+	var backs []schemaResult
 	changed := false
 	for _, b := range branches.Elems {
 		r := a.schema(b)
@@ -43,7 +43,7 @@ func (a *adapter) inPlace(d *builder, w string) bool {
 		if w == "allOf" {
 			d.back = inTurn(d.back, r.back)
 		}
-		backs = append(backs, &unionBranch{r.node, r.back})
+		backs = append(backs, schemaResult{node: r.node, back: r.back})
 	}
 	if len(out.Elems) == 0 {
 		return false

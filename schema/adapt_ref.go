@@ -209,21 +209,15 @@ func (a *adapter) isShared(n *node) bool {
 func (a *adapter) isTarget(n *node) bool {
 	if a.referenced == nil {
 		a.referenced = map[*node]bool{}
-		a.findTargets(a.Root)
+		for within := range a.Root.All() {
+			for _, f := range within.Fields {
+				if refers(f) && f.Value.Kind == '"' {
+					a.referenced[a.target(f.Value.Unquoted())] = true
+				}
+			}
+		}
 	}
 	return a.referenced[n]
-}
-
-func (a *adapter) findTargets(n *node) {
-	for _, f := range n.Fields {
-		if referenceWords.has(f.Name) && f.Value.Kind == '"' {
-			a.referenced[a.target(f.Value.Unquoted())] = true
-		}
-		a.findTargets(f.Value)
-	}
-	for _, e := range n.Elems {
-		a.findTargets(e)
-	}
 }
 
 // moved returns the reference to a shared schema, for the place where the schema stood.
@@ -320,19 +314,13 @@ func (a *adapter) define(root *builder) {
 
 // uses notes the definitions that n refers to, and those that they refer to.
 func (a *adapter) uses(n *node, used map[string]bool) {
-	for i := range n.Fields {
-		f := &n.Fields[i]
-		if f.Name == "$ref" && f.Value.Kind == '"' {
-			name, _ := strings.CutPrefix(f.Value.Unquoted(), "#/$defs/")
-			if def := a.definitions[name]; def != nil && !used[name] { // no name needs escaping
-				used[name] = true
-				a.uses(def.node, used)
-			}
+	for within := range n.All() {
+		ref := within.Get("$ref").Unquoted()
+		name, _ := strings.CutPrefix(ref, "#/$defs/")
+		if def := a.definitions[name]; ref != "" && def != nil && !used[name] { // no name needs escaping
+			used[name] = true
+			a.uses(def.node, used)
 		}
-		a.uses(f.Value, used)
-	}
-	for _, e := range n.Elems {
-		a.uses(e, used)
 	}
 }
 
@@ -351,20 +339,19 @@ func (a *adapter) leadsToLoop(target *node) bool {
 
 // holdsLoop reports whether a reference within n leads to a loop.
 func (a *adapter) holdsLoop(n *node) bool {
-	if a.visited++; a.visited > maxVisited {
-		return true // be careful
-	}
-	for _, f := range n.Fields {
-		if referenceWords.has(f.Name) && f.Value.Kind == '"' {
-			if target := a.target(f.Value.Unquoted()); target != nil && a.leadsToLoop(target) {
-				return true
+	for within := range n.All() {
+		if a.visited++; a.visited > maxVisited {
+			return true // be careful
+		}
+		for _, f := range within.Fields {
+			if refers(f) && f.Value.Kind == '"' {
+				if target := a.target(f.Value.Unquoted()); target != nil && a.leadsToLoop(target) {
+					return true
+				}
 			}
 		}
-		if a.holdsLoop(f.Value) {
-			return true
-		}
 	}
-	return slices.ContainsFunc(n.Elems, a.holdsLoop)
+	return false
 }
 
 func (a *adapter) underDefinitions(n *node) bool {

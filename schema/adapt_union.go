@@ -304,8 +304,8 @@ func (a *adapter) distribute(d *builder, union *node) bool {
 }
 
 // branches adapts the branches of a union, each with inner beside it. A branch that became a union gives its own.
-func (a *adapter) branches(d *builder, union, inner *node) []*unionBranch {
-	var out []*unionBranch
+func (a *adapter) branches(d *builder, union, inner *node) []schemaResult {
+	var out []schemaResult
 	for _, b := range union.Elems {
 		n := b
 		if len(inner.Fields) > 0 {
@@ -322,26 +322,26 @@ func (a *adapter) branches(d *builder, union, inner *node) []*unionBranch {
 		}
 		nested := r.node.Get("anyOf")
 		if nested == nil || len(r.node.Fields) > 1 {
-			out = append(out, &unionBranch{r.node, r.back})
+			out = append(out, schemaResult{node: r.node, back: r.back})
 			continue
 		}
 		for _, e := range nested.Elems {
-			out = append(out, &unionBranch{e, r.back})
+			out = append(out, schemaResult{node: e, back: r.back})
 		}
 	}
 	if d.null && a.takes(d, "nullable") && len(out) > 0 {
 		d.null = false
-		if !slices.ContainsFunc(out, func(b *unionBranch) bool { return b.node.Get("nullable") != nil }) {
+		if !slices.ContainsFunc(out, func(b schemaResult) bool { return b.node.Get("nullable") != nil }) {
 			nullable := &node{Kind: '{', Fields: append(slices.Clone(out[0].node.Fields), newMember("nullable", trueNode))}
-			out[0] = &unionBranch{nullable, out[0].back}
+			out[0] = schemaResult{node: nullable, back: out[0].back}
 		}
 	}
 	return out
 }
 
 // fewer leaves out branches that say the same as one before them, and makes one of enums of one type.
-func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
-	var out []*unionBranch
+func (a *adapter) fewer(d *builder, all []schemaResult) []schemaResult {
+	var out []schemaResult
 	known := make(map[string]bool, len(all))
 	enums := map[string]int{} // by their type, where they are in out
 	for _, b := range all {
@@ -353,7 +353,7 @@ func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
 		if t := b.node.Get("type"); t != nil && isEnum(b.node) {
 			of := t.Compact()
 			if i, ok := enums[of]; ok {
-				out[i] = &unionBranch{node: a.oneEnum(d, out[i].node, b.node)}
+				out[i] = schemaResult{node: a.oneEnum(d, out[i].node, b.node)}
 				continue
 			}
 			enums[of] = len(out)
@@ -393,7 +393,7 @@ func isEnum(n *node) bool {
 }
 
 // become makes d what one branch is; its annotations stay, where the branch has none of its own.
-func (a *adapter) become(d *builder, b *unionBranch) {
+func (a *adapter) become(d *builder, b schemaResult) {
 	for _, f := range b.node.Fields {
 		if old := d.get(f.Name); f.Name == "description" && old != nil {
 			d.set(f.Name, newString(joined(old.Unquoted(), f.Value.Unquoted())))

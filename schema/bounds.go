@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/jsontree"
 )
@@ -56,7 +55,7 @@ func (c *counter) schema(n *node, depth int) {
 			fallthrough
 		case "$defs":
 			for j := range f.Value.Fields {
-				c.text += utf8.RuneCountInString(f.Value.Fields[j].Name)
+				c.text += runes(f.Value.Fields[j].Name)
 				c.schema(f.Value.Fields[j].Value, depth+1)
 			}
 		case "items", "additionalProperties":
@@ -76,7 +75,7 @@ func (c *counter) schema(n *node, depth int) {
 		case "enum":
 			c.enum(f.Value.Elems)
 		case "const":
-			c.text += runesOf(f.Value)
+			c.text += charactersIn(f.Value)
 		}
 	}
 }
@@ -85,7 +84,7 @@ func (c *counter) enum(all []*node) {
 	c.values += len(all)
 	size := 0
 	for _, v := range all {
-		size += runesOf(v)
+		size += charactersIn(v)
 	}
 	c.text += size
 	if c.enumMany > 0 && len(all) > c.enumMany {
@@ -93,20 +92,14 @@ func (c *counter) enum(all []*node) {
 	}
 }
 
-// runesOf is how many characters the strings, names and numbers in a value have.
-func runesOf(n *node) int {
+// charactersIn is how many characters the strings, names and numbers in a value have.
+func charactersIn(value *node) int {
 	size := 0
-	switch n.Kind {
-	case '"':
-		return utf8.RuneCountInString(jsontree.Unquote(n.Text))
-	case '0':
-		return len(n.Text)
-	}
-	for _, f := range n.Fields {
-		size += utf8.RuneCountInString(f.Name) + runesOf(f.Value)
-	}
-	for _, e := range n.Elems {
-		size += runesOf(e)
+	for n := range value.All() {
+		size += runes(contentOf(n))
+		for _, f := range n.Fields {
+			size += runes(f.Name)
+		}
 	}
 	return size
 }

@@ -91,16 +91,4 @@ func (l ProviderLimits) repeats(keyword string) int {
 
 var repeatKeywords = []string{"minLength", "maxLength", "minItems", "maxItems"}
 
-// textOf is how many characters a value of enum or const has.
-func textOf(t *node) int {
-	n := runes(contentOf(t))
-	for _, e := range t.Elems {
-		n += textOf(e)
-	}
-	for _, m := range t.Fields {
-		n += runes(m.Name) + textOf(m.Value)
-	}
-	return n
-}
-
 func runes(s string) int { return utf8.RuneCountInString(s) }

@@ -94,54 +94,26 @@ func shortened(s string) string {
 	return s
 }
 
-// subschemas yields what stands where a schema keyword holds a schema, with the steps that lead there.
-func subschemas(n *node) iter.Seq2[[]string, *node] {
-	return func(yield func([]string, *node) bool) {
-		for _, m := range n.Fields {
-			for steps, child := range heldIn(m.Value, m.Name) {
-				if !yield(append([]string{m.Name}, steps...), child) {
+// heldIn yields the schemas in a keyword's value, and where they stand. It yields what stands where a schema belongs and is none
+// too.
+func heldIn(m field, at *spot) iter.Seq2[*spot, *node] {
+	return func(yield func(*spot, *node) bool) {
+		switch f := formOf(m.Name); {
+		case f == formSchema, f == formItems && m.Value.Kind != '[':
+			yield(at, m.Value)
+		case f == formItems, f == formSchemas:
+			for i, e := range m.Value.Elems {
+				if !yield(at.at(strconv.Itoa(i)), e) {
 					return
 				}
 			}
-		}
-	}
-}
-
-// heldIn yields the schemas in the value of a keyword, and the steps from there. It yields what stands where a schema belongs
-// and is none too.
-func heldIn(n *node, name string) iter.Seq2[[]string, *node] {
-	return func(yield func([]string, *node) bool) {
-		switch formOf(name) {
-		case formSchema:
-			yield(nil, n)
-		case formItems:
-			if n.Kind != '[' {
-				yield(nil, n)
-				return
+		case f == formSchemaMap, f == formDependencies:
+			for _, one := range m.Value.Fields {
+				isNames := f == formDependencies && one.Value.Kind == '['
+				if !isNames && !yield(at.at(one.Name), one.Value) {
+					return
+				}
 			}
-			eachElem(n, yield)
-		case formSchemas:
-			eachElem(n, yield)
-		case formSchemaMap:
-			eachMember(n, yield)
-		case formDependencies:
-			eachMember(n, func(steps []string, child *node) bool { return child.Kind == '[' || yield(steps, child) })
-		}
-	}
-}
-
-func eachElem(n *node, yield func([]string, *node) bool) {
-	for i, e := range n.Elems {
-		if !yield([]string{strconv.Itoa(i)}, e) {
-			return
-		}
-	}
-}
-
-func eachMember(n *node, yield func([]string, *node) bool) {
-	for _, m := range n.Fields {
-		if !yield([]string{m.Name}, m.Value) {
-			return
 		}
 	}
 }

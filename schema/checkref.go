@@ -63,12 +63,14 @@ func (c *checker) findCycles() map[*node]bool {
 			return
 		}
 		state[t] = entered
-		for steps, child := range subschemas(t) {
-			if steps[0] == "$defs" || steps[0] == "definitions" {
-				definitions = append(definitions, child) // t does not lead there by holding it
-				continue
+		for _, m := range t.Fields {
+			for _, child := range heldIn(m, nil) {
+				if m.Name == "$defs" || m.Name == "definitions" {
+					definitions = append(definitions, child) // t does not lead there by holding it
+					continue
+				}
+				enter(child)
 			}
-			enter(child)
 		}
 		if ref := t.Get("$ref"); ref.Is(`"`) {
 			if target := c.LookUp(contentOf(ref)); state[target] == entered {

@@ -166,7 +166,7 @@ func (c *checker) enum(t, v *node, at *spot) {
 	c.sum.values += len(v.Elems)
 	length := 0
 	for i, e := range v.Elems {
-		length += textOf(e)
+		length += charactersIn(e)
 		c.enumValue(t, e, at.at(strconv.Itoa(i)))
 	}
 	c.sum.text += length

@@ -53,11 +53,7 @@ func (c *checker) keyword(t *node, m field, at *spot, p position) {
 	if m.Name == "$defs" || m.Name == "definitions" {
 		p.depth = 0
 	}
-	for steps, child := range heldIn(m.Value, m.Name) {
-		where := at
-		for _, step := range steps {
-			where = where.at(step)
-		}
+	for where, child := range heldIn(m, at) {
 		c.schema(child, where, p)
 	}
 }
@@ -117,7 +113,7 @@ func (c *checker) value(t *node, m field, at *spot, p position) {
 	case "enum":
 		c.enum(t, m.Value, at)
 	case "const":
-		c.sum.text += textOf(m.Value)
+		c.sum.text += charactersIn(m.Value)
 	case "format":
 		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, contentOf(m.Value)) {
 			c.find(at, RuleFormat, "the format %s is not accepted; accepted are %s", describeValue(m.Value), sentence(c.rules.Formats))

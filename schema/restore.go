@@ -20,7 +20,7 @@ type inverse struct {
 	others     *inverse          // for all other properties
 	items      *inverse          // for all items
 	prefix     []*inverse        // for the first items
-	union      []*unionBranch    // for what follows one of these
+	union      []schemaResult    // for what follows one of these
 	inner      *inverse          // of what a wrapped root holds
 	chain      []*inverse        // one after the other
 	late       bool              // of a definition: the rest is filled in when that is written
@@ -35,12 +35,6 @@ type propertyInverse struct {
 	dropNull bool // null says that it is not given
 	fillNull bool // not given says that it is null
 	step     *inverse
-}
-
-// unionBranch is one schema of a union.
-type unionBranch struct {
-	node *node
-	back *inverse
 }
 
 func (p propertyInverse) matters() bool {
@@ -73,11 +67,11 @@ func inTurn(x, y *inverse) *inverse {
 }
 
 // inverseOfUnion is that of a union, nil if no branch has one.
-func (a *adapter) inverseOfUnion(d *builder, all []*unionBranch) *inverse {
-	if !slices.ContainsFunc(all, func(b *unionBranch) bool { return b.back != nil }) {
+func (a *adapter) inverseOfUnion(d *builder, all []schemaResult) *inverse {
+	if !slices.ContainsFunc(all, func(b schemaResult) bool { return b.back != nil }) {
 		return nil
 	}
-	if slices.ContainsFunc(all, func(b *unionBranch) bool { return !canBeDecided(b.node) }) {
+	if slices.ContainsFunc(all, func(b schemaResult) bool { return !canBeDecided(b.node) }) {
 		a.ambiguous = append(a.ambiguous, d.from)
 	}
 	return &inverse{union: all}
@@ -128,9 +122,7 @@ func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]boo
 	for _, w := range s.chain {
 		n = r.restore(n, w, level, used)
 	}
-	if b := r.meant(n, s.union, used); b != nil {
-		n = r.restore(n, b.back, level, used)
-	}
+	n = r.restore(n, r.meant(n, s.union, used), level, used)
 	switch n.Kind {
 	case '{':
 		if len(s.properties) > 0 || s.others != nil {
@@ -142,10 +134,10 @@ func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]boo
 	return n
 }
 
-// meant is the branch that a value follows; of several, the first that declares most of its properties. Where it follows
-// none, it is the one that declares most, so that what is said of the value is said of what was meant.
-func (r *restorer) meant(n *node, union []*unionBranch, used map[*inverse]bool) *unionBranch {
-	var best *unionBranch
+// meant is the inverse of the branch that a value follows; of several, of the first that declares most of its properties. Where
+// it follows none, it is that of the one that declares most, so that what is said of the value is said of what was meant.
+func (r *restorer) meant(n *node, union []schemaResult, used map[*inverse]bool) *inverse {
+	var best *inverse
 	most := 0
 	for _, b := range union {
 		if used[b.back] {
@@ -164,7 +156,7 @@ func (r *restorer) meant(n *node, union []*unionBranch, used map[*inverse]bool) 
 			}
 		}
 		if declared > most {
-			best, most = b, declared
+			best, most = b.back, declared
 		}
 	}
 	return best

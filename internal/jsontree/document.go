@@ -16,13 +16,7 @@ type Document struct {
 
 // NewDocument returns the document of a schema.
 func NewDocument(root *Node) *Document {
-	d := &Document{Root: root}
-	d.names = sync.OnceValue(func() map[string]*Node {
-		names := map[string]*Node{}
-		findNames(root, names)
-		return names
-	})
-	return d
+	return &Document{Root: root, names: sync.OnceValue(func() map[string]*Node { return namesIn(root) })}
 }
 
 // LookUp returns the value that a reference leads to, or nil.
@@ -52,20 +46,23 @@ func (d *Document) LookUp(ref string) *Node {
 	return from
 }
 
-// findNames enters the names of the schemas in n. Of two schemas with one name it enters the first.
-func findNames(n *Node, names map[string]*Node) {
-	for _, f := range n.Fields {
-		name := f.Value.Unquoted()
-		isAnchor := f.Name == "$anchor" || f.Name == "$dynamicAnchor" || f.Name == "$recursiveAnchor"
-		if isAnchor && name != "" {
-			name = "#" + name
+// namesIn returns the names of the schemas in n. Of two schemas with one name it takes the first.
+func namesIn(root *Node) map[string]*Node {
+	names := map[string]*Node{}
+	for n := range root.All() {
+		for _, f := range n.Fields {
+			name := f.Value.Unquoted()
+			switch f.Name {
+			case "$id":
+			case "$anchor", "$dynamicAnchor", "$recursiveAnchor":
+				name = "#" + name
+			default:
+				continue
+			}
+			if f.Value.Unquoted() != "" && names[name] == nil {
+				names[name] = n
+			}
 		}
-		if (f.Name == "$id" || isAnchor) && name != "" && names[name] == nil {
-			names[name] = n
-		}
-		findNames(f.Value, names)
 	}
-	for _, e := range n.Elems {
-		findNames(e, names)
-	}
+	return names
 }

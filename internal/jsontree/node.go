@@ -6,6 +6,7 @@
 package jsontree
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -93,6 +94,23 @@ func (n *Node) Content() string {
 	}
 	s, _ := wire.Unquote(n.Text)
 	return s
+}
+
+// All returns the value and all that is in it, each before what is in it.
+func (n *Node) All() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) { n.each(yield) }
+}
+
+func (n *Node) each(yield func(*Node) bool) bool {
+	if !yield(n) {
+		return false
+	}
+	for i := range n.Fields {
+		if !n.Fields[i].Value.each(yield) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(n.Elems, func(e *Node) bool { return !e.each(yield) })
 }
 
 // Child returns the member or the element of that name, or nil.
