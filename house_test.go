@@ -31,7 +31,7 @@ var exportedBudget = map[string]struct {
 	"ledger":    {60, "43 names, and 17 constants of three enumerations: operations, changes, damage; the seed names most"},
 	"mcpconfig": {47, "37 names, and 10 constants of two enumerations: states, scopes"},
 	"schema":    {83, "32 names, and three enumerations that are data: 27 rules, 21 profiles, three classes"},
-	"toolbox":   {62, "the author of a tool imports one package: tools, their context, results and media, and asking the client"},
+	"toolbox":   {60, "the author of a tool imports one package: tools, their context, results and media, and asking the client"},
 }
 
 // largePackages have more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
@@ -46,13 +46,13 @@ var roomBudget = map[string]int{
 	"gateway":   4600,
 	"host":      7500,
 	"identity":  1700,
-	"internal":  9600,
+	"internal":  10000,
 	"interop":   13100,
 	"ledger":    4400,
 	"mcpconfig": 10700,
 	"oauth":     4200,
 	"operation": 2900,
-	"schema":    10200,
+	"schema":    9600,
 	"toolbox":   7800,
 }
 

@@ -20,9 +20,10 @@ type layer struct {
 
 var layers = []layer{
 	{"internal/keyword", nil, "a table of JSON Schema's keywords"},
-	{"internal/signature", []string{"internal/text", "internal/wire"}, "schemas in a few words: no idea of who shows them to whom"},
-	{"schema", []string{"internal/keyword", "internal/signature", "internal/text", "internal/wire"}, "schemas are pure data: whoever checks one needs nothing of the rest"},
-	{"schema/validate", []string{"schema", "internal/keyword", "internal/signature", "internal/text"}, "arguments are checked against a schema, and by nothing else: no idea of tools"},
+	{"internal/jsontree", []string{"internal/text", "internal/wire"}, "JSON as a tree: no idea of what it says but for the references of a schema"},
+	{"internal/signature", []string{"internal/jsontree", "internal/text"}, "schemas in a few words: no idea of who shows them to whom"},
+	{"schema", []string{"internal/jsontree", "internal/keyword", "internal/signature", "internal/text", "internal/wire"}, "schemas are pure data: whoever checks one needs nothing of the rest"},
+	{"schema/validate", []string{"schema", "internal/jsontree", "internal/keyword", "internal/signature", "internal/text"}, "arguments are checked against a schema, and by nothing else: no idea of tools"},
 	{"schema/infer", nil, "Go types to schemas: no idea of who is asked for one"},
 	{"internal/memory", nil, "bytes: no idea of what they say"},
 	{"internal/wire", []string{"internal/memory"}, "bytes of messages: no idea of tools or servers"},
@@ -38,7 +39,7 @@ var layers = []layer{
 	{"toolbox", []string{"schema", "schema/infer", "schema/validate", "internal/proc", "internal/text", "internal/watch"}, "an agent compiles without the bridge"},
 	{"identity", []string{"toolbox", "internal/atomicfile", "internal/statefile"}, "who sends an HTTP request: no idea of MCP, nor of what is asked for"},
 	{"toolbox/standard", []string{"toolbox", "schema", "internal/proc", "internal/text"}, "the built-in tools stand on toolbox, and end what their commands leave"},
-	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/failure", "internal/keyword", "internal/protocol", "internal/rank", "internal/signature", "internal/text", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
+	{"toolbox/catalog", []string{"toolbox", "schema/validate", "internal/failure", "internal/jsontree", "internal/keyword", "internal/protocol", "internal/rank", "internal/signature", "internal/text", "internal/wire"}, "four tools over a toolbox, or whatever else can be called: no idea of what that is"},
 	{"agent", []string{"toolbox", "internal/filelock", "internal/text"}, "a model, a toolbox and a loop: neither MCP nor a provider"},
 	{"agent/internal/llm", []string{"agent", "toolbox", "internal/secret", "internal/text", "internal/wire"}, "the part that the providers share: none of them, and no MCP"},
 	{"agent/anthropic", []string{"agent", "schema", "agent/internal/llm"}, "one provider: no idea of another, nor of who chooses it"},

@@ -109,7 +109,7 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 				return nil, command.Usagef("the tool takes no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params)))
 			}
 			if !known {
-				of, _ = s.Sub("additionalProperties")
+				of = s.Sub("additionalProperties")
 			}
 			var err error
 			if value, err = parseValue(p.value, of); err != nil {
@@ -143,9 +143,9 @@ func parameterNames(params []signature.Parameter) (names []string) {
 
 // takesParameter is what a schema says of parameters that it does not name: "nothing" may be given, "more" may, or it says "" of them.
 func takesParameter(s signature.Schema) string {
-	more := s.Member("additionalProperties")
+	more := s.Get("additionalProperties")
 	switch {
-	case s.Member("patternProperties") != nil, more != nil && more.Kind() != 'f':
+	case s.Get("patternProperties") != nil, more != nil && !more.Is("f"):
 		return "more"
 	case more != nil:
 		return "nothing"

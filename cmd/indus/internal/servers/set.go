@@ -17,8 +17,7 @@ import (
 
 // rowSchema is the schema of a server's row, which knows every field.
 func rowSchema() signature.Schema {
-	row, _ := signature.Parse(mcpconfig.FileSchema()).Follow("#/$defs/server")
-	return row
+	return signature.Parse(mcpconfig.FileSchema()).Follow("#/$defs/server")
 }
 
 // setFields gives a row the fields of --set: FIELD=VALUE, and of a field in a field FIELD.FIELD=VALUE.
@@ -61,7 +60,7 @@ func fieldAt(s signature.Schema, path string) (keys []string, of signature.Schem
 				return append([]string{name}, keys...), of, err
 			}
 		}
-		if any, ok := s.Sub("additionalProperties"); ok && any.Kind() == '{' {
+		if any := s.Sub("additionalProperties"); any.Is("{") {
 			return []string{path}, any, nil
 		}
 	}

@@ -81,7 +81,7 @@ func (f *callFlags) completeCall(cmd *cobra.Command, args []string, typed string
 
 // valueOffers are those that a parameter takes, where they are few.
 func valueOffers(s signature.Schema) (out []string) {
-	for n := range s.List("enum") {
+	for _, n := range s.List("enum") {
 		value := string(signature.Raw(n))
 		if text, ok := wire.Unquote([]byte(value)); ok {
 			value = text

@@ -1,4 +1,4 @@
-package schema
+package jsontree
 
 import (
 	"math"
@@ -8,48 +8,55 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
+// Excess is a bound that JSON exceeds, and where.
+type Excess struct {
+	Bound   string // depth or nodes
+	Found   int    // the count when counting stopped
+	Limit   int
+	Pointer string // to the value where the bound was passed (RFC 6901); a long one is cut and ends in an ellipsis
+	Offset  int    // of the value's first byte
+}
+
 // reader goes through JSON once: it counts depth and nodes, stops at the first excess, and makes nodes where a tree is
-// wanted. It takes any bytes; whether they are JSON is asked afterwards, of what is within bounds, since that has to read all
-// of it.
+// wanted. It takes any bytes.
 type reader struct {
-	text   []byte
-	limits Limits
-	makes  bool // nodes, which are else only counted
-	nodes  int
-	open   []container
-	root   *node
+	text         []byte
+	depth, limit int  // how deep containers may nest, and how many nodes there may be
+	makes        bool // nodes, which are else only counted
+	nodes        int
+	open         []container
+	root         *Node
 }
 
 // container is an object or array around the current byte.
 type container struct {
-	node   *node // nil where nodes are only counted
+	node   *Node // nil where nodes are only counted
 	object bool
 	key    []byte // the current member's, with its quotes; nil where one is to come
 	index  int    // of the current element
 	start  int
 }
 
-// readWithin reads JSON that is within bounds. The node is nil unless nodes are to be made.
-func readWithin(raw []byte, limits Limits, makes bool) (*node, error) {
-	limits = limits.withDefaults()
-	if len(raw) > limits.Bytes {
-		return nil, &LimitError{Bound: "bytes", Found: len(raw), Limit: limits.Bytes}
-	}
-	r := reader{text: raw, limits: limits, makes: makes}
-	if excess := r.read(); excess != nil {
-		return nil, excess
-	}
-	return r.root, wellFormed(raw)
+// Parse reads JSON that is known to be valid.
+func Parse(valid []byte) *Node {
+	root, _ := Read(valid, math.MaxInt, math.MaxInt)
+	return root
 }
 
-// readValid reads what is known to be JSON.
-func readValid(raw []byte) *node {
-	r := reader{text: raw, limits: Limits{Depth: math.MaxInt, Nodes: math.MaxInt}, makes: true}
-	r.read()
-	return r.root
+// Read reads JSON whose containers nest up to a depth and that has up to so many values. It takes any bytes: whether they are
+// valid is for the caller to ask, of what is within the bounds.
+func Read(raw []byte, depth, nodes int) (*Node, *Excess) {
+	r := reader{text: raw, depth: depth, limit: nodes, makes: true}
+	excess := r.read()
+	return r.root, excess
 }
 
-func (r *reader) read() *LimitError {
+// Measure returns the excess that Read would, and makes no tree.
+func Measure(raw []byte, depth, nodes int) *Excess {
+	return (&reader{text: raw, depth: depth, limit: nodes}).read()
+}
+
+func (r *reader) read() *Excess {
 	for i := 0; i < len(r.text); {
 		start, c := i, r.text[i]
 		i++
@@ -86,13 +93,13 @@ func (r *reader) read() *LimitError {
 }
 
 // value counts the value that starts there, and enters it if it is a container.
-func (r *reader) value(start, end int) *LimitError {
+func (r *reader) value(start, end int) *Excess {
 	c := r.text[start]
 	isContainer := c == '{' || c == '['
-	if r.nodes++; r.nodes > r.limits.Nodes {
-		return r.excess("nodes", r.nodes, r.limits.Nodes, start)
-	} else if depth := len(r.open) + 1; isContainer && depth > r.limits.Depth {
-		return r.excess("depth", depth, r.limits.Depth, start)
+	if r.nodes++; r.nodes > r.limit {
+		return r.excess("nodes", r.nodes, r.limit, start)
+	} else if depth := len(r.open) + 1; isContainer && depth > r.depth {
+		return r.excess("depth", depth, r.depth, start)
 	}
 	inner := container{object: c == '{', start: start}
 	if r.makes {
@@ -105,23 +112,23 @@ func (r *reader) value(start, end int) *LimitError {
 }
 
 // add makes a node for a value, and a member or element of what is around it.
-func (r *reader) add(kind byte, written []byte) *node {
-	n := &node{kind: kind, text: written}
+func (r *reader) add(kind byte, written []byte) *Node {
+	n := &Node{Kind: kind, Text: written}
 	switch kind {
 	case '{', '[', '"', 't', 'f', 'n':
 	default:
-		n.kind = '0'
+		n.Kind = '0'
 	}
 	if len(r.open) == 0 {
 		r.root = n
 		return n
 	}
 	around := &r.open[len(r.open)-1]
-	n.up = around.node
+	n.Up = around.node
 	if around.key != nil {
-		around.node.fields = append(around.node.fields, field{around.key, unquote(around.key), n})
+		around.node.Fields = append(around.node.Fields, Field{around.key, Unquote(around.key), n})
 	} else {
-		around.node.elems = append(around.node.elems, n)
+		around.node.Elems = append(around.node.Elems, n)
 	}
 	return n
 }
@@ -137,12 +144,12 @@ func (r *reader) close(end int) {
 	if c.node == nil {
 		return
 	}
-	c.node.text = r.text[c.start:end]
-	c.node.fields = withoutRepeats(c.node.fields)
+	c.node.Text = r.text[c.start:end]
+	c.node.Fields = WithoutRepeats(c.node.Fields)
 }
 
-func (r *reader) excess(bound string, found, limit, offset int) *LimitError {
-	return &LimitError{Bound: bound, Found: found, Limit: limit, Pointer: r.pointer(), Offset: offset}
+func (r *reader) excess(bound string, found, limit, offset int) *Excess {
+	return &Excess{Bound: bound, Found: found, Limit: limit, Pointer: r.pointer(), Offset: offset}
 }
 
 // maxPointer is how many bytes of a pointer a person is shown: enough for every pointer that was not made to annoy.
@@ -157,7 +164,7 @@ func (r *reader) pointer() string {
 		if !c.object {
 			b.WriteString(strconv.Itoa(c.index))
 		} else if c.key != nil {
-			b.WriteString(text.PointerStep(string(unquote(c.key))))
+			b.WriteString(text.PointerStep(string(Unquote(c.key))))
 		}
 		if b.Len() > maxPointer {
 			return strings.ToValidUTF8(b.String()[:maxPointer], "") + "…"
@@ -191,39 +198,30 @@ func endOfLiteral(text []byte, start int) int {
 	return len(text)
 }
 
-// fewMembers is how many members are found faster by looking at each than by a map.
-const fewMembers = 16
+// FewMembers is how many members are found faster by looking at each than by a map.
+const FewMembers = 16
 
-// withoutRepeats puts the last value of a repeated key at the first one's place. It changes its argument.
-func withoutRepeats(all []field) []field {
+// WithoutRepeats puts the last value of a repeated key at the first one's place. It changes its argument.
+func WithoutRepeats(all []Field) []Field {
 	var places map[string]int
-	if len(all) > fewMembers {
+	if len(all) > FewMembers {
 		places = make(map[string]int, len(all))
 	}
 	kept := all[:0]
 	for _, f := range all {
-		i, repeats := places[f.name]
+		i, repeats := places[f.Name]
 		if places == nil {
-			i = indexOf(kept, f.name)
+			i = IndexOf(kept, f.Name)
 			repeats = i >= 0
 		}
 		if repeats {
-			kept[i].value = f.value
+			kept[i].Value = f.Value
 			continue
 		}
 		if places != nil {
-			places[f.name] = len(kept)
+			places[f.Name] = len(kept)
 		}
 		kept = append(kept, f)
 	}
 	return kept
-}
-
-func indexOf(all []field, name string) int {
-	for i := range all {
-		if all[i].name == string(name) {
-			return i
-		}
-	}
-	return -1
 }

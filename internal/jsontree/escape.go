@@ -1,20 +1,18 @@
-package schema
+package jsontree
 
 import (
 	"bytes"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/indusagi/indus/internal/wire"
 )
 
-// unquote returns what a string stands for, so that "ty\u0070e" is type. Without escapes the result is a part of quoted.
+// Unquote returns what a string stands for, so that "ty\u0070e" is type. Without escapes the result is a part of quoted.
 //
 // It differs from encoding/json in two ways. Half a surrogate pair keeps its value, in three bytes as if it were a
 // character, for if all halves became U+FFFD then two names could become one. And it takes any bytes: an escape that is
 // none stands for itself.
-func unquote(quoted []byte) string {
+func Unquote(quoted []byte) string {
 	inner := bytes.TrimSuffix(quoted[1:], []byte{'"'})
 	next := bytes.IndexByte(inner, '\\')
 	if next < 0 {
@@ -67,10 +65,6 @@ func appendUnicode(out, text []byte) ([]byte, int) {
 	}
 	return append(out, 0xE0|byte(first>>12), 0x80|byte(first>>6)&0x3F, 0x80|byte(first)&0x3F), 6
 }
-
-// hasHalf reports whether JSON has half of a surrogate pair that is alone: no text has such a character, and some consumers
-// refuse the whole request for one (RFC 8259, section 8.2).
-func hasHalf(raw []byte) bool { return len(raw) > 0 && &wire.Whole(raw)[0] != &raw[0] }
 
 // unicodeEscape reads a \uXXXX at the start of text.
 func unicodeEscape(text []byte) (rune, bool) {
