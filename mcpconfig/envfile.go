@@ -21,8 +21,10 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	if v == nil {
 		return nil
 	}
-	written, _ := r.literal(v, "envFile")
-	path := r.tilde(r.expand(written, v.StartOffset, "envFile"))
+	written, _ := r.literal("envFile", v)
+	path := r.expand(written, v.StartOffset, "envFile")
+	pending := r.pending[path]
+	path = r.tilde(path)
 	skip := func(why, hint string) []interop.Pair {
 		r.skip(v.StartOffset, "envFile "+tree.Quote(written)+": "+why, hint)
 		return nil
@@ -30,12 +32,11 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	switch {
 	case r.State != Active || written == "":
 		return nil
-	case isMarked(path):
+	case pending:
 		return skip("the name of the file cannot have ${file:…} or ${cmd:…}", "")
 	case !filepath.IsAbs(path):
 		path = filepath.Join(r.base(), path)
 	}
-	r.written = append(r.written, writtenPart{"envFile", path, written})
 	want := fetch{kind: "env", what: path, root: r.rootOf(path)}
 	r.wants = append(r.wants, want)
 	r.hold(want)
@@ -56,7 +57,7 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	}
 	var out []interop.Pair
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if strings.Contains(vars[name], fetchMark) {
+		if strings.Contains(vars[name], "\x00") {
 			return skip("holds a NUL character", "")
 		}
 		own := func(p interop.Pair) bool { return folded("env", p.Name) == folded("env", name) }

@@ -11,15 +11,6 @@ import (
 // maxNest is how deep defaults may be in defaults, because reading them recurses.
 const maxNest = 20
 
-// fetchMark surrounds a ${file:…} or ${cmd:…} that was left as it is, so that no
-// text of the file and no value can pass for one: NUL is in neither.
-const fetchMark = "\x00"
-
-// isMarked reports whether a text still has what must be fetched.
-func isMarked(s string) bool { return strings.Contains(s, fetchMark) }
-
-func withoutMarks(s string) string { return strings.ReplaceAll(s, fetchMark, "") }
-
 // fetch is what a ${file:…} or a ${cmd:…} asks for.
 type fetch struct {
 	kind string // "file", "env" (a file of variables) or "cmd"
@@ -37,11 +28,10 @@ type expansion struct {
 	root    func(path string) string          // [fetch.root] of a path
 	path    string                            // [fetch.path]
 	tilde   func(string) string               // "~/" replaced
-	fetched func(fetch) (value, wrong string) // nil: they stay as they are, marked
+	fetched func(fetch) (value, wrong string) // nil: they stay as they are
 	given   func(value string)                // is called with values of the environment, of files and of commands
 	budget  *int                              // bytes that values may still add
 	wants   []fetch                           // what is to be fetched
-	fetches bool                              // whether any ${file:…} or ${cmd:…} is here, wanted or not
 	inPath  bool                              // reading that of a ${file:…}
 	missing []string                          // variables without value and default
 	nul     bool                              // whether a NUL is in the text or a value
@@ -52,7 +42,7 @@ type expansion struct {
 // run is a text with its variables replaced and "$${" turned into "${". It is ""
 // where anything is missing or wrong.
 func (x *expansion) run(s string) string {
-	x.nul = strings.Contains(s, fetchMark)
+	x.nul = strings.Contains(s, "\x00")
 	out := x.replace(s, true, 0)
 	if x.reason != "" || x.nul || len(x.missing) > 0 {
 		return ""
@@ -147,15 +137,14 @@ func (x *expansion) file(path, shown string, live bool, depth int) string {
 	return x.fetch(fetch{kind: "file", what: path, root: x.root(path)}, shown, live)
 }
 
-// fetch is what was fetched, or else what is in the file, marked.
+// fetch is what was fetched, or else what is in the file.
 func (x *expansion) fetch(f fetch, shown string, live bool) string {
-	x.fetches = true
 	if !live {
 		return ""
 	}
 	x.wants = append(x.wants, f)
 	if x.fetched == nil {
-		return fetchMark + shown + fetchMark
+		return shown
 	}
 	switch value, wrong := x.fetched(f); {
 	case wrong == "":
@@ -196,7 +185,7 @@ func (x *expansion) value(name string, lookup func(string) (string, bool)) strin
 }
 
 func (x *expansion) spend(value string) string {
-	x.nul = x.nul || strings.Contains(value, fetchMark)
+	x.nul = x.nul || strings.Contains(value, "\x00")
 	if *x.budget -= len(value); *x.budget < 0 {
 		x.fail("the variables of this file add more than 4 MiB", "")
 		return ""

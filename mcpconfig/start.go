@@ -109,7 +109,7 @@ func (r *reading) takes() string {
 			return "starts in " + tree.QuoteWord(t.Dir) + in
 		}
 		if word, runs := runsOf(append([]string{t.Command}, t.Args...), r.names); runs {
-			return "runs what it finds by " + tree.QuoteWord(withoutMarks(word)) + in
+			return "runs what it finds by " + tree.QuoteWord(word) + in
 		}
 		for _, variable := range t.Environ() {
 			name, value, _ := strings.Cut(variable, "=")

@@ -81,7 +81,9 @@ func isWithin(dir, path string) bool {
 // for npx, python -m and many others run what they find where they are started, and that may
 // be a repository which somebody else wrote. "cwd" is a directory for both.
 func (r *reading) dir() (dir string, fresh bool) {
-	dir = r.tilde(r.text("cwd"))
+	if v := r.fields["cwd"]; v != nil {
+		dir = r.tilde(r.text("cwd", v))
+	}
 	switch {
 	case dir == "" && r.inProject():
 		return realPath(r.base()), false // an approval holds through a link, too
@@ -108,6 +110,14 @@ func (p *readContext) ownDir(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	const maxName = 40
 	return filepath.Join(p.state, "servers", plain[:min(len(plain), maxName)]+"-"+hex.EncodeToString(sum[:4]))
+}
+
+// tilde turns a leading "~/" into the home directory, if that is known.
+func (f *configFile) tilde(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && f.place.home != "" {
+		return filepath.Join(f.place.home, rest)
+	}
+	return path
 }
 
 // prepare makes the directories that servers start in, and gives rows up that can have none.
@@ -144,9 +154,9 @@ func (p *readContext) prepare(e *entry) {
 }
 
 // relatives says which words of a command line begin where the server starts, which is nowhere.
-func (r *reading) relatives(command string) {
+func (r *reading) relatives(command string, pending bool) {
 	const hint = `write the whole path; the project's is "${workspaceFolder}"`
-	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !isMarked(command) {
+	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !pending {
 		r.skip(r.fields["command"].StartOffset, `"command" is a relative path`+ownDirectory, hint)
 	}
 	var found []string

@@ -23,6 +23,15 @@ func nativeKeys() []nativeKey {
 	}
 }
 
+// NativeKeys returns the keys of indus's own rows in the order in which they are written. A row in a list also has "id" or
+// "name", and other words are read for two of them: "transport" and "disabled".
+func NativeKeys() (names []string) {
+	for _, k := range nativeKeys() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
 // nativeDialect is its own format: rows are taken as they are, for their reader to judge.
 func nativeDialect() *dialect {
 	d := &dialect{name: Native, title: "indus", where: [][]string{{"servers"}, {"mcpServers"}}, readOnly: true, quiet: "id name",
