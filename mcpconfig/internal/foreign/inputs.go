@@ -97,12 +97,9 @@ func (m *serverRow) ask(where string, p part, offset int) part {
 		m.remark(offset, reason, "set the variable "+name)
 		return part{kind: variablePart, text: name}
 	}
-	out := part{kind: variablePart, text: in.name}
-	if in.fallback != nil {
-		out.fallback = literalOf(*in.fallback)
-		if _, ok := nativePart(out); !ok {
-			out.fallback = nil
-		}
+	out := part{kind: variablePart, text: in.name, fallback: in.fallback}
+	if _, ok := nativePart(out); !ok {
+		out.fallback = nil
 	}
 	hint := fmt.Sprintf("set the variable %s: %s", in.name, tree.Quote(in.about))
 	if len(in.options) > 0 {
