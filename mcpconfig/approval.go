@@ -90,21 +90,7 @@ func identity(path string) (string, error) {
 // StateDir is where indus keeps what it remembers for the user: Options.State, else
 // indus in $XDG_STATE_HOME, else .local/state/indus in the home directory. It is ""
 // where there is no home, and need not exist.
-func StateDir(o *Options) string { return newPlace(o).state }
-
-func (p *readContext) stateDir() string {
-	if p.state != "" {
-		return p.state
-	}
-	// A relative one is to be ignored, says the XDG specification.
-	if xdg, _ := p.env("XDG_STATE_HOME"); filepath.IsAbs(xdg) {
-		return filepath.Join(xdg, "indus")
-	}
-	if p.home == "" {
-		return ""
-	}
-	return filepath.Join(p.home, ".local", "state", "indus")
-}
+func StateDir(o *Options) string { return newPlace(o).State }
 
 // remembered are the approvals that a reading goes by: none where they cannot be trusted.
 func (p *readContext) remembered() []Approved {
@@ -137,7 +123,7 @@ func (p *readContext) store() approvals.Store[Approved] {
 	compare := func(a, b Approved) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Project, b.Project))
 	}
-	return approvals.Store[Approved]{Dir: p.state, Name: "approvals.json", Compare: compare}
+	return approvals.Store[Approved]{Dir: p.State, Name: "approvals.json", Compare: compare}
 }
 
 // lockFile waits for a lock of this user's.

@@ -65,7 +65,7 @@ func (p *readContext) foreign(path string) *foreign.Place {
 		}
 		return path
 	}
-	out := &foreign.Place{OS: runtime.GOOS, Dir: absolute(p.dir), Home: p.home, Config: p.xdg, Env: p.env}
+	out := &foreign.Place{OS: runtime.GOOS, Dir: absolute(p.Dir), Home: p.Home, Config: p.XDG, Env: p.Env}
 	if path != "" {
 		out.Path = absolute(path)
 	}

@@ -110,7 +110,7 @@ func PathOf(scope Scope, o *Options) (string, error) {
 	if scope == Explicit || !slices.Contains([]Scope{Project, User, Legacy, LegacyAlt}, scope) {
 		return "", fmt.Errorf("the scope %q has no place of its own", scope)
 	}
-	if path := p.pathOf(scope, p.dir); path != "" {
+	if path := p.pathOf(scope, p.Dir); path != "" {
 		return path, nil
 	}
 	return "", &fileError{note: Note{Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file"}}

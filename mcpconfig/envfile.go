@@ -43,15 +43,15 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	if r.fetched == nil {
 		return nil
 	}
-	text, wrong := r.fetched(want)
-	if wrong != "" {
+	got := r.fetched(want)
+	if got.wrong != "" {
 		hint := ""
 		if !anchored(written) {
 			hint = "relative paths begin at " + tree.QuoteWord(r.base())
 		}
-		return skip(wrong, hint)
+		return skip(got.wrong, hint)
 	}
-	vars, err := envparse.Parse(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
+	vars, err := envparse.Parse(strings.NewReader(strings.TrimPrefix(got.value, "\ufeff")))
 	if err != nil {
 		return skip(envFault(err), "write NAME=VALUE, and quotes around a value that has a quote or a # in it")
 	}

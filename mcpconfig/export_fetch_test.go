@@ -25,7 +25,7 @@ func Expand(text string, env func(string) (string, bool), fetched func(Fetch) st
 		dir: func() string { return "/dir" }, root: func(string) string { return "" }, tilde: func(path string) string { return path },
 	}
 	if fetched != nil {
-		x.fetched = func(f fetch) (value, wrong string) { return fetched(Fetch{f.kind, f.what}), "" }
+		x.fetched = func(f fetch) fetchResult { return fetchResult{value: fetched(Fetch{f.kind, f.what})} }
 	}
 	out = x.run(text)
 	for _, w := range x.wants {

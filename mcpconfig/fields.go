@@ -290,7 +290,7 @@ func (r *reading) expand(s string, at int, field string) string {
 func (f *configFile) fixed(name string) (string, bool) {
 	switch name {
 	case "userHome":
-		return f.place.home, f.place.home != ""
+		return f.place.Home, f.place.Home != ""
 	case "workspaceFolder":
 		return f.workspace(), true
 	case "workspaceFolderBasename":

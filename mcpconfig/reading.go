@@ -24,10 +24,10 @@ type reading struct {
 	twice  []*hujson.Value          // names that come again later in the row
 	extra  []*hujson.Value          // names that are not known
 
-	fetched func(fetch) (value, wrong string) // nil: left as it is
-	pending map[string]bool                   // texts in which something is left as it is
-	placed  map[string]string                 // texts that name the workspace, as the file has them
-	named   []string                          // names of variables and headers that count
+	fetched func(fetch) fetchResult // nil: left as it is
+	pending map[string]bool         // texts in which something is left as it is
+	placed  map[string]string       // texts that name the workspace, as the file has them
+	named   []string                // names of variables and headers that count
 }
 
 // newReading begins to read a part of the file.
@@ -54,7 +54,7 @@ func (f *configFile) row(key, v *hujson.Value) {
 
 // reading reads a row; fetched is what ${file:…} and ${cmd:…} stand for, and nil
 // where that is to be left as it is.
-func (f *configFile) reading(e entry, fetched func(fetch) (value, wrong string)) *reading {
+func (f *configFile) reading(e entry, fetched func(fetch) fetchResult) *reading {
 	r := f.newReading("", e.v.StartOffset)
 	if e.key != nil {
 		r.at = e.key.StartOffset

@@ -63,7 +63,7 @@ func (p *readContext) resolve(sources []*source) {
 		for j := range s.entries {
 			if e := &s.entries[j]; e.State != Skipped {
 				own[e.Server.ID] = owner{s.group, i, j}
-				if !s.approved || e.taking != "" && !p.trust {
+				if !s.approved || e.taking != "" && !p.Trust {
 					e.waits = p.waits(s, e)
 				}
 			}

@@ -55,5 +55,5 @@ func (p *readContext) toolStore() approvals.Store[ApprovedTool] {
 	compare := func(a, b ApprovedTool) int {
 		return cmp.Or(cmp.Compare(a.Project, b.Project), cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Call, b.Call))
 	}
-	return approvals.Store[ApprovedTool]{Dir: p.state, Name: "tool-approvals.json", Compare: compare}
+	return approvals.Store[ApprovedTool]{Dir: p.State, Name: "tool-approvals.json", Compare: compare}
 }

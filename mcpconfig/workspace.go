@@ -35,10 +35,10 @@ func (f *configFile) workspace() string {
 	if f.inProject() {
 		return f.base()
 	}
-	if dir, err := filepath.Abs(f.place.dir); err == nil {
+	if dir, err := filepath.Abs(f.place.Dir); err == nil {
 		return dir
 	}
-	return f.place.dir
+	return f.place.Dir
 }
 
 // inProject reports whether the file is a project's: it was found as one, or it was named
@@ -49,7 +49,7 @@ func (f *configFile) inProject() bool {
 		return f.scope == Project
 	}
 	if f.part == nil {
-		base, dir, isProject := realPath(f.base()), realPath(f.place.dir), f.place.isProject
+		base, dir, isProject := realPath(f.base()), realPath(f.place.Dir), f.place.isProject
 		settings, _ := filepath.Abs(filepath.Dir(f.path))
 		part := isProject(base) && (project(settings) != settings || isProject(dir) && isWithin(dir, base))
 		f.part = &part
@@ -59,7 +59,7 @@ func (f *configFile) inProject() bool {
 
 // isProject reports whether a directory, of which the real name is given, can be a project.
 func (p *readContext) isProject(dir string) bool {
-	return dir != realPath(p.home) && filepath.Dir(dir) != dir
+	return dir != realPath(p.Home) && filepath.Dir(dir) != dir
 }
 
 // realPath is where a directory really is; absolute as far as possible.
@@ -98,7 +98,7 @@ func (r *reading) dir() (dir string, fresh bool) {
 // ownDir is below which a server's processes have their directories; "" where there is no
 // place for them. Ids may be any text.
 func (p *readContext) ownDir(id string) string {
-	if p.state == "" {
+	if p.State == "" {
 		return ""
 	}
 	plain := strings.Map(func(c rune) rune {
@@ -109,13 +109,13 @@ func (p *readContext) ownDir(id string) string {
 	}, id)
 	sum := sha256.Sum256([]byte(id))
 	const maxName = 40
-	return filepath.Join(p.state, "servers", plain[:min(len(plain), maxName)]+"-"+hex.EncodeToString(sum[:4]))
+	return filepath.Join(p.State, "servers", plain[:min(len(plain), maxName)]+"-"+hex.EncodeToString(sum[:4]))
 }
 
 // tilde turns a leading "~/" into the home directory, if that is known.
 func (f *configFile) tilde(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && f.place.home != "" {
-		return filepath.Join(f.place.home, rest)
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && f.place.Home != "" {
+		return filepath.Join(f.place.Home, rest)
 	}
 	return path
 }
@@ -140,9 +140,9 @@ func (p *readContext) prepare(e *entry) {
 		give(fmt.Sprintf("%s: %s", t.Dir, edit.Reason(err)))
 		return
 	}
-	for _, dir := range []string{p.state, filepath.Dir(t.Dir), t.Dir} {
+	for _, dir := range []string{p.State, filepath.Dir(t.Dir), t.Dir} {
 		info, err := os.Lstat(dir)
-		if err == nil && dir != p.state && !info.IsDir() {
+		if err == nil && dir != p.State && !info.IsDir() {
 			give(dir + " is no directory but a link")
 			return
 		}
