@@ -39,10 +39,14 @@ func (j *JSON) replace(old *hujson.Value, value hujson.Value) error {
 
 // add puts an item behind the last one of an object, or without a key of a list.
 func (j *JSON) add(in *hujson.Value, key string, value hujson.Value, broad bool) error {
+	return j.apply(j.adding(in, key, value, broad))
+}
+
+func (j *JSON) adding(in *hujson.Value, key string, value hujson.Value, broad bool) []tree.Cut {
 	t := j.text()
-	return j.apply(t.insert(itemsOf(in), func(indent string, inline bool) string {
+	return t.insert(itemsOf(in), func(indent string, inline bool) string {
 		return t.item(key, value, indent, inline, broad && !inline)
-	}))
+	})
 }
 
 // remove takes an item out.

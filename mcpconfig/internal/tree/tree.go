@@ -21,8 +21,10 @@ type Doc struct {
 	Text []byte
 	// Root is the tree. Of every value and every name in it StartOffset is where it
 	// begins in Text.
-	Root   hujson.Value
-	starts []int // offset of each line
+	Root hujson.Value
+	// Expressions are the lines of a TOML text.
+	Expressions []Expression
+	starts      []int // offset of each line
 }
 
 // Note is about a place in a text. It shows names, never values; as an error it says why the
