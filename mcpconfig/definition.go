@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	_ "embed"
 
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -64,3 +65,10 @@ func (c *Config) Definition(r Row) (Definition, bool) {
 	row, ok := edit.Row(c.written(i))
 	return Definition{ID: r.Server.ID, JSON: row}, ok
 }
+
+//go:embed schema.json
+var fileSchema []byte
+
+// FileSchema is the JSON Schema (2020-12) of indus's own files, which editors complete
+// by: {"$schema": "…", "servers": …}. The bytes are the caller's own.
+func FileSchema() []byte { return slices.Clone(fileSchema) }
