@@ -122,7 +122,7 @@ func zedCommand(m *serverRow, key string, v *hujson.Value) {
 		asText("command")(m, key, v)
 		return
 	}
-	rules := map[string]rule{"path": asText("command"), "args": asArgs, "env": asEnv, "timeout": zedTimeout}
+	rules := map[string]rule{"path": asText("command"), "args": asArgs, "env": asPairs("env"), "timeout": zedTimeout}
 	m.eachIn(v, rules, func(name string) string { return "unknown key " + tree.Quote("command."+name) })
 }
 
@@ -160,7 +160,7 @@ func zedTimeout(m *serverRow, key string, v *hujson.Value) {
 // continueOptions has the headers, and much that is for Continue's own requests.
 func continueOptions(m *serverRow, key string, v *hujson.Value) {
 	if m.expect('{', "an object", key, v) {
-		m.eachIn(v, map[string]rule{"headers": asHeaders}, func(name string) string {
+		m.eachIn(v, map[string]rule{"headers": asPairs("headers")}, func(name string) string {
 			return tree.Quote(key+"."+name) + " is not taken over: indus has no such option"
 		})
 	}
@@ -254,8 +254,8 @@ func asBearer(named bool) rule {
 			return
 		}
 		m.later = append(m.later, func() {
-			m.headers = slices.DeleteFunc(m.headers, func(h hujson.ObjectMember) bool { return tree.Text(h.Name) == "Authorization" })
-			m.headers = append(m.headers, tree.Member("Authorization", tree.String(v.StartOffset, value)))
+			others := slices.DeleteFunc(m.pairs["headers"], func(h hujson.ObjectMember) bool { return tree.Text(h.Name) == "Authorization" })
+			m.pairs["headers"] = append(others, tree.Member("Authorization", tree.String(v.StartOffset, value)))
 		})
 	}
 }
