@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/tailscale/hujson"
-
 	"github.com/indusagi/indus/interop"
 )
 
@@ -61,9 +59,8 @@ type Config struct {
 	// programs there.
 	Avoided []string
 
-	only    func(id string) bool                          // nil: all
-	resolve func(ctx context.Context, i int) (Row, error) // [Config.Resolve]
-	written func(i int) *hujson.Value                     // the row as its file has it; a func, because it holds what must not print
+	only    func(id string) bool // nil: all
+	entries func() []*entry      // of Rows; a func, because they hold what must not print
 }
 
 // Load reads what configures MCP servers for target, a file or a directory, and
@@ -112,17 +109,14 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Auth: resolveAuth(slices.Concat(found.sources, found.lost)), Watched: watched, Notes: place.notes, only: place.Only}
 	c.Notes = append(c.Notes, found.notes...)
 	_, c.Avoided = place.paths()
-	var written []*hujson.Value
 	var entries []*entry
 	for _, s := range found.sources {
 		for i := range s.entries {
-			e := &s.entries[i]
-			c.Rows, written, entries = append(c.Rows, e.Row), append(written, e.v), append(entries, e)
+			c.Rows, entries = append(c.Rows, s.entries[i].Row), append(entries, &s.entries[i])
 		}
 		c.Notes = append(c.Notes, s.sorted()...)
 	}
-	c.resolve = func(ctx context.Context, i int) (Row, error) { return place.resolved(ctx, entries[i]) }
-	c.written = func(i int) *hujson.Value { return written[i] }
+	c.entries = func() []*entry { return entries }
 	return c, nil
 }
 

@@ -101,19 +101,11 @@ func (f *configFile) again(e *entry, fetched func(fetch) fetchResult) {
 // each ${cmd:…} that decides what the row's server runs or where it is called, and reads such a ${file:…}. Call it once a
 // person wants these commands to run. A row that has none is returned as it is.
 func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
-	i := c.index(r)
-	if i < 0 || c.resolve == nil {
+	e := c.entry(r)
+	if e == nil || !e.Pinned() {
 		return r, nil
 	}
-	return c.resolve(ctx, i)
-}
-
-// resolved is the row as its approval pins it.
-func (p *readContext) resolved(ctx context.Context, e *entry) (Row, error) {
-	if !e.Pinned() {
-		return e.Row, nil
-	}
-	got, err := p.fetchAll(ctx, e.pinned)
+	got, err := e.from.place.fetchAll(ctx, e.pinned)
 	if err != nil {
 		return e.Row, err
 	}
