@@ -72,19 +72,10 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 	now := time.Now().UTC().Round(time.Second)
 	var changes []Approved
 	for _, r := range rows {
-		file := atomicfile.Real(r.File) // an approval outlives the file, and can be taken back
-		changes = append(changes, Approved{File: file, ID: r.Server.ID, Project: r.Project, Fingerprint: r.Approval, At: now})
+		// An approval is bound to where a file really is, outlives it, and can be taken back.
+		changes = append(changes, Approved{File: atomicfile.Real(r.File), ID: r.Server.ID, Project: r.Project, Fingerprint: r.Approval, At: now})
 	}
 	return newPlace(o).store().Change(verb, changes...)
-}
-
-// identity is what an approval is bound to: where a file really is.
-func identity(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(abs)
 }
 
 // StateDir is where indus keeps what it remembers for the user: Options.State, else

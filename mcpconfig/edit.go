@@ -82,7 +82,7 @@ func openOriginal(path string, limit int64) (*edit.File, error) {
 	}
 	f := &configFile{source: &source{path: path, scope: Explicit}, place: newPlace(nil)}
 	target := atomicfile.Real(o.Target)
-	if f.inProject() && !isWithin(realPath(f.base()), target) {
+	if f.inProject() && !isWithin(atomicfile.Real(f.base()), target) {
 		reason := "a symbolic link leads out of the project, to " + tree.QuoteWord(target)
 		return nil, &fileError{note: Note{File: path, Reason: reason, Hint: "remove the link, or name that file itself"}}
 	}

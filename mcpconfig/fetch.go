@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
@@ -78,8 +79,7 @@ func (f *configFile) again(e *entry, fetched func(fetch) fetchResult) {
 		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
 	}
 	if e.Pinned() && r.State == Active && !s.approved {
-		file, _ := identity(s.path)
-		a, _ := find(f.place.approved(), file, e.Server.ID, e.Project)
+		a, _ := find(f.place.approved(), atomicfile.Real(s.path), e.Server.ID, e.Project)
 		if a.Fingerprint != e.Approval+pinOf(r.Server) {
 			f.settle(e, Held, "found in a project's file, and what was fetched for it has changed since it was approved at "+a.at(), fmt.Sprintf(approveHint, ""))
 			return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -279,7 +280,7 @@ func (r *reading) expand(s string, at int, field string) string {
 	}
 	if strings.Contains(s, "workspaceFolder") {
 		r.placed[out] = s
-		if dir := realPath(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
+		if dir := atomicfile.Real(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
 			r.skip(at, field+": ${workspaceFolder} is "+dir+" here, which is no project", "run indus in a project, or write the directory itself")
 		}
 	}

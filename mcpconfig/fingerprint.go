@@ -50,10 +50,7 @@ func fetches(v *hujson.Value) bool {
 // project's row has one where it decides what runs or where it is sent, the fingerprint ends with
 // pinSeparator, and behind that comes what it gave: see pinOf.
 func (r *reading) fingerprint() string {
-	base, err := identity(r.base())
-	if err != nil {
-		base = r.base()
-	}
+	base := atomicfile.Real(r.base())
 	if r.State == Disabled { // all that it does is to hide others
 		return digest("indus approval 3", base, string(Disabled))
 	}
@@ -67,7 +64,7 @@ func (r *reading) fingerprint() string {
 	slices.Sort(r.named)
 	parts := append([]string{"indus approval 3", base, string(r.Kind), string(written), pinOf(r.Server)}, r.named...)
 	if r.taking != "" {
-		parts = append(parts, "in the project", realPath(r.workspace()))
+		parts = append(parts, "in the project", atomicfile.Real(r.workspace()))
 	}
 	for _, f := range r.Files {
 		parts = append(parts, "file", atomicfile.Real(f.Path), f.Text, f.Wrong)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
@@ -47,7 +48,7 @@ func (f *configFile) row(key, v *hujson.Value) {
 		r.Approval = r.fingerprint()
 	}
 	if r.taking != "" {
-		r.Project = realPath(r.workspace())
+		r.Project = atomicfile.Real(r.workspace())
 	}
 	f.entries = append(f.entries, r.entry)
 }

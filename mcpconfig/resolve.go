@@ -8,6 +8,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -115,11 +116,8 @@ func (s *source) hold(e *entry, any bool, sources []*source, counts owner) {
 // waits says why a row of a project's file must wait for approval; "" where it is approved.
 func (p *readContext) waits(s *source, e *entry) string {
 	found := "found in a project's file, and "
-	file, err := identity(s.path)
-	if err != nil {
-		return found + "its real path cannot be determined"
-	}
-	if !isWithin(realPath(e.from.base()), file) {
+	file := atomicfile.Real(s.path)
+	if !isWithin(atomicfile.Real(e.from.base()), file) {
 		found = "found in a project's file that is a link to " + tree.QuoteWord(file) + ", and "
 	}
 	here := ""

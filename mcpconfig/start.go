@@ -32,7 +32,7 @@ type RowFile struct {
 // territoryOf returns the whole project around a directory: from the root of the outermost repository. It is a real
 // path, and "" if the directory is no project, or if the user's own configuration or state lies in it.
 func (p *readContext) territoryOf(dir string) string {
-	root := realPath(dir)
+	root := atomicfile.Real(dir)
 	if !p.isProject(root) {
 		return ""
 	}
@@ -54,7 +54,7 @@ func (f *configFile) territoryHere() string {
 	if f.territory == nil {
 		root := f.place.territoryOf(f.workspace())
 		if root == "" && f.inProject() {
-			root = realPath(f.workspace())
+			root = atomicfile.Real(f.workspace())
 		}
 		f.territory = &root
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/approvals"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
@@ -49,7 +50,7 @@ func (f *configFile) inProject() bool {
 		return f.scope == Project
 	}
 	if f.part == nil {
-		base, dir, isProject := realPath(f.base()), realPath(f.place.Dir), f.place.isProject
+		base, dir, isProject := atomicfile.Real(f.base()), atomicfile.Real(f.place.Dir), f.place.isProject
 		settings, _ := filepath.Abs(filepath.Dir(f.path))
 		part := isProject(base) && (project(settings) != settings || isProject(dir) && isWithin(dir, base))
 		f.part = &part
@@ -59,15 +60,7 @@ func (f *configFile) inProject() bool {
 
 // isProject reports whether a directory, of which the real name is given, can be a project.
 func (p *readContext) isProject(dir string) bool {
-	return dir != realPath(p.Home) && filepath.Dir(dir) != dir
-}
-
-// realPath is where a directory really is; absolute as far as possible.
-func realPath(dir string) string {
-	if real, err := identity(dir); err == nil && dir != "" {
-		return real
-	}
-	return dir
+	return (p.Home == "" || dir != atomicfile.Real(p.Home)) && filepath.Dir(dir) != dir
 }
 
 // isWithin reports whether a path is a directory or lies below it.
@@ -86,7 +79,7 @@ func (r *reading) dir() (dir string, fresh bool) {
 	}
 	switch {
 	case dir == "" && r.inProject():
-		return realPath(r.base()), false // an approval holds through a link, too
+		return atomicfile.Real(r.base()), false // an approval holds through a link, too
 	case dir == "":
 		return r.place.ownDir(r.Server.ID), true
 	case filepath.IsAbs(dir):
