@@ -152,9 +152,12 @@ func asArgs(m *serverRow, key string, v *hujson.Value) {
 
 // asCommandLine is a command and its arguments in one list.
 func asCommandLine(m *serverRow, key string, v *hujson.Value) {
-	list := m.texts(key, v)
+	m.commandLine(key, v.StartOffset, m.texts(key, v))
+}
+
+func (m *serverRow) commandLine(key string, offset int, list []hujson.Value) {
 	if len(list) == 0 {
-		m.fail(v.StartOffset, fmt.Sprintf("%q is empty", key), "")
+		m.fail(offset, fmt.Sprintf("%q is empty", key), "")
 		return
 	}
 	m.out["command"] = list[0]
@@ -165,26 +168,17 @@ func asCommandLine(m *serverRow, key string, v *hujson.Value) {
 
 // asEither is a command alone, or with its arguments in one list; "args" go behind those.
 func asEither(m *serverRow, key string, v *hujson.Value) {
-	args := m.fields["args"]
-	switch {
-	case v.Value.Kind() != '[':
+	if v.Value.Kind() != '[' {
 		asText("command")(m, key, v)
-	case args == nil:
-		asCommandLine(m, key, v)
-	default:
-		m.later = append(m.later, func() {
-			delete(m.out, "args")
-			asCommandLine(m, key, v)
-			had := m.out["args"]
-			var list []hujson.Value
-			for _, e := range tree.Elements(&had) {
-				list = append(list, *e)
-			}
-			if more := m.texts("args", args); len(more) > 0 || len(list) > 0 {
-				m.out["args"] = tree.List(args.StartOffset, append(list, more...))
-			}
-		})
+		return
 	}
+	m.later = append(m.later, func() {
+		list := m.texts(key, v)
+		if args := m.fields["args"]; args != nil && len(list) > 0 {
+			list = append(list, m.texts("args", args)...)
+		}
+		m.commandLine(key, v.StartOffset, list)
+	})
 }
 
 // asPairs are variables or headers.

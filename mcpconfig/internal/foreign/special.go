@@ -203,8 +203,8 @@ func mcporterCommand(m *serverRow, key string, v *hujson.Value) {
 	for _, w := range words {
 		list = append(list, tree.String(v.StartOffset, w))
 	}
-	v2 := tree.List(v.StartOffset, list)
-	asCommandLine(m, key, &v2)
+	cut := tree.List(v.StartOffset, list)
+	asCommandLine(m, key, &cut)
 }
 
 // lineWords cuts a line at spaces, with quotes and backslashes, as mcporter does.
