@@ -49,7 +49,7 @@ var roomBudget = map[string]int{
 	"internal":  10000,
 	"interop":   13100,
 	"ledger":    4400,
-	"mcpconfig": 10700,
+	"mcpconfig": 10100,
 	"oauth":     4200,
 	"operation": 2900,
 	"schema":    9600,

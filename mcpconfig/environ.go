@@ -1,6 +1,7 @@
 package mcpconfig
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-envparse"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -21,8 +23,10 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	if v == nil {
 		return nil
 	}
-	written, _ := r.literal(v, "envFile")
-	path := r.tilde(r.expand(written, v.StartOffset, "envFile"))
+	written, _ := r.literal("envFile", v)
+	path := r.expand(written, v.StartOffset, "envFile")
+	pending := r.pending[path]
+	path = r.tilde(path)
 	skip := func(why, hint string) []interop.Pair {
 		r.skip(v.StartOffset, "envFile "+tree.Quote(written)+": "+why, hint)
 		return nil
@@ -30,33 +34,32 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	switch {
 	case r.State != Active || written == "":
 		return nil
-	case isMarked(path):
+	case pending:
 		return skip("the name of the file cannot have ${file:…} or ${cmd:…}", "")
 	case !filepath.IsAbs(path):
 		path = filepath.Join(r.base(), path)
 	}
-	r.written = append(r.written, writtenPart{"envFile", path, written})
 	want := fetch{kind: "env", what: path, root: r.rootOf(path)}
 	r.wants = append(r.wants, want)
 	r.hold(want)
 	if r.fetched == nil {
 		return nil
 	}
-	text, wrong := r.fetched(want)
-	if wrong != "" {
+	got := r.fetched(want)
+	if got.wrong != "" {
 		hint := ""
 		if !anchored(written) {
 			hint = "relative paths begin at " + tree.QuoteWord(r.base())
 		}
-		return skip(wrong, hint)
+		return skip(got.wrong, hint)
 	}
-	vars, err := envparse.Parse(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
+	vars, err := envparse.Parse(strings.NewReader(strings.TrimPrefix(got.value, "\ufeff")))
 	if err != nil {
 		return skip(envFault(err), "write NAME=VALUE, and quotes around a value that has a quote or a # in it")
 	}
 	var out []interop.Pair
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if strings.Contains(vars[name], fetchMark) {
+		if strings.Contains(vars[name], "\x00") {
 			return skip("holds a NUL character", "")
 		}
 		own := func(p interop.Pair) bool { return folded("env", p.Name) == folded("env", name) }
@@ -88,4 +91,26 @@ func envFault(err error) string {
 		}
 	}
 	return "line " + strconv.Itoa(at.Line) + ": " + reason
+}
+
+// maxSettings bounds the file of settings that is read for "keyEnv".
+const maxSettings = 64 << 10
+
+// KeyVariables are the variables that indus takes its own keys from: that of the store of sign-ins, the token of indus
+// serve, and the keys of models, also the one that "keyEnv" of settings.json names. A child process gets them only
+// if its row names them.
+func KeyVariables(o *Options) []string {
+	names := []string{"INDUS_STORE_KEY", "INDUS_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"}
+	path, err := PathOf(User, o)
+	if err != nil {
+		return names
+	}
+	var set struct {
+		KeyEnv string `json:"keyEnv"`
+	}
+	text, err := atomicfile.ReadPlain(filepath.Join(filepath.Dir(path), "settings.json"), maxSettings)
+	if err == nil && json.Unmarshal(text, &set) == nil && set.KeyEnv != "" {
+		names = append(names, set.KeyEnv)
+	}
+	return names
 }
