@@ -52,8 +52,9 @@ type ConfigFlags struct {
 
 // Add adds the flags.
 func (f *ConfigFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, "a configuration file, or a directory to search")
-	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start what a project's file configures")
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  a file, which is thereby approved, or a directory to search; may be
+		repeated or separated by commas, and the later wins (default: the working directory, then the user's own files)`)
+	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start what a project's file configures, though nobody named it")
 }
 
 // Read reads the configuration; what cannot be read was mistyped.

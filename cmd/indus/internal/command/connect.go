@@ -33,9 +33,6 @@ func (f *ServerFlags) Add(cmd *cobra.Command) {
 	f.LedgerFlags.Add(cmd)
 }
 
-// ServerFlagsHelp is for commands that have [ServerFlags].
-const ServerFlagsHelp = ConfigFlagsHelp + LedgerFlagsHelp
-
 // Connect mounts servers once, without anybody who would connect them again,
 // and waits until each is ready or faulted. On a terminal it shows them live. What the
 // configuration keeps back of changed tools is kept back here as in indus serve, by the

@@ -33,14 +33,10 @@ type LedgerFlags struct {
 
 // Add adds the flag.
 func (f *LedgerFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "ledger", "", "the ledger's file")
+	cmd.Flags().StringVar(&f.path, "ledger", "", `FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by default
+		~/.local/state)`)
 	f.Flag = cmd.Flags().Lookup("ledger")
 }
-
-// LedgerFlagsHelp is for commands that have the flag.
-const LedgerFlagsHelp = `
-  --ledger FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by
-                 default ~/.local/state)`
 
 // LedgerExitHelp is for commands that read the ledger alone.
 const LedgerExitHelp = `Exit codes:

@@ -23,22 +23,13 @@ type acceptFlags struct {
 
 func newAccept(s show.Streams) *cobra.Command {
 	var f acceptFlags
-	cmd := &cobra.Command{
-		Use:   "accept [SERVER|TOOL]...",
-		Short: "Look at tools that changed or are new, and approve them as they are now",
-		Long:  acceptHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.all && len(args) > 0 {
-				return command.Usagef("--all and %q exclude each other", args[0])
-			}
-			return f.run(cmd.Context(), args, s)
-		},
-		ValidArgsFunction: f.complete,
-	}
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "accept [SERVER|TOOL]...", Short: "Look at tools that changed or are new, and approve them as they are now",
+		Long: acceptHelp, ValidArgsFunction: f.complete,
+	})
+	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that would be listed")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines, an object a tool")
 	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that are listed")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
 	return cmd
 }
 
@@ -55,10 +46,6 @@ Usage:
 
 A tool is named as it is mounted, such as fs__read_file; with @VERSION behind it,
 as the list has it, it is approved only if it did not change again meanwhile.
-
-Flags:
-  --all        approve all that would be listed
-  --json       print JSON Lines, an object a tool` + command.LedgerFlagsHelp + `
 
 A session:
   $ indus mcp accept
@@ -105,6 +92,9 @@ func (o changedTool) version() string {
 }
 
 func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) error {
+	if f.all && len(words) > 0 {
+		return command.Usagef("--all and %q exclude each other", words[0])
+	}
 	file, entries, err := f.Read(ctx)
 	if err != nil {
 		return err

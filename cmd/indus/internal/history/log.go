@@ -17,32 +17,25 @@ type logFlags struct {
 	server, since, at string
 	most              int
 	diff, asJSON      bool
+	cmd               *cobra.Command
 }
 
 func newLog(s show.Streams) *cobra.Command {
 	var f logFlags
-	cmd := &cobra.Command{
-		Use: "log", SuggestFor: []string{"history", "logs", "events"},
-		Short: "What happened to which tools, and when",
-		Long:  logHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd, args); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), args, s)
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
-	f.Add(cmd)
-	cmd.Flags().StringVar(&f.server, "server", "", "of one server only")
-	_ = cmd.RegisterFlagCompletionFunc("server", f.completeServer)
-	cmd.Flags().StringVar(&f.since, "since", "", "what happened since a time")
-	cmd.Flags().IntVarP(&f.most, "lines", "n", 100, "how many of the newest lines; 0 is all")
-	cmd.Flags().StringVar(&f.at, "at", "", "what was live at a time")
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "what changed between two times")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
-	return cmd
+	f.cmd = command.New(s, f.run, cobra.Command{
+		Use: "log", SuggestFor: []string{"history", "logs", "events"}, Short: "What happened to which tools, and when",
+		Long: logHelp, Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
+	})
+	flags := f.cmd.Flags()
+	flags.StringVar(&f.server, "server", "", "ID  of one server only")
+	flags.StringVar(&f.since, "since", "", "TIME  what happened since then")
+	flags.IntVarP(&f.most, "lines", "n", 100, "N  how many of the newest lines (default: 100; 0 is all)")
+	flags.StringVar(&f.at, "at", "", "TIME  what was live then")
+	flags.BoolVar(&f.diff, "diff", false, "what changed, see above")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON Lines: entries; with --at live tools; with --diff changes")
+	f.Add(f.cmd)
+	_ = f.cmd.RegisterFlagCompletionFunc("server", f.completeServer)
+	return f.cmd
 }
 
 const logHelp = `What happened to which tools of which servers, and when, as indus serve has kept it
@@ -58,11 +51,7 @@ Usage:
                                        when it last ran
 
 Flags:
-  --server ID    of one server only
-  --since TIME   what happened since then
-  -n, --lines N  how many of the newest lines (default: 100; 0 is all)
-  --at TIME, --diff  see above
-  --json         print JSON Lines: entries; with --at live tools; with --diff changes` + command.LedgerFlagsHelp + `
+  --*
 ` + timesHelp + `
 
 A session:
@@ -78,22 +67,22 @@ A session:
 ` + command.LedgerExitHelp
 
 // check refuses flags that do not go together.
-func (f *logFlags) check(cmd *cobra.Command, args []string) error {
+func (f *logFlags) check(args []string) error {
 	var asked []string
 	for _, name := range []string{"at", "diff"} {
-		if cmd.Flags().Changed(name) {
+		if f.cmd.Flags().Changed(name) {
 			asked = append(asked, "--"+name)
 		}
 	}
 	switch {
 	case len(asked) > 1:
 		return command.Usagef("%s exclude each other", strings.Join(asked, " and "))
-	case len(asked) > 0 && cmd.Flags().Changed("lines"):
+	case len(asked) > 0 && f.cmd.Flags().Changed("lines"):
 		return command.Usagef("-n and %s exclude each other", asked[0])
 	case len(args) > 0 && !f.diff:
-		return command.AtMost(0, "")(cmd, args)
+		return command.AtMost(0, "")(f.cmd, args)
 	case len(args) > 2:
-		return command.Usagef("--diff takes two times, and %q is too many; see %s -h", args[2], cmd.CommandPath())
+		return command.Usagef("--diff takes two times, and %q is too many; see %s -h", args[2], f.cmd.CommandPath())
 	case f.since != "" && (f.diff || f.at != ""):
 		return command.Usagef("--since and %s exclude each other", asked[0])
 	case f.most < 0:
@@ -103,6 +92,9 @@ func (f *logFlags) check(cmd *cobra.Command, args []string) error {
 }
 
 func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	if err := f.check(args); err != nil {
+		return err
+	}
 	now := time.Now()
 	var since, at time.Time
 	from, to := now.Add(-24*time.Hour), now

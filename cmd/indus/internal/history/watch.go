@@ -26,16 +26,10 @@ type watchFlags struct {
 
 func newWatch(s show.Streams) *cobra.Command {
 	var f watchFlags
-	cmd := &cobra.Command{
-		Use:   "watch",
-		Short: "The live state of everything that indus serves",
-		Long:  watchHelp,
-		Args:  command.AtMost(0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
-	}
-	f.Add(cmd)
+	cmd := command.New(s, f.run, cobra.Command{Use: "watch", Short: "The live state of everything that indus serves", Long: watchHelp})
 	cmd.Flags().BoolVar(&f.once, "once", false, "print it and end")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines: an object a server, and then one for each change")
+	f.Add(cmd)
 	return cmd
 }
 
@@ -43,13 +37,6 @@ const watchHelp = `The live state of everything that indus serves on this machin
 servers, how they are, how many tools are live, and how many of these changed or
 are kept back. On a terminal it is drawn anew as it changes; otherwise it is a
 line for each server at first, and then one for each change. It ends on Ctrl-C.
-
-Usage:
-  indus mcp watch [FLAG]...
-
-Flags:
-  --once         print it and end
-  --json         print JSON Lines: an object a server, and then one for each change` + command.LedgerFlagsHelp + `
 
 A session:
   $ indus mcp watch --once
@@ -74,7 +61,7 @@ type watchRow struct {
 	Gone    bool      `json:"gone,omitempty"`   // it is not served any more
 }
 
-func (f *watchFlags) run(ctx context.Context, s show.Streams) error {
+func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error {
 	file, entries, err := f.Read(ctx)
 	if err != nil {
 		return err

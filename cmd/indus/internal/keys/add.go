@@ -25,40 +25,22 @@ type addFlags struct {
 
 func newAdd(s show.Streams) *cobra.Command {
 	var f addFlags
-	cmd := &cobra.Command{
-		Use: "add", Aliases: []string{"new", "create"},
-		Short: "Make a key, and print it this once",
-		Long:  addHelp,
-		Args:  command.AtMost(0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
-	}
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, "the configuration that has the views")
-	cmd.Flags().StringVar(&f.principal, "principal", "", "whose it is")
-	cmd.Flags().StringArrayVar(&f.views, "view", nil, "a view that it is good for")
-	cmd.Flags().StringVar(&f.expires, "expires", "", "when it ends")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "add", Aliases: []string{"new", "create"}, Short: "Make a key, and print it this once", Long: addHelp,
+	})
+	cmd.Flags().StringVar(&f.principal, "principal", "", `NAME  whose it is: several keys with one name are one principal, with sessions and
+		limits in common (default: the key is a principal of its own)`)
+	cmd.Flags().StringArrayVar(&f.views, "view", nil, `VIEW  a view that it is good for, as the path has it behind /mcp/: a server, or @NAME;
+		may be repeated (default: all, /mcp itself too)`)
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  the configuration of "indus serve", in which views are looked up: a view that is
+		not there is reported (default: the working directory, then the user's own files)`)
+	cmd.Flags().StringVar(&f.expires, "expires", "", "TIME  how long it is good, such as 90d or 12h (default: until it is removed)")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object, with the key as "token"`)
 	return cmd
 }
 
 const addHelp = `Make an API key, and print it on stdout: this once, because only the SHA-256 of its
 secret is kept. Scanners find it in a text by indus_[a-z2-7]{10}\.[a-z2-7]{52}
-
-Usage:
-  indus key add [FLAG]...
-
-Flags:
-  --principal NAME   whose it is: several keys with one name are one principal,
-                     with sessions and limits in common (default: the key is a
-                     principal of its own)
-  --view VIEW        a view that it is good for, as the path has it behind /mcp/:
-                     a server, or @NAME; may be repeated (default: all, /mcp
-                     itself too)
-  --mcp PATH         the configuration of "indus serve", in which views are looked
-                     up: a view that is not there is reported (default: the working
-                     directory, then the user's own files)
-  --expires TIME     how long it is good, such as 90d or 12h (default: until it
-                     is removed)
-  --json             print a JSON object, with the key as "token"
 
 A session:
   $ indus key add --principal ci --expires 90d > ci.key
@@ -67,7 +49,7 @@ A session:
 
 ` + keyExitHelp
 
-func (f *addFlags) run(ctx context.Context, s show.Streams) error {
+func (f *addFlags) run(ctx context.Context, _ []string, s show.Streams) error {
 	key := identity.Key{Name: f.principal, Views: f.views}
 	for _, v := range f.views {
 		if strings.Trim(v, "@") == "" || strings.ContainsAny(v, "/ ") {

@@ -13,16 +13,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// New is the command key.
 func New(s show.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "key", SuggestFor: []string{"keys", "apikey", "token"},
-		Short: "API keys of those who may use indus serve",
-		Long:  keyHelp,
-		Args:  command.NoSuchCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newAdd(s), newLs(s), newRm(s))
-	return cmd
+	return command.NewGroup(cobra.Command{
+		Use: "key", SuggestFor: []string{"keys", "apikey", "token"}, Short: "API keys of those who may use indus serve", Long: keyHelp,
+	}, newAdd(s), newLs(s), newRm(s))
 }
 
 const keyHelp = `API keys of those who may use "indus serve --auth keys", on this machine and

@@ -15,25 +15,15 @@ import (
 
 func newLs(s show.Streams) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "ls", Aliases: []string{"list"},
-		Short: "List the keys",
-		Long:  lsHelp,
-		Args:  command.AtMost(0, ""),
-		RunE:  func(*cobra.Command, []string) error { return list(asJSON, s) },
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd := command.New(s, func(context.Context, []string, show.Streams) error { return list(asJSON, s) }, cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List the keys", Long: lsHelp,
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	return cmd
 }
 
 const lsHelp = `List the API keys: whose they are, for which views, and until when. Secrets are not
 kept, and so not shown.
-
-Usage:
-  indus key ls [FLAG]...
-
-Flags:
-  --json   print a JSON array
 
 A session:
   $ indus key ls
@@ -90,43 +80,36 @@ func expiry(k identity.Key) string {
 func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
 
 func newRm(s show.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"},
-		Short: "End keys",
-		Long:  rmHelp,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return command.Usagef("rm needs the ID of a key; \"indus key ls\" has them")
-			}
-			return nil
-		},
-		ValidArgsFunction: completeIDs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, err := openToWrite()
-			if err != nil {
-				return err
-			}
-			before, err := keys.List()
-			if err != nil {
-				return fault(err)
-			}
-			for _, arg := range args {
-				id, _, _ := strings.Cut(strings.TrimPrefix(arg, identity.KeyPrefix), ".") // a whole key was given
-				switch err := keys.Remove(cmd.Context(), id); {
-				case errors.Is(err, identity.ErrNoKey):
-					return command.Usagef("there is no key %q; \"indus key ls\" has those that there are", id)
-				case err != nil:
-					return fault(err)
-				}
-				s.Reportf("removed the key %s", id)
-			}
-			after, err := keys.List()
-			if err != nil {
-				return fault(err)
-			}
-			return sayKept(cmd.Context(), principals(before), principals(after), s)
-		},
+	return command.New(s, remove, cobra.Command{
+		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"}, Short: "End keys", Long: rmHelp,
+		Args: command.Needs(1, `the ID of a key; "indus key ls" has them`, ""), ValidArgsFunction: completeIDs,
+	})
+}
+
+func remove(ctx context.Context, args []string, s show.Streams) error {
+	keys, err := openToWrite()
+	if err != nil {
+		return err
 	}
+	before, err := keys.List()
+	if err != nil {
+		return fault(err)
+	}
+	for _, arg := range args {
+		id, _, _ := strings.Cut(strings.TrimPrefix(arg, identity.KeyPrefix), ".") // a whole key was given
+		switch err := keys.Remove(ctx, id); {
+		case errors.Is(err, identity.ErrNoKey):
+			return command.Usagef("there is no key %q; \"indus key ls\" has those that there are", id)
+		case err != nil:
+			return fault(err)
+		}
+		s.Reportf("removed the key %s", id)
+	}
+	after, err := keys.List()
+	if err != nil {
+		return fault(err)
+	}
+	return sayKept(ctx, principals(before), principals(after), s)
 }
 
 // principals are those that have a key.
@@ -154,9 +137,6 @@ func sayKept(ctx context.Context, before, after map[string]bool, s show.Streams)
 
 const rmHelp = `End API keys: whoever sends one is refused from the next request on, and its open
 streams end within seconds. A running "indus serve" heeds it at once.
-
-Usage:
-  indus key rm ID...
 
 A session:
   $ indus key rm k7q2m4xw9t

@@ -12,23 +12,17 @@ import (
 
 func newOpLs(s show.Streams) *cobra.Command {
 	var f opFlags
-	return f.command(&cobra.Command{
-		Use: "ls URL", Aliases: []string{"list"},
-		Short: "List the operations of a server",
-		Long:  opLsHelp,
-		Args:  opArguments(false, "a URL"),
-	}, s, func(_ context.Context, r *operation.Registry, _ []string) error { return f.printOps(s, r) })
+	return f.command(s, "print a JSON array of all that is known of each",
+		func(_ context.Context, r *operation.Registry, _ []string) error { return f.printOps(s, r) },
+		cobra.Command{
+			Use: "ls URL", Aliases: []string{"list"}, Short: "List the operations of a server", Long: opLsHelp,
+			Args: opArguments(false, "a URL"),
+		})
 }
 
 const opLsHelp = `List the operations that the tools of a server become: the kind of each, what it
 takes (a "?" marks what may be left out) and what it does. What a server lists
 that cannot be an operation is reported on stderr, with the reason.
-
-Usage:
-  indus op ls [FLAG]... URL
-
-Flags:
-  --json       print a JSON array of all that is known of each` + opFlagsHelp + `
 
 A session:
   $ indus op ls http://127.0.0.1:3001/mcp --namespace all --trust-annotations

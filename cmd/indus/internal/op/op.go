@@ -17,16 +17,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// New is the command op.
 func New(s show.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "op",
-		Short: "Try the tools of one MCP server as operations",
-		Long:  opHelp,
-		Args:  command.NoSuchCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newOpLs(s), newOpSchema(s), newOpCall(s))
-	return cmd
+	return command.NewGroup(cobra.Command{Use: "op", Short: "Try the tools of one MCP server as operations", Long: opHelp},
+		newOpLs(s), newOpSchema(s), newOpCall(s))
 }
 
 const opHelp = `Try the tools of one MCP server as operations: named, typed, with declared
@@ -38,9 +32,6 @@ Usage:
   indus op schema URL NAME                 what does one take and give?
   indus op call URL NAME [ARGUMENT]...     call one
   indus op COMMAND -h                      all about a command
-
-Flags of all:
-  --json       print JSON` + opFlagsHelp + `
 
 A session:
   $ indus op ls http://127.0.0.1:3001/mcp
@@ -55,18 +46,6 @@ A session:
   ]
 
 ` + opExitHelp
-
-const opFlagsHelp = `
-  --namespace NAME
-               what the server is called: its operations are NAME/tool then
-               (default: as the server names its tools)
-  --trust-annotations
-               a tool whose server says that it only reads is a query (default:
-               all are mutations, because a hint is no permission)
-  --token-file FILE
-               send the bearer token in a file; "-" is stdin
-  --token-env VAR
-               send the bearer token in a variable`
 
 const opExitHelp = `Exit codes:
   0    ok
@@ -102,21 +81,23 @@ func opArguments(more bool, names ...string) cobra.PositionalArgs {
 
 // command is one of op, whose run is given the operations of the server at the URL that
 // comes first.
-func (f *opFlags) command(cmd *cobra.Command, s show.Streams, run func(ctx context.Context, r *operation.Registry, args []string) error) *cobra.Command {
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r, err := f.operations(cmd.Context(), args[0], s)
+func (f *opFlags) command(s show.Streams, json string, run func(ctx context.Context, r *operation.Registry, args []string) error, c cobra.Command) *cobra.Command {
+	c.ValidArgsFunction = cobra.NoFileCompletions
+	cmd := command.New(s, func(ctx context.Context, args []string, s show.Streams) error {
+		r, err := f.operations(ctx, args[0], s)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
-		return run(cmd.Context(), r, args[1:])
-	}
-	cmd.Flags().StringVar(&f.namespace, "namespace", "", "what the server is called")
-	cmd.Flags().BoolVar(&f.trust, "trust-annotations", false, "believe a tool that it only reads")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with a bearer token")
-	cmd.Flags().StringVar(&f.tokenEnv, "token-env", "", "a variable with a bearer token")
+		return run(ctx, r, args[1:])
+	}, c)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, json)
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", `NAME  what the server is called: its operations are NAME/tool then (default: as the
+		server names its tools)`)
+	cmd.Flags().BoolVar(&f.trust, "trust-annotations", false, `a tool whose server says that it only reads is a query (default: all are mutations,
+		because a hint is no permission)`)
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", `FILE  send the bearer token in a file; "-" is stdin`)
+	cmd.Flags().StringVar(&f.tokenEnv, "token-env", "", "VAR  send the bearer token in a variable")
 	return cmd
 }
 

@@ -23,31 +23,32 @@ type approveFlags struct {
 
 func newApprove(s show.Streams) *cobra.Command {
 	var f approveFlags
-	cmd := &cobra.Command{
+	cmd := command.New(s, f.run, cobra.Command{
 		Use: "approve [SERVER]...", SuggestFor: []string{"trust", "allow"},
-		Short: "Let servers of a project's file start",
-		Long:  approveHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.all && len(args) > 0 {
-				return command.Usagef("--all and %q exclude each other", args[0])
-			}
-			if f.tools {
-				return f.approvedTools(args, s)
-			}
-			if f.revoke {
-				return f.takeBack(args, s)
-			}
-			return f.approve(cmd.Context(), args, s)
-		},
-		ValidArgsFunction: f.complete,
-	}
-	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait")
+		Short: "Let servers of a project's file start", Long: approveHelp, ValidArgsFunction: f.complete,
+	})
+	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait; with --revoke, take all of the project back")
+	cmd.Flags().StringVar(&f.file, "mcp", "", `FILE  approve servers of that file, where they take something from the project in
+		the working directory`)
 	cmd.Flags().BoolVar(&f.revoke, "revoke", false, "take approvals back")
-	cmd.Flags().BoolVar(&f.tools, "tools", false, "tools that run unasked")
-	cmd.Flags().StringVar(&f.file, "mcp", "", "a file")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&f.tools, "tools", false, `of tools instead: those that somebody let run in this directory from then on,
+		when a session asked; each is asked for again once it, its server or, of bash and process, the command is another`)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON array, an object a server: server, file, line, reason, project,
+		runs, hosts, cwd, env, envFile, inheritEnv, headers, oauth, tls, forwards, tools, settings, files [{path, text,
+		wrong}], approved; without SERVER nothing is approved then. Of tools: project, tool, call, fingerprint, at`)
 	return cmd
+}
+
+func (f *approveFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	switch {
+	case f.all && len(args) > 0:
+		return command.Usagef("--all and %q exclude each other", args[0])
+	case f.tools:
+		return f.approvedTools(args, s)
+	case f.revoke:
+		return f.takeBack(args, s)
+	}
+	return f.approve(ctx, args, s)
 }
 
 const approveHelp = `Let servers of the project's file, .indusvx/mcp.json of the working directory, start,
@@ -67,20 +68,6 @@ Usage:
   indus mcp approve --tools --revoke TOOL... | --all
 
 Nothing is asked unless stdin and stderr are a terminal.
-
-Flags:
-  --all        approve all that wait; with --revoke, take all of the project back
-  --mcp FILE   approve servers of that file, where they take something from the
-               project in the working directory
-  --revoke     take approvals back
-  --tools      of tools instead: those that somebody let run in this directory from
-               then on, when a session asked; each is asked for again once it, its
-               server or, of bash and process, the command is another
-  --json       print a JSON array, an object a server: server, file, line, reason,
-               project, runs, hosts, cwd, env, envFile, inheritEnv, headers, oauth,
-               tls, forwards, tools, settings, files [{path, text, wrong}], approved;
-               without SERVER nothing is approved then. Of tools: project, tool,
-               call, fingerprint, at
 
 A session:
   $ indus mcp approve

@@ -9,11 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// editedHelp is for commands that change a row.
-const editedHelp = `
-  --json       print a JSON object: server, did (added, replaced, removed, enabled
-               or disabled), changed, file, line, and rows, all that the name has
-               now: [{state, scope, file, line, reason, try}]`
+// editedJSON is the usage of --json of commands that change a row.
+const editedJSON = `print a JSON object: server, did (added, replaced, removed, enabled or disabled), changed, file, line, and rows,
+	all that the name has now: [{state, scope, file, line, reason, try}]`
 
 // edited is what became of a server, as --json prints it.
 type edited struct {
@@ -34,8 +32,8 @@ type editedRow struct {
 	Try    string          `json:"try,omitempty"`
 }
 
-func (f *scopeFlags) addJSON(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
+func (f *scopeFlags) addJSON(cmd *cobra.Command, usage string) {
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, usage)
 }
 
 // printEdited prints what was done, with --json. For a person it is said on stderr.

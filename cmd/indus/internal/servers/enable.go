@@ -10,26 +10,21 @@ import (
 )
 
 func newEnable(s show.Streams) *cobra.Command {
-	return newSwitch(true, &cobra.Command{Use: "enable NAME", Short: "Switch a server on", Long: enableHelp}, s)
+	return newSwitch(true, cobra.Command{Use: "enable NAME", Short: "Switch a server on", Long: enableHelp}, s)
 }
 
 func newDisable(s show.Streams) *cobra.Command {
-	return newSwitch(false, &cobra.Command{Use: "disable NAME", Short: "Switch a server off", Long: disableHelp}, s)
+	return newSwitch(false, cobra.Command{Use: "disable NAME", Short: "Switch a server off", Long: disableHelp}, s)
 }
 
-func newSwitch(on bool, cmd *cobra.Command, s show.Streams) *cobra.Command {
+func newSwitch(on bool, cmd cobra.Command, s show.Streams) *cobra.Command {
 	other := func(r mcpconfig.Row) bool { return (r.State == mcpconfig.Disabled) == on }
-	return newRowCommand(cmd, other, s, func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error {
+	return newRowCommand(cmd, other, s, editedJSON, func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error {
 		return f.enable(ctx, name, on, s)
 	})
 }
 
 const enableHelp = `Switch a server on that its file says is disabled.
-
-Usage:
-  indus mcp enable NAME [FLAG]...
-
-Flags:` + editedHelp + narrowFlagsHelp + `
 
 A session:
   $ indus mcp enable github
@@ -40,11 +35,6 @@ Exit codes:
 
 const disableHelp = `Switch a server off. Its row stays in the file, and hides others of that name in
 files that come behind.
-
-Usage:
-  indus mcp disable NAME [FLAG]...
-
-Flags:` + editedHelp + narrowFlagsHelp + `
 
 A session:
   $ indus mcp disable github

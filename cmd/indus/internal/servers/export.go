@@ -25,24 +25,20 @@ type exportFlags struct {
 
 func newExport(s show.Streams) *cobra.Command {
 	var f exportFlags
-	cmd := &cobra.Command{
-		Use:   "export --to CLIENT",
-		Short: "Give indus to another MCP client, in its own format",
-		Long:  exportHelp,
-		Args:  cobra.ArbitraryArgs, // to say what to write in the place of a server
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), args, s)
-		},
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "export --to CLIENT", Short: "Give indus to another MCP client, in its own format", Long: exportHelp,
+		Args:              cobra.ArbitraryArgs, // to say what to write in the place of a server
 		ValidArgsFunction: cobra.NoFileCompletions,
-	}
+	})
+	cmd.Flags().StringVar(&f.to, "to", "", "CLIENT  the client, one of "+strings.Join(writableNames(), ", "))
+	cmd.Flags().BoolVar(&f.write, "write", false, "merge it into the client's own file: the user's, unless --project is given")
+	cmd.Flags().BoolVar(&f.project, "project", false, "with --write, the one in this directory")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace a server of the same name in it")
+	cmd.Flags().StringVar(&f.via, "via", "", `URL  the URL of a running indus serve; "gateway" is http://127.0.0.1:7332/mcp`)
+	cmd.Flags().StringVar(&f.view, "view", "", "NAME  with --via, a server of it, or a view that the configuration names")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object: client, servers, notes, and with --write file and changed,
+		else text, which is in the client's format`)
 	f.Add(cmd)
-	cmd.Flags().StringVar(&f.to, "to", "", "the client")
-	cmd.Flags().StringVar(&f.via, "via", "", "the URL of a running indus serve")
-	cmd.Flags().StringVar(&f.view, "view", "", "with --via, a view of it alone")
-	cmd.Flags().BoolVar(&f.write, "write", false, "merge it into the client's own file")
-	cmd.Flags().BoolVar(&f.force, "force", false, "replace a server of the same name")
-	cmd.Flags().BoolVar(&f.project, "project", false, "the client's file in this directory")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
 	_ = cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions([]string{viaGateway}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("view", f.completeViews)
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(writableNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -58,7 +54,7 @@ func writableNames() []string {
 	return show.Names(writableClients(), func(c mcpconfig.Client) string { return c.Name })
 }
 
-var exportHelp = `Give another MCP client one entry that runs indus serve --stdio, with which it has
+const exportHelp = `Give another MCP client one entry that runs indus serve --stdio, with which it has
 every configured server: print it in the client's format, or with --write merge it into
 the client's file, which keeps its comments and all else. So there is one place to
 configure servers, for any number of clients.
@@ -70,19 +66,6 @@ $INDUS_TOKEN is set, the client sends it as that variable.
 Usage:
   indus mcp export --to CLIENT [FLAG]...
   indus mcp export --to CLIENT --via gateway|URL [--view SERVER|NAME] [FLAG]...
-
-CLIENT is one of
-` + show.Wrap(strings.Join(writableNames(), ", "), 2) + `
-
-Flags:
-  --write      merge it into the client's own file: the user's, or with
-  --project    the one in this directory
-  --force      replace a server of the same name in it
-  --via URL    the URL of a running indus serve; "gateway" is
-               http://127.0.0.1:7332/mcp
-  --view NAME  with --via, a server of it, or a view that the configuration names
-  --json       print a JSON object: client, servers, notes, and with --write file and
-               changed, else text, which is in the client's format` + command.ConfigFlagsHelp + `
 
 A session:
   $ indus mcp export --to cursor >mcp.json

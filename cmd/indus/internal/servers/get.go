@@ -16,24 +16,17 @@ import (
 )
 
 func newGet(s show.Streams) *cobra.Command {
-	return newRowCommand(&cobra.Command{
+	return newRowCommand(cobra.Command{
 		Use: "get NAME", SuggestFor: []string{"show", "describe", "inspect"},
 		Short: "Show a server as its file has it", Long: getHelp,
-	}, anyRow, s, (*scopeFlags).get)
+	}, anyRow, s, `print a JSON object: server, state, scope, file, line, approval ("approved", "waiting" or, of the
+		user's own, none), reason, try, notes, row`, (*scopeFlags).get)
 }
 
 const getHelp = `Show a server as its file has it, where that is, and whether it may start. Nothing is
 started or looked up: variables are shown as they are written. The values of
 environment and headers are hidden but for their variables, and so is what looks
 like a secret elsewhere.
-
-Usage:
-  indus mcp get NAME [FLAG]...
-
-Flags:
-  --json       print a JSON object: server, state, scope, file, line, approval
-               ("approved", "waiting" or, of the user's own, none), reason, try,
-               notes, row` + narrowFlagsHelp + `
 
 A session:
   $ indus mcp get github

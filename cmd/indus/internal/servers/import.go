@@ -21,39 +21,32 @@ import (
 
 type importFlags struct {
 	scopeFlags
-	from, prefix         string
-	renames              []string
-	write, force, asJSON bool
-	used                 []string // of renames
+	from, prefix string
+	renames      []string
+	write, force bool
+	used         []string // of renames
 }
 
 func newImport(s show.Streams) *cobra.Command {
 	var f importFlags
-	cmd := &cobra.Command{
-		Use:   "import [CLIENT|all|FILE]",
-		Short: "Take over the servers of another MCP client",
-		Long:  importHelp,
-		Args:  command.AtMost(1, "CLIENT or FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return f.survey(cmd, s)
-			}
-			return f.run(cmd.Context(), args[0], s)
-		},
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "import [CLIENT|all|FILE]", Short: "Take over the servers of another MCP client", Long: importHelp,
+		Args: command.AtMost(1, "CLIENT or FILE"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return append(clientNames(), everyClient), cobra.ShellCompDirectiveDefault
 		},
-	}
-	f.add(cmd)
-	cmd.Flags().StringVar(&f.from, "from", "", "whose format FILE has")
+	})
 	cmd.Flags().BoolVar(&f.write, "write", false, "write what is shown")
-	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name")
-	cmd.Flags().StringVar(&f.prefix, "prefix", "", "what is put before a name that is taken")
-	cmd.Flags().StringArrayVar(&f.renames, "rename", nil, "the name that a server gets")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name; otherwise those that are there stay")
+	cmd.Flags().StringVar(&f.prefix, "prefix", "", "P  put P before a name that is taken: 'roo-', or '{client}-'")
+	cmd.Flags().StringArrayVar(&f.renames, "rename", nil, `OLD=NEW  take over the server OLD as NEW; with all, CLIENT/OLD is that of one
+		CLIENT; may be repeated`)
+	cmd.Flags().StringVar(&f.from, "from", "", "CLIENT  whose format FILE has, where its contents do not show that")
+	f.addJSON(cmd, "print JSON: without CLIENT an array of files, with one an object")
+	f.addWriting(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -84,17 +77,6 @@ is shown.
 
 CLIENT is one of
 ` + show.Wrap(strings.Join(clientNames(), ", "), 2) + `
-
-Flags:
-  --write      write what is shown
-  --force      replace servers of the same name; otherwise those that are there stay
-  --prefix P   put P before a name that is taken: 'roo-', or '{client}-'
-  --rename OLD=NEW
-               take over the server OLD as NEW; with all, CLIENT/OLD is that of one
-               CLIENT; may be repeated
-  --from CLIENT
-               whose format FILE has, where its contents do not show that
-  --json       print JSON: without CLIENT an array of files, with one an object` + writeFlagsHelp + `
 
 A session:
   $ indus mcp import
@@ -129,9 +111,9 @@ type surveyed struct {
 }
 
 // survey lists what is there to be imported.
-func (f *importFlags) survey(cmd *cobra.Command, s show.Streams) error {
+func (f *importFlags) survey(ctx context.Context, s show.Streams) error {
 	for _, name := range []string{"write", "force", "from", "prefix", "rename", "user", "project", "mcp"} {
-		if cmd.Flags().Changed(name) {
+		if f.cmd.Flags().Changed(name) {
 			return command.Usagef("--%s needs a CLIENT or FILE to import from", name)
 		}
 	}
@@ -141,8 +123,8 @@ func (f *importFlags) survey(cmd *cobra.Command, s show.Streams) error {
 			if slices.ContainsFunc(found, func(at surveyed) bool { return at.File == file }) { // two clients share it
 				continue
 			}
-			if cmd.Context().Err() != nil {
-				return cmd.Context().Err()
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 			in, err := mcpconfig.Import(file, client.Name, dry())
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, mcpconfig.ErrNoServer) {
@@ -218,7 +200,11 @@ type imported struct {
 	differs    []string
 }
 
-func (f *importFlags) run(ctx context.Context, what string, s show.Streams) error {
+func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	if len(args) == 0 {
+		return f.survey(ctx, s)
+	}
+	what := args[0]
 	path, err := f.path()
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,38 +23,17 @@ type loginFlags struct {
 
 func newLogin(s show.Streams) *cobra.Command {
 	var f loginFlags
-	cmd := &cobra.Command{
+	cmd := command.New(s, f.login, cobra.Command{
 		Use: "login [SERVER]...", Aliases: []string{"auth"}, SuggestFor: []string{"signin", "sign-in", "oauth"},
-		Short: "Sign in to a server that wants it",
-		Long:  loginHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmp.Or(f.check(args), f.checkPrincipal()); err != nil {
-				return err
-			}
-			return f.login(cmd.Context(), args, s)
-		},
-	}
-	f.add(cmd)
-	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "print the address, and read the one at which the browser ends")
+		Short: "Sign in to a server that wants it", Long: loginHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
+	})
+	cmd.Flags().BoolVar(&f.all, "all", false, "every server that wants a sign-in and has none")
+	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, `print the address, to be opened anywhere, and read from stdin the one at which
+		that browser ends`)
+	cmd.Flags().StringVar(&f.as, "as", "", `PRINCIPAL  sign this caller of indus serve in, for servers with "per": "principal"
+		("user:NAME" of a key's --principal; the log of indus serve names principals)`)
+	f.Add(cmd)
 	return cmd
-}
-
-func (f *loginFlags) add(cmd *cobra.Command) {
-	f.ConfigFlags.Add(cmd)
-	cmd.ValidArgsFunction = f.CompleteServers(1 << 10)
-	cmd.Flags().BoolVar(&f.all, "all", false, "every server")
-	cmd.Flags().StringVar(&f.as, "as", "", "the principal whose sign-in it is")
-}
-
-func (f *loginFlags) check(args []string) error {
-	switch {
-	case f.all && len(args) > 0:
-		return command.Usagef("--all and %q exclude each other", args[0])
-	case !f.all && len(args) == 0:
-		return command.Usagef("name a server, or --all; indus mcp ls shows which want a sign-in")
-	}
-	return nil
 }
 
 // checkPrincipal refuses what is the name of no principal: no caller could use such a sign-in.
@@ -75,12 +55,7 @@ Usage:
   indus mcp login --all
 
 Flags:
-  --all          every server that wants a sign-in and has none
-  --no-browser   print the address, to be opened anywhere, and read from stdin the
-                 one at which that browser ends
-  --as PRINCIPAL sign this caller of indus serve in, for servers with
-                 "per": "principal" ("user:NAME" of a key's --principal; the log
-                 of indus serve names principals)` + command.ConfigFlagsHelp + `
+  --*
 
 $BROWSER is the command that opens addresses, where it is set. Sign-ins are kept in
 oauth.json of the state directory, encrypted; the key is in the system's keychain,
@@ -96,6 +71,12 @@ A session:
 
 // wanted are the servers that words name, or all to which one can sign in.
 func (f *loginFlags) wanted(ctx context.Context, args []string, s show.Streams) ([]interop.Server, error) {
+	switch {
+	case f.all && len(args) > 0:
+		return nil, command.Usagef("--all and %q exclude each other", args[0])
+	case !f.all && len(args) == 0:
+		return nil, command.Usagef("name a server, or --all; indus mcp ls shows which want a sign-in")
+	}
 	servers, err := f.Choose(ctx, args, command.IsServer, s)
 	if err != nil {
 		return nil, err
@@ -125,6 +106,9 @@ func noSignIn(o interop.Server) string {
 }
 
 func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) error {
+	if err := f.checkPrincipal(); err != nil {
+		return err
+	}
 	servers, err := f.wanted(ctx, args, s)
 	if err != nil {
 		return err

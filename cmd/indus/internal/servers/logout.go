@@ -3,6 +3,7 @@ package servers
 import (
 	"cmp"
 	"context"
+	"math"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -14,19 +15,14 @@ import (
 
 func newLogout(s show.Streams) *cobra.Command {
 	var f loginFlags
-	cmd := &cobra.Command{
+	cmd := command.New(s, f.logout, cobra.Command{
 		Use: "logout [SERVER]...", SuggestFor: []string{"signout", "sign-out"},
-		Short: "Forget a sign-in",
-		Long:  logoutHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(args); err != nil {
-				return err
-			}
-			return f.logout(cmd.Context(), args, s)
-		},
-	}
-	f.add(cmd)
+		Short: "Forget a sign-in", Long: logoutHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
+	})
+	cmd.Flags().BoolVar(&f.all, "all", false, `every sign-in that is kept, of servers that are no longer configured and of every
+		principal too, unless --as names one`)
+	cmd.Flags().StringVar(&f.as, "as", "", "PRINCIPAL  the sign-in of this caller of indus serve")
+	f.Add(cmd)
 	return cmd
 }
 
@@ -37,11 +33,6 @@ makes another.
 Usage:
   indus mcp logout SERVER... [FLAG]...
   indus mcp logout --all [--as PRINCIPAL]
-
-Flags:
-  --all          every sign-in that is kept, of servers that are no longer
-                 configured and of every principal too, unless --as names one
-  --as PRINCIPAL the sign-in of this caller of indus serve` + command.ConfigFlagsHelp + `
 
 A session:
   $ indus mcp logout linear

@@ -23,19 +23,14 @@ type lsFlags struct {
 
 func newLs(s show.Streams) *cobra.Command {
 	var f lsFlags
-	cmd := &cobra.Command{
+	cmd := command.New(s, f.ls, cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, SuggestFor: []string{"status", "ps", "servers"},
-		Short: "Connect every server, and say how each is",
-		Long:  lsHelp,
-		Args:  command.AtMost(0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.ls(cmd.Context(), s)
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
+		Short: "Connect every server, and say how each is", Long: lsHelp, ValidArgsFunction: cobra.NoFileCompletions,
+	})
+	cmd.Flags().BoolVar(&f.offline, "offline", false, `connect nothing: how many tools each had when indus serve last heard it, and when
+		that was`)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array, an object a server")
 	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing: what the ledger knows")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
 	return cmd
 }
 
@@ -45,14 +40,6 @@ which file it is in, and the command or URL; of one that wants a sign-in until w
 it has one, also of each caller of indus serve with "per": "principal"; and where it
 did not connect, why, and what to try. A faulted server is an answer and no failure:
 ls exits 0.
-
-Usage:
-  indus mcp ls [FLAG]...
-
-Flags:
-  --offline    connect nothing: how many tools each had when indus serve last heard
-               it, and when that was
-  --json       print a JSON array, an object a server` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp ls --mcp servers.json
@@ -116,7 +103,7 @@ func (r *serverRow) signIns(ctx context.Context, tokens *signin.Tokens, server i
 	return err
 }
 
-func (f *lsFlags) ls(ctx context.Context, s show.Streams) error {
+func (f *lsFlags) ls(ctx context.Context, _ []string, s show.Streams) error {
 	rows, err := f.rows(ctx, s)
 	switch {
 	case err != nil:

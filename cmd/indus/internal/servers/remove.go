@@ -9,20 +9,15 @@ import (
 )
 
 func newRemove(s show.Streams) *cobra.Command {
-	return newRowCommand(&cobra.Command{
+	return newRowCommand(cobra.Command{
 		Use: "remove NAME", Aliases: []string{"rm", "delete"}, SuggestFor: []string{"uninstall", "del"},
 		Short: "Take a server out of its configuration file", Long: removeHelp,
-	}, anyRow, s, (*scopeFlags).remove)
+	}, anyRow, s, editedJSON, (*scopeFlags).remove)
 }
 
 const removeHelp = `Take a server out of the file where it is configured. Of several files it is the
 one whose row counts. The rest of the file stays as it is, and so do comments that
 are on lines of their own.
-
-Usage:
-  indus mcp remove NAME [FLAG]...
-
-Flags:` + editedHelp + narrowFlagsHelp + `
 
 A session:
   $ indus mcp remove github

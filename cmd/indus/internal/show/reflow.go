@@ -58,8 +58,11 @@ func Wrap(text string, in int) string {
 
 // WrapTo is text in lines of at most so many columns, in columns in.
 func WrapTo(text string, in, width int) []string {
-	return refill([]string{strings.Repeat(" ", in) + text}, in, width)
+	return WrapColumn(strings.Repeat(" ", in)+text, in, width)
 }
+
+// WrapColumn is a line whose text begins at a column, with what does not fit below that text.
+func WrapColumn(line string, at, width int) []string { return refill([]string{line}, at, width) }
 
 // leastText is the narrowest second column; else the text goes on below the item.
 const leastText = 24

@@ -17,14 +17,11 @@ type besideList struct {
 	count func([]besideRow) string // those of one server
 }
 
-func newBesideList(s show.Streams, name, short, long string, of besideList) *cobra.Command {
+func newBesideList(s show.Streams, of besideList, json string, c cobra.Command) *cobra.Command {
 	var f besideFlags
-	cmd := &cobra.Command{
-		Use: name + " [SERVER]...", Short: short, Long: long,
-		ValidArgsFunction: f.CompleteServers(math.MaxInt),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.listAll(cmd.Context(), args, of, s) },
-	}
-	f.add(cmd, "print a JSON array")
+	c.ValidArgsFunction = f.CompleteServers(math.MaxInt)
+	cmd := command.New(s, func(ctx context.Context, words []string, s show.Streams) error { return f.listAll(ctx, words, of, s) }, c)
+	f.add(cmd, json)
 	return cmd
 }
 

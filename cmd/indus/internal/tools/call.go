@@ -26,26 +26,11 @@ type callFlags struct {
 
 func newCall(s show.Streams) *cobra.Command {
 	var f callFlags
-	cmd := &cobra.Command{
-		Use:               "call TOOL [ARGUMENT]...",
-		SuggestFor:        []string{"exec", "invoke", "use"},
-		Short:             "Call a tool and print what it gives",
-		Long:              callHelp,
-		ValidArgsFunction: f.completeCall,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return command.Usagef("mcp call needs the name of a tool: indus mcp tools lists them")
-			}
-			a, err := arguments.Parse(args[1:], f.whole, command.FileReader(cmd.Context(), s.In))
-			if err != nil && !strings.Contains(args[0], interop.Qualifier) && !strings.Contains(args[1], "=") {
-				return command.Usagef("%w; a tool has its server in its name: indus mcp call %s", err, show.ShellWord(args[0]+interop.Qualifier+args[1]))
-			}
-			if err != nil {
-				return err
-			}
-			return f.call(cmd.Context(), args[0], a, s)
-		},
-	}
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "call TOOL [ARGUMENT]...", SuggestFor: []string{"exec", "invoke", "use"},
+		Short: "Call a tool and print what it gives", Long: callHelp, ValidArgsFunction: f.completeCall,
+		Args: command.Needs(1, "the name of a tool: indus mcp tools lists them", ""),
+	})
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if words := cmd.Flags().Args(); len(words) > 0 {
 			s.HelpErr = f.help(cmd.Context(), words[0], s)
@@ -53,11 +38,22 @@ func newCall(s show.Streams) *cobra.Command {
 			s.HelpErr = command.WriteHelp(s, cmd)
 		}
 	})
+	cmd.Flags().StringVar(&f.whole, "args", "", "JSON  a whole JSON object")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, sentJSON)
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "send arguments that do not fit the schema too: the server judges")
 	f.Add(cmd)
-	cmd.Flags().StringVar(&f.whole, "args", "", "all arguments as one JSON object")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
-	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "send arguments that do not fit the tool's schema too")
 	return cmd
+}
+
+func (f *callFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	a, err := arguments.Parse(args[1:], f.whole, command.FileReader(ctx, s.In))
+	if err != nil && !strings.Contains(args[0], interop.Qualifier) && !strings.Contains(args[1], "=") {
+		return command.Usagef("%w; a tool has its server in its name: indus mcp call %s", err, show.ShellWord(args[0]+interop.Qualifier+args[1]))
+	}
+	if err != nil {
+		return err
+	}
+	return f.call(ctx, args[0], a, s)
 }
 
 const callHelp = `Call a tool, by the name that "indus mcp tools" shows, and print what it gives:
@@ -77,12 +73,6 @@ Arguments:
   Keys that are given one by one replace those of a whole object.
 
   What does not fit the tool's schema is refused before the server is asked.
-
-Flags:
-  --args JSON  a whole JSON object
-  --json       print the result as the server sent it, byte for byte
-  --no-validate
-               send arguments that do not fit the schema too: the server judges` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp call everything__echo message=hi

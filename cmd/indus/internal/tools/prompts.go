@@ -18,13 +18,6 @@ import (
 const promptsHelp = `List the prompts of every configured server, or of some: the name by which "indus mcp
 prompt" takes each, its arguments (a "?" marks what may be left out) and what it does.
 
-Usage:
-  indus mcp prompts [FLAG]... [SERVER]...
-
-Flags:
-  --json       print a JSON array: an object a prompt, with name, server and prompt,
-               which is the prompt as its server wrote it` + command.ServerFlagsHelp + `
-
 A session:
   $ indus mcp prompts --mcp servers.json
   everything  4 prompts
@@ -42,12 +35,13 @@ type promptRow struct {
 }
 
 func newPrompts(s show.Streams) *cobra.Command {
-	return newBesideList(s, "prompts", "List the prompts of every server, or of some", promptsHelp, besideList{
+	return newBesideList(s, besideList{
 		kinds: []beside{promptLists},
 		json:  func(r besideRow) any { return promptRow{r.qualified(), r.server, r.raw} },
 		title: promptSignature,
 		count: func(rows []besideRow) string { return show.Count(len(rows), "prompt") },
-	})
+	}, "print a JSON array: an object a prompt, with name, server and prompt, which is the prompt as its server wrote it",
+		cobra.Command{Use: "prompts [SERVER]...", Short: "List the prompts of every server, or of some", Long: promptsHelp})
 }
 
 func promptSignature(r besideRow) string {
@@ -66,31 +60,17 @@ func promptSignature(r besideRow) string {
 
 func newPrompt(s show.Streams) *cobra.Command {
 	var f besideFlags
-	cmd := &cobra.Command{
-		Use:               "prompt PROMPT [ARGUMENT]...",
-		Short:             "Get a prompt, filled in",
-		Long:              promptHelp,
-		ValidArgsFunction: f.completeOwner,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return command.Usagef("mcp prompt needs the name of a prompt: indus mcp prompts lists them")
-			}
-			return f.prompt(cmd.Context(), args[0], args[1:], s)
-		},
-	}
-	f.add(cmd, "print the result as the server sent it")
+	cmd := command.New(s, f.prompt, cobra.Command{
+		Use: "prompt PROMPT [KEY=VALUE]...", Short: "Get a prompt, filled in", Long: promptHelp, ValidArgsFunction: f.completeOwner,
+		Args: command.Needs(1, "the name of a prompt: indus mcp prompts lists them", ""),
+	})
+	f.add(cmd, sentJSON)
 	return cmd
 }
 
 const promptHelp = `Get a prompt, by the name that "indus mcp prompts" shows, with its arguments filled in,
 and print its messages. Where they are not one message of the user's alone, a line
 [ROLE] is before each.
-
-Usage:
-  indus mcp prompt [FLAG]... PROMPT [KEY=VALUE]...
-
-Flags:
-  --json       print the result as the server sent it, byte for byte` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp prompt everything__args-prompt city=Pune
@@ -99,12 +79,12 @@ A session:
 
 ` + command.ExitHelp
 
-func (f *besideFlags) prompt(ctx context.Context, name string, words []string, s show.Streams) error {
-	given, err := textArguments(words)
+func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams) error {
+	given, err := textArguments(args[1:])
 	if err != nil {
 		return err
 	}
-	b, row, err := f.findPrompt(ctx, name, s)
+	b, row, err := f.findPrompt(ctx, args[0], s)
 	if err != nil {
 		return err
 	}

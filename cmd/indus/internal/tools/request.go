@@ -61,9 +61,12 @@ type besideFlags struct {
 	asJSON bool
 }
 
+// sentJSON is the usage of --json of commands that print one result.
+const sentJSON = "print the result as the server sent it, byte for byte"
+
 func (f *besideFlags) add(cmd *cobra.Command, json string) {
-	f.Add(cmd)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, json)
+	f.Add(cmd)
 }
 
 // onServer adds the flag of the one server that is asked.

@@ -23,28 +23,25 @@ type toolsFlags struct {
 
 func newTools(s show.Streams) *cobra.Command {
 	var f toolsFlags
-	cmd := &cobra.Command{
-		Use:     "tools [SERVER|TOOL]",
-		Aliases: []string{"tool"},
-		Short:   "List the tools of every server, or of one",
-		Long:    toolsHelp,
-		Args:    command.AtMost(1, "SERVER"),
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "tools [SERVER|TOOL]", Aliases: []string{"tool"}, Short: "List the tools of every server, or of one", Long: toolsHelp,
+		Args: command.AtMost(1, "SERVER"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if offers, d := f.CompleteServers(1)(cmd, args, typed); len(offers) > 0 || len(args) > 0 {
 				return offers, d
 			}
 			return completeTool(&f.ServerFlags, cmd, typed)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), args, s)
-		},
-	}
-	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
-	cmd.Flags().BoolVar(&f.long, "long", false, "print whole descriptions")
+	})
+	cmd.Flags().BoolVar(&f.long, "long", false, `print whole descriptions; otherwise "…" is where there is more`)
 	cmd.Flags().BoolVar(&f.schema, "schema", false, "print what a model sees")
-	cmd.Flags().StringVar(&f.provider, "provider", "", "for whom schemas are shaped")
-	cmd.Flags().BoolVar(&f.original, "original", false, "print the owner's schema too, and what was changed")
+	cmd.Flags().StringVar(&f.provider, "provider", "", `P  with --schema, whose rules shape it (default: universal, which every provider
+		accepts); "original" shapes nothing; others are in indus mcp lint -h`)
+	cmd.Flags().BoolVar(&f.original, "original", false, "with --schema, print the owner's schema too, and what was changed")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON array: an object a tool, with name, server and tool, which is the tool as
+		its server wrote it; with --schema name, server, description, parameters, changes [{path, rule, did, lost, narrowed}],
+		with --original original, and quarantined, the reason, where no model is shown it`)
+	f.Add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles())
 	return cmd
 }
@@ -60,19 +57,6 @@ provider.
 Usage:
   indus mcp tools [FLAG]... [SERVER|TOOL]
   indus mcp tools --schema [--provider P] [--original] [FLAG]... [SERVER|TOOL]
-
-Flags:
-  --long        print whole descriptions; otherwise "…" is where there is more
-  --schema      print what a model sees
-  --provider P  with --schema, whose rules shape it (default: universal, which
-                every provider accepts); "original" shapes nothing; others are in
-                indus mcp lint -h
-  --original    with --schema, print the owner's schema too, and what was changed
-  --json        print a JSON array: an object a tool, with name, server and tool,
-                which is the tool as its server wrote it; with --schema name,
-                server, description, parameters, changes [{path, rule, did, lost,
-                narrowed}], with --original original, and quarantined, the reason,
-                where no model is shown it` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp tools --mcp servers.json
