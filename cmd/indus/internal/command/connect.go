@@ -3,12 +3,16 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
 
@@ -153,3 +157,140 @@ func QuarantineText(q interop.Quarantine) string {
 	}
 	return q.String()
 }
+
+// WatchLive draws a line for each server on stderr while they connect, where that is a
+// terminal; elsewhere it names those that take long. stop wipes the lines.
+func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
+	canvas := s.Canvas()
+	if canvas == nil {
+		return s.ReportSlow(func() (starting []string) {
+			for _, st := range fleet.Status() {
+				if !st.Phase.Usable() && st.Fault == nil {
+					starting = append(starting, st.Server)
+				}
+			}
+			return starting
+		})
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(show.DrawTick)
+		defer tick.Stop()
+		start := time.Now()
+		for {
+			select {
+			case <-tick.C:
+				canvas.Draw(func(height int) []string { return serverLines(fleet.Status(), time.Since(start), height) })
+			case <-quit:
+				canvas.Clear()
+				return
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+// serverLines are the lines for servers on a screen of that height. Where not
+// all fit, those that are ready go first, and the last line counts the rest.
+func serverLines(all []interop.EndpointStatus, since time.Duration, height int) []string {
+	shown, room, id := all, height-2, 0
+	if len(all) > room {
+		shown = nil
+		for _, st := range all {
+			if !st.Phase.Usable() && len(shown) < room-1 {
+				shown = append(shown, st)
+			}
+		}
+	}
+	for _, st := range shown {
+		id = min(30, max(id, show.Columns(show.Clean(st.Server))))
+	}
+	var lines []string
+	for _, st := range shown {
+		lines = append(lines, fmt.Sprintf("%s  %-10s  %s", show.Pad(show.Clean(st.Server), id), st.Phase, progressOf(st, since)))
+	}
+	if more := len(all) - len(shown); more > 0 {
+		ready := 0
+		for _, st := range all {
+			if st.Phase.Usable() {
+				ready++
+			}
+		}
+		lines = append(lines, fmt.Sprintf("… and %d more; %d of %d are ready", more, ready, len(all)))
+	}
+	return lines
+}
+
+func progressOf(st interop.EndpointStatus, since time.Duration) string {
+	switch {
+	case st.Fault != nil:
+		return show.Clean(strings.TrimPrefix(st.Fault.Error(), st.Server+": "))
+	case st.Phase.Usable():
+		return show.Count(st.Tools, "tool") + ", " + show.Duration(st.Took)
+	}
+	return show.Duration(since.Truncate(show.DrawTick))
+}
+
+// recallLimit bounds the wait for a ledger that somebody holds, where a person waits
+// for a Tab or for help.
+const recallLimit = time.Second
+
+// Recalled is what servers had when the ledger last heard them, as it would be
+// mounted. None of them is started.
+type Recalled struct {
+	Tools  []toolbox.Descriptor
+	Status []interop.EndpointStatus
+	Heard  map[string]time.Time // of each server that the ledger knows
+}
+
+// Find is the tool of that name.
+func (r *Recalled) Find(name string) (toolbox.Descriptor, bool) {
+	i := slices.IndexFunc(r.Tools, func(d toolbox.Descriptor) bool { return d.Name == name })
+	if i < 0 {
+		return toolbox.Descriptor{}, false
+	}
+	return r.Tools[i], true
+}
+
+// Recall is what the ledger knows of servers: nothing where there is none, or it cannot
+// be read, which is an error too.
+func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Recalled, error) {
+	ctx, cancel := context.WithTimeout(ctx, recallLimit)
+	defer cancel()
+	r := &Recalled{Heard: map[string]time.Time{}}
+	state := ledger.StateOf(nil)
+	file, err := f.existing(ctx)
+	if file != nil {
+		var entries []ledger.Entry
+		entries, err = file.Read(ctx, 0)
+		state = ledger.StateOf(entries)
+	}
+	for _, o := range servers {
+		if at := state.Heard(o); !at.IsZero() {
+			r.Heard[o.ID] = at
+		}
+	}
+	mounted := MountKnown(ctx, servers, state.Known(servers), schema.Original)
+	defer mounted.Close()
+	r.Tools, r.Status = mounted.Box.Snapshot("").Tools, mounted.Fleet.Status()
+	return r, err
+}
+
+// MountKnown mounts servers that had those tools when they last ran, and that nobody
+// can reach now: they are examined as those of a server are.
+func MountKnown(ctx context.Context, servers []interop.Server, known func(string) []toolbox.Wire, p *schema.Profile) *interop.Mounted {
+	away := make([]interop.Server, len(servers))
+	for i, o := range servers {
+		away[i] = interop.Server{ID: o.ID, Tools: o.Tools, Profile: o.Profile}
+	}
+	return interop.Mount(ctx, away, &interop.MountOptions{
+		FleetOptions: interop.FleetOptions{Known: known, Grace: neverRetry, Restart: interop.Restart{First: neverRetry, Max: neverRetry}},
+		Wait:         -1,
+		Budget:       -1,
+		Profile:      p,
+	})
+}
+
+// neverRetry is longer than any command runs.
+const neverRetry = 24 * time.Hour

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/operation/bridge"
 	"github.com/spf13/cobra"
@@ -220,3 +221,65 @@ func findOp(r *operation.Registry, name string) (operation.Spec, error) {
 	known := show.Names(all, func(s operation.Spec) string { return s.Name })
 	return operation.Spec{}, command.Usagef("no operation named %q%s", name, cmp.Or(command.DidYouMean(name, known), "; indus op ls lists them"))
 }
+
+func newOpLs(s show.Streams) *cobra.Command {
+	var f opFlags
+	return f.command(s, "print a JSON array of all that is known of each",
+		func(_ context.Context, r *operation.Registry, _ []string) error { return f.printOps(s, r) },
+		cobra.Command{
+			Use: "ls URL", Aliases: []string{"list"}, Short: "List the operations of a server", Long: opLsHelp,
+			Args: opArguments(false, "a URL"),
+		})
+}
+
+const opLsHelp = `List the operations that the tools of a server become: the kind of each, what it
+takes (a "?" marks what may be left out) and what it does. What a server lists
+that cannot be an operation is reported on stderr, with the reason.
+
+A session:
+  $ indus op ls http://127.0.0.1:3001/mcp --namespace all --trust-annotations
+  query     all/echo(message: string)
+      Echoes back the input string
+  …
+
+` + opExitHelp
+
+func (f *opFlags) printOps(s show.Streams, r *operation.Registry) error {
+	if f.asJSON {
+		return s.WriteIndented(specs(r))
+	}
+	var p show.Page
+	for _, spec := range specs(r) {
+		p.Printf("%-8s  %s\n", spec.Kind, spec.Name+signature.Parse(spec.Input).Signature(arguments.Style))
+		if text := show.Summary(spec.Description); text != "" {
+			p.Printf("    %s\n", text)
+		}
+	}
+	return s.Print(&p)
+}
+
+func newOpSchema(s show.Streams) *cobra.Command {
+	return new(opFlags).command(s, "print JSON, as it does anyway", func(_ context.Context, r *operation.Registry, args []string) error {
+		spec, err := findOp(r, args[0])
+		if err != nil {
+			return err
+		}
+		return s.WriteIndented(spec)
+	}, cobra.Command{
+		Use: "schema URL NAME", Short: "Show all that is known of one operation", Long: opSchemaHelp,
+		Args: opArguments(false, "a URL", "the name of an operation"),
+	})
+}
+
+const opSchemaHelp = `Show all that is known of one operation, as JSON: its name, kind and description,
+the schema of its input as the server wrote it, that of its value, and the errors
+with which it can end.
+
+A session:
+  $ indus op schema http://127.0.0.1:3001/mcp get-sum | jq .input.required
+  [
+    "a",
+    "b"
+  ]
+
+` + opExitHelp

@@ -13,6 +13,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Commands are the commands about configured servers.
+func Commands(s show.Streams) []*cobra.Command {
+	return []*cobra.Command{
+		newLs(s), newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newExport(s), newLogin(s), newLogout(s),
+	}
+}
+
 // scopeFlags say which of the configuration's files a command is about.
 type scopeFlags struct {
 	user, project bool
