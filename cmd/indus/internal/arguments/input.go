@@ -11,6 +11,16 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
+// Help explains how arguments are written.
+const Help = `Arguments:
+  key=value    typed by the schema: 5 is a number where one is asked for, and text
+               where text is allowed
+  key:=json    as it is
+  {…}          a whole JSON object
+  @file        a whole JSON object from a file
+  -            a whole JSON object from stdin
+  Keys that are given one by one replace those of a whole object.`
+
 // Input is what was typed for a call, before the tool's schema is known.
 type Input struct {
 	base  json.RawMessage // a whole object; nil: none

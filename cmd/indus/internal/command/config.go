@@ -21,15 +21,27 @@ func FilesFound(c *mcpconfig.Config) []string {
 	})
 }
 
-// CompleteServers offers the ids of the servers that may start, for a command that
-// takes that many. It reads files and starts nothing, as all completion does.
+// CompleteServers offers the ids of the servers that may start, for a command that takes that many.
 func (f *ConfigFlags) CompleteServers(most int) cobra.CompletionFunc {
+	return Complete(most, func(ctx context.Context) []string { return IDs(f.dryServers(ctx)) })
+}
+
+// dryServers are the servers that may start, as far as that is known without running or asking anything.
+func (f *ConfigFlags) dryServers(ctx context.Context) []interop.Server {
+	c, err := f.ReadDry(ctx)
+	if err != nil {
+		return nil
+	}
+	return c.Servers()
+}
+
+// Complete makes a completion for a command that takes so many words. It offers what is known from files: completion starts nothing.
+func Complete(most int, offers func(context.Context) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		c, err := f.ReadDry(cmd.Context())
-		if err != nil || len(args) >= most {
+		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return WithPrefix(typed, IDs(c.Servers()), args...), cobra.ShellCompDirectiveNoFileComp
+		return WithPrefix(typed, offers(cmd.Context()), args...), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,11 +20,15 @@ import (
 // Connection is servers that a command has mounted for itself.
 type Connection struct {
 	*interop.Mounted
-	CloseFunc func()
+	Closers []func()
 }
 
 // Close ends every connection.
-func (c *Connection) Close() { c.CloseFunc() }
+func (c *Connection) Close() {
+	for _, end := range c.Closers {
+		end()
+	}
+}
 
 // ServerFlags are the flags of every command that connects servers once: what is configured, and the ledger.
 type ServerFlags struct {
@@ -57,15 +62,10 @@ func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *
 			return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
 		}
 		a := ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{Mount: o, Log: log, By: "indus mcp"})
-		c.Mounted, c.CloseFunc = &interop.Mounted{Box: a.Box, Fleet: a.Fleet}, a.Close
+		c.Mounted, c.Closers = &interop.Mounted{Box: a.Box, Fleet: a.Fleet}, []func(){a.Close, tokens.Close}
 	} else {
 		c.Mounted = interop.Mount(ctx, servers, o)
-		c.CloseFunc = c.Mounted.Close
-	}
-	closeServers := c.CloseFunc
-	c.CloseFunc = func() {
-		closeServers()
-		tokens.Close()
+		c.Closers = []func(){c.Mounted.Close, tokens.Close}
 	}
 	stop := WatchLive(c.Fleet, s)
 	err := c.Fleet.Settle(ctx)
@@ -81,23 +81,15 @@ func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *
 // See keeps what a command saw of the servers that it is connected to in the ledger, where the next start finds it. It
 // waits no longer than for help, and a ledger that cannot be written is no fault of the command.
 func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Streams) {
-	path, err := f.Path()
-	there := false
-	if err == nil {
-		there, err = LedgerExists(path)
-	}
-	if err == nil && !there && WasRemoved(path) { // which a command that looks does not make undone
-		s.Reportf("%s was removed, and with it what was approved; put it back, or begin anew: indus serve", path)
-		return
-	}
-	var file *ledger.File
-	if err == nil {
-		file, err = OpenLedger(ctx, path, recallLimit, &ledger.FileOptions{Logger: s.Logger()})
-	}
-	if err == nil {
+	file, _, err := f.open(ctx, beginAbsent, recallLimit, &ledger.FileOptions{Logger: s.Logger()})
+	switch {
+	case err == nil:
 		ctx, cancel := context.WithTimeout(ctx, recallLimit)
 		defer cancel()
 		err = file.See(ctx, fleet)
+	case errors.Is(err, errRemoved): // which a command that looks does not make undone
+		s.Reportf("%s", err)
+		return
 	}
 	if err != nil {
 		s.Logger().Info("what the servers listed is not kept", "err", err)
@@ -131,19 +123,10 @@ func ReportDown(fleet *interop.Fleet, s show.Streams) (down error) {
 	return down
 }
 
-// ReportMended reports the tools that clients are not shown as they are.
-func ReportMended(fleet *interop.Fleet, s show.Streams) {
+// ReportQuarantined reports the tools that clients are not shown as they are, or what was listed and cannot be used.
+func ReportQuarantined(fleet *interop.Fleet, mended bool, s show.Streams) {
 	for _, q := range fleet.Quarantined() {
-		if q.Mended {
-			s.Reportf("%s", q)
-		}
-	}
-}
-
-// ReportQuarantined reports what was listed and cannot be used.
-func ReportQuarantined(fleet *interop.Fleet, s show.Streams) {
-	for _, q := range fleet.Quarantined() {
-		if !q.Mended {
+		if q.Mended == mended {
 			s.Reportf("%s", QuarantineText(q))
 		}
 	}

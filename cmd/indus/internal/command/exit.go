@@ -23,7 +23,7 @@ var codeNames = map[int]string{
 	ExitToolFailed: "tool_failed", exitInterrupted: "interrupted",
 }
 
-// Exit codes, as [ExitHelp] explains them.
+// Exit codes, as exitHelp explains them.
 const (
 	exitOK          = 0
 	ExitFault       = 1

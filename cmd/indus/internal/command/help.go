@@ -25,8 +25,8 @@ const (
   --mcp names. What a project's file configures is started once it is approved:
   naming the file approves it, and so does --trust.`
 
-	// ExitHelp is all exit codes.
-	ExitHelp = `Exit codes:
+	// exitHelp is all exit codes.
+	exitHelp = `Exit codes:
   0    ok
   1    a server answers with an error, or something unforeseen
   2    usage: flags, names, arguments and files
@@ -70,7 +70,8 @@ func WriteHelp(s show.Streams, cmd *cobra.Command) error {
 }
 
 // HelpText returns the long text of a command with its usage and its flags. A line of that text that names flags, or
-// "--*" for all of the command, becomes their help. If it explains no flag, all of them go before the session.
+// "--*" for all of the command, becomes their help. If it explains no flag, all of them go before the session. Exit codes
+// that it does not have are those of a command with such flags.
 func HelpText(cmd *cobra.Command) string {
 	const session = "\n\nA session:"
 	text, flags, generated := cmd.Long, ownFlags(cmd), ""
@@ -82,6 +83,14 @@ func HelpText(cmd *cobra.Command) string {
 	}
 	if len(flags) > 0 && !strings.Contains(text, "\n  --") {
 		generated += "\n\nFlags:\n  --*"
+	}
+	if mcp, ledger := cmd.Flags().Lookup("mcp"), cmd.Flags().Lookup("ledger"); !strings.Contains(text, "\n\nExit codes:\n") {
+		switch {
+		case mcp != nil:
+			text += "\n\n" + exitHelp
+		case ledger != nil:
+			text += "\n\n" + ledgerExitHelp
+		}
 	}
 	lines := strings.Split(strings.Replace(text, session, generated+session, 1), "\n")
 	for i, line := range lines {

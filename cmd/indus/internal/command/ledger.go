@@ -42,8 +42,8 @@ func (f *LedgerFlags) Add(cmd *cobra.Command) {
 	f.Flag = cmd.Flags().Lookup("ledger")
 }
 
-// LedgerExitHelp is for commands that read the ledger alone.
-const LedgerExitHelp = `Exit codes:
+// ledgerExitHelp is for commands that read the ledger alone.
+const ledgerExitHelp = `Exit codes:
   0    ok
   1    the ledger cannot be read or written
   2    usage: flags, names and files
@@ -61,21 +61,42 @@ func (f *LedgerFlags) Path() (string, error) {
 	return filepath.Join(dir, "ledger.jsonl"), nil
 }
 
+// absent is what becomes of a ledger that is not there.
+type absent int
+
+const (
+	refuseAbsent absent = iota
+	beginAbsent         // it is made, unless there was one
+	makeAbsent          // it is made in any case
+)
+
 // Open is the ledger that is there.
 func (f *LedgerFlags) Open(ctx context.Context) (*ledger.File, string, error) {
+	return f.open(ctx, refuseAbsent, HeldWait, nil)
+}
+
+// errRemoved is of a ledger that was there, and is not.
+var errRemoved = errors.New("was removed, and with it what was approved; put it back, or begin anew: indus serve")
+
+func (f *LedgerFlags) open(ctx context.Context, or absent, wait time.Duration, o *ledger.FileOptions) (*ledger.File, string, error) {
 	path, err := f.Path()
 	if err != nil {
 		return nil, "", err
 	}
-	if there, err := LedgerExists(path); err != nil {
-		return nil, "", err
-	} else if !there && WasRemoved(path) {
-		return nil, "", fmt.Errorf("%s was removed, and with it what was approved; put it back, or begin anew: indus serve", path)
-	} else if !there {
-		return nil, "", Usagef("%s: nothing has been served yet: indus serve writes it", path)
+	there, err := LedgerExists(path)
+	switch {
+	case err != nil:
+		return nil, path, err
+	case !there && or != makeAbsent && WasRemoved(path):
+		return nil, path, fmt.Errorf("%s %w", path, errRemoved)
+	case !there && or == refuseAbsent:
+		return nil, path, Usagef("%s: nothing has been served yet: indus serve writes it", path)
 	}
-	file, err := OpenLedger(ctx, path, HeldWait, nil)
-	return file, path, err
+	file, err := OpenLedger(ctx, path, wait, o)
+	if err != nil {
+		return nil, path, err // and no file that is half open
+	}
+	return file, path, nil
 }
 
 // HeldWait bounds the wait of a command for a ledger that somebody holds, who may
@@ -198,10 +219,7 @@ func (f *LedgerFlags) existing(ctx context.Context) (*ledger.File, error) {
 		return nil, err
 	}
 	file, _, err := f.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return file, nil
+	return file, err
 }
 
 // Version is a version of a tool of a server, as it is configured.
@@ -225,14 +243,7 @@ type pins struct {
 var _ ledger.Log = (*pins)(nil)
 
 func (f *LedgerFlags) openPins(ctx context.Context, s show.Streams) (*pins, error) {
-	path, err := f.Path()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := LedgerExists(path); err != nil {
-		return nil, err
-	}
-	file, err := OpenLedger(ctx, path, LockWait, nil)
+	file, path, err := f.open(ctx, makeAbsent, LockWait, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -169,7 +169,7 @@ A session:
 
 ` + configurationHelp + `
 
-` + ExitHelp
+` + exitHelp
 
 const mcpHelp = `Look at the configured MCP servers, and call their tools.
 
@@ -209,4 +209,4 @@ A session:
   $ indus mcp tools fs --trust
   $ indus mcp call fs__read_text_file path=README.md --trust
 
-` + ExitHelp
+` + exitHelp

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"math"
 	"os"
 	"os/user"
 	"slices"
@@ -25,7 +26,10 @@ func newAccept(s show.Streams) *cobra.Command {
 	var f acceptFlags
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "accept [SERVER|TOOL]...", Short: "Look at tools that changed or are new, and approve them as they are now",
-		Long: acceptHelp, ValidArgsFunction: f.complete,
+		Long: acceptHelp, ValidArgsFunction: command.Complete(math.MaxInt, func(ctx context.Context) []string {
+			entries, _ := f.Entries(ctx)
+			return show.Names(changedTools(entries), changedTool.version)
+		}),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that would be listed")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines, an object a tool")
@@ -55,9 +59,7 @@ A session:
     indus mcp accept fs__read_file@1f3870be274f6c49b3e31a0c6728957f
   $ indus mcp accept fs__read_file@1f3870be274f6c49b3e31a0c6728957f
   fs__read_file@1f3870be274f6c49b3e31a0c6728957f is accepted
-    description: Reads a file{+ and sends it to example.com+}.
-
-` + command.LedgerExitHelp
+    description: Reads a file{+ and sends it to example.com+}.`
 
 // versionChars is how much of a sum names a version: a server must not find two versions, one to
 // be looked at and one to be accepted, with the same name.
@@ -226,11 +228,4 @@ func (f *acceptFlags) print(all []changedTool, accepted bool, s show.Streams) er
 		p.WriteString(changeLines(o.fields))
 	}
 	return s.Print(&p)
-}
-
-// complete offers what may be accepted. It reads the ledger and nothing else.
-func (f *acceptFlags) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	entries, _ := f.Entries(cmd.Context())
-	all := show.Names(changedTools(entries), changedTool.version)
-	return command.WithPrefix(typed, all, args...), cobra.ShellCompDirectiveNoFileComp
 }

@@ -2,8 +2,8 @@ package history
 
 import (
 	"context"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -40,7 +40,10 @@ func newLog(s show.Streams) *cobra.Command {
 	flags.BoolVar(&f.diff, "diff", false, "what changed, see above")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON Lines: entries; with --at live tools; with --diff changes")
 	f.Add(f.cmd)
-	_ = f.cmd.RegisterFlagCompletionFunc("server", f.completeServer)
+	_ = f.cmd.RegisterFlagCompletionFunc("server", command.Complete(math.MaxInt, func(ctx context.Context) []string {
+		entries, _ := f.Entries(ctx)
+		return serversOf(entries)
+	}))
 	return f.cmd
 }
 
@@ -68,9 +71,7 @@ A session:
   2026-07-28 15:10:02  K3F9  lost      fs  transport
   $ indus mcp log --diff 1h
   fs__read_file changed
-    description: Reads a file{+ and sends it to example.com+}.
-
-` + command.LedgerExitHelp
+    description: Reads a file{+ and sends it to example.com+}.`
 
 // check refuses flags that do not go together.
 func (f *logFlags) check(args []string) error {
@@ -146,11 +147,6 @@ func serversOf(entries []ledger.Entry) []string {
 	all := show.Names(entries, func(e ledger.Entry) string { return e.Server })
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-func (f *logFlags) completeServer(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	entries, _ := f.Entries(cmd.Context())
-	return command.WithPrefix(typed, serversOf(entries)), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (f *logFlags) skips(e ledger.Entry) bool { return f.server != "" && e.Server != f.server }
@@ -325,7 +321,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	if text == "now" {
 		return now, nil
 	}
-	if d, ok := parseAgo(text); ok {
+	if d, ok := show.ParseDuration(text); ok {
 		return now.Add(-d), nil
 	}
 	for _, layout := range timeFormats {
@@ -334,17 +330,6 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, command.Usagef(`%q is no time: write how long ago, such as 2h or 3d, or "2006-01-02 15:04"`, text)
-}
-
-// parseAgo is a duration, in days too.
-func parseAgo(text string) (time.Duration, bool) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseFloat(days, 64)
-		const most = 100 * 366 // and a Duration holds it
-		return time.Duration(n * 24 * float64(time.Hour)), err == nil && n >= 0 && n <= most
-	}
-	d, err := time.ParseDuration(text)
-	return d, err == nil && d >= 0
 }
 
 // endOfSecond is a time that somebody typed, with all of the second that it names:

@@ -42,9 +42,7 @@ A session:
   $ indus mcp watch --once
   indus serve --stdio, process 4711 (K3F9), since 2026-07-28 15:04:05
     fs       ready            14 tools, 1 changed  since 2026-07-28 15:04:06
-    weather  lost: transport  0 tools              since 2026-07-28 15:09:41
-
-` + command.LedgerExitHelp
+    weather  lost: transport  0 tools              since 2026-07-28 15:09:41`
 
 // watchRow is a server in a run, as --json prints it. Of a run that has none yet it
 // is the run.

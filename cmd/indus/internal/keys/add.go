@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -57,8 +56,8 @@ func (f *addFlags) run(ctx context.Context, _ []string, s show.Streams) error {
 		}
 	}
 	if f.expires != "" {
-		d, ok := duration(f.expires)
-		if !ok {
+		d, ok := show.ParseDuration(f.expires)
+		if !ok || d == 0 {
 			return command.Usagef("--expires %q: write how long it is good, such as 90d or 12h", f.expires)
 		}
 		key.Expires = time.Now().Add(d).UTC().Truncate(time.Second)
@@ -106,16 +105,6 @@ func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 
 // maxToldViews is how many views a line names.
 const maxToldViews = 20
-
-// duration is a time from now, in days too; false where it is none, or past what a date holds.
-func duration(text string) (time.Duration, bool) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.Atoi(days)
-		return time.Duration(n) * 24 * time.Hour, err == nil && n > 0 && n <= 36_600
-	}
-	d, err := time.ParseDuration(text)
-	return d, err == nil && d > 0
-}
 
 func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) error {
 	keys, err := openToWrite()

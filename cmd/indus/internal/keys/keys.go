@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,7 +158,7 @@ func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
 func newRm(s show.Streams) *cobra.Command {
 	return command.New(s, remove, cobra.Command{
 		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"}, Short: "End keys", Long: rmHelp,
-		Args: command.Needs(1, `the ID of a key; "indus key ls" has them`, ""), ValidArgsFunction: completeIDs,
+		Args: command.Needs(1, `the ID of a key; "indus key ls" has them`, ""), ValidArgsFunction: command.Complete(math.MaxInt, keyIDs),
 	})
 }
 
@@ -222,15 +223,11 @@ Whoever is given a key of the same name later has these sign-ins.
 
 ` + keyExitHelp
 
-func completeIDs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func keyIDs(context.Context) []string {
 	keys, err := openKeys()
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
 	all, _ := keys.List()
-	var out []string
-	for _, k := range all {
-		out = append(out, k.ID+"\t"+show.Clean(k.Name))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return show.Names(all, func(k identity.Key) string { return k.ID + "\t" + show.Clean(k.Name) })
 }

@@ -37,14 +37,7 @@ structured content where it declares that, and otherwise its content blocks.
 Usage:
   indus op call [FLAG]... URL NAME [ARGUMENT]...
 
-Arguments:
-  key=value    typed by the input's schema: 5 is a number where one is asked for,
-               and text where text is allowed
-  key:=json    as it is
-  {…}          the whole input as JSON
-  @file        the whole input from a file
-  -            the whole input from stdin
-  Keys that are given one by one replace those of a whole object.
+` + arguments.Help + `
 
   An input that does not fit the schema ends with INVALID_INPUT, and the server
   is not asked.

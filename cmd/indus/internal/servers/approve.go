@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,7 @@ func newApprove(s show.Streams) *cobra.Command {
 	var f approveFlags
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "approve [SERVER]...", SuggestFor: []string{"trust", "allow"},
-		Short: "Let servers of a project's file start", Long: approveHelp, ValidArgsFunction: f.complete,
+		Short: "Let servers of a project's file start", Long: approveHelp, ValidArgsFunction: command.Complete(math.MaxInt, f.offers),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait; with --revoke, take all of the project back")
 	cmd.Flags().StringVar(&f.file, "mcp", "", `FILE  approve servers of that file, where they take something from the project in
@@ -88,18 +89,20 @@ Exit codes:
   2    usage: flags, files, no such SERVER; and no terminal to ask on
   130  interrupted`
 
-func (f *approveFlags) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	var offers []string
+func (f *approveFlags) offers(ctx context.Context) []string {
 	if f.tools {
 		list, _ := toolsHere()
-		offers = slices.Compact(show.Names(list, func(t mcpconfig.ApprovedTool) string { return t.Tool }))
-	} else if f.revoke {
-		list, _ := approvedHere()
-		offers = approvedIDs(list)
-	} else if c, err := mcpconfig.Read(cmd.Context(), nil, dry()); err == nil {
-		offers = show.Names(c.Held(), func(r mcpconfig.Row) string { return r.Server.ID })
+		return toolNames(list)
 	}
-	return command.WithPrefix(typed, offers, args...), cobra.ShellCompDirectiveNoFileComp
+	if f.revoke {
+		list, _ := approvedHere()
+		return approvedIDs(list)
+	}
+	c, err := mcpconfig.Read(ctx, nil, dry())
+	if err != nil {
+		return nil
+	}
+	return show.Names(c.Held(), func(r mcpconfig.Row) string { return r.Server.ID })
 }
 
 func (f *approveFlags) approve(ctx context.Context, names []string, s show.Streams) error {
@@ -354,8 +357,7 @@ func (f *approveFlags) approvedTools(names []string, s show.Streams) error {
 	if !f.revoke {
 		return f.printTools(list, s)
 	}
-	known := slices.Compact(show.Names(list, func(t mcpconfig.ApprovedTool) string { return t.Tool }))
-	if err := f.knows("tools", "no tool %q runs unasked here%s", names, known); err != nil {
+	if err := f.knows("tools", "no tool %q runs unasked here%s", names, toolNames(list)); err != nil {
 		return err
 	}
 	taken := slices.DeleteFunc(list, func(t mcpconfig.ApprovedTool) bool { return !f.all && !slices.Contains(names, t.Tool) })
@@ -391,6 +393,10 @@ func toolLine(t mcpconfig.ApprovedTool) string {
 		return t.Tool
 	}
 	return t.Tool + ": " + t.Call
+}
+
+func toolNames(list []mcpconfig.ApprovedTool) []string {
+	return slices.Compact(show.Names(list, func(t mcpconfig.ApprovedTool) string { return t.Tool }))
 }
 
 // toolsHere are those of the working directory.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -41,7 +42,10 @@ func newExport(s show.Streams) *cobra.Command {
 		else text, which is in the client's format`)
 	f.Add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions([]string{viaGateway}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("view", f.completeViews)
+	_ = cmd.RegisterFlagCompletionFunc("view", command.Complete(math.MaxInt, func(ctx context.Context) []string {
+		views, ids, _ := f.views(ctx)
+		return append(views, ids...)
+	}))
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(writableNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -276,26 +280,25 @@ func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
 
 // viewPath is where the view is below /mcp: a view's name goes before a server's, and "@NAME" is a view.
 func (f *exportFlags) viewPath(ctx context.Context) (string, error) {
-	c, err := f.ReadDry(ctx)
+	views, ids, err := f.views(ctx)
 	if err != nil {
 		return "", err
 	}
-	views := show.Names(c.Views, func(v mcpconfig.View) string { return v.Name })
 	name, isView := strings.CutPrefix(f.view, "@")
 	switch {
 	case slices.Contains(views, name):
 		return "@" + name, nil
-	case !isView && slices.Contains(command.IDs(c.Servers()), name):
+	case !isView && slices.Contains(ids, name):
 		return url.PathEscape(name), nil
 	}
-	return "", command.Usagef("no view and no server %q is configured%s", f.view, command.DidYouMean(name, append(views, command.IDs(c.Servers())...)))
+	return "", command.Usagef("no view and no server %q is configured%s", f.view, command.DidYouMean(name, append(views, ids...)))
 }
 
-func (f *exportFlags) completeViews(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	c, err := f.ReadDry(cmd.Context())
+// views are the names of the views that the configuration has, and the servers, each of which is one too.
+func (f *exportFlags) views(ctx context.Context) (names, servers []string, err error) {
+	c, err := f.ReadDry(ctx)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil, nil, err
 	}
-	views := show.Names(c.Views, func(v mcpconfig.View) string { return v.Name })
-	return command.WithPrefix(typed, append(views, command.IDs(c.Servers())...)), cobra.ShellCompDirectiveNoFileComp
+	return show.Names(c.Views, func(v mcpconfig.View) string { return v.Name }), command.IDs(c.Servers()), nil
 }

@@ -66,9 +66,7 @@ INDUS_KEYCHAIN=off leaves the keychain alone.
 A session:
   $ indus mcp login linear
   indus: linear: sign in at mcp.linear.app, in the browser that has been opened; …
-  indus: linear: signed in at https://mcp.linear.app, for read write, renewed by itself
-
-` + command.ExitHelp
+  indus: linear: signed in at https://mcp.linear.app, for read write, renewed by itself`
 
 // wanted are the servers that words name, or all to which one can sign in.
 func (f *loginFlags) wanted(ctx context.Context, args []string, s show.Streams) ([]interop.Server, error) {
@@ -219,9 +217,7 @@ Usage:
 
 A session:
   $ indus mcp logout linear
-  indus: linear: signed out
-
-` + command.ExitHelp
+  indus: linear: signed out`
 
 // kept is a sign-in to forget.
 type kept struct {

@@ -148,7 +148,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			return nil, err
 		}
 		defer mounted.Close()
-		command.ReportMended(mounted.Fleet, s)
+		command.ReportQuarantined(mounted.Fleet, true, s)
 		known.Status = mounted.Fleet.Status()
 	}
 	status := map[string]interop.EndpointStatus{}

@@ -163,16 +163,13 @@ func newRowCommand(cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.St
 
 // complete offers the servers that the flags are about and wanted says yes to.
 func (f *scopeFlags) complete(most int, wanted func(mcpconfig.Row) bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) >= most {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		c, err := f.read(cmd.Context())
+	return command.Complete(most, func(ctx context.Context) []string {
+		c, err := f.read(ctx)
 		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return nil
 		}
-		return command.WithPrefix(typed, f.ids(c, wanted), args...), cobra.ShellCompDirectiveNoFileComp
-	}
+		return f.ids(c, wanted)
+	})
 }
 
 // ids are the servers that the flags are about and wanted says yes to.

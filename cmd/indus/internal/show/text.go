@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -28,6 +29,17 @@ func Duration(d time.Duration) string {
 		return d.Round(time.Millisecond).String()
 	}
 	return d.Round(10 * time.Millisecond).String()
+}
+
+// ParseDuration reads a duration, in days too: "90d". It reports false for what is none, is below 0, or takes more than a date holds.
+func ParseDuration(text string) (time.Duration, bool) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		const most = 100 * 366
+		return time.Duration(n * 24 * float64(time.Hour)), err == nil && n >= 0 && n <= most
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= 0
 }
 
 // Count is a number of things, in the plural where it is not one.

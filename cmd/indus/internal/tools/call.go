@@ -64,14 +64,7 @@ Usage:
   indus mcp call [FLAG]... TOOL [ARGUMENT]...
   indus mcp call TOOL --help                    what does this tool take?
 
-Arguments:
-  key=value    typed by the tool's schema: 5 is a number where one is asked for,
-               and text where text is allowed
-  key:=json    as it is
-  {…}          a whole JSON object, as --args takes it
-  @file        a whole JSON object from a file
-  -            a whole JSON object from stdin
-  Keys that are given one by one replace those of a whole object.
+` + arguments.Help + `
 
   What does not fit the tool's schema is refused before the server is asked.
 
@@ -85,9 +78,7 @@ A session:
     /: missing required "b" (number)
   $ indus mcp call fs__read_multiple_files 'paths:=["a.txt","b.txt"]'
   $ echo '{"message":"hi"}' | indus mcp call everything__echo -
-  $ indus mcp call everything__get-tiny-image --json | jq -r .content[1].data | base64 -d >a.png
-
-` + command.ExitHelp
+  $ indus mcp call everything__get-tiny-image --json | jq -r .content[1].data | base64 -d >a.png`
 
 // mount connects the servers that may have a tool, and finds it: one call need not wait
 // for all of them. Where none may they are all of them, for the names that are near. The
@@ -231,11 +222,12 @@ func writeResult(s show.Streams, r *toolbox.Result) error {
 
 // contentBlock is what we know of the content blocks of MCP.
 type contentBlock struct {
-	Type     string `json:"type"`
-	Data     string `json:"data"`
-	MimeType string `json:"mimeType"`
-	URI      string `json:"uri"`
-	Name     string `json:"name"`
+	Type     string  `json:"type"`
+	Text     *string `json:"text"`
+	Data     string  `json:"data"`
+	MimeType string  `json:"mimeType"`
+	URI      string  `json:"uri"`
+	Name     string  `json:"name"`
 	Resource struct {
 		URI      string  `json:"uri"`
 		MimeType string  `json:"mimeType"`
@@ -257,6 +249,10 @@ func describe(b toolbox.Block) string {
 		return show.IndentJSON(b.Wire.JSON)
 	}
 	switch r := known.Resource; known.Type {
+	case "text":
+		if known.Text != nil {
+			return *known.Text
+		}
 	case "image", "audio":
 		return blockLabel(known.Type, known.MimeType, decodedSize(known.Data))
 	case "resource_link":

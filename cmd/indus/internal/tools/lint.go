@@ -213,7 +213,7 @@ func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams)
 		x.bare[listID(i)], x.files[listID(i)] = l.bare, l.from
 	}
 	mounted := mountLists(ctx, lists, x.Profile)
-	return &command.Connection{Mounted: mounted, CloseFunc: mounted.Close}, nil
+	return &command.Connection{Mounted: mounted, Closers: []func(){mounted.Close}}, nil
 }
 
 func (f *lintFlags) asked() bool { return len(f.providers) > 0 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
@@ -23,9 +22,7 @@ A session:
   everything  4 prompts
     everything__args-prompt(city, state?)
         A prompt with two arguments, one required and one optional
-    …
-
-` + command.ExitHelp
+    …`
 
 // promptRow is a prompt as --json prints it.
 type promptRow struct {
@@ -75,9 +72,7 @@ and print its messages. Where they are not one message of the user's alone, a li
 A session:
   $ indus mcp prompt everything__args-prompt city=Pune
   What's weather in Pune?
-  $ indus mcp prompt everything__args-prompt city=Pune | indus -p -
-
-` + command.ExitHelp
+  $ indus mcp prompt everything__args-prompt city=Pune | indus -p -`
 
 func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams) error {
 	given, err := textArguments(args[1:])
@@ -181,24 +176,12 @@ func writeMessages(s show.Streams, result json.RawMessage) error {
 		if len(got.Messages) > 1 || m.Role != "user" {
 			b.WriteString(blockLabel(m.Role) + "\n")
 		}
-		b.WriteString(describeContent(m.Content))
+		b.WriteString(describe(toolbox.Block{Wire: toolbox.Wire{JSON: m.Content}}))
 		if err := s.WriteText(b.String()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// describeContent is a content block, as the wire has it, as text.
-func describeContent(raw json.RawMessage) string {
-	if kind, _ := wire.Lookup(raw, "type"); string(kind) == `"text"` {
-		if text, ok := wire.Lookup(raw, "text"); ok {
-			if s, ok := wire.Unquote(text); ok {
-				return s
-			}
-		}
-	}
-	return describe(toolbox.Block{Wire: toolbox.Wire{JSON: raw}})
 }
 
 // completeOwner offers the beginnings of names: of prompts the ledger knows nothing, and completion

@@ -26,9 +26,7 @@ A session:
     demo://resource/static/document/architecture.md  text/markdown
         Static document file exposed from /docs: architecture.md
     demo://resource/dynamic/text/{resourceId}  text/plain
-    …
-
-` + command.ExitHelp
+    …`
 
 // resourceRow is a resource or a template as --json prints it.
 type resourceRow struct {
@@ -81,9 +79,7 @@ makes, and print it: as it is in a pipe, and on a terminal text alone.
 A session:
   $ indus mcp read demo://resource/dynamic/text/1
   Resource 1: This is a plaintext resource created at 10:03:41 AM
-  $ indus mcp read demo://resource/dynamic/blob/1 -o one.bin
-
-` + command.ExitHelp
+  $ indus mcp read demo://resource/dynamic/blob/1 -o one.bin`
 
 // codeNotFound is what servers of before 2026-07-28 say of a resource that is not there.
 const codeNotFound = -32002

@@ -97,7 +97,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 	}
 	defer mounted.Close()
 	down := command.ReportDown(mounted.Fleet, s)
-	command.ReportQuarantined(mounted.Fleet, s)
+	command.ReportQuarantined(mounted.Fleet, false, s)
 	shown := mounted.Box.Snapshot("")
 	if len(shown.Held) > 0 {
 		s.Reportf("%s", f.HeldBack(shown.Held...))
