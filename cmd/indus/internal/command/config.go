@@ -126,18 +126,10 @@ func NotesAbout(concerns func(interop.Server) bool) func(mcpconfig.Note) bool {
 
 // ReportHeld says in one line a file who waits for approval, and how to give it.
 func ReportHeld(c *mcpconfig.Config, s show.Streams) {
-	type group struct{ file, reason, hint string }
-	var order []group
-	held := map[group][]string{}
-	for _, r := range c.Held() {
-		g := group{r.File, r.Reason, r.Hint}
-		if held[g] == nil {
-			order = append(order, g)
-		}
-		held[g] = append(held[g], r.Server.ID)
-	}
-	for _, g := range order {
-		s.Reportf("%s", g.file+": not started: "+strings.Join(held[g], ", ")+": "+JoinHint(g.reason, g.hint))
+	type reason struct{ file, reason, hint string }
+	for g, rows := range show.GroupBy(c.Held(), func(r mcpconfig.Row) reason { return reason{r.File, r.Reason, r.Hint} }) {
+		ids := show.Names(rows, func(r mcpconfig.Row) string { return r.Server.ID })
+		s.Reportf("%s", g.file+": not started: "+strings.Join(ids, ", ")+": "+JoinHint(g.reason, g.hint))
 	}
 }
 

@@ -76,10 +76,7 @@ func HelpText(cmd *cobra.Command) string {
 	const session = "\n\nA session:"
 	text, flags, generated := cmd.Long, ownFlags(cmd), ""
 	if !strings.Contains(text, "\n\nUsage:\n") {
-		generated = "\n\nUsage:\n  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + cmd.Use
-		if len(flags) > 0 {
-			generated += " [FLAG]..."
-		}
+		generated = "\n\nUsage:\n" + usageHelp(cmd, len(flags) > 0)
 	}
 	if len(flags) > 0 && !strings.Contains(text, "\n  --") {
 		generated += "\n\nFlags:\n  --*"
@@ -104,6 +101,29 @@ func HelpText(cmd *cobra.Command) string {
 	return strings.Join(lines, "\n")
 }
 
+// usageHelp is how a command is typed, or of a group what is below it.
+func usageHelp(cmd *cobra.Command, flags bool) string {
+	if !cmd.HasSubCommands() {
+		usage := "  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + cmd.Use
+		if flags {
+			usage += " [FLAG]..."
+		}
+		return usage
+	}
+	const column = 37 // of what they do
+	var lines []string
+	for _, name := range strings.Fields(cmd.Annotations[groupOrder]) {
+		c := cmd.Commands()[slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == name })]
+		head := "  " + cmd.CommandPath() + " " + c.Use
+		if len(head) > column-2 {
+			lines = append(lines, head)
+			head = ""
+		}
+		lines = append(lines, show.WrapColumn(show.Pad(head, column)+c.Short, column, helpWidth)...)
+	}
+	return strings.Join(append(lines, show.Pad("  "+cmd.CommandPath()+" COMMAND -h", column)+"all about a command"), "\n")
+}
+
 // ownFlags are the flags of a command beside those of every command, in the order in which they were added.
 func ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
 	cmd.Flags().SortFlags = false
@@ -115,10 +135,9 @@ func ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
 	return own
 }
 
-// The columns of the help of flags.
 const (
-	flagColumn = 15 // of the texts; a flag that is longer has a line of its own
-	flagWidth  = 85
+	flagColumn = 15 // of the texts of flags; a flag that is longer has a line of its own
+	helpWidth  = 85
 )
 
 // flagsHelp is the help of flags. The usage of a flag with a value begins with the name of that value and two blanks.
@@ -136,7 +155,7 @@ func flagsHelp(flags []*pflag.Flag) string {
 			lines = append(lines, head)
 			head = ""
 		}
-		lines = append(lines, show.WrapColumn(show.Pad(head, flagColumn)+text, flagColumn, flagWidth)...)
+		lines = append(lines, show.WrapColumn(show.Pad(head, flagColumn)+text, flagColumn, helpWidth)...)
 	}
 	return strings.Join(lines, "\n")
 }

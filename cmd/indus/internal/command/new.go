@@ -20,10 +20,14 @@ func New(s show.Streams, run func(context.Context, []string, show.Streams) error
 	return &c
 }
 
+// groupOrder is the annotation of a group with the names of its commands, which cobra sorts.
+const groupOrder = "order"
+
 // NewGroup is a command that only has others below it.
 func NewGroup(c cobra.Command, below ...*cobra.Command) *cobra.Command {
 	c.Args, c.RunE = NoSuchCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	c.AddCommand(below...)
+	c.Annotations = map[string]string{groupOrder: strings.Join(show.Names(below, (*cobra.Command).Name), " ")}
 	return &c
 }
 

@@ -147,7 +147,7 @@ func (d *doctor) open() {
 	var servers []interop.Server
 	for _, r := range d.rows {
 		if r.State == mcpconfig.Active {
-			d.probes[r.Server.ID] = newProbe(r, d.tokens)
+			d.probes[r.Server.ID] = &probe{row: r, settled: make(chan struct{}), tokens: d.tokens}
 			o := r.Server
 			o.Timeouts.Connect, o.Timeouts.List = max(0, o.Timeouts.Connect), max(0, o.Timeouts.List)
 			servers = append(servers, o)

@@ -16,7 +16,6 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/schema"
-	"github.com/indusagi/indus/toolbox"
 )
 
 const (
@@ -298,7 +297,12 @@ const (
 
 // listed is all that there is to say of the tools of a server that listed them.
 func (d *doctor) listed(x *examined) []step {
-	own := d.toolsOf(x.Server.ID)
+	own := 0
+	for _, t := range d.mounted.Box.Snapshot("").Tools {
+		if t.Server == x.Server.ID {
+			own++
+		}
+	}
 	var rejected, rules []string
 	denied := 0
 	for _, q := range d.mounted.Fleet.Quarantined() {
@@ -314,7 +318,7 @@ func (d *doctor) listed(x *examined) []step {
 			rejected = append(rejected, strings.TrimPrefix(q.Reason, "schema: "))
 		}
 	}
-	list := goodStep("list", show.Count(len(own), "tool")).lasting(x.listing)
+	list := goodStep("list", show.Count(own, "tool")).lasting(x.listing)
 	if x.pages > 1 {
 		list.Detail += fmt.Sprintf(" on %d pages", x.pages)
 	}
@@ -322,9 +326,9 @@ func (d *doctor) listed(x *examined) []step {
 		list.Detail += fmt.Sprintf(", and %d that \"tools\" leaves out", denied)
 	}
 	switch tokens := x.bytes / bytesPerToken; {
-	case len(own) == 0 && denied > 0:
+	case own == 0 && denied > 0:
 		list.Advice = `all of them are left out: change "allow" and "deny" in "tools"`
-	case len(own) == 0 && len(rejected) == 0:
+	case own == 0 && len(rejected) == 0:
 		list.Advice = "it has no tools for indus to bring in: does it need an argument, a key or a permission for them?"
 	case tokens > heavyTools:
 		list.Advice = fmt.Sprintf(`a model reads about %d tokens of them in each request: choose those it needs with "tools": {"allow": […]}`, tokens)
@@ -333,29 +337,14 @@ func (d *doctor) listed(x *examined) []step {
 	if rules != nil {
 		steps = append(steps, note("rules", firstFew(rules), `correct them in "tools": names are the server's own, as indus mcp tools --json has them`))
 	}
-	if len(own)+len(rejected) > 0 {
-		steps = append(steps, mountable(x.Server.ID, rejected))
+	switch {
+	case rejected != nil:
+		steps = append(steps, badStep("schemas", firstFew(rejected),
+			"see them all with indus mcp lint "+x.Server.ID+", and report them to the server's authors"))
+	case own > 0:
+		steps = append(steps, goodStep("schemas", "every provider takes them as they are mounted"))
 	}
 	return steps
-}
-
-func (d *doctor) toolsOf(server string) (own []toolbox.Descriptor) {
-	for _, t := range d.mounted.Box.Snapshot("").Tools {
-		if t.Server == server {
-			own = append(own, t)
-		}
-	}
-	return own
-}
-
-// mountable says whether every tool is mounted, in a shape that its profile accepts; lint looks at the
-// tools themselves.
-func mountable(server string, rejected []string) step {
-	if rejected != nil {
-		advice := "see them all with indus mcp lint " + server + ", and report them to the server's authors"
-		return badStep("schemas", firstFew(rejected), advice)
-	}
-	return goodStep("schemas", "every provider takes them as they are mounted")
 }
 
 // firstFew is the first of some sentences, and how many more there are.

@@ -108,7 +108,9 @@ type watching struct {
 
 // report prints the rows that are not as they were.
 func (w *watching) report(rows []watchRow) error {
-	gone := slices.DeleteFunc(slices.Clone(w.rows), func(old watchRow) bool { return slices.ContainsFunc(rows, old.isSame) })
+	gone := slices.DeleteFunc(slices.Clone(w.rows), func(old watchRow) bool {
+		return slices.ContainsFunc(rows, func(r watchRow) bool { return r.Run == old.Run && r.Server == old.Server })
+	})
 	for i := range gone {
 		gone[i].Gone = true
 	}
@@ -121,9 +123,6 @@ func (w *watching) report(rows []watchRow) error {
 	}
 	return nil
 }
-
-// isSame reports whether two rows are of one server in one run.
-func (r watchRow) isSame(o watchRow) bool { return r.Run == o.Run && r.Server == o.Server }
 
 func (w *watching) line(r watchRow) error {
 	if w.asJSON {

@@ -30,12 +30,6 @@ others. A client sends its key as a bearer token, as indus_ID.SECRET; only the
 SHA-256 of the secret is kept, in a file that you alone can read. A key that is
 removed, or has expired, is refused from the next request on.
 
-Usage:
-  indus key add [FLAG]...    make a key, and print it this once
-  indus key ls [--json]      which keys are there?
-  indus key rm ID...         end keys
-  indus key COMMAND -h       all about a command
-
 A session:
   $ indus key add --principal alice --view github --expires 90d
   indus: made the key k7q2m4xw9t of alice, for github, until 2026-10-26 15:04:05

@@ -28,12 +28,6 @@ const opHelp = `Try the tools of one MCP server as operations: named, typed, wit
 errors, as a Go program gets them from operation/bridge. The server is a URL of
 streamable HTTP; no configuration is read, and nothing is started.
 
-Usage:
-  indus op ls URL                          which operations are there?
-  indus op schema URL NAME                 what does one take and give?
-  indus op call URL NAME [ARGUMENT]...     call one
-  indus op COMMAND -h                      all about a command
-
 A session:
   $ indus op ls http://127.0.0.1:3001/mcp
   mutation  echo(message: string)

@@ -68,12 +68,9 @@ func newAdd(s show.Streams) *cobra.Command {
 	f.addWriting(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("set", completeFields)
 	_ = cmd.RegisterFlagCompletionFunc("profile", command.CompleteProfiles())
-	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(transports(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions([]string{string(interop.KindStdio), string(interop.KindHTTP),
+		string(interop.KindSSE)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
-}
-
-func transports() []string {
-	return []string{string(interop.KindStdio), string(interop.KindHTTP), string(interop.KindSSE)}
 }
 
 const addHelp = `Write a server into a configuration file, which keeps its comments and its order.

@@ -117,28 +117,23 @@ func (f *importFlags) survey(ctx context.Context, s show.Streams) error {
 			return command.Usagef("--%s needs a CLIENT or FILE to import from", name)
 		}
 	}
+	files, err := readClients(ctx, mcpconfig.Clients(), func(c mcpconfig.Client) []string { return c.Files(dry()) })
+	if err != nil {
+		return err
+	}
 	found := []surveyed{}
-	for _, client := range mcpconfig.Clients() {
-		for _, file := range client.Files(dry()) {
-			if slices.ContainsFunc(found, func(at surveyed) bool { return at.File == file }) { // two clients share it
-				continue
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			in, err := mcpconfig.Import(file, client.Name, dry())
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, mcpconfig.ErrNoServer) {
-				continue
-			}
-			at := surveyed{Client: client.Name, Title: client.Title, File: file, Servers: []string{}, Notes: []mcpconfig.Note{}}
-			if err != nil {
-				at.Error = err.Error()
-			} else {
-				at.Servers = append(at.Servers, definitionIDs(in.Definitions)...)
-				at.Notes = append(at.Notes, in.Notes...)
-			}
-			found = append(found, at)
+	for _, r := range files {
+		at := surveyed{Client: r.client.Name, Title: r.client.Title, File: r.file, Servers: []string{}, Notes: []mcpconfig.Note{}}
+		switch {
+		case errors.Is(r.err, mcpconfig.ErrNoServer):
+			continue
+		case r.err != nil:
+			at.Error = r.err.Error()
+		default:
+			at.Servers = append(at.Servers, show.Names(r.in.Definitions, func(d mcpconfig.Definition) string { return d.ID })...)
+			at.Notes = append(at.Notes, r.in.Notes...)
 		}
+		found = append(found, at)
 	}
 	if f.asJSON {
 		return s.WriteIndented(found)
@@ -170,8 +165,31 @@ func reportSurvey(found []surveyed, s show.Streams) error {
 	return nil
 }
 
-func definitionIDs(defs []mcpconfig.Definition) []string {
-	return show.Names(defs, func(d mcpconfig.Definition) string { return d.ID })
+// clientFile is a file of a client that was read.
+type clientFile struct {
+	client mcpconfig.Client
+	file   string
+	in     *mcpconfig.Imported
+	err    error
+}
+
+// readClients reads the files of clients that are there. One that two clients share is the first one's whose format it has.
+func readClients(ctx context.Context, clients []mcpconfig.Client, files func(mcpconfig.Client) []string) (out []clientFile, err error) {
+	for _, client := range clients {
+		for _, file := range files(client) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if slices.ContainsFunc(out, func(r clientFile) bool { return r.file == file && !errors.Is(r.err, mcpconfig.ErrNoServer) }) {
+				continue
+			}
+			in, err := mcpconfig.Import(file, client.Name, dry())
+			if !errors.Is(err, fs.ErrNotExist) {
+				out = append(out, clientFile{client, file, in, err})
+			}
+		}
+	}
+	return out, nil
 }
 
 // imports is what import shows.
@@ -259,29 +277,21 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 	case what == everyClient && f.from != "":
 		return command.Usagef("--from is for a FILE, and all are clients")
 	}
+	files, err := readClients(ctx, clients, f.filesOf)
+	if err != nil {
+		return err
+	}
 	var none error
-	var looked []string
-	for _, client := range clients {
-		winner := f.winners(client.Name)
-		for _, file := range f.filesOf(client) {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if looked = append(looked, file); slices.Contains(x.From, file) { // two clients share it
-				continue
-			}
-			in, err := mcpconfig.Import(file, client.Name, dry())
-			switch {
-			case err == nil:
-				x.take(in, winner)
-			case errors.Is(err, fs.ErrNotExist):
-			case errors.Is(err, mcpconfig.ErrNoServer): // it is for other settings
-				none = cmp.Or(none, err)
-			case what == everyClient:
-				x.Notes = append(x.Notes, mcpconfig.Note{Reason: "left out: " + err.Error()})
-			default:
-				return command.AsUsage(err)
-			}
+	for _, r := range files {
+		switch {
+		case r.err == nil:
+			x.take(r.in, f.winners(r.client.Name))
+		case errors.Is(r.err, mcpconfig.ErrNoServer): // it is for other settings
+			none = cmp.Or(none, r.err)
+		case what == everyClient:
+			x.Notes = append(x.Notes, mcpconfig.Note{Reason: "left out: " + r.err.Error()})
+		default:
+			return command.AsUsage(r.err)
 		}
 	}
 	switch {
@@ -292,7 +302,7 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 	case none != nil:
 		return command.Usagef("%w", none)
 	}
-	return command.Usagef("%s has no file here: looked for %s", what, strings.Join(looked, ", "))
+	return command.Usagef("%s has no file here: looked for %s", what, strings.Join(f.filesOf(clients[0]), ", "))
 }
 
 func (f *importFlags) gatherFile(x *imports, file string) error {

@@ -230,28 +230,27 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 // faultsPage says what is wrong and what to try. Servers of one file with one
 // reason, as those have that wait for approval, share the lines.
 func faultsPage(rows []serverRow) *show.Page {
+	type wrong struct {
+		file, fault, try string
+		line             int // 0: that of the first
+	}
 	p := &show.Page{}
-	for i, r := range rows {
-		same := func(o serverRow) bool {
-			return o.State != mcpconfig.Active && o.File == r.File && o.Fault == r.Fault && o.Try == r.Try
+	for w, of := range show.GroupBy(rows, func(r serverRow) wrong {
+		if r.State == mcpconfig.Active || r.Server == "" { // a row without a name is known by its line
+			return wrong{r.File, r.Fault, r.Try, r.Line}
 		}
-		var who []string // a row without a name is known by its line
-		first := i
-		for j, o := range rows {
-			if j == i || same(r) && same(o) && o.Server != "" {
-				who, first = append(who, o.Server), min(first, j)
-			}
-		}
-		if r.Fault == "" || first < i {
+		return wrong{r.File, r.Fault, r.Try, 0}
+	}) {
+		if w.fault == "" {
 			continue
 		}
-		reason := strings.TrimPrefix(r.Fault, r.Server+": ")
-		if name := strings.Join(who, ", "); name != "" {
-			reason = name + ": " + reason
+		reason := strings.TrimPrefix(w.fault, of[0].Server+": ")
+		if names := show.Names(of, func(r serverRow) string { return r.Server }); names != nil {
+			reason = strings.Join(names, ", ") + ": " + reason
 		}
-		p.Printf("\n%s:%d: %s\n", r.File, r.Line, reason)
-		if r.Try != "" {
-			p.Printf("  try: %s\n", r.Try)
+		p.Printf("\n%s:%d: %s\n", w.file, of[0].Line, reason)
+		if w.try != "" {
+			p.Printf("  try: %s\n", w.try)
 		}
 	}
 	return p

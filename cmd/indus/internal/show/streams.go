@@ -30,7 +30,7 @@ type state struct {
 
 // New is the streams of one run.
 func New(in io.Reader, out, err io.Writer) Streams {
-	return Streams{in, out, err, &state{masked: masked{learned: secret.New().Keeping(maxLearned)}}}
+	return Streams{in, out, err, &state{Log: logFlag{level: logOff}, masked: masked{learned: secret.New().Keeping(maxLearned)}}}
 }
 
 // Reportf writes a line for the person. Its arguments are cleaned: see [Clean].

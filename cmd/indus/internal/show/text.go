@@ -3,8 +3,10 @@ package show
 import (
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,14 +55,6 @@ func Count(n int, what string) string {
 // MaxNamed is how many names a line has.
 const MaxNamed = 3
 
-// orDash is what a cell has in the place of nothing.
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 // TimeFormat is how times are shown, in the zone of who looks.
 const TimeFormat = "2006-01-02 15:04:05"
 
@@ -91,6 +85,26 @@ func Names[T any](all []T, name func(T) string) (names []string) {
 		}
 	}
 	return names
+}
+
+// GroupBy yields the values that have one key, in the order in which the keys come.
+func GroupBy[K comparable, T any](all []T, key func(T) K) iter.Seq2[K, []T] {
+	var keys []K
+	of := map[K][]T{}
+	for _, t := range all {
+		k := key(t)
+		if of[k] == nil {
+			keys = append(keys, k)
+		}
+		of[k] = append(of[k], t)
+	}
+	return func(yield func(K, []T) bool) {
+		for _, k := range keys {
+			if !yield(k, of[k]) {
+				return
+			}
+		}
+	}
 }
 
 // Summary is the first sentence of a description, with "…" where there is more: who looks at a
@@ -187,7 +201,7 @@ func Reflow(text string, width int) string {
 		}
 		group := lines[:n]
 		lines = lines[n:]
-		if loose && widestLine(group) > width {
+		if loose && slices.ContainsFunc(group, func(line string) bool { return Columns(line) > width }) {
 			group = refill(group, at, width)
 		}
 		out = append(out, group...)
@@ -204,13 +218,6 @@ func textColumn(line string) (at int, item bool) {
 		return len(head), true
 	}
 	return len(line) - len(strings.TrimLeft(line, " ")), false
-}
-
-func widestLine(lines []string) (n int) {
-	for _, line := range lines {
-		n = max(n, Columns(line))
-	}
-	return n
 }
 
 // Wrap is text in lines of at most 80 columns, so many columns in.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -179,15 +178,6 @@ func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...besi
 		failed = nil
 	}
 	return rows, failed
-}
-
-// mayOwnPrompt is the servers whose id a qualified name begins with, or else all.
-func mayOwnPrompt(servers []interop.Server, name string) []interop.Server {
-	may := slices.DeleteFunc(slices.Clone(servers), func(o interop.Server) bool { return !(interop.Server{ID: o.ID}).MayOwn(name) })
-	if len(may) == 0 {
-		return servers
-	}
-	return may
 }
 
 // besideList is what differs between the commands that list what servers have beside tools.

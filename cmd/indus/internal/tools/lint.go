@@ -10,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema"
 	"github.com/spf13/cobra"
 )
@@ -132,7 +133,11 @@ func (f *lintFlags) run(ctx context.Context, args []string, s show.Streams) erro
 		}
 		mounted, err = f.mountFiles(ctx, x, s)
 	} else {
-		mounted, err = f.mountServers(ctx, x, args, s)
+		var servers []interop.Server
+		if servers, err = f.Choose(ctx, args, command.IsServer, s); err == nil {
+			f.Looks = true
+			mounted, err = f.Connect(ctx, servers, x.Profile, s)
+		}
 	}
 	if err != nil {
 		return err
@@ -182,15 +187,6 @@ func (f *lintFlags) examiner() (*Examiner, error) {
 		x.Profile = x.asked[0]
 	}
 	return x, nil
-}
-
-func (f *lintFlags) mountServers(ctx context.Context, x *Examiner, only []string, s show.Streams) (*command.Connection, error) {
-	servers, err := f.Choose(ctx, only, command.IsServer, s)
-	if err != nil {
-		return nil, err
-	}
-	f.Looks = true
-	return f.Connect(ctx, servers, x.Profile, s)
 }
 
 func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams) (*command.Connection, error) {

@@ -111,7 +111,11 @@ func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Stream
 	if row, ok := command.IdleRow(c, mayOwn); ok && !slices.ContainsFunc(c.Servers(), mayOwn) {
 		return nil, besideRow{}, command.NotStarted(row)
 	}
-	b, err := f.connect(ctx, mayOwnPrompt(c.Servers(), name), s)
+	servers := c.Servers()
+	if may := slices.DeleteFunc(slices.Clone(servers), func(o interop.Server) bool { return !mayOwn(o) }); len(may) > 0 {
+		servers = may
+	}
+	b, err := f.connect(ctx, servers, s)
 	if err != nil {
 		return nil, besideRow{}, err
 	}

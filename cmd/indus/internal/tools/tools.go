@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"slices"
 	"strings"
 
@@ -119,7 +118,13 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 	case f.asJSON:
 		return printToolsJSON(s, all)
 	}
-	return printSignatures(s, all, f.long)
+	counted := func(tools []toolbox.Descriptor) string { return show.Count(len(tools), "tool") }
+	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, counted, func(d toolbox.Descriptor) (string, string) {
+		if f.long {
+			return arguments.ToolSignature(d), show.CleanLines(strings.TrimSpace(d.Description))
+		}
+		return arguments.ToolSignature(d), show.Summary(d.Description)
+	})
 }
 
 // profile is what tools are shown with: as their owners wrote them, unless
@@ -150,20 +155,10 @@ func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
 	return s.WriteIndented(rows)
 }
 
-func printSignatures(s show.Streams, all []toolbox.Descriptor, long bool) error {
-	counted := func(tools []toolbox.Descriptor) string { return show.Count(len(tools), "tool") }
-	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, counted, func(d toolbox.Descriptor) (string, string) {
-		if long {
-			return arguments.ToolSignature(d), show.CleanLines(strings.TrimSpace(d.Description))
-		}
-		return arguments.ToolSignature(d), show.Summary(d.Description)
-	})
-}
-
 // printByServer prints a list by its servers: their names with a count, and of each row a title and a text.
 func printByServer[T any](s show.Streams, all []T, server func(T) string, counted func([]T) string, row func(T) (title, text string)) error {
 	var p show.Page
-	for id, some := range byServer(all, server) {
+	for id, some := range show.GroupBy(all, server) {
 		if p.Len() > 0 {
 			p.Printf("\n")
 		}
@@ -177,23 +172,6 @@ func printByServer[T any](s show.Streams, all []T, server func(T) string, counte
 		}
 	}
 	return s.Print(&p)
-}
-
-// byServer yields the parts of a list that are of one server each.
-func byServer[T any](all []T, server func(T) string) iter.Seq2[string, []T] {
-	return func(yield func(string, []T) bool) {
-		for len(all) > 0 {
-			id := server(all[0])
-			n := slices.IndexFunc(all, func(t T) bool { return server(t) != id })
-			if n < 0 {
-				n = len(all)
-			}
-			if !yield(id, all[:n]) {
-				return
-			}
-			all = all[n:]
-		}
-	}
 }
 
 // shownTool is a tool as a model sees it, as --json prints it.
