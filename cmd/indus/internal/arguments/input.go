@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/wire"
 )
@@ -144,11 +145,8 @@ func declared(params []signature.Parameter, name string) (signature.Schema, bool
 	return params[i].Schema, true
 }
 
-func parameterNames(params []signature.Parameter) (names []string) {
-	for _, p := range params {
-		names = append(names, p.Name)
-	}
-	return names
+func parameterNames(params []signature.Parameter) []string {
+	return show.Names(params, func(p signature.Parameter) string { return p.Name })
 }
 
 // takesParameter is what a schema says of parameters that it does not name: "nothing" may be given, "more" may, or it says "" of them.

@@ -195,7 +195,7 @@ func (f *ConfigFlags) Choose(ctx context.Context, words []string, is matcher, s 
 		if slices.Contains(IDs(all), w) {
 			meant = func(o interop.Server) bool { return IsServer(o, w) }
 		}
-		found := slices.DeleteFunc(slices.Clone(all), func(o interop.Server) bool { return !meant(o) })
+		found := show.Where(all, func(o interop.Server) bool { return meant(o) })
 		if len(found) == 0 {
 			return nil, NoServer(c, w, meant)
 		}

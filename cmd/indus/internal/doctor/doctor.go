@@ -118,13 +118,7 @@ func rowsNamed(c *mcpconfig.Config, only []string) ([]mcpconfig.Row, error) {
 			return nil, command.NoServer(c, id, func(o interop.Server) bool { return o.ID == id })
 		}
 	}
-	var rows []mcpconfig.Row
-	for _, r := range c.Rows {
-		if len(only) == 0 || slices.Contains(only, r.Server.ID) {
-			rows = append(rows, r)
-		}
-	}
-	return rows, nil
+	return show.Where(c.Rows, func(r mcpconfig.Row) bool { return len(only) == 0 || slices.Contains(only, r.Server.ID) }), nil
 }
 
 // doctor examines the servers of a configuration.

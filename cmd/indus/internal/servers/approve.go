@@ -121,11 +121,7 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s show.Strea
 	if err != nil {
 		return command.AsUsage(err)
 	}
-	for _, n := range c.Notes {
-		if n.Row == 0 { // about a file, which may be the one
-			s.Reportf("%s", n)
-		}
-	}
+	reportNotes(show.Where(c.Notes, func(n mcpconfig.Note) bool { return n.Row == 0 }), s) // about a file, which may be the one
 	var wait []*heldServer
 	for _, r := range c.Held() {
 		wait = append(wait, newHeldServer(c, r))
@@ -158,12 +154,7 @@ func isPinned(r mcpconfig.Row) bool { return r.State == mcpconfig.Active && r.Pi
 func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.Streams) ([]*heldServer, error) {
 	var out []*heldServer
 	for _, name := range names {
-		var found []*heldServer
-		for _, w := range wait {
-			if w.Server == name {
-				found = append(found, w)
-			}
-		}
+		found := show.Where(wait, func(w *heldServer) bool { return w.Server == name })
 		switch {
 		case len(found) > 1:
 			return nil, command.Usagef("%q waits at %s:%d and at %s:%d: run indus mcp approve in a terminal, which asks about each", name,
@@ -193,14 +184,11 @@ func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.
 func (f *approveFlags) approveAll(ctx context.Context, wait []*heldServer, s show.Streams) error {
 	var rows []mcpconfig.Row
 	for _, w := range wait {
-		shown := w.String()
-		if resolved, err := w.resolve(ctx); err != nil {
+		if _, err := w.resolve(ctx); err != nil {
 			return err
-		} else if resolved {
-			shown = w.String()
 		}
 		if !f.asJSON {
-			fmt.Fprint(s.Out, shown)
+			fmt.Fprint(s.Out, w)
 		}
 		rows = append(rows, w.row)
 	}

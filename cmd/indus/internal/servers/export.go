@@ -102,10 +102,16 @@ func (f *exportFlags) run(ctx context.Context, names []string, s show.Streams) e
 		return err
 	}
 	entry.Replace = f.force
-	if !f.write {
-		return f.print(client, entry, s)
+	out := exported{Client: client.Name, Servers: []string{entry.ID}}
+	if f.write {
+		err = f.merge(ctx, client, entry, &out, s)
+	} else {
+		err = f.print(client, entry, &out, s)
 	}
-	return f.merge(ctx, client, entry, s)
+	if err != nil || !f.asJSON {
+		return err
+	}
+	return s.WriteIndented(out)
 }
 
 // check refuses flags and arguments that do not go together.
@@ -137,61 +143,62 @@ func (f *exportFlags) client() (mcpconfig.Client, error) {
 	return mcpconfig.Client{}, command.Usagef("no client %q to write for%s; known are %s", f.to, command.DidYouMean(f.to, known), strings.Join(known, ", "))
 }
 
-// print writes the client's format to stdout.
-func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, s show.Streams) error {
-	out, notes, err := mcpconfig.Export(client.Name, entry, nil)
+// print writes the client's format to stdout, unless it goes into the JSON.
+func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out *exported, s show.Streams) error {
+	raw, notes, err := mcpconfig.Export(client.Name, entry, nil)
 	if err != nil {
 		return command.AsUsage(err)
 	}
 	reportNotes(notes, s)
-	if f.asJSON {
-		text := string(out)
-		return s.WriteIndented(exported{Client: client.Name, Servers: []string{entry.ID}, Notes: notes, Text: &text})
+	text := string(raw)
+	if out.Notes, out.Text = notes, &text; f.asJSON {
+		return nil
 	}
-	return s.WriteText(string(out))
+	return s.WriteText(text)
 }
 
 // merge writes into the client's own file.
-func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, s show.Streams) error {
-	project, user := clientFiles(client)
-	files, whose := user, "of the user's"
+func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, out *exported, s show.Streams) error {
+	project, files := clientFiles(client)
+	whose := "of the user's"
 	if f.project {
 		files, whose = project, "in a project"
 	}
 	if len(files) == 0 {
 		return command.Usagef("%s has no file %s", client.Title, whose)
 	}
-	path, same := thereOf(files), false
-	var said []mcpconfig.Note
+	path, changed := thereOf(files), false
 	unlock, err := mcpconfig.Lock(ctx, dry())
 	if err != nil {
 		return err
 	}
 	err = mcpconfig.Rewrite(path, func(text []byte) ([]byte, error) {
-		out, notes, err := mcpconfig.Export(client.Name, entry, text)
-		said, same = notes, bytes.Equal(out, text)
-		if errors.Is(err, fs.ErrExist) {
+		merged, notes, err := mcpconfig.Export(client.Name, entry, text)
+		out.Notes, changed = notes, !bytes.Equal(merged, text)
+		switch {
+		case errors.Is(err, fs.ErrExist):
 			return nil, fmt.Errorf("%s has another server of that name: %q; --force replaces it", path, entry.ID)
+		case err != nil && err.Error()[0] >= '0' && err.Error()[0] <= '9': // it begins with a position
+			return nil, fmt.Errorf("%s:%w", path, err)
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		return out, atPath(path, err)
+		return merged, nil
 	})
 	unlock() // before anything is said to somebody who may not read it
-	reportNotes(said, s)
+	reportNotes(out.Notes, s)
 	switch {
 	case errors.Is(err, mcpconfig.ErrChanged):
 		return err
 	case err != nil:
 		return command.AsUsage(err)
-	case same:
-		s.Reportf("%s has it already: nothing was written", path)
-	default:
+	case changed:
 		s.Reportf("wrote %s to %s; start the client again", entry.ID, path)
+	default:
+		s.Reportf("%s has it already: nothing was written", path)
 	}
-	if !f.asJSON {
-		return nil
-	}
-	changed := !same
-	return s.WriteIndented(exported{Client: client.Name, Servers: []string{entry.ID}, Notes: said, File: path, Changed: &changed})
+	out.File, out.Changed = path, &changed
+	return nil
 }
 
 // exported is the result of an export, as --json prints it.
@@ -202,17 +209,6 @@ type exported struct {
 	Text    *string          `json:"text,omitempty"`
 	File    string           `json:"file,omitempty"`    // with --write
 	Changed *bool            `json:"changed,omitempty"` // with --write; false: the file has it already
-}
-
-// atPath is an error of a file's text, which may begin with a position there.
-func atPath(path string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case err.Error()[0] >= '0' && err.Error()[0] <= '9':
-		return fmt.Errorf("%s:%w", path, err)
-	}
-	return fmt.Errorf("%s: %w", path, err)
 }
 
 func reportNotes(notes []mcpconfig.Note, s show.Streams) {

@@ -438,9 +438,7 @@ func (f *importFlags) place(e *mcpconfig.Edit, server *imported, name string, fi
 // report shows what would be written, or was.
 func (f *importFlags) report(x *imports, what string, s show.Streams) error {
 	var servers, whole jsonObject
-	for _, n := range x.Notes {
-		s.Reportf("%s", n)
-	}
+	reportNotes(x.Notes, s)
 	var put []string
 	for _, server := range x.Servers {
 		switch server.Becomes {

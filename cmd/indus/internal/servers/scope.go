@@ -154,22 +154,17 @@ func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, erro
 func newRowCommand(cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, json string, run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error) *cobra.Command {
 	var f scopeFlags
 	cmd.Args = command.Needs(1, "the name of a server: indus mcp ls shows them all", "NAME")
-	cmd.ValidArgsFunction = f.complete(1, wanted)
-	out := command.New(s, func(ctx context.Context, args []string, s show.Streams) error { return run(&f, ctx, args[0], s) }, cmd)
-	f.addJSON(out, json)
-	f.addNarrowing(out)
-	return out
-}
-
-// complete offers the servers that the flags are about and wanted says yes to.
-func (f *scopeFlags) complete(most int, wanted func(mcpconfig.Row) bool) cobra.CompletionFunc {
-	return command.Complete(most, func(ctx context.Context) []string {
+	cmd.ValidArgsFunction = command.Complete(1, func(ctx context.Context) []string {
 		c, err := f.read(ctx)
 		if err != nil {
 			return nil
 		}
 		return f.ids(c, wanted)
 	})
+	out := command.New(s, func(ctx context.Context, args []string, s show.Streams) error { return run(&f, ctx, args[0], s) }, cmd)
+	f.addJSON(out, json)
+	f.addNarrowing(out)
+	return out
 }
 
 // ids are the servers that the flags are about and wanted says yes to.

@@ -107,6 +107,11 @@ func GroupBy[K comparable, T any](all []T, key func(T) K) iter.Seq2[K, []T] {
 	}
 }
 
+// Where is the values of which a condition holds.
+func Where[T any](all []T, is func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(t T) bool { return !is(t) })
+}
+
 // Summary is the first sentence of a description, with "…" where there is more: who looks at a
 // tool must see that there is.
 func Summary(s string) string {

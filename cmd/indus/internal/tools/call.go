@@ -268,13 +268,7 @@ func describe(b toolbox.Block) string {
 
 // blockLabel is shown in the place of a block that a terminal cannot show.
 func blockLabel(words ...string) string {
-	var said []string
-	for _, w := range words {
-		if w != "" {
-			said = append(said, w)
-		}
-	}
-	return show.Clean("[" + strings.Join(said, " ") + "]")
+	return show.Clean("[" + strings.Join(show.Where(words, func(w string) bool { return w != "" }), " ") + "]")
 }
 
 // decodedSize is how much the base64 text s stands for.

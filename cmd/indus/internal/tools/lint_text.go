@@ -304,7 +304,7 @@ func (r *lintReport) writeTaken(p *show.Page) {
 
 // writeCounts says for which providers the tools are too many, and what to do.
 func (r *lintReport) writeCounts(p *show.Page, of []string) {
-	found := slices.DeleteFunc(slices.Clone(r.Counts), func(f Finding) bool { return !slices.Contains(of, f.Provider) })
+	found := show.Where(r.Counts, func(f Finding) bool { return slices.Contains(of, f.Provider) })
 	for message, all := range show.GroupBy(found, func(f Finding) string { return f.Message }) {
 		p.Printf("%s (%s)\n", message, strings.Join(show.Names(all, func(f Finding) string { return f.Provider }), ", "))
 	}

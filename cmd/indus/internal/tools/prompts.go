@@ -112,7 +112,7 @@ func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Stream
 		return nil, besideRow{}, command.NotStarted(row)
 	}
 	servers := c.Servers()
-	if may := slices.DeleteFunc(slices.Clone(servers), func(o interop.Server) bool { return !mayOwn(o) }); len(may) > 0 {
+	if may := show.Where(servers, func(o interop.Server) bool { return mayOwn(o) }); len(may) > 0 {
 		servers = may
 	}
 	b, err := f.connect(ctx, servers, s)
