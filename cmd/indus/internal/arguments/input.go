@@ -7,9 +7,20 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/wire"
 )
+
+// Help explains how arguments are written.
+const Help = `Arguments:
+  key=value    typed by the schema: 5 is a number where one is asked for, and text
+               where text is allowed
+  key:=json    as it is
+  {…}          a whole JSON object
+  @file        a whole JSON object from a file
+  -            a whole JSON object from stdin
+  Keys that are given one by one replace those of a whole object.`
 
 // Input is what was typed for a call, before the tool's schema is known.
 type Input struct {
@@ -134,11 +145,8 @@ func declared(params []signature.Parameter, name string) (signature.Schema, bool
 	return params[i].Schema, true
 }
 
-func parameterNames(params []signature.Parameter) (names []string) {
-	for _, p := range params {
-		names = append(names, p.Name)
-	}
-	return names
+func parameterNames(params []signature.Parameter) []string {
+	return show.Names(params, func(p signature.Parameter) string { return p.Name })
 }
 
 // takesParameter is what a schema says of parameters that it does not name: "nothing" may be given, "more" may, or it says "" of them.
