@@ -28,28 +28,23 @@ func layOut(b *buffer, prompt string, width int) laidOut {
 		out.lines = append(out.lines, line)
 		line, used = strings.Repeat(" ", indent), indent
 	}
-	for i := 0; ; i++ {
+	for i, r := range b.String() + "\n" { // behind the text there is a place too
 		shown := ""
-		if i < len(b.runes) && b.runes[i] != '\n' {
-			shown = strings.ReplaceAll(string(b.runes[i]), "\t", tabBlanks)
+		if r != '\n' {
+			shown = strings.ReplaceAll(string(r), "\t", tabBlanks)
 		}
 		columns := show.Columns(shown)
 		if used+columns > room {
 			wrap()
 		}
-		if i == b.at {
+		if i == len(b.before) {
 			out.row, out.column = len(out.lines), used
 		}
-		if i == len(b.runes) {
-			break
-		}
-		if b.runes[i] == '\n' {
+		if r == '\n' {
 			wrap()
-			continue
 		}
 		line, used = line+shown, used+columns
 	}
-	out.lines = append(out.lines, line)
 	return out
 }
 

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	chars "github.com/indusagi/indus/internal/text"
 )
 
 // ErrInterrupt: Ctrl-C was typed. ErrTyped is one, after other keys.
@@ -66,7 +66,8 @@ func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
 	e.Begin = ""
 	_, _ = io.WriteString(e.Out, pasteMarked)
 	defer func() {
-		r.at, r.offer, r.search = len(r.runes), nil, nil
+		r.offer, r.search = nil, nil
+		r.set(r.String())
 		r.draw()
 		_, _ = io.WriteString(e.Out, pastePlain+"\r\n")
 	}()
@@ -110,11 +111,10 @@ func (r *reading) take(e Event) (done bool, err error) {
 		return true, ErrEscape
 	case e.Key == KeySearch && r.History != nil:
 		r.search = &search{draft: r.String()}
-	case e.Key == KeyHangUp && len(r.runes) == 0:
+	case e.Key == KeyHangUp && r.String() == "":
 		return true, io.EOF
-	case e.Key == KeyEnter && r.at > 0 && r.runes[r.at-1] == '\\':
-		r.remove(r.at-1, r.at)
-		r.insert("\n")
+	case e.Key == KeyEnter && strings.HasSuffix(r.before, `\`):
+		r.before = strings.TrimSuffix(r.before, `\`) + "\n"
 	case e.Key == KeyEnter:
 		return true, nil
 	case e.Key == KeyTab:
@@ -172,16 +172,12 @@ func (r *reading) complete() {
 	if r.Complete == nil {
 		return
 	}
-	typed := string(r.runes[:r.at])
-	offer := r.Complete(typed)
+	offer := r.Complete(r.before)
 	common := commonPrefix(offer)
-	if len(offer) != 1 && common == typed {
+	if len(offer) != 1 && common == r.before {
 		r.offer = offer
-		return
-	}
-	if len(common) > len(typed) {
-		r.remove(0, r.at)
-		r.insert(common)
+	} else if len(common) > len(r.before) {
+		r.before = chars.Lines(common)
 	}
 }
 
@@ -214,8 +210,7 @@ func (r *reading) recall(older bool) {
 	}
 	if r.back == 0 {
 		r.set(r.draft)
-		return
+	} else {
+		r.set(chars.Lines(all[len(all)-r.back])) // from a file, that anybody may have written
 	}
-	r.set("")
-	r.insert(slices.Clone(all)[len(all)-r.back]) // from a file, that anybody may have written
 }
