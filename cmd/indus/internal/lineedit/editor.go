@@ -49,7 +49,7 @@ const pasteMarked, pastePlain = "\x1b[?2004h", "\x1b[?2004l"
 type reading struct {
 	*Editor
 	buffer
-	painter
+	canvas *show.Canvas
 	prompt string
 	offer  []string // completions, below the text until the next key
 	back   int      // how far back in the history the text is from
@@ -61,7 +61,7 @@ type reading struct {
 // Read is the next text. It ends with Enter; a line that ends in a backslash goes on. Errors are [ErrInterrupt], io.EOF for
 // Ctrl-D with nothing typed or a terminal that is gone, and the context's own.
 func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
-	r := &reading{Editor: e, prompt: prompt, painter: painter{w: e.Out}, typed: e.Begin != ""}
+	r := &reading{Editor: e, prompt: prompt, canvas: show.NewCanvas(e.Out, e.Size), typed: e.Begin != ""}
 	r.edit(Event{KeyPaste, e.Begin})
 	e.Begin = ""
 	_, _ = io.WriteString(e.Out, pasteMarked)
@@ -125,12 +125,12 @@ func (r *reading) take(e Event) (done bool, err error) {
 		}
 	case e.Key == KeyRedraw:
 		_, _ = io.WriteString(r.Out, "\x1b[H\x1b[2J")
-		r.painter = painter{w: r.Out}
+		r.canvas = show.NewCanvas(r.Out, r.Size)
 	case e.Key == KeySuspend && r.Suspend != nil:
 		_, _ = io.WriteString(r.Out, pastePlain)
 		r.Suspend()
 		_, _ = io.WriteString(r.Out, pasteMarked) // which the shell has ended
-		r.painter = painter{w: r.Out}
+		r.canvas = show.NewCanvas(r.Out, r.Size)
 	default:
 		r.edit(e)
 	}
@@ -147,7 +147,8 @@ func (r *reading) draw() {
 	if room := height - 1 - len(rows.lines); room > 0 && len(r.offer) > 0 {
 		rows.lines = append(rows.lines, offerLines(r.offer, width, room)...)
 	}
-	r.paint(rows.window(height), width)
+	rows = rows.window(height)
+	r.canvas.DrawText(rows.lines, rows.row, rows.column)
 }
 
 // offerLines are completions in lines.
