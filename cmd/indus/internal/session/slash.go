@@ -255,8 +255,7 @@ func (c *conversation) serverTable() string {
 			held[e.Server]++
 		}
 	}
-	status := c.servers.Status()
-	for _, st := range status {
+	for _, st := range c.servers.Status() {
 		var what []string
 		if st.Fault != nil {
 			what = append(what, strings.TrimPrefix(st.Fault.Error(), st.Server+": "))
@@ -269,7 +268,7 @@ func (c *conversation) serverTable() string {
 		t.Add(st.Server, string(st.Phase), fmt.Sprint(st.Tools), strings.Join(what, "; "))
 	}
 	for _, r := range c.config.Rows {
-		if slices.ContainsFunc(status, func(st interop.EndpointStatus) bool { return st.Server == r.Server.ID }) || r.State == mcpconfig.Shadowed {
+		if _, runs := c.statusOf(r.Server.ID); runs || r.State == mcpconfig.Shadowed {
 			continue
 		}
 		state, why := string(r.State), r.Reason
@@ -278,7 +277,7 @@ func (c *conversation) serverTable() string {
 		}
 		t.Add(r.Server.ID, state, "", command.JoinHint(why, r.Hint))
 	}
-	if len(status) == 0 && len(c.config.Rows) == 0 {
+	if len(c.servers.Status()) == 0 && len(c.config.Rows) == 0 {
 		return "no server is configured: see indus mcp add -h"
 	}
 	return c.in(t)
@@ -335,8 +334,7 @@ func (c *conversation) serverNames(verb string) (names []string) {
 		return connected
 	}
 	for _, id := range command.IDs(c.config.Servers()) {
-		i := slices.IndexFunc(c.servers.Status(), func(st interop.EndpointStatus) bool { return st.Server == id })
-		if i < 0 || c.servers.Status()[i].Fault != nil {
+		if st, runs := c.statusOf(id); !runs || st.Fault != nil {
 			names = append(names, id)
 		}
 	}
