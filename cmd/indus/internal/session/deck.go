@@ -24,7 +24,7 @@ func (x *session) deal() error {
 		return err
 	}
 	tc.ID = x.id
-	if x.private = privateReason(x.dir, command.HomeDirectories(), ownDirectories()); x.private != "" {
+	if x.private = privateReason(x.dir, command.HomeDirectories(), ownDirectories()); x.private != "" && !x.flags.noTools {
 		x.streams.Reportf("%s: each look at a file asks first; start indus in a project's directory, where looks do not ask", x.private)
 	}
 	tc.FS = ownFiles{FS: tc.FS, dir: x.dir, own: append(ownDirectories(), x.flags.trusted()...)}
@@ -32,7 +32,9 @@ func (x *session) deal() error {
 	x.deck = standard.New(&standard.Options{AllowPrivate: x.flags.private})
 	x.refusal = func(ctx context.Context, c toolbox.Call) error { return x.deck.Refusal(ctx, tc, c) }
 	x.local = toolbox.NewRegistry(tc)
-	x.local.Add(chosenTools(x.deck.Tools(), x.flags.tools)...)
+	if !x.flags.noTools {
+		x.local.Add(chosenTools(x.deck.Tools(), x.flags.tools)...)
+	}
 	return nil
 }
 

@@ -21,7 +21,10 @@ import (
 
 // attach connects the configured servers. It waits as long as --wait says: who comes later is there on the next turn.
 func (x *session) attach(ctx context.Context) error {
-	c, err := x.flags.ConfigFlags.Read(ctx)
+	c, err := &mcpconfig.Config{}, error(nil)
+	if !x.flags.noTools {
+		c, err = x.flags.ConfigFlags.Read(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -110,7 +113,7 @@ var errNoServers = errors.New("with --no-tools there are no servers")
 // connect starts a configured server that does not run, or that is down; the configuration is read anew. It does not
 // wait until the server is ready.
 func (x *session) connect(ctx context.Context, server string) error {
-	if x.servers == nil {
+	if x.flags.noTools {
 		return errNoServers
 	}
 	c, err := x.flags.ConfigFlags.Read(ctx)
@@ -157,9 +160,6 @@ func (x *session) statusOf(server string) (interop.EndpointStatus, bool) {
 
 // disconnect ends a server, whose tools go at once.
 func (x *session) disconnect(server string) error {
-	if x.servers == nil {
-		return errNoServers
-	}
 	if _, ok := x.server(server); !ok {
 		return command.Usagef("no server %q is connected%s", server, command.DidYouMean(server, command.IDs(x.servers.Fleet.Servers())))
 	}
@@ -176,9 +176,6 @@ type seen struct {
 // look is what all servers are now, in order.
 func (x *session) look() (order []string, now map[string]seen) {
 	now = map[string]seen{}
-	if x.servers == nil {
-		return nil, now
-	}
 	all := x.servers.Snapshot("")
 	for _, st := range x.servers.Status() {
 		order = append(order, st.Server)

@@ -159,7 +159,7 @@ func (c *conversation) printResult(args []string) error {
 
 // mcp is /mcp and what can follow it.
 func (c *conversation) mcp(ctx context.Context, args []string) error {
-	if c.servers == nil {
+	if c.flags.noTools {
 		return errNoServers
 	}
 	verb, server := "", ""
@@ -285,7 +285,7 @@ func (c *conversation) serverTable() string {
 
 // toolTable is the tools of a server; with builtin the built-in ones and those of all servers.
 func (c *conversation) toolTable(server string, builtin bool) string {
-	if c.offer == nil {
+	if c.flags.noTools {
 		return "there are no tools: --no-tools"
 	}
 	t, n := &show.Table{Spare: []string{"WHAT"}}, 0
@@ -326,9 +326,6 @@ func (c *conversation) permission(m *memory, d toolbox.Descriptor) string {
 
 // serverNames are the servers that a word behind /mcp can be about.
 func (c *conversation) serverNames(verb string) (names []string) {
-	if c.servers == nil {
-		return nil
-	}
 	connected := command.IDs(c.servers.Fleet.Servers())
 	if verb != "connect" {
 		return connected
