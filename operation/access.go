@@ -9,8 +9,6 @@ type Principal string
 type Grants struct {
 	// Scopes are plain names: "repo:read".
 	Scopes []string `json:"scopes,omitempty"`
-	// Resources has, by resource, the actions that are allowed on it; "*" allows all.
-	Resources map[string][]string `json:"resources,omitempty"`
 }
 
 // Identity is a caller and its rights: from outside, or an operation that calls others. The zero
@@ -26,10 +24,6 @@ type Access struct {
 	ScopesAll []string `json:"scopesAll,omitempty"`
 	// ScopesAny are needed, at least one.
 	ScopesAny []string `json:"scopesAny,omitempty"`
-	// Resource is what has to be among the caller's, with Action; where that
-	// is "", with any action.
-	Resource string `json:"resource,omitempty"`
-	Action   string `json:"action,omitempty"`
 }
 
 // Allows reports whether g is enough.
@@ -45,27 +39,11 @@ func (a Access) missing(g Grants) (list []string) {
 	if len(a.ScopesAny) > 0 && !slices.ContainsFunc(a.ScopesAny, func(s string) bool { return slices.Contains(g.Scopes, s) }) {
 		list = append(list, a.ScopesAny...)
 	}
-	if a.Resource != "" && !g.may(a.Action, a.Resource) {
-		list = append(list, a.Resource+":"+a.Action)
-	}
 	return list
 }
 
-func (g Grants) may(action, resource string) bool {
-	actions := g.Resources[resource]
-	if action == "" {
-		return len(actions) > 0
-	}
-	return slices.Contains(actions, action) || slices.Contains(actions, "*")
-}
-
-// copy is g with lists of its own.
-func (g Grants) copy() Grants {
-	g.Scopes = slices.Clone(g.Scopes)
-	resources := make(map[string][]string, len(g.Resources))
-	for name, actions := range g.Resources {
-		resources[name] = slices.Clone(actions)
-	}
-	g.Resources = resources
-	return g
+// copy is an identity with a list of its own.
+func (i Identity) copy() Identity {
+	i.Scopes = slices.Clone(i.Scopes)
+	return i
 }

@@ -32,54 +32,46 @@ const (
 
 // request is a call from wherever it comes.
 type request struct {
-	id, parent string
-	name       string
-	input      json.RawMessage
-	caller     Identity // whose rights count
-	origin     Identity // who called from outside
-	given      Capabilities
-	from       *Context // the call that makes this one; nil from outside
-	depth      int
+	id     string
+	name   string
+	input  json.RawMessage
+	caller Identity // whose rights count
+	origin Identity // who called from outside
+	given  Capabilities
+	from   *Context // the call that makes this one; nil from outside
+	depth  int
 }
 
 // Call runs a Query or a Mutation. It never fails as such: whatever goes wrong is in the
 // Envelope. It returns when the handler does.
-func (r *Registry) Call(ctx context.Context, c Call) Envelope { return r.call(ctx, r.outside(c)) }
-
-func (r *Registry) outside(c Call) request {
+func (r *Registry) Call(ctx context.Context, c Call) Envelope {
 	if c.ID == "" {
 		c.ID = "call-" + strconv.FormatUint(r.calls.Add(1), 10)
 	}
-	return request{id: c.ID, name: c.Operation, input: c.Input, caller: c.Caller, origin: c.Caller, given: c.Capabilities}
+	return r.call(ctx, request{id: c.ID, name: c.Operation, input: c.Input, caller: c.Caller, origin: c.Caller, given: c.Capabilities})
 }
 
 // admit finds the operation of a request and counts a call of it, or says why not. What
 // does not exist and what cannot be reached from there take the same way.
-func (r *Registry) admit(q *request) (*operation, *Error) {
-	o := r.reach(*q)
-	if o == nil {
+func (r *Registry) admit(q *request) (o *operation, err *Error) {
+	if o = r.reach(*q); o == nil {
 		return nil, r.notFound(*q)
 	}
+	defer func() {
+		if err != nil {
+			o.end()
+		}
+	}()
 	if missing := o.Spec.Access.missing(q.caller.Grants); missing != nil {
-		o.end()
-		return nil, refusal(Forbidden, "the caller may not call "+strconv.Quote(q.name), Details{Operation: q.name, Missing: missing})
+		return o, refusal(Forbidden, "the caller may not call "+strconv.Quote(q.name), Details{Operation: q.name, Missing: missing})
 	}
-	if err := r.accepts(o, q); err != nil {
-		o.end()
-		return nil, err
-	}
-	return o, nil
-}
-
-// accepts checks how deep the call is, and its input.
-func (r *Registry) accepts(o *operation, q *request) *Error {
 	if q.depth > maxDepth {
-		return refusal(InternalError, "operations call one another too deep", Details{Operation: q.name})
+		return o, refusal(InternalError, "operations call one another too deep", Details{Operation: q.name})
 	}
 	if len(q.input) == 0 {
 		q.input = json.RawMessage("{}")
 	}
-	return r.checkInput(o, q.input)
+	return o, r.checkInput(o, q.input)
 }
 
 // reach is the operation that a request means, and a call of it begun; nil: there is
@@ -103,24 +95,17 @@ func (q request) reaches(o *operation) bool {
 	return o.Spec.Visibility == External
 }
 
+// notFound also names the operations that may be meant, of those that can be called from there with the caller's rights.
 func (r *Registry) notFound(q request) *Error {
-	name := q.name
-	if len(name) > maxName {
-		name = "" // no operation has such a name, and nobody wants it back
-	}
-	return refusal(NotFound, "there is no operation of that name", Details{
-		Operation: name, Nearest: r.nearest(q),
-	})
-}
-
-// nearest are the names that may be meant, of those that can be called from there with the
-// caller's rights.
-func (r *Registry) nearest(q request) []string {
 	var names []string
 	for _, o := range r.now.Load().order {
 		if q.reaches(o) && o.Spec.Access.Allows(q.caller.Grants) {
 			names = append(names, o.Spec.Name)
 		}
 	}
-	return text.Nearest(q.name, names, maxNearest)
+	details := Details{Operation: q.name, Nearest: text.Nearest(q.name, names, maxNearest)}
+	if len(q.name) > maxName {
+		details.Operation = "" // no operation has such a name, and nobody wants it back
+	}
+	return refusal(NotFound, "there is no operation of that name", details)
 }

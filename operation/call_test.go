@@ -237,7 +237,7 @@ func TestALateValueIsAValue(t *testing.T) {
 func TestIDs(t *testing.T) {
 	var ids []string
 	note := func(_ context.Context, c *operation.Context, _ json.RawMessage) (json.RawMessage, error) {
-		ids = append(ids, c.ID()+" of "+c.Parent())
+		ids = append(ids, c.ID())
 		return nil, nil
 	}
 	top := public("top", func(ctx context.Context, c *operation.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -253,7 +253,7 @@ func TestIDs(t *testing.T) {
 	if a, b := ask(r, "nothing", "").ID, ask(r, "nothing", "").ID; a == "" || a == b {
 		t.Errorf("ids %q and %q", a, b)
 	}
-	if diff := cmp.Diff([]string{"x.1 of x", "x.2 of x", "x of "}, ids); diff != "" {
+	if diff := cmp.Diff([]string{"x.1", "x.2", "x"}, ids); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -42,52 +42,39 @@ func (r *Registry) checked(o *operation, q request, value json.RawMessage) (json
 		value = json.RawMessage("null")
 	}
 	if !isJSON(value) {
-		return nil, r.broken(o, q, "the operation gave a value that is not JSON in UTF-8", nil)
+		return nil, r.broken(q, "the operation gave a value that is not JSON in UTF-8", nil, nil)
 	}
 	if misfit, is := errors.AsType[*validate.Error](validated(o.output, value)); is {
-		return nil, r.broken(o, q, "the operation gave a value that does not fit its schema", misfit)
+		return nil, r.broken(q, "the operation gave a value that does not fit its schema", misfit, nil)
 	}
 	return value, nil
 }
 
-// broken is an operation that did not keep its promise. What it gave is not shown.
-func (r *Registry) broken(o *operation, q request, message string, misfit *validate.Error) error {
-	details := Details{Operation: o.Spec.Name}
+// declared is an error that the Spec has, if its details keep that promise.
+func (r *Registry) declared(o *operation, q request, e Error) *Error {
+	e.Retryable = e.Retryable || o.Spec.declared(e.Code).Retryable
+	details := e.Details
+	if details == nil {
+		details = json.RawMessage("null")
+	}
+	misfit, is := errors.AsType[*validate.Error](validated(o.details[e.Code], details))
+	if isJSON(details) && !is {
+		return &e
+	}
+	return r.broken(q, "the details of "+strconv.Quote(string(e.Code))+" are not what the operation declares", misfit, encodable(e))
+}
+
+// broken is the error of an operation that did not keep its promise. The value that it gave is not shown.
+func (r *Registry) broken(q request, message string, misfit *validate.Error, original *Error) *Error {
+	details := Details{Operation: q.name, Original: original}
 	if misfit != nil {
 		details.Problems, details.More = slices.Clone(misfit.Problems), misfit.More
 		for i := range details.Problems {
 			details.Problems[i].Got = ""
 		}
 	}
-	r.log.Warn(message, slog.String("operation", o.Spec.Name), slog.String("call", q.id), slog.Int("problems", len(details.Problems)+details.More))
+	r.log.Warn(message, slog.String("operation", q.name), slog.String("call", q.id), slog.Int("problems", len(details.Problems)+details.More))
 	return refusal(InternalError, message, details)
-}
-
-// declared is an error that the Spec has, if its details keep that promise.
-func (r *Registry) declared(o *operation, q request, e Error) *Error {
-	e.Retryable = e.Retryable || o.Spec.declared(e.Code).Retryable
-	if e.Details != nil && !isJSON(e.Details) {
-		e.Details = nil
-		return r.misfit(o, q, e, nil)
-	}
-	details := e.Details
-	if details == nil {
-		details = json.RawMessage("null")
-	}
-	if misfit, is := errors.AsType[*validate.Error](validated(o.details[e.Code], details)); is {
-		return r.misfit(o, q, e, misfit)
-	}
-	return &e
-}
-
-func (r *Registry) misfit(o *operation, q request, e Error, misfit *validate.Error) *Error {
-	text := "the details of " + strconv.Quote(string(e.Code)) + " are not what the operation declares"
-	r.log.Warn(text, slog.String("operation", o.Spec.Name), slog.String("call", q.id))
-	details := Details{Operation: o.Spec.Name, Original: &e}
-	if misfit != nil {
-		details.Problems, details.More = misfit.Problems, misfit.More
-	}
-	return refusal(InternalError, text, details)
 }
 
 // encodable is e without details that cannot be encoded.

@@ -18,29 +18,19 @@ type Context struct {
 	children  atomic.Uint64
 }
 
-// ID is the call's.
+// ID is the call's. That of a call that a handler made begins with its own call's, and a dot.
 func (c *Context) ID() string { return c.request.id }
-
-// Parent is the id of the call whose handler made this one; "" from outside.
-func (c *Context) Parent() string { return c.request.parent }
 
 // Operation is what is called.
 func (c *Context) Operation() Entry { return c.operation.entry() }
 
 // Caller is whose rights let the call in: who called from outside or, inside, the
 // Authority of the operation that called.
-func (c *Context) Caller() Identity {
-	return Identity{Principal: c.request.caller.Principal, Grants: c.request.caller.copy()}
-}
+func (c *Context) Caller() Identity { return c.request.caller.copy() }
 
 // Origin is who called from outside, however deep this call is. It grants nothing here: a
 // handler that acts for that person asks it.
-func (c *Context) Origin() Identity {
-	return Identity{Principal: c.request.origin.Principal, Grants: c.request.origin.copy()}
-}
-
-// IsInternal reports whether another operation calls.
-func (c *Context) IsInternal() bool { return c.request.from != nil }
+func (c *Context) Origin() Identity { return c.request.origin.copy() }
 
 // Capability is the secret of a name: the call's own, else the registration's. The
 // environment of the process is never asked.
@@ -56,25 +46,10 @@ func (c *Context) Capability(name string) (Secret, bool) {
 // Whether it may is asked of the registration's Authority, never of the caller's rights; to
 // the other operation that Authority is the caller.
 func (c *Context) Call(ctx context.Context, name string, input json.RawMessage) Envelope {
-	q := c.inside(name, input)
-	if err := c.ended(name); err != nil {
-		return Envelope{ID: q.id, Err: err}
-	}
-	return c.registry.call(ctx, q)
-}
-
-func (c *Context) ended(name string) *Error {
-	if !c.over.Load() {
-		return nil
-	}
-	return refusal(Canceled, "the call that this one is part of has ended", Details{Operation: name})
-}
-
-func (c *Context) inside(name string, input json.RawMessage) request {
 	q := request{
 		id:     c.request.id + "." + strconv.FormatUint(c.children.Add(1), 10),
-		parent: c.request.id,
-		name:   name, input: input,
+		name:   name,
+		input:  input,
 		origin: c.request.origin,
 		given:  c.request.given,
 		from:   c,
@@ -83,5 +58,8 @@ func (c *Context) inside(name string, input json.RawMessage) request {
 	if a := c.operation.Authority; a != nil {
 		q.caller = *a
 	}
-	return q
+	if c.over.Load() {
+		return Envelope{ID: q.id, Err: refusal(Canceled, "the call that this one is part of has ended", Details{Operation: name})}
+	}
+	return c.registry.call(ctx, q)
 }

@@ -1,9 +1,7 @@
 package operation
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/indusagi/indus/internal/text"
@@ -43,30 +41,4 @@ func (e Envelope) MarshalJSON() ([]byte, error) {
 		ID    string          `json:"id,omitempty"`
 		Value json.RawMessage `json:"value"`
 	}{e.ID, e.Value})
-}
-
-// UnmarshalJSON reads what MarshalJSON writes: exactly one of value and error. What
-// else is there is ignored.
-func (e *Envelope) UnmarshalJSON(raw []byte) error {
-	var in struct {
-		ID    string           `json:"id"`
-		Value *json.RawMessage `json:"value"`
-		Error *Error           `json:"error"`
-	}
-	var members map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(raw, &in), json.Unmarshal(raw, &members)); err != nil {
-		return fmt.Errorf("operation: an envelope: %w", err)
-	}
-	value, hasValue := members["value"]
-	switch {
-	case hasValue == (in.Error != nil):
-		return errors.New("operation: an envelope has either a value or an error")
-	case hasValue:
-		*e = Envelope{ID: in.ID, Value: bytes.Clone(value)}
-	case in.Error.Code == "":
-		return errors.New("operation: an error has a code")
-	default:
-		*e = Envelope{ID: in.ID, Err: in.Error}
-	}
-	return nil
 }

@@ -10,32 +10,6 @@ import (
 	"github.com/indusagi/indus/operation"
 )
 
-// FuzzEnvelope: what is read as an envelope is written as one that reads the same.
-func FuzzEnvelope(f *testing.F) {
-	for _, seed := range []string{`{"id":"1","value":{"a":1}}`, `{"error":{"code":"X","message":"m","details":{}}}`, `{"value":null}`, `{}`, `{"value":1,"value":2}`, `{"VALUE":1}`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		var one, two operation.Envelope
-		if json.Unmarshal(raw, &one) != nil {
-			return
-		}
-		if (one.Value == nil) == (one.Err == nil) {
-			t.Fatalf("%q is %+v", raw, one)
-		}
-		written, err := json.Marshal(one)
-		if err != nil {
-			t.Fatalf("%q: %v", raw, err)
-		}
-		if err := json.Unmarshal(written, &two); err != nil {
-			t.Fatalf("%q is written as %q: %v", raw, written, err)
-		}
-		if again, err := json.Marshal(two); err != nil || string(again) != string(written) {
-			t.Fatalf("%q, %q, %v", written, again, err)
-		}
-	})
-}
-
 // FuzzCall: whatever is called with whatever schema, input, value and error, the answer is an
 // envelope that can be written, and a handler sees nothing but JSON in UTF-8.
 func FuzzCall(f *testing.F) {

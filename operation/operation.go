@@ -24,10 +24,6 @@ type operation struct {
 	retired bool
 }
 
-func newOperation(r Registration) *operation {
-	return &operation{Registration: r.copy()}
-}
-
 // compile makes the validators, once: at the first call of a leaf, of which there may
 // be thousands, and when it is registered otherwise. What cannot be compiled is
 // not checked, which log hears of; the error is the first reason.

@@ -74,7 +74,7 @@ func (r Registration) prepare() (*operation, error) {
 	if err := r.fits(); err != nil {
 		return nil, fmt.Errorf("operation: %q: %w", r.Spec.Name, err)
 	}
-	o := newOperation(r)
+	o := &operation{Registration: r.copy()}
 	if r.Provenance.Leaf() {
 		return o, nil
 	}
@@ -107,7 +107,8 @@ func (r Registration) copy() Registration {
 	r.Env = slices.Clone(r.Env)
 	r.Capabilities = maps.Clone(r.Capabilities)
 	if r.Authority != nil {
-		r.Authority = &Identity{Principal: r.Authority.Principal, Grants: r.Authority.copy()}
+		authority := r.Authority.copy()
+		r.Authority = &authority
 	}
 	return r
 }

@@ -143,14 +143,6 @@ func replaceOwned(old []*operation, owner string, added []*operation) []*operati
 	return append(list, slices.DeleteFunc(slices.Clone(added), func(n *operation) bool { return placed[n] })...)
 }
 
-// Remove takes operations away as one change; names that are not there are ignored. Calls
-// under way are not disturbed.
-func (r *Registry) Remove(names ...string) {
-	_ = r.change(func(old []*operation) []*operation { // fewer operations do not collide
-		return slices.DeleteFunc(old, func(o *operation) bool { return slices.Contains(names, o.Spec.Name) })
-	})
-}
-
 func prepareAll(all []Registration) ([]*operation, error) {
 	list := make([]*operation, len(all))
 	for i, one := range all {

@@ -80,12 +80,14 @@ func TestReplaceIsOneChangeThatKeepsPlaces(t *testing.T) {
 		t.Error("nobody's operations were replaced")
 	}
 	before := r.Snapshot()
-	r.Remove("y1", "unknown")
+	if err := r.Replace("y"); err != nil {
+		t.Fatal(err)
+	}
 	if r.Snapshot().Version != before.Version+1 || len(before.Operations) != 2 {
 		t.Errorf("%+v", r.Snapshot())
 	}
 	now := r.Snapshot()
-	if r.Remove("y1"); r.Snapshot() != now {
+	if err := r.Replace("y"); err != nil || r.Snapshot() != now {
 		t.Error("nothing was removed, and the snapshot is another one")
 	}
 }
@@ -102,7 +104,6 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 		{`operation: the name "` + strings.Repeat("x", 40) + `…" has 257 bytes, over 256`, func(r *operation.Registration) { r.Spec.Name = strings.Repeat("x", 257) }},
 		{`operation: "x": there is no kind 7`, func(r *operation.Registration) { r.Spec.Kind = 7 }},
 		{`operation: "x": there is no visibility 2`, func(r *operation.Registration) { r.Spec.Visibility = 2 }},
-		{`operation: "x": access names the action "read", and no resource`, func(r *operation.Registration) { r.Spec.Access.Action = "read" }},
 		{`operation: "x": input schema: a schema is an object, true or false`, func(r *operation.Registration) { r.Spec.Input = json.RawMessage(`[]`) }},
 		{`operation: "x": output schema: a schema is an object, true or false`, func(r *operation.Registration) { r.Spec.Output = json.RawMessage(`"string"`) }},
 		{`operation: "x": an error is declared without a code`, func(r *operation.Registration) { r.Spec.Errors = []operation.ErrorDefinition{{}} }},
@@ -149,16 +150,14 @@ func TestALeafWithASchemaThatCannotBeUsed(t *testing.T) {
 
 func TestWhatIsRegisteredCannotBeChangedFromOutside(t *testing.T) {
 	env, all := []string{"low"}, []string{"a"}
-	authority := &operation.Identity{Grants: operation.Grants{Scopes: []string{"low"}, Resources: map[string][]string{"r": {"w"}}}}
+	authority := &operation.Identity{Grants: operation.Grants{Scopes: []string{"low"}}}
 	secrets := operation.Capabilities{"k": operation.NewSecret("v")}
 	top := public("top", calls("low", ""))
 	top.Env, top.Authority, top.Capabilities, top.Spec.Access.ScopesAll = env, authority, secrets, all
 	low := hidden("low", gives("1", nil))
-	low.Spec.Access = operation.Access{ScopesAll: []string{"low"}, Resource: "r", Action: "w"}
+	low.Spec.Access = operation.Access{ScopesAll: []string{"low"}}
 	r := registry(t, top, low)
 	env[0], all[0], authority.Scopes[0] = "x", "x", "x"
-	authority.Resources["r"][0] = "x"
-	clear(authority.Resources)
 	clear(secrets)
 	got := r.Call(t.Context(), operation.Call{Operation: "top", Caller: operation.Identity{Grants: scopes("a")}})
 	if in := inner(t, got); in.Err != nil {

@@ -75,9 +75,6 @@ func (s Spec) Check() error {
 	if s.Visibility > External {
 		return wrap(fmt.Errorf("there is no visibility %d", s.Visibility))
 	}
-	if s.Access.Action != "" && s.Access.Resource == "" {
-		return wrap(fmt.Errorf("access names the action %q, and no resource", s.Access.Action))
-	}
 	if err := checkSchema(s.Input); err != nil {
 		return wrap(fmt.Errorf("input schema: %w", err))
 	}

@@ -186,7 +186,7 @@ func TestTheConnectionLivesAsLongAsTheRegistrations(t *testing.T) {
 	if _, id := who(t, ask(t.Context(), other, "whoami", `{}`, nil)); id != session {
 		t.Error("it was closed, and is in use")
 	}
-	other.Remove("whoami") // which waits for the goodbye
+	other.Close() // which waits for the goodbye
 	s.mu.Lock()
 	deleted, opened := s.deleted, len(s.bound)
 	s.mu.Unlock()

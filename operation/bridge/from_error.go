@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/operation"
@@ -77,11 +76,11 @@ func noToken(capability string) error {
 
 // failure is what the caller gets of a call that gave no result. What it says of a
 // second try is what is known of the first.
-func (t *remote) failure(ctx context.Context, token operation.Secret, err error) error {
+func (t *remote) failure(ctx context.Context, err error) error {
 	if over := ctx.Err(); over != nil && errors.Is(err, over) {
 		return err
 	}
-	e := &operation.Error{Message: excerpt(maskOf(token).Mask(err.Error()))}
+	e := &operation.Error{Message: excerpt(err.Error())}
 	var (
 		rpc    *interop.RPCError
 		answer *interop.HTTPError
@@ -92,11 +91,11 @@ func (t *remote) failure(ctx context.Context, token operation.Secret, err error)
 	case errors.As(err, &answer) && answer.Status == http.StatusNotFound && !unknownMethod(err): // a session that is gone says so in JSON-RPC too
 		t.byStatus(e, answer.Status, "")
 	case errors.As(err, &rpc):
-		e.Code, e.Message = Refused, excerpt(maskOf(token).Mask(rpc.Message))
+		e.Code, e.Message = Refused, excerpt(rpc.Message)
 		e.Details = details(struct {
 			Code int64           `json:"code"`
 			Data json.RawMessage `json:"data,omitempty"`
-		}{rpc.Code, maskOf(token).JSON(rpc.Data)})
+		}{rpc.Code, rpc.Data})
 	case errors.As(err, &answer):
 		t.byStatus(e, answer.Status, answer.Header.Get("WWW-Authenticate"))
 	case errors.As(err, &refuse):
@@ -168,11 +167,10 @@ func (l *link) importError(err error) error {
 	if !errors.As(err, &fault) { // else it names the server itself
 		message = l.namespace + ": " + message
 	}
-	return &importError{kind, maskOf(l.token).Mask(message), err}
+	return &importError{kind, message, err}
 }
 
-// importError is a failure of Import, of a kind. Its text has not the token in it, even
-// where the server's has.
+// importError is a failure of Import, of a kind.
 type importError struct {
 	kind  operation.ImportError
 	text  string
@@ -181,9 +179,6 @@ type importError struct {
 
 func (e *importError) Error() string   { return "bridge: " + string(e.kind) + ": " + e.text }
 func (e *importError) Unwrap() []error { return []error{e.kind, e.cause} }
-
-// maskOf is what masks a token in what the server wrote.
-func maskOf(token operation.Secret) *secret.Set { return secret.New(token.Reveal()) }
 
 // excerpt is the beginning of a text, as sound UTF-8.
 func excerpt(message string) string {

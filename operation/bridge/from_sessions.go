@@ -1,8 +1,10 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,21 +23,18 @@ type sessions struct {
 	closing sync.WaitGroup
 
 	mu      sync.Mutex
-	by      map[string]*session // by token
-	clock   uint64              // goes up with each use
-	changed chan struct{}       // closed and replaced when one may have become free
+	all     []*session    // the one that was used last is the last
+	changed chan struct{} // closed and replaced when one may have become free
 	closed  bool
 }
 
-// session is one connection. Its fields are guarded by sessions.mu, but for those that
-// never change.
+// session is one connection. sessions.mu guards users, used and late.
 type session struct {
 	token    string
 	endpoint *interop.Endpoint
-
-	users int
-	used  uint64      // when it was last put back
-	late  *time.Timer // closes it; nil while it is used
+	users    int
+	used     time.Time   // when it was last put back
+	late     *time.Timer // closes it, unless it is used by then
 }
 
 var errLinkClosed = errors.New("the connection was closed")
@@ -44,10 +43,7 @@ func newSessions(most int, idle time.Duration, open func(operation.Secret) *inte
 	if most <= 0 {
 		most = defaultSessions
 	}
-	if idle == 0 {
-		idle = defaultIdle
-	}
-	return &sessions{open: open, max: most, idle: idle, by: map[string]*session{}, changed: make(chan struct{})}
+	return &sessions{open: open, max: most, idle: max(cmp.Or(idle, defaultIdle), 0), changed: make(chan struct{})}
 }
 
 // take is the session of a token, in use until it is put back. Where all are in use it
@@ -72,24 +68,26 @@ func (p *sessions) try(token operation.Secret) (*session, <-chan struct{}, error
 	if p.closed {
 		return nil, nil, &unsentError{errLinkClosed}
 	}
-	key := token.Reveal()
-	s := p.by[key]
-	if s != nil && s.endpoint.Phase().Terminal() {
+	for _, s := range p.all {
+		if s.token != token.Reveal() {
+			continue
+		}
+		if !s.endpoint.Phase().Terminal() {
+			s.users++
+			return s, nil, nil
+		}
 		p.drop(s)
-		s = nil
+		break
 	}
-	if s == nil {
-		if len(p.by) >= p.max && !p.evict() {
+	if len(p.all) >= p.max {
+		free := slices.IndexFunc(p.all, func(s *session) bool { return s.users == 0 })
+		if free < 0 {
 			return nil, p.changed, nil
 		}
-		s = &session{token: key, endpoint: p.open(token)}
-		p.by[key] = s
+		p.drop(p.all[free])
 	}
-	s.users++
-	if s.late != nil {
-		s.late.Stop()
-		s.late = nil
-	}
+	s := &session{token: token.Reveal(), endpoint: p.open(token), users: 1}
+	p.all = append(p.all, s)
 	return s, nil, nil
 }
 
@@ -97,77 +95,75 @@ func (p *sessions) try(token operation.Secret) (*session, <-chan struct{}, error
 func (p *sessions) put(s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clock++
-	s.users, s.used = s.users-1, p.clock
-	if s.users > 0 {
-		return
+	s.users--
+	s.used = time.Now()
+	at := slices.Index(p.all, s)
+	if at >= 0 {
+		p.all = append(slices.Delete(p.all, at, at+1), s)
 	}
 	switch {
-	case p.by[s.token] != s: // it was dropped in use
-		p.end(s)
-	case p.idle < 0 || s.endpoint.Phase().Terminal():
+	case s.users > 0:
+	case at < 0: // it was dropped in use
+		p.closing.Go(s.endpoint.Close)
+	case s.endpoint.Phase().Terminal():
 		p.drop(s)
+	case s.late == nil:
+		s.late = time.AfterFunc(p.idle, func() { p.expire(s) })
 	default:
-		p.expireLater(s)
+		s.late.Reset(p.idle)
 	}
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// expireLater closes a session, unless somebody uses it before. Call it with mu held.
-func (p *sessions) expireLater(s *session) {
-	var mine *time.Timer
-	mine = time.AfterFunc(p.idle, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if s.late == mine {
-			p.drop(s)
-		}
-	})
-	s.late = mine
+// expire closes a session that nobody has used for a while.
+func (p *sessions) expire(s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.users == 0 && time.Since(s.used) >= p.idle {
+		p.drop(s)
+	}
 }
 
-// evict makes room, if a session is not in use. Call it with mu held.
-func (p *sessions) evict() bool {
-	var oldest *session
-	for _, s := range p.by {
-		if s.users == 0 && (oldest == nil || s.used < oldest.used) {
-			oldest = s
-		}
-	}
-	if oldest == nil {
-		return false
-	}
-	p.drop(oldest)
-	return true
-}
-
-// drop takes a session out, and ends it unless it is in use. Call it with mu held.
+// drop takes a session out, and closes it unless it is in use. Call it with mu held.
 func (p *sessions) drop(s *session) {
-	delete(p.by, s.token)
-	if s.users == 0 {
-		p.end(s)
+	at := slices.Index(p.all, s)
+	if at < 0 {
+		return
 	}
-}
-
-// end closes a session. Call it with mu held.
-func (p *sessions) end(s *session) {
+	p.all = slices.Delete(p.all, at, at+1)
 	if s.late != nil {
 		s.late.Stop()
-		s.late = nil
 	}
-	p.closing.Go(s.endpoint.Close)
+	if s.users == 0 {
+		p.closing.Go(s.endpoint.Close)
+	}
 }
 
 // close ends all sessions and waits for them. Nobody uses one any more.
 func (p *sessions) close() {
 	p.mu.Lock()
 	p.closed = true
-	for _, s := range p.by {
+	for _, s := range slices.Clone(p.all) {
 		p.drop(s)
 	}
 	p.mu.Unlock()
 	p.closing.Wait()
+}
+
+// call connects, where nobody has yet, and calls a tool.
+func (s *session) call(ctx context.Context, tool string, input []byte) (*toolbox.Result, error) {
+	err := s.endpoint.Open(ctx)
+	if err == nil && s.endpoint.Era() == interop.Modern { // what it lists says which arguments are repeated in headers
+		_, err = s.endpoint.Tools(ctx)
+	}
+	switch {
+	case err == nil:
+		return s.endpoint.Invoke(ctx, tool, input)
+	case ctx.Err() != nil:
+		return nil, err
+	}
+	return nil, &unsentError{err}
 }
 
 // unsentError is a failure before the call went out.
@@ -175,22 +171,3 @@ type unsentError struct{ cause error }
 
 func (e *unsentError) Error() string { return e.cause.Error() }
 func (e *unsentError) Unwrap() error { return e.cause }
-
-// call connects, where nobody has yet, and calls a tool.
-func (s *session) call(ctx context.Context, tool string, input []byte) (*toolbox.Result, error) {
-	if err := s.endpoint.Open(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		return nil, &unsentError{err}
-	}
-	if s.endpoint.Era() == interop.Modern { // what it lists says which arguments are repeated in headers
-		if _, err := s.endpoint.Tools(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil, err
-			}
-			return nil, &unsentError{err}
-		}
-	}
-	return s.endpoint.Invoke(ctx, tool, input)
-}

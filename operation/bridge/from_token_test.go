@@ -126,14 +126,16 @@ func TestATokenThatAnErrorRepeatsIsHidden(t *testing.T) {
 			})
 			f := them(s.url)
 			f.Token = operation.NewSecret(secret)
-			r := imported(t, f)
-			e := ask(t.Context(), r, "plain", `{}`, nil)
-			var data any
-			if err := json.Unmarshal(e.Err.Details, &data); code(e) != bridge.Refused || err != nil {
-				t.Fatalf("%v: %s", e.Err, e.Err.Details)
-			}
-			if said := e.Err.Message + fmt.Sprint(data); strings.Contains(said, "sesame") || strings.HasSuffix(name, "data") && !strings.Contains(said, "<secret>") {
-				t.Errorf("%.100s … %s", said, e.Err.Details)
+			other := them(s.url)
+			for of, r := range map[string]*operation.Registry{"the connection": imported(t, f), "the call": imported(t, other)} {
+				e := ask(t.Context(), r, "plain", `{}`, token(secret))
+				var data any
+				if err := json.Unmarshal(e.Err.Details, &data); code(e) != bridge.Refused || err != nil {
+					t.Fatalf("the token of %s: %v: %s", of, e.Err, e.Err.Details)
+				}
+				if said := e.Err.Message + fmt.Sprint(data); strings.Contains(said, "sesame") || strings.HasSuffix(name, "data") && !strings.Contains(said, "<secret>") {
+					t.Errorf("the token of %s: %.100s … %s", of, said, e.Err.Details)
+				}
 			}
 		})
 	}
@@ -444,8 +446,8 @@ func TestARefusalIsOfOnePrincipal(t *testing.T) {
 		s := newRaw(t)
 		hold, entered := make(chan struct{}), make(chan struct{})
 		s.answers(func(w http.ResponseWriter, id rawID, r *http.Request) {
-			if strings.HasSuffix(r.Header.Get("Authorization"), "eve") {
-				http.Error(w, "nothing here", status)
+			if strings.HasSuffix(r.Header.Get("Authorization"), "evelyn") {
+				http.Error(w, "nothing here for "+r.Header.Get("Authorization"), status)
 				return
 			}
 			close(entered)
@@ -460,7 +462,7 @@ func TestARefusalIsOfOnePrincipal(t *testing.T) {
 			}
 		})
 		<-entered
-		if e := ask(t.Context(), r, "plain", `{}`, token("eve")); code(e) != bridge.Unavailable || !strings.Contains(string(e.Err.Details), fmt.Sprint(status)) {
+		if e := ask(t.Context(), r, "plain", `{}`, token("evelyn")); code(e) != bridge.Unavailable || !strings.Contains(string(e.Err.Details), fmt.Sprint(status)) || strings.Contains(e.Err.Message, "evelyn") {
 			t.Errorf("%v", e.Err)
 		}
 		close(hold)

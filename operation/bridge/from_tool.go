@@ -100,7 +100,7 @@ func (t *remote) handle(ctx context.Context, c *operation.Context, input json.Ra
 	r, err := t.link.call(ctx, &t.tool, token, input)
 	switch {
 	case err != nil:
-		return nil, t.failure(ctx, token, err)
+		return nil, t.failure(ctx, err)
 	case r.IsError():
 		return nil, toolError(r)
 	}

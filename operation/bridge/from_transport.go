@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/operation"
 )
@@ -83,10 +84,10 @@ func (d *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		out.Header.Set("Authorization", "Bearer "+text)
 	}
 	resp, err := d.pool.RoundTrip(&out)
-	if err != nil || resp.StatusCode < http.StatusBadRequest {
+	if err != nil || !borrowed || resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusMethodNotAllowed {
 		return resp, err
 	}
-	return refused(resp, token, borrowed)
+	return refused(resp, token)
 }
 
 // statusError is an answer with a status and nothing to say.
@@ -99,30 +100,19 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("HTTP %d %s: %s", e.status, http.StatusText(e.status), e.body)
 }
 
-// refused is an answer that says no, without the token in it: some servers repeat what
-// they do not accept, and the text goes into errors and logs.
-//
-// On a connection that is shared, a 404 or 405 that carries no JSON-RPC is an error and no
-// answer. As an answer it would say that no server is there, and end the connection under
-// the calls of others; whether it is true the connection's own requests find out.
-func refused(resp *http.Response, token operation.Secret, shared bool) (*http.Response, error) {
+// refused is a 404 or 405 on a connection that is shared. If it carries no JSON-RPC it is an error and no answer. As an answer it
+// would say that no server is there, and end the connection under the calls of others; whether it is true the connection's own
+// requests find out.
+func refused(resp *http.Response, token operation.Secret) (*http.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, refusalLength))
+	if err == nil {
+		if env, bad := wire.Scan(body); bad != nil || env.Error == nil {
+			err = &statusError{resp.StatusCode, excerpt(secret.New(token.Reveal()).Mask(string(body)))}
+		}
+	}
 	if err != nil {
 		_ = resp.Body.Close()
 		return nil, err
-	}
-	set := maskOf(token)
-	if wire.Valid(body) {
-		body = set.JSON(body)
-	} else {
-		body = []byte(set.Mask(string(body)))
-	}
-	set.Header(resp.Header)
-	if deadly := resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed; shared && deadly {
-		if env, bad := wire.Scan(body); bad != nil || env.Error == nil {
-			_ = resp.Body.Close()
-			return nil, &statusError{resp.StatusCode, excerpt(string(body))}
-		}
 	}
 	resp.ContentLength = int64(len(body))
 	resp.Body = struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/lineedit"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
@@ -33,50 +34,25 @@ var (
 
 // Fill asks a person to fill a form in, in the turn that runs, and returns a text for each field.
 func (t *Terminal) Fill(ctx context.Context, f Form) ([]string, error) {
-	filled := make(chan []string, 1)
-	err := t.dialogue(ctx, "", func() error {
-		texts, err := t.fill(ctx, f)
-		filled <- texts
-		if errors.Is(err, lineedit.ErrEscape) {
-			return ErrDismissed
-		}
-		return err
-	})
-	switch {
-	case errors.Is(err, errNoTurn):
+	texts, err := dialogueOf(ctx, t, "", func(width int) ([]string, error) { return t.fill(ctx, f, width) })
+	if errors.Is(err, errNoTurn) || errors.Is(err, lineedit.ErrEscape) {
 		return nil, ErrDismissed
-	case err != nil:
-		return nil, err
 	}
-	return <-filled, nil
+	return texts, err
 }
 
-func (t *Terminal) fill(ctx context.Context, f Form) (texts []string, err error) {
-	width, _ := t.Editor.Size()
-	t.head(show.Escaped(f.Head))
-	var lines []string
-	for _, paragraph := range f.Lines {
-		for line := range strings.SplitSeq(paragraph, "\n") {
-			lines = append(lines, hardWrap(escapedLine(line), width-5)...)
-		}
+func (t *Terminal) fill(ctx context.Context, f Form, width int) (texts []string, err error) {
+	q := question{
+		head: show.Escaped(f.Head), no: "declines", options: "y " + f.Yes + " · n declines", prompt: "  answer? ",
+		answers: map[string]agent.Verdict{"y": agent.Once, "yes": agent.Once, "n": agent.Refuse, "no": agent.Refuse},
 	}
-	if refused, err := t.showLines(ctx, lines, "declines"); err != nil {
+	for line := range strings.SplitSeq(strings.Join(f.Lines, "\n"), "\n") {
+		q.lines = append(q.lines, hardWrap(escapedLine(line), width)...)
+	}
+	if verdict, _, err := t.put(ctx, q); err != nil {
 		return nil, err
-	} else if refused {
+	} else if verdict != agent.Once {
 		return nil, ErrDeclined
-	}
-	for answered := false; !answered; {
-		t.options("y " + f.Yes + " · n declines")
-		text, err := t.reply(ctx, "  answer? ")
-		if err != nil {
-			return nil, err
-		}
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "y", "yes":
-			answered = true
-		case "n", "no":
-			return nil, ErrDeclined
-		}
 	}
 	for _, field := range f.Fields {
 		text, err := t.value(ctx, field)

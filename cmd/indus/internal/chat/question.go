@@ -51,6 +51,21 @@ func (t *Terminal) dialogue(ctx context.Context, call string, run func() error) 
 	}
 }
 
+// dialogueOf is a dialogue that has a value. run is given how wide the lines of a question may be.
+func dialogueOf[T any](ctx context.Context, t *Terminal, call string, run func(width int) (T, error)) (none T, err error) {
+	answers := make(chan T, 1) // a dialogue that ctx has ended may still run
+	err = t.dialogue(ctx, call, func() error {
+		width, _ := t.Editor.Size()
+		answer, err := run(width - 5)
+		answers <- answer
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return <-answers, nil
+}
+
 // take gives the terminal to a dialogue.
 func (t *Terminal) take(d dialogue) error {
 	t.hold()
@@ -70,54 +85,61 @@ func (t *Terminal) take(d dialogue) error {
 	return err
 }
 
+// question is what one dialogue asks: its head, lines that are harmless, and what can be answered.
+type question struct {
+	head            string
+	lines           []string
+	no              string // what the answer no does, where it is given between two pages
+	options, prompt string
+	answers         map[string]agent.Verdict
+}
+
+// put asks a question until its answer is one of those that it has. reason is what stands behind no. If no is typed between two
+// pages, or Esc, the verdict is agent.Refuse.
+func (t *Terminal) put(ctx context.Context, q question) (verdict agent.Verdict, reason string, err error) {
+	t.head(q.head)
+	if refused, err := t.showLines(ctx, q.lines, q.no); refused || err != nil {
+		return agent.Refuse, "", err
+	}
+	for {
+		t.options(q.options)
+		text, err := t.reply(ctx, q.prompt)
+		if err != nil {
+			return agent.Refuse, "", err
+		}
+		word, reason, _ := strings.Cut(strings.TrimSpace(text), " ")
+		word = strings.ToLower(word)
+		// Behind another word than no it is not clear what is meant.
+		if verdict, known := q.answers[word]; known && (reason == "" || word == "n" || word == "no") {
+			return verdict, strings.TrimSpace(reason), nil
+		}
+	}
+}
+
 // Ask asks whether a call may run, in the turn that runs; always is what that answer would allow, "" where it cannot be given.
 // Esc refuses the call, and Ctrl-C also cancels the turn. A reason for a refusal is an [agent.Refusal].
 func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.Verdict, error) {
-	answers := make(chan agent.Verdict, 1)
-	err := t.dialogue(ctx, a.Call.ID, func() error {
-		verdict, err := t.judge(ctx, a, always)
-		answers <- verdict
-		return err
-	})
-	if err != nil {
-		return agent.Refuse, err
+	q := question{
+		head: show.Escaped(a.Call.Name) + " wants to run", no: "refuses", prompt: "  allow? ", options: "y once · n no · n WHY · never",
+		answers: map[string]agent.Verdict{
+			"y": agent.Once, "yes": agent.Once, "once": agent.Once, "n": agent.Refuse, "no": agent.Refuse, "never": agent.Never,
+		},
 	}
-	return <-answers, nil
-}
-
-func (t *Terminal) judge(ctx context.Context, a agent.Ask, always string) (agent.Verdict, error) {
-	width, _ := t.Editor.Size()
-	t.head(show.Escaped(a.Call.Name) + " wants to run")
-	if refused, err := t.showLines(ctx, argumentLines(a, width-5), "refuses"); refused || err != nil {
-		return agent.Refuse, err
-	}
-	options := "y once · n no · n WHY · never"
 	if always != "" {
-		options = "y once · a always: " + show.Clean(always) + " · n no · n WHY · never"
+		q.options = "y once · a always: " + show.Clean(always) + " · n no · n WHY · never"
+		q.answers["a"], q.answers["always"] = agent.Always, agent.Always
 	}
-	for {
-		t.options(options)
-		text, err := t.reply(ctx, "  allow? ")
-		if errors.Is(err, lineedit.ErrEscape) {
+	return dialogueOf(ctx, t, a.Call.ID, func(width int) (agent.Verdict, error) {
+		q.lines = argumentLines(a, width)
+		verdict, reason, err := t.put(ctx, q)
+		switch {
+		case errors.Is(err, lineedit.ErrEscape):
 			return agent.Refuse, nil
-		} else if err != nil {
-			return agent.Refuse, err
+		case reason != "":
+			return verdict, agent.Refusal(fmt.Sprintf("the user refused this call, and says: %q. Do not repeat the same call", reason))
 		}
-		word, reason, _ := strings.Cut(strings.TrimSpace(text), " ")
-		switch word = strings.ToLower(word); {
-		case reason != "" && (word == "n" || word == "no"):
-			return agent.Refuse, agent.Refusal(fmt.Sprintf("the user refused this call, and says: %q. Do not repeat the same call", strings.TrimSpace(reason)))
-		case reason != "": // it is not clear what is meant
-		case word == "y", word == "yes", word == "once":
-			return agent.Once, nil
-		case always != "" && (word == "a" || word == "always"):
-			return agent.Always, nil
-		case word == "n", word == "no":
-			return agent.Refuse, nil
-		case word == "never":
-			return agent.Never, nil
-		}
-	}
+		return verdict, err
+	})
 }
 
 // head writes the first lines of a dialogue.
@@ -135,17 +157,6 @@ func (t *Terminal) options(text string) {
 	for _, line := range show.WrapTo(text, 2, width) {
 		t.write(t.Dim(line))
 	}
-}
-
-// whose says whose tool it is; "": it is built in.
-func whose(a agent.Ask) string {
-	switch {
-	case !a.Listed():
-		return "no server lists it now, so that nobody knows what it is"
-	case a.Tool.Server != "":
-		return fmt.Sprintf("%s of the server %s", show.Escaped(a.Tool.Tool), show.Escaped(a.Tool.Server))
-	}
-	return ""
 }
 
 // write prints lines of the question, which has the terminal.
@@ -181,11 +192,14 @@ func (t *Terminal) showLines(ctx context.Context, lines []string, no string) (re
 	return false, nil
 }
 
-// argumentLines are whose tool it is, and the arguments in full, in lines of so many columns. Each is a name with its value; a text of several
-// lines stands below its name.
+// argumentLines are the owner of the tool, unless it is built in, and the arguments in full, in lines of so many columns. Each is a
+// name with its value. A text of several lines stands below its name, as do the two of an edit.
 func argumentLines(a agent.Ask, width int) (lines []string) {
-	if of := whose(a); of != "" {
-		lines = hardWrap(of, width)
+	add := func(text string) { lines = append(lines, hardWrap(text, width)...) }
+	if !a.Listed() {
+		add("no server lists it now, so that nobody knows what it is")
+	} else if a.Tool.Server != "" {
+		add(fmt.Sprintf("%s of the server %s", show.Escaped(a.Tool.Tool), show.Escaped(a.Tool.Server)))
 	}
 	edit := a.Tool.Server == "" && a.Call.Name == "edit"
 	for _, arg := range argumentsOf(a.Call.Input) {
@@ -193,26 +207,19 @@ func argumentLines(a agent.Ask, width int) (lines []string) {
 		if arg.name != "" {
 			name += ": "
 		}
-		text := strings.Split(arg.text, "\n")
-		if len(text) == 1 && !edit {
-			lines = append(lines, hardWrap(name+escapedLine(text[0]), width)...)
-			continue
-		}
-		mark := "  "
+		mark := map[string]string{"old": "- ", "new": "+ "}[arg.name]
 		switch {
-		case edit && arg.name == "old":
-			mark = "- "
-		case edit && arg.name == "new":
-			mark = "+ "
-		case edit:
-			lines = append(lines, hardWrap(name+escapedLine(arg.text), width)...)
+		case !edit && strings.Contains(arg.text, "\n"):
+			mark = "  "
+		case !edit || mark == "":
+			add(name + escapedLine(arg.text))
 			continue
 		}
 		if name != "" {
 			lines = append(lines, strings.TrimRight(name, " "))
 		}
-		for _, line := range text {
-			lines = append(lines, hardWrap(mark+escapedLine(line), width)...)
+		for line := range strings.SplitSeq(arg.text, "\n") {
+			add(mark + escapedLine(line))
 		}
 	}
 	return lines

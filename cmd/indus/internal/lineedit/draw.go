@@ -1,8 +1,6 @@
 package lineedit
 
 import (
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -28,28 +26,23 @@ func layOut(b *buffer, prompt string, width int) laidOut {
 		out.lines = append(out.lines, line)
 		line, used = strings.Repeat(" ", indent), indent
 	}
-	for i := 0; ; i++ {
+	for i, r := range b.String() + "\n" { // behind the text there is a place too
 		shown := ""
-		if i < len(b.runes) && b.runes[i] != '\n' {
-			shown = strings.ReplaceAll(string(b.runes[i]), "\t", tabBlanks)
+		if r != '\n' {
+			shown = strings.ReplaceAll(string(r), "\t", tabBlanks)
 		}
 		columns := show.Columns(shown)
 		if used+columns > room {
 			wrap()
 		}
-		if i == b.at {
+		if i == len(b.before) {
 			out.row, out.column = len(out.lines), used
 		}
-		if i == len(b.runes) {
-			break
-		}
-		if b.runes[i] == '\n' {
+		if r == '\n' {
 			wrap()
-			continue
 		}
 		line, used = line+shown, used+columns
 	}
-	out.lines = append(out.lines, line)
 	return out
 }
 
@@ -60,37 +53,4 @@ func (r laidOut) window(height int) laidOut {
 		return laidOut{r.lines[top : top+most], r.row - top, r.column}
 	}
 	return r
-}
-
-// painter draws rows in the place of those it drew before.
-type painter struct {
-	w      io.Writer
-	widths []int // of the rows that were drawn above the cursor's
-	column int   // the cursor's
-}
-
-// paint draws rows. A terminal that became narrower has wrapped the old ones: they are counted by its width now.
-func (p *painter) paint(r laidOut, width int) {
-	up := p.column / width
-	for _, n := range p.widths {
-		up += max(1, (n+width-1)/width)
-	}
-	var b strings.Builder
-	b.WriteString("\x1b[?7l\r")
-	if up > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", up)
-	}
-	b.WriteString("\x1b[J" + strings.Join(r.lines, "\r\n") + "\r")
-	if n := len(r.lines) - 1 - r.row; n > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", n)
-	}
-	if r.column > 0 {
-		fmt.Fprintf(&b, "\x1b[%dC", r.column)
-	}
-	b.WriteString("\x1b[?7h")
-	_, _ = io.WriteString(p.w, b.String())
-	p.widths, p.column = nil, r.column
-	for _, line := range r.lines[:r.row] {
-		p.widths = append(p.widths, show.Columns(line))
-	}
 }

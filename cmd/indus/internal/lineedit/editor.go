@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	chars "github.com/indusagi/indus/internal/text"
 )
 
 // ErrInterrupt: Ctrl-C was typed. ErrTyped is one, after other keys.
@@ -49,7 +49,7 @@ const pasteMarked, pastePlain = "\x1b[?2004h", "\x1b[?2004l"
 type reading struct {
 	*Editor
 	buffer
-	painter
+	canvas *show.Canvas
 	prompt string
 	offer  []string // completions, below the text until the next key
 	back   int      // how far back in the history the text is from
@@ -61,12 +61,13 @@ type reading struct {
 // Read is the next text. It ends with Enter; a line that ends in a backslash goes on. Errors are [ErrInterrupt], io.EOF for
 // Ctrl-D with nothing typed or a terminal that is gone, and the context's own.
 func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
-	r := &reading{Editor: e, prompt: prompt, painter: painter{w: e.Out}, typed: e.Begin != ""}
+	r := &reading{Editor: e, prompt: prompt, canvas: show.NewCanvas(e.Out, e.Size), typed: e.Begin != ""}
 	r.edit(Event{KeyPaste, e.Begin})
 	e.Begin = ""
 	_, _ = io.WriteString(e.Out, pasteMarked)
 	defer func() {
-		r.at, r.offer, r.search = len(r.runes), nil, nil
+		r.offer, r.search = nil, nil
+		r.set(r.String())
 		r.draw()
 		_, _ = io.WriteString(e.Out, pastePlain+"\r\n")
 	}()
@@ -110,11 +111,10 @@ func (r *reading) take(e Event) (done bool, err error) {
 		return true, ErrEscape
 	case e.Key == KeySearch && r.History != nil:
 		r.search = &search{draft: r.String()}
-	case e.Key == KeyHangUp && len(r.runes) == 0:
+	case e.Key == KeyHangUp && r.String() == "":
 		return true, io.EOF
-	case e.Key == KeyEnter && r.at > 0 && r.runes[r.at-1] == '\\':
-		r.remove(r.at-1, r.at)
-		r.insert("\n")
+	case e.Key == KeyEnter && strings.HasSuffix(r.before, `\`):
+		r.before = strings.TrimSuffix(r.before, `\`) + "\n"
 	case e.Key == KeyEnter:
 		return true, nil
 	case e.Key == KeyTab:
@@ -125,12 +125,12 @@ func (r *reading) take(e Event) (done bool, err error) {
 		}
 	case e.Key == KeyRedraw:
 		_, _ = io.WriteString(r.Out, "\x1b[H\x1b[2J")
-		r.painter = painter{w: r.Out}
+		r.canvas = show.NewCanvas(r.Out, r.Size)
 	case e.Key == KeySuspend && r.Suspend != nil:
 		_, _ = io.WriteString(r.Out, pastePlain)
 		r.Suspend()
 		_, _ = io.WriteString(r.Out, pasteMarked) // which the shell has ended
-		r.painter = painter{w: r.Out}
+		r.canvas = show.NewCanvas(r.Out, r.Size)
 	default:
 		r.edit(e)
 	}
@@ -147,7 +147,8 @@ func (r *reading) draw() {
 	if room := height - 1 - len(rows.lines); room > 0 && len(r.offer) > 0 {
 		rows.lines = append(rows.lines, offerLines(r.offer, width, room)...)
 	}
-	r.paint(rows.window(height), width)
+	rows = rows.window(height)
+	r.canvas.DrawText(rows.lines, rows.row, rows.column)
 }
 
 // offerLines are completions in lines.
@@ -172,16 +173,12 @@ func (r *reading) complete() {
 	if r.Complete == nil {
 		return
 	}
-	typed := string(r.runes[:r.at])
-	offer := r.Complete(typed)
+	offer := r.Complete(r.before)
 	common := commonPrefix(offer)
-	if len(offer) != 1 && common == typed {
+	if len(offer) != 1 && common == r.before {
 		r.offer = offer
-		return
-	}
-	if len(common) > len(typed) {
-		r.remove(0, r.at)
-		r.insert(common)
+	} else if len(common) > len(r.before) {
+		r.before = chars.Lines(common)
 	}
 }
 
@@ -214,8 +211,7 @@ func (r *reading) recall(older bool) {
 	}
 	if r.back == 0 {
 		r.set(r.draft)
-		return
+	} else {
+		r.set(chars.Lines(all[len(all)-r.back])) // from a file, that anybody may have written
 	}
-	r.set("")
-	r.insert(slices.Clone(all)[len(all)-r.back]) // from a file, that anybody may have written
 }

@@ -131,57 +131,51 @@ func (d *decoder) next() (e Event, n int, known bool) {
 		}
 		return Event{KeyPaste, string(d.rest[len(pasteStart) : from+end])}, from + end + len(pasteEnd), true
 	}
-	if d.rest[0] == 0x1b {
-		return d.escape()
+	n = d.keyLength()
+	if key, ok := keys[strings.Replace(string(d.rest[:n]), "\x1bO", "\x1b[", 1)]; ok {
+		return Event{Key: key}, n, true
 	}
-	if key, ok := controlKeys[d.rest[0]]; ok {
-		return Event{Key: key}, 1, true
-	}
-	if !utf8.FullRune(d.rest) {
-		return e, 0, false
-	}
-	r, n := utf8.DecodeRune(d.rest)
+	r, _ := utf8.DecodeRune(d.rest)
 	return Event{KeyText, string(d.rest[:n])}, n, r != utf8.RuneError && r >= ' '
 }
 
-// escape is a key that is a sequence of several bytes.
-func (d *decoder) escape() (e Event, n int, known bool) {
+// keyLength is how many bytes belong to the key that rest begins with; 0: it is incomplete.
+func (d *decoder) keyLength() int {
 	switch {
-	case len(d.rest) == 1:
-		return e, 0, false
-	case d.rest[1] == '[':
-		for i, c := range d.rest[2:] {
-			if c >= 0x40 && c <= 0x7e && !(i == 0 && c == '[') {
-				key, known := sequenceKeys[string(d.rest[2:i+3])]
-				return Event{Key: key}, i + 3, known
-			}
-		}
-		return e, 0, false
+	case d.rest[0] != escape && !utf8.FullRune(d.rest):
+		return 0
+	case d.rest[0] != escape:
+		_, n := utf8.DecodeRune(d.rest)
+		return n
+	case len(d.rest) == 1, d.rest[1] == 'O' && len(d.rest) == 2:
+		return 0
+	case d.rest[1] == escape:
+		return 1
 	case d.rest[1] == 'O':
-		if len(d.rest) < 3 {
-			return e, 0, false
-		}
-		key, known := sequenceKeys[string(d.rest[2:3])]
-		return Event{Key: key}, 3, known
-	case d.rest[1] == 0x1b:
-		return e, 1, false
+		return 3
+	case d.rest[1] != '[':
+		return 2
 	}
-	key, known := altKeys[d.rest[1]]
-	return Event{Key: key}, 2, known
+	for i, c := range d.rest[2:] {
+		if c >= 0x40 && c <= 0x7e && !(i == 0 && c == '[') {
+			return i + 3
+		}
+	}
+	return 0
 }
 
-var controlKeys = map[byte]Key{
-	'\r': KeyEnter, '\n': KeyEnter, '\t': KeyTab, 0x7f: KeyBackspace, 8: KeyBackspace,
-	1: KeyHome, 2: KeyLeft, 3: KeyInterrupt, 4: KeyHangUp, 5: KeyEnd, 6: KeyRight, 11: KeyKillAfter,
-	12: KeyRedraw, 14: KeyDown, 16: KeyUp, 18: KeySearch, 21: KeyKillBefore, 23: KeyKillWord, 26: KeySuspend,
-}
+const escape = 0x1b
 
-var altKeys = map[byte]Key{'\r': KeyNewline, '\n': KeyNewline, 'b': KeyWordLeft, 'f': KeyWordRight, 0x7f: KeyKillWord}
-
-var sequenceKeys = map[string]Key{
-	"A": KeyUp, "B": KeyDown, "C": KeyRight, "D": KeyLeft, "H": KeyHome, "F": KeyEnd,
-	"1~": KeyHome, "7~": KeyHome, "4~": KeyEnd, "8~": KeyEnd, "3~": KeyDelete,
-	"1;3D": KeyWordLeft, "1;5D": KeyWordLeft, "1;3C": KeyWordRight, "1;5C": KeyWordRight,
+// keys are the bytes of each key. Terminals that write "\x1bO" mean "\x1b[".
+var keys = map[string]Key{
+	"\r": KeyEnter, "\n": KeyEnter, "\t": KeyTab, "\x7f": KeyBackspace, "\b": KeyBackspace,
+	"\x01": KeyHome, "\x02": KeyLeft, "\x03": KeyInterrupt, "\x04": KeyHangUp, "\x05": KeyEnd, "\x06": KeyRight,
+	"\x0b": KeyKillAfter, "\x0c": KeyRedraw, "\x0e": KeyDown, "\x10": KeyUp, "\x12": KeySearch, "\x15": KeyKillBefore,
+	"\x17": KeyKillWord, "\x1a": KeySuspend,
+	"\x1b\r": KeyNewline, "\x1b\n": KeyNewline, "\x1bb": KeyWordLeft, "\x1bf": KeyWordRight, "\x1b\x7f": KeyKillWord,
+	"\x1b[A": KeyUp, "\x1b[B": KeyDown, "\x1b[C": KeyRight, "\x1b[D": KeyLeft, "\x1b[H": KeyHome, "\x1b[F": KeyEnd,
+	"\x1b[1~": KeyHome, "\x1b[7~": KeyHome, "\x1b[4~": KeyEnd, "\x1b[8~": KeyEnd, "\x1b[3~": KeyDelete,
+	"\x1b[1;3D": KeyWordLeft, "\x1b[1;5D": KeyWordLeft, "\x1b[1;3C": KeyWordRight, "\x1b[1;5C": KeyWordRight,
 }
 
 // PastedLines is pasted text with its line breaks as line feeds: terminals paste them as Enter.

@@ -3,6 +3,7 @@ package lineedit
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
@@ -36,9 +37,8 @@ func (r *reading) seek(e Event) bool {
 		s.query += text.OneLine(e.Text)
 		r.find(max(s.back, 1))
 	case KeyBackspace:
-		if runes := []rune(s.query); len(runes) > 0 {
-			s.query = string(runes[:len(runes)-1])
-		}
+		_, n := utf8.DecodeLastRuneInString(s.query)
+		s.query = s.query[:len(s.query)-n]
 		r.find(1)
 	case KeyInterrupt:
 		r.set(s.draft)
@@ -61,8 +61,7 @@ func (r *reading) find(back int) {
 	for i, old := range slices.Backward(all) {
 		if n := len(all) - i; n >= back && strings.Contains(strings.ToLower(old), strings.ToLower(s.query)) {
 			s.back, s.lost = n, false
-			r.set("")
-			r.insert(old) // from a file that others may have written
+			r.set(text.Lines(old)) // from a file that others may have written
 			return
 		}
 	}

@@ -1,125 +1,91 @@
 package lineedit
 
 import (
-	"slices"
+	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	chars "github.com/indusagi/indus/internal/text"
 )
 
-// buffer is a text and the cursor in it. Its only characters that drive a terminal are line feeds and tabs.
+// buffer is a text with a cursor in it. Its only characters that drive a terminal are line feeds and tabs. Places in it are
+// counted in bytes.
 type buffer struct {
-	runes []rune
-	at    int
+	before, after string // the cursor
 }
 
-func (b *buffer) String() string { return string(b.runes) }
+func (b *buffer) String() string { return b.before + b.after }
 
-func (b *buffer) set(s string) {
-	b.runes = []rune(s)
-	b.at = len(b.runes)
-}
+func (b *buffer) set(s string) { b.before, b.after = s, "" }
 
 // insert puts text at the cursor, harmless as it then is.
-func (b *buffer) insert(s string) {
-	clean := []rune(chars.Lines(s))
-	b.runes = slices.Insert(b.runes, b.at, clean...)
-	b.at += len(clean)
-}
+func (b *buffer) insert(s string) { b.before += chars.Lines(s) }
 
-// remove takes out what is between two places.
+// remove takes out the text between two places, and leaves the cursor there.
 func (b *buffer) remove(from, to int) {
-	b.runes = slices.Delete(b.runes, from, to)
-	b.at = from
+	all := b.String()
+	b.before, b.after = all[:from], all[to:]
 }
 
-// before and after are where the neighbours of the cursor begin and end: a letter, and the marks on it.
-func (b *buffer) before() int {
-	i := b.at
-	for i > 0 {
-		if i--; !isMark(b.runes[i]) {
-			break
-		}
-	}
-	return i
+func (b *buffer) move(to int) { b.remove(to, to) }
+
+// letterBefore and letterAfter are where the neighbours of the cursor begin and end: a letter, and the marks on it.
+func (b *buffer) letterBefore() int {
+	rest := strings.TrimRightFunc(b.before, isMark)
+	_, n := utf8.DecodeLastRuneInString(rest)
+	return len(rest) - n
 }
 
-func (b *buffer) after() int {
-	i := min(b.at+1, len(b.runes))
-	for i < len(b.runes) && isMark(b.runes[i]) {
-		i++
-	}
-	return i
+func (b *buffer) letterAfter() int {
+	_, n := utf8.DecodeRuneInString(b.after)
+	return len(b.String()) - len(strings.TrimLeftFunc(b.after[n:], isMark))
 }
 
 func isMark(r rune) bool { return r != '\n' && r != '\t' && show.Columns(string(r)) == 0 }
 
-// wordBefore and wordAfter are where the word before the cursor begins, and the one behind it ends.
+// wordBefore and wordAfter are where the word before the cursor begins, and the word behind it ends.
 func (b *buffer) wordBefore() int {
-	i := b.at
-	for i > 0 && !isLetter(b.runes[i-1]) {
-		i--
-	}
-	for i > 0 && isLetter(b.runes[i-1]) {
-		i--
-	}
-	return i
+	return len(strings.TrimRightFunc(strings.TrimRightFunc(b.before, isBetweenWords), isLetter))
 }
 
 func (b *buffer) wordAfter() int {
-	i := b.at
-	for i < len(b.runes) && !isLetter(b.runes[i]) {
-		i++
-	}
-	for i < len(b.runes) && isLetter(b.runes[i]) {
-		i++
-	}
-	return i
+	return len(b.String()) - len(strings.TrimLeftFunc(strings.TrimLeftFunc(b.after, isBetweenWords), isLetter))
 }
 
 func isLetter(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) || r == '_' }
 
-// lineStart and lineEnd are those of the line that the cursor is in.
-func (b *buffer) lineStart() int {
-	for i := b.at; i > 0; i-- {
-		if b.runes[i-1] == '\n' {
-			return i
-		}
-	}
-	return 0
-}
+func isBetweenWords(r rune) bool { return !isLetter(r) }
+
+// lineStart and lineEnd are the ends of the line that the cursor is in.
+func (b *buffer) lineStart() int { return strings.LastIndexByte(b.before, '\n') + 1 }
 
 func (b *buffer) lineEnd() int {
-	if i := slices.Index(b.runes[b.at:], '\n'); i >= 0 {
-		return b.at + i
-	}
-	return len(b.runes)
+	line, _, _ := strings.Cut(b.after, "\n")
+	return len(b.before) + len(line)
 }
 
 // vertical moves the cursor by a line, and reports whether there is one.
 func (b *buffer) vertical(up bool) bool {
-	start := b.lineStart()
-	column := b.at - start
+	column, to := utf8.RuneCountInString(b.before[b.lineStart():]), b.lineEnd()+1
 	if up {
-		if start == 0 {
-			return false
-		}
-		b.at = start - 1
-		b.at = min(b.lineStart()+column, start-1)
-		return true
+		to = strings.LastIndexByte(b.before[:max(b.lineStart()-1, 0)], '\n') + 1
 	}
-	end := b.lineEnd()
-	if end == len(b.runes) {
+	if up && b.lineStart() == 0 || to > len(b.String()) {
 		return false
 	}
-	b.at = end + 1
-	b.at = min(b.at+column, b.lineEnd())
+	line, _, _ := strings.Cut(b.String()[to:], "\n")
+	for range column {
+		_, n := utf8.DecodeRuneInString(line)
+		to, line = to+n, line[n:]
+	}
+	b.move(to)
 	return true
 }
 
-// edit does what a key does to the text; false: it does nothing to it.
-func (b *buffer) edit(e Event) bool {
+// edit does what a key does to the text, if it does anything to it.
+func (b *buffer) edit(e Event) {
+	at := len(b.before)
 	switch e.Key {
 	case KeyText:
 		b.insert(e.Text)
@@ -128,33 +94,28 @@ func (b *buffer) edit(e Event) bool {
 		b.insert(visible)
 	case KeyNewline:
 		b.insert("\n")
-	case KeyBackspace:
-		b.remove(b.eraseFrom(), b.at)
+	case KeyBackspace: // one character, so that a mark can be mended without its letter
+		_, n := utf8.DecodeLastRuneInString(b.before)
+		b.remove(at-n, at)
 	case KeyDelete, KeyHangUp:
-		b.remove(b.at, b.after())
+		b.remove(at, b.letterAfter())
 	case KeyKillBefore:
-		b.remove(b.lineStart(), b.at)
+		b.remove(b.lineStart(), at)
 	case KeyKillAfter:
-		b.remove(b.at, b.lineEnd())
+		b.remove(at, b.lineEnd())
 	case KeyKillWord:
-		b.remove(b.wordBefore(), b.at)
+		b.remove(b.wordBefore(), at)
 	case KeyLeft:
-		b.at = b.before()
+		b.move(b.letterBefore())
 	case KeyRight:
-		b.at = b.after()
+		b.move(b.letterAfter())
 	case KeyWordLeft:
-		b.at = b.wordBefore()
+		b.move(b.wordBefore())
 	case KeyWordRight:
-		b.at = b.wordAfter()
+		b.move(b.wordAfter())
 	case KeyHome:
-		b.at = b.lineStart()
+		b.move(b.lineStart())
 	case KeyEnd:
-		b.at = b.lineEnd()
-	default:
-		return false
+		b.move(b.lineEnd())
 	}
-	return true
 }
-
-// eraseFrom is what Backspace takes: one character, so that a mark can be mended without its letter.
-func (b *buffer) eraseFrom() int { return max(0, b.at-1) }

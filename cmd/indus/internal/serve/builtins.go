@@ -2,8 +2,8 @@ package serve
 
 import (
 	"os"
-	"os/user"
 	"path/filepath"
+	"slices"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -64,22 +64,5 @@ func (b *builtins) follow(c *mcpconfig.Config) {
 
 // holdsHome reports whether a directory is the root or the user's home, or has that in it.
 func holdsHome(dir string) bool {
-	if dir == filepath.Dir(dir) {
-		return true
-	}
-	home, err := os.UserHomeDir()
-	if me, e := user.Current(); err != nil && e == nil {
-		home = me.HomeDir
-	}
-	at, err := os.Stat(dir)
-	for err == nil && filepath.IsAbs(home) {
-		if info, e := os.Stat(home); e == nil && os.SameFile(at, info) {
-			return true
-		}
-		if home == filepath.Dir(home) {
-			break
-		}
-		home = filepath.Dir(home)
-	}
-	return err != nil
+	return dir == filepath.Dir(dir) || slices.ContainsFunc(command.HomeDirectories(), func(home string) bool { return command.IsBelow(home, dir) })
 }

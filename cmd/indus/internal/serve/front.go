@@ -127,6 +127,7 @@ func impliedWays(a *mcpconfig.Auth) (ways []string) {
 // frontGuard says who clients are. What it asks changes with the configuration. nil: there is one, on stdin and stdout.
 type frontGuard struct {
 	guard  atomic.Pointer[identity.Guard] // nil: everyone is the local user
+	begun  mcpconfig.Auth                 // what was asked at the start
 	flags  *serveFlags
 	tokens identity.Verifier
 	s      show.Streams
@@ -138,22 +139,20 @@ func (f *serveFlags) newFront(c *mcpconfig.Config, tokens identity.Verifier, s s
 		return nil, nil
 	}
 	out := &frontGuard{flags: f, tokens: tokens, s: s}
-	guard, err := out.make(c)
-	if err != nil {
-		return nil, err
-	}
+	guard, begun, err := out.make(c)
 	out.guard.Store(guard)
-	return out, nil
+	out.begun = begun
+	return out, err
 }
 
 // asks reports whether clients have to say who they are.
 func (f *frontGuard) asks() bool { return f != nil && f.guard.Load() != nil }
 
 // make is the guard that a configuration asks for; nil: none.
-func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, error) {
+func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, mcpconfig.Auth, error) {
 	a, err := f.flags.asked(c)
 	if err != nil || slices.Contains(a.Methods, authNone) {
-		return nil, err
+		return nil, a, err
 	}
 	var verifiers []identity.Verifier
 	if f.tokens != nil {
@@ -165,19 +164,19 @@ func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, error) {
 		}
 		v, err := f.verifierOf(way, &a)
 		if err != nil {
-			return nil, command.Usagef("--auth %s: %w", way, err)
+			return nil, a, command.Usagef("--auth %s: %w", way, err)
 		}
 		verifiers = append(verifiers, v)
 	}
 	if verifiers == nil {
 		if c.Auth != nil {
-			return nil, command.Usagef(`%s:%d: by "auth" everyone would be let in: "methods" says how clients say who they are, or that they do not`, a.File, a.Line)
+			err = command.Usagef(`%s:%d: by "auth" everyone would be let in: "methods" says how clients say who they are, or that they do not`, a.File, a.Line)
 		}
-		return nil, nil
+		return nil, a, err
 	}
 	return identity.NewGuard(&identity.Options{
 		URL: a.URL, Resource: f.flags.resource, Hosts: f.flags.hosts, Trouble: f.trouble, Scopes: a.Scopes, Issuers: issuersOf(&a),
-	}, verifiers...), nil
+	}, verifiers...), a, nil
 }
 
 // trouble reports that nobody can be let in by some tokens, and that they can be again.
@@ -191,13 +190,9 @@ func (f *frontGuard) trouble(err error) {
 
 // hosts are the names by which clients may reach it. Behind a proxy on this machine that of the public URL is one of them;
 // beyond loopback any is, unless the flags have some.
-func (f *frontGuard) hosts(c *mcpconfig.Config, loopback bool) []string {
+func (f *frontGuard) hosts(loopback bool) []string {
 	hosts := f.flags.hosts
-	if !f.asks() {
-		return hosts
-	}
-	a, err := f.flags.asked(c)
-	if u, wrong := url.Parse(a.URL); err == nil && wrong == nil && u.Host != "" && (loopback || len(hosts) > 0) {
+	if u, err := url.Parse(f.begun.URL); err == nil && u.Host != "" && (loopback || len(hosts) > 0) {
 		hosts = append(slices.Clone(hosts), u.Host)
 	}
 	return hosts
@@ -205,18 +200,15 @@ func (f *frontGuard) hosts(c *mcpconfig.Config, loopback bool) []string {
 
 // site is where callers sign in to servers with a browser; nil: they cannot, since everyone is the local user, whose browser is here,
 // or nobody knows by which name browsers reach it.
-func (f *frontGuard) site(c *mcpconfig.Config, t *clientTransport) *oauth.Site {
-	if !f.asks() {
+func (f *frontGuard) site(t *clientTransport) *oauth.Site {
+	at := t.local
+	if t.beyond != "" {
+		at = ""
+	}
+	if !f.asks() || f.begun.URL == "" && at == "" {
 		return nil
 	}
-	a, err := f.flags.asked(c)
-	if a.URL == "" && t.addr == "" {
-		a.URL = t.local
-	}
-	if err != nil || a.URL == "" {
-		return nil
-	}
-	return &oauth.Site{URL: a.URL, Proof: f.proof}
+	return &oauth.Site{URL: cmp.Or(f.begun.URL, at), Proof: f.proof}
 }
 
 // proof has who calls with a key or a plain token show it. Who has a token of an authorization server knows none that a person could type.
@@ -234,13 +226,7 @@ func (f *frontGuard) proof(who string) func(context.Context, string) (bool, erro
 }
 
 // byHand reports whether clients have to be given a token: they do not get one themselves.
-func (f *frontGuard) byHand(c *mcpconfig.Config) bool {
-	if !f.asks() {
-		return false
-	}
-	a, err := f.flags.asked(c)
-	return err == nil && len(issuersOf(&a)) == 0
-}
+func (f *frontGuard) byHand() bool { return f.asks() && len(issuersOf(&f.begun)) == 0 }
 
 func (f *frontGuard) verifierOf(way string, a *mcpconfig.Auth) (identity.Verifier, error) {
 	switch way {
@@ -287,7 +273,7 @@ func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) err
 	if f == nil || before.Auth.Equal(after.Auth) {
 		return nil
 	}
-	guard, err := f.make(after)
+	guard, _, err := f.make(after)
 	switch open := !f.asks(); {
 	case err != nil && open:
 		return err

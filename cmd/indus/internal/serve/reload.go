@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -273,8 +274,7 @@ func readError(ctx context.Context, file string) error {
 
 // apply serves c, and reports what that changes.
 func (w *follower) apply(c *mcpconfig.Config, asked bool) {
-	d := differenceOf(w.served.Servers(), c.Servers())
-	d.views = !slices.EqualFunc(w.served.Views, c.Views, sameView)
+	changed, differs := differenceOf(w.served, c)
 	held := newlyHeld(w.served, c)
 	w.signIns.Hide(c.Servers()...)
 	w.gateway.Reload(c.Servers(), w.flags.views(c)) // their order too
@@ -282,11 +282,11 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	reported := w.tellNotes(c)
 	switch {
 	case w.broken:
-		w.s.Reportf("the configuration can be read again: %s", d)
-	case d.any():
-		w.s.Reportf("the configuration has changed: %s", d)
+		w.s.Reportf("the configuration can be read again: %s", changed)
+	case differs:
+		w.s.Reportf("the configuration has changed: %s", changed)
 	case asked:
-		w.s.Reportf("the configuration was read again: %s", d)
+		w.s.Reportf("the configuration was read again: %s", changed)
 	}
 	command.ReportHeld(held, w.s)
 	w.served, w.notes, w.broken = c, reported, false
@@ -323,65 +323,46 @@ func newlyHeld(before, after *mcpconfig.Config) *mcpconfig.Config {
 	return out
 }
 
-// difference is what became of servers, by their ids.
-type difference struct {
-	added, changed, removed []string
-	unchanged               int
-	views                   bool // they are others
-}
+// maxToldServers is how many servers of a kind a line about a change names.
+const maxToldServers = 12
 
-// sameView reports whether two views show the same, wherever they are written.
-func sameView(a, b mcpconfig.View) bool {
-	return a.Name == b.Name && a.Mode == b.Mode && a.Profile == b.Profile && samePatterns(a.Servers, b.Servers) &&
-		samePatterns(a.Tools, b.Tools) && samePatterns(a.Prompts, b.Prompts) && samePatterns(a.Resources, b.Resources)
-}
-
-// samePatterns compares lists of which none is all, and an empty one nothing.
-func samePatterns(a, b []string) bool { return slices.Equal(a, b) && (a == nil) == (b == nil) }
-
-func differenceOf(before, after []interop.Server) *difference {
-	d := &difference{}
-	was := map[string]interop.Server{}
-	for _, s := range before {
+// differenceOf says what became of servers and views, and whether anything has.
+func differenceOf(before, after *mcpconfig.Config) (text string, differs bool) {
+	was, became, unchanged := map[string]interop.Server{}, map[string][]string{}, 0
+	for _, s := range before.Servers() {
 		was[s.ID] = s
 	}
-	for _, s := range after {
+	for _, s := range after.Servers() {
 		old, known := was[s.ID]
 		delete(was, s.ID)
 		switch {
 		case !known:
-			d.added = append(d.added, s.ID)
+			became["added"] = append(became["added"], s.ID)
 		case old.Equal(s):
-			d.unchanged++
+			unchanged++
 		default:
-			d.changed = append(d.changed, s.ID)
+			became["changed"] = append(became["changed"], s.ID)
 		}
 	}
-	for _, s := range before {
+	for _, s := range before.Servers() {
 		if _, gone := was[s.ID]; gone {
-			d.removed = append(d.removed, s.ID)
+			became["removed"] = append(became["removed"], s.ID)
 		}
 	}
-	return d
-}
-
-func (d *difference) any() bool { return d.views || len(d.added)+len(d.changed)+len(d.removed) > 0 }
-
-// maxToldServers is how many servers of a kind a line about a change names.
-const maxToldServers = 12
-
-func (d *difference) String() string {
 	var parts []string
-	for _, p := range []struct {
-		what string
-		ids  []string
-	}{{"added", d.added}, {"changed", d.changed}, {"removed", d.removed}} {
-		if len(p.ids) > 0 {
-			parts = append(parts, show.Clean(p.what+" "+show.List(p.ids, maxToldServers, "servers")))
+	for _, what := range []string{"added", "changed", "removed"} {
+		if ids := became[what]; ids != nil {
+			parts = append(parts, show.Clean(what+" "+show.List(ids, maxToldServers, "servers")))
 		}
 	}
-	if d.views {
+	if !slices.EqualFunc(before.Views, after.Views, sameView) {
 		parts = append(parts, "other views")
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%d unchanged", d.unchanged)), "; ")
+	return strings.Join(append(parts, fmt.Sprintf("%d unchanged", unchanged)), "; "), parts != nil
+}
+
+// sameView reports whether two views show the same, wherever they are written.
+func sameView(a, b mcpconfig.View) bool {
+	b.File, b.Line = a.File, a.Line
+	return reflect.DeepEqual(a, b)
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -294,42 +295,35 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	defer recorder.close()
-	if err := clients.open(); err != nil {
+	if err := clients.listen(); err != nil {
 		return err
 	}
 	defer clients.close()
 	signIns := signin.Open(s)
 	defer signIns.Close()
 	signIns.Hide(c.Servers()...)
-	wait, drain := f.listWait, f.drain
-	if wait == 0 {
-		wait = -1 // the option's zero is its default
-	}
-	if drain == 0 {
-		drain = -1
-	}
 	// The servers end when whoever is inside was answered, and not with ctx.
 	alive := context.WithoutCancel(ctx)
 	options := &gateway.Options{
-		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name, os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
+		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name(), os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
 		Host: host.Options{
-			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: wait, Authenticate: front.authenticate(),
+			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: orNone(f.listWait), Authenticate: front.authenticate(),
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
 		},
-		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: drain,
+		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: orNone(f.drain),
 		WellKnown: front.wellKnown(),
 	}
 	if f.rate > 0 {
 		options.Host.Rates = host.NewRates(f.rate, 0)
 	}
 	if front.asks() {
-		options.Host.AllowedHosts = front.hosts(c, clients.addr == "")
+		options.Host.AllowedHosts = front.hosts(clients.beyond == "")
 	}
 	if recorder != nil {
 		options.Tap = recorder.show
 	}
 	var g *gateway.Gateway
-	if signIns.Site = front.site(c, clients); signIns.Site != nil {
+	if signIns.Site = front.site(clients); signIns.Site != nil {
 		options.Pages = signIns.Site
 	}
 	if options.Pages != nil || !front.asks() {
@@ -352,7 +346,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		defer log.alarm(g.Attached()).watch()()
 		follow.follow(background)
 	})()
-	err = clients.serve(ctx, g, front.byHand(c), s)
+	err = clients.serve(ctx, g, front.byHand(), s)
 	if errors.Is(err, context.DeadlineExceeded) {
 		if f.drain > 0 {
 			s.Reportf("calls in flight were given up after %v", f.drain)
@@ -364,6 +358,9 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	return nil
 }
+
+// orNone is a time for an option whose zero is its default.
+func orNone(d time.Duration) time.Duration { return cmp.Or(d, -1) }
 
 // read is the configuration: of all servers, or of the one that is transparent.
 func (f *serveFlags) read(ctx context.Context, s show.Streams) (*mcpconfig.Config, error) {

@@ -16,50 +16,40 @@ import (
 // defaultAddr is where indus serves: on this machine alone.
 const defaultAddr = "127.0.0.1:7332"
 
-// clientTransport is where clients come in. What follows open is known once that listens, which is last: until then flags and files
-// may turn out to be wrong.
+// clientTransport is where clients come in: at an address, or stdin and stdout.
 type clientTransport struct {
-	// addr is where other machines reach it; "": they do not, or it is one client's stdin and stdout.
-	addr string
-	// open listens.
-	open func() error
-
-	name string // in the ledger
-	// local is where programs of this machine reach it: a scheme and a host; "": stdin and stdout.
-	local string
-	// close ends what listens, where it is not served.
-	close func()
-	// serve blocks until ctx ends, and then until the gateway has, or until the one client has
-	// closed its end. [context.DeadlineExceeded] says that calls were given up.
-	serve func(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error
+	addr   *net.TCPAddr // nil: stdin and stdout
+	beyond string       // where other machines reach it; "": they do not
+	// What follows is known once it listens, which is last: until then flags and files may turn out to be wrong.
+	listener net.Listener
+	local    string // where programs of this machine reach it: a scheme and a host
 }
 
 // transport is the one that the flags ask for.
 func (f *serveFlags) transport() (*clientTransport, error) {
-	t := &clientTransport{name: "indus serve --stdio", open: func() error { return nil }, close: func() {}, serve: serveStdio}
 	if f.stdio {
-		return t, nil
+		return &clientTransport{}, nil
 	}
-	if _, _, err := net.SplitHostPort(f.addr); err != nil {
-		return nil, addrError(f.addr, err)
+	_, _, err := net.SplitHostPort(f.addr)
+	t := &clientTransport{}
+	if err == nil {
+		t.addr, err = net.ResolveTCPAddr("tcp", f.addr)
 	}
-	addr, err := net.ResolveTCPAddr("tcp", f.addr)
 	if err != nil {
-		return nil, addrError(f.addr, err)
+		return nil, command.Usagef("--addr %q: %w; write HOST:PORT, such as %s", f.addr, err, defaultAddr)
 	}
-	if !addr.IP.IsLoopback() {
-		t.addr = f.addr
+	if !t.addr.IP.IsLoopback() {
+		t.beyond = f.addr
 	}
-	t.open = func() error { return t.listen(addr) }
 	return t, nil
 }
 
-func addrError(addr string, err error) error {
-	return command.Usagef("--addr %q: %w; write HOST:PORT, such as %s", addr, err, defaultAddr)
-}
-
-func (t *clientTransport) listen(addr *net.TCPAddr) error {
-	l, err := net.ListenTCP("tcp", addr)
+// listen listens, where there is an address.
+func (t *clientTransport) listen() error {
+	if t.addr == nil {
+		return nil
+	}
+	l, err := net.ListenTCP("tcp", t.addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%w; is another indus serving there? --addr takes another HOST:PORT", err)
@@ -70,24 +60,43 @@ func (t *clientTransport) listen(addr *net.TCPAddr) error {
 	if at.IP.IsUnspecified() { // clients on this machine write
 		at = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: at.Port}
 	}
-	t.local = "http://" + at.String()
-	url := t.local + "/mcp"
-	t.name, t.close = "indus serve at "+url, func() { l.Close() }
-	t.serve = func(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error {
-		reportAddress(url, token, s)
-		return g.Run(ctx, l)
-	}
+	t.listener, t.local = l, "http://"+at.String()
 	return nil
+}
+
+// close ends what listens, where it is not served.
+func (t *clientTransport) close() {
+	if t.listener != nil {
+		t.listener.Close()
+	}
+}
+
+// name is what the ledger calls it.
+func (t *clientTransport) name() string {
+	if t.listener == nil {
+		return "indus serve --stdio"
+	}
+	return "indus serve at " + t.local + "/mcp"
+}
+
+// serve blocks until ctx ends, and then until the gateway has, or until the one client has closed its end.
+// [context.DeadlineExceeded] says that calls were given up.
+func (t *clientTransport) serve(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error {
+	if t.listener == nil {
+		return serveStdio(ctx, g, s)
+	}
+	reportAddress(t.local+"/mcp", token, s)
+	return g.Run(ctx, t.listener)
 }
 
 // checkReach says who reaches it, and refuses that everyone does, unless the flags want that.
 func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) error {
 	switch {
-	case t.addr == "":
+	case t.beyond == "":
 	case token:
-		s.Reportf("%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it", t.addr)
+		s.Reportf("%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it", t.beyond)
 	case f.insecure:
-		s.Reportf("warning: %s can be reached from other machines, and whoever reaches it may call every tool", t.addr)
+		s.Reportf("warning: %s can be reached from other machines, and whoever reaches it may call every tool", t.beyond)
 	default:
 		return command.Usagef("--addr %s can be reached from other machines: ask for a token with --auth keys, --token-file FILE or $%s, or let everyone in with --insecure", f.addr, tokenVariable)
 	}
@@ -95,7 +104,7 @@ func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) 
 }
 
 // serveStdio serves stdin and stdout: one client.
-func serveStdio(ctx context.Context, g *gateway.Gateway, _ bool, s show.Streams) error {
+func serveStdio(ctx context.Context, g *gateway.Gateway, s show.Streams) error {
 	if _, ok := show.Terminal(s.In); ok {
 		s.Reportf("serving on stdin and stdout, which a client is meant to hold; to connect one:\n" +
 			"  claude mcp add indus -- indus serve --stdio\n" +

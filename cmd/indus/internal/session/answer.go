@@ -79,9 +79,6 @@ func shortcoming(a agent.Answer) string {
 
 // reportUnready reports the servers whose tools this answer goes without.
 func (x *session) reportUnready() {
-	if x.servers == nil {
-		return
-	}
 	for _, st := range x.servers.Status() {
 		switch {
 		case st.Fault != nil:

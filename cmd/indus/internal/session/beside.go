@@ -90,9 +90,6 @@ func (x *session) pages(ctx context.Context, server, member string) (all []besid
 
 // prompts is /prompts: what there is, or one of them, filled in, as a turn.
 func (c *conversation) prompts(ctx context.Context, rest string) (leave bool, err error) {
-	if c.servers == nil {
-		return false, errNoServers
-	}
 	var all []besideTools
 	err = c.screen.Turn(ctx, func(ctx context.Context) error {
 		c.screen.SetNote("asking the servers")
@@ -249,9 +246,6 @@ var mention = regexp.MustCompile(`(?:^|[\s(])@([A-Za-z0-9_.-]+):([^\s)]+)`)
 // withResources is what the user wrote, with the resources that it mentions behind it. Give it no text of others: they would
 // decide which resources are read.
 func (x *session) withResources(ctx context.Context, prompt string) (string, error) {
-	if x.servers == nil {
-		return prompt, nil
-	}
 	var read []string
 	for _, m := range mention.FindAllStringSubmatch(prompt, -1) {
 		server, uri := m[1], strings.TrimRight(m[2], ".,;:!?")
@@ -299,7 +293,7 @@ func (x *session) resource(ctx context.Context, server, uri string) (string, err
 // mentions are the resources that can stand behind an @ at the end of a line.
 func (c *conversation) mentions(ctx context.Context, line string) (found []string) {
 	at := strings.LastIndexByte(line, '@')
-	if c.servers == nil || at < 0 || strings.ContainsAny(line[at:], " \t") || at > 0 && !strings.ContainsAny(line[at-1:at], " \t\n(") {
+	if at < 0 || strings.ContainsAny(line[at:], " \t") || at > 0 && !strings.ContainsAny(line[at-1:at], " \t\n(") {
 		return nil
 	}
 	if time.Since(c.listed) > besideWait {

@@ -24,7 +24,7 @@ func (x *session) briefing() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are indus, an agent that works in the user's terminal.\nWorking directory: %s\nDate: %s\nPlatform: %s/%s\n",
 		quoted(x.dir, 1000), time.Now().Format("Monday, 2006-01-02"), runtime.GOOS, runtime.GOARCH)
-	if x.servers == nil {
+	if x.flags.noTools {
 		b.WriteString("\nThere are no tools: answer by what you know and were given.\n")
 		return b.String()
 	}

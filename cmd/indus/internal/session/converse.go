@@ -190,7 +190,7 @@ func (c *conversation) printEnd(a agent.Answer, began time.Time) {
 
 // await waits in the first turn for servers that are still being connected, as long as --wait says.
 func (c *conversation) await(ctx context.Context) error {
-	if c.waited || c.servers == nil {
+	if c.waited {
 		return ctx.Err()
 	}
 	c.waited = true
@@ -268,9 +268,6 @@ func lastWords(messages []agent.Message) string {
 
 // serversLine says how many tools each server has, and who is not ready.
 func (c *conversation) serversLine() string {
-	if c.servers == nil {
-		return ""
-	}
 	var ready, late []string
 	for _, st := range c.servers.Status() {
 		switch id := show.Clean(st.Server); {
@@ -293,9 +290,6 @@ func (c *conversation) serversLine() string {
 
 // reportServers prints what became of servers since the last prompt.
 func (c *conversation) reportServers() {
-	if c.servers == nil {
-		return
-	}
 	for _, st := range c.servers.Status() {
 		news := serverNews(st)
 		if news == "" || news == c.seen[st.Server] {

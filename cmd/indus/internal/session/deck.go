@@ -24,7 +24,7 @@ func (x *session) deal() error {
 		return err
 	}
 	tc.ID = x.id
-	if x.private = privateReason(x.dir, homeDirectories(), ownDirectories()); x.private != "" {
+	if x.private = privateReason(x.dir, command.HomeDirectories(), ownDirectories()); x.private != "" && !x.flags.noTools {
 		x.streams.Reportf("%s: each look at a file asks first; start indus in a project's directory, where looks do not ask", x.private)
 	}
 	tc.FS = ownFiles{FS: tc.FS, dir: x.dir, own: append(ownDirectories(), x.flags.trusted()...)}
@@ -32,7 +32,9 @@ func (x *session) deal() error {
 	x.deck = standard.New(&standard.Options{AllowPrivate: x.flags.private})
 	x.refusal = func(ctx context.Context, c toolbox.Call) error { return x.deck.Refusal(ctx, tc, c) }
 	x.local = toolbox.NewRegistry(tc)
-	x.local.Add(chosenTools(x.deck.Tools(), x.flags.tools)...)
+	if !x.flags.noTools {
+		x.local.Add(chosenTools(x.deck.Tools(), x.flags.tools)...)
+	}
 	return nil
 }
 
@@ -178,24 +180,11 @@ var _ standard.WriteChecker = ownFiles{}
 func (f ownFiles) check(op, name string) error {
 	path := atomicfile.Real(filepath.Join(f.dir, filepath.FromSlash(name)))
 	for dir := path; ; dir = filepath.Dir(dir) {
-		if strings.EqualFold(filepath.Base(dir), ".indusvx") || slices.ContainsFunc(f.own, func(own string) bool { return sameDirectory(own, dir) }) {
+		if strings.EqualFold(filepath.Base(dir), ".indusvx") || slices.ContainsFunc(f.own, func(own string) bool { return command.SameDirectory(own, dir) }) {
 			return &fs.PathError{Op: op, Path: name, Err: errOwn}
 		}
 		if dir == filepath.Dir(dir) {
 			return nil
 		}
 	}
-}
-
-// sameDirectory reports whether two paths are one directory, or would be if it were there.
-func sameDirectory(own, dir string) bool {
-	if strings.EqualFold(own, dir) || strings.EqualFold(atomicfile.Real(own), dir) {
-		return true
-	}
-	a, err := os.Stat(own)
-	if err != nil {
-		return false
-	}
-	b, err := os.Stat(dir)
-	return err == nil && os.SameFile(a, b)
 }

@@ -45,13 +45,8 @@ func (x *session) readGuide(ctx context.Context) (string, error) {
 	sum := sha256.Sum256([]byte(content))
 	approval := mcpconfig.ApprovedTool{Project: filepath.Dir(path), Tool: guideName, Fingerprint: hex.EncodeToString(sum[:])}
 	list, _ := approvedTools()
-	for _, known := range list {
-		if known.Project == approval.Project && known.Tool == guideName && known.Fingerprint == approval.Fingerprint {
-			return content, nil
-		}
-	}
 	switch {
-	case x.flags.agents:
+	case x.flags.agents, isApproved(list, approval):
 		return content, nil
 	case x.person == nil:
 		x.streams.Reportf("%s is not used, because it is not approved as it is now: indus on a terminal asks, and --agents uses it this once", path)

@@ -76,12 +76,14 @@ func (m *memory) Allowed(a agent.Ask) bool {
 		return false
 	}
 	list, err := m.approved()
-	for _, t := range list {
-		if err == nil && t.Project == want.Project && t.Tool == want.Tool && t.Fingerprint == want.Fingerprint {
-			return true
-		}
-	}
-	return false
+	return err == nil && isApproved(list, want)
+}
+
+// isApproved reports whether what a person allowed covers a tool, or a file, as it is.
+func isApproved(list []mcpconfig.ApprovedTool, want mcpconfig.ApprovedTool) bool {
+	return slices.ContainsFunc(list, func(t mcpconfig.ApprovedTool) bool {
+		return t.Project == want.Project && t.Tool == want.Tool && t.Fingerprint == want.Fingerprint
+	})
 }
 
 // Allow implements [agent.Memory].
@@ -173,11 +175,8 @@ func (x *session) refusedByServers(_ context.Context, c toolbox.Call) error {
 	if listed := slices.ContainsFunc(s.Tools, func(d toolbox.Descriptor) bool { return d.Name == c.Name }); listed {
 		return nil
 	}
-	down := s.DownOwner(c.Name)
-	for _, st := range x.servers.Status() {
-		if st.Server == down && st.Fault != nil {
-			return st.Fault
-		}
+	if st, _ := x.statusOf(s.DownOwner(c.Name)); st.Fault != nil {
+		return st.Fault
 	}
 	return nil
 }

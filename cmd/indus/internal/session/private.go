@@ -1,14 +1,12 @@
 package session
 
 import (
-	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/agent"
-	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
@@ -27,44 +25,21 @@ func (x *session) harmless(a agent.Ask) bool {
 // transcripts stand in the home directory, in its hidden directories, and in what the system keeps there of programs.
 func privateReason(dir string, homes, own []string) string {
 	for _, home := range homes {
-		if isBelow(home, dir) {
+		if command.IsBelow(home, dir) {
 			return "the home directory is in the working directory"
 		}
 		for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
 			first := strings.ToLower(filepath.Base(at))
 			hidden := strings.HasPrefix(first, ".") || first == "library" || first == "appdata"
-			if hidden && sameDirectory(home, filepath.Dir(at)) {
+			if hidden && command.SameDirectory(home, filepath.Dir(at)) {
 				return "the working directory is in " + filepath.Join("~", filepath.Base(at)) + ", where programs keep what is theirs"
 			}
 		}
 	}
 	for _, place := range own {
-		if isBelow(place, dir) || isBelow(dir, place) {
+		if command.IsBelow(place, dir) || command.IsBelow(dir, place) {
 			return "indus keeps its own files in the working directory"
 		}
 	}
 	return ""
-}
-
-// isBelow reports whether a path is a directory, or leads into it.
-func isBelow(path, dir string) bool {
-	for at := atomicfile.Real(path); ; at = filepath.Dir(at) {
-		if sameDirectory(dir, at) {
-			return true
-		}
-		if at == filepath.Dir(at) {
-			return false
-		}
-	}
-}
-
-// homeDirectories are the user's: that of the environment, and that of the system's list of users.
-func homeDirectories() (homes []string) {
-	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
-		homes = append(homes, home)
-	}
-	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) {
-		homes = append(homes, u.HomeDir)
-	}
-	return slices.DeleteFunc(homes, func(home string) bool { return home == filepath.Dir(home) }) // a user without a home has "/"
 }

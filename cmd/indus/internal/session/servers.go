@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,10 @@ import (
 
 // attach connects the configured servers. It waits as long as --wait says: who comes later is there on the next turn.
 func (x *session) attach(ctx context.Context) error {
-	c, err := x.flags.ConfigFlags.Read(ctx)
+	c, err := &mcpconfig.Config{}, error(nil)
+	if !x.flags.noTools {
+		c, err = x.flags.ConfigFlags.Read(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -75,12 +79,11 @@ func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.L
 	if err == nil {
 		_, err = command.LedgerExists(path)
 	}
-	if err != nil && f.LedgerFlags.Flag.Changed {
-		return nil, err
-	}
 	var file *ledger.File
 	if err == nil {
 		file, err = command.OpenLedger(ctx, path, command.LockWait, &ledger.FileOptions{Logger: x.streams.Logger()})
+	} else if f.LedgerFlags.Flag.Changed {
+		return nil, err
 	}
 	switch {
 	case err == nil:
@@ -97,12 +100,12 @@ func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.L
 
 // server is a server that the session has, as it is configured.
 func (x *session) server(id string) (interop.Server, bool) {
-	all := x.servers.Fleet.Servers()
-	i := slices.IndexFunc(all, func(o interop.Server) bool { return o.ID == id })
-	if i < 0 {
-		return interop.Server{}, false
+	for _, o := range x.servers.Fleet.Servers() {
+		if o.ID == id {
+			return o, true
+		}
 	}
-	return all[i], true
+	return interop.Server{}, false
 }
 
 var errNoServers = errors.New("with --no-tools there are no servers")
@@ -110,7 +113,7 @@ var errNoServers = errors.New("with --no-tools there are no servers")
 // connect starts a configured server that does not run, or that is down; the configuration is read anew. It does not
 // wait until the server is ready.
 func (x *session) connect(ctx context.Context, server string) error {
-	if x.servers == nil {
+	if x.flags.noTools {
 		return errNoServers
 	}
 	c, err := x.flags.ConfigFlags.Read(ctx)
@@ -118,43 +121,45 @@ func (x *session) connect(ctx context.Context, server string) error {
 		return err
 	}
 	configured := c.Servers()
-	if !slices.Contains(command.IDs(configured), server) {
+	ids := command.IDs(configured)
+	at := slices.Index(ids, server)
+	if at < 0 {
 		return command.NoServer(c, server, func(o interop.Server) bool { return o.ID == server })
 	}
-	status := x.servers.Status()
-	if i := slices.IndexFunc(status, func(st interop.EndpointStatus) bool { return st.Server == server }); i >= 0 {
-		switch {
-		case status[i].Fault != nil:
-		case status[i].Phase.Usable():
-			return fmt.Errorf("%s is %s already", server, status[i].Phase)
-		default:
-			return nil // it is under way
-		}
+	switch st, runs := x.statusOf(server); {
+	case !runs:
+	case st.Fault != nil:
 		x.servers.Detach(server) // or it would wait for its next attempt
+	case st.Phase.Usable():
+		return fmt.Errorf("%s is %s already", server, st.Phase)
+	default:
+		return nil // it is under way
 	}
-	var next []interop.Server
-	for _, o := range configured {
-		if was, runs := x.server(o.ID); runs {
-			next = append(next, was) // the others stay as they are
-		} else if o.ID == server {
-			next = append(next, o)
+	next := append(x.servers.Fleet.Servers(), configured[at]) // the others stay as they are
+	place := func(o interop.Server) int {
+		if i := slices.Index(ids, o.ID); i >= 0 {
+			return i
 		}
+		return len(ids) // it is not configured any more
 	}
-	for _, o := range x.servers.Fleet.Servers() {
-		if !slices.Contains(command.IDs(next), o.ID) {
-			next = append(next, o)
-		}
-	}
+	slices.SortStableFunc(next, func(a, b interop.Server) int { return cmp.Compare(place(a), place(b)) })
 	x.config = c
 	x.servers.Apply(next)
 	return nil
 }
 
+// statusOf is how a server is, if the session has it.
+func (x *session) statusOf(server string) (interop.EndpointStatus, bool) {
+	for _, st := range x.servers.Status() {
+		if st.Server == server {
+			return st, true
+		}
+	}
+	return interop.EndpointStatus{}, false
+}
+
 // disconnect ends a server, whose tools go at once.
 func (x *session) disconnect(server string) error {
-	if x.servers == nil {
-		return errNoServers
-	}
 	if _, ok := x.server(server); !ok {
 		return command.Usagef("no server %q is connected%s", server, command.DidYouMean(server, command.IDs(x.servers.Fleet.Servers())))
 	}
@@ -171,9 +176,6 @@ type seen struct {
 // look is what all servers are now, in order.
 func (x *session) look() (order []string, now map[string]seen) {
 	now = map[string]seen{}
-	if x.servers == nil {
-		return nil, now
-	}
 	all := x.servers.Snapshot("")
 	for _, st := range x.servers.Status() {
 		order = append(order, st.Server)
@@ -240,13 +242,10 @@ func changeOf(was, now seen, known bool) string {
 	if !known || was.health != now.health {
 		parts = append(parts, now.health)
 	}
-	for _, p := range []struct {
-		what  string
-		names []string
-	}{{"new", came}, {"gone", went}, {"changed", changed}} {
-		if len(p.names) > 0 {
-			slices.Sort(p.names)
-			parts = append(parts, p.what+": "+show.List(p.names, maxNews, "tools"))
+	for i, names := range [][]string{came, went, changed} {
+		if len(names) > 0 {
+			slices.Sort(names)
+			parts = append(parts, [...]string{"new", "gone", "changed"}[i]+": "+show.List(names, maxNews, "tools"))
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -23,17 +23,17 @@ type session struct {
 	private    string // why looks at its files are questions; "": they are not
 	flags      *flags
 	streams    show.Streams
-	config     *mcpconfig.Config  // all that is configured; nil with --no-tools
-	servers    *ledger.Attachment // nil with --no-tools
-	signIns    *signin.Tokens     // to servers; nil with --no-tools
-	log        ledger.Log         // of servers; nil: none is kept
-	local      *toolbox.Registry  // the built-in tools; nil with --no-tools
-	deck       *standard.Deck     // what they keep; nil with --no-tools
-	refusal    refusal            // of their calls
-	offer      *offer             // what the model is shown; nil with --no-tools
-	person     *person            // at the terminal; nil: nobody can be asked
-	target     target             // the model
-	provider   model              // which reaches it; of other goroutines see currentModel
+	config     *mcpconfig.Config // all that is configured; with --no-tools nothing, and so are all up to offer
+	servers    *ledger.Attachment
+	signIns    *signin.Tokens    // to servers
+	log        ledger.Log        // of servers; nil: none is kept
+	local      *toolbox.Registry // the built-in tools
+	deck       *standard.Deck    // what they keep
+	refusal    refusal           // of their calls
+	offer      *offer            // what the model is shown
+	person     *person           // at the terminal; nil: nobody can be asked
+	target     target            // the model
+	provider   model             // which reaches it; of other goroutines see currentModel
 	agent      *agent.Session
 	transcript *agent.Transcript // nil: it is not kept
 	hear       func(agent.Event)
@@ -69,10 +69,8 @@ func (x *session) boot(ctx context.Context, hear func(agent.Event)) (err error) 
 		return err
 	}
 	x.hear = hear
-	if !x.flags.noTools {
-		if err := x.graft(ctx); err != nil {
-			return err
-		}
+	if err := x.graft(ctx); err != nil {
+		return err
 	}
 	if x.guide, err = x.readGuide(ctx); err != nil {
 		return err
@@ -85,10 +83,7 @@ func (x *session) begin(ctx context.Context) error {
 	if err := x.record(ctx); err != nil {
 		return err
 	}
-	o := agent.Options{Provider: x.provider, Hear: x.hear, Steps: x.flags.steps, Context: x.flags.contextOf(x.target)}
-	if x.offer != nil {
-		o.Tools = x.offer.box
-	}
+	o := agent.Options{Provider: x.provider, Tools: x.offer.box, Hear: x.hear, Steps: x.flags.steps, Context: x.flags.contextOf(x.target)}
 	if x.transcript != nil {
 		o.Journal, o.History = x.transcript, x.transcript.Entries()
 	}
@@ -146,14 +141,12 @@ func workingDirectory() (string, error) {
 
 // prompt is one turn. What became of servers since the last one stands before text.
 func (x *session) prompt(ctx context.Context, text string) (agent.Answer, error) {
-	if x.offer != nil {
-		if x.offer.arrange() {
-			x.reportCatalogue()
-			x.agent.Use(x.provider, x.offer.box)
-		}
-		if news := x.news(); news != "" {
-			text = news + "\n\n" + text
-		}
+	if x.offer.arrange() {
+		x.reportCatalogue()
+		x.agent.Use(x.provider, x.offer.box)
+	}
+	if news := x.news(); news != "" {
+		text = news + "\n\n" + text
 	}
 	a, err := x.agent.Prompt(ctx, text)
 	if err != nil {
@@ -173,10 +166,6 @@ func (x *session) useModel(name string) error {
 	x.target, x.provider = t, t.provider()
 	x.mu.Unlock()
 	x.agent.UseContext(x.flags.contextOf(t))
-	if x.offer == nil {
-		x.agent.Use(x.provider, nil)
-		return nil
-	}
 	x.offer.use(x.provider.Profile())
 	x.agent.Use(x.provider, x.offer.box)
 	return nil

@@ -159,7 +159,7 @@ func (c *conversation) printResult(args []string) error {
 
 // mcp is /mcp and what can follow it.
 func (c *conversation) mcp(ctx context.Context, args []string) error {
-	if c.servers == nil {
+	if c.flags.noTools {
 		return errNoServers
 	}
 	verb, server := "", ""
@@ -255,8 +255,7 @@ func (c *conversation) serverTable() string {
 			held[e.Server]++
 		}
 	}
-	status := c.servers.Status()
-	for _, st := range status {
+	for _, st := range c.servers.Status() {
 		var what []string
 		if st.Fault != nil {
 			what = append(what, strings.TrimPrefix(st.Fault.Error(), st.Server+": "))
@@ -269,7 +268,7 @@ func (c *conversation) serverTable() string {
 		t.Add(st.Server, string(st.Phase), fmt.Sprint(st.Tools), strings.Join(what, "; "))
 	}
 	for _, r := range c.config.Rows {
-		if slices.ContainsFunc(status, func(st interop.EndpointStatus) bool { return st.Server == r.Server.ID }) || r.State == mcpconfig.Shadowed {
+		if _, runs := c.statusOf(r.Server.ID); runs || r.State == mcpconfig.Shadowed {
 			continue
 		}
 		state, why := string(r.State), r.Reason
@@ -278,7 +277,7 @@ func (c *conversation) serverTable() string {
 		}
 		t.Add(r.Server.ID, state, "", command.JoinHint(why, r.Hint))
 	}
-	if len(status) == 0 && len(c.config.Rows) == 0 {
+	if len(c.servers.Status()) == 0 && len(c.config.Rows) == 0 {
 		return "no server is configured: see indus mcp add -h"
 	}
 	return c.in(t)
@@ -286,7 +285,7 @@ func (c *conversation) serverTable() string {
 
 // toolTable is the tools of a server; with builtin the built-in ones and those of all servers.
 func (c *conversation) toolTable(server string, builtin bool) string {
-	if c.offer == nil {
+	if c.flags.noTools {
 		return "there are no tools: --no-tools"
 	}
 	t, n := &show.Table{Spare: []string{"WHAT"}}, 0
@@ -327,16 +326,12 @@ func (c *conversation) permission(m *memory, d toolbox.Descriptor) string {
 
 // serverNames are the servers that a word behind /mcp can be about.
 func (c *conversation) serverNames(verb string) (names []string) {
-	if c.servers == nil {
-		return nil
-	}
 	connected := command.IDs(c.servers.Fleet.Servers())
 	if verb != "connect" {
 		return connected
 	}
 	for _, id := range command.IDs(c.config.Servers()) {
-		i := slices.IndexFunc(c.servers.Status(), func(st interop.EndpointStatus) bool { return st.Server == id })
-		if i < 0 || c.servers.Status()[i].Fault != nil {
+		if st, runs := c.statusOf(id); !runs || st.Fault != nil {
 			names = append(names, id)
 		}
 	}

@@ -21,7 +21,8 @@ const silenceLimit = 3 * time.Second
 type Canvas struct {
 	out    io.Writer
 	size   func() (width, height int)
-	widths []int // of the lines that were drawn last
+	widths []int // of the lines above the cursor that were drawn last
+	column int   // of the cursor
 }
 
 // NewCanvas is on a terminal of that size.
@@ -45,30 +46,42 @@ func (s Streams) Canvas() *Canvas {
 	return CanvasOn(s.Err)
 }
 
-// Draw puts lines, on a screen of that height, in the place of those drawn before. A terminal that became
-// narrower has wrapped the old ones: their rows are counted by its width now.
+// Draw puts lines, on a screen of that height, in the place of those drawn before, and the cursor below them.
 func (c *Canvas) Draw(lines func(height int) []string) {
-	width, height := c.size()
-	now := lines(height)
-	if len(now) == 0 && len(c.widths) == 0 {
-		return
+	_, height := c.size()
+	if now := lines(height); len(now) > 0 || len(c.widths) > 0 {
+		c.DrawText(now, len(now), 0)
 	}
-	up := 0
+}
+
+// DrawText is Draw with a place for the cursor. A terminal that became narrower has wrapped the old lines: their rows are counted
+// by its width now.
+func (c *Canvas) DrawText(now []string, row, column int) {
+	width, _ := c.size()
+	up := c.column / width
 	for _, n := range c.widths {
 		up += max(1, (n+width-1)/width)
 	}
 	var b strings.Builder
-	b.WriteString("\x1b[?7l\r") // no wrapping, whatever a character's width
-	if up > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", up)
+	move := func(n int, way string) {
+		if n > 0 {
+			fmt.Fprintf(&b, "\x1b[%d%s", n, way)
+		}
 	}
-	c.widths = nil
-	for _, line := range now {
+	b.WriteString("\x1b[?7l\r") // no wrapping, whatever a character's width
+	move(up, "A")
+	c.widths, c.column = nil, column
+	for i, line := range now {
 		line = CutColumns(line, width-1)
-		c.widths = append(c.widths, Columns(line))
+		if i < row {
+			c.widths = append(c.widths, Columns(line))
+		}
 		b.WriteString(line + "\x1b[K\r\n") // also where the terminal is in raw mode
 	}
-	b.WriteString("\x1b[J\x1b[?7h") // and not before: tmux keeps what is cleared from the top of the screen on
+	b.WriteString("\x1b[J") // and not before: tmux keeps what is cleared from the top of the screen on
+	move(len(now)-row, "A")
+	move(column, "C")
+	b.WriteString("\x1b[?7h")
 	_, _ = io.WriteString(c.out, b.String())
 }
 

@@ -1,0 +1,47 @@
+package command
+
+import (
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/internal/atomicfile"
+)
+
+// IsBelow reports whether a path is a directory, or leads into it.
+func IsBelow(path, dir string) bool {
+	for at := atomicfile.Real(path); ; at = filepath.Dir(at) {
+		if SameDirectory(dir, at) {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
+}
+
+// HomeDirectories are the user's: that of the environment, and that of the system's list of users.
+func HomeDirectories() (homes []string) {
+	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+		homes = append(homes, home)
+	}
+	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) {
+		homes = append(homes, u.HomeDir)
+	}
+	return slices.DeleteFunc(homes, func(home string) bool { return home == filepath.Dir(home) }) // a user without a home has "/"
+}
+
+// SameDirectory reports whether two paths are one directory, or would be if it were there.
+func SameDirectory(own, dir string) bool {
+	if strings.EqualFold(own, dir) || strings.EqualFold(atomicfile.Real(own), dir) {
+		return true
+	}
+	a, err := os.Stat(own)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(dir)
+	return err == nil && os.SameFile(a, b)
+}
