@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write docs/faults.md from the table of 
 // docs/faults.md is the table that the command and the host show.
 func TestTheDocumentedAdviceIsTheTable(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# What to try after a fault\n\nThe sentence that indus shows goes by the cause of a fault, and by its kind where the cause says nothing more. The first row that\nfits counts. `go test ./interop -run Documented -update` writes this page from the table in `interop/advice.go`.\n\n| cause | what to try |\n| --- | --- |\n")
+	b.WriteString("# Advice after a fault\n\nThis is the advice that indus prints after a fault, by its cause. The first row that fits counts. If no cause fits, the kind\nof the fault decides. `go test ./interop -run Documented -update` writes this page from `interop/advice.go`.\n\n| cause | advice |\n| --- | --- |\n")
 	seen := map[string]bool{}
 	for _, row := range advices {
 		fmt.Fprintf(&b, "| %s | %s |\n", row.cause, row.try)

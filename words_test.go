@@ -1,0 +1,162 @@
+package indus_test
+
+import (
+	"cmp"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Plain sentences name things and are short. The limits of comments are a ratchet: lower them when a count falls.
+const (
+	maxDocsWords = 5 // vague words per 1,000 words of Markdown
+
+	maxCommentPersons  = 121 // "nobody", "whose", "tell" per 1,000 lines of comments
+	maxCommentPronouns = 252 // "what", "who", "that of" per 1,000 lines of comments
+
+	docsSentence    = 35  // words of the longest sentence in Markdown
+	commentSentence = 30  // words of the longest sentence in comments
+	maxLongComments = 166 // sentences in comments that are longer
+)
+
+// longSentences lists the sentences of Markdown that may exceed docsSentence: a file, and how the sentence begins.
+var longSentences = map[string][]string{}
+
+var (
+	persons  = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anybody|whose|tells?|says?)\b`)
+	pronouns = regexp.MustCompile(`(?i)\b(what|who|those|that of|one that)\b`)
+)
+
+// prose holds the counts of one file: its vague words and its sentences.
+type prose struct {
+	file      string
+	lines     int
+	words     int
+	persons   int
+	pronouns  int
+	sentences []string
+}
+
+// newProse counts the words of a text whose sentences are in blocks. A block is a paragraph or an item of a list.
+func newProse(file, text string, blocks []string) prose {
+	p := prose{
+		file: file, lines: strings.Count(text, "\n"), words: len(strings.Fields(text)),
+		persons: len(persons.FindAllString(text, -1)), pronouns: len(pronouns.FindAllString(text, -1)),
+	}
+	for _, block := range blocks {
+		p.sentences = append(p.sentences, endOfSentence.Split(block, -1)...)
+	}
+	return p
+}
+
+// vague returns the number of vague words.
+func (p prose) vague() int { return p.persons + p.pronouns }
+
+// longer returns the sentences of more than limit words.
+func (p prose) longer(limit int) (long []string) {
+	for _, sentence := range p.sentences {
+		if len(strings.Fields(sentence)) > limit {
+			long = append(long, strings.Join(strings.Fields(sentence), " "))
+		}
+	}
+	return long
+}
+
+var (
+	endOfSentence = regexp.MustCompile(`[.!?:][)"'*_]*(?:\s|$)`)
+	fence         = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	htmlComment   = regexp.MustCompile(`(?s)<!--.*?-->`)
+	indented      = regexp.MustCompile(`(?m)^    .*$`)
+	codeSpan      = regexp.MustCompile("`[^`]*`")
+	linkTarget    = regexp.MustCompile(`\]\([^)]*\)`)
+	noSentence    = regexp.MustCompile(`(?m)^(?:\||#|!\[).*$`)
+	nextBlock     = regexp.MustCompile(`\n\s*\n|\n\s*(?:[-*]|[0-9]+\.) `)
+)
+
+// TestDocsArePlain holds that the Markdown files use few vague words and no sentence that has to be read twice.
+func TestDocsArePlain(t *testing.T) {
+	var pages []prose
+	vague, words := 0, 0
+	for _, file := range tracked(t, "*.md") {
+		text := fence.ReplaceAllString(read(t, file), "")
+		text = indented.ReplaceAllString(htmlComment.ReplaceAllString(text, ""), "")
+		text = linkTarget.ReplaceAllString(codeSpan.ReplaceAllString(text, "code"), "]")
+		page := newProse(file, text, nextBlock.Split(noSentence.ReplaceAllString(text, "\n"), -1))
+		vague, words = vague+page.vague(), words+page.words
+		pages = append(pages, page)
+		for _, sentence := range page.longer(docsSentence) {
+			begins := func(beginning string) bool { return strings.HasPrefix(sentence, beginning) }
+			if !slices.ContainsFunc(longSentences[file], begins) {
+				t.Errorf("%s: a sentence of %d words: %s", file, len(strings.Fields(sentence)), sentence)
+			}
+		}
+	}
+	if vague*1000 > maxDocsWords*words {
+		worst := worstFiles(pages, func(p prose) int { return p.vague() })
+		t.Errorf("%.1f vague words per 1,000 in Markdown, over %d: %s", float64(vague*1000)/float64(words), maxDocsWords, worst)
+	}
+}
+
+// TestCommentsArePlain holds the comments of all Go files to the same measure, with limits that only fall.
+func TestCommentsArePlain(t *testing.T) {
+	var all []prose
+	var sum prose
+	long := 0
+	for _, file := range tracked(t, "*.go") {
+		syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var groups []string
+		for _, group := range syntax.Comments {
+			groups = append(groups, group.Text())
+		}
+		text := strings.Join(groups, "")
+		var blocks []string
+		for _, group := range groups {
+			blocks = append(blocks, nextBlock.Split(strings.ReplaceAll(group, "\n\t", "\n\n"), -1)...)
+		}
+		comments := newProse(file, text, blocks)
+		sum.lines, sum.persons, sum.pronouns = sum.lines+comments.lines, sum.persons+comments.persons, sum.pronouns+comments.pronouns
+		long += len(comments.longer(commentSentence))
+		all = append(all, comments)
+	}
+	if rate := sum.persons * 1000 / sum.lines; rate > maxCommentPersons {
+		worst := worstFiles(all, func(p prose) int { return p.persons })
+		t.Errorf("%d persons per 1,000 lines of comments, over %d: %s", rate, maxCommentPersons, worst)
+	}
+	if rate := sum.pronouns * 1000 / sum.lines; rate > maxCommentPronouns {
+		worst := worstFiles(all, func(p prose) int { return p.pronouns })
+		t.Errorf("%d pronouns per 1,000 lines of comments, over %d: %s", rate, maxCommentPronouns, worst)
+	}
+	if long > maxLongComments {
+		worst := worstFiles(all, func(p prose) int { return len(p.longer(commentSentence)) })
+		t.Errorf("%d sentences of comments have over %d words, over %d: %s", long, commentSentence, maxLongComments, worst)
+	}
+	t.Logf("per 1,000 lines of comments: %d persons, %d pronouns; %d long sentences", sum.persons*1000/sum.lines, sum.pronouns*1000/sum.lines, long)
+}
+
+// worstFiles returns the five files with the highest counts.
+func worstFiles(all []prose, count func(prose) int) string {
+	worst := slices.SortedStableFunc(slices.Values(all), func(a, b prose) int { return cmp.Compare(count(b), count(a)) })
+	var names []string
+	for _, p := range worst[:min(5, len(worst))] {
+		names = append(names, fmt.Sprintf("%s (%d)", p.file, count(p)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// tracked returns the files of the repository that match a pattern, new files included.
+func tracked(t *testing.T, pattern string) []string {
+	t.Helper()
+	out, err := exec.Command("git", "ls-files", "-co", "--exclude-standard", "--", pattern).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(strings.Fields(string(out)), func(file string) bool { return lines(t, file) == 0 })
+}
