@@ -2,7 +2,6 @@ package bench_test
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -19,7 +18,9 @@ import (
 // largeServer is an HTTP server of 2025-11-25 whose only tool answers with 256 KiB of text in an event stream. It takes next to no time.
 func largeServer(b *testing.B) *httptest.Server {
 	b.Helper()
-	text := strings.Repeat("The quick brown fox jumps over the lazy dog. ", 256<<10/45)
+	line := strings.Repeat("abcdefghijklmnopqrstuvwxyz 0123456789 ab", 2) + `\n` + strings.Repeat("0123456789", 4) + `\"` + strings.Repeat("0123456789", 4) + `\n`
+	text := strings.Repeat(line, 256<<10/len(line))
+	answer := `{"content":[{"type":"text","text":"` + text + `"}]}`
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		e, err := wire.Scan(body)
@@ -33,9 +34,11 @@ func largeServer(b *testing.B) *httptest.Server {
 		case "tools/list":
 			result = `{"tools":[{"name":"block","inputSchema":{"type":"object"}}]}`
 		case "tools/call":
-			result = `{"content":[{"type":"text","text":"` + text + `"}]}`
+			result = answer
 		}
-		_, _ = fmt.Fprintf(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", e.ID, result)
+		_, _ = io.WriteString(w, `event: message`+"\n"+`data: {"jsonrpc":"2.0","id":`+string(e.ID)+`,"result":`)
+		_, _ = io.WriteString(w, result)
+		_, _ = io.WriteString(w, "}\n\n")
 	}))
 	b.Cleanup(s.Close)
 	return s
@@ -84,7 +87,7 @@ func BenchmarkLargeResult(b *testing.B) {
 				post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
 				post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 				for p.Next() {
-					if post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"`+way.tool+`","arguments":{}}}`) < 256<<10-100 {
+					if post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"`+way.tool+`","arguments":{}}}`) < 250_000 {
 						b.Error("a short answer")
 					}
 				}
