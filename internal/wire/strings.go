@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -10,12 +11,9 @@ import (
 // an array, for that.
 const EachOf = "*"
 
-// Disguises reports whether a string in valid JSON begins with a word of which a letter, or the colon behind it, is an
-// escape. Encoders write none: who looks for such words by their bytes would miss it.
-func Disguises(b []byte) bool {
-	if !bytes.Contains(b, []byte(`\u00`)) {
-		return false
-	}
+// Begins reports whether a string in valid JSON may begin with one of the words, which are letters up to a colon or the end. It
+// looks for their bytes, and takes an escape in the place of a letter or of the colon for one of them. Encoders write no such escape.
+func Begins(b []byte, words ...string) bool {
 	for {
 		n := bytes.IndexByte(b, '"')
 		if n < 0 {
@@ -27,6 +25,9 @@ func Disguises(b []byte) bool {
 			i++
 		}
 		if u := unit(b[i:]); u == ':' || isLetter(u) {
+			return true
+		}
+		if i > 0 && slices.ContainsFunc(words, func(word string) bool { return bytes.HasPrefix(b, []byte(word)) }) {
 			return true
 		}
 	}
