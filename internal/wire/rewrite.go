@@ -135,30 +135,3 @@ func (p *patch) superseded(i int) bool {
 	}
 	return false
 }
-
-// Map returns a valid JSON array with each element replaced by what edit makes of it, which is one valid
-// JSON value, or the element itself. All else keeps its bytes; arr itself is returned where nothing changes.
-func Map(arr json.RawMessage, edit func(json.RawMessage) json.RawMessage) (json.RawMessage, error) {
-	c, ok := enter(arr, '[')
-	if !ok {
-		return nil, c.fail()
-	}
-	var out []byte
-	from := 0
-	for c.next() {
-		element := arr[c.value:c.end:c.end]
-		edited := edit(element)
-		if len(edited) == len(element) && &edited[0] == &element[0] {
-			continue
-		}
-		out = append(append(out, arr[from:c.value]...), edited...)
-		from = c.end
-	}
-	switch {
-	case c.bad:
-		return nil, c.fail()
-	case from == 0:
-		return arr, nil
-	}
-	return append(out, arr[from:]...), nil
-}

@@ -48,34 +48,29 @@ func EditStrings(raw json.RawMessage, path []string, edit func(string) string) j
 		}
 		return raw
 	}
-	if len(raw) > 0 && raw[0] == '[' && path[0] == EachOf {
-		out, err := Map(raw, func(e json.RawMessage) json.RawMessage { return EditStrings(e, path[1:], edit) })
-		if err != nil {
-			return raw
+	open := byte('{')
+	if path[0] == EachOf {
+		if len(raw) == 0 || raw[0] != '[' { // one in the place of an array
+			return EditStrings(raw, path[1:], edit)
 		}
-		return out
+		open = '['
 	}
-	if path[0] == EachOf { // one in the place of an array
-		return EditStrings(raw, path[1:], edit)
-	}
-	members, err := Members(raw)
-	if err != nil {
-		return raw
-	}
+	c, _ := enter(raw, open)
 	var out []byte
 	from := 0
-	for i := range members { // all that one client or another takes for the one
-		m := &members[i]
-		if !strings.EqualFold(m.Key, path[0]) {
+	for !c.bad && c.next() {
+		// All that one client or another takes for the key is edited.
+		if open == '{' && !strings.EqualFold(decodeInside(raw[c.start+1:c.keyEnd-1]), path[0]) {
 			continue
 		}
-		edited := EditStrings(m.Value, path[1:], edit)
-		if len(edited) != len(m.Value) || &edited[0] != &m.Value[0] {
-			out = append(append(out, raw[from:m.End-len(m.Value)]...), edited...)
-			from = m.End
+		value := raw[c.value:c.end:c.end]
+		edited := EditStrings(value, path[1:], edit)
+		if len(edited) != len(value) || &edited[0] != &value[0] {
+			out = append(append(out, raw[from:c.value]...), edited...)
+			from = c.end
 		}
 	}
-	if from == 0 {
+	if c.bad || from == 0 {
 		return raw
 	}
 	return append(out, raw[from:]...)
