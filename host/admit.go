@@ -34,7 +34,7 @@ func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ContentLength != 0 {
 		boundRest(w, bodyWait)
 	}
-	handler(func(w http.ResponseWriter, r *http.Request) *refusal {
+	handlerOf(func(w http.ResponseWriter, r *http.Request) *refusal {
 		if foreign := h.checkOrigin(r); foreign != nil {
 			return refuse(http.StatusForbidden, foreign.Error())
 		}

@@ -40,8 +40,8 @@ func Rewrite(obj json.RawMessage, edits ...Edit) (json.RawMessage, error) {
 	return p.finish(c.i), nil
 }
 
-// Without returns a valid JSON object without the member at a path of keys. It returns obj itself if there is no such member, or
-// if [Rewrite] fails.
+// Without returns a valid JSON object without the member at a path of keys. It returns obj itself if there is no such
+// member, or if [Rewrite] fails.
 func Without(obj json.RawMessage, path ...string) json.RawMessage {
 	value, found := Lookup(obj, path[0])
 	edit := Edit{Key: path[0]}

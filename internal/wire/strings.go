@@ -11,8 +11,9 @@ import (
 // an array, for that.
 const EachOf = "*"
 
-// Begins reports whether a string in valid JSON may begin with one of the words, which are letters up to a colon or the end. It
-// looks for their bytes, and takes an escape in the place of a letter or of the colon for one of them. Encoders write no such escape.
+// Begins reports whether a string in valid JSON may begin with one of the words, which are letters up to a colon or the
+// end. It looks for their bytes, and takes an escape in the place of a letter or of the colon for one of them. Encoders
+// write no such escape.
 func Begins(b []byte, words ...string) bool {
 	for {
 		n := bytes.IndexByte(b, '"')

@@ -15,10 +15,12 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// largeServer is an HTTP server of 2025-11-25 whose only tool answers with 256 KiB of text in an event stream. It takes next to no time.
+// largeServer is an HTTP server of 2025-11-25 whose only tool answers with 256 KiB of text in an event stream. It takes
+// next to no time.
 func largeServer(b *testing.B) *httptest.Server {
 	b.Helper()
-	line := strings.Repeat("abcdefghijklmnopqrstuvwxyz 0123456789 ab", 2) + `\n` + strings.Repeat("0123456789", 4) + `\"` + strings.Repeat("0123456789", 4) + `\n`
+	forty := strings.Repeat("0123456789", 4)
+	line := forty + "abcdefghijklmnopqrstuvwxyz 0123456789 ab" + `\n` + forty + `\"` + forty + `\n`
 	text := strings.Repeat(line, 256<<10/len(line))
 	answer := `{"content":[{"type":"text","text":"` + text + `"}]}`
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +56,8 @@ func BenchmarkLargeResult(b *testing.B) {
 	}
 	proxy := httptest.NewServer(httputil.NewSingleHostReverseProxy(to))
 	b.Cleanup(proxy.Close)
-	g := gateway.New(b.Context(), []interop.Server{{ID: "s", Transport: interop.HTTP{URL: server.URL}, Era: interop.Legacy}}, nil)
+	before := []interop.Server{{ID: "s", Transport: interop.HTTP{URL: server.URL}, Era: interop.Legacy}}
+	g := gateway.New(b.Context(), before, nil)
 	b.Cleanup(g.Close)
 	front := httptest.NewServer(g.Handler())
 	b.Cleanup(front.Close)
@@ -70,7 +73,9 @@ func BenchmarkLargeResult(b *testing.B) {
 				session := ""
 				post := func(message string) (n int64) {
 					req, _ := http.NewRequest(http.MethodPost, way.url, strings.NewReader(message))
-					req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+					req.Header = http.Header{
+						"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+					}
 					if session != "" {
 						req.Header["Mcp-Session-Id"] = []string{session}
 					}
@@ -84,10 +89,12 @@ func BenchmarkLargeResult(b *testing.B) {
 					n, _ = io.Copy(io.Discard, resp.Body)
 					return n
 				}
-				post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
+				post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+					`"capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
 				post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 				for p.Next() {
-					if post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"`+way.tool+`","arguments":{}}}`) < 250_000 {
+					call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + way.tool + `","arguments":{}}}`
+					if post(call) < 250_000 {
 						b.Error("a short answer")
 					}
 				}

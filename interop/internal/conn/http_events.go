@@ -22,8 +22,11 @@ type eventStream struct {
 	ask    func(*wire.Envelope)       // takes the server's requests; nil: it may not send any
 }
 
-// answer takes the answer to p from the reply r, and from the streams that resume one that was cut. resume nil: none does.
-func (s *eventStream) answer(ctx context.Context, l *lifetime, p *pending, r *httpReply, resume func(cut error) (*httpReply, error)) error {
+// answer takes the answer to p from the reply r, and from the streams that resume one that was cut. If resume is nil,
+// none does.
+func (s *eventStream) answer(
+	ctx context.Context, l *lifetime, p *pending, r *httpReply, resume func(cut error) (*httpReply, error),
+) error {
 	for r.kind() == answerEvents {
 		s.heard = false
 		result, err, final := s.read(r, s.server.events(r))
