@@ -27,7 +27,8 @@ type eventStream struct {
 func (s *eventStream) answer(
 	ctx context.Context, l *lifetime, p *pending, r *httpReply, resume func(cut error) (*httpReply, error),
 ) error {
-	for r.kind() == answerEvents {
+	stream, err := s.server.isStream(r)
+	for stream {
 		s.heard = false
 		result, err, final := s.read(r, s.server.events(r))
 		if final {
@@ -45,7 +46,7 @@ func (s *eventStream) answer(
 			return err
 		}
 	}
-	result, err := s.server.once(ctx, l, r, s.id)
+	result, err := s.server.once(ctx, l, r, s.id, err)
 	if err == nil {
 		p.finish(result, nil)
 	}
