@@ -27,8 +27,8 @@ type eventStream struct {
 func (s *eventStream) answer(
 	ctx context.Context, l *lifetime, p *pending, r *httpReply, resume func(cut error) (*httpReply, error),
 ) error {
-	stream, err := s.server.isStream(r)
-	for stream {
+	streams, err := s.server.isStream(r)
+	for streams {
 		s.heard = false
 		result, err, final := s.read(r, s.server.events(r))
 		if final {

@@ -145,8 +145,8 @@ func (s *httpServer) openEvents(ctx context.Context, l *lifetime, h http.Header)
 	if err != nil {
 		return nil, err
 	}
-	stream, err := s.isStream(r)
-	if stream {
+	streams, err := s.isStream(r)
+	if streams {
 		return r, nil
 	}
 	if err == nil {
