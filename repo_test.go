@@ -48,7 +48,7 @@ var layers = []layer{
 	{"operation/bridge", []string{"operation", "interop", "toolbox", "toolbox/catalog", "internal/secret", "internal/text", "internal/wire"}, "operations meet MCP here and nowhere else; what a client is belongs to the host"},
 	{"interop/internal/conn", []string{"internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/sdkwire", "internal/secret", "internal/watch"}, "one connection: no idea of tools, nor of the servers beside it"},
 	{"interop", []string{"schema", "toolbox", "toolbox/catalog", "interop/internal/conn", "internal/memory", "internal/wire", "internal/proc", "internal/protocol", "internal/secret"}, "the bridge to servers knows no configuration, no client and no command"},
-	{"host", []string{"interop", "toolbox", "internal/memory", "internal/sealed", "internal/text", "internal/wire", "internal/protocol", "internal/sdkwire", "internal/watch"}, "the bridge to clients publishes whatever it is given"},
+	{"host", []string{"interop", "toolbox", "internal/memory", "internal/sealed", "internal/text", "internal/watch", "internal/wire", "internal/protocol", "internal/sdkwire"}, "the bridge to clients publishes whatever it is given"},
 	{"oauth", []string{"internal/atomicfile", "internal/filelock", "internal/protocol", "internal/sealed", "internal/secret", "internal/statefile", "internal/text"}, "HTTP requests and their answers: no idea of MCP, nor of who connects to what"},
 	{"internal/statefile", []string{"internal/atomicfile", "internal/filelock"}, "a value in a file that processes share: no idea of what it is"},
 	{"internal/atomicfile", nil, "files: no idea of what stands in them"},

@@ -111,7 +111,7 @@ func nameURLs(server string, failed error) error {
 		return failed
 	}
 	list, _ := wire.Lookup(rpc.Data, "elicitations")
-	named, err := wire.Map(list, func(e json.RawMessage) json.RawMessage {
+	named, err := wire.MapParts(list, func(_ string, e json.RawMessage) json.RawMessage {
 		if e, err := nameServer(server, askElicit, e); err == nil {
 			return e
 		}

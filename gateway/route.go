@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,14 +122,10 @@ func (v *view) fit(row *methodRow, of ownName, called string, who asker, raw jso
 // mayLink reports whether a result may have URIs that are others in the view, at the cost of a look at most of them:
 // content that links says that it is a "resource" or a "resource_link".
 func (v *view) mayLink(row *methodRow, raw json.RawMessage) bool {
-	has := func(sign string) bool { return bytes.Contains(raw, []byte(sign)) }
-	switch {
-	case wire.Disguises(raw):
-		return true
-	case slices.Contains(row.uris[len(row.uris)-1], "resource") && !has(`"resource`):
+	if slices.Contains(row.uris[len(row.uris)-1], "resource") && !wire.Begins(raw, "resource") {
 		return false
 	}
-	return v.collide.Load() || has(`"ui:`) || has(`"skill:`) || has(`"indus:`)
+	return v.collide.Load() || wire.Begins(raw, "ui:", "skill:", "indus:")
 }
 
 // readURI asks the owner of a URI.

@@ -34,7 +34,7 @@ func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ContentLength != 0 {
 		boundRest(w, bodyWait)
 	}
-	handler(func(w http.ResponseWriter, r *http.Request) *refusal {
+	handlerOf(func(w http.ResponseWriter, r *http.Request) *refusal {
 		if foreign := h.checkOrigin(r); foreign != nil {
 			return refuse(http.StatusForbidden, foreign.Error())
 		}
@@ -58,29 +58,23 @@ func (h *Host) whileAdmitted(r *http.Request, caller toolbox.Principal) (stream 
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	r = r.WithContext(ctx)
-	var mu sync.Mutex
-	var again *time.Timer
-	ended := false
-	mu.Lock()
-	defer mu.Unlock()
-	again = time.AfterFunc(askAgain, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if ended {
-			return
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for {
+			select {
+			case <-time.After(askAgain):
+			case <-ctx.Done():
+				return
+			}
+			if who, err := h.opts.Authenticate(r); err != nil || who != caller {
+				h.opts.Logger.Debug("a stream ends: its caller is let in no longer", "caller", caller, "err", err)
+				cancel(errNotAdmitted)
+				return
+			}
 		}
-		if who, err := h.opts.Authenticate(r); err != nil || who != caller {
-			h.opts.Logger.Debug("a stream ends: its caller is let in no longer", "caller", caller, "err", err)
-			cancel(errNotAdmitted)
-			return
-		}
-		again.Reset(askAgain)
 	})
 	return r, func() {
 		cancel(nil) // which ends a question that is under way, too
-		mu.Lock()
-		defer mu.Unlock()
-		ended = true
-		again.Stop()
+		asking.Wait()
 	}
 }

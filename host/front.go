@@ -368,7 +368,8 @@ func (f *front) discover(ctx context.Context, r *frontRequest) frontAnswer {
 		d.scope = wire.Quote(f.scope)
 	}
 	return resultOf(wire.Object{}.Text("resultType", "complete").Raw("supportedVersions", versionsJSON()).
-		Raw("capabilities", d.capabilities).Text("instructions", d.instructions).Raw("ttlMs", d.ttl).Raw("cacheScope", d.scope).
+		Raw("capabilities", d.capabilities).Text("instructions", d.instructions).
+		Raw("ttlMs", d.ttl).Raw("cacheScope", d.scope).
 		Raw("_meta", wire.Object{}.Raw(protocol.MetaServerInfo, f.name()).JSON()))
 }
 

@@ -24,10 +24,10 @@ const hostKeyVersion = "Mcp-Protocol-Version"
 // A server that serves it must have no WriteTimeout, which would end streams; a
 // ReadTimeout is good for its other handlers, and a MaxHeaderBytes. To stop, close the
 // host first and then shut the server down: a server waits for open streams.
-func (h *Host) Handler() http.Handler { return handler(h.serveHTTP) }
+func (h *Host) Handler() http.Handler { return handlerOf(h.serveHTTP) }
 
-// handler serves requests, and writes the refusals of those that are not served.
-func handler(serve func(http.ResponseWriter, *http.Request) *refusal) http.Handler {
+// handlerOf serves requests, and writes the refusals of those that are not served.
+func handlerOf(serve func(http.ResponseWriter, *http.Request) *refusal) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if refused := serve(w, r); refused != nil && refused.body != nil {
 			writeJSON(w, refused.status, refused.body)
@@ -35,7 +35,7 @@ func handler(serve func(http.ResponseWriter, *http.Request) *refusal) http.Handl
 	})
 }
 
-// refusal is the answer to an HTTP request that is not served. The body is nil where the request has its answer already.
+// refusal is the answer to an HTTP request that is not served. The body is nil if the request has its answer already.
 type refusal struct {
 	status int
 	body   [][]byte
@@ -151,12 +151,14 @@ func (h *Host) session(r *http.Request, caller toolbox.Principal) (*hostSession,
 	}
 	id, ok := headerValue(r.Header, protocol.HeaderSession)
 	if !ok {
-		return nil, refuse(http.StatusBadRequest, "the "+protocol.HeaderSession+" header is missing: send initialize first")
+		text := "the " + protocol.HeaderSession + " header is missing: send initialize first"
+		return nil, refuse(http.StatusBadRequest, text)
 	}
 	return h.use(id, caller, false)
 }
 
-// use is a caller's session, busy until it is released. Its id over HTTP+SSE stands in URLs, and is good for nothing else.
+// use is a caller's session, busy until it is released. Its id over HTTP+SSE stands in URLs, and is good for nothing
+// else.
 func (h *Host) use(id string, caller toolbox.Principal, sse bool) (*hostSession, *refusal) {
 	s := h.sessions.use(h, id, caller)
 	if s != nil && (s.sse != nil) == sse {
@@ -211,7 +213,8 @@ func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) *refu
 // request is the request that a message is. s is nil, or the session that it belongs to.
 func (h *Host) request(r *http.Request, m *posted, s *hostSession, send sender) *frontRequest {
 	q := &frontRequest{
-		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Modern, caller: m.from.caller, header: h.forwarded(r), send: send,
+		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Modern, caller: m.from.caller,
+		header: h.forwarded(r), send: send,
 	}
 	if s != nil {
 		q.era, q.session = interop.Legacy, s.frontSession

@@ -43,7 +43,8 @@ func inputRequired(asks []inputRequest, state string) json.RawMessage {
 		}
 		requests = requests.Raw(a.key, wire.Object{}.Text("method", a.method).Raw("params", params).JSON())
 	}
-	return wire.Object{}.Text("resultType", "input_required").Raw("inputRequests", requests.JSON()).Text("requestState", state).JSON()
+	return wire.Object{}.Text("resultType", "input_required").Raw("inputRequests", requests.JSON()).
+		Text("requestState", state).JSON()
 }
 
 // inputResponses is what a client answers, by key: valid JSON values.

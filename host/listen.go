@@ -43,8 +43,14 @@ func (b *noteQueue) put(m interop.Message) {
 
 // add adds a notification under a key if there is room. Call it with mu held.
 func (b *noteQueue) add(key string, m interop.Message) {
-	_, waits := b.notes.Get(key)
-	if changes, others, _ := b.notes.Size(); waits || key == "" && others < maxQueuedNotes || key != "" && changes < 2*maxQueuedNotes {
+	_, room := b.notes.Get(key)
+	switch changes, others, _ := b.notes.Size(); {
+	case key == "":
+		room = others < maxQueuedNotes
+	case !room:
+		room = changes < 2*maxQueuedNotes
+	}
+	if room {
 		b.notes.Put(key, len(m.Params), m)
 	}
 	b.wake()
@@ -104,7 +110,8 @@ func (b *noteQueue) questions() []interop.Message {
 func (b *noteQueue) remove(id json.RawMessage) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.notes.Remove(func(_ string, m interop.Message) bool { return m.ID != nil && string(m.ID) == string(id) }) != nil
+	is := func(_ string, m interop.Message) bool { return m.ID != nil && string(m.ID) == string(id) }
+	return b.notes.Remove(is) != nil
 }
 
 func (b *noteQueue) wake() {

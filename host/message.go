@@ -128,7 +128,7 @@ func accepted(h http.Header) acceptance {
 	for _, value := range values {
 		for item := range strings.SplitSeq(value, ",") {
 			kind, params, _ := strings.Cut(strings.ToLower(item), ";")
-			takes[strings.TrimSpace(kind)] = !refused(params)
+			takes[strings.TrimSpace(kind)] = !hasNoWeight(params)
 		}
 	}
 	choose := func(ranges ...string) bool {
@@ -142,8 +142,8 @@ func accepted(h http.Header) acceptance {
 	return acceptance{choose("application/json", "application/*", "*/*"), choose("text/event-stream", "text/*", "*/*")}
 }
 
-// refused reports a weight of zero among the parameters of a media range.
-func refused(params string) bool {
+// hasNoWeight reports a weight of zero among the parameters of a media range.
+func hasNoWeight(params string) bool {
 	for p := range strings.SplitSeq(params, ";") {
 		if q, ok := strings.CutPrefix(strings.TrimSpace(p), "q="); ok {
 			weight, err := strconv.ParseFloat(strings.TrimSpace(q), 64)

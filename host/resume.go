@@ -177,7 +177,8 @@ func (h *Host) streamNews(w http.ResponseWriter, r *http.Request, s *hostSession
 	}
 	beginStream(w)
 	if writeEvents(w, h.opts.Memory, first) == nil {
-		h.attend(r, s, holder, func() error { return h.sendNews(w, s, name, holder) }, func() error { return writeStream(w, []byte(":\n\n")) })
+		news := func() error { return h.sendNews(w, s, name, holder) }
+		h.attend(r, s, holder, news, func() error { return writeStream(w, []byte(":\n\n")) })
 	}
 }
 

@@ -225,7 +225,8 @@ func (s *frontSession) take(ctx context.Context, m *posted) {
 		s.answered(&m.Envelope)
 		return
 	}
-	s.front.notified(ctx, s, interop.Message{Params: m.Params, Method: m.method, Era: interop.Legacy, Caller: m.from.caller})
+	note := interop.Message{Params: m.Params, Method: m.method, Era: interop.Legacy, Caller: m.from.caller}
+	s.front.notified(ctx, s, note)
 }
 
 // maxSessionStreams bounds the GET streams of one session.

@@ -69,7 +69,8 @@ func (l *Library) rows(list string) (names []string, rows [][]byte) {
 	uri := map[string]string{"resources": "uri", "resourceTemplates": "uriTemplate"}[list]
 	for _, b := range resources {
 		if (b.template != nil) == (uri == "uriTemplate") {
-			row := wire.Object{}.Text(uri, b.URI).Text("name", b.Name).Text("title", b.Title).Text("description", b.Description).Text("mimeType", b.MIME)
+			row := wire.Object{}.Text(uri, b.URI).Text("name", b.Name).Text("title", b.Title).
+				Text("description", b.Description).Text("mimeType", b.MIME)
 			names, rows = append(names, b.URI), append(rows, row.JSON())
 		}
 	}

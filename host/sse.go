@@ -19,7 +19,7 @@ const sseSessionKey = "sessionId"
 // the client's messages. The session ends with the stream, and its calls with it.
 //
 // It has the same checks and bounds as [Host.Handler], and shares its sessions' table.
-func (h *Host) SSEHandler() http.Handler { return handler(h.serveSSE) }
+func (h *Host) SSEHandler() http.Handler { return handlerOf(h.serveSSE) }
 
 func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) *refusal {
 	from, refused := h.letIn(w, r)
@@ -73,13 +73,14 @@ func (h *Host) openSSE(w http.ResponseWriter, r *http.Request, from client) *ref
 	err := writeStream(w, []byte("event: endpoint\ndata: "+endpointPath(r)+"?"+sseSessionKey+"="+s.id+"\n\n"))
 	stream.mu.Unlock()
 	if err == nil {
-		h.attend(r, s, stream.broken, func() error { return s.sendNotes(stream) }, func() error { return stream.send(nil, nil) })
+		news := func() error { return s.sendNotes(stream) }
+		h.attend(r, s, stream.broken, news, func() error { return stream.send(nil, nil) })
 	}
 	return nil
 }
 
-// attend sends what waits for a session as it comes, and something after each silence, until either fails, the client has left,
-// gone is closed or the session ends.
+// attend sends what waits for a session as it comes, and something after each silence, until either fails, the client
+// has left, gone is closed or the session ends.
 func (h *Host) attend(r *http.Request, s *hostSession, gone <-chan struct{}, news, alive func() error) {
 	var silence <-chan time.Time
 	if h.opts.KeepAlive > 0 {
@@ -116,7 +117,8 @@ func endpointPath(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// postSSE takes a message of a session over HTTP+SSE. A request is answered on its stream, for which [Host.Close] waits.
+// postSSE takes a message of a session over HTTP+SSE. A request is answered on its stream, for which [Host.Close]
+// waits.
 func (h *Host) postSSE(w http.ResponseWriter, r *http.Request, m *posted, id string) *refusal {
 	from := m.counted()
 	if refused := h.entered(w, from); refused != nil {

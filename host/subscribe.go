@@ -268,7 +268,9 @@ func (h *holding) end() {
 }
 
 // subscribeTo asks the backend for a subscription.
-func (f *front) subscribeTo(ctx context.Context, r *frontRequest, uri string, updated func(interop.Message)) (stop func(), err error) {
+func (f *front) subscribeTo(
+	ctx context.Context, r *frontRequest, uri string, updated func(interop.Message),
+) (stop func(), err error) {
 	defer f.withoutPanic(r, r.method, &err)
 	return f.backend.(Subscriber).Subscribe(ctx, r.message(r.method, r.params), uri, updated)
 }

@@ -9,7 +9,7 @@ type tally[K comparable] struct {
 	of  map[K]int
 }
 
-// add counts n more for one of them. It returns false, and counts nothing, if that is above a bound: of each, or of all.
+// add counts n more for one of them. It returns false, and counts nothing, if that is above the bound of each or of all.
 func (t *tally[K]) add(whose K, n, each, all int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -241,6 +241,27 @@ func TestTooManySubscriptionsOfOneCaller(t *testing.T) {
 	}
 }
 
+// The bound of a caller counts resources, whatever number of the caller's clients holds each.
+func TestManyClientsOfOneCallerHoldOneResource(t *testing.T) {
+	b := newBulletin()
+	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
+	var stops []func()
+	for range 1100 {
+		stop, err := f.Subscribe(t.Context(), "a", "news:1", "crowd", func(interop.Message) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stops = append(stops, stop)
+	}
+	for _, stop := range stops {
+		stop()
+	}
+	<-b.unsubscribed
+	if len(b.subscribed) != 1 || len(b.unsubscribed) != 0 {
+		t.Errorf("%d subscriptions at the server, and %d ends more than one", len(b.subscribed), len(b.unsubscribed))
+	}
+}
+
 // A legacy server may name a part of what was subscribed to.
 func TestAPartOfAResource(t *testing.T) {
 	b := newBulletin()

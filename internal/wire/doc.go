@@ -11,7 +11,7 @@
 //	for {
 //		line, err := lines.Next()
 //		if tooLong, ok := errors.AsType[*wire.TooLong](err); ok {
-//			id, _ := tooLong.ID() // fail that call, go on reading
+//			bad := tooLong.Frame() // fail the call bad.ID, go on reading
 //			continue
 //		} else if err != nil {
 //			return err
@@ -22,7 +22,7 @@
 //
 // # Two kinds of reader
 //
-// [Scan], [Valid], [Unquote] and [ProbeID] judge bytes of unknown origin.
+// [Scan], [Valid], [Unquote] and [TooLong.Frame] judge bytes of unknown origin.
 // [Members], [Elements], [Lookup] and [Rewrite] trust that their input is
 // valid JSON, because it is an extent of something scanned: they find their way
 // by quotes and brackets alone. On other bytes they fail or return nonsense,

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"fmt"
 )
 
@@ -45,9 +44,6 @@ func (e *TooLong) Error() string {
 	}
 	return fmt.Sprintf("wire: message of %d bytes is over the limit of %d", e.Size, e.Limit)
 }
-
-// ID returns the id of the discarded message where its beginning has it, as by [ProbeID].
-func (e *TooLong) ID() (id json.RawMessage, ok bool) { return ProbeID(e.Prefix) }
 
 // Frame is the discarded message, as far as its beginning shows what it was.
 func (e *TooLong) Frame() *BadFrame {

@@ -18,7 +18,7 @@ func ExampleLines() {
 	for {
 		line, err := lines.Next()
 		if tooLong, ok := errors.AsType[*wire.TooLong](err); ok {
-			id, _ := tooLong.ID()
+			id := tooLong.Frame().ID
 			fmt.Println(err, "id", string(id))
 		} else if err != nil {
 			fmt.Println(err)

@@ -2,16 +2,9 @@ package wire
 
 import "encoding/json"
 
-// ProbeID returns the id of a message of which only the beginning is known:
-// cut off, over-long or broken further on. The id must be a string or a number,
-// stand whole at the top level before the cut, and be the only one there.
-func ProbeID(prefix []byte) (id json.RawMessage, ok bool) {
-	id, _ = probe(prefix)
-	return id, id != nil
-}
-
-// probe is ProbeID, nil where it is not ok, and whether there is a method before the cut: then
-// the message is no answer.
+// probe returns the id of a message of which only the beginning is known, because it is cut off, over-long or broken
+// further on. It is nil if none can be told: it must be a string or a number, stand whole at the top level before the
+// cut, and be the only one there. asks reports a method before the cut: then the message is no answer.
 func probe(prefix []byte) (id json.RawMessage, asks bool) {
 	i := skipSpace(prefix, 0)
 	if i == len(prefix) || prefix[i] != '{' {

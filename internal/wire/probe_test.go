@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,10 +9,16 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-func ExampleProbeID() {
-	id, ok := wire.ProbeID([]byte(`{"jsonrpc":"2.0","id":42,"result":{"content":[{"type":"te`))
+func ExampleTooLong_Frame() {
+	id, ok := probeID([]byte(`{"jsonrpc":"2.0","id":42,"result":{"content":[{"type":"te`))
 	fmt.Println(string(id), ok)
 	// Output: 42 true
+}
+
+// probeID is the id that the beginning of a message shows.
+func probeID(prefix []byte) (id json.RawMessage, ok bool) {
+	id = (&wire.TooLong{Prefix: prefix}).Frame().ID
+	return id, id != nil
 }
 
 func TestProbeID(t *testing.T) {
@@ -35,7 +42,7 @@ func TestProbeID(t *testing.T) {
 		{`"id":1,`, ``},
 		{`{`, ``}, {``, ``}, {`{"id"`, ``}, {`{"id":`, ``}, {`{id:1,`, ``},
 	} {
-		if id, ok := wire.ProbeID([]byte(c.prefix)); string(id) != c.want || ok != (c.want != "") {
+		if id, ok := probeID([]byte(c.prefix)); string(id) != c.want || ok != (c.want != "") {
 			t.Errorf("ProbeID(%s) = %s, %v, want %s", c.prefix, id, ok, c.want)
 		}
 	}
@@ -62,7 +69,7 @@ func FuzzProbeID(f *testing.F) {
 // checkProbe cuts a message in two: what the first part tells must be
 // its id, and it must tell it if the id is well within.
 func checkProbe(t *testing.T, b []byte, cut int) {
-	head, ok := wire.ProbeID(b[:cut])
+	head, ok := probeID(b[:cut])
 	e, err := wire.Scan(b)
 	if err != nil {
 		return

@@ -40,8 +40,8 @@ func Rewrite(obj json.RawMessage, edits ...Edit) (json.RawMessage, error) {
 	return p.finish(c.i), nil
 }
 
-// Without returns a valid JSON object without the member at a path of keys. It returns obj itself if there is no such member, or
-// if [Rewrite] fails.
+// Without returns a valid JSON object without the member at a path of keys. It returns obj itself if there is no such
+// member, or if [Rewrite] fails.
 func Without(obj json.RawMessage, path ...string) json.RawMessage {
 	value, found := Lookup(obj, path[0])
 	edit := Edit{Key: path[0]}
@@ -134,31 +134,4 @@ func (p *patch) superseded(i int) bool {
 		}
 	}
 	return false
-}
-
-// Map returns a valid JSON array with each element replaced by what edit makes of it, which is one valid
-// JSON value, or the element itself. All else keeps its bytes; arr itself is returned where nothing changes.
-func Map(arr json.RawMessage, edit func(json.RawMessage) json.RawMessage) (json.RawMessage, error) {
-	c, ok := enter(arr, '[')
-	if !ok {
-		return nil, c.fail()
-	}
-	var out []byte
-	from := 0
-	for c.next() {
-		element := arr[c.value:c.end:c.end]
-		edited := edit(element)
-		if len(edited) == len(element) && &edited[0] == &element[0] {
-			continue
-		}
-		out = append(append(out, arr[from:c.value]...), edited...)
-		from = c.end
-	}
-	switch {
-	case c.bad:
-		return nil, c.fail()
-	case from == 0:
-		return arr, nil
-	}
-	return append(out, arr[from:]...), nil
 }

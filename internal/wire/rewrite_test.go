@@ -152,27 +152,6 @@ func checkRewrite(t *testing.T, obj []byte, edits []wire.Edit, out []byte, err e
 	}
 }
 
-func TestMap(t *testing.T) {
-	double := func(e json.RawMessage) json.RawMessage {
-		if string(e) == "2" {
-			return json.RawMessage(`[2,2]`)
-		}
-		return e
-	}
-	for arr, want := range map[string]string{
-		`[]`: `[]`, ` [ 1 , "2" ] `: ` [ 1 , "2" ] `, `[2]`: `[[2,2]]`, `[ 1, 2 ,{"a":2},2 ]`: `[ 1, [2,2] ,{"a":2},[2,2] ]`,
-	} {
-		if got, err := wire.Map(json.RawMessage(arr), double); err != nil || string(got) != want {
-			t.Errorf("%s: %s %v", arr, got, err)
-		}
-	}
-	for _, arr := range []string{``, `{}`, `[1`, `1`} {
-		if got, err := wire.Map(json.RawMessage(arr), double); err == nil {
-			t.Errorf("%s: %s", arr, got)
-		}
-	}
-}
-
 func TestWithout(t *testing.T) {
 	for _, tt := range []struct{ obj, path, want string }{
 		{`{"a":1, "b":2}`, "a", `{"b":2}`},

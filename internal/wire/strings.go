@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -10,12 +11,10 @@ import (
 // an array, for that.
 const EachOf = "*"
 
-// Disguises reports whether a string in valid JSON begins with a word of which a letter, or the colon behind it, is an
-// escape. Encoders write none: who looks for such words by their bytes would miss it.
-func Disguises(b []byte) bool {
-	if !bytes.Contains(b, []byte(`\u00`)) {
-		return false
-	}
+// Begins reports whether a string in valid JSON may begin with one of the words, which are letters up to a colon or the
+// end. It looks for their bytes, and takes an escape in the place of a letter or of the colon for one of them. Encoders
+// write no such escape.
+func Begins(b []byte, words ...string) bool {
 	for {
 		n := bytes.IndexByte(b, '"')
 		if n < 0 {
@@ -27,6 +26,9 @@ func Disguises(b []byte) bool {
 			i++
 		}
 		if u := unit(b[i:]); u == ':' || isLetter(u) {
+			return true
+		}
+		if i > 0 && slices.ContainsFunc(words, func(word string) bool { return bytes.HasPrefix(b, []byte(word)) }) {
 			return true
 		}
 	}
@@ -47,34 +49,29 @@ func EditStrings(raw json.RawMessage, path []string, edit func(string) string) j
 		}
 		return raw
 	}
-	if len(raw) > 0 && raw[0] == '[' && path[0] == EachOf {
-		out, err := Map(raw, func(e json.RawMessage) json.RawMessage { return EditStrings(e, path[1:], edit) })
-		if err != nil {
-			return raw
+	open := byte('{')
+	if path[0] == EachOf {
+		if len(raw) == 0 || raw[0] != '[' { // one in the place of an array
+			return EditStrings(raw, path[1:], edit)
 		}
-		return out
+		open = '['
 	}
-	if path[0] == EachOf { // one in the place of an array
-		return EditStrings(raw, path[1:], edit)
-	}
-	members, err := Members(raw)
-	if err != nil {
-		return raw
-	}
+	c, _ := enter(raw, open)
 	var out []byte
 	from := 0
-	for i := range members { // all that one client or another takes for the one
-		m := &members[i]
-		if !strings.EqualFold(m.Key, path[0]) {
+	for !c.bad && c.next() {
+		// All that one client or another takes for the key is edited.
+		if open == '{' && !strings.EqualFold(decodeInside(raw[c.start+1:c.keyEnd-1]), path[0]) {
 			continue
 		}
-		edited := EditStrings(m.Value, path[1:], edit)
-		if len(edited) != len(m.Value) || &edited[0] != &m.Value[0] {
-			out = append(append(out, raw[from:m.End-len(m.Value)]...), edited...)
-			from = m.End
+		value := raw[c.value:c.end:c.end]
+		edited := EditStrings(value, path[1:], edit)
+		if len(edited) != len(value) || &edited[0] != &value[0] {
+			out = append(append(out, raw[from:c.value]...), edited...)
+			from = c.end
 		}
 	}
-	if from == 0 {
+	if c.bad || from == 0 {
 		return raw
 	}
 	return append(out, raw[from:]...)

@@ -2,7 +2,6 @@ package bench_test
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,10 +15,14 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// largeServer is an HTTP server of 2025-11-25 whose only tool answers with 256 KiB of text in an event stream. It takes next to no time.
+// largeServer is an HTTP server of 2025-11-25 whose only tool answers with 256 KiB of text in an event stream. It takes
+// next to no time.
 func largeServer(b *testing.B) *httptest.Server {
 	b.Helper()
-	text := strings.Repeat("The quick brown fox jumps over the lazy dog. ", 256<<10/45)
+	forty := strings.Repeat("0123456789", 4)
+	line := forty + "abcdefghijklmnopqrstuvwxyz 0123456789 ab" + `\n` + forty + `\"` + forty + `\n`
+	text := strings.Repeat(line, 256<<10/len(line))
+	answer := `{"content":[{"type":"text","text":"` + text + `"}]}`
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		e, err := wire.Scan(body)
@@ -33,9 +36,11 @@ func largeServer(b *testing.B) *httptest.Server {
 		case "tools/list":
 			result = `{"tools":[{"name":"block","inputSchema":{"type":"object"}}]}`
 		case "tools/call":
-			result = `{"content":[{"type":"text","text":"` + text + `"}]}`
+			result = answer
 		}
-		_, _ = fmt.Fprintf(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", e.ID, result)
+		_, _ = io.WriteString(w, `event: message`+"\n"+`data: {"jsonrpc":"2.0","id":`+string(e.ID)+`,"result":`)
+		_, _ = io.WriteString(w, result)
+		_, _ = io.WriteString(w, "}\n\n")
 	}))
 	b.Cleanup(s.Close)
 	return s
@@ -51,7 +56,8 @@ func BenchmarkLargeResult(b *testing.B) {
 	}
 	proxy := httptest.NewServer(httputil.NewSingleHostReverseProxy(to))
 	b.Cleanup(proxy.Close)
-	g := gateway.New(b.Context(), []interop.Server{{ID: "s", Transport: interop.HTTP{URL: server.URL}, Era: interop.Legacy}}, nil)
+	before := []interop.Server{{ID: "s", Transport: interop.HTTP{URL: server.URL}, Era: interop.Legacy}}
+	g := gateway.New(b.Context(), before, nil)
 	b.Cleanup(g.Close)
 	front := httptest.NewServer(g.Handler())
 	b.Cleanup(front.Close)
@@ -67,7 +73,9 @@ func BenchmarkLargeResult(b *testing.B) {
 				session := ""
 				post := func(message string) (n int64) {
 					req, _ := http.NewRequest(http.MethodPost, way.url, strings.NewReader(message))
-					req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+					req.Header = http.Header{
+						"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+					}
 					if session != "" {
 						req.Header["Mcp-Session-Id"] = []string{session}
 					}
@@ -81,10 +89,12 @@ func BenchmarkLargeResult(b *testing.B) {
 					n, _ = io.Copy(io.Discard, resp.Body)
 					return n
 				}
-				post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
+				post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+					`"capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
 				post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 				for p.Next() {
-					if post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"`+way.tool+`","arguments":{}}}`) < 256<<10-100 {
+					call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + way.tool + `","arguments":{}}}`
+					if post(call) < 250_000 {
 						b.Error("a short answer")
 					}
 				}

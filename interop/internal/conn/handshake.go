@@ -27,8 +27,8 @@ func declared(capabilities json.RawMessage) json.RawMessage {
 // ModernMeta is the object that _meta of every modern request holds: our
 // reserved keys and nothing else (2026-07-28, basic/index, "_meta"). capabilities nil: none.
 func ModernMeta(info protocol.Info, capabilities json.RawMessage) json.RawMessage {
-	return wire.Object{}.Text(protocol.MetaVersion, protocol.VersionModern).Raw(protocol.MetaClientInfo, protocol.EncodeInfo(info)).
-		Raw(protocol.MetaClientCaps, declared(capabilities)).JSON()
+	return wire.Object{}.Text(protocol.MetaVersion, protocol.VersionModern).
+		Raw(protocol.MetaClientInfo, protocol.EncodeInfo(info)).Raw(protocol.MetaClientCaps, declared(capabilities)).JSON()
 }
 
 // discoverRequest is the request with which the modern era is tried.

@@ -153,45 +153,29 @@ func (s *httpServer) odd(r *httpReply) error {
 	}
 }
 
-// answerKind is how a reply answers a request.
-type answerKind int
-
-const (
-	answerJSON answerKind = iota
-	answerEvents
-	answerFailed // not 2xx
-	answerOdd    // 2xx, and yet no answer
-)
-
-func (r *httpReply) kind() answerKind {
+// isStream reports whether a reply answers with a stream of events, or else with one message. Its error says why the
+// reply is no answer. A server that names no type means the usual one.
+func (s *httpServer) isStream(r *httpReply) (bool, error) {
 	if r.StatusCode/100 != 2 {
-		return answerFailed
+		return false, s.failure(r)
 	}
-	switch r.mediaType() {
-	case "application/json":
-		return answerJSON
-	case "text/event-stream":
-		return answerEvents
-	case "":
-		if r.StatusCode == http.StatusOK { // a server that names no type means the usual one
-			return answerJSON
-		}
+	switch t := r.mediaType(); {
+	case t == "text/event-stream":
+		return true, nil
+	case t == "application/json", t == "" && r.StatusCode == http.StatusOK:
+		return false, nil
 	}
-	return answerOdd
+	return false, s.odd(r)
 }
 
-// once reads an answer that is no stream, and ends the reply.
-func (s *httpServer) once(ctx context.Context, l *lifetime, r *httpReply, id json.RawMessage) (json.RawMessage, error) {
+// once reads an answer that is no stream, and ends the reply. err is the error of isStream.
+func (s *httpServer) once(
+	ctx context.Context, l *lifetime, r *httpReply, id json.RawMessage, err error,
+) (json.RawMessage, error) {
 	defer r.close()
 	var result json.RawMessage
-	var err error
-	switch r.kind() {
-	case answerJSON:
+	if err == nil {
 		result, err = s.response(r, id)
-	case answerFailed:
-		err = s.failure(r)
-	default:
-		err = s.odd(r)
 	}
 	var cut *CutError
 	var rpc *protocol.RPCError

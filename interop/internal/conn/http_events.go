@@ -22,9 +22,13 @@ type eventStream struct {
 	ask    func(*wire.Envelope)       // takes the server's requests; nil: it may not send any
 }
 
-// answer takes the answer to p from the reply r, and from the streams that resume one that was cut. resume nil: none does.
-func (s *eventStream) answer(ctx context.Context, l *lifetime, p *pending, r *httpReply, resume func(cut error) (*httpReply, error)) error {
-	for r.kind() == answerEvents {
+// answer takes the answer to p from the reply r, and from the streams that resume one that was cut. If resume is nil,
+// none does.
+func (s *eventStream) answer(
+	ctx context.Context, l *lifetime, p *pending, r *httpReply, resume func(cut error) (*httpReply, error),
+) error {
+	streams, err := s.server.isStream(r)
+	for streams {
 		s.heard = false
 		result, err, final := s.read(r, s.server.events(r))
 		if final {
@@ -42,7 +46,7 @@ func (s *eventStream) answer(ctx context.Context, l *lifetime, p *pending, r *ht
 			return err
 		}
 	}
-	result, err := s.server.once(ctx, l, r, s.id)
+	result, err := s.server.once(ctx, l, r, s.id, err)
 	if err == nil {
 		p.finish(result, nil)
 	}

@@ -145,12 +145,11 @@ func (s *httpServer) openEvents(ctx context.Context, l *lifetime, h http.Header)
 	if err != nil {
 		return nil, err
 	}
-	switch r.kind() {
-	case answerEvents:
+	streams, err := s.isStream(r)
+	if streams {
 		return r, nil
-	case answerFailed:
-		err = s.failure(r)
-	default:
+	}
+	if err == nil {
 		err = s.odd(r)
 	}
 	r.close()

@@ -28,8 +28,9 @@ func newModern(server *httpServer) *session {
 	return s
 }
 
-// send posts a request and takes its answer, from the goroutine of the call. An event stream has no deadline of its own:
-// a subscription is a call that lasts. There are no notifications: the end of a request's stream is its cancellation.
+// send posts a request and takes its answer, from the goroutine of the call. An event stream has no deadline of its
+// own: a subscription is a call that lasts. There are no notifications: the end of a request's stream is its
+// cancellation.
 func (c *modern) send(ctx context.Context, e wire.Envelope, p *pending) error {
 	if p == nil {
 		return nil
