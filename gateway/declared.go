@@ -118,7 +118,8 @@ func isNews(k *clientKind, m interop.Message) bool {
 func (v *view) learn(ctx context.Context, c *interop.Client, caller toolbox.Principal) {
 	g := v.gateway
 	v.varied.Store(true)
-	if g.attached.Fleet.Knows(c.Declared(), v.scope.has) {
+	ask := g.attached.Fleet.Learn(c, caller, v.scope.has)
+	if ask == nil {
 		return
 	}
 	done := make(chan struct{})
@@ -126,7 +127,7 @@ func (v *view) learn(ctx context.Context, c *interop.Client, caller toolbox.Prin
 	g.running.Go(func() {
 		learning, cancel := context.WithTimeout(g.ctx, learnTime)
 		defer cancel()
-		g.attached.Fleet.Learn(learning, c, caller, v.scope.has)
+		ask(learning)
 		close(done)
 		select {
 		case <-late:

@@ -15,8 +15,8 @@ type scope struct {
 	server     string // the only one; "": there may be several
 }
 
-// name is what a server's tool or prompt is called: in the view of one server as the server, or a rule for tools, has it.
-func (s *scope) name(server, own string) string {
+// shown is the name under which a tool or prompt is shown: in the view of one server as the server, or a rule for tools, has it.
+func (s *scope) shown(server, own string) string {
 	if s.server != "" {
 		return own
 	}

@@ -48,7 +48,7 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 		return nil, err
 	}
 	if m := findMember(f.all(), server); m != nil {
-		m.state.Load().endpoint.talks.subscribes(caller, ClientOf(ctx))
+		m.state.Load().endpoint.talks.expect(caller, ClientOf(ctx))
 	}
 	h := &subscriber{callPair: callPair{server, caller}, updated: updated, client: ClientOf(ctx)}
 	s, err := f.subscriptions.join(f, h, uri)
