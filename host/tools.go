@@ -32,8 +32,8 @@ type toolsBackend struct {
 	log        *slog.Logger // nil: silent
 
 	mu      sync.Mutex
-	kept    []keptList
-	release *time.Timer // of memory; nil before the first large list
+	kept    map[toolbox.Principal]*toolList // what each was shown last
+	release *time.Timer                     // of memory; nil before the first large list
 }
 
 var _ Backend = (*toolsBackend)(nil)

@@ -107,9 +107,10 @@ func (m *member) differs(s *state, d Declared) bool {
 	return shake.Era == Modern && d.modern != ""
 }
 
-// Learn gives what asks the servers for which has is true what they list to clients like c, as far as nobody has asked
-// yet, or they have said since that it changed, and waits for that. Then [toolbox.Snapshot.For] has it. A server that is
-// not up, or fails, lists what it lists to everybody; one that is idle, what it listed before. nil: all is known.
+// Learn gives a function that asks the servers for which has is true what they list to clients like c, as far as no
+// caller has asked yet, or they have said since that it changed, and waits for that. Then [toolbox.Snapshot.For] has
+// it. A server that is not up, or fails, lists what it lists to everybody. An idle one lists what it listed before.
+// If all is known, Learn returns nil.
 func (f *Fleet) Learn(c *Client, caller toolbox.Principal, has func(server string) bool) (ask func(context.Context)) {
 	d := c.Declared()
 	unknown := slices.DeleteFunc(slices.Clone(f.all()), func(m *member) bool { return !has(m.server.ID) || m.knows(d) })

@@ -294,11 +294,7 @@ func (t *subscriptions) updated(m Message) {
 	t.mu.Lock()
 	var of []*subscription
 	for _, whole := range wholes(uri) {
-		for _, own := range []bool{false, true} {
-			to := subscribed{own: own, uri: whole}
-			if own {
-				to.caller = m.Caller
-			}
+		for _, to := range []subscribed{{uri: whole}, {own: true, caller: m.Caller, uri: whole}} {
 			if s := t.of[m.Server][to]; s != nil {
 				of = append(of, s)
 			}
