@@ -138,7 +138,7 @@ func (v *view) ifToolsChanged(notify func(interop.Message)) func(interop.Message
 		v.mu.Lock()
 		kinds := slices.Collect(maps.Values(v.kinds))
 		v.mu.Unlock()
-		n := v.plain.shown.changed()
+		n := 0
 		for _, k := range kinds {
 			n += k.shown.changed()
 		}

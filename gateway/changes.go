@@ -141,7 +141,7 @@ func (v *view) tellLists(feature string) {
 func (v *view) listsOthers(feature string) bool {
 	v.mu.Lock()
 	others := v.crowded
-	kinds := append(slices.Collect(maps.Values(v.kinds)), v.plain)
+	kinds := slices.Collect(maps.Values(v.kinds))
 	v.mu.Unlock()
 	for _, k := range kinds {
 		v.mu.Lock()

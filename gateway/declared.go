@@ -17,10 +17,8 @@ import (
 // share what they are listed; those that declare nothing see what servers list to such.
 
 const (
-	// maxKinds bounds the kinds of clients that a view knows; beyond it all are forgotten.
+	// maxKinds bounds the kinds of clients that declare something and that a view knows; beyond it all are forgotten.
 	maxKinds = 32
-	// maxKind bounds what one declares, in bytes: servers are shown no more.
-	maxKind = 16 << 10
 	// learnPatience is how long a list waits for what its servers list to clients of its kind. One that comes
 	// later is announced by list_changed.
 	learnPatience = 10 * time.Second
@@ -56,36 +54,30 @@ func (v *view) askerOf(caller toolbox.Principal, c *interop.Client) asker {
 	return asker{caller, c, v.kindOf(c)}
 }
 
-// kindKey is what a client's kind depends on.
-type kindKey struct {
-	era          interop.Era
-	asked        bool
-	capabilities string
-}
-
 // kindOf is the kind of a client.
 func (v *view) kindOf(c *interop.Client) *clientKind {
-	if c == nil || len(c.Capabilities) <= len(`{}`) || len(c.Capabilities) > maxKind {
+	d := c.Declared()
+	if d == (interop.Declared{}) && v.plain != nil {
 		return v.plain
 	}
-	key := kindKey{c.Era, c.Back != nil, string(c.Capabilities)}
 	v.mu.Lock()
-	k := v.kinds[key]
+	k := v.kinds[d]
 	v.mu.Unlock()
 	if k != nil {
 		return k
 	}
-	if k = v.plain; c.Declared() != k.declared {
-		k = v.newKind(c.Declared())
-	}
+	fresh := v.newKind(d)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.kinds) >= maxKinds {
-		clear(v.kinds)
+	if k = v.kinds[d]; k != nil {
+		return k
+	}
+	if len(v.kinds) > maxKinds {
+		v.kinds = map[interop.Declared]*clientKind{{}: v.plain}
 		v.crowded = true
 	}
-	v.kinds[key] = k
-	return k
+	v.kinds[d] = fresh
+	return fresh
 }
 
 // shownTo is the kind of clients whose tools a client is shown: its own, or all's where it is shown the same.
@@ -118,7 +110,8 @@ func isNews(k *clientKind, m interop.Message) bool {
 func (v *view) learn(ctx context.Context, c *interop.Client, caller toolbox.Principal) {
 	g := v.gateway
 	v.varied.Store(true)
-	if g.attached.Fleet.Knows(c.Declared(), v.scope.has) {
+	ask := g.attached.Fleet.Learn(c, caller, v.scope.has)
+	if ask == nil {
 		return
 	}
 	done := make(chan struct{})
@@ -126,7 +119,7 @@ func (v *view) learn(ctx context.Context, c *interop.Client, caller toolbox.Prin
 	g.running.Go(func() {
 		learning, cancel := context.WithTimeout(g.ctx, learnTime)
 		defer cancel()
-		g.attached.Fleet.Learn(learning, c, caller, v.scope.has)
+		ask(learning)
 		close(done)
 		select {
 		case <-late:

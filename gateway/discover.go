@@ -92,7 +92,8 @@ func (v *view) sayings(who asker) []protocol.Saying {
 		if protocol.Has(d.capabilities, []string{"tools"}) {
 			of = "tools"
 		}
-		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: interop.Server{ID: server}.Prefixes()[0], Text: d.instructions})
+		prefix := interop.Server{ID: server}.Prefixes()[0]
+		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: prefix, Text: d.instructions})
 	}
 	return all
 }
@@ -104,7 +105,8 @@ func (v *view) united(era interop.Era) json.RawMessage {
 	if v.anyDeclares(byPrompt, "completions") || v.anyDeclares(byURI, "completions") {
 		b = append(b, `,"completions":{}`...)
 	}
-	if v.scope.everything && v.gateway.opts.Local != nil || v.anyDeclares(byTool, "logging") || v.anyDeclares(byPrompt, "logging") || v.anyDeclares(byURI, "logging") {
+	local := v.scope.everything && v.gateway.opts.Local != nil
+	if local || v.anyDeclares(byTool, "logging") || v.anyDeclares(byPrompt, "logging") || v.anyDeclares(byURI, "logging") {
 		b = append(b, `,"logging":{}`...)
 	}
 	if era == interop.Legacy && v.anyDeclares(byTool, "tasks", "requests", "tools", "call") {

@@ -21,7 +21,8 @@
 //
 // # Names
 //
-// On views of several servers tools and prompts are named as [interop.QualifiedName] has it. A
+// A name is its owner's own, qualified (server__name), shown in a view, or called by a client, which may
+// call what is not listed. On views of several servers tools and prompts are named as [interop.QualifiedName] has it. A
 // resource keeps its URI, unless it could be taken for another server's: ui:// and skill://
 // have the server first in their path (ui://SERVER/page.html), and a URI that an earlier
 // server of the configuration lists too is indus://SERVER/URI. Links in results are changed in

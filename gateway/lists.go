@@ -79,11 +79,11 @@ type keptListing struct {
 
 // kept returns the cached list, or nil if there is none, and whether the server has listed, or failed to.
 func (s *serverLists) kept(server string, row *methodRow, who asker) (last *listing, asked bool) {
-	declared := s.gateway.declaredTo(server, who)
+	d := s.gateway.declaredTo(server, who)
 	s.gateway.recall(server)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, k := s.find(server, row, declared, who.caller)
+	_, k := s.find(server, row, d, who.caller)
 	asked = k.last != nil || k.failed > 0
 	if k.last == nil {
 		_, k = s.find(server, row, interop.Declared{}, who.caller)
@@ -189,17 +189,17 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 		}
 	}
 	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.needs)
-	declared := s.gateway.declaredTo(server, who)
+	d := s.gateway.declaredTo(server, who)
 	for range 3 { // a list may change, or turn out to be private, while it is asked for
 		s.mu.Lock()
-		key, k := s.find(server, row, declared, who.caller)
+		key, k := s.find(server, row, d, who.caller)
 		if idle && k.last == nil { // it is not started for what it lists to some
-			declared = interop.Declared{}
-			key, k = s.find(server, row, declared, who.caller)
+			d = interop.Declared{}
+			key, k = s.find(server, row, d, who.caller)
 		}
 		if !key.private && isPerPrincipal(e) {
 			k.last, k.private = nil, true
-			key, k = s.find(server, row, declared, who.caller)
+			key, k = s.find(server, row, d, who.caller)
 		}
 		has := k.last != nil || k.failed > 0
 		asks := e.Phase().Usable() && protocol.Has(e.Capabilities(), row.needs) && !k.good(row, e) || idle && !has
@@ -223,7 +223,7 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 			break
 		}
 		s.mu.Lock()
-		_, now := s.find(server, row, declared, who.caller)
+		_, now := s.find(server, row, d, who.caller)
 		done := now == k && k.changes == asked
 		s.mu.Unlock()
 		if done {

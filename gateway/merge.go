@@ -148,7 +148,7 @@ func (v *view) merge(row *methodRow, parts []part, pages map[ownName]bool) *merg
 
 // add adds a row under the name that it has in the view.
 func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
-	name, ok := v.rowName(m, p.server, own)
+	name, ok := v.shownName(m, p.server, own)
 	if !ok {
 		return
 	}
@@ -178,28 +178,28 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 		raw = renamed
 	}
 	for _, path := range m.row.uris {
-		raw = wire.EditStrings(raw, path, func(uri string) string { return v.published(m.row, p.server, uri) })
+		raw = wire.EditStrings(raw, path, func(uri string) string { return v.shownURI(m.row, p.server, uri) })
 	}
 	m.keys, m.rows = append(m.keys, name), append(m.rows, raw)
 }
 
-// rowName is what a server's row is called in the view; false: it is not in it.
-func (v *view) rowName(m *merged, server, own string) (string, bool) {
+// shownName is the name under which a row is shown in the view; false: it is not in it.
+func (v *view) shownName(m *merged, server, own string) (string, bool) {
 	if !v.admits(m.pages, m.row.names, ownName{server, own}) {
 		return "", false
 	}
 	if m.row.names == byPrompt {
-		return v.scope.name(server, own), true
+		return v.scope.shown(server, own), true
 	}
-	name := v.published(m.row, server, own)
+	name := v.shownURI(m.row, server, own)
 	if first, taken := m.byName[name]; taken && first.server != server && v.scope.server == "" {
 		name = protocol.OwnedURI(server, own)
 	}
 	return name, true
 }
 
-// published is the form of a server's URI that a row of a list, or a result, has in the view.
-func (v *view) published(row *methodRow, server, uri string) string {
+// shownURI is the form of a server's URI that a row of a list, or a result, has in the view.
+func (v *view) shownURI(row *methodRow, server, uri string) string {
 	if v.scope.server != "" {
 		return uri
 	}

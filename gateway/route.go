@@ -113,7 +113,7 @@ func (v *view) fit(row *methodRow, of ownName, called string, who asker, raw jso
 			if name, ok := names[ownName{of.server, uri}]; ok {
 				return name
 			}
-			return v.published(row, of.server, uri)
+			return v.shownURI(row, of.server, uri)
 		})
 	}
 	return raw

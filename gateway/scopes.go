@@ -15,8 +15,9 @@ type scope struct {
 	server     string // the only one; "": there may be several
 }
 
-// name is what a server's tool or prompt is called: in the view of one server as the server, or a rule for tools, has it.
-func (s *scope) name(server, own string) string {
+// shown is the name under which a tool or prompt is shown: in the view of one server as the server, or a rule for tools,
+// has it.
+func (s *scope) shown(server, own string) string {
 	if s.server != "" {
 		return own
 	}
@@ -55,6 +56,6 @@ func matchesAny(patterns []string, name string) bool {
 // same reports whether two scopes show the same. Of Expose it is only known whether there is one.
 func (s *scope) same(o *scope) bool {
 	same := func(a, b []string) bool { return slices.Equal(a, b) && (a == nil) == (b == nil) }
-	return o != nil && s.server == o.server && same(s.Servers, o.Servers) && same(s.Tools, o.Tools) && same(s.Prompts, o.Prompts) &&
-		same(s.Resources, o.Resources) && (s.Expose == nil) == (o.Expose == nil) && s.Profile == o.Profile
+	return o != nil && s.server == o.server && (s.Expose == nil) == (o.Expose == nil) && s.Profile == o.Profile &&
+		same(s.Servers, o.Servers) && same(s.Tools, o.Tools) && same(s.Prompts, o.Prompts) && same(s.Resources, o.Resources)
 }

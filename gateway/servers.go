@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -111,18 +112,5 @@ func (v *view) heard(ctx context.Context) bool {
 
 // settled waits until a server was heard once, or failed, or ctx ends.
 func (g *Gateway) settled(ctx context.Context, server string) {
-	changed := make(chan struct{}, 1)
-	defer g.attached.Fleet.Watch(func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	})()
-	for g.isPending(server) {
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
+	watch.Until(ctx, g.attached.Fleet.Watch, func() bool { return !g.isPending(server) })
 }

@@ -115,7 +115,7 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 	for _, d := range s.Down {
 		if t.scope.may(d.Server, byTool) {
 			owns := d.Owns
-			d.Owns = func(name string) bool { return t.scope.admits(d.Server, byTool, name) && owns(t.mounted(name)) }
+			d.Owns = func(name string) bool { return t.scope.admits(d.Server, byTool, name) && owns(t.qualified(name)) }
 			n.shown.Down = append(n.shown.Down, d)
 		}
 	}
@@ -126,18 +126,20 @@ func (t *shownTools) misses(server string) bool { return !t.scope.may(server, by
 
 // name is what a tool is called in the view; false: it is not in it. Rules may have renamed it.
 func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {
-	own := d.Tool
+	if t.scope.server == "" {
+		return d.Name, t.scope.admits(d.Server, byTool, d.Name)
+	}
+	name := d.Tool
 	if e, err := t.gateway.attached.Fleet.Endpoint(d.Server, ""); err == nil {
-		if renamed, ok := e.Server().Tools.Rename[own]; ok {
-			own = renamed
+		if renamed, ok := e.Server().Tools.Rename[name]; ok {
+			name = renamed
 		}
 	}
-	name := t.scope.name(d.Server, own)
 	return name, t.scope.admits(d.Server, byTool, name)
 }
 
-// mounted is the name by which the servers know what the view calls name.
-func (t *shownTools) mounted(name string) string {
+// qualified is the qualified name of what the view shows under a name.
+func (t *shownTools) qualified(name string) string {
 	if server := t.scope.server; server != "" {
 		return interop.QualifiedName(server, name)
 	}
@@ -194,7 +196,7 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	own := c
 	if d, ok := t.names(c.Caller).byName[c.Name]; ok {
 		own.Name = d.Name
-	} else if own.Name = t.mounted(c.Name); !t.mayHave(own.Name) { // it may be of a server that is not up
+	} else if own.Name = t.qualified(c.Name); !t.mayHave(own.Name) { // it may be of a server that is not up
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
 	r, err := t.gateway.do(ctx, own)
@@ -221,12 +223,12 @@ func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
 
 // mayHave reports whether a name that is not listed may be a tool of the view's servers, and of no other: they
 // decide then, who may be down, or hold it back.
-func (t *shownTools) mayHave(mounted string) bool {
+func (t *shownTools) mayHave(qualified string) bool {
 	mine := false
 	for _, s := range t.gateway.attached.Fleet.Servers() {
 		switch {
-		case !s.MayOwn(mounted):
-		case !t.scope.admits(s.ID, byTool, mounted):
+		case !s.MayOwn(qualified):
+		case !t.scope.admits(s.ID, byTool, qualified):
 			return false
 		default:
 			mine = true

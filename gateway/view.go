@@ -27,9 +27,9 @@ type view struct {
 
 	collide atomic.Bool // two servers have had a URI in common
 	mu      sync.Mutex
-	lists   map[string][]*merged    // by method, the newest first
-	kinds   map[kindKey]*clientKind // of clients that have been here
-	crowded bool                    // kinds were forgotten, and with them what is listed to them
+	lists   map[string][]*merged             // by method, the newest first
+	kinds   map[interop.Declared]*clientKind // of clients that have been here
+	crowded bool                             // kinds were forgotten, and with them what is listed to them
 }
 
 func (g *Gateway) newView(name string, s *scope) *view {
@@ -47,8 +47,8 @@ func (g *Gateway) newTransparent(server string) *view {
 
 func (g *Gateway) start(v *view, o host.Options) *view {
 	v.changes = map[string]*watch.List{"tools": {}, "prompts": {}, "resources": {}}
-	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*merged{}, map[kindKey]*clientKind{}
-	v.plain = v.newKind(interop.Declared{})
+	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*merged{}, map[interop.Declared]*clientKind{}
+	v.plain = v.kindOf(nil)
 	if g.all != nil {
 		o.Beside = g.all.host
 	}

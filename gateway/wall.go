@@ -99,7 +99,7 @@ func climbs(uri string) bool {
 func (v *view) admits(pages map[ownName]bool, what subject, of ownName) bool {
 	name := of.own
 	if what != byURI {
-		name = v.scope.name(of.server, of.own)
+		name = v.scope.shown(of.server, of.own)
 	}
 	return v.scope.admits(of.server, what, name) || what == byURI && pages[of]
 }

@@ -42,12 +42,6 @@ func (l *toolList) of(era interop.Era) *protocol.List {
 	return l.legacy
 }
 
-// keptList is the listing that a principal was shown last.
-type keptList struct {
-	caller toolbox.Principal
-	*toolList
-}
-
 // list is what p is shown now. It is rendered once for each snapshot.
 func (t *toolsBackend) list(p toolbox.Principal) *toolList {
 	s := t.src.Snapshot(p)
@@ -76,30 +70,21 @@ func (t *toolsBackend) list(p toolbox.Principal) *toolList {
 // find is the kept listing of a snapshot, which is p's from now on. Call it
 // with mu held.
 func (t *toolsBackend) find(p toolbox.Principal, s *toolbox.Snapshot) *toolList {
-	for i := range t.kept {
-		if k := &t.kept[i]; k.snapshot == s {
-			l := k.toolList
-			if k.caller != p {
-				t.keep(p, l)
-			}
+	for _, l := range t.kept {
+		if l.snapshot == s {
+			t.keep(p, l)
 			return l
 		}
 	}
 	return nil
 }
 
-// keep puts a listing in the place of p's last one. Call it with mu held.
+// keep puts a listing in the place of p's last one. Where there are too many, all others go. Call it with mu held.
 func (t *toolsBackend) keep(p toolbox.Principal, l *toolList) {
-	i := slices.IndexFunc(t.kept, func(k keptList) bool { return k.caller == p })
-	switch {
-	case i >= 0:
-		t.kept[i].toolList = l
-	case len(t.kept) < maxKept:
-		t.kept = append(t.kept, keptList{p, l})
-	default:
-		t.kept = append(t.kept[:0], t.kept[1:]...)
-		t.kept = append(t.kept, keptList{p, l})
+	if _, known := t.kept[p]; t.kept == nil || !known && len(t.kept) >= maxKept {
+		t.kept = map[toolbox.Principal]*toolList{}
 	}
+	t.kept[p] = l
 }
 
 func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -31,8 +32,8 @@ type toolsBackend struct {
 	log        *slog.Logger // nil: silent
 
 	mu      sync.Mutex
-	kept    []keptList
-	release *time.Timer // of memory; nil before the first large list
+	kept    map[toolbox.Principal]*toolList // what each was shown last
+	release *time.Timer                     // of memory; nil before the first large list
 }
 
 var _ Backend = (*toolsBackend)(nil)
@@ -104,26 +105,7 @@ func (t *toolsBackend) Subscribe(_ context.Context, m interop.Message, uri strin
 // Settle waits until no server is pending of which nothing is listed yet, or ctx ends; see
 // [Settler].
 func (t *toolsBackend) Settle(ctx context.Context, p toolbox.Principal) {
-	changed, stop := t.changes()
-	defer stop()
-	for hasUnlisted(t.src.Snapshot(p)) {
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// changes has something in it after each change of the toolbox.
-func (t *toolsBackend) changes() (changed <-chan struct{}, stop func()) {
-	c := make(chan struct{}, 1)
-	return c, t.src.Watch(func() {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
-	})
+	watch.Until(ctx, t.src.Watch, func() bool { return !hasUnlisted(t.src.Snapshot(p)) })
 }
 
 // hasUnlisted reports whether a server is pending of which nothing is known either.

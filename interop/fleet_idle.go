@@ -93,10 +93,10 @@ func (m *member) goIdle(e *Endpoint) bool {
 
 // idleness is for how long a connection has been of no use, as far as was seen.
 type idleness struct {
-	begun uint64 // Endpoint.begun at the last look
-	used  bool   // it was in use then
-	since time.Time
-	next  time.Time // the next look
+	begun  uint64 // Endpoint.begun at the last look
+	used   bool   // it was in use then
+	since  time.Time
+	looked time.Time // the last look
 }
 
 // due is when to look next.
@@ -104,21 +104,17 @@ func (i *idleness) due(after time.Duration) <-chan time.Time {
 	if after == 0 {
 		return nil
 	}
-	now := time.Now()
-	if next := now.Add(after / idleLooks); !i.next.After(now) || i.next.After(next) {
-		i.next = next
-	}
-	return time.After(i.next.Sub(now))
+	return time.After(time.Until(i.looked.Add(after / idleLooks)))
 }
 
 // over reports whether nobody has used the server for so long.
 func (i *idleness) over(m *member, e *Endpoint, after time.Duration) bool {
-	now := time.Now()
+	i.looked = time.Now()
 	begun, used := m.used(e)
 	if used || i.used || begun != i.begun {
-		i.begun, i.used, i.since = begun, used, now
+		i.begun, i.used, i.since = begun, used, i.looked
 	}
-	return now.Sub(i.since) >= after
+	return i.looked.Sub(i.since) >= after
 }
 
 // used is how many requests there were, and whether the server is being used: by a request, a

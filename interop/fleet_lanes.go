@@ -181,11 +181,11 @@ func (m *member) mayBeDual(shake conn.Handshake, client Era) bool {
 
 // isModernAlone reports whether a server that was tried as a legacy one, on a lane, has none but the modern way to ask:
 // it does not take initialize, nor say that it speaks a legacy revision, or what it then is asks nothing.
-func isModernAlone(base, lane *Endpoint, err error) bool {
+func isModernAlone(base, own *Endpoint, err error) bool {
 	if err != nil {
 		return !base.handshake().Dual
 	}
-	return lane.Era() != Legacy || !lane.handshake().Asks
+	return own.Era() != Legacy || !own.handshake().Asks
 }
 
 // enterLane takes a lane that is open, another one where it has just died. A lane that could not

@@ -107,23 +107,23 @@ func (m *member) differs(s *state, d Declared) bool {
 	return shake.Era == Modern && d.modern != ""
 }
 
-// Learn asks the servers for which has is true what they list to clients like c, as far as nobody has asked yet, or they
-// have said since that it changed, and waits for that. Then [toolbox.Snapshot.For] has it. A server that is not up, or
-// fails, lists what it lists to everybody; one that is idle, what it listed before.
-func (f *Fleet) Learn(ctx context.Context, c *Client, caller toolbox.Principal, has func(server string) bool) {
+// Learn gives a function that asks the servers for which has is true what they list to clients like c, as far as no
+// caller has asked yet, or they have said since that it changed, and waits for that. Then [toolbox.Snapshot.For] has
+// it. A server that is not up, or fails, lists what it lists to everybody. An idle one lists what it listed before.
+// If all is known, Learn returns nil.
+func (f *Fleet) Learn(c *Client, caller toolbox.Principal, has func(server string) bool) (ask func(context.Context)) {
 	d := c.Declared()
-	var asking sync.WaitGroup
-	for _, m := range f.all() {
-		if has(m.server.ID) && !m.knows(d) {
+	unknown := slices.DeleteFunc(slices.Clone(f.all()), func(m *member) bool { return !has(m.server.ID) || m.knows(d) })
+	if len(unknown) == 0 {
+		return nil
+	}
+	return func(ctx context.Context) {
+		var asking sync.WaitGroup
+		defer asking.Wait()
+		for _, m := range unknown {
 			asking.Go(func() { m.learn(WithClient(ctx, c.Listing()), d, caller) })
 		}
 	}
-	asking.Wait()
-}
-
-// Knows reports whether [Fleet.Learn] would ask nobody.
-func (f *Fleet) Knows(d Declared, has func(server string) bool) bool {
-	return !slices.ContainsFunc(f.all(), func(m *member) bool { return has(m.server.ID) && !m.knows(d) })
 }
 
 // knows reports whether there is nothing to learn now. Who is told that a server is up looks again.

@@ -224,7 +224,8 @@ func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bo
 		ttl = min(ttl, before.TTL)
 	}
 	return toolbox.Owner{
-		Server: e.server.ID, Prefix: e.server.Prefixes()[0], Instructions: e.Instructions(), Private: private || before.Private, TTL: ttl,
+		Server: e.server.ID, Prefix: e.server.Prefixes()[0], Instructions: e.Instructions(),
+		Private: private || before.Private, TTL: ttl,
 	}
 }
 

@@ -49,7 +49,7 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 		return nil, err
 	}
 	if m := findMember(f.all(), server); m != nil {
-		m.state.Load().endpoint.talks.subscribes(caller, ClientOf(ctx))
+		m.state.Load().endpoint.talks.expect(caller, ClientOf(ctx))
 	}
 	h := &subscriber{callPair: callPair{server, caller}, updated: updated, client: ClientOf(ctx)}
 	s, err := f.subscriptions.join(f, h, uri)
@@ -304,11 +304,7 @@ func (t *subscriptions) updated(m Message) {
 	t.mu.Lock()
 	var of []*subscription
 	for _, whole := range wholes(uri) {
-		for _, own := range []bool{false, true} {
-			to := subscribed{own: own, uri: whole}
-			if own {
-				to.caller = m.Caller
-			}
+		for _, to := range []subscribed{{uri: whole}, {own: true, caller: m.Caller, uri: whole}} {
 			if s := t.of[m.Server][to]; s != nil {
 				of = append(of, s)
 			}

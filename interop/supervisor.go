@@ -107,7 +107,7 @@ func (m *member) serve(e *Endpoint) (lived time.Duration) {
 		return 0
 	}
 	start := time.Now()
-	failures, often, unused := newBackoff(m.fleet.opts.Restart), watch.Pace{}, idleness{since: start}
+	failures, often, unused := newBackoff(m.fleet.opts.Restart), watch.Pace{}, idleness{since: start, looked: start}
 	for first := true; ; first = false {
 		begun := time.Now()
 		l, err := e.listed(m.ctx)

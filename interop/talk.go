@@ -73,14 +73,6 @@ const (
 // which the connection was made.
 const beginWait = 5 * time.Second
 
-// expect notes whose connection it is going to be, before the server is there to ask.
-func (l *talks) expect(caller toolbox.Principal, c *Client) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.known, l.sole = true, c
-	l.usedBy(caller)
-}
-
 // uses notes for whom the connection is used otherwise than by a request of his: what the server says of it
 // is nobody else's.
 func (l *talks) uses(caller toolbox.Principal) {
@@ -133,8 +125,8 @@ func (l *talks) join(t *talk) (of uint64) {
 	return l.last
 }
 
-// subscribes notes that a client has the connection do something for it, in requests that are nobody's.
-func (l *talks) subscribes(caller toolbox.Principal, c *Client) {
+// expect notes for which client the connection is, before the server is there to ask, or in requests that are nobody's.
+func (l *talks) expect(caller toolbox.Principal, c *Client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c != nil {

@@ -142,7 +142,7 @@ func hashed(name string) bool {
 	return strings.Trim(name[at+1:], "0123456789abcdef") == ""
 }
 
-// Prefixes are the beginnings that the mounted names of the server's tools can have: of most, and of those that are cut.
+// Prefixes are the beginnings of the names under which the server's tools are mounted: of most, and of cut ones.
 func (s Server) Prefixes() (out []string) {
 	for _, tool := range []string{"x", strings.Repeat("x", maxName)} {
 		name := QualifiedName(s.ID, tool)

@@ -219,21 +219,11 @@ func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
 			a.background.Go(func() { a.keep(l) })
 		}
 	}
-	a.known = firstTime(state.Known(servers))
-}
-
-// firstTime gives what is known of a server to its first connection only: one that is
-// configured anew is another.
-func firstTime(known func(string) []toolbox.Wire) func(string) []toolbox.Wire {
-	var mu sync.Mutex
-	asked := map[string]bool{}
-	return func(server string) []toolbox.Wire {
-		mu.Lock()
-		defer mu.Unlock()
-		if asked[server] {
+	known, asked := state.Known(servers), new(sync.Map)
+	a.known = func(server string) []toolbox.Wire {
+		if _, again := asked.LoadOrStore(server, true); again { // configured anew, it is another
 			return nil
 		}
-		asked[server] = true
 		return known(server)
 	}
 }

@@ -44,9 +44,9 @@
 // # Changed tools
 //
 // A tool that is approved and then changes is the oldest trick against users of MCP servers. The first listing of a
-// server approves its tools, and enrolls the server. Later the [interop.ChangePolicy] decides about a tool that differs in any byte
-// of its object, and about a tool that is new: the stricter of the server's own ([interop.Server.Changes]) and of
-// Options.Policy. [Changed], [Approved] and [Approve] are for the person. If the log was removed ([File.Removed]), no
+// server approves its tools, and enrolls the server. Later the [interop.ChangePolicy] decides about a tool that differs
+// in any byte of its object, and about a tool that is new: the stricter of the server's own ([interop.Server.Changes])
+// and of Options.Policy. [Changed], [Approved] and [Approve] are for the person. If the log was removed ([File.Removed]), no
 // listing approves anything.
 //
 // What is approved is a server's tool by the server's own name. What the configuration

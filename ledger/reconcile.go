@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -282,10 +283,7 @@ func (l *reconciliation) depart() {
 		}
 	}
 	for t := range l.a.guard.held {
-		listed := false
-		for _, o := range l.kept {
-			listed = listed || o == t
-		}
+		listed := slices.Contains(slices.Collect(maps.Values(l.kept)), t)
 		if !listed && l.departure(t.server, t.name) != NoteLost {
 			delete(l.a.guard.held, t)
 		}
@@ -317,14 +315,12 @@ func (l *reconciliation) isLeftOut(server, name string) bool {
 
 // publish makes what is let through the snapshot, if it is new. Call it with mu held.
 func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool) {
-	same := s == a.seen && len(l.kept) == len(a.guard.kept)
-	for name := range l.kept {
-		_, ok := a.guard.kept[name]
-		same = same && ok
-	}
+	same := s == a.seen && maps.Equal(l.kept, a.guard.kept)
 	a.seen, a.guard.kept = s, l.kept
 	if !same {
-		a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
+		a.shown = &toolbox.Snapshot{
+			Version: a.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names,
+		}
 		l.showKinds(s, a.shown)
 		if len(a.guard.summed) > 2*len(s.Tools)*(1+len(s.Kinds))+64 {
 			a.guard.summed = map[string]summed{}

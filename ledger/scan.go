@@ -137,7 +137,7 @@ func (s *scan) carry(r *record) {
 // refuse skips a line. The number and the hash that it claims are believed as far as the chain goes, so that one
 // altered line is one damage.
 func (s *scan) refuse(seq uint64, hash string, why error) {
-	kind := unreadable
+	kind := unreadableLine
 	if errors.Is(why, errHash) {
 		kind = altered
 	}

@@ -24,11 +24,11 @@ type Damage struct {
 
 // What happens to logs.
 const (
-	Torn       = "torn"       // its writer was cut off: no entry that was kept
-	Missing    = "missing"    // entries were taken out
-	altered    = "altered"    // a line does not say what was written
-	reordered  = "reordered"  // an entry is in another place
-	unreadable = "unreadable" // a line is no entry at all
+	Torn           = "torn"       // its writer was cut off: no entry that was kept
+	Missing        = "missing"    // entries were taken out
+	altered        = "altered"    // a line does not say what was written
+	reordered      = "reordered"  // an entry is in another place
+	unreadableLine = "unreadable" // a line is no entry at all
 )
 
 func (d Damage) String() string {

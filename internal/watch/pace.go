@@ -9,9 +9,9 @@ const (
 	maxDoubled  = 7 // 12.8 s
 )
 
-// Pace says how often the changes of a list are reported. A server may change a list as often as it likes, but each time
-// all clients look. So the pause after a report doubles from the 21st change on, until the list is left alone for half a
-// minute. The zero value is ready. One goroutine may use it at a time.
+// Pace says how often the changes of a list are reported. A server may change a list as often as it likes, but each
+// time all clients look. So the pause after a report doubles from the 21st change on, until the list is left alone for
+// half a minute. The zero value is ready. One goroutine may use it at a time.
 type Pace struct {
 	n    int
 	last time.Time

@@ -2,6 +2,7 @@
 package watch
 
 import (
+	"context"
 	"slices"
 	"sync"
 )
@@ -20,6 +21,24 @@ type watcher struct {
 	mu      sync.Mutex
 	running sync.WaitGroup // no call is added once stopped is set
 	stopped bool
+}
+
+// Until waits until done returns true, or ctx ends. It calls done at first and after each change that watch reports.
+func Until(ctx context.Context, watch func(changed func()) (stop func()), done func() bool) {
+	changes := make(chan struct{}, 1) // many changes are one
+	defer watch(func() {
+		select {
+		case changes <- struct{}{}:
+		default:
+		}
+	})()
+	for !done() {
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Watch calls changed at each Notify, until stop has returned: then it neither runs nor
