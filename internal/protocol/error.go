@@ -33,8 +33,7 @@ func (e *RPCError) Object() json.RawMessage { return EncodeError(e.Code, e.Messa
 // ErrorObject writes any error as the error of a response; one that is no [*RPCError] is
 // an internal error.
 func ErrorObject(err error) json.RawMessage {
-	var e *RPCError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*RPCError](err); ok {
 		return e.Object()
 	}
 	return EncodeError(CodeInternal, err.Error(), nil)
