@@ -42,10 +42,7 @@ func (s *session) signIn(ctx context.Context, n need) (*grant, error) {
 		return nil, err
 	}
 	last := s.current.Load()
-	if last == nil {
-		last = &grant{}
-	}
-	if !d.has(last.Issuer) {
+	if last == nil || !d.has(last.Issuer) {
 		last = &grant{} // what another authorization server was asked says nothing here
 	}
 	ask := &signInFlow{session: s, web: w, Discovery: d, last: last, need: n}
@@ -222,14 +219,13 @@ func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back 
 		return "", err
 	}
 	state, query := rand.Text(), u.Query()
+	query.Del("scope")
 	for name, v := range formOf(
 		"response_type", "code", "client_id", i.ID, "redirect_uri", back.URI(), "state", state, "resource", a.Resource,
 		"code_challenge", oauth2.S256ChallengeFromVerifier(verifier), "code_challenge_method", "S256",
+		"scope", strings.Join(scopes, " "),
 	) {
 		query[name] = v
-	}
-	if query.Del("scope"); len(scopes) > 0 {
-		query.Set("scope", strings.Join(scopes, " "))
 	}
 	if slices.Contains(scopes, offlineAccess) {
 		query.Set("prompt", "consent") // else it is ignored (OpenID Connect Core section 11)
