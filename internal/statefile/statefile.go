@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -73,8 +74,11 @@ func (f *File[T]) load(ctx context.Context) (value T, err error) {
 }
 
 // Update replaces the value by that which edit makes of it. edit may change its argument, which is nobody else's. If
-// edit fails, the file stays as it is. The directory has to be there.
+// edit fails, the file stays as it is. A directory that is missing is made, for the user alone.
 func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
+		return err
+	}
 	late := fmt.Errorf("%s: another process has been writing for %v", f.Path, lockWait)
 	waiting, cancel := context.WithTimeoutCause(ctx, lockWait, late)
 	defer cancel()
