@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -220,13 +221,11 @@ func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back 
 	}
 	state, query := rand.Text(), u.Query()
 	query.Del("scope")
-	for name, v := range formOf(
+	maps.Copy(query, formOf(
 		"response_type", "code", "client_id", i.ID, "redirect_uri", back.URI(), "state", state, "resource", a.Resource,
 		"code_challenge", oauth2.S256ChallengeFromVerifier(verifier), "code_challenge_method", "S256",
 		"scope", strings.Join(scopes, " "),
-	) {
-		query[name] = v
-	}
+	))
 	if slices.Contains(scopes, offlineAccess) {
 		query.Set("prompt", "consent") // else it is ignored (OpenID Connect Core section 11)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -57,9 +58,7 @@ func (w *web) post(ctx context.Context, address, contentType string, content []b
 	if err != nil {
 		return err
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Content-Type", contentType)
 	status, body, err := w.do(req)
 	if v == nil && errors.Is(err, errNoDocument) {
