@@ -111,7 +111,8 @@ func decode(body []byte, v any) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		kind, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5" repeats it
 		field := protocol.Printable(wrong.Field, maxShown)
-		return fmt.Errorf("the answer has %s as %q, where it has to be %s", nounOf(kind), field, nounOf(wrong.Type.Kind().String()))
+		wanted := nounOf(wrong.Type.Kind().String())
+		return fmt.Errorf("the answer has %s as %q, where it has to be %s", nounOf(kind), field, wanted)
 	}
 	if err != nil {
 		return errNoDocument

@@ -18,7 +18,8 @@ type sitePage struct {
 }
 
 var (
-	noSignIn = sitePage{Say: "This link has expired, or has been used. Repeat the request in your client to get a new one."}
+	noSignIn = sitePage{Say: "This link has expired, or has been used. " +
+		"Repeat the request in your client to get a new one."}
 	// otherForm is for the form of another page, which the cookie does not come with.
 	otherForm = sitePage{Say: "This was not confirmed on the page itself, or your browser blocks its cookie. " +
 		"Open the link again."}

@@ -20,7 +20,8 @@ import (
 func aliceToken() (sealed.Token, sealed.Want) {
 	sum := sealed.Digest([]byte("tools/call"), []byte(`{"name":"a"}`))
 	return sealed.Token{
-			Kind: sealed.RequestState, Replica: "10.0.0.1:7332", Principal: "alice", Expires: time.Now().Add(time.Minute).Truncate(time.Millisecond), Digest: sum, Data: []byte("state"),
+			Kind: sealed.RequestState, Replica: "10.0.0.1:7332", Principal: "alice", Digest: sum, Data: []byte("state"),
+			Expires: time.Now().Add(time.Minute).Truncate(time.Millisecond),
 		}, sealed.Want{
 			Kind: sealed.RequestState, Principal: "alice", Digest: sum,
 		}
