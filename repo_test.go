@@ -52,7 +52,7 @@ var layers = []layer{
 	{"oauth", []string{"internal/atomicfile", "internal/filelock", "internal/protocol", "internal/sealed", "internal/secret", "internal/statefile", "internal/text"}, "HTTP requests and their answers: no idea of MCP, nor of who connects to what"},
 	{"internal/statefile", []string{"internal/atomicfile", "internal/filelock"}, "a value in a file that processes share: no idea of what it is"},
 	{"internal/atomicfile", nil, "files: no idea of what stands in them"},
-	{"internal/sealed", []string{"internal/atomicfile", "internal/filelock"}, "bytes that only we can read again: no idea of what for"},
+	{"internal/sealed", []string{"internal/atomicfile", "internal/statefile"}, "bytes that only we can read again: no idea of what for"},
 	{"gateway", []string{"schema", "host", "interop", "ledger", "toolbox", "internal/protocol", "internal/sealed", "internal/secret", "internal/text", "internal/watch", "internal/wire"}, "servers, their ledger and clients meet here; no configuration file, no command"},
 	{"interop/interoptest", []string{"interop", "host", "toolbox", "internal/testkit/transport"}, "for the tests of users, who have the bridge and nothing else"},
 	{"mcpconfig/internal/tree", nil, "the syntax of configuration files: no idea of what stands in them"},

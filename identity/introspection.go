@@ -70,7 +70,8 @@ func NewIntrospection(opts IntrospectionOptions) (*Introspection, error) {
 		return nil, errors.New("introspection needs a client id and its secret")
 	}
 	return &Introspection{
-		opts: opts, fetcher: newFetcher(opts.Client), asking: make(chan struct{}, maxAsking), again: make(chan struct{}, maxAsking),
+		opts: opts, fetcher: newFetcher(opts.Client),
+		asking: make(chan struct{}, maxAsking), again: make(chan struct{}, maxAsking),
 		issuer: Issuer{URL: opts.Issuer, Claim: cmp.Or(opts.Claim, "sub"), Audience: opts.Audience, Apps: opts.Apps},
 	}, nil
 }

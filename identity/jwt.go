@@ -210,7 +210,8 @@ func checkAccess(claims map[string]any, apps bool) error {
 // maxSubject bounds the name of a principal, in bytes (OpenID Connect Core, section 2).
 const maxSubject = 255
 
-// identity is whose the claims of a token are. The principal is the issuer, which has no "#", and the subject behind one.
+// identity is whose the claims of a token are. The principal is the issuer, which has no "#", and behind one
+// the subject.
 func (i *Issuer) identity(claims jwt.MapClaims) (*Identity, error) {
 	if err := checkAccess(claims, i.Apps); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 )
@@ -81,9 +82,7 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 		id, err := g.Authenticate(r)
 		if err != nil {
 			refused := err.(*Refusal)
-			for k, v := range refused.Header {
-				w.Header()[k] = v
-			}
+			maps.Copy(w.Header(), refused.Header)
 			http.Error(w, refused.Reason, refused.Status)
 			return
 		}

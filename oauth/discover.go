@@ -93,8 +93,9 @@ func (w *web) resource(ctx context.Context, resource string, ch challenge) (*Dis
 	return &Discovery{Resource: m.Resource, Scopes: union(m.ScopesSupported), Servers: servers}, nil
 }
 
-// first reads the document at the first of some places that has one. If check refuses it, no other place is asked.
-func (w *web) first(ctx context.Context, step Step, places []string, v any, check func() error) (found bool, err error) {
+// first reads the document at the first of some places that has one, and reports whether there is one. If check
+// refuses it, no other place is asked.
+func (w *web) first(ctx context.Context, step Step, places []string, v any, check func() error) (bool, error) {
 	for i, address := range places {
 		if address == "" || slices.Contains(places[:i], address) {
 			continue

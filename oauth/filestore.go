@@ -154,9 +154,6 @@ func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
 
 // change rewrites the file, where edit says so.
 func (s *FileStore) change(ctx context.Context, edit func(map[Key][]byte) (bool, error)) error {
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return err
-	}
 	return s.file.Update(ctx, func(c *fileContent) (*fileContent, error) {
 		changed, err := edit(c.entries)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,10 +43,7 @@ func (s *session) signIn(ctx context.Context, n need) (*grant, error) {
 		return nil, err
 	}
 	last := s.current.Load()
-	if last == nil {
-		last = &grant{}
-	}
-	if !d.has(last.Issuer) {
+	if last == nil || !d.has(last.Issuer) {
 		last = &grant{} // what another authorization server was asked says nothing here
 	}
 	ask := &signInFlow{session: s, web: w, Discovery: d, last: last, need: n}
@@ -222,15 +220,12 @@ func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back 
 		return "", err
 	}
 	state, query := rand.Text(), u.Query()
-	for name, v := range formOf(
+	query.Del("scope")
+	maps.Copy(query, formOf(
 		"response_type", "code", "client_id", i.ID, "redirect_uri", back.URI(), "state", state, "resource", a.Resource,
 		"code_challenge", oauth2.S256ChallengeFromVerifier(verifier), "code_challenge_method", "S256",
-	) {
-		query[name] = v
-	}
-	if query.Del("scope"); len(scopes) > 0 {
-		query.Set("scope", strings.Join(scopes, " "))
-	}
+		"scope", strings.Join(scopes, " "),
+	))
 	if slices.Contains(scopes, offlineAccess) {
 		query.Set("prompt", "consent") // else it is ignored (OpenID Connect Core section 11)
 	}

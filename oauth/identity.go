@@ -130,7 +130,7 @@ func (c *Client) configured(as *authServer) identity {
 	return i
 }
 
-// secretMethod is how an authorization server takes a secret. One that does not say has to take Basic (RFC 8414 section 2).
+// secretMethod is how an authorization server takes a secret. One that does not say takes Basic (RFC 8414 section 2).
 func secretMethod(as *authServer) string {
 	methods := as.TokenEndpointAuthMethodsSupported
 	if !slices.Contains(methods, methodBasic) && slices.Contains(methods, methodPost) {

@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 )
 
@@ -51,9 +52,7 @@ func (a *signInFlow) byItself(ctx context.Context, as *authServer) (*grant, erro
 	if x.Provider == "" {
 		return a.exchange(ctx, as, i, form, scopes)
 	}
-	for name, v := range formOf("requested_token_type", typeIDJAG, "audience", as.Issuer, "resource", a.Resource) {
-		form[name] = v
-	}
+	maps.Copy(form, formOf("requested_token_type", typeIDJAG, "audience", as.Issuer, "resource", a.Resource))
 	w := &web{reachLocal, a.client.clients[reachLocal]} // it is configured, and not named by the server
 	provider, err := w.server(ctx, x.Provider, false)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -57,9 +58,7 @@ func (w *web) post(ctx context.Context, address, contentType string, content []b
 	if err != nil {
 		return err
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Content-Type", contentType)
 	status, body, err := w.do(req)
 	if v == nil && errors.Is(err, errNoDocument) {
@@ -112,7 +111,8 @@ func decode(body []byte, v any) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		kind, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5" repeats it
 		field := protocol.Printable(wrong.Field, maxShown)
-		return fmt.Errorf("the answer has %s as %q, where it has to be %s", nounOf(kind), field, nounOf(wrong.Type.Kind().String()))
+		wanted := nounOf(wrong.Type.Kind().String())
+		return fmt.Errorf("the answer has %s as %q, where it has to be %s", nounOf(kind), field, wanted)
 	}
 	if err != nil {
 		return errNoDocument

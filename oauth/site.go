@@ -157,32 +157,30 @@ func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), [
 // ServeHTTP serves the pages.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	link, isLink := strings.CutPrefix(r.URL.Path, pathSignIn)
+	page, status := sitePage{Say: "There is no such page."}, http.StatusNotFound
 	switch {
 	case r.Method != http.MethodGet && (r.Method != http.MethodPost || !isLink):
 		w.Header().Set("Allow", "GET")
-		sitePage{Say: "This page can only be opened."}.write(w, http.StatusMethodNotAllowed)
+		page, status = sitePage{Say: "This page can only be opened."}, http.StatusMethodNotAllowed
 	case isLink:
-		s.serveLink(w, r, link)
+		page, status = s.serveLink(w, r, link)
 	case r.URL.Path == pathCallback, strings.HasPrefix(r.URL.Path, pathCallback+"/"):
-		s.serveCallback(w, r)
-	default:
-		sitePage{Say: "There is no such page."}.write(w, http.StatusNotFound)
+		page, status = s.serveCallback(r)
 	}
+	page.write(w, status)
 }
 
 // serveLink asks the person, or takes the confirmation.
-func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
+func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) (page sitePage, status int) {
 	f := s.of(link)
 	if f == nil || f.link != link {
-		noSignIn.write(w, http.StatusNotFound)
-		return
+		return noSignIn, http.StatusNotFound
 	}
 	browser := s.browserOf(r)
 	if same, none := f.confirmedBy(browser); !same && !none {
-		otherBrowser.write(w, http.StatusForbidden)
-		return
+		return otherBrowser, http.StatusForbidden
 	}
-	page := f.page()
+	page = f.page()
 	page.Action = pathSignIn + link
 	var check func(context.Context, string) (bool, error)
 	if s.Proof != nil {
@@ -191,12 +189,10 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
 	page.Proof = check != nil
 	if r.Method == http.MethodGet {
 		s.mark(w, cmp.Or(browser, rand.Text())) // which lasts anew: it may be that of a sign-in minutes ago
-		page.write(w, http.StatusOK)
-		return
+		return page, http.StatusOK
 	}
-	if foreign := http.NewCrossOriginProtection().Check(r); foreign != nil || browser == "" { // another page's form, which the cookie does not come with
-		sitePage{Say: "This was not confirmed on the page itself, or your browser blocks its cookie. Open the link again."}.write(w, http.StatusForbidden)
-		return
+	if foreign := http.NewCrossOriginProtection().Check(r); foreign != nil || browser == "" {
+		return otherForm, http.StatusForbidden
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 2*maxToken)
 	good, err := true, error(nil)
@@ -205,44 +201,38 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
 	}
 	switch {
 	case err != nil:
-		sitePage{Say: "Keys cannot be checked at the moment. Try again in a moment."}.write(w, http.StatusServiceUnavailable)
+		return sitePage{Say: "Keys cannot be checked at the moment. Try again in a moment."}, http.StatusServiceUnavailable
 	case !good:
 		page.Wrong = true
-		page.write(w, http.StatusForbidden)
+		return page, http.StatusForbidden
 	case !f.confirmed(browser):
-		otherBrowser.write(w, http.StatusForbidden)
-	default:
-		s.mark(w, browser)
-		siteHeaders(w.Header())
-		w.Header().Set("Location", f.authorize)
-		w.WriteHeader(http.StatusSeeOther)
+		return otherBrowser, http.StatusForbidden
 	}
+	s.mark(w, browser)
+	w.Header().Set("Location", f.authorize)
+	return sitePage{}, http.StatusSeeOther
 }
 
 // serveCallback takes the answer of the authorization server (RFC 6749 section 4.1.2), which the flow checks.
-func (s *Site) serveCallback(w http.ResponseWriter, r *http.Request) {
+func (s *Site) serveCallback(r *http.Request) (page sitePage, status int) {
 	answer := r.URL.Query()
 	f := s.of(answer.Get("state"))
 	if f == nil || f.name != answer.Get("state") || r.URL.Path != pathCallback+f.own {
-		noSignIn.write(w, http.StatusNotFound)
-		return
+		return noSignIn, http.StatusNotFound
 	}
 	if same, _ := f.confirmedBy(s.browserOf(r)); !same {
-		otherBrowser.write(w, http.StatusForbidden)
-		return
+		return otherBrowser, http.StatusForbidden
 	}
 	if !f.take(answer) {
-		noSignIn.write(w, http.StatusNotFound)
-		return
+		return noSignIn, http.StatusNotFound
 	}
 	select {
 	case <-f.over:
-	case <-r.Context().Done():
-		return
+		page = f.page()
+		page.Done, page.Failed = true, f.err != nil
+	case <-r.Context().Done(): // nobody reads the page
 	}
-	page := f.page()
-	page.Done, page.Failed = true, f.err != nil
-	page.write(w, http.StatusOK)
+	return page, http.StatusOK
 }
 
 // cookie is what a browser is known by. Without https it may be that of any program of this machine, as 127.0.0.1 is one host.

@@ -18,7 +18,11 @@ type sitePage struct {
 }
 
 var (
-	noSignIn     = sitePage{Say: "This link has expired, or has been used. Repeat the request in your client to get a new one."}
+	noSignIn = sitePage{Say: "This link has expired, or has been used. " +
+		"Repeat the request in your client to get a new one."}
+	// otherForm is for the form of another page, which the cookie does not come with.
+	otherForm = sitePage{Say: "This was not confirmed on the page itself, or your browser blocks its cookie. " +
+		"Open the link again."}
 	otherBrowser = sitePage{Say: "This sign-in was not confirmed in this browser. Open the link in the browser in which you sign in."}
 )
 
@@ -89,5 +93,7 @@ func siteHeaders(h http.Header) {
 func (p sitePage) write(w http.ResponseWriter, status int) {
 	siteHeaders(w.Header())
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, p.text())
+	if status != http.StatusSeeOther {
+		_, _ = io.WriteString(w, p.text())
+	}
 }

@@ -52,8 +52,8 @@ func New(limit int64) *Budget {
 	return &Budget{limit: limit, owned: map[string]int64{}, transfers: map[*Transfer]bool{}}
 }
 
-// take takes n bytes for an owner's message that has taken so much already; "": for nobody's. If there is no room, it ends
-// the transfers that have stalled, and waits for three seconds. false means that there was none.
+// take takes n bytes for an owner's message that has taken so much already; "": for nobody's. If there is no room, it
+// ends the transfers that have stalled, and waits for three seconds. false means that there was none.
 func (b *Budget) take(n int64, owner string, taken int64) bool {
 	if b == nil || n <= 0 || b.try(n, owner, taken) {
 		return true

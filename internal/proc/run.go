@@ -15,7 +15,7 @@ import (
 // or that one of the writers failed.
 //
 // A nil stdin is empty, an error of its Read ends it; a nil writer discards. If stdout and stderr are the
-// sameWriter writer, it gets both in the order they were written, by one goroutine.
+// same writer, it gets both in the order they were written, by one goroutine.
 // Processes the command leaves in its session end with it; those that leave the session too are strays, see [Strays]. Run waits for the
 // writers, but neither for who holds the pipes from outside the group nor for
 // a stdin whose Read blocks: that goroutine ends when Read returns. An

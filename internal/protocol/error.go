@@ -33,8 +33,7 @@ func (e *RPCError) Object() json.RawMessage { return EncodeError(e.Code, e.Messa
 // ErrorObject writes any error as the error of a response; one that is no [*RPCError] is
 // an internal error.
 func ErrorObject(err error) json.RawMessage {
-	var e *RPCError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*RPCError](err); ok {
 		return e.Object()
 	}
 	return EncodeError(CodeInternal, err.Error(), nil)
@@ -42,7 +41,8 @@ func ErrorObject(err error) json.RawMessage {
 
 // EncodeError writes the error of a response. data goes in as it is; nil: none.
 func EncodeError(code int64, message string, data json.RawMessage) json.RawMessage {
-	return wire.Object{}.Raw("code", strconv.AppendInt(nil, code, 10)).Raw("message", wire.Quote(message)).Raw("data", data).JSON()
+	number := strconv.AppendInt(nil, code, 10)
+	return wire.Object{}.Raw("code", number).Raw("message", wire.Quote(message)).Raw("data", data).JSON()
 }
 
 // EncodeRefusal is the body of the answer to an HTTP request that is not served. Its error has no id,

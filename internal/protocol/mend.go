@@ -105,7 +105,7 @@ var memberWords = map[string][]string{
 
 // member is v, mended, or nil if the protocol wants another value there.
 func (m *mender) member(path string, v json.RawMessage) json.RawMessage {
-	word, _ := wire.Unquote(v)
+	isWord := func(word string) bool { said, _ := wire.Unquote(v); return said == word }
 	switch kind, choice := kinds[path], memberWords[path]; {
 	case kind != "" && v[0] == 'n':
 		m.flaw(path, nameOf(path)+" is null", false)
@@ -113,7 +113,7 @@ func (m *mender) member(path string, v json.RawMessage) json.RawMessage {
 	case kind != "" && strings.IndexByte(kind, v[0]) < 0:
 		m.flaw(path, nameOf(path)+" is of a wrong type: "+Printable(string(v), 60), false)
 		return nil
-	case choice != nil && !slices.Contains(choice, word):
+	case choice != nil && !slices.ContainsFunc(choice, isWord):
 		m.flaw(path, nameOf(path)+" is none of "+strings.Join(choice, ", ")+": "+Printable(string(v), 60), false)
 		return nil
 	}

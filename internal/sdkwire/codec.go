@@ -107,8 +107,7 @@ func rawID(id jsonrpc.ID) json.RawMessage {
 }
 
 func encodeError(err error) json.RawMessage {
-	var w *jsonrpc.Error
-	if errors.As(err, &w) {
+	if w, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return protocol.EncodeError(w.Code, w.Message, w.Data)
 	}
 	return protocol.EncodeError(jsonrpc.CodeInternalError, err.Error(), nil)

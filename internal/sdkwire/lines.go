@@ -47,8 +47,7 @@ func (f *lines) readAll(in *wire.Lines) {
 		case <-f.ctx.Done():
 			return
 		}
-		var bad *wire.BadFrame
-		if err != nil && !errors.As(err, &bad) {
+		if _, bad := errors.AsType[*wire.BadFrame](err); err != nil && !bad {
 			return
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/internal/filelock"
+	"github.com/indusagi/indus/internal/statefile"
 )
 
 const maxKeyFile = 64 << 10 // bytes
@@ -25,8 +25,7 @@ func KeyFile(ctx context.Context, path string) (*Keys, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
 	}
-	at := atomicfile.Real(path)
-	unlock, err := filelock.Lock(ctx, at+".lock")
+	unlock, err := statefile.LockFile(ctx, path, "")
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +33,7 @@ func KeyFile(ctx context.Context, path string) (*Keys, error) {
 	if keys, err := ReadKeyFile(path); !errors.Is(err, fs.ErrNotExist) { // another process has made it
 		return keys, err
 	}
-	if err := atomicfile.Replace(at, []byte(NewKeyText()+"\n"), nil); err != nil {
+	if err := atomicfile.Replace(atomicfile.Real(path), []byte(NewKeyText()+"\n"), nil); err != nil {
 		return nil, err
 	}
 	return ReadKeyFile(path)

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
-	"time"
 )
 
 // KeySize is the length of a key, in bytes.
@@ -118,8 +117,6 @@ type Want struct {
 	Kind      Kind
 	Principal string
 	Digest    [sha256.Size]byte
-	// Now is when it must not have expired. Zero: [time.Now].
-	Now time.Time
 }
 
 // Open is the token of a text. Its errors are those of this package, and say nothing of the

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -72,15 +73,27 @@ func (f *File[T]) load(ctx context.Context) (value T, err error) {
 	return f.Decode(ctx, text)
 }
 
-// Update replaces the value by that which edit makes of it. edit may change its argument, which is nobody else's. If
-// edit fails, the file stays as it is. The directory has to be there.
-func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
-	late := fmt.Errorf("%s: another process has been writing for %v", f.Path, lockWait)
+// LockFile waits for the lock of the file at path, ten seconds at most. lock is as [File.Lock].
+func LockFile(ctx context.Context, path, lock string) (unlock func(), err error) {
+	late := fmt.Errorf("%s: another process has been writing for %v", path, lockWait)
 	waiting, cancel := context.WithTimeoutCause(ctx, lockWait, late)
 	defer cancel()
-	unlock, err := filelock.Lock(waiting, cmp.Or(f.Lock, atomicfile.Real(f.Path)+".lock"))
+	unlock, err = filelock.Lock(waiting, cmp.Or(lock, atomicfile.Real(path)+".lock"))
 	if err != nil {
-		return cmp.Or(ctx.Err(), context.Cause(waiting), err)
+		return nil, cmp.Or(ctx.Err(), context.Cause(waiting), err)
+	}
+	return unlock, nil
+}
+
+// Update replaces the value by that which edit makes of it. edit may change its argument, which is nobody else's. If
+// edit fails, the file stays as it is. A directory that is missing is made, for the user alone.
+func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
+		return err
+	}
+	unlock, err := LockFile(ctx, f.Path, f.Lock)
+	if err != nil {
+		return err
 	}
 	defer unlock()
 	value, err := f.load(ctx)

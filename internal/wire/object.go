@@ -2,8 +2,8 @@ package wire
 
 import "encoding/json"
 
-// Object is a JSON object that is being written: wire.Object{}.Text("uri", uri).JSON(). Its methods return it with one more
-// member, so that only the last one that was returned is of use.
+// Object is a JSON object that is being written: wire.Object{}.Text("uri", uri).JSON(). Its methods return it with one
+// more member, so that only the last one that was returned is of use.
 type Object []byte
 
 // Raw adds a member whose value is one valid JSON value, unless that is nil.

@@ -8,7 +8,8 @@ import (
 
 func ExampleObject() {
 	fmt.Println(string(wire.Object{}.JSON()))
-	fmt.Println(string(wire.Object{}.Text("name", "a \"b\"").Text("title", "").Raw("schema", []byte(`{}`)).Raw("hints", nil).JSON()))
+	o := wire.Object{}.Text("name", "a \"b\"").Text("title", "").Raw("schema", []byte(`{}`)).Raw("hints", nil)
+	fmt.Println(string(o.JSON()))
 	// Output:
 	// {}
 	// {"name":"a \"b\"","schema":{}}

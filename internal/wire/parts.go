@@ -6,8 +6,9 @@ import "encoding/json"
 // leave the part out.
 type Editor func(key string, value json.RawMessage) json.RawMessage
 
-// MapParts returns a valid JSON object or array with each value replaced by what edit returns for it. If nothing changes, it
-// returns raw itself. Otherwise the parts keep their order, with only commas between them. It refuses what [Members] does.
+// MapParts returns a valid JSON object or array with each value replaced by what edit returns for it. If nothing
+// changes, it returns raw itself. Otherwise the parts keep their order, with only commas between them. It refuses what
+// [Members] refuses.
 func MapParts(raw json.RawMessage, edit Editor) (json.RawMessage, error) {
 	open := byte('{')
 	if i := skipSpace(raw, 0); i < len(raw) && raw[i] == '[' {
