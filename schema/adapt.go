@@ -80,7 +80,7 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	}
 	fresh := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), Document: jsontree.NewDocument(root), size: len(raw),
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
-	wrap := !fresh.mayBeObject(root, map[*node]bool{})
+	wrap := !fresh.possibleTypes(root).has(typeObject)
 	for level := 0; ; {
 		a := fresh // what was looked up in the document stays known
 		a.levels, a.alone = referenceLevels[level].inside, level > 0
@@ -144,7 +144,7 @@ type adapter struct {
 	referenced    map[*node]bool    // the schemas that references lead to
 	loops         map[*node]bool    // whether targets lead to a loop
 	visited       int               // values, to find loops
-	typesOf       map[*node]typeSet // that schemas seem to be of
+	typesOf       map[*node]typeSet // that schemas take
 	unsatisfiable map[*node]bool    // targets that nothing satisfies
 
 	// What has been written.

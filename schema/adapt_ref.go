@@ -131,53 +131,50 @@ func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 	if name != "" {
 		d.note("one more " + briefName(name) + ", of the same shape")
 	}
-	if t := a.typesFrom(target); t.one() != "" && !d.has("type") {
+	t := a.possibleTypes(target)
+	if t == everyType {
+		t = suggestedTypes(&builder{fields: target.Fields})
+	}
+	if t.one() != "" && !d.has("type") {
 		d.set("type", newString(t.one()))
 	}
 	return false
 }
 
-// typesFrom are the types that a schema seems to be of, everyType if that is not plain. Each schema is asked once.
-func (a *adapter) typesFrom(n *node) typeSet {
+// possibleTypes are the types that a schema takes, as far as its types, values, references and branches say. Each schema is asked
+// once, however many references lead to it.
+func (a *adapter) possibleTypes(n *node) typeSet {
 	if n.Kind != '{' {
 		return everyType
 	}
-	if t, known := a.typesOf[n]; known {
-		return t
+	if known, ok := a.typesOf[n]; ok {
+		return known
 	}
 	a.typesOf[n] = everyType // what leads back to itself
-	a.typesOf[n] = a.typesOfSchema(n)
-	return a.typesOf[n]
-}
-
-func (a *adapter) typesOfSchema(n *node) typeSet {
-	if t := n.Get("type"); t != nil {
-		if s := typesOf(t); s != 0 {
-			return s
-		}
+	all := everyType
+	if t := n.Get("type"); t != nil && typesOf(t) != 0 {
+		all = typesOf(t)
+	} else if values := allowedValues(n); values != nil && n.Get("$ref") == nil {
+		all = typesOfValues(values)
 	}
 	if target := a.refTarget(n); target != nil {
-		return a.typesFrom(target)
+		all &= a.possibleTypes(target)
 	}
-	if n.Get("properties") != nil {
-		return typeObject
-	}
-	if n.Get("items") != nil {
-		return typeArray
-	}
-	all := everyType
 	for _, b := range n.Get("allOf").Elements() {
-		all &= a.typesFrom(b)
+		all &= a.possibleTypes(b)
 	}
 	for _, w := range []string{"anyOf", "oneOf"} {
 		var some typeSet
 		for _, b := range n.Get(w).Elements() {
-			some |= a.typesFrom(b)
+			if b.Kind != 'f' {
+				some |= a.possibleTypes(b)
+			}
 		}
-		if some != 0 {
+		if len(n.Get(w).Elements()) > 0 {
 			all &= some
 		}
 	}
+	a.typesOf[n] = all
 	return all
 }
 
