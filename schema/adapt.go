@@ -59,19 +59,14 @@ func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.transform != nil {
-		return transformed(raw, p), nil
+	if p.transform != nil { // a profile without rules
+		a := &Adapted{Schema: p.transform(raw)}
+		if string(a.Schema) != root.Compact() {
+			a.Changes = []Change{{Rule: RuleType, Did: p.about, Lost: "whatever has no single type"}}
+		}
+		return a, nil
 	}
 	return adapt(root, raw, p)
-}
-
-// transformed is for a profile without rules.
-func transformed(raw json.RawMessage, p *Profile) *Adapted {
-	a := &Adapted{Schema: p.transform(raw)}
-	if string(a.Schema) != string(jsontree.Parse(raw).Append(nil)) {
-		a.Changes = []Change{{Rule: RuleType, Did: p.about, Lost: "whatever has no single type"}}
-	}
-	return a
 }
 
 func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {

@@ -24,7 +24,7 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 			others = append(others, b)
 		}
 	}
-	all := a.sketchUnion(union)
+	all := a.sketchEach(union, " | ")
 	switch {
 	case len(objects) > 0:
 		lost, narrowed := "which properties go together: "+all, ""
@@ -268,7 +268,7 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 		for _, b := range all {
 			nodes = append(nodes, b.node())
 		}
-		lost += a.sketchUnion(newArray(nodes...))
+		lost += a.sketchEach(newArray(nodes...), " | ")
 		d.note(lost)
 	}
 	narrowed := ""

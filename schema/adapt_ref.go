@@ -20,8 +20,12 @@ type definition struct {
 // leads back into itself; else what it leads to is merged with what is beside it.
 func (a *adapter) references(d *builder) bool {
 	a.liftReference(d)
-	for slices.ContainsFunc(d.fields, refers) {
-		w, ref := firstReference(d)
+	for {
+		i := slices.IndexFunc(d.fields, refers)
+		if i < 0 {
+			return true
+		}
+		w, ref := d.fields[i].Name, d.fields[i].Value.Unquoted()
 		target := a.target(ref)
 		if target != nil && !a.onlyRefers(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.takes("$ref") && a.keeps(d, w, target) {
 			return a.keepRef(d, w, target, ref)
@@ -43,7 +47,6 @@ func (a *adapter) references(d *builder) bool {
 			return false
 		}
 	}
-	return true
 }
 
 // liftReference puts a reference in the place of an allOf that has nothing else: before draft 2019-09 a reference could have a
@@ -69,12 +72,6 @@ func (a *adapter) onlyRefers(n *node) bool {
 		}
 	}
 	return true
-}
-
-// firstReference is the first of the references that d has.
-func firstReference(d *builder) (w, ref string) {
-	i := slices.IndexFunc(d.fields, refers)
-	return d.fields[i].Name, d.fields[i].Value.Unquoted()
 }
 
 func refers(f field) bool { return referenceWords.has(f.Name) }
