@@ -91,25 +91,19 @@ func (o *objectAdapter) properties() bool {
 	return true
 }
 
-// lookUpNames looks up the names that a list of strings has.
+// lookUpNames reports which names a list of strings has.
 func lookUpNames(list []*node) func(string) bool {
 	fields := make([]field, len(list))
 	for i, e := range list {
-		fields[i].Name = jsontree.Unquote(e.Text)
+		fields[i] = field{Name: jsontree.Unquote(e.Text), Value: e}
 	}
 	return lookUpFields(fields)
 }
 
-// lookUpFields looks up the names of fields.
+// lookUpFields reports which names fields have.
 func lookUpFields(fields []field) func(string) bool {
-	if len(fields) <= jsontree.FewMembers {
-		return func(name string) bool { return jsontree.IndexOf(fields, name) >= 0 }
-	}
-	set := make(map[string]bool, len(fields))
-	for i := range fields {
-		set[fields[i].Name] = true
-	}
-	return func(name string) bool { return set[name] }
+	find := jsontree.Finder(fields)
+	return func(name string) bool { return find(name) != nil }
 }
 
 // property adds one property. What takes null and cannot say so need not be given: not given is null.
