@@ -126,25 +126,17 @@ func (r *Registry) Remove(names ...string) {
 // change lets edit work on copies of what is registered, puts its list in place
 // and tells the watchers. A nil list is no change.
 func (r *Registry) change(edit func(map[string]localTool, []Descriptor) []Descriptor) {
-	if r.swap(edit) {
-		r.watchers.Notify()
-	}
-}
-
-func (r *Registry) swap(edit func(map[string]localTool, []Descriptor) []Descriptor) bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	old := r.now.Load()
 	tools := maps.Clone(old.tools)
 	list := edit(tools, append([]Descriptor{}, old.snapshot.Tools...))
-	if list == nil {
-		return false
+	if list != nil {
+		r.now.Store(&registered{&Snapshot{Version: old.snapshot.Version + 1, Tools: list}, tools})
 	}
-	r.now.Store(&registered{
-		snapshot: &Snapshot{Version: old.snapshot.Version + 1, Tools: list},
-		tools:    tools,
-	})
-	return true
+	r.mu.Unlock()
+	if list != nil {
+		r.watchers.Notify()
+	}
 }
 
 // Snapshot implements [Source].
