@@ -59,19 +59,14 @@ func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.transform != nil {
-		return transformed(raw, p), nil
+	if p.transform != nil { // a profile without rules
+		a := &Adapted{Schema: p.transform(raw)}
+		if string(a.Schema) != root.Compact() {
+			a.Changes = []Change{{Rule: RuleType, Did: p.about, Lost: "whatever has no single type"}}
+		}
+		return a, nil
 	}
 	return adapt(root, raw, p)
-}
-
-// transformed is for a profile without rules.
-func transformed(raw json.RawMessage, p *Profile) *Adapted {
-	a := &Adapted{Schema: p.transform(raw)}
-	if string(a.Schema) != string(jsontree.Parse(raw).Append(nil)) {
-		a.Changes = []Change{{Rule: RuleType, Did: p.about, Lost: "whatever has no single type"}}
-	}
-	return a
 }
 
 func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
@@ -80,7 +75,7 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	}
 	fresh := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), Document: jsontree.NewDocument(root), size: len(raw),
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
-	wrap := !fresh.mayBeObject(root, map[*node]bool{})
+	wrap := !fresh.possibleTypes(root).has(typeObject)
 	for level := 0; ; {
 		a := fresh // what was looked up in the document stays known
 		a.levels, a.alone = referenceLevels[level].inside, level > 0
@@ -144,7 +139,7 @@ type adapter struct {
 	referenced    map[*node]bool    // the schemas that references lead to
 	loops         map[*node]bool    // whether targets lead to a loop
 	visited       int               // values, to find loops
-	typesOf       map[*node]typeSet // that schemas seem to be of
+	typesOf       map[*node]typeSet // that schemas take
 	unsatisfiable map[*node]bool    // targets that nothing satisfies
 
 	// What has been written.

@@ -62,7 +62,7 @@ func (a *adapter) tuple(d *builder) bool {
 		}
 		union.Elems = append(union.Elems, rest)
 	}
-	text := a.sketchTuple(first)
+	text := a.sketchEach(first, ", ")
 	equal := closed && len(union.Elems) > 0 && !slices.ContainsFunc(union.Elems, func(e *node) bool { return !e.Same(union.Elems[0]) })
 	lost := "which item is which: " + text
 	switch {

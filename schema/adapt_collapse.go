@@ -24,7 +24,7 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 			others = append(others, b)
 		}
 	}
-	all := a.sketchUnion(union)
+	all := a.sketchEach(union, " | ")
 	switch {
 	case len(objects) > 0:
 		lost, narrowed := "which properties go together: "+all, ""
@@ -127,10 +127,7 @@ func (a *adapter) impliedTypes(d *builder) typeSet {
 
 // suggestedTypes are the types whose keywords or values a schema has, everyType if it has none.
 func suggestedTypes(d *builder) typeSet {
-	var t typeSet
-	for _, v := range allowedValues(d.node()) {
-		t |= typeOfValue(v)
-	}
+	t := typesOfValues(allowedValues(d.node()))
 	if t != 0 {
 		return t
 	}
@@ -271,7 +268,7 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 		for _, b := range all {
 			nodes = append(nodes, b.node())
 		}
-		lost += a.sketchUnion(newArray(nodes...))
+		lost += a.sketchEach(newArray(nodes...), " | ")
 		d.note(lost)
 	}
 	narrowed := ""
@@ -280,30 +277,4 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 	}
 	a.change(d.from, RuleKeyword, "made one "+t.one()+" of a union", lost, narrowed)
 	return sum, true
-}
-
-// mayBeObject reports whether a schema takes an object. Each schema is asked once, however many references lead to it.
-func (a *adapter) mayBeObject(n *node, asked map[*node]bool) bool {
-	if n.Kind != '{' {
-		return n.Kind != 'f'
-	}
-	if may, known := asked[n]; known {
-		return may
-	}
-	asked[n] = true // what leads back to itself
-	may := func(e *node) bool { return a.mayBeObject(e, asked) }
-	none := func(branches []*node) bool { return len(branches) > 0 && !slices.ContainsFunc(branches, may) }
-	asked[n] = !none(n.Get("anyOf").Elements()) && !none(n.Get("oneOf").Elements()) &&
-		!slices.ContainsFunc(n.Get("allOf").Elements(), func(e *node) bool { return !may(e) })
-	t, ref := n.Get("type"), n.Get("$ref")
-	if t != nil && typesOf(t) != 0 && !typesOf(t).has(typeObject) {
-		asked[n] = false
-	}
-	if target := a.refTarget(n); target != nil && !may(target) {
-		asked[n] = false
-	}
-	if all := allowedValues(n); t == nil && ref == nil && all != nil && !slices.ContainsFunc(all, func(v *node) bool { return v.Kind == '{' }) {
-		asked[n] = false
-	}
-	return asked[n]
 }

@@ -17,13 +17,14 @@ func (a *adapter) object(d *builder) bool {
 	if more := d.get("unevaluatedProperties"); more != nil && !d.has("additionalProperties") && !a.takes(d, "unevaluatedProperties") {
 		d.rename("unevaluatedProperties", "additionalProperties", more)
 	}
-	if a.rules.Closed && a.isDictionary(d) {
+	if a.rules.Closed && !d.root && !d.cut && d.hasFreeKeys() {
 		if all := d.declared(); typed && all != typeObject {
 			return a.split(d, all, all.inOrder(d.get("type")))
 		}
 		return a.dictionary(d)
 	}
-	if a.rules.Closed && d.root && a.hasOnlyFreeKeys(d) {
+	more := d.get("additionalProperties")
+	if a.rules.Closed && d.root && d.hasFreeKeys() && (d.has("patternProperties") || more != nil && more.Kind == '{') {
 		a.fail(errNothing) // wrapped, it can be said
 	}
 	o := &objectAdapter{adapter: a, builder: d, out: &node{Kind: '{'}, back: &inverse{}}
@@ -90,25 +91,19 @@ func (o *objectAdapter) properties() bool {
 	return true
 }
 
-// lookUpNames looks up the names that a list of strings has.
+// lookUpNames reports which names a list of strings has.
 func lookUpNames(list []*node) func(string) bool {
 	fields := make([]field, len(list))
 	for i, e := range list {
-		fields[i].Name = jsontree.Unquote(e.Text)
+		fields[i] = field{Name: jsontree.Unquote(e.Text), Value: e}
 	}
 	return lookUpFields(fields)
 }
 
-// lookUpFields looks up the names of fields.
+// lookUpFields reports which names fields have.
 func lookUpFields(fields []field) func(string) bool {
-	if len(fields) <= jsontree.FewMembers {
-		return func(name string) bool { return jsontree.IndexOf(fields, name) >= 0 }
-	}
-	set := make(map[string]bool, len(fields))
-	for i := range fields {
-		set[fields[i].Name] = true
-	}
-	return func(name string) bool { return set[name] }
+	find := jsontree.Finder(fields)
+	return func(name string) bool { return find(name) != nil }
 }
 
 // property adds one property. What takes null and cannot say so need not be given: not given is null.
@@ -164,7 +159,7 @@ func (o *objectAdapter) property(f field, names map[string]string, r schemaResul
 		o.needed = append(o.needed, &node{Kind: '"', Text: f.Key})
 	}
 	o.reversed = o.reversed || b.renamed || b.dropNull || b.fillNull
-	if b.adapted = f.Name; b.matters() {
+	if b.adapted = f.Name; b.renamed || b.dropNull || b.fillNull || b.step != nil {
 		o.back.properties = append(o.back.properties, b)
 	}
 	return true
@@ -430,24 +425,11 @@ func saysNothing(n *node) bool {
 	return n.Kind != 'f'
 }
 
-// isDictionary reports an object that has no properties of its own, where only declared ones can be said.
-func (a *adapter) isDictionary(d *builder) bool {
-	if d.root || d.cut {
-		return false
-	}
-	return a.hasFreeKeys(d)
-}
-
-func (a *adapter) hasFreeKeys(d *builder) bool {
+// hasFreeKeys reports an object that has no properties of its own, where only declared ones can be said.
+func (d *builder) hasFreeKeys() bool {
 	props := d.get("properties")
 	more := d.get("additionalProperties")
 	return (props == nil || len(props.Fields) == 0) && (more == nil || more.Kind != 'f' || d.has("patternProperties"))
-}
-
-// hasOnlyFreeKeys reports an object that says what its free keys hold, and has no others.
-func (a *adapter) hasOnlyFreeKeys(d *builder) bool {
-	more := d.get("additionalProperties")
-	return a.hasFreeKeys(d) && (d.has("patternProperties") || more != nil && more.Kind == '{')
 }
 
 // dictionary says an object with free keys as a list of entries, which Restore makes an object again.

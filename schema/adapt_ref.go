@@ -20,8 +20,12 @@ type definition struct {
 // leads back into itself; else what it leads to is merged with what is beside it.
 func (a *adapter) references(d *builder) bool {
 	a.liftReference(d)
-	for slices.ContainsFunc(d.fields, refers) {
-		w, ref := firstReference(d)
+	for {
+		i := slices.IndexFunc(d.fields, refers)
+		if i < 0 {
+			return true
+		}
+		w, ref := d.fields[i].Name, d.fields[i].Value.Unquoted()
 		target := a.target(ref)
 		if target != nil && !a.onlyRefers(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.takes("$ref") && a.keeps(d, w, target) {
 			return a.keepRef(d, w, target, ref)
@@ -43,7 +47,6 @@ func (a *adapter) references(d *builder) bool {
 			return false
 		}
 	}
-	return true
 }
 
 // liftReference puts a reference in the place of an allOf that has nothing else: before draft 2019-09 a reference could have a
@@ -69,12 +72,6 @@ func (a *adapter) onlyRefers(n *node) bool {
 		}
 	}
 	return true
-}
-
-// firstReference is the first of the references that d has.
-func firstReference(d *builder) (w, ref string) {
-	i := slices.IndexFunc(d.fields, refers)
-	return d.fields[i].Name, d.fields[i].Value.Unquoted()
 }
 
 func refers(f field) bool { return referenceWords.has(f.Name) }
@@ -131,53 +128,50 @@ func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 	if name != "" {
 		d.note("one more " + briefName(name) + ", of the same shape")
 	}
-	if t := a.typesFrom(target); t.one() != "" && !d.has("type") {
+	t := a.possibleTypes(target)
+	if t == everyType {
+		t = suggestedTypes(&builder{fields: target.Fields})
+	}
+	if t.one() != "" && !d.has("type") {
 		d.set("type", newString(t.one()))
 	}
 	return false
 }
 
-// typesFrom are the types that a schema seems to be of, everyType if that is not plain. Each schema is asked once.
-func (a *adapter) typesFrom(n *node) typeSet {
+// possibleTypes are the types that a schema takes, as far as its types, values, references and branches say. Each schema is asked
+// once, however many references lead to it.
+func (a *adapter) possibleTypes(n *node) typeSet {
 	if n.Kind != '{' {
 		return everyType
 	}
-	if t, known := a.typesOf[n]; known {
-		return t
+	if known, ok := a.typesOf[n]; ok {
+		return known
 	}
 	a.typesOf[n] = everyType // what leads back to itself
-	a.typesOf[n] = a.typesOfSchema(n)
-	return a.typesOf[n]
-}
-
-func (a *adapter) typesOfSchema(n *node) typeSet {
-	if t := n.Get("type"); t != nil {
-		if s := typesOf(t); s != 0 {
-			return s
-		}
+	all := everyType
+	if t := n.Get("type"); t != nil && typesOf(t) != 0 {
+		all = typesOf(t)
+	} else if values := allowedValues(n); values != nil && n.Get("$ref") == nil {
+		all = typesOfValues(values)
 	}
 	if target := a.refTarget(n); target != nil {
-		return a.typesFrom(target)
+		all &= a.possibleTypes(target)
 	}
-	if n.Get("properties") != nil {
-		return typeObject
-	}
-	if n.Get("items") != nil {
-		return typeArray
-	}
-	all := everyType
 	for _, b := range n.Get("allOf").Elements() {
-		all &= a.typesFrom(b)
+		all &= a.possibleTypes(b)
 	}
 	for _, w := range []string{"anyOf", "oneOf"} {
 		var some typeSet
 		for _, b := range n.Get(w).Elements() {
-			some |= a.typesFrom(b)
+			if b.Kind != 'f' {
+				some |= a.possibleTypes(b)
+			}
 		}
-		if some != 0 {
+		if len(n.Get(w).Elements()) > 0 {
 			all &= some
 		}
 	}
+	a.typesOf[n] = all
 	return all
 }
 

@@ -136,7 +136,7 @@ func (a *adapter) unions(d *builder) bool {
 		return a.distribute(d, union)
 	}
 	d.drop("anyOf")
-	text := a.sketchUnion(union)
+	text := a.sketchEach(union, " | ")
 	a.change(d.from, RuleKeyword, "took anyOf out", "that one of these holds: "+text, "")
 	d.note("needs one of: " + text)
 	return true

@@ -82,9 +82,6 @@ func (c *checker) formed(name string, value *node, at *spot) bool {
 	if f.fits(value) {
 		return true
 	}
-	if !c.rules.WellFormed {
-		return false
-	}
 	message := name + " is " + describeValue(value)
 	switch {
 	case f == formTypes && value.Kind == '"':

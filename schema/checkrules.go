@@ -13,7 +13,7 @@ func (c *checker) lacks(t *node, at *spot, p position) {
 	object := slices.Contains(types, "object")
 	switch {
 	case t.Get("type") != nil:
-	case p.root && r.RootObject:
+	case p.root:
 		c.find(at, RuleRoot, `the root has no type; it must be "object"`)
 	case r.TypeAlways && !c.typedElsewhere(t, p):
 		c.find(at, RuleType, "the schema has no type; it must have one, or anyOf whose branches have one")
@@ -49,7 +49,7 @@ func (c *checker) typedElsewhere(t *node, p position) bool {
 
 // typeNamed looks at type.
 func (c *checker) typeNamed(v *node, at *spot, p position) {
-	if p.root && c.rules.RootObject {
+	if p.root {
 		if contentOf(v) != "object" {
 			c.find(at, RuleRoot, `the root's type is %s; it must be "object"`, describeValue(v))
 		}

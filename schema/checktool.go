@@ -128,18 +128,11 @@ func (c *checker) description(text string) {
 	}
 	n, rules := utf8.RuneCountInString(text), c.rules.Tool
 	if n < rules.MinDescription {
-		c.find(nil, RuleDescription, "the description is empty; it must have %s", minCharacters(rules.MinDescription))
+		c.find(nil, RuleDescription, "the description is empty; it must have a character at least") // no provider asks for more
 	}
 	if rules.MaxDescription > 0 && n > rules.MaxDescription {
 		c.find(nil, RuleDescription, "the description has %d characters; %d are accepted", n, rules.MaxDescription)
 	}
-}
-
-func minCharacters(characters int) string {
-	if characters == 1 {
-		return "a character at least"
-	}
-	return fmt.Sprintf("%d characters at least", characters)
 }
 
 // fault says what is wrong with a name, "" if it follows the grammar.

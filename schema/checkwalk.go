@@ -23,9 +23,7 @@ func (c *checker) schema(t *node, at *spot, p position) {
 		}
 		return
 	default:
-		if c.rules.WellFormed {
-			c.find(at, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false", describeValue(t))
-		}
+		c.find(at, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false", describeValue(t))
 		return
 	}
 	if !p.formOnly {

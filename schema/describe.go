@@ -111,14 +111,10 @@ func cutAtWord(s string, limit int) string {
 		end += n
 	}
 	kept := s[:end]
-	if at := strings.LastIndexFunc(kept, unicode.IsSpace); at > end/2 && !unicode.IsSpace(firstRune(s[end:])) {
+	next, _ := utf8.DecodeRuneInString(s[end:])
+	if at := strings.LastIndexFunc(kept, unicode.IsSpace); at > end/2 && !unicode.IsSpace(next) {
 		kept = kept[:at]
 	}
 	kept, _ = text.Visible(strings.TrimRightFunc(kept, unicode.IsSpace)) // a joiner may have lost what it joins
 	return kept + cutMark
-}
-
-func firstRune(text string) rune {
-	r, _ := utf8.DecodeRuneInString(text)
-	return r
 }

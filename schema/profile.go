@@ -71,8 +71,8 @@ var (
 	}
 )
 
-// Rules are what a consumer accepts of a tool, as data. The zero value accepts whatever is well-formed JSON with an object
-// at its root.
+// Rules are what a consumer accepts of a tool, as data. All of them want a root of type object, and the value of each keyword
+// in the form that draft 2020-12 gives it.
 //
 // Every rule that is set has a source: Sources has its name.
 type Rules struct {
@@ -85,8 +85,6 @@ type Rules struct {
 	// is a matter of RuleUnlisted.
 	RootListed bool
 
-	// RootObject: the root's type is "object".
-	RootObject bool
 	// Types are the names that type may give. Empty: the seven of JSON Schema.
 	Types []string
 	// TypeAlways: a schema has a type, or anyOf whose branches have one.
@@ -102,8 +100,6 @@ type Rules struct {
 	TypedKeywords bool
 	// Booleans: true and false may stand where a schema is expected.
 	Booleans bool
-	// WellFormed: each keyword's value has the form that draft 2020-12 gives it.
-	WellFormed bool
 
 	// ObjectProperties: a schema of type object has properties. RootProperties: the root has.
 	ObjectProperties, RootProperties bool

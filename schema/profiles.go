@@ -140,7 +140,6 @@ var (
 		rules: Rules{
 			Root:             Keywords{Only: []string{"type", "properties", "required"}},
 			Nested:           Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required", "anyOf"}},
-			RootObject:       true,
 			RootProperties:   true,
 			Types:            withoutNull,
 			TypeAlways:       true,
@@ -148,7 +147,6 @@ var (
 			TypeInBranches:   true,
 			UnionAlone:       true,
 			TypedKeywords:    true,
-			WellFormed:       true,
 			ObjectProperties: true,
 			ArrayItems:       true,
 			RequiredDeclared: true,
@@ -190,11 +188,9 @@ var (
 	Anthropic = &Profile{
 		name: "anthropic", about: "Anthropic's Messages API",
 		rules: Rules{
-			Root:       Keywords{Never: combinators},
-			RootObject: true,
-			WellFormed: true,
-			Booleans:   true,
-			RootKey:    claudeKey,
+			Root:     Keywords{Never: combinators},
+			Booleans: true,
+			RootKey:  claudeKey,
 			// 128 are accepted in a request, 64 where a search for tools refers to one.
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
@@ -215,9 +211,7 @@ var (
 				"type", "title", "description", "enum", "const", "default", "items", "minItems", "properties", "required",
 				"additionalProperties", "anyOf", "$ref", "format",
 			}},
-			RootObject:       true,
 			RootProperties:   true,
-			WellFormed:       true,
 			TypeAlways:       true,
 			ArrayItems:       true,
 			ObjectProperties: true,
@@ -252,9 +246,7 @@ var (
 		rules: Rules{
 			Root:             Keywords{Never: append([]string{"enum", "const", "not"}, combinators...)},
 			Nested:           Keywords{Never: []string{"allOf"}},
-			RootObject:       true,
 			Booleans:         true,
-			WellFormed:       true,
 			ObjectProperties: true,
 			RootProperties:   true,
 			ArrayItems:       true,
@@ -278,9 +270,7 @@ var (
 				"additionalProperties", "anyOf", "$ref", "format", "pattern",
 				"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
 			}},
-			RootObject:       true,
 			RootProperties:   true,
-			WellFormed:       true,
 			TypeAlways:       true,
 			ObjectProperties: true,
 			ArrayItems:       true,
@@ -314,12 +304,10 @@ var (
 		rules: Rules{
 			Root:             Keywords{Only: geminiKeywords},
 			Nested:           Keywords{Only: geminiKeywords},
-			RootObject:       true,
 			Types:            withoutNull,
 			TypeAlways:       true,
 			TypeSingle:       true,
 			TypedKeywords:    true,
-			WellFormed:       true,
 			ArrayItems:       true,
 			RequiredDeclared: true,
 			RequiredFilled:   true,
@@ -344,8 +332,6 @@ var (
 		rules: Rules{
 			Root:             Keywords{Only: geminiJSONKeywords},
 			Nested:           Keywords{Only: geminiJSONKeywords},
-			RootObject:       true,
-			WellFormed:       true,
 			TypeAlways:       true,
 			ArrayItems:       true,
 			RequiredDeclared: true,
@@ -374,9 +360,7 @@ var (
 		name: "bedrock", about: "Amazon Bedrock's Converse API",
 		rules: Rules{
 			Root:       Keywords{Never: combinators},
-			RootObject: true,
 			TypeSingle: true,
-			WellFormed: true,
 			Booleans:   true,
 			RootKey:    claudeKey,
 			Tool:       ToolRules{Name: plainName, MinDescription: 1},
@@ -402,12 +386,10 @@ var (
 			Root:             Keywords{Only: []string{"type", "properties", "required"}},
 			Nested:           Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required"}},
 			RootListed:       true,
-			RootObject:       true,
 			RootProperties:   true,
 			Types:            withoutNull,
 			TypeAlways:       true,
 			TypeSingle:       true,
-			WellFormed:       true,
 			ObjectProperties: true,
 			ArrayItems:       true,
 			RequiredDeclared: true,
@@ -448,12 +430,10 @@ var (
 	Mistral = &Profile{
 		name: "mistral", about: "Mistral's chat completions",
 		rules: Rules{
-			Root:       Keywords{Never: []string{"$schema", "$id"}},
-			Nested:     Keywords{Never: []string{"$schema", "$id"}},
-			RootObject: true,
-			Booleans:   true,
-			WellFormed: true,
-			Tool:       ToolRules{Name: plainName},
+			Root:     Keywords{Never: []string{"$schema", "$id"}},
+			Nested:   Keywords{Never: []string{"$schema", "$id"}},
+			Booleans: true,
+			Tool:     ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
 				RuleKeyword: asConservative(seenAt("BerriAI/litellm#13389", "2025-08")),
 				RuleRoot:    asConservative(seenAt("UKGovernmentBEIS/inspect_ai#1562", "2025")),
@@ -471,12 +451,10 @@ var (
 		rules: Rules{
 			Root:             Keywords{Only: append([]string{"$schema", "$id", "$defs"}, moonshotKeywords...), Never: combinators},
 			Nested:           Keywords{Only: append([]string{"anyOf"}, moonshotKeywords...), Never: []string{"$ref", "oneOf", "allOf"}},
-			RootObject:       true,
 			TypeAlways:       true,
 			TypeSingle:       true,
 			TypeInBranches:   true,
 			TypedKeywords:    true,
-			WellFormed:       true,
 			RequiredDeclared: true,
 			NotKeys:          []string{"$defs", "$ref", "anyOf", "required", "additionalProperties"},
 			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
@@ -495,12 +473,10 @@ var (
 	Ollama = &Profile{
 		name: "ollama", about: "Ollama, which drops what it has no field for",
 		rules: Rules{
-			Root:       Keywords{Only: []string{"type", "$defs", "items", "properties", "required"}},
-			Nested:     Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required", "anyOf"}},
-			Ignores:    true,
-			RootObject: true,
-			WellFormed: true,
-			Sources:    map[Rule]Source{RuleUnlisted: ollamaTypes, RuleRoot: ollamaTypes, RuleForm: asConservative(ollamaTypes), RuleBoolean: ollamaTypes},
+			Root:    Keywords{Only: []string{"type", "$defs", "items", "properties", "required"}},
+			Nested:  Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required", "anyOf"}},
+			Ignores: true,
+			Sources: map[Rule]Source{RuleUnlisted: ollamaTypes, RuleRoot: ollamaTypes, RuleForm: asConservative(ollamaTypes), RuleBoolean: ollamaTypes},
 		},
 	}
 
@@ -508,7 +484,7 @@ var (
 	DeepSeek = &Profile{
 		name: "deepseek", about: "DeepSeek's chat completions",
 		rules: Rules{
-			RootObject: true, Booleans: true, WellFormed: true, PlainPattern: true, RustPattern: true,
+			Booleans: true, PlainPattern: true, RustPattern: true,
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
 				RuleRoot: deepSeekRoot, RuleForm: deepSeekForm, RulePattern: deepSeekPattern, RuleRef: references, RuleName: deepSeekName,
@@ -521,8 +497,8 @@ var (
 		name: "xai", about: "xAI's Grok models",
 		rules: Rules{
 			Root: Keywords{Never: xaiNever}, Nested: Keywords{Never: xaiNever},
-			RootObject: true, Booleans: true, WellFormed: true,
-			Tool: ToolRules{Name: plainName, MaxTools: 200},
+			Booleans: true,
+			Tool:     ToolRules{Name: plainName, MaxTools: 200},
 			Sources: map[Rule]Source{
 				RuleKeyword: xaiOutputs, RuleRoot: xaiOutputs, RuleForm: draft2020, RuleRef: references, RuleName: asConservative(openAIFunction),
 				RuleCount: xaiCount,
@@ -534,7 +510,7 @@ var (
 	Groq = &Profile{
 		name: "groq", about: "GroqCloud's chat completions",
 		rules: Rules{
-			RootObject: true, RootProperties: true, Booleans: true, WellFormed: true, RequiredBeside: true,
+			RootProperties: true, Booleans: true, RequiredBeside: true,
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
 				RuleRoot: groqType, RuleProperties: groqProperties, RuleRequired: groqRequired, RuleForm: draft2020, RuleRef: references, RuleName: asConservative(openAIFunction),
@@ -546,9 +522,9 @@ var (
 	CerebrasStrict = &Profile{
 		name: "cerebras-strict", about: "Cerebras' inference API, whose tools are strict",
 		rules: Rules{
-			Root:       Keywords{Never: append([]string{"minItems", "maxItems"}, combinators...)},
-			Nested:     Keywords{Never: []string{"minItems", "maxItems", "allOf", "oneOf"}},
-			RootObject: true, RootProperties: true, WellFormed: true, TypeAlways: true, ObjectProperties: true, ArrayItems: true,
+			Root:           Keywords{Never: append([]string{"minItems", "maxItems"}, combinators...)},
+			Nested:         Keywords{Never: []string{"minItems", "maxItems", "allOf", "oneOf"}},
+			RootProperties: true, TypeAlways: true, ObjectProperties: true, ArrayItems: true,
 			RequiredDeclared: true, Closed: true,
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
@@ -565,7 +541,7 @@ var (
 	LlamaCpp = &Profile{
 		name: "llamacpp", about: "llama.cpp's server, and LM Studio on it",
 		rules: Rules{
-			RootObject: true, Booleans: true, WellFormed: true, PlainPattern: true, AnchoredPattern: true,
+			Booleans: true, PlainPattern: true, AnchoredPattern: true,
 			Limits: ProviderLimits{Repeats: 1_999, Items: 1_997, Request: 97_000},
 			Sources: map[Rule]Source{
 				RuleRoot: draft2020, RuleForm: draft2020, RulePattern: llamaPattern, RuleLimit: llamaRepeats, RuleRef: references,

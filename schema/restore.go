@@ -37,10 +37,6 @@ type propertyInverse struct {
 	step     *inverse
 }
 
-func (p propertyInverse) matters() bool {
-	return p.renamed || p.dropNull || p.fillNull || p.step != nil
-}
-
 func (s *inverse) isNothing() bool {
 	return s == nil || !s.late && !s.wrapped && len(s.chain) == 0 && !s.entries && len(s.properties) == 0 && s.others == nil && s.items == nil &&
 		len(s.union) == 0 && s.inner == nil && !slices.ContainsFunc(s.prefix, func(p *inverse) bool { return p != nil })
@@ -85,20 +81,16 @@ func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
 	if a.back == nil || Measure(arguments, Limits{Nodes: -1, Bytes: -1, Depth: maxLevels}) != nil {
 		return arguments
 	}
-	r := restorer{root: referred(a.Schema), known: map[pairing]bool{}}
+	r := restorer{known: map[pairing]bool{}}
+	if bytes.Contains(a.Schema, []byte(`"$ref"`)) {
+		r.root = jsontree.Parse(a.Schema)
+	}
 	return r.restore(jsontree.Parse(arguments), a.back, 0, nil).Append(nil)
 }
 
 type restorer struct {
 	root  *node            // the adapted schema, if there are references in it
 	known map[pairing]bool // what follows has found
-}
-
-func referred(adapted json.RawMessage) *node {
-	if !bytes.Contains(adapted, []byte(`"$ref"`)) {
-		return nil
-	}
-	return jsontree.Parse(adapted)
 }
 
 // restore applies s to the value n, and each inverse once, for a reference may lead back without a step: those in used were

@@ -72,12 +72,9 @@ func (a *adapter) sketchFree(sketch func() string) string {
 	return sketch()
 }
 
-func (a *adapter) sketchUnion(union *node) string {
-	return a.signature(union).Each(union.Elements(), " | ", a.style())
-}
-
-func (a *adapter) sketchTuple(first *node) string {
-	return a.signature(first).Each(first.Elements(), ", ", a.style())
+// sketchEach is a sketch of the schemas in a list.
+func (a *adapter) sketchEach(list *node, sep string) string {
+	return a.signature(list).Each(list.Elems, sep, a.style())
 }
 
 func (a *adapter) sketchPatterns(p *node) string {

@@ -110,6 +110,13 @@ func typeOfValue(n *node) typeSet {
 	return typeInteger
 }
 
+func typesOfValues(all []*node) (t typeSet) {
+	for _, v := range all {
+		t |= typeOfValue(v)
+	}
+	return t
+}
+
 // inOrder is each, in the order of a list.
 func (t typeSet) inOrder(list *node) []typeSet {
 	each := t.each()

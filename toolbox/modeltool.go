@@ -43,7 +43,7 @@ func (b *Box) modelTool(d *Descriptor, before *modelTool) *modelTool {
 	}
 	switch {
 	case t.excluded != "":
-	case !isPlainName(d.Name):
+	case len(schema.CheckTool(d.Name, "a tool", schema.Universal)) > 0:
 		t.excluded = "its name is not a letter and up to 63 letters, digits, _ and -"
 	default:
 		t.adapt(d)
@@ -132,14 +132,4 @@ func checkInput(v *validate.Validator, input json.RawMessage) error {
 		return wrong
 	}
 	return nil
-}
-
-func isPlainName(name string) bool {
-	for i, r := range name {
-		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-		if !letter && (i == 0 || !('0' <= r && r <= '9' || r == '_' || r == '-')) {
-			return false
-		}
-	}
-	return name != "" && len(name) <= 64
 }

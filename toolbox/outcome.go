@@ -142,16 +142,11 @@ func (v value) within(budget int) (json.RawMessage, int) {
 		}
 		v.text = compact.String()
 	}
-	shown, n := cutMiddle(strings.ToValidUTF8(v.text, "\uFFFD"), budget)
-	return text.Quote(shown), n
-}
-
-// cutMiddle takes the middle out of s, which is UTF-8, so that it fits in budget bytes. A negative budget is none.
-func cutMiddle(s string, budget int) (string, int) {
-	if budget < 0 || len(s) <= budget {
-		return s, 0
+	shown, n := strings.ToValidUTF8(v.text, "\uFFFD"), 0
+	if budget >= 0 && len(shown) > budget {
+		shown, n = text.Middle(shown, shown, -len(shown), budget)
 	}
-	return text.Middle(s, s, -len(s), budget)
+	return text.Quote(shown), n
 }
 
 func stringOf(raw json.RawMessage) (s string, ok bool) {

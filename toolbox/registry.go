@@ -39,16 +39,7 @@ type registered struct {
 type localTool struct {
 	Tool
 	validator func() *validate.Validator // gives nil where the schema cannot be used
-	results   func() *validate.Validator // of what the tool gives; nil: it has no output schema
-}
-
-// newLocalTool takes a tool that has passed its check.
-func newLocalTool(t Tool) localTool {
-	l := localTool{Tool: t, validator: lazyValidator(t.Schema)}
-	if t.Output != nil {
-		l.results = lazyValidator(t.Output)
-	}
-	return l
+	results   func() *validate.Validator // of what the tool gives, where it has an output schema
 }
 
 // given is the input as the tool reads it.
@@ -63,7 +54,7 @@ func (t *localTool) given(input json.RawMessage) (json.RawMessage, error) {
 
 // checkResult is why r is not what the tool's output schema promises; nil: it is, or there is no such schema.
 func (t *localTool) checkResult(r *Result) error {
-	if t.results == nil || r.IsError() {
+	if t.Output == nil || r.IsError() {
 		return nil
 	}
 	if r.Structured() == nil {
@@ -107,11 +98,11 @@ func (r *Registry) Add(tools ...Tool) {
 	r.change(func(all map[string]localTool, list []Descriptor) []Descriptor {
 		for _, t := range tools {
 			if _, known := all[t.Name]; known {
-				list[indexOf(list, t.Name)] = t.descriptor()
+				list[slices.IndexFunc(list, func(d Descriptor) bool { return d.Name == t.Name })] = t.descriptor()
 			} else {
 				list = append(list, t.descriptor())
 			}
-			all[t.Name] = newLocalTool(t)
+			all[t.Name] = localTool{t, lazyValidator(t.Schema), lazyValidator(t.Output)}
 		}
 		return list
 	})
@@ -132,33 +123,20 @@ func (r *Registry) Remove(names ...string) {
 	})
 }
 
-// indexOf finds a name in a list that has it.
-func indexOf(list []Descriptor, name string) int {
-	return slices.IndexFunc(list, func(d Descriptor) bool { return d.Name == name })
-}
-
 // change lets edit work on copies of what is registered, puts its list in place
 // and tells the watchers. A nil list is no change.
 func (r *Registry) change(edit func(map[string]localTool, []Descriptor) []Descriptor) {
-	if r.swap(edit) {
-		r.watchers.Notify()
-	}
-}
-
-func (r *Registry) swap(edit func(map[string]localTool, []Descriptor) []Descriptor) bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	old := r.now.Load()
 	tools := maps.Clone(old.tools)
 	list := edit(tools, append([]Descriptor{}, old.snapshot.Tools...))
-	if list == nil {
-		return false
+	if list != nil {
+		r.now.Store(&registered{&Snapshot{Version: old.snapshot.Version + 1, Tools: list}, tools})
 	}
-	r.now.Store(&registered{
-		snapshot: &Snapshot{Version: old.snapshot.Version + 1, Tools: list},
-		tools:    tools,
-	})
-	return true
+	r.mu.Unlock()
+	if list != nil {
+		r.watchers.Notify()
+	}
 }
 
 // Snapshot implements [Source].

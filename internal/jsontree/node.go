@@ -49,6 +49,18 @@ func Lookup(fields []Field, name string) *Node {
 	return nil
 }
 
+// Finder returns a function that looks up fields by their names. Of many fields it makes a map.
+func Finder(fields []Field) func(name string) *Node {
+	if len(fields) <= FewMembers {
+		return func(name string) *Node { return Lookup(fields, name) }
+	}
+	byName := make(map[string]*Node, len(fields))
+	for i := range fields {
+		byName[fields[i].Name] = fields[i].Value
+	}
+	return func(name string) *Node { return byName[name] }
+}
+
 // IndexOf returns the place of the field of that name, or -1.
 func IndexOf(fields []Field, name string) int {
 	for i := range fields {

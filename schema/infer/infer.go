@@ -51,7 +51,11 @@ func inferred(t reflect.Type, output bool) (json.RawMessage, error) {
 	if s := encoded(t); s != nil && s.Type == "" || t == raw || t.Kind() == reflect.Interface || output && loops {
 		return nil, nil
 	}
-	return reflected(t, output, loops)
+	made, err := describeType(t, output, loops)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(made)
 }
 
 // Object is Input where the values have to be objects, as the arguments of a tool are.
@@ -73,14 +77,6 @@ func Object[T any]() (json.RawMessage, error) {
 func IsObject(s json.RawMessage) bool {
 	var root struct{ Type string }
 	return json.Unmarshal(s, &root) == nil && root.Type == "object"
-}
-
-func reflected(t reflect.Type, output, loops bool) (json.RawMessage, error) {
-	made, err := describeType(t, output, loops)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(made)
 }
 
 // describeType is the schema of t before it is written.

@@ -108,12 +108,12 @@ type pair struct {
 
 // checker judges one value.
 type checker struct {
-	tracks bool                       // unevaluatedProperties or unevaluatedItems is somewhere
-	known  map[pair]*result           // of shared schemas; nil: it is being judged
-	fields map[*node]map[string]*node // of large objects
-	chain  int
-	spent  int
-	err    error // why it cannot be judged
+	tracks  bool                              // unevaluatedProperties or unevaluatedItems is somewhere
+	known   map[pair]*result                  // of shared schemas; nil: it is being judged
+	finders map[*node]func(name string) *node // of large objects
+	chain   int
+	spent   int
+	err     error // why it cannot be judged
 }
 
 func (c *checker) stop(err error) result {
@@ -158,13 +158,10 @@ func (c *checker) member(v *node, name string) *node {
 	if len(v.Fields) <= jsontree.FewMembers {
 		return v.Get(name)
 	}
-	if c.fields[v] == nil {
-		c.fields[v] = make(map[string]*node, len(v.Fields))
-		for _, f := range v.Fields {
-			c.fields[v][f.Name] = f.Value
-		}
+	if c.finders[v] == nil {
+		c.finders[v] = jsontree.Finder(v.Fields)
 	}
-	return c.fields[v][name]
+	return c.finders[v](name)
 }
 
 // cost is what r itself takes, without what it leads to.

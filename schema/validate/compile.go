@@ -58,15 +58,11 @@ type namePattern struct {
 	rule *rule
 }
 
-// inPlace are the schemas that a value which r is for is held against too.
-func (r *rule) inPlace() []*rule {
-	return slices.Concat([]*rule{r.ref, r.not, r.condition, r.then, r.otherwise}, r.allOf, r.anyOf, r.oneOf)
-}
-
 // leads is every schema that r leads to.
 func (r *rule) leads() []*rule {
-	all := append(r.inPlace(), r.additional, r.propertyNames, r.items, r.contains, r.unevaluatedProperties, r.unevaluatedItem)
-	all = append(all, r.tuple...)
+	all := slices.Concat(r.allOf, r.anyOf, r.oneOf, r.tuple)
+	all = append(all, r.ref, r.not, r.condition, r.then, r.otherwise, r.additional, r.propertyNames, r.items, r.contains,
+		r.unevaluatedProperties, r.unevaluatedItem)
 	all = slices.AppendSeq(all, maps.Values(r.properties))
 	all = slices.AppendSeq(all, maps.Values(r.dependents))
 	for _, p := range r.patterns {
@@ -92,7 +88,7 @@ type compiler struct {
 }
 
 func newCompiler(doc *node, draft int) *compiler {
-	return &compiler{draft: draft, doc: newDocument(doc, draft), known: map[*node]*rule{}, patterns: newPatterns()}
+	return &compiler{draft: draft, doc: newDocument(doc, draft), known: map[*node]*rule{}, patterns: &patterns{known: map[string]*pattern{}}}
 }
 
 // knownDrafts are those that are known, the newest first.

@@ -38,8 +38,6 @@ type patterns struct {
 	size  int
 }
 
-func newPatterns() *patterns { return &patterns{known: map[string]*pattern{}} }
-
 // get is the pattern of a text, nil where it cannot be used.
 func (ps *patterns) get(text string) *pattern {
 	if ps == nil {

@@ -64,7 +64,7 @@ func (v *Validator) Validate(arguments json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnchecked, err)
 	}
-	c := &checker{tracks: v.tracks, known: map[pair]*result{}, fields: map[*node]map[string]*node{}}
+	c := &checker{tracks: v.tracks, known: map[pair]*result{}, finders: map[*node]func(string) *node{}}
 	out := c.check(v.root, given)
 	switch {
 	case c.err != nil:

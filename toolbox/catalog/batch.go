@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -130,7 +131,8 @@ func resultJSON(r *toolbox.Result) (key string, raw json.RawMessage) {
 	if !r.Wire().IsZero() {
 		return "result", jsonValue(r.Wire().JSON)
 	}
-	if s := r.Structured(); s != nil && isTextOnly(r.Blocks()) {
+	more := slices.ContainsFunc(r.Blocks(), func(b toolbox.Block) bool { return !b.Wire.IsZero() }) // than the structured value says
+	if s := r.Structured(); s != nil && !more {
 		if r.IsError() {
 			return "error", jsonValue(s)
 		}
@@ -163,16 +165,6 @@ func localResult(r *toolbox.Result) json.RawMessage {
 		raw = appendMember(raw, "isError", json.RawMessage("true"))
 	}
 	return raw
-}
-
-// isTextOnly reports whether blocks say no more than a structured value beside them.
-func isTextOnly(blocks []toolbox.Block) bool {
-	for _, b := range blocks {
-		if !b.Wire.IsZero() {
-			return false
-		}
-	}
-	return true
 }
 
 // bounded is an answer, if there is room for it beside the others, and clients can read them with it.

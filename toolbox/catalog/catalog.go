@@ -187,7 +187,7 @@ func (t *metaTools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage
 }
 
 func (t *metaTools) call(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	in, err := t.readCall(c.Input)
+	in, err := readInput(c.Input, t.prefix+"call")
 	if err != nil {
 		return errorResult(nil, err)
 	}

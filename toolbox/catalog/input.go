@@ -105,10 +105,6 @@ func (t *metaTools) readSchema(raw json.RawMessage) (name string, full bool, err
 	return name, string(got["full"]) == "true", err
 }
 
-func (t *metaTools) readCall(raw json.RawMessage) (callInput, error) {
-	return readInput(raw, t.prefix+"call")
-}
-
 func readInput(raw json.RawMessage, what string) (in callInput, err error) {
 	got, err := fields(raw, what, "operation", "input")
 	if err != nil {

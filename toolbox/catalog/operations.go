@@ -80,21 +80,18 @@ func NewList(operations []Operation) *List {
 
 // search is the places of at most limit operations that fit the query, the best first.
 func (l *List) search(query string, limit int, may func(int) bool) []int {
-	l.once.Do(func() { l.index = rank.New(documents(l.operations)) })
-	hits := l.index.Search(query, limit, may)
-	places := make([]int, len(hits))
-	for i, h := range hits {
-		places[i] = h.Document
+	l.once.Do(func() {
+		documents := make([]rank.Document, len(l.operations))
+		for i, o := range l.operations {
+			documents[i] = rank.Document{Name: o.Name, Text: o.Description + " " + parameterWords(o.Input)}
+		}
+		l.index = rank.New(documents)
+	})
+	var places []int
+	for _, hit := range l.index.Search(query, limit, may) {
+		places = append(places, hit.Document)
 	}
 	return places
-}
-
-func documents(operations []Operation) []rank.Document {
-	list := make([]rank.Document, len(operations))
-	for i, o := range operations {
-		list[i] = rank.Document{Name: o.Name, Text: o.Description + " " + parameterWords(o.Input)}
-	}
-	return list
 }
 
 // parameterWords are the names and descriptions of what an input takes.

@@ -31,16 +31,12 @@ func summary(description string) string {
 	if len(description) > 8*maxSummary {
 		description = description[:8*maxSummary]
 	}
-	line := strings.Join(strings.Fields(protocol.Printable(firstParagraph(description), 8*maxSummary)), " ")
+	paragraph, _, _ := strings.Cut(strings.TrimSpace(description), "\n\n")
+	line := strings.Join(strings.Fields(protocol.Printable(paragraph, 8*maxSummary)), " ")
 	if at := strings.Index(line, ". "); at >= 0 && at < maxSummary {
 		return line[:at+1]
 	}
 	return text.Clip(line, maxSummary)
-}
-
-func firstParagraph(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n\n")
-	return s
 }
 
 // encodeJSON is v, which is always one of our own types, as JSON.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
@@ -137,16 +138,8 @@ func isUnseen(n *html.Node) bool {
 		return strings.HasPrefix(attribute(n, "src"), "data:")
 	}
 	style := strings.ReplaceAll(strings.ToLower(attribute(n, "style")), " ", "")
-	return hasAttribute(n, "hidden") || strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
-}
-
-func hasAttribute(n *html.Node, name string) bool {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return true
-		}
-	}
-	return false
+	isHidden := slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" })
+	return isHidden || strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
 }
 
 func attribute(n *html.Node, name string) string {

@@ -2,7 +2,6 @@ package standard
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"unicode/utf8"
@@ -12,10 +11,6 @@ import (
 // part of a line that was asked for.
 type lines struct {
 	*bufio.Reader
-}
-
-func newLines(ctx context.Context, r io.Reader) *lines {
-	return &lines{bufio.NewReaderSize(ctxReader{ctx, r}, 64<<10)}
 }
 
 // next is the next line without its end: at most width bytes of it, whole characters,

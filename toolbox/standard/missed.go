@@ -27,7 +27,8 @@ func nearestLines(s, old string) string {
 		}
 	}
 	nearest, best := -1, leastLike
-	pairs := newLikeness(wanted[longest])
+	pairs := likeness{}
+	eachPair(wanted[longest], func(pair [2]byte) { pairs[pair] = 0 })
 	for i, row := range rows {
 		if score := pairs.of(row, i+1); score > best {
 			nearest, best = i, score
@@ -58,12 +59,6 @@ func isNumbered(rows []string) bool {
 
 // likeness compares lines with one by the pairs of neighbouring bytes that they share, white space aside.
 type likeness map[[2]byte]int // the last line that had the pair
-
-func newLikeness(line string) likeness {
-	l := likeness{}
-	eachPair(line, func(pair [2]byte) { l[pair] = 0 })
-	return l
-}
 
 // of is how like line number n is, up to 1.
 func (l likeness) of(line string, n int) float64 {

@@ -45,8 +45,6 @@ func (p *page) add(text string) bool {
 	return true
 }
 
-func (p *page) isEmpty() bool { return p.lines.Len() == 0 }
-
 func (p *page) note(format string, args ...any) {
 	p.notes = append(p.notes, "("+fmt.Sprintf(format, args...)+")\n")
 }

@@ -1,6 +1,7 @@
 package standard
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -56,7 +57,7 @@ func runRead(ctx context.Context, tc *toolbox.Context, in readInput) (*toolbox.R
 		return nil, fmt.Errorf("%s is a directory: use ls to see what is in it", show(file.name))
 	}
 	all := sha256.New()
-	r := &reading{page: newPage(tc), offset: valueOr(in.Offset, 1), limit: valueOr(in.Limit, readLines), lines: newLines(ctx, io.TeeReader(file, all))}
+	r := &reading{page: newPage(tc), offset: valueOr(in.Offset, 1), limit: valueOr(in.Limit, readLines), lines: &lines{bufio.NewReaderSize(ctxReader{ctx, io.TeeReader(file, all)}, 64<<10)}}
 	head, err := r.lines.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, explain(tc, file.name, err)

@@ -23,7 +23,13 @@ type WriteChecker interface {
 func (d *Deck) Refusal(ctx context.Context, tc *toolbox.Context, c toolbox.Call) (err error) {
 	switch c.Name {
 	case "read", "ls", "grep", "find":
-		err = refusalOf(c, func(in struct{ Path string }) error { return refusalOfPath(tc, in.Path) })
+		// Whether there is a file is not said: a person may not want the model to know.
+		err = refusalOf(c, func(in struct{ Path string }) error {
+			if _, err := tc.Path(in.Path); err != nil {
+				return pathFault(in.Path, err)
+			}
+			return nil
+		})
 	case "write":
 		err = refusalOf(c, func(in writeInput) error { _, _, err := in.prepare(ctx, tc); return err })
 	case "edit":
@@ -48,15 +54,6 @@ func refusalOf[In any](c toolbox.Call, check func(In) error) error {
 		return nil
 	}
 	return check(in)
-}
-
-// refusalOfPath returns the error of a path that leads outside of the directory. Whether there is a file is not said: a person may
-// not want the model to know.
-func refusalOfPath(tc *toolbox.Context, path string) error {
-	if _, err := tc.Path(path); err != nil {
-		return pathFault(path, err)
-	}
-	return nil
 }
 
 // refusal is a page's that is not fetched whatever its host's name means. It resolves no name: that would send the name.

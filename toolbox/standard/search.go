@@ -103,9 +103,12 @@ type filePart struct {
 
 // match shows line n, which matches at a byte, and those before it.
 func (s *filePart) match(n int, row []byte, at int) bool {
-	first := n - len(s.before)
+	first, heading := n-len(s.before), s.name
+	if s.page.lines.Len() > 0 {
+		heading = "\n" + s.name // an empty line parts it from the file before
+	}
 	switch {
-	case s.last == 0 && !s.page.add(s.heading()):
+	case s.last == 0 && !s.page.add(heading):
 		return false
 	case s.last > 0 && first > s.last+1:
 		s.page.add("--")
@@ -134,12 +137,4 @@ func (s *filePart) pass(n int, row []byte) {
 func (s *filePart) show(n int, sign string, row []byte, at int) bool {
 	s.last = n
 	return s.page.add(fmt.Sprintf("%d%s%s", n, sign, clip(row, at, grepWidth)))
-}
-
-// heading begins the file's part; an empty line parts it from the one before.
-func (s *filePart) heading() string {
-	if s.page.isEmpty() {
-		return s.name
-	}
-	return "\n" + s.name
 }
