@@ -73,7 +73,8 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 	var changes []Approved
 	for _, r := range rows {
 		// An approval is bound to where a file really is, outlives it, and can be taken back.
-		changes = append(changes, Approved{File: atomicfile.Real(r.File), ID: r.Server.ID, Project: r.Project, Fingerprint: r.Approval, At: now})
+		file := atomicfile.Real(r.File)
+		changes = append(changes, Approved{File: file, ID: r.Server.ID, Project: r.Project, Fingerprint: r.Approval, At: now})
 	}
 	return newPlace(o).store().Change(verb, changes...)
 }
@@ -117,18 +118,6 @@ func (p *readContext) store() approvals.Store[Approved] {
 	return approvals.Store[Approved]{Dir: p.State, Name: "approvals.json", Compare: compare}
 }
 
-// lockFile waits for a lock of this user's.
-func lockFile(ctx context.Context, dir, name string) (unlock func(), err error) {
-	path := filepath.Join(dir, name)
-	waiting, cancel := context.WithTimeout(ctx, lockWait)
-	defer cancel()
-	unlock, err = filelock.Lock(waiting, path)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, &fileError{note: Note{File: path, Reason: fmt.Sprintf("another process has it since %v", lockWait), Hint: "try again"}, err: err}
-	}
-	return unlock, err
-}
-
 // Lock waits until no other process of this user's that asked for it is editing a
 // configuration file, with [Open] or [Rewrite], and keeps the others waiting until unlock
 // is called: from the reading of a file to the writing none of their changes is lost, and
@@ -137,10 +126,19 @@ func lockFile(ctx context.Context, dir, name string) (unlock func(), err error) 
 // Where there is no state directory, or nothing can be made in it, nobody waits.
 func Lock(ctx context.Context, o *Options) (unlock func(), err error) {
 	s := newPlace(o).store()
-	if s.Dir != "" && os.MkdirAll(s.Dir, 0o700) == nil && s.Check() == nil {
-		if unlock, err = lockFile(ctx, s.Dir, "edit.lock"); err == nil || errors.Is(err, context.DeadlineExceeded) {
-			return unlock, err
-		}
+	if s.Dir == "" || os.MkdirAll(s.Dir, 0o700) != nil || s.Check() != nil {
+		return func() {}, ctx.Err()
+	}
+	path := filepath.Join(s.Dir, "edit.lock")
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	unlock, err = filelock.Lock(waiting, path)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		reason := fmt.Sprintf("another process has it since %v", lockWait)
+		return nil, &fileError{note: Note{File: path, Reason: reason, Hint: "try again"}, err: err}
+	case err == nil || errors.Is(err, context.DeadlineExceeded):
+		return unlock, err
 	}
 	return func() {}, ctx.Err()
 }

@@ -62,7 +62,8 @@ func (a *Auth) Equal(b *Auth) bool {
 // readAuth reads the member "auth". In it nothing is only noted: what cannot be read lets nobody in.
 func (f *configFile) readAuth(m *hujson.ObjectMember) {
 	if f.scope == Project || !f.approved { // who trusts its servers has not said that it opens the door
-		f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, `"auth" is not heeded: a project's file does not say who may connect`, "write it into a file of your own, or name this one with --mcp"))
+		f.note(m.Name.StartOffset, `"auth" is not heeded: a project's file does not say who may connect`,
+			"write it into a file of your own, or name this one with --mcp")
 		return
 	}
 	r := f.newReading("auth cannot be used: ", m.Name.StartOffset)

@@ -109,7 +109,7 @@ func (f *configFile) foreign(client string) *fileError {
 // remarks adds the notes about another program's file and its rows.
 func (f *configFile) remarks(mapped *foreign.File) {
 	for _, m := range mapped.Notes {
-		f.notes = append(f.notes, f.noteAt(m.At, m.Reason, m.Hint))
+		f.note(m.At, m.Reason, m.Hint)
 	}
 	for i, row := range mapped.Rows {
 		for _, m := range row.Notes {

@@ -70,7 +70,8 @@ func (x *expansion) replace(s string, live bool, depth int) string {
 // variable is the value of one, which is from "${" to "}": "${KIND:REST}", or a name with or without a default.
 func (x *expansion) variable(s string, live bool, depth int) string {
 	kind, rest := "", s[2:max(2, len(s)-1)]
-	if before, behind, ok := strings.Cut(rest, ":"); ok && !strings.HasPrefix(behind, "-") && slices.Contains([]string{"env", "file", "cmd", "input"}, before) {
+	before, behind, _ := strings.Cut(rest, ":")
+	if slices.Contains([]string{"env", "file", "cmd", "input"}, before) && before != rest && !strings.HasPrefix(behind, "-") {
 		kind, rest = before, behind
 	}
 	switch closed := text.VariableLength(s+" ") == len(s); {

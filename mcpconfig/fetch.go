@@ -160,7 +160,12 @@ func (p *readContext) fetchAll(ctx context.Context, wants []fetch) (func(fetch) 
 		}
 	}
 	_ = running.Wait() // no fetch returns an error
-	return func(f fetch) fetchResult { return *got[f] }, ctx.Err()
+	return func(f fetch) (out fetchResult) {
+		if result := got[f]; result != nil { // else it was not asked for
+			out = *result
+		}
+		return out
+	}, ctx.Err()
 }
 
 func (p *readContext) get(ctx context.Context, f fetch) fetchResult {

@@ -292,3 +292,18 @@ func TestOnly(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Resolve runs what decides what a server runs, and nothing else of its row.
+func TestResolveFetchesNothingElse(t *testing.T) {
+	p := newProject(t)
+	ran := filepath.Join(t.TempDir(), "ran")
+	p.write(`{"servers": {"a": {"command": "run", "args": ["${cmd:echo one}"], "env": {"A": "${cmd:touch ` + ran + `; echo a}"}}}}`)
+	c := p.read()
+	r := p.resolve(c, c.Held()[0])
+	if args := r.Server.Transport.(interop.Stdio).Args; len(args) != 1 || args[0] != "one" || r.Pinned() {
+		t.Errorf("%q, %v", args, r)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a command of the environment ran")
+	}
+}

@@ -114,53 +114,58 @@ func (f *configFile) text(ctx context.Context) ([]byte, error) {
 
 // rows reads every member that holds servers: of two with one name neither is lost.
 func (f *configFile) rows() {
-	var names []string
+	var servers, others []string
 	var misspelt *hujson.ObjectMember // that was meant to be auth
-	held := false
 	for name, m := range tree.Members(&f.doc.Root) {
 		switch {
+		case name == "servers" || name == "mcpServers":
+			servers = append(servers, name)
+			continue
 		case name == "changes" && !tree.Has(&m.Value, 'n'):
 			f.changes = &m.Value
 		case name == "views":
 			f.views = nil // of two the last counts
 			f.readViews(&m.Value)
+		case name == "auth" && f.auth != nil:
+			f.auth.Broken = true
+			f.note(m.Name.StartOffset, "auth cannot be used: it stands twice", "remove one of the two")
 		case name == "auth":
-			if before := f.auth; before != nil {
-				before.Broken = true
-				f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, "auth cannot be used: it stands twice", "remove one of the two"))
-				continue
-			}
 			f.readAuth(m)
 		default:
 			if near := f.noteMember(name, m); near == "auth" || slices.Contains([]string{"authentication", "authorization", "authn", "authz"}, name) {
 				misspelt = m
 			}
 		}
-	}
-	if misspelt != nil && f.auth == nil && f.scope != Project && f.approved { // without it everyone might be let in
-		f.auth = &Auth{File: f.path, Broken: true}
-		f.auth.Line, _ = f.doc.Position(misspelt.Name.StartOffset)
-		f.notes = append(f.notes, f.noteAt(misspelt.Name.StartOffset, "auth cannot be used: unknown key "+tree.Quote(tree.Text(misspelt.Name)), `write "auth", or remove it`))
-	}
-	for name, m := range tree.Members(&f.doc.Root) {
-		if name == "servers" || name == "mcpServers" {
-			held = true
-			f.list(name, &m.Value)
-		} else if len(names) < 1000 {
-			names = append(names, name)
+		if len(others) < 1000 {
+			others = append(others, name)
 		}
 	}
-	if held {
+	if misspelt != nil && f.auth == nil && f.scope != Project && f.approved { // without it everyone might be let in
+		at := misspelt.Name.StartOffset
+		f.auth = &Auth{File: f.path, Broken: true}
+		f.auth.Line, _ = f.doc.Position(at)
+		f.note(at, "auth cannot be used: unknown key "+tree.Quote(tree.Text(misspelt.Name)), `write "auth", or remove it`)
+	}
+	for name, m := range tree.Members(&f.doc.Root) { // now that the file's policy is known
+		if slices.Contains(servers, name) {
+			f.list(name, &m.Value)
+		}
+	}
+	if servers != nil {
 		return
 	}
 	hint := exampleHint
-	for _, want := range []string{"servers", "mcpServers"} {
-		if near := text.Nearest(want, names, 1); len(near) == 1 {
+	for _, want := range []string{"mcpServers", "servers"} {
+		if near := text.Nearest(want, others, 1); len(near) == 1 {
 			hint = fmt.Sprintf("write %q instead of %s", want, tree.Quote(near[0]))
-			break
 		}
 	}
-	f.notes = append(f.notes, f.noteAt(0, `holds neither "servers" nor "mcpServers"`, hint))
+	f.note(0, `holds neither "servers" nor "mcpServers"`, hint)
+}
+
+// note adds a note about the file.
+func (f *configFile) note(at int, reason, hint string) {
+	f.notes = append(f.notes, f.noteAt(at, reason, hint))
 }
 
 // noteMember notes a member whose name is all but one that would be read, which it returns. Others are other programs'.
@@ -168,7 +173,7 @@ func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (meant stri
 	known := []string{"servers", "mcpServers", "views", "auth", "changes"}
 	for _, near := range text.Nearest(name, known, 1) {
 		if d := len(near) - len(name); !slices.Contains(known, name) && d*d <= 1 {
-			f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", near)))
+			f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", near))
 			meant = near
 		}
 	}
@@ -179,7 +184,7 @@ func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (meant stri
 func (f *configFile) list(name string, v *hujson.Value) {
 	if !tree.Has(v, '{', '[') {
 		reason := fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, tree.KindOf(v.Value))
-		f.notes = append(f.notes, f.noteAt(v.StartOffset, reason, ""))
+		f.note(v.StartOffset, reason, "")
 	}
 	for _, m := range tree.Members(v) {
 		if f.full(m.Name.StartOffset) {
@@ -202,7 +207,7 @@ func (f *configFile) full(at int) bool {
 	}
 	if !f.cut {
 		f.cut = true
-		f.notes = append(f.notes, f.noteAt(at, fmt.Sprintf("more than %d rows; from here on they are not read", maxRows), ""))
+		f.note(at, fmt.Sprintf("more than %d rows; from here on they are not read", maxRows), "")
 	}
 	return true
 }

@@ -17,10 +17,11 @@ import (
 )
 
 var (
-	// uncoveredKeys are the keys that say nothing of what runs and where something is sent, or that the fingerprint has in another form.
+	// uncoveredKeys are the keys that say nothing of what runs and where something is sent, and those that the
+	// fingerprint has in another form.
 	uncoveredKeys = []string{
-		"name", "id", "type", "transport", "era", "timeout", "lazy", "idle", "maxPrincipals", "maxConcurrent", "maxQueue", "changes",
-		"profile", "enabled", "disabled",
+		"name", "id", "type", "transport", "era", "timeout", "lazy", "idle", "maxPrincipals", "maxConcurrent", "maxQueue",
+		"changes", "profile", "enabled", "disabled",
 	}
 	// expandedKeys are the keys that count with their variables replaced alone.
 	expandedKeys = []string{"command", "args", "cwd", "url"}
@@ -58,7 +59,8 @@ func (r *reading) fingerprint() string {
 	var row map[string]any
 	_ = json.Unmarshal(text, &row) // a row that is no object is skipped
 	maps.DeleteFunc(row, func(name string, _ any) bool {
-		return r.fields[name] == nil || slices.Contains(uncoveredKeys, name) || slices.Contains(expandedKeys, name) && !fetches(r.fields[name])
+		v := r.fields[name]
+		return v == nil || slices.Contains(uncoveredKeys, name) || slices.Contains(expandedKeys, name) && !fetches(v)
 	})
 	written, _ := json.Marshal(row)
 	slices.Sort(r.named)

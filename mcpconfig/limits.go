@@ -26,14 +26,15 @@ const (
 func (r *reading) timeouts(field string, v *hujson.Value) (t interop.Timeouts) {
 	if tree.Has(v, '{') {
 		r.object(field, v, false,
-			member{"connect", storeIn(&t.Connect, r.bound)}, member{"list", storeIn(&t.List, r.bound)}, member{"call", storeIn(&t.Call, r.bound)},
-			member{"total", storeIn(&t.Total, r.bound)}, member{"queue", storeIn(&t.Queue, r.bound)},
+			member{"connect", storeIn(&t.Connect, r.bound)}, member{"list", storeIn(&t.List, r.bound)},
+			member{"call", storeIn(&t.Call, r.bound)}, member{"total", storeIn(&t.Total, r.bound)},
+			member{"queue", storeIn(&t.Queue, r.bound)},
 		)
 	} else {
 		d := r.bound(field, v)
 		t = interop.Timeouts{Connect: d, List: d, Call: d}
 	}
-	if t.Total == 0 && (t.Call < 0 || t.Call > totalFloor) { // else it would cut what a call may take since its last progress
+	if t.Total == 0 && (t.Call < 0 || t.Call > totalFloor) { // a call may take in all what it may take at a time
 		t.Total = t.Call
 	}
 	return t
@@ -70,8 +71,10 @@ func duration(v *hujson.Value) (time.Duration, error) {
 // gives the row up: it was meant to keep principals apart.
 func (r *reading) pool() (p interop.Pool) {
 	r.take(
-		member{"instances", storeIn(&p.Instances, r.count(1, maxInstances))}, member{"maxPrincipals", storeIn(&p.MaxPrincipals, r.count(1, maxPooled))},
-		member{"maxConcurrent", storeIn(&p.MaxConcurrent, r.count(1, maxPooled))}, member{"maxQueue", storeIn(&p.MaxQueue, r.count(0, maxPooled))},
+		member{"instances", storeIn(&p.Instances, r.count(1, maxInstances))},
+		member{"maxPrincipals", storeIn(&p.MaxPrincipals, r.count(1, maxPooled))},
+		member{"maxConcurrent", storeIn(&p.MaxConcurrent, r.count(1, maxPooled))},
+		member{"maxQueue", storeIn(&p.MaxQueue, r.count(0, maxPooled))},
 	)
 	if r.fields["maxQueue"] != nil && p.MaxQueue == 0 {
 		p.MaxQueue = -1

@@ -33,8 +33,8 @@ func (o owner) outranks(other owner) bool {
 	return cmp.Or(cmp.Compare(o.group, other.group), cmp.Compare(other.source, o.source), cmp.Compare(o.row, other.row)) > 0
 }
 
-// claims are the rows that were not skipped.
-func claims(sources []*source) iter.Seq2[owner, *entry] {
+// eachClaim yields the rows that were not skipped.
+func eachClaim(sources []*source) iter.Seq2[owner, *entry] {
 	return func(yield func(owner, *entry) bool) {
 		for i, s := range sources {
 			for j := range s.entries {
@@ -57,24 +57,24 @@ func (p *readContext) resolve(sources []*source) {
 	}
 	last := map[inFile]owner{} // of one file the last counts, whether or not it waits
 	all, trusted := map[string]owner{}, map[string]owner{}
-	claim := func(of map[string]owner, id string, me owner) {
+	give := func(of map[string]owner, id string, me owner) {
 		if other, taken := of[id]; !taken || me.outranks(other) {
 			of[id] = me
 		}
 	}
-	for me, e := range claims(sources) {
-		claim(all, e.Server.ID, me)
+	for me, e := range eachClaim(sources) {
+		give(all, e.Server.ID, me)
 		last[inFile{me.source, e.Server.ID}] = me
 		if s := sources[me.source]; !s.approved || e.taking != "" && !p.Trust {
 			e.waits = p.waits(s, e)
 		}
 	}
-	for me, e := range claims(sources) {
+	for me, e := range eachClaim(sources) {
 		if e.waits == "" && last[inFile{me.source, e.Server.ID}] == me {
-			claim(trusted, e.Server.ID, me)
+			give(trusted, e.Server.ID, me)
 		}
 	}
-	for me, e := range claims(sources) {
+	for me, e := range eachClaim(sources) {
 		s, first := sources[me.source], all[e.Server.ID]
 		counts, any := trusted[e.Server.ID]
 		switch {

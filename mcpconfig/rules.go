@@ -84,7 +84,8 @@ func (r *reading) profile(field string, v *hujson.Value) *schema.Profile {
 	p := schema.ProfileNamed(name)
 	if p == nil {
 		names := profileNames()
-		r.note(v.StartOffset, "unknown profile "+tree.Quote(name)+", which is left out", choices(name, "there are "+strings.Join(names, ", "), names))
+		hint := choices(name, "there are "+strings.Join(names, ", "), names)
+		r.note(v.StartOffset, "unknown profile "+tree.Quote(name)+", which is left out", hint)
 	}
 	return p
 }
@@ -92,7 +93,8 @@ func (r *reading) profile(field string, v *hujson.Value) *schema.Profile {
 // isName reports whether a value is a string, and notes that it is left out where it is none.
 func (r *reading) isName(field string, v *hujson.Value) bool {
 	if !tree.Has(v, '"') {
-		r.note(v.StartOffset, fmt.Sprintf("%q is %s where a name is expected, and is left out", field, tree.KindOf(v.Value)), "")
+		reason := fmt.Sprintf("%q is %s where a name is expected, and is left out", field, tree.KindOf(v.Value))
+		r.note(v.StartOffset, reason, "")
 	}
 	return tree.Has(v, '"')
 }

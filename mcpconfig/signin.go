@@ -43,7 +43,8 @@ func (r *reading) oauth(field string, v *hujson.Value) (o interop.OAuth) {
 		member{"subjectTokenType", storeIn(&o.SubjectTokenType, r.value)},
 		member{"identityProvider", func(field string, v *hujson.Value) { r.provider(field, v, &o) }},
 	)
-	if wrong := oddSignIn(o.Grant, func(name string) bool { return has[name] != nil && !tree.Has(has[name], 'n') }); wrong != "" {
+	there := func(name string) bool { return has[name] != nil && !tree.Has(has[name], 'n') }
+	if wrong := oddSignIn(o.Grant, there); wrong != "" {
 		r.skip(v.StartOffset, `"oauth" `+wrong, "")
 	} else if o.Grant == "token_exchange" && r.fields["per"] != nil {
 		r.skip(v.StartOffset, `"oauth" exchanges one token, and "per" is for callers with their own`, "remove one of the two")
@@ -150,7 +151,8 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 	path := r.value(field, v)
 	if r.pending[path] {
 		if r.scope == Project {
-			r.skip(v.StartOffset, fmt.Sprintf("%q of a project's file is written out: what ${file:…} and ${cmd:…} give may change", field), "write the path itself")
+			reason := fmt.Sprintf("%q of a project's file is written out: what ${file:…} and ${cmd:…} give may change", field)
+			r.skip(v.StartOffset, reason, "write the path itself")
 		}
 		return path
 	}
@@ -185,9 +187,11 @@ func (r *reading) forwarded(field string, v *hujson.Value) string {
 	case badHeader(name) != "":
 		r.skip(v.StartOffset, field+": "+badHeader(name), "")
 	case strings.EqualFold(name, "Authorization"):
-		r.skip(v.StartOffset, `"forwardHeaders" never forwards Authorization`, `write "authorization": "forward" if this server takes the tokens of those who call here`)
+		r.skip(v.StartOffset, `"forwardHeaders" never forwards Authorization`,
+			`write "authorization": "forward" if this server takes the tokens of those who call here`)
 	case one.Names() == nil:
-		r.skip(v.StartOffset, fmt.Sprintf("forwardHeaders: %s is never forwarded", tree.Quote(name)), "it is a credential, or belongs to the connection, the body or the protocol")
+		r.skip(v.StartOffset, fmt.Sprintf("forwardHeaders: %s is never forwarded", tree.Quote(name)),
+			"it is a credential, or belongs to the connection, the body or the protocol")
 	}
 	return name
 }

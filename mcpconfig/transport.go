@@ -24,7 +24,8 @@ func (r *reading) transport() {
 	hasURL, hasCommand := r.has("url"), r.has("command")
 	switch {
 	case hasURL && hasCommand && declared == interop.KindStdio:
-		r.unused(`the row has both "url" and "command"; by its transport it is a command, and`, append([]string{"url"}, remoteKeys...)...)
+		why := `the row has both "url" and "command"; by its transport it is a command, and`
+		r.unused(why, append([]string{"url"}, remoteKeys...)...)
 		r.stdio()
 	case hasURL && hasCommand:
 		r.unused(`the row has both "url" and "command"; it is a url, and`, append([]string{"command"}, processKeys...)...)
@@ -114,7 +115,8 @@ func (r *reading) unused(why string, fields ...string) {
 func (r *reading) stdio() {
 	s := interop.Stdio{Path: r.ownPath()}
 	r.take(
-		member{"command", storeIn(&s.Command, r.text)}, member{"args", storeIn(&s.Args, r.texts)}, member{"env", storeIn(&s.Env, r.pairs(badVariable))},
+		member{"command", storeIn(&s.Command, r.text)}, member{"args", storeIn(&s.Args, r.texts)},
+		member{"env", storeIn(&s.Env, r.pairs(badVariable))},
 	)
 	at, pending := r.fields["command"].StartOffset, r.pending[s.Command]
 	s.Command = r.tilde(s.Command)

@@ -49,7 +49,7 @@ func (f *configFile) readViews(v *hujson.Value) {
 		return
 	}
 	if !tree.Has(v, '{') {
-		f.notes = append(f.notes, f.noteAt(v.StartOffset, `"views" is `+tree.KindOf(v.Value)+" where an object is expected", ""))
+		f.note(v.StartOffset, `"views" is `+tree.KindOf(v.Value)+" where an object is expected", "")
 		return
 	}
 	for name, m := range tree.Members(v) {
@@ -57,7 +57,7 @@ func (f *configFile) readViews(v *hujson.Value) {
 		case tree.IsComment(name):
 			continue
 		case len(f.views) == maxViews:
-			f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, fmt.Sprintf("more than %d views; from here on they are not read", maxViews), ""))
+			f.note(m.Name.StartOffset, fmt.Sprintf("more than %d views; from here on they are not read", maxViews), "")
 			return
 		}
 		f.view(name, m)

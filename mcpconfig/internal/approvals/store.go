@@ -101,32 +101,29 @@ func (s Store[T]) Change(verb Verb, these ...T) error {
 	if len(these) == 0 {
 		return nil
 	}
-	if err := s.rewrite(verb, these); err != nil {
+	err := errors.New("there is no home directory to remember it in; set HOME or XDG_STATE_HOME")
+	if s.Dir != "" {
+		err = os.MkdirAll(s.Dir, 0o700)
+	}
+	if err == nil {
+		err = s.Check() // before anything is made there
+	}
+	if err == nil {
+		err = s.file().Update(context.Background(), func(list []T) ([]T, error) {
+			for _, one := range these {
+				list = slices.DeleteFunc(list, func(other T) bool { return s.Compare(one, other) == 0 })
+				if verb == Approve {
+					list = append(list, one)
+				}
+			}
+			slices.SortFunc(list, s.Compare)
+			return list, nil
+		})
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
 	return nil
-}
-
-func (s Store[T]) rewrite(verb Verb, these []T) error {
-	if s.Dir == "" {
-		return errors.New("there is no home directory to remember it in; set HOME or XDG_STATE_HOME")
-	}
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return err
-	}
-	if err := s.Check(); err != nil { // before anything is made there
-		return err
-	}
-	return s.file().Update(context.Background(), func(list []T) ([]T, error) {
-		for _, one := range these {
-			list = slices.DeleteFunc(list, func(other T) bool { return s.Compare(one, other) == 0 })
-			if verb == Approve {
-				list = append(list, one)
-			}
-		}
-		slices.SortFunc(list, s.Compare)
-		return list, nil
-	})
 }
 
 // Check is an error where somebody else could have written the file: by its mode, its

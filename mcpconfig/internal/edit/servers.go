@@ -137,13 +137,15 @@ func (e *Servers) Enable(id string, on bool) error {
 	var cuts []tree.Cut
 	for _, r := range rows {
 		if !tree.Has(r.Body, '{') {
-			return &tree.Note{At: r.Body.StartOffset, Reason: "the row is " + tree.KindOf(r.Body.Value) + " where an object is expected", Hint: "remove it"}
+			reason := "the row is " + tree.KindOf(r.Body.Value) + " where an object is expected"
+			return &tree.Note{At: r.Body.StartOffset, Reason: reason, Hint: "remove it"}
 		}
 		said := false
 		for name, m := range tree.Members(r.Body) {
 			if name == "enabled" || name == "disabled" {
 				said = true
-				cuts = append(cuts, tree.Cut{From: m.Value.StartOffset, To: m.Value.EndOffset, By: fmt.Sprint(on == (name == "enabled"))})
+				by := fmt.Sprint(on == (name == "enabled"))
+				cuts = append(cuts, tree.Cut{From: m.Value.StartOffset, To: m.Value.EndOffset, By: by})
 			}
 		}
 		switch {
@@ -164,7 +166,8 @@ func (e *Servers) few(id string) ([]Server, error) {
 	case n == 0:
 		return nil, ErrNoServer
 	case n > maxTwins:
-		return nil, &tree.Note{At: rows[0].Body.StartOffset, Reason: fmt.Sprintf("%s comes %d times", tree.Quote(id), n), Hint: "remove all but one by hand"}
+		reason := fmt.Sprintf("%s comes %d times", tree.Quote(id), n)
+		return nil, &tree.Note{At: rows[0].Body.StartOffset, Reason: reason, Hint: "remove all but one by hand"}
 	}
 	return rows, nil
 }

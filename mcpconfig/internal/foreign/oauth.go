@@ -15,8 +15,9 @@ import (
 func oauthKeys() map[string]rule {
 	return map[string]rule{
 		"clientId": asOAuthText("clientId"), "client_id": asOAuthText("clientId"), "CLIENT_ID": asOAuthText("clientId"),
-		"clientSecret": asOAuthText("clientSecret"), "client_secret": asOAuthText("clientSecret"), "CLIENT_SECRET": asOAuthText("clientSecret"),
-		"issuer": asOAuthText("issuer"), "scopes": asScopes, "scope": asScopes,
+		"clientSecret": asOAuthText("clientSecret"), "client_secret": asOAuthText("clientSecret"),
+		"CLIENT_SECRET": asOAuthText("clientSecret"),
+		"issuer":        asOAuthText("issuer"), "scopes": asScopes, "scope": asScopes,
 		"redirectUri": asRedirect, "redirectUrl": asRedirect, "redirect_uri": asRedirect,
 		"callbackPort": asRedirectPort, "callback_port": asRedirectPort,
 		"enabled": func(*serverRow, string, *hujson.Value) {},
@@ -68,7 +69,9 @@ func (m *serverRow) secretOfNobody() {
 		return
 	}
 	object, offset := had.Value.(*hujson.Object), secret.StartOffset
-	object.Members = slices.DeleteFunc(object.Members, func(o hujson.ObjectMember) bool { return tree.Text(o.Name) == "clientSecret" })
+	object.Members = slices.DeleteFunc(object.Members, func(o hujson.ObjectMember) bool {
+		return tree.Text(o.Name) == "clientSecret"
+	})
 	if len(object.Members) == 0 {
 		delete(m.out, "oauth")
 	}

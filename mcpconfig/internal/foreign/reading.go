@@ -164,7 +164,10 @@ func (r *reading) row(base int, id string, offset int, v *hujson.Value) {
 		}
 		return
 	}
-	m := &serverRow{reading: r, id: id, at: offset, out: map[string]hujson.Value{}, steps: map[string]hujson.Value{}, pairs: map[string][]hujson.ObjectMember{}, given: map[string]map[string]bool{}}
+	m := &serverRow{
+		reading: r, id: id, at: offset, out: map[string]hujson.Value{}, steps: map[string]hujson.Value{},
+		pairs: map[string][]hujson.ObjectMember{}, given: map[string]map[string]bool{},
+	}
 	m.read(v)
 	out := m.finish()
 	i, taken := r.owner[out.ID]

@@ -200,7 +200,8 @@ func asHeaderLines(m *serverRow, key string, v *hujson.Value) {
 			m.remark(e.StartOffset, `a header without ":" is left out`, "")
 			continue
 		}
-		m.pairs["headers"] = append(m.pairs["headers"], tree.Member(strings.TrimSpace(name), tree.String(e.StartOffset, strings.TrimSpace(value))))
+		header := tree.Member(strings.TrimSpace(name), tree.String(e.StartOffset, strings.TrimSpace(value)))
+		m.pairs["headers"] = append(m.pairs["headers"], header)
 	}
 }
 

@@ -254,7 +254,9 @@ func asBearer(named bool) rule {
 			return
 		}
 		m.later = append(m.later, func() {
-			others := slices.DeleteFunc(m.pairs["headers"], func(h hujson.ObjectMember) bool { return tree.Text(h.Name) == "Authorization" })
+			others := slices.DeleteFunc(m.pairs["headers"], func(h hujson.ObjectMember) bool {
+				return tree.Text(h.Name) == "Authorization"
+			})
 			m.pairs["headers"] = append(others, tree.Member("Authorization", tree.String(v.StartOffset, value)))
 		})
 	}

@@ -145,10 +145,12 @@ func split(s string, forms ...form) (out []part) {
 
 func isName(s string) bool { return s != "" && text.NameLength(s) == len(s) }
 
-// namedPlaces are the variables of Cursor, Visual Studio Code and indus that need no name. Of one kind the first is written.
+// namedPlaces are the variables of Cursor, Visual Studio Code and indus that need no name. Of one kind the first is
+// written.
 var namedPlaces = []form{
-	{open: "${userHome}", kind: homePart}, {open: "${workspaceFolder}", kind: projectPart}, {open: "${workspaceRoot}", kind: projectPart},
-	{open: "${workspaceFolderBasename}", kind: baseNamePart}, {open: "${pathSeparator}", kind: separatorPart}, {open: "${/}", kind: separatorPart},
+	{open: "${userHome}", kind: homePart}, {open: "${workspaceFolder}", kind: projectPart},
+	{open: "${workspaceRoot}", kind: projectPart}, {open: "${workspaceFolderBasename}", kind: baseNamePart},
+	{open: "${pathSeparator}", kind: separatorPart}, {open: "${/}", kind: separatorPart},
 }
 
 func readPlace(s string) (part, int) {
