@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"ledger":    4400,
 	"mcpconfig": 10700,
 	"oauth":     4200,
-	"operation": 2900,
+	"operation": 2700,
 	"schema":    10200,
 	"toolbox":   7800,
 }
